@@ -14,7 +14,7 @@ from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.calibration.calibration import Calibration
 from puppet_performer.calibration.pose import calibrate_pose, CalibrationLimits
-from puppet_performer.calibration.recorder import PoseRecorder
+from puppet_performer.calibration.recording import PoseRecorder
 from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 import pytest

@@ -11,10 +11,9 @@ from puppet_core.math import quaternions
 from puppet_core.math.arrays import Floats
 from puppet_performer.calibration.calibration import Calibration, POSE, SWAPPED, UNIT
 from puppet_performer.calibration.checks import range_complaint
-from puppet_performer.calibration.functional import calibrate_motion, Outcome
-from puppet_performer.calibration.motion_recording import Joint, MotionRecording
+from puppet_performer.calibration.functional import calibrate_motion, Outcome, split_recording
 from puppet_performer.calibration.pose import PoseRecording
-from puppet_performer.calibration.recorder import split_recording
+from puppet_performer.calibration.recording import Joint, MotionRecording
 from puppet_performer.calibration.synthetic_recording import (
     LIMITS,
     measure,

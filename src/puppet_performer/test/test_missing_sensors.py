@@ -22,7 +22,7 @@ from puppet_performer.calibration.synthetic_recording import (
     TRACKER_M,
 )
 from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
-from puppet_performer.posture.limb_goal import INFERRED_SPEED_RAD_S, LEVER_M, TURN_SPEED_RAD_S
+from puppet_performer.posture.limbs import INFERRED_SPEED_RAD_S, LEVER_M, TURN_SPEED_RAD_S
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 import pytest
 

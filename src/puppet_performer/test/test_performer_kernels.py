@@ -8,14 +8,18 @@ from puppet_core.body import Character
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_REINITIALISED
 from puppet_performer.posture import blend
 from puppet_performer.posture.blend import JUMPED, KNOWN_SOURCE, SAME, SWITCHED
-from puppet_performer.posture.sensors import (
+from puppet_performer.posture.state import (
     ABSENT,
+    CHANGED,
+    fresh_state,
+    INFERRED,
     MEASURED,
     nearest_carrier,
     read_sensors,
     RESTARTED,
+    ROOT,
+    TIMES,
 )
-from puppet_performer.posture.state import CHANGED, fresh_state, INFERRED, ROOT, TIMES
 import pytest
 
 HOLD, FADE, BACK = 0.2, 1.0, 0.4

@@ -9,20 +9,24 @@ from puppet_performer.calibration.calibration import (
     SLIPPED,
     SWAPPED,
 )
-from puppet_performer.calibration.functional import calibrate_motion, Outcome
-from puppet_performer.calibration.motion_recording import measured_joints, MotionRecording
+from puppet_performer.calibration.functional import (
+    calibrate_motion,
+    find_pose,
+    left_to_move,
+    Outcome,
+    split_recording,
+)
 from puppet_performer.calibration.pose import (
     calibrate_pose,
     CalibrationLimits,
     PoseRecording,
     rezero_sensor,
 )
-from puppet_performer.calibration.recorder import (
-    find_pose,
-    left_to_move,
+from puppet_performer.calibration.recording import (
+    measured_joints,
+    MotionRecording,
     part_of,
     PoseRecorder,
-    split_recording,
     StreamRecorder,
 )
 from puppet_performer.calibration.surface import (

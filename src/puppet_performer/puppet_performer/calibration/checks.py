@@ -43,21 +43,21 @@ from puppet_performer.calibration.joint_centres import (
     plain_residual,
     residual_vectors,
 )
-from puppet_performer.calibration.motion_recording import (
-    Joint,
-    MotionRecording,
-    relative_poses,
-    RelativePoses,
-)
+from puppet_performer.calibration.measured_body import bone_joints, hinge_axis
 from puppet_performer.calibration.pose import (
     CalibrationLimits,
     MeanPose,
     PoseRecording,
     require_t_pose,
+    robust_mean_rotation,
     TPose,
 )
-from puppet_performer.calibration.robust_mean import robust_mean_rotation
-from puppet_performer.calibration.segment_rotations import bone_joints, hinge_axis
+from puppet_performer.calibration.recording import (
+    Joint,
+    MotionRecording,
+    relative_poses,
+    RelativePoses,
+)
 from puppet_performer.sensor_layout import SensorLayout
 
 FIRST_RANGE_DEG = 30.0  # what every joint must move through, from end to end

@@ -7,9 +7,13 @@ The pose shows how the performer stands and faces, the motion where the joint ce
 (Bodenheimer1997; OBrien2000), both together how the sensors are turned on their segments.
 The evaluation names what cannot be trusted: a wrong unit, exchanged sensors, a pose that is no
 T-pose, a sensor that slipped, a joint that was hardly moved.
+
+`find_pose` picks the first second in which all sensors are still and stand as in a T-pose, or
+else the first still one, whose sensors may have been exchanged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,24 +22,19 @@ from puppet_core.io import CalibrationError
 from puppet_core.math import Floats, quaternions, Vec3s
 from puppet_performer.calibration.calibration import Calibration, Evaluation, Finding, LengthReport
 from puppet_performer.calibration.checks import (
+    joint_range,
     joint_reports,
     motion_findings,
     place_findings,
     pose_findings,
+    range_complaint,
     size_findings,
     swap_findings,
 )
 from puppet_performer.calibration.joint_centres import Centres, solve_joints
-from puppet_performer.calibration.measured_skeleton import measured_body, sized
-from puppet_performer.calibration.motion_recording import (
-    Joint,
-    measured_joints,
-    MotionRecording,
-    relative_poses,
-    RelativePoses,
-    rotation_noise,
-)
+from puppet_performer.calibration.measured_body import measured_body, segment_rotations, sized
 from puppet_performer.calibration.pose import (
+    calibrate_pose,
     CalibrationLimits,
     fit_heading,
     fit_t_pose,
@@ -44,9 +43,20 @@ from puppet_performer.calibration.pose import (
     PoseRecording,
     TPose,
 )
-from puppet_performer.calibration.segment_rotations import segment_rotations
+from puppet_performer.calibration.recording import (
+    Joint,
+    measured_joints,
+    MotionRecording,
+    part_of,
+    relative_poses,
+    RelativePoses,
+    rotation_noise,
+)
 from puppet_performer.sensor_layout import SensorLayout
 
+POSE_S = 1.0
+PATIENCE_S = 5.0  # after the first still pose, for one that is a T-pose
+MIN_MOTION_S = 8.0
 EFFECTIVE_FRAMES = 10.0  # of a held pose: slow noise repeats itself
 
 
@@ -284,3 +294,101 @@ def _pairs(
         for name, ends in by_name.items()
         if name.startswith('left_') and name.replace('left_', 'right_') in by_name
     ]
+
+
+# The held pose of a recording and the motion after it.
+
+
+def split_recording(
+    recording: MotionRecording,
+    layout: SensorLayout,
+    performer: Character,
+    limits: CalibrationLimits,
+    pose_s: float = POSE_S,
+) -> tuple[PoseRecording, MotionRecording]:
+    """
+    Return the held pose and the motion after it.
+
+    Raise CalibrationError if nobody stands still, or hardly anything follows.
+    """
+    pose, start_s = find_pose(recording, layout, performer, limits, pose_s)
+    motion = part_of(recording, start_s + pose_s, recording.duration_s)
+    if motion.duration_s < MIN_MOTION_S:
+        raise CalibrationError(
+            f'recording: expected at least {MIN_MOTION_S:g} s of motion after the T-pose, '
+            f'got {motion.duration_s:.1f} s'
+        )
+    return pose, motion
+
+
+def find_pose(
+    recording: MotionRecording,
+    layout: SensorLayout,
+    performer: Character,
+    limits: CalibrationLimits,
+    pose_s: float = POSE_S,
+) -> tuple[PoseRecording, float]:
+    """
+    Return the first T-pose that is held, and when it begins [s].
+
+    Raise CalibrationError if there is none; why the first second is none.
+    """
+    still: tuple[PoseRecording, float] | None = None
+    refusal: CalibrationError | None = None
+    for start_s in np.arange(0.0, max(recording.duration_s - pose_s, 0.0) + 1e-9, 0.5 * pose_s):
+        if still is not None and start_s > still[1] + PATIENCE_S:
+            break
+        pose = part_of(recording, start_s, start_s + pose_s).poses
+        try:
+            means = mean_pose(pose, layout, limits)
+        except CalibrationError as err:
+            refusal = refusal or err
+            continue
+        still = still or (pose, float(start_s))
+        body = sized(performer.skeleton, layout, means.positions)
+        try:
+            calibrate_pose(pose, layout, replace(performer, skeleton=body), limits, '')
+        except CalibrationError:
+            continue
+        return pose, float(start_s)
+    if still is None:
+        _require_size(recording, layout, performer)
+        raise refusal or CalibrationError(
+            f'recording: expected a T-pose of {pose_s:g} s, got {recording.duration_s:.1f} s'
+        )
+    return still
+
+
+def _require_size(recording: MotionRecording, layout: SensorLayout, performer: Character) -> None:
+    """Refuse a wrong unit, in which nobody seems to stand still."""
+    poses = part_of(recording, 0.0, POSE_S).poses
+    seen = np.any(poses.usable, axis=0)
+    if not np.all(seen):
+        return
+    held = np.where(poses.usable[..., None], poses.positions, np.nan)
+    for finding in size_findings(layout, performer.skeleton, np.nanmedian(held, axis=0)):
+        raise CalibrationError(f'recording: {finding.text}')
+
+
+def left_to_move(
+    recording: MotionRecording,
+    layout: SensorLayout,
+    tell: Callable[[str], None] = lambda text: None,
+) -> tuple[int, int]:
+    """Report what has not been moved enough yet; return how many joints have, and of how many."""
+    joints = measured_joints(layout)
+    cleaned = recording.without_spikes()
+    n_left = 0
+    for joint in joints:
+        try:
+            moved = joint_range(
+                relative_poses(cleaned, joint.parent, joint.child, names=layout.sensors)
+            )
+        except CalibrationError as err:
+            complaint = str(err)
+        else:
+            complaint = range_complaint(joint, moved)
+        n_left += bool(complaint)
+        if complaint:
+            tell(complaint)
+    return len(joints) - n_left, len(joints)

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math import Floats, Ints, Vec3s
-from puppet_performer.calibration.motion_recording import Joint, RelativePoses
-from puppet_performer.calibration.robust_mean import tukey_weights
+from puppet_performer.calibration.pose import tukey_weights
+from puppet_performer.calibration.recording import Joint, RelativePoses
 
 SCALE_FLOOR_M = 1e-7  # residuals below it are rounding
 # Deviations below it count as good however still the joint was held otherwise: a joint that

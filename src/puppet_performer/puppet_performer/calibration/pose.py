@@ -19,16 +19,11 @@ from puppet_core.body import Character, PARENTS, SEGMENTS, Skeleton
 from puppet_core.io import CalibrationError
 from puppet_core.math import Floats, Quat, quaternions, Quats, read_only, Vec3, Vec3s
 from puppet_performer.calibration.calibration import Calibration
-from puppet_performer.calibration.robust_mean import (
-    robust_mean,
-    robust_mean_rotation,
-    tukey_weights,
-)
 from puppet_performer.sensor_layout import SensorLayout
 
 ASYMMETRY_M = 0.02  # how unequally the sensors of a pair are mounted, a hand's breadth at most
 SPAN_SHARE = 1.5  # an arm span may differ by this much more than one sensor's place
-ITERATIONS = 20
+ITERATIONS = 20  # of a robust mean
 ARM_PAIRS = ('left_hand', 'left_forearm', 'left_upper_arm')  # widest first
 POSE_HINT = "stand in the T-pose, or give the performer's own character"
 
@@ -417,3 +412,57 @@ def _root(
 
 def _are_neighbours(segments: np.ndarray) -> bool:
     return bool(PARENTS[segments[0]] == segments[1] or PARENTS[segments[1]] == segments[0])
+
+
+# Means that a few wild samples cannot move: Tukey's biweight, by reweighted least squares.
+#
+# Outliers get weight zero beyond CUTOFF robust standard deviations, so what is exact without them
+# stays exact with them.
+
+CUTOFF = 4.685  # in standard deviations: 95 % efficient on Gaussian samples
+MAD_TO_SIGMA = 1.4826  # median absolute deviation of a Gaussian to its standard deviation
+TOLERANCE = 1e-12
+
+
+def robust_mean(points: Floats, scale_floor: float, weights: Floats | None = None) -> Floats:
+    """
+    Return the robust mean (k,) of points (n, k), at least one, of given trust (n,) > 0.
+
+    Deviations below `scale_floor` count as good, however well the others agree.
+    """
+    prior = np.ones(len(points)) if weights is None else weights
+    centre = np.median(points, axis=0)
+    for _ in range(ITERATIONS):
+        w = prior * tukey_weights(np.linalg.norm(points - centre, axis=1), scale_floor)
+        moved = w @ points / np.sum(w) - centre
+        centre = centre + moved
+        if np.max(np.abs(moved)) < TOLERANCE:
+            break
+    return centre
+
+
+def robust_mean_rotation(rotations: Quats, scale_floor: float) -> Quat:
+    """
+    Return the robust mean, w >= 0, of unit quaternions (n, 4), whatever their signs.
+
+    Deviations below `scale_floor` count as good [rad].
+    """
+    # the sample nearest to all others starts the descent: a median for rotations
+    dots = np.abs(rotations @ rotations.T)
+    centre = rotations[np.argmax(np.sum(dots, axis=1))]
+    for _ in range(ITERATIONS):
+        errors = quaternions.log(quaternions.multiply(quaternions.conjugate(centre), rotations))
+        w = tukey_weights(np.linalg.norm(errors, axis=1), scale_floor)
+        moved = w @ errors / np.sum(w)
+        centre = quaternions.multiply(centre, quaternions.exp(moved))
+        if np.max(np.abs(moved)) < TOLERANCE:
+            break
+    centre = quaternions.normalize(centre)
+    return centre if centre[0] >= 0.0 else -centre
+
+
+def tukey_weights(deviations: Floats, scale_floor: float) -> Floats:
+    """Return Tukey's biweight of deviations >= 0, shape (n,), scaled by their own median."""
+    sigma = max(MAD_TO_SIGMA * float(np.median(deviations)), scale_floor)
+    share = deviations / (CUTOFF * sigma)
+    return np.where(share < 1.0, (1.0 - share**2) ** 2, 0.0)

@@ -31,7 +31,6 @@ from puppet_core.math.values import (
     sub,
     Vec3,
 )
-from puppet_performer.posture.limb_goal import approach
 from puppet_performer.posture.state import (
     CHANGED,
     FRESH,
@@ -73,6 +72,20 @@ def detour_weight(age: float, times: Record) -> float:
     if age < times.back:
         return 1.0
     return decay(age - times.back, 0, times)
+
+
+@kernel
+def approach(last: Quat, q: Quat, limit: float) -> Quat:
+    """Return a rotation as near to q as it may have gone from the last one, by `limit` [rad]."""
+    step = multiply(q, conjugate(last))
+    # the usual case, without an arc tangent
+    if limit >= math.pi or abs(step[0]) >= math.cos(0.5 * limit):
+        return q
+    rotvec = log(step)
+    angle = norm(rotvec)
+    if angle <= limit:  # by rounding, as with a limit of zero
+        return q
+    return multiply(exp(scale(rotvec, limit / angle)), last)
 
 
 @kernel

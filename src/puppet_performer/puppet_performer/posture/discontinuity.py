@@ -37,8 +37,18 @@ from puppet_core.math.values import (
     sub,
     Vec3,
 )
-from puppet_performer.posture.sensors import ABSENT, is_absent, joint_of_sensor, RESTARTED
-from puppet_performer.posture.state import CHANGED, FRESH, N_SLOTS, PELVIS, Record, ROOT
+from puppet_performer.posture.state import (
+    ABSENT,
+    CHANGED,
+    FRESH,
+    is_absent,
+    joint_of_sensor,
+    N_SLOTS,
+    PELVIS,
+    Record,
+    RESTARTED,
+    ROOT,
+)
 
 # A discontinuity is farther than a body goes in so many frames. A subscriber that misses one of
 # two messages still detects it; if more are missing, frames are late (`HoldAndBlend`).

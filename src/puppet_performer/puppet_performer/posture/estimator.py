@@ -22,8 +22,16 @@ from puppet_core.sensor_frames import FilteredFrame, UNKNOWN
 from puppet_performer.calibration import Calibration
 from puppet_performer.posture.discontinuity import carry_over_discontinuity
 from puppet_performer.posture.limbs import estimate_limb
-from puppet_performer.posture.sensors import ABSENT, PREDICTED, read_sensors
-from puppet_performer.posture.state import CHANGED, FRESH, fresh_state, NOTHING, Record
+from puppet_performer.posture.state import (
+    ABSENT,
+    CHANGED,
+    FRESH,
+    fresh_state,
+    NOTHING,
+    PREDICTED,
+    read_sensors,
+    Record,
+)
 from puppet_performer.posture.trunk import estimate_trunk
 
 STATUS_MEASURED, STATUS_INFERRED, STATUS_STALE = 0, 1, 2  # as in the Posture message

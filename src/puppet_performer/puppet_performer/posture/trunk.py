@@ -26,14 +26,16 @@ from puppet_core.math.values import (
     Vec3,
 )
 from puppet_performer.posture.blend import advance, blend_point, blend_rotation
-from puppet_performer.posture.sensors import has_restarted, is_absent, joint_of_sensor
 from puppet_performer.posture.state import (
     BY_NEIGHBOUR,
     CHEST,
     FRESH,
+    has_restarted,
     HEAD,
     identity,
     INFERRED,
+    is_absent,
+    joint_of_sensor,
     NOTHING,
     PARENT_OF,
     PELVIS,

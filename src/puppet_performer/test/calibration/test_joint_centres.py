@@ -12,7 +12,7 @@ from puppet_performer.calibration.joint_centres import (
     residual_vectors,
     solve_joints,
 )
-from puppet_performer.calibration.motion_recording import Joint, RelativePoses
+from puppet_performer.calibration.recording import Joint, RelativePoses
 import pytest
 from scipy.optimize import least_squares
 

@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core.math import quaternions
-from puppet_performer.calibration.robust_mean import (
+from puppet_performer.calibration.pose import (
     robust_mean,
     robust_mean_rotation,
     tukey_weights,

@@ -6,7 +6,7 @@ import numpy as np
 from puppet_core.math import quaternions
 from puppet_core.math.arrays import Floats, Quat, Vec3
 from puppet_core.math.values import between
-from puppet_performer.posture.limb_goal import approach, follow_turn, LEVER_M, reach_goal
+from puppet_performer.posture.limbs import approach, follow_turn, LEVER_M, reach_goal
 import pytest
 
 TO_ELBOW, TO_WRIST = np.array([0.0, 0.3, 0.01]), np.array([0.0, 0.25, 0.0])

@@ -5,8 +5,8 @@
 import numpy as np
 from puppet_core.math import quaternions
 from puppet_core.math.arrays import Quat, Vec3
-from puppet_performer.posture import limb_goal
-from puppet_performer.posture.limb_goal import infer_limb, point_segment
+from puppet_performer.posture import limbs
+from puppet_performer.posture.limbs import infer_limb, point_segment
 import pytest
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -80,7 +80,7 @@ def test_trunk_and_hand_turned_together_turn_the_limb(rng: np.random.Generator) 
 def test_limb_is_continuous_over_its_workspace(limb: int, rng: np.random.Generator) -> None:
     """Small steps of wrist and hand, anywhere but straight against the workspace's middle."""
     _, upper, lower = REACH[limb]
-    middle = np.array(limb_goal._SWIVEL[limb][0])
+    middle = np.array(limbs._SWIVEL[limb][0])
     for _ in range(300):
         goal = rng.normal(size=3)
         goal /= np.linalg.norm(goal)
