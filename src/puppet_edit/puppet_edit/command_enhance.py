@@ -3,7 +3,7 @@
 """`puppet_clip enhance`: a captured motion made better by measured end-effectors."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,115 +55,51 @@ MAX_SEEDS = 1000
 # Returns a strip of a body in motions before and after, with measured places and keyframes.
 Draw = Callable[[Character, tuple[Motion, Motion], Vec3s, list[int]], Picture]
 
-
-def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what was measured, and where it has to be right."""
-    add = parser.add_argument_group('what was measured').add_argument
-    add(
-        '--targets',
-        type=Path,
-        metavar='F',
-        help='end-effectors of the same body: .csv, .yaml, or a clip (.bvh, .amc, .c3d); '
-        "without, the clip's own ones, as of a .c3d",
-    )
-    add('--targets-asf', type=Path, metavar='F', help='skeleton of --targets, if an .amc')
-    add(
-        '--targets-start-s',
-        type=float,
-        default=0.0,
-        metavar='T',
-        help='where the first frame of a --targets clip is in CLIP; default %(default)g',
-    )
-    add(
-        '--end-effectors',
-        type=clip_arguments.listed,
-        metavar='A,B',
-        help=f'only these; {", ".join(END_EFFECTORS)} of a clip, elbows and knees of a file too',
-    )
-    add(
-        '--meet',
-        action='append',
-        default=[],
-        metavar='A,B[:M]',
-        help='these two meet, M metres apart; may be repeated',
-    )
-    add = parser.add_argument_group('keyframes').add_argument
-    add(
-        '--keyframes',
-        default=None,
-        metavar='0,30,..',
-        help=f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)',
-    )
-    add(
-        '--least-s',
-        type=float,
-        default=_SPACING.least_s,
-        metavar='T',
-        help='between keyframes that are found; default %(default)g',
-    )
-    add(
-        '--most-s',
-        type=float,
-        default=_SPACING.most_s,
-        metavar='T',
-        help='between keyframes that are found; default %(default)g',
-    )
-    add(
-        '--tolerance-mm',
-        type=float,
-        default=0.0,
-        metavar='E',
-        help='more keyframes where errors are larger; default %(default)g: none',
-    )
-
-
-def add_curve_options(parser: argparse.ArgumentParser) -> None:
-    """Declare how the motion between keyframes is made."""
-    add = parser.add_argument_group('curves').add_argument
-    add(
-        '--method',
-        choices=METHODS,
-        default=METHODS[0],
-        help='keyframes and curves, or every frame as live; default %(default)s',
-    )
-    add(
-        '--weight',
-        type=float,
-        metavar='W1',
-        help=f'of end-effectors against angles, below 1; default {_DEFAULT.weight:g}, '
-        f'{ONLINE} {SOFT_WEIGHT:g}',
-    )
-    add(
-        '--channels',
-        choices=CHANNEL_KINDS,
-        default=_DEFAULT.channels,
-        help='numbers that curves are fitted to; default %(default)s',
-    )
-    add(
-        '--detail-s',
-        type=float,
-        default=_DEFAULT.detail_s,
-        metavar='T',
-        help="knots between keyframes; 0: none, the paper's curve; default %(default)g",
-    )
-    add(
-        '--only-keyframes',
-        action='store_true',
-        help='do not follow end-effectors between keyframes',
-    )
-    add(
-        '--segment',
-        type=int,
-        default=_DEFAULT.segment,
-        metavar='K',
-        help='with --detail-s 0: join segments of K keyframes; default %(default)s: one',
-    )
-    add(
-        '--root',
-        choices=ROOT_CHOICES,
-        default=_DEFAULT.root,
-        help='whether the pelvis gives way; auto: if a foot is measured',
-    )
+# By group: option, kind of value or its choices, name of the value, default, help.
+OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
+    'what was measured': (
+        ('--targets', Path, 'F', None, 'end-effectors of the same body: .csv, .yaml, or a clip '
+         "(.bvh, .amc, .c3d); without, the clip's own ones, as of a .c3d"),
+        ('--targets-asf', Path, 'F', None, 'skeleton of --targets, if an .amc'),
+        ('--targets-start-s', float, 'T', 0.0,
+         'where the first frame of a --targets clip is in CLIP; default %(default)g'),
+        ('--end-effectors', clip_arguments.listed, 'A,B', None,
+         f'only these; {", ".join(END_EFFECTORS)} of a clip, elbows and knees of a file too'),
+        ('--meet', list, 'A,B[:M]', [], 'these two meet, M metres apart; may be repeated'),
+    ),
+    'keyframes': (
+        ('--keyframes', str, '0,30,..', None,
+         f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)'),
+        ('--least-s', float, 'T', _SPACING.least_s,
+         'between keyframes that are found; default %(default)g'),
+        ('--most-s', float, 'T', _SPACING.most_s,
+         'between keyframes that are found; default %(default)g'),
+        ('--tolerance-mm', float, 'E', 0.0,
+         'more keyframes where errors are larger; default %(default)g: none'),
+    ),
+    'curves': (
+        ('--method', METHODS, None, METHODS[0],
+         'keyframes and curves, or every frame as live; default %(default)s'),
+        ('--weight', float, 'W1', None, 'of end-effectors against angles, below 1; default '
+         f'{_DEFAULT.weight:g}, {ONLINE} {SOFT_WEIGHT:g}'),
+        ('--channels', CHANNEL_KINDS, None, _DEFAULT.channels,
+         'numbers that curves are fitted to; default %(default)s'),
+        ('--detail-s', float, 'T', _DEFAULT.detail_s,
+         "knots between keyframes; 0: none, the paper's curve; default %(default)g"),
+        ('--only-keyframes', bool, None, False,
+         'do not follow end-effectors between keyframes'),
+        ('--segment', int, 'K', _DEFAULT.segment,
+         'with --detail-s 0: join segments of K keyframes; default %(default)s: one'),
+        ('--root', ROOT_CHOICES, None, _DEFAULT.root,
+         'whether the pelvis gives way; auto: if a foot is measured'),
+    ),
+    'error study': (
+        ('--study', bool, None, False,
+         'a known motion, CLIP or the built-in performer, measured with errors: tables'),
+        ('--seeds', int, 'N', 20, 'how often the study draws noise; default %(default)s'),
+        ('--json', Path, 'FILE', None, 'the figures of the study'),
+    ),
+}  # fmt: skip
 
 
 def enhance_config(arguments: argparse.Namespace) -> EnhanceConfig:
@@ -295,23 +231,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--report', type=Path, metavar='JSON', help='errors before and after')
     add('--preview', type=Path, metavar='PNG', help='a strip of instants before and after')
-    add_target_options(parser)
-    add_curve_options(parser)
     clip_arguments.add_clip_options(parser)
-    add = parser.add_argument_group('error study').add_argument
-    add(
-        '--study',
-        action='store_true',
-        help='a known motion, CLIP or the built-in performer, measured with errors: tables',
-    )
-    add(
-        '--seeds',
-        type=int,
-        default=20,
-        metavar='N',
-        help='how often the study draws noise; default %(default)s',
-    )
-    add('--json', type=Path, metavar='FILE', help='the figures of the study')
+    for title, options in OPTIONS.items():
+        group = parser.add_argument_group(title)
+        for name, kind, metavar, default, text in options:
+            if kind is bool:
+                group.add_argument(name, action='store_true', help=text)
+                continue
+            how: dict[str, Any] = {'type': kind, 'metavar': metavar}
+            if kind is list:
+                how = {'action': 'append', 'metavar': metavar}
+            elif isinstance(kind, tuple):
+                how = {'choices': kind}
+            group.add_argument(name, default=default, help=text, **how)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
@@ -343,22 +275,15 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
         count = int(targets.measured.any(axis=1).sum()) if follows else len(keys)
         with progress(title, count) as advance:
             done = enhance(motion, targets, keys, config, advance)
-        better, keys, goals, solver = (
-            done.motion,
-            done.keyframes,
-            done.goals,
-            solver_figures(done),
-        )
+        better, keys, goals = done.motion, done.keyframes, done.goals
+        solver = solver_figures(done)
     else:
         with progress(title, motion.n_frames) as advance:
             better = enhance_online(motion, targets, config.root, config.weight, advance)
         goals = targets.goals(range(motion.n_frames))
     require_finite(better)
-    figures = {
-        'clip': str(arguments.clip),
-        'method': arguments.method,
-        'weight': config.weight,
-    }
+    figures: dict[str, Any] = {'clip': str(arguments.clip), 'method': arguments.method}
+    figures['weight'] = config.weight
     figures |= enhance_report(motion, better, targets, keys, goals) | solver
     _write(arguments, files, draw, (motion, better), (targets, goals, keys), figures)
     return f'{arguments.out}: {summary(figures)}'

@@ -508,8 +508,8 @@ class _Scene(NamedTuple):
     surfaces: Mapping[str, Surface]
     objects: Mapping[str, _Object]
 
-    def surface(self, entry: Section, key: str = 'surface') -> Surface:
-        return self.surfaces[entry.text(key, FLOOR, tuple(self.surfaces))]
+    def surface(self, entry: Section) -> Surface:
+        return self.surfaces[entry.text('surface', FLOOR, tuple(self.surfaces))]
 
     def object_places(self, entry: Section, key: str, frames: Ints) -> Vec3s:
         """Return where an object is; before its first place and after its last as there."""
@@ -534,7 +534,7 @@ def _read_entry(entry: Section, scene: _Scene) -> EditEntry:
     return EditEntry(entry.line, kind, ' and '.join(map(str, names)), constraint)
 
 
-def _position(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+def _position(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
     point = _read_point(entry, POSITION)
     own = scene.track.places(point, frames)
     way = _one_of(entry, ('at_m', 'move_m', 'as_in_frame', 'object'))
@@ -569,7 +569,7 @@ def _position(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint
     )
 
 
-def _orientation(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+def _orientation(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
     segment = SEGMENT_INDEX[entry.text(ORIENTATION, choices=SEGMENTS)]
     way = _one_of(entry, ('rpy_deg', 'quaternion_wxyz', 'turn_rpy_deg', 'as_in_frame'))
     if way == 'quaternion_wxyz':
@@ -593,7 +593,7 @@ def _orientation(entry: Section, scene: _Scene, frames: Ints) -> partial[Constra
     return partial(OrientationGoal, segment=segment, orientations=orientations)
 
 
-def _look_at(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+def _look_at(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
     way = _one_of(entry, ('target_m', 'target_object', 'target_point'))
     if way == 'target_m':
         targets = _read_rows(entry, way, len(frames))
@@ -607,7 +607,7 @@ def _look_at(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]
     return partial(LookAt, point=_read_point(entry, LOOK_AT), axis=axis, targets=targets)
 
 
-def _on_surface(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+def _on_surface(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
     return partial(
         OnSurface,
         point=_read_point(entry, ON_SURFACE),
@@ -618,7 +618,7 @@ def _on_surface(entry: Section, scene: _Scene, frames: Ints) -> partial[Constrai
     )
 
 
-def _relative(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+def _relative(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
     names = entry.raw(RELATIVE)
     if not isinstance(names, list) or len(names) != 2 or names[0] == names[1]:
         raise entry.error(RELATIVE, 'a list of two different points', brief(names))
@@ -643,7 +643,7 @@ def _relative(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint
     return partial(Relative, first=first, second=second, vectors=vectors, distances=distances)
 
 
-def _plant(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
+def _plant(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
     names = entry.raw(PLANT)
     if isinstance(names, list):
         points = tuple(_named_point(entry, PLANT, name) for name in names)
@@ -663,7 +663,7 @@ def _plant(entry: Section, scene: _Scene, frames: Ints) -> partial[Constraint]:
     )
 
 
-KINDS: Mapping[str, Callable[[Section, _Scene, Ints], partial[Constraint]]] = {
+KINDS: Mapping[str, Callable[[Section, _Scene, Ints], Callable[..., Constraint]]] = {
     POSITION: _position,
     ORIENTATION: _orientation,
     LOOK_AT: _look_at,
@@ -768,9 +768,8 @@ class _Work:
     shifts: Vec3s | None = None
     before: Motion | None = None
 
-    def surface(self, entry: Section, key: str = 'surface', *usual: str) -> Surface:
-        names = tuple(self.surfaces)
-        return self.surfaces[entry.text(key, *usual, choices=names)]
+    def surface(self, entry: Section) -> Surface:
+        return self.surfaces[entry.text('surface', choices=tuple(self.surfaces))]
 
     def adapt(self, adapted: Adaptation) -> None:
         """Go on with feet that are held anew; a transition's plants are among them."""
@@ -850,7 +849,7 @@ def _retarget(section: Section, work: _Work) -> None:
 def _terrain(section: Section, work: _Work) -> None:
     entry = section.section(TERRAIN)
     work.ground = work.surface(entry)
-    ground = work.surface(entry, 'ground', FLOOR)
+    ground = work.surfaces[entry.text('ground', FLOOR, tuple(work.surfaces))]
     work.adapt(on_terrain(work.motion, work.ground, ground, entry.flag('swings', True)))
     entry.finish()
     work.notes.append(f'feet brought onto {entry.text("surface")}')

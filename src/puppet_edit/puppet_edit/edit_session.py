@@ -134,18 +134,9 @@ class EditSession:
         readers: Readers = PLAIN_READERS,
     ) -> None:
         """
-        Begin with a clip.
+        Begin with a clip as it was read, and plain values of an edit file to go on with.
 
-        Parameters
-        ----------
-        clip : Motion
-            As it was read.
-        tree : mapping, optional
-            Plain values of an edit file to go on with.
-        path : str or Path
-            Where the edit file is or will be; files that it names are searched for next to it.
-        readers : Readers
-            How the names in the file are understood.
+        `path` is where that file is or will be; files that it names are searched for next to it.
 
         Raises
         ------
@@ -213,18 +204,9 @@ class EditSession:
 
     def drag(self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()) -> None:
         """
-        Let a point be at a place in a frame; a second drag of it there takes the first's place.
+        Let a point be at a place [m] in a frame; a second drag of it there replaces the first.
 
-        Parameters
-        ----------
-        point : str
-            One of POINTS.
-        frame : int
-            Of the edited motion.
-        place : ndarray, shape (3,)
-            In world [m].
-        held : sequence of str
-            Points that stay where the motion has them in that frame.
+        Points `held` stay where the motion has them in that frame.
 
         Raises
         ------

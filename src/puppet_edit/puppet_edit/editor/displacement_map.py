@@ -35,21 +35,9 @@ def fit_control_points(
     Return the control points of a B-spline lattice that locally fit values at some frames best.
 
     LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (errata 9): a single
-    value then is interpolated. Each value has a weight besides. Control points that no value
-    reaches are zero.
-
-    Parameters
-    ----------
-    frames : ndarray, shape (k,)
-        Frame indices.
-    goals : ndarray, shape (k, 3 g)
-        What to fit, in groups of three.
-    weights : ndarray, shape (k, g)
-        Of each group, 0 where it has no value.
-    spacing : float
-        Frames from knot to knot.
-    n_points : int
-        At least floor((n - 1) / spacing) + 4 for n frames.
+    value then is interpolated. `goals` (k, 3 g) are in groups of three, `weights` (k, g) 0 where a
+    group has no value. At least floor((n - 1) / spacing) + 4 points for n frames; those that no
+    value reaches are zero.
 
     """
     omega = basis(frames, spacing, n_points)
@@ -63,16 +51,9 @@ def fit_control_points(
 @kernel
 def displace(displacements: Floats, poses: np.ndarray) -> None:
     """
-    Apply a displacement map to postures in place (LeeShin1999 eq. 1).
+    Apply a displacement map (n, 51) of roots [m] and rotation vectors to postures in place.
 
-    What is displaced by nothing keeps its very numbers.
-
-    Parameters
-    ----------
-    displacements : ndarray, shape (n, 51)
-        Of the root [m] and the rotation vectors of all segments [rad].
-    poses : ndarray of POSE, shape (n,)
-        In and out, without the forward kinematics.
+    LeeShin1999 eq. 1. What is displaced by nothing keeps its very numbers.
 
     """
     for frame in range(len(poses)):

@@ -80,16 +80,9 @@ def bend_angle(r1: float, r2: float, along: float, distance: float) -> float:
     Return the angle phi between the segments that brings shoulder and wrist so far apart.
 
     LeeShin1999 eq. 7, where l1^2 + l2^2 + 2 sqrt(l1^2 - r1^2) sqrt(l2^2 - r2^2) is
-    r1^2 + r2^2 + along^2. Clamped to 0 .. pi where the limb is too short or cannot fold so far.
-
-    Parameters
-    ----------
-    r1, r2 : float
-        Distances of shoulder and wrist from the elbow's axis [m].
-    along : float
-        How far apart they are along that axis [m].
-    distance : float
-        L, between shoulder and wrist [m].
+    r1^2 + r2^2 + along^2: r1 and r2 are their distances from the elbow's axis, and `along` how far
+    apart they are along it [m]. Clamped to 0 .. pi where the limb is too short or cannot fold so
+    far.
 
     """
     return polar_limit(r1, r2, math.sqrt(max(distance * distance - along * along, 0.0)))
@@ -303,16 +296,8 @@ def limb_rows(task: PoseTask, pose: Any, row_of: Ints, full: Floats, out: Floats
 
     When its shoulder moves, the upper segment turns with the line to the goal and as the elbow
     bends, the forearm by the elbow's bend more; both turn with the parent about that line, and
-    with the swivel angle. An end segment whose orientation is given turns the other way.
-
-    Parameters
-    ----------
-    task, pose, row_of
-        The problem, at a solved posture, and `choose_unknowns`.
-    full : ndarray, shape (51,)
-        Working space.
-    out : ndarray, shape (36, n)
-        Nine rows a limb; those of other limbs are not touched.
+    with the swivel angle. An end segment whose orientation is given turns the other way. `out`
+    (36, n) has nine rows a limb; those of other limbs are not touched. `full` (51,) is for work.
 
     """
     for number in range(4):

@@ -93,18 +93,9 @@ def enhance(
     """
     Return the motion with its measured end-effectors in place at keyframes.
 
-    Parameters
-    ----------
-    motion : Motion
-        Measured angles.
-    targets : Targets
-        Measured end-effectors of the same body in the same world, as many frames.
-    keyframes : mapping of int to str
-        Frames where they have to be right, in order, the first and the last among them.
-    config : EnhanceConfig
-        How.
-    progress : callable, optional
-        Called with the number of frames solved since the last call.
+    Targets are of the same body in the same world, as many frames. Keyframes are in order, the
+    first and the last frame among them, each with its reason. `progress` is called with the
+    number of frames solved since the last call.
 
     Raises
     ------
@@ -179,16 +170,8 @@ def enhance_report(
     """
     Return the figures as plain numbers with unit suffixes.
 
-    Parameters
-    ----------
-    before, after : Motion
-        As measured, and enhanced.
-    targets : Targets
-        What was measured of the end-effectors.
-    keyframes : mapping of int to str
-        In order, each with its reason; none for an enhancement of every frame.
-    goals : ndarray, shape (n, 8, 3)
-        Where end-effectors had to be [m].
+    Keyframes are in order, each with its reason; none for an enhancement of every frame. Goals
+    are where end-effectors had to be, shape (n, 8, 3) [m].
 
     """
     errors = [end_effector_errors(motion, goals) for motion in (before, after)]
@@ -261,9 +244,7 @@ def rate_config(weight: float) -> RateConfig:
     """
     Return the tuning of rate control that has a weight w1; its own damping is kept at least.
 
-    Raises
-    ------
-    ConfigError : if the weight is not above 0 and below 1.
+    Raises ConfigError if the weight is not above 0 and below 1.
 
     """
     if not 0.0 < weight < 1.0:
@@ -288,20 +269,10 @@ def enhance_online(
     """
     Return the motion with its end-effectors where they were measured, in every frame.
 
-    Parameters
-    ----------
-    motion : Motion
-        Measured angles.
-    targets : Targets
-        Measured end-effectors of the same body in the same world, as many frames; frames
-        without leave the angles to the secondary task.
-    root : str
-        Whether the root may give way, as in `EnhanceConfig`; a tenth of a metre is then as
-        much as a radian.
-    weight : float
-        w1, above 0 and below 1.
-    progress : callable, optional
-        Called with the number of frames done since the last call.
+    Targets are of the same body in the same world, as many frames; frames without leave the
+    angles to the secondary task. `root` is as in `EnhanceConfig`; where it gives way a tenth of
+    a metre is as much as a radian. `weight` is w1. `progress` is called with the number of frames
+    done since the last call.
 
     Raises
     ------

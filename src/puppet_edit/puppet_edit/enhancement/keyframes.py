@@ -22,6 +22,7 @@ rotation and the other does not. Lengths are metres and angles radians: w1 has a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -49,14 +50,7 @@ PROMINENCE = 0.15  # of an end-effector's high speeds: a slow moment is at least
 MAX_SPACING_S = 1e4
 _FEET = (2, 3)  # rows of the general end-effectors
 
-END, MEETING, CONTACT, SLOW, GAP, ERROR = (
-    'end',
-    'meeting',
-    'contact',
-    'slow',
-    'gap',
-    'error',
-)
+END, MEETING, CONTACT, SLOW, GAP, ERROR = 'end', 'meeting', 'contact', 'slow', 'gap', 'error'
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ def choose_keyframes(targets: Targets, rate_hz: float, spacing: KeyframeSpacing)
         if all(abs(frame - other) >= least for other in chosen):
             chosen[frame] = reason
     most = max(1, round(spacing.most_s * rate_hz))
-    for first, last in _gaps(chosen):
+    for first, last in pairwise(sorted(chosen)):
         pieces = -(-(last - first) // most)
         for frame in np.linspace(first, last, pieces + 1)[1:-1]:
             near = _measured_near(targets, round(frame), first, last)
@@ -96,14 +90,7 @@ def choose_keyframes(targets: Targets, rate_hz: float, spacing: KeyframeSpacing)
 
 
 def given_keyframes(frames: Sequence[int], n_frames: int) -> dict[int, str]:
-    """
-    Return keyframes that a user names, with the first and last frame, in order.
-
-    Raises
-    ------
-    ConfigError : if one is not a frame of the motion.
-
-    """
+    """Return keyframes that a user names, with the first and last frame; raise ConfigError."""
     for frame in frames:
         if not 0 <= frame < n_frames:
             raise ConfigError(f'keyframes: expected 0 .. {n_frames - 1}, got {frame}')
@@ -117,21 +104,12 @@ def worst_frames(
     """
     Return the frame of largest error in each gap between keyframes, where it is too large.
 
-    Parameters
-    ----------
-    errors : ndarray, shape (n,)
-        Of each frame; NaN where not known.
-    keyframes : sequence of int
-        In order.
-    tolerance : float
-        Errors up to this are left.
-    least : int
-        Frames that a keyframe keeps from the others.
+    Errors (n,) are NaN where not known; a keyframe keeps `least` frames from the others.
 
     """
     found = []
     known = np.where(np.isfinite(errors), errors, -np.inf)
-    for first, last in zip(keyframes, keyframes[1:]):
+    for first, last in pairwise(keyframes):
         inside = slice(first + least, last - least + 1)
         if last - first >= 2 * least and known[inside].max() > tolerance:
             found.append(first + least + int(np.argmax(known[inside])))
@@ -175,16 +153,10 @@ def _smoothed(positions: Vec3s, sigma: float) -> Vec3s:
     for row in range(positions.shape[1]):
         good = is_measured(positions[:, row])
         if good.any():
+            frames = np.flatnonzero(good)
             for k in range(3):
-                filled[:, row, k] = np.interp(
-                    np.arange(n), np.flatnonzero(good), positions[good, row, k]
-                )
+                filled[:, row, k] = np.interp(np.arange(n), frames, positions[good, row, k])
     return gaussian_filter1d(filled, max(sigma, 1e-3), axis=0, mode='nearest')
-
-
-def _gaps(chosen: dict[int, str]) -> list[tuple[int, int]]:
-    frames = sorted(chosen)
-    return list(zip(frames, frames[1:]))
 
 
 def _measured_near(targets: Targets, frame: int, first: int, last: int) -> int | None:
@@ -220,23 +192,11 @@ ANCESTORS = _ancestors()
 
 def point_jacobian(q_world: Quats, p_world: Vec3s, points: Vec3s) -> Floats:
     """
-    Return how the general end-effectors move with the joints.
+    Return how general end-effectors (n, 8, 3) [m] move with the joints, shape (n, 8, 3, 16, 3).
 
-    A joint turned by delta in its segment's frame moves a point below it by
+    Indexed by posture, end-effector, component of its position, joint and component of the joint's
+    delta [m/rad]: a joint turned by delta in its segment's frame moves a point below it by
     (R delta) x (point - joint).
-
-    Parameters
-    ----------
-    q_world, p_world : ndarray, shapes (n, 16, 4) and (n, 16, 3)
-        Segments in world [m].
-    points : ndarray, shape (n, 8, 3)
-        The general end-effectors in world [m].
-
-    Returns
-    -------
-    jacobian : ndarray, shape (n, 8, 3, 16, 3)
-        Indexed by posture, end-effector, component of its position, joint and component of
-        the joint's delta [m/rad].
 
     """
     axes = np.swapaxes(quaternions.to_matrix(q_world), -1, -2)  # [n, joint, axis, xyz]
@@ -247,19 +207,7 @@ def point_jacobian(q_world: Quats, p_world: Vec3s, points: Vec3s) -> Floats:
 
 
 def right_jacobian_inverse(rotvec: Vec3s) -> Floats:
-    """
-    Return the derivative of log(exp(rotvec) exp(delta)) by delta at zero.
-
-    Parameters
-    ----------
-    rotvec : ndarray, shape (..., 3)
-        Rotation vectors shorter than a whole turn [rad].
-
-    Returns
-    -------
-    jacobian : ndarray, shape (..., 3, 3)
-
-    """
+    """Return the derivative of log(exp(rotvec) exp(delta)) by delta at zero, shape (..., 3, 3)."""
     rotvec = np.asarray(rotvec)
     x, y, z = np.moveaxis(rotvec, -1, 0)
     zero = np.zeros_like(x)
@@ -336,24 +284,9 @@ def objective_residuals(
     """
     Return residuals whose squares add up to G, and their Jacobian.
 
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The body.
-    measured : Measured
-        What G compares with.
-    roots, rotations : ndarray, shapes (k, 3) and (k, 16, 4)
-        The postures.
-    objective : PostureObjective
-        Weight, and what moves.
-
-    Returns
-    -------
-    residuals : ndarray, shape (k, 24 + 48 + 3)
-        Of end-effectors, joints and root position.
-    jacobian : ndarray, shape (k, 75, v)
-        By the v variables: three for each joint that may turn, in order, then the root's
-        position [m] if that may move.
+    Residuals (k, 24 + 48 + 3) are of end-effectors, joints and root position. The Jacobian
+    (k, 75, v) is by the v variables: three for each joint that may turn, in order, then the root's
+    position [m] if that may move.
 
     """
     k = len(roots)

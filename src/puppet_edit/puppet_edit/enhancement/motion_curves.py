@@ -65,9 +65,7 @@ def make_channels(kind: str, rotations: Quats, joints: Sequence[int]) -> 'Channe
     """
     Return channels, one of CHANNEL_KINDS, of the rotations (n, joints, 4) of some segments.
 
-    Raises
-    ------
-    ConfigError : for an unknown kind, or a joint that turns too far for rotation vectors.
+    Raises ConfigError for an unknown kind, or a joint that turns too far for rotation vectors.
 
     """
     if kind == EULER:
@@ -219,24 +217,9 @@ def fit_spline(
     """
     Return the curve through keyframes that is nearest to measurements.
 
-    Parameters
-    ----------
-    times : ndarray, shape (n,)
-        Of the measurements, rising; the first and the last are the ends of the curve.
-    measured : ndarray, shape (n, c)
-        Channels, each fitted for itself.
-    key_times : ndarray, shape (k,), optional
-        Rising, within the measurements; none for a curve that only fits.
-    key_values : ndarray, shape (k, c), optional
-        What the curve takes there.
-    free_knots : ndarray, shape (m,), optional
-        Further knots inside.
-
-    Returns
-    -------
-    spline : BSpline
-        Cubic, with two continuous derivatives over all of its length, joints of segments and
-        free knots included.
+    Channels (n, c) were measured at rising times (n,), the ends of the curve among them. It takes
+    `key_values` (k, c) at `key_times` (k,), which rise within them, and has further knots at
+    `free_knots` (m,). Cubic, with two continuous derivatives over all of its length.
 
     Raises
     ------
@@ -374,14 +357,9 @@ class MotionCurves:
         self, frames: Sequence[int], values: Floats, followed: tuple[Ints, Floats] | None
     ) -> BSpline:
         """
-        Return the curve through keyframes.
+        Return the curve through keyframes with channels (k, c).
 
-        Parameters
-        ----------
-        frames, values : sequence of int, ndarray of shape (k, c)
-            Keyframes and what the channels are there.
-        followed : tuple of ndarray, optional
-            Frames (m,) that the curve follows, and what the channels are there (m, c).
+        `followed` are further frames (m,) and channels (m, c) that the curve only follows.
 
         """
         at = np.asarray(frames, dtype=np.int64)

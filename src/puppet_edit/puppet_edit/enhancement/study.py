@@ -15,12 +15,12 @@ arms swing, fists meet three times.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
-from puppet_core.io import ConfigError, progress
+from puppet_core.io import progress
 from puppet_core.math import Floats, Ints, quaternions, Vec3s
 from puppet_core.procedural import (
     ADULT_ARM_LENGTH_M,
@@ -74,26 +74,20 @@ _NAMES = {
 METHODS = tuple(_NAMES)
 
 
-@dataclass(frozen=True, slots=True)
-class TakeErrors:
-    """How a measurement differs from the truth; nothing by default. Standard deviations."""
+class TakeErrors(NamedTuple):
+    """How a measurement differs from the truth: standard deviations."""
 
     angle_bias_deg: float = 0.0
-    """Constant rotation of each joint, per axis [deg]."""
+    """Constant rotation of each joint, per axis."""
 
     angle_noise_deg: float = 0.0
-    """White noise of each joint, per axis [deg]."""
+    """White noise of each joint, per axis."""
 
     position_noise_mm: float = 0.0
-    """White noise of roots and end-effectors, per axis [mm]."""
+    """White noise of roots and end-effectors, per axis."""
 
     length_percent: float = 0.0
-    """Of each limb and of the trunk [%]."""
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            if not 0.0 <= getattr(self, name) <= 100.0:
-                raise ConfigError(f'{name}: expected 0.0 .. 100.0, got {getattr(self, name)}')
+    """Of each limb and of the trunk."""
 
 
 class Take(NamedTuple):
@@ -103,7 +97,6 @@ class Take(NamedTuple):
     """Measured angles and roots on a body of the lengths that are believed."""
 
     targets: Targets
-    """Measured palms and soles."""
 
 
 def measured_take(
@@ -114,20 +107,10 @@ def measured_take(
     end_effectors: tuple[int, ...] = (0, 1, 2, 3),
 ) -> Take:
     """
-    Return what is measured of a motion.
+    Return what is measured of a motion; meetings are end-effectors that are known to meet.
 
-    Parameters
-    ----------
-    truth : Motion
-        What was really done.
-    errors : TakeErrors
-        How large the errors are.
-    seed : int
-        Of the errors; the same seed gives the same directions whatever their sizes.
-    meetings : tuple of Meeting
-        End-effectors that are known to meet.
-    end_effectors : tuple of int
-        Which are measured, rows of the general end-effectors.
+    The same seed gives the same directions of errors whatever their sizes. `end_effectors` are
+    rows of the general end-effectors.
 
     """
     rng = np.random.default_rng(seed)
@@ -162,7 +145,6 @@ class FistMotion(NamedTuple):
     """What was really done."""
 
     motion: Motion
-    """The truth."""
 
     meetings: Ints
     """Frames in which the fists meet, shape (3,)."""
@@ -236,11 +218,7 @@ def study(
     """Return errors against the truth for each condition."""
     rows = []
     for name, errors in CONDITIONS.items():
-        figures = []
-        for seed in seeds:
-            figures.append(_compared(truth, measured_take(truth, errors, seed)))
-            if progress is not None:
-                progress(1)
+        figures = _repeated(partial(_compared, truth, errors), seeds, progress)
         rows.append({'condition': name} | _summary(figures))
     return rows
 
@@ -251,23 +229,26 @@ def fist_study(
     """Return errors of the fist-matching experiment for each kind of curve; as `study`."""
     rows = []
     for name, config in FIST_CURVES.items():
-        figures = []
-        for seed in seeds:
-            figures.append(_fists(fist, seed, config))
-            if progress is not None:
-                progress(1)
-        rows.append(
-            {'curve': name}
-            | {
-                key: float(
-                    np.max([f[key] for f in figures])
-                    if key.endswith('max')
-                    else np.mean([f[key] for f in figures])
-                )
-                for key in figures[0]
-            }
-        )
+        figures = _repeated(partial(_fists, fist, config), seeds, progress)
+        row: dict[str, Any] = {'curve': name}
+        for key in figures[0]:
+            values = [f[key] for f in figures]
+            row[key] = float(np.max(values) if key.endswith('max') else np.mean(values))
+        rows.append(row)
     return rows
+
+
+def _repeated(
+    measure: Callable[[int], Any],
+    seeds: Sequence[int],
+    progress: Callable[[int], object] | None,
+) -> list[Any]:
+    figures = []
+    for seed in seeds:
+        figures.append(measure(seed))
+        if progress is not None:
+            progress(1)
+    return figures
 
 
 def fist_take(fist: FistMotion, seed: int) -> Take:
@@ -286,16 +267,9 @@ def walking_truth(performance: Motion) -> Motion:
     )
 
 
-def of_angles(motion: Motion) -> Motion:
-    """Return a motion with the end-effectors of its angles, as truth."""
-    return Motion.from_rotations(
-        motion.skeleton, motion.rate_hz, motion.root_positions, motion.rotations
-    )
-
-
-def _compared(truth: Motion, take: Take) -> dict[str, dict[str, float]]:
-    keys = choose_keyframes(take.targets, truth.rate_hz, KeyframeSpacing())
-    motion, targets = take
+def _compared(truth: Motion, errors: TakeErrors, seed: int) -> dict[str, dict[str, float]]:
+    motion, targets = measured_take(truth, errors, seed)
+    keys = choose_keyframes(targets, truth.rate_hz, KeyframeSpacing())
     motions = (
         motion,
         enhance_online(motion, targets),
@@ -330,7 +304,7 @@ def _summary(figures: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
     return row
 
 
-def _fists(fist: FistMotion, seed: int, config: EnhanceConfig) -> dict[str, float]:
+def _fists(fist: FistMotion, config: EnhanceConfig, seed: int) -> dict[str, float]:
     take = fist_take(fist, seed)
     keys = choose_keyframes(take.targets, fist.motion.rate_hz, KeyframeSpacing())
     done = enhance(take.motion, take.targets, keys, config)
@@ -339,12 +313,11 @@ def _fists(fist: FistMotion, seed: int, config: EnhanceConfig) -> dict[str, floa
     before, after = (
         end_effector_errors(motion, done.goals)[:, rows] for motion in (take.motion, done.motion)
     )
-    met = [
-        np.abs(
-            fist.meeting.distances(motion.end_effectors)[fist.meetings] - fist.meeting.distance_m
-        ).max()
+    gaps = [
+        fist.meeting.distances(motion.end_effectors)[fist.meetings]
         for motion in (take.motion, done.motion)
     ]
+    met = [np.abs(gap - fist.meeting.distance_m).max() for gap in gaps]
     real = [_errors(fist.motion, motion) for motion in (take.motion, done.motion)]
     return {
         'keyframes': len(keys),
@@ -362,21 +335,20 @@ def study_tables(
     performance: Motion, n_seeds: int, clip: Motion | None = None
 ) -> tuple[dict[str, Any], str]:
     """
-    Return all figures of the study, and its tables.
+    Return all figures of the study, and its tables, by recordings with `n_seeds` seeds.
 
-    Parameters
-    ----------
-    performance : Motion
-        The built-in one; it walks, and its body makes fists meet.
-    n_seeds : int
-        Recordings of each condition.
-    clip : Motion, optional
-        What was really done, instead of that walk.
+    The built-in performance walks, and its body makes fists meet; the truth is that walk, or
+    the angles of a clip.
 
     """
     seeds = range(n_seeds)
     total = n_seeds * (len(CONDITIONS) + len(FIST_CURVES))
-    truth = walking_truth(performance) if clip is None else of_angles(clip)
+    if clip is None:
+        truth = walking_truth(performance)
+    else:
+        truth = Motion.from_rotations(
+            clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
+        )
     with progress('study', total, unit='take') as advance:
         rows = study(truth, seeds, advance)
         fists = fist_study(fist_motion(performance.skeleton), seeds, advance)
@@ -392,13 +364,8 @@ def study_tables(
 
 def error_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return errors against the truth: a line for each condition and method."""
-    head = [
-        'measured with errors of',
-        'method',
-        'end-effectors, mm',
-        'joints, deg',
-        'both better, takes',
-    ]
+    head = ['measured with errors of', 'method', 'end-effectors, mm', 'joints, deg']
+    head.append('both better, takes')
     lines = []
     for row in rows:
         for method in METHODS:

@@ -117,14 +117,7 @@ class Targets:
             )
 
     def only(self, names: Sequence[str]) -> 'Targets':
-        """
-        Return the targets of some end-effectors.
-
-        Raises
-        ------
-        ConfigError : if one is unknown or has no target.
-
-        """
+        """Return the targets of some end-effectors; raise ConfigError if one has none."""
         rows = [end_effector_row(name) for name in names]
         for name, row in zip(names, rows):
             if not self.rows[row]:
@@ -172,21 +165,9 @@ def end_effector_row(name: str) -> int:
 
 def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s:
     """
-    Return positions at other times, NaN where no two samples are near enough.
+    Return positions (m, 8, 3) of rising times at other times, NaN where no two samples are near.
 
-    Parameters
-    ----------
-    times_s : ndarray, shape (m,)
-        Rising [s].
-    positions : ndarray, shape (m, 8, 3)
-        NaN where not measured [m].
-    frame_times_s : ndarray, shape (n,)
-        Where they are wanted [s].
-
-    Returns
-    -------
-    positions : ndarray, shape (n, 8, 3)
-        Linear between neighbouring samples at most MAX_GAP_S apart; as they are at samples.
+    Linear between neighbouring samples at most MAX_GAP_S apart; as they are at samples.
 
     """
     out = np.full((len(frame_times_s), *positions.shape[1:]), np.nan)
@@ -196,13 +177,14 @@ def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s
         t, p = times_s[good], positions[good, row]
         if not len(t):
             continue
-        after = np.clip(np.searchsorted(t, frame_times_s), 1, max(len(t) - 1, 1))
-        before, after = after - 1, np.minimum(after, len(t) - 1)
+        after = np.minimum(np.searchsorted(t, frame_times_s), len(t) - 1)
+        before = np.maximum(after - 1, 0)
         gap = t[after] - t[before]
-        share = (frame_times_s - t[before]) / np.where(gap > 0.0, gap, np.inf)
-        between = (gap > 0.0) & (gap <= MAX_GAP_S + 1e-9) & (share >= 0.0) & (share <= 1.0)
-        values = p[before] + share[:, None] * (p[after] - p[before])
-        out[between, row] = values[between]
+        inside = (t[before] <= frame_times_s) & (frame_times_s <= t[after])
+        inside &= (gap > 0.0) & (gap <= MAX_GAP_S + 1e-9)
+        along = (frame_times_s - t[before]) / np.where(gap > 0.0, gap, np.inf)
+        values = p[before] + along[:, None] * (p[after] - p[before])
+        out[inside, row] = values[inside]
         for sample in (before, after):
             same = np.abs(frame_times_s - t[sample]) <= close
             out[same, row] = p[sample[same]]
@@ -213,21 +195,13 @@ class TargetFile(NamedTuple):
     """The contents of a file."""
 
     targets: Targets
-    """Positions and meetings."""
 
     keyframes: tuple[int, ...] | None
     """Frames where they have to be right; None if the file does not name them."""
 
 
 def read_targets(path: str | Path, n_frames: int, rate_hz: float) -> TargetFile:
-    """
-    Return the targets of a motion of a given length.
-
-    Raises
-    ------
-    InputFileError : naming file, line, column or key, and what was expected.
-
-    """
+    """Return the targets of a motion of a given length; raise InputFileError."""
     path = Path(path)
     if path.suffix.lower() == '.csv':
         return TargetFile(_read_csv(path, n_frames, rate_hz), None)
@@ -241,7 +215,6 @@ def _read_csv(path: Path, n_frames: int, rate_hz: float) -> Targets:
         raise InputFileError(path, 'lines of cells with commas between', str(err)) from err
     header = [name.strip() for name in rows[0]]
     places = _columns(path, header)
-    last_time_s = (n_frames - 1) / rate_hz
     stamps: list[float] = []
     positions: list[Vec3s] = []
     for line, row in enumerate(rows[1:], start=2):
@@ -249,34 +222,35 @@ def _read_csv(path: Path, n_frames: int, rate_hz: float) -> Targets:
             continue
         if len(row) != len(header):
             raise InputFileError(path, f'{len(header)} cells', f'{len(row)}', line)
-        stamp = _number(path, line, header[0], row[0])
-        if math.isnan(stamp) or (stamps and stamp <= stamps[-1]):
+        values = [_number(path, line, *cell) for cell in zip(header, row)]
+        if math.isnan(values[0]) or (stamps and values[0] <= stamps[-1]):
             after = f' above {stamps[-1]:g}' if stamps else ''
             raise InputFileError(path, f'a number{after}', repr(row[0]), line, header[0])
-        position = np.full((8, 3), np.nan)
-        for column, (place, unit_m) in places.items():
-            position[place] = unit_m * _number(path, line, header[column], row[column])
-        stamps.append(stamp)
-        positions.append(position)
+        stamps.append(values[0])
+        positions.append(np.full((8, 3), np.nan))
+        for (end_effector, axis, unit_m), value in zip(places, values[1:]):
+            positions[-1][end_effector, axis] = unit_m * value
     if not stamps:
         raise InputFileError(path, 'a line of positions', 'none')
     times, measured = np.array(stamps), np.array(positions)
-    if header[0] == _FRAME:
-        whole = _whole_frames(path, times, n_frames)
-        out = np.full((n_frames, 8, 3), np.nan)
-        out[whole] = measured
-    else:
+    if header[0] == _TIME:
         out = resampled(times, measured, np.arange(n_frames) / rate_hz)
-    return _targets(path, out, f'positions within 0 .. {last_time_s:g} s')
+    else:
+        wrong = (times < 0.0) | (times > n_frames - 1) | (times != np.floor(times))
+        if wrong.any():
+            got = f'{times[np.argmax(wrong)]:g}'
+            raise InputFileError(path, f'whole frames 0 .. {n_frames - 1}', got, field=_FRAME)
+        out = np.full((n_frames, 8, 3), np.nan)
+        out[times.astype(np.int64)] = measured
+    return _targets(path, out, f'positions within 0 .. {(n_frames - 1) / rate_hz:g} s')
 
 
-def _columns(path: Path, header: list[str]) -> dict[int, tuple[tuple[int, int], float]]:
+def _columns(path: Path, header: list[str]) -> list[tuple[int, int, float]]:
     """Return end-effector, axis and unit of each column but the first."""
-    first = header[0] if header else ''
-    if first not in (_FRAME, _TIME):
-        raise InputFileError(path, f'{_FRAME} or {_TIME} as the first column', repr(first), 1)
-    places: dict[int, tuple[tuple[int, int], float]] = {}
-    for column, name in enumerate(header[1:], start=1):
+    if header[0] not in (_FRAME, _TIME):
+        raise InputFileError(path, f'{_FRAME} or {_TIME} as the first column', repr(header[0]), 1)
+    places: list[tuple[int, int, float]] = []
+    for name in header[1:]:
         match = _COLUMN.fullmatch(name)
         if match is None or match[1] not in GENERAL_END_EFFECTORS:
             raise InputFileError(
@@ -287,9 +261,9 @@ def _columns(path: Path, header: list[str]) -> dict[int, tuple[tuple[int, int], 
                 hint=f'end-effectors: {", ".join(GENERAL_END_EFFECTORS)}',
             )
         place = (GENERAL_END_EFFECTORS.index(match[1]), 'xyz'.index(match[2]))
-        if any(place == other for other, _ in places.values()):
+        if any(place == other[:2] for other in places):
             raise InputFileError(path, 'each column once', f'{name!r} again', 1)
-        places[column] = (place, _UNITS_M[match[3]])
+        places.append((*place, _UNITS_M[match[3]]))
     return places
 
 
@@ -306,30 +280,21 @@ def _number(path: Path, line: int, name: str, cell: str) -> float:
     return value
 
 
-def _whole_frames(path: Path, stamps: Floats, n_frames: int) -> np.ndarray:
-    wrong = (stamps < 0.0) | (stamps > n_frames - 1) | (stamps != np.floor(stamps))
-    if wrong.any():
-        got = f'{stamps[np.argmax(wrong)]:g}'
-        raise InputFileError(path, f'whole frames 0 .. {n_frames - 1}', got, field=_FRAME)
-    return stamps.astype(np.int64)
-
-
 def _read_yaml(path: Path, n_frames: int) -> TargetFile:
     tree = load_yaml(path, FORMAT)
     positions = np.full((n_frames, 8, 3), np.nan)
     for entry in tree.sections('positions'):
         frame = _frame(entry, 'frame', entry.raw('frame'), n_frames)
         for name in entry.keys():
-            if name != 'frame':
-                if name not in GENERAL_END_EFFECTORS:
-                    raise entry.error(
-                        name, f'frame or one of {", ".join(GENERAL_END_EFFECTORS)}', brief(name)
-                    )
-                row = GENERAL_END_EFFECTORS.index(name)
-                if is_measured(positions[frame, row]):
-                    raise entry.error(name, 'each end-effector once a frame', f'{name} again')
-                positions[frame, row] = entry.numbers(name, 3)
-        entry.finish()
+            if name == 'frame':
+                continue
+            if name not in GENERAL_END_EFFECTORS:
+                known = ', '.join(GENERAL_END_EFFECTORS)
+                raise entry.error(name, f'frame or one of {known}', brief(name))
+            row = GENERAL_END_EFFECTORS.index(name)
+            if is_measured(positions[frame, row]):
+                raise entry.error(name, 'each end-effector once a frame', f'{name} again')
+            positions[frame, row] = entry.numbers(name, 3)
     meetings = _meetings(tree) if 'meet' in tree else ()
     keyframes = None
     if 'keyframes' in tree:

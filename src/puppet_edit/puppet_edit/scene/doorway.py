@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from puppet_core.body import Motion, SEGMENT_INDEX, Skeleton
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Vec3s
+from puppet_core.math import Floats, Ints, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import ADULT_LEG_LENGTH_M
-from puppet_edit.editor import BELOW, BodyPoint, Constraint, Surface
-from puppet_edit.scene.foot_plants import keep_beside
+from puppet_edit.editor import BELOW, BodyPoint, Constraint, OnSurface, Surface
 from puppet_edit.scene.surfaces import FLOOR
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
@@ -67,11 +66,11 @@ class Doorway:
         cosine, sine = np.cos(self.heading_rad), np.sin(self.heading_rad)
         return np.asarray(cosine * dx + sine * dy), np.asarray(cosine * dy - sine * dx)
 
-    def frames(self, motion: Motion) -> list[int]:
+    def frames(self, motion: Motion) -> Ints:
         """Return the frames in which a body is in the door or near it."""
         along, aside = self.way(*motion.root_positions[:, :2].T)
         near = np.abs(along) < APPROACH_M + 0.5 * self.depth_m
-        return np.flatnonzero(near & (np.abs(aside) < 0.5 * self.width_m)).tolist()
+        return np.flatnonzero(near & (np.abs(aside) < 0.5 * self.width_m))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,9 @@ def doorway_constraints(
     found: list[Constraint] = []
     points = upper_points(motion.skeleton)
     for doorway in doorways:
-        found += keep_beside(doorway.frames(motion), points, doorway.ceiling(ground), BELOW)
+        frames, ceiling = doorway.frames(motion), doorway.ceiling(ground)
+        if len(frames):
+            found += [OnSurface(frames, point, ceiling, BELOW) for point in points]
     return found
 
 
@@ -140,18 +141,8 @@ def stooping(
     Return a motion that bends forward and lowers the pelvis where lintels are in its way.
 
     A good beginning for the editor: an upright body is as near to bending backward, and the
-    inverse kinematics of neighbouring frames may choose differently.
-
-    Parameters
-    ----------
-    motion : Motion
-        As it was.
-    doorways : sequence of Doorway
-        In its way.
-    shifts : ndarray, shape (n, 3)
-        How the root goes along with the ground [m].
-    ground : Surface
-        What it walks on.
+    inverse kinematics of neighbouring frames may choose differently. `shifts` (n, 3) are how the
+    root goes along with the ground [m].
 
     """
     top = upper_points(motion.skeleton)[0]

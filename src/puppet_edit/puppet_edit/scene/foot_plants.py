@@ -32,19 +32,23 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, quaternions, Quats, read_only, Vec3s
+from puppet_core.math import Floats, Quats, read_only, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import ADULT_LEG_LENGTH_M, smooth_step, TOE_M
 from puppet_edit.editor import (
     BodyPoint,
     Constraint,
-    OnSurface,
     OrientationGoal,
     PointGoal,
     Surface,
 )
 from puppet_edit.scene.surfaces import FLOOR, normals
-from scipy.ndimage import gaussian_filter1d, maximum_filter1d, minimum_filter1d
+from scipy.ndimage import (
+    distance_transform_edt,
+    gaussian_filter1d,
+    maximum_filter1d,
+    minimum_filter1d,
+)
 
 HEEL, TOE = 0, 1
 SMOOTHING_S = 0.02  # of positions before speeds are taken
@@ -102,10 +106,6 @@ class FootContacts:
         """Whether any point of a foot stands, shape (n, 2)."""
         return np.asarray(self.flags.any(axis=2))
 
-    def contacts(self, foot: int, point: int) -> list[tuple[int, int]]:
-        """Return first and last frame of each contact of a heel or toe."""
-        return [(a, b - 1) for a, b in stretches(self.flags[:, foot, point])]
-
     def plants(self) -> list[FootPlant]:
         """Return all plants in order of their beginning."""
         found = []
@@ -118,18 +118,17 @@ class FootContacts:
         return sorted(found, key=lambda plant: (plant.first, plant.foot))
 
 
-def foot_points(skeleton: Skeleton) -> Vec3s:
-    """Return heel and toe of both feet in the feet's frames, shape (2, 2, 3) [m]."""
+def heel_and_toe(skeleton: Skeleton) -> Vec3s:
+    """Return heel and toe of a foot in its frame from the sole's centre, shape (2, 3) [m]."""
     reach = TOE_M * skeleton.leg_length / ADULT_LEG_LENGTH_M
-    ahead = np.array([[-reach, 0.0, 0.0], [reach, 0.0, 0.0]])
-    return np.asarray(skeleton.interaction_points[2:, None] + ahead)
+    return np.array([[-reach, 0.0, 0.0], [reach, 0.0, 0.0]])
 
 
 def world_foot_points(skeleton: Skeleton, q_world: Quats, p_world: Vec3s) -> Vec3s:
     """Return heels and toes of segments in world, shape (n, 2, 2, 3) [m]."""
     feet = LIMB_SEGMENTS[2:, 2]
-    turned = quaternions.rotate(q_world[:, feet, None], foot_points(skeleton))
-    return np.asarray(p_world[:, feet, None] + turned)
+    points = skeleton.interaction_points[2:, None] + heel_and_toe(skeleton)
+    return np.asarray(p_world[:, feet, None] + qb.rotate(q_world[:, feet, None], points))
 
 
 def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootContacts:
@@ -213,7 +212,7 @@ class FootPoses:
 
     def points(self, skeleton: Skeleton) -> Vec3s:
         """Return heels and toes in world, shape (n, 2, 2, 3) [m]."""
-        ways = foot_points(skeleton) - skeleton.interaction_points[2:, None]
+        ways = heel_and_toe(skeleton)
         return np.asarray(self.soles[:, :, None] + qb.rotate(self.rotations[:, :, None], ways))
 
 
@@ -236,13 +235,13 @@ def firm_poses(
     """
     own = own_poses(motion, contacts)
     plants = contacts.plants()
-    ways = foot_points(motion.skeleton) - motion.skeleton.interaction_points[2:, None]
+    ways = heel_and_toe(motion.skeleton)
     soles, rotations = np.array(own.soles), np.array(own.rotations)
     for plant in plants:
         frames = slice(plant.first, plant.last + 1)
-        firm = _firm_plant(own, plant, ways[plant.foot], contacts, ground)
+        firm = _firm_plant(own, plant, ways, contacts, ground)
         soles[frames, plant.foot], rotations[frames, plant.foot] = _carried(
-            firm, plant, ways[plant.foot], (ground, surface)
+            firm, plant, ways, (ground, surface)
         )
     goals = FootPoses(soles, rotations, own.planted)
     for foot in range(2):
@@ -261,18 +260,8 @@ def cleared(
     Return goals whose swinging heels and toes keep above a surface.
 
     A point that was higher than the clearance keeps at least that; one that was lower keeps
-    its height. The lift comes and goes smoothly.
-
-    Parameters
-    ----------
-    goals, own : FootPoses
-        What is to be lifted, and the motion's own feet.
-    skeleton : Skeleton
-        The body.
-    rate_hz : float
-        Frames per second.
-    surfaces : tuple of Surface
-        Under the motion's own feet, and under the goals.
+    its height. The lift comes and goes smoothly. `own` are the motion's own feet; the surfaces
+    are those under them and under the goals.
 
     """
     before, after = (
@@ -302,13 +291,6 @@ def root_shifts(own: FootPoses, goals: FootPoses, rate_hz: float, width_s: float
     """
     shift = (goals.soles - own.soles).mean(axis=1)
     return np.asarray(gaussian_filter1d(shift, width_s * rate_hz, axis=0, mode='nearest'))
-
-
-def shifted(motion: Motion, shifts: Vec3s) -> Motion:
-    """Return a motion with its root moved by (n, 3) [m]."""
-    return Motion.from_rotations(
-        motion.skeleton, motion.rate_hz, motion.root_positions + shifts, motion.rotations
-    )
 
 
 def _firm_plant(
@@ -430,17 +412,10 @@ def _followed(
 
 def _swing_share(planted: NDArray[np.bool_], half: int) -> Floats:
     """Return 0 while a foot stands, rising to 1 within `half` frames of swing."""
-    share = np.zeros(planted.shape)
+    share = np.ones(planted.shape)
     for foot in range(planted.shape[1]):
-        standing = np.flatnonzero(planted[:, foot])
-        if not len(standing):
-            share[:, foot] = 1.0
-            continue
-        frames = np.arange(len(planted))
-        after = np.searchsorted(standing, frames)
-        nearest = [standing[np.clip(at, 0, len(standing) - 1)] for at in (after - 1, after)]
-        distance = np.abs(frames - nearest).min(axis=0)
-        share[:, foot] = smooth_step(distance / half)
+        if planted[:, foot].any():
+            share[:, foot] = smooth_step(distance_transform_edt(~planted[:, foot]) / half)
     return share
 
 
@@ -471,29 +446,12 @@ def foot_constraints(
     return found
 
 
-def keep_beside(
-    frames: Sequence[int],
-    points: Sequence[BodyPoint],
-    surface: Surface,
-    side: str,
-    clearance_m: float = 0.0,
-) -> list[Constraint]:
-    """Return the constraints that keep points on one side of a surface in some frames."""
-    at = np.asarray(frames, dtype=np.int64)
-    if not len(at):
-        return []
-    return [OnSurface(at, point, surface, side, clearance_m) for point in points]
-
-
-@dataclass(frozen=True, slots=True)
-class Adaptation:
+class Adaptation(NamedTuple):
     """A motion to be edited and what it has to do."""
 
     motion: Motion
-    """As it starts."""
 
     constraints: tuple[Constraint, ...]
-    """What the editor has to meet."""
 
     goals: FootPoses
     """Where the feet have to be."""
@@ -526,19 +484,10 @@ def for_body(
     surface: Surface = FLOOR,
 ) -> Adaptation:
     """
-    Return what gives a motion to another body by the editor.
+    Return what gives a performer's motion on the level floor to another body by the editor.
 
-    Parameters
-    ----------
-    motion : Motion
-        The performer's, on a level floor at zero.
-    skeleton : Skeleton
-        The character.
-    world_scale : float, optional
-        Of places on the floor; the ratio of leg lengths without, and then the character
-        strides as its legs are long.
-    surface : Surface
-        What the character walks on.
+    Places on the floor are scaled by `world_scale`, without it by the ratio of leg lengths, and
+    then the character strides as its legs are long. It walks on `surface`.
 
     """
     ratio = skeleton.leg_length / motion.skeleton.leg_length

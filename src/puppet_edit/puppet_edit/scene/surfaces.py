@@ -218,14 +218,7 @@ FUNCTIONS: Mapping[str, Callable[..., Surface]] = {
 
 
 def named_surface(name: str, settings: Mapping[str, float]) -> Surface:
-    """
-    Return a surface by the name of its function.
-
-    Raises
-    ------
-    ConfigError : for an unknown name or setting, or a value out of range.
-
-    """
+    """Return a surface by its function; raise ConfigError for what does not fit."""
     if name not in FUNCTIONS:
         raise ConfigError(f'surface: expected one of {", ".join(FUNCTIONS)}, got {name!r}')
     make = FUNCTIONS[name]
@@ -251,18 +244,7 @@ def read_height_field(
     white_m: float = 1.0,
 ) -> HeightField:
     """
-    Return the heights of a file.
-
-    Parameters
-    ----------
-    path : str or Path
-        One of SUFFIXES.
-    cell_m : float
-        Distance of neighbouring heights [m].
-    origin_m : tuple of float
-        Place of the height with least x and y [m].
-    white_m : float
-        Height of a picture's white [m].
+    Return the heights of a file (one of SUFFIXES), `cell_m` apart, with the given least x and y.
 
     Raises
     ------
@@ -277,14 +259,7 @@ def read_height_field(
 
 
 def read_heights(path: str | Path, white_m: float = 1.0) -> Floats:
-    """
-    Return the heights of a file, rows along y and columns along x [m].
-
-    Raises
-    ------
-    InputFileError : naming file, line and what was expected.
-
-    """
+    """Return the heights of a file, rows along y and columns along x [m]; raise InputFileError."""
     path = Path(path)
     readers = {'.npy': _read_npy, '.csv': _read_csv, '.png': _read_png}
     suffix = path.suffix.lower()

@@ -16,13 +16,15 @@ into the seam, for the editor to enforce (LeeShin1999 section 6).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import Motion
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, read_only, Vec3
+from puppet_core.math import Floats, Vec3
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import heading, sample
 from puppet_edit.editor import Constraint
@@ -45,7 +47,6 @@ LEAST_APART = 0.12  # of the seam, between pairs of moments
 LEAST_SPEED, MOST_SPEED = 0.4, 2.5  # of a clip between two pairs
 
 Window = tuple[int, int]  # first and last frame
-Pairs = Sequence[tuple[float, float]]
 
 FADE_S = 0.6
 SEARCH_S = 1.5  # of each clip that may be cut off for a better seam
@@ -54,10 +55,9 @@ MIN_SEAM = 3  # frames that a seam takes of each clip, at least
 
 def posture_features(motion: Motion) -> Floats:
     """
-    Return joints and their velocities, seen from the pelvis' place and heading, shape (n, 96).
+    Return joints and their velocities, seen from the pelvis' place and heading, shape (n, 96) [m].
 
-    In metres; of two frames' features the distance is the root of the summed squares over the
-    sixteen joints.
+    Of two frames' features the distance is the root of the summed squares over sixteen joints.
 
     """
     _, joints = motion.world_segments()
@@ -75,8 +75,7 @@ def distances(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(squares, 0.0) / 16.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Seam:
+class Seam(NamedTuple):
     """A warp of both clips over the frames of a transition."""
 
     start: int
@@ -87,10 +86,6 @@ class Seam:
 
     times_b: Floats
     """Frame of the second clip, shape (k,)."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'times_a', read_only(self.times_a))
-        object.__setattr__(self, 'times_b', read_only(self.times_b))
 
     @property
     def n_frames(self) -> int:
@@ -103,7 +98,7 @@ class Seam:
         return self.start + self.n_frames - 1
 
 
-def warp(window_a: Window, window_b: Window, pairs: Pairs) -> Seam:
+def warp(window_a: Window, window_b: Window, pairs: Sequence[tuple[float, float]]) -> Seam:
     """
     Return the seam of two windows, first and last frame each, in which pairs coincide.
 
@@ -119,8 +114,8 @@ def warp(window_a: Window, window_b: Window, pairs: Pairs) -> Seam:
     frames = np.arange(length + 1, dtype=np.float64)
     return Seam(
         window_a[0],
-        _monotone(at, keys_a, first_slope=1.0)(frames),
-        _monotone(at, keys_b, last_slope=1.0)(frames),
+        _monotone(at, keys_a, 0)(frames),
+        _monotone(at, keys_b, -1)(frames),
     )
 
 
@@ -128,17 +123,25 @@ def contact_pairs(
     contacts: tuple[FootContacts, FootContacts], windows: tuple[Window, Window]
 ) -> list[tuple[float, float]]:
     """Return strikes and lifts that both clips have at about the same part of their windows."""
-    found: list[tuple[float, float, float]] = []
-    for foot in range(2):
-        for moments in (_strikes, _lifts):
-            first, second = (
-                _shares(moments(c, foot), window) for c, window in zip(contacts, windows)
-            )
-            for share_a, frame_a in first:
-                for share_b, frame_b in second:
-                    apart = abs(share_a - share_b)
-                    if apart <= MATCH_WITHIN:
-                        found.append((apart, frame_a, frame_b))
+    moments = [
+        {
+            (foot, end): [
+                float(getattr(plant, end))
+                for plant in c.plants()
+                if plant.foot == foot and low < getattr(plant, end) < high
+            ]
+            for foot in range(2)
+            for end in ('first', 'last')
+        }
+        for c, (low, high) in zip(contacts, windows)
+    ]
+    (low_a, high_a), (low_b, high_b) = windows
+    found = []
+    for kind, frames_a in moments[0].items():
+        for a, b in product(frames_a, moments[1][kind]):
+            apart = abs((a - low_a) / (high_a - low_a) - (b - low_b) / (high_b - low_b))
+            if apart <= MATCH_WITHIN:
+                found.append((apart, a, b))
     return _compatible([(a, b) for _, a, b in sorted(found)], windows)
 
 
@@ -156,32 +159,17 @@ def dynamic_pairs(
     return _compatible(pairs, windows)
 
 
-def aligned_seam(
+def _seam(
     motions: tuple[Motion, Motion],
     contacts: tuple[FootContacts, FootContacts],
     windows: tuple[Window, Window],
     alignment: str,
 ) -> Seam:
-    """Return the seam of two windows with one of ALIGNMENTS."""
-    pairs: Pairs = ()
     if alignment == CONTACTS:
-        pairs = contact_pairs(contacts, windows)
-    elif alignment == DYNAMIC:
-        pairs = dynamic_pairs(motions, windows)
-    return warp(*windows, pairs)
-
-
-def _strikes(contacts: FootContacts, foot: int) -> list[int]:
-    return [plant.first for plant in contacts.plants() if plant.foot == foot]
-
-
-def _lifts(contacts: FootContacts, foot: int) -> list[int]:
-    return [plant.last for plant in contacts.plants() if plant.foot == foot]
-
-
-def _shares(frames: Sequence[int], window: Window) -> list[tuple[float, float]]:
-    span = window[1] - window[0]
-    return [((f - window[0]) / span, float(f)) for f in frames if window[0] < f < window[1]]
+        return warp(*windows, contact_pairs(contacts, windows))
+    if alignment == DYNAMIC:
+        return warp(*windows, dynamic_pairs(motions, windows))
+    return warp(*windows, ())
 
 
 def _compatible(
@@ -203,19 +191,14 @@ def _compatible(
     return taken[1:-1]
 
 
-def _monotone(
-    at: Floats, values: Floats, first_slope: float | None = None, last_slope: float | None = None
-) -> CubicHermiteSpline:
-    """Return the rising cubic through values, with given slopes at its ends if they fit."""
+def _monotone(at: Floats, values: Floats, end: int) -> CubicHermiteSpline:
+    """Return the rising cubic through values, with a slope of one at its first or last end."""
     steps = np.diff(values) / np.diff(at)
     slopes = np.empty(len(at))
     slopes[0], slopes[-1] = steps[0], steps[-1]
+    slopes[end] = 1.0
     # harmonic means: between the slopes of both sides, at most twice the smaller one
     slopes[1:-1] = 2.0 * steps[:-1] * steps[1:] / (steps[:-1] + steps[1:])
-    if first_slope is not None:
-        slopes[0] = first_slope
-    if last_slope is not None:
-        slopes[-1] = last_slope
     # a cubic rises throughout if both slopes are at most three times the secant's
     slopes[1:-1] = np.minimum(slopes[1:-1], 3.0 * np.minimum(steps[:-1], steps[1:]))
     return CubicHermiteSpline(at, values, slopes)
@@ -238,15 +221,13 @@ def _alignment(costs: Floats) -> Floats:
     return np.array(path[::-1], dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """Two clips in one."""
+class Transition(NamedTuple):
+    """Two clips in one: the first, the seam, the second."""
 
     motion: Motion
-    """The first clip, the seam, the second clip."""
 
     seams: tuple[Seam, ...]
-    """Where, and how time runs in them; the last one last."""
+    """Where, and how time runs in them, in order."""
 
     contacts: FootContacts
     """Of the clip that counts more in each frame, and where the mixed feet are."""
@@ -256,18 +237,6 @@ class Transition:
 
     shift: Vec3
     """And moved after that [m]."""
-
-    def cut(self, first: int, n_frames: int) -> 'Transition':
-        """Return a part of it that holds all seams."""
-        last = first + n_frames
-        seams = tuple(replace(seam, start=seam.start - first) for seam in self.seams)
-        if not 0 <= first < last <= self.motion.n_frames or seams[0].start < 0:
-            raise ConfigError(
-                f'cut: expected frames 0 .. {self.motion.n_frames} with all seams, '
-                f'got {first} .. {last}'
-            )
-        contacts = FootContacts(self.contacts.flags[first:last], self.contacts.points[first:last])
-        return replace(self, motion=cut(self.motion, first, last), seams=seams, contacts=contacts)
 
 
 def find_windows(
@@ -316,10 +285,8 @@ def join(
 
     Parameters
     ----------
-    first : Motion or Transition
-        One clip, or several that are joined already.
-    second : Motion
-        Of the same body and rate.
+    first, second : Motion or Transition, Motion
+        One clip, or several that are joined already, and one of the same body and rate.
     windows : tuple of tuple of int, optional
         First and last frame of each clip to be mixed; the best ones without.
     alignment : str
@@ -340,10 +307,11 @@ def join(
     earliest = seams[-1].end + 1 if seams else 0
     windows = windows or find_windows(first, second, fade_s, earliest=earliest)
     both = (contacts, detect_contacts(second))
-    seam = aligned_seam((first, second), both, windows, alignment)
+    seam = _seam((first, second), both, windows, alignment)
     turn, shift = _placement(first, second, seam)
     placed = _moved(second, turn, shift)
-    share = _fade(seam.n_frames)
+    u = np.arange(seam.n_frames) / (seam.n_frames - 1)
+    share = u * u * (3.0 - 2.0 * u)  # cubic Hermite blend: slope 0 at both ends
     roots_a, rotations_a = sample(first, seam.times_a / first.rate_hz)
     roots_b, rotations_b = sample(placed, seam.times_b / first.rate_hz)
     mixed_roots = roots_a + share[:, None] * (roots_b - roots_a)
@@ -411,12 +379,6 @@ def _check(
                 f'window of the {name} clip: expected at least {MIN_SEAM + 1} frames within '
                 f'0 .. {motion.n_frames - 1}, got {window[0]} .. {window[1]}'
             )
-
-
-def _fade(n: int) -> Floats:
-    u = np.arange(n) / (n - 1)
-    # cubic Hermite blend: slope 0 at both ends
-    return np.asarray(u * u * (3.0 - 2.0 * u))
 
 
 def _placement(first: Motion, second: Motion, seam: Seam) -> tuple[float, Vec3]:
