@@ -4,7 +4,6 @@
 
 import numpy as np
 from puppet_core.robots.follow import (
-    place_angle,
     refine_angles,
     turn_angles,
 )
@@ -85,18 +84,3 @@ def test_refined_angles_stay_in_limits_and_cannot_be_bettered_one_by_one(rng, co
                 trial = angles.copy()
                 trial[i] = other
                 assert after <= left(q, axes, trial) + 1e-5
-
-
-def test_an_angle_is_placed_within_its_limits_or_at_the_nearer(rng):
-    turn = 2.0 * np.pi
-    for angle, near in rng.uniform(-20.0, 20.0, (500, 2)):
-        low, high = np.sort(rng.uniform(-4.0, 4.0, 2))
-        placed = place_angle(angle, low, high, near)
-        assert low <= placed <= high
-        fits = [angle + k * turn for k in range(-8, 9) if low <= angle + k * turn <= high]
-        if fits and abs(near) < 2.0 * np.pi:
-            assert min(abs(placed - f) for f in fits) < 1e-9
-        elif not fits:
-            way = [min((angle - end) % turn, (end - angle) % turn) for end in (low, high)]
-            assert placed == (low, high)[int(np.argmin(way))]
-    assert place_angle(9.0, -np.inf, np.inf, 15.0) == pytest.approx(9.0 + turn)

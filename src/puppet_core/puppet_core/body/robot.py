@@ -50,14 +50,9 @@ ROOT = -1
 class UrdfShape(NamedTuple):
     """One solid of a link."""
 
-    kind: str
-    """box, cylinder or sphere."""
-
-    size: Floats
-    """Three edges; radius and length; radius [m]."""
-
-    pose: Floats
-    """In the link's frame, shape (4, 4) [m]."""
+    kind: str  # box, cylinder or sphere
+    size: Floats  # Three edges; radius and length; radius [m]
+    pose: Floats  # In the link's frame, shape (4, 4) [m]
 
 
 class UrdfLink(NamedTuple):
@@ -65,9 +60,7 @@ class UrdfLink(NamedTuple):
 
     name: str
     shapes: tuple[UrdfShape, ...]
-
-    meshes: tuple[str, ...]
-    """File names as they are written."""
+    meshes: tuple[str, ...]  # File names as they are written
 
 
 class UrdfMimic(NamedTuple):
@@ -85,24 +78,12 @@ class UrdfJoint(NamedTuple):
     kind: str
     parent: str
     child: str
-
-    pose: Floats
-    """Of the joint's frame in the parent link, shape (4, 4) [m]."""
-
-    axis: Vec3
-    """Unit, in the joint's frame."""
-
-    lower: float
-    """Least angle [rad]; minus infinity for a continuous joint."""
-
-    upper: float
-    """Greatest angle [rad]."""
-
-    mimic: UrdfMimic | None
-    """Which joint it follows."""
-
-    line: int
-    """Where it stands in the file."""
+    pose: Floats  # Of the joint's frame in the parent link, shape (4, 4) [m]
+    axis: Vec3  # Unit, in the joint's frame
+    lower: float  # Least angle [rad]; minus infinity for a continuous joint
+    upper: float  # Greatest angle [rad]
+    mimic: UrdfMimic | None  # Which joint it follows
+    line: int  # Where it stands in the file
 
     @property
     def turns(self) -> bool:
@@ -118,9 +99,7 @@ class UrdfRobot(NamedTuple):
     name: str
     root: str
     links: dict[str, UrdfLink]
-
-    joints: tuple[UrdfJoint, ...]
-    """Parents before children."""
+    joints: tuple[UrdfJoint, ...]  # Parents before children
 
 
 def read_urdf(path: str | Path) -> UrdfRobot:
@@ -500,13 +479,10 @@ def _unit(section: Section, key: str, count: int) -> Floats:
 class BodyShape(NamedTuple):
     """A solid in the axes of the root at zero pose."""
 
-    body: int
-    """Joint that moves it, or ROOT."""
-
+    body: int  # Joint that moves it, or ROOT
     kind: str
     size: Floats
-    pose: Floats
-    """Shape (4, 4) [m]."""
+    pose: Floats  # Shape (4, 4) [m]
 
 
 class RobotTree(NamedTuple):
@@ -514,16 +490,9 @@ class RobotTree(NamedTuple):
 
     urdf: UrdfRobot
     joints: tuple[UrdfJoint, ...]
-
-    axes: Vec3s
-    """Unit, shape (n, 3)."""
-
-    origins: Vec3s
-    """A point on each axis, shape (n, 3) [m]."""
-
-    parents: tuple[int, ...]
-    """Joint above each joint, or ROOT."""
-
+    axes: Vec3s  # Unit, shape (n, 3)
+    origins: Vec3s  # A point on each axis, shape (n, 3) [m]
+    parents: tuple[int, ...]  # Joint above each joint, or ROOT
     link_bodies: dict[str, int]
     link_origins: dict[str, Vec3]
     shapes: tuple[BodyShape, ...]
@@ -551,21 +520,10 @@ def make_tree(
     with_mimics: bool = False,
 ) -> RobotTree:
     """
-    Return a robot's tree.
+    Return a robot's tree; `facing` (3, 3) turns the root link's axes to X forward, Y left, Z up.
 
-    Parameters
-    ----------
-    urdf : UrdfRobot
-        The file.
-    facing : ndarray, shape (3, 3)
-        Rotation that takes the root link's axes to X forward, Y left, Z up.
-    moved : collection of str, optional
-        Joints to move; by default all that have an angle of their own.
-    held : mapping, optional
-        Angles of joints that are not moved, by default zero [rad].
-    with_mimics : bool
-        Whether joints that follow others count too; else they are fixed at zero.
-
+    Joints not in `moved`, by default all with an angle of their own, stay at the angles in `held`,
+    by default zero [rad]. Joints that follow others count `with_mimics`, else they stay at zero.
     """
     root = np.eye(4)
     root[:3, :3] = facing

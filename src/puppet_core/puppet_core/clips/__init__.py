@@ -5,8 +5,8 @@
 from puppet_core.clips import c3d
 from puppet_core.clips.asf_amc import read_asf
 from puppet_core.clips.bvh import bvh_text, write_bvh
+from puppet_core.clips.clip_file import euler_to_quats, quats_to_continuous_euler
 from puppet_core.clips.detect import HIGH_STATURE_M, LEG_PER_STATURE, LOW_STATURE_M
-from puppet_core.clips.euler import euler_to_quats, quats_to_continuous_euler
 from puppet_core.clips.load import (
     load_clip,
     read_clip,
@@ -14,7 +14,7 @@ from puppet_core.clips.load import (
     read_clip_file,
     SUFFIXES,
 )
-from puppet_core.clips.marker_set import built_in_folder, load_marker_set
+from puppet_core.clips.markers import built_in_folder, load_marker_set
 from puppet_core.clips.name_map import load_name_map
 from puppet_core.clips.options import (
     add_reading_options,
@@ -26,7 +26,7 @@ from puppet_core.clips.options import (
     unit_length_m,
     UP_AXES,
 )
-from puppet_core.clips.rest_pose import canonical_direction, canonical_hinge
+from puppet_core.clips.skeleton_map import canonical_direction, canonical_hinge
 from puppet_core.clips.text import read_text, shorten
 
 __all__ = [

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.clips.clip_file import ClipFile, TIP_SUFFIX
-from puppet_core.clips.euler import euler_to_quats
+from puppet_core.clips.clip_file import ClipFile, euler_to_quats, TIP_SUFFIX
 from puppet_core.clips.text import (
     first_bad_word,
     parse_float,
@@ -343,16 +342,7 @@ def read_amc(
     path: str | Path, skeleton: AsfSkeleton, rate_hz: float = DEFAULT_RATE_HZ
 ) -> ClipFile:
     """
-    Read an AMC file: in metres, axes as in the file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    skeleton : AsfSkeleton
-        The skeleton it was made for.
-    rate_hz : float
-        Frames per second.
+    Read an AMC file made for a skeleton: in metres, axes as in the file.
 
     Raises
     ------

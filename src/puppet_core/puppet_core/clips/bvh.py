@@ -18,8 +18,12 @@ import re
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS, Motion, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
-from puppet_core.clips.clip_file import ClipFile, TIP_SUFFIX
-from puppet_core.clips.euler import euler_to_quats, quats_to_continuous_euler
+from puppet_core.clips.clip_file import (
+    ClipFile,
+    euler_to_quats,
+    quats_to_continuous_euler,
+    TIP_SUFFIX,
+)
 from puppet_core.clips.skeleton_map import Q_WORLD_Y_UP
 from puppet_core.clips.text import (
     first_bad_word,
@@ -226,16 +230,7 @@ def read_bvh(
     path: str | Path, unit_m: float = DEFAULT_UNIT_M, rate_hz: float | None = None
 ) -> ClipFile:
     """
-    Read a BVH file: in metres, axes as in the file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    unit_m : float
-        Length of the file's unit [m].
-    rate_hz : float, optional
-        Frames per second, in place of the rate of the file.
+    Read a BVH file: in metres, axes as in the file; `rate_hz` replaces the rate of the file.
 
     Raises
     ------

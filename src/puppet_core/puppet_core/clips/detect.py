@@ -5,7 +5,6 @@ Unit and vertical axis of a clip file, detected from the body in it.
 
 The unit is the one in which the legs are a human's; bones do not depend on the pose, so that
 no motion can mislead it. The vertical is the axis along which the head is above the feet.
-
 """
 
 from collections.abc import Callable
@@ -14,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import SEGMENT_INDEX
 from puppet_core.clips.clip_file import ClipFile
-from puppet_core.clips.name_map import PUPPET, SegmentJoints
-from puppet_core.clips.rest_pose import bone_vector
+from puppet_core.clips.name_map import bone_vector, PUPPET, SegmentJoints
 from puppet_core.math import Vec3, Vec3s
 
 # Hip to ankle over stature, DrillisContini1966: hips at 0.530, ankles at 0.039.
@@ -40,14 +38,9 @@ _MIN_BONE_M = 1e-4
 class Finding(NamedTuple):
     """Something found out about a file."""
 
-    value: str
-    """What it is, for code and for people."""
-
-    why: str
-    """What it was found by."""
-
-    is_sure: bool = True
-    """False if the user had better check it."""
+    value: str  # What it is, for code and for people
+    why: str  # What it was found by
+    is_sure: bool = True  # False if the user had better check it
 
     def text(self, option: str) -> str:
         """Return it as words that name the option to correct it with."""

@@ -38,31 +38,19 @@ _MIN_SPREAD_M = 0.3  # standard deviation; stands spread less in a direction do 
 class Stands:
     """Runs of frames in which a foot stands; one row each."""
 
-    feet: Ints
-    """0 left, 1 right, shape (k,)."""
-
-    points: Vec3s
-    """Median position of the foot's middle, shape (k, 3) [m]."""
-
-    weights: Floats
-    """Duration [s], shape (k,)."""
+    feet: Ints  # 0 left, 1 right, shape (k,)
+    points: Vec3s  # Median position of the foot's middle, shape (k, 3) [m]
+    weights: Floats  # Duration [s], shape (k,)
 
 
 @dataclass(frozen=True, slots=True)
 class FloorFit:
     """How to move a clip, and where its soles are."""
 
-    normal: Vec3
-    """The floor's normal in the clip's world, shape (3,)."""
-
-    pivot: Vec3
-    """Point to turn about [m]."""
-
-    drops: Floats
-    """Sole below the middle of the left and right foot, shape (2,) [m]."""
-
-    floor_height: float
-    """Height of the floor after turning [m]."""
+    normal: Vec3  # The floor's normal in the clip's world, shape (3,)
+    pivot: Vec3  # Point to turn about [m]
+    drops: Floats  # Sole below the middle of the left and right foot, shape (2,) [m]
+    floor_height: float  # Height of the floor after turning [m]
 
 
 def standing_frames(points: Vec3s, rate_hz: float) -> Bools:
@@ -99,17 +87,8 @@ def fit_floor(feet: Vec3s, rate_hz: float, leg_length: float) -> FloorFit:
     The file's own zero is believed to be the floor if the soles can reach it from there.
     Otherwise the lowest stands are on the floor, and the soles where feet usually have them. If
     feet are often well below all stands, the stands are on steps, or held in the air, and the
-    lowest height of the feet counts instead.
-
-    Parameters
-    ----------
-    feet : ndarray, shape (n, 2, 3)
-        Middle of the left and right foot over time, Z up [m].
-    rate_hz : float
-        Frames per second.
-    leg_length : float
-        Hip to ankle [m].
-
+    lowest height of the feet counts instead. `feet` (n, 2, 3) are the middles of the left and
+    right foot over time, Z up, `leg_length` is hip to ankle [m].
     """
     stands = find_stands(feet, rate_hz)
     floor = _floor_stands(stands, leg_length)

@@ -50,7 +50,6 @@ def describe_discontinuities(motion: Motion) -> str | None:
     Describe the discontinuities of a clip in words; None if it has none.
 
     Frames are counted from 1 as read, without those that were dropped.
-
     """
     if motion.n_frames < 2:
         return None
@@ -108,24 +107,11 @@ def load_clip(
     options: ClipOptions = DEFAULT_OPTIONS,
 ) -> Motion:
     """
-    Read a clip file, by its suffix, and map it to our skeleton.
+    Read a .bvh, .amc or .c3d file and map it to our skeleton.
 
-    Parameters
-    ----------
-    path : str or Path
-        A .bvh, .amc or .c3d file.
-    asf : str or Path, optional
-        The skeleton of an .amc file.
-    name_map : str, Path or NameMap, optional
-        Name of a built-in map, or a puppet-name-map/1 file; without it the built-in maps are
-        tried.
-    options : ClipOptions
-        What the file leaves open: unit, rate, up axis; what to correct.
-
-    Returns
-    -------
-    motion : Motion
-        Z up, floor at zero; end-effectors from the file's own joints.
+    The motion has Z up, the floor at zero, and end-effectors from the file's own joints. `asf` is
+    the skeleton of an .amc; `name_map` names a built-in map or a puppet-name-map/1 file, without
+    it the built-in maps are tried.
 
     Raises
     ------

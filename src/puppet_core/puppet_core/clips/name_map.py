@@ -19,6 +19,7 @@ import re
 from puppet_core.body import PARENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.io import brief, ConfigError, InputFileError, load_yaml
+from puppet_core.math import Vec3
 
 # Joints that give the length of a foot and a hand; without them the chain's own end is taken.
 EXTRA_ROLES = ('left_toe', 'right_toe', 'left_fingers', 'right_fingers')
@@ -286,3 +287,9 @@ def _segment_joints(clip: ClipFile, joints: dict[str, int], name_map: NameMap) -
             )
     extras = {role: joint for role, joint in joints.items() if role not in SEGMENT_INDEX}
     return SegmentJoints(name_map, tuple(frames), tuple(origins), extras)
+
+
+def bone_vector(clip: ClipFile, joints: SegmentJoints, segment: str, child: str) -> Vec3:
+    """Return a child segment's origin in the axes of the segment's joint at rest [m]."""
+    start = joints.origins[SEGMENT_INDEX[segment]]
+    return clip.rest_offset(start, joints.origins[SEGMENT_INDEX[child]])

@@ -159,25 +159,10 @@ def _read_exponent(text: Bytes, start: int) -> tuple[int, int]:
 @kernel
 def read_decimals(text: Bytes, powers: Floats, out: Floats, left: Ints) -> tuple[int, int]:
     """
-    Read numbers with white space between.
+    Read numbers with white space between; return how many there are, and how many are left.
 
-    Parameters
-    ----------
-    text : ndarray of uint8, shape (n,)
-        ASCII text.
-    powers : ndarray, shape (23,)
-        POWERS.
-    out : ndarray, shape (m,)
-        Out.
-    left : ndarray of int, shape (k, 3)
-        Out: index, first byte and end of each number that cannot be made exactly here.
-
-    Returns
-    -------
-    count, n_left : int, int
-        How many there were, and how many of them are left; UNUSUAL and 0 if there are more
-        than m, if one is no number, or if more than k are left.
-
+    `left` (k, 3) gets index, first byte and end of each number that cannot be made exactly here.
+    UNUSUAL and 0 if `out` or `left` is too short, or if one is no number.
     """
     at, count, n_left = 0, 0, 0
     while True:

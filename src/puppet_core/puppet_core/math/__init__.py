@@ -34,7 +34,7 @@ from puppet_core.math.quaternion import (
     rotate_inverse,
     slerp,
 )
-from puppet_core.math.quaternions import from_matrix, to_matrix
+from puppet_core.math.quaternions import from_matrix, to_matrix, two_axis_matrix
 from puppet_core.math.values import (
     add,
     clamp,
@@ -93,6 +93,7 @@ __all__ = [
     'solve_in_place',
     'sub',
     'to_matrix',
+    'two_axis_matrix',
     'unpack',
     'values',
     'vec3',

@@ -80,3 +80,12 @@ def from_matrix(matrix: Floats) -> Quats:
     matrix = np.asarray(matrix)
     flat = Rotation.from_matrix(matrix.reshape(-1, 3, 3)).as_quat(canonical=True)
     return flat[:, [3, 0, 1, 2]].reshape(*matrix.shape[:-2], 4)
+
+
+def two_axis_matrix(first: Vec3s, second: Vec3s) -> Floats:
+    """Return columns: first's direction, second made square to it, their product; else NaN."""
+    with np.errstate(invalid='ignore', divide='ignore'):
+        x = first / np.linalg.norm(first, axis=-1, keepdims=True)
+        z = np.cross(x, second)
+        z = z / np.linalg.norm(z, axis=-1, keepdims=True)
+    return np.stack([x, np.cross(z, x), z], axis=-1)

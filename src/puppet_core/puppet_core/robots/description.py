@@ -123,23 +123,12 @@ def _numbers(values: Iterable[float]) -> str:
 class Solid(NamedTuple):
     """A sphere, or a cylinder along its own z, on a segment."""
 
-    segment: int
-    """Index into SEGMENTS."""
-
-    kind: str
-    """SPHERE or CYLINDER."""
-
-    position: Vec3
-    """Centre in the segment's frame [m]."""
-
-    rotation: Floats
-    """Matrix from its own axes to the segment's, shape (3, 3)."""
-
-    scale: Vec3
-    """Radius, radius, radius or length [m]."""
-
-    colour: tuple[float, float, float]
-    """Red, green, blue in 0 .. 1."""
+    segment: int  # Index into SEGMENTS
+    kind: str  # SPHERE or CYLINDER
+    position: Vec3  # Centre in the segment's frame [m]
+    rotation: Floats  # Matrix from its own axes to the segment's, shape (3, 3)
+    scale: Vec3  # Radius, radius, radius or length [m]
+    colour: tuple[float, float, float]  # Red, green, blue in 0 .. 1
 
 
 class Part(NamedTuple):

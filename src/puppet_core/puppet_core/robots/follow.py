@@ -7,7 +7,7 @@ From the pelvis outwards each segment's joints turn it as near to its orientatio
 they can, so the shoulders make up for what a limited waist leaves undone. Angles move by at most
 SPEED_RATIO times what the joints asked for, from the pelvis to theirs, have turned since the
 frame before, and REST_STEP_RAD, whatever the branch: near gimbal lock, past half a turn, at the
-change from one solution to the other. Palms and soles are then placed by `robots.reach`.
+change from one solution to the other. Palms and soles are then placed by `robots.joints`.
 """
 
 import math
@@ -105,7 +105,6 @@ def _two_angles(
     Return the angles about two axes, with a rotation between them, that come nearest to q.
 
     Where the two directions are one (both singular values equal) the first is `near`.
-
     """
     turned = multiply(_half_turn(first), middle)
     m00, m10 = _dot4(q, middle), _dot4(q, turned)
@@ -141,26 +140,10 @@ def turn_angles(
     axes: Vec3s, first: int, count: int, q: Quat, near: Floats, family: int
 ) -> tuple[float, float, float]:
     """
-    Return the angles of one to three joints whose turns come nearest to a rotation.
+    Return the angles of one to three joints whose turns come nearest to a rotation [rad].
 
-    Parameters
-    ----------
-    axes : ndarray, shape (n, 3)
-        Unit axes of all joints.
-    first, count : int
-        The joints.
-    q : quaternion
-        The rotation.
-    near : ndarray, shape (n,)
-        Angles to keep where any will do [rad].
-    family : int
-        Which of the two solutions of three axes, 0 or 1.
-
-    Returns
-    -------
-    angles : tuple
-        Modulo whole turns; 0 for joints that are not there [rad].
-
+    Modulo whole turns, 0 for joints that are not there; `near` (n,) where any angle will do,
+    `family` is which of the two solutions of three axes, 0 or 1.
     """
     if count == 1:
         return best_angle(IDENTITY, axes[first], IDENTITY, q, near[first]), 0.0, 0.0
@@ -314,23 +297,10 @@ def follow_segments(
     robot: Any, state: Any, root: np.ndarray, q_world: Quats, ends: Vec3s, is_first: bool
 ) -> None:
     """
-    Fill the angles and the pose of all bodies.
+    Fill the state's angles and poses of all bodies, in: those of the last frame.
 
-    Parameters
-    ----------
-    robot : RobotArrays
-        The robot.
-    state : RobotState
-        In: the last frame's; out: this one's.
-    root : ndarray, shape (3,)
-        Pelvis joint in world [m].
-    q_world : ndarray, shape (16, 4)
-        Orientations asked of the segments.
-    ends : ndarray, shape (8, 3)
-        General end-effectors asked for, in world; palms and soles count for the step [m].
-    is_first : bool
-        Whether there is no frame before.
-
+    Asked for are `root` (3,), orientations `q_world` (16, 4) and general end-effectors `ends`
+    (8, 3) in world [m]; of these palms and soles count for the step.
     """
     copy(state.angles, state.before)
     state.q_body[0], state.p_body[0] = quat(q_world[0]), vec3(root)
@@ -373,17 +343,8 @@ def read_posture(
     """
     Write the posture of our skeleton that the robot's bodies have.
 
-    Parameters
-    ----------
-    robot, state : RobotArrays, RobotState
-        The robot and its pose.
-    rotations, q_world : ndarray, shape (16, 4)
-        Out: joint rotations, orientations in world.
-    p_world : ndarray, shape (16, 3)
-        Out: joint centres in world [m].
-    ends : ndarray, shape (8, 3)
-        Out: general end-effectors [m].
-
+    Joint rotations (16, 4); orientations (16, 4), joint centres (16, 3) and general end-effectors
+    (8, 3) in world [m].
     """
     for segment in range(N_SEGMENTS):
         q = multiply(quat(state.q_body[segment]), conjugate(quat(robot.rest[segment])))

@@ -109,19 +109,9 @@ def divide_limb(
     """
     Return the joints of the three segments of a limb; None if no way to cut them fits.
 
-    A clavicle before the shoulder is left over, as are joints of fingers after the hand.
-
-    Parameters
-    ----------
-    tree : RobotTree
-        The robot.
-    row : sequence of int
-        Joints from the trunk outwards.
-    parts : tuple of str
-        Keys of HINTS.
-    tip : ndarray, shape (3,)
-        Far end of the limb, for one without joints at its end [m].
-
+    A clavicle before the shoulder is left over, as are joints of fingers after the hand. `row`
+    has the joints from the trunk outwards, `parts` are keys of HINTS, `tip` is the far end, for a
+    limb without joints there [m].
     """
     best, least = None, np.inf
     leads = range(MAX_LEAD[parts[0]] + 1)
@@ -186,16 +176,10 @@ def _is_not_ours(name: str) -> bool:
 
 def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: list[str]) -> Groups:
     """
-    Return the joints of every segment.
+    Return the joints of every segment; append to `notes` what a user should know.
 
-    Parameters
-    ----------
-    tree : RobotTree
-        The robot, all its joints moving, those that follow others too.
-    named : mapping
-        Joint names by segment: limbs, trunk or head that are not to be searched for.
-    notes : list of str
-        Out: what a user should know is appended.
+    All joints of the tree move, those that follow others too. `named` are joint names by segment:
+    limbs, trunk or head that are not to be searched for.
 
     Raises
     ------

@@ -35,7 +35,7 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.io import InputFileError
-from puppet_core.math import Floats, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, Quats, two_axis_matrix, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.limbs import (
     axes_centre,
@@ -70,7 +70,6 @@ def robot_capsules(
 
     `segments` is the one of each joint, `rest` (16, 4) turns zero pose to T-pose, `centres`
     (16, 3) are the joint centres at zero pose [m], `skeleton` is what comes of them.
-
     """
     found: dict[int, list[Capsule]] = {i: [] for i in range(N_SEGMENTS)}
     for shape in tree.shapes:
@@ -234,13 +233,13 @@ class _Body:
         hinge, straight = self._hinge(rows[1], upper, lower, end, is_leg=limb > 1)
         side = 1.0 if limb % 2 == 0 else -1.0
         if limb > 1:
-            goal = _frame(_DOWN, _LEFT)
+            goal = two_axis_matrix(_DOWN, _LEFT)
             self._ends[limb] = self._sole(limb, rows, end)
         else:
             # palms down, forearms bend forward: about -Z on the left
-            goal = _frame(side * _LEFT, side * _DOWN)
+            goal = two_axis_matrix(side * _LEFT, side * _DOWN)
             self._ends[limb] = end + PALM_FRACTION * (tip - end)
-        turned = goal @ _frame(lower - upper, hinge).T
+        turned = goal @ two_axis_matrix(lower - upper, hinge).T
         self.rest[segments[0]] = qb.from_matrix(turned)
         self.rest[segments[1]] = qb.multiply(self.rest[segments[0]], qb.exp(hinge * straight))
         if limb < 2:
@@ -305,11 +304,3 @@ class _Body:
     def _centre(self, segment: str) -> Vec3 | None:
         index = list(self._groups.get(segment, ()))
         return axes_centre(self._tree.axes[index], self._tree.origins[index]) if index else None
-
-
-def _frame(along: Vec3, hinge: Vec3) -> Floats:
-    """Return columns: a direction, a hinge made square to it, and the third."""
-    first = along / np.linalg.norm(along)
-    second = hinge - (hinge @ first) * first
-    second = second / np.linalg.norm(second)
-    return np.column_stack((first, second, np.cross(first, second)))

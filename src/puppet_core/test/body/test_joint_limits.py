@@ -92,12 +92,7 @@ BAD = [
     ('  head:', '  pelvis:', 3, 'joint_limits.pelvis: expected a known key'),
     ('  head:', '  haed:', 3, 'joint_limits.haed: expected a known key'),
     ('twist_deg: [-75, 75]', 'twist_deg: [-75, 75], stiff: 1', 3, 'head.stiff: expected a known'),
-    (
-        '  head: {swing_deg: [40, 55.5], twist_deg: [-75, 75]}',
-        '  head: stiff',
-        3,
-        'joint_limits.head: expected named keys',
-    ),
+    ('{swing_deg: [40, 55.5], twist_deg: [-75, 75]}', 'stiff', 3, 'head: expected named keys'),
 ]
 
 

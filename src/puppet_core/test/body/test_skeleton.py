@@ -33,17 +33,14 @@ def test_limbs_are_chains_that_end_in_their_end_effectors():
     assert GENERAL_END_EFFECTORS[:4] == END_EFFECTORS
 
 
-def test_lengths_are_distances_between_joints(parts):
+def test_lengths_are_distances_between_joints_and_to_the_sole(parts):
     skeleton = Skeleton(*parts)
-    rest = skeleton.rest_positions()
-    knee, hip = rest[SEGMENT_INDEX['left_shank']], rest[SEGMENT_INDEX['left_thigh']]
+    hip, knee, ankle = (
+        skeleton.rest_positions()[SEGMENT_INDEX[f'left_{part}']]
+        for part in ('thigh', 'shank', 'foot')
+    )
     assert skeleton.limb_lengths[2, 0] == pytest.approx(np.linalg.norm(knee - hip))
-
-
-def test_leg_length_reaches_from_the_hip_to_the_sole(parts):
-    skeleton = Skeleton(*parts)
-    sole = skeleton.rest_positions()[SEGMENT_INDEX['left_foot']] + parts[1][2]
-    hip = skeleton.rest_positions()[SEGMENT_INDEX['left_thigh']]
+    sole = ankle + parts[1][2]
     assert skeleton.leg_length == pytest.approx(hip[2] - sole[2])
     assert skeleton.rest_root_height == pytest.approx(-sole[2])
 
@@ -73,10 +70,6 @@ def test_wrong_shape_nan_and_a_moved_root_are_refused(parts):
 @pytest.mark.parametrize(('row', 'name'), enumerate(GENERAL_END_EFFECTORS))
 def test_all_but_the_own_limb_count(row, name):
     side, part = name.split('_')
-    own = (
-        ('upper_arm', 'forearm', 'hand')
-        if part in ('hand', 'elbow')
-        else ('thigh', 'shank', 'foot')
-    )
+    own = 'upper_arm forearm hand' if part in ('hand', 'elbow') else 'thigh shank foot'
     left_out = {SEGMENTS[s] for s in np.flatnonzero(~CONSIDERED[row])}
-    assert left_out == {f'{side}_{segment}' for segment in own}
+    assert left_out == {f'{side}_{segment}' for segment in own.split()}

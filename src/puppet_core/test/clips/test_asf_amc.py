@@ -118,9 +118,6 @@ def test_what_is_wrong_in_a_skeleton_is_named_with_its_line(read_skeleton, old, 
     assert pytest.raises(InputFileError, read_skeleton, SMALL_ASF.replace(old, new, 1)).match(text)
 
 
-UNIT_M = 0.0254 / 0.45
-
-
 @pytest.fixture
 def read(tmp_path):
     """Return a function that reads an AMC file of the given text."""

@@ -26,14 +26,7 @@ def write(tmp_path, motion):
     path = tmp_path / 'sample.c3d'
 
     def write_file(
-        worn=None,
-        unit='mm',
-        prefix='',
-        change=None,
-        y_screen='+Z',
-        analog=False,
-        world=None,
-        actual=None,
+        worn=None, unit='mm', prefix='', change=None, y_screen='+Z', world=None, actual=None
     ):
         worn = plug_in_gait() if worn is None else worn
         points = trajectories(motion, worn)
@@ -51,10 +44,9 @@ def write(tmp_path, motion):
         content['data']['points'] = values
         if y_screen:
             content.add_parameter('POINT', 'Y_SCREEN', [y_screen])
-        if analog:
-            content['parameters']['ANALOG']['RATE']['value'] = [2.0 * motion.rate_hz]
-            content['parameters']['ANALOG']['LABELS']['value'] = ['Fz']
-            content['data']['analogs'] = np.ones((1, 1, 2 * len(points)))
+        content['parameters']['ANALOG']['RATE']['value'] = [2.0 * motion.rate_hz]
+        content['parameters']['ANALOG']['LABELS']['value'] = ['Fz']
+        content['data']['analogs'] = np.ones((1, 1, 2 * len(points)))
         content.write(str(path))
         return path
 
@@ -67,7 +59,7 @@ def gaps(motion, loaded):
 
 
 def test_plug_in_gait_gives_the_motion(write, motion):
-    loaded = load_clip(write(prefix='Anna:', analog=True))
+    loaded = load_clip(write(prefix='Anna:'))
     assert gaps(motion, loaded).max() < POSITION_TOL_M
     # No marker shows the twist of the spine's lower half.
     shown = [k for k in range(16) if k != 1]

@@ -5,12 +5,14 @@
 from clip_samples import pure_angles_deg
 from marker_samples import marker_motion, plug_in_gait, trajectories
 import numpy as np
-from puppet_core.clips.marker_set import built_in_folder, built_in_sets, load_marker_set
 from puppet_core.clips.markers import (
     body_points,
+    built_in_folder,
+    built_in_sets,
     chord,
     fill_gaps,
     hinge_centre,
+    load_marker_set,
     MarkerData,
     to_clip_file,
 )

@@ -22,33 +22,21 @@ def clip_of(names, parents):
     """Return a clip of one frame with these joints, all in one place."""
     count = len(names)
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (1, count, 1))
-    return ClipFile(
-        'clip.bvh',
-        100.0,
-        tuple(names),
-        parents,
-        np.zeros((count, 3)),
-        rotations,
-        np.zeros((1, count, 3)),
-    )
+    offsets = np.zeros((count, 3))
+    return ClipFile('clip.bvh', 100.0, tuple(names), parents, offsets, rotations, offsets[None])
 
 
 def clip_with(joint_of, without=(), ends=()):
     """Return a clip whose joints are the segments', renamed, with tips after `ends`."""
     kept = [segment for segment in SEGMENTS if segment not in without]
     names = [joint_of(segment) for segment in kept]
-    parents = []
-    for segment in kept:
-        above = segment
-        while True:
-            index = PARENTS[SEGMENTS.index(above)]
-            if index < 0:
-                parents.append(-1)
-                break
-            above = SEGMENTS[index]
-            if above in kept:
-                parents.append(kept.index(above))
-                break
+
+    def parent_of(segment):
+        index = PARENTS[SEGMENTS.index(segment)]
+        above = SEGMENTS[index]
+        return -1 if index < 0 else kept.index(above) if above in kept else parent_of(above)
+
+    parents = [parent_of(segment) for segment in kept]
     for end in ends:
         parents.append(kept.index(end))
         names.append(names[kept.index(end)] + ' (end)')
@@ -112,11 +100,9 @@ def test_unknown_joints_are_listed_with_what_is_missing():
     with pytest.raises(InputFileError) as caught:
         match_joints(clip)
     text = str(caught.value)
-    assert text.startswith('clip.bvh: joint names: expected joints of a known skeleton, got none')
-    assert 'none for left_thigh by the nearest map, cmu_bvh' in text
-    assert 'joints here: hip, abdomen, chest' in text
-    assert 'gauche' in text
-    assert 'known maps: puppet, cmu_asf, cmu_bvh, motionbuilder, mixamo, lafan1' in text
+    assert 'got none for left_thigh by the nearest map, cmu_bvh' in text
+    assert 'joints here: hip, abdomen, chest' in text and 'gauche' in text
+    assert 'known maps: puppet, cmu_asf, cmu_bvh' in text
 
 
 def test_a_named_map_is_the_only_one_tried():

@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core.io import ConfigError
-from puppet_core.math.arrays import check_array, frozen, read_only
+from puppet_core.math.arrays import check_array, read_only
 import pytest
 
 
@@ -45,15 +45,3 @@ def test_read_only_is_a_copy_that_refuses_writes():
     assert kept[0] == 0.0
     with pytest.raises(ValueError, match='read-only'):
         kept[0] = 2.0
-
-
-def test_only_a_frozen_array_of_its_own_is_kept_without_a_copy():
-    given = frozen(np.zeros((2, 3)))
-    assert read_only(given) is given
-    source = np.zeros((2, 3))
-    view = source[:]
-    view.setflags(write=False)
-    for other in (view, given.T, given[0], given.astype(np.float32)):
-        kept = read_only(other)
-        assert not np.shares_memory(kept, other)
-        assert kept.flags.c_contiguous and kept.dtype == np.float64

@@ -15,7 +15,6 @@ from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as batch
 from puppet_core.robots.description import (
-    CYLINDER,
     merged_parts,
     read_shape,
     SPHERE,
@@ -25,7 +24,7 @@ from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
 import pytest
 from transforms3d import affines
-from urdf_walk import floats, link_poses, origin
+from urdf_walk import link_poses, origin
 
 POSITION_TOL_M = 1e-9  # twelve digits written, a body of metres
 BUILT_IN = ('performer', 'sally', 'blubby', 'frog')
@@ -87,28 +86,9 @@ def test_a_capsule_is_a_cylinder_along_it_and_a_ball_at_each_end(adult_character
     assert {e.get('radius') for e in link.iter() if e.get('radius')} == {'0.05'}
 
 
-def test_every_material_used_is_defined_once_with_its_colour(character):
-    robot = Xml.fromstring(urdf_text(character))
-    defined = [m.get('name') for m in robot.findall('material')]
-    used = {m.get('name') for m in robot.iter('material')}
-    assert len(defined) == len(set(defined)) and used == set(defined)
-    rgba = {tuple(floats(m.find('color').get('rgba'))) for m in robot.findall('material')}
-    expected = {(*character.colour_of(c), 1.0) for c in character.capsules}
-    np.testing.assert_allclose(sorted(rgba), sorted(expected), atol=1e-11)
-
-
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 TESSELLATION = 0.02  # how far a 24-sided round solid is inside the true one
-
-
-@pytest.mark.parametrize('name', ['performer', 'blubby', 'sally', 'frog'])
-def test_solids_are_the_capsules_of_the_character(name: str) -> None:
-    character = load_character(CHARACTERS / f'{name}.yaml')
-    solids = read_shape(urdf_text(character))
-    cores = [c for c in character.capsules if not np.allclose(c.start, c.end)]
-    assert sum(s.kind == CYLINDER for s in solids) == len(cores)
-    assert sum(s.kind == SPHERE for s in solids) == len(character.capsules) + len(cores)
 
 
 def test_a_robot_has_a_body_made_of_its_own_solids() -> None:
