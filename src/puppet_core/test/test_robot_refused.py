@@ -93,7 +93,7 @@ def test_lengths_in_millimetres_are_refused_with_a_hint(made):
     'old, new, words',
     [
         ('joint: left_knee', 'joint: left_nee', "the URDF, got 'left_nee'"),
-        ('segment: left_shank', 'segment: left_calf', 'expected one of spine'),
+        ('left_knee\n    segment: left_shank', 'left_knee\n    segment: calf', 'one of spine'),
         ('joint: left_knee', 'joint: right_knee', 'each joint once, got right_knee'),
         ('axis: [0.0, 0.0, 1.0]', 'axis: [0.0, 0.0, 2.0]', '3 numbers of length 1'),
         ('lower_rad: -1.5', 'lower_rad: 2.5', 'a number in 2.5 .. inf'),
