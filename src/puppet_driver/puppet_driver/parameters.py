@@ -3,10 +3,11 @@
 """The tracker driver's parameters: rows for ROS and offline, and the frozen config they fill."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from puppet_core.body import FASTEST_M_S
-from puppet_core.io import ConfigError, Row
+from puppet_core.io import ConfigError, rows_of, setting
 from puppet_core.math import Quat, Vec3
 from puppet_core.math.quaternions import exp, multiply
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
@@ -14,6 +15,9 @@ from puppet_driver.devices import DEVICES, ignored_parameters, make_trackers
 from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.tracker import Tracker
 from puppet_driver.transport import burst_seconds, is_network_name, parse_endpoint, SCHEMES, spread
+
+fixed = partial(setting, live=False)
+"""A parameter that holds from configuring on."""
 
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
 COLLECTING_S = 0.02  # and that adapters collect bytes before they hand them over
@@ -35,156 +39,6 @@ DEFAULT_SENSORS = (
     'right_foot',
 )
 
-DRIVER_ROWS = (
-    Row('device', 'flock_of_birds', choices=tuple(DEVICES), description='Kind of tracker.'),
-    Row(
-        'ports',
-        ('/dev/ttyUSB0', '/dev/ttyUSB1', '/dev/ttyUSB2'),
-        description='Serial ports, or tcp://HOST[:PORT], udp://HOST[:PORT] and, for a '
-        'MotionStar, tcp+udp://HOST[:PORT]; the sensors are spread over them in order, evenly.',
-    ),
-    Row('baud_rate_bps', 115200, 'bit/s', 2400, 115200, description='Speed of the ports.'),
-    Row(
-        'sensors',
-        DEFAULT_SENSORS,
-        description='Names of the sensors in the order of their units, port by port.',
-    ),
-    Row('rate_hz', 120.0, 'Hz', 1.0, 1000.0, description='Measurements a second of the device.'),
-    Row(
-        'frame_timeout_s',
-        0.0,
-        's',
-        0.0,
-        1.0,
-        description='Longest wait for the rest of a frame; 0 finds it from rate and speed.',
-    ),
-    Row(
-        'device_latency_s',
-        0.0,
-        's',
-        0.0,
-        0.5,
-        description='From the measurement to its first byte; taken off the stamps.',
-    ),
-    Row(
-        'first_address',
-        2,
-        low=1,
-        high=flock.MAX_ADDRESS,
-        description='Bus address of the first sensor on each port; 2 after an extended-range '
-        'transmitter, 1 without.',
-    ),
-    Row(
-        'group_mode',
-        True,
-        description='Several units a port, each record with its address; false: one unit a port.',
-    ),
-    Row(
-        'record_format',
-        'position_quaternion',
-        choices=tuple(flock.FORMAT_COMMANDS),
-        description='What records hold; those without position or orientation are refused.',
-    ),
-    Row(
-        'point_mode',
-        False,
-        description='Ask for each measurement instead of letting the device stream.',
-    ),
-    Row(
-        'range_in',
-        144,
-        'inch',
-        36,
-        144,
-        description='Full scale of positions: 36 or 72, 144 with extended-range transmitter; '
-        'a MotionStar tells its own.',
-    ),
-    Row(
-        'hemisphere',
-        'front',
-        choices=tuple(flock.HEMISPHERES),
-        description='Side of the transmitter on which all sensors stay.',
-    ),
-    Row(
-        'inverted_quaternion',
-        False,
-        description='The device reports inverse rotations; calibration fails if this is wrong.',
-    ),
-    Row(
-        'max_speed_mps',
-        FASTEST_M_S,
-        'm/s',
-        1.0,
-        1000.0,
-        description="A record that is further from its sensor's last one counts as damaged "
-        'until two more confirm it.',
-    ),
-    Row(
-        'auto_configure_pause_s',
-        0.6,
-        's',
-        0.0,
-        15.0,
-        description='Rest after the bus was configured; old units need up to 10 s.',
-    ),
-    Row('reply_timeout_s', 0.25, 's', 0.05, 10.0, description='How long to await an answer.'),
-    Row(
-        'silence_timeout_s',
-        0.5,
-        's',
-        0.05,
-        60.0,
-        description='Silence after which a port is started anew.',
-    ),
-    Row(
-        'retry_first_s',
-        0.05,
-        's',
-        0.01,
-        60.0,
-        description='Pause after a failure; doubles with each further one.',
-    ),
-    Row('retry_last_s', 0.1, 's', 0.01, 60.0, description='Longest pause after a failure.'),
-    Row(
-        'transmitter.position_m',
-        (0.0, 0.0, 1.0),
-        'm',
-        -100.0,
-        100.0,
-        length=3,
-        description='Transmitter in world, published on /tf_static.',
-    ),
-    Row(
-        'transmitter.rpy_deg',
-        (0.0, 0.0, 0.0),
-        'deg',
-        -360.0,
-        360.0,
-        length=3,
-        description='Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
-    ),
-    Row(
-        'transforms_rate_hz',
-        30.0,
-        'Hz',
-        0.0,
-        1000.0,
-        description='How often the sensors are published on /tf at most; 0 never.',
-    ),
-    Row(
-        'pose_array',
-        POSES_OFF,
-        choices=POSE_ARRAY_MODES,
-        description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
-        'not measured, or of the valid ones.',
-    ),
-    Row(
-        'autostart',
-        True,
-        description='Configure and activate at once; false waits for a lifecycle manager.',
-    ),
-)
-
 
 def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
     """Return the rotation by roll about X, then pitch about Y, then yaw about Z, shape (4,)."""
@@ -194,33 +48,109 @@ def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
 
 @dataclass(frozen=True, slots=True)
 class DriverConfig:
-    """The values of DRIVER_ROWS, and what follows from them; see there."""
+    """The parameters, and what follows from them."""
 
-    device: str
-    ports: tuple[str, ...]
-    baud_rate_bps: int
-    sensors: tuple[str, ...]
-    rate_hz: float
-    frame_timeout_s: float
-    device_latency_s: float
-    first_address: int
-    group_mode: bool
-    record_format: str
-    point_mode: bool
-    range_in: int
-    hemisphere: str
-    inverted_quaternion: bool
-    max_speed_mps: float
-    auto_configure_pause_s: float
-    reply_timeout_s: float
-    silence_timeout_s: float
-    retry_first_s: float
-    retry_last_s: float
-    transmitter_position_m: tuple[float, float, float]
-    transmitter_rpy_deg: tuple[float, float, float]
-    transforms_rate_hz: float
-    pose_array: str
-    autostart: bool
+    device: str = fixed('flock_of_birds', description='Kind of tracker.', choices=tuple(DEVICES))
+    ports: tuple[str, ...] = fixed(
+        ('/dev/ttyUSB0', '/dev/ttyUSB1', '/dev/ttyUSB2'),
+        description='Serial ports, or tcp://HOST[:PORT], udp://HOST[:PORT] and, for a '
+        'MotionStar, tcp+udp://HOST[:PORT]; the sensors are spread over them in order, evenly.',
+    )
+    baud_rate_bps: int = fixed(115200, 'bit/s', 2400, 115200, 'Speed of the ports.')
+    sensors: tuple[str, ...] = fixed(
+        DEFAULT_SENSORS,
+        description='Names of the sensors in the order of their units, port by port.',
+    )
+    rate_hz: float = fixed(120.0, 'Hz', 1.0, 1000.0, 'Measurements a second of the device.')
+    frame_timeout_s: float = fixed(
+        0.0, 's', 0.0, 1.0, 'Longest wait for the rest of a frame; 0 finds it from rate and speed.'
+    )
+    device_latency_s: float = fixed(
+        0.0, 's', 0.0, 0.5, 'From the measurement to its first byte; taken off the stamps.'
+    )
+    first_address: int = fixed(
+        2,
+        low=1,
+        high=flock.MAX_ADDRESS,
+        description='Bus address of the first sensor on each port; 2 after an extended-range '
+        'transmitter, 1 without.',
+    )
+    group_mode: bool = fixed(
+        True,
+        description='Several units a port, each record with its address; false: one unit a port.',
+    )
+    record_format: str = fixed(
+        'position_quaternion',
+        description='What records hold; those without position or orientation are refused.',
+        choices=tuple(flock.FORMAT_COMMANDS),
+    )
+    point_mode: bool = fixed(
+        False, description='Ask for each measurement instead of letting the device stream.'
+    )
+    range_in: int = fixed(
+        144,
+        'inch',
+        36,
+        144,
+        'Full scale of positions: 36 or 72, 144 with extended-range transmitter; '
+        'a MotionStar tells its own.',
+    )
+    hemisphere: str = fixed(
+        'front',
+        description='Side of the transmitter on which all sensors stay.',
+        choices=tuple(flock.HEMISPHERES),
+    )
+    inverted_quaternion: bool = fixed(
+        False,
+        description='The device reports inverse rotations; calibration fails if this is wrong.',
+    )
+    max_speed_mps: float = fixed(
+        FASTEST_M_S,
+        'm/s',
+        1.0,
+        1000.0,
+        "A record that is further from its sensor's last one counts as damaged "
+        'until two more confirm it.',
+    )
+    auto_configure_pause_s: float = fixed(
+        0.6, 's', 0.0, 15.0, 'Rest after the bus was configured; old units need up to 10 s.'
+    )
+    reply_timeout_s: float = fixed(0.25, 's', 0.05, 10.0, 'How long to await an answer.')
+    silence_timeout_s: float = fixed(
+        0.5, 's', 0.05, 60.0, 'Silence after which a port is started anew.'
+    )
+    retry_first_s: float = fixed(
+        0.05, 's', 0.01, 60.0, 'Pause after a failure; doubles with each further one.'
+    )
+    retry_last_s: float = fixed(0.1, 's', 0.01, 60.0, 'Longest pause after a failure.')
+    transmitter_position_m: tuple[float, float, float] = fixed(
+        (0.0, 0.0, 1.0),
+        'm',
+        -100.0,
+        100.0,
+        'Transmitter in world, published on /tf_static.',
+        length=3,
+    )
+    transmitter_rpy_deg: tuple[float, float, float] = fixed(
+        (0.0, 0.0, 0.0),
+        'deg',
+        -360.0,
+        360.0,
+        'Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
+        length=3,
+    )
+    transforms_rate_hz: float = fixed(
+        30.0, 'Hz', 0.0, 1000.0, 'How often the sensors are published on /tf at most; 0 never.'
+    )
+    pose_array: str = fixed(
+        POSES_OFF,
+        description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
+        'not measured, or of the valid ones.',
+        choices=POSE_ARRAY_MODES,
+    )
+    autostart: bool = fixed(
+        True, description='Configure and activate at once; false waits for a lifecycle manager.'
+    )
 
     def __post_init__(self) -> None:
         for name, values in (('sensors', self.sensors), ('ports', self.ports)):
@@ -289,3 +219,6 @@ class DriverConfig:
     def transmitter(self) -> tuple[Vec3, Quat]:
         """Position (3,) [m] and quaternion (4,) of the transmitter in the world."""
         return np.array(self.transmitter_position_m), rotation_of(self.transmitter_rpy_deg)
+
+
+DRIVER_ROWS = rows_of(DriverConfig, groups=('transmitter',))

@@ -19,7 +19,7 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.io import ConfigError, Row
+from puppet_core.io import ConfigError, rows_of
 from puppet_core.math import Quat, quaternions, Quats, Vec3, Vec3s
 from puppet_core.sensor_frames import (
     POSE_ARRAY_MODES,
@@ -28,7 +28,7 @@ from puppet_core.sensor_frames import (
     SAMPLE_OK,
     SensorFrame,
 )
-from puppet_driver.parameters import DEFAULT_SENSORS, rotation_of
+from puppet_driver.parameters import DEFAULT_SENSORS, fixed, rotation_of
 
 SENSOR_FIELD = '{sensor}'
 _ENTRY = re.compile(r'([^\[\]{}]+)(?:\[(\d+|\*)\])?')
@@ -37,107 +37,6 @@ HEADER, ARRIVAL = 'header', 'arrival'
 GIVEN, STATIC_TF = 'given', 'tf'
 TIMEOUT_PERIODS = 0.5
 
-POSE_TOPICS_ROWS = (
-    Row('sensors', DEFAULT_SENSORS, description='Names of the sensors.'),
-    Row(
-        'topics',
-        ('/vrpn_mocap/{sensor}/pose',),
-        description='Where each is: a PoseStamped TOPIC, or TOPIC[INDEX] of a PoseArray; or one '
-        'for all, with {sensor} or [*] in it.',
-    ),
-    Row('rate_hz', 120.0, 'Hz', 1.0, 1000.0, description='Frames a second of the tracker.'),
-    Row(
-        'frame_timeout_s',
-        0.0,
-        's',
-        0.0,
-        1.0,
-        description='Longest wait for the rest of a frame; 0: half a period.',
-    ),
-    Row(
-        'stamps',
-        HEADER,
-        choices=(HEADER, ARRIVAL),
-        description="Whether a sample's time is that of its header, or of its arrival here, for "
-        'trackers whose clock is not ours.',
-    ),
-    Row(
-        'latency_s',
-        0.0,
-        's',
-        0.0,
-        0.5,
-        description='From the measurement to its stamp; taken off the stamps.',
-    ),
-    Row(
-        'unit_m',
-        1.0,
-        'm',
-        0.0,
-        10.0,
-        low_open=True,
-        description='Length of one unit of positions; 0.001 for millimetres.',
-    ),
-    Row(
-        'axes',
-        GIVEN,
-        choices=(GIVEN, STATIC_TF),
-        description="Where the source's axes are: as source.* say, or where /tf_static has the "
-        "frame of the messages' headers.",
-    ),
-    Row(
-        'source.position_m',
-        (0.0, 0.0, 0.0),
-        'm',
-        -100.0,
-        100.0,
-        length=3,
-        description="Origin of the source's axes in the transmitter's.",
-    ),
-    Row(
-        'source.rpy_deg',
-        (0.0, 0.0, 0.0),
-        'deg',
-        -360.0,
-        360.0,
-        length=3,
-        description="Roll, pitch and yaw of the source's axes in the transmitter's; with Y up: "
-        '90, 0, 0 if X is forward, 90, 0, 90 if Z is, 90, 0, -90 if Z is backward.',
-    ),
-    Row(
-        'transmitter.position_m',
-        (0.0, 0.0, 0.0),
-        'm',
-        -100.0,
-        100.0,
-        length=3,
-        description='Transmitter in world, published on /tf_static.',
-    ),
-    Row(
-        'transmitter.rpy_deg',
-        (0.0, 0.0, 0.0),
-        'deg',
-        -360.0,
-        360.0,
-        length=3,
-        description='Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
-    ),
-    Row(
-        'transforms_rate_hz',
-        30.0,
-        'Hz',
-        0.0,
-        1000.0,
-        description='How often the sensors are published on /tf at most; 0 never.',
-    ),
-    Row(
-        'pose_array',
-        POSES_OFF,
-        choices=POSE_ARRAY_MODES,
-        description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
-        'not measured, or of the valid ones.',
-    ),
-)
 
 MAX_MISSED_TICKS = 3  # ticks in a row that a sensor may miss before nobody waits for it
 CLOCK_STEP_NS = 1_000_000_000  # a clock set back by more than this restarts the stamps
@@ -204,22 +103,83 @@ def _one_for_each(sensors: Sequence[str], entries: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PoseTopicsConfig:
-    """The values of POSE_TOPICS_ROWS, and what follows from them; see there."""
+    """The parameters, and what follows from them."""
 
-    sensors: tuple[str, ...]
-    topics: tuple[str, ...]
-    rate_hz: float
-    frame_timeout_s: float
-    stamps: str
-    latency_s: float
-    unit_m: float
-    axes: str
-    source_position_m: tuple[float, float, float]
-    source_rpy_deg: tuple[float, float, float]
-    transmitter_position_m: tuple[float, float, float]
-    transmitter_rpy_deg: tuple[float, float, float]
-    transforms_rate_hz: float
-    pose_array: str
+    sensors: tuple[str, ...] = fixed(DEFAULT_SENSORS, description='Names of the sensors.')
+    topics: tuple[str, ...] = fixed(
+        ('/vrpn_mocap/{sensor}/pose',),
+        description='Where each is: a PoseStamped TOPIC, or TOPIC[INDEX] of a PoseArray; or one '
+        'for all, with {sensor} or [*] in it.',
+    )
+    rate_hz: float = fixed(120.0, 'Hz', 1.0, 1000.0, 'Frames a second of the tracker.')
+    frame_timeout_s: float = fixed(
+        0.0, 's', 0.0, 1.0, 'Longest wait for the rest of a frame; 0: half a period.'
+    )
+    stamps: str = fixed(
+        HEADER,
+        description="Whether a sample's time is that of its header, or of its arrival here, for "
+        'trackers whose clock is not ours.',
+        choices=(HEADER, ARRIVAL),
+    )
+    latency_s: float = fixed(
+        0.0, 's', 0.0, 0.5, 'From the measurement to its stamp; taken off the stamps.'
+    )
+    unit_m: float = fixed(
+        1.0,
+        'm',
+        0.0,
+        10.0,
+        'Length of one unit of positions; 0.001 for millimetres.',
+        low_open=True,
+    )
+    axes: str = fixed(
+        GIVEN,
+        description="Where the source's axes are: as source.* say, or where /tf_static has the "
+        "frame of the messages' headers.",
+        choices=(GIVEN, STATIC_TF),
+    )
+    source_position_m: tuple[float, float, float] = fixed(
+        (0.0, 0.0, 0.0),
+        'm',
+        -100.0,
+        100.0,
+        "Origin of the source's axes in the transmitter's.",
+        length=3,
+    )
+    source_rpy_deg: tuple[float, float, float] = fixed(
+        (0.0, 0.0, 0.0),
+        'deg',
+        -360.0,
+        360.0,
+        "Roll, pitch and yaw of the source's axes in the transmitter's; with Y up: "
+        '90, 0, 0 if X is forward, 90, 0, 90 if Z is, 90, 0, -90 if Z is backward.',
+        length=3,
+    )
+    transmitter_position_m: tuple[float, float, float] = fixed(
+        (0.0, 0.0, 0.0),
+        'm',
+        -100.0,
+        100.0,
+        'Transmitter in world, published on /tf_static.',
+        length=3,
+    )
+    transmitter_rpy_deg: tuple[float, float, float] = fixed(
+        (0.0, 0.0, 0.0),
+        'deg',
+        -360.0,
+        360.0,
+        'Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
+        length=3,
+    )
+    transforms_rate_hz: float = fixed(
+        30.0, 'Hz', 0.0, 1000.0, 'How often the sensors are published on /tf at most; 0 never.'
+    )
+    pose_array: str = fixed(
+        POSES_OFF,
+        description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
+        'not measured, or of the valid ones.',
+        choices=POSE_ARRAY_MODES,
+    )
 
     def __post_init__(self) -> None:
         repeated = sorted({name for name in self.sensors if self.sensors.count(name) > 1})
@@ -247,6 +207,9 @@ class PoseTopicsConfig:
     def transmitter(self) -> tuple[Vec3, Quat]:
         """Position (3,) [m] and quaternion (4,) of the transmitter in the world."""
         return np.array(self.transmitter_position_m), rotation_of(self.transmitter_rpy_deg)
+
+
+POSE_TOPICS_ROWS = rows_of(PoseTopicsConfig, groups=('source', 'transmitter'))
 
 
 def transform_poses(

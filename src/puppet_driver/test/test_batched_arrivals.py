@@ -116,18 +116,6 @@ def test_lumps_of_several_lines_become_whole_frames_of_one_tick(lines, timers_ms
     assert max(ages_s.max() for _, _, ages_s in frames) < 0.1e-9 * PERIOD_NS
 
 
-def test_a_pause_still_tells_ticks_apart_where_the_order_does_not():
-    """The end of one tick and the beginning of the next are lost, unequal numbers of them."""
-    feeder = Feeder((5,))
-    feeder.read(0, [0], START_NS)
-    feeder.read(0, [1], START_NS + PERIOD_NS, without=(2, 3, 4))
-    feeder.read(0, [2], START_NS + 2 * PERIOD_NS, without=(0, 1, 2))
-    feeder.read(0, [3], START_NS + 3 * PERIOD_NS)
-    feeder.take(START_NS + 3 * PERIOD_NS)
-    assert [np.nanmax(poses[:, 0]) for _, poses, _ in feeder.frames] == [0.0, 1.0, 2.0, 3.0]
-    assert all(np.nanmax(p[:, 0]) == np.nanmin(p[:, 0]) for _, p, _ in feeder.frames)
-
-
 def late_ticks(feeder: Feeder, n_late: int, apart_ns: int, n_before: int = 40) -> np.ndarray:
     """Feed ticks of which some are read at once, tick by tick; return all stamps in periods."""
     for tick in range(n_before - n_late, n_before + 20):
@@ -170,17 +158,3 @@ def test_stamps_are_apart_and_little_ahead_of_arrival_whatever_was_late(n_late, 
     ]
     ahead = stamps[n_ticks : n_ticks + n_late] - arrivals
     assert ahead.max() <= 1.01 * PERIOD_NS
-
-
-def test_more_ticks_at_once_than_have_room_stay_within_a_period_of_their_arrival():
-    feeder = Feeder((1,))
-    for tick in range(30):
-        feeder.tick(tick)
-    now_ns = START_NS + 30 * PERIOD_NS
-    for tick in range(30, 50):  # a device that sends far too much
-        feeder.read(0, [tick], now_ns)
-        feeder.take(now_ns)
-    steps = np.diff([s for s, _, _ in feeder.frames])
-    assert steps.min() > 0 and feeder.frames[-1][0] <= now_ns + 1.01 * PERIOD_NS
-    # what is put off is older by as much: stamp less age is not after the arrival
-    assert all(s - 1e9 * ages_s[0] <= now_ns + 1 for s, _, ages_s in feeder.frames)

@@ -34,7 +34,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 from puppet_driver.devices import birdnet
-from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     BAD_SAMPLE,
     decode_header,
@@ -141,11 +140,6 @@ def test_a_record_has_the_bytes_of_the_manual():
     )
 
 
-def test_setup_bytes_are_words_above_format():
-    assert birdnet.setup_byte(birdnet.POSITION_QUATERNION) == 0x78
-    assert birdnet.setup_byte(birdnet.POSITION_ANGLES) == 0x64
-
-
 def test_both_orders_of_a_format_byte_are_understood():
     layout = birdnet.LAYOUT
     for code, known in birdnet.FORMATS.items():
@@ -176,7 +170,7 @@ cuts = st.lists(st.integers(0, 10_000), max_size=40)
 
 
 @pytest.mark.parametrize('code', [POSITION_ANGLES, POSITION_MATRIX, POSITION_QUATERNION])
-@pytest.mark.parametrize('setup', [0, status.SETUP_APPEND_BUTTONS], ids=['bare', 'buttons'])
+@pytest.mark.parametrize('setup', [0, birdnet.SETUP_APPEND_BUTTONS], ids=['bare', 'buttons'])
 def test_every_format_with_a_pose_is_decoded(code, setup):
     records = received(new_stream(), packets_of(TRUTH, code, setup))
     poses = np.array([r.pose for r in records])
@@ -240,13 +234,6 @@ def test_all_records_arrive_in_order_however_the_reads_are_cut(where):
     records = received(stream, split(b''.join(PACKETS), where))
     assert [r.ordinal for r in records] == list(range(N_SENSORS)) * N_TICKS
     assert all_sent(records) and astuple(stream.counters) == (len(records), 0, 0, 0, 0)
-
-
-def test_answers_between_data_cost_nothing():
-    answer = encode_packet(Header(Message.RUN_CONTINUOUS_ANSWER))
-    stream = new_stream()
-    assert len(received(stream, [answer + PACKETS[0] + answer + PACKETS[1]])) == 2 * N_SENSORS
-    assert stream.counters.discarded_bytes == 0
 
 
 def test_bad_samples_and_impossible_words_are_rejected_alone():

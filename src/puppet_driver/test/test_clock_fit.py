@@ -120,15 +120,6 @@ def test_a_clock_that_is_set_is_followed_within_half_a_second(jump_ms):
     assert (steps > 0).sum() >= len(steps) - (jump_ms < -1000.0)
 
 
-def test_a_clock_set_back_a_little_is_waited_for_without_standing_still():
-    sent = ticks(2000, 120.0, 0.0)
-    sent[1000:] -= int(400 * MS)
-    run = follow(sent, sent, 120.0)
-    steps_ms = np.diff(run.stamps_ns) / MS
-    assert steps_ms.min() > 2.0
-    assert np.abs(run.error(1100)).max() < MS
-
-
 @pytest.mark.parametrize('drift_ppm, lost', [(0.0, 0.0), (150.0, 0.0), (-80.0, 0.15)])
 @pytest.mark.parametrize('factor', [1 / 3, 0.5, 1.0, 1.1, 2.0, 3.0])
 @pytest.mark.parametrize('nominal_hz', [60.0, 120.0])
@@ -148,8 +139,10 @@ def test_the_devices_own_rate_is_found_whatever_it_is_said_to_be(
     assert (run.stamps_ns <= run.arrivals_ns).all()
 
 
-@pytest.mark.parametrize('first_hz, then_hz', [(120.0, 60.0), (120.0, 240.0), (40.0, 120.0)])
-def test_a_rate_that_changes_by_a_whole_factor_is_found_again(first_hz, then_hz):
+@pytest.mark.parametrize(
+    'first_hz, then_hz', [(120.0, 60.0), (120.0, 240.0), (40.0, 120.0), (120.0, 116.0)]
+)
+def test_a_rate_that_changes_is_found_again(first_hz, then_hz):
     first = ticks(1000, first_hz, 0.0)
     again = ticks(1500, then_hz, 0.0) + (first[-1] - START_NS) + round(1e9 / then_hz)
     sent = np.concatenate((first, again))
@@ -180,14 +173,6 @@ def test_without_a_steady_time_stamps_are_arrivals_and_that_is_said():
     assert (run.stamps_ns >= run.arrivals_ns).all()
     assert np.median(run.stamps_ns - run.arrivals_ns) == 0
     assert status.rate_hz == pytest.approx(1e3 / (1.0 + 8.3 * np.log(2.0)), rel=0.3)
-
-
-def test_a_rate_that_is_changed_while_running_is_found_again():
-    sent = np.concatenate((ticks(2000, 120.0, 0.0), ticks(3000, 116.0, 0.0)))
-    sent[2000:] += sent[1999] - START_NS + 8_333_333
-    run = follow(sent, late(sent, 0.3), 120.0)
-    assert run.clock.status.rate_hz == pytest.approx(116.0, rel=1e-4)
-    assert rms(run.error(4000)) < 0.2 * rms(run.delay(4000))
 
 
 def test_arrivals_themselves_are_the_stamps_until_the_period_is_known():

@@ -4,7 +4,6 @@
 
 from types import SimpleNamespace
 
-from line_bench import Bench, RECORDS
 from polhemus_bytes import poses_of
 from puppet_core.io import build_config, check_values
 from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
@@ -13,7 +12,6 @@ from puppet_driver.devices.line import LineState, LineStatus
 from puppet_driver.devices.polhemus import METRES_PER_CENTIMETRE, NO_ERROR, PolhemusConfig
 from puppet_driver.driver import make_reader, Report, Reporter
 from puppet_driver.emulator.polhemus_simulator import encode_records, RecordExtras
-from puppet_driver.errors import LinkError
 from puppet_driver.frames.line_reader import ReaderRun
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.tracker import StreamCounters, TrackerRecord
@@ -116,31 +114,6 @@ def test_the_cause_of_an_outage_outlasts_what_follows_from_it(desk):
     assert desk.look().values['last_error'] == 'frame not published'
     desk.stand(LineState.CLOSED, SILENT)
     assert desk.look().values['last_error'] == SILENT
-
-
-def test_an_outage_between_two_looks_is_remembered(desk):
-    desk.look()
-    desk.stand(LineState.STREAMING, GONE)
-    assert desk.look().values['last_error'] == GONE
-
-
-def test_a_line_keeps_its_cause_until_it_has_recovered():
-    bench = Bench()
-    bench.stream()
-    bench.send(b''.join(RECORDS[:8]))
-    bench.run(510)
-    silence = bench.line.status.cause
-    assert 'got none for 0.5 s' in silence
-    bench.refusals = [LinkError('port: expected a serial port, got no such file')] * 3
-    while bench.refusals:
-        bench.run(1)
-    assert bench.line.status.cause == silence
-    assert 'no such file' in bench.line.status.error
-    bench.stream()
-    bench.send(b''.join(RECORDS[:8]))
-    bench.port.is_gone = True
-    bench.send(b'')
-    assert 'end of the line' in bench.line.status.cause
 
 
 def test_what_the_device_says_of_a_sensor_is_named(desk):

@@ -95,21 +95,6 @@ def test_an_old_link_is_replaced_and_a_file_is_not(tmp_path):
     assert link.read_text() == 'precious'
 
 
-def test_device_answers_a_host(emulator):
-    port = open_port(emulator())
-    port.write(flock.examine(flock.MODEL))
-    assert port.read(10) == b'6DERC     '
-    port.close()
-
-
-def test_point_gives_one_record(emulator):
-    port = open_port(emulator(3))
-    port.write(flock.POSITION_QUATERNION + flock.POINT)
-    first = port.read(100)
-    assert len(first) in (12, 14) and first[0] & flock.PHASING_BIT
-    port.close()
-
-
 def test_ticks_are_paced_by_the_clock(emulator, wait_until):
     server = emulator()
     ports = start_streams(server)
@@ -127,18 +112,12 @@ def test_performance_waits_for_all_lines_and_begins_with_its_t_pose(emulator, wa
     first = open_port(server)
     first.write(flock.STREAM)
     assert len(first.read(10 * BURST_BYTES)) > 0 and server.tick == 0
-    ports = start_streams_of_rest(server)
-    assert wait_until(lambda: server.tick > 10)
-    for port in (first, *ports):
-        port.close()
-
-
-def start_streams_of_rest(server: EmulatorServer) -> list[serial.Serial]:
-    """Open all lines but the first and ask them to stream."""
     ports = [open_port(server, i) for i in range(1, len(server.lines))]
     for port in ports:
         port.write(flock.STREAM)
-    return ports
+    assert wait_until(lambda: server.tick > 10)
+    for port in (first, *ports):
+        port.close()
 
 
 def test_performance_begins_anew_after_a_silence(emulator, wait_until):

@@ -202,13 +202,6 @@ def test_examine_answers_with_the_documented_size(number):
     assert len(FlockSimulator(4).receive(flock.examine(number), 0.0)) == flock.VALUE_BYTES[number]
 
 
-def test_status_word_tells_format_and_stream():
-    device = FlockSimulator(2)
-    device.receive(b'\xf1' + flock.POSITION_QUATERNION + flock.STREAM, 0.0)
-    word = flock.little_endian(device.receive(flock.examine(flock.STATUS), 0.0))
-    assert word & flock.STATUS_STREAMING and (word >> 1) & 0xF == 8
-
-
 def test_flock_status_marks_controller_and_sensors():
     device = FlockSimulator(2)
     device.receive(flock.change(flock.AUTO_CONFIGURE, [3]), 0.0)
@@ -268,27 +261,12 @@ def test_point_answers_once_and_ends_the_stream():
     )
 
 
-def test_xoff_holds_the_stream_and_xon_releases_it():
-    device = FlockSimulator(2)
-    device.receive(flock.STREAM + b'\x13', 0.0)
-    assert device.is_streaming and not device.is_sending
-    device.receive(b'\x11', 0.0)
-    assert device.is_sending
-
-
 def test_commands_may_come_byte_by_byte():
     device = FlockSimulator(3)
     message = flock.address_prefix(2) + flock.set_hemisphere('left')
     for i in range(len(message)):
         device.receive(message[i : i + 1], 0.0)
     assert device.sensor_units[0].hemisphere == flock.HEMISPHERES['left']
-
-
-def test_a_command_cut_short_is_forgotten_when_the_host_hangs_up():
-    device = FlockSimulator(3)
-    device.receive(flock.HEMISPHERE, 0.0)
-    device.on_disconnect()
-    assert len(device.receive(flock.examine(flock.STATUS), 0.0)) == 2
 
 
 @given(st.lists(st.binary(max_size=30), max_size=20))

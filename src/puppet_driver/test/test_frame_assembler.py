@@ -23,11 +23,6 @@ def test_a_frame_is_handed_out_as_soon_as_all_sensors_are_in(feeder):
     assert len(feeder.frames) == 1
 
 
-def test_rows_are_the_lines_sensors_in_order(feeder):
-    feeder.tick(3)
-    np.testing.assert_array_equal(feeder.frames[0][1][:, 1], np.arange(14.0))
-
-
 def test_stamp_is_the_first_bytes_arrival_less_the_latency():
     feeder = Feeder(latency_s=0.004)
     feeder.tick(0)
@@ -93,43 +88,6 @@ def test_ages_tell_how_old_missing_sensors_are(feeder):
         feeder.take(now_ns + round(1e9 * TIMEOUT_S))
     assert feeder.frames[4][2][12] == pytest.approx(4 * PERIOD_NS * 1e-9, abs=1e-5)
     assert feeder.frames[4][2][0] == 0.0
-
-
-def test_lines_held_up_together_keep_their_ticks_together(feeder):
-    # the reading process slept: each line brings three ticks in one read
-    feeder.tick(0)
-    now_ns = START_NS + 4 * PERIOD_NS
-    for line in range(3):
-        feeder.read(line, [1, 2, 3, 4], now_ns)
-    feeder.take(now_ns)
-    assert [int(f[1][0, 0]) for f in feeder.frames] == [0, 1, 2, 3, 4]
-    assert all(np.ptp(f[1][:, 0]) == 0.0 for f in feeder.frames)
-    np.testing.assert_allclose(np.diff([f[0] for f in feeder.frames]), PERIOD_NS, atol=2)
-
-
-def test_a_line_held_up_alone_keeps_its_ticks_in_order(feeder):
-    feeder.tick(0)
-    feeder.read(0, [1], START_NS + PERIOD_NS)
-    late_ns = START_NS + 2 * PERIOD_NS - 100_000
-    for line in (1, 2):
-        feeder.read(line, [1], late_ns)
-    feeder.take(late_ns)
-    for tick in range(2, 6):
-        feeder.tick(tick)
-    assert all(np.ptp(f[1][:, 0]) == 0.0 for f in feeder.frames)
-    assert feeder.assembler.counters.incomplete_frames == 0
-
-
-def test_a_line_that_lost_whole_ticks_falls_into_step_again(feeder):
-    for tick in range(30):
-        now_ns = START_NS + tick * PERIOD_NS
-        for line in range(3):
-            if not (line == 0 and tick == 10):
-                feeder.read(line, [tick], now_ns + 1000 * line)
-        feeder.take(now_ns + 5000)
-    recent = feeder.frames[-10:]
-    assert all(np.ptp(poses[:, 0]) == 0.0 for _, poses, _ in recent)
-    assert feeder.assembler.counters.incomplete_frames <= 2
 
 
 def test_stamps_strictly_increase_whatever_arrives(rng):

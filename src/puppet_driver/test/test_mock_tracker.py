@@ -53,10 +53,3 @@ def test_garbage_is_no_record_and_hides_at_most_one(garbage, ordinal):
     n = len(records)
     assert 7 - len(garbage) // len(record) <= n + 1 and stream.counters.records == n
     np.testing.assert_array_equal(records[-1].pose, mock_pose(ordinal, 1.0))
-
-
-def test_records_may_come_in_pieces():
-    stream = MockStream(N_SENSORS)
-    data = b''.join(encode(i, mock_pose(i, 0.0)) for i in range(N_SENSORS))
-    assert sum(feed(stream, data[i : i + 1]) for i in range(len(data))) == N_SENSORS
-    assert stream.counters.discarded_bytes == 0 and not stream.flush()

@@ -5,8 +5,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 import re
+from types import SimpleNamespace
 
-from birdnet_bytes import unit_of
 from device_start import Answer, deaf, start
 from hypothesis import given
 from hypothesis import strategies as st
@@ -192,31 +192,18 @@ def test_a_refused_setup_is_said_with_its_unit():
         start(MotionStar(CONFIG), MotionStarSimulator(3), refused)
 
 
-class Deaf:
-    """A port that nothing comes from."""
-
-    name = 'port'
-
-    def write(self, data: bytes) -> None:
-        """Take it."""
-
-    def discard_input(self) -> None:
-        """Have none."""
-
-
 def test_answers_may_come_byte_by_byte_and_late():
     device, tracker, now_ns = MotionStarSimulator(3), MotionStar(CONFIG), 0
-    said: list[bytes] = []
-    port = Deaf()
-    port.write = said.append
+    commands: list[bytes] = []
+    port = SimpleNamespace(name='port', write=commands.append, discard_input=lambda: None)
     sequence = StartSequence(tracker.start_exchanges(), port)
     is_started = sequence.begin(now_ns)
     while not is_started:
-        replies = b''.join(device.receive(command, 1.5) for command in said)
-        said.clear()
+        replies = b''.join(device.receive(command, 1.5) for command in commands)
+        commands.clear()
         for i in range(len(replies)):
             is_started = sequence.on_bytes(replies[i : i + 1], now_ns) or is_started
-        if not said and not is_started:
+        if not commands and not is_started:
             now_ns = sequence.deadline_ns
             is_started = sequence.on_time(now_ns)
     # only the pause after stopping and one wait for an answer to it
@@ -302,30 +289,6 @@ def test_a_device_that_sleeps_is_not_ready():
     assert not device.is_awake
 
 
-def test_answers_are_numbered_and_timed(device):
-    first, second = (answer_of(device, Message.STOP_DATA) for _ in range(2))
-    assert second.sequence == first.sequence + 1
-    assert (first.seconds, first.milliseconds) == (2, 250)
-    assert answer_of(device, Message.SYNC_SEQUENCE).sequence == 1
-
-
-def test_a_running_device_refuses_to_be_set_up(device):
-    answer_of(device, Message.RUN_CONTINUOUS)
-    for message in (Message.GET_STATUS, Message.SEND_SETUP, Message.RUN_CONTINUOUS):
-        answer = answer_of(device, message)
-        assert answer.message is Message.ILLEGAL and answer.error == 5
-
-
-@pytest.mark.parametrize('message', [Message.DATA, Message.WAKE_UP_ANSWER])
-def test_what_only_a_device_says_is_not_understood(device, message):
-    assert answer_of(device, message).message is Message.UNKNOWN
-
-
-def test_units_that_are_not_there_have_no_status(device):
-    assert answer_of(device, Message.GET_STATUS, 5).error == 7
-    assert answer_of(device, Message.SEND_SETUP, 5, status.encode_unit(unit_of(5))).error == 8
-
-
 @pytest.mark.parametrize(
     'change',
     [
@@ -359,10 +322,3 @@ def test_any_bytes_are_answered_without_an_exception(chunks):
         device.receive(chunk, 0.0)
     device.on_disconnect()
     assert answer_of(device, Message.WAKE_UP).message is Message.WAKE_UP_ANSWER
-
-
-def test_requests_may_come_in_pieces(device):
-    request = encode_packet(Header(Message.SEND_SETUP, 2), status.encode_unit(device.units[2]))
-    answers = [device.receive(request[i : i + 1], 0.0) for i in range(len(request))]
-    assert answers[:-1] == [b''] * (len(request) - 1)
-    assert decode_header(answers[-1]).message is Message.SEND_SETUP_ANSWER

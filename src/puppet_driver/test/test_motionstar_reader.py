@@ -3,22 +3,19 @@
 """Emulated MotionStars and the whole driver without ROS, over real loopback sockets."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import astuple
 from functools import partial
 import socket
 
-from birdnet_bytes import decode_records, POSITION_TOL_M, unit_of
+from birdnet_bytes import decode_records, POSITION_TOL_M
 from driver_session import nearest_error, Session
 import numpy as np
 from puppet_core.io import ConfigError
-from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     BAD_SAMPLE,
     decode_header,
     encode_packet,
     find_packet,
-    FORMATS,
     Header,
     Message,
     Packet,
@@ -123,30 +120,6 @@ def test_a_killed_device_is_said_and_found_again(serve, session, wait_until, sch
 
 
 @EVERY_WAY
-def test_a_device_that_falls_silent_is_said_and_started_again(serve, session, wait_until, scheme):
-    server = serve()
-    run = session(names(server, scheme))
-    assert wait_until(run.has(20))
-    server.lines[0].device.is_streaming = False
-    assert wait_until(run.said('expected records of MotionStar, got none for 0.5 s'))
-    assert wait_until(run.has(20))
-
-
-def test_another_kind_of_server_is_said(session, wait_until):
-    with socket.create_server((HOST, 0)) as server:
-        server.settimeout(5.0)
-        run = session([f'tcp://{HOST}:{server.getsockname()[1]}'], reply_timeout_s=0.1)
-        has_said = run.said('byte(s) without an answer; check its power')
-        with server.accept()[0] as client:
-            client.settimeout(5.0)
-            # the driver hangs up after some attempts, perhaps with an answer under way
-            with suppress(ConnectionError):
-                while client.recv(100):
-                    client.send(b'HTTP/1.1 400 Bad Request\r\n\r\n')
-        assert wait_until(has_said)
-
-
-@EVERY_WAY
 def test_bad_bytes_cost_packets_and_nothing_else(serve, session, wait_until, scheme):
     server = serve(faults=FaultRates(bad_byte=0.0005))
     run = session(names(server, scheme))
@@ -219,19 +192,6 @@ def test_commands_go_by_tcp_and_data_comes_by_udp(serve, session, wait_until):
     assert heard['stream'][-1] is Message.STOP_DATA
 
 
-def test_the_end_of_the_connection_is_noticed_under_a_stream_of_datagrams(
-    serve,
-    session,
-    wait_until,
-):
-    server = serve()
-    run = session(names(server, 'tcp+udp'))
-    assert wait_until(run.has(20))
-    server.lines[0].pty._client.shutdown(2)
-    assert wait_until(run.said('got the end of the connection'))
-    assert wait_until(run.has(20)) and run.reader.lines[0].state is LineState.STREAMING
-
-
 def test_a_way_is_a_scheme_a_host_and_a_number():
     assert parse_way('tcp+udp://10.0.0.7') == ('tcp+udp', '10.0.0.7', 6000)
     assert [has_datagrams(f'{s}://h') for s in ('tcp', 'udp', 'tcp+udp')] == [False, True, True]
@@ -291,62 +251,12 @@ def test_a_host_gets_a_packet_per_tick_with_all_units(serve, is_udp):
     host.socket.close()
 
 
-@pytest.mark.parametrize('is_udp', [False, True], ids=['tcp', 'udp'])
-def test_a_single_shot_is_one_packet(serve, is_udp):
-    host = Host(serve(), is_udp)
-    host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
-    packet = host.ask(Message.SINGLE_SHOT, Message.DATA)
-    assert len(decode_records(packet.body)) == 14
-    # nothing but the answer follows
-    after = host.ask(Message.STOP_DATA, Message.STOP_DATA_ANSWER)
-    assert after.header.sequence == packet.header.sequence + 1
-    host.socket.close()
-
-
-@pytest.mark.parametrize('code', sorted(FORMATS))
-def test_every_format_is_sent_as_set_up(serve, code):
-    host = Host(serve())
-    host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
-    unit = unit_of(3, code, status.SETUP_APPEND_BUTTONS)
-    body = status.encode_unit(unit)
-    host.ask(Message.SEND_SETUP, Message.SEND_SETUP_ANSWER, 3, body)
-    records = decode_records(host.ask(Message.SINGLE_SHOT, Message.DATA).body)
-    assert records[1].code == code and records[1].buttons == 0
-    assert records[0].code == 4 and records[0].buttons is None
-    host.socket.close()
-
-
-def test_units_may_report_seldom_or_not_at_all(serve):
-    host = Host(serve())
-    host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
-    for address, change in ((2, {'format_byte': 0}), (3, {'report_rate': 8})):
-        body = status.encode_unit(unit_of(address)._replace(**change))
-        host.ask(Message.SEND_SETUP, Message.SEND_SETUP_ANSWER, address, body)
-    host.run()
-    units = [
-        {r.address for r in decode_records(host.await_packet(Message.DATA).body)}
-        for _ in range(60)
-    ]
-    assert not any(2 in u for u in units) and all(4 in u for u in units)
-    assert any(3 in u for u in units) and not all(3 in u for u in units)
-    host.socket.close()
-
-
 def test_drop_outs_are_bad_samples(serve):
     host = Host(serve(faults=FaultRates(drop_out=1.0)))
     host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
     records = decode_records(host.ask(Message.SINGLE_SHOT, Message.DATA).body)
     assert {r.code for r in records} == {BAD_SAMPLE} and len(records) == 14
     host.socket.close()
-
-
-def test_the_host_that_came_last_is_served(serve):
-    server = serve()
-    first, second = Host(server), Host(server)
-    second.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
-    assert first.socket.recv(10) == b''
-    for host in (first, second):
-        host.socket.close()
 
 
 def test_a_host_that_leaves_ends_the_stream(serve, wait_until):

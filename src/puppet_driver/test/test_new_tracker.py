@@ -3,7 +3,6 @@
 """doc/new_tracker.md, followed word for word: its code runs, on a pseudo-terminal."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 import os
 from pathlib import Path
 import re
@@ -110,18 +109,3 @@ def test_the_pages_turntable_turns_in_the_drivers_frames(config, hardware, wait_
     angles_deg = np.degrees(2.0 * np.unwrap(np.arctan2(poses[:, 6], poses[:, 3]), period=np.pi))
     assert np.median(np.diff(angles_deg)) == pytest.approx(DEGREES_A_TICK, abs=1e-6)
     assert np.diff([frame.stamp_ns for frame in frames]).min() > 0
-
-
-def test_the_pages_turntable_says_what_is_wrong(config, wait_until):
-    master, slave = os.openpty()
-    tty.setraw(slave)
-    news: list[str] = []
-    dead = replace(config, ports=(os.ttyname(slave),))
-    reader = make_reader(dead, lambda _: None, lambda _, text: news.append(text))
-    reader.start()
-    try:
-        assert wait_until(lambda: any('check its power' in text for text in news))
-    finally:
-        reader.stop()
-        os.close(master)
-        os.close(slave)

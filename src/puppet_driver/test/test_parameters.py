@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver's parameters: file and table agree, and what cannot work is refused."""
 
-from dataclasses import fields
-
 from driver_session import driver_config
 import numpy as np
 from puppet_core.io import check_values, ConfigError, defaults, read_parameter_file
@@ -30,11 +28,6 @@ def test_file_has_every_row_in_order_at_its_default(config_dir):
     given = read_parameter_file(config_dir / FILE, 'tracker_driver')
     assert list(given) == [row.name for row in DRIVER_ROWS]
     assert check_values(DRIVER_ROWS, given) == defaults(DRIVER_ROWS)
-
-
-def test_rows_and_config_have_the_same_names():
-    names = [row.name.replace('.', '_') for row in DRIVER_ROWS]
-    assert names == [field.name for field in fields(DriverConfig)]
 
 
 def test_defaults_fit_the_nominal_load():
@@ -126,13 +119,6 @@ def test_defaults_fit_the_nominal_load():
 def test_what_cannot_work_is_refused_by_name(given, text):
     with pytest.raises(ConfigError, match=text):
         config(**given)
-
-
-def test_a_higher_speed_needs_fewer_lines():
-    six = {'sensors': list('abcdef'), 'ports': ['/dev/a']}
-    assert config(**six).sensors_per_line == (6,)
-    with pytest.raises(ConfigError, match='ports: expected 2 or more lines'):
-        config(**six, baud_rate_bps=57600)
 
 
 def test_frame_timeout_follows_from_rate_and_speed():

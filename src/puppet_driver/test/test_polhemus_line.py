@@ -136,24 +136,6 @@ def test_reset_takes_ten_seconds_and_forgets(simulator):
     assert device.take_poll_requests() == 1
 
 
-@pytest.mark.parametrize('simulator', SIMULATORS)
-def test_xoff_holds_the_stream_and_xon_releases_it(simulator):
-    device = simulator()
-    device.receive(b'C\r\x13', 0.0)
-    assert not device.is_sending
-    device.receive(b'\x11', 0.0)
-    assert device.is_sending
-
-
-@pytest.mark.parametrize('simulator', SIMULATORS)
-def test_a_command_cut_short_is_forgotten_when_the_host_hangs_up(simulator):
-    device = simulator()
-    device.receive(b'PO1,2', 0.0)
-    device.on_disconnect()
-    device.receive(b'P', 0.0)
-    assert device.take_poll_requests() == 1
-
-
 def test_a_liberty_says_who_it_is_in_both_modes():
     device = LibertySimulator(1)
     assert device.receive(liberty.WHO_AM_I, 0.0).startswith(b'00v emulated Polhemus LIBERTY')

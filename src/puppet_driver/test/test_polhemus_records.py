@@ -90,18 +90,6 @@ def test_every_format_survives_the_line(family, items, is_ascii, metres, positio
     assert angle_between(back[3:], pose[3:]) < ANGLE_TOL['ascii' if is_ascii else 'binary']
 
 
-def test_device_axes_are_turned_to_rep_103():
-    # device: X forward, Y right, Z down; 10 cm ahead, 20 to the right, 30 below
-    layout = fastrak_layout(1, (2, 4, 1), True)
-    record = b'01 ' + b'  10.00  20.00  30.00' + b'  90.00   0.00   0.00' + b'\r\n'
-    pose = decode(layout, record)
-    np.testing.assert_allclose(pose[:3], [0.1, -0.2, -0.3])
-    # azimuth turns to the right
-    np.testing.assert_allclose(
-        quaternion_batch.rotate(pose[3:], [1.0, 0.0, 0.0]), [0.0, -1.0, 0.0], atol=1e-12
-    )
-
-
 @pytest.mark.parametrize(
     'angles, axis, expected',
     [

@@ -231,19 +231,3 @@ def test_shipped_file_has_every_row_in_order_with_its_default() -> None:
     assert build_config(PoseTopicsConfig, defaults(POSE_TOPICS_ROWS)).plans[0].topic == (
         '/vrpn_mocap/pelvis/pose'
     )
-
-
-@pytest.mark.parametrize(
-    ('rpy_deg', 'forward'),
-    [
-        ((90.0, 0.0, 0.0), [1.0, 0.0, 0.0]),
-        ((90.0, 0.0, 90.0), [0.0, 0.0, 1.0]),
-        ((90.0, 0.0, -90.0), [0.0, 0.0, -1.0]),
-    ],
-)
-def test_described_rotations_turn_y_up_into_ours(rpy_deg: tuple, forward: list) -> None:
-    turn = rotation_of(rpy_deg)
-    up = quaternion_batch.rotate(turn, np.array([0.0, 1.0, 0.0]))
-    np.testing.assert_allclose(up, [0.0, 0.0, 1.0], atol=1e-12)
-    ahead = quaternion_batch.rotate(turn, np.array(forward))
-    np.testing.assert_allclose(ahead, [1.0, 0.0, 0.0], atol=1e-12)

@@ -102,12 +102,6 @@ def test_drop_outs_are_marked(tmp_path, clip):
     assert np.isfinite(poses[status == 0]).all()
 
 
-def test_a_folder_is_a_whole_rosbag(tmp_path, clip):
-    assert export(tmp_path / 'bag', clip[0]) == 0
-    assert (tmp_path / 'bag' / 'metadata.yaml').is_file()
-    assert len(read(tmp_path / 'bag')[1]) > 100
-
-
 def test_what_is_there_is_not_replaced_by_a_folder(tmp_path, clip, capsys):
     (tmp_path / 'bag').mkdir()
     assert export(tmp_path / 'bag', clip[0]) == 2

@@ -12,7 +12,7 @@ test_fault_devices.py, on real pseudo-terminals and sockets.
 from collections.abc import Callable
 from dataclasses import replace
 
-from line_bench import MS
+from line_bench import MS, PERIODS_MS, SimulatorBench
 import numpy as np
 from puppet_core.io import defaults
 from puppet_driver.devices.decoding import CONFIRMATIONS
@@ -21,7 +21,6 @@ from puppet_driver.devices.polhemus import XOFF
 from puppet_driver.errors import LinkError
 from puppet_driver.parameters import DRIVER_ROWS
 import pytest
-from simulator_bench import PERIODS_MS, SimulatorBench
 
 SERIAL = ('flock_of_birds', 'fastrak', 'fastrak_ascii', 'liberty', 'patriot')
 LASTS_MS = (60, 520, 3000, 3137, 3274, 3411, 3548)

@@ -123,7 +123,7 @@ class Row:
 
 
 def setting(
-    default: Scalar,
+    default: Scalar | tuple[Scalar, ...],
     unit: str = '-',
     low: float | None = None,
     high: float | None = None,

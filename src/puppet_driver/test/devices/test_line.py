@@ -3,7 +3,6 @@
 """A line's life, told by a clock made of numbers."""
 
 from line_bench import Bench, MS, RECORDS
-from puppet_driver.devices.line import LineState
 from puppet_driver.errors import LinkError
 import pytest
 
@@ -22,11 +21,6 @@ def test_a_line_opens_starts_and_streams(bench):
     assert bench.news == [(False, 'port: Flock of Birds streams 2 sensor(s)')]
 
 
-def test_starting_takes_no_longer_than_its_pauses(bench):
-    bench.stream()
-    assert bench.now_ns < 1000 * MS
-
-
 @pytest.mark.parametrize('error, wait_ms', [(1, 100), (2, 200), (3, 400), (6, 1000)])
 def test_retries_wait_longer_each_time_up_to_a_second(bench, error, wait_ms):
     bench.refusals = [LinkError(f'port: nothing there {i}') for i in range(error)]
@@ -42,16 +36,6 @@ def test_the_same_error_is_told_once(bench):
     assert errors == ['port: expected a free port, got a busy one; trying again']
 
 
-def test_silence_restarts_the_line(bench):
-    bench.stream()
-    bench.send(b''.join(RECORDS[:8]))
-    first = bench.port
-    bench.run(510)
-    assert first.is_closed and 'got none for 0.5 s' in bench.line.status.error
-    bench.stream()
-    assert bench.port is not first
-
-
 def test_bytes_without_records_hint_at_the_speed(bench):
     bench.stream()
     for _ in range(5):
@@ -59,14 +43,6 @@ def test_bytes_without_records_hint_at_the_speed(bench):
         bench.run(99)
     bench.run(20)
     assert 'check baud rate, format and addresses' in bench.line.status.error
-
-
-def test_a_gone_device_is_noticed_at_once(bench):
-    bench.stream()
-    bench.port.is_gone = True
-    bench.send(b'')
-    assert bench.line.state is LineState.CLOSED
-    assert 'end of the line' in bench.line.status.error
 
 
 def test_counters_survive_a_restart(bench):
@@ -94,13 +70,6 @@ def test_skipping_a_backlog_also_forgets_half_a_record(bench):
     bench.send(RECORDS[0][7:])
     bench.run(2)
     assert bench.line.status.counters.records == 0 and bench.port.discards == n_before + 1
-
-
-def test_an_unanswering_device_is_named_with_port_and_speed(bench):
-    bench.device.receive = lambda data, now_s: b''
-    bench.run(3000)
-    text = bench.line.status.error
-    assert text.startswith('port: expected a Flock of Birds to answer at 115200 bps, got nothing')
 
 
 def test_an_error_code_is_asked_for_again_when_a_silent_device_comes_back(bench):

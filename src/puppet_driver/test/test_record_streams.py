@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Polhemus bytes to records: everything sent arrives, nothing that was not sent does.
+Bytes of Polhemus devices and of the Flock of Birds to records: what is sent arrives, no more.
 
 The damage is lost, repeated and inserted bytes, singly and in runs, and pure noise. A byte
 changed into another of its kind leaves a record without a checksum to tell it by: such a
@@ -16,6 +16,7 @@ import os
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
+import phased_bytes
 from polhemus_bytes import (
     damage,
     DRIVERS,
@@ -28,7 +29,8 @@ from polhemus_bytes import (
     records_of,
 )
 from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.polhemus import fastrak_layout
+from puppet_driver.devices.flock_of_birds import FlockStream
+from puppet_driver.devices.polhemus import fastrak_layout, PolhemusStream
 from puppet_driver.transport import MAX_READ_BYTES
 import pytest
 
@@ -39,19 +41,36 @@ N_TICKS = 40
 # what records are made of: noise that looks like them is the hardest
 ALPHABET = np.frombuffer(b'0123. +-\r\nLYPA C\x01\x02\x03\x00\x1e', dtype=np.uint8)
 
-every = pytest.mark.parametrize('name', LAYOUTS)
-driven = pytest.mark.parametrize('name', DRIVERS)
+FLOCK = 'flock_of_birds'
+UNITS = (2, 3, 4, 5)
+every = pytest.mark.parametrize('name', [*LAYOUTS, FLOCK])
+driven = pytest.mark.parametrize('name', [*DRIVERS, FLOCK])
+polhemus = pytest.mark.parametrize('name', DRIVERS)
+
+
+def new_stream(name: str) -> FlockStream | PolhemusStream:
+    """Return a decoder."""
+    return FlockStream(UNITS, 144) if name == FLOCK else open_stream(LAYOUTS[name]())
+
+
+def sensors_of(name: str) -> int:
+    """Return how many sensors are on the line."""
+    return len(UNITS) if name == FLOCK else len(LAYOUTS[name]().stations)
+
+
+def encoded(name: str, poses: np.ndarray) -> list[bytes]:
+    """Return the records of poses (n_ticks, sensors, 7) in the order they are sent."""
+    if name == FLOCK:
+        return phased_bytes.records_of(poses, UNITS)
+    return records_of(LAYOUTS[name](), poses)
 
 
 def stream_of(name: str, n_ticks: int = N_TICKS) -> tuple[list[bytes], list[tuple]]:
-    """Return a layout's records and what each of them decodes to."""
-    layout = LAYOUTS[name]()
-    poses = poses_of(n_ticks, len(layout.stations))
-    records = records_of(layout, poses)
-    n = poses.shape[1]
+    """Return a line's records and what each of them decodes to."""
+    n = sensors_of(name)
+    records = encoded(name, poses_of(n_ticks, n))
     # before, the first tick again and again, so that all of the rest continue a path
-    first = CONFIRMATIONS * records[:n]
-    sent = received(open_stream(layout), [b''.join(first + records)])
+    sent = received(new_stream(name), [b''.join(CONFIRMATIONS * records[:n] + records)])
     assert len(sent) == len(records)
     return records, sent
 
@@ -63,10 +82,10 @@ def test_all_records_arrive_in_order_however_the_reads_are_cut(name, cuts):
     records, sent = stream_of(name)
     data = b''.join(records)
     places = [0, *sorted({c % (len(data) + 1) for c in cuts}), len(data)]
-    stream = open_stream(LAYOUTS[name]())
+    stream = new_stream(name)
     got = received(stream, [data[a:b] for a, b in zip(places, places[1:])])
     # the first records of each sensor have no path to continue
-    n = CONFIRMATIONS * len(LAYOUTS[name]().stations)
+    n = CONFIRMATIONS * sensors_of(name)
     assert got == sent[n:]
     assert astuple(stream.counters) == (len(records) - n, 0, n * len(records[0]), 0, 0)
 
@@ -74,10 +93,10 @@ def test_all_records_arrive_in_order_however_the_reads_are_cut(name, cuts):
 @every
 def test_a_record_is_whole_and_stamped_by_its_first_byte_at_every_split(name):
     records, sent = stream_of(name, 4)
-    n = CONFIRMATIONS * len(LAYOUTS[name]().stations)
+    n = CONFIRMATIONS * sensors_of(name)
     data = b''.join(records[n : n + 2])
     for split in range(1, len(data)):
-        stream = open_stream(LAYOUTS[name]())
+        stream = new_stream(name)
         stream.feed(b''.join(records[:n]))
         found = stream.feed(data[:split], 100) + stream.feed(data[split:], 900) + stream.flush()
         stamps = [record.stamp_ns for record in found]
@@ -91,13 +110,13 @@ def test_a_record_is_whole_and_stamped_by_its_first_byte_at_every_split(name):
 def test_no_whole_record_is_lost_after_garbage(name, garbage, place):
     records, sent = stream_of(name)
     data = [b''.join(records[:place]), garbage, b''.join(records[place:])]
-    got = received(open_stream(LAYOUTS[name]()), data)
+    got = received(new_stream(name), data)
     assert [r for r in got if r not in sent] == []
     # without an end of its own, a record before garbage is not believed
-    assert len(got) >= len(sent) - SETTLING - (name == 'liberty_no_end')
+    assert len(got) >= len(sent) - SETTLING - (name in {'liberty_no_end', FLOCK})
 
 
-@driven
+@polhemus
 def test_fuzz_damaged_bytes_cost_their_records_only(name):
     rng = np.random.default_rng(12)
     records, sent = stream_of(name, BLOCK_BYTES // 4 // LAYOUTS[name]().record_bytes)
@@ -106,7 +125,7 @@ def test_fuzz_damaged_bytes_cost_their_records_only(name):
     data = b''.join(records)
     for _ in range(-(-FUZZ_BYTES // BLOCK_BYTES)):
         arriving, hit = damage(rng, data, size)
-        stream = open_stream(LAYOUTS[name]())
+        stream = new_stream(name)
         cuts = np.sort(rng.integers(0, len(arriving), len(arriving) // 200)).tolist()
         chunks = [arriving[a:b] for a, b in zip([0, *cuts], [*cuts, len(arriving)])]
         got = received(stream, chunks)
@@ -124,7 +143,7 @@ def test_fuzz_damaged_bytes_cost_their_records_only(name):
 @pytest.mark.parametrize('alphabet', [None, ALPHABET], ids=['bytes', 'look_alikes'])
 def test_fuzz_noise_yields_nothing_and_raises_nothing(name, alphabet):
     rng = np.random.default_rng(3)
-    stream = open_stream(LAYOUTS[name]())
+    stream = new_stream(name)
     for _ in range(-(-FUZZ_BYTES // 2 // MAX_READ_BYTES)):
         noise = rng.integers(0, 256, MAX_READ_BYTES, dtype=np.uint8)
         if alphabet is not None:
@@ -133,14 +152,14 @@ def test_fuzz_noise_yields_nothing_and_raises_nothing(name, alphabet):
     assert not stream.flush() and stream.counters.records == 0
 
 
-@driven
+@polhemus
 def test_fuzz_changed_bytes_never_throw_a_sensor_off_its_path(name):
     rng = np.random.default_rng(4)
     records, sent = stream_of(name, 500)
     data = np.frombuffer(b''.join(records), dtype=np.uint8).copy()
     places = rng.choice(len(data), len(data) // 100, replace=False)
     data[places] = rng.integers(0, 256, len(places))
-    got = received(open_stream(LAYOUTS[name]()), [data.tobytes()])
+    got = received(new_stream(name), [data.tobytes()])
     spoilt = len(set((places // len(records[0])).tolist()))
     wrong = [r for r in got if r not in set(sent)]
     assert len(got) - len(wrong) >= len(records) - 3 * spoilt - SETTLING
@@ -157,8 +176,8 @@ def test_a_jump_costs_two_records(name):
     records, _ = stream_of(name)
     far = poses_of(N_TICKS)
     far[..., 0] += 1.0
-    stream = open_stream(LAYOUTS[name]())
-    data = b''.join(records[:20] + records_of(LAYOUTS[name](), far)[:20])
+    stream = new_stream(name)
+    data = b''.join(records[:20] + encoded(name, far)[:20])
     got = received(stream, [data])
     assert len(got) == 40 - 2 * SETTLING
     assert stream.counters.implausible_records == SETTLING
