@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 from plain_reader import plain_messages
 from puppet_core.body.motion_measures import PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
-from puppet_core.drawing.figures import styled
+from puppet_core.drawing import styled
 from puppet_replay.plots import command as plot_command
 from puppet_replay.plots.command import KINDS
 from puppet_replay.plots.drawings import draw_feet, draw_filter, draw_importance

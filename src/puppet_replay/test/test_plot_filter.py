@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.drawing.figures import styled  # noqa: E402
+from puppet_core.drawing import styled  # noqa: E402
 from puppet_driver.emulator import cli  # noqa: E402,I100
 from puppet_replay.plots import command as plot_command  # noqa: E402
 from puppet_replay.plots.drawings import draw_filter, FATES  # noqa: E402

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.drawing.figures import styled  # noqa: E402
+from puppet_core.drawing import styled  # noqa: E402
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402,I100
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_replay.plots import command as plot_command  # noqa: E402

@@ -10,7 +10,7 @@ import tracemalloc
 
 import numpy as np
 from PIL import Image
-from puppet_core.drawing.images import save_png
+from puppet_core.drawing import save_png
 from puppet_core.io import ConfigError
 from puppet_view.render import film
 from puppet_view.render.film import FilmTimes

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
-from puppet_core.drawing.images import save_png
+from puppet_core.drawing import save_png
 from puppet_core.math.quaternions import exp
 from puppet_view.render.actors import Actor, limb_colours, line_up
 from puppet_view.render.camera import Camera, View

@@ -3,9 +3,13 @@
 """Files of the suite: YAML read with line numbers, validated parameters, atomic writes, errors."""
 
 from puppet_core.io.errors import (
+    brief,
     CalibrationError,
     ConfigError,
+    cut,
     InputFileError,
+    listed,
+    printable,
     PuppetError,
     SolverError,
 )
@@ -20,7 +24,6 @@ from puppet_core.io.parameter_rows import (
     setting,
 )
 from puppet_core.io.progress_bar import Advance, progress
-from puppet_core.io.text import brief, cut, listed, printable
 from puppet_core.io.xml_file import read_xml, XmlElement
 from puppet_core.io.yaml_file import (
     dump_yaml,

@@ -14,8 +14,7 @@ import math
 from pathlib import Path
 from typing import Any, cast, TypeVar
 
-from puppet_core.io.errors import ConfigError, InputFileError
-from puppet_core.io.text import brief
+from puppet_core.io.errors import brief, ConfigError, InputFileError
 from puppet_core.io.yaml_file import load_plain_yaml, read_utf8
 import yaml
 

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.io.errors import InputFileError
+from puppet_core.io.errors import brief, cut, InputFileError, listed
 from puppet_core.io.files import require_file
-from puppet_core.io.text import brief, cut, listed
 import yaml
 
 _MISSING = object()

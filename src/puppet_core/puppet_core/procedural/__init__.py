@@ -2,21 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A performer animated by formulas, for demonstrations and tests that have no captured clip."""
 
-from puppet_core.procedural.arms import (
-    add_arms,
-    ADULT_ARM_LENGTH_M,
-    ELBOW,
-    Gesture,
-    hand_rotations,
-    HANGING,
-    hanging_arm,
-    Palm,
-    placed_arm,
-)
-from puppet_core.procedural.body import LEG_STRETCH, make_body, TOE_M
 from puppet_core.procedural.calibration_motion import range_of_motion
-from puppet_core.procedural.curve import bump, eased
-from puppet_core.procedural.limbs import two_bone_rotations, unit
+from puppet_core.procedural.curve import bump, eased, two_bone_rotations, unit
 from puppet_core.procedural.motion_loop import (
     clip_loop,
     clip_loop_motion,
@@ -26,7 +13,21 @@ from puppet_core.procedural.motion_loop import (
     sample,
     smooth_step,
 )
-from puppet_core.procedural.performer import procedural_motion
+from puppet_core.procedural.performer import (
+    add_arms,
+    ADULT_ARM_LENGTH_M,
+    ELBOW,
+    Gesture,
+    hand_rotations,
+    HANGING,
+    hanging_arm,
+    LEG_STRETCH,
+    make_body,
+    Palm,
+    placed_arm,
+    procedural_motion,
+    TOE_M,
+)
 from puppet_core.procedural.plan import (
     ADULT_LEG_LENGTH_M,
     CLAP_S,

@@ -15,8 +15,7 @@ import numpy as np
 from puppet_core.body import Character, Motion, SEGMENT_INDEX, Skeleton
 from puppet_core.clips import canonical_direction, canonical_hinge
 from puppet_core.math import Floats, quaternions, Quats
-from puppet_core.procedural.curve import check_timing, eased
-from puppet_core.procedural.limbs import about, product
+from puppet_core.procedural.curve import about, check_timing, eased, product
 
 T_POSE_S = 2.0
 RANGE_S = 25.0  # without the T-pose

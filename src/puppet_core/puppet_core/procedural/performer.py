@@ -8,12 +8,41 @@ claps, squats and jumps, and begins again without a seam. Planted soles lie flat
 the floor, palms touch the table and each other, and all curves have two derivatives.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from puppet_core.body import Character, Motion, SEGMENT_INDEX, Skeleton, world_segments
-from puppet_core.procedural.arms import add_arms
-from puppet_core.procedural.body import make_body
-from puppet_core.procedural.curve import check_timing
-from puppet_core.procedural.plan import make_plan
+from puppet_core.body import (
+    Character,
+    LIMB_SEGMENTS,
+    Motion,
+    SEGMENT_INDEX,
+    Skeleton,
+    world_segments,
+)
+from puppet_core.math import Floats, quaternions, Quats, Vec3, Vec3s
+from puppet_core.procedural.curve import (
+    about,
+    bump,
+    check_timing,
+    eased,
+    End,
+    product,
+    quintic,
+    relative,
+    smoothed,
+    two_bone_rotations,
+    unit,
+)
+from puppet_core.procedural.motion_loop import smooth_step
+from puppet_core.procedural.plan import (
+    make_plan,
+    Plan,
+    Step,
+    STEP_M,
+    TABLE_CENTRE_M,
+    TABLE_SIZE_M,
+    TABLE_TOP_M,
+)
 
 T_POSE_S = 2.0
 
@@ -37,3 +66,525 @@ def procedural_motion(
     chest = SEGMENT_INDEX['chest']
     add_arms(skeleton, plan, t, body, (q_world[:, chest], p_world[:, chest]))
     return Motion.from_rotations(skeleton, rate_hz, body.roots, body.rotations)
+
+
+# Pelvis, torso, legs and feet of the procedural performer.
+#
+# The pelvis follows the mean of the feet, smoothed; its height is what the legs allow. Bending,
+# squatting and jumping are added on top. In the T-pose everything is exactly at rest. A planted
+# sole does not move at all; a swing begins with the heel, the toes staying where they are, and
+# ends on a slightly raised toe.
+
+
+TOE_M = 0.11  # from the sole's centre to the ball of the foot, and about as far to the heel
+SWING_HEIGHT_M = 0.05
+HEEL_RISE = 0.60  # pitch of the foot as it leaves the floor [rad]
+TOE_RISE = 0.22  # pitch before it lands [rad]
+ROLL_SHARE = 0.14  # of a swing: how long the foot only rolls before it travels
+EDGE = 0.03  # [rad]; rounds the corner of |pitch|
+
+GRAVITY_M_S2 = 9.81
+LEG_STRETCH = 0.992  # of a standing leg; the rest is bent
+TRAVEL_WIDTH_S = 0.17  # smoothing of the way; a third of a step leaves a hint of its rhythm
+HEIGHT_WIDTH_S = 0.06
+HEIGHT_MARGIN_S = 0.07  # the smoothed height keeps below what the legs allow so long around
+SWAY_M = 0.022  # towards the standing foot
+HIP_DROP = 0.06  # on the swinging side [rad]
+PELVIS_TWIST = 0.08  # with each step [rad]
+CHEST_TWIST = 0.10  # against it
+WALKING_LEAN = 0.05  # forward [rad]
+
+SQUAT_M, SQUAT_BACK_M, SQUAT_LEAN = 0.40, 0.16, 0.62
+REACH_M, REACH_BACK_M, REACH_LEAN = 0.08, 0.03, 0.78
+CROUCH_M, CROUCH_BACK_M, CROUCH_LEAN = 0.27, 0.08, 0.55
+LANDING_M = 0.20
+FLIGHT_S = 0.42
+PUSH_S, ABSORB_S = 0.30, 0.28
+TAKE_OFF_M = 0.02  # pelvis above standing when the toes leave the floor
+TUCK_M = 0.43  # rise of the feet in the jump
+JUMP_PITCH = 0.75  # of the feet in the air [rad]
+ROLL_S = 0.16  # from flat to the toes before the jump, and back after it
+
+_X_AXIS, _Y_AXIS, _Z_AXIS = np.eye(3)
+
+
+# Feet: planted flat, swung from plant to plant, lifted in jumps.
+
+
+class Feet(NamedTuple):
+    """Both feet over one pass of the plan."""
+
+    soles: Vec3s
+    """Sole centres in world, shape (n, 2, 3) [m]."""
+
+    yaws: Floats
+    """Headings, shape (n, 2) [rad]."""
+
+    pitches: Floats
+    """Toes down is positive, shape (n, 2) [rad]."""
+
+    swings: Floats
+    """0 while planted, up to 1 in the middle of a swing, shape (n, 2)."""
+
+
+def walking_feet(plan: Plan, t: Floats) -> Feet:
+    """Return the feet at times t, shape (n,), for all steps of a plan."""
+    n = len(t)
+    feet = Feet(np.empty((n, 2, 3)), np.zeros((n, 2)), np.zeros((n, 2)), np.zeros((n, 2)))
+    first = plan.steps[0]
+    home = {step.foot: step for step in plan.steps}
+    for foot in range(2):
+        # one pass ends where it began
+        feet.soles[:, foot] = home[foot].sole
+        feet.yaws[:, foot] = home[foot].yaw
+    for step in plan.steps:
+        _swing(feet, step, np.maximum(t, first.lift_s), plan.leg_scale)
+    return feet
+
+
+def _swing(feet: Feet, step: Step, t: Floats, scale: float) -> None:
+    foot = step.foot
+    u = (t - step.lift_s) / (step.land_s - step.lift_s)
+    begun = u > 0.0
+    if not np.any(begun):
+        return
+    u = np.clip(u[begun], 0.0, 1.0)
+    before = int(np.argmax(begun)) - 1
+    start, start_yaw = feet.soles[before, foot].copy(), feet.yaws[before, foot]
+    share = smooth_step((u - ROLL_SHARE) / (1.0 - ROLL_SHARE))
+    yaw = start_yaw + share * (step.yaw - start_yaw)
+    pitch = HEEL_RISE * bump(u / 0.62) - TOE_RISE * bump((u - 0.62) / 0.38)
+    path = start + share[:, None] * (step.sole - start)
+    # the ball of the foot stays in place as long as the foot only rolls
+    roll = scale * TOE_M * (1.0 - np.cos(pitch))
+    path[:, 0] += np.cos(yaw) * roll * (1.0 - share)
+    path[:, 1] += np.sin(yaw) * roll * (1.0 - share)
+    path[:, 2] += scale * SWING_HEIGHT_M * bump(u) + edge_height(pitch, scale)
+    feet.soles[begun, foot] = path
+    feet.yaws[begun, foot] = yaw
+    feet.pitches[begun, foot] = pitch
+    feet.swings[begun, foot] = bump(u)
+
+
+def edge_height(pitch: Floats, scale: float) -> Floats:
+    """Return how high the sole's centre must be for toe and heel to clear the floor [m]."""
+    return scale * TOE_M * (np.sqrt(np.sin(pitch) ** 2 + EDGE**2) - EDGE)
+
+
+# Pelvis, torso and legs.
+
+
+class Body(NamedTuple):
+    """Pelvis, torso and legs, one row a frame; rotations relative to the parent segment."""
+
+    roots: Vec3s
+    """Pelvis joints, shape (n, 3) [m]."""
+
+    rotations: Quats
+    """Shape (n, 16, 4); the arms at rest."""
+
+    stride: Floats
+    """How far the left foot is ahead of the right one, in steps, shape (n,)."""
+
+    feet: Feet
+    """Where the soles are."""
+
+
+class Moments(NamedTuple):
+    """Instants of the activities that need more than a beginning [s]."""
+
+    jump_bottom: float
+    take_off: float
+    touch_down: float
+    landed: float
+
+
+def jump_moments(plan: Plan) -> Moments:
+    """Return when the jump's parts happen."""
+    bottom = plan.starts_s['jump'] + 0.75
+    take_off = bottom + PUSH_S
+    touch_down = take_off + FLIGHT_S
+    return Moments(bottom, take_off, touch_down, touch_down + ABSORB_S)
+
+
+def share_of(plan: Plan, activity: str, t: Floats, ramps_s: tuple[float, float]) -> Floats:
+    """Return 0 outside of an activity and 1 inside, blended over `ramps_s` at both ends."""
+    start = plan.starts_s[activity]
+    later = [s for s in plan.starts_s.values() if s > start]
+    steps = [step.lift_s for step in plan.steps if step.lift_s > start]
+    end = min([*later, *steps, plan.duration_s])
+    up, down = ramps_s
+    return smooth_step((t - start) / up) - smooth_step((t - end + down) / down)
+
+
+def make_body(skeleton: Skeleton, plan: Plan, t: Floats, rate_hz: float) -> Body:
+    """Return pelvis, torso and legs at times t, one pass of the plan."""
+    feet = walking_feet(plan, t)
+    yaw = smoothed(feet.yaws.mean(axis=1), rate_hz, TRAVEL_WIDTH_S)
+    forward = np.stack((np.cos(yaw), np.sin(yaw), np.zeros(len(t))), axis=1)
+    apart = np.sum((feet.soles[:, 0] - feet.soles[:, 1]) * forward, axis=1)
+    stride = smoothed(apart, rate_hz, HEIGHT_WIDTH_S) / (STEP_M * plan.leg_scale)
+    swing = smoothed(feet.swings[:, 0] - feet.swings[:, 1], rate_hz, HEIGHT_WIDTH_S)
+    bending = _bending(plan, t)
+    rotations = _torso(t, yaw, stride, swing, bending, plan)
+    roots = _pelvis_path(skeleton, plan, t, rate_hz, feet, yaw, swing)
+    roots -= plan.leg_scale * bending.back[:, None] * forward
+    roots[:, 2] += plan.leg_scale * bending.rise
+    feet = _jumping_feet(feet, plan, t)
+    _legs(skeleton, roots, rotations, feet)
+    return Body(roots, rotations, stride, feet)
+
+
+class _Bending(NamedTuple):
+    lean: Floats
+    back: Floats
+    rise: Floats
+
+
+def _bending(plan: Plan, t: Floats) -> _Bending:
+    reach = share_of(plan, 'reach', t, (1.6, 1.5))
+    squat = share_of(plan, 'squat', t, (1.3, 1.3))
+    moments = jump_moments(plan)
+    start, recovered = plan.starts_s['jump'], moments.landed + 0.75
+    crouch = eased(
+        t,
+        [
+            (start, 0.0),
+            (moments.jump_bottom, 1.0),
+            (moments.take_off + 0.1, -0.1),
+            (moments.touch_down - 0.12, 0.1),
+            (moments.landed, 0.7),
+            (recovered, 0.0),
+        ],
+    )
+    return _Bending(
+        REACH_LEAN * reach + SQUAT_LEAN * squat + CROUCH_LEAN * crouch,
+        REACH_BACK_M * reach + SQUAT_BACK_M * squat + CROUCH_BACK_M * crouch,
+        _jump_height(t, start, moments, recovered) - REACH_M * reach - SQUAT_M * squat,
+    )
+
+
+def _jump_height(t: Floats, start: float, moments: Moments, recovered: float) -> Floats:
+    speed = 0.5 * GRAVITY_M_S2 * FLIGHT_S
+    up = End(TAKE_OFF_M, speed, -GRAVITY_M_S2)
+    down = End(TAKE_OFF_M, -speed, -GRAVITY_M_S2)
+    in_air = t - moments.take_off
+    pieces = [
+        (moments.jump_bottom, quintic(t, start, moments.jump_bottom, End(0.0), End(-CROUCH_M))),
+        (moments.take_off, quintic(t, moments.jump_bottom, moments.take_off, End(-CROUCH_M), up)),
+        (moments.touch_down, TAKE_OFF_M + in_air * (speed - 0.5 * GRAVITY_M_S2 * in_air)),
+        (moments.landed, quintic(t, moments.touch_down, moments.landed, down, End(-LANDING_M))),
+        (recovered, quintic(t, moments.landed, recovered, End(-LANDING_M), End(0.0))),
+    ]
+    conditions = [t < start] + [t < end for end, _ in pieces]
+    return np.select(conditions, [np.zeros(len(t))] + [curve for _, curve in pieces], 0.0)
+
+
+def _pelvis_path(
+    skeleton: Skeleton,
+    plan: Plan,
+    t: Floats,
+    rate_hz: float,
+    feet: Feet,
+    yaw: Floats,
+    swing: Floats,
+) -> Vec3s:
+    leftward = np.stack((-np.sin(yaw), np.cos(yaw), np.zeros(len(t))), axis=1)
+    forward = np.stack((leftward[:, 1], -leftward[:, 0], np.zeros(len(t))), axis=1)
+    ahead_of_pelvis = plan.soles[:, 0].mean() * np.stack(
+        (np.cos(feet.yaws), np.sin(feet.yaws)), axis=-1
+    )
+    roots = np.zeros((len(t), 3))
+    under = (feet.soles[:, :, :2] - ahead_of_pelvis).mean(axis=1)
+    roots[:, :2] = smoothed(under, rate_hz, TRAVEL_WIDTH_S)
+    roots -= plan.leg_scale * SWAY_M * swing[:, None] * leftward
+    roots[:, 2] = _standing_height(skeleton, plan, t, rate_hz, feet, roots, (forward, leftward))
+    return roots
+
+
+def _standing_height(
+    skeleton: Skeleton,
+    plan: Plan,
+    t: Floats,
+    rate_hz: float,
+    feet: Feet,
+    roots: Vec3s,
+    axes: tuple[Vec3s, Vec3s],
+) -> Floats:
+    forward, leftward = axes
+    reach = LEG_STRETCH * skeleton.limb_lengths[2:].sum(axis=1)
+    heights = []
+    for foot in range(2):
+        hip = skeleton.offsets[LIMB_SEGMENTS[2 + foot, 0]]
+        ankle = _ankles(skeleton, foot, feet)
+        across = ankle - roots - hip[0] * forward - hip[1] * leftward
+        level = np.sum(across[:, :2] ** 2, axis=1)
+        heights.append(ankle[:, 2] + np.sqrt(np.maximum(reach[foot] ** 2 - level, 0.0)) - hip[2])
+    lowest = np.minimum(*heights)
+    around = range(-round(HEIGHT_MARGIN_S * rate_hz), round(HEIGHT_MARGIN_S * rate_hz) + 1)
+    lowest = np.min([np.roll(lowest, k) for k in around], axis=0)
+    bent = smoothed(lowest, rate_hz, HEIGHT_WIDTH_S)
+    rest = skeleton.rest_root_height
+    lower, lift = plan.starts_s['lower_arms'], plan.starts_s['raise_arms']
+    share = smooth_step((t - lower) / 1.0) - smooth_step((t - lift - 0.4) / 1.0)
+    # squared: the knee's angle goes as the root of the height and must start smoothly, too
+    return rest + share**2 * (bent - rest)
+
+
+def _torso(
+    t: Floats, yaw: Floats, stride: Floats, swing: Floats, bending: _Bending, plan: Plan
+) -> Quats:
+    walking = np.clip(np.abs(swing) * 1.5, 0.0, 1.0)
+    lean = WALKING_LEAN * smooth_step(walking) + bending.lean
+    rotations = np.zeros((len(t), 16, 4))
+    rotations[..., 0] = 1.0
+    twist = -PELVIS_TWIST * stride
+    rotations[:, 0] = product(
+        about(_Z_AXIS, yaw + twist),
+        about(_Y_AXIS, 0.4 * lean),
+        about(_X_AXIS, HIP_DROP * swing),
+    )
+    back_twist = -twist + CHEST_TWIST * stride
+    for segment, share in ((1, 0.45), (2, 0.55)):
+        rotations[:, segment] = product(
+            about(_Z_AXIS, share * back_twist),
+            about(_Y_AXIS, 0.3 * lean),
+            about(_X_AXIS, -share * HIP_DROP * swing),
+        )
+    rotations[:, 3] = product(
+        about(_Z_AXIS, -CHEST_TWIST * stride), about(_Y_AXIS, -0.55 * bending.lean)
+    )
+    return rotations
+
+
+def _ankles(skeleton: Skeleton, foot: int, feet: Feet) -> Vec3s:
+    point = skeleton.interaction_points[2 + foot]
+    return feet.soles[:, foot] - quaternions.rotate(foot_rotations(feet, foot), point)
+
+
+def foot_rotations(feet: Feet, foot: int) -> Quats:
+    """Return the orientations of one foot in world, shape (n, 4)."""
+    return product(about(_Z_AXIS, feet.yaws[:, foot]), about(_Y_AXIS, feet.pitches[:, foot]))
+
+
+def _jumping_feet(feet: Feet, plan: Plan, t: Floats) -> Feet:
+    moments = jump_moments(plan)
+    up = smooth_step((t - moments.take_off + ROLL_S) / (1.6 * ROLL_S))
+    down = smooth_step((t - moments.touch_down + 0.6 * ROLL_S) / (1.6 * ROLL_S))
+    pitch = JUMP_PITCH * (up - down)
+    flight = bump((t - moments.take_off) / FLIGHT_S)
+    soles = feet.soles.copy()
+    lifted = plan.leg_scale * TUCK_M * flight + edge_height(pitch, plan.leg_scale)
+    soles[..., 2] += lifted[:, None]
+    # the ball of the foot stays in place while the heel rises
+    roll = plan.leg_scale * TOE_M * (1.0 - np.cos(pitch))[:, None]
+    soles[..., 0] += roll * np.cos(feet.yaws)
+    soles[..., 1] += roll * np.sin(feet.yaws)
+    return feet._replace(soles=soles, pitches=feet.pitches + pitch[:, None])
+
+
+def _legs(skeleton: Skeleton, roots: Vec3s, rotations: Quats, feet: Feet) -> None:
+    q_pelvis = rotations[:, 0]
+    for foot in range(2):
+        thigh, shank, end = LIMB_SEGMENTS[2 + foot]
+        hips = roots + quaternions.rotate(q_pelvis, skeleton.offsets[thigh])
+        q_foot = foot_rotations(feet, foot)
+        pole = quaternions.rotate(about(_Z_AXIS, feet.yaws[:, foot]), _X_AXIS)
+        pole += 0.5 * quaternions.rotate(q_pelvis, _X_AXIS)
+        bones = skeleton.offsets[[shank, end]]
+        ankles = _ankles(skeleton, foot, feet)
+        q_thigh, q_shank = two_bone_rotations(hips, ankles, bones, _Y_AXIS, pole)
+        rotations[:, thigh] = relative(q_pelvis, q_thigh)
+        rotations[:, shank] = relative(q_thigh, q_shank)
+        rotations[:, end] = relative(q_shank, q_foot)
+
+
+# Arms of the procedural performer: joint angles for gestures, goals for table and claps.
+#
+# Angles move the arms in the T-pose, while walking, squatting and jumping. Where a palm has to be
+# somewhere, the arm that puts it there is computed, and joints are blended from the one to the
+# other.
+
+
+ADULT_ARM_LENGTH_M = 0.582
+HANGING = np.radians(9.0)  # of the upper arm from the vertical, sideways
+SWING = np.radians(21.0)  # fore and back with each step
+ELBOW = np.radians(17.0)
+ELBOW_SWING = np.radians(9.0)
+PRONATION_SHARE = 0.75  # of a hand's turn about the forearm that the forearm takes
+
+PALM_FROM_EDGE_M = 0.13  # where the palms rest on the table, from its near edge
+PALM_FROM_MIDDLE_M = (0.20, 0.17)  # left and right palm
+HOVER_M = 0.16  # above the table before the palms go down
+SECOND_HAND_S = 0.55  # the left hand follows the right one
+
+CLAP_AHEAD_M, CLAP_UP_M = 0.33, 0.10  # from the chest joint
+CLAP_OPEN_M, CLAP_CLOSED_M = 0.30, 0.02  # between the palms
+CLAP_HZ = 2.2
+CLAP_RAMP_S = 0.9
+FINGERS_UP = np.radians(50.0)
+
+
+class Gesture(NamedTuple):
+    """Joint angles of one arm over time [rad]."""
+
+    aside: Floats
+    ahead: Floats
+    elbow: Floats
+
+
+class Palm(NamedTuple):
+    """Where a palm has to be, and how much."""
+
+    share: Floats
+    position: Vec3s
+    rotation: Quats
+    pole: Vec3s
+
+
+def add_arms(skeleton: Skeleton, plan: Plan, t: Floats, body: Body, chests: tuple) -> None:
+    """
+    Write the arms' rotations at times t (n,) [s] into a body whose torso is complete.
+
+    `chests` are orientations (n, 4) and joint positions (n, 3) of the chest in world [m].
+    """
+    for side in range(2):
+        upper, lower, hand = LIMB_SEGMENTS[side]
+        gesture = _gesture(plan, t, body.stride, side)
+        rotations = [*hanging_arm(gesture, side), _rest(len(t))]
+        scale = float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
+        for palm in (_table(plan, t, side), _clap(plan, t, side, chests, scale)):
+            placed = placed_arm(skeleton, side, chests, palm)
+            rotations = [
+                quaternions.slerp(free, bound, palm.share)
+                for free, bound in zip(rotations, placed)
+            ]
+        body.rotations[:, upper], body.rotations[:, lower], body.rotations[:, hand] = rotations
+
+
+def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> Gesture:
+    lower, lift = plan.starts_s['lower_arms'], plan.starts_s['raise_arms']
+    down = smooth_step((t - lower) / 1.2) - smooth_step((t - lift - 0.2) / 1.2)
+    squat = share_of(plan, 'squat', t, (1.2, 1.3))
+    reach = share_of(plan, 'reach', t, (0.9, 0.9))
+    jump = plan.starts_s['jump']
+    moments = jump_moments(plan)
+    thrown = eased(
+        t,
+        [
+            (jump, 0.0),
+            (moments.jump_bottom - 0.1, -0.6),
+            (moments.take_off + 0.12, 1.5),
+            (moments.touch_down + 0.05, 0.8),
+            (moments.landed + 0.8, 0.0),
+        ],
+    )
+    away = np.clip(thrown, 0.0, 1.0)
+    swing = stride if side == 1 else -stride
+    aside = 0.5 * np.pi + down * (HANGING - 0.5 * np.pi)
+    return Gesture(
+        aside + 0.12 * squat,
+        SWING * swing + 1.5 * squat + thrown - 0.15 * reach,
+        down * ELBOW + ELBOW_SWING * swing + 0.1 * squat + 1.3 * reach + 0.35 * smooth_step(away),
+    )
+
+
+def hanging_arm(gesture: Gesture, side: int) -> tuple[Quats, Quats]:
+    """Return the rotations of upper arm and forearm that joint angles give, (n, 4) each."""
+    mirror = 1.0 if side == 0 else -1.0
+    down = about(-mirror * _X_AXIS, 0.5 * np.pi - gesture.aside)
+    upper = quaternions.multiply(about(-_Y_AXIS, gesture.ahead), down)
+    return upper, about(-mirror * _Z_AXIS, gesture.elbow)
+
+
+def _table(plan: Plan, t: Floats, side: int) -> Palm:
+    delay = SECOND_HAND_S if side == 0 else 0.0
+    start = plan.starts_s['reach'] + 0.5 + delay
+    end = plan.starts_s['reach'] + 6.3 - 0.5 * delay
+    share = smooth_step((t - start) / 1.1) - smooth_step((t - end + 1.0) / 1.0)
+    up = eased(
+        t,
+        [(start + 0.9, 1.0), (start + 1.7, 0.0), (end - 1.9, 0.0), (end - 1.1, 1.0)],
+    )
+    # facing +Y, the near edge is the one of lower y and left is -X
+    middle_x, middle_y, _ = TABLE_CENTRE_M
+    aside = -PALM_FROM_MIDDLE_M[0] if side == 0 else PALM_FROM_MIDDLE_M[1]
+    edge_y = middle_y - 0.5 * TABLE_SIZE_M[1]
+    resting = np.array([middle_x + aside, edge_y + PALM_FROM_EDGE_M, TABLE_TOP_M])
+    hovering = np.array([0.0, -0.05, HOVER_M])
+    yaw = 0.5 * np.pi + (-0.15 if side == 0 else 0.15)
+    flat = hand_rotations(side, np.array([np.cos(yaw), np.sin(yaw), 0.0]), -_Z_AXIS)
+    pole = np.array([-0.7 if side == 0 else 0.7, -0.8, -0.25])
+    n = len(t)
+    return Palm(
+        share,
+        resting + up[:, None] * hovering,
+        np.broadcast_to(flat, (n, 4)),
+        np.broadcast_to(pole, (n, 3)),
+    )
+
+
+def _clap(plan: Plan, t: Floats, side: int, chests: tuple, scale: float) -> Palm:
+    q_chest, p_chest = chests
+    start = plan.starts_s['clap']
+    share = share_of(plan, 'clap', t, (CLAP_RAMP_S, CLAP_RAMP_S))
+    # claps begin when the hands are up and end before they go down
+    n_claps = 5
+    beating = (t - start - CLAP_RAMP_S) * CLAP_HZ
+    inside = (beating > 0.0) & (beating < n_claps)
+    open_share = np.where(inside, 0.5 + 0.5 * np.cos(2.0 * np.pi * beating), 1.0)
+    gap = CLAP_CLOSED_M + scale * (CLAP_OPEN_M - CLAP_CLOSED_M) * open_share
+    mirror = 1.0 if side == 0 else -1.0
+    # the line between the shoulders stays level, whatever the spine does
+    ahead = unit(quaternions.rotate(q_chest, _X_AXIS) * (1.0, 1.0, 0.0))
+    leftward = np.cross(_Z_AXIS, ahead)
+    centre = p_chest + scale * (CLAP_AHEAD_M * ahead + CLAP_UP_M * _Z_AXIS)
+    fingers = np.cos(FINGERS_UP) * ahead + np.sin(FINGERS_UP) * _Z_AXIS
+    rotation = hand_rotations(side, fingers, -mirror * leftward)
+    pole = mirror * 0.8 * leftward - _Z_AXIS - 0.3 * ahead
+    return Palm(share, centre + 0.5 * mirror * gap[:, None] * leftward, rotation, pole)
+
+
+def placed_arm(
+    skeleton: Skeleton, side: int, chests: tuple, palm: Palm
+) -> tuple[Quats, Quats, Quats]:
+    """
+    Return the rotations of upper arm, forearm and hand that bring the palm to its place.
+
+    Side 0 is left; `chests` as in `add_arms`; the palm's blend factor is not used.
+    """
+    q_chest, p_chest = chests
+    upper, lower, hand = LIMB_SEGMENTS[side]
+    shoulders = p_chest + quaternions.rotate(q_chest, skeleton.offsets[upper])
+    point = skeleton.interaction_points[side]
+    wrists = palm.position - quaternions.rotate(palm.rotation, point)
+    bones = skeleton.offsets[[lower, hand]]
+    # elbows point backward in the rest pose
+    rest_hinge = np.cross(-_X_AXIS, unit(bones[0]))
+    q_upper, q_lower = two_bone_rotations(shoulders, wrists, bones, rest_hinge, palm.pole)
+    q_hand = relative(q_lower, palm.rotation)
+    turn = _twist(q_hand, unit(bones[1]), PRONATION_SHARE)
+    return (
+        relative(q_chest, q_upper),
+        quaternions.multiply(relative(q_upper, q_lower), turn),
+        relative(turn, q_hand),
+    )
+
+
+def _twist(q: Quats, axis: Vec3, share: float) -> Quats:
+    """Return a fraction of the rotation about `axis` that is nearest to q."""
+    angle = 2.0 * np.arctan2(q[..., 1:] @ axis, q[..., 0])
+    angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
+    return about(axis, share * angle)
+
+
+def hand_rotations(side: int, fingers: Vec3s, palm_normal: Vec3) -> Quats:
+    """Return the hand's orientation from where the fingers point and the palm faces."""
+    y = fingers if side == 0 else -fingers
+    z = -np.broadcast_to(palm_normal, y.shape)
+    x = np.cross(y, z)
+    return quaternions.from_matrix(np.stack((x, y, z), axis=-1))
+
+
+def _rest(n: int) -> Quats:
+    return np.tile((1.0, 0.0, 0.0, 0.0), (n, 1))

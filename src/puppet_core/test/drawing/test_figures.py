@@ -5,7 +5,7 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core.drawing.figures import Line, line_chart, new_figure, save, styled
+from puppet_core.drawing import Line, line_chart, new_figure, save, styled
 import pytest
 
 RED, BLUE = '#ff0000', '#0000ff'

@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors, and whatever a file says in one short line that commands no terminal."""
 
-from puppet_core.io.errors import (
-    InputFileError,
-)
-from puppet_core.io.text import brief, listed, printable
+from puppet_core.io.errors import brief, InputFileError, listed, printable
 import pytest
 
 

@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core.math import quaternions
-from puppet_core.procedural.limbs import middle_joint, two_bone_rotations
+from puppet_core.procedural.curve import middle_joint, two_bone_rotations
 import pytest
 
 LENGTHS = np.array([0.43, 0.40])

@@ -11,7 +11,7 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.drawing import figures
+from puppet_core import drawing
 from puppet_core.io import printable, write_text
 from puppet_core.math import Floats, Ints
 from puppet_replay.compare.channels import Channel
@@ -328,31 +328,31 @@ def draw_curve(curve: ChannelCurve) -> str:
     is_near = np.abs(curve.times_s - worst_s) <= AROUND_S
     whole = _thinned(curve)
     near = curve.where(is_near) if np.count_nonzero(is_near) > 1 else whole
-    with figures.styled():
-        figure, ((top,), (bottom,)) = figures.new_figure(
+    with drawing.styled():
+        figure, ((top,), (bottom,)) = drawing.new_figure(
             (1.0, 1.0), 460, f'{field.topic} {field.name} {component}', is_shared=False
         )
         if math.isfinite(field.tolerance.max) and field.tolerance.max > 0.0:
-            top.axhline(field.tolerance.max, color=figures.GREY, linestyle='--', label='allowed')
+            top.axhline(field.tolerance.max, color=drawing.GREY, linestyle='--', label='allowed')
         is_number = np.isfinite(whole.apart)
         apart = np.where(is_number, whole.apart, np.nan)
-        top.plot(whole.times_s, apart, color=figures.RED, label='difference')
+        top.plot(whole.times_s, apart, color=drawing.RED, label='difference')
         if not is_number.all():
             top.plot(
                 whole.times_s[~is_number],
                 np.full(np.count_nonzero(~is_number), 0.97),
                 linestyle='',
                 marker='x',
-                color=figures.DARK,
+                color=drawing.DARK,
                 transform=top.get_xaxis_transform(),
                 label='no number',
             )
         top.set_ylim(bottom=0.0)
         top.set_title('difference of B from A')
         top.set_ylabel(f'difference{suffix}')
-        bottom.plot(near.times_s, near.values[0], color=figures.BLUE, label='A')
-        bottom.plot(near.times_s, near.values[1], color=figures.RED, linestyle='--', label='B')
-        bottom.axvline(worst_s, color=figures.GREY, linestyle=':', label='worst frame')
+        bottom.plot(near.times_s, near.values[0], color=drawing.BLUE, label='A')
+        bottom.plot(near.times_s, near.values[1], color=drawing.RED, linestyle='--', label='B')
+        bottom.axvline(worst_s, color=drawing.GREY, linestyle=':', label='worst frame')
         bottom.set_title(f'both bags near the worst frame, {worst_s:.3f} s')
         name = 'angle from A at first' if field.unit == 'deg' else component or 'value'
         bottom.set_ylabel(f'{name}{suffix}')
@@ -360,5 +360,5 @@ def draw_curve(curve: ChannelCurve) -> str:
             first_s, last_s = part.times_s[0], part.times_s[-1]
             axes.set_xlim(first_s, max(last_s, first_s + 1e-3))
             axes.ticklabel_format(useOffset=False)
-            figures.legend_above(axes)
-        return figures.svg_text(figure)
+            drawing.legend_above(axes)
+        return drawing.svg_text(figure)

@@ -9,7 +9,7 @@ from PIL import Image
 from puppet_core.body.character import Capsule as SegmentCapsule
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
-from puppet_core.drawing.images import save_png
+from puppet_core.drawing import save_png
 from puppet_core.io import ConfigError
 from puppet_core.math.arrays import read_only
 from puppet_core.math.quaternions import exp

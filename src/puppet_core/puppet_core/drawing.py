@@ -1,19 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The style of all charts, and how they become files: the same bytes every time.
+The style of all charts, and how they and pictures become files: the same bytes every time.
 
 Matplotlib is imported where something is drawn, so that nothing else waits for it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
-from puppet_core.drawing.images import Picture
+from numpy.typing import NDArray
+from PIL import Image
 from puppet_core.io import ConfigError, replacing
 from puppet_core.math import Floats
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Picture = NDArray[np.uint8]  # shape (height, width, 3), screen values
+
+TEXT_COLOUR = (45, 50, 58)
 WIDTH_PX, DPI = 1000, 100
 SUFFIXES = ('.png', '.svg', '.pdf')
 # Distinguishable with every kind of colour vision: Okabe and Ito's palette.
@@ -180,3 +184,16 @@ def save(figure: 'Figure', path: Path) -> None:
     suffix = path.suffix.lower()
     with replacing(path) as temporary:
         figure.savefig(temporary, format=suffix[1:], metadata=NO_DATES[suffix])
+
+
+def save_png(path: str | Path, picture: Picture) -> None:
+    """Write a picture, all or nothing."""
+    with replacing(path) as temporary:
+        Image.fromarray(picture).save(temporary, format='PNG', optimize=True)
+
+
+def png_bytes(picture: Picture) -> bytes:
+    """Return a picture as what a PNG file holds."""
+    data = BytesIO()
+    Image.fromarray(picture).save(data, format='PNG', optimize=True)
+    return data.getvalue()
