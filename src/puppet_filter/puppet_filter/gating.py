@@ -77,17 +77,7 @@ def agrees(state: Record, tuning: Record, work: Record, distance_sq: float) -> b
 
 @kernel
 def is_leap(dz: Floats, noise: Floats) -> bool:
-    """
-    Return whether a sample after a gap is further from the prediction than noise explains.
-
-    Parameters
-    ----------
-    dz : ndarray, shape (6,)
-        Residual [m], [rad].
-    noise : ndarray, shape (6, 6)
-        R.
-
-    """
+    """Return whether a residual after a gap is larger than the noise R explains."""
     way_sq, turn_sq, place_variance, turn_variance = 0.0, 0.0, 0.0, 0.0
     for k in range(3):
         way_sq += dz[k] * dz[k]

@@ -29,15 +29,7 @@ def predict_covariance(p: Floats, dt: float, q: Floats, out: Floats) -> None:
     """
     Predict the covariance: P^- = A P A' + Q (Shin2002 eq. 3.4).
 
-    Parameters
-    ----------
-    p, out : ndarray, shape (12, 12)
-        Covariance before and after; `out` must not be `p`.
-    dt : float
-        Step [s].
-    q : ndarray, shape (6,)
-        Block factors as process_noise writes them.
-
+    `p` and `out`, shape (12, 12), must differ; `dt` [s]; `q` as process_noise writes it.
     """
     for a in range(6):
         for b in range(6):
@@ -67,21 +59,9 @@ def residual(
     """
     Write the residual z - H x^- (Shin2002 eqs. 3.2, 3.6, 3.8), by the shorter rotation.
 
-    Parameters
-    ----------
-    position : ndarray, shape (3,)
-        Estimated position before the step [m].
-    velocity : ndarray, shape (6,)
-        Linear [m/s] and sensor-frame angular [rad/s] velocity.
-    q_e : ndarray, shape (4,)
-        Estimated orientation before the step.
-    dt : float
-        Step [s], 0 for a prediction that is already made.
-    z_position, z_quaternion : ndarray, shape (3,) and (4,)
-        Measurement [m], unit quaternion of either sign.
-    out : ndarray, shape (6,)
-        Position [m], rotation vector [rad].
-
+    The state before a step of `dt` [s], 0 if it is predicted already: position [m], velocity,
+    linear [m/s] and in the sensor's axes [rad/s], and orientation. `out`, shape (6,): [m],
+    rotation vector [rad].
     """
     w = q_e[0] * z_quaternion[0] + q_e[1] * z_quaternion[1]
     w += q_e[2] * z_quaternion[2] + q_e[3] * z_quaternion[3]
@@ -113,28 +93,10 @@ def residual(
 @kernel
 def factor_innovation(p: Floats, noise: Floats, dz: Floats, lower: Floats, y: Floats) -> float:
     """
-    Factor S = H P^- H' + R = L L'; return the squared Mahalanobis distance of dz.
+    Factor S = H P^- H' + R = L L'; return the squared Mahalanobis distance dz' S^-1 dz.
 
-    S is the innovation covariance in Shin2002 eq. 3.7; the distance is what the gate tests.
-
-    Parameters
-    ----------
-    p : ndarray, shape (12, 12)
-        Predicted covariance.
-    noise : ndarray, shape (6, 6)
-        R.
-    dz : ndarray, shape (6,)
-        Residual.
-    lower : ndarray, shape (6, 6)
-        Takes L; its diagonal holds the reciprocals.
-    y : ndarray, shape (6,)
-        Takes L^-1 dz.
-
-    Returns
-    -------
-    distance_sq : float
-        dz' S^-1 dz [-]; NaN if S is not positive definite.
-
+    S is the innovation covariance in Shin2002 eq. 3.7; the distance is what the gate tests, NaN if
+    S is not positive definite. `lower` takes L with the reciprocals of its diagonal, `y` L^-1 dz.
     """
     distance_sq = 0.0
     for i in range(6):
@@ -161,23 +123,10 @@ def correct(p: Floats, lower: Floats, y: Floats, w: Floats, out: Floats, change:
     """
     Apply the Kalman gain: P = (I - K H) P^- and K dz (Shin2002 eqs. 3.7, 3.9).
 
-    The gain is K = P^- H' S^-1 with S = L L'. With W = L^-1 H P^- the corrected covariance is
-    P^- - W'W and the change of state K dz = W'y: the gain itself is never formed, nothing is
-    inverted, and symmetry is exact.
-
-    Parameters
-    ----------
-    p : ndarray, shape (12, 12)
-        Predicted covariance.
-    lower, y : ndarray, shape (6, 6) and (6,)
-        As factor_innovation left them.
-    w : ndarray, shape (6, 12)
-        Work space.
-    out : ndarray, shape (12, 12)
-        Takes the corrected covariance; may be `p`.
-    change : ndarray, shape (12,)
-        Takes the change of state.
-
+    The gain is K = P^- H' S^-1 with S = L L'. With W = L^-1 H P^- the corrected covariance is P^-
+    - W'W and the change of state K dz = W'y: the gain itself is never formed, nothing is inverted,
+    and symmetry is exact. `out` takes P, `change`, shape (12,), K dz, `w`, shape (6, 12), W; `out`
+    may be `p`.
     """
     row = work_array(12)
     for b in range(12):
@@ -230,15 +179,8 @@ def rotate_covariance(p: Floats, m: Floats, out: Floats) -> None:
     """
     Write a covariance of two vectors with the second turned into the transmitter's axes.
 
-    Parameters
-    ----------
-    p : ndarray, shape (>= 6, >= 6)
-        Its first six rows and columns: one vector in the transmitter's axes, one in the sensor's.
-    m : ndarray, shape (3, 3)
-        Rotation matrix of the sensor.
-    out : ndarray, shape (6, 6)
-        Both in the transmitter's axes; must not be `p`.
-
+    `p` is that of one in the transmitter's axes and one in the sensor's, `m` the sensor's rotation
+    matrix; `out`, shape (6, 6), must not be `p`.
     """
     for a in range(3):
         for b in range(3):
@@ -259,20 +201,10 @@ def rotate_covariance(p: Floats, m: Floats, out: Floats) -> None:
 @kernel
 def twist_covariance(p: Floats, rate: Vec3, out: Floats) -> None:
     """
-    Write the covariance of the twist, angular part in the axes of the estimated sensor.
+    Write the covariance of the twist, shape (6, 6), angular part in the axes of the sensor.
 
-    An error r of the orientation turns the rate w as well: R exp(r) (w + e) is to first order
-    R (w + e - w x r), whose error e - w x r is taken here.
-
-    Parameters
-    ----------
-    p : ndarray, shape (12, 12)
-        Covariance of (p, r, p', r').
-    rate : ndarray, shape (3,)
-        w, in the sensor's axes [rad/s].
-    out : ndarray, shape (6, 6)
-        Linear velocity [m/s], angular velocity [rad/s].
-
+    An error r of the orientation turns the rate w [rad/s] as well: R exp(r) (w + e) is to first
+    order R (w + e - w x r), whose error e - w x r is taken here.
     """
     for a in range(3):
         i, j = (a + 1) % 3, (a + 2) % 3
@@ -317,21 +249,10 @@ def correct_joseph(
     p: Floats, noise: Floats, lower: Floats, w: Floats, gain: Floats, rest: Floats, out: Floats
 ) -> None:
     """
-    Write (I - K H) P^- (I - K H)' + K R K'.
+    Write (I - K H) P^- (I - K H)' + K R K', symmetric to the bit; `out` must not be `p`.
 
-    Parameters
-    ----------
-    p : ndarray, shape (12, 12)
-        P^-; must not be `out`.
-    noise : ndarray, shape (6, 6)
-        R.
-    lower, w : ndarray, shape (6, 6) and (6, 12)
-        As factor_innovation and correct left them.
-    gain, rest : ndarray, shape (12, 6) and (12, 12)
-        Work space: K, (I - K H) P^-.
-    out : ndarray, shape (12, 12)
-        Takes the corrected covariance, symmetric to the bit.
-
+    `lower` and `w` are as factor_innovation and correct left them; `gain`, shape (12, 6), and
+    `rest` are work space.
     """
     for a in range(12):
         # K' = L'^-1 W

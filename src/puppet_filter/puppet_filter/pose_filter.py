@@ -37,15 +37,8 @@ class PoseFilter:
     """
     Filter frames of sensor poses.
 
-    Parameters
-    ----------
-    config : PoseFilterConfig
-        Tuning.
-    noise : SensorNoise, optional
-        Measured R by sensor.
-    default : ndarray, shape (6, 6), optional
-        R of the other sensors; that of the config's standard deviations if not given.
-
+    Measured R is by sensor; that of the others is `default`, or if that is not given made of the
+    config's standard deviations.
     """
 
     def __init__(

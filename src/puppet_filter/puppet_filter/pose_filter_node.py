@@ -40,15 +40,7 @@ COUNTS_PERIOD_S = 1.0
 
 
 class PoseFilterStage:
-    """
-    The filter with the message it fills.
-
-    Parameters
-    ----------
-    tuning : Tuning
-        Parameters and noise.
-
-    """
+    """The filter with the message it fills."""
 
     def __init__(self, tuning: Tuning) -> None:
         self.filter = PoseFilter(*tuning)

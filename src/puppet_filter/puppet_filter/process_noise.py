@@ -28,22 +28,11 @@ XX_P, XV_P, VV_P, XX_R, XV_R, VV_R = range(6)
 @kernel
 def process_noise(model: int, values: Floats, dt: float, steps: float, out: Floats) -> None:
     """
-    Write the factors of the identity blocks of Q for a step of length dt.
+    Write the factors of the identity blocks of Q, XX_P .. VV_R, for a step of length dt [s].
 
-    Parameters
-    ----------
-    model : int
-        PRINTED, or any other for white acceleration.
-    values : ndarray, shape (2,) or (6,)
-        Two spectral densities of white acceleration, linear [m^2/s^3] and angular
-        [rad^2/s^3]. PRINTED: q1, q2 = q3, q4, q5, q6 = q7, q8 of eq. 3.5.
-    dt : float
-        Step [s].
-    steps : float
-        Frames the step spans, which is how often PRINTED adds its numbers.
-    out : ndarray, shape (6,)
-        XX_P .. VV_R: pose, pose-velocity and velocity factors, position then rotation.
-
+    `values` are the spectral densities of white acceleration, linear [m^2/s^3] and angular
+    [rad^2/s^3]; for PRINTED q1, q2 = q3, q4, q5, q6 = q7, q8 of eq. 3.5, which are added once for
+    each of the frames that the step spans.
     """
     if model == PRINTED:
         for k in range(6):
@@ -67,21 +56,12 @@ def follow_trend(trend: Floats, keep: float, y: Floats, out: Floats) -> None:
 @kernel
 def find_surprise(y: Floats, trend: Floats, keep: float, limit: float, out: Floats) -> None:
     """
-    Write how much there is to explain of a residual, position and rotation apart.
+    Write how much there is to explain of a residual, position and rotation apart, shape (2,).
 
-    Parameters
-    ----------
-    y : ndarray, shape (6,)
-        Whitened residual: unit normal numbers if all is as predicted.
-    trend : ndarray, shape (6,)
-        Their running mean with this one.
-    keep : float
-        Weight of the previous mean in the new one, which has variance (1 - keep) / (1 + keep).
-    limit : float
-        Squared length, of variance one, up to which chance explains it.
-    out : ndarray, shape (2,)
-        Squared Mahalanobis distance to be explained, 3 on average; 0 for nothing.
-
+    That is a squared Mahalanobis distance, 3 on average; 0 for nothing. `y` is the whitened
+    residual, unit normal numbers if all is as predicted, `trend` their running mean with this one,
+    in which the previous mean has the weight `keep`: its variance is (1 - keep) / (1 + keep). Up
+    to `limit`, a squared length of variance one, chance explains it.
     """
     weight = (1.0 + keep) / (1.0 - keep)
     for part in range(2):
@@ -101,22 +81,8 @@ def raise_density(
     """
     Raise the densities to what explains a residual; return whether any was raised.
 
-    Parameters
-    ----------
-    density : ndarray, shape (2,)
-        Linear and angular density that `p` was predicted with; raised in place.
-    ceiling : ndarray, shape (2,)
-        Highest densities.
-    surprise : ndarray, shape (2,)
-        Squared Mahalanobis distance of the position and of the rotation part that is to be
-        explained; 3 on average if the density is right, and nothing is changed below.
-    p : ndarray, shape (12, 12)
-        Predicted covariance.
-    noise : ndarray, shape (6, 6)
-        R.
-    dt : float
-        Step [s].
-
+    Linear and angular `density`, which `p` was predicted with over dt [s], are raised in place, to
+    `ceiling` at most. `surprise` is as `find_surprise` writes it: nothing is changed below 3.
     """
     raised = False
     for part in range(2):

@@ -131,14 +131,9 @@ class NoiseEstimate:
 
 def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
     """
-    Return R and the mean pose of one sensor.
+    Return R and the mean pose of one sensor, of positions [m] and quaternions of either sign.
 
-    Parameters
-    ----------
-    positions : ndarray, shape (n, 3)
-        Samples [m]; rows with NaN are left out.
-    quaternions : ndarray, shape (n, 4)
-        Samples, either sign.
+    Samples with NaN are left out.
 
     Raises
     ------

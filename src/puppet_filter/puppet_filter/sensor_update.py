@@ -317,23 +317,8 @@ def step_frame(
     """
     Filter one frame.
 
-    Parameters
-    ----------
-    states : ndarray of STATE, shape (n,)
-        Updated in place.
-    tunings, works : ndarray of TUNING and of WORK, shape (1,)
-        Parameters and scratch.
-    counters : ndarray, shape (N_COUNTERS,)
-        Samples by fate, counted up.
-    stamp_ns : int
-        The frame's stamp [ns].
-    positions, quaternions, ages_s, sample_status : ndarray, shape (n, ..)
-        As in SensorFrame.
-    out_positions, out_quaternions, out_linear, out_angular : ndarray, shape (n, ..)
-        As in FilteredFrame.
-    out_covariances, out_twist_covariances, out_status : ndarray, shape (n, ..)
-        As in FilteredFrame.
-
+    States, shape (n,), are updated in place, samples counted by fate; tuning and scratch have
+    shape (1,). Input is as in SensorFrame, output as in FilteredFrame.
     """
     tuning, work = tunings[0], works[0]
     for i in range(len(states)):

@@ -143,17 +143,7 @@ class TrackerMarkers:
         self._sensors = ()
 
     def step(self, frame: FilteredFrame, raw: SensorFrame | None) -> tuple[MarkerSpec, ...]:
-        """
-        Return what to draw of a frame.
-
-        Parameters
-        ----------
-        frame : FilteredFrame
-            The next one that is shown.
-        raw : SensorFrame, optional
-            The measured frame with its stamp, if that is known.
-
-        """
+        """Return what to draw of the next frame, with the measured one of its stamp if known."""
         frame = frame._replace(
             positions=_places(frame.positions), quaternions=_turns(frame.quaternions)
         )
@@ -249,18 +239,9 @@ class TrackerMarkers:
 
 def residual_colours(sizes: Floats) -> Floats:
     """
-    Return the colours of residuals: green for none, yellow for half, red from 1 on.
+    Return the colours of residuals, shape (n, 4): green for none, yellow for half, red from 1 on.
 
-    Parameters
-    ----------
-    sizes : ndarray, shape (n,)
-        As fractions of the size that is drawn red.
-
-    Returns
-    -------
-    colours : ndarray, shape (n, 4)
-        Red, green, blue, opacity in 0 .. 1.
-
+    Sizes are fractions of that which is drawn red.
     """
     channels = [np.interp(sizes, RESIDUAL_STOPS, channel) for channel in RESIDUAL_COLOURS.T]
     return np.stack([*channels, np.ones(len(sizes))], axis=1)

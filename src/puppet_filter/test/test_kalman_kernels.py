@@ -1,12 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""kalman_kernels against a textbook filter in plain numpy, and against scipy's steady state."""
-
-from types import SimpleNamespace
+"""The kernels against a textbook filter in plain numpy, and against scipy's steady state."""
 
 import numpy as np
 from puppet_core.math import quaternion
-from puppet_filter import kalman as kernels
+from puppet_filter import kalman as k
 from puppet_filter.process_noise import PHYSICAL, process_noise
 import pytest
 from scipy.linalg import solve_discrete_are
@@ -16,25 +14,6 @@ TOL = 1e-12  # rounding of covariances near one over some hundred products
 DT = 1.0 / 120.0
 # the textbook's order p, p', r, r' of Shin2002 eq. 3.1, from ours p, r, p', r'
 ORDER = np.r_[0:3, 6:9, 3:6, 9:12]
-
-
-@pytest.fixture(params=['jit', 'py'])
-def k(request: pytest.FixtureRequest) -> SimpleNamespace:
-    """Return the kernels compiled or plain."""
-    names = (
-        'predict_covariance',
-        'residual',
-        'factor_innovation',
-        'correct',
-        'advance',
-        'rotate_covariance',
-        'rotation_matrix',
-        'twist_covariance',
-    )
-    functions = {name: getattr(kernels, name) for name in names}
-    if request.param == 'py':
-        functions = {name: f.py_func for name, f in functions.items()}
-    return SimpleNamespace(**functions)
 
 
 def random_covariance(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -89,9 +68,7 @@ class Textbook:
         self.x[6:9] = 0.0
 
 
-def test_random_sequence_equals_the_textbook_filter(
-    k: SimpleNamespace, rng: np.random.Generator
-) -> None:
+def test_random_sequence_equals_the_textbook_filter(rng: np.random.Generator) -> None:
     noise, p = 1e-2 * random_covariance(rng, 6), random_covariance(rng, 12)
     q = np.array([1e-3, 1e-4, 1e-2, 2e-3, 2e-4, 3e-2])
     book = Textbook(noise, q, p)
@@ -117,9 +94,7 @@ def test_random_sequence_equals_the_textbook_filter(
     assert (ours.inv() * book.q_e).magnitude() < 1e2 * TOL
 
 
-def test_covariance_stays_symmetric_to_the_bit(
-    k: SimpleNamespace, rng: np.random.Generator
-) -> None:
+def test_covariance_stays_symmetric_to_the_bit(rng: np.random.Generator) -> None:
     p, noise = random_covariance(rng, 12), random_covariance(rng, 6)
     q, predicted = np.full(6, 1e-3), np.zeros((12, 12))
     lower, w = np.zeros((6, 6)), np.zeros((6, 12))
@@ -132,7 +107,7 @@ def test_covariance_stays_symmetric_to_the_bit(
     assert np.linalg.eigvalsh(p)[0] > 0.0
 
 
-def test_steady_covariance_solves_the_riccati_equation(k: SimpleNamespace) -> None:
+def test_steady_covariance_solves_the_riccati_equation() -> None:
     q = np.zeros(6)
     process_noise(PHYSICAL, np.array([20.0, 300.0]), DT, 1.0, q)
     noise = np.diag([2.5e-7] * 3 + [7.6e-7] * 3)
@@ -147,22 +122,20 @@ def test_steady_covariance_solves_the_riccati_equation(k: SimpleNamespace) -> No
     np.testing.assert_allclose(predicted[np.ix_(ORDER, ORDER)], expected, rtol=1e-6, atol=1e-12)
 
 
-def test_distance_is_mahalanobis(k: SimpleNamespace, rng: np.random.Generator) -> None:
+def test_distance_is_mahalanobis(rng: np.random.Generator) -> None:
     p, noise, dz = random_covariance(rng, 12), random_covariance(rng, 6), rng.normal(size=6)
     got = k.factor_innovation(p, noise, dz, np.zeros((6, 6)), np.zeros(6))
     assert got == pytest.approx(dz @ np.linalg.solve(p[:6, :6] + noise, dz))
 
 
-def test_indefinite_innovation_is_nan(k: SimpleNamespace) -> None:
+def test_indefinite_innovation_is_nan() -> None:
     got = k.factor_innovation(
         -np.eye(12), np.zeros((6, 6)), np.ones(6), np.zeros((6, 6)), np.zeros(6)
     )
     assert np.isnan(got)
 
 
-def test_residual_is_log_of_the_turn_for_either_sign(
-    k: SimpleNamespace, rng: np.random.Generator
-) -> None:
+def test_residual_is_log_of_the_turn_for_either_sign(rng: np.random.Generator) -> None:
     q_e, turn = Rotation.random(random_state=1), 0.3 * rng.normal(size=3)
     z_q = (q_e * Rotation.from_rotvec(turn)).as_quat()[[3, 0, 1, 2]]
     for sign in (1.0, -1.0):
@@ -173,7 +146,7 @@ def test_residual_is_log_of_the_turn_for_either_sign(
         np.testing.assert_allclose(out, [1, 1, 1, *turn], atol=TOL)
 
 
-def test_spec_5_11_residual_goes_the_short_way_past_half_a_turn(k: SimpleNamespace) -> None:
+def test_spec_5_11_residual_goes_the_short_way_past_half_a_turn() -> None:
     # predicted 175 deg ahead, measured 190 deg ahead: 15 deg to go, not -345
     velocity = np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.radians(175.0)])
     z_q = np.array([np.cos(np.radians(95.0)), 0.0, 0.0, np.sin(np.radians(95.0))])
@@ -183,13 +156,13 @@ def test_spec_5_11_residual_goes_the_short_way_past_half_a_turn(k: SimpleNamespa
 
 
 @pytest.mark.parametrize('angle', [0.0, 1e-12, 1e-6])
-def test_tiny_turn_is_exact(k: SimpleNamespace, angle: float) -> None:
+def test_tiny_turn_is_exact(angle: float) -> None:
     z_q, out = np.array([1.0, 0.5 * angle, 0.0, 0.0]), np.zeros(6)
     k.residual(np.zeros(3), np.zeros(6), np.array([1.0, 0, 0, 0]), DT, np.zeros(3), z_q, out)
     assert out[3] == pytest.approx(angle, rel=1e-9)
 
 
-def test_advance_turns_by_the_rate_in_the_sensors_own_axes(k: SimpleNamespace) -> None:
+def test_advance_turns_by_the_rate_in_the_sensors_own_axes() -> None:
     q_e = Rotation.from_euler('z', 90.0, degrees=True).as_quat()[[3, 0, 1, 2]]
     position, velocity = np.zeros(3), np.array([1.0, 0, 0, 2.0, 0, 0])
     expected = Rotation.from_euler('z', 90.0, degrees=True) * Rotation.from_rotvec([0.2, 0, 0])
@@ -199,9 +172,7 @@ def test_advance_turns_by_the_rate_in_the_sensors_own_axes(k: SimpleNamespace) -
     np.testing.assert_array_equal(velocity, [1.0, 0, 0, 2.0, 0, 0])
 
 
-def test_covariance_turns_into_the_transmitters_axes(
-    k: SimpleNamespace, rng: np.random.Generator
-) -> None:
+def test_covariance_turns_into_the_transmitters_axes(rng: np.random.Generator) -> None:
     p, rotation = random_covariance(rng, 12), Rotation.random(random_state=2)
     matrix, out = np.zeros((3, 3)), np.zeros((6, 6))
     k.rotation_matrix(rotation.as_quat()[[3, 0, 1, 2]], matrix)
@@ -214,7 +185,7 @@ def test_covariance_turns_into_the_transmitters_axes(
 
 
 def test_twist_covariance_is_that_of_the_rate_in_the_transmitters_axes(
-    k: SimpleNamespace, rng: np.random.Generator
+    rng: np.random.Generator,
 ) -> None:
     """The derivative of R exp(r) (w + e), by differences, independent of the kernel."""
     p, rotation = random_covariance(rng, 12), Rotation.random(random_state=2)
@@ -234,7 +205,7 @@ def test_twist_covariance_is_that_of_the_rate_in_the_transmitters_axes(
     assert np.array_equal(out, out.T)
 
 
-def test_quaternion_of_the_state_stays_unit(k: SimpleNamespace, rng: np.random.Generator) -> None:
+def test_quaternion_of_the_state_stays_unit(rng: np.random.Generator) -> None:
     q_e = np.array([1.0, 0.0, 0.0, 0.0])
     for _ in range(500):
         k.advance(np.zeros(3), rng.normal(size=6), q_e, 0.1, np.zeros(12), np.zeros(4))

@@ -16,34 +16,27 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chi2
 
-KERNELS = pytest.mark.parametrize(
-    'noise', [process_noise, process_noise.py_func], ids=['jit', 'py']
-)
 
-
-@KERNELS
-def test_physical_q_is_the_integral_of_white_acceleration(noise: object) -> None:
+def test_physical_q_is_the_integral_of_white_acceleration() -> None:
     out, dt, density = np.zeros(6), 0.02, 3.0
-    noise(PHYSICAL, np.array([density, 2.0 * density]), dt, 1.0, out)
+    process_noise(PHYSICAL, np.array([density, 2.0 * density]), dt, 1.0, out)
     for k, power in ((0, 2), (1, 1), (2, 0)):
         expected = density * quad(lambda s, n=power: s**n, 0.0, dt)[0]
         assert out[k] == pytest.approx(expected)
         assert out[3 + k] == pytest.approx(2.0 * expected)
 
 
-@KERNELS
-def test_eq_3_5_adds_its_numbers_whatever_the_step(noise: object) -> None:
+def test_eq_3_5_adds_its_numbers_whatever_the_step() -> None:
     values, short, long = np.arange(1.0, 7.0), np.zeros(6), np.zeros(6)
-    noise(PRINTED, values, 0.001, 1.0, short)
-    noise(PRINTED, values, 0.1, 1.0, long)
+    process_noise(PRINTED, values, 0.001, 1.0, short)
+    process_noise(PRINTED, values, 0.1, 1.0, long)
     np.testing.assert_array_equal(short, values)
     np.testing.assert_array_equal(long, values)
 
 
-@KERNELS
-def test_printed_q_counts_the_frames_that_were_missed(noise: object) -> None:
+def test_printed_q_counts_the_frames_that_were_missed() -> None:
     out = np.zeros(6)
-    noise(PRINTED, np.ones(6), 0.01, 3.0, out)
+    process_noise(PRINTED, np.ones(6), 0.01, 3.0, out)
     np.testing.assert_array_equal(out, np.full(6, 3.0))
 
 
@@ -61,29 +54,22 @@ def test_two_physical_steps_are_one_long_step() -> None:
     np.testing.assert_allclose(a @ block(parts[0]) @ a.T + block(parts[1]), block(whole))
 
 
-RAISES = pytest.mark.parametrize(
-    'raises', [raise_density, raise_density.py_func], ids=['jit', 'py']
-)
-
-
-@RAISES
-def test_raised_density_explains_the_residual(raises: object) -> None:
+def test_raised_density_explains_the_residual() -> None:
     density, ceiling = np.array([0.01, 0.02]), np.array([1e9, 1e9])
     p, noise, dt = 1e-7 * np.eye(12), 2e-7 * np.eye(6), 0.01
-    assert raises(density, ceiling, np.array([30.0, 2.0]), p, noise, dt)
+    assert raise_density(density, ceiling, np.array([30.0, 2.0]), p, noise, dt)
     variance = 3e-7 + (density[0] - 0.01) * dt**3 / 3.0
     assert variance == pytest.approx(3e-7 * 30.0 / 3.0)
     assert density[1] == 0.02
 
 
-@RAISES
-def test_density_never_passes_its_ceiling_nor_moves_for_an_average_one(raises: object) -> None:
+def test_density_never_passes_its_ceiling_nor_moves_for_an_average_one() -> None:
     density, ceiling = np.array([0.01, 0.02]), np.array([20.0, 20.0])
     p, noise = 1e-7 * np.eye(12), 2e-7 * np.eye(6)
-    assert not raises(density, ceiling, np.array([3.0, 0.0]), p, noise, 0.01)
-    assert raises(density, ceiling, np.array([1e9, 1e9]), p, noise, 0.01)
+    assert not raise_density(density, ceiling, np.array([3.0, 0.0]), p, noise, 0.01)
+    assert raise_density(density, ceiling, np.array([1e9, 1e9]), p, noise, 0.01)
     np.testing.assert_array_equal(density, ceiling)
-    assert not raises(density, ceiling, np.array([1e9, 1e9]), p, noise, 0.01)
+    assert not raise_density(density, ceiling, np.array([1e9, 1e9]), p, noise, 0.01)
 
 
 def surprises(residuals: np.ndarray, keep: float, limit: float) -> np.ndarray:

@@ -16,20 +16,8 @@ def run_command(name: str, command: Callable[[], int], interrupted: str) -> int:
     """
     Run a command and return its exit code; ROS is shut down whatever happens.
 
-    Parameters
-    ----------
-    name : str
-        Begins the line of an error.
-    command : callable
-        Reads its arguments, which may exit, and returns its exit code.
-    interrupted : str
-        What is so after Ctrl-C.
-
-    Returns
-    -------
-    exit_code : int
-        That of the command; 1 for a failed run or Ctrl-C, 2 for bad input.
-
+    `name` begins the line of an error, `interrupted` says what is so after Ctrl-C. The code is the
+    command's; 1 for a failed run or Ctrl-C, 2 for bad input.
     """
     try:
         return command()

@@ -62,24 +62,10 @@ def spin_until(
     before: Callable[[], object] | None = None,
 ) -> bool:
     """
-    Spin an executor until a condition holds or a deadline passes.
+    Spin an executor until a condition holds or a deadline passes; return whether it holds.
 
-    Parameters
-    ----------
-    executor : Executor
-        Whose callbacks run, one at a time.
-    condition : callable
-        Looked at before each of them.
-    deadline_s : float, optional
-        How long to wait [s].
-    before : callable, optional
-        What to do before each round, such as to publish once more.
-
-    Returns
-    -------
-    bool
-        Whether the condition holds.
-
+    Callbacks run one at a time; `before` is called before each round, such as to publish once
+    more.
     """
     deadline = time.monotonic() + deadline_s
     while not condition() and time.monotonic() < deadline:

@@ -80,12 +80,7 @@ class BagMessage(NamedTuple):
 
 class BagReader:
     """
-    A bag that is open for reading.
-
-    Parameters
-    ----------
-    path : Path
-        Folder of the bag, or a file in it.
+    A bag that is open for reading: its folder, or a file in it.
 
     Raises
     ------

@@ -39,16 +39,10 @@ class BagWriter:
     """
     A bag that is written beside its place and takes it when the block has succeeded.
 
-    Parameters
-    ----------
-    path : Path
-        One file, if it ends in .mcap, with rosbag2's metadata inside; it replaces a file that
-        is there. Else the new folder of a bag with its metadata.yaml. Folders around it are made.
-    compression : str
-        Of the chunks: '', 'zstd' or 'lz4'.
-    growing : bool
-        Whether it grows in its own place instead, so that what was written until the power
-        failed can be read.
+    A path that ends in .mcap is one file, with rosbag2's metadata inside; it replaces a file that
+    is there. Else it is the new folder of a bag with its metadata.yaml. Folders around it are
+    made. Chunks may be compressed by zstd or lz4. If `growing`, it grows in its own place instead,
+    so that what was written until the power failed can be read.
 
     Raises
     ------
@@ -82,14 +76,8 @@ class BagWriter:
         """
         Announce a topic.
 
-        Parameters
-        ----------
-        topic, msgtype : str
-            Its name and the type of its messages.
-        qos : rclpy.qos.QoSProfile or str, optional
-            What its publishers offered, or the text of that in another bag.
-        definition, type_hash : str, optional
-            Of the type in another bag; those of the installed type if not given.
+        `qos` is what its publishers offered, a QoSProfile of rclpy or the text of that in another
+        bag; definition and hash are those of the installed type if not given.
 
         Raises
         ------

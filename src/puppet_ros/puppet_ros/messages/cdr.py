@@ -188,15 +188,8 @@ class StreamWriter:
     """
     Messages of one stream.
 
-    Parameters
-    ----------
-    kind : type
-        Their class.
-    frame_id : str
-        Of their headers.
-    fields : callable
-        Returns stamp [ns] and fields for what `fill` and `data` are called with.
-
+    `fields` returns stamp [ns] and fields of the message for what `fill` and `data` are called
+    with.
     """
 
     def __init__(
@@ -238,15 +231,9 @@ class StreamWriter:
 
 class StreamReader(Generic[Record]):
     """
-    Records of the messages of one stream.
+    Records of the messages of one stream, which have a header, and else texts and numbers only.
 
-    Parameters
-    ----------
-    kind : type
-        Class of the messages, which begin with a header and have texts and numbers only.
-    from_msg : callable
-        Returns the record of a message, or of what has the same fields.
-
+    `from_msg` returns the record of a message, or of what has the same fields.
     """
 
     def __init__(self, kind: type, from_msg: Callable[[Any], Record]) -> None:

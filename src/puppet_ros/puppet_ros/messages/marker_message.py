@@ -31,19 +31,9 @@ def to_msg(
     markers: Sequence[MarkerSpec], frame_id: str, stamp_ns: int, lifetime_s: float
 ) -> MarkerArray:
     """
-    Return a new message.
+    Return a new message of markers that stay for a lifetime [s] without being sent again.
 
-    Parameters
-    ----------
-    markers : sequence of MarkerSpec
-        What to draw.
-    frame_id : str
-        Frame of the positions of those that name none.
-    stamp_ns : int
-        Stamp of all markers that move with no frame of their own [ns].
-    lifetime_s : float
-        How long they stay without being sent again [s].
-
+    Frame and stamp [ns] are of those that have no frame of their own.
     """
     seconds, nanoseconds = divmod(round(lifetime_s * 1e9), 10**9)
     lifetime = Duration(sec=seconds, nanosec=nanoseconds)

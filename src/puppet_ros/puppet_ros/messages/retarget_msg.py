@@ -95,17 +95,7 @@ def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
 
 
 class JointStateWriter(StreamWriter):
-    """
-    Messages of a stamp [ns] and angles, shape (n,) [rad].
-
-    Parameters
-    ----------
-    names : sequence of str
-        Joint names in the order of the angles.
-    frame_id : str
-        The header's frame.
-
-    """
+    """Messages of a stamp [ns] and angles, shape (n,) [rad], of named joints."""
 
     def __init__(self, names: Sequence[str], frame_id: str = '') -> None:
         joints = tuple(names)

@@ -14,11 +14,7 @@ class TransformsWriter:
     """
     One kept message that `fill` rewrites: publish it before filling again.
 
-    Parameters
-    ----------
-    frames : sequence of (str, str)
-        Parent and child frame of each transform, in the order of the arrays.
-
+    `frames` are parent and child of each transform, in the order of the arrays.
     """
 
     def __init__(self, frames: Sequence[tuple[str, str]]) -> None:

@@ -21,15 +21,7 @@ EARLY_SHARE = 0.25  # of a period, at most
 
 
 class NodeClock:
-    """
-    The clock of a node.
-
-    Parameters
-    ----------
-    node : Node
-        Gives the clock; call `look` now and then to check whether it is simulated.
-
-    """
+    """The clock of a node; call `look` now and then to check whether it is simulated."""
 
     def __init__(self, node: Node) -> None:
         self._clock = node.get_clock()

@@ -24,20 +24,9 @@ class DeferredService:
     """
     A service that is answered by `answer`, when there is an answer.
 
-    Parameters
-    ----------
-    node : Node
-        Owner.
-    srv_type : type
-        Service type.
-    name : str
-        Service name.
-    on_request : callable
-        Takes the request; returns a response to answer at once, such as a refusal, or the
-        time in seconds within which `answer` will be called.
-    on_deadline : callable
-        Returns the response for a request that was not answered in that time.
-
+    `on_request` takes the request; it returns a response to answer at once, such as a refusal, or
+    the time in seconds within which `answer` will be called. `on_deadline` returns the response
+    for a request that was not answered in that time.
     """
 
     def __init__(

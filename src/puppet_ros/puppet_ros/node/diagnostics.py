@@ -113,15 +113,8 @@ class Diagnostics:
     """
     The diagnostics of one node.
 
-    Parameters
-    ----------
-    node : Node
-        Gives name, clock, logger and publisher.
-    expected_rate_hz : float, optional
-        Rate below nine tenths of which the node warns [Hz]; 0 for any rate.
-    hardware_id : str, optional
-        Device the node talks to.
-
+    It warns below nine tenths of the expected rate [Hz], 0 for any; `hardware_id` names the device
+    that the node talks to.
     """
 
     def __init__(self, node: Node, expected_rate_hz: float = 0.0, hardware_id: str = '') -> None:

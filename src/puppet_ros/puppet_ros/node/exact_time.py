@@ -19,11 +19,7 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
     """
     Join two streams on equal stamps.
 
-    Parameters
-    ----------
-    capacity : int
-        How many messages of its topic one outlasts that waits for its partner, itself counted.
-
+    A message waits for its partner until `capacity` messages of its topic, itself counted, came.
     """
 
     def __init__(self, capacity: int = 32) -> None:

@@ -18,15 +18,7 @@ FORWARD_NS = 1_500_000_000  # more than the stamps may be ahead of the arrivals
 
 
 class PublisherCheck:
-    """
-    Checks the messages on one topic.
-
-    Parameters
-    ----------
-    topic : str
-        As it is to be named.
-
-    """
+    """Checks the messages on one topic, which reports call by its name."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
@@ -40,15 +32,7 @@ class PublisherCheck:
         """
         Return whether a message is of the stream that is followed, or may begin another one.
 
-        Parameters
-        ----------
-        stamp_ns : int
-            Its stamp [ns].
-        index : int
-            Its frame index.
-        now_ns : int
-            Steady time of its arrival [ns].
-
+        Of its stamp [ns], its frame index and the steady time of its arrival [ns].
         """
         if self._arrival_ns is None or now_ns - self._arrival_ns > TAKEOVER_NS:
             return True

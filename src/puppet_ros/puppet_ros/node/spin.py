@@ -247,22 +247,9 @@ def spin_node(
     """
     Run one node until SIGINT, SIGTERM or shutdown, and return its exit code.
 
-    Parameters
-    ----------
-    build : callable
-        Makes the node; a PuppetError it raises is the user's: one line on stderr, exit 2.
-    argv : sequence of str, optional
-        Arguments without the program's name; those of the process if None.
-    warm_up : callable, optional
-        Called before the node is made, to compile kernels before the first message.
-    usage : str, optional
-        What --help prints.
-
-    Returns
-    -------
-    exit_code : int
-        0 after a signal or shutdown, 2 for bad arguments or parameters.
-
+    `build` makes the node, after `warm_up`, which compiles kernels before the first message. A
+    PuppetError is the user's: one line on stderr, exit code 2, as for bad arguments. `argv` has no
+    program's name, None stands for the process' own; `usage` is what --help prints.
     """
     try:
         scheduling, arguments = split_words(sys.argv[1:] if argv is None else argv)
@@ -288,24 +275,10 @@ def spin_nodes(
     scheduling: Scheduling = ORDINARY,
 ) -> int:
     """
-    Run nodes until SIGINT, SIGTERM or shutdown, and return the exit code.
+    Run nodes until SIGINT, SIGTERM or shutdown, and return the exit code, as of `spin_node`.
 
-    Parameters
-    ----------
-    make : callable
-        Makes the nodes one after the other, in the order in which they are to end.
-    arguments : sequence of str
-        ROS arguments of all of them.
-    is_dry : bool
-        Only make them.
-    scheduling : Scheduling
-        How their process is to run; what the system refuses is reported on stderr.
-
-    Returns
-    -------
-    exit_code : int
-        As of `spin_node`.
-
+    `make` yields them one after the other, in the order in which they are to end; `is_dry` only
+    makes them. What the system refuses of the scheduling is reported on stderr.
     """
     nodes: list[Node] = []
     executor: Executor | None = None

@@ -52,13 +52,9 @@ Callback = Callable[[Any], None]
 
 class IntraProcessBus:
     """
-    The topics whose publisher and subscribers are in this process.
+    The topics, by full name, whose publisher and subscribers are in this process.
 
-    Parameters
-    ----------
-    topics : iterable of str
-        Full names. Their subscribers here hear no publisher outside the process.
-
+    Their subscribers here hear no publisher outside the process.
     """
 
     def __init__(self, topics: Iterable[str]) -> None:
@@ -80,16 +76,8 @@ class IntraProcessBus:
         """
         Give a message to all subscribers of a topic, and later to the world.
 
-        Parameters
-        ----------
-        topic : str
-            One of the exchange's.
-        msg : message
-            Must stay as it is until its frame has come to its end.
-        send : callable
-            Sends the message out of the process; called after all that the message leads to,
-            in the order in which messages were made.
-
+        It must stay as it is until its frame has come to its end: `send` is called after all that
+        the message leads to, in the order in which messages were made.
         """
         with self.lock:
             self._waiting.append((send, msg))
@@ -123,23 +111,7 @@ def exchange_of(context: Context, topic: str) -> IntraProcessBus | None:
 
 
 class StreamPublisher:
-    """
-    The publisher of one stream.
-
-    Parameters
-    ----------
-    node : Node
-        Whose publisher it is.
-    kind : type
-        Class of the messages.
-    topic : str
-        Its name.
-    data : callable
-        Returns the bytes of the message for what is published.
-    profile : QoSProfile
-        Its quality of service.
-
-    """
+    """The publisher of one stream; `data` returns the bytes of the message of a record."""
 
     def __init__(
         self,
@@ -157,15 +129,9 @@ class StreamPublisher:
 
     def publish(self, record: Any, frame_id: str = '') -> None:
         """
-        Send the message of a record.
+        Send the message of a record, whose arrays must stay until the frame has come to its end.
 
-        Parameters
-        ----------
-        record : Any
-            Arrays, which must stay as they are until the frame has come to its end.
-        frame_id : str
-            What subscribers in this process get as that of the header.
-
+        Subscribers in this process get `frame_id` as that of the header.
         """
         if self._exchange is None:
             self._publisher.publish(self._data(record))
@@ -204,23 +170,8 @@ def subscribe(
     """
     Subscribe to one stream; return the subscription, None for one within the process.
 
-    Of several publishers one is followed as long as it lives, see `PublisherCheck`.
-
-    Parameters
-    ----------
-    node : Node
-        Whose subscription it is.
-    topic : str
-        Its name.
-    callback : callable
-        Gets the record of each message.
-    reporter : Reporter
-        The node's diagnostics.
-    reader : StreamReader
-        Reads the messages.
-    profile : QoSProfile
-        Its quality of service.
-
+    `reader` reads the messages; `reporter`, the node's diagnostics, counts what is refused. Of
+    several publishers one is followed as long as it lives, see `PublisherCheck`.
     """
     name = node.resolve_topic_name(topic)
     exchange = exchange_of(node.context, name)

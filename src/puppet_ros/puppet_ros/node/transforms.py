@@ -100,13 +100,7 @@ class StaticTransforms:
     """
     The tree of a node, fed by /tf_static.
 
-    Parameters
-    ----------
-    node : Node
-        Owner of the subscription.
-    on_change : callable, optional
-        Called without arguments after a message brought something new.
-
+    `on_change` is called without arguments after a message brought something new.
     """
 
     def __init__(self, node: Node, on_change: Callable[[], None] | None = None) -> None:
@@ -132,15 +126,7 @@ class SensorTransforms:
     """
     Publishes transmitter -> tracker/<sensor>, and world -> transmitter once.
 
-    Parameters
-    ----------
-    node : Node
-        Owner of the publishers.
-    sensors : tuple of str
-        Names in the order of the frames' rows.
-    rate_hz : float
-        At most so often on /tf [Hz]; 0 is never.
-
+    Sensors are named in the order of the frames' rows; at most so often on /tf [Hz], 0 is never.
     """
 
     def __init__(self, node: Node, sensors: tuple[str, ...], rate_hz: float) -> None:
