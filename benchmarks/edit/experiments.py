@@ -11,7 +11,7 @@ shorter trunk.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -191,11 +191,10 @@ def trimmed(joined: Transition, n_frames: int) -> Transition:
     spare = n_frames - (last - first + 1)
     start = min(max(0, first - spare // 2), joined.motion.n_frames - n_frames)
     part = slice(start, start + n_frames)
-    contacts = joined.contacts
     return joined._replace(
         motion=cut(joined.motion, start, start + n_frames),
         seams=tuple(seam._replace(start=seam.start - start) for seam in joined.seams),
-        contacts=replace(contacts, flags=contacts.flags[part], points=contacts.points[part]),
+        contacts=type(joined.contacts)(joined.contacts.flags[part]),
     )
 
 

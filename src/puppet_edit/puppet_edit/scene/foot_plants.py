@@ -32,7 +32,7 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Quats, read_only, Vec3s
+from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import ADULT_LEG_LENGTH_M, smooth_step, TOE_M
 from puppet_edit.editor import (
@@ -81,25 +81,12 @@ class FootPlant(NamedTuple):
     flat_last: int
     """Last frame with both; `last` if there is none."""
 
-    @property
-    def frames(self) -> range:
-        """All frames of the plant."""
-        return range(self.first, self.last + 1)
 
-
-@dataclass(frozen=True, slots=True)
-class FootContacts:
+class FootContacts(NamedTuple):
     """Which points of the feet stand in which frames."""
 
     flags: Bools
     """Foot left, right; point heel, toe; shape (n, 2, 2)."""
-
-    points: Vec3s
-    """Where the points are in world, shape (n, 2, 2, 3) [m]."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'flags', read_only(self.flags, np.bool_))
-        object.__setattr__(self, 'points', read_only(self.points))
 
     @property
     def planted(self) -> Bools:
@@ -150,7 +137,7 @@ def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootConta
     # half of the height and half of the speed
     core = _slow_and_near(near * (1.0, 1.0, 2.0), motion.rate_hz, 2.0)
     flags = np.stack([_bridged(loose[:, k], core[:, k], motion.rate_hz) for k in range(4)], axis=1)
-    return FootContacts(flags.reshape(n, 2, 2), points)
+    return FootContacts(flags.reshape(n, 2, 2))
 
 
 def stretches(inside: Bools) -> list[tuple[int, int]]:

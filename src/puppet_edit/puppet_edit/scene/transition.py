@@ -34,7 +34,6 @@ from puppet_edit.scene.foot_plants import (
     foot_constraints,
     FootContacts,
     stretches,
-    world_foot_points,
 )
 from scipy.interpolate import CubicHermiteSpline
 
@@ -230,7 +229,7 @@ class Transition(NamedTuple):
     """Where, and how time runs in them, in order."""
 
     contacts: FootContacts
-    """Of the clip that counts more in each frame, and where the mixed feet are."""
+    """Of the clip that counts more in each frame."""
 
     turn_rad: float
     """How the last clip was turned about the vertical."""
@@ -325,9 +324,8 @@ def join(
         ),
         np.concatenate((first.rotations[: seam.start], mixed, placed.rotations[rest:])),
     )
-    flags = _joined_flags(*both, seam, rest)
-    points = world_foot_points(motion.skeleton, *motion.world_segments())
-    return Transition(motion, (*seams, seam), FootContacts(flags, points), turn, shift)
+    joined = FootContacts(_joined_flags(*both, seam, rest))
+    return Transition(motion, (*seams, seam), joined, turn, shift)
 
 
 def cut(motion: Motion, first: int, end: int) -> Motion:
