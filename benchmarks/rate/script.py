@@ -28,22 +28,23 @@ def play_packed(
     packed: np.ndarray, script: Script, rotations: Quats, q_world: Quats, p_world: Vec3s
 ) -> None:
     """Take all frames of a script; write rotations, orientations and positions of each."""
-    settings, tree, inputs, state, work = unpack(packed[0], RateArrays)
+    c = unpack(packed[0], RateArrays)
+    tree, inputs, state = c.tree, c.inputs, c.state
     for i in range(len(script.bases)):
         if tree.base[0] != script.bases[i]:
             copy(script.entry_positions[i], inputs.base_position)
             copy(script.entry_orientations[i], inputs.base_orientation)
-            hang_on(tree, inputs, state, script.bases[i], work.tried)
+            hang_on(c, script.bases[i])
         copy(script.base_positions[i], inputs.base_position)
         copy(script.base_orientations[i], inputs.base_orientation)
-        for task in range(tree.sizes[2]):
+        for task in range(tree.n_tasks):
             inputs.active[task] = script.active[i, task]
             copy(script.positions[i, task], inputs.positions[task])
             copy(script.orientations[i, task], inputs.orientations[task])
-        for joint in range(1, tree.sizes[0]):
+        for joint in range(1, tree.n_segments):
             copy(script.imitated[i, joint], inputs.imitated[joint])
-        advance(tree, inputs, state, settings, work)
-        for segment in range(tree.sizes[0]):
+        advance(c)
+        for segment in range(tree.n_segments):
             copy(state.rotations[segment], rotations[i, segment])
             copy(state.q_world[segment], q_world[i, segment])
             copy(state.p_world[segment], p_world[i, segment])

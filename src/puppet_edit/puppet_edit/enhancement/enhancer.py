@@ -26,7 +26,6 @@ positions that are known to some 25 mm on that body and angles to 5 degrees.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 import math
 from typing import Any, NamedTuple
 
@@ -254,8 +253,8 @@ def rate_config(weight: float) -> RateConfig:
     if damping <= own.max_damping:
         return own
     # sub-steps and corrections would take up what the damping leaves
-    return replace(
-        own, max_damping=damping, damped_below=_EVERYWHERE, max_sub_steps=1, max_corrections=0
+    return own._replace(
+        max_damping=damping, damped_below=_EVERYWHERE, max_sub_steps=1, max_corrections=0
     )
 
 

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-loop inverse rate control of any articulated tree (ChoiKo2000)."""
 
-from puppet_retarget.rate_control.controller import AS_PRINTED, RateConfig, RateController
+from puppet_retarget.rate_control.controller import RateController
 from puppet_retarget.rate_control.kinematics import hang_on, pose_tree
 from puppet_retarget.rate_control.state import (
-    ASTRAY,
-    ERROR,
+    AS_PRINTED,
     Inputs,
     RateArrays,
+    RateConfig,
     State,
-    STEPS,
     TreeArrays,
+    WISH_FIRST,
 )
-from puppet_retarget.rate_control.step import advance, begin, WISH_FIRST
+from puppet_retarget.rate_control.step import advance, begin
 from puppet_retarget.rate_control.tree import (
     BASE_DOFS,
     BodyTree,
@@ -24,11 +24,9 @@ from puppet_retarget.rate_control.tree import (
 )
 
 __all__ = [
-    'ASTRAY',
     'AS_PRINTED',
     'BASE_DOFS',
     'BodyTree',
-    'ERROR',
     'HORIZONTAL',
     'Inputs',
     'ORIENTATION',
@@ -36,7 +34,6 @@ __all__ = [
     'RateArrays',
     'RateConfig',
     'RateController',
-    'STEPS',
     'State',
     'Task',
     'TreeArrays',

@@ -16,112 +16,19 @@ end-effectors and measured angles of the same body.
 """
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
 
-import numpy as np
 from puppet_core.io import ConfigError
 from puppet_core.math import check_array, Floats, pack_arrays, Quat, Quats, Vec3, Vec3s
-from puppet_retarget.rate_control.state import (
-    DAMPING,
-    DEXTERITY,
-    ERROR,
-    Inputs,
-    RateArrays,
-    Settings,
-    STEPS,
-)
+from puppet_retarget.rate_control.state import Inputs, RateArrays, RateConfig, TreeArrays
 from puppet_retarget.rate_control.step import (
     advance_packed,
-    ALL_RATES,
     hang_on_packed,
     jacobian_packed,
-    NO_ESTIMATE,
     pose_packed,
-    TASKS_ONLY,
-    WISH_FIRST,
 )
 from puppet_retarget.rate_control.tree import BASE_DOFS, BodyTree, MAX_ROWS, MAX_TASKS, Task
 
-
-@dataclass(frozen=True, slots=True)
-class RateConfig:
-    """Tuning of rate control; `AS_PRINTED` is the paper's."""
-
-    estimate: int = ALL_RATES
-    """How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY, ALL_RATES or WISH_FIRST."""
-
-    max_sub_steps: int = 16
-    """Most parts that a frame is divided into [-]."""
-
-    sub_step_m: float = 0.10
-    """How far a goal may go in a sub-step [m]."""
-
-    sub_step_rad: float = 0.5
-    """How far an orientation that is a goal may turn in a sub-step [rad]."""
-
-    max_corrections: int = 4
-    """Most steps after the last sub-step, taken while goals are missed [-]."""
-
-    tolerance: float = 1e-5
-    """Error of all tasks together that is left [m], [rad]."""
-
-    max_damping: float = 0.05
-    """lambda at a singularity [m/rad]."""
-
-    damped_below: float = 0.05
-    """Smallest singular value below which damping sets in [m/rad]."""
-
-    full_gain_dexterity: float = 0.01
-    """sigma_min over sigma_max below which the gains fall; 0: they are 1 always [-]."""
-
-    least_gain: float = 0.2
-    """Gains at a singularity [-]."""
-
-    full_gain_error: float = 0.03
-    """Error left by the frame before beyond which the second task's gain falls [m], [rad]."""
-
-    max_input_m: float = 0.2
-    """Most that a position task puts into the pseudo-inverse at once [m]."""
-
-    max_input_rad: float = 0.7
-    """Most that an orientation task puts into it at once [rad]."""
-
-    max_turn_rad: float = 0.5
-    """Most that a degree of freedom turns in a sub-step [rad]."""
-
-    kept_gap: float = 0.8
-    """What is left after a frame of how far a new driven base was from its given pose [-]."""
-
-    slack: float = 0.02
-    """Error that a guarded step may leave to the corrections [m], [rad]."""
-
-    guarded: bool = True
-    """Whether steps that lead away from the goals are shortened."""
-
-    def __post_init__(self) -> None:
-        if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST}:
-            raise ConfigError(f'estimate: expected 0 to 3, got {self.estimate}')
-        for name in ('max_sub_steps', 'sub_step_m', 'sub_step_rad', 'max_turn_rad'):
-            if not 0.0 < getattr(self, name) < np.inf:
-                raise ConfigError(f'{name}: expected a number > 0, got {getattr(self, name)}')
-        for value in astuple(self):
-            if not 0.0 <= value < np.inf:
-                raise ConfigError(f'rate control: expected numbers >= 0, got {value}')
-
-
-AS_PRINTED = RateConfig(
-    estimate=TASKS_ONLY,
-    max_sub_steps=1,
-    max_corrections=0,
-    full_gain_dexterity=0.0,
-    full_gain_error=1e3,
-    max_input_m=1e3,
-    max_input_rad=1e3,
-    max_turn_rad=1e3,
-    kept_gap=0.0,
-    guarded=False,
-)
-"""One step a frame, K = I, the estimate of steps 1 to 3, damped least squares; no clamping."""
+DEFAULT = RateConfig()
 
 
 class RateController:
@@ -131,7 +38,7 @@ class RateController:
         self,
         tree: BodyTree,
         tasks: Sequence[Task],
-        config: RateConfig = RateConfig(),
+        config: RateConfig = DEFAULT,
         base: int = 0,
     ) -> None:
         rows = sum(task.n_rows for task in tasks)
@@ -141,7 +48,9 @@ class RateController:
                 f'got {len(tasks)} of {rows}'
             )
         self.tree = tree
-        self.packed, self._arrays = pack_arrays(RateArrays(Settings(*astuple(config))))
+        config.require_valid()
+        sizes = TreeArrays(len(tree.names), tree.n_dofs, len(tasks))
+        self.packed, self._arrays = pack_arrays(RateArrays(config, sizes))
         self.inputs: Inputs = self._arrays.inputs
         """What is asked of the next frame; rows from the tree's and the tasks' number on idle."""
         self._fill(self._arrays, tasks)
@@ -150,7 +59,6 @@ class RateController:
 
     def _fill(self, arrays: RateArrays, tasks: Sequence[Task]) -> None:
         tree, own, n = arrays.tree, self.tree, len(self.tree.names)
-        tree.sizes[:] = n, own.n_dofs, len(tasks)
         tree.parents[:n], tree.offsets[:n], tree.kinds[:n] = own.parents, own.offsets, own.kinds
         tree.axes[:n], tree.first_dofs[:n] = own.axes, own.first_dofs
         tree.orders[:n, :n], tree.neighbours[:n, :n] = own.walks()
@@ -254,19 +162,19 @@ class RateController:
     @property
     def dexterity(self) -> float:
         """Return sigma_min over sigma_max of the last step's Jacobian [-]."""
-        return float(self._arrays.state.measures[DEXTERITY])
+        return float(self._arrays.state.dexterity[0])
 
     @property
     def damping(self) -> float:
         """Return lambda of the last step [m/rad]."""
-        return float(self._arrays.state.measures[DAMPING])
+        return float(self._arrays.state.damping[0])
 
     @property
     def n_steps(self) -> int:
         """Return how many sub-steps and corrections the last frame took."""
-        return int(self._arrays.state.measures[STEPS])
+        return int(self._arrays.state.steps[0])
 
     @property
     def error(self) -> float:
         """Return how far the goals are after the last frame, all tasks together [m], [rad]."""
-        return float(self._arrays.state.measures[ERROR])
+        return float(self._arrays.state.error[0])

@@ -6,13 +6,17 @@ What the kernels of rate control share, as tuples of arrays that are packed into
 Arrays have room for the largest tree, so that the kernels are compiled once for all of them.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from puppet_core.io import ConfigError
 from puppet_core.math import Floats, frozen, Ints, Quats, Vec3s
 from puppet_retarget.rate_control.tree import BASE_DOFS, MAX_ROWS, MAX_SEGMENTS, MAX_TASKS
 
 MAX_DOFS = BASE_DOFS + 3 * (MAX_SEGMENTS - 1)
+
+NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST = 0, 1, 2, 3  # RateConfig.estimate
 
 # segments, tasks, degrees of freedom, rows
 S, T, D, R = MAX_SEGMENTS, MAX_TASKS, MAX_DOFS, MAX_ROWS
@@ -36,10 +40,92 @@ def units(n: int) -> Quats:
     return frozen(np.tile([1.0, 0.0, 0.0, 0.0], (n, 1)))
 
 
+class RateConfig(NamedTuple):
+    """Tuning of rate control; `AS_PRINTED` is the paper's."""
+
+    estimate: int = ALL_RATES
+    """How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY, ALL_RATES or WISH_FIRST."""
+
+    max_sub_steps: int = 16
+    """Most parts that a frame is divided into [-]."""
+
+    sub_step_m: float = 0.10
+    """How far a goal may go in a sub-step [m]."""
+
+    sub_step_rad: float = 0.5
+    """How far an orientation that is a goal may turn in a sub-step [rad]."""
+
+    max_corrections: int = 4
+    """Most steps after the last sub-step, taken while goals are missed [-]."""
+
+    tolerance: float = 1e-5
+    """Error of all tasks together that is left [m], [rad]."""
+
+    max_damping: float = 0.05
+    """lambda at a singularity [m/rad]."""
+
+    damped_below: float = 0.05
+    """Smallest singular value below which damping sets in [m/rad]."""
+
+    full_gain_dexterity: float = 0.01
+    """sigma_min over sigma_max below which the gains fall; 0: they are 1 always [-]."""
+
+    least_gain: float = 0.2
+    """Gains at a singularity [-]."""
+
+    full_gain_error: float = 0.03
+    """Error left by the frame before beyond which the second task's gain falls [m], [rad]."""
+
+    max_input_m: float = 0.2
+    """Most that a position task puts into the pseudo-inverse at once [m]."""
+
+    max_input_rad: float = 0.7
+    """Most that an orientation task puts into it at once [rad]."""
+
+    max_turn_rad: float = 0.5
+    """Most that a degree of freedom turns in a sub-step [rad]."""
+
+    kept_gap: float = 0.8
+    """What is left after a frame of how far a new driven base was from its given pose [-]."""
+
+    slack: float = 0.02
+    """Error that a guarded step may leave to the corrections [m], [rad]."""
+
+    guarded: bool = True
+    """Whether steps that lead away from the goals are shortened."""
+
+    def require_valid(self) -> None:
+        """Raise a ConfigError that names what is out of range."""
+        if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST}:
+            raise ConfigError(f'estimate: expected 0 to 3, got {self.estimate}')
+        positive = {'max_sub_steps', 'sub_step_m', 'sub_step_rad', 'max_turn_rad'}
+        for name, value in self._asdict().items():
+            if not 0.0 <= value < math.inf or (value == 0.0 and name in positive):
+                least = '> 0' if name in positive else '>= 0'
+                raise ConfigError(f'{name}: expected a number {least}, got {value}')
+
+
+AS_PRINTED = RateConfig(
+    estimate=TASKS_ONLY,
+    max_sub_steps=1,
+    max_corrections=0,
+    full_gain_dexterity=0.0,
+    full_gain_error=1e3,
+    max_input_m=1e3,
+    max_input_rad=1e3,
+    max_turn_rad=1e3,
+    kept_gap=0.0,
+    guarded=False,
+)
+"""One step a frame, K = I, the estimate of steps 1 to 3, damped least squares; no clamping."""
+
+
 class TreeArrays(NamedTuple):
     """A `BodyTree`, its tasks, and the base that holds now."""
 
-    sizes: Ints = ints(3)  # segments, degrees of freedom, tasks
+    n_segments: int = 0
+    n_dofs: int = 0
+    n_tasks: int = 0
     base: Ints = ints(1)  # segment
     parents: Ints = ints(S)
     offsets: Vec3s = floats(S, 3)
@@ -56,13 +142,19 @@ class TreeArrays(NamedTuple):
     task_weights: Floats = floats(T)
 
 
+class GoalArrays(NamedTuple):
+    """Where tasks and base are to be in world, at one time."""
+
+    positions: Vec3s = floats(T, 3)  # [m]
+    orientations: Quats = units(T)
+    base: Floats = floats(3)  # [m]
+
+
 class Inputs(NamedTuple):
     """What is asked of a frame; the controller keeps the views, callers fill them."""
 
     active: Ints = ints(T)  # 1 where the task counts
-    carried: Floats = floats(
-        T
-    )  # fraction of the base's way from its given place that a goal goes along
+    carried: Floats = floats(T)  # fraction of the base's way from its place that a goal goes along
     positions: Vec3s = floats(T, 3)  # goals in world [m]
     orientations: Quats = units(T)  # goals in world
     frames: Quats = units(T)  # in which each task's axes are given
@@ -80,17 +172,15 @@ class State(NamedTuple):
     rotations: Quats = units(S)  # joint rotations
     q_world: Quats = units(S)
     p_world: Vec3s = floats(S, 3)
-    before_positions: Vec3s = floats(T, 3)  # goals of the frame before
-    before_orientations: Quats = units(T)
-    before_base: Floats = floats(3)  # given place of the base [m]
+    before: GoalArrays = GoalArrays()  # goals of the step before
     strongest: Floats = floats(R)  # direction of the largest singular value
     weakest: Floats = floats(R)  # and of the smallest
     gap: Floats = floats(6)  # from the given pose of a new base: shift [m], turn [rad]
-    measures: Floats = floats(5)  # see DEXTERITY and those that follow
-
-
-# In State.measures; ASTRAY: how long the live body has been astray, or -, will be brought back [s]
-DEXTERITY, DAMPING, STEPS, ERROR, ASTRAY = range(5)
+    dexterity: Floats = floats(1)  # sigma_min over sigma_max of the last step's Jacobian [-]
+    damping: Floats = floats(1)  # lambda of the last step [m/rad]
+    steps: Ints = ints(1)  # of the last frame, with corrections
+    error: Floats = floats(1)  # of all tasks together after the last frame [m], [rad]
+    astray: Floats = floats(1)  # how long the body has been astray, or -, will be brought back [s]
 
 
 class Work(NamedTuple):
@@ -108,39 +198,15 @@ class Work(NamedTuple):
     driven: Floats = floats(D)  # the part of it that no task may change
     rates: Floats = floats(D)  # outcome
     tried: Floats = floats(D)
-    goal_positions: Vec3s = floats(T, 3)  # of this sub-step
-    goal_orientations: Quats = units(T)
-    goal_base: Floats = floats(3)
+    goal: GoalArrays = GoalArrays()  # of this sub-step
     kept_rotations: Quats = units(S)
     kept_base: Floats = floats(7)
-
-
-class Settings(NamedTuple):
-    """Numbers of `RateConfig`, in its order."""
-
-    estimate: int
-    max_sub_steps: int
-    sub_step_m: float
-    sub_step_rad: float
-    max_corrections: int
-    tolerance: float
-    max_damping: float
-    damped_below: float
-    full_gain_dexterity: float
-    least_gain: float
-    full_gain_error: float
-    max_input_m: float
-    max_input_rad: float
-    max_turn_rad: float
-    kept_gap: float
-    slack: float
-    guarded: bool
 
 
 class RateArrays(NamedTuple):
     """Everything a controller's kernels need, packed into one argument."""
 
-    settings: Settings
+    settings: RateConfig = RateConfig()
     tree: TreeArrays = TreeArrays()
     inputs: Inputs = Inputs()
     state: State = State()

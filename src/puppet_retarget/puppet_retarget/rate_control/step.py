@@ -14,37 +14,37 @@ import math
 
 import numpy as np
 from puppet_core.math import (
+    add,
     angle_between,
     copy,
     factorise_in_place,
     Floats,
     kernel,
-    slerp,
+    norm,
+    scale,
     solve_factorised,
+    sub,
     unpack,
+    values,
 )
 from puppet_retarget.rate_control.kinematics import (
+    base_difference,
     clamp_rows,
     error_rows,
     fill_jacobian,
     hang_on,
+    joint_difference,
     move_rows,
     move_tree,
     pose_tree,
     task_point,
-    wish_rates,
 )
 from puppet_retarget.rate_control.state import (
-    DAMPING,
-    DEXTERITY,
-    ERROR,
-    Inputs,
+    ALL_RATES,
+    GoalArrays,
+    NO_ESTIMATE,
     RateArrays,
-    Settings,
-    State,
-    STEPS,
-    TreeArrays,
-    Work,
+    WISH_FIRST,
 )
 from puppet_retarget.rate_control.tree import POSITION
 
@@ -86,12 +86,18 @@ def fill_gram(jacobian: Floats, mobilities: Floats, n_dofs: int, n: int, gram: F
 
 
 @kernel
-def _normalise(vector: Floats, n: int) -> float:
-    """Bring a vector to unit length, in place; return the length it had."""
+def length_of(rows: Floats, n: int) -> float:
+    """Return the length of the first n numbers together."""
     square = 0.0
     for i in range(n):
-        square += vector[i] * vector[i]
-    length = math.sqrt(square)
+        square += rows[i] * rows[i]
+    return math.sqrt(square)
+
+
+@kernel
+def _normalise(vector: Floats, n: int) -> float:
+    """Bring a vector to unit length, in place; return the length it had."""
+    length = length_of(vector, n)
     if length > 0.0:
         for i in range(n):
             vector[i] /= length
@@ -150,161 +156,137 @@ def _factorise(gram: Floats, n: int, added: float, factor: Floats) -> None:
 
 
 @kernel
-def prepare_inverse(
-    mobilities: Floats,
-    n_dofs: int,
-    n: int,
-    max_damping: float,
-    damped_below: float,
-    state: State,
-    work: Work,
-) -> None:
+def prepare_inverse(c: RateArrays, n: int) -> None:
     """
     Factorise J W J^T + lambda^2 I for `pseudo_inverse`; measure dexterity and damping.
 
     lambda^2 grows from 0 to `max_damping`^2 as the smallest singular value falls from
     `damped_below` to 0, so that away from singularities nothing is damped.
     """
-    trace = fill_gram(work.jacobian, mobilities, n_dofs, n, work.gram)
+    work, state, below = c.work, c.state, c.settings.damped_below
+    trace = fill_gram(work.jacobian, c.inputs.mobilities, c.tree.n_dofs, n, work.gram)
     floor = FLOOR * trace + 1e-300
     largest = largest_eigenvalue(work.gram, n, state.strongest, work.spare)
     _factorise(work.gram, n, floor, work.factor)
     smallest = smallest_eigenvalue(work.factor, n, state.weakest, work.spare)
     smallest = max(smallest - floor, 0.0)
-    share = smallest / (damped_below * damped_below) if damped_below > 0.0 else 1.0
-    damping = max_damping * math.sqrt(max(1.0 - share, 0.0))
+    share = smallest / (below * below) if below > 0.0 else 1.0
+    damping = c.settings.max_damping * math.sqrt(max(1.0 - share, 0.0))
     if damping > 0.0:
         _factorise(work.gram, n, floor + damping * damping, work.factor)
-    state.measures[DEXTERITY] = math.sqrt(smallest / largest) if largest > 0.0 else 0.0
-    state.measures[DAMPING] = damping
+    state.dexterity[0] = math.sqrt(smallest / largest) if largest > 0.0 else 0.0
+    state.damping[0] = damping
 
 
 @kernel
-def through_jacobian(jacobian: Floats, rates: Floats, n_dofs: int, n: int, out: Floats) -> None:
+def through_jacobian(c: RateArrays, rates: Floats, n: int, out: Floats) -> None:
     """Write J rates, shape (n,)."""
     for i in range(n):
         out[i] = 0.0
-    for d in range(n_dofs):
+    for d in range(c.tree.n_dofs):
         if rates[d] != 0.0:
             for i in range(n):
-                out[i] += jacobian[d, i] * rates[d]
+                out[i] += c.work.jacobian[d, i] * rates[d]
 
 
 @kernel
-def pseudo_inverse(
-    wanted: Floats, wish: Floats, mobilities: Floats, n_dofs: int, n: int, work: Work, out: Floats
-) -> None:
+def pseudo_inverse(c: RateArrays, wish: Floats, n: int) -> None:
     """
-    Write the rates that do what the tasks want and, as far as that leaves room, what is wished.
+    Fill the rates that do `work.moves` and, as far as that leaves room, what is wished.
 
     ChoiKo2000 eqs. 5, 16 and 19, J+ x + (I - J+ J) y, as y + J+ (x - J y): one solution instead of
     two. J+ = W J^T (J W J^T + lambda^2 I)^-1, W = diag(mobilities); where a mobility is 0 the wish
     is carried out as it is.
     """
-    through_jacobian(work.jacobian, wish, n_dofs, n, work.spare)
+    work, mobilities = c.work, c.inputs.mobilities
+    through_jacobian(c, wish, n, work.spare)
     for i in range(n):
-        work.spare[i] = wanted[i] - work.spare[i]
+        work.spare[i] = work.moves[i] - work.spare[i]
     solve_factorised(work.factor, work.spare, n, work.solved)
-    for d in range(n_dofs):
+    for d in range(c.tree.n_dofs):
         value = 0.0
         if mobilities[d] != 0.0:
             for i in range(n):
                 value += work.jacobian[d, i] * work.solved[i]
-        out[d] = wish[d] + mobilities[d] * value
+        work.rates[d] = wish[d] + mobilities[d] * value
 
 
 # A step.
 
 
-NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST = 0, 1, 2, 3  # RateConfig.estimate
 MAX_SHORTENINGS = 4
 WORTH_A_STEP = 0.8  # fraction of the error that a correction may leave to be followed by another
 
 
 @kernel
-def _keep(tree: TreeArrays, state: State, work: Work) -> None:
-    base = tree.base[0]
-    copy(state.p_world[base], work.kept_base[:3])
-    copy(state.q_world[base], work.kept_base[3:7])
-    for joint in range(1, tree.sizes[0]):
-        copy(state.rotations[joint], work.kept_rotations[joint])
+def _keep(c: RateArrays) -> None:
+    base = c.tree.base[0]
+    copy(c.state.p_world[base], c.work.kept_base[:3])
+    copy(c.state.q_world[base], c.work.kept_base[3:7])
+    for joint in range(1, c.tree.n_segments):
+        copy(c.state.rotations[joint], c.work.kept_rotations[joint])
 
 
 @kernel
-def _restore(tree: TreeArrays, state: State, work: Work) -> None:
+def _restore(c: RateArrays) -> None:
     """Put base and joints back; the other segments follow with the next move."""
-    base = tree.base[0]
-    copy(work.kept_base[:3], state.p_world[base])
-    copy(work.kept_base[3:7], state.q_world[base])
-    for joint in range(1, tree.sizes[0]):
-        copy(work.kept_rotations[joint], state.rotations[joint])
+    base = c.tree.base[0]
+    copy(c.work.kept_base[:3], c.state.p_world[base])
+    copy(c.work.kept_base[3:7], c.state.q_world[base])
+    for joint in range(1, c.tree.n_segments):
+        copy(c.work.kept_rotations[joint], c.state.rotations[joint])
 
 
 @kernel
-def length_of(rows: Floats, n: int) -> float:
-    square = 0.0
-    for i in range(n):
-        square += rows[i] * rows[i]
-    return math.sqrt(square)
-
-
-@kernel
-def goal_error(tree: TreeArrays, inputs: Inputs, state: State, work: Work) -> float:
+def goal_error(c: RateArrays) -> float:
     """Return how far this sub-step's goals are, all rows together; fill `work.errors`."""
-    n = error_rows(
-        tree,
-        inputs,
-        state,
-        work.goal_positions,
-        work.goal_orientations,
-        work.goal_base,
-        work.errors,
-    )
-    return length_of(work.errors, n)
+    return length_of(c.work.errors, error_rows(c, c.work.goal))
 
 
 @kernel
-def _limit_rates(
-    tree: TreeArrays, inputs: Inputs, settings: Settings, driven: Floats, rates: Floats
-) -> None:
+def _limit_rates(c: RateArrays, rates: Floats) -> None:
     """Shorten what is not driven, all together, until no joint turns too far; in place."""
-    share = 1.0
-    for d in range(tree.sizes[1]):
-        if inputs.mobilities[d] > 0.0:
-            limit = settings.max_input_m if d < 3 else settings.max_turn_rad
+    share, driven = 1.0, c.work.driven
+    for d in range(c.tree.n_dofs):
+        if c.inputs.mobilities[d] > 0.0:
+            limit = c.settings.max_input_m if d < 3 else c.settings.max_turn_rad
             size = abs(rates[d])
             if size * share > limit:
                 share = limit / size
     if share < 1.0:
-        for d in range(tree.sizes[1]):
+        for d in range(c.tree.n_dofs):
             rates[d] = driven[d] + share * (rates[d] - driven[d])
 
 
 @kernel
-def fill_wish(
-    tree: TreeArrays,
-    inputs: Inputs,
-    state: State,
-    settings: Settings,
-    share: float,
-    gain: float,
-    work: Work,
-) -> None:
-    """Fill the secondary rate, by its gain, and its driven part, which has none."""
-    wish_rates(tree, inputs, state, share, work.wish)
-    for d in range(tree.sizes[1]):
-        if inputs.mobilities[d] == 0.0:
-            work.driven[d] = work.wish[d]
-        else:
-            work.driven[d] = 0.0
-            work.wish[d] *= gain
-    _limit_rates(tree, inputs, settings, work.driven, work.wish)
+def fill_wish(c: RateArrays, share: float, gain: float) -> None:
+    """
+    Fill the secondary rate, by its gain, and its driven part, which has none.
+
+    It goes towards what is to be imitated, and whatever else is wished: ChoiKo2000 eq. 20 with
+    its error as in eq. 15. x2 are the joints' rotations and the pose of the base, f2 is the
+    identity. Driven degrees of freedom, those of no mobility, take up all of the way; the others
+    the share of this sub-step.
+    """
+    tree, inputs, state, wish = c.tree, c.inputs, c.state, c.work.wish
+    base_difference(tree, inputs, state, wish)
+    if inputs.mobilities[0] == 0.0:
+        for k in range(6):
+            wish[k] += state.gap[k]
+    for joint in range(1, tree.n_segments):
+        kind, axes = tree.kinds[joint], tree.axes[joint]
+        out = wish[tree.first_dofs[joint] : tree.first_dofs[joint] + 3]
+        joint_difference(kind, axes, state.rotations[joint], inputs.imitated[joint], out)
+    for d in range(tree.n_dofs):
+        is_driven = inputs.mobilities[d] == 0.0
+        wish[d] = share * ((1.0 if is_driven else inputs.gains[d]) * wish[d] + inputs.extra[d])
+        c.work.driven[d] = wish[d] if is_driven else 0.0
+        wish[d] *= 1.0 if is_driven else gain
+    _limit_rates(c, wish)
 
 
 @kernel
-def estimate_errors(
-    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, n: int, work: Work
-) -> None:
+def estimate_errors(c: RateArrays, n: int) -> None:
     """
     Turn `work.errors`, how far the goals are, into the error that is to be expected.
 
@@ -315,249 +297,192 @@ def estimate_errors(
     The error of the secondary task is not estimated: it would differ from the plain one by
     what the tasks use, which the null space takes out again.
     """
-    if settings.estimate == NO_ESTIMATE:
+    work = c.work
+    if c.settings.estimate == NO_ESTIMATE:
         # that of the step before, ChoiKo2000 eq. 10
         for i in range(n):
             work.errors[i] -= work.moves[i]
         return
-    if settings.estimate == WISH_FIRST:
-        for d in range(tree.sizes[1]):
-            work.rates[d] = work.wish[d]
-        through_jacobian(work.jacobian, work.wish, tree.sizes[1], n, work.moves)
+    if c.settings.estimate == WISH_FIRST:
+        copy(work.wish, work.rates)
+        through_jacobian(c, work.wish, n, work.moves)
     else:
-        wish = work.wish if settings.estimate == ALL_RATES else work.driven
-        pseudo_inverse(work.moves, wish, inputs.mobilities, tree.sizes[1], n, work, work.rates)
-    _limit_rates(tree, inputs, settings, work.driven, work.rates)
-    _keep(tree, state, work)
-    move_tree(tree, work.rates, 1.0, work.tried, state)
-    goal_error(tree, inputs, state, work)
-    _restore(tree, state, work)
-    pose_tree(tree, state.rotations, state.q_world, state.p_world)
+        pseudo_inverse(c, work.wish if c.settings.estimate == ALL_RATES else work.driven, n)
+    _limit_rates(c, work.rates)
+    _keep(c)
+    move_tree(c.tree, work.rates, c.state)
+    goal_error(c)
+    _restore(c)
+    pose_tree(c.tree, c.state)
 
 
 @kernel
-def apply_step(
-    tree: TreeArrays,
-    inputs: Inputs,
-    state: State,
-    settings: Settings,
-    n: int,
-    bound: float,
-    work: Work,
-) -> None:
+def apply_step(c: RateArrays, n: int, bound: float) -> None:
     """
     Move by `work.inputs` and `work.wish`, shortened until the error is within a bound.
 
     What is wished is shortened faster: the direction that is left in the end leads towards the
     goals, so that some fraction of it helps unless nothing does.
     """
-    _keep(tree, state, work)
+    work = c.work
+    _keep(c)
     primary, secondary = 1.0, 1.0
     for _ in range(MAX_SHORTENINGS + 1):
-        for d in range(tree.sizes[1]):
+        for d in range(c.tree.n_dofs):
             work.tried[d] = work.driven[d] + secondary * (work.wish[d] - work.driven[d])
         for i in range(n):
             work.moves[i] = primary * work.inputs[i]
-        pseudo_inverse(
-            work.moves, work.tried, inputs.mobilities, tree.sizes[1], n, work, work.rates
-        )
-        _limit_rates(tree, inputs, settings, work.driven, work.rates)
-        move_tree(tree, work.rates, 1.0, work.tried, state)
-        if not settings.guarded or goal_error(tree, inputs, state, work) <= bound:
+        pseudo_inverse(c, work.tried, n)
+        _limit_rates(c, work.rates)
+        move_tree(c.tree, work.rates, c.state)
+        if not c.settings.guarded or goal_error(c) <= bound:
             return
-        _restore(tree, state, work)
+        _restore(c)
         primary, secondary = 0.5 * primary, 0.25 * secondary
-    move_tree(tree, work.driven, 1.0, work.tried, state)
+    move_tree(c.tree, work.driven, c.state)
 
 
 @kernel
-def prepare_step(
-    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, work: Work
-) -> int:
-    """Fill and factorise the Jacobian; return the number of rows."""
-    n = fill_jacobian(tree, inputs, state, work.jacobian)
-    prepare_inverse(
-        inputs.mobilities,
-        tree.sizes[1],
-        n,
-        settings.max_damping,
-        settings.damped_below,
-        state,
-        work,
-    )
-    return n
+def prepare_step(c: RateArrays) -> tuple[int, float]:
+    """
+    Fill and factorise the Jacobian; return the number of rows and the gain.
+
+    K1 = K2 is 1, less where the dexterity is small (ChoiKo2000 after eq. 21).
+    """
+    n = fill_jacobian(c)
+    prepare_inverse(c, n)
+    if n == 0 or c.settings.full_gain_dexterity <= 0.0:
+        return n, 1.0
+    share = c.state.dexterity[0] / c.settings.full_gain_dexterity
+    return n, min(max(share, c.settings.least_gain), 1.0)
 
 
 # A frame of sub-steps and corrections, and the calls from Python.
 
 
 @kernel
-def dexterity_gain(state: State, settings: Settings, n: int) -> float:
-    """Return K1 = K2: 1, less where the dexterity is small (ChoiKo2000 after eq. 21)."""
-    if n == 0 or settings.full_gain_dexterity <= 0.0:
-        return 1.0
-    share = state.measures[DEXTERITY] / settings.full_gain_dexterity
-    return min(max(share, settings.least_gain), 1.0)
-
-
-@kernel
-def _sub_goals(tree: TreeArrays, inputs: Inputs, state: State, share: float, work: Work) -> None:
-    """Write goals a fraction of the way from those of the step before."""
-    for k in range(3):
-        before = state.before_base[k]
-        work.goal_base[k] = before + share * (inputs.base_position[k] - before)
-    for task in range(tree.sizes[2]):
-        for k in range(3):
-            before = state.before_positions[task, k]
-            work.goal_positions[task, k] = before + share * (inputs.positions[task, k] - before)
-        slerp(
-            state.before_orientations[task],
-            inputs.orientations[task],
-            share,
-            work.goal_orientations[task],
-        )
-
-
-@kernel
-def _sub_step(
-    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, share: float, work: Work
-) -> None:
+def _sub_step(c: RateArrays, share: float) -> None:
     """Go a fraction of what is left of the frame."""
-    _sub_goals(tree, inputs, state, share, work)
-    n = prepare_step(tree, inputs, state, settings, work)
-    gain = dexterity_gain(state, settings, n)
+    inputs, work, goal, before = c.inputs, c.work, c.work.goal, c.state.before
+    copy(add(before.base, scale(sub(inputs.base_position, before.base), share)), goal.base)
+    for task in range(c.tree.n_tasks):
+        start, q_start = before.positions[task], before.orientations[task]
+        copy(add(start, scale(sub(inputs.positions[task], start), share)), goal.positions[task])
+        copy(values.slerp(q_start, inputs.orientations[task], share), goal.orientations[task])
+    n, gain = prepare_step(c)
     # goals out of reach push back: what is wished against them would swing about
-    yielding = settings.full_gain_error / max(state.measures[ERROR], settings.full_gain_error)
-    fill_wish(tree, inputs, state, settings, share, gain * yielding, work)
-    through_jacobian(work.jacobian, work.driven, tree.sizes[1], n, work.spare)
+    yielding = c.settings.full_gain_error / max(c.state.error[0], c.settings.full_gain_error)
+    fill_wish(c, share, gain * yielding)
+    through_jacobian(c, work.driven, n, work.spare)
     carried = length_of(work.spare, n)
-    bound = max(goal_error(tree, inputs, state, work) + carried, settings.slack)
-    move_rows(
-        tree,
-        inputs,
-        state,
-        work.goal_positions,
-        work.goal_orientations,
-        work.goal_base,
-        work.moves,
-    )
-    estimate_errors(tree, inputs, state, settings, n, work)
+    bound = max(goal_error(c) + carried, c.settings.slack)
+    move_rows(c)
+    estimate_errors(c, n)
     for i in range(n):
         work.inputs[i] = work.moves[i] + gain * work.errors[i]
-    clamp_rows(tree, inputs, settings.max_input_m, settings.max_input_rad, work.inputs)
-    apply_step(tree, inputs, state, settings, n, bound, work)
-    copy(work.goal_base, state.before_base)
-    for task in range(tree.sizes[2]):
-        copy(work.goal_positions[task], state.before_positions[task])
-        copy(work.goal_orientations[task], state.before_orientations[task])
+    clamp_rows(c)
+    apply_step(c, n, bound)
+    copy(goal.base, before.base)
+    for task in range(c.tree.n_tasks):
+        copy(goal.positions[task], before.positions[task])
+        copy(goal.orientations[task], before.orientations[task])
 
 
 @kernel
-def _correct(
-    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, work: Work
-) -> int:
+def _correct(c: RateArrays) -> int:
     """Take further steps towards the goals until they are met; return how many."""
-    for d in range(tree.sizes[1]):
+    work = c.work
+    for d in range(c.tree.n_dofs):
         work.wish[d] = 0.0
         work.driven[d] = 0.0
-    error = goal_error(tree, inputs, state, work)
-    for step in range(settings.max_corrections):
-        if error <= settings.tolerance:
+    error = goal_error(c)
+    for step in range(c.settings.max_corrections):
+        if error <= c.settings.tolerance:
             return step
-        n = prepare_step(tree, inputs, state, settings, work)
-        gain = dexterity_gain(state, settings, n)
-        goal_error(tree, inputs, state, work)
+        n, gain = prepare_step(c)
+        goal_error(c)
         for i in range(n):
             work.inputs[i] = gain * work.errors[i]
-        clamp_rows(tree, inputs, settings.max_input_m, settings.max_input_rad, work.inputs)
-        apply_step(tree, inputs, state, settings, n, error, work)
-        before, error = error, goal_error(tree, inputs, state, work)
+        clamp_rows(c)
+        apply_step(c, n, error)
+        before, error = error, goal_error(c)
         if error > WORTH_A_STEP * before:
             return step + 1
-    return settings.max_corrections
+    return c.settings.max_corrections
 
 
 @kernel
-def _count_sub_steps(tree: TreeArrays, inputs: Inputs, state: State, settings: Settings) -> int:
+def _count_sub_steps(c: RateArrays) -> int:
     """Return how many parts the frame is divided into, by how far goals and base go."""
-    most = 1.0
-    base = tree.base[0]
-    for task in range(tree.sizes[2]):
+    inputs, before, settings, most = c.inputs, c.state.before, c.settings, 1.0
+    for task in range(c.tree.n_tasks):
         if inputs.active[task] == 0:
             continue
-        if tree.task_kinds[task] == POSITION:
-            square = 0.0
-            for k in range(3):
-                step = inputs.positions[task, k] - state.before_positions[task, k]
-                square += step * step
-            most = max(most, math.sqrt(square) / settings.sub_step_m)
+        if c.tree.task_kinds[task] == POSITION:
+            way = norm(sub(inputs.positions[task], before.positions[task]))
+            most = max(most, way / settings.sub_step_m)
         else:
-            turn = angle_between(state.before_orientations[task], inputs.orientations[task])
+            turn = angle_between(before.orientations[task], inputs.orientations[task])
             most = max(most, turn / settings.sub_step_rad)
     if inputs.mobilities[0] == 0.0:
-        turn = angle_between(state.q_world[base], inputs.base_orientation)
+        turn = angle_between(c.state.q_world[c.tree.base[0]], inputs.base_orientation)
         most = max(most, turn / settings.sub_step_rad)
     return int(math.ceil(min(most, 1.0 * settings.max_sub_steps)))
 
 
 @kernel
-def advance(
-    tree: TreeArrays, inputs: Inputs, state: State, settings: Settings, work: Work
-) -> None:
+def advance(c: RateArrays) -> None:
     """Take a frame: bring the body from where it is to what the inputs ask for."""
     for k in range(6):
-        state.gap[k] *= settings.kept_gap
-    parts = _count_sub_steps(tree, inputs, state, settings)
+        c.state.gap[k] *= c.settings.kept_gap
+    parts = _count_sub_steps(c)
     for part in range(parts):
-        _sub_step(tree, inputs, state, settings, 1.0 / (parts - part), work)
-    corrections = _correct(tree, inputs, state, settings, work)
-    state.measures[STEPS] = parts + corrections
-    state.measures[ERROR] = goal_error(tree, inputs, state, work)
+        _sub_step(c, 1.0 / (parts - part))
+    c.state.steps[0] = parts + _correct(c)
+    c.state.error[0] = goal_error(c)
 
 
 @kernel
-def begin(tree: TreeArrays, state: State) -> None:
+def begin(c: RateArrays) -> None:
     """Pose the tree from its base and joints, and forget all that was before."""
-    pose_tree(tree, state.rotations, state.q_world, state.p_world)
-    copy(state.p_world[tree.base[0]], state.before_base)
-    for task in range(tree.sizes[2]):
-        task_point(tree, state, task, state.before_positions[task])
-        copy(state.q_world[tree.segments[task]], state.before_orientations[task])
+    tree, state, before = c.tree, c.state, c.state.before
+    pose_tree(tree, state)
+    copy(state.p_world[tree.base[0]], before.base)
+    for task in range(tree.n_tasks):
+        copy(task_point(tree, state, task), before.positions[task])
+        copy(state.q_world[tree.segments[task]], before.orientations[task])
     for k in range(6):
         state.gap[k] = 0.0
-    state.measures[ERROR] = 0.0
+    state.error[0] = 0.0
 
 
 @kernel
 def advance_packed(packed: np.ndarray) -> None:
     """Take a frame, in place. `packed` holds RateArrays."""
-    c = unpack(packed[0], RateArrays)
-    advance(c.tree, c.inputs, c.state, c.settings, c.work)
+    advance(unpack(packed[0], RateArrays))
 
 
 @kernel
 def pose_packed(packed: np.ndarray) -> None:
     """Pose the tree from its base and joints, and take where its tasks are as their goals."""
     c = unpack(packed[0], RateArrays)
-    tree, state, inputs = c.tree, c.state, c.inputs
-    begin(tree, state)
-    copy(state.before_base, inputs.base_position)
-    for task in range(tree.sizes[2]):
-        copy(state.before_positions[task], inputs.positions[task])
-        copy(state.before_orientations[task], inputs.orientations[task])
+    begin(c)
+    copy(c.state.before.base, c.inputs.base_position)
+    for task in range(c.tree.n_tasks):
+        copy(c.state.before.positions[task], c.inputs.positions[task])
+        copy(c.state.before.orientations[task], c.inputs.orientations[task])
 
 
 @kernel
 def jacobian_packed(packed: np.ndarray) -> int:
     """Fill Jacobian and errors where the body is; return the number of rows."""
     c = unpack(packed[0], RateArrays)
-    goals = c.inputs.positions, c.inputs.orientations, c.inputs.base_position
-    error_rows(c.tree, c.inputs, c.state, *goals, c.work.errors)
-    return fill_jacobian(c.tree, c.inputs, c.state, c.work.jacobian)
+    inputs = c.inputs
+    error_rows(c, GoalArrays(inputs.positions, inputs.orientations, inputs.base_position))
+    return fill_jacobian(c)
 
 
 @kernel
 def hang_on_packed(packed: np.ndarray, segment: int) -> None:
     """Make a segment the base; `inputs` has its pose."""
-    c = unpack(packed[0], RateArrays)
-    hang_on(c.tree, c.inputs, c.state, segment, c.work.tried)
+    hang_on(unpack(packed[0], RateArrays), segment)

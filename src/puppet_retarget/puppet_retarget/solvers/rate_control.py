@@ -23,7 +23,6 @@ from puppet_core.math import (
     norm,
     Quats,
     scale,
-    slerp,
     sub,
     unpack,
     values,
@@ -33,10 +32,8 @@ from puppet_core.math import (
 from puppet_retarget.importance import Environment, used
 from puppet_retarget.rate_control import (
     advance,
-    ASTRAY,
     begin,
     BodyTree,
-    ERROR,
     Inputs,
     ORIENTATION,
     pose_tree,
@@ -45,9 +42,7 @@ from puppet_retarget.rate_control import (
     RateConfig,
     RateController,
     State,
-    STEPS,
     Task,
-    TreeArrays,
     WISH_FIRST,
 )
 from puppet_retarget.solvers.frame import (
@@ -136,22 +131,17 @@ def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
     for limb in range(4):
         share = ease(goals.importances[limb])
         inputs.carried[limb] = (1.0 - share) * (1.0 - free)
+        captured = frame.end_effectors[limb]
+        away = scale(sub(goals.positions[limb], captured), share)
+        copy(add(captured, away), inputs.positions[limb])
         for k in range(3):
-            captured = frame.end_effectors[limb, k]
-            away = share * (goals.positions[limb, k] - captured)
-            inputs.positions[limb, k] = captured + away
-            square += away * away
+            square += away[k] * away[k]
         copy(frame.q_world[_ENDS[limb]], inputs.orientations[4 + limb])
     copy(frame.root, inputs.base_position)
     copy(frame.rotations[0], inputs.base_orientation)
     for joint in range(1, 16):
         copy(frame.rotations[joint], inputs.imitated[joint])
     return math.sqrt(square)
-
-
-@kernel
-def _distance(a: Vec3, b: Vec3) -> float:
-    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
 @kernel
@@ -189,29 +179,31 @@ def _way_back(inputs: Inputs, state: State, frame: Frame, dt: float) -> float:
     Such is an arm wound about its shoulder: no small step of its hand unwinds it. Where what is
     imitated meets the goals nothing but that keeps root or joints so far from it for long.
     """
-    waited = state.measures[ASTRAY]
+    waited = state.astray[0]
     if waited < 0.0:
         share = min(1.0, -dt / waited)
-        state.measures[ASTRAY] = min(waited + dt, 0.0)
+        state.astray[0] = min(waited + dt, 0.0)
         return share
-    far = _distance(state.p_world[0], inputs.base_position) / ASTRAY_M
+    far = norm(sub(state.p_world[0], inputs.base_position)) / ASTRAY_M
     for joint in range(1, 16):
         turn = angle_between(state.rotations[joint], inputs.imitated[joint])
         far = max(far, turn / ASTRAY_RAD)
     waited = waited + dt if far > 1.0 and frame.relaxation[0] == 0.0 else 0.0
-    state.measures[ASTRAY] = waited if waited <= PATIENCE_S else -RETURN_S
+    state.astray[0] = waited if waited <= PATIENCE_S else -RETURN_S
     return 0.0
 
 
 @kernel
-def _approach(tree: TreeArrays, inputs: Inputs, state: State, share: float) -> None:
+def _approach(c: RateArrays, share: float) -> None:
     """Bring the body a fraction of the way to the posture that it imitates; 1 is all of it."""
-    for k in range(3):
-        state.p_world[0, k] += share * (inputs.base_position[k] - state.p_world[0, k])
-    slerp(state.q_world[0], inputs.base_orientation, share, state.q_world[0])
+    inputs, state = c.inputs, c.state
+    root, q_root = state.p_world[0], state.q_world[0]
+    copy(add(root, scale(sub(inputs.base_position, root), share)), root)
+    copy(values.slerp(q_root, inputs.base_orientation, share), q_root)
     for joint in range(1, 16):
-        slerp(state.rotations[joint], inputs.imitated[joint], share, state.rotations[joint])
-    pose_tree(tree, state.rotations, state.q_world, state.p_world)
+        turned = values.slerp(state.rotations[joint], inputs.imitated[joint], share)
+        copy(turned, state.rotations[joint])
+    pose_tree(c.tree, state)
 
 
 @kernel
@@ -244,12 +236,12 @@ def solve_rate_packed(
     orientations of hands and feet as the next.
     """
     model, numbers, objects, ranges, frame = unpack(packed[0], SolverArrays)
-    settings, tree, inputs, state, work = unpack(controller[0], RateArrays)
+    c = unpack(controller[0], RateArrays)
+    inputs, state = c.inputs, c.state
     goals = goals_of(ranges, rows, self_rows, numbers)
     pose_captured(model, numbers, hips, rotations, frame)
     keep_end_orientations(model, goals, frame)
-    for k in range(3):
-        frame.root_offset[k] = -frame.root[k]
+    captured = vec3(frame.root)
     _place_root(model, numbers, root, goals, dt, frame)
     captured_error = _ask(inputs, goals, frame)
     _bend_limbs(model, numbers, goals, inputs, frame)
@@ -257,27 +249,27 @@ def solve_rate_packed(
     if dt < math.inf:
         way_back = _way_back(inputs, state, frame, dt)
     if not dt < math.inf:
-        _approach(tree, inputs, state, 1.0)
-        begin(tree, state)
-        state.measures[ASTRAY] = 0.0
+        _approach(c, 1.0)
+        begin(c)
+        state.astray[0] = 0.0
         rounds = START_ROUNDS
     elif way_back > 0.0:
         # without a step of the tasks, which would undo it
-        _approach(tree, inputs, state, way_back)
-        begin(tree, state)
-        rounds = state.measures[STEPS] = 0
-    elif state.measures[ERROR] > captured_error + TANGLED_M:
-        _approach(tree, inputs, state, UNTANGLING)
+        _approach(c, way_back)
+        begin(c)
+        rounds = 0
+        state.steps[0] = 0
+    elif state.error[0] > captured_error + TANGLED_M:
+        _approach(c, UNTANGLING)
     for _ in range(rounds):
-        advance(tree, inputs, state, settings, work)
+        advance(c)
     _copy_posture(state, rotations, frame)
     if numbers.joint_limits:
         limit_joints(model.limits, frame.rotations)
     update_kinematics(model, frame)
-    for k in range(3):
-        frame.root_offset[k] += frame.root[k]
+    copy(sub(frame.root, captured), frame.root_offset)
     measure(model, used(objects), goals, frame)
-    return int(state.measures[STEPS])
+    return int(state.steps[0])
 
 
 # The solver.

@@ -5,7 +5,7 @@
 import numpy as np
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats
-from puppet_retarget.rate_control.controller import RateConfig, RateController
+from puppet_retarget.rate_control import RateConfig, RateController
 from puppet_retarget.rate_control.tree import (
     BALL,
     BodyTree,

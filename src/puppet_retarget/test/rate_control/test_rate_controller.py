@@ -6,7 +6,7 @@ import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
-from puppet_retarget.rate_control.controller import AS_PRINTED, RateConfig, RateController
+from puppet_retarget.rate_control import AS_PRINTED, RateConfig, RateController
 from puppet_retarget.rate_control.tree import BodyTree, POSITION, Task
 import pytest
 from rate_bodies import LEFT, mixed_controller, mixed_tasks, possible_rotations, TOP
@@ -59,9 +59,7 @@ def test_estimate_of_three_steps_leaves_less_than_the_plain_one(rng) -> None:
     """Steps 1 to 3 before eq. 17, on goals that move on."""
     left = []
     for estimate in (0, 1, 2):
-        config = RateConfig(
-            **{**{k: getattr(AS_PRINTED, k) for k in AS_PRINTED.__slots__}, 'estimate': estimate}
-        )
+        config = AS_PRINTED._replace(estimate=estimate)
         controller = mixed_controller(np.random.default_rng(7), config=config)
         goals = controller.inputs.positions[:2].copy()
         worst = 0.0
@@ -122,4 +120,4 @@ def test_impossible_tasks_are_refused(adult_character: Character) -> None:
     with pytest.raises(ConfigError, match='segment: expected one of pelvis'):
         tree.index('tail')
     with pytest.raises(ConfigError, match='estimate: expected 0 to 3'):
-        RateConfig(estimate=4)
+        RateController(tree, [], RateConfig(estimate=4))

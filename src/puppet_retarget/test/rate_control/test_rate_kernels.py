@@ -3,17 +3,15 @@
 """Jacobian and pseudo-inverse of rate control, against differences and numpy.linalg."""
 
 import numpy as np
-from puppet_core.math import pack_arrays
+from puppet_core.math import pack_arrays, unpack
 from puppet_retarget.rate_control.kinematics import move_tree
-from puppet_retarget.rate_control.state import DAMPING, DEXTERITY, MAX_DOFS, RateArrays, Settings
+from puppet_retarget.rate_control.state import MAX_DOFS, RateArrays, RateConfig, TreeArrays
 from puppet_retarget.rate_control.step import prepare_inverse, pseudo_inverse
-from puppet_retarget.rate_control.tree import MAX_ROWS
 import pytest
 from rate_bodies import LEFT, mixed_controller, numeric_pinv, TOP
 
 STEP = 1e-6
 DIFFERENCE_TOL = 1e-8  # of central differences with that step
-SETTINGS = Settings(*[0] * len(Settings._fields))
 
 
 @pytest.mark.parametrize('base', [0, TOP, LEFT, 12])
@@ -23,18 +21,15 @@ def test_jacobian_is_that_of_differences(rng, base: int) -> None:
     assert controller.tree.n_dofs == 6 + 5 * 3 + 3 * 2 + 3 * 1
     jacobian = controller.jacobian()
     assert jacobian.shape == (3 + 3 + 3 + 2 + 1 + 1, controller.tree.n_dofs)
-    arrays = controller._arrays
-    rates, tried = np.zeros(MAX_DOFS), np.zeros(MAX_DOFS)
+    rates = np.zeros(MAX_DOFS)
     for d in range(controller.tree.n_dofs):
         ends = []
         for sign in (1.0, -1.0):
-            state = type(arrays.state)(*(part.copy() for part in arrays.state))
+            moved = mixed_controller(np.random.default_rng(20025), base)
             rates[:] = 0.0
             rates[d] = sign * STEP
-            move_tree(arrays.tree, rates, 1.0, tried, state)
-            moved = mixed_controller(np.random.default_rng(20025), base)
-            for part, new in zip(moved._arrays.state, state):
-                part[...] = new
+            arrays = unpack(moved.packed[0], RateArrays)
+            move_tree(arrays.tree, rates, arrays.state)
             ends.append(moved.errors())
         slope = (ends[1] - ends[0]) / (2.0 * STEP)
         np.testing.assert_allclose(jacobian[:, d], slope, atol=DIFFERENCE_TOL)
@@ -43,16 +38,16 @@ def test_jacobian_is_that_of_differences(rng, base: int) -> None:
 def solve(jacobian, wanted, wish, mobilities, max_damping=0.0, rounds=1):
     """Return rates, dexterity and damping of the kernels."""
     rows, dofs = jacobian.shape
-    arrays = pack_arrays(RateArrays(SETTINGS))[1]
+    config = RateConfig(max_damping=max_damping, damped_below=0.3)
+    arrays = unpack(pack_arrays(RateArrays(config, TreeArrays(n_dofs=dofs)))[0][0], RateArrays)
     arrays.work.jacobian[:dofs, :rows] = jacobian.T
-    out = np.zeros(MAX_DOFS)
-    weights, wishes, asked = np.zeros(MAX_DOFS), np.zeros(MAX_DOFS), np.zeros(MAX_ROWS)
-    weights[:dofs], wishes[:dofs], asked[:rows] = mobilities, wish, wanted
+    arrays.work.moves[:rows], arrays.inputs.mobilities[:dofs] = wanted, mobilities
+    wishes = np.zeros(MAX_DOFS)
+    wishes[:dofs] = wish
     for _ in range(rounds):
-        prepare_inverse(weights, dofs, rows, max_damping, 0.3, arrays.state, arrays.work)
-    pseudo_inverse(asked, wishes, weights, dofs, rows, arrays.work, out)
-    measures = arrays.state.measures
-    return out[:dofs], measures[DEXTERITY], measures[DAMPING]
+        prepare_inverse(arrays, rows)
+    pseudo_inverse(arrays, wishes, rows)
+    return arrays.work.rates[:dofs], arrays.state.dexterity[0], arrays.state.damping[0]
 
 
 @pytest.mark.parametrize('shape', [(8, 30), (9, 42), (24, 51), (1, 6)])

@@ -11,7 +11,7 @@ from puppet_core.body.character import Character
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
-from puppet_retarget.rate_control.controller import RateConfig, RateController
+from puppet_retarget.rate_control import RateConfig, RateController
 from puppet_retarget.rate_control.tree import BodyTree, ORIENTATION, POSITION, Task
 import pytest
 
