@@ -25,17 +25,8 @@ def make_reader(
     """
     Return a reader that is ready to start; no port is opened yet.
 
-    Parameters
-    ----------
-    config : DriverConfig
-        What is connected.
-    on_frame : callable
-        Called with each frame, see FrameQueue for the thread.
-    log : callable
-        Called in the reader's thread with (is_error, sentence) about the ports.
-    clock_ns : callable
-        The clock of stamps [ns].
-
+    `on_frame` is called as FrameQueue says; `log`, in the reader's thread, with (is_error,
+    sentence) about the ports.
     """
     retry_policy = RetryPolicy(config.silence_timeout_s, config.retry_first_s, config.retry_last_s)
     lines = [

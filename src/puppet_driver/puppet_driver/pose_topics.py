@@ -216,17 +216,10 @@ def transform_poses(
     origins: Vec3s, turns: Quats, unit_m: float, positions: Vec3s, orientations: Quats
 ) -> None:
     """
-    Turn the poses of a frame, in place; NaN stays NaN.
+    Turn the poses of a frame in place from each source's axes and units; NaN stays NaN.
 
-    Parameters
-    ----------
-    origins, turns : ndarray, shape (n, 3) and (n, 4)
-        Each source's axes in the transmitter's [m].
-    unit_m : float
-        Length of one unit of positions [m].
-    positions, orientations : ndarray, shape (n, 3) and (n, 4)
-        In the source's axes and units; then in the transmitter's, quaternions of unit length.
-
+    `origins` [m] and `turns` are each source's axes in the transmitter's, `unit_m` is the length
+    of one unit of positions.
     """
     positions[:] = origins + unit_m * quaternions.rotate(turns, positions)
     orientations[:] = quaternions.normalize(quaternions.multiply(turns, orientations))
@@ -252,17 +245,7 @@ class MergeCounters(NamedTuple):
 
 
 class PoseMerger:
-    """
-    Collects the samples of a tick.
-
-    Parameters
-    ----------
-    sensors : tuple of str
-        Names, in row order.
-    timeout_ns : int
-        Longest wait for the rest of a tick after its first sample [ns].
-
-    """
+    """Collects the samples of a tick, at most for the timeout after the first of them."""
 
     def __init__(self, sensors: tuple[str, ...], timeout_ns: int) -> None:
         n = len(sensors)
@@ -284,15 +267,8 @@ class PoseMerger:
         """
         Take a sample; return the frames that it completes, oldest first, mostly none or one.
 
-        Parameters
-        ----------
-        row : int
-            Of the sensor.
-        stamp_ns, now_ns : int
-            When it was measured, and now on any steady clock [ns].
-        pose : tuple of float
-            Position x y z and quaternion w x y z.
-
+        `stamp_ns` is when it was measured, `now_ns` any steady clock; the pose is position and
+        quaternion w x y z.
         """
         x, y, z, qw, qx, qy, qz = pose
         norm = math.sqrt(qw * qw + qx * qx + qy * qy + qz * qz)

@@ -118,15 +118,7 @@ Exchanges = Generator[Exchange, bytes, None]
 
 
 class Tracker(ABC):
-    """
-    The device on one line.
-
-    Parameters
-    ----------
-    config : Config
-        An instance of the class's own `Config`.
-
-    """
+    """The device on one line; `config` is an instance of the class's own `Config`."""
 
     Config: ClassVar[type]
     """A frozen dataclass. Its fields are `sensors`, the driver's parameters that mean something

@@ -395,14 +395,6 @@ def test_numbers_of_datagrams_wrap_and_may_begin_anew():
     assert taken == [True] * 4 + [False] + [True] * 2 + [False] * 3 + [True] * 2
 
 
-def test_cut_short_datagrams_do_not_harm_the_next():
-    for length in range(len(PACKETS[0])):
-        stream = new_stream(has_datagrams=True)
-        assert not stream.feed(PACKETS[0][:length])
-        assert len(stream.feed(PACKETS[1])) == N_SENSORS
-        assert astuple(stream.counters) == (N_SENSORS, 1, length, 0, 0)
-
-
 SECOND_NS = 10**9
 
 

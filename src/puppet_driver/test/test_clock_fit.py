@@ -7,7 +7,6 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from puppet_driver.frames import clock as kernels
 from puppet_driver.frames.clock import ClockFit
 import pytest
 
@@ -173,12 +172,6 @@ def test_without_a_steady_time_stamps_are_arrivals_and_that_is_said():
     assert (run.stamps_ns >= run.arrivals_ns).all()
     assert np.median(run.stamps_ns - run.arrivals_ns) == 0
     assert status.rate_hz == pytest.approx(1e3 / (1.0 + 8.3 * np.log(2.0)), rel=0.3)
-
-
-def test_arrivals_themselves_are_the_stamps_until_the_period_is_known():
-    run = simulate(n=kernels.WATCHED_TICKS)
-    np.testing.assert_array_equal(run.stamps_ns, run.arrivals_ns)
-    assert not ClockFit(120.0).status.is_tracking
 
 
 def test_what_was_taken_off_is_told():

@@ -4,8 +4,8 @@
 
 from types import SimpleNamespace
 
+from driver_session import driver_config
 from polhemus_bytes import poses_of
-from puppet_core.io import build_config, check_values
 from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
 from puppet_driver.devices.liberty import Liberty
 from puppet_driver.devices.line import LineState, LineStatus
@@ -13,7 +13,6 @@ from puppet_driver.devices.polhemus import METRES_PER_CENTIMETRE, NO_ERROR, Polh
 from puppet_driver.driver import make_reader, Report, Reporter
 from puppet_driver.emulator.polhemus_simulator import encode_records, RecordExtras
 from puppet_driver.frames.line_reader import ReaderRun
-from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.tracker import StreamCounters, TrackerRecord
 import pytest
 
@@ -29,7 +28,7 @@ class Desk:
     """A reporter, and a reader whose lines stand as a test says."""
 
     def __init__(self) -> None:
-        config = build_config(DriverConfig, check_values(DRIVER_ROWS, GIVEN))
+        config = driver_config(**GIVEN)
         self.reader = make_reader(config, lambda _: None, lambda *_: None)
         self.reporter = Reporter(config)
         self.tick = 0

@@ -52,6 +52,11 @@ def with_body(change: Callable[[bytearray], object], at_unit: int) -> Callable[[
     return changed
 
 
+def put(place: int | slice, value: int | bytes) -> Callable[[bytearray], None]:
+    """Return a change of a byte or of some."""
+    return lambda body: body.__setitem__(place, value)
+
+
 def test_a_started_device_streams_position_and_quaternion_until_it_is_stopped():
     device, tracker = MotionStarSimulator(3), MotionStar(CONFIG)
     # a running device is started anew
@@ -157,17 +162,17 @@ STATUS = Message.GET_STATUS_ANSWER
         (0, lambda b: b.clear(), 'expected a system status of 16 or more bytes, got 0'),
         (
             0,
-            lambda b: b.__setitem__(slice(5, 11), bytes(6)),
+            put(slice(5, 11), bytes(6)),
             'expected a rate of six digits in the system status, got b',
         ),
         (
             0,
-            lambda b: b.__setitem__(0, 0xC8),
+            put(0, 0xC8),
             'the system to be ready, got a system error, a failing',
         ),
         (
             0,
-            lambda b: b.__setitem__(18, 0x40),
+            put(18, 0x40),
             r'unit 3 \(chest\): expected a sensor, got no such unit among 4',
         ),
         (0, lambda b: b.__delitem__(slice(18, None)), r'unit 3 \(chest\): .* got no such unit'),
@@ -213,7 +218,7 @@ def test_answers_may_come_byte_by_byte_and_late():
 UNIT_FAULTS = [
     (
         0,
-        lambda b: b.__setitem__(18, 0xD0),
+        put(18, 0xD0),
         r'unit 3 \(chest\): expected a sensor, got a unit without one among 4; check its cables',
     ),
     (
@@ -226,10 +231,10 @@ UNIT_FAULTS = [
         lambda b: b.__setitem__(0, 0xC4) or b.__setitem__(4, 32),
         r'unit 3 \(chest\): expected it to be ready, got error 32 \(sensor saturated\)',
     ),
-    (3, lambda b: b.__setitem__(11, 9), r'unit 3 \(chest\): expected its status, .* of unit 9'),
+    (3, put(11, 9), r'unit 3 \(chest\): expected its status, .* of unit 9'),
     (
         3,
-        lambda b: b.__setitem__(slice(8, 10), bytes(2)),
+        put(slice(8, 10), bytes(2)),
         r'unit 3 \(chest\): expected a full scale .* got 0 inch',
     ),
 ]

@@ -259,15 +259,6 @@ def test_drop_outs_are_bad_samples(serve):
     host.socket.close()
 
 
-def test_a_host_that_leaves_ends_the_stream(serve, wait_until):
-    server = serve()
-    host = Host(server)
-    host.run()
-    assert server.lines[0].device.is_streaming
-    host.socket.close()
-    assert wait_until(lambda: not server.lines[0].device.is_streaming)
-
-
 def test_a_host_that_does_not_read_loses_whole_packets(serve, wait_until):
     server = serve()
     cable = server.lines[0].pty

@@ -3,12 +3,19 @@
 """The driver's parameters: file and table agree, and what cannot work is refused."""
 
 from driver_session import driver_config
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 from puppet_core.io import check_values, ConfigError, defaults, read_parameter_file
 from puppet_core.math import quaternions
 from puppet_driver.devices import DEVICES, ignored_parameters
 from puppet_driver.emulator.emulator import SIMULATORS
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+from puppet_driver.transport import (
+    burst_seconds,
+    sensors_per_line,
+    spread,
+)
 import pytest
 
 FILE = 'tracker_driver.yaml'
@@ -176,3 +183,28 @@ def test_trackers_share_the_sensors_out_and_read_what_simulators_send(
     assert tuple(t.n_sensors for t in trackers) == n_sensors
     assert {t.record_bytes for t in trackers} == {record_bytes}
     assert SIMULATORS[given.get('device', 'flock_of_birds')].record_bytes == record_bytes
+
+
+@given(st.integers(1, 100), st.integers(1, 20))
+def test_sensors_are_spread_evenly(n_sensors, n_lines):
+    if n_lines > n_sensors:
+        return
+    counts = spread(n_sensors, n_lines)
+    assert sum(counts) == n_sensors and max(counts) - min(counts) <= 1
+    assert sorted(counts, reverse=True) == list(counts)
+
+
+@pytest.mark.parametrize('n_lines', [0, 15])
+def test_impossible_numbers_of_lines_are_refused(n_lines):
+    with pytest.raises(ConfigError, match=r'ports: expected 1 to 14 line\(s\)'):
+        spread(14, n_lines)
+
+
+@pytest.mark.parametrize('rate_hz, count', [(144.0, 5), (120.0, 6), (100.0, 7)])
+def test_line_capacity_is_the_documented_one(rate_hz, count):
+    # TRACKERS.md: 768 records/s at 115200 bps: 5 sensors at 144 Hz or 6 at 120 Hz
+    assert sensors_per_line(115200, 15, rate_hz) == count
+
+
+def test_burst_time():
+    assert burst_seconds(5, 115200, 15) == pytest.approx(6.51e-3, rel=1e-3)

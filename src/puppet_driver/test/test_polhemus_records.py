@@ -7,7 +7,7 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from polhemus_bytes import LAYOUTS, open_stream, poses_of
+from polhemus_bytes import open_stream, poses_of
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_driver.devices import fastrak, liberty
@@ -113,12 +113,6 @@ def test_binary_record_of_the_manual():
     np.testing.assert_allclose(decode(layout, record), [1.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0])
 
 
-def test_record_sizes_are_those_of_the_manual():
-    sizes = {name: make().record_bytes for name, make in LAYOUTS.items()}
-    assert sizes['fastrak'] == 3 + 28 + 2 and sizes['fastrak_ascii'] == 3 + 49 + 2
-    assert sizes['liberty'] == 8 + 28 + 2 and sizes['liberty_no_end'] == 8 + 36
-
-
 @given(st.integers(-99999, 99999))
 @pytest.mark.parametrize('form', ['{:7.2f}', '{:+7.2f}', '{:07.2f}', '{: =+7.2f}'])
 def test_decimals_are_read_however_they_are_padded(form, hundredths):
@@ -133,16 +127,7 @@ def test_what_is_no_decimal_is_refused(text):
 
 
 @pytest.mark.parametrize(
-    'items',
-    [
-        (),
-        (2,),
-        (11,),
-        (2, 2, 11),
-        (2, 4, 11),
-        (2, 5, 6),
-        (2, 6, 5, 7),
-    ],
+    'items', [(), (2,), (11,), (2, 2, 11), (2, 4, 11), (2, 5, 6), (2, 6, 5, 7)]
 )
 def test_items_that_make_no_pose_are_refused(items):
     with pytest.raises(ConfigError, match='items: expected a position and one of'):

@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterator
 import os
 import threading
 
+from driver_session import driver_config
 import numpy as np
-from puppet_core.io import build_config, check_values
 from puppet_driver.devices.line import LineState
 from puppet_driver.devices.mock import MockPort
 from puppet_driver.driver import make_reader, Reporter
 from puppet_driver.errors import LinkError
 from puppet_driver.frames import line_reader as reader_run
 from puppet_driver.frames.line_reader import FrameQueue, LineReader, QueuedFrame
-from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 
 NOTHING = np.zeros(0)
@@ -132,7 +131,7 @@ class Held:
     """A reader whose ports and consumer can be held up."""
 
     def __init__(self) -> None:
-        self.config = build_config(DriverConfig, check_values(DRIVER_ROWS, GIVEN))
+        self.config = driver_config(**GIVEN)
         self.frames: list[tuple[threading.Thread, QueuedFrame]] = []
         self.news: list[str] = []
         self.written: list[tuple[MockPort, bytes]] = []

@@ -186,24 +186,6 @@ def test_what_cannot_be_configured_leaves_the_node_unconfigured_and_says_why(
     assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
 
 
-def test_a_start_beside_too_many_held_up_runs_is_refused_and_says_why(
-    emulator, graph, monkeypatch
-):
-    def refuse() -> None:
-        raise LinkError('expected earlier runs to have ended, got 3')
-
-    run = graph(emulator(), autostart=False)
-    assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
-    monkeypatch.setattr(run.node.reader, 'start', refuse)
-    assert run.node.trigger_activate() == TransitionCallbackReturn.FAILURE
-    assert run.state() == State.PRIMARY_STATE_INACTIVE
-    assert run.spin_until(lambda: run.message() == 'expected earlier runs to have ended, got 3')
-    assert run.level() == DiagnosticStatus.ERROR
-    monkeypatch.undo()
-    assert run.node.trigger_activate() == TransitionCallbackReturn.SUCCESS
-    assert run.spin_until(run.has(5))
-
-
 def test_a_reader_that_breaks_leaves_the_node_inactive_and_says_why(emulator, graph, monkeypatch):
     monkeypatch.setattr(threading, 'excepthook', lambda _: None)
     run = graph(emulator())

@@ -41,17 +41,8 @@ def make_trackers(
     """
     Return the device on each line, in the order of the ports.
 
-    Parameters
-    ----------
-    device : str
-        A key of DEVICES.
-    parameters : object
-        Has the driver's parameters as attributes; the device takes those that it knows.
-    ports, sensors : sequence of str
-        Names; the sensors in the order of the lines.
-    sensors_per_line : sequence of int
-        How many sensors each port carries.
-
+    `parameters` has the driver's parameters as attributes; the device takes those that it knows.
+    The sensors are in the order of the lines.
     """
     kind = DEVICES[device]
     taken = {name: getattr(parameters, name) for name in _parameters(kind)}

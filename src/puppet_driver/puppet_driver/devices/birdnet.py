@@ -181,13 +181,8 @@ def find_packet(data: bytes, wanted: Collection[Message]) -> tuple[Packet | None
     """
     Find the first packet of a kind among others and bytes that are none.
 
-    Returns
-    -------
-    packet : Packet or None
-        None if it is not there, or not whole.
-    wanted_bytes : int
-        Where it ends in `data`; without it, how many bytes are needed to decide.
-
+    Return it and where it ends in `data`; if it is not there or not whole, None and how many bytes
+    are needed to decide.
     """
     start = 0
     while start + HEADER_BYTES <= len(data):
@@ -235,16 +230,10 @@ def record_bytes(code: int) -> int:
 
 def layout_table() -> Ints:
     """
-    Return what each format byte of a record means.
+    Return code and number of words by format byte, shape (256, 2); INVALID twice means nothing.
 
     Sources put the code into the upper or the lower half; no byte that has a meaning in one
     order has another in the other, so both are understood.
-
-    Returns
-    -------
-    layout : ndarray, shape (256, 2)
-        Code and number of words; INVALID twice where a byte means nothing.
-
     """
     layout = np.full((256, 2), INVALID, dtype=np.int64)
     meanings = {(known.status_code, known.n_words) for known in FORMATS.values()}

@@ -150,12 +150,6 @@ class SensorWatchdog:
     A unit that had no power for a moment comes back in the format it has from the factory. Its
     records are then bytes that mean nothing while the other units' are sound; a sensor that is
     unplugged sends none, and noise spares a record of every sensor now and then.
-
-    Parameters
-    ----------
-    silence_s : float
-        How long one may be silent [s].
-
     """
 
     def __init__(self, silence_s: float) -> None:
@@ -197,17 +191,8 @@ class Line:
     """
     One line and the device on it.
 
-    Parameters
-    ----------
-    port_name : str
-        For texts; `open_port` opens it.
-    tracker : Tracker
-        The device.
-    retry_policy : RetryPolicy
-        Waiting times.
-    log : callable
-        Called with (is_error, sentence) when the line's state changes for people.
-
+    `port_name` is for texts. `log` is called with (is_error, sentence) when the line's state
+    changes for people.
     """
 
     def __init__(

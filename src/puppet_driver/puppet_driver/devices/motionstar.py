@@ -148,19 +148,7 @@ def has_datagrams(name: str) -> bool:
 
 
 class SplitPort:
-    """
-    A connection for commands and datagrams for data; a Port.
-
-    Parameters
-    ----------
-    name : str
-        `tcp+udp://HOST:PORT`.
-
-    Raises
-    ------
-    LinkError : as TcpPort and UdpPort do.
-
-    """
+    """A connection for commands and datagrams for data; raises as TcpPort and UdpPort do."""
 
     def __init__(self, name: str) -> None:
         self.name = name

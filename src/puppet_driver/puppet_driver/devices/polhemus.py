@@ -272,19 +272,7 @@ class PolhemusStream(FixedRecordStream):
     """
     Decoder of records of one layout.
 
-    Parameters
-    ----------
-    layout : RecordLayout
-        The layout of a record.
-    metres_per_unit : float
-        Scale of positions [m].
-    reach : Reach
-        How far a sensor can move between two of its records.
-    inverted : bool
-        Whether the device reports the inverse rotation.
-    error_text : callable
-        Puts the device's error characters into words, '' for none.
-
+    `error_text` puts the device's error characters into words, '' for none.
     """
 
     def __init__(

@@ -48,18 +48,9 @@ _LONG_PREFIX = 0xA0
 
 def encode_words(words: Ints) -> np.ndarray:
     """
-    Encode signed 16-bit words as phased bytes, the lowest two bits of each being lost.
+    Encode signed 16-bit words (..., k) as phased bytes (..., 2 k), low seven bits first.
 
-    Parameters
-    ----------
-    words : ndarray, shape (..., k)
-        One record per row, each word in [-32768, 32767].
-
-    Returns
-    -------
-    data : ndarray of uint8, shape (..., 2 k)
-        Low seven bits first; the phasing bit on the first byte of each row.
-
+    The lowest two bits of each are lost; the first byte of each row has the phasing bit.
     """
     fourteen_bits = (words >> 2) & 0x3FFF
     data = np.empty((*words.shape[:-1], 2 * words.shape[-1]), dtype=np.uint8)
@@ -77,22 +68,9 @@ def counts(values: Floats, full_scale: float) -> Ints:
 
 def record_words(command: bytes, poses: Floats, range_in: int) -> Ints:
     """
-    Return the words of records in the format that a command chose.
+    Return the words of poses (..., 7) in the format of a command, a key of RECORD_FORMATS.
 
-    Parameters
-    ----------
-    command : bytes
-        A key of RECORD_FORMATS.
-    poses : ndarray, shape (..., 7)
-        Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
-    range_in : int
-        Full scale of positions [inch].
-
-    Returns
-    -------
-    words : ndarray, shape (..., words of the format)
-        Position first; angles in the order Z, Y, X; matrices column by column.
-
+    Position first; angles in the order Z, Y, X; matrices column by column.
     """
     q = device_quaternions(poses)
     words = {
@@ -153,23 +131,9 @@ class FlockSimulator(DeviceSimulator):
     """
     What is on one line: a bus through its master, or one unit of a bus.
 
-    The units below `first_address` are controllers without a sensor.
-
-    Parameters
-    ----------
-    n_sensors : int
-        Units with a sensor.
-    first_address : int
-        Bus address of the first of them.
-    range_in : int
-        Full scale of positions [inch]; 144 is fixed by the transmitter, 36 and 72 can be
-        changed by command.
-    rate_hz : float
-        Measurements per second.
-    bus : Bus, optional
-        That other lines share, of which this line has the unit at `first_address`; it runs
-        only when the master's line has configured the bus.
-
+    The units below `first_address` are controllers without a sensor. A full scale of 144 inch is
+    fixed by the transmitter, 36 and 72 can be changed by command. If other lines share `bus`, this
+    one has its unit at `first_address`, which runs once the master's line has configured the bus.
     """
 
     def __init__(

@@ -57,24 +57,7 @@ ALPHA_MIN, ALPHA_MAX, VM = (655,) * 7, (29490,) * 7, (2, 4, 8, 32, 64, 256, 512)
 
 
 def encode_records(unit: status.UnitStatus, poses: Floats, range_in: int) -> np.ndarray:
-    """
-    Return a unit's records as it is set up, without any buttons pressed.
-
-    Parameters
-    ----------
-    unit : UnitStatus
-        States address, format and whether buttons are appended.
-    poses : ndarray, shape (n, 7)
-        Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
-    range_in : int
-        Full scale of positions [inch].
-
-    Returns
-    -------
-    data : ndarray of uint8, shape (n, record size)
-        The bytes.
-
-    """
+    """Return a unit's records (n, record size) of poses (n, 7), with no button pressed."""
     code, n_words = LAYOUT[unit.format_byte]
     has_buttons = bool(unit.setup & status.SETUP_APPEND_BUTTONS)
     head = unit.address | (BUTTONS_FLAG if has_buttons else 0), code << 4 | n_words
@@ -103,21 +86,7 @@ def record_words(code: int, poses: Floats, range_in: int) -> Ints:
 
 
 class MotionStarSimulator(DeviceSimulator):
-    """
-    A chassis of units, those below `first_address` being controllers without a sensor.
-
-    Parameters
-    ----------
-    n_sensors : int
-        Units with a sensor.
-    first_address : int
-        Bus address of the first of them.
-    range_in : int
-        Full scale of positions [inch].
-    rate_hz : float
-        Measurements per second.
-
-    """
+    """A chassis of units, those below `first_address` being controllers without a sensor."""
 
     def __init__(
         self, n_sensors: int, first_address: int = 2, range_in: int = 144, rate_hz: float = 120.0

@@ -216,15 +216,8 @@ class SensorPoses:
     """
     Sensor poses by tick, for ever.
 
-    Parameters
-    ----------
-    poses : ndarray, shape (frames, n, 7)
-        Of one pass, one frame a tick.
-    loop_start : int
-        Frame that follows the last one.
-    add_noise : callable, optional
-        Takes poses of a block and its first tick; returns them as measured.
-
+    `poses` (frames, n, 7) are one pass, one frame a tick; `loop_start` follows the last one.
+    `add_noise` takes poses of a block and its first tick and returns them as measured.
     """
 
     def __init__(

@@ -71,27 +71,7 @@ def encode_records(
     metres_per_unit: float,
     extras: RecordExtras,
 ) -> np.ndarray:
-    """
-    Return the records of one station.
-
-    Parameters
-    ----------
-    layout : RecordLayout
-        Which items, and how they are written.
-    station : int
-        Number of the station, from 1.
-    poses : ndarray, shape (n, 7)
-        Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
-    metres_per_unit : float
-        Scale of positions [m].
-    extras : RecordExtras
-        The rest.
-
-    Returns
-    -------
-    data : ndarray of uint8, shape (n, record size)
-
-    """
+    """Return the records (n, record size) of one station, counted from 1, at poses (n, 7)."""
     n = len(poses)
     data = np.empty((n, layout.record_bytes), dtype=np.uint8)
     data[:, : len(layout.header)] = [choice[0] for choice in layout.header]
@@ -149,15 +129,7 @@ def _field(item: records.Item, n: int, extras: RecordExtras) -> np.ndarray:
 
 
 class PolhemusSimulator(DeviceSimulator):
-    """
-    What the devices have in common.
-
-    Parameters
-    ----------
-    n_sensors : int
-        Sensors that are plugged in, on the first stations.
-
-    """
+    """What the devices have in common; sensors are plugged in on the first stations."""
 
     def __init__(self, n_sensors: int) -> None:
         super().__init__()
@@ -277,19 +249,7 @@ class FastrakSimulator(PolhemusSimulator):
 
 
 class LibertySimulator(PolhemusSimulator):
-    """
-    One device with sensors on its first stations.
-
-    Parameters
-    ----------
-    n_sensors : int
-        Sensors that are plugged in.
-    rate_hz : float
-        Records a second of each.
-    model : type of Liberty
-        Which device.
-
-    """
+    """One device with sensors on its first stations."""
 
     def __init__(
         self,

@@ -33,21 +33,8 @@ def export_recording(
     """
     Write what the sensors measure; return the number of frames.
 
-    Parameters
-    ----------
-    config : EmulatorConfig
-        Sensors, rate, transmitter, noise, faults, seed.
-    looped : LoopedMotion
-        The performance.
-    path : Path
-        An .mcap file, or a folder for a whole rosbag2 recording.
-    duration_s : float, optional
-        How long; one pass of the performance if not given [s].
-
-    Raises
-    ------
-    ConfigError : if the path is taken or cannot be written.
-
+    `path` is an .mcap file, or a folder for a whole rosbag2 recording. Without a duration, one
+    pass of the performance is written. A path that is taken or cannot be written is a ConfigError.
     """
     n_frames = looped.motion.n_frames
     if duration_s is not None:

@@ -44,19 +44,9 @@ class EmulatedLine(NamedTuple):
 
 class EmulatorServer:
     """
-    Serves all lines from one thread.
+    Serves all lines, in the order of the sensors, from one thread.
 
-    Parameters
-    ----------
-    lines : sequence of EmulatedLine
-        In the order of the sensors.
-    source : SensorPoses
-        What the sensors measure.
-    rate_hz : float
-        Ticks per second.
-    restart_after_s : float
-        Silence of all lines after which the performance begins anew; 0 never [s].
-
+    After a silence of all lines of `restart_after_s` the performance begins anew; 0 never.
     """
 
     def __init__(

@@ -105,20 +105,9 @@ class DeviceSimulator(ABC):
     @abstractmethod
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
         """
-        Return the records of some ticks as the device now sends them.
+        Return the records of poses (n_ticks, sensors, 7) as the device now sends them.
 
-        Parameters
-        ----------
-        poses : ndarray, shape (n_ticks, sensors, 7)
-            Position [m] and unit quaternion (w, x, y, z), REP-103 axes of the transmitter.
-        start_tick : int
-            Number of the first tick.
-
-        Returns
-        -------
-        records : list of ndarray of uint8, shape (n_ticks, record size)
-            One array for each sensor that reports, in the order they are sent.
-
+        One array (n_ticks, record size) for each sensor that reports, in the order they are sent.
         """
 
     def packet(self, tick: int, records: Sequence[bytes], is_lost: Sequence[bool]) -> bytes:
@@ -130,15 +119,7 @@ class LinePackets:
     """
     What one device sends at each tick, encoded a block at a time.
 
-    Parameters
-    ----------
-    device : DeviceSimulator
-        Encodes in the form that the host has chosen.
-    columns : slice
-        The line's sensors among all.
-    faults : Faults
-        What goes wrong on the way.
-
+    `columns` are the line's sensors among all; `faults` is what goes wrong on the way.
     """
 
     def __init__(self, device: DeviceSimulator, columns: slice, faults: Faults) -> None:

@@ -63,17 +63,8 @@ class PtyTransport:
     A pseudo-terminal behind a symbolic link.
 
     What is sent while nobody has the port open is lost, as on a wire; what a slow host does not
-    read is dropped instead of piling up.
-
-    Parameters
-    ----------
-    link : Path
-        Name under which the host finds the port; an old link is replaced, a file is not.
-
-    Raises
-    ------
-    ConfigError : if the link cannot be made.
-
+    read is dropped instead of piling up. An old link is replaced; a file in its place, or a link
+    that cannot be made, is a ConfigError.
     """
 
     def __init__(self, link: Path) -> None:
@@ -161,23 +152,11 @@ def _replace_link(link: Path, target: str) -> None:
 
 class NetworkTransport:
     """
-    A TCP and a UDP port of the same number.
+    A TCP and a UDP port of the same number, 0 for any free one; ConfigError if it is taken.
 
     The device has one host at a time: whoever connected last, or sent the last datagram. It is
     answered the way it asked. What is sent while nobody is there is lost; what a slow host does
     not read is dropped, whole packets at a time.
-
-    Parameters
-    ----------
-    host : str
-        Address to listen at, such as 127.0.0.1.
-    port : int
-        Number of the port, 0 for any free one.
-
-    Raises
-    ------
-    ConfigError : if the address cannot be had.
-
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -343,18 +322,8 @@ class FaultyTransport:
     """
     A transport with faults, set by its attributes from any thread.
 
-    Parameters
-    ----------
-    cable : Transport
-        The transport without faults.
-    remake : callable, optional
-        Makes another one of the same name when it is plugged in again; without it, a
-        pseudo-terminal.
-    baud_rate_bps : int
-        Speed of the device [bit/s].
-    seed : int
-        Of bit errors and of what a wrong speed makes of bytes.
-
+    `remake` makes another one of the same name when it is plugged in again; without it, a
+    pseudo-terminal. `seed` is of bit errors and of what a wrong speed makes of bytes.
     """
 
     def __init__(

@@ -157,15 +157,7 @@ class ClockStatus(NamedTuple):
 
 
 class ClockFit:
-    """
-    The clock of one device.
-
-    Parameters
-    ----------
-    rate_hz : float
-        Nominal ticks per second.
-
-    """
+    """The clock of one device, from its nominal ticks per second."""
 
     def __init__(self, rate_hz: float) -> None:
         self._nominal_ns = 1e9 / rate_hz

@@ -143,19 +143,9 @@ class FrameQueue:
 
 class ReaderRun:
     """
-    Runs lines and an assembler in a thread of its own, once.
+    Runs lines and an assembler, which it alone uses, in a thread of its own, once.
 
-    Parameters
-    ----------
-    lines : sequence of Line
-        In the order of the assembler's lines.
-    assembler : FrameAssembler
-        Used by the thread alone while it runs.
-    queue : FrameQueue
-        Takes the frames; started and stopped with the thread.
-    clock_ns : callable
-        The clock of stamps [ns].
-
+    The queue takes the frames; it is started and stopped with the thread.
     """
 
     def __init__(
@@ -302,18 +292,7 @@ class LineReader:
     Lines and an assembler, and the run that works on them.
 
     A run that does not end in time is abandoned; no other one starts before it has ended.
-
-    Parameters
-    ----------
-    lines : sequence of Line
-        In the order of the assembler's lines.
-    assembler : FrameAssembler
-        Used by the run's thread alone while it runs.
-    on_frame : callable
-        Called with each frame, through a FrameQueue, so that it holds up nothing but itself.
-    clock_ns : callable
-        The clock of stamps [ns].
-
+    `on_frame` is called through a FrameQueue, so that it holds up nothing but itself.
     """
 
     def __init__(

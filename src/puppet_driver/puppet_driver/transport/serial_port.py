@@ -34,17 +34,7 @@ class SerialPort:
     """
     An open port; 8N1, raw, not shared with anybody.
 
-    Parameters
-    ----------
-    name : str
-        Path of the device.
-    baud_rate_bps : int
-        Speed [bit/s].
-
-    Raises
-    ------
-    LinkError : if it cannot be opened or another program has it.
-
+    LinkError if it cannot be opened or another program has it.
     """
 
     def __init__(self, name: str, baud_rate_bps: int) -> None:

@@ -72,19 +72,6 @@ def test_point_mode_asks_for_each_frame(emulator, session, wait_until, group_mod
     assert np.mean(steps_s) > 0.008
 
 
-def test_a_device_that_no_longer_answers_in_point_mode_is_started_again(
-    emulator, session, wait_until
-):
-    server = emulator()
-    run = session(server, point_mode=True)
-    assert wait_until(run.has(20))
-    device = server.lines[0].device
-    record_error_code, device.receive = device.receive, lambda data, now_s: b''
-    assert wait_until(lambda: any('got none for' in text for _, text in run.news))
-    device.receive = record_error_code
-    assert wait_until(lambda: run.states()[0] is LineState.STREAMING)
-
-
 def test_a_full_line_at_the_devices_ceiling_loses_nothing(emulator, session, wait_until):
     server = emulator(rate_hz=144.0)
     run = session(server, rate_hz=144.0)
@@ -138,12 +125,15 @@ def test_one_lost_line_leaves_the_others_running(emulator, session, wait_until):
     assert np.isnan(poses[5:10]).all() and np.isfinite(poses[:5]).all()
 
 
-def test_bad_bytes_cost_records_and_nothing_else(emulator, session, wait_until):
-    run = session(emulator(faults=FaultRates(bad_byte=0.002)))
-    assert wait_until(run.has(240))
+@pytest.mark.parametrize(
+    'options, n_lines', [({}, 3), ({'device': 'liberty', 'rate_hz': 20.0}, 1)]
+)
+def test_bad_bytes_cost_records_and_nothing_else(emulator, session, wait_until, options, n_lines):
+    run = session(emulator(n_lines, faults=FaultRates(bad_byte=0.002), **options), **options)
+    assert wait_until(run.has(60))
     counters = [line.status.counters for line in run.reader.lines]
     assert sum(c.resyncs for c in counters) > 0
-    assert sum(c.records for c in counters) > 0.9 * 14 * 240
+    assert sum(c.records for c in counters) > 0.7 * 14 * 60
 
 
 def test_a_busy_port_is_said_and_waited_for(emulator, session, wait_until):
@@ -155,22 +145,3 @@ def test_a_busy_port_is_said_and_waited_for(emulator, session, wait_until):
     assert all('another program holds' in text for _, text in second.news)
     first.reader.stop()
     assert wait_until(second.has(10))
-
-
-def test_bad_bytes_to_a_polhemus_cost_records_and_nothing_else(emulator, session, wait_until):
-    faults = FaultRates(bad_byte=0.002)
-    server = emulator(1, device='liberty', rate_hz=20.0, faults=faults)
-    run = session(server, device='liberty', rate_hz=20.0)
-    assert wait_until(run.has(30))
-    counters = run.reader.lines[0].status.counters
-    assert counters.resyncs > 0 and counters.records > 0.7 * 14 * 30
-
-
-def test_a_missing_sensor_is_noted_and_the_others_stream(emulator, session, wait_until):
-    server = emulator(4, device='fastrak', rate_hz=30.0)
-    server.lines[0].device.n_sensors = 3
-    run = session(server, device='fastrak', rate_hz=30.0)
-    assert wait_until(run.has(10))
-    assert any('station 4 (left_forearm): expected a record' in text for _, text in run.news)
-    assert wait_until(lambda: np.isfinite(run.poses[-1][[0, 1, 2, *range(4, 14)]]).all())
-    assert np.isnan(run.poses[-1][3]).all()
