@@ -231,19 +231,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--report', type=Path, metavar='JSON', help='errors before and after')
     add('--preview', type=Path, metavar='PNG', help='a strip of instants before and after')
+    *before, study = OPTIONS
+    for title in before:
+        _add_group(parser, title)
     clip_arguments.add_clip_options(parser)
-    for title, options in OPTIONS.items():
-        group = parser.add_argument_group(title)
-        for name, kind, metavar, default, text in options:
-            if kind is bool:
-                group.add_argument(name, action='store_true', help=text)
-                continue
-            how: dict[str, Any] = {'type': kind, 'metavar': metavar}
-            if kind is list:
-                how = {'action': 'append', 'metavar': metavar}
-            elif isinstance(kind, tuple):
-                how = {'choices': kind}
-            group.add_argument(name, default=default, help=text, **how)
+    _add_group(parser, study)
+
+
+def _add_group(parser: argparse.ArgumentParser, title: str) -> None:
+    group = parser.add_argument_group(title)
+    for name, kind, metavar, default, text in OPTIONS[title]:
+        how: dict[str, Any] = {'default': default, 'help': text}
+        if kind is bool:
+            how['action'] = 'store_true'
+        elif kind is list:
+            how |= {'action': 'append', 'metavar': metavar}
+        elif isinstance(kind, tuple):
+            how['choices'] = kind
+        else:
+            how |= {'type': kind, 'metavar': metavar}
+        group.add_argument(name, **how)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
