@@ -8,8 +8,8 @@ aligned to its own size; strings, with a zero at the end, and sequences follow t
 four bytes. Padding is zero here, where ROS leaves it undefined.
 
 The messages of a stream differ only in their numbers while texts and lengths stay, so the numbers
-stand at the same places: `StreamWriter` and `StreamReader` find these once. That takes a quarter
-off the way from the tracker to the joint states (doc/latency.md).
+stand at the same places: `StreamWriter` and `StreamReader` find these once, and no message is
+filled or walked through at each hop of a frame (doc/latency.md).
 """
 
 from array import array

@@ -19,18 +19,6 @@ def test_rows_share_memory_with_the_field() -> None:
     np.testing.assert_array_equal(rows, [[0, 1, 2], [3, 40, 5]])
 
 
-@pytest.mark.parametrize('length', [0, 5, 7])
-def test_wrong_length_is_refused_by_name(length: int) -> None:
-    wanted = f'poses: expected 2 x 3 numbers, got {length}'
-    with pytest.raises(flat_array.MessageError, match=wanted):
-        flat_array.float_rows('poses', array('d', range(length)), 2, 3)
-
-
-def test_bytes_of_wrong_length_are_refused() -> None:
-    with pytest.raises(flat_array.MessageError, match='status: expected 3 values, got 2'):
-        flat_array.bytes_row('status', array('B', [0, 1]), 3)
-
-
 def test_no_sensors_give_empty_rows() -> None:
     assert flat_array.float_rows('poses', array('d'), 0, 7).shape == (0, 7)
     assert flat_array.bytes_row('status', array('B'), 0).shape == (0,)

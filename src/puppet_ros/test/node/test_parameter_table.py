@@ -92,12 +92,8 @@ def test_descriptor_carries_unit_range_and_description(make_table: MakeTable) ->
     ('overrides', 'text'),
     [
         ({'nonsense': 1}, 'nonsense: expected a known parameter, got this; known: baud_rate_bps'),
-        ({'influence_distance_m': -0.1}, '0.0 < value <= 2.0, got -0.1'),
         ({'influence_distance_m': 0.0}, '0.0 < value <= 2.0, got 0.0'),
         ({'gate__limit': 'four'}, "gate.limit: expected a number, got 'four'"),
-        ({'gate__count': 2.5}, 'gate.count: expected a whole number, got 2.5'),
-        ({'gate__limit': float('nan')}, 'gate.limit: expected a finite number, got nan'),
-        ({'solver': 'none'}, "solver: expected one of ik, position, got 'none'"),
         ({'gains': [1.0]}, r'gains: expected 2 element\(s\), got 1'),
         ({'solver': 'position', 'enabled': False}, 'expected ik while disabled'),
     ],
@@ -126,17 +122,9 @@ def test_whole_number_may_stand_for_a_float(make_table: MakeTable) -> None:
 @pytest.mark.parametrize(
     ('name', 'value', 'text'),
     [
-        (
-            'influence_distance_m',
-            -0.1,
-            'influence_distance_m: expected 0.0 < value <= 2.0, got -0.1',
-        ),
         ('influence_distance_m', 0.0, '0.0 < value <= 2.0, got 0.0'),
         ('gate.limit', 'x', "gate.limit: expected a number, got 'x'"),
         ('gate.count', 11, 'gate.count: expected 1 <= value <= 10, got 11'),
-        ('gate.count', True, 'gate.count: expected a whole number, got True'),
-        ('gate.limit', float('inf'), 'gate.limit: expected a finite number, got inf'),
-        ('solver', 'x', "solver: expected one of ik, position, got 'x'"),
         ('gains', [1.0, 10.0], 'gains: expected 0.0 <= value <= 9.0, got 10.0'),
         ('baud_rate_bps', 9600, 'read-only parameter: baud_rate_bps'),
     ],

@@ -11,15 +11,13 @@ import threading
 import time
 from typing import Any
 
-from puppet_ros.node import qos, spin
+from puppet_ros.node import spin
 import pytest
-from rcl_interfaces.srv import SetParameters
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock as ClockMsg
-from std_msgs.msg import Int64
 
 pytestmark = pytest.mark.ros
 
@@ -129,31 +127,6 @@ def test_help_is_printed_and_exit_0(start: Callable) -> None:
     output, _ = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0
     assert output == 'ticks; example: ticker\n'
-
-
-def test_messages_arrive_in_order_and_none_is_lost(ros_context: Any, spin_until: Callable) -> None:
-    node = Node('one', context=ros_context)
-    received: list[int] = []
-    node.create_subscription(Int64, 'numbers', lambda msg: received.append(msg.data), qos.STREAM)
-    publisher = node.create_publisher(Int64, 'numbers', qos.STREAM)
-    assert spin_until([node], lambda: publisher.get_subscription_count() == 1)
-    for begin in range(0, 200, 10):  # fewer than the stream's depth at a time
-        for number in range(begin, begin + 10):
-            publisher.publish(Int64(data=number))
-        assert spin_until([node], lambda n=begin + 10: len(received) == n)
-    assert received == list(range(200))
-
-
-def test_service_answers_while_spinning(ros_context: Any, spin_until: Callable) -> None:
-    server = Node('server', context=ros_context)
-    server.declare_parameter('value', 1)
-    asker = Node('asker', context=ros_context)
-    client = asker.create_client(SetParameters, '/server/set_parameters')
-    assert spin_until([server, asker], client.service_is_ready)
-    request = SetParameters.Request(parameters=[Parameter('value', value=2).to_parameter_msg()])
-    future = client.call_async(request)
-    assert spin_until([server, asker], future.done)
-    assert server.get_parameter('value').value == 2
 
 
 def test_timer_follows_the_simulated_clock(ros_context: Any, spin_until: Callable) -> None:
