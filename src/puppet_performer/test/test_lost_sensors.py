@@ -198,3 +198,18 @@ def test_new_times_apply_while_running(virtual: Any) -> None:
         estimate = estimator.step(_lose(virtual.frame(root, rotations), 'left_hand'))
     hand = estimate.posture.rotations[SEGMENT_INDEX['left_hand']]
     np.testing.assert_allclose(hand, [1.0, 0.0, 0.0, 0.0], atol=EXACT_TOL)
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    'field', ['positions', 'quaternions', 'linear_velocities', 'angular_velocities']
+)
+def test_row_that_is_not_finite_counts_as_lost(virtual: Any, field: str, bad: float) -> None:
+    estimator = virtual.estimator()
+    estimator.step(virtual.frame(*virtual.t_pose()))
+    frame = virtual.frame(*virtual.t_pose())
+    getattr(frame, field)[frame.sensors.index('left_hand'), 1] = bad
+    estimate = estimator.step(frame)
+    assert estimate.status[SEGMENT_INDEX['left_hand']] == STATUS_STALE
+    for values in (estimate.p_world, estimate.q_world, estimate.posture.end_effector_velocities):
+        assert np.all(np.isfinite(values))

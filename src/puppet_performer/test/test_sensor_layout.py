@@ -1,8 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts: what suffices, and what a file is told that does not."""
+"""Layouts: those of the suite, what suffices, and what a wrong file is refused with."""
 
+from collections.abc import Callable
 from pathlib import Path
+import re
 
 import numpy as np
 from puppet_core.body.skeleton import SEGMENT_INDEX
@@ -10,25 +12,50 @@ from puppet_core.io import ConfigError, InputFileError
 from puppet_performer.sensor_layout import load_layout, NO_SENSOR, SensorLayout
 import pytest
 
-HEAD = 'format: puppet-layout/1\nsensors:\n'
-SUFFICIENT = HEAD + '- {segment: pelvis}\n- {segment: left_foot}\n- {segment: right_foot}\n'
+FILES = sorted((Path(__file__).resolve().parents[3] / 'config/layouts').glob('*.yaml'))
+COUNTS = {
+    'six_point': 6,
+    'enhance11': 11,
+    'no_feet12': 12,
+    'choi_ko13': 13,
+    'default14': 14,
+    'head15': 15,
+    'girdle17': 17,
+}
+HEAD = 'format: puppet-layout/1\nsensors:\n- {segment: pelvis}\n- {segment: left_foot}\n'
+GOOD = f'{HEAD}- {{segment: right_foot}}\n'
 
 
 def _write(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / 'layout.yaml'
+    path = tmp_path / 'mine.yaml'
     path.write_text(text)
     return path
 
 
-def test_default_layout_has_fourteen_sensors_in_six_pairs(layout14: SensorLayout) -> None:
-    assert len(layout14.sensors) == 14
-    assert layout14.pairs.shape == (6, 2)
+def test_all_sizes_are_there() -> None:
+    layouts = [load_layout(path) for path in FILES]
+    counts = {layout.name: len(layout.sensors) + len(layout.unused) for layout in layouts}
+    assert counts == COUNTS
 
 
-def test_default_layout_is_symmetric(layout14: SensorLayout) -> None:
-    left, right = layout14.pairs.T
-    mirrored = layout14.mountings[left] * [1.0, -1.0, 1.0]
-    np.testing.assert_array_equal(mirrored, layout14.mountings[right])
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
+def test_layout_is_symmetric_and_named_as_its_file(path: Path) -> None:
+    layout = load_layout(path)
+    left, right = layout.pairs.T
+    mirrored = layout.mountings[left] * [1.0, -1.0, 1.0]
+    np.testing.assert_array_equal(mirrored, layout.mountings[right])
+    singles = [name for name in layout.segment_names if not name.startswith(('left', 'right'))]
+    assert len(singles) + 2 * len(left) == len(layout.sensors)
+    assert layout.name == path.stem
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
+def test_t_pose_calibrates_every_layout(path: Path, make_virtual: Callable) -> None:
+    virtual = make_virtual(yaw=0.7, layout=load_layout(path))
+    estimate = virtual.estimator().step(virtual.frame(*virtual.t_pose()))
+    _, p, _ = virtual.truth(*virtual.t_pose())
+    for segment in virtual.layout.segments:
+        np.testing.assert_allclose(estimate.p_world[segment], p[segment], atol=1e-3)
 
 
 def test_unmeasured_segments_have_no_sensor(layout14: SensorLayout) -> None:
@@ -37,43 +64,35 @@ def test_unmeasured_segments_have_no_sensor(layout14: SensorLayout) -> None:
     assert layout14.sensors[sensors[SEGMENT_INDEX['left_hand']]] == 'left_hand'
 
 
-def test_pelvis_and_one_pair_suffice(tmp_path: Path) -> None:
-    layout = load_layout(_write(tmp_path, SUFFICIENT))
-    assert layout.sensors == ('pelvis', 'left_foot', 'right_foot')
-
-
-def test_sensor_names_may_differ_from_segments(tmp_path: Path) -> None:
-    text = SUFFICIENT.replace('{segment: pelvis}', '{sensor: bird_2, segment: pelvis}')
-    assert load_layout(_write(tmp_path, text)).sensors[0] == 'bird_2'
+def test_pelvis_and_one_pair_suffice_under_any_names(tmp_path: Path) -> None:
+    text = GOOD.replace('{segment: pelvis}', '{sensor: bird_2, segment: pelvis}')
+    layout = load_layout(_write(tmp_path, text + 'unused: [left_shoulder, right_shoulder]\n'))
+    assert layout.sensors == ('bird_2', 'left_foot', 'right_foot')
+    assert layout.unused == ('left_shoulder', 'right_shoulder')
 
 
 @pytest.mark.parametrize(
-    ('text', 'message'),
+    ('text', 'line', 'message'),
     [
-        (HEAD + '- {segment: chest}\n', 'one on the pelvis, got chest'),
-        (HEAD + '- {segment: pelvis}\n- {segment: left_foot}\n', 'left-right pair'),
-        (SUFFICIENT + '- {segment: pelvis, sensor: b}\n', 'segment|each once'),
-        (SUFFICIENT + '- {segment: chest, sensor: pelvis}\n', 'each once, got pelvis'),
-        (SUFFICIENT + '- {segment: tail}\n', r'layout.yaml:6: sensors\[3\].segment: expected one'),
-        (SUFFICIENT + '- {segment: head, at: 1}\n', 'a known key'),
-        (SUFFICIENT + '- {segment: head, mounted_at_m: [0, 0, 3]}\n', '-1 .. 1'),
-        ('format: puppet-layout/1\nsensors: []\n', 'on the pelvis, got none'),
-        ('format: puppet-layout/2\n', 'puppet-layout/1'),
-    ],
-    ids=[
-        'no pelvis',
-        'no pair',
-        'segment twice',
-        'sensor twice',
-        'unknown segment',
-        'unknown key',
-        'far away',
-        'empty',
-        'other format',
+        (GOOD + '- {segment: left_foot, sensor: b}\n', 6, 'segment: expected each once'),
+        (GOOD + '- {segment: chest, sensor: pelvis}\n', 6, 'sensor: expected each once'),
+        (GOOD + '- {segment: tail}\n', 6, 'sensors[3].segment: expected one of pelvis'),
+        (GOOD + '- {segment: head, at: 1}\n', 6, 'a known key'),
+        (GOOD + '- {segment: head, mounted_at_m: [0, 0, 3]}\n', 6, '-1 .. 1'),
+        (GOOD + 'unused: left_shoulder\n', 6, 'unused: expected a list of names'),
+        (GOOD + 'unused: [a, 3]\n', 6, 'unused: expected a list of names'),
+        (GOOD + 'unused: [pelvis]\n', 2, 'sensors: expected each once, got pelvis'),
+        (GOOD + 'spare: [a]\n', 6, 'spare: expected a known key'),
+        (HEAD, 2, 'sensors: expected at least one left-right pair'),
+        (HEAD.replace('pelvis', 'chest'), 2, 'one on the pelvis, got chest'),
+        ('format: puppet-layout/1\nsensors: []\n', 2, 'on the pelvis, got none'),
+        ('format: puppet-layout/2\n', 1, 'puppet-layout/1'),
     ],
 )
-def test_bad_layout_is_refused_with_its_reason(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(InputFileError, match=message):
+def test_bad_layout_is_refused_with_file_line_and_reason(
+    tmp_path: Path, text: str, line: int, message: str
+) -> None:
+    with pytest.raises(InputFileError, match=rf'mine\.yaml:{line}: .*{re.escape(message)}'):
         load_layout(_write(tmp_path, text))
 
 

@@ -7,9 +7,7 @@ from puppet_core.math import quaternions
 from puppet_performer.calibration.pose import (
     robust_mean,
     robust_mean_rotation,
-    tukey_weights,
 )
-import pytest
 from scipy.spatial.transform import Rotation
 
 FLOOR_M = 1e-3
@@ -35,10 +33,6 @@ def test_prior_weights_count() -> None:
     np.testing.assert_allclose(mean, [0.25e-3], atol=1e-9)
 
 
-def test_one_sample_is_its_own_mean() -> None:
-    np.testing.assert_array_equal(robust_mean(np.array([[4.0, 5.0]]), FLOOR_M), [4.0, 5.0])
-
-
 def test_rotation_mean_agrees_with_scipy(rng: np.random.Generator) -> None:
     """Independent computation: scipy's mean is the chordal one, equal to second order."""
     centre = quaternions.normalize(rng.normal(size=4))
@@ -54,12 +48,3 @@ def test_rotation_mean_ignores_signs_and_outliers(rng: np.random.Generator) -> N
     samples = np.tile(centre, (60, 1)) * rng.choice([-1.0, 1.0], size=(60, 1))
     samples[:20] = quaternions.normalize(rng.normal(size=(20, 4)))
     np.testing.assert_allclose(robust_mean_rotation(samples, FLOOR_RAD), centre, atol=EXACT_TOL)
-
-
-@pytest.mark.parametrize('factor', [1.0, 100.0])
-def test_weights_fall_from_one_to_zero(factor: float) -> None:
-    deviations = factor * np.linspace(0.0, 1.0, 11)
-    weights = tukey_weights(deviations, 0.05 * factor)
-    assert weights[0] == 1.0
-    assert np.all(np.diff(weights) <= 0.0)
-    assert tukey_weights(np.array([0.0, 0.0, 0.0, 1.0]), 0.05)[3] == 0.0
