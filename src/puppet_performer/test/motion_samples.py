@@ -3,10 +3,14 @@
 """Recordings of the default fourteen sensors on performers much like the built-in adult."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from puppet_core.body.character import load_character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.procedural.performer import procedural_motion
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.calibration import synthetic_recording
 from puppet_performer.calibration.calibration import Calibration
@@ -14,9 +18,11 @@ from puppet_performer.calibration.pose import PoseRecording
 from puppet_performer.calibration.synthetic_recording import (
     Disturbances,
     exchanged,
+    known_calibration,
     RATE_HZ,
     slipped,
     Take,
+    TRACKER_M,
 )
 from puppet_performer.posture.estimator import EstimatedPosture, PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout, SensorLayout
@@ -25,6 +31,7 @@ __all__ = [
     'ADULT',
     'CONFIG',
     'estimates',
+    'estimator_of',
     'EXACT',
     'exchanged',
     'LAYOUT',
@@ -32,6 +39,7 @@ __all__ = [
     'REAL',
     'slipped',
     'Take',
+    'walk_and_clap',
 ]
 
 CONFIG = Path(__file__).resolve().parents[3] / 'config'
@@ -52,6 +60,25 @@ def make_take(
     """Return a recording of a performer of random proportions."""
     return synthetic_recording.make_take(
         ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg
+    )
+
+
+@cache
+def walk_and_clap(n_frames: int) -> Motion:
+    """Return the middle of the procedural performance at 120 Hz."""
+    whole, part = procedural_motion(ADULT, 120.0), slice(2100, 2100 + n_frames)
+    return Motion.from_rotations(
+        whole.skeleton, 120.0, whole.root_positions[part], whole.rotations[part]
+    )
+
+
+def estimator_of(
+    skeleton: Skeleton, layout: SensorLayout, calibration: Calibration | None = None
+) -> PostureEstimator:
+    """Return an estimator of frames of `sensor_frames`, calibrated exactly by default."""
+    known = known_calibration(layout) if calibration is None else calibration
+    return PostureEstimator(
+        skeleton, known, np.array([1.0, 0.0, 0.0, 0.0]), np.array(TRACKER_M), PostureConfig()
     )
 
 

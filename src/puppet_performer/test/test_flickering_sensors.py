@@ -3,42 +3,25 @@
 """Sensors that come and go all the time: no worse than ones that are gone for good."""
 
 from functools import cache
-from pathlib import Path
 
+from motion_samples import CONFIG, estimator_of, walk_and_clap
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body.character import load_character
-from puppet_core.body.posture import Motion
 from puppet_core.math.arrays import Vec3s
-from puppet_core.procedural.performer import procedural_motion
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_REINITIALISED, FilteredFrame
-from puppet_performer.calibration.synthetic_recording import (
-    known_calibration,
-    sensor_frames,
-    TRACKER_M,
-)
-from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
+from puppet_performer.calibration.synthetic_recording import sensor_frames
 from puppet_performer.sensor_layout import load_layout
 import pytest
 
-CONFIG = Path(__file__).resolve().parents[3] / 'config'
 RATE_HZ = 120.0
 N_FRAMES = 480
 FLICKER = slice(60, 440)
-WALK_AND_CLAP = slice(2100, 2100 + N_FRAMES)
 N_PATTERNS = 6
 # A loss after another one may begin where the body is not yet where it was seen.
 WORSE, WORSE_M = 1.4, 0.03
 CARRIED_M = 0.15  # more than a pelvis that a chest carries that does not flicker
 EASING_M_S = 2.0  # of the losses here; the root is never half a metre off
 TRUNK_TOO_M_S = 5.0  # of those of trunk and leg at once
-
-
-@cache
-def _motion() -> Motion:
-    whole = procedural_motion(load_character(CONFIG / 'characters/performer.yaml'), RATE_HZ)
-    part = (whole.root_positions[WALK_AND_CLAP], whole.rotations[WALK_AND_CLAP])
-    return Motion.from_rotations(whole.skeleton, RATE_HZ, *part)
 
 
 @cache
@@ -52,7 +35,7 @@ def _frames(layout: str) -> list[FilteredFrame]:
                 if isinstance(value, np.ndarray)
             }
         )
-        for frame in sensor_frames(_motion(), found)
+        for frame in sensor_frames(walk_and_clap(N_FRAMES), found)
     ]
 
 
@@ -65,13 +48,7 @@ def _play(layout: str, names: tuple[str, ...], lost: NDArray[np.bool_]) -> Vec3s
     """
     lost = np.broadcast_to(lost.reshape(N_FRAMES, -1), (N_FRAMES, len(names)))
     found = load_layout(CONFIG / f'layouts/{layout}.yaml')
-    estimator = PostureEstimator(
-        _motion().skeleton,
-        known_calibration(found),
-        np.array([1.0, 0.0, 0.0, 0.0]),
-        np.array(TRACKER_M),
-        PostureConfig(),
-    )
+    estimator = estimator_of(walk_and_clap(N_FRAMES).skeleton, found)
     rows, before = [], False
     for frame, are_gone in zip(_frames(layout), lost):
         gone = np.isin(frame.sensors, np.array(names)[are_gone])

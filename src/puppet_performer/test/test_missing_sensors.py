@@ -3,10 +3,9 @@
 """Sensors that drop at random from any layout of a moving performer, at 120 Hz."""
 
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
+from motion_samples import CONFIG, estimator_of, walk_and_clap
 import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import general_end_effectors, Motion
@@ -21,15 +20,13 @@ from puppet_performer.calibration.synthetic_recording import (
     sensor_frames,
     TRACKER_M,
 )
-from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
 from puppet_performer.posture.limbs import INFERRED_SPEED_RAD_S, LEVER_M, TURN_SPEED_RAD_S
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 import pytest
 
-CONFIG = Path(__file__).resolve().parents[3] / 'config'
 LAYOUTS = sorted(path.stem for path in (CONFIG / 'layouts').glob('*.yaml'))
 RATE_HZ = 120.0
-WALK_AND_CLAP = slice(2100, 2700)
+N_FRAMES = 600
 
 
 class Played(NamedTuple):
@@ -40,24 +37,8 @@ class Played(NamedTuple):
     points: Vec3s
 
 
-@cache
-def _motion() -> Motion:
-    whole = procedural_motion(load_character(CONFIG / 'characters/performer.yaml'), RATE_HZ)
-    part = (whole.root_positions[WALK_AND_CLAP], whole.rotations[WALK_AND_CLAP])
-    return Motion.from_rotations(whole.skeleton, RATE_HZ, *part)
-
-
 def _layout(name: str) -> SensorLayout:
     return load_layout(CONFIG / f'layouts/{name}.yaml')
-
-
-def _estimator(
-    skeleton: Skeleton, layout: SensorLayout, calibration: Calibration | None = None
-) -> PostureEstimator:
-    known = known_calibration(layout) if calibration is None else calibration
-    return PostureEstimator(
-        skeleton, known, np.array([1.0, 0.0, 0.0, 0.0]), np.array(TRACKER_M), PostureConfig()
-    )
 
 
 def _play(
@@ -68,7 +49,7 @@ def _play(
     calibration: Calibration | None = None,
 ) -> Played:
     """Return what is estimated; `lost` is true where a sensor is not there, shape (n, s)."""
-    estimator = _estimator(skeleton, layout, calibration)
+    estimator = estimator_of(skeleton, layout, calibration)
     rows = []
     for frame, gone in zip(sensor_frames(motion, layout), lost):
         status = np.where(gone, FILTER_LOST, 0).astype(np.uint8)
@@ -108,7 +89,7 @@ def test_random_losses_never_make_a_jump(name: str, rng: np.random.Generator) ->
     times the mean), and the speed limit of the turns; what was eased is a root half a metre off.
 
     """
-    motion, layout = _motion(), _layout(name)
+    motion, layout = walk_and_clap(N_FRAMES), _layout(name)
     lost = _random_losses(rng, motion.n_frames, len(layout.sensors))
     own = _speeds(Played(*motion.world_segments(), motion.end_effectors))
     speed, turn_speed = _speeds(_play(motion, layout, lost, motion.skeleton))
@@ -118,7 +99,7 @@ def test_random_losses_never_make_a_jump(name: str, rng: np.random.Generator) ->
 
 @pytest.mark.parametrize('name', LAYOUTS)
 def test_sensors_that_are_back_tell_what_they_told(name: str, rng: np.random.Generator) -> None:
-    motion, layout = _motion(), _layout(name)
+    motion, layout = walk_and_clap(N_FRAMES), _layout(name)
     lost = _random_losses(rng, motion.n_frames, len(layout.sensors))
     lost[-240:] = False
     broken = _play(motion, layout, lost, motion.skeleton)
@@ -129,7 +110,7 @@ def test_sensors_that_are_back_tell_what_they_told(name: str, rng: np.random.Gen
 
 def test_lost_upper_arm_leaves_the_hand_where_it_is() -> None:
     """Hand and forearm tell the elbow: nothing but the arm's twist is lost."""
-    motion, layout = _motion(), _layout('default14')
+    motion, layout = walk_and_clap(N_FRAMES), _layout('default14')
     lost = np.zeros((motion.n_frames, len(layout.sensors)), dtype=bool)
     lost[60:, layout.sensors.index('left_upper_arm')] = True
     played = _play(motion, layout, lost, motion.skeleton)
@@ -139,7 +120,7 @@ def test_lost_upper_arm_leaves_the_hand_where_it_is() -> None:
 
 
 def test_lost_pelvis_is_carried_by_the_head_of_six() -> None:
-    motion, layout = _motion(), _layout('six_point')
+    motion, layout = walk_and_clap(N_FRAMES), _layout('six_point')
     lost = np.zeros((motion.n_frames, 6), dtype=bool)
     lost[240:] = np.array(layout.sensors) == 'pelvis'
     played = _play(motion, layout, lost, motion.skeleton)
@@ -149,7 +130,7 @@ def test_lost_pelvis_is_carried_by_the_head_of_six() -> None:
 
 
 def test_without_any_sensor_the_root_is_held() -> None:
-    motion, layout = _motion(), _layout('six_point')
+    motion, layout = walk_and_clap(N_FRAMES), _layout('six_point')
     lost = np.zeros((motion.n_frames, 6), dtype=bool)
     lost[240:] = True
     played = _play(motion, layout, lost, motion.skeleton)
@@ -161,7 +142,7 @@ def test_without_any_sensor_the_root_is_held() -> None:
 
 def test_hand_through_its_own_shoulder_whips_no_elbow_round() -> None:
     """There nothing tells where the elbow is: its segments turn no faster than people's do."""
-    motion, layout = _motion(), _layout('six_point')
+    motion, layout = walk_and_clap(N_FRAMES), _layout('six_point')
     start, hand = SEGMENT_INDEX['left_upper_arm'], layout.sensors.index('left_hand')
     frames = sensor_frames(motion, layout)[:60]
     shoulder = motion.world_segments()[1][30, start]
@@ -169,7 +150,7 @@ def test_hand_through_its_own_shoulder_whips_no_elbow_round() -> None:
     for i, frame in enumerate(frames):
         frame.positions[hand] = shoulder + beside + [0.0, 0.02 * (30 - i), 0.0]
         frame.quaternions[hand] = [1.0, 0.0, 0.0, 0.0]
-    estimator = _estimator(motion.skeleton, layout)
+    estimator = estimator_of(motion.skeleton, layout)
     q = np.array([np.array(estimator.step(frame).q_world) for frame in frames])
     turned = (
         np.linalg.norm(

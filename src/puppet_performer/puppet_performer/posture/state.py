@@ -51,7 +51,7 @@ _VECTOR, _QUATERNION = ('f8', (3,)), ('f8', (4,))
 SENSOR = np.dtype(
     [
         ('row', 'i8'),  # in the filtered frame, -1 for none
-        ('quality', 'i8'),  # ABSENT, MEASURED, .. of `posture.sensors`
+        ('quality', 'i8'),  # ABSENT, MEASURED, ..
         ('q_sensor_segment', *_QUATERNION),
         ('p_segment_sensor', *_VECTOR),  # [m]
         # of this frame in world; old where the sensor is absent
