@@ -7,19 +7,14 @@ from dataclasses import dataclass, field
 
 from benchmarks.driver.decoders import started_pair
 import numpy as np
-from phased_bytes import records_of, smooth_poses
 from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
 from puppet_driver.devices.line import Line, LineState, RetryPolicy
 from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.emulator.simulator import DeviceSimulator
 from puppet_driver.errors import LinkError
-from puppet_driver.tracker import Tracker
 
 MS = 1_000_000
-SENSORS = ('pelvis', 'chest')
-RECORDS = records_of(smooth_poses(np.random.default_rng(3), 50, 2), (2, 3))
 
 
 @dataclass
@@ -61,14 +56,25 @@ class FakePort:
         self.is_closed = True
 
 
+# device and period [ms]
+PERIODS_MS = {
+    'flock_of_birds': 8,
+    'fastrak': 20,
+    'fastrak_ascii': 20,
+    'liberty': 10,
+    'patriot': 20,
+    'motionstar': 10,
+}
+N_TICKS = 500
+
+
 class Bench:
-    """A line, its port, and the time."""
+    """A line of two sensors, its port, and the time."""
 
     def __init__(
         self,
-        device: DeviceSimulator | None = None,
+        name: str = 'flock_of_birds',
         retry_policy: RetryPolicy = RetryPolicy(0.5, 0.1, 1.0),
-        tracker: Tracker | None = None,
     ) -> None:
         self.news: list[tuple[bool, str]] = []
         self.ports: list[FakePort] = []
@@ -77,16 +83,27 @@ class Bench:
         self.tick = 0
         self.distort: Callable[[bytes], bytes] = bytes
         """What happens to bytes on their way to the host."""
-        self.device = device or FlockSimulator(2)
-        self.period_ms = 8
-        tracker = tracker or FlockOfBirds(FlockConfig(SENSORS, reply_timeout_s=0.25))
-        tracker.open_port = self.open
-        self.line = Line(
-            'port',
-            tracker,
-            retry_policy,
-            lambda is_error, text: self.news.append((is_error, text)),
+        self.period_ms = PERIODS_MS[name]
+        tracker, self.device, self.config = started_pair(
+            name, rate_hz=1000.0 / self.period_ms, reply_timeout_s=0.25
         )
+        tracker.open_port = self.open
+        self.line = Line('port', tracker, retry_policy, lambda *news: self.news.append(news))
+        ticks = np.arange(N_TICKS)
+        self._poses = np.zeros((N_TICKS, 2, 7))
+        self._poses[..., 0] = (0.3, -0.3) + 0.1 * np.sin(ticks / 40.0)[:, None]
+        self._poses[..., 3] = 1.0
+        if isinstance(self.device, FlockSimulator):
+            self._last_unit = self.device.sensor_units[-1]
+        hear = self.device.receive
+
+        def answer(data: bytes, now_s: float) -> bytes:
+            reply = hear(data, now_s)
+            for _ in range(self.device.take_poll_requests()):
+                reply += self.burst()
+            return reply
+
+        self.device.receive = answer
 
     def open(self) -> FakePort:  # noqa: A003
         """Open a new port or refuse."""
@@ -129,9 +146,17 @@ class Bench:
 
     def burst(self) -> bytes:
         """Return what the device sends at the present tick."""
-        at = 2 * (self.tick % (len(RECORDS) // 2))
-        there = {unit.address for unit in self.device.sensor_units}
-        return b''.join(r for r in RECORDS[at : at + 2] if r[14] in there)
+        tick = self.tick % N_TICKS
+        records = [r[0].tobytes() for r in self.device.encode(self._poses[tick : tick + 1], tick)]
+        return self.device.packet(tick, records, [False] * len(records))
+
+    def bursts(self, n_ticks: int) -> bytes:
+        """Return what it sends at so many ticks."""
+        sent = b''
+        for _ in range(n_ticks):
+            self.tick += 1
+            sent += self.burst()
+        return sent
 
     @property
     def records(self) -> int:
@@ -142,51 +167,6 @@ class Bench:
         """Let bytes arrive now; return how many records they made."""
         self.port.arrived += data
         return len(self.line.on_readable(self.now_ns, self.now_ns))
-
-
-# device and period [ms]
-PERIODS_MS = {
-    'flock_of_birds': 8,
-    'fastrak': 20,
-    'fastrak_ascii': 20,
-    'liberty': 10,
-    'patriot': 20,
-    'motionstar': 10,
-}
-N_TICKS = 500
-
-
-class SimulatorBench(Bench):
-    """A line of two sensors, its port, and the time."""
-
-    def __init__(self, name: str, retry_policy: RetryPolicy) -> None:
-        period_ms = PERIODS_MS[name]
-        tracker, simulator, self.config = started_pair(
-            name, rate_hz=1000.0 / period_ms, reply_timeout_s=0.25
-        )
-        super().__init__(simulator, retry_policy, tracker)
-        self.period_ms = period_ms
-        ticks = np.arange(N_TICKS)
-        self._poses = np.zeros((N_TICKS, len(SENSORS), 7))
-        self._poses[..., 0] = (0.3, -0.3) + 0.1 * np.sin(ticks / 40.0)[:, None]
-        self._poses[..., 3] = 1.0
-        if isinstance(simulator, FlockSimulator):
-            self._last_unit = simulator.sensor_units[-1]
-        hear = simulator.receive
-
-        def answer(data: bytes, now_s: float) -> bytes:
-            reply = hear(data, now_s)
-            for _ in range(simulator.take_poll_requests()):
-                reply += self.burst()
-            return reply
-
-        simulator.receive = answer
-
-    def burst(self) -> bytes:
-        """Return what the device sends at the present tick."""
-        tick = self.tick % N_TICKS
-        records = [r[0].tobytes() for r in self.device.encode(self._poses[tick : tick + 1], tick)]
-        return self.device.packet(tick, records, [False] * len(records))
 
     def warm(self) -> None:
         """Let time pass until records come."""

@@ -12,7 +12,7 @@ test_fault_devices.py, on real pseudo-terminals and sockets.
 from collections.abc import Callable
 from dataclasses import replace
 
-from line_bench import MS, PERIODS_MS, SimulatorBench
+from line_bench import Bench, MS, PERIODS_MS
 import numpy as np
 from puppet_core.io import defaults
 from puppet_driver.devices.decoding import CONFIRMATIONS
@@ -29,15 +29,15 @@ VALUES = defaults(DRIVER_ROWS)
 
 
 @pytest.fixture
-def bench(name: str) -> SimulatorBench:
+def bench(name: str) -> Bench:
     """Return a line that streams, with the default waiting times."""
     names = ('silence_timeout_s', 'retry_first_s', 'retry_last_s')
-    one = SimulatorBench(name, RetryPolicy(*(VALUES[name] for name in names)))
+    one = Bench(name, RetryPolicy(*(VALUES[name] for name in names)))
     one.warm()
     return one
 
 
-def unplug(bench: SimulatorBench) -> Callable[[], None]:
+def unplug(bench: Bench) -> Callable[[], None]:
     """Take the port away."""
     bench.port.is_gone = True
     bench.port.arrived = b'x'
@@ -54,7 +54,7 @@ def unplug(bench: SimulatorBench) -> Callable[[], None]:
     return plug
 
 
-def cut(bench: SimulatorBench) -> Callable[[], None]:
+def cut(bench: Bench) -> Callable[[], None]:
     """Let no byte pass either way."""
     device = bench.device
     hear, device.receive = device.receive, lambda data, now_s: b''
@@ -67,7 +67,7 @@ def cut(bench: SimulatorBench) -> Callable[[], None]:
     return mend
 
 
-def other_speed(bench: SimulatorBench) -> Callable[[], None]:
+def other_speed(bench: Bench) -> Callable[[], None]:
     """Let the device speak and hear at another speed."""
     device, rng = bench.device, np.random.default_rng(4)
     hear = device.receive
@@ -81,7 +81,7 @@ def other_speed(bench: SimulatorBench) -> Callable[[], None]:
     return mend
 
 
-def turn_bits(bench: SimulatorBench) -> Callable[[], None]:
+def turn_bits(bench: Bench) -> Callable[[], None]:
     """Turn one bit in a hundred on the way to the host."""
     rng = np.random.default_rng(5)
 
@@ -93,20 +93,20 @@ def turn_bits(bench: SimulatorBench) -> Callable[[], None]:
     return lambda: setattr(bench, 'distort', bytes)
 
 
-def lose_sensor(bench: SimulatorBench) -> Callable[[], None]:
+def lose_sensor(bench: Bench) -> Callable[[], None]:
     """Take one sensor off."""
     bench.set_sensor(False)
     return lambda: bench.set_sensor(True)
 
 
-def reset(bench: SimulatorBench) -> Callable[[], None]:
+def reset(bench: Bench) -> Callable[[], None]:
     """Break the connection off; a new one stands at once."""
     bench.port.is_gone = True
     bench.port.arrived = b'x'
     return lambda: None
 
 
-def half_open(bench: SimulatorBench) -> Callable[[], None]:
+def half_open(bench: Bench) -> Callable[[], None]:
     """Let the device forget the connection, without a word to the host."""
     mend = cut(bench)
     bench.device.on_disconnect()
@@ -120,7 +120,7 @@ def half_open(bench: SimulatorBench) -> Callable[[], None]:
     return lambda: None
 
 
-def since(bench: SimulatorBench, began_ns: int, before: int) -> float:
+def since(bench: Bench, began_ns: int, before: int) -> float:
     """Play until records come again; return the time since then [ms]."""
     while bench.records < before + 6 and bench.now_ns - began_ns < 5 * LIMIT_MS * MS:
         bench.play(1)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line's life, told by a clock made of numbers."""
 
-from line_bench import Bench, MS, RECORDS
+from line_bench import Bench, MS
 from puppet_driver.errors import LinkError
 import pytest
 
@@ -16,7 +16,7 @@ def bench() -> Bench:
 def test_a_line_opens_starts_and_streams(bench):
     bench.stream()
     assert bench.device.is_sending and not bench.line.has_records
-    bench.send(b''.join(RECORDS[:8]))
+    bench.send(bench.bursts(4))
     assert bench.line.has_records
     assert bench.news == [(False, 'port: Flock of Birds streams 2 sensor(s)')]
 
@@ -47,10 +47,10 @@ def test_bytes_without_records_hint_at_the_speed(bench):
 
 def test_counters_survive_a_restart(bench):
     bench.stream()
-    bench.send(b''.join(RECORDS[:9]))
+    bench.send(bench.bursts(5)[: 9 * 15])
     bench.run(600)
     bench.stream()
-    bench.send(b''.join(RECORDS[:9]))
+    bench.send(bench.bursts(5)[: 9 * 15])
     bench.run(2)
     assert bench.line.status.counters.records == 10 and bench.line.status.starts == 2
 
@@ -64,17 +64,17 @@ def test_stopping_tells_the_device_and_closes_the_port(bench):
 
 def test_skipping_a_backlog_also_forgets_half_a_record(bench):
     bench.stream()
-    bench.send(RECORDS[0][:7])
+    bench.send(bench.bursts(1)[:7])
     n_before = bench.port.discards
     bench.line.skip_backlog(bench.now_ns)
-    bench.send(RECORDS[0][7:])
+    bench.send(bench.burst()[7:15])
     bench.run(2)
     assert bench.line.status.counters.records == 0 and bench.port.discards == n_before + 1
 
 
 def test_an_error_code_is_asked_for_again_when_a_silent_device_comes_back(bench):
     bench.stream()
-    bench.send(b''.join(RECORDS[:4]))
+    bench.send(bench.bursts(2))
     assert bench.line.status.notes == ()
     bench.device.error_code = 29
     bench.run(510)
