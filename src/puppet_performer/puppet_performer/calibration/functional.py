@@ -20,7 +20,7 @@ import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS, PARENTS, SEGMENTS, Skeleton
 from puppet_core.io import CalibrationError
 from puppet_core.math import Floats, quaternions, Vec3s
-from puppet_performer.calibration.calibration import Calibration, Evaluation, Finding, LengthReport
+from puppet_performer.calibration.calibration import Calibration, Evaluation, LengthReport
 from puppet_performer.calibration.checks import (
     joint_range,
     joint_reports,
@@ -49,7 +49,6 @@ from puppet_performer.calibration.recording import (
     MotionRecording,
     part_of,
     relative_poses,
-    RelativePoses,
     rotation_noise,
 )
 from puppet_performer.sensor_layout import SensorLayout
@@ -100,82 +99,36 @@ def calibrate_motion(
     relatives = [
         relative_poses(motion, joint.parent, joint.child, names=layout.sensors) for joint in joints
     ]
-    skeleton = sized(performer.skeleton, layout, means.positions)
-    stance = fit_t_pose(layout, skeleton, means.positions)
-    centres = _solved(joints, relatives, motion, skeleton, stance, means)
-    stance = _faced(stance, joints, centres, means)
-    of_pose = pose_findings(joints, relatives, centres, layout, stance, means) or place_findings(
-        layout, skeleton, stance, means, limits
-    )
-    evaluation = _evaluated(joints, relatives, centres, layout, motion, means, of_pose)
-    calibration = _assemble(
-        joints, relatives, centres, layout, performer, stance, means, skeleton, date, evaluation
-    )
-    return Outcome(calibration, evaluation)
-
-
-def _solved(
-    joints: Sequence[Joint],
-    relatives: Sequence[RelativePoses],
-    motion: MotionRecording,
-    skeleton: Skeleton,
-    stance: TPose,
-    means: MeanPose,
-) -> Centres:
-    noise = rotation_noise(motion)
-    return solve_joints(
+    ordinary = sized(performer.skeleton, layout, means.positions)
+    stance = fit_t_pose(layout, ordinary, means.positions)
+    bones, noise = _bones(joints), rotation_noise(motion)
+    centres = solve_joints(
         joints,
         relatives,
-        _expected_centres(joints, skeleton, stance, means),
-        _pairs(joints, _bones(joints)),
+        _expected_centres(joints, ordinary, stance, means),
+        _pairs(bones),
         motion.rate_hz,
         np.array([[noise[joint.parent], noise[joint.child]] for joint in joints]),
         straight_limbs(joints, means, stance),
     )
-
-
-def _evaluated(
-    joints: Sequence[Joint],
-    relatives: Sequence[RelativePoses],
-    centres: Centres,
-    layout: SensorLayout,
-    motion: MotionRecording,
-    means: MeanPose,
-    of_pose: Sequence[Finding],
-) -> Evaluation:
-    bones = _bones(joints)
-    lengths, sds = centres.lengths(np.array([b for _, b in bones]).reshape(-1, 2))
+    stance = _faced(stance, joints, centres, means)
     reports = joint_reports(joints, relatives, centres)
+    lengths, sds = centres.lengths(np.array([b for _, b in bones]).reshape(-1, 2))
+    of_pose = pose_findings(joints, relatives, centres, layout, stance, means) or place_findings(
+        layout, ordinary, stance, means, limits
+    )
     of_motion = motion_findings(joints, relatives, centres, reports, layout, motion, means)
-    return Evaluation(
+    evaluation = Evaluation(
         reports,
-        tuple(
-            LengthReport(s, float(length), float(sd))
-            for (s, _), length, sd in zip(bones, lengths, sds)
-        ),
+        tuple(LengthReport(s, float(m), float(sd)) for (s, _), m, sd in zip(bones, lengths, sds)),
         (*of_pose, *of_motion),
     )
-
-
-def _assemble(
-    joints: Sequence[Joint],
-    relatives: Sequence[RelativePoses],
-    centres: Centres,
-    layout: SensorLayout,
-    performer: Character,
-    stance: TPose,
-    means: MeanPose,
-    ordinary: Skeleton,
-    date: str,
-    evaluation: Evaluation,
-) -> Calibration:
-    to_segment = quaternions.conjugate(stance.orientation)
     turned = segment_rotations(
         joints,
         relatives,
         centres,
         layout.segments,
-        quaternions.multiply(to_segment, means.rotations),
+        quaternions.multiply(quaternions.conjugate(stance.orientation), means.rotations),
         means.spreads_rad / np.sqrt(EFFECTIVE_FRAMES),
     )
     body = measured_body(
@@ -184,7 +137,7 @@ def _assemble(
     sds_m = means.spreads_m / np.sqrt(EFFECTIVE_FRAMES)
     for joint, sd in zip(joints, centres.sds_m()):
         sds_m[joint.child] = sd
-    return Calibration(
+    calibration = Calibration(
         performer=performer.name,
         layout=layout.name,
         date=date,
@@ -200,6 +153,7 @@ def _assemble(
         skeleton=body.skeleton,
         evaluation=evaluation,
     )
+    return Outcome(calibration, evaluation)
 
 
 def _expected_centres(
@@ -286,8 +240,9 @@ def _bones(joints: Sequence[Joint]) -> list[tuple[int, tuple[int, int]]]:
 
 
 def _pairs(
-    joints: Sequence[Joint], bones: Sequence[tuple[int, tuple[int, int]]]
+    bones: Sequence[tuple[int, tuple[int, int]]],
 ) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return the joints at the ends of left segments and of the same on the right."""
     by_name = {SEGMENTS[segment]: ends for segment, ends in bones}
     return [
         (ends, by_name[name.replace('left_', 'right_')])
