@@ -11,7 +11,6 @@ the value of the node's parameter file. Nothing is started here.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import json
-import os
 from pathlib import Path
 import shutil
 from typing import Any
@@ -81,25 +80,21 @@ def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, s
 
 
 def _find(process: Process) -> str:
-    if not process.package:
-        found = shutil.which(process.executable)
-        if found is None:
+    folder = None
+    if process.package:
+        try:
+            folder = f'{get_package_prefix(process.package)}/lib/{process.package}'
+        except PackageNotFoundError as err:
             raise ConfigError(
-                f'{process.executable}: expected this program on PATH, got none; '
-                'it comes with a system installation of ROS 2'
-            )
-        return found
-    try:
-        prefix = get_package_prefix(process.package)
-    except PackageNotFoundError as err:
-        raise ConfigError(
-            f'{process.package}: expected an installed package, found none; '
-            'build the workspace and source its setup file'
-        ) from err
-    path = Path(prefix) / 'lib' / process.package / process.executable
-    if not os.access(path, os.X_OK):
-        raise ConfigError(f'{path}: expected an executable program, got none; build the workspace')
-    return str(path)
+                f'{process.package}: expected an installed package, found none; '
+                'build the workspace and source its setup file'
+            ) from err
+    found = shutil.which(process.executable, path=folder)
+    if found is None:
+        hint = 'build the workspace' if folder else 'it comes with a system installation of ROS 2'
+        place = f'in {folder}' if folder else 'on PATH'
+        raise ConfigError(f'{process.executable}: expected this program {place}, got none; {hint}')
+    return found
 
 
 SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
@@ -118,28 +113,6 @@ EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
 SOURCES = (PLAYER, 'tracker_driver', 'pose_topics', PIPELINE)
 TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
 
-
-# node parameters that an argument sets: argument -> (node, parameter) ..
-_PARAMETERS = {
-    'character': (('retarget', 'character'), ('visualization', 'character')),
-    'solver': (('retarget', 'solver'),),
-    'environment': (
-        ('importance', 'environment'),
-        ('retarget', 'environment'),
-        ('visualization', 'environment'),
-    ),
-    'performer': (('performer', 'performer'),),
-    'layout': (('performer', 'layout'),),
-    'calibration_file': (('performer', 'calibration_file'),),
-    'rate_hz': (
-        ('tracker_driver', 'rate_hz'),
-        ('pose_topics', 'rate_hz'),
-        ('pose_filter', 'expected_rate_hz'),
-    ),
-    'ports': (('tracker_driver', 'ports'),),
-    'topics': (('pose_topics', 'topics'),),
-    'autostart': (('tracker_driver', 'autostart'),),
-}
 
 # of the second puppet and further ones
 _PUPPET_TOPICS = (
@@ -180,84 +153,109 @@ RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a launch description."""
+    """One argument of a launch description, as in `name:=value`."""
 
-    name: str  # as in `name:=value`
-    default: str  # '' leaves the parameter file's value
-    description: str  # one sentence
-    variants: tuple[str, ...] = (SIM, HARDWARE, TOPICS, REPLAY)  # launch descriptions that have it
+    name: str
+    description: str
+    sets: tuple[str, ...] = ()  # parameters, as in 'retarget.character'
+    variants: tuple[str, ...] = (SIM, HARDWARE, TOPICS, REPLAY)  # descriptions that have it
+    default: str = ''  # '' leaves the parameter file's value
 
 
 ARGUMENTS = (
     Argument(
         'character',
-        '',
         'Puppet, by name or path of its YAML file; several, separated by commas, '
         'each follow the performer, from the second on as /puppet_2/joint_states and so on.',
+        ('retarget.character', 'visualization.character'),
     ),
     Argument(
         'solver',
-        '',
         'How the puppet is posed: importance_based, elbow_circle, rate_control, '
         'joint_angles, position.',
+        ('retarget.solver',),
     ),
-    Argument('environment', '', 'Environment, by name or path of its YAML file.'),
-    Argument('performer', '', "The performer's character, by name or path."),
-    Argument('layout', '', 'Sensor layout, by name or path.'),
-    Argument('calibration_file', '', 'Calibration to load, or to save to.'),
+    Argument(
+        'environment',
+        'Environment, by name or path of its YAML file.',
+        ('importance.environment', 'retarget.environment', 'visualization.environment'),
+    ),
+    Argument('performer', "The performer's character, by name or path.", ('performer.performer',)),
+    Argument('layout', 'Sensor layout, by name or path.', ('performer.layout',)),
+    Argument(
+        'calibration_file',
+        'Calibration to load, or to save to.',
+        ('performer.calibration_file',),
+    ),
     Argument(
         'state_dir',
-        '',
         'Folder for what a node that is started again goes on from: the last '
         'posture of each puppet. If empty, `./puppet` takes one for this run, and `ros2 launch` '
         'none: such a puppet does not go on from where it was.',
     ),
-    Argument('rate_hz', '', 'Frames per second of the tracker.', (SIM, HARDWARE, TOPICS)),
-    Argument('ports', '', 'Serial ports, separated by commas.', (HARDWARE,)),
+    Argument(
+        'rate_hz',
+        'Frames per second of the tracker.',
+        ('tracker_driver.rate_hz', 'pose_topics.rate_hz', 'pose_filter.expected_rate_hz'),
+        (SIM, HARDWARE, TOPICS),
+    ),
+    Argument(
+        'ports', 'Serial ports, separated by commas.', ('tracker_driver.ports',), (HARDWARE,)
+    ),
     Argument(
         'topics',
-        '',
         'Topic of each sensor, separated by commas, or one with {sensor} or [*].',
+        ('pose_topics.topics',),
         (TOPICS,),
     ),
-    Argument('autostart', '', 'false: the driver waits for a lifecycle manager.', (SIM, HARDWARE)),
-    Argument('ports_dir', '', 'Folder for the emulated ports; a new one if empty.', (SIM,)),
-    Argument('clip', '', 'BVH or AMC file to perform; a built-in performance if empty.', (SIM,)),
-    Argument('script', '', 'What is done without a clip: show, or range for calibration.', (SIM,)),
-    Argument('asf', '', "The AMC file's skeleton.", (SIM,)),
-    Argument('name_map', '', "Names of the clip's joints; found if empty.", (SIM,)),
-    Argument('unit', '', "The clip's unit: mm, cm, in, m or metres; found if empty.", (SIM,)),
-    Argument('up_axis', '', "The clip's axis that is up: x, -x, y, ...; found if empty.", (SIM,)),
     Argument(
-        't_pose_s', '10', 'How long it first stands in the T-pose: until all nodes listen.', (SIM,)
+        'autostart',
+        'false: the driver waits for a lifecycle manager.',
+        ('tracker_driver.autostart',),
+        (SIM, HARDWARE),
     ),
-    Argument('seed', '', 'Of mounting, noise and faults of the emulated sensors.', (SIM,)),
-    Argument('bag', '', 'Recording to play; if empty, play one yourself.', (REPLAY,)),
-    Argument('rate', '1', 'How fast it is played, times real time.', (REPLAY,)),
-    Argument('clock', 'true', 'Whether it sets the time of the nodes, on /clock.', (REPLAY,)),
+    *(
+        Argument(name, description, (), (SIM,), default)
+        for name, description, default in (
+            ('ports_dir', 'Folder for the emulated ports; a new one if empty.', ''),
+            ('clip', 'BVH or AMC file to perform; a built-in performance if empty.', ''),
+            ('script', 'What is done without a clip: show, or range for calibration.', ''),
+            ('asf', "The AMC file's skeleton.", ''),
+            ('name_map', "Names of the clip's joints; found if empty.", ''),
+            ('unit', "The clip's unit: mm, cm, in, m or metres; found if empty.", ''),
+            ('up_axis', "The clip's axis that is up: x, -x, y, ...; found if empty.", ''),
+            ('t_pose_s', 'How long it first stands in the T-pose: until all nodes listen.', '10'),
+            ('seed', 'Of mounting, noise and faults of the emulated sensors.', ''),
+        )
+    ),
+    Argument('bag', 'Recording to play; if empty, play one yourself.', (), (REPLAY,)),
+    Argument('rate', 'How fast it is played, times real time.', (), (REPLAY,), '1'),
+    Argument('clock', 'Whether it sets the time of the nodes, on /clock.', (), (REPLAY,), 'true'),
     Argument(
         'entry',
-        '',
         'Topic at which it enters: /tracker/raw, or a later one of the graph, whose '
         'nodes before it are then not started; the first in the recording if empty.',
+        (),
         (REPLAY,),
     ),
     Argument(
-        'composed', 'false', 'Whether all nodes share one process, puppet_pipeline: less latency.'
+        'composed',
+        'Whether all nodes share one process, puppet_pipeline: less latency.',
+        default='false',
     ),
     Argument(
         'realtime',
-        'false',
         'Whether the nodes run before all ordinary programs, on processors '
         'that do not sleep; where the system allows it.',
+        default='false',
     ),
-    Argument('pin', '', 'Processors for the nodes, one each in turns, such as 2,3; all if empty.'),
-    Argument('view', 'false', 'Whether to show the bodies in a browser.'),
+    Argument('pin', 'Processors for the nodes, one each in turns, such as 2,3; all if empty.'),
+    Argument('view', 'Whether to show the bodies in a browser.', default='false'),
     Argument(
         'rviz',
-        'false',
         'RViz: true or puppet for the bodies, tracker for the sensors, or the '
         'path of an .rviz file.',
+        default='false',
     ),
 )
 
@@ -364,11 +362,11 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
 
 def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     parameters: dict[str, dict[str, Any]] = {name: {} for _, name in _NODES}
-    for argument, targets in _PARAMETERS.items():
-        text = values.get(argument, '')
-        if text:
-            for node, parameter in targets:
-                parameters[node][parameter] = _typed(argument, text)
+    for argument in arguments_of(variant):
+        if text := values[argument.name]:
+            for target in argument.sets:
+                node, parameter = target.split('.')
+                parameters[node][parameter] = _typed(argument.name, text)
     if variant == SIM:
         lines = (f'line{i}' for i in range(EMULATED_LINES))  # as the emulator names its ports
         ports = [str(Path(values['ports_dir']) / line) for line in lines]
