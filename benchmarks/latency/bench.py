@@ -228,10 +228,10 @@ class LatencyRun:
             )
             with watched_graph(listed, self._stopping, _say, topics) as graph:
                 late_bytes = LateBytes(graph.monitor)
-                if not graph.run.start():
+                if not graph.start():
                     return None
                 with self._listening_first():
-                    return self._watch(graph.run, graph.monitor, late_bytes, duration_s, hops_s)
+                    return self._watch(graph, graph.monitor, late_bytes, duration_s, hops_s)
 
     @contextmanager
     def _listening_first(self) -> Iterator[None]:

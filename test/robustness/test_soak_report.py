@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from puppet_bringup.monitor import (  # noqa: E402,I100
-    FIRST_CAPACITY,
     FrameLog,
     INDEX,
     Usage,  # noqa: E402
@@ -74,7 +73,7 @@ def test_minutes_have_their_own_times(hour: tuple[FrameTally, FrameLog]) -> None
 
 def test_frames_that_a_log_has_given_away_do_not_come_back() -> None:
     log = FrameLog()
-    for i in range(3 * FIRST_CAPACITY):
+    for i in range(3000):
         log.arrived(0, START_NS + i * PERIOD_NS, START_NS + i * PERIOD_NS)
         taken = log.take(i * 0.1 - 1.0)
         assert len(taken) <= 2 and len(log) <= 12

@@ -105,11 +105,8 @@ def summary(measured: Figures) -> list[str]:
 
 def _stages(rows: Floats) -> dict[str, dict[str, float | None]]:
     """Return for each node the time from its input to its output, both as seen from outside."""
-    before = np.column_stack((rows[:, STAMP], rows[:, ARRIVALS]))
-    return {
-        name: _percentiles_ms(before[:, i + 1] - before[:, i])
-        for i, name in enumerate(STAGES.values())
-    }
+    hops = np.diff(np.column_stack((rows[:, STAMP], rows[:, ARRIVALS])))
+    return {name: _percentiles_ms(hop) for name, hop in zip(STAGES.values(), hops.T)}
 
 
 def _slides(rows: Floats) -> dict[str, float | None]:
@@ -159,46 +156,39 @@ def parser() -> argparse.ArgumentParser:
         description='An emulated performance drives a puppet, live, on ROS 2 topics.',
         epilog=EXAMPLE,
     )
-    p.add_argument('--clip', default='', metavar='FILE', help='BVH, AMC, C3D; built in if absent')
-    p.add_argument('--asf', default='', metavar='FILE', help='skeleton of an AMC clip')
-    p.add_argument('--name-map', default='', metavar='MAP', help="names of the clip's joints")
-    p.add_argument('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
-    p.add_argument(
+    add = p.add_argument
+    add('--clip', default='', metavar='FILE', help='BVH, AMC, C3D; built in if absent')
+    add('--asf', default='', metavar='FILE', help='skeleton of an AMC clip')
+    add('--name-map', default='', metavar='MAP', help="names of the clip's joints")
+    add('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
+    add(
         '--up-axis',
         default='',
         choices=('', *UP_AXES[1:]),
         help="the clip's axis that points up; --up-axis=-y if it points down",
     )
-    p.add_argument(
-        '--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s'
-    )
-    p.add_argument('--solver', default='', metavar='NAME', help='importance_based if absent')
-    p.add_argument(
-        '--environment', default='', metavar='NAME', help='demo if absent, floor with --clip'
-    )
-    p.add_argument(
-        '--rate-hz', type=float, default=120.0, help='frames per second; default %(default)s'
-    )
-    p.add_argument(
+    add('--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s')
+    add('--solver', default='', metavar='NAME', help='importance_based if absent')
+    add('--environment', default='', metavar='NAME', help='demo if absent, floor with --clip')
+    add('--rate-hz', type=float, default=120.0, help='frames per second; default %(default)s')
+    add(
         '--duration',
         type=float,
         default=0.0,
         metavar='S',
         help='seconds of streaming to measure; until Ctrl-C if absent',
     )
-    p.add_argument('--composed', action='store_true', help='all nodes in one process')
-    p.add_argument(
+    add('--composed', action='store_true', help='all nodes in one process')
+    add(
         '--realtime',
         action='store_true',
         help='the nodes before ordinary programs, processors awake',
     )
-    p.add_argument(
-        '--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns'
-    )
-    p.add_argument('--headless', action='store_true', help='without the browser view')
-    p.add_argument('--json', type=Path, metavar='FILE', help='write the figures there')
-    p.add_argument('--domain-id', type=int, metavar='N', help='ROS domain; a free one if absent')
-    p.add_argument('--verbose', action='store_true', help='show what the nodes say')
+    add('--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns')
+    add('--headless', action='store_true', help='without the browser view')
+    add('--json', type=Path, metavar='FILE', help='write the figures there')
+    add('--domain-id', type=int, metavar='N', help='ROS domain; a free one if absent')
+    add('--verbose', action='store_true', help='show what the nodes say')
     return p
 
 
@@ -258,10 +248,10 @@ def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threa
 
     say(f'{len(listed)} processes on ROS_DOMAIN_ID={domain}')
     with watched_graph(listed, stopping, say, on_line=show) as graph:
-        if not graph.run.start():
+        if not graph.start():
             say('stopped before the first frame')
             return EXIT_OK
-        begin_s, end_s, usage = graph.run.measure(options.duration)
+        begin_s, end_s, usage = graph.measure(options.duration)
         measured = figures(graph.monitor.log.table(), begin_s, end_s, options.composed)
     _report(options, measured, usage)
     failed = [c for c in graph.supervisor.children if c.exit_code != EXIT_OK]

@@ -10,12 +10,12 @@ first compilation takes.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 import os
 from pathlib import Path
 import sys
 import threading
 import time
-from typing import NamedTuple
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
@@ -106,42 +106,30 @@ class PipelineError(PuppetError):
         super().__init__(text)
 
 
+@dataclass
 class DemoRun:
-    """The graph of the demo, from start to stop."""
+    """The simulated graph with its observer, from start to stop; `say` gets lines on how far."""
 
-    def __init__(
-        self,
-        listed: Sequence[Process],
-        supervisor: Supervisor,
-        monitor: Monitor,
-        executor: Executor,
-        stopping: threading.Event,
-        say: Say,
-    ) -> None:
-        self._listed = listed
-        self._supervisor = supervisor
-        self._monitor = monitor
-        self._switch = DriverSwitch(monitor)
-        self._executor = executor
-        self._stopping = stopping
-        self._say = say
+    listed: Sequence[Process]
+    supervisor: Supervisor
+    monitor: Monitor
+    executor: Executor
+    stopping: threading.Event
+    say: Say
+
+    def __post_init__(self) -> None:
+        self._switch = DriverSwitch(self.monitor)
 
     def start(self) -> bool:
-        """
-        Bring the graph up to its first /joint_states; return False if asked to stop.
-
-        Raises PipelineError naming the process that failed, with its last lines.
-        """
+        """Bring the graph to its first /joint_states, or PipelineError; False if asked to stop."""
         config_dir = share.config_dir()
-        compile_kernels(
-            self._listed, config_dir, self._supervisor.environ, self._stopping, self._say
-        )
-        for process in self._listed:
-            self._supervisor.start(process.name, command_line(process, config_dir))
-        self._say('starting the nodes')
+        compile_kernels(self.listed, config_dir, self.supervisor.environ, self.stopping, self.say)
+        for process in self.listed:
+            self.supervisor.start(process.name, command_line(process, config_dir))
+        self.say('starting the nodes')
         ready = self._wait(self._missing, SET_UP_TIMEOUT_S)
         if ready:
-            self._say('switching the tracker on, calibrating in the T-pose')
+            self.say('switching the tracker on, calibrating in the T-pose')
             ready = self._wait(self._silent, FIRST_FRAME_TIMEOUT_S)
         return ready
 
@@ -153,16 +141,16 @@ class DemoRun:
         to stop.
         """
         self.settle()
-        log = self._monitor.log
+        log = self.monitor.log
         begin_s = log.seconds(time.time_ns())
-        meter = UsageMeter(self._supervisor.children)
+        meter = UsageMeter(self.supervisor.children)
 
         def tell(elapsed_s: float) -> None:
-            self._say(f'{elapsed_s:5.0f} s, {self._monitor.frames_solved} frames solved')
+            self.say(f'{elapsed_s:5.0f} s, {self.monitor.frames_solved} frames solved')
 
         self.go_on(duration_s, STATUS_PERIOD_S, tell)
         end_s = log.seconds(time.time_ns())
-        if duration_s > 0.0 and not self._stopping.is_set():
+        if duration_s > 0.0 and not self.stopping.is_set():
             end_s = begin_s + duration_s
         usage = meter.read()
         self.drain()
@@ -173,17 +161,13 @@ class DemoRun:
         self._spin_until(time.monotonic() + SETTLE_S)
 
     def see_index(self) -> None:
-        """
-        Listen to the driver until the index of a frame has come: to know how many it publishes.
-
-        Raises PipelineError if none comes.
-        """
-        monitor = self._monitor
+        """Listen to the driver until the index of a frame has come, or raise PipelineError."""
+        monitor = self.monitor
         seen = monitor.indices_seen
         monitor.watch(RAW_TOPIC)
         self._spin_until(time.monotonic() + SILENCE_TIMEOUT_S, lambda: monitor.indices_seen > seen)
         monitor.unwatch(RAW_TOPIC)
-        if monitor.indices_seen == seen and not self._stopping.is_set():
+        if monitor.indices_seen == seen and not self.stopping.is_set():
             raise PipelineError(f'no {RAW_TOPIC} for {SILENCE_TIMEOUT_S:.0f} s')
 
     def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
@@ -195,7 +179,7 @@ class DemoRun:
         """
         start = due = time.monotonic()
         end = start + duration_s if duration_s > 0.0 else float('inf')
-        while time.monotonic() < end and not self._stopping.is_set():
+        while time.monotonic() < end and not self.stopping.is_set():
             due = max(due + period_s, time.monotonic())
             self._spin_until(min(end, due))
             each(time.monotonic() - start)
@@ -206,10 +190,10 @@ class DemoRun:
 
     def _missing(self) -> str:
         if self._has_child(EMULATOR) and not any(
-            line.startswith(READY_MARK) for line in self._supervisor.child(EMULATOR).lines
+            line.startswith(READY_MARK) for line in self.supervisor.child(EMULATOR).lines
         ):
             return EMULATOR
-        missing = self._monitor.missing_nodes(self._has_child(PIPELINE))
+        missing = self.monitor.missing_nodes(self._has_child(PIPELINE))
         if not self._switch.is_there:
             missing += (DRIVER,)
         return ', '.join(missing)
@@ -217,12 +201,12 @@ class DemoRun:
     def _silent(self) -> str:
         if not self._switch.advance():
             return DRIVER
-        return '' if self._monitor.frames_solved else 'the first /joint_states'
+        return '' if self.monitor.frames_solved else 'the first /joint_states'
 
     def _wait(self, missing: Callable[[], str], timeout_s: float) -> bool:
         """Spin until nothing is missing; report what is, now and then."""
         start = time.monotonic()
-        while not self._stopping.is_set():
+        while not self.stopping.is_set():
             still = missing()
             if not still:
                 return True
@@ -233,7 +217,7 @@ class DemoRun:
                     f'{self._last_words(still)}'
                 )
             if elapsed_s > STATUS_PERIOD_S:
-                self._say(f'waiting for {still}')
+                self.say(f'waiting for {still}')
             self._spin_until(time.monotonic() + STATUS_PERIOD_S, lambda: not missing())
         return False
 
@@ -242,9 +226,9 @@ class DemoRun:
     ) -> None:
         next_check = 0.0
         while (now := time.monotonic()) < deadline:
-            if heed_stop and self._stopping.is_set():
+            if heed_stop and self.stopping.is_set():
                 return
-            self._executor.spin_once(timeout_sec=min(SPIN_S, deadline - now))
+            self.executor.spin_once(timeout_sec=min(SPIN_S, deadline - now))
             if now >= next_check:
                 next_check = now + SPIN_S
                 self._require_alive(now)
@@ -252,24 +236,24 @@ class DemoRun:
                     return
 
     def _require_alive(self, now: float) -> None:
-        for child in self._supervisor.ended():
-            if not self._stopping.is_set():
+        for child in self.supervisor.ended():
+            if not self.stopping.is_set():
                 raise PipelineError(
                     f'{child.name} {describe_end(child)}\n{_words_of(child)}',
                     is_bad_input=child.exit_code == 2,
                 )
-        last = self._monitor.last_joints_s
-        if last and now - last > SILENCE_TIMEOUT_S and not self._stopping.is_set():
+        last = self.monitor.last_joints_s
+        if last and now - last > SILENCE_TIMEOUT_S and not self.stopping.is_set():
             raise PipelineError(
                 f'no /joint_states for {SILENCE_TIMEOUT_S:.0f} s\n{self._last_words("")}'
             )
 
     def _last_words(self, names: str) -> str:
-        children = [c for c in self._supervisor.children if c.name in names]
-        return '\n'.join(_words_of(c) for c in children or self._supervisor.children)
+        children = [c for c in self.supervisor.children if c.name in names]
+        return '\n'.join(_words_of(c) for c in children or self.supervisor.children)
 
     def _has_child(self, name: str) -> bool:
-        return any(child.name == name for child in self._supervisor.children)
+        return any(child.name == name for child in self.supervisor.children)
 
 
 def _words_of(child: Child) -> str:
@@ -279,14 +263,6 @@ def _words_of(child: Child) -> str:
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 MIN_RATE_HZ, MAX_RATE_HZ = 1.0, 144.0  # the device's ceiling
-
-
-class WatchedGraph(NamedTuple):
-    """A graph, its observer, and who stops it."""
-
-    run: DemoRun
-    monitor: Monitor
-    supervisor: Supervisor
 
 
 def run_graph_command(name: str, run: Callable[[threading.Event], int]) -> int:
@@ -317,11 +293,7 @@ def reason(err: OSError) -> str:
 
 
 def use_own_domain(domain_id: int | None = None) -> int:
-    """
-    Set a ROS domain of this machine for this process and its children; return its number.
-
-    They have the `middleware_settings`.
-    """
+    """Set ROS domain and middleware for this process and its children; return the domain."""
     domain = domain_id if domain_id is not None else free_domain()
     os.environ['ROS_DOMAIN_ID'] = str(domain)
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -367,7 +339,7 @@ def watched_graph(
     topics: Sequence[str] = tuple(KINDS),
     on_line: LineSink = lambda *_: None,
     changes: Mapping[str, str] | None = None,
-) -> Iterator[WatchedGraph]:
+) -> Iterator[DemoRun]:
     """
     Yield a graph that can be started, with a monitor on it; stop all of it afterwards.
 
@@ -379,8 +351,7 @@ def watched_graph(
         monitor = Monitor(topics, context=context)
         executor.add_node(monitor)
         try:
-            run = DemoRun(listed, supervisor, monitor, executor, stopping, say)
-            yield WatchedGraph(run, monitor, supervisor)
+            yield DemoRun(listed, supervisor, monitor, executor, stopping, say)
         finally:
             with suppress(KeyboardInterrupt):
                 monitor.destroy_node()

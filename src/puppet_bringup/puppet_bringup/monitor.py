@@ -9,8 +9,7 @@ has one row for each frame, found by the stamp, which travels unchanged through 
 are in seconds since the first stamp.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 import time
 from typing import Any, NamedTuple
@@ -48,9 +47,6 @@ IMPORTANCES = slice(PENETRATION + 1, PENETRATION + 5)
 N_JOINTS = IMPORTANCES.stop  # joint states, one of each puppet; not finite without any
 WIDTH = N_JOINTS + 1
 
-FIRST_CAPACITY = 4096
-RECENT_FRAMES = 1000  # still found by stamp; messages are never that late
-
 PUPPET_TOPIC, STATUS_TOPIC = '/puppet/posture', '/retarget/status'
 JOINTS_TOPIC = TOPICS[-1]
 KINDS = {
@@ -75,31 +71,27 @@ MAX_PENDING = 2000  # messages that wait while no joint states come
 
 
 class FrameLog:
-    """
-    Rows that grow with the run; what was not seen is NaN.
-
-    Whoever takes rows out now and then keeps it small.
-    """
+    """A row for each frame, by its stamp; what was not seen is NaN."""
 
     def __init__(self) -> None:
-        self._rows = np.full((FIRST_CAPACITY, WIDTH), np.nan)
-        self._n = self._taken = 0
-        self._late = np.full(WIDTH, np.nan)
-        # stamp -> how many rows came before, taken ones included
-        self._recent: OrderedDict[int, int] = OrderedDict()
+        self._rows: dict[int, Floats] = {}
         self._first_ns: int | None = None
+        self._taken_s = -np.inf
+        self._late = np.full(WIDTH, np.nan)
 
     def __len__(self) -> int:
-        return self._n
+        return len(self._rows)
 
     def row(self, stamp_ns: int) -> Floats:
-        """Return the row of a frame, a view to write into; a new one if the stamp is new."""
-        index = self._recent.get(stamp_ns)
-        if index is None:
-            index = self._append(stamp_ns)
-        if index < self._taken:
-            return self._late  # nobody asks about it any more
-        return self._rows[index - self._taken]
+        """Return the row of a frame, to write into; a new one if the stamp is new."""
+        if stamp_ns not in self._rows:
+            if self._first_ns is None:
+                self._first_ns = stamp_ns
+            if self.seconds(stamp_ns) < self._taken_s:
+                return self._late  # nobody asks about it any more
+            row = self._rows[stamp_ns] = np.full(WIDTH, np.nan)
+            row[STAMP] = self.seconds(stamp_ns)
+        return self._rows[stamp_ns]
 
     def seconds(self, time_ns: int) -> float:
         """Return a time in seconds since the first stamp."""
@@ -118,34 +110,18 @@ class FrameLog:
 
     def table(self) -> Floats:
         """Return all rows, sorted by stamp, shape (n, WIDTH); a copy."""
-        rows = self._rows[: self._n]
-        return rows[np.argsort(rows[:, STAMP], kind='stable')]
+        return self._sorted(self._rows)
 
     def take(self, before_s: float) -> Floats:
         """Return the rows of frames acquired before a time, and forget them, (n, WIDTH) [s]."""
-        rows = self._rows[: self._n]
-        later = np.flatnonzero(rows[:, STAMP] >= before_s)
-        n = int(later[0]) if len(later) else len(rows)
-        taken = rows[:n].copy()
-        left = self._n - n
-        rows[:left] = rows[n:].copy()
-        rows[left:] = np.nan
-        self._n = left
-        self._taken += n
-        return taken[np.argsort(taken[:, STAMP], kind='stable')]
+        taken = {t: row for t, row in self._rows.items() if self.seconds(t) < before_s}
+        self._rows = {t: row for t, row in self._rows.items() if t not in taken}
+        self._taken_s = max(self._taken_s, before_s)
+        return self._sorted(taken)
 
-    def _append(self, stamp_ns: int) -> int:
-        if self._first_ns is None:
-            self._first_ns = stamp_ns
-        if self._n == len(self._rows):
-            self._rows = np.concatenate((self._rows, np.full_like(self._rows, np.nan)))
-        self._rows[self._n, STAMP] = self.seconds(stamp_ns)
-        index = self._taken + self._n
-        self._n += 1
-        self._recent[stamp_ns] = index
-        if len(self._recent) > RECENT_FRAMES:
-            self._recent.popitem(last=False)
-        return index
+    @staticmethod
+    def _sorted(rows: Mapping[int, Floats]) -> Floats:
+        return np.array([rows[stamp_ns] for stamp_ns in sorted(rows)]).reshape(-1, WIDTH)
 
 
 class Monitor(Node):
@@ -157,8 +133,7 @@ class Monitor(Node):
         self.frames_solved = 0
         self.indices_seen = 0
         """How often the index of a frame came: on the first two topics, if they are watched."""
-        self.last_joints_s = 0.0
-        """Steady time of the last /joint_states."""
+        self.last_joints_s = 0.0  # steady time of the last /joint_states
         self._pending: list[tuple[str, bytes]] = []
         self._inputs: dict[str, Subscription] = {}
         for topic in topics:
@@ -177,11 +152,7 @@ class Monitor(Node):
         self.destroy_subscription(self._inputs.pop(topic))
 
     def missing_nodes(self, is_composed: bool = False) -> tuple[str, ...]:
-        """
-        Return the nodes that do not listen yet.
-
-        Nodes that share a process hear each other from when on they are there.
-        """
+        """Return the nodes that do not listen yet; those in one process do once they are there."""
         missing = []
         if is_composed:
             present = self.get_node_names()

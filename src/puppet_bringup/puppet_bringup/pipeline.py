@@ -65,11 +65,7 @@ class NodeWords(NamedTuple):
 
 
 def read_words(words: Sequence[str]) -> list[NodeWords]:
-    """
-    Return the nodes of a command line.
-
-    Raises ConfigError for words that belong to no node, and for unknown nodes.
-    """
+    """Return the nodes of a command line; ConfigError for unknown ones or words of none."""
     found: list[NodeWords] = []
     rest = list(words)
     while rest:

@@ -456,11 +456,7 @@ def write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
 
 
 def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process, ...]:
-    """
-    Return the processes, with what they keep, and a simulation needs beforehand, in `folder`.
-
-    A clip brings its own performer, so its body is what the performer node calibrates.
-    """
+    """Return the processes; a clip's performer, and what they keep, is in `folder`."""
     given = {**given, 'state_dir': given.get('state_dir') or str(folder)}
     if variant == SIM:
         given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree as Xml
 
 import numpy as np
+from puppet_bringup.pipeline import CLASSES
 from puppet_bringup.process_table import ARGUMENTS, processes, SIM, VARIANTS
 from puppet_core.io import ConfigError, PuppetError, Row, write_text
 from puppet_core.sensor_frames import SensorFrame
@@ -321,16 +322,12 @@ def node_programs() -> dict[str, str]:
 
 
 def node_module(name: str) -> ModuleType:
-    """Return the module of a node's program."""
-    return module_of(node_programs()[name], name)
+    """Return the module of a node."""
+    return import_module(CLASSES[name][0])
 
 
 def rows_of(name: str) -> tuple[Row, ...]:
-    """
-    Return the parameters of a node: the one tuple of rows that its module knows by name.
-
-    Raises ConfigError if there is none, or more than one.
-    """
+    """Return the parameters of a node: the one tuple ..ROWS of its module, or ConfigError."""
     module = node_module(name)
     found = {
         id(value): value
@@ -477,23 +474,11 @@ def running_nodes() -> Iterator[Graph]:
 
 
 def _make(name: str, context: Any) -> Any:
-    """Return a node of its program's class, its PoseArray asked for where it has one."""
-    module = node_module(name)
-    kind: Any = next(
-        value
-        for value in vars(module).values()
-        if isinstance(value, type)
-        and issubclass(value, Node)
-        and value.__module__ == module.__name__
-    )
+    """Return a node, its PoseArray asked for where it has one."""
     wishes = {'pose_array': 'all', 'autostart': False}
     there = {row.name for row in rows_of(name)}
-    return kind(
-        context=context,
-        parameter_overrides=[
-            Parameter(key, value=value) for key, value in wishes.items() if key in there
-        ],
-    )
+    given = [Parameter(key, value=value) for key, value in wishes.items() if key in there]
+    return getattr(node_module(name), CLASSES[name][1])(context=context, parameter_overrides=given)
 
 
 def policy_text(graph: Graph) -> str:
@@ -583,11 +568,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def checkout() -> Path:
-    """
-    Return the checkout around the working directory, or the one that this module stands in.
-
-    Raises ConfigError if there is none.
-    """
+    """Return the checkout around the working directory or this module; ConfigError if none."""
     here = Path.cwd()
     for folder in (here, *here.parents, *Path(__file__).resolve().parents):
         if (folder / TOOLS / 'puppet_setup' / 'commands.py').is_file():
@@ -596,12 +577,7 @@ def checkout() -> Path:
 
 
 def reference_text(root: Path) -> str:
-    """
-    Return the page.
-
-    Raises ConfigError if a program is not installed, or does not describe its arguments or
-    parameters.
-    """
+    """Return the page; ConfigError for a program that is missing or does not describe itself."""
     for folder in (root / TOOLS, root, root / 'test'):  # of the commands and what they start
         if str(folder) not in sys.path:
             sys.path.append(str(folder))

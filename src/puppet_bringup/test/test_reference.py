@@ -13,8 +13,6 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_bringup import reference  # noqa: E402,I100
-from puppet_bringup import reference as reference_commands
-from puppet_bringup import reference as reference_nodes
 from puppet_bringup.process_table import ARGUMENTS  # noqa: E402
 from puppet_bringup.reference import blocks_of, cell, message_lines, table  # noqa: E402
 from puppet_core.io import (
@@ -139,12 +137,12 @@ def test_a_command_without_a_parser_is_an_error(monkeypatch: pytest.MonkeyPatch)
         BUILT_IN={},
         FAMILIES={},
     )
-    monkeypatch.setattr(reference_commands, 'module_of', lambda *_: ModuleType('puppet_new'))
+    monkeypatch.setattr(reference, 'module_of', lambda *_: ModuleType('puppet_new'))
     with pytest.raises(ConfigError, match='puppet_new: expected parser'):
-        reference_commands.command_lines(table_of)
+        reference.command_lines(table_of)
     monkeypatch.undo()
     with pytest.raises(ConfigError, match='puppet_bringup fly: expected an installed program'):
-        reference_commands.module_of('puppet_bringup', 'fly')
+        reference.module_of('puppet_bringup', 'fly')
 
 
 def test_subcommands_and_more_parsers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,12 +154,10 @@ def test_subcommands_and_more_parsers_are_found(monkeypatch: pytest.MonkeyPatch)
 
     module = ModuleType('puppet_new')
     vars(module).update(parser=parser, MORE_PARSERS=(parser,))
-    monkeypatch.setattr(reference_commands, 'module_of', lambda *_: module)
+    monkeypatch.setattr(reference, 'module_of', lambda *_: module)
     rows = SimpleNamespace(package='a', program='b', summary='does', leading=('fast',))
     text = '\n'.join(
-        reference_commands.command_lines(
-            SimpleNamespace(COMMANDS={'new': rows}, BUILT_IN={}, FAMILIES={})
-        )
+        reference.command_lines(SimpleNamespace(COMMANDS={'new': rows}, BUILT_IN={}, FAMILIES={}))
     )
     assert text.count('| `--speed SPEED` | `2` | in m/s |') >= 2
     monkeypatch.undo()
@@ -169,12 +165,12 @@ def test_subcommands_and_more_parsers_are_found(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_node_without_rows_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType('puppet_new')
-    monkeypatch.setattr(reference_nodes, 'node_module', lambda _: module)
+    monkeypatch.setattr(reference, 'node_module', lambda _: module)
     with pytest.raises(ConfigError, match='expected one name that ends in ROWS, got 0'):
-        reference_nodes.rows_of('new')
+        reference.rows_of('new')
     vars(module).update(A_ROWS=(Row('a', 1),), B_ROWS=(Row('b', 1),))
     with pytest.raises(ConfigError, match='got 2'):
-        reference_nodes.rows_of('new')
+        reference.rows_of('new')
 
 
 def test_check_tells_what_differs(

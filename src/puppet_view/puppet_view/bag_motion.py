@@ -67,8 +67,7 @@ class PostureTrack:
 
     def __init__(self) -> None:
         self.stamps_ns: list[int] = []
-        self.body = ''
-        """Whose the last one is."""
+        self.body = ''  # whose the last one is
         self._rows: list[Floats] = []
 
     def add(self, data: bytes) -> None:
@@ -148,11 +147,7 @@ def write_bag_motion(
     result: RetargetResult,
     stamps_ns: Sequence[int] = (),
 ) -> None:
-    """
-    Write the captured motion and what a puppet makes of it, as the live graph does.
-
-    The stamps are one for each frame; a clip has none and begins at START_NS.
-    """
+    """Write both motions as the live graph does; without stamps they begin at START_NS."""
     stamps = stamps_ns or [
         START_NS + round(i * 1e9 / motion.rate_hz) for i in range(motion.n_frames)
     ]

@@ -193,11 +193,7 @@ def frame_at(times_s: Floats, time_s: float) -> int:
 
 
 def read_recording(path: Path) -> Recording:
-    """
-    Return everything of a bag that can be shown.
-
-    Raises InputFileError if it has no postures, or what it has cannot be read.
-    """
+    """Return all of a bag that can be shown; InputFileError without postures, or broken ones."""
     tracks: dict[str, PostureTrack] = {}
     shapes: dict[str, str] = {}
     near: list[tuple[int, Floats]] = []
@@ -280,11 +276,7 @@ def _since_s(stamps_ns: list[int], first_ns: int) -> Floats:
 
 
 def read_with_puppets(path: Path, arguments: argparse.Namespace, files: ConfigFiles) -> Recording:
-    """
-    Return a bag or clip, and the puppets of `--characters` that the solver computes from it.
-
-    Raises PuppetError naming the file or option that does not fit.
-    """
+    """Return a bag or clip, and the puppets of `--characters` computed from it, or PuppetError."""
     characters = [
         clip_arguments.find_character(files, name, arguments.world_scale)
         for name in arguments.characters

@@ -24,6 +24,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 import psutil
 from puppet_bringup.graph_run import (
     check_rate,
+    DemoRun,
     EXIT_FAILED,
     EXIT_OK,
     PipelineError,
@@ -31,7 +32,6 @@ from puppet_bringup.graph_run import (
     simulation,
     use_own_domain,
     watched_graph,
-    WatchedGraph,
 )
 from puppet_bringup.monitor import TOPICS, UsageMeter
 from puppet_core.body import load_character
@@ -119,7 +119,7 @@ def _run_live(options: argparse.Namespace, minutes: float, stopping: threading.E
     with tempfile.TemporaryDirectory(prefix='puppet_soak_') as folder:
         listed = simulation(Path(folder), options.character, options.rate, options.composed)
         with watched_graph(listed, stopping, _say, TOPICS) as graph:
-            if not graph.run.start():
+            if not graph.start():
                 return EXIT_FAILED
             watch = SoakWatch(graph, 60.0 * minutes)
             _say(f'watching {", ".join(watch.names)} for {minutes:g} min')
@@ -146,15 +146,15 @@ class SoakWatch:
 
     Parameters
     ----------
-    graph : WatchedGraph
+    graph : DemoRun
         Started, its monitor on frame_log.TOPICS.
     duration_s : float
         How long at most [s].
 
     """
 
-    def __init__(self, graph: WatchedGraph, duration_s: float) -> None:
-        self._run, self._log = graph.run, graph.monitor.log
+    def __init__(self, graph: DemoRun, duration_s: float) -> None:
+        self._run, self._log = graph, graph.monitor.log
         self._duration_s = duration_s
         self._elapsed_s = 0.0
         self._begin_s = 0.0

@@ -76,7 +76,7 @@ def test_example_of_the_help_runs(
     [
         (('-o', 'x.jpg'), "--out: expected a .png file, got 'x.jpg'"),
         (('-o', 'x.png', '--frame', '120'), 'frames: expected 0 .. 119, got 120'),
-        (('-o', 'x.png', '--strip', '0'), '--strip: expected 1 <= N <= 24, got 0'),
+        (('-o', 'x.png', '--strip', '0'), '--strip: expected 1 <= value <= 24, got 0'),
         (('-o', 'x.png', '--strip', '3', '--frame', '1'), 'not allowed with argument'),
         (('-o', 'x.png', '--strip', '3', '--first', '90', '--last', '200'), 'expected 0 .. 119'),
         (('-o', 'x.png', '--strip', '3', '--first', '90', '--last', '20'), '--first'),

@@ -128,7 +128,7 @@ def test_the_body_between_two_frames_is_half_way(performer):
         np.concatenate((one.root_positions, other.root_positions + (0.2, 0.0, 0.0))),
         np.concatenate((one.rotations, other.rotations)),
     )
-    actor = Actor(performer, motion, '', start_s=1.0)
+    actor = Actor(performer, motion, '', times_s=np.array([1.0, 1.1]))
     arm = SEGMENT_INDEX['left_upper_arm']
     half = actor.body_at(1.05)
     np.testing.assert_allclose(half.p_world[0] - one.root_positions[0], [0.1, 0, 0], atol=1e-12)

@@ -78,7 +78,7 @@ def test_bodies_stand_in_a_gap_and_go_on_after_it(recording: Path) -> None:
     before = int(np.argmax(np.diff(body.times_s)))
     times = body.times_s
     assert times[before + 1] - times[before] > 13.9
-    actor = Actor(Character('a', '', body.skeleton, ()), body.frames(), 'A', None, (), 0.0, times)
+    actor = Actor(Character('a', '', body.skeleton, ()), body.frames(), 'A', None, (), times)
     for time_s, frame in (
         (times[before], before),
         (times[before] + 7.0, before),

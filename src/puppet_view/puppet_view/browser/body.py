@@ -34,8 +34,7 @@ class BodyNodes:
     def __init__(self, scene: viser.SceneApi, name: str) -> None:
         """Make the frames, out of sight; nothing hangs on them yet."""
         self._scene = scene
-        self.world = scene.add_frame(f'{STAGE}/{name}', show_axes=False)
-        """What the body moves in."""
+        self.world = scene.add_frame(f'{STAGE}/{name}', show_axes=False)  # what the body moves in
         self._frames: list[viser.FrameHandle] = []
         for segment, parent in zip(SEGMENTS, PARENTS):
             above = self._frames[parent].name if self._frames else self.world.name
@@ -46,8 +45,7 @@ class BodyNodes:
         self._sent_q = np.full((N_SEGMENTS, 4), np.nan)
         self._sent_p = np.full((N_SEGMENTS, 3), np.nan)
         self._caption: viser.LabelHandle | None = None
-        self.parts: list[tuple[Part, viser.MeshHandle]] = []
-        """What is drawn."""
+        self.parts: list[tuple[Part, viser.MeshHandle]] = []  # what is drawn
 
     def set_parts(self, parts: Sequence[Part], is_pale: bool = False) -> None:
         """Show another body."""

@@ -142,8 +142,7 @@ class ClipPage(PlayedPage):
         self._clips = tuple(clips)
         super().__init__(stage, self._count_frames(), clips[0].motion.rate_hz)
         self._is_dragging = False
-        self.point = POINTS[0]
-        """What is dragged."""
+        self.point = POINTS[0]  # what is dragged
         scene = stage.server.scene
         names = [f'clip{i}' for i in range(len(clips))]
         self._bodies = {name: BodyNodes(scene, name) for name in (*names, BEFORE)}

@@ -6,15 +6,13 @@
 A process of its own, so that drawing delays nothing that is measured. `LiveView` draws the
 bodies of the latched robot descriptions in their latest postures, and /markers, with viser and
 without ROS. `ViewPanel` shows rate, latency and importance. `CalibrationCall` calls the
-performer's service. `NodeSettings` keeps the controls and the parameters of the nodes equal:
-sliders have the range of the parameter's descriptor, and follow /parameter_events.
+performer's service. `NodeSettings` keeps the controls and the parameters of the nodes equal.
 """
 
 import argparse
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-import math
 import os
 import queue
 import sys
@@ -63,16 +61,14 @@ import viser
 from visualization_msgs.msg import MarkerArray
 
 CHARACTER, CALIBRATE = 'character', 'calibrate'
-# name of the control, which is the parameter's: title and, until the node has reported what it
-# takes, the ends of the slider
+# name of the control, which is the parameter's: title, the parameter's range, step
 SLIDERS = {
-    'prediction_s': ('prediction λ [s]', 0.0, 1.0),
-    'influence_distance_m': ('influence D [m]', 0.0, 10.0),
-    'smoothing_s': ('smoothing [s]', 0.0, 1.0),
-    'stretch_limit': ('stretch limit', 0.5, 1.0),
-    'root_smoothing_s': ('root settles [s]', 0.0, 1.0),
+    'prediction_s': ('prediction λ [s]', 0.0, 1.0, 0.005),
+    'influence_distance_m': ('influence D [m]', 0.0, 10.0, 0.05),
+    'smoothing_s': ('smoothing [s]', 0.0, 1.0, 0.005),
+    'stretch_limit': ('stretch limit', 0.5, 1.0, 0.002),
+    'root_smoothing_s': ('root settles [s]', 0.0, 1.0, 0.005),
 }
-STEPS = 200  # of a slider, at least
 MAX_LATENCY_MS = 60e3  # more is no latency: the stamps are of another clock, as of a played bag
 
 PERFORMER, PUPPET = 'performer', 'puppet'
@@ -97,7 +93,6 @@ TARGETS = {
     'stretch_limit': ('retarget',),
     'root_smoothing_s': ('retarget',),
 }
-UNBOUNDED = 1e12  # a wider range is none
 
 NODE_NAME = 'puppet_view'
 DRAW_PERIOD_S = 1.0 / 60.0
@@ -144,9 +139,9 @@ class ViewPanel(QuietPanel):
                 CHARACTER: gui.add_dropdown('character', characters or ('-',))
             }
             """What sets parameters, by the parameters' names."""
-            for name, (title, low, high) in SLIDERS.items():
+            for name, (title, low, high, step) in SLIDERS.items():
                 self.controls[name] = gui.add_slider(
-                    title, min=low, max=high, step=slider_step(low, high), initial_value=low
+                    title, min=low, max=high, step=step, initial_value=low
                 )
             self._refusal = HtmlText(gui)
         with tabs.add_tab('View'):
@@ -188,12 +183,6 @@ class ViewPanel(QuietPanel):
                 if control.value != value:
                     control.value = value
 
-    def show_range(self, name: str, low: float, high: float) -> None:
-        """Give a slider the ends that its parameter has."""
-        slider = self.controls[name]
-        with self.silently():
-            slider.min, slider.max, slider.step = low, high, slider_step(low, high)
-
     def show_refusal(self, text: str) -> None:
         """Show why a value was refused; '' when the next one was taken."""
         self._refusal.show(text_html(text, is_error=True) if text else '')
@@ -202,13 +191,6 @@ class ViewPanel(QuietPanel):
         """Show what came of a calibration, or that one runs."""
         self._outcome.show(text_html(text, is_error))
         self._calibrate.disabled = is_running
-
-
-def slider_step(low: float, high: float) -> float:
-    """Return the largest of 1, 2, 5 times a power of ten that gives STEPS steps or more."""
-    wanted = (high - low) / STEPS
-    power = 10.0 ** math.floor(math.log10(wanted) + 1e-9)
-    return max(k * power for k in (1.0, 2.0, 5.0) if k * power <= wanted * (1.0 + 1e-9))
 
 
 def _numbers(rate_hz: float | None, latency_ms: tuple[float, float] | None) -> str:
@@ -233,8 +215,7 @@ class LiveView:
         """Start the server; see ViewPanel and BrowserStage for what is given."""
         self._stage = BrowserStage(host, port)
         self._scene = self._stage.server.scene
-        self.address = self._stage.address
-        """What to open in a browser."""
+        self.address = self._stage.address  # what to open in a browser
         self.panel = ViewPanel(
             self._stage.server.gui, on_setting, characters, self._arrange, follow
         )
@@ -255,11 +236,7 @@ class LiveView:
         return self._stage.is_watched
 
     def set_body(self, who: str, parts: Sequence[Part], caption: str = '') -> None:
-        """
-        Show another body with a caption above its head.
-
-        `who` is PERFORMER, PUPPET, or the name of one more puppet at the end of the row.
-        """
+        """Show another body with a caption above its head; a new name joins the end of the row."""
         if who not in self._bodies:
             self._bodies[who] = BodyNodes(self._scene, who)
         self._captions[who] = caption
@@ -366,7 +343,6 @@ class NodeSettings:
         names = {name for nodes in TARGETS.values() for name in nodes}
         self._clients = {name: AsyncParameterClient(node, name) for name in names}
         self._unread = set(TARGETS)
-        self._undescribed = set(TARGETS)
         self._under_way = dict.fromkeys(TARGETS, 0)
         self._events = node.create_subscription(
             ParameterEvent, '/parameter_events', self._on_event, qos_profile_parameter_events
@@ -374,15 +350,9 @@ class NodeSettings:
 
     def step(self) -> None:
         """Send what was changed since the last step, and ask for what is not known yet."""
-        for setting in tuple(self._unread | self._undescribed):
+        for setting in tuple(self._unread):
             client = self._clients[TARGETS[setting][0]]
-            if not client.services_are_ready():
-                continue
-            if setting in self._undescribed:
-                self._undescribed.discard(setting)
-                future = client.describe_parameters([setting])
-                future.add_done_callback(partial(self._show_range, setting))
-            if setting in self._unread:
+            if client.services_are_ready():
                 self._unread.discard(setting)
                 client.get_parameters([setting]).add_done_callback(partial(self._show, setting))
         latest: dict[str, object] = {}
@@ -406,13 +376,6 @@ class NodeSettings:
         self._node.get_logger().warning(reason)
         self._panel.show_refusal(reason)
         self._unread.add(setting)  # show what is in force
-
-    def _show_range(self, setting: str, future: Future) -> None:
-        ranges = [r for d in future.result().descriptors for r in d.floating_point_range]
-        for ends in ranges:
-            if max(abs(ends.from_value), abs(ends.to_value)) < UNBOUNDED:
-                self._panel.show_range(setting, ends.from_value, ends.to_value)
-        self._unread.add(setting)  # the control may have been at another end
 
     def _show(self, setting: str, future: Future) -> None:
         for value in future.result().values:

@@ -45,8 +45,7 @@ class QuietPanel:
         gui.set_panel_label(label)
         # the button would open a way to this page for the whole internet
         gui.configure_theme(dark_mode=False, show_logo=False, show_share_button=False)
-        self.is_silent = False
-        """Whether what changes now is not somebody's doing."""
+        self.is_silent = False  # whether what changes now is not somebody's doing
 
     @contextmanager
     def silently(self) -> Iterator[None]:

@@ -42,8 +42,7 @@ class Playback:
         self._rate_hz = rate_hz
         self._frames = 0.0
         self.is_playing = False
-        self.speed = 1.0
-        """Seconds of the clip in a second."""
+        self.speed = 1.0  # seconds of the clip in a second
 
     @property
     def frame(self) -> int:

@@ -68,11 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[ShownClip]]:
-    """
-    Return the session and the clips that a command line asks for.
-
-    Raises PuppetError naming the file or option that does not fit.
-    """
+    """Return the session and the clips that a command line asks for, or raise PuppetError."""
     path = _write_path(arguments)
     clips = [
         ShownClip(clip.stem, edit_session.read_clip(clip, arguments), COLOURS[i % len(COLOURS)])
@@ -131,11 +127,7 @@ def serve(argv: Sequence[str] | None = None) -> int:
 
 
 def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
-    """
-    Return what a command line asks to view.
-
-    Raises PuppetError naming the file or option that does not fit.
-    """
+    """Return what a command line asks to view, or raise PuppetError."""
     if arguments.edit or arguments.write:
         raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')
     return [read_with_puppets(path, arguments, share) for path in arguments.clips]

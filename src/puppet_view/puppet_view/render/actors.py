@@ -8,7 +8,7 @@ for all instants, so that the bodies stand in a row across the picture and never
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 import math
 
 import numpy as np
@@ -20,7 +20,7 @@ from puppet_core.math.quaternions import rotate
 from puppet_core.procedural import heading
 from puppet_view.render.camera import Camera, cameras_along, smooth_path, View
 from puppet_view.render.image import render_scene, SAMPLES
-from puppet_view.render.scene import Body, Capsule, moved, SceneObject
+from puppet_view.render.scene import Body, Capsule, from_core, moved, SceneObject
 from puppet_view.render.strip import Texts
 
 GAP_M = 0.3  # between bodies
@@ -40,15 +40,17 @@ class Actor:
     """Of each limb in each frame, shape (n, 4); colours its limbs."""
 
     objects: tuple[SceneObject, ...] = ()  # what stands in its world
-    start_s: float = 0.0  # time of its first frame [s]
-    times_s: Floats | None = None
-    """Time of each frame, rising, shape (n,) [s]; None: from `start_s` at the motion's rate."""
+    times_s: Floats = field(default_factory=lambda: np.empty(0))
+    """Of each frame, rising, shape (n,) [s]; by the rate if empty."""
+
+    def __post_init__(self) -> None:
+        if not len(self.times_s):
+            times = np.arange(self.motion.n_frames) / self.motion.rate_hz
+            object.__setattr__(self, 'times_s', times)
 
     def body(self, frame: int) -> Body:
         """Return the body in one frame of its motion."""
-        if self.times_s is not None:
-            return self.body_at(float(self.times_s[frame]))
-        return self.body_at(self.start_s + frame / self.motion.rate_hz)
+        return self.body_at(float(self.times_s[frame]))
 
     def body_at(self, time_s: float) -> Body:
         """
@@ -57,17 +59,18 @@ class Actor:
         Places run straight and rotations the shortest way from frame to frame; before the first
         and after the last frame the body stands, and in gaps longer than HELD_S.
         """
-        last = self.motion.n_frames - 1
-        place = min(max(self._place(time_s), 0.0), float(last))
+        times, motion = self.times_s, self.motion
+        place = float(np.interp(time_s, times, np.arange(len(times))))
         if abs(place - round(place)) < WHOLE_FRAME:
             place = float(round(place))
         before = int(place)
-        after, share = min(before + 1, last), place - before
-        roots, rotations = self.motion.root_positions, self.motion.rotations
-        root = (1.0 - share) * roots[before] + share * roots[after]
-        turned = rotations[before]
+        after = min(before + 1, len(times) - 1)
+        is_gap = times[after] - times[before] > max(HELD_S, 1.5 / motion.rate_hz)
+        share = 0.0 if is_gap else place - before
+        root = (1.0 - share) * motion.root_positions[before] + share * motion.root_positions[after]
+        turned = motion.rotations[before]
         if share > 0.0:
-            turned = quaternions.slerp(turned, rotations[after], share)
+            turned = quaternions.slerp(turned, motion.rotations[after], share)
         q_world, p_world = world_segments(self.character.skeleton, root[None], turned[None])
         colours = None
         if self.importances is not None:
@@ -75,20 +78,6 @@ class Actor:
                 (1.0 - share) * self.importances[before] + share * self.importances[after]
             )
         return Body(self.character, q_world[0], p_world[0], colours)
-
-    def _place(self, time_s: float) -> float:
-        """Return the frame of a time, and the fraction of the way to the next."""
-        times = self.times_s
-        if times is None:
-            return (time_s - self.start_s) * self.motion.rate_hz
-        before = max(int(np.searchsorted(times, time_s, side='right')) - 1, 0)
-        if before + 1 == len(times):
-            return float(before)
-        gap = float(times[before + 1] - times[before])
-        share = (time_s - float(times[before])) / gap
-        if gap > HELD_S and share < 1.0 - WHOLE_FRAME:
-            share = min(share, 0.0)
-        return before + share
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +184,7 @@ def near_objects(actor: Actor, times_s: Floats) -> tuple[SceneObject, ...]:
 def _apart(item: SceneObject, places: Vec3s) -> Floats:
     """Return how far places are from the inside of an object, shape (n,) [m]."""
     if isinstance(item, Capsule):
-        core = item.end - item.start
-        share = np.clip((places - item.start) @ core / max(float(core @ core), 1e-12), 0.0, 1.0)
-        nearest = item.start + share[:, None] * core
-        return np.maximum(np.linalg.norm(places - nearest, axis=1) - item.radius, 0.0)
+        return np.maximum(from_core(places, item.start, item.end)[1] - item.radius, 0.0)
     half = item.size * ([1.0, 1.0, 0.5] if item.is_cylinder else [0.5, 0.5, 0.5])
     turned = quaternions.rotate(quaternions.conjugate(item.orientation), places - item.position)
     return np.linalg.norm(np.maximum(np.abs(turned) - half, 0.0), axis=1)

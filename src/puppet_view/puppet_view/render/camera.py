@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 from puppet_core.io import ConfigError
-from puppet_core.math import check_array, Floats, read_only, Vec3, Vec3s
-from puppet_view.render.scene import Body
+from puppet_core.math import Floats, Vec3, Vec3s
+from puppet_view.render.scene import Body, fix_arrays
 from scipy.ndimage import gaussian_filter1d
 
 VIEW_ANGLE_DEG = 24.0  # small is far away and flat
@@ -41,9 +41,7 @@ class Camera:
     view_angle_deg: float = 30.0  # between the picture's upper and lower edge
 
     def __post_init__(self) -> None:
-        for name in ('position', 'target'):
-            values = check_array(name, getattr(self, name), (3,))
-            object.__setattr__(self, name, read_only(values))
+        fix_arrays(self, position=(3,), target=(3,))
         ahead = self.target - self.position
         if math.hypot(ahead[0], ahead[1]) < 1e-6 * np.linalg.norm(ahead) + 1e-12:
             raise ConfigError('camera: expected a target beside the position, got one above it')

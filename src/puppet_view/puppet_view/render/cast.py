@@ -27,6 +27,7 @@ from puppet_view.render.actors import Actor
 from puppet_view.render.scene import Capsule, SceneObject, Solid
 
 RECORDED = 'recorded'
+NOT_RECORDED = np.empty(0)  # times
 USUAL = (PERFORMER, 'sally', 'blubby')
 
 
@@ -42,7 +43,7 @@ class Casting:
         )
         self._recorded: Recording | None = None
         self._result: RetargetResult | None = None
-        names = USUAL
+        names: tuple[str, ...] = USUAL
         if arguments.clip and clip_arguments.is_bag(arguments.clip):
             self._recorded = recorded = read_recording(arguments.clip)
             who = ((PERFORMER, recorded.performer), (RECORDED, recorded.puppets))
@@ -51,8 +52,7 @@ class Casting:
         for name in self._names:
             if name not in (PERFORMER, RECORDED):
                 self._character(name)  # a wrong name is reported before the work
-        self.span = self._checked_span()
-        """Frames and their rate [Hz] that instants are counted in."""
+        self.span = self._checked_span()  # frames and their rate [Hz] that instants are counted in
 
     def actors(self) -> list[Actor]:
         """Return the bodies in order, each with what it does."""
@@ -97,7 +97,7 @@ class Casting:
         importances = limb_importances(result) if self._arguments.importance else None
         objects = self._objects(True, character.scale_for(motion.skeleton.leg_length))
         title = character.name.capitalize()
-        return [Actor(character, moved, title, importances, objects, self._start_s)]
+        return [Actor(character, moved, title, importances, objects, self._times_s)]
 
     def _retargeted(self, character: Character) -> RetargetResult:
         tuning, motion = self._tuning, self._motion
@@ -114,7 +114,8 @@ class Casting:
 
     def _captured(self) -> Actor:
         recorded = self._recorded.performer if self._recorded else None
-        motion, times = (recorded.frames(), recorded.times_s) if recorded else (self._motion, None)
+        motion = recorded.frames() if recorded else self._motion
+        times = recorded.times_s if recorded else NOT_RECORDED
         body = clip_arguments.find_character(self._files, PERFORMER)
         if not self._arguments.procedural:
             capsules = default_capsules(motion.skeleton)
@@ -122,13 +123,13 @@ class Casting:
         importances = self._known_importances(times)
         if importances is None and self._arguments.importance:
             importances = limb_importances(self._result or self._retargeted(body))
-            motion, times = self._motion, None
+            motion, times = self._motion, self._times_s
         objects, title = self._objects(False), PERFORMER.capitalize()
-        return Actor(body, motion, title, importances, objects, self._start_s, times)
+        return Actor(body, motion, title, importances, objects, times)
 
-    def _known_importances(self, times_s: Floats | None) -> Floats | None:
+    def _known_importances(self, times_s: Floats) -> Floats | None:
         """Return what was recorded of the limbs' importance at some times, if it is to be seen."""
-        if self._recorded is None or times_s is None or not self._arguments.importance:
+        if self._recorded is None or not len(times_s) or not self._arguments.importance:
             return None
         return self._recorded.importance.limbs_at(times_s)
 
@@ -146,12 +147,14 @@ class Casting:
         performer = recording.performer
         scale = character.scale_for(performer.skeleton.leg_length) if performer else 1.0
         objects, title = self._objects(True, scale), body.name.capitalize()
-        return Actor(character, body.frames(), title, importances, objects, 0.0, body.times_s)
+        return Actor(character, body.frames(), title, importances, objects, body.times_s)
 
     @property
-    def _start_s(self) -> float:
+    def _times_s(self) -> Floats:
+        """Times of the frames of what is retargeted [s]."""
         performer = self._recorded.performer if self._recorded else None
-        return float(performer.times_s[0]) if performer else 0.0
+        start_s = float(performer.times_s[0]) if performer else 0.0
+        return start_s + np.arange(self._motion.n_frames) / self._motion.rate_hz
 
     def _objects(self, puppet: bool, world_scale: float = 1.0) -> tuple[SceneObject, ...]:
         if self._arguments.no_objects:

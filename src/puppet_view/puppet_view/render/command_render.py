@@ -134,11 +134,7 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
 
 
 def settle(arguments: argparse.Namespace) -> None:
-    """
-    Check what can be checked without reading anything, and fill in what follows from it.
-
-    Raises ConfigError naming the argument and what was expected.
-    """
+    """Fill in what follows from the arguments; ConfigError for one that does not fit."""
     _take_strip(arguments)
     if arguments.procedural and not (arguments.out or arguments.out_option or arguments.video):
         # the only file is the picture, then
@@ -188,18 +184,22 @@ def _take_strip(arguments: argparse.Namespace) -> None:
 
 
 def _check_numbers(arguments: argparse.Namespace) -> None:
-    if arguments.view is not None and arguments.azimuth_deg is not None:
-        raise ConfigError('--view: expected it or --azimuth-deg, got both')
-    if arguments.size is not None and arguments.width_px is not None:
-        raise ConfigError('--size: expected it or --width-px, got both')
-    width = arguments.width_px
-    if width is not None and not 200 <= width <= MAX_SIDE_PX:
-        raise ConfigError(f'--width-px: expected 200 <= value <= {MAX_SIDE_PX}, got {width}')
-    if arguments.strip is not None and not 1 <= arguments.strip <= MAX_INSTANTS:
-        raise ConfigError(f'--strip: expected 1 <= N <= {MAX_INSTANTS}, got {arguments.strip}')
+    def option(name: str) -> str:
+        return '--' + name.replace('_', '-')
+
+    for one, other in (
+        ('view', 'azimuth_deg'),
+        ('size', 'width_px'),
+        ('seconds', 'first'),
+        ('seconds', 'last'),
+    ):
+        if getattr(arguments, one) is not None and getattr(arguments, other) is not None:
+            raise ConfigError(f'{option(one)}: expected it or {option(other)}, got both')
     if arguments.times is not None and len(arguments.times) > MAX_INSTANTS:
         raise ConfigError(f'--times: expected at most {MAX_INSTANTS}, got {len(arguments.times)}')
     for name, low, high in (
+        ('width_px', 200, MAX_SIDE_PX),
+        ('strip', 1, MAX_INSTANTS),
         ('elevation_deg', -60.0, 85.0),
         ('azimuth_deg', -3600.0, 3600.0),
         ('fps', 1.0, MAX_FPS),
@@ -208,18 +208,13 @@ def _check_numbers(arguments: argparse.Namespace) -> None:
     ):
         value = getattr(arguments, name)
         if value is not None and not low <= value <= high:
-            option = name.replace('_', '-')
-            raise ConfigError(f'--{option}: expected {low:g} <= value <= {high:g}, got {value:g}')
-    if arguments.seconds and (arguments.first is not None or arguments.last is not None):
-        raise ConfigError('--seconds: expected it or --first and --last, got both')
+            raise ConfigError(
+                f'{option(name)}: expected {low:g} <= value <= {high:g}, got {value:g}'
+            )
 
 
 def still_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> Floats:
-    """
-    Return the instants of a picture, shape (n,) [s].
-
-    Raises ConfigError for what is not in the clip.
-    """
+    """Return the instants of a picture, (n,) [s]; ConfigError for what is not in the clip."""
     if arguments.times is not None:
         end = (n_frames - 1) / rate_hz
         for time in arguments.times:
@@ -310,11 +305,7 @@ EXAMPLE = 'example: ./puppet render walk.bvh --strip 5 -o walk.png'
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
-    """
-    Draw and save; return a line about the result.
-
-    Raises PuppetError for bad input; nothing is written then.
-    """
+    """Draw and save, return a line about the result; nothing is written with a PuppetError."""
     settle(arguments)
     cast = Casting(arguments, files)
     span = cast.span

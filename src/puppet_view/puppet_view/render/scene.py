@@ -4,7 +4,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +32,13 @@ ROUND_SECTIONS = 64  # of a cylinder
 KEPT_CHARACTERS = 16  # whose meshes are kept
 
 
+def fix_arrays(item: object, **shapes: tuple[int, ...]) -> None:
+    """Make fields of a frozen dataclass arrays of these shapes that nobody can write to."""
+    for name, shape in shapes.items():
+        values = read_only(check_array(name, getattr(item, name), shape))
+        object.__setattr__(item, name, values)
+
+
 @dataclass(frozen=True, slots=True)
 class Body:
     """A character in a posture."""
@@ -44,9 +50,7 @@ class Body:
     """Red, green, blue in 0 .. 1 per segment, shape (16, 3); NaN keeps the character's own."""
 
     def __post_init__(self) -> None:
-        for name, width in (('q_world', 4), ('p_world', 3)):
-            values = check_array(name, getattr(self, name), (N_SEGMENTS, width))
-            object.__setattr__(self, name, read_only(values))
+        fix_arrays(self, q_world=(N_SEGMENTS, 4), p_world=(N_SEGMENTS, 3))
         if self.segment_colours is not None:
             shape = np.shape(self.segment_colours)
             if shape != (N_SEGMENTS, 3):
@@ -82,34 +86,18 @@ class Body:
 
     def surface(self) -> 'Surface':
         """Return its mesh in world."""
-        mesh = _body_mesh(_Shape(self.character))
-        q, p = self.q_world[mesh.segments], self.p_world[mesh.segments]
-        vertices, normals, first = [], [], 0
-        for segment in np.unique(mesh.segments):  # the parts are sorted by segment
+        mesh = _body_mesh(self.character)
+        vertices, normals = np.empty_like(mesh.vertices), np.empty_like(mesh.normals)
+        for segment, rows in mesh.rows.items():
             turn = quaternions.rotate(self.q_world[segment], np.eye(3)).astype(np.float32)
-            count = int(np.sum(mesh.counts[mesh.segments == segment]))
-            rows = slice(first, first + count)
             place = self.p_world[segment].astype(np.float32)
-            vertices.append(mesh.vertices[rows] @ turn + place)
-            normals.append(mesh.normals[rows] @ turn)
-            first += count
+            vertices[rows] = mesh.vertices[rows] @ turn + place
+            normals[rows] = mesh.normals[rows] @ turn
+        q, p = self.q_world[list(mesh.rows)], self.p_world[list(mesh.rows)]
+        starts, ends, radii = mesh.bounds
+        bounds = Rods(p + quaternions.rotate(q, starts), p + quaternions.rotate(q, ends), radii)
         colours = self._own(mesh.colours, mesh.segments)[mesh.part_of_face]
-        bounds = Rods(
-            p + quaternions.rotate(q, mesh.bounds.starts),
-            p + quaternions.rotate(q, mesh.bounds.ends),
-            mesh.bounds.radii,
-        )
-        once = np.unique(mesh.segments, return_index=True)[1]
-        bounds = Rods(*(column[once] for column in bounds))
-        owner = np.searchsorted(mesh.segments[once], mesh.segments)[mesh.part_of_face]
-        return Surface(
-            np.concatenate(vertices),
-            mesh.faces,
-            np.concatenate(normals)[mesh.faces],
-            colours,
-            bounds,
-            owner,
-        )
+        return Surface(vertices, mesh.faces, normals[mesh.faces], colours, bounds, mesh.owner)
 
     def _own(self, colours: Floats, segments: Ints) -> Floats:
         if self.segment_colours is None:
@@ -131,9 +119,7 @@ class Solid:
     colour: tuple[float, float, float] = OBJECT_COLOUR  # red, green, blue in 0 .. 1
 
     def __post_init__(self) -> None:
-        for name, width in (('position', 3), ('size', 3), ('orientation', 4)):
-            values = check_array(name, getattr(self, name), (width,))
-            object.__setattr__(self, name, read_only(values))
+        fix_arrays(self, position=(3,), size=(3,), orientation=(4,))
 
     def surface(self) -> 'Surface':
         """Return its mesh in world."""
@@ -172,14 +158,12 @@ class Capsule:
     colour: tuple[float, float, float] = OBJECT_COLOUR  # red, green, blue in 0 .. 1
 
     def __post_init__(self) -> None:
-        for name in ('start', 'end'):
-            values = check_array(name, getattr(self, name), (3,))
-            object.__setattr__(self, name, read_only(values))
+        fix_arrays(self, start=(3,), end=(3,))
 
     def surface(self) -> 'Surface':
         """Return its mesh in world."""
         vertices, faces = _capsule_mesh(self.start, self.end, self.radius)
-        normals = _from_core(vertices, self.start, self.end)[0] / self.radius
+        normals = from_core(vertices, self.start, self.end)[0] / self.radius
         count = len(faces)
         bounds = Rods(self.start[None], self.end[None], np.array([self.radius]))
         return Surface(
@@ -243,29 +227,27 @@ class _BodyMesh(NamedTuple):
     normals: Singles
     faces: Ints
     part_of_face: Ints
-    counts: Ints  # vertices of each part
+    rows: dict[int, slice]  # vertices of each segment
     segments: Ints  # of each part
     colours: Floats  # of each part, (n, 3)
-    bounds: Rods  # of each part's whole segment
+    bounds: Rods  # of each of the segments in rows
+    owner: Ints  # which of the bounds is around a face
 
 
-class _Shape:
-    """A character as a key, by identity of its capsules."""
-
-    def __init__(self, character: Character) -> None:
-        self.character = character
-
-    def __hash__(self) -> int:
-        return id(self.character.capsules)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Shape) and other.character.capsules is self.character.capsules
+_meshes: dict[int, tuple[object, _BodyMesh]] = {}  # with the capsules, whose identity is the key
 
 
-@lru_cache(KEPT_CHARACTERS)
-def _body_mesh(shape: _Shape) -> _BodyMesh:
+def _body_mesh(character: Character) -> _BodyMesh:
+    key = id(character.capsules)
+    if key not in _meshes:
+        if len(_meshes) >= KEPT_CHARACTERS:
+            _meshes.clear()
+        _meshes[key] = character.capsules, _make_body_mesh(character)
+    return _meshes[key][1]
+
+
+def _make_body_mesh(character: Character) -> _BodyMesh:
     """Return the meshes of a character's capsules without what is inside others."""
-    character = shape.character
     capsules = sorted(character.capsules, key=lambda capsule: capsule.segment)
     colours = _rows([character.colour_of(capsule) for capsule in capsules])
     rest = world_segments(
@@ -284,25 +266,27 @@ def _body_mesh(shape: _Shape) -> _BodyMesh:
         hidden = np.zeros(len(vertices), dtype=bool)
         for k, other in enumerate(capsules):
             if k != i and other.segment == capsule.segment:
-                inside = _from_core(vertices, other.start, other.end)[1] < other.radius - HIDDEN_M
+                inside = from_core(vertices, other.start, other.end)[1] < other.radius - HIDDEN_M
                 hidden |= inside if inside[triangles].all(axis=1).any() else False
         faces.append(triangles[~hidden[triangles].all(axis=1)])
-    counts = [len(vertices) for vertices, _ in meshes]
-    first = np.cumsum([0, *counts])
+    first = np.cumsum([0, *(len(vertices) for vertices, _ in meshes)])
     segments = np.array([capsule.segment for capsule in capsules])
-    whole = {
-        k: _bound(np.concatenate([m[0] for m, n in zip(meshes, segments) if n == k]))
-        for k in set(segments.tolist())
-    }
+    rows, bounds = {}, []
+    for segment in np.unique(segments).tolist():
+        low, high = np.searchsorted(segments, (segment, segment + 1))
+        rows[segment] = slice(int(first[low]), int(first[high]))
+        bounds.append(_bound(np.concatenate([vertices for vertices, _ in meshes[low:high]])))
+    part_of_face = np.repeat(np.arange(len(meshes)), [len(triangles) for triangles in faces])
     return _BodyMesh(
         np.concatenate([vertices for vertices, _ in meshes]).astype(np.float32),
         np.concatenate(normals).astype(np.float32),
         np.concatenate([triangles + n for triangles, n in zip(faces, first)]),
-        np.repeat(np.arange(len(meshes)), [len(triangles) for triangles in faces]),
-        np.array(counts),
+        part_of_face,
+        rows,
         segments,
         colours,
-        Rods(*(np.array(column) for column in zip(*(whole[k] for k in segments.tolist())))),
+        Rods(*(np.array(column) for column in zip(*bounds))),
+        np.searchsorted(list(rows), segments)[part_of_face],
     )
 
 
@@ -320,7 +304,7 @@ def _capsule_mesh(start: Vec3, end: Vec3, radius: float) -> tuple[Vec3s, Ints]:
     return mesh.vertices @ turn.T + 0.5 * (start + end), np.asarray(mesh.faces)
 
 
-def _from_core(places: Vec3s, start: Vec3, end: Vec3) -> tuple[Vec3s, Floats]:
+def from_core(places: Vec3s, start: Vec3, end: Vec3) -> tuple[Vec3s, Floats]:
     """Return offsets (n, 3) and distances (n,) of places from a capsule's core line [m]."""
     core = end - start
     along = np.clip((places - start) @ core / max(float(core @ core), 1e-12), 0.0, 1.0)
@@ -335,7 +319,7 @@ def _blended_normals(
     normals = np.zeros_like(places)
     for capsule, joint in capsules:
         blend = BLEND_SHARE * min(capsule.radius, radius)
-        offsets, apart = _from_core(places, joint + capsule.start, joint + capsule.end)
+        offsets, apart = from_core(places, joint + capsule.start, joint + capsule.end)
         weight = np.maximum(1.0 - np.maximum(apart - capsule.radius, 0.0) / blend, 0.0) ** 2
         normals += (weight / np.maximum(apart, 1e-9))[:, None] * offsets
     return normals / np.maximum(np.linalg.norm(normals, axis=1), 1e-9)[:, None]

@@ -17,12 +17,12 @@ from puppet_core.drawing import Picture, TEXT_COLOUR
 from puppet_core.io import ConfigError
 from puppet_core.marker_spec import importance_colour
 from puppet_core.math import Floats, Ints, quaternions
-from puppet_view.render.camera import Camera, cameras_along, FOLLOW, View
+from puppet_view.render.camera import cameras_along, FOLLOW, View
 from puppet_view.render.image import GRIDS, render_scene
 from puppet_view.render.scene import Body, SceneObject
 
 GREY = (105, 112, 122)
-_LARGEST_PX, _SMALLEST_PX = 26, 9
+_LARGEST_PX, _LARGEST_OF_STRIP_PX, _SMALLEST_PX = 26, 24, 9  # letters
 LEGEND, SCALE = 'importance', f'grid {GRIDS[0][0]:g} m, fine {100.0 * GRIDS[1][0]:g} cm'
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 Box = tuple[float, float, float, float]
@@ -42,12 +42,8 @@ class Texts:
         """Height of the letters."""
         wanted = min(self.size_px[0] / 32.0, self.size_px[1] / 18.0)
         longest = sum(len(title) + 2 for title in self.titles)
-        return int(
-            min(
-                max(min(wanted, 1.7 * self.size_px[0] / max(longest, 1)), _SMALLEST_PX),
-                _LARGEST_PX,
-            )
-        )
+        wanted = min(wanted, 1.7 * self.size_px[0] / max(longest, 1))
+        return int(min(max(wanted, _SMALLEST_PX), _LARGEST_PX))
 
     @property
     def margins_px(self) -> tuple[float, float, float, float]:
@@ -56,11 +52,7 @@ class Texts:
         return side, band, side, band if self.titles else side
 
     def boxes(self, columns: Floats, caption: str = '') -> list[tuple[str, Box]]:
-        """
-        Return each text with the box that it fills: left, upper, right, lower [px].
-
-        `columns`, shape (titles,), are where the bodies are; titles move aside for each other.
-        """
+        """Return each text with its box: left, upper, right, lower [px]; titles at columns."""
         font = ImageFont.load_default(self.letters_px)
         small = ImageFont.load_default(self._small_px)
         width, height = self.size_px
@@ -143,7 +135,6 @@ def _apart(columns: Floats, titles: Sequence[str], font: Font, width: int) -> Fl
 
 
 GUTTER_PX = 4
-_SMALLEST_PX, _LARGEST_PX = 9, 24  # letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +180,15 @@ def render_strip(
         raise ConfigError(f'rows: expected the same number of cells > 0 in each, got {counts}')
     lines = []
     letters = letters_px(cell_px)
-    azimuth_deg += _heading_deg(rows[0])
+    middle = rows[0].cells[len(rows[0].cells) // 2][0]
+    facing = quaternions.rotate(middle.q_world[0], np.array([1.0, 0.0, 0.0]))
+    azimuth_deg += math.degrees(math.atan2(facing[1], facing[0]))
     for row in rows:
         high = 1.5 * letters * (1 + row.title.count('\n')) if row.title else 0.04 * cell_px[1]
         margins = (0.06 * cell_px[0], high, 0.06 * cell_px[0], 0.06 * cell_px[1])
-        cameras = _cameras(row, cell_px, View(azimuth_deg, elevation_deg, kind, margins))
+        view = View(azimuth_deg, elevation_deg, kind, margins)
+        path = np.array([cell[0].p_world[0] for cell in row.cells])
+        cameras = cameras_along([cell[:1] for cell in row.cells], path, view, cell_px)
         cells = []
         for column, (bodies, camera) in enumerate(zip(row.cells, cameras)):
             solids = [*row.objects, *(row.marks[column] if row.marks else ())]
@@ -219,7 +214,7 @@ def render_strip(
 
 def letters_px(cell_px: tuple[int, int]) -> int:
     """Return the height of a strip's letters."""
-    return int(min(max(cell_px[0] / 15.0, _SMALLEST_PX), _LARGEST_PX))
+    return int(min(max(cell_px[0] / 15.0, _SMALLEST_PX), _LARGEST_OF_STRIP_PX))
 
 
 def longest_line(text: str) -> str:
@@ -240,19 +235,6 @@ def _caption_band(captions: Sequence[str], cell_px: tuple[int, int], width: int)
         place = (column * (cell_px[0] + GUTTER_PX) + 0.5 * cell_px[0], 0.5 * high)
         draw.text(place, caption, TEXT_COLOUR, font, anchor='mm', align='center')
     return np.asarray(band)
-
-
-def _cameras(row: StripRow, cell_px: tuple[int, int], view: View) -> list[Camera]:
-    """Return the camera of each cell: one distance and one height for the row."""
-    path = np.array([cell[0].p_world[0] for cell in row.cells])
-    return cameras_along([cell[:1] for cell in row.cells], path, view, cell_px)
-
-
-def _heading_deg(row: StripRow) -> float:
-    """Return where a row's first body faces in the middle of the row."""
-    middle = row.cells[len(row.cells) // 2][0]
-    facing = quaternions.rotate(middle.q_world[0], np.array([1.0, 0.0, 0.0]))
-    return math.degrees(math.atan2(facing[1], facing[0]))
 
 
 def _joined(pictures: Sequence[Picture], axis: int) -> Picture:

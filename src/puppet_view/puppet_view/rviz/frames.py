@@ -42,8 +42,7 @@ class LinkFrames:
         for segment, parent in zip(SEGMENTS[1:], PARENTS[1:]):
             chain = [SEGMENTS[parent], *link_chain(segment)]
             frames += [(prefix + above, prefix + link) for above, link in zip(chain, chain[1:])]
-        self.frames = tuple(frames)
-        """Parent and child of each transform, 46 of them."""
+        self.frames = tuple(frames)  # parent and child of each transform, 46 of them
         self._split = ContinuousEuler()
 
     def step(self, root: Vec3, rotations: Quats, segments: Vec3s) -> tuple[Vec3s, Quats]:
@@ -143,8 +142,7 @@ class BodyView:
     """The frames of one body as messages, and when they are due."""
 
     def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        """Of the frames' names, as in 'puppet/'."""
+        self.prefix = prefix  # of the frames' names, as in 'puppet/'
         self.limit = RateLimit(0.0)
         self.idle_limit = RateLimit(IDLE_RATE_HZ)
         self.leg_length, self.body = 0.0, ''

@@ -168,11 +168,7 @@ def body_names(
 def range_ball_markers(
     importances: Floats, goals: Vec3s, radii_at_zero: Floats
 ) -> tuple[MarkerSpec, ...]:
-    """
-    Return the ball of each goal, which shrinks from its radius at zero importance to nothing.
-
-    Shin2002 eq. 5.10: the radius is (1 - w) D.
-    """
+    """Return the ball of each goal: (1 - w) D as radius, Shin2002 eq. 5.10."""
     radii = (1.0 - importances) * radii_at_zero
     return tuple(
         _ball(RANGE_BALLS, i, goals[i], radii[i], (*importance_colour(importances[i]), 0.15))

@@ -10,14 +10,11 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
+from puppet_retarget.parameters import IMPORTANCE_ROWS, RETARGET_ROWS  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
-from puppet_view.browser.live_page import NodeSettings, TARGETS  # noqa: E402,I100
-from rcl_interfaces.msg import (  # noqa: E402
-    FloatingPointRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
+from puppet_view.browser.live_page import NodeSettings, SLIDERS, TARGETS  # noqa: E402,I100
+from rcl_interfaces.msg import SetParametersResult  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
@@ -29,16 +26,11 @@ class Panel:
 
     def __init__(self) -> None:
         self.shown: dict[str, object] = {}
-        self.ranges: dict[str, tuple[float, float]] = {}
         self.refusal = ''
 
     def show_settings(self, values: dict[str, object]) -> None:
         """Take values."""
         self.shown.update(values)
-
-    def show_range(self, name: str, low: float, high: float) -> None:
-        """Take the ends of a slider."""
-        self.ranges[name] = low, high
 
     def show_refusal(self, text: str) -> None:
         """Take why a value was refused."""
@@ -51,13 +43,7 @@ class Rig:
     def __init__(self, context: Any) -> None:
         self.importance = Node('importance', context=context)
         self.importance.declare_parameter('prediction_s', 0.1)
-        self.importance.declare_parameter(
-            'influence_distance_m',
-            0.6,
-            ParameterDescriptor(
-                floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0)]
-            ),
-        )
+        self.importance.declare_parameter('influence_distance_m', 0.6)
         self.importance.declare_parameter('smoothing_s', 0.05)
         self.bodies = [Node(name, context=context) for name in ('retarget', 'visualization')]
         for node in self.bodies:
@@ -104,8 +90,12 @@ def test_values_of_the_nodes_are_shown(rig: Rig) -> None:
         'stretch_limit': 0.98,
         'root_smoothing_s': 0.1,
     }
-    assert rig.step_until(lambda: bool(rig.panel.ranges))
-    assert rig.panel.ranges == {'influence_distance_m': (0.0, 10.0)}
+
+
+def test_sliders_have_the_ranges_of_their_parameters() -> None:
+    rows = {row.name: row for row in (*IMPORTANCE_ROWS, *RETARGET_ROWS)}
+    for name, (_, low, high, _) in SLIDERS.items():
+        assert (rows[name].low, rows[name].high) == (low, high)
 
 
 def test_slider_sets_the_parameter_to_where_it_is_now(rig: Rig) -> None:

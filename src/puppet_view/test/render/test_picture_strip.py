@@ -8,7 +8,7 @@ import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.io import ConfigError
 from puppet_view.render import strip
-from puppet_view.render.camera import cameras_along, View
+from puppet_view.render.camera import cameras_along
 from puppet_view.render.scene import Body
 from puppet_view.render.strip import even_instants, render_strip, StripRow
 import pytest
@@ -49,8 +49,15 @@ def test_a_strip_has_a_cell_for_each_row_and_instant(rows):
     np.testing.assert_array_equal(picture[band:], without)
 
 
-def test_cells_of_a_row_have_one_scale_and_follow_the_body(rows):
-    cameras = strip._cameras(rows[0], CELL_PX, View(55.0, 8.0))
+def test_cells_of_a_row_have_one_scale_and_follow_the_body(rows, monkeypatch):
+    cameras = []
+
+    def note(*arguments):
+        cameras.extend(cameras_along(*arguments))
+        return cameras
+
+    monkeypatch.setattr(strip, 'cameras_along', note)
+    render_strip(rows[:1], (), CELL_PX)
     backs = [camera.position - camera.target for camera in cameras]
     np.testing.assert_allclose(backs[1:], backs[:-1], atol=1e-12)
     steps = np.diff([camera.target for camera in cameras], axis=0)
