@@ -123,15 +123,6 @@ def test_what_the_device_says_of_a_sensor_is_named(desk):
     assert report.warnings == ("a: error 'A'",)
 
 
-def test_what_all_sensors_suffer_from_is_said_once(desk):
-    desk.play(10)
-    desk.reader.lines = tuple(
-        SimpleNamespace(status=line.status._replace(sensor_errors=('error 3',)))
-        for line in desk.reader.lines
-    )
-    assert desk.look().warnings == ('a, b: error 3',)
-
-
 @pytest.mark.parametrize(
     'line',
     [

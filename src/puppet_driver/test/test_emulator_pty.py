@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The emulator's cables: what a host sees of them, and that no host can hold it up."""
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 import os
 from pathlib import Path
 import select
@@ -33,12 +35,16 @@ def line(tmp_path):
         pass
 
 
-def open_port(server: EmulatorServer, index: int = 0) -> serial.Serial:
-    """Open a line as any host would."""
-    return serial.Serial(str(server.lines[index].pty.link), 115200, timeout=1.0)
+@pytest.fixture
+def open_port() -> Iterator[Callable[..., serial.Serial]]:
+    """Yield a function that opens a line as any host would."""
+    with ExitStack() as ports:
+        yield lambda server, index=0: ports.enter_context(
+            serial.Serial(str(server.lines[index].pty.link), 115200, timeout=1.0)
+        )
 
 
-def start_streams(server: EmulatorServer) -> list[serial.Serial]:
+def start_streams(server: EmulatorServer, open_port) -> list[serial.Serial]:
     """Open all lines and ask them to stream."""
     ports = [open_port(server, i) for i in range(len(server.lines))]
     for port in ports:
@@ -95,19 +101,17 @@ def test_an_old_link_is_replaced_and_a_file_is_not(tmp_path):
     assert link.read_text() == 'precious'
 
 
-def test_ticks_are_paced_by_the_clock(emulator, wait_until):
+def test_ticks_are_paced_by_the_clock(emulator, open_port, wait_until):
     server = emulator()
-    ports = start_streams(server)
+    start_streams(server, open_port)
     assert wait_until(lambda: server.tick > 20)
     start_tick, start_s = server.tick, time.monotonic()
     assert wait_until(lambda: server.tick >= start_tick + 120)
     # ticks may be late, and catch up 0.1 s of that, but never run ahead of the clock
     assert time.monotonic() - start_s > 0.85
-    for port in ports:
-        port.close()
 
 
-def test_performance_waits_for_all_lines_and_begins_with_its_t_pose(emulator, wait_until):
+def test_performance_waits_for_all_lines(emulator, open_port, wait_until):
     server = emulator()
     first = open_port(server)
     first.write(flock.STREAM)
@@ -116,22 +120,18 @@ def test_performance_waits_for_all_lines_and_begins_with_its_t_pose(emulator, wa
     for port in ports:
         port.write(flock.STREAM)
     assert wait_until(lambda: server.tick > 10)
-    for port in (first, *ports):
-        port.close()
 
 
-def test_performance_begins_anew_after_a_silence(emulator, wait_until):
+def test_performance_begins_anew_after_a_silence(emulator, open_port, wait_until):
     server = emulator(restart_after_s=0.2)
-    ports = start_streams(server)
+    ports = start_streams(server, open_port)
     assert wait_until(lambda: server.tick > 30)
     for port in ports:
         port.write(flock.STREAM_STOP)
     assert wait_until(lambda: server.tick == 0)
-    for port in ports:
-        port.close()
 
 
-def test_a_host_can_come_and_go(emulator, wait_until):
+def test_a_host_can_come_and_go(emulator, open_port, wait_until):
     server = emulator(1, sensors=('pelvis', 'chest'))
     for _ in range(3):
         port = open_port(server)
@@ -141,7 +141,7 @@ def test_a_host_can_come_and_go(emulator, wait_until):
         assert wait_until(lambda: not server.lines[0].pty.is_open)
 
 
-def test_device_hears_what_a_host_sends_right_before_it_closes(emulator, wait_until):
+def test_device_hears_what_a_host_sends_right_before_it_closes(emulator, open_port, wait_until):
     server = emulator(1, sensors=('pelvis', 'chest'))
     device = server.lines[0].device
     port = open_port(server)

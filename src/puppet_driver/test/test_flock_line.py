@@ -164,12 +164,6 @@ def test_the_masters_line_configures_the_bus_and_then_all_units_run():
     assert {device.sensor_units[0].command for device in devices} == {flock.POSITION_QUATERNION}
 
 
-def test_a_unit_whose_master_is_not_there_says_so():
-    text = r'expected a unit that runs, got none \(chest\); the unit at address 1 configures'
-    with pytest.raises(ProtocolError, match=text):
-        start(line_of(1), devices_of_a_bus()[1])
-
-
 def test_units_on_lines_of_their_own_stream_over_terminals(
     emulator, session, tmp_path: Path, wait_until
 ):
@@ -244,13 +238,6 @@ def test_what_cannot_be_obeyed_sets_an_error_that_reading_clears(command, error)
     assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x00'
 
 
-def test_prefix_directs_a_command_to_one_unit():
-    device = FlockSimulator(3)
-    device.receive(flock.address_prefix(3) + flock.POSITION_QUATERNION, 0.0)
-    formats = {u.address: u.command for u in device.sensor_units}
-    assert formats[3] == flock.POSITION_QUATERNION != formats[2]
-
-
 def test_point_answers_once_and_ends_the_stream():
     device = FlockSimulator(2)
     device.receive(flock.STREAM + flock.POINT, 0.0)
@@ -259,14 +246,6 @@ def test_point_answers_once_and_ends_the_stream():
         and device.take_poll_requests() == 1
         and device.take_poll_requests() == 0
     )
-
-
-def test_commands_may_come_byte_by_byte():
-    device = FlockSimulator(3)
-    message = flock.address_prefix(2) + flock.set_hemisphere('left')
-    for i in range(len(message)):
-        device.receive(message[i : i + 1], 0.0)
-    assert device.sensor_units[0].hemisphere == flock.HEMISPHERES['left']
 
 
 @given(st.lists(st.binary(max_size=30), max_size=20))

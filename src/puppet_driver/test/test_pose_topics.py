@@ -75,15 +75,6 @@ def test_lost_sensor_is_not_waited_for_until_it_returns() -> None:
     assert add(one, 0, 116 * MS) == []
 
 
-def test_age_of_a_missing_sensor_is_that_of_its_last_sample() -> None:
-    one = merger()
-    add(one, 0, 10 * MS)
-    add(one, 1, 10 * MS)
-    add(one, 0, 18 * MS)
-    (frame,) = add(one, 0, 26 * MS)
-    np.testing.assert_allclose(frame.ages_s, [0.0, 0.008])
-
-
 @pytest.mark.parametrize(
     ('position', 'quaternion'),
     [
