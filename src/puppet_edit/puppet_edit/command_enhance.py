@@ -292,7 +292,17 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
     figures: dict[str, Any] = {'clip': str(arguments.clip), 'method': arguments.method}
     figures['weight'] = config.weight
     figures |= enhance_report(motion, better, targets, keys, goals) | solver
-    _write(arguments, files, draw, (motion, better), (targets, goals, keys), figures)
+    picture = None
+    if arguments.preview:
+        performer = clip_arguments.find_character(files, PERFORMER)
+        shape = default_capsules(motion.skeleton)
+        body = Character(PERFORMER, '', motion.skeleton, shape, performer.colour)
+        picture = draw(body, (motion, better), goals, list(keys))
+    write_bvh(better, arguments.out)
+    if arguments.report:
+        write_report(figures, arguments.report)
+    if picture is not None:
+        save_png(arguments.preview, picture)
     return f'{arguments.out}: {summary(figures)}'
 
 
@@ -307,27 +317,6 @@ def summary(figures: Mapping[str, Any]) -> str:
             name = name if figures['keyframes'] else 'in every frame'
             text += f'; {name} {before:.1f} -> {after:.2f} mm'
     return f'{text}; joints turned by {figures["joint_change_deg"]["rms"]:.2f} deg (RMS)'
-
-
-def _write(
-    arguments: argparse.Namespace,
-    files: ConfigFiles,
-    draw: Draw,
-    motions: tuple[Motion, Motion],
-    aims: tuple[Targets, Vec3s, Mapping[int, str]],
-    figures: dict[str, Any],
-) -> None:
-    picture = None
-    if arguments.preview:
-        performer = clip_arguments.find_character(files, PERFORMER)
-        shape = default_capsules(motions[0].skeleton)
-        body = Character(PERFORMER, '', motions[0].skeleton, shape, performer.colour)
-        picture = draw(body, motions, aims[1], list(aims[2]))
-    write_bvh(motions[1], arguments.out)
-    if arguments.report:
-        write_report(figures, arguments.report)
-    if picture is not None:
-        save_png(arguments.preview, picture)
 
 
 def _study(arguments: argparse.Namespace, files: ConfigFiles) -> str:

@@ -104,15 +104,29 @@ def enhance(
     targets.require_frames(motion.n_frames)
     curves = MotionCurves(motion, targets, config)
     goals = targets.goals(range(motion.n_frames))
-    reasons, solved = dict(keyframes), _Solved(curves, goals, progress)
+    reasons = dict(keyframes)
+    solved: dict[int, tuple[Floats, int]] = {}
+
+    def solve(frames: Sequence[int]) -> tuple[Floats, Ints]:
+        """Return channels (k, c) and steps (k,) of keyframes, each solved once."""
+        missing = [frame for frame in frames if frame not in solved]
+        for start in range(0, len(missing), _AT_ONCE):
+            part = missing[start : start + _AT_ONCE]
+            values, steps = curves.solve(part, goals[part])
+            solved.update(zip(part, zip(values, steps.tolist())))
+            if progress is not None:
+                progress(len(part))
+        found = [solved[frame] for frame in frames]
+        return np.array([v for v, _ in found]), np.array([n for _, n in found], dtype=np.int64)
+
     least = max(1, round(config.least_s * motion.rate_hz))
     followed = None
     if config.follow and config.detail_s > 0.0:
         known = np.flatnonzero(targets.measured.any(axis=1))
-        followed = known, solved.at(known.tolist())[0]
+        followed = known, solve(known.tolist())[0]
     for _ in range(MAX_ROUNDS + 1):
         frames = sorted(reasons)
-        values, iterations = solved.at(frames)
+        values, iterations = solve(frames)
         curve = curves.fit(frames, values, followed)
         better = curves.motion(curve)
         if config.tolerance_m == 0.0:
@@ -125,30 +139,6 @@ def enhance(
         reasons |= dict.fromkeys(worst, ERROR)
     chosen = {frame: reasons[frame] for frame in frames}
     return Enhanced(better, chosen, goals, curve, curves.joints, iterations)
-
-
-class _Solved:
-    """Postures that were solved, each once."""
-
-    def __init__(
-        self, curves: MotionCurves, goals: Vec3s, progress: Callable[[int], object] | None
-    ) -> None:
-        self._curves = curves
-        self._goals = goals
-        self._progress = progress
-        self._known: dict[int, tuple[Floats, int]] = {}
-
-    def at(self, frames: Sequence[int]) -> tuple[Floats, Ints]:
-        """Return channels (k, c) and steps (k,) of keyframes."""
-        missing = [frame for frame in frames if frame not in self._known]
-        for start in range(0, len(missing), _AT_ONCE):
-            part = missing[start : start + _AT_ONCE]
-            values, steps = self._curves.solve(part, self._goals[part])
-            self._known |= dict(zip(part, zip(values, steps.tolist())))
-            if self._progress is not None:
-                self._progress(len(part))
-        found = [self._known[frame] for frame in frames]
-        return np.array([v for v, _ in found]), np.array([s for _, s in found], dtype=np.int64)
 
 
 def joint_angles_between(a: Quats, b: Quats) -> Floats:
