@@ -13,10 +13,14 @@ from puppet_bringup.respawner import (
     LASTING_S,
     MAX_DELAY_S,
     News,
+    NODE_NAME,
+    ProcessReport,
     Respawner,
     Restarts,
 )
 from puppet_bringup.supervisor import Supervisor
+from puppet_ros.interface_table import DIAGNOSTICS, TOPICS
+from puppet_ros.testing import isolated_context
 import pytest
 
 DEADLINE_S = 60.0
@@ -138,3 +142,12 @@ def test_what_was_started_before_it_was_due_is_not_due_any_more() -> None:
     restarts.started('a')
     clock.now_s += 2.0 * delay_s
     assert restarts.due() == [] and not restarts.is_waiting
+
+
+@pytest.mark.ros
+def test_the_report_offers_no_service_that_nobody_would_answer() -> None:
+    with isolated_context() as context:
+        node = ProcessReport(['filter'], context=context)
+        assert list(node.services) == []
+        assert DIAGNOSTICS in {publisher.topic_name for publisher in node.publishers}
+    assert any(t.name == DIAGNOSTICS and NODE_NAME in t.publishers for t in TOPICS)
