@@ -63,10 +63,7 @@ def plan_topics(sensors: Sequence[str], entries: Sequence[str]) -> tuple[TopicPl
     """
     Return what each topic brings.
 
-    Raises
-    ------
-    ConfigError : naming the entry that cannot be meant so.
-
+    Raise ConfigError naming the entry that cannot be meant so.
     """
     words = _one_for_each(sensors, entries)
     found: dict[str, TopicPlan] = {}

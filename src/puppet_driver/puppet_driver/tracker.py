@@ -156,10 +156,7 @@ class Tracker(ABC):
         """
         Refuse what the device cannot do; called on the line with the most sensors.
 
-        Raises
-        ------
-        ConfigError : naming the parameter.
-
+        Raise ConfigError naming the parameter.
         """
 
     def open_port(self) -> Port:

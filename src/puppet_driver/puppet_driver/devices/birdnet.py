@@ -293,10 +293,7 @@ def decode_system(body: bytes) -> SystemStatus:
     """
     Return the system's status from a body.
 
-    Raises
-    ------
-    ProtocolError : if it is too short or its rate is no number.
-
+    Raise ProtocolError if it is too short or its rate is no number.
     """
     if len(body) < SYSTEM_STATUS_BYTES:
         raise ProtocolError(
@@ -359,10 +356,7 @@ def decode_unit(body: bytes) -> UnitStatus:
     """
     Return a unit's status from a body.
 
-    Raises
-    ------
-    ProtocolError : if it is too short.
-
+    Raise ProtocolError if it is too short.
     """
     if len(body) < UNIT_STATUS_BYTES:
         raise ProtocolError(

@@ -165,10 +165,8 @@ class SensorWatchdog:
         """
         Note which sensors have records; check the others now and then.
 
-        Raises
-        ------
-        ProtocolError : if one was heard before, and there are bytes in the place of its records.
-
+        Raise ProtocolError if one was heard before, and there are bytes in the place of its
+        records.
         """
         for record in records:
             self._heard_ns[record.ordinal] = now_ns

@@ -127,10 +127,7 @@ def parse_way(name: str) -> Endpoint:
     """
     Return what a port's name means, its scheme tcp, udp or tcp+udp.
 
-    Raises
-    ------
-    ConfigError : naming the parameter and what it may be.
-
+    Raise ConfigError naming the parameter and what it may be.
     """
     scheme, _, rest = name.partition('://')
     if not is_network_name(name) or scheme not in (BOTH, 'tcp', 'udp'):

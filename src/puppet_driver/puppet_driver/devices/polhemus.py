@@ -118,10 +118,7 @@ class RecordLayout:
     """
     Where everything is in a record.
 
-    Raises
-    ------
-    ConfigError : if the items hold no position or not just one form of orientation.
-
+    Raise ConfigError if the items hold no position or not just one form of orientation.
     """
 
     items: tuple[Item, ...]
@@ -438,10 +435,7 @@ class PolhemusTracker(Tracker):
         """
         Note what the answer to a poll reports of each sensor, and which stations lack one.
 
-        Raises
-        ------
-        ProtocolError : if no sensor reports, or if something else came than records.
-
+        Raise ProtocolError if no sensor reports, or if something else came than records.
         """
         layout, size = self.layout, self.record_bytes
         records = [reply[at : at + size] for at in range(0, len(reply), size)]

@@ -113,10 +113,7 @@ def make_simulators(config: 'EmulatorConfig', counts: tuple[int, ...]) -> list[D
     """
     Return the device of each line.
 
-    Raises
-    ------
-    ConfigError : if a line has more sensors than a device.
-
+    Raise ConfigError if a line has more sensors than a device.
     """
     kind = SIMULATORS[config.device]
     if max(counts) > kind.max_sensors:
@@ -191,10 +188,7 @@ def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
     """
     Return the performance moved sideways, if need be, to where the tracker can see it.
 
-    Raises
-    ------
-    ConfigError : if it takes more room than the tracker's range.
-
+    Raise ConfigError if it takes more room than the tracker's range.
     """
     motion = looped.motion
     points = np.concatenate((motion.root_positions, motion.end_effectors.reshape(-1, 3)))
@@ -226,10 +220,7 @@ def build_server(
     """
     Return a server whose ports exist: pseudo-terminals, or TCP and UDP at each address.
 
-    Raises
-    ------
-    ConfigError : if the device cannot do what it should or a port cannot be made.
-
+    Raise ConfigError if the device cannot do what it should or a port cannot be made.
     """
     places: Sequence[Path | Endpoint] = addresses or config.links
     counts = spread(len(config.sensors), len(places))

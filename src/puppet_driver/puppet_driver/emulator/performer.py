@@ -92,10 +92,7 @@ def random_mounting(sensors: Sequence[str], skeleton: Skeleton, seed: int) -> Mo
     """
     Return a mounting of the named sensors, each name a segment's.
 
-    Raises
-    ------
-    ConfigError : for a name that is no segment.
-
+    Raise ConfigError for a name that is no segment.
     """
     for name in sensors:
         if name not in SEGMENT_INDEX:

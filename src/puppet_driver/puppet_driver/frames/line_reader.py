@@ -350,10 +350,7 @@ class LineReader:
         """
         Start a run; lines open their ports in its thread.
 
-        Raises
-        ------
-        LinkError : if the last run has not ended.
-
+        Raise LinkError if the last run has not ended.
         """
         assert self._run is None
         self._failure = None

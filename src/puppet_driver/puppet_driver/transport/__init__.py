@@ -66,10 +66,7 @@ def spread(n_sensors: int, n_lines: int) -> tuple[int, ...]:
     """
     Return the number of sensors on each line: as even as possible, more on the first ones.
 
-    Raises
-    ------
-    ConfigError : if there are more lines than sensors, or none.
-
+    Raise ConfigError if there are more lines than sensors, or none.
     """
     if not 1 <= n_lines <= n_sensors:
         raise ConfigError(
@@ -91,10 +88,7 @@ def check_bandwidth(
     """
     Refuse lines that would have to carry more than they can.
 
-    Raises
-    ------
-    ConfigError : saying how many lines are needed.
-
+    Raise ConfigError saying how many lines are needed.
     """
     limit = sensors_per_line(baud_rate_bps, record_bytes, rate_hz)
     if max(counts) <= limit:

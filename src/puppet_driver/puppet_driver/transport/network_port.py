@@ -47,11 +47,8 @@ def find_host(name: str, host: str, port: int, kind: socket.SocketKind) -> Found
     """
     Return what getaddrinfo does, without ever waiting long for a name server.
 
-    Raises
-    ------
-    LinkError : naming the port, if there is no such host, or the name is not resolved yet; the
-        same question then finds the answer later.
-
+    Raise LinkError naming the port, if there is no such host, or the name is not resolved yet; the
+    same question then finds the answer later.
     """
     try:
         return socket.getaddrinfo(host, port, type=kind, flags=socket.AI_NUMERICHOST)
@@ -112,10 +109,7 @@ def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
     """
     Return what a port's name means.
 
-    Raises
-    ------
-    ConfigError : if it is not `tcp://HOST`, `udp://HOST` or one of them with `:PORT`.
-
+    Raise ConfigError if it is not `tcp://HOST`, `udp://HOST` or one of them with `:PORT`.
     """
     try:
         parts = urlsplit(name)
@@ -132,12 +126,8 @@ class NetworkPort:
     """
     A socket connected to `tcp://HOST:PORT` or `udp://HOST:PORT`.
 
-    Raises
-    ------
-    LinkError : if the host is unknown or refuses at once; by all methods but `close`, if the
-        connection has gone.
-    ConfigError : if the name is no endpoint.
-
+    Raise LinkError if the host is unknown or refuses at once; by all methods but `close`, if the
+    connection has gone. Raise ConfigError if the name is no endpoint.
     """
 
     def __init__(self, name: str, kind: socket.SocketKind) -> None:

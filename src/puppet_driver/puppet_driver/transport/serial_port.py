@@ -72,10 +72,7 @@ class SerialPort:
         """
         Return what has arrived, select having reported that the port is readable.
 
-        Raises
-        ------
-        LinkError : if the device has gone.
-
+        Raise LinkError if the device has gone.
         """
         try:
             data = os.read(self._descriptor, MAX_READ_BYTES)
@@ -91,10 +88,7 @@ class SerialPort:
         """
         Send a short command.
 
-        Raises
-        ------
-        LinkError : if it cannot be sent whole at once.
-
+        Raise LinkError if it cannot be sent whole at once.
         """
         try:
             n_bytes = os.write(self._descriptor, data) if data else 0
