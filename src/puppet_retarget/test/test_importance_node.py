@@ -35,6 +35,7 @@ from recorder import of_posture  # noqa: E402
 pytestmark = pytest.mark.ros
 
 DEADLINE_S = 60.0
+CONE = 'format: puppet-environment/1\nobjects:\n- {name: a, shape: cone}\n'
 FLOOR = Path(__file__).resolve().parents[3] / 'config' / 'environments' / 'floor.yaml'
 
 
@@ -127,11 +128,24 @@ def test_tuning_changes_while_running(make_node, postures) -> None:
     assert heard(node, postures(1))[0].rows[2, RADIUS] == pytest.approx(0.9)
 
 
-def test_broken_environment_is_refused_at_start(make_node, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ('name', 'text', 'expected'),
+    [
+        ('environment', CONE, 'x.yaml:3: .*shape: expected one of plane'),
+        ('environment', None, 'x.yaml: expected an existing file'),
+        ('surface_file', 'format: puppet-surface/1\npoints_m: {chest: [[1, 2]]}\n', 'x.yaml:2: '),
+        ('surface_file', 'format: puppet-environment/1\n', 'x.yaml:1: '),
+        ('surface_file', None, 'x.yaml: expected an existing file'),
+    ],
+)
+def test_broken_or_missing_file_is_refused_at_start(
+    make_node, tmp_path: Path, name: str, text: str | None, expected: str
+) -> None:
     path = tmp_path / 'x.yaml'
-    path.write_text('format: puppet-environment/1\nobjects:\n- {name: a, shape: cone}\n')
-    with pytest.raises(InputFileError, match='x.yaml:3: .*shape: expected one of plane'):
-        make_node(environment=str(path))
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputFileError, match=expected):
+        make_node(**{name: str(path)})
 
 
 def test_posture_on_the_topic_comes_out_as_importance(make_node, postures, ros_context) -> None:

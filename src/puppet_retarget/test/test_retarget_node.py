@@ -186,9 +186,10 @@ def test_other_solver_and_tuning_are_taken_while_running(make_rig) -> None:
         ({'solver': 'ik'}, 'solver: expected one of importance_based'),
         ({'stretch_limit': 2.0}, 'stretch_limit: expected 0.5 <= value <= 1.0, got 2.0'),
         ({'character': '/nowhere/x.yaml'}, "character: expected an existing file, got '/nowhere"),
+        ({'character': str(FLOOR)}, f'character: {FLOOR}:'),
         ({'environment': 'x'}, 'environment'),
     ],
-    ids=['solver', 'range', 'file', 'not live'],
+    ids=['solver', 'range', 'no file', 'other file', 'not live'],
 )
 def test_refused_change_is_named_and_changes_nothing(make_rig, values, text: str) -> None:
     rig = make_rig()

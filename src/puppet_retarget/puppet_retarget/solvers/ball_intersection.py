@@ -14,17 +14,25 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.math import (
+    add,
     copy,
+    cross,
+    dot,
     Floats,
     kernel,
+    norm,
+    normalized,
+    scale,
     solve_in_place,
-    Vec3,
+    sub,
+    vec3,
     Vec3s,
     work_array,
     work_table,
 )
-from puppet_core.math.values import Vec3Like
+from puppet_core.math.values import Vec3, Vec3Like
 
+Circle = tuple[Vec3, Vec3, float]  # centre, unit normal and radius, NaN for none [m]
 Members = tuple[int, int, int, int]  # balls that decide, the last -1 if they are three
 
 MEET_TOL_M = 1e-11  # how far the deciding spheres may miss their common point
@@ -60,13 +68,12 @@ TOUCH = 1e-9  # how far a line may miss the unit sphere, squared
 
 
 @kernel
-def largest_growth(x: Vec3, centres: Vec3s, radii: Floats, slacks: Floats) -> float:
+def largest_growth(x: Vec3Like, centres: Vec3s, radii: Floats, slacks: Floats) -> float:
     """Return the growth that makes x feasible; -inf if no radius is finite."""
     worst = -math.inf
     for i in range(len(radii)):
         if radii[i] < math.inf:
-            dx, dy, dz = x[0] - centres[i, 0], x[1] - centres[i, 1], x[2] - centres[i, 2]
-            excess = math.sqrt(dx * dx + dy * dy + dz * dz) - abs(radii[i])
+            excess = norm(sub(x, centres[i])) - abs(radii[i])
             worst = max(worst, (excess if radii[i] >= 0.0 else -excess) / slacks[i])
     return worst
 
@@ -78,17 +85,19 @@ def _holds_in(radius: float) -> bool:
 
 
 @kernel
-def _pair(centres: Vec3s, radii: Floats, slacks: Floats, i: int, j: int, out: Vec3) -> float:
-    """Write where two growing balls first touch; return the growth."""
-    square = 0.0
-    for k in range(3):
-        square += (centres[j, k] - centres[i, k]) ** 2
-    distance = math.sqrt(square)
+def _pair(centres: Vec3s, radii: Floats, slacks: Floats, i: int, j: int) -> tuple[float, Vec3]:
+    """Return the growth by which two balls touch, and where."""
+    way = sub(centres[j], centres[i])
+    distance = norm(way)
     growth = (distance - radii[i] - radii[j]) / (slacks[i] + slacks[j])
     share = (radii[i] + growth * slacks[i]) / distance if distance > 0.0 else 0.0
-    for k in range(3):
-        out[k] = centres[i, k] + share * (centres[j, k] - centres[i, k])
-    return growth
+    return growth, add(centres[i], scale(way, share))
+
+
+@kernel
+def _direction(v: Vec3Like) -> Vec3:
+    """Return a vector of unit length, zero if it has none."""
+    return normalized(v) if norm(v) > 0.0 else (0.0, 0.0, 0.0)
 
 
 @kernel
@@ -97,7 +106,7 @@ def _linearise(
     centres: Vec3s,
     radii: Floats,
     slacks: Floats,
-    x: Vec3,
+    x: Vec3Like,
     growth: float,
     rows: Floats,
 ) -> float:
@@ -111,31 +120,21 @@ def _linearise(
         i = members[row]
         if i < 0:
             a, b, c = centres[members[0]], centres[members[1]], centres[members[2]]
-            rows[row, 0] = (b[1] - a[1]) * (c[2] - a[2]) - (b[2] - a[2]) * (c[1] - a[1])
-            rows[row, 1] = (b[2] - a[2]) * (c[0] - a[0]) - (b[0] - a[0]) * (c[2] - a[2])
-            rows[row, 2] = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-            norm = math.sqrt(rows[row, 0] ** 2 + rows[row, 1] ** 2 + rows[row, 2] ** 2)
-            rows[row, 3], rows[row, 4] = 0.0, 0.0
-            for k in range(3):
-                rows[row, k] = rows[row, k] / norm if norm > 0.0 else 0.0
-                rows[row, 4] += rows[row, k] * (a[k] - x[k])
-            continue
-        square = 0.0
-        for k in range(3):
-            rows[row, k] = x[k] - centres[i, k]
-            square += rows[row, k] ** 2
-        distance = math.sqrt(square)
-        for k in range(3):
-            rows[row, k] = rows[row, k] / distance if distance > 0.0 else 0.0
-        rows[row, 3] = -slacks[i]
-        rows[row, 4] = radii[i] + growth * slacks[i] - distance
-        miss = max(miss, abs(rows[row, 4]))
+            normal = _direction(cross(sub(b, a), sub(c, a)))
+            rows[row, 3], rows[row, 4] = 0.0, dot(normal, sub(a, x))
+        else:
+            way = sub(x, centres[i])
+            normal = _direction(way)
+            rows[row, 3] = -slacks[i]
+            rows[row, 4] = radii[i] + growth * slacks[i] - norm(way)
+            miss = max(miss, abs(rows[row, 4]))
+        rows[row, 0], rows[row, 1], rows[row, 2] = normal
     return miss
 
 
 @kernel
 def _meeting(
-    members: Members, centres: Vec3s, radii: Floats, slacks: Floats, growth: float, x: Vec3
+    members: Members, centres: Vec3s, radii: Floats, slacks: Floats, growth: float, x: Floats
 ) -> float:
     """Move x to where three or four growing balls meet; return the growth, NaN without proof."""
     rows, turned = work_table(4, 5), work_table(4, 5)
@@ -169,13 +168,13 @@ def _try_meeting(
     slacks: Floats,
     start: Vec3,
     bounds: Floats,
-    x: Vec3,
-    out: Vec3,
+    out: Floats,
 ) -> None:
     """Take a meeting of three or four balls if it proves a larger growth than is known."""
     for i in members:
         if i >= 0 and not _holds_in(radii[i]):
             return
+    x = work_array(3)
     copy(start, x)
     growth = _meeting(members, centres, radii, slacks, bounds[0], x)
     if growth > bounds[0]:
@@ -185,7 +184,9 @@ def _try_meeting(
 
 
 @kernel
-def least_growth(centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out: Vec3) -> bool:
+def least_growth(
+    centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out: Floats
+) -> bool:
     """
     Write the first common point of growing balls; return whether it is proven to be that.
 
@@ -194,29 +195,28 @@ def least_growth(centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, 
     point at first, then the common one, or one that needs no more than the upper bound [m].
     """
     n = len(radii)
-    x, start = work_array(3), work_array(3)
     bounds[0], bounds[1] = -math.inf, largest_growth(out, centres, radii, slacks)
     for i in range(n):
         for j in range(i):
             if _holds_in(radii[i]) and _holds_in(radii[j]):
-                growth = _pair(centres, radii, slacks, i, j, x)
+                growth, x = _pair(centres, radii, slacks, i, j)
                 if growth > bounds[0]:
                     bounds[0] = growth
                     bounds[1] = largest_growth(x, centres, radii, slacks)
                     copy(x, out)
-    copy(out, start)
+    start = vec3(out)
     for i in range(2, n):
         for j in range(1, i):
             for k in range(j):
                 if bounds[1] - bounds[0] > PROOF_TOL:
-                    _try_meeting((i, j, k, -1), centres, radii, slacks, start, bounds, x, out)
-    copy(out, start)
+                    _try_meeting((i, j, k, -1), centres, radii, slacks, start, bounds, out)
+    start = vec3(out)
     for i in range(3, n):
         for j in range(2, i):
             for k in range(1, j):
                 for m in range(k):
                     if bounds[1] - bounds[0] > PROOF_TOL:
-                        _try_meeting((i, j, k, m), centres, radii, slacks, start, bounds, x, out)
+                        _try_meeting((i, j, k, m), centres, radii, slacks, start, bounds, out)
     return bounds[1] - bounds[0] <= PROOF_TOL
 
 
@@ -246,41 +246,34 @@ def relax_radius(signed: float, growth: float) -> float:
 
 
 @kernel
-def is_allowed(x: Vec3, centres: Vec3s, signed: Floats, i: int) -> bool:
+def is_allowed(x: Vec3Like, centres: Vec3s, signed: Floats, i: int) -> bool:
     """Return whether x keeps constraint i, to FEASIBLE_TOL_M."""
-    dx, dy, dz = x[0] - centres[i, 0], x[1] - centres[i, 1], x[2] - centres[i, 2]
-    square = dx * dx + dy * dy + dz * dz
-    limit = signed[i] + FEASIBLE_TOL_M
+    way = sub(x, centres[i])
+    square, limit = dot(way, way), signed[i] + FEASIBLE_TOL_M
     if signed[i] >= 0.0:
         return square <= limit * limit
     return limit >= 0.0 or square >= limit * limit
 
 
 @kernel
-def onto_sphere(p: Vec3, centre: Vec3, radius: float, out: Vec3) -> None:
-    """Write the point of a sphere nearest to p; any if p is its centre."""
-    dx, dy, dz = p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]
-    norm = math.sqrt(dx * dx + dy * dy + dz * dz)
-    if norm == 0.0:
-        dx, norm = 1.0, 1.0
-    scale = abs(radius) / norm
-    out[0] = centre[0] + scale * dx
-    out[1] = centre[1] + scale * dy
-    out[2] = centre[2] + scale * dz
+def onto_sphere(p: Vec3Like, centre: Vec3Like, radius: float) -> Vec3:
+    """Return the point of a sphere nearest to p; any if p is its centre."""
+    way = sub(p, centre)
+    length = norm(way)
+    if length == 0.0:
+        way, length = (1.0, 0.0, 0.0), 1.0
+    return add(centre, scale(way, abs(radius) / length))
 
 
 @kernel
-def circle_of(a: Vec3, ra: float, b: Vec3, rb: float, centre: Vec3, normal: Vec3) -> float:
-    """Fill centre and unit normal of the circle of two spheres; return its radius or NaN."""
+def circle_of(a: Vec3Like, ra: float, b: Vec3Like, rb: float) -> Circle:
+    """Return the circle in which two spheres cut each other; its radius is NaN if they do not."""
     if abs(ra) > abs(rb):  # seen from the smaller sphere, so that rounding is in proportion
         a, ra, b, rb = b, rb, a, ra
-    dist = 0.0
-    for k in range(3):
-        normal[k] = b[k] - a[k]
-        dist += normal[k] * normal[k]
-    dist = math.sqrt(dist)
+    way = sub(b, a)
+    dist = norm(way)
     if dist < NO_DISTANCE_M:
-        return math.nan
+        return vec3(a), way, math.nan
     # Shin2002 eqs. A.3-A.6; the squares that are nearly equal are subtracted by their roots
     ra, rb = abs(ra), abs(rb)
     if dist < ra:
@@ -289,88 +282,74 @@ def circle_of(a: Vec3, ra: float, b: Vec3, rb: float, centre: Vec3, normal: Vec3
         x = (ra * ra + (dist - rb) * (dist + rb)) / (2.0 * dist)
     square = (ra - x) * (ra + x)
     if square < -FEASIBLE_TOL_M * max(ra, FEASIBLE_TOL_M):
-        return math.nan
-    x = min(max(x, -ra), ra)
-    for k in range(3):
-        normal[k] /= dist
-        centre[k] = a[k] + x * normal[k]
-    return math.sqrt(max(square, 0.0))
+        return vec3(a), way, math.nan
+    x, normal = min(max(x, -ra), ra), normalized(way)
+    return add(a, scale(normal, x)), normal, math.sqrt(max(square, 0.0))
 
 
 @kernel
-def _square_to(normal: Vec3, point: Vec3, origin: Vec3, out: Vec3) -> float:
-    """Write what of a point's offset is square to a normal; return its length."""
-    for k in range(3):
-        out[k] = point[k] - origin[k]
-    for _ in range(2):  # once more for what rounding leaves of an offset along the normal
-        h = out[0] * normal[0] + out[1] * normal[1] + out[2] * normal[2]
-        for k in range(3):
-            out[k] -= h * normal[k]
-    return math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
+def _square_to(normal: Vec3, way: Vec3) -> Vec3:
+    """Return what of a way is square to a unit normal."""
+    for _ in range(2):  # once more for what rounding leaves of a way along the normal
+        way = sub(way, scale(normal, dot(way, normal)))
+    return way
 
 
 @kernel
-def on_circle(p: Vec3, centre: Vec3, normal: Vec3, radius: float, out: Vec3) -> None:
-    """Write the point of a circle nearest to p (Shin2002 eq. A.7); on its axis, any."""
-    norm = _square_to(normal, p, centre, out)
-    if norm < NO_DISTANCE_M:
-        s = 0 if abs(normal[0]) < 0.6 else 1
-        for k in range(3):
-            out[k] = (1.0 if k == s else 0.0) - normal[s] * normal[k]
-        norm = math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
-    for k in range(3):
-        out[k] = centre[k] + radius * out[k] / norm
+def on_circle(p: Vec3Like, circle: Circle) -> Vec3:
+    """Return the point of a circle nearest to p (Shin2002 eq. A.7); on its axis, any."""
+    centre, normal, radius = circle
+    way = _square_to(normal, sub(p, centre))
+    length = norm(way)
+    if length < NO_DISTANCE_M:
+        axis = (1.0, 0.0, 0.0) if abs(normal[0]) < 0.6 else (0.0, 1.0, 0.0)
+        way = sub(axis, scale(normal, dot(normal, axis)))
+        length = norm(way)
+    x, y, z = scale(way, radius)
+    return add(centre, (x / length, y / length, z / length))
 
 
 @kernel
-def vertices_of(
-    centre: Vec3, normal: Vec3, radius: float, ball: Vec3, ball_radius: float, out: Vec3s
-) -> bool:
-    """Write the two points, (2, 3), where a circle meets a sphere; return if there are."""
+def vertices_of(circle: Circle, ball: Vec3Like, ball_radius: float) -> tuple[bool, Vec3, Vec3]:
+    """Return whether a circle meets a sphere, and the two points where it does."""
     # Shin2002 eqs. A.8-A.11: the sphere cuts the circle's plane in a second circle
-    n0, n1, n2 = normal[0], normal[1], normal[2]
-    d0, d1, d2 = ball[0] - centre[0], ball[1] - centre[1], ball[2] - centre[2]
-    h = d0 * n0 + d1 * n1 + d2 * n2
+    centre, normal, radius = circle
+    way = sub(ball, centre)
+    h = dot(way, normal)
     other = (ball_radius - h) * (ball_radius + h)
-    d0, d1, d2 = d0 - h * n0, d1 - h * n1, d2 - h * n2
-    rest = d0 * n0 + d1 * n1 + d2 * n2  # what rounding leaves, as in _square_to
-    d0, d1, d2 = d0 - rest * n0, d1 - rest * n1, d2 - rest * n2
-    dist = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+    way = _square_to(normal, way)
+    dist = norm(way)
     if dist < NO_DISTANCE_M:
-        return False
+        return False, centre, centre
     share = 1.0 / dist
     if 0.0 <= other < radius * radius:  # seen from the smaller circle
-        scale = math.sqrt(other)
+        size = math.sqrt(other)
         back = 0.5 * share * (other + (dist - radius) * (dist + radius))
-        x, square = dist - back, (scale - back) * (scale + back)
+        x, square = dist - back, (size - back) * (size + back)
     else:
-        scale = radius
+        size = radius
         x = 0.5 * share * (radius * radius - other + dist * dist)
         square = (radius - x) * (radius + x)
-    if square < -FEASIBLE_TOL_M * max(scale, FEASIBLE_TOL_M):
-        return False
-    y = math.sqrt(max(square, 0.0)) * share
-    x *= share
-    x0, x1, x2 = centre[0] + x * d0, centre[1] + x * d1, centre[2] + x * d2
-    y0, y1, y2 = y * (n1 * d2 - n2 * d1), y * (n2 * d0 - n0 * d2), y * (n0 * d1 - n1 * d0)
-    out[0, 0], out[0, 1], out[0, 2] = x0 + y0, x1 + y1, x2 + y2
-    out[1, 0], out[1, 1], out[1, 2] = x0 - y0, x1 - y1, x2 - y2
-    return True
+    if square < -FEASIBLE_TOL_M * max(size, FEASIBLE_TOL_M):
+        return False, centre, centre
+    middle = add(centre, scale(way, x * share))
+    side = scale(cross(normal, way), math.sqrt(max(square, 0.0)) * share)
+    return True, add(middle, side), sub(middle, side)
 
 
 @kernel
 def keep_if_nearer(
-    p: Vec3, x: Vec3, centres: Vec3s, signed: Floats, best: float, out: Vec3
+    p: Vec3, x: Vec3, centres: Vec3s, signed: Floats, best: float, out: Floats
 ) -> float:
     """Copy x to `out` if it is feasible and nearer to p than `best`; return the nearest."""
-    dx, dy, dz = x[0] - p[0], x[1] - p[1], x[2] - p[2]
-    square = dx * dx + dy * dy + dz * dz
+    way = sub(x, p)
+    square = dot(way, way)
     if square >= best:
         return best
     for i in range(len(signed)):
         if not is_allowed(x, centres, signed, i):
             return best
-    out[0], out[1], out[2] = x[0], x[1], x[2]
+    copy(x, out)
     return square
 
 
@@ -386,38 +365,39 @@ def keep_if_nearer(
 
 
 @kernel
-def _nearest_feasible(p: Vec3, centres: Vec3s, signed: Floats, out: Vec3) -> bool:
+def _nearest_feasible(p: Vec3, centres: Vec3s, signed: Floats, out: Floats) -> bool:
     """Write the nearest feasible point; return False if there is none."""
-    x, centre, normal = work_array(3), work_array(3), work_array(3)
     n = len(signed)
     if keep_if_nearer(p, p, centres, signed, math.inf, out) == 0.0:
         return True
     for i in range(n):
         # what is nearest in one constraint and keeps all others is the answer
         if not is_allowed(p, centres, signed, i):
-            onto_sphere(p, centres[i], signed[i], x)
+            x = onto_sphere(p, centres[i], signed[i])
             if keep_if_nearer(p, x, centres, signed, math.inf, out) < math.inf:
                 return True
-    pair, best = work_table(2, 3), math.inf
+    best = math.inf
     for i in range(n):
         for j in range(i):
             if signed[i] == math.inf or signed[j] == math.inf:
                 continue
-            radius = circle_of(centres[i], signed[i], centres[j], signed[j], centre, normal)
-            if math.isnan(radius):
+            circle = circle_of(centres[i], signed[i], centres[j], signed[j])
+            if math.isnan(circle[2]):
                 continue
-            on_circle(p, centre, normal, radius, x)
-            best = keep_if_nearer(p, x, centres, signed, best, out)
+            best = keep_if_nearer(p, on_circle(p, circle), centres, signed, best, out)
             for m in range(j):
                 if signed[m] < math.inf:
-                    if vertices_of(centre, normal, radius, centres[m], signed[m], pair):
-                        best = keep_if_nearer(p, pair[0], centres, signed, best, out)
-                        best = keep_if_nearer(p, pair[1], centres, signed, best, out)
+                    meet, one, other = vertices_of(circle, centres[m], signed[m])
+                    if meet:
+                        best = keep_if_nearer(p, one, centres, signed, best, out)
+                        best = keep_if_nearer(p, other, centres, signed, best, out)
     return best < math.inf
 
 
 @kernel
-def closest_in_balls(p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, out: Vec3) -> float:
+def closest_in_balls(
+    p: Vec3Like, centres: Vec3s, radii: Floats, slacks: Floats, out: Floats
+) -> float:
     """
     Write the point nearest to p in the intersection of balls, relaxed if that is empty.
 
@@ -437,8 +417,7 @@ def closest_in_balls(p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, out
     by halving: to 1e-12 of the least, which leaves the point uncertain by the square root of
     FEASIBLE_TOL_M, and at some ten times the cost.
     """
-    start = work_array(3)
-    copy(p, start)
+    start = vec3(p)
     if _nearest_feasible(start, centres, radii, out):
         return 0.0
     bounds = work_array(2)
@@ -450,7 +429,7 @@ def closest_in_balls(p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, out
 
 @kernel
 def _halve(
-    start: Vec3, centres: Vec3s, signed: Floats, slacks: Floats, bounds: Floats, out: Vec3
+    start: Vec3, centres: Vec3s, signed: Floats, slacks: Floats, bounds: Floats, out: Floats
 ) -> None:
     """Narrow the bounds of the growth by trying, where Newton steps cannot settle it."""
     x, work = work_array(3), work_array(MAX_BALLS)[: len(signed)]
@@ -492,85 +471,81 @@ def relax_on_sphere(
 
 @kernel
 def _fill_rows(
-    centre: Vec3, radius: float, ball_centres: Vec3s, signed: Floats, slacks: Floats, rows: Floats
+    centre: Vec3Like,
+    radius: float,
+    ball_centres: Vec3s,
+    signed: Floats,
+    slacks: Floats,
+    rows: Floats,
 ) -> int:
     """Fill n_i / s_i and b_i / s_i of the constraints there are; return their number."""
     count = 0
     for i in range(len(signed)):
         if signed[i] == math.inf:
             continue
-        square = 0.0
-        for k in range(3):
-            rows[count, k] = ball_centres[i, k] - centre[k]
-            square += rows[count, k] * rows[count, k]
-        dist, r = math.sqrt(square), abs(signed[i])
+        way = sub(ball_centres[i], centre)
+        dist, r = norm(way), abs(signed[i])
+        factor = (1.0 if signed[i] >= 0.0 else -1.0) / slacks[i]
+        copy(scale(way, factor if dist >= NO_DISTANCE_M else 0.0), rows[count, :3])
         # of (radius - r) and not of squares, for the rounding of balls that just touch
-        rows[count, 3] = ((radius - r) * (radius + r) + dist * dist) / (2.0 * radius)
-        scale = (1.0 if signed[i] >= 0.0 else -1.0) / slacks[i]
-        for k in range(4):
-            rows[count, k] *= scale
-        if dist < NO_DISTANCE_M:
-            rows[count, 0], rows[count, 1], rows[count, 2] = 0.0, 0.0, 0.0
+        b = ((radius - r) * (radius + r) + dist * dist) / (2.0 * radius)
+        rows[count, 3] = b * factor
         count += 1
     return count
 
 
 @kernel
+def _need(row: Floats, x: Vec3Like) -> float:
+    """Return the relaxation that one constraint needs in a direction."""
+    return row[3] - row[0] * x[0] - row[1] * x[1] - row[2] * x[2]
+
+
+@kernel
 def _keep_if_less(
-    points: Vec3s, which: int, rows: Floats, count: int, towards: Vec3, best: Floats, out: Vec3
+    x: Vec3, rows: Floats, count: int, towards: Vec3, best: Floats, out: Floats
 ) -> None:
     """
-    Copy one of the directions to `out` if it needs less relaxation than the best, or is nearer.
+    Copy a direction to `out` if it needs less relaxation than the best, or is nearer.
 
     `best` is the relaxation, the squared distance, and the difference that counts as a tie.
     """
-    x, y, z = points[which, 0], points[which, 1], points[which, 2]
     worst, limit = -math.inf, best[0] + best[2]
     for i in range(count):
-        worst = max(worst, rows[i, 3] - rows[i, 0] * x - rows[i, 1] * y - rows[i, 2] * z)
+        worst = max(worst, _need(rows[i], x))
         if worst > limit:
             return
-    away = (x - towards[0]) ** 2 + (y - towards[1]) ** 2 + (z - towards[2]) ** 2
+    way = sub(x, towards)
+    away = dot(way, way)
     if worst < best[0] - best[2] or away < best[1]:
         best[0], best[1] = min(worst, best[0]), away
-        out[0], out[1], out[2] = x, y, z
+        copy(x, out)
 
 
 @kernel
-def _where_planes_cut(planes: Floats, points: Vec3s) -> bool:
+def _where_planes_cut(
+    a: Vec3, a_offset: float, b: Vec3, b_offset: float
+) -> tuple[bool, Vec3, Vec3]:
     """
-    Write the two unit x with a.x = k for both rows (a, k) of the planes, if there are.
+    Return whether there are unit x with a.x and b.x of given values, and the two.
 
     Parallel planes have none.
     """
-    a0, a1, a2, a3 = planes[0, 0], planes[0, 1], planes[0, 2], planes[0, 3]
-    b0, b1, b2, b3 = planes[1, 0], planes[1, 1], planes[1, 2], planes[1, 3]
-    aa, bb = a0 * a0 + a1 * a1 + a2 * a2, b0 * b0 + b1 * b1 + b2 * b2
-    ab = a0 * b0 + a1 * b1 + a2 * b2
-    w0, w1, w2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
-    ww = w0 * w0 + w1 * w1 + w2 * w2
+    aa, bb, ab = dot(a, a), dot(b, b), dot(a, b)
+    w = cross(a, b)
+    ww = dot(w, w)
     if ww <= PARALLEL * PARALLEL * aa * bb:
-        return False
+        return False, a, b
     share = 1.0 / ww
-    alpha, beta = (a3 * bb - b3 * ab) * share, (b3 * aa - a3 * ab) * share
-    x, y, z = alpha * a0 + beta * b0, alpha * a1 + beta * b1, alpha * a2 + beta * b2
-    square = x * x + y * y + z * z
+    alpha = (a_offset * bb - b_offset * ab) * share
+    beta = (b_offset * aa - a_offset * ab) * share
+    x = add(scale(a, alpha), scale(b, beta))
+    square = dot(x, x)
     if square > 1.0:
         if square > 1.0 + TOUCH:
-            return False
-        norm = math.sqrt(square)
-        x, y, z, square = x / norm, y / norm, z / norm, 1.0
-    along = math.sqrt((1.0 - square) * share)
-    points[0, 0], points[0, 1], points[0, 2] = x + along * w0, y + along * w1, z + along * w2
-    points[1, 0], points[1, 1], points[1, 2] = x - along * w0, y - along * w1, z - along * w2
-    return True
-
-
-@kernel
-def _need(rows: Floats, i: int, points: Vec3s, which: int) -> float:
-    """Return the relaxation that one constraint needs in a direction."""
-    x, y, z = points[which, 0], points[which, 1], points[which, 2]
-    return rows[i, 3] - rows[i, 0] * x - rows[i, 1] * y - rows[i, 2] * z
+            return False, a, b
+        x, square = normalized(x), 1.0
+    side = scale(w, math.sqrt((1.0 - square) * share))
+    return True, add(x, side), sub(x, side)
 
 
 @kernel
@@ -580,79 +555,60 @@ def _try_pair(
     i: int,
     j: int,
     towards: Vec3,
-    planes: Floats,
-    points: Vec3s,
+    alone: Floats,
     best: Floats,
-    out: Vec3,
+    out: Floats,
 ) -> float:
     """
     Try the points in which two constraints need the same; return the least that both need.
 
-    Rows 2 + i of the points are where each constraint alone needs least.
+    Row i of `alone` is where a constraint alone needs least.
     """
-    for k in range(4):
-        planes[0, k] = rows[i, k] - rows[j, k]
-    # the plane of both normals
-    planes[1, 0] = rows[i, 1] * rows[j, 2] - rows[i, 2] * rows[j, 1]
-    planes[1, 1] = rows[i, 2] * rows[j, 0] - rows[i, 0] * rows[j, 2]
-    planes[1, 2] = rows[i, 0] * rows[j, 1] - rows[i, 1] * rows[j, 0]
-    planes[1, 3] = 0.0
     # either is enough for both where it needs least: then no point of both is of use
     for a, b in ((i, j), (j, i)):
-        alone = _need(rows, a, points, 2 + a)
-        if _need(rows, b, points, 2 + a) <= alone:
-            return alone
-    if _where_planes_cut(planes, points):
-        _keep_if_less(points, 0, rows, count, towards, best, out)
-        _keep_if_less(points, 1, rows, count, towards, best, out)
-        return min(_need(rows, i, points, 0), _need(rows, i, points, 1))
-    if _on_cut(planes, towards, points):
-        _keep_if_less(points, 0, rows, count, towards, best, out)
-        return _need(rows, i, points, 0)
-    return -math.inf
+        least = _need(rows[a], alone[a])
+        if _need(rows[b], alone[a]) <= least:
+            return least
+    plane, offset = sub(rows[i], rows[j]), rows[i, 3] - rows[j, 3]
+    # with the plane of both normals
+    cut, one, other = _where_planes_cut(plane, offset, cross(rows[i], rows[j]), 0.0)
+    if cut:
+        _keep_if_less(one, rows, count, towards, best, out)
+        _keep_if_less(other, rows, count, towards, best, out)
+        return min(_need(rows[i], one), _need(rows[i], other))
+    length = norm(plane)
+    if abs(offset) >= length:
+        return -math.inf
+    # any point of the circle in which the plane cuts the unit sphere
+    normal, height = normalized(plane), offset / length
+    one = on_circle(towards, (scale(normal, height), normal, math.sqrt(1.0 - height * height)))
+    _keep_if_less(one, rows, count, towards, best, out)
+    return _need(rows[i], one)
 
 
 @kernel
-def _try_triples(
-    rows: Floats, count: int, towards: Vec3, planes: Floats, points: Vec3s, best: Floats, out: Vec3
-) -> None:
+def _try_triples(rows: Floats, count: int, towards: Vec3, best: Floats, out: Floats) -> None:
     """Try the points in which three constraints need the same."""
     for i in range(2, count):
         for j in range(1, i):
-            for k in range(4):
-                planes[0, k] = rows[i, k] - rows[j, k]
+            a, a_offset = sub(rows[i], rows[j]), rows[i, 3] - rows[j, 3]
             for m in range(j):
-                for k in range(4):
-                    planes[1, k] = rows[i, k] - rows[m, k]
-                if _where_planes_cut(planes, points):
-                    _keep_if_less(points, 0, rows, count, towards, best, out)
-                    _keep_if_less(points, 1, rows, count, towards, best, out)
-
-
-@kernel
-def _on_cut(planes: Floats, towards: Vec3, points: Vec3s) -> bool:
-    """Write a point of the circle in which the first plane cuts the unit sphere, if it does."""
-    middle, normal = work_array(3), work_array(3)
-    norm = math.sqrt(planes[0, 0] ** 2 + planes[0, 1] ** 2 + planes[0, 2] ** 2)
-    if abs(planes[0, 3]) >= norm:
-        return False
-    offset = planes[0, 3] / norm
-    for k in range(3):
-        normal[k] = planes[0, k] / norm
-        middle[k] = offset * normal[k]
-    on_circle(towards, middle, normal, math.sqrt(1.0 - offset * offset), points[0])
-    return True
+                b, b_offset = sub(rows[i], rows[m]), rows[i, 3] - rows[m, 3]
+                cut, one, other = _where_planes_cut(a, a_offset, b, b_offset)
+                if cut:
+                    _keep_if_less(one, rows, count, towards, best, out)
+                    _keep_if_less(other, rows, count, towards, best, out)
 
 
 @kernel
 def least_relaxation(
     p: Vec3,
-    centre: Vec3,
+    centre: Vec3Like,
     radius: float,
     ball_centres: Vec3s,
     signed: Floats,
     slacks: Floats,
-    out: Vec3,
+    out: Floats,
 ) -> float:
     """
     Write the point of a sphere that is left when balls are relaxed by the least amount.
@@ -661,11 +617,10 @@ def least_relaxation(
     taken. The least t >= 0 is returned [m]; -t if a ball about the sphere's very centre decides
     it, which leaves more than a point.
     """
-    towards, direction = work_array(3), work_array(3)
-    rows, planes = work_table(MAX_BALLS, 4), work_table(2, 4)
-    points, best = work_table(10, 3), work_array(3)  # MAX_BALLS after two of a pair
-    for k in range(3):
-        towards[k] = (p[k] - centre[k]) / radius
+    rows, alone = work_table(MAX_BALLS, 4), work_table(MAX_BALLS, 3)
+    best, direction = work_array(3), work_array(3)
+    x, y, z = sub(p, centre)
+    towards = x / radius, y / radius, z / radius
     largest = 0.0
     for slack in slacks:
         largest = max(largest, slack)
@@ -673,20 +628,19 @@ def least_relaxation(
     best[0], best[1], best[2] = math.inf, math.inf, TIE_TOL_M / largest
     least, constant = 0.0, -math.inf
     for i in range(count):
-        norm = math.sqrt(rows[i, 0] ** 2 + rows[i, 1] ** 2 + rows[i, 2] ** 2)
-        if norm == 0.0:
+        is_constant = norm(rows[i]) == 0.0
+        if is_constant:
             constant = max(constant, rows[i, 3])
-        for k in range(3):
-            points[2 + i, k] = rows[i, k] / norm if norm > 0.0 else towards[k]
-        _keep_if_less(points, 2 + i, rows, count, towards, best, direction)
-        least = max(least, _need(rows, i, points, 2 + i))
+        nearest = towards if is_constant else normalized(rows[i])
+        copy(nearest, alone[i])
+        _keep_if_less(nearest, rows, count, towards, best, direction)
+        least = max(least, _need(rows[i], nearest))
         for j in range(i):
-            both = _try_pair(rows, count, i, j, towards, planes, points, best, direction)
+            both = _try_pair(rows, count, i, j, towards, alone, best, direction)
             least = max(least, both)
     if best[0] > least + best[2]:
-        _try_triples(rows, count, towards, planes, points, best, direction)
-    for k in range(3):
-        out[k] = centre[k] + radius * direction[k]
+        _try_triples(rows, count, towards, best, direction)
+    copy(add(centre, scale(direction, radius)), out)
     least = max(best[0], 0.0)
     return -constant if 0.0 < constant >= least - best[2] else least
 
@@ -703,48 +657,48 @@ def least_relaxation(
 
 @kernel
 def _nearest_feasible_on_sphere(
-    p: Vec3, centre: Vec3, radius: float, ball_centres: Vec3s, signed: Floats, out: Vec3
+    p: Vec3, centre: Vec3Like, radius: float, ball_centres: Vec3s, signed: Floats, out: Floats
 ) -> bool:
     """Write the feasible point nearest to p, itself on the sphere; return if there is one."""
     n = len(signed)
     if keep_if_nearer(p, p, ball_centres, signed, math.inf, out) < math.inf:
         return True
-    x, middle, normal = work_array(3), work_array(3), work_array(3)
     for i in range(n):
         # what is nearest in one constraint and keeps all others is the answer
         if not is_allowed(p, ball_centres, signed, i):
-            cut = circle_of(centre, radius, ball_centres[i], signed[i], middle, normal)
-            if math.isnan(cut):
+            circle = circle_of(centre, radius, ball_centres[i], signed[i])
+            if math.isnan(circle[2]):
                 return False  # the ball leaves nothing of the sphere
-            on_circle(p, middle, normal, cut, x)
+            x = on_circle(p, circle)
             if keep_if_nearer(p, x, ball_centres, signed, math.inf, out) < math.inf:
                 return True
-    pair, best = work_table(2, 3), math.inf
+    best = math.inf
     for i in range(1, n):
         if signed[i] == math.inf:
             continue
-        cut = circle_of(centre, radius, ball_centres[i], signed[i], middle, normal)
-        if math.isnan(cut):
+        circle = circle_of(centre, radius, ball_centres[i], signed[i])
+        if math.isnan(circle[2]):
             continue
         for j in range(i):
             if signed[j] < math.inf:
-                if vertices_of(middle, normal, cut, ball_centres[j], signed[j], pair):
-                    best = keep_if_nearer(p, pair[0], ball_centres, signed, best, out)
-                    best = keep_if_nearer(p, pair[1], ball_centres, signed, best, out)
+                meet, one, other = vertices_of(circle, ball_centres[j], signed[j])
+                if meet:
+                    best = keep_if_nearer(p, one, ball_centres, signed, best, out)
+                    best = keep_if_nearer(p, other, ball_centres, signed, best, out)
     return best < math.inf
 
 
 @kernel
 def closest_on_sphere(
     p: Vec3Like,
-    centre: Vec3,
+    centre: Vec3Like,
     radius: float,
     ball_centres: Vec3s,
     ball_radii: Floats,
     outside: Bools,
     slacks: Floats,
     fallback: Vec3Like,
-    out: Vec3,
+    out: Floats,
 ) -> float:
     """
     Write the point of a sphere nearest to p that is inside some balls and outside others [m].
@@ -762,19 +716,16 @@ def closest_on_sphere(
     as long as that point is the only one that the least relaxation leaves: not for a ball whose
     centre passes the sphere's while its surface does not touch it.
     """
-    signed, start = work_array(MAX_BALLS)[: len(ball_radii)], work_array(3)
+    signed = work_array(MAX_BALLS)[: len(ball_radii)]
     sign_radii(ball_radii, outside, signed)
-    if p[0] == centre[0] and p[1] == centre[1] and p[2] == centre[2]:
-        for k in range(3):
-            start[k] = centre[k] + fallback[k]
-    else:
-        copy(p, start)
-    onto_sphere(start, centre, radius, start)
+    at_centre = p[0] == centre[0] and p[1] == centre[1] and p[2] == centre[2]
+    start = onto_sphere(add(centre, fallback) if at_centre else vec3(p), centre, radius)
     least = 0.0
     if not _nearest_feasible_on_sphere(start, centre, radius, ball_centres, signed, out):
         least = least_relaxation(start, centre, radius, ball_centres, signed, slacks, out)
         if least < 0.0:  # a ball about the very centre leaves more than a point
             relax_on_sphere(radius, signed, slacks, -least, signed)
             _nearest_feasible_on_sphere(start, centre, radius, ball_centres, signed, out)
-    onto_sphere(out, centre, radius, out)  # of circles that just touch it, some 1e-10 m away
+    # of circles that just touch it, some 1e-10 m away
+    copy(onto_sphere(out, centre, radius), out)
     return abs(least)

@@ -14,6 +14,7 @@ import math
 from puppet_core.body import nearest_capsule_within, ShapeArrays
 from puppet_core.math import (
     add,
+    clamp,
     copy,
     cross,
     dot,
@@ -23,8 +24,6 @@ from puppet_core.math import (
     norm,
     normalized,
     Quats,
-    rotate,
-    rotate_inverse,
     scale,
     sub,
     values,
@@ -205,10 +204,9 @@ def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3, work: Vec3) -> f
     normal = work_array(3)
     way = size[0] + size[1] + size[2]  # outside of any bounded shape
     for _ in range(NEWTON_STEPS):
-        for k in range(3):
-            work[k] = p[k] - way * direction[k]
+        copy(sub(p, scale(direction, way)), work)
         gap = signed_distance(shape, size, work, normal)
-        slope = -normal[0] * direction[0] - normal[1] * direction[1] - normal[2] * direction[2]
+        slope = -dot(normal, direction)
         if slope < 1e-12:
             return math.inf
         way -= gap / slope
@@ -230,29 +228,24 @@ def leave_object(
     shape, size = objects.shapes[j], objects.puppet_sizes[j]
     local, origin, normal, work = work_array(3), work_array(3), work_array(3), work_array(3)
     depth = -puppet_distance(objects, j, p, local, normal)
-    out[0], out[1], out[2] = p[0], p[1], p[2]
+    copy(p, out)
     if depth <= (STUCK_TOL_M if ray_only else TOUCH_TOL_M):
         return False
     to_object(objects.puppet_orientations[j], objects.puppet_positions[j], start, origin)
-    length = math.sqrt(
-        (local[0] - origin[0]) ** 2 + (local[1] - origin[1]) ** 2 + (local[2] - origin[2]) ** 2
-    )
-    way = math.inf
-    if length > TOUCH_TOL_M:
-        for k in range(3):
-            origin[k] = (local[k] - origin[k]) / length
-        way = _way_back(shape, size, local, origin, work)
+    line, way = sub(local, origin), math.inf
+    direction = normalized(line)
+    if norm(line) > TOUCH_TOL_M:
+        way = _way_back(shape, size, local, direction, work)
     share = min(max((depth / way - RAY_FROM) / (RAY_ONLY - RAY_FROM), 0.0), 1.0)
     share *= share * (3.0 - 2.0 * share)
     if ray_only and way < math.inf:
         share = 1.0
-    for k in range(3):
-        along = way * origin[k] if share > 0.0 else 0.0
-        work[k] = local[k] - share * along + (1.0 - share) * depth * normal[k]
+    along = scale(direction, way) if share > 0.0 else (0.0, 0.0, 0.0)
+    nearest = scale(normal, (1.0 - share) * depth)
+    copy(add(sub(local, scale(along, share)), nearest), work)
     # a point between two of the surface is inside
     inside = -signed_distance(shape, size, work, normal)
-    for k in range(3):
-        work[k] += max(inside, 0.0) * normal[k]
+    copy(add(work, scale(normal, max(inside, 0.0))), work)
     from_object(objects.puppet_orientations[j], objects.puppet_positions[j], work, out)
     return True
 
@@ -260,7 +253,7 @@ def leave_object(
 @kernel
 def leave_objects(objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, out: Vec3) -> bool:
     """Write a point outside of all objects, p itself if it is; return whether p moved."""
-    out[0], out[1], out[2] = p[0], p[1], p[2]
+    copy(p, out)
     has_moved = False
     for _ in range(MAX_SWEEPS):
         moves = False
@@ -283,9 +276,8 @@ def leave_objects(objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, o
 def bounding_centres(shape: ShapeArrays, q_world: Quats, p_world: Vec3s, out: Vec3s) -> None:
     """Fill the centres of the balls around the segments in world, shape (16, 3) [m]."""
     for segment in range(len(out)):
-        rotate(q_world[segment], shape.centres[segment], out[segment])
-        for k in range(3):
-            out[segment, k] += p_world[segment, k]
+        centre = values.rotate(q_world[segment], shape.centres[segment])
+        copy(add(centre, p_world[segment]), out[segment])
 
 
 @kernel
@@ -305,18 +297,16 @@ def leave_segment(
     Radius and centre, which is written, are in [m]; 0 if it is outside already and has not moved.
     """
     local, normal = work_array(3), work_array(3)
-    for k in range(3):
-        local[k] = point[k] - p_world[segment, k]
-    rotate_inverse(q_world[segment], local, local)
+    q = q_world[segment]
+    copy(values.rotate_inverse(q, sub(point, p_world[segment])), local)
     distance, capsule = nearest_capsule_within(shape, segment, local, -allowed, normal)
     depth = -distance - allowed
     if capsule < 0 or depth <= SELF_TOUCH_TOL_M:
         return 0.0
     radius = shape.radii[capsule]
-    rotate(q_world[segment], normal, normal)
-    for k in range(3):
-        ball[k] = point[k] - (distance + radius) * normal[k]
-        point[k] += share * depth * normal[k]
+    out = values.rotate(q, normal)
+    copy(sub(point, scale(out, distance + radius)), ball)
+    copy(add(point, scale(out, share * depth)), point)
     return radius - allowed - (1.0 - share) * depth
 
 
@@ -346,23 +336,18 @@ def leave_body(
         for segment in range(16):
             if not RELEVANT[j, segment]:
                 continue
-            dx, dy, dz = (
-                point[0] - centres[segment, 0],
-                point[1] - centres[segment, 1],
-                point[2] - centres[segment, 2],
-            )
-            bound = shape.bounds[segment] - allowed
-            if bound <= 0.0 or dx * dx + dy * dy + dz * dz >= bound * bound:
+            bound, way = shape.bounds[segment] - allowed, sub(point, centres[segment])
+            if bound <= 0.0 or dot(way, way) >= bound * bound:
                 continue
             is_across = 4 + 3 * across <= segment < 7 + 3 * across
             share = 0.5 if meets_half_way and is_across else 1.0
-            x, y, z = point[0], point[1], point[2]
+            before = vec3(point)
             radius = leave_segment(shape, segment, q_world, p_world, allowed, share, point, centre)
             if radius > 0.0:
                 moves = True
-                way = (point[0] - x) ** 2 + (point[1] - y) ** 2 + (point[2] - z) ** 2
-                if way > deepest:
-                    deepest, largest = way, radius
+                way = sub(point, before)
+                if dot(way, way) > deepest:
+                    deepest, largest = dot(way, way), radius
                     copy(centre, ball)
         if not moves or meets_half_way:
             break
@@ -381,17 +366,11 @@ def self_depths(
         for segment in range(16):
             if not RELEVANT[j, segment]:
                 continue
-            dx, dy, dz = (
-                points[j, 0] - centres[segment, 0],
-                points[j, 1] - centres[segment, 1],
-                points[j, 2] - centres[segment, 2],
-            )
-            bound = shape.bounds[segment]
-            if bound <= 0.0 or dx * dx + dy * dy + dz * dz >= bound * bound:
+            bound, way = shape.bounds[segment], sub(points[j], centres[segment])
+            if bound <= 0.0 or dot(way, way) >= bound * bound:
                 continue
-            for k in range(3):
-                local[k] = points[j, k] - p_world[segment, k]
-            rotate_inverse(q_world[segment], local, local)
+            way = sub(points[j], p_world[segment])
+            copy(values.rotate_inverse(q_world[segment], way), local)
             deepest = nearest_capsule_within(shape, segment, local, -out[j], normal)[0]
             out[j] = max(out[j], -deepest)
 
@@ -406,24 +385,20 @@ def self_depths(
 
 
 @kernel
-def approach(a: Vec3, b: Vec3, p: Vec3, velocity: Vec3, span: float, out: Vec3) -> float:
+def approach(
+    a: Vec3Like, b: Vec3Like, p: Vec3Like, velocity: Vec3Like, span: float
+) -> tuple[float, values.Vec3]:
     """
-    Return when a moving point is nearest to the line from a to b [s]; write the way [m].
+    Return when a moving point is nearest to the line from a to b [s], and the way [m].
 
     The time t in [-span, span] and the place on the line are those of the least distance**2 +
     NOW_PREFERRED * (speed * t)**2. Without the second term the time could be any for a point that
     moves along the line; with it, it is unique and continuous. The way is from the place on the
     line to the point at that time.
     """
-    dd, dv, vv, dp, vp = 0.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(3):
-        d, r = b[k] - a[k], p[k] - a[k]
-        dd += d * d
-        dv += d * velocity[k]
-        vv += velocity[k] * velocity[k]
-        dp += d * r
-        vp += velocity[k] * r
-    vv *= 1.0 + NOW_PREFERRED
+    line, r = sub(b, a), sub(p, a)
+    dd, dv, dp, vp = dot(line, line), dot(line, velocity), dot(line, r), dot(velocity, r)
+    vv = dot(velocity, velocity) * (1.0 + NOW_PREFERRED)
     # a convex quadratic in a box of two: the free time, then place, time and place in turn
     determinant, t = dd * vv - dv * dv, 0.0
     if determinant > 0.0:
@@ -432,30 +407,28 @@ def approach(a: Vec3, b: Vec3, p: Vec3, velocity: Vec3, span: float, out: Vec3) 
     if vv > 0.0:
         t = min(max((dv * s - vp) / vv, -span), span)
         s = min(max((dp + dv * t) / dd, 0.0), 1.0) if dd > 0.0 else 0.0
-    for k in range(3):
-        out[k] = p[k] + t * velocity[k] - a[k] - s * (b[k] - a[k])
-    return t
+    return t, sub(sub(add(p, scale(velocity, t)), a), scale(line, s))
 
 
 @kernel
 def step_aside(
-    shape: ShapeArrays, segment: int, velocity: Vec3, allowed: float, point: Vec3
-) -> None:
+    shape: ShapeArrays, segment: int, velocity: values.Vec3, allowed: float, point: values.Vec3
+) -> values.Vec3:
     """
-    Move a passing point aside, in place, by what it will be or was inside a segment.
+    Return a passing point moved aside by what it will be or was inside a segment.
 
     Point [m] and velocity [m/s] are in the segment's frame.
     """
-    apart = work_array(3)
     for j in range(shape.first[segment], shape.first[segment + 1]):
-        t = approach(shape.starts[j], shape.ends[j], point, velocity, PASSING_S, apart)
-        distance = math.sqrt(apart[0] ** 2 + apart[1] ** 2 + apart[2] ** 2)
+        t, apart = approach(shape.starts[j], shape.ends[j], point, velocity, PASSING_S)
+        distance = norm(apart)
         depth = shape.radii[j] - allowed - distance
         if depth <= 0.0 or distance < _SAME_M:
             continue
         near = 1.0 - (t / PASSING_S) ** 2
-        for k in range(3):
-            point[k] += depth * near * near * near * apart[k] / distance
+        x, y, z = scale(apart, depth * near * near * near)
+        point = add(point, (x / distance, y / distance, z / distance))
+    return point
 
 
 @kernel
@@ -466,7 +439,7 @@ def swing_leg_clearance(
     p_world: Vec3s,
     sole: Vec3,
     allowed: float,
-    scale: float,
+    world_scale: float,
     dt: float,
     before: Vec3s,
     room: Floats,
@@ -478,30 +451,20 @@ def swing_leg_clearance(
     That starts at segment `first`; `before` holds the sole in the frames of those segments, `room`
     the smoothing of the way; an infinite time since the frame before [s] starts anew.
     """
-    velocity, local, aside = work_array(3), work_array(3), work_array(3)
     out[0], out[1], out[2] = 0.0, 0.0, 0.0
     for i in range(3):
-        segment, square = first + i, 0.0
-        for k in range(3):
-            local[k] = sole[k] - p_world[segment, k]
-            aside[k] = local[k] + out[k]
-        rotate_inverse(q_world[segment], local, local)
-        for k in range(3):
-            velocity[k] = (local[k] - before[i, k]) / dt if dt > 0.0 else 0.0
-            square += velocity[k] * velocity[k]
+        segment = first + i
+        q, way = q_world[segment], sub(sole, p_world[segment])
+        local = values.rotate_inverse(q, way)
+        x, y, z = sub(local, before[i])
+        velocity = (x / dt, y / dt, z / dt) if dt > 0.0 else (0.0, 0.0, 0.0)
         copy(local, before[i])
-        pace = (math.sqrt(square) / scale - SLOW_M_S) / (FAST_M_S - SLOW_M_S)
-        pace = min(max(pace, 0.0), 1.0)
+        pace = clamp((norm(velocity) / world_scale - SLOW_M_S) / (FAST_M_S - SLOW_M_S), 0.0, 1.0)
         if pace == 0.0:
             continue
-        rotate_inverse(q_world[segment], aside, aside)
-        copy(aside, local)
-        step_aside(shape, segment, velocity, allowed, aside)
-        for k in range(3):
-            aside[k] -= local[k]
-        rotate(q_world[segment], aside, aside)
-        for k in range(3):
-            out[k] += pace * aside[k]
+        start = values.rotate_inverse(q, add(way, out))
+        aside = sub(step_aside(shape, segment, velocity, allowed, start), start)
+        copy(add(out, scale(values.rotate(q, aside), pace)), out)
     for k in range(3):
         if dt < math.inf:
             out[k] = follow(room[k], out[k], ROOM_S, dt)
@@ -571,8 +534,8 @@ def _find_inside(
         if 2 <= j < 4:
             # a foot that stands is not pushed away by the other
             held = goals.importances[j] * goals.importances[j]
-            for k in range(3):
-                points[j, k] -= held * (points[j, k] - frame.end_effectors[j, k])
+            way = sub(points[j], frame.end_effectors[j])
+            copy(sub(points[j], scale(way, held)), points[j])
             radius = 0.0 if goals.importances[j] == 1.0 else radius
         if radius > 0.0:
             inside |= 1 << (j - first)
@@ -617,11 +580,9 @@ def _swing_past(model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, fra
             point,
         )
         # a foot that stands stays, as in the attempts that follow
-        free, way = 1.0 - goals.importances[limb] ** (2 * SELF_PUSH_ATTEMPTS), 0.0
-        for k in range(3):
-            way += abs(free * point[k])
-            point[k] = frame.end_effectors[limb, k] + free * point[k]
-        if way > ROOM_M:
+        way = scale(point, 1.0 - goals.importances[limb] ** (2 * SELF_PUSH_ATTEMPTS))
+        copy(add(frame.end_effectors[limb], way), point)
+        if abs(way[0]) + abs(way[1]) + abs(way[2]) > ROOM_M:
             _take_end_to(model, tuning, limb, point, frame)
             has_moved = True
     if has_moved:
@@ -668,29 +629,23 @@ def _into_reach_and_out(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame, point: Vec3
 ) -> None:
     """Move a free place of a palm or sole to one that the limb reaches, if there is one near."""
-    start, centre, trial = STARTS[limb], work_array(3), work_array(3)
+    start, trial = STARTS[limb], work_array(3)
     reach = tuning.stretch_limit * (model.upper_lengths[limb] + model.lower_lengths[limb])
     reach = max(reach, _wrist_distance(frame, start))
-    for k in range(3):
-        # where the palm is when the wrist is at the shoulder
-        centre[k] = frame.p_world[start, k] + frame.end_effectors[limb, k]
-        centre[k] -= frame.p_world[start + 2, k]
+    # where the palm is when the wrist is at the shoulder
+    centre = sub(add(frame.p_world[start], frame.end_effectors[limb]), frame.p_world[start + 2])
     copy(point, trial)
     missing = math.inf
     for _ in range(REACH_SWEEPS):
-        square = 0.0
-        for k in range(3):
-            square += (trial[k] - centre[k]) ** 2
-        distance = math.sqrt(square)
+        way = sub(trial, centre)
+        distance = norm(way)
         if distance <= reach:
             copy(trial, point)
             return
         if distance - reach > STALLED * missing:
             return
         missing = distance - reach
-        share = reach / distance
-        for k in range(3):
-            trial[k] = centre[k] + share * (trial[k] - centre[k])
+        copy(add(centre, scale(way, reach / distance)), trial)
         leave_objects(objects, frame.p_world[start], trial, False, trial)
 
 

@@ -11,7 +11,21 @@ app. A) is computed in `solvers.ball_intersection`.
 
 import math
 
-from puppet_core.math import copy, Floats, follow, kernel, rotate, Vec3, Vec3s, work_array
+from puppet_core.math import (
+    add,
+    copy,
+    dot,
+    Floats,
+    follow,
+    kernel,
+    norm,
+    scale,
+    sub,
+    values,
+    Vec3,
+    Vec3s,
+    work_array,
+)
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.state import (
     LimbBalls,
@@ -67,8 +81,7 @@ def centre_balls(wrist_goals: Vec3s, p_world: Vec3s, balls: LimbBalls) -> None:
     """Put each ball where the root is when its limb starts at the goal of wrist or ankle."""
     starts = (4, 7, 10, 13)
     for i in range(4):
-        for k in range(3):
-            balls.centres[i, k] = wrist_goals[i, k] - (p_world[starts[i], k] - p_world[0, k])
+        copy(sub(wrist_goals[i], sub(p_world[starts[i]], p_world[0])), balls.centres[i])
 
 
 @kernel
@@ -76,10 +89,8 @@ def excess(balls: LimbBalls, root: Vec3) -> float:
     """Return how much the balls must grow to hold the root where it is; 0 if they do."""
     worst = 0.0
     for i in range(len(balls.radii)):
-        square = 0.0
-        for k in range(3):
-            square += (root[k] - balls.centres[i, k]) ** 2
-        worst = max(worst, (math.sqrt(square) - balls.radii[i]) / balls.slacks[i])
+        distance = norm(sub(root, balls.centres[i]))
+        worst = max(worst, (distance - balls.radii[i]) / balls.slacks[i])
     return worst
 
 
@@ -95,22 +106,19 @@ def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
     early for a wide stance and not at all for straight legs under the body. A limb without
     strain keeps its full ball.
     """
-    nearest, mean = work_array(3), work_array(3)
-    mean[0], mean[1], mean[2] = 0.0, 0.0, 0.0
+    nearest, mean = work_array(3), (0.0, 0.0, 0.0)
     for step in range(SOFT_STEPS):
         level = ((step + 0.5) / SOFT_STEPS) ** 2.5  # mostly near the full balls
         for i in range(len(balls.radii)):
             radius = balls.radii[i]
             share = balls.strain[i] * softness * (RESERVE + (1.0 - RESERVE) * level)
             balls.inner_radii[i] = (1.0 - share) * radius
-            for k in range(3):
-                balls.inner_centres[i, k] = balls.centres[i, k]
+            copy(balls.centres[i], balls.inner_centres[i])
             if radius < math.inf:
                 lift = root[2] - balls.centres[i, 2]
                 balls.inner_centres[i, 2] += share * min(max(lift, -radius), radius)
         closest_in_balls(root, balls.inner_centres, balls.inner_radii, balls.slacks, nearest)
-        for k in range(3):
-            mean[k] += nearest[k] / SOFT_STEPS
+        mean = add(mean, scale(nearest, 1.0 / SOFT_STEPS))
     copy(mean, root)
 
 
@@ -155,10 +163,9 @@ def reference_root(
     reference height ratio (errata 2), so that with captured angles the feet are near the
     floor when the performer's are, whether anything is important or not.
     """
-    rotate(q_root, model.hip_centre, out)
-    out[0] = tuning.world_scale * performer_hips[0] - out[0]
-    out[1] = tuning.world_scale * performer_hips[1] - out[1]
-    out[2] = tuning.root_ratio * performer_hips[2] - out[2]
+    across, up = tuning.world_scale, tuning.root_ratio
+    hips = across * performer_hips[0], across * performer_hips[1], up * performer_hips[2]
+    copy(sub(hips, values.rotate(q_root, model.hip_centre)), out)
 
 
 @kernel
@@ -176,8 +183,7 @@ def mean_offset(
     out[0], out[1], out[2] = 0.0, 0.0, 0.0
     for i in range(4):
         total += importances[i]
-        for k in range(3):
-            out[k] += importances[i] * (goals[i, k] - positions[i, k])
+        copy(add(out, scale(sub(goals[i], positions[i]), importances[i])), out)
     if total > 0.0:
         share = total if as_printed else max(total, 1.0)
         for k in range(3):
@@ -207,8 +213,7 @@ def place_root(
     if tuning.root_form == MEAN or tuning.root_form == MEAN_AS_PRINTED:
         offset = work_array(3)
         mean_offset(goals, importances, positions, tuning.root_form == MEAN_AS_PRINTED, offset)
-        for k in range(3):
-            root[k] += offset[k]
+        copy(add(root, offset), root)
     limb_balls(model, tuning, wrist_goals, importances, p_world, balls)
     if tuning.root_form == REFERENCE:
         return excess(balls, root)
@@ -253,7 +258,6 @@ def strain(goal: Vec3, position: Vec3, reach: float) -> float:
 
     A puppet that is built like its performer has no strain anywhere, and keeps its posture.
     """
-    square = 0.0
-    for k in range(3):
-        square += (goal[k] - position[k]) ** 2
+    way = sub(goal, position)
+    square = dot(way, way)
     return square / (square + (STRAIN_SHARE * reach) ** 2)

@@ -35,8 +35,8 @@ def test_approach_is_the_least_of_its_box(rng, kind: str) -> None:
         v *= 10.0
         b = a.copy() if kind == 'a ball' else b
         v = (b - a) * 7.0 if kind == 'along the line' else v * (kind != 'at rest')
-        out = np.empty(3)
-        t = approach(a, b, p, v, 0.1, out)
+        t, way = approach(a, b, p, v, 0.1)
+        out = np.array(way)
 
         def cost(x):
             apart = p + x[0] * v - a - x[1] * (b - a)
