@@ -36,6 +36,7 @@ from puppet_core.body import (
 from puppet_core.io import InputFileError, require_file, write_bytes
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import conjugate, rotate
+from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
     Environment,
     GOAL,
@@ -47,11 +48,10 @@ from puppet_retarget.importance import (
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.solvers import (
     DiscontinuityDetector,
-    follower_of,
+    follow_robot,
     HoldAndBlend,
     is_usable,
     make_solver,
-    RobotFollower,
     Solver,
     SOLVER_NAMES,
     SolverOutput,
@@ -276,7 +276,7 @@ class RetargetModel:
         self._cause = ''  # of a blend that begins with the next frame
         self._positions = np.zeros((8, 3))
         self._hips = np.zeros(3)
-        self._robot: RobotFollower | None = None
+        self._robot: RobotJoints | None = None
         self._robot_of: Character | None = None
         self._velocities = np.zeros((8, 3))
         self.configure(character, config)
@@ -285,7 +285,9 @@ class RetargetModel:
         """Take another character or tuning; the puppet blends into what comes of it."""
         if character is not self._robot_of:
             # the angles of the same robot go on from where they are
-            self._robot_of, self._robot = character, follower_of(character)
+            robot = character.robot
+            self._robot = RobotJoints(robot, character.skeleton) if robot else None
+            self._robot_of = character
         self._character = character
         self._offsets = character.skeleton.offsets.copy()
         self._points = character.skeleton.interaction_points.copy()
@@ -387,7 +389,7 @@ class RetargetModel:
             angles = self._split.step(solution.rotations)
         else:
             goals = self._character.scale_for(leg_length) * rows[:, GOAL : GOAL + 3]
-            angles = self._robot.step(solution, goals)
+            angles = follow_robot(self._robot, solution, goals)
         causal_velocities(solution.end_effectors, dt_s, self._positions, self._velocities)
         cause, self._cause = self._cause if eased else '', ''
         return RetargetedFrame(solution, angles, self._velocities, solve_time_us, eased, cause)

@@ -102,6 +102,7 @@ class RetargetStage:
         self.model.warm_up()
         self.solved = 0
         """Frames since the start."""
+        self._posture_writer = PostureWriter()
         self._status_writer = RetargetStatusWriter(posture_msg.WORLD)
         self._configure(character, config)
 
@@ -132,37 +133,30 @@ class RetargetStage:
 
     def posture_data(self, puppet: PuppetFrame) -> bytes:
         """Return the bytes of the puppet's posture."""
-        return self._posture_writer.data(self._posture_of(puppet))
-
-    def status_data(self, puppet: PuppetFrame) -> bytes:
-        """Return the bytes of the status."""
-        return self._status_writer.data(self._status_of(puppet))
-
-    def _posture_of(self, puppet: PuppetFrame) -> PostureRecord:
-        performer, frame = puppet.performer, puppet.frame
-        solution = frame.solution
+        performer, solution = puppet.performer, puppet.frame.solution
         posture = Posture(
             solution.root_position,
             solution.rotations,
             solution.end_effectors,
-            frame.end_effector_velocities,
+            puppet.frame.end_effector_velocities,
         )
-        return PostureRecord(
+        record = PostureRecord(
             performer.stamp_ns,
             performer.frame_index,
             self._character.name,
             posture,
             solution.p_world,
             MEASURED,
-            self._leg_length,
+            self._character.skeleton.leg_length,
         )
+        return self._posture_writer.data(record)
 
-    def _status_of(self, puppet: PuppetFrame) -> RetargetStatusRecord:
-        performer, frame = puppet.performer, puppet.frame
-        solution = frame.solution
-        return RetargetStatusRecord(
-            stamp_ns=performer.stamp_ns,
-            frame_index=performer.frame_index,
+    def status_data(self, puppet: PuppetFrame) -> bytes:
+        """Return the bytes of the status."""
+        solution = puppet.frame.solution
+        record = RetargetStatusRecord(
+            stamp_ns=puppet.performer.stamp_ns,
+            frame_index=puppet.performer.frame_index,
             solver=self._config.solver,
             character=self._character.name,
             solve_time_us=puppet.solve_time_us,
@@ -172,16 +166,15 @@ class RetargetStage:
             penetrations=solution.penetrations,
             self_penetrations=solution.self_depths,
             reachable=solution.reachable,
-            easing=frame.eased,
+            easing=puppet.frame.eased,
             frames_solved=self.solved,
             frames_dropped=puppet.dropped,
         )
+        return self._status_writer.data(record)
 
     def _configure(self, character: Character, config: RetargetConfig) -> None:
         self._character, self._config = character, config
-        self._leg_length = character.skeleton.leg_length
         self._joint_writer = JointStateWriter(self.model.joint_names)
-        self._posture_writer = PostureWriter()
 
 
 class RetargetNode(Node):

@@ -15,7 +15,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, save_surface  # noqa: E402,I100
-from puppet_core.io import InputFileError  # noqa: E402
+from puppet_core.io import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
 from puppet_retarget.importance import self_interaction  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
@@ -132,11 +132,12 @@ def test_tuning_changes_while_running(make_node, postures) -> None:
     ('name', 'text', 'expected'),
     [
         ('environment', CONE, 'x.yaml:3: .*shape: expected one of plane'),
-        ('environment', None, 'x.yaml: expected an existing file'),
+        ('environment', None, 'environment: expected an existing file'),
         ('surface_file', 'format: puppet-surface/1\npoints_m: {chest: [[1, 2]]}\n', 'x.yaml:2: '),
         ('surface_file', 'format: puppet-environment/1\n', 'x.yaml:1: '),
-        ('surface_file', None, 'x.yaml: expected an existing file'),
+        ('surface_file', None, 'x.yaml: expected a readable file'),
     ],
+    ids=['bad shape', 'no environment', 'bad points', 'other format', 'no surface'],
 )
 def test_broken_or_missing_file_is_refused_at_start(
     make_node, tmp_path: Path, name: str, text: str | None, expected: str
@@ -144,7 +145,7 @@ def test_broken_or_missing_file_is_refused_at_start(
     path = tmp_path / 'x.yaml'
     if text is not None:
         path.write_text(text)
-    with pytest.raises(InputFileError, match=expected):
+    with pytest.raises((ConfigError, InputFileError), match=expected):
         make_node(**{name: str(path)})
 
 

@@ -21,7 +21,6 @@ from puppet_msgs.msg import Importance
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance import skeleton_of
 from puppet_retarget.offline import RetargetJob, RetargetResult
-from puppet_retarget.solvers import follower_of
 from puppet_ros.bags import (
     bag_files,  # noqa: F401  # with the other functions on bags, for commands
     BagReader,
@@ -153,9 +152,8 @@ def write_bag_motion(
     ]
     character, puppet = job.character, result.motion(job.character, motion.rate_hz)
     importance, objects = ImportanceWriter(WORLD), tuple(job.environment.names)
-    angles, names = result.robot_angles, JOINT_NAMES
-    if (follower := follower_of(character)) is not None:
-        names = follower.names
+    angles, robot = result.robot_angles, character.robot
+    names = JOINT_NAMES if robot is None else robot.published_names
     if not angles.shape[1]:
         split = ContinuousEuler()
         angles = np.array([split.step(rotations).copy() for rotations in result.puppet.rotations])

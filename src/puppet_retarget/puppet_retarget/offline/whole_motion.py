@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS, Motion, Posture
 from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
     Environment,
     GOAL,
@@ -20,7 +21,7 @@ from puppet_retarget.importance import (
     SelfInteractionConfig,
 )
 from puppet_retarget.offline.quality import MotionArrays
-from puppet_retarget.solvers import follower_of, make_solver, Solver, SolverConfig, SolverOutput
+from puppet_retarget.solvers import follow_robot, make_solver, Solver, SolverConfig, SolverOutput
 
 PROGRESS_FRAMES = 100  # from one report of progress to the next
 
@@ -114,7 +115,7 @@ def retarget_motion(
     solver = solver or make_solver(
         job.solver, character, job.environment, skeleton.leg_length, job.tuning
     )
-    robot = follower_of(character)
+    robot = RobotJoints(character.robot, character.skeleton) if character.robot else None
     model = ImportanceModel(job.environment, job.importance, job.self_interaction, skeleton)
     n, rotations = motion.n_frames, motion.rotations.copy()
     roots, points = motion.root_positions.copy(), motion.end_effectors.copy()
@@ -137,7 +138,9 @@ def retarget_motion(
         start = perf_counter()
         near, out = step(i)
         if robot is not None:
-            result.robot_angles[i] = robot.step(out, scale * near.rows[:, GOAL : GOAL + 3])
+            result.robot_angles[i] = follow_robot(
+                robot, out, scale * near.rows[:, GOAL : GOAL + 3]
+            )
         result.frame_ms[i] = (perf_counter() - start) * 1e3
         puppet.root_positions[i], puppet.rotations[i] = out.root_position, out.rotations
         puppet.end_effectors[i] = out.end_effectors

@@ -242,36 +242,14 @@ def measure_packed(packed: np.ndarray, rows: Floats, self_rows: Floats) -> None:
     measure(model, used(objects), goals, frame)
 
 
-# A robot: its joints follow the segments as far as they can.
+def follow_robot(joints: RobotJoints, out: SolverOutput, goals: Vec3s) -> Floats:
+    """
+    Return the robot's angles [rad]; the posture asked for becomes the one that it takes.
 
-
-class RobotFollower:
-    """The joints of a character that is a robot, from frame to frame."""
-
-    def __init__(self, joints: RobotJoints) -> None:
-        self._joints = joints
-        self.names = joints.names
-        """Of the joints, in the robot's own words."""
-
-    def resume(self, angles: Floats, rotations: Quats, points: Vec3s) -> None:
-        """Go on from what was published before, as `RobotJoints.resume`."""
-        self._joints.resume(angles, rotations, points)
-
-    def step(self, out: SolverOutput, goals: Vec3s) -> Floats:
-        """
-        Return the robot's angles [rad]; the posture asked for becomes the one that it takes.
-
-        Its distances from the goals (4, 3), in the puppet's world [m], are written too.
-        """
-        angles = self._joints.step(
-            out.root_position, out.rotations, out.q_world, out.p_world, out.end_effectors
-        )
-        out.goal_errors[:] = np.linalg.norm(out.end_effectors[:4] - goals, axis=1)
-        return angles
-
-
-def follower_of(character: Character) -> RobotFollower | None:
-    """Return what follows for a character; None if it is no robot."""
-    if character.robot is None:
-        return None
-    return RobotFollower(RobotJoints(character.robot, character.skeleton))
+    Its distances from the goals (4, 3), in the puppet's world [m], are written too.
+    """
+    angles = joints.step(
+        out.root_position, out.rotations, out.q_world, out.p_world, out.end_effectors
+    )
+    out.goal_errors[:] = np.linalg.norm(out.end_effectors[:4] - goals, axis=1)
+    return angles
