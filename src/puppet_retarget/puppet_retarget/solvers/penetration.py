@@ -194,7 +194,7 @@ def deepest(objects: ObjectArrays, p: Vec3) -> float:
 
 
 @kernel
-def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3, work: Vec3) -> float:
+def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3Like, work: Vec3) -> float:
     """
     Return how far back along a direction a point inside a solid enters it; infinity if never.
 
