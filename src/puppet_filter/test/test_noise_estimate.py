@@ -23,6 +23,14 @@ def samples(
     return deviations[:, :3] + [1.0, 2.0, 3.0], rng.choice([-1, 1], (n, 1)) * quaternions
 
 
+def moved(recording: tuple[np.ndarray, np.ndarray], part: int, way: np.ndarray) -> tuple:
+    """Return a recording in motion along an axis (0) [m] or about it (1) [rad]."""
+    vectors = way[:, None] * np.array([1.0, 0.0, 0.0])
+    if part == 0:
+        return recording[0] + vectors, recording[1]
+    return recording[0], quaternion_batch.multiply(recording[1], quaternion_batch.exp(vectors))
+
+
 @pytest.fixture
 def matrix(rng: np.random.Generator) -> np.ndarray:
     """Return a full R with coupling."""
@@ -57,12 +65,6 @@ def test_missing_samples_are_left_out(rng: np.random.Generator, matrix: np.ndarr
     assert estimate_noise(positions, quaternions).n_samples == N // 2
 
 
-def test_slow_drift_is_told_from_noise(rng: np.random.Generator, matrix: np.ndarray) -> None:
-    positions, quaternions = samples(rng, matrix)
-    positions[:, 0] += np.linspace(0.0, 1e-3, N)
-    assert 'drifted' in estimate_noise(positions, quaternions).warning
-
-
 DRIFTS = {
     'steady': lambda t, rng: t,
     'warming up': lambda t, rng: 1.0 - np.exp(-t / 3.0),
@@ -81,15 +83,10 @@ def test_drift_is_found_before_it_matters_and_not_much_sooner(
     times = np.arange(1200) / 120.0
 
     def is_found(share: float) -> bool:
-        recording = list(samples(rng, matrix, len(times)))
+        recording = samples(rng, matrix, len(times))
         drift = DRIFTS[kind](times, rng)
         drift *= np.sqrt(share * matrix[3 * part, 3 * part]) / drift.std()
-        if part == 0:
-            recording[0][:, 0] += drift
-        else:
-            turn = quaternion_batch.exp(drift[:, None] * np.array([1.0, 0.0, 0.0]))
-            recording[1] = quaternion_batch.multiply(recording[1], turn)
-        return bool(estimate_noise(*recording).warning)
+        return bool(estimate_noise(*moved(recording, part, drift)).warning)
 
     assert sum(is_found(1.0 / 6.0) for _ in range(20)) >= 16
     assert sum(is_found(1.0 / 500.0) for _ in range(20)) <= 1
@@ -126,27 +123,16 @@ def test_knock_is_no_outlier(rng: np.random.Generator, matrix: np.ndarray, part:
 def test_moving_sensor_is_told_from_a_noisy_one(
     rng: np.random.Generator, matrix: np.ndarray, part: int, text: str
 ) -> None:
-    recording = list(samples(rng, matrix))
-    sway = 0.2 * np.sin(np.linspace(0.0, 20.0, N))[:, None]
-    if part == 0:
-        recording[0] = recording[0] + sway
-    else:
-        turn = quaternion_batch.exp(sway * np.array([1.0, 0.0, 0.0]))
-        recording[1] = quaternion_batch.multiply(recording[1], turn)
-    assert text in estimate_noise(*recording).warning
+    sway = 0.2 * np.sin(np.linspace(0.0, 20.0, N))
+    assert text in estimate_noise(*moved(samples(rng, matrix), part, sway)).warning
 
 
 @pytest.mark.parametrize('part', [0, 1])
 def test_sensor_in_a_quiet_hand_is_told_from_a_resting_one(
     rng: np.random.Generator, matrix: np.ndarray, part: int
 ) -> None:
-    recording = list(samples(rng, matrix))
-    sway = np.sin(2.0 * np.pi * 3.0 * np.arange(N) / 120.0)[:, None]  # means of parts agree
-    if part == 0:
-        recording[0] = recording[0] + 3e-3 * sway
-    else:
-        turn = quaternion_batch.exp(5e-3 * sway * np.array([1.0, 0.0, 0.0]))
-        recording[1] = quaternion_batch.multiply(recording[1], turn)
+    sway = np.sin(2.0 * np.pi * 3.0 * np.arange(N) / 120.0)  # means of parts agree
+    recording = moved(samples(rng, matrix), part, (3e-3, 5e-3)[part] * sway)
     assert 'sway slowly' in estimate_noise(*recording).warning
 
 
@@ -166,15 +152,12 @@ def test_small_sway_under_the_noise_is_found(
     times = np.arange(1200) / 120.0
 
     def is_found() -> bool:
-        recording = list(samples(rng, matrix, len(times)))
+        recording = samples(rng, matrix, len(times))
         size = np.sqrt(matrix[3 * part, 3 * part] / 20.0)
         sway = size * np.sqrt(2.0) * np.sin(2.0 * np.pi * (hertz * times + rng.random()))
-        if part == 0:
-            recording[0][:, 0] += sway
-        else:
-            turn = quaternion_batch.exp(sway[:, None] * np.array([1.0, 0.0, 0.0]))
-            recording[1] = quaternion_batch.multiply(recording[1], turn)
-        return estimate_noise(*recording).warning.startswith('samples sway slowly')
+        return estimate_noise(*moved(recording, part, sway)).warning.startswith(
+            'samples sway slowly'
+        )
 
     assert sum(is_found() for _ in range(20)) >= 17
 

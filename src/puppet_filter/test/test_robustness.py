@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from puppet_core.sensor_frames import FILTER_LOST, FilteredFrame, SensorFrame
-from puppet_filter import kalman as joseph_kernels
-from puppet_filter import kalman as kalman_kernels
+from puppet_filter import kalman
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
 import pytest
@@ -127,10 +126,10 @@ def test_josephs_form_is_the_same_covariance(noise: float) -> None:
     p, r = a @ a.T + np.eye(12), noise * (b @ b.T + np.eye(6))
     p, r = 0.5 * (p + p.T), 0.5 * (r + r.T)
     lower, w, out = np.zeros((6, 6)), np.zeros((6, 12)), np.zeros((12, 12))
-    kalman_kernels.factor_innovation(p, r, np.zeros(6), lower, np.zeros(6))
-    kalman_kernels.correct(p, lower, np.zeros(6), w, out, np.zeros(12))
-    assert joseph_kernels.has_lost_digits(p, out) == (noise < 1e-8)
-    joseph_kernels.correct_joseph(p, r, lower, w, np.zeros((12, 6)), np.zeros((12, 12)), out)
+    kalman.factor_innovation(p, r, np.zeros(6), lower, np.zeros(6))
+    kalman.correct(p, lower, np.zeros(6), w, out, np.zeros(12))
+    assert kalman.has_lost_digits(p, out) == (noise < 1e-8)
+    kalman.correct_joseph(p, r, lower, w, np.zeros((12, 6)), np.zeros((12, 12)), out)
     information = np.linalg.inv(p)
     information[:6, :6] += np.linalg.inv(r)
     expected = np.linalg.inv(information)

@@ -9,7 +9,8 @@ what came after it: a partner that died costs no memory, and what came last may 
 
 """
 
-from typing import Generic, TypeVar
+from itertools import takewhile
+from typing import Any, Generic, TypeVar
 
 Left = TypeVar('Left')
 Right = TypeVar('Right')
@@ -27,78 +28,72 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
             raise ValueError(f'capacity: expected value >= 1, got {capacity}')
         self.capacity = capacity
         """Most messages of one side that wait."""
-        # by stamp, in the order in which they came: their numbers, and they
-        self._left: dict[int, tuple[int, Left]] = {}
-        self._right: dict[int, tuple[int, Right]] = {}
-        self._n_left = self._n_right = 0
-        self.unmatched_left = 0
-        """Messages of the first topic dropped without a partner."""
-        self.unmatched_right = 0
-        """Messages of the second topic dropped without a partner."""
+        # of both sides: by stamp, in the order in which they came, their numbers, and they
+        self._waiting: tuple[dict[int, tuple[int, Any]], ...] = ({}, {})
+        self._n_came = [0, 0]
+        self._unmatched = [0, 0]
 
     def push_left(self, stamp_ns: int, item: Left) -> tuple[Left, Right] | None:
         """Take a message of the first topic; return the pair if its partner was here."""
-        self._n_left += 1
-        self.unmatched_left += _drop_old(self._left, self._n_left - self.capacity)
-        if stamp_ns in self._right:
-            _, partner = self._right[stamp_ns]
-            self._left.pop(stamp_ns, None)
-            self._forget_until(stamp_ns)
-            return item, partner
-        self.unmatched_left += self._left.pop(stamp_ns, None) is not None
-        self._left[stamp_ns] = self._n_left, item
-        return None
+        found = self._push(0, stamp_ns, item)
+        return None if found is None else (item, found[1])
 
     def push_right(self, stamp_ns: int, item: Right) -> tuple[Left, Right] | None:
         """Take a message of the second topic; return the pair if its partner was here."""
-        self._n_right += 1
-        self.unmatched_right += _drop_old(self._right, self._n_right - self.capacity)
-        if stamp_ns in self._left:
-            _, partner = self._left[stamp_ns]
-            self._right.pop(stamp_ns, None)
-            self._forget_until(stamp_ns)
-            return partner, item
-        self.unmatched_right += self._right.pop(stamp_ns, None) is not None
-        self._right[stamp_ns] = self._n_right, item
-        return None
+        found = self._push(1, stamp_ns, item)
+        return None if found is None else (found[1], item)
+
+    @property
+    def unmatched_left(self) -> int:
+        """Messages of the first topic dropped without a partner."""
+        return self._unmatched[0]
+
+    @property
+    def unmatched_right(self) -> int:
+        """Messages of the second topic dropped without a partner."""
+        return self._unmatched[1]
 
     @property
     def n_waiting(self) -> int:
         """Messages of both sides that wait."""
-        return len(self._left) + len(self._right)
+        return sum(map(len, self._waiting))
 
     def reset(self) -> None:
         """Forget what waits, without counting it."""
-        self._left.clear()
-        self._right.clear()
+        for waiting in self._waiting:
+            waiting.clear()
 
-    def _forget_until(self, stamp_ns: int) -> None:
-        self.unmatched_left += _drop_until(self._left, stamp_ns)
-        self.unmatched_right += _drop_until(self._right, stamp_ns)
+    def _push(self, side: int, stamp_ns: int, item: Any) -> tuple[int, Any] | None:
+        """Return number and message of the partner if it was here; else the message waits."""
+        own, other = self._waiting[side], self._waiting[1 - side]
+        self._n_came[side] += 1
+        self._unmatched[side] += _drop_old(own, self._n_came[side] - self.capacity)
+        partner = other.get(stamp_ns)
+        repeated = own.pop(stamp_ns, None) is not None
+        if partner is None:
+            self._unmatched[side] += repeated
+            own[stamp_ns] = self._n_came[side], item
+        else:
+            for k, waiting in enumerate(self._waiting):
+                self._unmatched[k] += _drop_until(waiting, stamp_ns)
+        return partner
 
 
 def _drop_old(waiting: dict, last_number: int) -> int:
     """Remove all up to a number, whatever their stamps are; return how many were lost."""
-    lost = 0
-    while waiting and next(iter(waiting.values()))[0] <= last_number:
-        del waiting[next(iter(waiting))]
-        lost += 1
-    return lost
+    lost = [stamp for stamp, (number, _) in waiting.items() if number <= last_number]
+    for stamp in lost:
+        del waiting[stamp]
+    return len(lost)
 
 
 def _drop_until(waiting: dict, stamp_ns: int) -> int:
     """Remove the pair's own entry and all that came in before it; return how many were lost."""
-    if not waiting:
-        return 0
-    if stamp_ns not in waiting:
-        earlier = [stamp for stamp in waiting if stamp < stamp_ns]
-        for stamp in earlier:
-            del waiting[stamp]
-        return len(earlier)
-    lost = 0
-    for stamp in tuple(waiting):
+    if stamp_ns in waiting:
+        lost = list(takewhile(lambda stamp: stamp != stamp_ns, waiting))
+        del waiting[stamp_ns]
+    else:
+        lost = [stamp for stamp in waiting if stamp < stamp_ns]
+    for stamp in lost:
         del waiting[stamp]
-        if stamp == stamp_ns:
-            break
-        lost += 1
-    return lost
+    return len(lost)

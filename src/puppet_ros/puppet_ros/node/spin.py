@@ -19,7 +19,7 @@ import struct
 import sys
 import time
 import traceback
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from puppet_core.io import ConfigError, PuppetError
 import rclpy
@@ -76,16 +76,15 @@ class Scheduling(NamedTuple):
     def apply(self) -> list[str]:
         """Ask for it for all threads of this process; return what was refused, a sentence each."""
         refused = []
-        threads = _threads()
         if self.cores:
             try:
-                for thread in threads:
+                for thread in _threads():
                     os.sched_setaffinity(thread, self.cores)
             except (OSError, AttributeError):
                 got = ', '.join(map(str, self.cores))
                 refused.append(f'pin: expected processors of this machine, got {got}')
         if self.realtime:
-            refused += _run_first(threads) + _stay_awake()
+            refused += _run_first() + _stay_awake()
         return refused
 
 
@@ -122,36 +121,28 @@ def running_first() -> Iterator[list[str]]:
     Processors may sleep meanwhile, unless another program keeps them awake.
 
     """
-    before = _class_of_caller()
-    refused = [NO_CLASSES] if before is None else _run_first(_threads())
+    if not hasattr(os, 'sched_getscheduler'):
+        yield [NO_CLASSES]
+        return
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    refused = _run_first()
     try:
         yield refused
     finally:
-        if before is not None and not refused:
+        if not refused:
             for thread in _threads():  # also those that began meanwhile
                 with suppress(OSError):  # it may have ended
                     os.sched_setscheduler(thread, *before)
 
 
 def _threads() -> list[int]:
-    """Return the threads of this process; where they cannot be listed, what means the caller."""
+    """Return the threads of this process."""
+    return [int(name) for name in os.listdir('/proc/self/task')]
+
+
+def _run_first() -> list[str]:
     try:
-        return [int(name) for name in os.listdir('/proc/self/task')]
-    except OSError:
-        return [0]
-
-
-def _class_of_caller() -> tuple[int, Any] | None:
-    """Return scheduling class and parameters of this thread; None where there are none."""
-    try:
-        return os.sched_getscheduler(0), os.sched_getparam(0)
-    except (OSError, AttributeError):
-        return None
-
-
-def _run_first(threads: Sequence[int]) -> list[str]:
-    try:
-        for thread in threads:
+        for thread in _threads():
             os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))
     except (OSError, AttributeError):
         return [
