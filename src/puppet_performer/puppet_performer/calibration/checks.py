@@ -47,7 +47,6 @@ from puppet_performer.calibration.measured_body import bone_joints, hinge_axis
 from puppet_performer.calibration.pose import (
     CalibrationLimits,
     MeanPose,
-    PoseRecording,
     require_t_pose,
     robust_mean_rotation,
     TPose,
@@ -412,13 +411,7 @@ def swap_findings(
     order = np.arange(len(layout.sensors))
     for pair in pairs:
         order[list(pair)] = order[list(pair)[::-1]]
-    poses = motion.poses
-    motion = MotionRecording(
-        motion.rate_hz,
-        PoseRecording(
-            poses.positions[:, order], poses.rotations[:, order], poses.usable[:, order]
-        ),
-    )
+    motion = MotionRecording(motion.rate_hz, motion.poses[:, order])
     means = MeanPose(*(values[order] for values in means))
     sides = swapped_sides(motion, joints, layout, means)
     pairs += sides

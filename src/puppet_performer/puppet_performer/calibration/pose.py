@@ -11,7 +11,7 @@ from a recording that cannot be trusted: the errors say which sensor, and by how
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,6 +184,10 @@ class PoseRecording:
 
     usable: NDArray[np.bool_]
     """True where a sensor was measured, shape (frames, sensors), bool."""
+
+    def __getitem__(self, index: Any) -> 'PoseRecording':
+        """Return some frames, or some sensors of all frames, as numpy indexes them."""
+        return PoseRecording(self.positions[index], self.rotations[index], self.usable[index])
 
 
 class MeanPose(NamedTuple):

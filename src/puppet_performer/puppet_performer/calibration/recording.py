@@ -314,8 +314,4 @@ class StreamRecorder:
 def part_of(recording: MotionRecording, start_s: float, end_s: float) -> MotionRecording:
     """Return the frames from one time to another [s]."""
     piece = slice(round(start_s * recording.rate_hz), round(end_s * recording.rate_hz))
-    poses = recording.poses
-    return MotionRecording(
-        recording.rate_hz,
-        PoseRecording(poses.positions[piece], poses.rotations[piece], poses.usable[piece]),
-    )
+    return MotionRecording(recording.rate_hz, recording.poses[piece])

@@ -9,7 +9,6 @@ import numpy as np
 from puppet_core.body import Character, Motion, N_SEGMENTS, PARENTS, Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
-from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.procedural import range_of_motion
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
 from puppet_performer.calibration.calibration import Calibration
@@ -214,13 +213,7 @@ def exchanged(recording: MotionRecording, layout: SensorLayout, *names: str) -> 
     for first, second in zip(names[::2], names[1::2]):
         i, j = layout.sensors.index(first), layout.sensors.index(second)
         order[[i, j]] = order[[j, i]]
-    poses = recording.poses
-    return MotionRecording(
-        recording.rate_hz,
-        PoseRecording(
-            poses.positions[:, order], poses.rotations[:, order], poses.usable[:, order]
-        ),
-    )
+    return MotionRecording(recording.rate_hz, recording.poses[:, order])
 
 
 def slipped(
@@ -262,13 +255,13 @@ def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:
     """Return what a perfect tracker and filter make of a motion, frame by frame."""
     q_world, p_world = motion.world_segments()
     q = q_world[:, layout.segments]
-    mounted = quaternion_batch.rotate(q, layout.mountings)
+    mounted = quaternions.rotate(q, layout.mountings)
     positions = p_world[:, layout.segments] + mounted - TRACKER_M
-    quaternions = quaternion_batch.multiply(q, _mounting_rotations(layout))
+    rotations = quaternions.multiply(q, _mounting_rotations(layout))
     linear, angular = np.zeros_like(positions), np.zeros_like(positions)
     linear[1:] = np.diff(positions, axis=0) * motion.rate_hz
-    turns = quaternion_batch.multiply(q[1:], quaternion_batch.conjugate(q[:-1]))
-    angular[1:] = quaternion_batch.log(turns) * motion.rate_hz
+    turns = quaternions.multiply(q[1:], quaternions.conjugate(q[:-1]))
+    angular[1:] = quaternions.log(turns) * motion.rate_hz
     n = len(layout.sensors)
     covariances, status = np.zeros((n, 6, 6)), np.full(n, FILTER_OK, dtype=np.uint8)
     period_ns = round(1e9 / motion.rate_hz)
@@ -278,7 +271,7 @@ def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:
             i,
             layout.sensors,
             positions[i],
-            quaternions[i],
+            rotations[i],
             linear[i],
             angular[i],
             covariances,
@@ -307,8 +300,4 @@ def known_calibration(layout: SensorLayout) -> Calibration:
 def _mounting_rotations(layout: SensorLayout) -> Vec3s:
     """Return how each sensor is turned on its segment: somehow, as in real life, shape (n, 4)."""
     angles = np.arange(1.0, 1.0 + 3 * len(layout.sensors)).reshape(-1, 3)
-    return quaternion_batch.exp(np.sin(angles))
-
-
-def _identity() -> Floats:
-    return np.array([1.0, 0.0, 0.0, 0.0])
+    return quaternions.exp(np.sin(angles))
