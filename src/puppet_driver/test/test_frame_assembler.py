@@ -38,12 +38,12 @@ class Feeder:
         while (frame := self.assembler.take(now_ns)) is not None:
             self.frames.append((frame.stamp_ns, frame.poses, frame.ages_s))
 
-    def tick(self, tick: int, jitter_ns: int = 0) -> None:
-        """Feed one tick of all lines in time."""
-        now_ns = START_NS + tick * PERIOD_NS + jitter_ns
-        for line in range(len(self.lines)):
+    def tick(self, tick: int, lines: tuple[int, ...] = (), after_ns: int = 5000) -> None:
+        """Feed one tick of all lines, or of some, in time."""
+        now_ns = START_NS + tick * PERIOD_NS
+        for line in lines or range(len(self.lines)):
             self.read(line, [tick], now_ns + 1000 * line)
-        self.take(now_ns + 5000)
+        self.take(now_ns + after_ns)
 
 
 @pytest.fixture
@@ -83,22 +83,16 @@ def test_a_frame_goes_out_when_its_missing_line_begins_the_next(feeder):
 
 def test_a_silent_line_is_waited_for_until_the_timeout(feeder):
     feeder.tick(0)
-    now_ns = START_NS + PERIOD_NS
-    for line in (0, 1):
-        feeder.read(line, [1], now_ns)
-    feeder.take(now_ns + round(0.99e9 * TIMEOUT_S))
+    feeder.tick(1, (0, 1), round(0.99e9 * TIMEOUT_S))
     assert len(feeder.frames) == 1
-    feeder.take(now_ns + round(1e9 * TIMEOUT_S))
+    feeder.take(START_NS + PERIOD_NS + round(1e9 * TIMEOUT_S))
     assert np.isnan(feeder.frames[1][1][10:]).all() and len(feeder.frames) == 2
 
 
 def test_a_line_that_comes_back_is_waited_for_again(feeder):
     feeder.tick(0)
     for tick in range(1, 12):
-        now_ns = START_NS + tick * PERIOD_NS
-        for line in (0, 1):
-            feeder.read(line, [tick], now_ns)
-        feeder.take(now_ns)
+        feeder.tick(tick, (0, 1))
     # while it stays silent it is not waited for
     assert int(feeder.frames[-1][1][0, 0]) == 11
     n_before = len(feeder.frames)
@@ -112,10 +106,7 @@ def test_a_line_that_comes_back_is_waited_for_again(feeder):
 def test_ages_tell_how_old_missing_sensors_are(feeder):
     feeder.tick(0)
     for tick in range(1, 5):
-        now_ns = START_NS + tick * PERIOD_NS
-        for line in (0, 1):
-            feeder.read(line, [tick], now_ns)
-        feeder.take(now_ns + round(1e9 * TIMEOUT_S))
+        feeder.tick(tick, (0, 1), round(1e9 * TIMEOUT_S))
     assert feeder.frames[4][2][12] == pytest.approx(4 * PERIOD_NS * 1e-9, abs=1e-5)
     assert feeder.frames[4][2][0] == 0.0
 
