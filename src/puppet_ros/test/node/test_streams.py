@@ -3,6 +3,7 @@
 """Streams over the real middleware, and within one process."""
 
 from collections.abc import Iterator
+import time
 from typing import Any
 
 import numpy as np
@@ -215,3 +216,29 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
         lambda: max(seen) > 10_000,
         before=lambda: second.publish(_frame(rng, next(sent) + 10_000)),
     )
+
+
+def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(
+    context: Context, rng: np.random.Generator
+) -> None:
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    watched, causes = PublisherCheck('/raw'), []
+
+    class Reporter(_Plain):
+        def watch(self, topic: str) -> PublisherCheck:
+            return watched
+
+    def fail(framed: Any) -> None:
+        # while a frame is on its way the watch knows only those before it
+        causes.append(watched.causes(time.monotonic_ns() + 2 * 10**9))
+        raise KeyError('on purpose')
+
+    subscribe(node, '/raw', fail, Reporter(), TrackerFrameReader())
+    publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
+    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
+    for index in (1, 2):
+        publisher.publish(to_tracker_frame(_frame(rng, index), _header(index)))
+        with pytest.raises(KeyError, match='on purpose'):
+            spin_until(executor, lambda: False)
+    assert not causes[0] and causes[1][0].startswith('no input on /raw')
