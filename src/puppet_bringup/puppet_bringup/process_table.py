@@ -90,10 +90,16 @@ def _find(process: Process) -> str:
                 'build the workspace and source its setup file'
             ) from err
     found = shutil.which(process.executable, path=folder)
+    if found is None and folder:
+        raise ConfigError(
+            f'{folder}/{process.executable}: expected an executable program, got none; '
+            'build the workspace'
+        )
     if found is None:
-        hint = 'build the workspace' if folder else 'it comes with a system installation of ROS 2'
-        place = f'in {folder}' if folder else 'on PATH'
-        raise ConfigError(f'{process.executable}: expected this program {place}, got none; {hint}')
+        raise ConfigError(
+            f'{process.executable}: expected this program on PATH, got none; '
+            'it comes with a system installation of ROS 2'
+        )
     return found
 
 
