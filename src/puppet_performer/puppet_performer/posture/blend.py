@@ -52,6 +52,7 @@ MAX_TURN_RATE_RAD_S2 = 1000.0
 MAX_RATE_M_S2 = 100.0
 MEMORY_S = 0.3  # after a loss so long the speed of the blend before it counts no more
 MAX_HEAD_START = 4.5 / 0.625  # speed over difference and 1/time three quarters through a blend
+NO_SPEED = 1e-9  # of a difference in the time of its decay: rounding, not motion [-]
 
 
 @kernel
@@ -202,7 +203,7 @@ def _carry_on(source: int, size: float, slot: Record, dt: float, times: Record) 
     """Begin the decay of a difference where it shrinks as fast as the last one did."""
     slot.ahead, slot.whole = 0.0, 1.0
     speed = slot.speed * times.back
-    if source == INFERRED or source == NOTHING or speed <= 0.0 or size == 0.0:
+    if source == INFERRED or source == NOTHING or size == 0.0 or speed <= NO_SPEED * size:
         return
     # 6 s / ((1 - s) (1 + 2 s)), speed over what is left of a smoothstep, is to be `head`
     head = min(speed / size, MAX_HEAD_START)
