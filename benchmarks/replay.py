@@ -21,9 +21,8 @@ import time
 from typing import Any, NamedTuple
 
 from puppet_core.io import check_writable, ConfigError, write_text
-from puppet_replay.pipeline import Pipeline
+from puppet_replay.pipeline import Pipeline, read_settings, Settings
 from puppet_replay.replay import quiet_collector, ReplayReport, run_through
-from puppet_replay.settings import read_settings, Settings
 from puppet_replay.topics import entry_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter
 from puppet_ros.command import run_command

@@ -21,8 +21,8 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from ament_index_python.packages import get_package_prefix  # noqa: E402,I100
 import numpy as np  # noqa: E402
 from puppet_driver.emulator import cli as emulator  # noqa: E402
+from puppet_replay.pipeline import read_settings  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
-from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_ros.bags import BagReader, class_of  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
 from puppet_ros.process import free_domain  # noqa: E402

@@ -59,10 +59,7 @@ def robot_figures(name: str, motion: Motion, job: RetargetJob) -> RobotFigures:
     """
     Let a robot follow a motion, and compare it with the same body without a robot's joints.
 
-    Raises
-    ------
-    ConfigError : if the job's character is no robot.
-
+    Raises ConfigError if the job's character is no robot.
     """
     robot = job.character.robot
     if robot is None:
@@ -162,10 +159,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
     Write or check a character, or let it follow clips; return the report.
 
-    Raises
-    ------
-    PuppetError : for bad input; nothing is written then.
-
+    Raises PuppetError for bad input; nothing is written then.
     """
     if arguments.action == 'check':
         path = files.character_file(arguments.file)

@@ -160,10 +160,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
     Return the errors of each layout as a Markdown table.
 
-    Raises
-    ------
-    PuppetError : for bad input.
-
+    Raises PuppetError for bad input.
     """
     layouts = [load_layout(files.layout_file(name)) for name in arguments.layouts]
     motion = _motion(arguments, files)

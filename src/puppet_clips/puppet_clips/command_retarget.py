@@ -79,11 +79,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
     """
     Retarget, write the files and return a summary.
 
-    Raises
-    ------
-    PuppetError : for bad input; nothing is written then.
-    RuntimeError : if the outcome cannot be used; nothing is written then.
-
+    Raises PuppetError for bad input; nothing is written then. Raises RuntimeError if the outcome
+    cannot be used; nothing is written then.
     """
     _check_outputs(arguments, bags is not None)
     tuning = clip_arguments.tuning(arguments.settings, arguments.preset)

@@ -46,11 +46,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
-    """Return a function that runs puppet_clip and returns its exit code and texts."""
+    """Return a function that runs puppet_clip; its first argument is split into words."""
 
-    def call(*words: object) -> Outcome:
+    def call(first: str = '', *words: object) -> Outcome:
         capsys.readouterr()
-        code = main([str(word) for word in words])
+        code = main([*first.split(), *map(str, words)])
         out, err = capsys.readouterr()
         assert 'Traceback' not in err
         return Outcome(code, out, err)

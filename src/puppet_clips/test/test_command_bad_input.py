@@ -65,19 +65,6 @@ def strange_names(lines: list[str]) -> list[str]:
     return [re.sub(r'(ROOT|JOINT) (\w+)', r'\1 bone_\2_x', line) for line in lines]
 
 
-@pytest.mark.parametrize('level', ['[{}]', '{{<<: [{}]}}'], ids=['lists', 'merge keys'])
-def test_a_name_map_of_nested_aliases_is_refused_at_once(
-    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path, level: str
-) -> None:
-    """Nine levels of nine stand for 400 million values."""
-    lines = ['format: puppet-name-map/1', 'a0: &a0 {k: 1}']
-    lines += [f'a{i}: &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 10)]
-    names = tmp_path / 'names.yaml'
-    names.write_text('\n'.join([*lines, 'joints: {hips: *a9}']))
-    told = refused('retarget', walk_bvh, out, '--name-map', names)
-    assert 'names.yaml:3: expected valid YAML, got the alias *a0' in told
-
-
 @pytest.mark.parametrize(
     ('change', 'says'),
     [
@@ -95,20 +82,16 @@ def test_broken_clips_are_named_with_their_line(
     assert re.search(says, refused('retarget', damaged(walk_bvh, tmp_path, change), out))
 
 
-def test_zero_length_limb_is_refused(
+def test_broken_files_are_named_with_their_line(
     refused: Callable, walk_bvh: Path, scaled_body: Callable, tmp_path: Path, out: Path
 ) -> None:
-    text = scaled_body(1.0).read_text()
-    stump = tmp_path / 'stump.yaml'
-    stump.write_text(re.sub(r'left_shank: \[.*\]', 'left_shank: [0.0, 0.0, 0.0]', text))
+    stump, scene = tmp_path / 'stump.yaml', tmp_path / 'scene.yaml'
+    zero = re.sub(
+        r'left_shank: \[.*\]', 'left_shank: [0.0, 0.0, 0.0]', scaled_body(1.0).read_text()
+    )
+    stump.write_text(zero)
     says = refused('retarget', walk_bvh, out, '--character', stump)
     assert re.search(r'stump\.yaml:\d+: .*left_shank.*expected', says)
-
-
-def test_unknown_shape_is_refused(
-    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path
-) -> None:
-    scene = tmp_path / 'scene.yaml'
     scene.write_text(FLOOR.replace('plane', 'torus'))
     says = refused('retarget', walk_bvh, out, '--environment', scene)
     assert re.search(r"scene\.yaml:3: .*shape: expected .*plane.*got 'torus'", says)
@@ -122,13 +105,9 @@ def test_unknown_shape_is_refused(
         (('--solver', 'ik'), 'importance_based'),
         (('--preset', 'best'), 'as_printed'),
         (('--world-scale', '-1'), "expected auto or 0 < value <= 100, got '-1'"),
-        (('--world-scale', 'nan'), 'expected auto or 0 < value'),
         (('--set', 'root_softness=7'), 'root_softness: expected 0.0 <= value <= 0.9, got 7.0'),
-        (('--set', 'root_softness=soft'), "root_softness: expected a number, got 'soft'"),
         (('--set', 'softness=0.1'), 'known: contact_margin_m'),
         (('--set', 'solver=position'), 'it has an option'),
-        (('--set', 'eased_blend'), "expected NAME=VALUE, got 'eased_blend'"),
-        (('--name-map', 'martian'), 'martian'),
         (('--unit-m', '0'), 'unit_m: expected'),
         (('--asf', 'x.asf'), 'asf: expected none with a .bvh file'),
         (('--no-such',), 'unrecognized arguments: --no-such; see puppet_clip'),
@@ -159,19 +138,10 @@ def test_clips_of_no_use_are_named(
     assert says in refused('retarget', tmp_path / name, out)
 
 
-def test_amc_with_an_absent_skeleton_names_it(
-    refused: Callable, tmp_path: Path, out: Path
-) -> None:
-    (tmp_path / 'walk.amc').write_text(':DEGREES\n1\n')
-    says = refused('retarget', tmp_path / 'walk.amc', out, '--asf', tmp_path / 'no.asf')
-    assert 'no.asf: expected a readable' in says
-
-
 @pytest.mark.parametrize(
     ('name', 'says'),
     [
         ('out.fbx', 'OUT: expected a .bvh file'),
-        ('out.db3', 'OUT: expected a .bvh file'),
         ('plain/out.bvh', 'OUT: expected a writable folder'),
         ('folder.bvh', 'got the folder'),
         ('walk.bvh', 'OUT: expected another file than IN'),
@@ -185,13 +155,8 @@ def test_outputs_that_cannot_be_are_refused_before_the_work(
     clip = tmp_path / 'walk.bvh'
     clip.write_bytes(walk_bvh.read_bytes())
     assert says in refused('retarget', clip, tmp_path / name)
-
-
-def test_report_must_be_writable_too(
-    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path
-) -> None:
-    says = refused('retarget', walk_bvh, out, '--report', tmp_path)
-    assert '--report: expected a file name, got the folder' in says
+    told = refused('retarget', clip, tmp_path / 'o.bvh', '--report', tmp_path)
+    assert '--report: expected a file name, got the folder' in told
 
 
 @pytest.mark.parametrize('words', [(), ('retarget',), ('dance',), ('retarget', 'a.bvh')])

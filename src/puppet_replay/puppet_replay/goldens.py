@@ -28,8 +28,8 @@ from puppet_replay.compare import (
     Tolerances,
     write_reports,
 )
+from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
-from puppet_replay.settings import read_settings
 from puppet_replay.topics import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
 from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_ros import share
@@ -88,10 +88,7 @@ def cut_performance(source: Path, target: Path) -> int:
     """
     Write the excerpts of an exported performance; return how many frames they have.
 
-    Raises
-    ------
-    InputFileError : if the recording is too short.
-
+    Raises InputFileError if the recording is too short.
     """
     spans = [(round(1e9 * start), round(1e9 * end)) for start, end in EXCERPTS_S]
     count = 0
@@ -128,10 +125,7 @@ def keep_topics(
     """
     Write some topics of a bag into a small one: of `every` so many messages of a topic one.
 
-    Raises
-    ------
-    InputFileError : if there are no messages on one of them, for nothing would be compared.
-
+    Raises InputFileError if there are no messages on one of them, for nothing would be compared.
     """
     with BagReader(source) as reader, BagWriter(target, COMPRESSION) as writer:
         absent = [topic for topic in topics if not reader.counts.get(topic)]
@@ -155,10 +149,7 @@ def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
     """
     Replay one case into `result` and compare it with its golden in `folder`.
 
-    Raises
-    ------
-    InputFileError : if the performance or the golden is missing or damaged.
-
+    Raises InputFileError if the performance or the golden is missing or damaged.
     """
     golden = case.file(folder)
     if not golden.exists():

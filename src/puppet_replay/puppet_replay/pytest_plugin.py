@@ -50,19 +50,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 class PuppetRegression:
-    """
-    Checks bags of one test.
-
-    Parameters
-    ----------
-    config : pytest.Config
-        With this plugin's options.
-    folder : Path
-        Of the test's file: where relative paths begin.
-    scratch : Path
-        An empty folder.
-
-    """
+    """Checks bags of one test; paths begin in the folder of its file, `scratch` is empty."""
 
     def __init__(self, config: pytest.Config, folder: Path, scratch: Path) -> None:
         self._config = config
@@ -89,25 +77,17 @@ class PuppetRegression:
         """
         Replay a bag and fail the test if the result differs from its golden.
 
-        Paths are relative to the test's folder.
-
-        `character` to `entry` are as the options of `./puppet replay`: names, or paths of YAML
-        files; `settings` are single parameters, as in importance.prediction_s=0.1. `topics` are
-        what is kept and compared; each must have messages. The golden is
-        goldens/BAG-CHARACTER-SOLVER.mcap by default, and a little may differ.
-
-        Returns
-        -------
-        comparison : Comparison
-            What was found, if that is within the tolerances or was updated; with nothing allowed
-            in an update.
-
+        Paths are relative to the test's folder. `character` to `entry` are as the options of
+        `./puppet replay`: names, or paths of YAML files; `settings` are single parameters, as in
+        importance.prediction_s=0.1. `topics` are what is kept and compared; each must have
+        messages. The golden is goldens/BAG-CHARACTER-SOLVER.mcap by default, and a little may
+        differ. Returns what was found, with nothing allowed in an update.
         """
         __tracebackhide__ = True
         from puppet_core.io import CalibrationError, PuppetError
         from puppet_replay.goldens import keep_topics
+        from puppet_replay.pipeline import read_settings
         from puppet_replay.replay import replay
-        from puppet_replay.settings import read_settings
 
         topics = (topics,) if isinstance(topics, str) else topics
 

@@ -18,8 +18,7 @@ import time
 
 import numpy as np
 from puppet_core.io import check_writable, ConfigError, InputFileError, printable, progress
-from puppet_replay.pipeline import Pipeline, UNCALIBRATED, UNPLACED
-from puppet_replay.settings import read_settings, Settings, SHORT
+from puppet_replay.pipeline import Pipeline, read_settings, Settings, SHORT, UNCALIBRATED, UNPLACED
 from puppet_replay.topics import (
     ENTRIES,
     entry_of,
@@ -104,25 +103,11 @@ def replay(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ReplayReport:
     """
-    Replay a bag into another and return the report.
+    Replay a bag into another, which is replaced when all went well, and return the report.
 
-    Parameters
-    ----------
-    source, target : Path
-        The bags; the target is replaced when all went well.
-    settings : Settings
-        The parameters of the nodes.
-    entry : str
-        Where the recorded messages enter; the first topic of the graph in the bag by default.
-    compression : str
-        Of the target: '', 'zstd' or 'lz4'.
-    progress : callable
-        Called with the number of messages done, and of all.
-
-    Raises
-    ------
-    InputFileError, ConfigError : if the bag or the place of the target cannot be used.
-
+    Messages enter at `entry`, by default the first topic of the graph in the bag; `compression` is
+    '', 'zstd' or 'lz4'; `progress` is called with the number of messages done, and of all. Raises
+    InputFileError or ConfigError if the bag or the place of the target cannot be used.
     """
     report = ReplayReport()
     with BagReader(source) as reader:
@@ -183,12 +168,8 @@ def run_through(
     Take the messages of a bag through the pipeline into another bag.
 
     The report's entry is that of the pipeline; its counts, duration and warnings are filled in.
-    `progress` is called with the number of messages done, and of all.
-
-    Raises
-    ------
-    InputFileError : if there are no messages, or they cannot be read any further.
-
+    `progress` is called with the number of messages done, and of all. Raises InputFileError if
+    there are no messages, or they cannot be read any further.
     """
     first, later = frames_first(reader.messages([TF_STATIC]))
     inputs = inputs_of(report.entry)

@@ -75,10 +75,7 @@ def entry_of(reader: BagReader, chosen: str = '') -> str:
     """
     Return the topic at which a bag enters: the chosen one, or the first there is.
 
-    Raises
-    ------
-    InputFileError : if it is not in the bag, empty, or of another type.
-
+    Raises InputFileError if it is not in the bag, empty, or of another type.
     """
     there = [topic for topic in ENTRIES if reader.counts.get(topic)]
     entry = chosen or (there[0] if there else '')

@@ -23,8 +23,8 @@ def sensors_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope='session')
 def replayed_bag(sensors_bag: Path) -> Path:
     """Return what the graph makes of it."""
+    from puppet_replay.pipeline import read_settings
     from puppet_replay.replay import replay
-    from puppet_replay.settings import read_settings
 
     path = sensors_bag.with_name('replayed.mcap')
     report = replay(sensors_bag, path, read_settings())

@@ -8,8 +8,8 @@ import numpy as np
 from puppet_clips.calibrate.calibrate_command import main
 from puppet_core.body.character import load_character
 from puppet_driver.emulator import cli as emulator
+from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
-from puppet_replay.settings import read_settings
 from puppet_ros.bags import BagReader
 import pytest
 

@@ -16,8 +16,10 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.math import quaternions  # noqa: E402,I100
 from puppet_msgs.msg import Posture, TrackerFrame  # noqa: E402
-from puppet_replay.pipeline import Pipeline  # noqa: E402
-from puppet_replay.settings import read_settings  # noqa: E402
+from puppet_replay.pipeline import (
+    Pipeline,  # noqa: E402
+    read_settings,  # noqa: E402
+)
 from puppet_replay.topics import POSTURE, PUPPET, RAW  # noqa: E402
 from puppet_ros.messages import raw_header  # noqa: E402
 from puppet_ros.messages.cdr import decoded, encoded  # noqa: E402

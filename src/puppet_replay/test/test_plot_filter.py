@@ -14,11 +14,11 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.drawing import styled  # noqa: E402
 from puppet_driver.emulator import cli  # noqa: E402,I100
+from puppet_replay.pipeline import read_settings  # noqa: E402
 from puppet_replay.plots import command as plot_command  # noqa: E402
 from puppet_replay.plots.drawings import draw_filter, FATES  # noqa: E402
 from puppet_replay.plots.reading import PlotBag  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
-from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_ros.bags import BagReader  # noqa: E402
 
 SENSORS = ('left_hand', 'right_upper_arm')

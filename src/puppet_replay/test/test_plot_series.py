@@ -4,7 +4,7 @@
 
 from hypothesis import given, strategies
 import numpy as np
-from puppet_replay.plots.series import (
+from puppet_replay.plots.reading import (
     contacts,
     is_of_a_replay,
     Latency,

@@ -11,8 +11,8 @@ from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_msgs.msg import TrackerFrame
 from puppet_replay.compare import compare_bags, Comparison
 from puppet_replay.compare.tolerances import EXACT, Tolerances
+from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
-from puppet_replay.settings import read_settings
 from puppet_ros import share
 from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.messages.cdr import decoded, encoded

@@ -13,8 +13,8 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_core.io import ConfigError, InputFileError  # noqa: E402,I100
 from puppet_msgs.msg import RetargetStatus, TrackerFrame  # noqa: E402
 from puppet_replay import replay as replay_command  # noqa: E402
+from puppet_replay.pipeline import read_settings  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
-from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_replay.topics import (  # noqa: E402
     ENTRIES,
     FILTERED,

@@ -18,8 +18,8 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_core.io import ConfigError, InputFileError  # noqa: E402,I100
 from puppet_replay import goldens, replay  # noqa: E402
 from puppet_replay.goldens import changes, keep_topics  # noqa: E402
+from puppet_replay.pipeline import read_settings  # noqa: E402
 from puppet_replay.play import PlayNode  # noqa: E402
-from puppet_replay.settings import read_settings  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.process import free_domain  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402

@@ -132,13 +132,8 @@ def run_batch(
     Do tasks with a runner, and write the tables of what came of them, whatever ends it.
 
     The tasks are all of one OUT_DIR, and their numbers are their places. The result has what was
-    finished when the run is interrupted; `tell` is called with each outcome.
-
-    Raises
-    ------
-    ConfigError : if another run is writing to OUT_DIR.
-    RuntimeError : if the runner gave up.
-
+    finished when the run is interrupted; `tell` is called with each outcome. Raises ConfigError if
+    another run is writing to OUT_DIR. Raises RuntimeError if the runner gave up.
     """
     start = perf_counter()
     with ledger.held(tasks[0].out_dir) as run:
@@ -195,10 +190,7 @@ def check_summary(path: Path) -> None:
     """
     Refuse a table that could not be written, before the work is done.
 
-    Raises
-    ------
-    ConfigError : for another suffix, a missing package, or a place that cannot be written.
-
+    Raises ConfigError for another suffix, a missing package, or a place that cannot be written.
     """
     suffix = path.suffix.lower()
     if suffix not in (CSV, PARQUET):

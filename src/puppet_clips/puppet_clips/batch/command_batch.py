@@ -125,11 +125,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
     """
     Retarget a library and return a summary.
 
-    Raises
-    ------
-    PuppetError : for bad arguments; nothing is written then.
-    RuntimeError : if clips failed; the others are written.
-
+    Raises PuppetError for bad arguments; nothing is written then. Raises RuntimeError if clips
+    failed; the others are written.
     """
     _check(arguments)
     tasks = _tasks(arguments, files, bags)

@@ -51,12 +51,8 @@ def value_digest(*values: Any) -> str:
     Return the SHA-256 of what values consist of.
 
     Takes dataclasses, mappings, sequences, arrays, paths, texts, numbers and None, each in the
-    others. Equal values have equal digests in every process.
-
-    Raises
-    ------
-    TypeError : for anything else, whose equality cannot be decided.
-
+    others. Equal values have equal digests in every process. Raises TypeError for anything else,
+    whose equality cannot be decided.
     """
     text = json.dumps(values, default=_plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -111,10 +107,7 @@ def task_key(task: Task) -> str:
     """
     Return the digest of all that decides a task's output.
 
-    Raises
-    ------
-    InputFileError, OSError : if an input is no file, or cannot be read.
-
+    Raises InputFileError or OSError if an input is no file, or cannot be read.
     """
     return value_digest(
         task.parameters, [file_digest(path) for path in _inputs(task)], task.clip.suffix.lower()
@@ -125,10 +118,7 @@ def input_state(task: Task) -> _State:
     """
     Return what changes when somebody writes to an input of a task.
 
-    Raises
-    ------
-    OSError : if an input cannot be found.
-
+    Raises OSError if an input cannot be found.
     """
     states = (path.stat() for path in _inputs(task))
     return tuple((state.st_ino, state.st_size, state.st_mtime_ns) for state in states)
@@ -176,13 +166,8 @@ def put(task: Task, data: bytes, path: Path) -> None:
     """
     Write a file of OUT_DIR, all or nothing.
 
-    It goes through the folder of its run, which the next run deletes: a process that was left
-    over by a run that was killed writes nothing any more.
-
-    Raises
-    ------
-    OSError : if that cannot be done.
-
+    It goes through the folder of its run, which the next run deletes: a process that was left over
+    by a run that was killed writes nothing any more. Raises OSError if that cannot be done.
     """
     part = task.part()
     try:
@@ -216,10 +201,7 @@ def held(out_dir: Path) -> Iterator[str]:
     """
     Hold OUT_DIR for one run and yield its name; what one left half written is deleted first.
 
-    Raises
-    ------
-    ConfigError : if another run holds it, or it cannot be written.
-
+    Raises ConfigError if another run holds it, or it cannot be written.
     """
     parts = out_dir / LEDGER / PARTS
     try:

@@ -25,12 +25,8 @@ def find_clips(
 
     Hidden files and folders, links to folders, the output folder and those of other runs below
     `in_dir` are left out. Patterns are those of a shell, of the name if there is no slash in it,
-    else of the path below `in_dir`; any one is enough. A bag may be a file or a folder.
-
-    Raises
-    ------
-    ConfigError : if the folder cannot be read, or holds no such clip.
-
+    else of the path below `in_dir`; any one is enough. A bag may be a file or a folder. Raises
+    ConfigError if the folder cannot be read, or holds no such clip.
     """
     if not in_dir.is_dir():
         raise ConfigError(f'IN_DIR: expected a folder, got {str(in_dir)!r}')
@@ -62,12 +58,8 @@ def make_tasks(
     """
     Return a task for each clip and job (one of each character), all of a clip in a row.
 
-    `asf` is the skeleton of all .amc clips, in place of the one beside each.
-
-    Raises
-    ------
-    ConfigError : if two tasks would write one file, or one the file of a clip.
-
+    `asf` is the skeleton of all .amc clips, in place of the one beside each. Raises ConfigError if
+    two tasks would write one file, or one the file of a clip.
     """
     _check_characters(jobs)
     version = suite_version()

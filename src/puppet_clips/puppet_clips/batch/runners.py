@@ -63,15 +63,8 @@ class LocalRunner:
     """
     So many processes; see `task.Runner`.
 
-    Parameters
-    ----------
-    workers : int
-        How many.
-    memory_bytes : int
-        Address space that each may have; a clip that wants more fails. 0 for any.
-    work : callable
-        What is done with a task, a function of a module.
-
+    Each has an address space of `memory_bytes`, a clip that needs more fails; 0 for any. `work`,
+    a function of a module, is what is done with a task.
     """
 
     def __init__(
@@ -214,17 +207,9 @@ def _environment() -> Iterator[None]:
 
 class DaskRunner:
     """
-    The workers of a cluster; see `task.Runner`.
+    The workers of a cluster; `address` is the scheduler's. See `task.Runner`.
 
-    Parameters
-    ----------
-    address : str
-        The scheduler's, e.g. tcp://127.0.0.1:8786.
-
-    Raises
-    ------
-    ConfigError : if the package is missing, nobody answers, or a worker has another version.
-
+    Raises ConfigError if the package is missing, nobody answers, or a worker has another version.
     """
 
     def __init__(self, address: str) -> None:

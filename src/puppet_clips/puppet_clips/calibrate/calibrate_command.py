@@ -11,16 +11,16 @@ not written; 2: bad input. `--rezero` finds one sensor's mounting anew, from a T
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 import sys
+from typing import Any
 
 import numpy as np
 from puppet_clips.calibrate import surface_command
-from puppet_clips.calibrate.calibrate_bag import read_bag
 from puppet_clips.calibrate.calibrate_clip import (
     bench_lines,
     record_clip,
@@ -29,8 +29,11 @@ from puppet_clips.calibrate.calibrate_clip import (
 )
 from puppet_clips.calibrate.calibrate_live import LiveSession, retried
 from puppet_core.body import Character, default_capsules, load_character, Motion, save_character
-from puppet_core.io import check_writable, ConfigError
+from puppet_core.io import check_writable, ConfigError, InputFileError
+from puppet_core.math import Quat, Vec3
 from puppet_core.procedural import clip_loop_motion, range_of_motion
+from puppet_core.sensor_frames import FilteredFrame, SensorFrame
+from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_performer.calibration import (
     calibrate_motion,
     Calibration,
@@ -44,13 +47,24 @@ from puppet_performer.calibration import (
     rezero_sensor,
     save_calibration,
     split_recording,
+    StreamRecorder,
 )
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import share
+from puppet_ros.bags import BagReader
 from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.node import EXIT_OK
+from puppet_ros.messages import decoded, from_pose_frame, from_tracker_frame, MessageError, WORLD
+from puppet_ros.node import EXIT_OK, StaticTransformTree, TF_STATIC_TOPIC
 from rclpy.utilities import remove_ros_args
+from tf2_msgs.msg import TFMessage
+
+FILTERED_TOPIC, RAW_TOPIC = '/tracker/filtered', '/tracker/raw'
+_KINDS: dict[str, tuple[type, Callable[[Any], FilteredFrame | SensorFrame]]] = {
+    'puppet_msgs/msg/PoseFrame': (PoseFrame, from_pose_frame),
+    'puppet_msgs/msg/TrackerFrame': (TrackerFrame, from_tracker_frame),
+}
+Place = tuple[Vec3, Quat]
 
 BAG, LIVE, CLIP = 'bag', 'live', 'clip'
 LIMITS = CalibrationLimits()
@@ -283,6 +297,74 @@ def _disturbances(options: argparse.Namespace) -> Disturbances:
 
 def _date() -> str:
     return datetime.now().astimezone().isoformat(timespec='seconds')
+
+
+def read_bag(
+    path: Path, sensors: tuple[str, ...], topic: str = '', place: Place | None = None
+) -> MotionRecording:
+    """
+    Return what the sensors of a layout measured, in this order.
+
+    The topic is the filtered one if there is any by default; `place` is that of the tracker in
+    world, for a bag without /tf_static. Raises InputFileError if this is no bag, or what is needed
+    is not in it. Raises CalibrationError if there are hardly any frames.
+    """
+    with BagReader(path) as reader:
+        try:
+            return _read(reader, path, sensors, topic, place)
+        except MessageError as err:
+            raise InputFileError(path, 'messages of the installed types', str(err)) from err
+
+
+def _read(
+    reader: BagReader, path: Path, sensors: tuple[str, ...], topic: str, place: Place | None
+) -> MotionRecording:
+    topics = reader.topics
+    name = topic or (FILTERED_TOPIC if FILTERED_TOPIC in topics else RAW_TOPIC)
+    if topics.get(name) not in _KINDS:
+        known = ', '.join(sorted(t for t, kind in topics.items() if kind in _KINDS)) or 'none'
+        raise InputFileError(
+            path,
+            f'a topic {name} of sensor frames',
+            topics.get(name, 'none'),
+            hint=f'such topics here: {known}',
+        )
+    message, from_msg = _KINDS[topics[name]]
+    tree = _transforms(reader)
+    recorder = StreamRecorder(sensors)
+    for recorded in reader.messages([name]):
+        msg = decoded(recorded.data, message)
+        stands = place or tree.lookup(WORLD, msg.header.frame_id)
+        if stands is None:
+            raise InputFileError(
+                path,
+                f'a transform {WORLD} -> {msg.header.frame_id} on {TF_STATIC_TOPIC}',
+                'none',
+                hint='give --transmitter-m X Y Z',
+            )
+        recorder.add(from_msg(msg), *stands)
+    _require(path, sensors, recorder)
+    return recorder.recording()
+
+
+def _require(path: Path, sensors: tuple[str, ...], recorder: StreamRecorder) -> None:
+    usable = recorder.recording().poses.usable
+    missing = [name for i, name in enumerate(sensors) if not np.any(usable[:, i])]
+    if missing:
+        raise InputFileError(
+            path,
+            f'the sensors of the layout: {", ".join(sensors)}',
+            f'none of {", ".join(missing)}',
+            hint='choose another --layout',
+        )
+
+
+def _transforms(reader: BagReader) -> StaticTransformTree:
+    tree = StaticTransformTree()
+    for recorded in reader.messages([TF_STATIC_TOPIC]):
+        for edge in decoded(recorded.data, TFMessage).transforms:
+            tree.add(edge)
+    return tree
 
 
 if __name__ == '__main__':

@@ -7,13 +7,15 @@ Subscribes /tracker/filtered and /tf_static; the driver and the filter must run.
 
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import sys
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 from puppet_core.body import Character
 from puppet_core.io import CalibrationError
+from puppet_core.math import Quat, Vec3
+from puppet_core.sensor_frames import FilteredFrame
 from puppet_msgs.msg import PoseFrame
 from puppet_performer.calibration import (
     CalibrationLimits,
@@ -30,6 +32,7 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
+Content = TypeVar('Content')
 FILTERED_TOPIC = '/tracker/filtered'
 COUNTDOWN_S = 5
 POSE_S = 2.0
@@ -45,44 +48,73 @@ now move, one after the other and then all together, for about 25 s:
   head: nod, turn, tip to both sides"""
 
 
-class LiveNode(Node):
-    """Brings sensor frames in world to a recorder."""
+class CalibrationNode(Node):
+    """Receives sensor frames and where their tracker stands; spins itself."""
 
-    def __init__(self, sensors: tuple[str, ...], **kwargs: Any) -> None:
-        super().__init__('calibrate', **kwargs)
-        self.recorder = StreamRecorder(sensors)
-        """What came since it was last restarted."""
-        self.heard_at = time.monotonic()
-        """When a frame came whose place is known."""
+    def __init__(self, ros_arguments: Sequence[str]) -> None:
+        rclpy.init(args=list(ros_arguments))
+        super().__init__('calibrate')
+        self.heard_at = time.monotonic()  # when something of use came last
         self._frames = 0
         self._frame_id = ''
         self._transforms = StaticTransforms(self)
-        self.create_subscription(PoseFrame, FILTERED_TOPIC, self._on_frame, qos.STREAM)
+        self.create_subscription(PoseFrame, FILTERED_TOPIC, self._on_message, qos.STREAM)
+        self._spinner = make_executor()
+        self._spinner.add_node(self)
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self._spinner.shutdown()
+        self.destroy_node()
+        rclpy.try_shutdown()
+
+    def spin_for(self, duration_s: float) -> None:
+        """Receive messages for a while [s]."""
+        end = time.monotonic() + duration_s
+        try:
+            while time.monotonic() < end:
+                self._spinner.spin_once(timeout_sec=0.02)
+        except ExternalShutdownException:
+            raise KeyboardInterrupt from None
+
+    def require_input(self) -> None:
+        """Raise RuntimeError, with what there is to do, if nothing of use came for long."""
+        if time.monotonic() - self.heard_at > SILENCE_LIMIT_S:
+            raise RuntimeError(self.missing())
 
     def missing(self) -> str:
         """Return what there is to do when nothing comes."""
         if not self._frames:
             return f'{FILTERED_TOPIC}: expected sensor frames, got none; is the filter running?'
-        if self._transforms.lookup(WORLD, self._frame_id) is None:
+        if self.place() is None:
             return f'/tf_static: expected the place of {self._frame_id!r} in {WORLD}, got none'
         return f'{FILTERED_TOPIC}: expected more sensor frames, got none'
 
-    def _on_frame(self, msg: PoseFrame) -> None:
+    def place(self) -> tuple[Vec3, Quat] | None:
+        """Return where the tracker of the last frame stands in world, if that is known."""
+        return self._transforms.lookup(WORLD, self._frame_id)
+
+    def on_frame(self, frame: FilteredFrame) -> None:
+        """Use a frame that has come."""
+        raise NotImplementedError
+
+    def decoded(self, from_msg: Callable[[Any], Content], msg: Any) -> Content | None:
+        """Return the content of a message, None with a warning if it is unusable."""
         try:
-            frame = from_pose_frame(msg)
+            return from_msg(msg)
         except MessageError as err:
             self.get_logger().warning(str(err), throttle_duration_sec=5.0)
-            return
-        self._frames += 1
-        self._frame_id = msg.header.frame_id
-        place = self._transforms.lookup(WORLD, self._frame_id)
-        if place is None:
-            return
-        self.heard_at = time.monotonic()
-        self.recorder.add(frame, *place)
+            return None
+
+    def _on_message(self, msg: PoseFrame) -> None:
+        frame = self.decoded(from_pose_frame, msg)
+        if frame is not None:
+            self._frames += 1
+            self._frame_id = msg.header.frame_id
+            self.on_frame(frame)
 
 
-class LiveSession:
+class LiveSession(CalibrationNode):
     """One person in front of the terminal and the tracker."""
 
     def __init__(
@@ -95,35 +127,31 @@ class LiveSession:
         self._layout = layout
         self._performer = performer
         self._limits = limits
-        rclpy.init(args=list(ros_arguments))
-        self._node = LiveNode(layout.sensors)
-        self._executor = make_executor()
-        self._executor.add_node(self._node)
+        self._recorder = StreamRecorder(layout.sensors)
+        super().__init__(ros_arguments)
 
-    def close(self) -> None:
-        """Leave the graph."""
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.try_shutdown()
+    def on_frame(self, frame: FilteredFrame) -> None:
+        """Record a frame whose place is known."""
+        place = self.place()
+        if place is not None:
+            self.heard_at = time.monotonic()
+            self._recorder.add(frame, *place)
 
     def pose(self) -> PoseRecording:
         """
         Return the T-pose, after a countdown.
 
-        Raises
-        ------
-        CalibrationError : if the performer moves or a sensor is missing.
-        RuntimeError : if nothing comes.
-
+        Raises CalibrationError if the performer moves or a sensor is missing. Raises RuntimeError
+        if nothing comes.
         """
         _say(POSE_PROMPT)
         for left in range(COUNTDOWN_S, 0, -1):
             _say(f'  {left}')
-            self._spin(1.0)
-        self._node.recorder.restart()
+            self.spin_for(1.0)
+        self._recorder.restart()
         _say('hold still')
         self._record(POSE_S)
-        recording = self._node.recorder.recording()
+        recording = self._recorder.recording()
         pose, _ = find_pose(recording, self._layout, self._performer, self._limits)
         _say('\arecorded')
         return pose
@@ -132,13 +160,10 @@ class LiveSession:
         """
         Return the range of motion; it ends when all joints have moved enough.
 
-        Raises
-        ------
-        RuntimeError : if nothing comes.
-
+        Raises RuntimeError if nothing comes.
         """
         _say(MOTION_PROMPT)
-        recorder = self._node.recorder
+        recorder = self._recorder
         recorder.restart()
         while recorder.duration_s < MAX_MOTION_S:
             self._record(recorder.duration_s + REPORT_S)
@@ -153,28 +178,16 @@ class LiveSession:
         return recorder.recording()
 
     def _record(self, until_s: float) -> None:
-        while self._node.recorder.duration_s < until_s:
-            self._spin(0.05)
-            if time.monotonic() - self._node.heard_at > SILENCE_LIMIT_S:
-                raise RuntimeError(self._node.missing())
-
-    def _spin(self, duration_s: float) -> None:
-        end = time.monotonic() + duration_s
-        try:
-            while time.monotonic() < end:
-                self._executor.spin_once(timeout_sec=0.02)
-        except ExternalShutdownException:
-            raise KeyboardInterrupt from None
+        while self._recorder.duration_s < until_s:
+            self.spin_for(0.05)
+            self.require_input()
 
 
 def retried(session: LiveSession, times: int = 3) -> PoseRecording:
     """
     Return the T-pose, asked for again if it was none.
 
-    Raises
-    ------
-    CalibrationError : why the last one was refused.
-
+    Raises CalibrationError why the last one was refused.
     """
     for _ in range(times - 1):
         try:

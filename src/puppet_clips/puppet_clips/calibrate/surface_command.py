@@ -12,17 +12,18 @@ complete are saved at once; a run that was broken off goes on with the next segm
 
 import argparse
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 import sys
 import time
-from typing import Any
 
 import numpy as np
+from puppet_clips.calibrate.calibrate_live import CalibrationNode
 from puppet_core.body import load_character, read_surface, save_surface, SEGMENTS, surface_samples
 from puppet_core.io import check_writable, ConfigError
 from puppet_core.math import Vec3
 from puppet_core.sensor_frames import FilteredFrame
-from puppet_msgs.msg import PoseFrame, Posture
+from puppet_msgs.msg import Posture
 from puppet_performer.calibration import (
     as_samples,
     describe,
@@ -34,17 +35,12 @@ from puppet_performer.calibration import (
     TouchConfig,
 )
 from puppet_ros import share
-from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.messages import from_pose_frame, MessageError, posture_msg, PostureRecord, WORLD
-from puppet_ros.node import ExactTimeSynchronizer, EXIT_OK, make_executor, qos, StaticTransforms
-import rclpy
-from rclpy.executors import ExternalShutdownException
-from rclpy.node import Node
+from puppet_ros.command import run_command
+from puppet_ros.messages import posture_msg, PostureRecord
+from puppet_ros.node import ExactTimeSynchronizer, EXIT_OK, qos
 from rclpy.utilities import remove_ros_args
 
-FILTERED_TOPIC = '/tracker/filtered'
 POSTURE_TOPIC = '/performer/posture'
-SILENCE_LIMIT_S = 10.0
 _TOUCH = TouchConfig()
 EXAMPLE = """\
 example: ./puppet calibrate --surface --sensor stylus --tip 0 0 0.12 --output my_surface.yaml
@@ -52,60 +48,49 @@ example: ./puppet calibrate --surface --sensor stylus --tip 0 0 0.12 --output my
 """
 
 
-class SurfaceNode(Node):
+class SurfaceNode(CalibrationNode):
     """Brings the stylus and the posture of the same instant to the recorder."""
 
     def __init__(
-        self, recorder: SurfaceRecorder, body: str, sensor: str, tip: Vec3, **kwargs: Any
+        self,
+        recorder: SurfaceRecorder,
+        body: str,
+        sensor: str,
+        tip: Vec3,
+        ros_arguments: Sequence[str],
     ) -> None:
-        super().__init__('calibrate', **kwargs)
         self._recorder = recorder
         self._body = body
         self._sensor = sensor
         self._tip = tip
-        self._join: ExactTimeSynchronizer[tuple[str, FilteredFrame], PostureRecord] = (
-            ExactTimeSynchronizer()
-        )
-        self._frames = self._postures = 0
-        self._placed = True
+        self._join: ExactTimeSynchronizer[FilteredFrame, PostureRecord] = ExactTimeSynchronizer()
+        self._postures = 0
         self.touches: list[Touch] = []
         """Rests not processed yet."""
-        self.heard_at = time.monotonic()
-        """When a frame and its posture came last."""
         self.error: ConfigError | None = None
         """What makes going on useless."""
-        self._transforms = StaticTransforms(self)
-        self.create_subscription(PoseFrame, FILTERED_TOPIC, self._on_frame, qos.STREAM)
+        super().__init__(ros_arguments)
         self.create_subscription(Posture, POSTURE_TOPIC, self._on_posture, qos.STREAM)
 
     def missing(self) -> str:
         """Return what there is to do when nothing comes."""
-        if not self._frames:
-            return f'{FILTERED_TOPIC}: expected sensor frames, got none; is the filter running?'
-        if not self._postures:
+        if self._frames and not self._postures:
             return f'{POSTURE_TOPIC}: expected postures, got none; is the performer calibrated?'
-        if not self._placed:
-            return f'/tf_static: expected the place of the tracker in {WORLD}, got none'
-        return f'{POSTURE_TOPIC}: expected postures with the stamps of frames, got no more'
+        if self._frames and self.place() is not None:
+            return f'{POSTURE_TOPIC}: expected postures with the stamps of frames, got no more'
+        return super().missing()
 
-    def _on_frame(self, msg: PoseFrame) -> None:
-        try:
-            frame = from_pose_frame(msg)
-        except MessageError as err:
-            self.get_logger().warning(str(err), throttle_duration_sec=5.0)
-            return
-        self._frames += 1
+    def on_frame(self, frame: FilteredFrame) -> None:
+        """Wait for the posture of a frame's instant."""
         if self._sensor not in frame.sensors:
             self.error = ConfigError(
                 f'--sensor: expected one of {", ".join(frame.sensors)}, got {self._sensor!r}'
             )
-        self._on_pair(self._join.push_left(frame.stamp_ns, (msg.header.frame_id, frame)))
+        self._on_pair(self._join.push_left(frame.stamp_ns, frame))
 
     def _on_posture(self, msg: Posture) -> None:
-        try:
-            record = posture_msg.from_msg(msg)
-        except MessageError as err:
-            self.get_logger().warning(str(err), throttle_duration_sec=5.0)
+        record = self.decoded(posture_msg.from_msg, msg)
+        if record is None:
             return
         self._postures += 1
         if record.body != self._body:
@@ -114,14 +99,11 @@ class SurfaceNode(Node):
             )
         self._on_pair(self._join.push_right(record.stamp_ns, record))
 
-    def _on_pair(self, pair: tuple[tuple[str, FilteredFrame], PostureRecord] | None) -> None:
-        if pair is None or self.error is not None:
+    def _on_pair(self, pair: tuple[FilteredFrame, PostureRecord] | None) -> None:
+        place = self.place()
+        if pair is None or place is None or self.error is not None:
             return
-        (tracker, frame), record = pair
-        place = self._transforms.lookup(WORLD, tracker)
-        self._placed = place is not None
-        if place is None:
-            return
+        frame, record = pair
         self.heard_at = time.monotonic()
         tip = stylus_tip(frame, self._sensor, self._tip, *place)
         waited = self._recorder.place
@@ -216,27 +198,19 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     if not segments:
         print(f'{options.output} has them all; --again touches them once more')
         return EXIT_OK
-    rclpy.init(args=ros_arguments)
-    node = SurfaceNode(recorder, character.name, options.sensor, np.array(options.tip))
-    executor = make_executor()
-    executor.add_node(node)
-    try:
+    tip = np.array(options.tip)
+    with closing(
+        SurfaceNode(recorder, character.name, options.sensor, tip, ros_arguments)
+    ) as node:
         prompt(recorder)
         while recorder.place is not None:
-            executor.spin_once(timeout_sec=0.1)
+            node.spin_for(0.02)
             if node.error is not None:
                 raise node.error
-            if time.monotonic() - node.heard_at > SILENCE_LIMIT_S:
-                print(f'calibrate: {node.missing()}', file=sys.stderr)
-                return EXIT_FAILED
+            node.require_input()
             for touch in node.touches:
                 take(touch, recorder, kept, options)
             node.touches.clear()
-    except ExternalShutdownException:
-        raise KeyboardInterrupt from None
-    finally:
-        executor.shutdown()
-        node.destroy_node()
     return EXIT_OK
 
 

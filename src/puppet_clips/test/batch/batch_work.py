@@ -2,29 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work that processes of the batch tests are given, and what they leave behind."""
 
+from collections.abc import Callable, Sequence
 import csv
 import errno
 import os
 from pathlib import Path
-import resource
+import shutil
 import signal
 
-import numpy as np
+from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.retarget_file import run_task
-from puppet_clips.batch.task import failed, Outcome, Task
+from puppet_clips.batch.task import Outcome, Reading, Task
+from puppet_core.body.character import Character
+from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.offline.whole_motion import RetargetJob
 
 VICTIM, KILLER = 'victim.bvh', 'killer.bvh'
-ROOM_BYTES = 20_000_000
-NO_ROOM = 'pages'
 
 
 def waits_to_be_killed_once(task: Task) -> Outcome:
     """Tell the own process id and wait, the first time that the victim is at work."""
-    told = task.out_dir / 'pid'
-    if task.name == VICTIM and not told.exists():
-        part = told.with_suffix('.part')
+    pid_file = task.out_dir / 'pid'
+    if task.name == VICTIM and not pid_file.exists():
+        part = pid_file.with_suffix('.part')
         part.write_text(str(os.getpid()))
-        part.rename(told)
+        part.rename(pid_file)
         signal.pause()
     return run_task(task)
 
@@ -50,15 +52,21 @@ def finds_no_memory(task: Task) -> Outcome:
     raise OSError(errno.ENOMEM, 'Cannot allocate memory')
 
 
-def asks_twice_for_room(task: Task) -> Outcome:
-    """Fill a room and free it, twice; tell how many pages the system gave for each."""
-    told = []
-    for _ in range(2):
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        rows = [np.ones(ROOM_BYTES // 80) for _ in range(10)]
-        told.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-        del rows
-    return failed(task, NO_ROOM, f'{told[0]} {told[1]}')
+def library_plan(
+    clip: Path, folder: Path, character: Character, names: Sequence[str]
+) -> Callable[[str], list[Task]]:
+    """Return a function that plans copies of a clip into a folder of a name."""
+    for name in names:
+        path = folder / 'in' / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(clip, path)
+    job = RetargetJob(character, floor_only())
+
+    def plan(out: str) -> list[Task]:
+        found = find_clips(folder / 'in', folder / out)
+        return make_tasks(folder / 'in', folder / out, found, [job], Reading())
+
+    return plan
 
 
 def outputs(folder: Path) -> dict[str, bytes]:

@@ -7,134 +7,88 @@ from contextlib import ExitStack
 import json
 import os
 from pathlib import Path
-import shutil
 import signal
 import subprocess
 import sys
 from time import monotonic
-from types import SimpleNamespace
+from typing import NamedTuple
 
-from batch_work import outputs
-from puppet_clips.batch import runners
+from batch_work import library_plan, outputs
 from puppet_clips.batch.batch_run import BatchResult, run_batch
-from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.runners import DaskRunner, LocalRunner
-from puppet_clips.batch.task import DONE, FAILED, KILLED, Outcome, Reading, SKIPPED, Task
+from puppet_clips.batch.task import DONE, FAILED, Outcome, SKIPPED, Task
 from puppet_core.body.character import Character
 from puppet_core.io import ConfigError
-from puppet_retarget.importance.environment import floor_only
-from puppet_retarget.offline.whole_motion import RetargetJob
 import pytest
 
-pytest.importorskip('distributed', reason='pip install distributed')
+distributed = pytest.importorskip('distributed', reason='pip install distributed')
 
 DEADLINE_S = 120.0
 N_CLIPS = 12
 
-Start = Callable[..., subprocess.Popen]
+
+class Cluster(NamedTuple):
+    """Processes of Dask."""
+
+    address: str  # of the scheduler
+    scheduler: subprocess.Popen
+    workers: list[subprocess.Popen]
 
 
 @pytest.fixture
-def started() -> list[subprocess.Popen]:
-    """Return the programs that were started, the scheduler first."""
-    return []
-
-
-@pytest.fixture
-def start(started: list[subprocess.Popen]) -> Iterator[Start]:
-    """Return a function that starts a program of Dask, which ends with the test."""
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """Return a scheduler and two workers that it knows; they end with the test."""
+    file, end = tmp_path / 'scheduler.json', monotonic() + DEADLINE_S
     with ExitStack() as stack:
 
-        def call(program: str, *words: str) -> subprocess.Popen:
+        def start(words: str, *more: object) -> subprocess.Popen:
+            program, *options = words.split()
             process = subprocess.Popen(
-                [sys.executable, '-m', f'distributed.cli.dask_{program}', *words],
+                [sys.executable, '-m', f'distributed.cli.dask_{program}', *options]
+                + [*map(str, more), '--no-dashboard'],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, 'PYTHONPATH': ':'.join(sys.path)},
             )
-            started.append(process)
             stack.callback(process.wait)
             stack.callback(process.kill)
             return process
 
-        yield call
-
-
-@pytest.fixture
-def scheduler(start: Start, tmp_path: Path) -> str:
-    """Return the address of a scheduler."""
-    file, end = tmp_path / 'scheduler.json', monotonic() + DEADLINE_S
-    process = start(
-        'scheduler',
-        '--host',
-        '127.0.0.1',
-        '--port',
-        '0',
-        '--no-dashboard',
-        '--scheduler-file',
-        str(file),
-    )
-    while monotonic() < end and process.poll() is None:
-        try:
-            return json.loads(file.read_text())['address']
-        except (OSError, ValueError):
-            pass
-    raise AssertionError('the scheduler did not start')
-
-
-@pytest.fixture
-def workers(start: Start, scheduler: str, tmp_path: Path) -> list[subprocess.Popen]:
-    """Return two workers, both known to the scheduler."""
-    from distributed import Client
-
-    processes = [
-        start(
-            'worker',
-            scheduler,
-            '--nthreads',
-            '1',
-            '--no-nanny',
-            '--no-dashboard',
-            '--local-directory',
-            str(tmp_path / f'worker{n}'),
-        )
-        for n in range(2)
-    ]
-    with Client(scheduler, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=DEADLINE_S)
-    return processes
+        scheduler = start('scheduler --host 127.0.0.1 --port 0 --scheduler-file', file)
+        address = ''
+        while not address:
+            assert monotonic() < end and scheduler.poll() is None
+            try:
+                address = json.loads(file.read_text())['address']
+            except (OSError, ValueError):
+                pass
+        workers = [
+            start(f'worker {address} --nthreads 1 --no-nanny --local-directory', tmp_path / name)
+            for name in ('w0', 'w1')
+        ]
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=DEADLINE_S)
+        yield Cluster(address, scheduler, workers)
 
 
 @pytest.fixture
 def planned(walk_bvh: Path, tmp_path: Path, performer: Character) -> Callable[[str], list[Task]]:
     """Return a function that plans the same library into a folder of a name."""
-    (tmp_path / 'in').mkdir()
-    for number in range(N_CLIPS):
-        shutil.copy(walk_bvh, tmp_path / 'in' / f'{number}.bvh')
-    job = RetargetJob(performer, floor_only())
-
-    def plan(out: str) -> list[Task]:
-        names = find_clips(tmp_path / 'in', tmp_path / out)
-        return make_tasks(tmp_path / 'in', tmp_path / out, names, [job], Reading())
-
-    return plan
+    return library_plan(walk_bvh, tmp_path, performer, [f'{i}.bvh' for i in range(N_CLIPS)])
 
 
 @pytest.mark.slow
 def test_a_killed_worker_changes_no_byte(
-    workers: list[subprocess.Popen],
-    scheduler: str,
-    planned: Callable[[str], list[Task]],
-    tmp_path: Path,
+    cluster: Cluster, planned: Callable[[str], list[Task]], tmp_path: Path
 ) -> None:
     def kill(outcome: Outcome) -> None:
-        if workers[0].poll() is None:
-            workers[0].send_signal(signal.SIGKILL)
-            workers[0].wait()
+        if cluster.workers[0].poll() is None:
+            cluster.workers[0].send_signal(signal.SIGKILL)
+            cluster.workers[0].wait()
 
     result = BatchResult()
-    run_batch(planned('dask'), DaskRunner(scheduler), result, kill)
-    assert workers[0].returncode == -signal.SIGKILL and workers[1].poll() is None
+    run_batch(planned('dask'), DaskRunner(cluster.address), result, kill)
+    assert cluster.workers[0].returncode == -signal.SIGKILL and cluster.workers[1].poll() is None
     # of an outcome that was lost with its worker the output is found finished
     assert result.counts[DONE] + result.counts[SKIPPED] == N_CLIPS and not result.counts[FAILED]
     run_batch(planned('local'), LocalRunner(1), BatchResult())
@@ -142,65 +96,41 @@ def test_a_killed_worker_changes_no_byte(
     tables = [(tmp_path / out / 'summary.csv').read_bytes() for out in ('dask', 'local')]
     assert tables[0] == tables[1]
     again = BatchResult()
-    run_batch(planned('dask'), DaskRunner(scheduler), again)
+    run_batch(planned('dask'), DaskRunner(cluster.address), again)
     assert again.counts == {DONE: 0, SKIPPED: N_CLIPS, FAILED: 0}
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_goes_ends_the_run(
-    workers: list[subprocess.Popen],
-    scheduler: str,
-    started: list[subprocess.Popen],
+@pytest.mark.parametrize(
+    ('lost', 'reason'),
+    [('scheduler', 'the scheduler is gone'), ('workers', 'has had no worker')],
+)
+def test_a_lost_cluster_ends_the_run(
+    cluster: Cluster,
     planned: Callable[[str], list[Task]],
     tmp_path: Path,
-) -> None:
-    def kill(outcome: Outcome) -> None:
-        started[0].kill()
-
-    result = BatchResult()
-    with pytest.raises(RuntimeError, match='the scheduler is gone'):
-        run_batch(planned('dask'), DaskRunner(scheduler), result, kill)
-    assert 1 <= result.counts[DONE] < N_CLIPS
-    assert (tmp_path / 'dask' / 'summary.csv').is_file()
-
-
-@pytest.mark.slow
-def test_a_cluster_without_workers_ends_the_run(
-    workers: list[subprocess.Popen],
-    scheduler: str,
-    planned: Callable[[str], list[Task]],
     monkeypatch: pytest.MonkeyPatch,
+    lost: str,
+    reason: str,
 ) -> None:
     monkeypatch.setattr('puppet_clips.batch.runners.LOOK_S', 0.1)
     monkeypatch.setattr('puppet_clips.batch.runners.NO_WORKER_S', 2.0)
 
     def kill(outcome: Outcome) -> None:
-        for worker in workers:
-            worker.kill()
+        for process in [cluster.scheduler] if lost == 'scheduler' else cluster.workers:
+            process.kill()
 
     result = BatchResult()
-    with pytest.raises(RuntimeError, match='has had no worker'):
-        run_batch(planned('dask'), DaskRunner(scheduler), result, kill)
+    with pytest.raises(RuntimeError, match=reason):
+        run_batch(planned('dask'), DaskRunner(cluster.address), result, kill)
     assert 1 <= result.counts[DONE] < N_CLIPS
+    assert (tmp_path / 'dask' / 'summary.csv').is_file()
 
 
-def test_a_clip_that_killed_its_workers_has_the_local_reason(
-    planned: Callable[[str], list[Task]],
+@pytest.mark.parametrize('address', ['tcp://127.0.0.1:9', 'nowhere at all'])
+def test_an_address_without_a_scheduler_is_refused(
+    monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    from distributed import KilledWorker
-
-    class Given:
-        def result(self) -> Outcome:
-            raise KilledWorker('a-key', SimpleNamespace(address='tcp://127.0.0.1:9'), 3)
-
-    outcome = runners._outcome(Given(), planned('dask')[0])
-    assert (outcome.status, outcome.reason) == (FAILED, KILLED)
-    assert 'a-key' in outcome.detail
-
-
-def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('puppet_clips.batch.runners.CONNECT_S', 0.5)
     with pytest.raises(ConfigError, match='--dask: expected the address of a scheduler'):
-        DaskRunner('tcp://127.0.0.1:9')
-    with pytest.raises(ConfigError, match='--dask: expected the address of a scheduler'):
-        DaskRunner('nowhere at all')
+        DaskRunner(address)

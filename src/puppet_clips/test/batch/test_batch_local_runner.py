@@ -2,35 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that do tasks: any number makes the same files, a dead one loses nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 import multiprocessing
 import os
 from pathlib import Path
-import platform
-import shutil
 import signal
 import threading
 from time import monotonic
 
 from batch_work import (
-    asks_twice_for_room,
     dies_of_the_killer,
     finds_no_memory,
     hangs_over_the_killer,
     KILLER,
+    library_plan,
     outputs,
     VICTIM,
     waits_to_be_killed_once,
 )
 from puppet_clips.batch.batch_run import BatchResult, run_batch
-from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.runners import LocalRunner, MAX_ATTEMPTS
-from puppet_clips.batch.task import DONE, FAILED, KILLED, NO_MEMORY, Reading, SKIPPED, Task
+from puppet_clips.batch.task import DONE, FAILED, KILLED, NO_MEMORY, SKIPPED, Task
 from puppet_core.body.character import Character
-from puppet_retarget.importance.environment import floor_only
-from puppet_retarget.offline.whole_motion import RetargetJob
 import pytest
 
 DEADLINE_S = 120.0
@@ -42,17 +37,7 @@ Planned = Callable[[str], list[Task]]
 @pytest.fixture
 def planned(walk_bvh: Path, tmp_path: Path, performer: Character) -> Planned:
     """Return a function that plans the same library into a folder of a name."""
-    for name in NAMES:
-        path = tmp_path / 'in' / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(walk_bvh, path)
-    job = RetargetJob(performer, floor_only())
-
-    def plan(out: str) -> list[Task]:
-        names = find_clips(tmp_path / 'in', tmp_path / out)
-        return make_tasks(tmp_path / 'in', tmp_path / out, names, [job], Reading())
-
-    return plan
+    return library_plan(walk_bvh, tmp_path, performer, NAMES)
 
 
 @pytest.fixture
@@ -75,13 +60,13 @@ def test_three_processes_make_what_one_makes(
 def test_a_killed_process_loses_nothing(
     planned: Planned, undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:
-    told, killed = tmp_path / 'two' / 'pid', []
+    pid_file, killed = tmp_path / 'two' / 'pid', []
 
     def kill() -> None:
         end = monotonic() + DEADLINE_S
-        while not told.exists() and monotonic() < end:
+        while not pid_file.exists() and monotonic() < end:
             pass
-        killed.append(int(told.read_text()))
+        killed.append(int(pid_file.read_text()))
         os.kill(killed[0], signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
@@ -127,12 +112,14 @@ def test_a_clip_that_hangs_fails_alone(
     assert not multiprocessing.active_children()
 
 
-def test_tasks_are_taken_as_there_is_room(planned: Planned) -> None:
+def test_tasks_are_taken_as_there_is_room_and_a_closed_run_leaves_no_process(
+    planned: Planned,
+) -> None:
     taken: list[int] = []
     tasks = planned('two')
     (tasks[0].out_dir / '.batch' / 'parts').mkdir(parents=True)
 
-    def lazily() -> object:
+    def lazily() -> Iterator[Task]:
         for task in tasks:
             taken.append(task.number)
             yield task
@@ -140,41 +127,18 @@ def test_tasks_are_taken_as_there_is_room(planned: Planned) -> None:
     with closing(LocalRunner(2)(lazily())) as outcomes:
         assert next(outcomes).status == DONE
         assert len(taken) == 2  # the next is taken when the next outcome is asked for
-
-
-def test_a_closed_run_leaves_no_process(planned: Planned) -> None:
-    tasks = planned('two')
-    (tasks[0].out_dir / '.batch' / 'parts').mkdir(parents=True)
-    with closing(LocalRunner(2)(iter(tasks))) as outcomes:
-        next(outcomes)
         assert len(multiprocessing.active_children()) == 2
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize('limit_mib', [1, 350])
-def test_too_little_memory_is_a_reason(planned: Planned, limit_mib: int) -> None:
+@pytest.mark.parametrize('limited', [True, False])
+def test_too_little_memory_is_a_reason(planned: Planned, limited: bool) -> None:
     """Whoever finds no memory, Python or a compiled library, the limit is named."""
+    runner = (
+        LocalRunner(1, memory_bytes=350 << 20) if limited else LocalRunner(1, work=finds_no_memory)
+    )
     result = BatchResult()
-    run_batch(planned('two')[:1], LocalRunner(1, memory_bytes=limit_mib << 20), result)
+    run_batch(planned('two')[:1], runner, result)
     (failure,) = result.failures
-    assert failure['reason'] == NO_MEMORY or (
-        failure['reason'] == KILLED and '--memory-gib' in failure['detail']
-    ), (failure['reason'], failure['detail'])
-
-
-@pytest.mark.skipif(
-    platform.libc_ver()[0] != 'glibc', reason='other libraries keep memory by rules of their own'
-)
-def test_a_process_keeps_the_memory_that_a_clip_has_freed(planned: Planned) -> None:
-    result = BatchResult()
-    run_batch(planned('two')[:1], LocalRunner(1, work=asks_twice_for_room), result)
-    (failure,) = result.failures
-    first, second = map(int, failure['detail'].split())
-    assert second < 0.2 * first  # first: pages, small or huge
-
-
-def test_a_process_without_memory_says_so(planned: Planned) -> None:
-    result = BatchResult()
-    run_batch(planned('two')[:1], LocalRunner(1, work=finds_no_memory), result)
-    (failure,) = result.failures
-    assert failure['reason'] == NO_MEMORY and '--memory-gib' in failure['detail']
+    assert failure['reason'] == NO_MEMORY or (limited and failure['reason'] == KILLED)
+    assert limited or '--memory-gib' in failure['detail']

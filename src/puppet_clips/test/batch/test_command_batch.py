@@ -10,6 +10,7 @@ import sys
 
 from batch_work import outputs, table
 from puppet_clips.batch.batch_run import COLUMNS, FAILURES, TIMES
+from puppet_clips.batch.task import Task
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -25,21 +26,15 @@ def batch(run: Callable) -> Callable:
     return call
 
 
-def test_outputs_are_those_of_retarget(run: Callable, library: Path, tmp_path: Path) -> None:
-    done = run('batch', library, tmp_path / 'out', '--character', 'sally', 'blubby')
-    assert done.code == 0, done.err
-    made = outputs(tmp_path / 'out')
-    assert set(made) == {f'{c}/{n}.bvh' for c in ('sally', 'blubby') for n in ('one', 'a/two')}
-    run('retarget', library / 'one.bvh', tmp_path / 'one.bvh', '--character', 'sally')
-    assert made['sally/one.bvh'] == (tmp_path / 'one.bvh').read_bytes()
-    assert '4 retargeted, 0 finished before' in done.out
-
-
-def test_the_table_has_the_figures_of_the_report(
+def test_outputs_and_figures_are_those_of_retarget(
     run: Callable, library: Path, tmp_path: Path
 ) -> None:
-    assert run('batch', library, tmp_path / 'out').code == 0
+    done = run('batch --json', tmp_path / 'b.json', library, tmp_path / 'out')
+    assert done.code == 0 and '2 retargeted, 0 finished before' in done.out, done.err
     run('retarget', library / 'one.bvh', tmp_path / 'o.bvh', '--report', tmp_path / 'r.json')
+    made = outputs(tmp_path / 'out')
+    assert set(made) == {'blubby/one.bvh', 'blubby/a/two.bvh'}
+    assert made['blubby/one.bvh'] == (tmp_path / 'o.bvh').read_bytes()
     report = json.loads((tmp_path / 'r.json').read_text())
     rows = table(tmp_path / 'out' / 'summary.csv')
     assert [row['clip'] for row in rows] == ['a/two.bvh', 'one.bvh']
@@ -54,6 +49,11 @@ def test_the_table_has_the_figures_of_the_report(
     for group in ('goal_error_mm', 'jerk_ratio', 'penetration_mm'):
         for key, value in report[group].items():
             assert float(row[f'{group}_{key}']) == value
+    figures = json.loads((tmp_path / 'b.json').read_text())
+    assert (figures['done'], figures['skipped'], figures['failed']) == (2, 0, 0)
+    assert figures['frames'] == 240 and figures['frames_per_cpu_s'] > 0.0
+    stages = {'hash', 'read', 'retarget', 'quality', 'write', 'other'}
+    assert set(figures['cpu_us_per_frame']) == stages
 
 
 def test_parquet_has_the_same_table(batch: Callable, library: Path, tmp_path: Path) -> None:
@@ -79,54 +79,30 @@ def test_what_is_finished_is_skipped(run: Callable, library: Path, tmp_path: Pat
     assert (out / 'summary.csv').read_bytes() == first
 
 
-def change_input(library: Path, out: Path) -> tuple[str, ...]:
-    """Give one clip another number."""
-    text = (library / 'one.bvh').read_text()
-    (library / 'one.bvh').write_text(text.replace('Frame Time: 0.00833', 'Frame Time: 0.00834'))
-    return ()
-
-
-def truncate_output(library: Path, out: Path) -> tuple[str, ...]:
-    """Cut one output off."""
-    path = out / 'blubby' / 'one.bvh'
-    path.write_bytes(path.read_bytes()[:-100])
-    return ()
-
-
-def delete_output(library: Path, out: Path) -> tuple[str, ...]:
-    """Delete one output."""
-    (out / 'blubby' / 'one.bvh').unlink()
-    return ()
-
-
-def spoil_record(library: Path, out: Path) -> tuple[str, ...]:
-    """Cut one record off."""
-    next(out.glob('.batch/records/*/*.json')).write_text('{"format": "pup')
-    return ()
-
-
-@pytest.mark.parametrize(
-    'change',
-    [change_input, truncate_output, delete_output, spoil_record],
-    ids=lambda change: change.__name__,
-)
+@pytest.mark.parametrize('change', ['input', 'truncated', 'deleted', 'record'])
 def test_only_what_is_not_right_is_done_again(
-    batch: Callable, library: Path, tmp_path: Path, change: Callable
+    batch: Callable, library: Path, tmp_path: Path, change: str
 ) -> None:
-    out = tmp_path / 'out'
+    out, clip = tmp_path / 'out', library / 'one.bvh'
     assert batch(library, out).code == 0
-    words = change(library, out)
-    again = batch(library, out, *words)
+    made = out / 'blubby' / 'one.bvh'
+    if change == 'input':
+        clip.write_text(clip.read_text().replace('Time: 0.00833', 'Time: 0.00834'))
+    elif change == 'truncated':
+        made.write_bytes(made.read_bytes()[:-100])
+    elif change == 'deleted':
+        made.unlink()
+    else:
+        next(out.glob('.batch/records/*/*.json')).write_text('{"format": "pup')
+    again = batch(library, out)
     assert '1 retargeted, 1 finished before' in again.out, again
-    assert batch(library, tmp_path / 'fresh', *words).code == 0
+    assert batch(library, tmp_path / 'fresh').code == 0
     assert outputs(out) == outputs(tmp_path / 'fresh')
 
 
 @pytest.mark.parametrize(
     'words',
     [
-        ('--environment', 'demo'),
-        ('--solver', 'position'),
         ('--set', 'root_softness=0.5'),
         ('--unit', 'in'),
         ('--overwrite',),
@@ -158,52 +134,29 @@ def test_failed_clips_are_listed_and_the_rest_is_done(
         (library / name).unlink()
     assert batch(library, out).code == 0
     assert not (out / 'failed.csv').exists()
-
-
-def test_an_output_of_a_clip_that_went_bad_does_not_stay(
-    batch: Callable, library: Path, tmp_path: Path
-) -> None:
-    assert batch(library, tmp_path / 'out').code == 0
     (library / 'one.bvh').write_text('no clip any more')
-    assert batch(library, tmp_path / 'out').code == 1
-    assert set(outputs(tmp_path / 'out')) == {'blubby/a/two.bvh'}
+    assert batch(library, out).code == 1
+    assert set(outputs(out)) == {'blubby/a/two.bvh'}
 
 
 def test_a_dry_run_writes_nothing(batch: Callable, library: Path, tmp_path: Path) -> None:
     out = tmp_path / 'out'
+    (library / 'gone.bvh').symlink_to(tmp_path / 'nowhere.bvh')
     done = batch(library, out, '--dry-run')
-    assert done.code == 0 and '2 to do, 0 finished' in done.out and not out.exists()
+    assert done.code == 0 and '2 to do, 0 finished, 1 unreadable' in done.out, done
+    assert 'unreadable  gone.bvh: ' in done.out and not out.exists()
     assert batch(library, out, '--glob', 'one.bvh').code == 0
     done = batch(library, out, '--dry-run')
     assert '1 to do, 1 finished' in done.out and 'a/two.bvh -> blubby/a/two.bvh' in done.out
-
-
-def test_json_has_counts_and_rates(run: Callable, library: Path, tmp_path: Path) -> None:
-    assert run('batch', library, tmp_path / 'out', '--json', tmp_path / 'b.json').code == 0
-    figures = json.loads((tmp_path / 'b.json').read_text())
-    assert (figures['done'], figures['skipped'], figures['failed']) == (2, 0, 0)
-    assert figures['frames'] == 240 and figures['frames_per_cpu_s'] > 0.0
-    assert tuple(figures['cpu_us_per_frame']) == (
-        'hash',
-        'read',
-        'retarget',
-        'quality',
-        'write',
-        'other',
-    )
 
 
 @pytest.mark.parametrize(
     'words, named',
     [
         (('--workers', '0'), '--workers'),
-        (('--workers', 'x'), '--workers'),
         (('--workers', '2', '--dask', 'tcp://127.0.0.1:1'), '--dask'),
         (('--character', 'nobody'), 'nobody'),
         (('--character', 'sally', 'sally'), 'twice'),
-        (('--environment', 'nowhere'), 'nowhere'),
-        (('--solver', 'x'), '--solver'),
-        (('--set', 'nothing=1'), 'nothing'),
         (('--glob', '*.fbx'), '*.fbx'),
         (('--summary', 'x.xlsx'), '--summary'),
         (('--memory-gib', '0'), '--memory-gib'),
@@ -216,6 +169,54 @@ def test_arguments_that_do_not_fit_are_named(
 ) -> None:
     done = run('batch', library, tmp_path / 'out', *words)
     assert done.code == 2 and named in done.err and len(done.err.splitlines()) == 1
+    assert not (tmp_path / 'out').exists()
+
+
+def test_files_are_named_so_that_any_worker_finds_them(
+    run: Callable, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Task] = []
+
+    def note(tasks: list[Task], *_: object) -> None:
+        given.extend(tasks)
+
+    monkeypatch.setattr('puppet_clips.batch.command_batch.run_batch', note)
+    monkeypatch.setattr('puppet_clips.batch.command_batch.warm_up', note)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'cmu').touch()  # a file that has the name of a built-in map
+    for names, markers in (('own.yaml', 'x/own.YML'), ('cmu', 'plug_in_gait')):
+        given.clear()
+        run('batch', library, 'out', '--name-map', names, '--markers', markers)
+        reading = given[0].reading
+        if names == 'cmu':
+            assert (reading.name_map, reading.options.marker_set) == (names, markers)
+        else:
+            assert reading.name_map == str(tmp_path / names)
+            assert reading.options.marker_set == str(tmp_path / markers)
+
+
+def test_a_table_that_cannot_be_written_is_refused_first(
+    run: Callable, library: Path, tmp_path: Path
+) -> None:
+    out, name = tmp_path / 'out', 'times.csv'
+    (out / name).mkdir(parents=True)
+    done = run('batch', library, out)
+    assert done.code == 2 and f'OUT_DIR/{name}' in done.err and 'folder' in done.err
+    assert list(out.iterdir()) == [out / name]
+
+
+@pytest.mark.parametrize(
+    'name',
+    ['summary.csv', '.batch/lock', 'x/../.batch/a.csv'],
+)
+@pytest.mark.parametrize('option', ['--json', '--summary'])
+def test_an_output_in_place_of_another_is_refused(
+    run: Callable, library: Path, tmp_path: Path, option: str, name: str
+) -> None:
+    if option == '--summary' and not name.endswith('.csv'):
+        name += '.csv' if '/' in name else '/a.csv'
+    done = run('batch', library, tmp_path / 'out', option, tmp_path / 'out' / name)
+    assert done.code == 2 and option in done.err and 'OUT_DIR/' in done.err
     assert not (tmp_path / 'out').exists()
 
 
@@ -252,18 +253,16 @@ def test_clips_and_bags_of_all_kinds_are_done(
 
 
 def test_of_a_folder_only_the_files_of_the_bag_count(
-    run: Callable, library: Path, tmp_path: Path
+    run: Callable, batch: Callable, library: Path, tmp_path: Path
 ) -> None:
     bags = pytest.importorskip('puppet_ros.bags')
-    bag, out = library / 'take', tmp_path / 'out'
-    (bag / 'notes').mkdir(parents=True)
-    (bag / 'thumbnail.png').write_text('1')
+    bag, words = library / 'take', (library, tmp_path / 'out', '--glob', 'take')
+    bag.mkdir()
     assert run('retarget', library / 'one.bvh', bag / 'take_0.mcap').code == 0
     (bag / 'metadata.yaml').write_text(bags.metadata_file_of([], 0, 1, 'take_0.mcap'))
-    words = ('batch', library, out, '--glob', 'take', '--workers', 1)
-    assert '1 retargeted' in run(*words).out
+    assert '1 retargeted' in batch(*words).out
     (bag / 'thumbnail.png').write_text('2')
-    assert '1 finished before' in run(*words).out
+    assert '1 finished before' in batch(*words).out
     with open(bag / 'metadata.yaml', 'a', encoding='utf-8') as file:
         file.write('# a remark\n')
-    assert '1 retargeted' in run(*words).out
+    assert '1 retargeted' in batch(*words).out

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command calibrate --surface: touches on real topics become a file; what can go wrong."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-import threading
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,15 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_clips.calibrate import surface_command  # noqa: E402
+from puppet_clips.calibrate import calibrate_live, surface_command  # noqa: E402
 from puppet_clips.calibrate.surface_command import main  # noqa: E402
 from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, read_surface, save_surface, surface_samples  # noqa: E402
 from puppet_core.math import quaternions  # noqa: E402,I100
-from puppet_core.sensor_frames import FILTER_OK, FilteredFrame  # noqa: E402
 from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
 from puppet_performer.calibration.surface import SurfaceRecorder  # noqa: E402
-from puppet_ros.messages import to_pose_frame  # noqa: E402
-from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from std_msgs.msg import Header  # noqa: E402
-from tf2_msgs.msg import TFMessage  # noqa: E402
+from stream_rig import filtered_message, header, sensor_frame, Stream  # noqa: E402
 
 PERFORMER = Path(__file__).resolve().parents[4] / 'config' / 'characters' / 'performer.yaml'
 TIP = np.array([0.01, -0.02, 0.1])
@@ -37,51 +32,31 @@ TICK_NS = 8_333_333  # 120 Hz
 pytestmark = pytest.mark.ros
 
 
-class Toucher:
+class Toucher(Stream):
     """A performer in motion, and somebody who touches what the command waits for."""
 
     def __init__(self, context: Any, procedural: Any, postures: Any, character: Any) -> None:
+        super().__init__(context, (np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5, -0.5, 0.5])))
         self.sensor = 'stylus'
-        self.with_postures = self.with_place = True
         self.recorder: SurfaceRecorder | None = None
-        self.heard_index = 0
+        self.heard_index = self._index = 0
         self._at: tuple[int, int] = (0, 0)
         self._lifted_at: int | None = None
         samples = surface_samples(character.skeleton, character.capsules)
         self.surface = samples + [0.0, 0.0, 0.004]
         self._q_world, self._p_world = procedural.world_segments()
         self._make_posture = postures
-        self._node = Node('toucher', context=context)
-        publisher = self._node.create_publisher
-        self._frames = publisher(PoseFrame, '/tracker/filtered', qos.STREAM)
-        self._postures = publisher(Posture, '/performer/posture', qos.STREAM)
-        self._statics = publisher(TFMessage, '/tf_static', qos.STATIC_TRANSFORMS)
-        self._place = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5, -0.5, 0.5])
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self.postures = self.node.create_publisher(Posture, '/performer/posture', qos.STREAM)
 
-    def __enter__(self) -> 'Toucher':
-        if self.with_place:
-            writer = TransformsWriter([('world', 'transmitter')])
-            position, quaternion = self._place
-            self._statics.publish(writer.fill(0, position[None], quaternion[None]))
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-        self._node.destroy_node()
-
-    def _run(self) -> None:
-        index = 0
-        while index < MAX_FRAMES and not self._stop.wait(0.001):
-            index += 1
-            posture = self._make_posture(index % 500)
-            posture.header.stamp.sec, posture.header.stamp.nanosec = divmod(index * TICK_NS, 10**9)
-            self._frames.publish(self._frame(index, 700 + index % 500))
-            if self.with_postures:
-                self._postures.publish(posture)
+    def publish(self) -> bool:
+        """Publish a frame and its posture, if there is somebody who publishes postures."""
+        self._index += 1
+        posture = self._make_posture(self._index % 500)
+        posture.header = header(self._index * TICK_NS)
+        self.frames.publish(self._frame(self._index, 700 + self._index % 500))
+        if self.postures is not None:
+            self.postures.publish(posture)
+        return self._index < MAX_FRAMES
 
     def _hand(self, index: int) -> tuple[tuple[int, int], np.ndarray]:
         """Return where the hand is: at a point, or above it until that has been heard of."""
@@ -100,31 +75,19 @@ class Toucher:
             + self._p_world[instant, segment]
             + quaternions.rotate(self._q_world[instant, segment], self.surface[segment, row])
         )
-        position, quaternion = self._place
+        position, quaternion = self.place or (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
         inverse = quaternions.conjugate(quaternion)
         turn = quaternions.normalize(np.array([1.0, 0.2, index % 7, 0.3]))
-        sensor = quaternions.rotate(inverse, tip - position)
-        sensor = sensor - quaternions.rotate(turn, TIP)
-        frame = FilteredFrame(
-            index * TICK_NS,
-            index,
-            (self.sensor,),
-            sensor[None],
-            turn[None],
-            np.zeros((1, 3)),
-            np.zeros((1, 3)),
-            np.zeros((1, 6, 6)),
-            np.array([FILTER_OK], dtype=np.uint8),
+        sensor = quaternions.rotate(inverse, tip - position) - quaternions.rotate(turn, TIP)
+        return filtered_message(
+            sensor_frame(index * TICK_NS, index, (self.sensor,), sensor[None], turn[None])
         )
-        header = Header(frame_id='transmitter')
-        header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-        return to_pose_frame(frame, header)
 
 
 @pytest.fixture
 def toucher(
     ros_context: Any, procedural: Any, postures: Any, adult_character: Any, monkeypatch: Any
-) -> Iterator[Toucher]:
+) -> Toucher:
     """Return one who reads the prompts of the command that runs in this process."""
     who = Toucher(ros_context, procedural, postures, adult_character)
 
@@ -147,20 +110,8 @@ def calibrate(tmp_path: Path) -> Callable[..., int]:
     """Return a function that runs the command on a file of its own."""
 
     def run(*arguments: str) -> int:
-        return main(
-            [
-                '--surface',
-                '--performer',
-                str(PERFORMER),
-                '--output',
-                str(tmp_path / 's.yaml'),
-                '--rest',
-                '0.05',
-                '--tip',
-                *map(str, TIP),
-                *arguments,
-            ]
-        )
+        own = ['--performer', str(PERFORMER), '--output', str(tmp_path / 's.yaml')]
+        return main(['--surface', *own, '--rest', '0.05', '--tip', *map(str, TIP), *arguments])
 
     return run
 
@@ -190,28 +141,29 @@ def test_a_sensor_that_is_not_there_is_named(
 
 
 @pytest.mark.parametrize(
-    ('silent', 'text'), [('with_postures', 'is the performer calibrated'), ('with_place', '/tf_s')]
+    ('silent', 'text'),
+    [('postures', 'is the performer calibrated'), ('place', '/tf_s'), ('', 'is the filter')],
 )
 def test_what_does_not_come_is_named(
-    toucher: Toucher, calibrate: Callable, capfd: Any, monkeypatch: Any, silent: str, text: str
+    toucher: Toucher,
+    calibrate: Callable,
+    capfd: Any,
+    monkeypatch: Any,
+    silent: str,
+    text: str,
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(surface_command, 'SILENCE_LIMIT_S', 2.0)
-    setattr(toucher, silent, False)
-    with toucher:
+    monkeypatch.setattr(calibrate_live, 'SILENCE_LIMIT_S', 2.0)
+    if silent:
+        setattr(toucher, silent, None)
+    with toucher if silent else nullcontext():
         assert calibrate() == 1
-    assert text in capfd.readouterr().err
+    assert text in capfd.readouterr().err and not (tmp_path / 's.yaml').exists()
 
 
-def test_silence_asks_for_the_filter(
-    toucher: Toucher, calibrate: Callable, capfd: Any, monkeypatch: Any, tmp_path: Path
+def test_nothing_left_to_touch_is_reported(
+    calibrate: Callable, tmp_path: Path, capfd: Any
 ) -> None:
-    monkeypatch.setattr(surface_command, 'SILENCE_LIMIT_S', 0.2)
-    assert calibrate() == 1
-    assert 'is the filter running' in capfd.readouterr().err
-    assert not (tmp_path / 's.yaml').exists()
-
-
-def test_nothing_left_to_touch_is_said(calibrate: Callable, tmp_path: Path, capfd: Any) -> None:
     save_surface(np.zeros((16, N_SAMPLES, 3)), tmp_path / 's.yaml')
     assert calibrate() == 0
     assert '--again' in capfd.readouterr().out
@@ -223,9 +175,7 @@ def test_nothing_left_to_touch_is_said(calibrate: Callable, tmp_path: Path, capf
         (['--segments', 'tail'], 'segments: expected some of pelvis'),
         (['--segments', 'right_hand', '--mirror'], '--mirror: expected a left limb'),
         (['--rest', '-1'], 'rest_s: expected 0.0 < value'),
-        (['--performer', 'nobody.yaml'], 'expected an existing file'),
         (['--tip', 'nan', '0', '0'], '--tip: expected finite'),
-        (['--tip', 'x', '0', '0'], 'invalid float'),
         (['--output', '/proc/none/s.yaml'], '--output: expected a writable folder'),
     ],
 )
@@ -243,11 +193,3 @@ def test_a_file_of_another_kind_is_not_overwritten(
     assert calibrate() == 2
     assert 'expected one of puppet-surface/1' in capfd.readouterr().err
     assert (tmp_path / 's.yaml').read_text() == 'format: something-else/1\n'
-
-
-def test_help_ends_with_an_example_that_parses(capfd: Any) -> None:
-    assert main(['--help']) == 0
-    assert 'example: ./puppet calibrate --surface' in capfd.readouterr().out
-    for line in surface_command.EXAMPLE.splitlines():
-        words = line.split('calibrate ')[1].split()
-        assert surface_command.make_parser().parse_args(words).surface

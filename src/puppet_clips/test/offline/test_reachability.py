@@ -63,27 +63,11 @@ def test_only_what_can_be_met_together_counts(adult_character: Character, postur
     goals[1, 3, 0] += 3.0  # feet three metres apart
     wanted = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 0]], dtype=bool)
     errors = np.arange(12.0).reshape(3, 4)
-    found = errors_in_reach(
-        adult_character.skeleton,
-        np.stack([q_world] * 3),
-        np.stack([p_world] * 3),
-        goals,
-        wanted,
-        errors,
-    )
+    segments = np.stack([q_world] * 3), np.stack([p_world] * 3)
+    found = errors_in_reach(adult_character.skeleton, *segments, goals, wanted, errors)
     assert found.tolist() == [2.0, 3.0, 10.0]
-    nothing = np.zeros((3, 4), dtype=bool)
-    assert (
-        errors_in_reach(
-            adult_character.skeleton,
-            np.stack([q_world] * 3),
-            np.stack([p_world] * 3),
-            goals,
-            nothing,
-            errors,
-        ).size
-        == 0
-    )
+    nothing = errors_in_reach(adult_character.skeleton, *segments, goals, wanted & False, errors)
+    assert nothing.size == 0
 
 
 def test_share_of_frames_whose_feet_are_too_far_apart(adult_character: Character, posture) -> None:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cameras over time: they follow, stay or go round, and every body stays in its frame."""
 
+from dataclasses import replace
+
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_view.render.actors import Actor, line_up
@@ -44,6 +46,18 @@ def test_bodies_keep_clear_of_the_margins_at_all_instants(actors, kind, azimuth_
     assert np.all(pixels <= (SIZE_PX[0] - right + tol, SIZE_PX[1] - bottom + tol))
     spans = np.ptp(pixels, axis=0) / (SIZE_PX[0] - left - right, SIZE_PX[1] - top - bottom)
     assert spans.max() > 0.97  # as near as that allows
+
+
+def test_bodies_stand_from_left_to_right_at_their_own_heights(performer, steps):
+    low = replace(steps, root_positions=steps.root_positions - (3.0, 1.0, 0.2))
+    cast = [Actor(performer, motion, name) for name, motion in zip('abc', (steps, low, steps))]
+    times = np.array([60 / steps.rate_hz])
+    scenes = line_up(cast, times, View(-60.0, 8.0), Texts(SIZE_PX, tuple('abc')))
+    bodies = scenes.shots[0]
+    one, two, three = (scenes.cameras[0].project(b.p_world, SIZE_PX)[:, 0] for b in bodies)
+    assert one.max() < two.min() and two.max() < three.min()
+    heights = [body.p_world[0, 2] for body in bodies]
+    assert heights == pytest.approx(steps.root_positions[60, 2] + np.array([0.0, -0.2, 0.0]))
 
 
 def test_a_fixed_camera_stays_and_one_that_follows_keeps_the_body_in_place(actors):

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Films: as many frames as promised, of the promised size and instants, whole or not at all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import os
 from pathlib import Path
 import sys
-import tracemalloc
 
 import numpy as np
 from PIL import Image
@@ -44,21 +43,8 @@ def test_too_many_frames_are_refused() -> None:
 def test_an_mp4_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
     av = pytest.importorskip('av', reason='av, an optional package, is not installed')
     out = tmp_path / 'walk.mp4'
-    done = run(
-        'render',
-        walk_bvh,
-        '--video',
-        out,
-        '--size',
-        '161x91',
-        '--character',
-        'performer',
-        '--fps',
-        15,
-        '--seconds',
-        '0.2:0.8',
-        '--no-labels',
-    )
+    words = '--size 161x91 --character performer --fps 15 --seconds 0.2:0.8 --no-labels'
+    done = run('render', walk_bvh, '--video', out, *words.split())
     assert done.code == 0, done.err
     assert done.out == f'{out}: 162 x 92 pixels, 9 frames, 0.60 s at 15 a second\n'
     with av.open(str(out)) as container:
@@ -70,19 +56,7 @@ def test_an_mp4_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: P
     assert [frame.shape for frame in frames] == [(92, 162, 3)] * 9
     data = out.read_bytes()
     assert 0 < data.index(b'moov') < data.index(b'mdat')  # browsers begin before the end
-    still = tmp_path / 'still.png'
-    done = run(
-        'render',
-        walk_bvh,
-        '--times',
-        '0.2',
-        '-o',
-        still,
-        '--character',
-        'performer',
-    )
-    assert done.code == 0, done.err
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ['still.png', 'walk.mp4']
+    assert list(tmp_path.iterdir()) == [out]
 
 
 def test_colours_of_an_mp4_are_those_of_its_pictures(tmp_path: Path) -> None:
@@ -102,22 +76,8 @@ def test_colours_of_an_mp4_are_those_of_its_pictures(tmp_path: Path) -> None:
 
 def test_a_gif_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
     out = tmp_path / 'walk.gif'
-    done = run(
-        'render',
-        walk_bvh,
-        '--video',
-        out,
-        '--size',
-        '120x90',
-        '--character',
-        'performer',
-        '--fps',
-        12,
-        '--speed',
-        0.5,
-        '--camera',
-        'fixed',
-    )
+    words = '--size 120x90 --character performer --fps 12 --speed 0.5 --camera fixed'
+    done = run('render', walk_bvh, '--video', out, *words.split())
     assert done.code == 0, done.err
     assert '24 frames' in done.out
     with Image.open(out) as picture:
@@ -162,29 +122,6 @@ def test_a_gif_too_large_for_memory_is_refused_before_it_is_drawn(
     assert 'retarget' not in done.out + done.err and not out.exists()
 
 
-def test_a_gif_keeps_its_pictures_packed(tmp_path: Path) -> None:
-    count, shape = 200, (300, 500, 3)
-    tracemalloc.start()
-
-    def pictures() -> Iterator[np.ndarray]:
-        for i in range(count):
-            picture = np.full(shape, 200, dtype=np.uint8)
-            picture[:, 2 * i : 2 * i + 50] = (20, 90, 160)
-            yield picture
-
-    try:
-        film.save_film(tmp_path / 'x.gif', pictures(), count, 20.0)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 0.6 * count * np.prod(shape)  # what all take, unpacked
-    with Image.open(tmp_path / 'x.gif') as film_:
-        assert film_.n_frames == count
-        film_.seek(100)
-        seen = np.asarray(film_.convert('RGB')).astype(int)
-    assert np.abs(seen[0, 225] - (20, 90, 160)).max() < 8 and np.abs(seen[0, 5] - 200).max() < 8
-
-
 def test_without_av_the_error_says_what_to_install(
     run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,31 +131,12 @@ def test_without_av_the_error_says_what_to_install(
     assert 'expected the package av for .mp4' in done.err and 'pip install av' in done.err
 
 
-def test_a_bag_shows_who_was_recorded(
+def test_a_recorded_puppet_looks_as_one_that_is_made_now(
     run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{os.environ["AMENT_PREFIX_PATH"]}:{PREFIXES}')
     bag = tmp_path / 'recorded.mcap'
     assert run('retarget', walk_bvh, bag, '--character', 'blubby').code == 0
-    sizes = []
-    for words in ((), ('--character', 'recorded'), ('--character', 'performer,sally')):
-        out = tmp_path / 'b.png'
-        done = run(
-            'render',
-            bag,
-            '--times',
-            '0.1,0.5',
-            '-o',
-            out,
-            '--width-px',
-            200,
-            '--importance',
-            *words,
-        )
-        assert done.code == 0, done.err
-        with Image.open(out) as picture:
-            sizes.append(picture.size[1])
-    assert sizes[0] == sizes[2] > sizes[1]
     again, direct = tmp_path / 'again.png', tmp_path / 'direct.png'
     common = ('--frame', '30', '--size', '160x120', '--no-labels')
     assert run('render', bag, '--character', 'recorded', '-o', again, *common).code == 0

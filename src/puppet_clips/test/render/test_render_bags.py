@@ -100,19 +100,8 @@ def test_a_bag_with_a_gap_and_two_puppets_is_drawn(
     sizes = []
     for words in ((), ('--character', 'performer'), ('--character', 'recorded')):
         out = tmp_path / 'strip.png'
-        done = run(
-            'render',
-            recording,
-            '--times',
-            '0.2,9,14.9',
-            '-o',
-            out,
-            '--width-px',
-            200,
-            '--importance',
-            '--no-labels',
-            *words,
-        )
+        shown = '--times 0.2,9,14.9 --width-px 200 --importance --no-labels'
+        done = run('render', recording, *shown.split(), '-o', out, *words)
         assert done.code == 0, done.err
         with Image.open(out) as picture:
             sizes.append(picture.size[1])

@@ -283,23 +283,11 @@ def _skeleton(fields: Fields) -> dict[str, Channel]:
 
 def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Vec3s:
     """
-    Return joints and interaction points in the frames of what carries them.
+    Return joints and interaction points in the frames of what carries them, (n, 19, 3) [m].
 
-    Parameters
-    ----------
-    rotations : ndarray, shape (n, 16, 4)
-        Joint rotations (w, x, y, z), the first that of the pelvis in world.
-    segments : ndarray, shape (n, 16, 3)
-        Joints in world [m].
-    points : ndarray, shape (n, 4, 3)
-        Interaction points of hands and feet in world [m].
-
-    Returns
-    -------
-    carried : ndarray, shape (n, 19, 3)
-        Of segments 1 to 15 in their parents' frames, of the points in those of hands and feet
-        [m].
-
+    Of segments 1 to 15 in their parents' frames, then of the points in those of hands and feet.
+    Given are joint rotations (n, 16, 4), the first that of the pelvis in world, joints (n, 16, 3)
+    and points of hands and feet (n, 4, 3), both in world [m].
     """
     q_world = np.empty_like(rotations)
     q_world[:, 0] = rotations[:, 0]

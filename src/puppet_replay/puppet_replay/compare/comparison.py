@@ -173,27 +173,11 @@ def compare_bags(
     observe: Observer | None = None,
 ) -> Comparison:
     """
-    Return how bag B differs from bag A.
+    Return how bag B differs from bag A, of the topics that fit one of the patterns.
 
-    Parameters
-    ----------
-    path_a, path_b : Path
-        The bags: files or folders.
-    tolerances : Tolerances
-        What is allowed.
-    topics : sequence of str
-        Patterns; topics that fit none are not compared.
-    show : callable, optional
-        Given the number of messages, returns a context of a function that is called with how
-        many more were read.
-    observe : callable, optional
-        Called with what is compared.
-
-    Raises
-    ------
-    InputFileError : if one of them is no bag.
-    MessageError : if a message does not match its definition.
-
+    `show` is given the number of messages and returns a context of a function that is called with
+    how many more were read; `observe` is called with what is compared. Raises InputFileError if
+    one of them is no bag, MessageError if a message does not match its definition.
     """
     with ExitStack() as stack:
         readers = [stack.enter_context(BagReader(path)) for path in (path_a, path_b)]
@@ -528,17 +512,9 @@ class FieldStatistics:
         axis_names: tuple[str, ...] = (),
     ) -> None:
         """
-        Take the differences of n messages.
+        Add the differences of n messages, none NaN, and which axis differs most, shape (n, rows).
 
-        Parameters
-        ----------
-        amounts, axes : ndarray, shape (n, rows)
-            The differences, none of them NaN, and which axis differs most.
-        at : Stamped
-            When the messages are from.
-        labels, axis_names : tuple of str
-            Names of rows and axes; empty names are left out, missing ones are numbers.
-
+        Empty names of rows and axes are left out, missing ones are numbers.
         """
         self._n += amounts.size
         positive = amounts[amounts > 0.0]
@@ -611,15 +587,10 @@ class FieldStatistics:
 
 def difference(a: Channel, b: Channel) -> tuple[Floats, Ints]:
     """
-    Return how far the values of two channels of equal shape are apart.
+    Return how far two channels of equal shape are apart, and at which axis most.
 
-    Returns
-    -------
-    amounts : ndarray, shape (n, rows)
-        In the channel's unit; infinite where one side alone has no number.
-    axes : ndarray, shape (n, rows)
-        Which of the row's numbers differs most.
-
+    Both of shape (n, rows); amounts in the channel's unit, infinite where one side alone has no
+    number.
     """
     axes = np.zeros(a.values.shape[:2], np.int64)
     if a.metric == ROTATION:
@@ -643,19 +614,10 @@ def difference(a: Channel, b: Channel) -> tuple[Floats, Ints]:
 
 def angles_deg(a: Floats, b: Floats) -> Floats:
     """
-    Return the angles between rotations, the signs of the quaternions aside.
+    Return the angles [deg] between quaternions (..., 4), their signs aside, shape (...).
 
-    Parameters
-    ----------
-    a, b : ndarray, shape (..., 4)
-        Quaternions, both with their parts in the same order, of about equal lengths.
-
-    Returns
-    -------
-    angles : ndarray, shape (...)
-        In [0, 180] degrees. Infinite if one of the two is none: not finite, or of length zero;
-        or if the lengths differ. Zero if both are none.
-
+    Infinite if one of the two is none (not finite, or of length zero) or if the lengths differ;
+    zero if both are none.
     """
     length_a, length_b = np.linalg.norm(a, axis=-1), np.linalg.norm(b, axis=-1)
     with np.errstate(invalid='ignore', divide='ignore', over='ignore'):

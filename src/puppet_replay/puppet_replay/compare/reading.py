@@ -74,17 +74,9 @@ def stacked(messages: Sequence[Fields]) -> Fields:
 
 class Decoder:
     """
-    Decodes the messages of one topic of one bag.
+    Decodes the messages of one topic of one bag; `place` names both in errors.
 
-    Parameters
-    ----------
-    store : Typestore
-        Definitions of the bag.
-    msgtype : str
-        As in puppet_msgs/msg/Posture; without a definition the messages are bytes.
-    place : str
-        Bag and topic, for errors.
-
+    Messages of a type that has no definition in the store are read as bytes.
     """
 
     def __init__(self, store: Typestore, msgtype: str, place: str) -> None:
@@ -112,10 +104,7 @@ class Decoder:
         """
         Return what a message holds.
 
-        Raises
-        ------
-        MessageError : naming the bag, its topic, the number of the message and its stamp.
-
+        Raises MessageError naming the bag, its topic, the number of the message and its stamp.
         """
         if not self.is_known:
             return _as_bytes(data)
@@ -265,18 +254,10 @@ class Join:
         self, index_of: Callable[[int, Message], int] | None
     ) -> tuple[list[Key], list[Key]]:
         """
-        Join what is left as well as it can be.
+        Join what is left as well as it can be; return what of A, and of B, has no counterpart.
 
-        Parameters
-        ----------
-        index_of : callable or None
-            Returns the frame_index of a message of A or B; None if they have none.
-
-        Returns
-        -------
-        missing, extra : list of (stamp_ns, index)
-            What has no counterpart: messages of A, of B, in the order of their stamps.
-
+        Both are in the order of their stamps. `index_of` returns the frame_index of a message, and
+        is None if they have none.
         """
         left: tuple[list[Message], list[Message]] = ([], [])
         for side, waiting in self._waiting.values():

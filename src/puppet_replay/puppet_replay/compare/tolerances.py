@@ -93,10 +93,7 @@ class Tolerances:
     """
     Rules, and the limits they set for a field.
 
-    Raises
-    ------
-    ConfigError : if there is no such preset.
-
+    Raises ConfigError if there is no such preset.
     """
 
     def __init__(
@@ -145,10 +142,7 @@ def load_tolerances(path: Path | None) -> Tolerances:
     """
     Return the tolerances of a file, or the default ones without a file.
 
-    Raises
-    ------
-    InputFileError : with file, line and key, if it is not a file of tolerances.
-
+    Raises InputFileError with file, line and key, if it is not a file of tolerances.
     """
     if path is None:
         return Tolerances()

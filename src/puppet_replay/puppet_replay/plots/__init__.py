@@ -3,8 +3,7 @@
 """Plots and tables of a bag over time: importance, feet, filter, latency."""
 
 from puppet_replay.plots.drawings import draw_feet, draw_filter, draw_importance, draw_latency
-from puppet_replay.plots.reading import PlotBag, Span
-from puppet_replay.plots.series import Series, statistics
+from puppet_replay.plots.reading import PlotBag, Series, Span, statistics
 
 __all__ = [
     'PlotBag',

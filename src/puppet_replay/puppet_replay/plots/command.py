@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from puppet_core.drawing import save, styled, SUFFIXES
 from puppet_core.io import ConfigError, InputFileError
 from puppet_replay.plots import drawings
-from puppet_replay.plots.reading import PlotBag, Span
-from puppet_replay.plots.series import Series, statistics
+from puppet_replay.plots.reading import PlotBag, Series, Span, statistics
 from puppet_retarget.offline import check_output, listed, require_other_files, write_report
 from puppet_ros.bags import BagReader
 from puppet_ros.command import run_command
@@ -124,10 +123,7 @@ def chosen_kinds(words: Sequence[str]) -> tuple[str, ...]:
     """
     Return the kinds that --what names, each once.
 
-    Raises
-    ------
-    ConfigError : naming a word that is none.
-
+    Raises ConfigError naming a word that is none.
     """
     for word in words:
         if word not in (*KINDS, ALL):
@@ -139,10 +135,7 @@ def output_files(bag: Path, output: Path | None, kinds: Sequence[str]) -> dict[s
     """
     Return the file of each kind: the one that is named, or with the kind after its stem.
 
-    Raises
-    ------
-    ConfigError : for another suffix than SUFFIXES.
-
+    Raises ConfigError for another suffix than SUFFIXES.
     """
     if output is None:
         return {kind: Path(f'{bag.resolve().stem}_{kind}.png') for kind in kinds}

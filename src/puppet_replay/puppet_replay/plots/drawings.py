@@ -16,7 +16,7 @@ from puppet_core.sensor_frames import (
     FILTER_REINITIALISED,
     FILTER_REJECTED,
 )
-from puppet_replay.plots.series import (
+from puppet_replay.plots.reading import (
     BAND_SIGMAS,
     contacts,
     Feet,
