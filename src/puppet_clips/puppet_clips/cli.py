@@ -20,7 +20,6 @@ from puppet_clips.edit_pictures import before_and_after, edit_preview
 from puppet_core.io import ConfigError, PuppetError
 from puppet_edit import command_edit, command_enhance
 from puppet_ros import share
-from puppet_view import bag_motion
 from puppet_view.render import command_render
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -33,12 +32,10 @@ SUBCOMMANDS = {
     'layouts': (command_layouts, 'measure what each sensor layout tells of a motion'),
     'character': (command_character, 'make a character file, or look over one'),
 }
-# What reads or writes bags, or draws before and after, is handed to the commands that need it.
+# What draws before and after is handed to the commands that need it.
 EXTRAS = {
     command_edit: (edit_preview,),
     command_enhance: (before_and_after,),
-    command_retarget: (bag_motion,),
-    command_batch: (bag_motion,),
 }
 
 

@@ -3,12 +3,10 @@
 """`puppet_clip retarget`: the motion of one clip given to a character, with a report on it."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from puppet_core.body import Motion
 from puppet_core.clips import write_bvh
 from puppet_core.io import progress
 from puppet_retarget.offline import arguments as clip_arguments
@@ -18,37 +16,14 @@ from puppet_retarget.offline import (
     require_finite,
     retarget_motion,
     RetargetJob,
-    RetargetResult,
     write_report,
 )
 from puppet_retarget.parameters import PRESETS
 from puppet_retarget.solvers import SOLVER_NAMES
+from puppet_view.bag_motion import read_bag_motion, write_bag_motion
 
 EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character sally --report report.json'
 BVH, BAG = '.bvh', '.mcap'
-
-
-class Bags(Protocol):
-    """How bags are read and written, which needs ROS."""
-
-    def read_bag_motion(self, path: Path) -> tuple[Motion, tuple[int, ...], str]:
-        """Return the performer's motion in a bag, and the stamps of its frames [ns]."""
-        ...
-
-    def bag_files(self, path: Path) -> list[Path]:
-        """Return the files that are read of a bag."""
-        ...
-
-    def write_bag_motion(
-        self,
-        path: Path,
-        motion: Motion,
-        job: RetargetJob,
-        result: RetargetResult,
-        stamps_ns: Sequence[int] = (),
-    ) -> None:
-        """Write a motion and what a puppet makes of it."""
-        ...
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,20 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(parser)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = None) -> str:
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
     Retarget, write the files and return a summary.
 
     Raises PuppetError for bad input; nothing is written then. Raises RuntimeError if the outcome
     cannot be used; nothing is written then.
     """
-    _check_outputs(arguments, bags is not None)
+    _check_outputs(arguments)
     tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
     character = clip_arguments.find_character(files, arguments.character, arguments.world_scale)
     environment = clip_arguments.find_environment(files, arguments.environment)
     stamps_ns: tuple[int, ...] = ()
-    if bags is not None and clip_arguments.is_bag(arguments.clip):
-        motion, stamps_ns, _ = bags.read_bag_motion(arguments.clip)
+    if clip_arguments.is_bag(arguments.clip):
+        motion, stamps_ns, _ = read_bag_motion(arguments.clip)
     else:
         motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
     job = RetargetJob(
@@ -103,8 +78,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
         result = retarget_motion(motion, job, advance)
     require_finite(result)
     figures = report(motion, job, result)
-    if bags is not None and arguments.out.suffix.lower() == BAG:
-        bags.write_bag_motion(arguments.out, motion, job, result, stamps_ns)
+    if arguments.out.suffix.lower() == BAG:
+        write_bag_motion(arguments.out, motion, job, result, stamps_ns)
     else:
         write_bvh(result.motion(character, motion.rate_hz), arguments.out)
     if arguments.report:
@@ -126,8 +101,8 @@ def summary(figures: dict[str, Any]) -> str:
     return f'{text}; {figures["ms_per_frame"]["median"]:.3f} ms a frame'
 
 
-def _check_outputs(arguments: argparse.Namespace, has_bags: bool) -> None:
-    is_bag = has_bags and arguments.out.suffix.lower() == BAG
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    is_bag = arguments.out.suffix.lower() == BAG
     clip_arguments.check_output(arguments.out, 'OUT', BAG if is_bag else BVH)
     if arguments.report:
         clip_arguments.check_output(arguments.report, '--report')

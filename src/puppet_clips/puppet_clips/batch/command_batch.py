@@ -24,7 +24,6 @@ from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.retarget_file import warm_up
 from puppet_clips.batch.runners import DaskRunner, LocalRunner
 from puppet_clips.batch.task import (
-    BagReading,
     DONE,
     FAILED,
     LEDGER,
@@ -35,7 +34,6 @@ from puppet_clips.batch.task import (
     SKIPPED,
     Task,
 )
-from puppet_clips.command_retarget import Bags
 from puppet_core.clips import clip_options
 from puppet_core.io import check_writable, ConfigError, InputFileError, progress
 from puppet_retarget.offline import arguments as clip_arguments
@@ -121,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(parser)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = None) -> str:
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
     Retarget a library and return a summary.
 
@@ -129,7 +127,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None = N
     failed; the others are written.
     """
     _check(arguments)
-    tasks = _tasks(arguments, files, bags)
+    tasks = _tasks(arguments, files)
     if arguments.dry_run:
         return printable(_plan(tasks))
     result = BatchResult()
@@ -177,7 +175,7 @@ def _check(arguments: argparse.Namespace) -> None:
             )
 
 
-def _tasks(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None) -> list[Task]:
+def _tasks(arguments: argparse.Namespace, files: ConfigFiles) -> list[Task]:
     tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
     environment = clip_arguments.find_environment(files, arguments.environment)
     given = arguments.character or [(DEFAULT_CHARACTER,)]
@@ -199,19 +197,10 @@ def _tasks(arguments: argparse.Namespace, files: ConfigFiles, bags: Bags | None)
         replace(options, marker_set=_from_anywhere(options.marker_set)),
     )
     in_dir, out_dir = arguments.in_dir.absolute(), arguments.out_dir.absolute()
-    names = find_clips(in_dir, out_dir, arguments.glob, bags is not None)
+    names = find_clips(in_dir, out_dir, arguments.glob)
     asf = None if arguments.asf is None else arguments.asf.absolute()
-    return make_tasks(
-        in_dir,
-        out_dir,
-        names,
-        jobs,
-        reading,
-        asf,
-        arguments.overwrite,
-        arguments.timeout,
-        None if bags is None else BagReading(bags.read_bag_motion, bags.bag_files),
-    )
+    redo, timeout_s = arguments.overwrite, arguments.timeout
+    return make_tasks(in_dir, out_dir, names, jobs, reading, asf, redo, timeout_s)
 
 
 def _from_anywhere(name_or_path: str | None) -> str | None:

@@ -27,7 +27,7 @@ import numpy as np
 from puppet_clips.batch.task import LEDGER, PARTS, Row, Task
 from puppet_core.clips import built_in_folder, c3d
 from puppet_core.io import ConfigError, InputFileError
-from puppet_retarget.offline import report_text
+from puppet_retarget.offline import is_bag, report_text
 
 # their numbers are ours; not all are installed where no such clip is read
 LIBRARIES = ('numba', 'llvmlite', 'numpy', 'scipy', 'ezc3d', 'mcap', 'zstandard', 'lz4')
@@ -127,7 +127,11 @@ def input_state(task: Task) -> _State:
 def _inputs(task: Task) -> list[Path]:
     """Return the files that a task reads; a pipe among them would be waited for for ever."""
     reading = task.reading
-    files = [task.clip] if task.bag is None else task.bag.files(task.clip)
+    files = [task.clip]
+    if is_bag(task.clip):
+        from puppet_view.bag_motion import bag_files  # imports ROS, which other clips do not need
+
+        files = bag_files(task.clip)
     files += [task.asf] if task.asf else []
     files += [
         Path(name)

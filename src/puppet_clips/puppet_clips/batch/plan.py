@@ -11,15 +11,13 @@ from typing import NoReturn
 
 from puppet_clips.batch.batch_run import OWN_FILES
 from puppet_clips.batch.ledger import suite_version, value_digest
-from puppet_clips.batch.task import BagReading, LEDGER, Reading, Task
+from puppet_clips.batch.task import LEDGER, Reading, Task
 from puppet_core.clips import skeleton_beside, SUFFIXES
 from puppet_core.io import ConfigError
 from puppet_retarget.offline import BAG_SUFFIXES, is_bag, RetargetJob
 
 
-def find_clips(
-    in_dir: Path, out_dir: Path, patterns: Sequence[str] = (), has_bags: bool = False
-) -> list[str]:
+def find_clips(in_dir: Path, out_dir: Path, patterns: Sequence[str] = ()) -> list[str]:
     """
     Return the clips below a folder, as sorted paths with slashes.
 
@@ -34,12 +32,12 @@ def find_clips(
         raise ConfigError(f'OUT_DIR: expected another folder than IN_DIR, got {str(out_dir)!r}')
     names = sorted(
         name
-        for name in _files(in_dir, out_dir.resolve(), has_bags)
-        if _is_clip(in_dir, name, has_bags) and _is_wanted(name, patterns)
+        for name in _files(in_dir, out_dir.resolve())
+        if _is_clip(in_dir, name) and _is_wanted(name, patterns)
     )
     if not names:
         which = f' that {" or ".join(patterns)} names' if patterns else ''
-        kinds = ' or '.join(SUFFIXES + (BAG_SUFFIXES if has_bags else ()))
+        kinds = ' or '.join(SUFFIXES + BAG_SUFFIXES)
         raise ConfigError(f'IN_DIR: expected {kinds} files{which}, got none in {str(in_dir)!r}')
     return names
 
@@ -53,7 +51,6 @@ def make_tasks(
     asf: Path | None = None,
     redo: bool = False,
     timeout_s: float = 0.0,
-    bags: BagReading | None = None,
 ) -> list[Task]:
     """
     Return a task for each clip and job (one of each character), all of a clip in a row.
@@ -70,7 +67,6 @@ def make_tasks(
         own = asf if clip.suffix.lower() == '.amc' else None
         beside = skeleton_beside(clip, own)
         skeleton = None if beside is None else Path(beside)
-        bag = bags if is_bag(clip) else None
         tasks += [
             Task(
                 len(tasks) + i,
@@ -84,7 +80,6 @@ def make_tasks(
                 digests[i],
                 redo,
                 timeout_s,
-                bag,
             )
             for i, job in enumerate(jobs)
         ]
@@ -92,7 +87,7 @@ def make_tasks(
     return tasks
 
 
-def _files(in_dir: Path, out_dir: Path, has_bags: bool) -> Iterator[str]:
+def _files(in_dir: Path, out_dir: Path) -> Iterator[str]:
     for folder, subfolders, files in os.walk(in_dir, onerror=_raise):
         below = PurePosixPath(Path(folder).relative_to(in_dir).as_posix())
         seen = [
@@ -102,7 +97,7 @@ def _files(in_dir: Path, out_dir: Path, has_bags: bool) -> Iterator[str]:
             and Path(folder, name).resolve() != out_dir
             and not Path(folder, name, LEDGER).is_dir()
         ]
-        bags = {name for name in seen if has_bags and is_bag(Path(folder, name))}
+        bags = {name for name in seen if is_bag(Path(folder, name))}
         subfolders[:] = [name for name in seen if name not in bags]
         yield from (str(below / name) for name in (*bags, *files) if not name.startswith('.'))
 
@@ -113,8 +108,8 @@ def _raise(err: OSError) -> NoReturn:
     ) from err
 
 
-def _is_clip(in_dir: Path, name: str, has_bags: bool) -> bool:
-    return PurePosixPath(name).suffix.lower() in SUFFIXES or (has_bags and is_bag(in_dir / name))
+def _is_clip(in_dir: Path, name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in SUFFIXES or is_bag(in_dir / name)
 
 
 def _is_wanted(name: str, patterns: Sequence[str]) -> bool:

@@ -24,7 +24,7 @@ from puppet_core.body import Motion, N_SEGMENTS
 from puppet_core.clips import bvh_text, read_clip
 from puppet_core.io import InputFileError, PuppetError
 from puppet_retarget.importance import SELF_IMPORTANCE
-from puppet_retarget.offline import report, require_finite, retarget_motion
+from puppet_retarget.offline import is_bag, report, require_finite, retarget_motion
 
 MEMORY_EXIT = 77  # exit code of a process that got no memory outside of a task
 STAGES = ('hash', 'read', 'retarget', 'quality', 'write')
@@ -103,8 +103,10 @@ def _outcome(task: Task) -> Outcome:
 
 def _read(task: Task) -> tuple[Motion, str, tuple[str, ...]]:
     """Return the performer's motion, the joint names that fitted, and what is odd about it."""
-    if task.bag is not None:
-        return task.bag.read(task.clip)[0], '', ()
+    if is_bag(task.clip):
+        from puppet_view.bag_motion import read_bag_motion
+
+        return read_bag_motion(task.clip)[0], '', ()
     read = read_clip(task.clip, task.asf, task.reading.name_map, task.reading.options)
     return read.motion, read.names, read.notes
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One clip for one character: what has to be done, and what came of it; both can be pickled."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 import hashlib
 import os
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from puppet_core.body import Motion
 from puppet_core.clips import ClipOptions, DEFAULT_OPTIONS, SUFFIXES
 from puppet_retarget.offline import BAG_SUFFIXES, RetargetJob
 
@@ -23,16 +22,6 @@ KILLED = 'expected a clip that its process survives, got one over which several 
 NO_MEMORY = 'expected a clip that fits into memory, got a longer one'
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class BagReading:
-    """How bags are read; both are functions of a module, which can be pickled."""
-
-    read: Callable[[Path], tuple[Motion, tuple[int, ...], str]]
-    """Returns the motion, its stamps, and the body's name."""
-
-    files: Callable[[Path], list[Path]]  # returns the files that are read of a bag
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +47,6 @@ class Task:
     parameters: str  # digest of that, of the job and of the reading
     redo: bool = False  # whether a finished output is made anew, too
     timeout_s: float = 0.0  # how long it may take [s]; 0 for any time
-    bag: BagReading | None = None  # how the clip is read if it is a bag
     run: str = ''  # name of the run that gives it, and of that run's folder in PARTS
 
     @property
