@@ -88,7 +88,6 @@ def efficiency(timings: Sequence[Timing], workers: int, key: str = 'frames_per_c
 
     Of core time with `frames_per_cpu_s`, which other work of the machine disturbs little; of
     time that passed with `frames_per_s`, with starting.
-
     """
     rates = [
         max(float(timing.figures[key]) for timing in timings if timing.workers == count)

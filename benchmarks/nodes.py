@@ -10,7 +10,6 @@ after as much memory was written as empties the caches, as they are when a proce
 period beside others. It depends far less than the latency of the graph on what else the machine
 does, so code before and after a change can be compared. How often Python collected garbage
 meanwhile is reported too: in a node that is a pause.
-
 """
 
 import argparse

@@ -7,7 +7,6 @@ The bag is replayed several times, then the result of that in the same way: a re
 topics of the graph. The best run counts, by the wall and by the time of the process alone, which
 other programs on the machine change less. The table is of one more run with a clock around each
 part, which takes a little itself. The bags are written to the current folder and removed.
-
 """
 
 import argparse
@@ -38,11 +37,9 @@ class Run(NamedTuple):
 
     wall_s: float
     process_s: float
-    parts: dict[str, float]
-    """Time of the process by part of the work [s]; empty without clocks."""
+    parts: dict[str, float]  # Time of the process by part of the work [s]; empty without clocks
     frames: int
-    duration_s: float
-    """Of the bag [s]."""
+    duration_s: float  # Of the bag [s]
 
 
 class Clocks:

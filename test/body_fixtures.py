@@ -124,7 +124,6 @@ def _stepping(skeleton: Skeleton, duration_s: float, rate_hz: float) -> Motion:
     Return a smooth motion with bent knees: arms wave, feet lift in turn, body sways.
 
     The lower sole always is at the height of the floor.
-
     """
     amplitude = 0.35
     t = np.arange(round(duration_s * rate_hz)) / rate_hz
@@ -167,10 +166,7 @@ def retarget() -> Callable[..., RetargetResult]:
     """Return a function that puts a motion on another body, on a floor if not said otherwise."""
 
     def run(
-        motion: Motion,
-        character: Character,
-        environment: Environment | None = None,
-        **job: object,
+        motion: Motion, character: Character, environment: Environment | None = None, **job: object
     ) -> RetargetResult:
         where = floor_only() if environment is None else environment
         return retarget_motion(motion, RetargetJob(character, where, **job))

@@ -6,7 +6,6 @@ What the pose filter makes of a driver's faults: emulator, driver and filter on 
 The filtered poses are finite or declared lost, and from one frame to the next they move no
 further than the performer at its fastest and the noise allow, unless the frame says that the
 pose does not continue.
-
 """
 
 from collections.abc import Callable, Iterator
@@ -32,11 +31,7 @@ from puppet_core.sensor_frames import (  # noqa: E402
     FilteredFrame,
 )
 from puppet_driver.devices import flock_of_birds as flock  # noqa: E402
-from puppet_driver.emulator.emulator import (  # noqa: E402
-    build_server,
-    EmulatorConfig,
-    measured_poses,
-)
+from puppet_driver.emulator.emulator import build_server, EmulatorConfig, measured_poses  # noqa: E402
 from puppet_driver.emulator.faults import Faults  # noqa: E402
 from puppet_driver.emulator.performer import default_body, NoiseLevels  # noqa: E402
 from puppet_driver.emulator.transports import FaultyTransport  # noqa: E402
@@ -77,10 +72,7 @@ class Run:
     def __init__(self, context: Any, folder: Path) -> None:
         looped = LoopedMotion(procedural_motion(default_body(), NOMINAL_RATE_HZ, t_pose_s=0.5), 0)
         config = EmulatorConfig(
-            (folder / 'line0', folder / 'line1'),
-            sensors=SENSORS,
-            noise=NOISE,
-            restart_after_s=0.0,
+            (folder / 'line0', folder / 'line1'), sensors=SENSORS, noise=NOISE, restart_after_s=0.0
         )
         self.config = config
         self.fastest = fastest(config, looped)
@@ -104,10 +96,7 @@ class Run:
         ]
         self.frames: list[FilteredFrame] = []
         self.nodes[-1].create_subscription(
-            PoseFrame,
-            FILTERED_TOPIC,
-            lambda m: self.frames.append(from_pose_frame(m)),
-            qos.STREAM,
+            PoseFrame, FILTERED_TOPIC, lambda m: self.frames.append(from_pose_frame(m)), qos.STREAM
         )
         self.executor = make_executor(context)
         for node in self.nodes:
@@ -222,7 +211,6 @@ def excess(frames: list[FilteredFrame], speeds: np.ndarray, slack_s: float) -> n
 
     Steps from or to a lost sensor, and to a frame that says that the pose does not continue,
     are left out, and those over a frame that this listener has missed, which may have said so.
-
     """
     status = np.array([frame.status for frame in frames])
     continues = (status[1:] < FILTER_REINITIALISED) & (status[:-1] != FILTER_LOST)

@@ -11,14 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from source_tree import (
-    imported_modules,
-    name_of,
-    python_files,
-    PYTHON_PACKAGES,
-    ROOT,
-    tree_of,
-)
+from source_tree import imported_modules, name_of, python_files, PYTHON_PACKAGES, ROOT, tree_of
 
 HEADER = '# Copyright 2026 The puppet suite authors\n# SPDX-License-Identifier: Apache-2.0\n'
 
@@ -166,7 +159,6 @@ def test_tests_wait_on_conditions() -> None:
     No sleeping in tests: a deadline says when to give up, a condition when to go on.
 
     The programs of robustness/ are no tests: they pace what they do to the graph.
-
     """
     calls = re.compile(r'\btime\.sleep\(')
     assert not [

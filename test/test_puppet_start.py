@@ -59,10 +59,7 @@ def test_program_of_a_package_runs() -> None:
 
 @pytest.mark.parametrize(
     ('package', 'program'),
-    [
-        ('puppet_driver', 'tracker_drivers'),
-        ('puppet_drivers', 'tracker_driver'),
-    ],
+    [('puppet_driver', 'tracker_drivers'), ('puppet_drivers', 'tracker_driver')],
 )
 def test_unknown_program_exits_2(package: str, program: str) -> None:
     """With what there is."""

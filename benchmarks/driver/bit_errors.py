@@ -7,7 +7,6 @@ Each device is started against its emulated simulator by bytes alone; then bits 
 simulator sends are turned, and each record that is accepted is compared with the one that was
 sent. No record has a checksum, so some wrong ones are accepted: how many, and how wrong, is the
 answer.
-
 """
 
 import argparse
@@ -40,26 +39,13 @@ SAME_M, SAME_RAD = 1e-6, 1e-6
 class Damage(NamedTuple):
     """What became of a noisy line's records."""
 
-    sent: int
-    """Records."""
-
-    untouched: int
-    """Records without a turned bit."""
-
-    accepted: int
-    """Records that came out."""
-
-    wrong: int
-    """Records that came out otherwise than they were sent."""
-
-    far: int
-    """Of these, how many are off by more than a sensor's noise, NOISE_M."""
-
-    worst_m: float
-    """Largest error of a position that came out [m]."""
-
-    worst_rad: float
-    """Largest error of an orientation that came out [rad]."""
+    sent: int  # Records
+    untouched: int  # Records without a turned bit
+    accepted: int  # Records that came out
+    wrong: int  # Records that came out otherwise than they were sent
+    far: int  # Of these, how many are off by more than a sensor's noise, NOISE_M
+    worst_m: float  # Largest error of a position that came out [m]
+    worst_rad: float  # Largest error of an orientation that came out [rad]
 
 
 def ticks_of(

@@ -5,7 +5,6 @@ How much jitter the fitted clock takes off the stamps: `python3 -m benchmarks.dr
 
 First clocks made of numbers, whose true ticks are known; then the emulator in a process of
 its own, read through pseudo-terminals, judged about the straight line that fits it best.
-
 """
 
 import argparse

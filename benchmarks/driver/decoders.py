@@ -5,7 +5,6 @@ How fast bytes become records, device by device: `python3 -m benchmarks.driver.d
 
 Each device is started against its emulated simulator by bytes alone; then what the simulator sends
 is decoded in reads of various sizes. Nominal is what a line at 115200 bps carries.
-
 """
 
 import argparse

@@ -6,7 +6,6 @@ What a whole tracker costs and loses: `python3 -m benchmarks.driver.load`.
 Emulator, driver and filter run as processes of their own, as they would with a device, on a
 ROS domain that nobody else uses. This process listens to what they publish and to their
 diagnostics, and reads from the system how much of a core each of them took.
-
 """
 
 import argparse

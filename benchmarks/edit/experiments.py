@@ -7,7 +7,6 @@ With as many frames as in the paper, at its 30 Hz. The walks are captured ones w
 clips is given, else ours. The climb and the terrain are ours in any case: hills by the
 paper's numbers, with two doorways; a rope that leans, for a body with longer legs and a
 shorter trunk.
-
 """
 
 from collections.abc import Sequence
@@ -62,45 +61,23 @@ _ARMS = tuple(range(4, 10))
 class Experiment:
     """A motion, what it has to do, and what stands around it."""
 
-    name: str
-    """Of FRAMES."""
-
-    before: Motion
-    """As it was made or captured."""
-
-    start: Motion
-    """What the editor gets."""
-
-    constraints: tuple[Constraint, ...]
-    """What it has to do."""
-
-    free_joints: tuple[int, ...]
-    """Segments that carry nothing constrained."""
-
-    bodies: Bodies | None = None
-    """Lengths of each frame, if they change."""
-
-    surface: Surface | None = None
-    """What it walks on, if not the floor."""
-
-    doorways: tuple[Doorway, ...] = ()
-    """What it goes through."""
-
-    rope: Rope | None = None
-    """What it climbs."""
+    name: str  # Of FRAMES
+    before: Motion  # As it was made or captured
+    start: Motion  # What the editor gets
+    constraints: tuple[Constraint, ...]  # What it has to do
+    free_joints: tuple[int, ...]  # Segments that carry nothing constrained
+    bodies: Bodies | None = None  # Lengths of each frame, if they change
+    surface: Surface | None = None  # What it walks on, if not the floor
+    doorways: tuple[Doorway, ...] = ()  # What it goes through
+    rope: Rope | None = None  # What it climbs
 
 
 class Sources(NamedTuple):
     """The walks that the experiments begin with, all at RATE_HZ and of one body."""
 
-    long_walk: Motion
-    """At least as long as the terrain's."""
-
-    stride: Motion
-    """As long as the morph's."""
-
-    joined: Transition
-    """From one gait to another and back."""
+    long_walk: Motion  # At least as long as the terrain's
+    stride: Motion  # As long as the morph's
+    joined: Transition  # From one gait to another and back
 
 
 def experiments(skeleton: Skeleton, clips: Path | None = None) -> list[Experiment]:
@@ -153,9 +130,7 @@ def captured_sources(folder: Path) -> Sources:
     joined = there_and_back(walk, other, walk)
     start = max(0, (walk.n_frames - FRAMES[MORPH]) // 2)
     return Sources(
-        chain,
-        cut(walk, start, start + FRAMES[MORPH]),
-        trimmed(joined, FRAMES[TRANSITION]),
+        chain, cut(walk, start, start + FRAMES[MORPH]), trimmed(joined, FRAMES[TRANSITION])
     )
 
 

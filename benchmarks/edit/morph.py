@@ -6,7 +6,6 @@ Bodies that change over a motion: lengths of one character, then of others, smoo
 A Motion has one skeleton, so a morph is angles and root positions with a body for each frame.
 The joint angles are kept, the root's height goes with the legs, and the plants of the feet are
 held by the editor, so that the stride stays what it was.
-
 """
 
 from collections.abc import Sequence
@@ -25,11 +24,8 @@ from puppet_edit.editor import Bodies
 class MorphedMotion:
     """A motion whose body changes from frame to frame."""
 
-    motion: Motion
-    """Angles and root positions; its own skeleton is the first frame's."""
-
-    bodies: Bodies
-    """The lengths of each frame."""
+    motion: Motion  # Angles and root positions; its own skeleton is the first frame's
+    bodies: Bodies  # The lengths of each frame
 
     def skeleton(self, frame: int) -> Skeleton:
         """Return the body of one frame."""
@@ -59,7 +55,6 @@ def proportioned(skeleton: Skeleton, legs: float, trunk: float, arms: float = 1.
 
     Factors of the segments' lengths; hips and shoulders keep their width, hands and feet their
     size.
-
     """
     offsets = np.array(skeleton.offsets)
     for side in ('left', 'right'):
@@ -107,7 +102,6 @@ def morphed(motion: Motion, bodies: Bodies) -> MorphedMotion:
     Return a motion's angles on changing bodies, its root as high as their legs are long.
 
     Horizontally the root stays where it is: the stride is to stay.
-
     """
     legs = np.array(
         [

@@ -41,14 +41,10 @@ class Bench(NamedTuple):
 class Detail:
     """Spectra of joint rotations above what the finest knots can follow, after over before."""
 
-    above_hz: float
-    """Half a cycle for each knot of the last level [Hz]."""
-
+    above_hz: float  # Half a cycle for each knot of the last level [Hz]
+    # Largest change of a joint that carries nothing constrained, as amplitude [%]
     free_change_percent: float
-    """Largest change of a joint that carries nothing constrained, as amplitude [%]."""
-
-    all_change_percent: float
-    """Median change of all joints [%]."""
+    all_change_percent: float  # Median change of all joints [%]
 
 
 def run(
@@ -71,7 +67,6 @@ def kept_detail(experiment: Experiment) -> Detail:
 
     A tremor above that frequency is laid over all joints, then the motion is edited by the four
     levels, without the exact pass, which makes its own changes in single frames.
-
     """
     rate = experiment.start.rate_hz
     finest = CONFIG.frames_per_knot / 2 ** (CONFIG.levels - 1)

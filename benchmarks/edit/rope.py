@@ -6,7 +6,6 @@ Climbing a rope: a motion of our own, and the constraints that keep hands and fe
 One hand goes up, then the other, then both feet, then the body follows: once a cycle all rise
 by the same way. Where a hand or foot holds the rope it does so all the time in one place; the
 places of each are evenly spaced. The same grips on another rope are found by sliding along it.
-
 """
 
 from dataclasses import dataclass
@@ -50,11 +49,8 @@ Bools = NDArray[np.bool_]
 class Rope:
     """A straight rope."""
 
-    point: Vec3
-    """On it [m]."""
-
-    direction: Vec3
-    """Upward along it, any length but zero."""
+    point: Vec3  # On it [m]
+    direction: Vec3  # Upward along it, any length but zero
 
     def __post_init__(self) -> None:
         length = float(np.linalg.norm(self.direction))
@@ -73,14 +69,9 @@ class Rope:
 class Climb:
     """A climbing motion and when hands and feet hold the rope."""
 
-    motion: Motion
-    """What the body does."""
-
-    rope: Rope
-    """What it climbs."""
-
-    holds: Bools
-    """In the order of END_EFFECTORS, shape (n, 4)."""
+    motion: Motion  # What the body does
+    rope: Rope  # What it climbs
+    holds: Bools  # In the order of END_EFFECTORS, shape (n, 4)
 
 
 def climb(skeleton: Skeleton, rate_hz: float, n_frames: int) -> Climb:

@@ -6,7 +6,6 @@ Walks made of formulas, whose footsteps are known: round a square, and the same 
 The square is walked by the steps and turns of `puppet_core.procedural.plan`; what else the
 built-in performer does comes after it and is left out. A stooped walk has the same footsteps
 with the pelvis lower and the trunk ahead.
-
 """
 
 from typing import NamedTuple
@@ -36,11 +35,8 @@ _X_AXIS, _Y_AXIS = np.eye(3)[:2]
 class Walk(NamedTuple):
     """A walk and its footsteps."""
 
-    motion: Motion
-    """From the first heel that lifts."""
-
-    steps: tuple[Step, ...]
-    """In order, times from the motion's first frame."""
+    motion: Motion  # From the first heel that lifts
+    steps: tuple[Step, ...]  # In order, times from the motion's first frame
 
 
 def square_walk(skeleton: Skeleton, rate_hz: float, side_m: float = SIDE_M) -> Walk:

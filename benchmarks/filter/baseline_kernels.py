@@ -5,7 +5,6 @@ Filters to compare ours with (kernel layer), each a loop over the sensors of one
 
 Rows are poses (x y z, w x y z). None of them gates outliers; a missing sample (NaN) leaves
 the prediction or the last output, as their authors would.
-
 """
 
 import math

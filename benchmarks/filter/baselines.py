@@ -28,11 +28,8 @@ FILTER_NAMES = (*BENCH_FILTERS, 'fixed_low_pass')
 class Poses(NamedTuple):
     """What a baseline gives."""
 
-    positions: Vec3s
-    """Shape (n, 3) [m]."""
-
-    quaternions: Quats
-    """Shape (n, 4)."""
+    positions: Vec3s  # Shape (n, 3) [m]
+    quaternions: Quats  # Shape (n, 4)
 
 
 class HasPoses(Protocol):

@@ -6,7 +6,6 @@ Benchmark: our filter against none, Euler increments and a low-pass on the same 
 Prints a Markdown table. With --json writes `{"data_sets": [{"name", "filters": {<name>: {"rms_mm",
 "rms_deg", "lag_ms", "overshoot", "us_per_frame"}}}]}`, null where there is nothing to measure;
 with --figures draws pieces of each motion.
-
 """
 
 import argparse

@@ -4,7 +4,6 @@
 The benchmark's data: motions with their samples, and the measured noise of their sensors.
 
 Everything is seeded, so a number that changes is a change of the code.
-
 """
 
 from typing import NamedTuple
@@ -32,7 +31,7 @@ DATA_SETS = {
     for ending, disturbance in DISTURBANCES.items()
 } | {
     # what a gate that waits for two of a kind takes for a jump
-    'fast_outlier_pairs': ('fast', Disturbance(outliers=0.005, outlier_frames=2)),
+    'fast_outlier_pairs': ('fast', Disturbance(outliers=0.005, outlier_frames=2))
 }
 """Kind of motion and disturbance, by name."""
 
@@ -40,17 +39,10 @@ DATA_SETS = {
 class DataSet(NamedTuple):
     """One recording."""
 
-    motion: SensorMotion
-    """The truth."""
-
-    positions: Vec3s
-    """Samples, shape (frames, n, 3) [m]; NaN is missing."""
-
-    quaternions: Quats
-    """Samples, shape (frames, n, 4)."""
-
-    noise: Mat6
-    """R, estimated from a rest recording of a sensor with the same noise, shape (6, 6)."""
+    motion: SensorMotion  # The truth
+    positions: Vec3s  # Samples, shape (frames, n, 3) [m]; NaN is missing
+    quaternions: Quats  # Samples, shape (frames, n, 4)
+    noise: Mat6  # R, estimated from a rest recording of a sensor with the same noise, shape (6, 6)
 
 
 def make_data_set(name: str, duration_s: float, n_sensors: int, seed: int) -> DataSet:

@@ -20,13 +20,7 @@ FIGURES = {
 }
 """Start and length of the piece of each data set that is drawn [s]."""
 
-COLOURS = {
-    'kalman': BLUE,
-    'none': GREY,
-    'euler': GREEN,
-    'low_pass': RED,
-    'fixed_low_pass': PURPLE,
-}
+COLOURS = {'kalman': BLUE, 'none': GREY, 'euler': GREEN, 'low_pass': RED, 'fixed_low_pass': PURPLE}
 ORDER = ('none', 'euler', 'low_pass', 'fixed_low_pass', 'kalman')  # ours on top
 
 

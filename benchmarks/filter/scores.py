@@ -27,38 +27,22 @@ PASSES = 2  # of which the faster is timed
 class Score:
     """How one filter did on one data set."""
 
-    rms_mm: float
-    """RMS position error [mm]."""
-
-    rms_deg: float
-    """RMS orientation error [deg]."""
-
-    lag_ms: float
-    """Delay of the truth that fits the output best [ms]; NaN without motion."""
-
+    rms_mm: float  # RMS position error [mm]
+    rms_deg: float  # RMS orientation error [deg]
+    lag_ms: float  # Delay of the truth that fits the output best [ms]; NaN without motion
+    # How far the output passes a place where the truth stops or jumps to [-]. Mean of the furthest
+    # within 0.15 s, as a share of the movement's length; the noise's own share is what no filter
+    # has. NaN if nothing stops.
     overshoot: float
-    """
-    How far the output passes a place where the truth stops or jumps to [-].
-
-    Mean of the furthest within 0.15 s, as a share of the movement's length; the noise's own
-    share is what no filter has. NaN if nothing stops.
-    """
-
-    us_per_frame: float
-    """Median time of a step for all sensors [us]."""
+    us_per_frame: float  # Median time of a step for all sensors [us]
 
 
 class Output(NamedTuple):
     """What a filter made of a recording."""
 
-    positions: Vec3s
-    """Shape (frames, n, 3) [m]."""
-
-    quaternions: Quats
-    """Shape (frames, n, 4)."""
-
-    us_per_frame: float
-    """Median time of a step [us]."""
+    positions: Vec3s  # Shape (frames, n, 3) [m]
+    quaternions: Quats  # Shape (frames, n, 4)
+    us_per_frame: float  # Median time of a step [us]
 
 
 def run_filter(

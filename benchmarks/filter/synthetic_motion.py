@@ -6,7 +6,6 @@ Seeded motions of body-worn sensors with known truth, and what a magnetic tracke
 Speeds and accelerations are those of people: reaches and swings of minimum jerk (Flash and
 Hogan's velocity profile) with rests between them, feet that stand still while planted. The
 benchmark and the tests measure filters on these.
-
 """
 
 from dataclasses import dataclass
@@ -23,14 +22,9 @@ SWAY_S, SWAY_REST = 2.0, 0.25  # period of slow sways, share of it at rest
 class SensorMotion:
     """True poses of several sensors over time."""
 
-    rate_hz: float
-    """Frames per second."""
-
-    positions: Vec3s
-    """Shape (frames, n, 3) [m]."""
-
-    quaternions: Quats
-    """Shape (frames, n, 4), signs continuous in time."""
+    rate_hz: float  # Frames per second
+    positions: Vec3s  # Shape (frames, n, 3) [m]
+    quaternions: Quats  # Shape (frames, n, 4), signs continuous in time
 
     @property
     def times_s(self) -> Floats:
@@ -42,36 +36,19 @@ class SensorMotion:
 class Disturbance:
     """What goes wrong between truth and sample."""
 
-    position_mm: float = 0.5
-    """Standard deviation of white position noise per axis [mm]."""
-
-    orientation_deg: float = 0.05
-    """Standard deviation of white orientation noise per axis [deg]."""
-
+    position_mm: float = 0.5  # Standard deviation of white position noise per axis [mm]
+    orientation_deg: float = 0.05  # Standard deviation of white orientation noise per axis [deg]
+    # Amplitude of position hum per axis [mm]: mains or CRT, aliased by the sampling
     hum_mm: float = 0.0
-    """Amplitude of position hum per axis [mm]: mains or CRT, aliased by the sampling."""
-
-    hum_deg: float = 0.0
-    """Amplitude of orientation hum per axis [deg]."""
-
-    hum_hz: float = 50.0
-    """Frequency of the hum before sampling [Hz]."""
-
+    hum_deg: float = 0.0  # Amplitude of orientation hum per axis [deg]
+    hum_hz: float = 50.0  # Frequency of the hum before sampling [Hz]
+    # Amplitude of its octave, a share of it: what sampling at 120 Hz brings down to 20 Hz, or to
+    # next to nothing for 60 Hz
     hum_overtone: float = 0.5
-    """Amplitude of its octave, a share of it: what sampling at 120 Hz brings down to 20 Hz, or
-    to next to nothing for 60 Hz."""
-
-    missing: float = 0.0
-    """Fraction of samples that are missing, in runs."""
-
-    burst_frames: float = 4.0
-    """Mean length of a run of missing samples [frames]."""
-
-    outliers: float = 0.0
-    """Fraction of samples that begin to be somewhere else altogether."""
-
-    outlier_frames: int = 1
-    """For how long they are there."""
+    missing: float = 0.0  # Fraction of samples that are missing, in runs
+    burst_frames: float = 4.0  # Mean length of a run of missing samples [frames]
+    outliers: float = 0.0  # Fraction of samples that begin to be somewhere else altogether
+    outlier_frames: int = 1  # For how long they are there
 
 
 def make_motion(
@@ -83,7 +60,6 @@ def make_motion(
     'slow' sways for 1.5 s and rests for 0.5 s, below 1 m/s; 'fast' reaches up to 0.8 m in 0.25
     to 0.5 s, up to 5 m/s and 60 m/s^2; 'walk' plants for 0.6 s and swings 1.2 m in 0.4 s;
     'jumps' sways and is carried elsewhere at once every second.
-
     """
     n_frames = int(round(duration_s * rate_hz))
     times = np.arange(n_frames) / rate_hz
@@ -106,7 +82,6 @@ def disturb(
     Return measured positions (frames, n, 3) [m] and quaternions (frames, n, 4).
 
     Missing samples are NaN; quaternion signs are random, as devices may send either.
-
     """
     d = disturbance
     shape = motion.positions.shape

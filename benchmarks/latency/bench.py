@@ -7,7 +7,6 @@ The emulated tracker drives the real graph. For the figures end to end nobody bu
 listens, and only to the joint states; then it listens to all streams for the hops. In one
 process there are no hops to be seen from outside: what is on the way is sent after the result.
 A chain of processes that only pass frames on tells what the middleware alone takes here.
-
 """
 
 import argparse

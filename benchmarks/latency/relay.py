@@ -6,7 +6,6 @@ A chain of processes that pass frames on unread: what the middleware alone takes
 As many processes as the graph has from the tracker to the joint states, each with the executor
 and the environment of the real nodes, and on every way best effort and messages of the size that
 the graph has there. Of what comes only stamp and frame index are looked at, and sent on.
-
 """
 
 from collections.abc import Sequence
@@ -96,11 +95,7 @@ class Sink(Node):
 
 
 def measure_relays(
-    rate_hz: float,
-    duration_s: float,
-    stopping: threading.Event,
-    say: Say,
-    scheduling: Scheduling,
+    rate_hz: float, duration_s: float, stopping: threading.Event, say: Say, scheduling: Scheduling
 ) -> Figures | None:
     """
     Return the figures of the chain; None if it was stopped.

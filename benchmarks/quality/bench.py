@@ -29,12 +29,7 @@ from puppet_core.drawing import save_png
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import (
-    ConfigFiles,
-    PERFORMER,
-    RetargetJob,
-    write_report,
-)
+from puppet_retarget.offline import ConfigFiles, PERFORMER, RetargetJob, write_report
 from puppet_retarget.parameters import AS_PRINTED, PRESETS
 from puppet_retarget.solvers import ImportanceBasedSolver, SOLVER_NAMES
 from puppet_ros import share
@@ -78,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='sensors of the timed path, name or YAML file; default %(default)s',
     )
     parser.add_argument(
-        '--forms',
-        action='store_true',
-        help='compare the forms of root offset and smoothing, too',
+        '--forms', action='store_true', help='compare the forms of root offset and smoothing, too'
     )
     out = parser.add_mutually_exclusive_group()
     out.add_argument('--json', type=Path, metavar='FILE', help='every run with all figures')

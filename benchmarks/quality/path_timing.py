@@ -7,7 +7,6 @@ The performer of a clip wears perfect sensors in known places; all frames are ma
 clock starts. Nothing but the three calls of the live nodes is timed, one frame after another
 on one core, with the garbage collector off. Of several passes over the clip each frame keeps
 its fastest, so that what other programs take from the processor does not count.
-
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,8 +35,7 @@ PASSES = 3
 class PathTimes:
     """Time of each stage in each timed frame."""
 
-    stages_us: Floats
-    """Shape (n, 3), columns as STAGES [us]."""
+    stages_us: Floats  # Shape (n, 3), columns as STAGES [us]
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Return median, p99 and max of each stage and of their sum [us]."""

@@ -8,7 +8,6 @@ their weights, damping and the rule when to stop are those of GMR (Araujo2025,
 motion_retarget.py and ik_configs/smplx_to_g1.json at commit 4f9e8b7), with one task for each of
 our segments. Bodies here have no limits, so that the programme is a linear system, solved as
 such: more exact than a solver of programmes, and faster.
-
 """
 
 from typing import NamedTuple

@@ -6,7 +6,6 @@ A skeleton as MJCF text, the model format of MuJoCo, for peers that solve on it.
 Bodies are the segments in their order, the root with a free joint, the others with a ball
 joint, so that the coordinates are the root's position and sixteen quaternions (w, x, y, z):
 the suite's own. Palm and sole centres are sites. Masses are all the same, as nothing falls.
-
 """
 
 from xml.etree import ElementTree as Xml

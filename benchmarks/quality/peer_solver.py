@@ -7,7 +7,6 @@ A peer is a way of others to give a motion to another body. It takes positions a
 and knows neither importance nor environment. Its targets are made as those of Araujo2025:
 positions relative to the pelvis, each scaled by a ratio of its body. To those that run and
 measure it, it is a solver like ours.
-
 """
 
 from abc import abstractmethod
@@ -93,7 +92,6 @@ class PeerSolver(EndEffectorSolver):
 
         The pelvis is where our solvers begin, too. Soles are scaled with the world, which is the
         same as about the pelvis where the world's scale is that of the legs.
-
         """
         performer = self._performer
         forward_kinematics(performer.offsets, root, rotations, self._q_world, self._p_world)
@@ -112,7 +110,6 @@ def segment_ratios(puppet: Skeleton, performer: Skeleton) -> Floats:
     Return how far each target is from the pelvis at rest, puppet over performer, shape (16,).
 
     Stands for the scales that Araujo2025 has tuned by hand for each robot.
-
     """
     distances = [np.linalg.norm(_rest_targets(body), axis=1) for body in (puppet, performer)]
     ratios = np.ones(16)

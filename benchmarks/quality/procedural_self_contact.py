@@ -6,7 +6,6 @@ A performer who touches its own body: made of formulas, with contacts that are e
 It stands, sways a little and either lifts a hand to the mouth, lays both hands on the waist,
 or claps before the chest, as the actors of Shin2002 fig. 7.6 do. In contact the palm's
 interaction point lies on the surface of `default_capsules`; all curves have two derivatives.
-
 """
 
 from collections.abc import Sequence
@@ -73,11 +72,8 @@ _HEAD = (SEGMENT_INDEX['head'],)
 class Spot(NamedTuple):
     """A point of a surface and its direction, in world at rest or in a segment's frame."""
 
-    point: Vec3
-    """[m]."""
-
-    normal: Vec3
-    """Outward, unit."""
+    point: Vec3  # [m]
+    normal: Vec3  # Outward, unit
 
 
 def self_contact_motion(kind: str, skeleton: Skeleton, rate_hz: float = RATE_HZ) -> Motion:
@@ -214,12 +210,7 @@ def _spot(
 
 
 def _touching(
-    side: int,
-    timing: tuple[Floats, Floats],
-    origins: Vec3s,
-    spot: Spot,
-    fingers: Vec3,
-    pole: Vec3,
+    side: int, timing: tuple[Floats, Floats], origins: Vec3s, spot: Spot, fingers: Vec3, pole: Vec3
 ) -> Palm:
     t, share = timing
     away = eased(

@@ -51,7 +51,6 @@ class ClipBench:
         The retarget report, and before its own figures: what was run, the iterations of the
         body solver with the root estimated and with the root left at its reference, the number
         of frames in which there were any, and the times of the whole path.
-
         """
         result = retarget_motion(self._motion, job, progress)
         figures = report(self._motion, job, result, self._baseline(job))
@@ -87,7 +86,6 @@ class ClipBench:
         Return the run of a peer on the puppet of a job, with the keys of `row`.
 
         Its times are of the peer alone, each frame's fastest pass; it has no body solver.
-
         """
         n = self._motion.n_frames
         times = np.full(n, np.inf)

@@ -11,7 +11,6 @@ nearer than 2 cm and its own flesh, which is its depth in its own segment: next 
 palms and soles, which are on the surface, and the limb's radius for elbows and knees. The
 error of a touching pair is the difference between the puppet's distance and the performer's
 in the puppet's world, both taken as zero inside: depth is what `self_penetration_m` is for.
-
 """
 
 from typing import NamedTuple
@@ -41,38 +40,23 @@ _N_GENERAL = len(CONSIDERED)
 class MovingBody(NamedTuple):
     """A body over time with its shape."""
 
-    skeleton: Skeleton
-    """Its interaction points show how deep they are in hands and feet."""
-
-    capsules: tuple[Capsule, ...]
-    """Its shape."""
-
-    q_world: Quats
-    """Segments' orientations, shape (n, 16, 4)."""
-
-    p_world: Vec3s
-    """Segments' joints, shape (n, 16, 3) [m]."""
-
-    end_effectors: Vec3s
-    """General end-effectors in world, shape (n, 8, 3) [m]."""
+    skeleton: Skeleton  # Its interaction points show how deep they are in hands and feet
+    capsules: tuple[Capsule, ...]  # Its shape
+    q_world: Quats  # Segments' orientations, shape (n, 16, 4)
+    p_world: Vec3s  # Segments' joints, shape (n, 16, 3) [m]
+    end_effectors: Vec3s  # General end-effectors in world, shape (n, 8, 3) [m]
 
 
 class SelfContact(NamedTuple):
     """Touching pairs of a performer and a puppet, by frame."""
 
+    # Which segment each general end-effector touches, shape (n, 8); -1 for none
     segments: NDArray[np.int64]
-    """Which segment each general end-effector touches, shape (n, 8); -1 for none."""
-
+    # Difference of the distances of the touching pairs, shape (n, 8) [m]; NaN for none
     errors: Floats
-    """Difference of the distances of the touching pairs, shape (n, 8) [m]; NaN for none."""
-
+    # Difference of the distances between both palms where the hands touch, shape (n,) [m]. NaN
+    # where they do not.
     palm_errors: Floats
-    """
-    Difference of the distances between both palms where the hands touch, shape (n,) [m].
-
-    NaN where they do not.
-
-    """
 
 
 def self_distances_m(

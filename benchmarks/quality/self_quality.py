@@ -4,11 +4,7 @@
 
 from typing import Any
 
-from benchmarks.quality.self_contact import (
-    MovingBody,
-    self_contact_error_m,
-    self_penetration_m,
-)
+from benchmarks.quality.self_contact import MovingBody, self_contact_error_m, self_penetration_m
 import numpy as np
 from puppet_core.body import default_capsules, Motion, shape_arrays
 from puppet_retarget.offline import quality, RetargetJob, RetargetResult

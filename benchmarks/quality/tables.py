@@ -21,7 +21,6 @@ def iterations_table(rows: Sequence[Row]) -> str:
     Return the body solver's iterations in the form of Shin2002 table 7.1.
 
     Of the first solver and preset; beside the iterations the number of frames that had any.
-
     """
     names, clips = _by_clip(rows)
     keys = {'without': '_without_root_estimation', 'with': ''}

@@ -35,26 +35,14 @@ _LEFT_FOOT, _RIGHT_FOOT = 2, 3
 class Cast:
     """Who is in the figures and where."""
 
-    performer: Character
-    """Colours of the performer; the shape follows the motion's skeleton."""
-
-    sally: Character
-    """The puppet with long limbs."""
-
-    blubby: Character
-    """The puppet with short limbs."""
-
-    environment: Environment
-    """Solids around them."""
-
-    importance: ImportanceConfig = ImportanceConfig()
-    """Tuning of the importance."""
-
-    tuning: SolverConfig = SolverConfig()
-    """Tuning of the solver."""
-
+    performer: Character  # Colours of the performer; the shape follows the motion's skeleton
+    sally: Character  # The puppet with long limbs
+    blubby: Character  # The puppet with short limbs
+    environment: Environment  # Solids around them
+    importance: ImportanceConfig = ImportanceConfig()  # Tuning of the importance
+    tuning: SolverConfig = SolverConfig()  # Tuning of the solver
+    # Tuning of the self-interaction
     self_interaction: SelfInteractionConfig = SelfInteractionConfig()
-    """Tuning of the self-interaction."""
 
     def run(self, motion: Motion, character: Character, solver: str) -> RetargetResult:
         """Return a motion on a puppet."""
@@ -114,7 +102,6 @@ def importance_figure(walk: Motion, cast: Cast) -> Picture:
 
     The third panel has what fig. 4.3 has: the path of the left foot of a puppet with shorter
     legs, for two times of prediction.
-
     """
     soles = walk.end_effectors[:, :, 2]
     weights = cast.run(walk, cast.blubby, WALK_SOLVERS[-1]).rows[:, :, IMPORTANCE]
@@ -159,7 +146,4 @@ def contact_figure(cast: Cast) -> Picture:
 
 def _both_feet(values: Floats) -> tuple[Line, Line]:
     """Return the curves of both feet from values (n, 4 or more) of all end-effectors."""
-    return (
-        Line('left', values[:, _LEFT_FOOT], BLUE),
-        Line('right', values[:, _RIGHT_FOOT], RED),
-    )
+    return (Line('left', values[:, _LEFT_FOOT], BLUE), Line('right', values[:, _RIGHT_FOOT], RED))

@@ -8,7 +8,6 @@ and pressed into themselves, with goals near and far and everything important, a
 cold start; the slowest are changed a little again and again, and a change that takes longer
 stays. A candidate's time is the least of several runs, so that what other programs take from
 the processor does not count.
-
 """
 
 from collections.abc import Callable
@@ -48,31 +47,20 @@ LARGEST_PULL_M = 1.5  # of a goal from the end-effector's counterpart
 class Candidate:
     """One frame as numbers that can be changed a little."""
 
-    turns: Floats
-    """Joint rotation vectors, shape (16, 3) [rad]."""
-
-    height: float
-    """Of the pelvis [m]."""
-
+    turns: Floats  # Joint rotation vectors, shape (16, 3) [rad]
+    height: float  # Of the pelvis [m]
+    # Of hands and feet; one below zero leaves it to the environment, shape (4,)
     importances: Floats
-    """Of hands and feet; one below zero leaves it to the environment, shape (4,)."""
-
-    pulls: Floats
-    """Displacement of the goals, shape (4, 3) [m]."""
+    pulls: Floats  # Displacement of the goals, shape (4, 3) [m]
 
 
 @dataclass(frozen=True, slots=True)
 class WorstCase:
     """What a search found."""
 
-    times_us: Floats
-    """Time of every candidate [us]."""
-
-    worst_us: float
-    """That of the slowest, timed once more [us]."""
-
-    worst: Candidate
-    """The slowest."""
+    times_us: Floats  # Time of every candidate [us]
+    worst_us: float  # That of the slowest, timed once more [us]
+    worst: Candidate  # The slowest
 
 
 class _Rig:

@@ -8,13 +8,7 @@ import json
 from pathlib import Path
 import sys
 
-from benchmarks.rate.experiments import (
-    as_tree,
-    bench_peer,
-    bench_swings,
-    bench_walk,
-    markdown,
-)
+from benchmarks.rate.experiments import as_tree, bench_peer, bench_swings, bench_walk, markdown
 from benchmarks.rate.figures import figures
 from puppet_clips.cli import CommandParser, run_command
 from puppet_core.drawing import save_png

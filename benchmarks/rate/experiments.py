@@ -8,13 +8,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.rate import swing as rate_swing
 from benchmarks.rate import walk as rate_walk
-from benchmarks.rate.run import (
-    correlations,
-    RateClip,
-    RateResult,
-    run_clip,
-    task_errors,
-)
+from benchmarks.rate.run import correlations, RateClip, RateResult, run_clip, task_errors
 import numpy as np
 from puppet_core.math import Floats, Quats
 from puppet_core.math import quaternions as qb

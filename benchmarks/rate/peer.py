@@ -6,7 +6,6 @@ The peer of the rate benchmark: mink on the same clip, with the same tasks (Zakk
 Stance and swing toes, the pelvis' transverse plane, and a posture task of low cost where ours
 has the null space. Each frame takes as many rounds as bring the position tasks within
 GOOD_ENOUGH_M, at most MAX_ROUNDS; a round is a linear system, as nothing has limits.
-
 """
 
 from time import perf_counter
@@ -28,11 +27,8 @@ MAX_ROUNDS = 10
 class PeerRun(NamedTuple):
     """What the peer made of a clip."""
 
-    frames_per_s: float
-    """Targets, rounds and errors; not the making of its targets."""
-
-    max_error_m: float
-    """Of the position tasks, from the second frame on [m]."""
+    frames_per_s: float  # Targets, rounds and errors; not the making of its targets
+    max_error_m: float  # Of the position tasks, from the second frame on [m]
 
 
 def run_mink(clip: RateClip, body: BodyTree) -> PeerRun:

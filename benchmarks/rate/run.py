@@ -25,37 +25,21 @@ SETTLING_FRAMES = 200  # of the first posture, before the clip begins
 class RateClip:
     """A motion of one body, as it is given to another."""
 
-    rate_hz: float
-    """Frames a second."""
-
-    source: BodyTree
-    """The body that the motion was made for."""
-
-    tasks: tuple[Task, ...]
-    """Primary tasks."""
-
-    script: Script
-    """What is asked of each frame."""
-
-    q_world: Quats
-    """The source's segments in world, shape (n, s, 4)."""
-
-    p_world: Vec3s
-    """The source's joints in world, shape (n, s, 3) [m]."""
+    rate_hz: float  # Frames a second
+    source: BodyTree  # The body that the motion was made for
+    tasks: tuple[Task, ...]  # Primary tasks
+    script: Script  # What is asked of each frame
+    q_world: Quats  # The source's segments in world, shape (n, s, 4)
+    p_world: Vec3s  # The source's joints in world, shape (n, s, 3) [m]
 
 
 @dataclass(frozen=True, slots=True)
 class RateResult:
     """The same motion on another body."""
 
-    rotations: Quats
-    """Joint rotations, shape (n, s, 4)."""
-
-    q_world: Quats
-    """Segments in world, shape (n, s, 4)."""
-
-    p_world: Vec3s
-    """Joints in world, shape (n, s, 3) [m]."""
+    rotations: Quats  # Joint rotations, shape (n, s, 4)
+    q_world: Quats  # Segments in world, shape (n, s, 4)
+    p_world: Vec3s  # Joints in world, shape (n, s, 3) [m]
 
 
 def run_clip(
@@ -116,7 +100,6 @@ def task_errors(clip: RateClip, result: RateResult) -> Floats:
     Return how far the points of position tasks are from the source's, shape (n, t) [m].
 
     Of the base, too, whose own task rests meanwhile.
-
     """
     errors = np.zeros(clip.script.active.shape)
     for i, task in enumerate(clip.tasks):

@@ -6,7 +6,6 @@ The bat swing of ChoiKo2000's second experiment: 136 frames, twelve joints, nine
 The pelvis is the base, both hands are end-effectors and follow the batter's. Of the torso's five
 segments only the topmost has a sensor: its orientation is a task, and the angles of the five
 joints below it are asked to be zero.
-
 """
 
 from benchmarks.rate.run import RateClip

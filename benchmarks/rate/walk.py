@@ -6,7 +6,6 @@ The walk of ChoiKo2000's first experiment: 13 steps along a curve, 390 frames, t
 The lower body has eight joints of three degrees of freedom. Step by step the toe tip of the
 stance leg is the base and that of the swing leg the end-effector; the pelvis' transverse plane
 makes two constraints more: 8 x 30.
-
 """
 
 from benchmarks.rate.run import RateClip
@@ -155,7 +154,6 @@ def _foot(foot: int, steps: Floats) -> tuple[Vec3s, Floats, Floats, Floats]:
     Return toe tip (n, 3) [m], heading, pitch of the foot and pitch of the toes (n,) [rad].
 
     A foot swings in every other step; the first swing of the left one began before the walk.
-
     """
     tip = np.zeros((len(steps), 3))
     heading, foot_pitch, toe_pitch = (np.zeros(len(steps)) for _ in range(3))

@@ -5,7 +5,6 @@ Turned bits: no record leaves its sensor's path by more than a body can move.
 
 Nothing tells a turned low bit of a position: there is no checksum. What can be promised is how
 far such a record is from the one that was sent, and that is promised here.
-
 """
 
 from dataclasses import replace

@@ -23,7 +23,6 @@ def _rows() -> np.ndarray:
     Return a log: hops of 0.1 to 0.5 ms, one frame 20 ms later, one without joint states.
 
     The indices of the first and the last frame are known.
-
     """
     log = FrameLog()
     for i in range(N_FRAMES):

@@ -26,6 +26,6 @@ setup(
         'console_scripts': [
             'puppet_clip = puppet_clips.cli:main',
             'calibrate = puppet_clips.calibrate.calibrate_command:main',
-        ],
+        ]
     },
 )

@@ -27,6 +27,6 @@ setup(
             'tracker_driver = puppet_driver.tracker_driver_node:main',
             'pose_topics = puppet_driver.pose_topics_node:main',
             'tracker_emulator = puppet_driver.emulator.cli:main',
-        ],
+        ]
     },
 )

@@ -22,7 +22,5 @@ setup(
     maintainer_email='puppet-suite@users.noreply.github.com',
     description='The motion editor: constraints met by displacement maps, enhancement.',
     license='Apache-2.0',
-    entry_points={
-        'console_scripts': [],
-    },
+    entry_points={'console_scripts': []},
 )

@@ -27,6 +27,6 @@ setup(
             'pose_filter = puppet_filter.pose_filter_node:main',
             'measure_noise = puppet_filter.measure_noise:main',
             'tracker_markers = puppet_filter.tracker_markers_node:main',
-        ],
+        ]
     },
 )

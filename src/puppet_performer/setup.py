@@ -22,9 +22,5 @@ setup(
     maintainer_email='puppet-suite@users.noreply.github.com',
     description='Sensor poses to the posture of the performer, and the calibration of both.',
     license='Apache-2.0',
-    entry_points={
-        'console_scripts': [
-            'performer = puppet_performer.performer_node:main',
-        ],
-    },
+    entry_points={'console_scripts': ['performer = puppet_performer.performer_node:main']},
 )

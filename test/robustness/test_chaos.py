@@ -6,7 +6,6 @@ A short fault run of real processes: one fault of each main kind, then Ctrl-C.
 How soon the graph recovers is for `./puppet stress chaos` on a machine that does nothing else;
 here it must recover at all, with finite joint states and no jump, the cause must be named, and no
 node may fall or process be left behind.
-
 """
 
 import json

@@ -18,15 +18,7 @@ from robustness.chaos.recovery import (
     Step,
 )
 from robustness.chaos.report import NAMED, names, READERS, Row, Run, table
-from robustness.chaos.schedule import (
-    DEAF,
-    HOSTILE,
-    KILL,
-    KINDS,
-    PAUSE,
-    TOPICS,
-    UNPLUG,
-)
+from robustness.chaos.schedule import DEAF, HOSTILE, KILL, KINDS, PAUSE, TOPICS, UNPLUG
 
 RATE_HZ = 120.0
 N = 45

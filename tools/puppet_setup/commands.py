@@ -11,14 +11,12 @@ import difflib
 class Command:
     """A command that runs a program of a package, as `ros2 run PACKAGE PROGRAM` does."""
 
-    package: str
-    """Empty for what is not installed: then `program` is the module, which has main()."""
+    package: str  # Empty for what is not installed: then `program` is the module, which has main()
     program: str
     summary: str
-    leading: tuple[str, ...] = ()
-    """Arguments before the user's."""
+    leading: tuple[str, ...] = ()  # Arguments before the user's
+    # Whether its topics stay on this machine unless the user says otherwise
     own_machine_only: bool = False
-    """Whether its topics stay on this machine unless the user says otherwise."""
 
 
 def _commands(rows: str) -> dict[str, Command]:

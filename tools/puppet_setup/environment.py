@@ -54,8 +54,7 @@ class RosSource:
 
     distro: str
     is_system: bool
-    notice: str = ''
-    """What the user should know about the choice; empty if it is the expected one."""
+    notice: str = ''  # What the user should know about the choice; empty if it is the expected one
 
 
 def choose_ros(environ: Mapping[str, str]) -> RosSource:

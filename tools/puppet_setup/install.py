@@ -46,8 +46,7 @@ class Installation:
 
     checkout: Checkout
     ros: RosSource
-    outer: Mapping[str, str]
-    """The user's environment variables."""
+    outer: Mapping[str, str]  # The user's environment variables
 
     @property
     def python(self) -> str:

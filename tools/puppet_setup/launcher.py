@@ -151,7 +151,6 @@ def _become(
     Replace this process, so that signals and the exit status are the program's own.
 
     Those that are to wait do so until the program says that it takes care of them.
-
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

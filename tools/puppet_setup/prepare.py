@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import shutil
 
-from puppet_setup.checkout import (
-    Checkout,
-    exclusive,
-    fingerprint,
-    read_stamp,
-    Stamp,
-    write_stamp,
-)
+from puppet_setup.checkout import Checkout, exclusive, fingerprint, read_stamp, Stamp, write_stamp
 from puppet_setup.environment import choose_ros, Environ, program_environment
 from puppet_setup.install import Installation
 from puppet_setup.process import report, Runner
@@ -34,10 +27,8 @@ class Prepared:
     """A checkout that is ready."""
 
     checkout: Checkout
-    python: str
-    """The interpreter of the programs."""
-    environ: Environ
-    """Their environment."""
+    python: str  # The interpreter of the programs
+    environ: Environ  # Their environment
 
 
 def prepare(root: Path, environ: Mapping[str, str], with_tests: bool) -> Prepared:

@@ -62,12 +62,10 @@ def last_lines(output: str, count: int = 15) -> str:
 class Runner:
     """Runs the commands of a set-up, one after the other."""
 
-    logs: Path
-    """Folder of the logs, one file a command."""
-    folder: Path
-    """Working folder of the commands."""
+    logs: Path  # Folder of the logs, one file a command
+    folder: Path  # Working folder of the commands
+    # Files that the commands keep open: a lock holds until the last of them has ended
     held: tuple[int, ...] = ()
-    """Files that the commands keep open: a lock holds until the last of them has ended."""
 
     def run(
         self,

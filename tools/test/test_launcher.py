@@ -91,12 +91,7 @@ def test_no_command_exits_2_with_the_help() -> None:
 
 @pytest.mark.parametrize(
     'arguments',
-    [
-        ['run'],
-        ['run', 'puppet_core'],
-        ['setup', '--nonsense'],
-        ['dev', 'completion', 'fish'],
-    ],
+    [['run'], ['run', 'puppet_core'], ['setup', '--nonsense'], ['dev', 'completion', 'fish']],
 )
 def test_incomplete_commands_exit_2(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

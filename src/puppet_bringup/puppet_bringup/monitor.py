@@ -214,15 +214,12 @@ class Usage(NamedTuple):
 
     cpu_percent: float  # fraction of a core since the last poll
     rss_mb: float  # resident memory, memory shared with others included
+    # Memory that it has made itself, swapped or not: what a leak is; NaN if not asked for
     heap_mb: float = float('nan')
-    """Memory that it has made itself, swapped or not: what a leak is; NaN if not asked for."""
-
+    # Memory that is its alone, pages of files included that just now no other has
     uss_mb: float = float('nan')
-    """Memory that is its alone, pages of files included that just now no other has."""
-
+    # Proportional set size: private memory and its part of the shared memory
     pss_mb: float = float('nan')
-    """Proportional set size: private memory and its part of the shared memory."""
-
     threads: float = float('nan')  # threads, a whole number
     files: float = float('nan')  # open files, sockets and pipes, a whole number
 

@@ -189,9 +189,7 @@ ARGUMENTS = (
     Argument('performer', "The performer's character, by name or path.", ('performer.performer',)),
     Argument('layout', 'Sensor layout, by name or path.', ('performer.layout',)),
     Argument(
-        'calibration_file',
-        'Calibration to load, or to save to.',
-        ('performer.calibration_file',),
+        'calibration_file', 'Calibration to load, or to save to.', ('performer.calibration_file',)
     ),
     Argument(
         'state_dir',

@@ -246,8 +246,8 @@ class Block(NamedTuple):
     """Lines of a message file without an empty one between; prose if it has no entries."""
 
     comment: list[str]  # lines before the entries, without the marks
+    # Type, name (of a constant with its value) and comment behind it, of each field
     entries: list[tuple[str, str, list[str]]]
-    """Type, name (of a constant with its value) and comment behind it, of each field."""
 
 
 def blocks_of(text: str) -> list[Block]:

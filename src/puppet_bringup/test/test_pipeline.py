@@ -9,18 +9,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.pipeline import (  # noqa: E402,I100
-    CLASSES,
-    hold_during_callbacks,
-    main,
-    read_words,
-)
-from puppet_bringup.process_table import (  # noqa: E402
-    HARDWARE,
-    PIPELINE,
-    processes,
-    VARIANTS,
-)
+from puppet_bringup.pipeline import CLASSES, hold_during_callbacks, main, read_words  # noqa: E402,I100
+from puppet_bringup.process_table import HARDWARE, PIPELINE, processes, VARIANTS  # noqa: E402
 from puppet_core.io import ConfigError  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402

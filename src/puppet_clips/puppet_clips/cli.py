@@ -4,7 +4,6 @@
 `puppet_clip`: the live models over files, one subcommand each.
 
 Exit code 2 for bad input and 1 for a run that failed, with one line that says why.
-
 """
 
 import argparse
@@ -33,10 +32,7 @@ SUBCOMMANDS = {
     'character': (command_character, 'make a character file, or look over one'),
 }
 # What draws before and after is handed to the commands that need it.
-EXTRAS = {
-    command_edit: (edit_preview,),
-    command_enhance: (before_and_after,),
-}
+EXTRAS = {command_edit: (edit_preview,), command_enhance: (before_and_after,)}
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -89,7 +85,6 @@ def run_command(
 
     `grammar` is a CommandParser; `prog` and the subcommand begin the line of an error. `run`
     returns what is printed.
-
     """
     name = grammar.prog
     try:

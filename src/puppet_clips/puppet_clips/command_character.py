@@ -46,9 +46,8 @@ class RobotFigures:
     """One motion, frame by frame and side by side."""
 
     name: str  # of the motion
+    # Distance of each of PARTS from where it was asked for, each of shape (frames, 2) [m]
     away_m: dict[str, Floats]
-    """Distance of each of PARTS from where it was asked for, each of shape (frames, 2) [m]."""
-
     hands_rad: Floats  # turn of the hands against the one asked for, shape (frames, 2) [rad]
     feet_rad: Floats  # likewise of the feet [rad]
     rates: Floats  # greatest speed of each joint, shape (joints,) [rad/s]

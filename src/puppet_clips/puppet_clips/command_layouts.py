@@ -16,11 +16,7 @@ import numpy as np
 from puppet_core.body import END_EFFECTORS, general_end_effectors, LIMB_SEGMENTS, Motion, SEGMENTS
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.procedural import procedural_motion
-from puppet_performer.calibration import (
-    known_calibration,
-    sensor_frames,
-    TRACKER_M,
-)
+from puppet_performer.calibration import known_calibration, sensor_frames, TRACKER_M
 from puppet_performer.posture import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments
@@ -30,15 +26,7 @@ _N_ENDS = len(END_EFFECTORS)
 _PLURALS = {'hand': 'hands', 'foot': 'feet'}
 
 EXAMPLE = 'example: ./puppet layouts walk.bvh --layouts six_point,default14'
-LAYOUTS = (
-    'six_point',
-    'enhance11',
-    'no_feet12',
-    'choi_ko13',
-    'default14',
-    'head15',
-    'girdle17',
-)
+LAYOUTS = ('six_point', 'enhance11', 'no_feet12', 'choi_ko13', 'default14', 'head15', 'girdle17')
 RATE_HZ = 30.0  # of the built-in performer: no error depends on it
 
 
@@ -50,8 +38,8 @@ class LayoutErrors:
     joints_m: float  # places of all joints [m]
     middles_m: float  # elbows and knees [m]
     ends_m: float  # palms and soles [m]
+    # Orientations in world of the segments without a sensor; NaN if there are none [rad]
     inferred_rad: float
-    """Orientations in world of the segments without a sensor; NaN if there are none [rad]."""
 
 
 def layout_errors(motion: Motion, layout: SensorLayout) -> LayoutErrors:

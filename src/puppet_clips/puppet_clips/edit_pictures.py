@@ -39,7 +39,6 @@ def before_and_after(
 
     The goals are of shape (n, 8, 3) [m], NaN where not known. Instants are keyframes where there
     are enough of them inside the motion.
-
     """
     frames = _instants(len(goals), keyframes)
     marks = [
@@ -75,7 +74,6 @@ def edit_preview(
 
     `before` is the clip, or what tasks made of it if it has another length; the frames are those
     that constraints are about by default.
-
     """
     if before.n_frames != after.n_frames:
         before = plan.before

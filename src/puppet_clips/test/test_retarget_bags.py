@@ -130,9 +130,7 @@ def test_stamps_become_those_of_the_rate(
     # half a millisecond to and fro, as by a busy serial line
     jitter_ns = [0 if lost else 500_000 * (0 < i < 119 and i % 2) for i in range(120)]
     source = shifted(
-        bag,
-        tmp_path / 'in.mcap',
-        lambda i, p: None if i in lost else before[i] + jitter_ns[i],
+        bag, tmp_path / 'in.mcap', lambda i, p: None if i in lost else before[i] + jitter_ns[i]
     )
     out = tmp_path / 'out.mcap'
     assert run('retarget', source, out, '--character', 'sally').code == 0

@@ -64,20 +64,11 @@ STYLE: dict[Any, Any] = {
 class Line(NamedTuple):
     """A curve with a name."""
 
-    label: str
-    """Written in the legend."""
-
-    values: Floats
-    """One for each time, shape (n,)."""
-
-    colour: str
-    """As matplotlib reads it."""
-
-    width: float = 1.4
-    """Of the line [pt]."""
-
-    dash: str = '-'
-    """Style of the line, as matplotlib reads it."""
+    label: str  # Written in the legend
+    values: Floats  # One for each time, shape (n,)
+    colour: str  # As matplotlib reads it
+    width: float = 1.4  # Of the line [pt]
+    dash: str = '-'  # Style of the line, as matplotlib reads it
 
 
 @contextmanager

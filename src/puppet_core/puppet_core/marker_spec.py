@@ -23,38 +23,20 @@ COLOURS = np.array([[0.45, 0.58, 0.72], [0.95, 0.78, 0.25], [0.88, 0.20, 0.16]])
 class MarkerSpec(NamedTuple):
     """One solid, text or group of lines to draw."""
 
-    namespace: str
-    """Group it belongs to, such as 'environment'."""
-
-    identifier: int
-    """Unique within the group."""
-
+    namespace: str  # Group it belongs to, such as 'environment'
+    identifier: int  # Unique within the group
+    # CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE (along its own z), LINES_SHAPE or TEXT_SHAPE
     shape: str
-    """CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE (along its own z), LINES_SHAPE or TEXT_SHAPE."""
-
-    position: Vec3
-    """Centre in the frame, shape (3,) [m]."""
-
-    orientation: Quat
-    """Shape (4,)."""
-
+    position: Vec3  # Centre in the frame, shape (3,) [m]
+    orientation: Quat  # Shape (4,)
+    # Full extents along its own axes [m]; of lines the width first, of text the height last
     size: Vec3
-    """Full extents along its own axes [m]; of lines the width first, of text the height last."""
-
-    colour: Colour
-    """Red, green, blue, opacity in 0 .. 1."""
-
-    text: str = ''
-    """What to write; of a solid the name of the object it is part of."""
-
-    points: Vec3s = NO_POINTS
-    """Ends of lines, two of each, in its own axes, shape (2 n, 3) [m]."""
-
-    colours: Floats = NO_COLOURS
-    """Of each end, shape (2 n, 4) in 0 .. 1; or none, for one colour."""
-
+    colour: Colour  # Red, green, blue, opacity in 0 .. 1.
+    text: str = ''  # What to write; of a solid the name of the object it is part of
+    points: Vec3s = NO_POINTS  # Ends of lines, two of each, in its own axes, shape (2 n, 3) [m]
+    colours: Floats = NO_COLOURS  # Of each end, shape (2 n, 4) in 0 .. 1; or none, for one colour.
+    # TF frame that it moves with; '' for the message's frame at the message's stamp
     frame: str = ''
-    """TF frame that it moves with; '' for the message's frame at the message's stamp."""
 
 
 def line_marker(

@@ -33,57 +33,27 @@ POSE_ARRAY_MODES = (POSES_OFF, POSES_ALL, POSES_VALID)
 class SensorFrame(NamedTuple):
     """What a tracker measured, one row a sensor."""
 
-    stamp_ns: int
-    """Acquisition time [ns]."""
-
-    frame_index: int
-    """Counts frames at the driver, gaps included."""
-
-    sensors: tuple[str, ...]
-    """Sensor names, n of them, in row order."""
-
-    positions: Vec3s
-    """Shape (n, 3) [m]; NaN where not measured."""
-
-    quaternions: Quats
-    """Shape (n, 4); NaN where not measured."""
-
-    ages_s: Floats
-    """How much older than the stamp each sample is, shape (n,) [s]."""
-
-    status: NDArray[np.uint8]
-    """SAMPLE_OK or SAMPLE_MISSING, shape (n,)."""
+    stamp_ns: int  # Acquisition time [ns]
+    frame_index: int  # Counts frames at the driver, gaps included
+    sensors: tuple[str, ...]  # Sensor names, n of them, in row order
+    positions: Vec3s  # Shape (n, 3) [m]; NaN where not measured
+    quaternions: Quats  # Shape (n, 4); NaN where not measured
+    ages_s: Floats  # How much older than the stamp each sample is, shape (n,) [s]
+    status: NDArray[np.uint8]  # SAMPLE_OK or SAMPLE_MISSING, shape (n,)
 
 
 class FilteredFrame(NamedTuple):
     """Filtered poses with their velocities and uncertainty, one row a sensor."""
 
-    stamp_ns: int
-    """The raw frame's stamp [ns]."""
-
-    frame_index: int
-    """The raw frame's index."""
-
-    sensors: tuple[str, ...]
-    """Sensor names, n of them, in row order."""
-
-    positions: Vec3s
-    """Shape (n, 3) [m]."""
-
-    quaternions: Quats
-    """Shape (n, 4)."""
-
-    linear_velocities: Vec3s
-    """Shape (n, 3) [m/s]."""
-
-    angular_velocities: Vec3s
-    """In the transmitter's axes, not the sensor's, shape (n, 3) [rad/s]."""
-
+    stamp_ns: int  # The raw frame's stamp [ns]
+    frame_index: int  # The raw frame's index
+    sensors: tuple[str, ...]  # Sensor names, n of them, in row order
+    positions: Vec3s  # Shape (n, 3) [m]
+    quaternions: Quats  # Shape (n, 4)
+    linear_velocities: Vec3s  # Shape (n, 3) [m/s]
+    angular_velocities: Vec3s  # In the transmitter's axes, not the sensor's, shape (n, 3) [rad/s]
+    # Of position [m] and rotation vector [rad], both in the transmitter's axes, (n, 6, 6)
     covariances: Floats
-    """Of position [m] and rotation vector [rad], both in the transmitter's axes, (n, 6, 6)."""
-
-    status: NDArray[np.uint8]
-    """FILTER_OK .. FILTER_LOST, shape (n,)."""
-
+    status: NDArray[np.uint8]  # FILTER_OK .. FILTER_LOST, shape (n,).
+    # Of linear [m/s] and angular velocity [rad/s], (n, 6, 6); or UNKNOWN
     twist_covariances: Floats = UNKNOWN
-    """Of linear [m/s] and angular velocity [rad/s], (n, 6, 6); or UNKNOWN."""

@@ -6,7 +6,6 @@ Skeletons as programs name and build them, and a motion of ours written as their
 Independent of the code under test: Euler angles and chains are scipy's. Joints that are none of
 our segments are there too: vertebrae and collars that stay put, twist bones that turn about
 their limb, fingers and toes that wiggle, helpers above the pelvis.
-
 """
 
 from dataclasses import dataclass
@@ -148,8 +147,7 @@ class Style:
     unit_m: float = 0.01
     world: Rotation = Y_UP
     six_dof: bool = False
-    rng: np.random.Generator | None = None
-    """Of the orders of rotations; ZXY without."""
+    rng: np.random.Generator | None = None  # Of the orders of rotations; ZXY without
 
 
 @dataclass

@@ -5,7 +5,6 @@ Clip files made up for tests: a motion of ours written with another program's ha
 
 Independent of the code under test: Euler angles are scipy's, the tree is written here. A `Habit`
 says which axes each joint has, how it is named and in which order its channels stand.
-
 """
 
 from dataclasses import dataclass, field
@@ -44,11 +43,11 @@ class Habit:
     """How a file differs from our own conventions."""
 
     names: dict[str, str] = field(default_factory=lambda: MOTIONBUILDER_NAMES)
+    # Segment axes to joint axes; file axes (Y up) where not given
     axes: dict[str, Rotation] = field(default_factory=dict)
-    """Segment axes to joint axes; file axes (Y up) where not given."""
     orders: dict[str, str] = field(default_factory=dict)
+    # End sites in segment axes [m]; palms and toe bases by default
     ends: dict[str, np.ndarray] = field(default_factory=dict)
-    """End sites in segment axes [m]; palms and toe bases by default."""
 
 
 @dataclass
@@ -58,11 +57,9 @@ class FileJoint:
     name: str
     parent: int
     offset: np.ndarray
-    turns: Rotation
-    """Local, of each frame."""
+    turns: Rotation  # Local, of each frame
     order: str = 'ZXY'
-    places: np.ndarray | None = None
-    """Position channels, shape (n, 3)."""
+    places: np.ndarray | None = None  # Position channels, shape (n, 3)
     end: np.ndarray | None = None
 
 
@@ -76,7 +73,6 @@ def wave_motion(skeleton, rng, n_frames=80, swing=0.5) -> Motion:
     Return smooth motion with knees and elbows as hinges that flex by 10 to 100 degrees.
 
     In the last 30 frames the body stands in a squat with flat feet, and only arms and trunk move.
-
     """
     t = np.linspace(0.0, 2.0 * np.pi, n_frames)[:, None, None]
     phase = rng.uniform(0.0, 2.0 * np.pi, (16, 3))

@@ -5,7 +5,6 @@ A body of markers in our segments' axes, worn as the marker sets want it, and it
 
 Independent of the code under test: places are worked out by hand from the sets' definitions,
 trajectories by scipy's rotations.
-
 """
 
 from clip_samples import rotation, wave_motion

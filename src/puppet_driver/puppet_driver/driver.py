@@ -42,17 +42,10 @@ def make_reader(
 class Report(NamedTuple):
     """One poll of a reader."""
 
-    values: dict[str, Any]
-    """Further keys of the diagnostics."""
-
-    drops: dict[str, int]
-    """What was dropped since the last poll, by reason."""
-
-    errors: tuple[str, ...]
-    """Sentences: a line does not stream."""
-
-    warnings: tuple[str, ...]
-    """Sentences: frames come, but not as they should."""
+    values: dict[str, Any]  # Further keys of the diagnostics
+    drops: dict[str, int]  # What was dropped since the last poll, by reason
+    errors: tuple[str, ...]  # Sentences: a line does not stream
+    warnings: tuple[str, ...]  # Sentences: frames come, but not as they should
 
 
 class Reporter:

@@ -204,7 +204,6 @@ class DriverConfig:
 
         Only a line that falls silent uses it up, for a few frames; so it is long enough for
         the scheduling gaps of a busy computer.
-
         """
         if self.frame_timeout_s > 0.0:
             return self.frame_timeout_s

@@ -9,7 +9,6 @@ PoseArray topic. One entry may stand for all sensors: `/vrpn_mocap/{sensor}/pose
 A frame is emitted when all sensors are in, when one that is in comes again, or after a timeout;
 sensors that missed several ticks in a row are not waited for. The frame's stamp is its newest
 sample's, the others are so much older. Stamps strictly increase.
-
 """
 
 from collections.abc import Sequence
@@ -49,14 +48,9 @@ Pose = tuple[float, float, float, float, float, float, float]
 class TopicPlan:
     """One topic and the sensors in it."""
 
-    topic: str
-    """Name."""
-
-    is_array: bool
-    """Whether it carries PoseArray; else PoseStamped."""
-
-    rows: dict[int, int]
-    """Frame row by index in the message; index 0 for a PoseStamped."""
+    topic: str  # Name
+    is_array: bool  # Whether it carries PoseArray; else PoseStamped
+    rows: dict[int, int]  # Frame row by index in the message; index 0 for a PoseStamped
 
 
 def plan_topics(sensors: Sequence[str], entries: Sequence[str]) -> tuple[TopicPlan, ...]:
@@ -225,20 +219,11 @@ def transform_poses(
 class MergeCounters(NamedTuple):
     """What has become of the samples so far."""
 
-    frames: int
-    """Frames emitted."""
-
-    incomplete_frames: int
-    """Frames in which a sensor was missing."""
-
-    missing_samples: int
-    """Sensors missing in them."""
-
-    invalid_samples: int
-    """Samples with a number that is not finite, or a quaternion that is none."""
-
-    old_samples: int
-    """Samples not newer than the sensor's last one."""
+    frames: int  # Frames emitted
+    incomplete_frames: int  # Frames in which a sensor was missing
+    missing_samples: int  # Sensors missing in them
+    invalid_samples: int  # Samples with a number that is not finite, or a quaternion that is none
+    old_samples: int  # Samples not newer than the sensor's last one
 
 
 class PoseMerger:

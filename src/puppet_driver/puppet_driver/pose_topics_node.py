@@ -7,7 +7,6 @@ Stands in for tracker_driver where another program has the tracker: VRPN clients
 Vive bridges. Merges the sensors' poses into frames with one stamp, each sensor's age and whether
 it was measured, turned into the transmitter's axes; publishes them on /tracker/raw, the sensors
 on /tf, and world -> transmitter on /tf_static.
-
 """
 
 from collections.abc import Callable, Mapping, Sequence

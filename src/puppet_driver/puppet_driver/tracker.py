@@ -7,7 +7,6 @@ A device is described by bytes alone. It says how to start a line (a generator o
 so that one thread can start several lines at once without blocking), how to stop it, and
 turns the bytes of the running line into records. Ports, threads, clocks and ROS live
 elsewhere; a device module can be tested with byte strings.
-
 """
 
 from abc import ABC, abstractmethod
@@ -25,34 +24,22 @@ Pose = tuple[float, float, float, float, float, float, float]
 class TrackerRecord(NamedTuple):
     """One measurement of one sensor."""
 
-    ordinal: int
-    """Place of the sensor among those of its line, from 0."""
-
-    stamp_ns: int
-    """Arrival of the record's first byte, in the clock that `feed` was given [ns]."""
-
-    pose: Pose
-    """Sensor in the transmitter's frame."""
+    ordinal: int  # Place of the sensor among those of its line, from 0
+    stamp_ns: int  # Arrival of the record's first byte, in the clock that `feed` was given [ns]
+    pose: Pose  # Sensor in the transmitter's frame
 
 
 @dataclass(slots=True)
 class StreamCounters:
     """What has become of the bytes of a line so far."""
 
-    records: int = 0
-    """Records emitted."""
-
-    resyncs: int = 0
-    """Times the phase of the records was lost."""
-
-    discarded_bytes: int = 0
-    """Bytes that belong to no accepted record."""
-
+    records: int = 0  # Records emitted
+    resyncs: int = 0  # Times the phase of the records was lost
+    discarded_bytes: int = 0  # Bytes that belong to no accepted record
+    # Records of the right form with an unknown address or an impossible orientation
     rejected_records: int = 0
-    """Records of the right form with an unknown address or an impossible orientation."""
-
+    # Records that would be right but are too far from their sensor's path to be believed
     implausible_records: int = 0
-    """Records that would be right but are too far from their sensor's path to be believed."""
 
     def __add__(self, other: 'StreamCounters') -> 'StreamCounters':
         names = (field.name for field in fields(self))
@@ -90,24 +77,16 @@ class RecordStream(ABC):
 class Exchange:
     """One step of starting a device: send, await an answer, pause."""
 
-    command: bytes = b''
-    """What to send; bytes that arrived before are forgotten."""
-
-    reply_bytes: int = 0
-    """Length of the answer; 0 awaits none."""
-
+    command: bytes = b''  # What to send; bytes that arrived before are forgotten
+    reply_bytes: int = 0  # Length of the answer; 0 awaits none
+    # How long to await the answer [s]; a late answer arrives cut short, perhaps empty
     timeout_s: float = 0.5
-    """How long to await the answer [s]; a late answer arrives cut short, perhaps empty."""
-
-    pause_s: float = 0.0
-    """How long to rest afterwards, ignoring what arrives [s]."""
-
+    pause_s: float = 0.0  # How long to rest afterwards, ignoring what arrives [s]
+    # What people should know though it does not prevent the start; shown with the line
     note: str = ''
-    """What people should know though it does not prevent the start; shown with the line."""
-
+    # For an answer that states its own length: how long it is, from what has arrived of it, or how
+    # much must be there to know; `reply_bytes` is then the least
     measure: Callable[[bytes], int] | None = None
-    """For an answer that states its own length: how long it is, from what has arrived of it, or
-    how much must be there to know; `reply_bytes` is then the least."""
 
     def wanted_bytes(self, reply: bytes) -> int:
         """Return how long the answer is as far as `reply`, its beginning, states it."""
@@ -120,16 +99,13 @@ Exchanges = Generator[Exchange, bytes, None]
 class Tracker(ABC):
     """The device on one line; `config` is an instance of the class's own `Config`."""
 
+    # A frozen dataclass. Its fields are `sensors`, the driver's parameters that mean something to
+    # the device and, if it needs them, `port` (the line's name), `first_row` (of the line's
+    # sensors in a frame) and `n_all_sensors` (of all lines).
     Config: ClassVar[type]
-    """A frozen dataclass. Its fields are `sensors`, the driver's parameters that mean something
-    to the device and, if it needs them, `port` (the line's name), `first_row` (of the line's
-    sensors in a frame) and `n_all_sensors` (of all lines)."""
-
-    title: ClassVar[str]
-    """Name of the device for people, such as `Flock of Birds`."""
-
+    title: ClassVar[str]  # Name of the device for people, such as `Flock of Birds`
+    # Whether its line has a baud rate that limits what it carries
     is_serial: ClassVar[bool] = True
-    """Whether its line has a baud rate that limits what it carries."""
 
     poll_command = b''
     """Bytes that ask for one measurement; empty if the device streams by itself."""
@@ -171,7 +147,6 @@ class Tracker(ABC):
         Each `yield` of an Exchange returns the answer's bytes. Raises LinkTimeout when nothing
         answers and ProtocolError when the answer is wrong; their texts are preceded by the
         port's name.
-
         """
 
     @abstractmethod

@@ -7,7 +7,6 @@ A managed node: configuring checks the parameters and announces world -> transmi
 /tf_static, activating opens the ports. With `autostart` it does both by itself. Frames are
 published from the thread that reads the ports, which saves a change of threads for each; the
 sensors' transforms follow on /tf at a lower rate.
-
 """
 
 import sys

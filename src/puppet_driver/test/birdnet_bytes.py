@@ -27,17 +27,10 @@ from puppet_driver.tracker import TrackerRecord
 class Record(NamedTuple):
     """One unit's record."""
 
-    address: int
-    """On the bus, 1 to 127."""
-
-    code: int
-    """A key of FORMATS, or NO_DATA, THROUGH_DATA or BAD_SAMPLE."""
-
-    words: tuple[int, ...] = ()
-    """Signed 16-bit numbers."""
-
-    buttons: int | None = None
-    """Two bytes, None if they are not sent."""
+    address: int  # On the bus, 1 to 127
+    code: int  # A key of FORMATS, or NO_DATA, THROUGH_DATA or BAD_SAMPLE
+    words: tuple[int, ...] = ()  # Signed 16-bit numbers
+    buttons: int | None = None  # Two bytes, None if they are not sent
 
 
 def encode_record(record: Record) -> bytes:

@@ -72,9 +72,7 @@ class Bench:
     """A line of two sensors, its port, and the time."""
 
     def __init__(
-        self,
-        name: str = 'flock_of_birds',
-        retry_policy: RetryPolicy = RetryPolicy(0.5, 0.1, 1.0),
+        self, name: str = 'flock_of_birds', retry_policy: RetryPolicy = RetryPolicy(0.5, 0.1, 1.0)
     ) -> None:
         self.news: list[tuple[bool, str]] = []
         self.ports: list[FakePort] = []

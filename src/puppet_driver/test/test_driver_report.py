@@ -123,14 +123,7 @@ def test_what_the_device_says_of_a_sensor_is_named(desk):
     assert report.warnings == ("a: error 'A'",)
 
 
-@pytest.mark.parametrize(
-    'line',
-    [
-        Fastrak(POLHEMUS),
-        FastrakAscii(POLHEMUS),
-        Liberty(POLHEMUS),
-    ],
-)
+@pytest.mark.parametrize('line', [Fastrak(POLHEMUS), FastrakAscii(POLHEMUS), Liberty(POLHEMUS)])
 def test_error_characters_in_polhemus_records_are_put_into_words(line):
     stream = line.open_stream()
     script = (

@@ -31,10 +31,7 @@ def run(*arguments: str) -> subprocess.Popen:
 
 @pytest.mark.parametrize(
     'number, options, n_lines',
-    [
-        (signal.SIGINT, (), 3),
-        (signal.SIGTERM, ('--device', 'fastrak', '--rate-hz', '30'), 4),
-    ],
+    [(signal.SIGINT, (), 3), (signal.SIGTERM, ('--device', 'fastrak', '--rate-hz', '30'), 4)],
 )
 def test_prints_ready_with_its_ports_and_ends_with_zero(tmp_path, number, options, n_lines):
     program = run('--ports-dir', str(tmp_path), *options)

@@ -7,7 +7,6 @@ All devices have each fault at once, each with a driver of its own that is never
 fault leaves its mark in the counters and no other. How long each recovery took is printed; that
 it takes a second at most is checked in test_recovery.py, by a clock that no busy computer
 can hold up. For the Flock of Birds see test_fault_run.py.
-
 """
 
 from collections.abc import Callable, Iterator
@@ -19,11 +18,7 @@ from driver_session import Session
 import numpy as np
 from puppet_driver.devices.line import LineStatus
 from puppet_driver.devices.polhemus import XOFF
-from puppet_driver.emulator.emulator import (
-    build_server,
-    EmulatorConfig,
-    SIMULATORS,
-)
+from puppet_driver.emulator.emulator import build_server, EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.emulator.transports import FaultyTransport, NetworkTransport

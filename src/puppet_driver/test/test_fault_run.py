@@ -6,7 +6,6 @@ One driver node through every fault in turn, on real topics and pseudo-terminals
 The node is never restarted, its frames' indices go on, and each fault leaves its mark in the
 counters and no other. How long each recovery took is printed; that it takes a second at most is
 checked in test_recovery.py, by a clock that no busy computer can hold up.
-
 """
 
 from collections.abc import Callable

@@ -317,11 +317,7 @@ def test_lumps_of_one_line_become_frames_at_the_devices_times(n_sensors, timer_m
 
 @pytest.mark.parametrize(
     'lines, timers_ms',
-    [
-        ((1, 1, 1), (16.0, 16.0, 16.0)),
-        ((2, 2), (16.0, 16.0)),
-        ((5, 2), (16.0, 1.0)),
-    ],
+    [((1, 1, 1), (16.0, 16.0, 16.0)), ((2, 2), (16.0, 16.0)), ((5, 2), (16.0, 1.0))],
 )
 def test_lumps_of_several_lines_become_whole_frames_of_one_tick(lines, timers_ms):
     reads: list[Read] = []

@@ -165,16 +165,8 @@ STATUS = Message.GET_STATUS_ANSWER
             put(slice(5, 11), bytes(6)),
             'expected a rate of six digits in the system status, got b',
         ),
-        (
-            0,
-            put(0, 0xC8),
-            'the system to be ready, got a system error, a failing',
-        ),
-        (
-            0,
-            put(18, 0x40),
-            r'unit 3 \(chest\): expected a sensor, got no such unit among 4',
-        ),
+        (0, put(0, 0xC8), 'the system to be ready, got a system error, a failing'),
+        (0, put(18, 0x40), r'unit 3 \(chest\): expected a sensor, got no such unit among 4'),
         (0, lambda b: b.__delitem__(slice(18, None)), r'unit 3 \(chest\): .* got no such unit'),
     ],
 )
@@ -232,11 +224,7 @@ UNIT_FAULTS = [
         r'unit 3 \(chest\): expected it to be ready, got error 32 \(sensor saturated\)',
     ),
     (3, put(11, 9), r'unit 3 \(chest\): expected its status, .* of unit 9'),
-    (
-        3,
-        put(slice(8, 10), bytes(2)),
-        r'unit 3 \(chest\): expected a full scale .* got 0 inch',
-    ),
+    (3, put(slice(8, 10), bytes(2)), r'unit 3 \(chest\): expected a full scale .* got 0 inch'),
 ]
 unit_faults = pytest.mark.parametrize('unit, change, text', UNIT_FAULTS)
 
@@ -295,13 +283,7 @@ def test_a_device_that_sleeps_is_not_ready():
 
 
 @pytest.mark.parametrize(
-    'change',
-    [
-        {'format_byte': 0x99},
-        {'report_rate': 3},
-        {'hemisphere': 6},
-        {'address': 3},
-    ],
+    'change', [{'format_byte': 0x99}, {'report_rate': 3}, {'hemisphere': 6}, {'address': 3}]
 )
 def test_setups_without_sense_change_nothing(device, change):
     before, version = device.units[2], device.version

@@ -11,11 +11,7 @@ from puppet_core.math import quaternions
 from puppet_driver.devices import DEVICES, ignored_parameters
 from puppet_driver.emulator.emulator import SIMULATORS
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.transport import (
-    burst_seconds,
-    sensors_per_line,
-    spread,
-)
+from puppet_driver.transport import burst_seconds, sensors_per_line, spread
 import pytest
 
 FILE = 'tracker_driver.yaml'

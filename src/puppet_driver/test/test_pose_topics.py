@@ -106,12 +106,7 @@ def test_repeated_and_older_samples_are_dropped_but_a_clock_set_back_is_followed
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(
-        st.tuples(
-            st.integers(0, 3),
-            st.integers(-3, 20),
-            st.integers(0, 6),
-            st.booleans(),
-        ),
+        st.tuples(st.integers(0, 3), st.integers(-3, 20), st.integers(0, 6), st.booleans()),
         max_size=60,
     )
 )

@@ -15,21 +15,12 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402,I100
 from geometry_msgs.msg import PoseArray, PoseStamped  # noqa: E402
-from puppet_core.io import (  # noqa: E402
-    build_config,
-    check_values,
-    defaults,
-    read_parameter_file,
-)
+from puppet_core.io import build_config, check_values, defaults, read_parameter_file  # noqa: E402
 from puppet_core.math import quaternions as quaternion_batch  # noqa: E402
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_driver.parameters import rotation_of  # noqa: E402
 from puppet_driver.pose_topics import POSE_TOPICS_ROWS, PoseTopicsConfig  # noqa: E402
-from puppet_driver.pose_topics_node import (  # noqa: E402
-    OUTPUT_TOPIC,
-    POSE_ARRAY_TOPIC,
-    PoseTopicsNode,
-)
+from puppet_driver.pose_topics_node import OUTPUT_TOPIC, POSE_ARRAY_TOPIC, PoseTopicsNode  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros.messages import flat_array, from_tracker_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402

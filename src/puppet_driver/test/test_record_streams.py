@@ -7,7 +7,6 @@ The damage is lost, repeated and inserted bytes, singly and in runs, and pure no
 changed into another of its kind leaves a record without a checksum to tell it by: such a
 record is only known to stay on its sensor's path. The fuzz tests take FUZZ_BYTES
 through each decoder; PUPPET_FUZZ_BYTES=10000000 in the environment makes it the full number.
-
 """
 
 from dataclasses import astuple

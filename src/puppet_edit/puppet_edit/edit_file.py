@@ -12,7 +12,6 @@ a list of them, or an interval, which is open where one of its ends is not given
 absolute, or relative to where the point was in the motion; orientations are of segments in world.
 Objects rest or move, or are surfaces of some height. What the words mean is explained in
 doc/edit.md.
-
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -116,11 +115,9 @@ def _unknown(name: object, *_: object) -> Any:
 class Readers:
     """How clips and characters that a file names are found; without, such names are refused."""
 
+    # A clip by its path and that of its .asf
     clip: Callable[[Path, Path | None], Motion] = _unknown
-    """A clip by its path and that of its .asf."""
-
-    character: Callable[[str], Character] = _unknown
-    """By name or file."""
+    character: Callable[[str], Character] = _unknown  # By name or file
 
 
 PLAIN_READERS = Readers()
@@ -148,17 +145,10 @@ class BodyTrack:
 class EditEntry:
     """One entry, understood."""
 
-    line: int
-    """In the file."""
-
-    kind: str
-    """One of KINDS."""
-
-    about: str
-    """The points or segments, as in the file."""
-
-    constraint: Constraint
-    """What it asks for."""
+    line: int  # In the file
+    kind: str  # One of KINDS
+    about: str  # The points or segments, as in the file
+    constraint: Constraint  # What it asks for
 
     @property
     def text(self) -> str:
@@ -172,26 +162,16 @@ class EditEntry:
 class EditPlan:
     """An edit file, understood for one motion."""
 
-    motion: Motion
-    """To be edited: the clip, or what the tasks made of it."""
-
+    motion: Motion  # To be edited: the clip, or what the tasks made of it
+    # Where the body was, for what is relative to that: upright where it stoops in `motion`
     before: Motion
-    """Where the body was, for what is relative to that: upright where it stoops in `motion`."""
-
-    config: EditConfig
-    """How it is edited."""
-
-    entries: tuple[EditEntry, ...]
-    """What the file asks for."""
-
+    config: EditConfig  # How it is edited
+    entries: tuple[EditEntry, ...]  # What the file asks for
+    # All of them: those of the entries, then those of the tasks
     constraints: tuple[Constraint, ...]
-    """All of them: those of the entries, then those of the tasks."""
-
-    notes: tuple[str, ...] = ()
-    """What the tasks did, in words."""
-
+    notes: tuple[str, ...] = ()  # What the tasks did, in words
+    # What the body walks on after the tasks, if not the floor; for pictures
     ground: Surface | None = None
-    """What the body walks on after the tasks, if not the floor; for pictures."""
 
 
 def load_edit(path: str | Path, motion: Motion, readers: Readers = PLAIN_READERS) -> EditPlan:

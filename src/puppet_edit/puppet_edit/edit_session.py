@@ -9,7 +9,6 @@ refuses leaves everything as it was.
 
 A drag moves one point of the body at one frame (LeeShin1999 section 4.4); the change spreads
 over the frames around: seven knots of the first level, so its spacing says how far.
-
 """
 
 import argparse
@@ -36,13 +35,7 @@ from puppet_edit.edit_file import (
     POSITION,
     Readers,
 )
-from puppet_edit.editor import (
-    BodyPoint,
-    edit_motion,
-    EditConfig,
-    EditResult,
-    PointGoal,
-)
+from puppet_edit.editor import BodyPoint, edit_motion, EditConfig, EditResult, PointGoal
 from puppet_edit.scene import detect_contacts
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles

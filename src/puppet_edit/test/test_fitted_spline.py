@@ -116,7 +116,6 @@ def test_the_two_freedoms_of_the_ends_do_not_reach_far(walk_of_three: Floats) ->
 
     So between the inner keyframes of a long motion the printed curve does not depend on what
     was measured there: segments and free knots are for that.
-
     """
     keys = np.arange(0, 200, 19)
     values = walk_of_three[keys]

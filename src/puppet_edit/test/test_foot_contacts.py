@@ -9,13 +9,7 @@ import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.procedural.plan import Step
-from puppet_edit.scene.foot_plants import (
-    detect_contacts,
-    FootContacts,
-    HEEL,
-    stretches,
-    TOE,
-)
+from puppet_edit.scene.foot_plants import detect_contacts, FootContacts, HEEL, stretches, TOE
 import pytest
 
 EARLY_S, LATE_S = 0.13, 0.05  # a toe-first landing is slow and near before the sole is flat

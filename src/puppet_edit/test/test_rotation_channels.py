@@ -5,12 +5,7 @@
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
-from puppet_edit.enhancement.motion_curves import (
-    CHANNEL_KINDS,
-    EULER,
-    make_channels,
-    ROTVEC,
-)
+from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EULER, make_channels, ROTVEC
 import pytest
 
 T = np.linspace(0.0, 6.0, 721)

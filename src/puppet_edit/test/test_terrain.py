@@ -13,12 +13,7 @@ from puppet_edit.edit_file import BodyTrack
 from puppet_edit.editor.constraints import EditResult, OnSurface
 from puppet_edit.editor.motion_edit import edit_motion
 from puppet_edit.scene import foot_plants
-from puppet_edit.scene.doorway import (
-    doorway_at,
-    doorway_constraints,
-    stooping,
-    upper_points,
-)
+from puppet_edit.scene.doorway import doorway_at, doorway_constraints, stooping, upper_points
 from puppet_edit.scene.foot_plants import (
     Adaptation,
     CLEARANCE_M,

@@ -5,7 +5,6 @@ The structured arrays of the frame kernels: state, tuning and scratch (kernel la
 
 One record goes from function to function as one pointer, where tuples of arrays would cost a
 reference count for each array at each call: that was half of a frame's time.
-
 """
 
 import numpy as np

@@ -6,7 +6,6 @@ Outlier or true jump (kernel layer): what is made of samples far from the predic
 The first sample after a jump looks like any outlier, so no causal filter can have both: what
 is taken at once lets garbage through, what waits is late. An outlier is held back until more
 of them agree; how many is `gate.jump_count`.
-
 """
 
 import math
@@ -32,7 +31,6 @@ def is_jump(state: Record, tuning: Record, work: Record, distance_sq: float) -> 
     each other than to where they were expected; the second for small outliers, which are all
     near each other. If it is a jump the outlier before remains as the candidate, else the
     sample takes its place.
-
     """
     if state['rejected'] > 0 and agrees(state, tuning, work, distance_sq):
         state['rejected'] += 1

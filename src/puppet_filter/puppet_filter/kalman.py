@@ -12,7 +12,6 @@ Where to find what: prediction of P (eq. 3.4) `predict_covariance`, residual (eq
 `residual`, innovation covariance S and the Mahalanobis distance for the gate `factor_innovation`,
 Kalman gain (eq. 3.7) applied to state and covariance (eq. 3.9) `correct`, the update of the
 orientation (eqs. 3.3, 3.10) `advance`, Joseph's form for ill-conditioned P `correct_joseph`.
-
 """
 
 import math
@@ -162,7 +161,6 @@ def advance(
     Move the state, in place, by prediction plus change (Shin2002 eqs. 3.3, 3.9, 3.10).
 
     The predicted and corrected rotation vector turns q_e and is thereby reset to zero.
-
     """
     for k in range(3):
         position[k] += dt * velocity[k] + change[k]

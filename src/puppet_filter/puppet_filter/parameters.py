@@ -227,11 +227,8 @@ def make_config(values: Mapping[str, Any]) -> PoseFilterConfig:
 class Tuning(NamedTuple):
     """Parameters and measured noise, always taken together."""
 
-    parameters: PoseFilterConfig
-    """Checked values of ROWS."""
-
-    noise: SensorNoise
-    """R of the sensors in `noise.file`; of none without a file."""
+    parameters: PoseFilterConfig  # Checked values of ROWS
+    noise: SensorNoise  # R of the sensors in `noise.file`; of none without a file
 
 
 def load_tuning(values: Mapping[str, Any]) -> Tuning:

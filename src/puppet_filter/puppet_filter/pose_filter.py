@@ -5,7 +5,6 @@ The pose filter of all sensors: Shin2002 ch. 3 with what live data needs besides
 
 Owns the states, the stamps' order and the counters; the arithmetic is in frame_kernels and
 kalman_kernels. Sensors are known by name: when some come or go the others stay as they are.
-
 """
 
 import math
@@ -22,15 +21,7 @@ from puppet_filter.sensor_update import step_frame
 PROCESS_MODELS = {'adaptive': ADAPTIVE, 'physical': PHYSICAL, 'printed': PRINTED}
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 BACK_COUNT = 3  # frames in order that came late: they are not late, the clock was set back
-COUNTER_NAMES = (
-    'missing',
-    'invalid',
-    'repeated',
-    'rejected',
-    'reinitialised',
-    'lost',
-    'leapt',
-)
+COUNTER_NAMES = ('missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost', 'leapt')
 
 
 class PoseFilter:
@@ -79,7 +70,6 @@ class PoseFilter:
 
         The arrays of the result are the filter's own and overwritten by the next step. Its
         stamp is the frame's; with a look-ahead the poses are those expected that much later.
-
         """
         if frame.sensors != self._sensors:
             self._take_over(frame.sensors)

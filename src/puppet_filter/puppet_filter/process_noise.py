@@ -12,7 +12,6 @@ swing without lag leaves a resting sensor as noisy as it was. The adaptive form 
 per sensor: low while the samples agree with the prediction, raised at once to what explains a
 residual that does not, and falling back within hundredths of a second. Residuals too small to
 tell from noise one by one are found by their mean, once several point the same way.
-
 """
 
 from puppet_core.math import Floats, kernel

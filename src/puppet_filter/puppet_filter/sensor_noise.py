@@ -5,7 +5,6 @@ Measurement noise R of the sensors (Shin2002 eq. 3.7): estimated at rest, kept i
 
 Also decides whether the sensor did rest: one that was moved gives an R that is motion, not noise,
 and a filter that smooths motion away.
-
 """
 
 from collections.abc import Mapping
@@ -55,8 +54,7 @@ QUANTISED = 4  # samples for each different value that distinguish steps of the 
 class SensorNoise:
     """R by sensor name."""
 
-    matrices: Mapping[str, Mat6]
-    """Symmetric positive definite, shape (6, 6) [m^2, m rad, rad^2]."""
+    matrices: Mapping[str, Mat6]  # Symmetric positive definite, shape (6, 6) [m^2, m rad, rad^2]
 
 
 def load_noise(path: str | Path) -> SensorNoise:
@@ -97,26 +95,14 @@ def save_noise(noise: SensorNoise, path: str | Path) -> None:
 class NoiseEstimate:
     """Noise of one sensor, and reasons to doubt it."""
 
+    # R of position and sensor-frame rotation vector, shape (6, 6) [m^2, m rad, rad^2]
     matrix: Mat6
-    """R of position and sensor-frame rotation vector, shape (6, 6) [m^2, m rad, rad^2]."""
-
-    position: Vec3
-    """Mean position, shape (3,) [m]."""
-
-    quaternion: Quat
-    """Mean orientation, shape (4,)."""
-
-    n_samples: int
-    """Samples used."""
-
-    n_outliers: int
-    """Samples left out because they are far from all others."""
-
-    drift: float
-    """Largest difference between means of parts of the recording [standard errors]."""
-
-    warning: str
-    """Why the sensor was not at rest; '' if it was."""
+    position: Vec3  # Mean position, shape (3,) [m]
+    quaternion: Quat  # Mean orientation, shape (4,)
+    n_samples: int  # Samples used
+    n_outliers: int  # Samples left out because they are far from all others
+    drift: float  # Largest difference between means of parts of the recording [standard errors]
+    warning: str  # Why the sensor was not at rest; '' if it was
 
     @property
     def position_mm(self) -> float:
@@ -239,7 +225,6 @@ def _swings(deviations: Floats, floor: Floats) -> bool:
     Return whether an axis swings slowly, if far less than its noise, and by more than a floor.
 
     Where a device's own filter colours the noise, its slow part is the level to compare with.
-
     """
     n = len(deviations)
     spectrum = np.abs(np.fft.rfft(deviations, axis=0)[1:]) ** 2 / n

@@ -8,7 +8,6 @@ sample; the output is predicted from there to the frame's stamp, so that late, m
 samples need nothing special, and a sensor that stays silent gets lost. Beyond Shin2002 ch. 3,
 samples may be late, repeated, impossible, outliers, or the first after a true jump; between
 samples the motion coasts.
-
 """
 
 import math
@@ -180,7 +179,6 @@ def restart(state: Record, tuning: Record, work: Record, counters: Ints) -> None
 
     Both count as much as their noise and the time between them make of them, and tell the
     velocity, as with any two samples.
-
     """
     dt = (work['sample_ns'] - state['candidate_ns']) * 1e-9
     if state['rejected'] < 2 or dt > tuning['lost_after_s']:
@@ -253,7 +251,6 @@ def coast(state: Record, tuning: Record, dt: float) -> tuple[float, float]:
     the sooner the faster it is, as movements have about the same length and not the same time.
     So the distance covered in a long gap stays bounded. Nothing is carried on faster than a body
     moves: damaged samples can make a state seem to. The covariance takes the full dt.
-
     """
     if state['missed'] == 0:
         return dt, 1.0

@@ -123,8 +123,7 @@ TRACKER_MARKERS_ROWS = rows_of(TrackerMarkersConfig)
 class _Place(NamedTuple):
     stamp_ns: int
     positions: Vec3s
-    goes_on: Ints
-    """Whether the sensor came here from its place before, shape (n,)."""
+    goes_on: Ints  # Whether the sensor came here from its place before, shape (n,)
 
 
 class TrackerMarkers:

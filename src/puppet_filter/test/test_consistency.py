@@ -10,7 +10,6 @@ or the twist alone, and the normalised innovation squared (NIS) with 6, independ
 and, for innovations, over time; so sums have exact bounds. The rotation's error is the filter's
 own, log(q_e^-1 q), in the sensor's axes; in the published pose it is log(q q_e^-1), and the
 published rate is in the transmitter's axes.
-
 """
 
 from collections.abc import Callable

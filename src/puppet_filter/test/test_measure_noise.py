@@ -81,10 +81,7 @@ def test_other_sensors_start_the_recording_anew(make_frame: Callable) -> None:
 
 
 def test_command_records_from_the_topic(
-    ros_context: Any,
-    make_frame: Callable,
-    rng: np.random.Generator,
-    tmp_path: Path,
+    ros_context: Any, make_frame: Callable, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     publisher = Node('talker', context=ros_context).create_publisher(
         TrackerFrame, measure_noise.RAW_TOPIC, qos.STREAM

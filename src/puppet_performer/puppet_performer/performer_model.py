@@ -35,14 +35,9 @@ STRAY_FACTOR = 2.0  # the window's first frame is itself off the mean
 class CalibrationOutcome(NamedTuple):
     """How an attempt to calibrate ended."""
 
-    calibration: Calibration | None
-    """None if it was refused."""
-
-    text: str
-    """Why it was refused; '' if it was not."""
-
-    requested: bool
-    """Whether somebody asked for it."""
+    calibration: Calibration | None  # None if it was refused
+    text: str  # Why it was refused; '' if it was not
+    requested: bool  # Whether somebody asked for it
 
 
 class PerformerModel:

@@ -25,20 +25,12 @@ NO_SENSOR = -1
 class SensorLayout:
     """The sensors of one performer and where they sit."""
 
-    name: str
-    """Short name."""
-
-    sensors: tuple[str, ...]
-    """Names of the sensors, as in the tracker's messages."""
-
-    segments: Ints
-    """Segment of each sensor, shape (n,), indices into SEGMENTS."""
-
-    mountings: Vec3s
-    """About where each sensor sits in its segment's frame, shape (n, 3) [m]."""
-
+    name: str  # Short name
+    sensors: tuple[str, ...]  # Names of the sensors, as in the tracker's messages
+    segments: Ints  # Segment of each sensor, shape (n,), indices into SEGMENTS
+    mountings: Vec3s  # About where each sensor sits in its segment's frame, shape (n, 3) [m]
+    # Sensors that are worn too, but where the skeleton has no segment
     unused: tuple[str, ...] = ()
-    """Sensors that are worn too, but where the skeleton has no segment."""
 
     def __post_init__(self) -> None:
         n = len(self.sensors)

@@ -44,7 +44,6 @@ def _play(layout: str, names: tuple[str, ...], lost: NDArray[np.bool_]) -> Vec3s
     Return joints and end-effectors, shape (n, 24, 3) [m].
 
     `lost` has shape (n,), or (n, k) for each of the k `names` its own.
-
     """
     lost = np.broadcast_to(lost.reshape(N_FRAMES, -1), (N_FRAMES, len(names)))
     found = load_layout(CONFIG / f'layouts/{layout}.yaml')

@@ -78,9 +78,7 @@ def _errors_deg(take: Take, calibration: Calibration | None) -> dict[str, float]
     ],
 )
 def test_pose_that_is_no_t_pose_is_named(
-    exact: Take,
-    turned: list[tuple[tuple[str, ...], tuple[float, float, float]]],
-    named: set[str],
+    exact: Take, turned: list[tuple[tuple[str, ...], tuple[float, float, float]]], named: set[str]
 ) -> None:
     evaluation = _posed(exact, *turned).evaluation
     assert {name for f in evaluation.of_kind(POSE) for name in f.names} >= named

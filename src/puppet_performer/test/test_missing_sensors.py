@@ -87,7 +87,6 @@ def test_random_losses_never_make_a_jump(name: str, rng: np.random.Generator) ->
 
     A segment's own speed, that of a difference of at most pi eased in 0.3 s (smoothstep: 1.5
     times the mean), and the speed limit of the turns; what was eased is a root half a metre off.
-
     """
     motion, layout = walk_and_clap(N_FRAMES), _layout(name)
     lost = _random_losses(rng, motion.n_frames, len(layout.sensors))
@@ -170,7 +169,6 @@ def test_wrong_lengths_leave_hands_and_feet_where_they_are(scale: float) -> None
 
     The sensors are calibrated on the wrong body, as a T-pose does. Along a limb that is nearly
     straight the angles tell more, and leave a few millimetres of an error of centimetres.
-
     """
     character, layout = load_character(CONFIG / 'characters/performer.yaml'), _layout('default14')
     motion = procedural_motion(character, 30.0)

@@ -6,7 +6,6 @@ Goldens: what the graph made of one short performance, for every character and s
 One recording of the emulated tracker, cut to calibration, walk, hands on a table, clap and jump,
 is replayed and held against small bags. They keep the joints of every second frame, and of every
 eighth one the whole posture.
-
 """
 
 import argparse
@@ -108,11 +107,7 @@ def cut_performance(source: Path, target: Path) -> int:
 
 def replay_case(case: GoldenCase, folder: Path, target: Path) -> None:
     """Write what the graph makes of the performance now, as far as a golden keeps it."""
-    short = {
-        'character': case.character,
-        'solver': case.solver,
-        'environment': ENVIRONMENT,
-    }
+    short = {'character': case.character, 'solver': case.solver, 'environment': ENVIRONMENT}
     with tempfile.TemporaryDirectory(prefix='puppet_golden_') as place:
         whole = Path(place) / 'replay.mcap'
         replay(folder / PERFORMANCE, whole, read_settings(short=short))

@@ -6,7 +6,6 @@ The graph behind one of its topics, in one process: bytes of messages in, bytes 
 Every step goes through the stages that the nodes are made of, in the order of the data and
 without any clock, so that the same input gives the same bytes. What depends on the wall clock in
 the live graph, the solve time, is zero.
-
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -5,7 +5,6 @@ Play a bag to the live graph: its sensors, or a later topic, not what the nodes 
 
 Waits until the nodes are there, then goes at the pace of the recording times --rate, but not
 faster than the nodes can take it: no frame is lost.
-
 """
 
 import argparse
@@ -89,7 +88,6 @@ class Connections:
     these two alone, and a message that is sent before is lost. A node without such diagnostics,
     as one of another project, is judged by the reports of the others. The own node is polled, not
     spun.
-
     """
 
     def __init__(self, node: Node) -> None:
@@ -153,7 +151,6 @@ class Flow:
 
     A node that gives nothing until it is ready, such as a performer that is not calibrated, has to
     be asked now and then how far it is; see `acknowledge`.
-
     """
 
     def __init__(self, chain: Sequence[str]) -> None:
@@ -204,7 +201,6 @@ class Flow:
 
         All frames on their way count together: a node that joins two topics keeps those of the
         first one while the second is made.
-
         """
         waiting = {
             topic: self.waiting(topic) for topic in self._chain[1:] if topic not in self._given_up
@@ -232,7 +228,6 @@ class PlayNode(Node):
     back. Nothing is played until all are connected; a latched message is waited for until all
     have it. Messages enter at the first topic of the graph in the bag if `entry` is ''; `log`
     takes lines for the user.
-
     """
 
     def __init__(
@@ -432,7 +427,6 @@ def profile_of(text: str) -> QoSProfile:
 
     Reliable or latched if one of them was; the greatest depth. What the text does not say, or
     an unreadable text, gives a reliable, volatile profile of some depth.
-
     """
     try:
         tree = load_plain_yaml(text) if text else []

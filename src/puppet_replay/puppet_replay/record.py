@@ -5,7 +5,6 @@ Record the topics of the graph in a bag: MCAP with definitions and hashes of the
 
 Ends on Ctrl-C or after --duration, with the bag complete. Of a recording that was killed, all but
 the last second can be read.
-
 """
 
 import argparse
@@ -54,8 +53,8 @@ class _Source(NamedTuple):
     topic: str
     kind: str
     subscriptions: dict[DurabilityPolicy, Subscription]
+    # The latest: what is latched comes once more on a further subscription
     seen: dict[Sample, None]
-    """The latest: what is latched comes once more on a further subscription."""
 
 
 class RecordNode(Node):
@@ -67,7 +66,6 @@ class RecordNode(Node):
     executor: `poll` takes what has come from all subscriptions, at a tenth of a callback's cost,
     with the time of reception and the publisher's sequence number, by which losses are counted.
     All topics that are not hidden are recorded if none is given; `log` takes lines for the user.
-
     """
 
     def __init__(
@@ -215,7 +213,6 @@ def profiles_for(offers: Collection[TopicEndpointInfo]) -> list[QoSProfile]:
 
     One that asks for latched messages does not hear the others; one that does not ask hears all
     publishers, but not what was sent before.
-
     """
     latched = [offer for offer in offers if _is_latched(offer)]
     profiles = []

@@ -4,7 +4,6 @@
 Replay a bag deterministically: what the graph makes of recorded sensors, into another bag.
 
 In one process, without topics or clocks; the same bag and parameters give the same bytes.
-
 """
 
 import argparse
@@ -57,11 +56,10 @@ class ReplayReport:
     counts: dict[str, int] = field(default_factory=dict)  # messages written, by topic
     duration_s: float = 0.0  # from the first to the last log time of the input [s]
     warnings: list[str] = field(default_factory=list)  # what is odd about the bag, a line each
+    # Input that gave nothing, by node and reason
     drops: dict[str, int] = field(default_factory=dict)
-    """Input that gave nothing, by node and reason."""
-
+    # Whether the performer was calibrated at the end, where that matters
     is_calibrated: bool = True
-    """Whether the performer was calibrated at the end, where that matters."""
 
     @property
     def failure(self) -> str:
@@ -145,7 +143,6 @@ def frames_first(messages: Iterator[BagMessage]) -> tuple[list[BagMessage], list
 
     A recorder may hear of a latched frame after the first data, but the graph knew it: the first
     place of each frame counts from the start.
-
     """
     known: set[str] = set()
     first: list[BagMessage] = []

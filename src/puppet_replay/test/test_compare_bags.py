@@ -123,9 +123,7 @@ def test_negated_quaternions_are_the_same_rotations(after: Callable[..., Compari
     assert after(negated, preset=EXACT).within
 
 
-def test_a_sign_that_changes_on_the_way_is_named_as_such(
-    after: Callable[..., Comparison],
-) -> None:
+def test_a_sign_that_changes_on_the_way_is_named_as_such(after: Callable[..., Comparison]) -> None:
     """The rotation is the same; a program that interpolates would go the long way round."""
 
     def negated(moment: Moment) -> Moment:

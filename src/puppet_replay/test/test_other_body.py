@@ -4,7 +4,6 @@
 Another body takes the stream, as of a second tracker, and gives it back: the puppet goes there.
 
 From filter to puppet, frame by frame; no way is too far and no turn too large to be eased.
-
 """
 
 from pathlib import Path
@@ -73,15 +72,7 @@ def _played(bag: Path, way_m: float, yaw: float) -> tuple[np.ndarray, np.ndarray
 
 
 @pytest.mark.parametrize(
-    'way_m, yaw',
-    [
-        (0.2, 0.0),
-        (0.5, 0.0),
-        (0.0, 1.5),
-        (0.4, -2.5),
-        (2.0, 0.0),
-        (-3.0, 3.0),
-    ],
+    'way_m, yaw', [(0.2, 0.0), (0.5, 0.0), (0.0, 1.5), (0.4, -2.5), (2.0, 0.0), (-3.0, 3.0)]
 )
 def test_the_puppet_goes_there_and_back(sensors_bag: Path, way_m: float, yaw: float) -> None:
     performer, puppet, joints = _played(sensors_bag, way_m, yaw)

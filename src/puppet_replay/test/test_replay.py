@@ -29,13 +29,7 @@ from puppet_replay.topics import (  # noqa: E402
     STATUS,
     TF_STATIC,
 )
-from puppet_ros.bags import (  # noqa: E402
-    BagMessage,
-    BagReader,
-    definition_of,
-    fields_of,
-    first_difference,
-)
+from puppet_ros.bags import BagMessage, BagReader, definition_of, fields_of, first_difference  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 

@@ -89,17 +89,10 @@ RETARGET_ROWS = (*SOLVER_ROWS, *_NODE.values())
 class ImportanceNodeConfig:
     """Parameters of the importance node; see IMPORTANCE_ROWS."""
 
-    environment: str
-    """Name or path of the environment's file."""
-
-    tuning: ImportanceConfig
-    """Tuning of the importance."""
-
-    self_tuning: SelfInteractionConfig
-    """Tuning of the self-interaction."""
-
-    surface_file: str
-    """Path of the performer's measured surface; empty is none."""
+    environment: str  # Name or path of the environment's file
+    tuning: ImportanceConfig  # Tuning of the importance
+    self_tuning: SelfInteractionConfig  # Tuning of the self-interaction
+    surface_file: str  # Path of the performer's measured surface; empty is none
 
 
 def retarget_config(values: Mapping[str, Any]) -> RetargetConfig:

@@ -79,14 +79,9 @@ LEAP, LATE = 'eases after a leap of the input', 'eases after a late frame'
 class LastPosture(NamedTuple):
     """What was published last."""
 
-    root: Vec3
-    """Root position, shape (3,) [m]."""
-
-    rotations: Quats
-    """Joint rotations, shape (16, 4)."""
-
-    angles: Floats
-    """Joint angles in the order of their names, shape (n,) [rad]."""
+    root: Vec3  # Root position, shape (3,) [m]
+    rotations: Quats  # Joint rotations, shape (16, 4)
+    angles: Floats  # Joint angles in the order of their names, shape (n,) [rad]
 
 
 class LastPostureFile:
@@ -241,23 +236,13 @@ def _checksum(record: bytes | memoryview) -> int:
 class RetargetedFrame:
     """One frame of the puppet; the arrays are overwritten by the next step."""
 
+    # Posture and figures of the solver, the posture blended where `eased` says so
     solution: SolverOutput
-    """Posture and figures of the solver, the posture blended where `eased` says so."""
-
-    angles: Floats
-    """Joint angles in the order of the model's `joint_names`, shape (n,) [rad]."""
-
-    end_effector_velocities: Vec3s
-    """Of the puppet, by causal differences, shape (8, 3) [m/s]."""
-
-    solve_time_us: float
-    """Time in the solver."""
-
-    eased: bool
-    """Whether the posture is on its way back after a gap or a change."""
-
-    cause: str = ''
-    """Why the blend begins with this frame, in words; '' if it does not."""
+    angles: Floats  # Joint angles in the order of the model's `joint_names`, shape (n,) [rad]
+    end_effector_velocities: Vec3s  # Of the puppet, by causal differences, shape (8, 3) [m/s]
+    solve_time_us: float  # Time in the solver
+    eased: bool  # Whether the posture is on its way back after a gap or a change
+    cause: str = ''  # Why the blend begins with this frame, in words; '' if it does not
 
 
 class RetargetModel:

@@ -80,17 +80,10 @@ class CharacterShelf:
 class PuppetFrame(NamedTuple):
     """A frame of the puppet with what else its messages contain."""
 
-    performer: PostureRecord
-    """Whom it follows."""
-
-    frame: RetargetedFrame
-    """What came of it."""
-
-    dropped: int
-    """Input that gave nothing since the start."""
-
-    solve_time_us: float
-    """As published."""
+    performer: PostureRecord  # Whom it follows
+    frame: RetargetedFrame  # What came of it
+    dropped: int  # Input that gave nothing since the start
+    solve_time_us: float  # As published
 
 
 class RetargetStage:

@@ -19,11 +19,7 @@ from puppet_core.io import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
 from puppet_retarget.importance import self_interaction  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
-from puppet_retarget.importance_node import (  # noqa: E402
-    ImportanceNode,
-    INPUT_TOPIC,
-    OUTPUT_TOPIC,
-)
+from puppet_retarget.importance_node import ImportanceNode, INPUT_TOPIC, OUTPUT_TOPIC  # noqa: E402
 from puppet_ros.messages import importance_msg  # noqa: E402
 from puppet_ros.messages.importance_msg import ImportanceRecord  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402

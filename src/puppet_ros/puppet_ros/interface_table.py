@@ -5,7 +5,6 @@ The interface of the graph as one table: topics, services and frames, each with 
 
 doc/reference.md is written from it. A test holds it against the graph of running nodes: what
 they publish without a row here, or another type, node or QoS, fails.
-
 """
 
 from typing import NamedTuple

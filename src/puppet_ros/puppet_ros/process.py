@@ -40,17 +40,10 @@ _reserved: dict[int, socket.socket] = {}
 class Memory(NamedTuple):
     """Memory of one process [MB]."""
 
-    rss_mb: float
-    """Resident, memory shared with others included."""
-
-    heap_mb: float
-    """What it has made itself, swapped or not: what a leak is."""
-
-    uss_mb: float
-    """What is its alone, pages of files included that just now no other has."""
-
-    pss_mb: float
-    """Proportional set size: private memory and its part of the shared memory."""
+    rss_mb: float  # Resident, memory shared with others included
+    heap_mb: float  # What it has made itself, swapped or not: what a leak is
+    uss_mb: float  # What is its alone, pages of files included that just now no other has
+    pss_mb: float  # Proportional set size: private memory and its part of the shared memory
 
 
 def memory_of(pid: int) -> Memory:

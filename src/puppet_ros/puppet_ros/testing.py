@@ -30,7 +30,6 @@ def isolated_context() -> Iterator[Context]:
     A node that nobody destroys stays on the network until Python collects it, maybe many tests
     later: its subscriptions are counted, and what others publish is sent to it. Nodes whose own
     constructor failed are destroyed as well.
-
     """
     nodes: list[Node] = []
     construct = Node.__init__
@@ -81,7 +80,6 @@ class StallMeter:
 
     For limits that hold on any machine only with what the machine itself was late by. A context:
     it measures between its beginning and its end.
-
     """
 
     def __init__(self) -> None:

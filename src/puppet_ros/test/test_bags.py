@@ -16,13 +16,7 @@ from mcap.writer import CompressionType  # noqa: E402,I100
 from mcap.writer import Writer as McapLibraryWriter  # noqa: E402
 from puppet_core.io import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros.bags import (  # noqa: E402
-    BagMessage,
-    BagReader,
-    BagWriter,
-    definition_of,
-    type_hash_of,
-)
+from puppet_ros.bags import BagMessage, BagReader, BagWriter, definition_of, type_hash_of  # noqa: E402
 from puppet_ros.messages import encoded  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from rosbags.highlevel import AnyReader  # noqa: E402

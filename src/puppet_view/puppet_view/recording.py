@@ -137,8 +137,8 @@ class Importances(NamedTuple):
 
     times_s: Floats  # since the recording's first frame, rising, shape (m,) [s]
     environment: Floats  # by what stands around, in [0, 1], shape (m, 4)
+    # By the own body, hands and feet or elbows and knees, in [0, 1], shape (m, 4)
     own_body: Floats
-    """By the own body, hands and feet or elbows and knees, in [0, 1], shape (m, 4)."""
 
     def limbs_at(self, times_s: Floats) -> Floats | None:
         """Return the importance of each limb at some times, (n, 4); None if nothing is known."""
@@ -153,12 +153,11 @@ class Recording:
     """One file to show."""
 
     name: str  # as the user calls it
+    # At least one: the performer if it was recorded, then the puppets
     bodies: tuple[RecordedBody, ...]
-    """At least one: the performer if it was recorded, then the puppets."""
-
     importance: Importances  # of the performer's limbs
+    # Median and 99th percentile from a frame's stamp to its record; None if not recorded
     latency_ms: tuple[float, float] | None = None
-    """Median and 99th percentile from a frame's stamp to its record; None if not recorded."""
 
     @property
     def performer(self) -> RecordedBody | None:

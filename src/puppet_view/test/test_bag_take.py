@@ -81,11 +81,7 @@ def test_another_puppet_and_a_delay_are_found(sample: Sample, tmp_path: Path) ->
     text, other = String(data=frog), tmp_path / 'more.mcap'
     with BagReader(path) as reader, BagWriter(other) as writer:
         writer.write(
-            '/puppet2/robot_description',
-            'std_msgs/msg/String',
-            0,
-            encoded(text),
-            qos.LATCHED,
+            '/puppet2/robot_description', 'std_msgs/msg/String', 0, encoded(text), qos.LATCHED
         )
         for message in reader.messages(['/puppet/posture', '/joint_states', '/importance']):
             topic = message.topic.replace('/puppet/', '/puppet2/')
@@ -100,11 +96,7 @@ def test_bag_without_postures_is_refused(tmp_path: Path) -> None:
     path = tmp_path / 'none.mcap'
     with BagWriter(path) as writer:
         writer.write(
-            '/performer/posture',
-            'puppet_msgs/msg/Posture',
-            1,
-            encoded(PostureMsg()),
-            qos.STREAM,
+            '/performer/posture', 'puppet_msgs/msg/Posture', 1, encoded(PostureMsg()), qos.STREAM
         )
     with pytest.raises(InputFileError, match='expected'):
         read_recording(path)

@@ -7,7 +7,6 @@ Each writes `begin T` when its work begins and `end T` when it is done, T the st
 seconds, which all processes of a machine share.
 
 example: python3 -m robustness.chaos.agent publisher --hold-s 2
-
 """
 
 import argparse
@@ -21,12 +20,7 @@ from typing import Any
 import numpy as np
 from puppet_bringup.monitor import JOINTS_TOPIC, KINDS
 from puppet_ros.node import make_executor, qos
-from rcl_interfaces.msg import (
-    Parameter,
-    ParameterDescriptor,
-    ParameterType,
-    ParameterValue,
-)
+from rcl_interfaces.msg import Parameter, ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 import rclpy
 from rclpy.executors import Executor

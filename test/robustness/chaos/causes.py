@@ -5,7 +5,6 @@ How each fault is caused: a generator for each kind, which yields while the caus
 
 Whoever runs one does everything else between its steps. It tells the stage when the cause
 began and when it ended; of a kill that is when the program was started again.
-
 """
 
 from collections.abc import Callable, Iterator
@@ -124,8 +123,7 @@ class Stage:
 def start_clock(supervisor: Supervisor) -> Child:
     """Start the program that publishes /clock."""
     return supervisor.start(
-        f'{AGENT}_{CLOCK_SOURCE}',
-        [sys.executable, '-m', 'robustness.chaos.agent', CLOCK_SOURCE],
+        f'{AGENT}_{CLOCK_SOURCE}', [sys.executable, '-m', 'robustness.chaos.agent', CLOCK_SOURCE]
     )
 
 

@@ -7,7 +7,6 @@ Emulated tracker and all nodes run on a private ROS domain, kept as `puppet_up` 
 seeded order nodes are killed and stopped, the tracker is unplugged, processors are taken, and
 bad neighbours appear on the topics. For each fault it is measured when the joint states were
 back, whether they were finite and without a jump, and what the diagnostics said.
-
 """
 
 import argparse

@@ -7,7 +7,6 @@ Fields are changed by their type: numbers that are no numbers or far too large, 
 kind, lists too short, too long or repeated, stamps from nowhere. Then the bytes: cut off, with
 lengths that lie, flipped, none. They are handed out as bytes, to be published as they are: what
 says that it has four billion numbers cannot be made a message of.
-
 """
 
 from array import array
@@ -59,11 +58,8 @@ _SEQUENCE = re.compile(r'sequence<(.+?)(?:, \d+)?>')
 class Hostile(NamedTuple):
     """One hostile message."""
 
-    what: str
-    """What is wrong with it."""
-
-    data: bytes
-    """CDR, or what passes for it."""
+    what: str  # What is wrong with it
+    data: bytes  # CDR, or what passes for it
 
 
 def hostile_messages(good: Any, rng: np.random.Generator) -> Iterator[Hostile]:

@@ -11,7 +11,6 @@ way to the trunk; else 25 rad/s) and moves its root by up to 2.2 m/s; blending a
 `hold_after_s`, and where stamps go back, the puppet goes on from where it was held: however long
 that was, such a step is no longer than what a joint turns in two frames at 22 rad/s. After a
 shorter gap a frame may take it one and a half periods' share of that speed, not the gap's.
-
 """
 
 from collections.abc import Sequence
@@ -38,23 +37,14 @@ MAX_PAUSE_S = 0.1  # between two messages of a flow
 class Seen(NamedTuple):
     """One message of joint states with what else is known of its frame."""
 
-    arrival_s: float
-    """Steady time [s]."""
-
-    stamp_s: float
-    """Acquisition time [s]."""
-
-    angles: Floats
-    """Joint angles, shape (n,) [rad]."""
-
+    arrival_s: float  # Steady time [s]
+    stamp_s: float  # Acquisition time [s]
+    angles: Floats  # Joint angles, shape (n,) [rad]
+    # Position [m] and quaternion w x y z of the pelvis, shape (7,); None if not seen
     root: Floats | None
-    """Position [m] and quaternion w x y z of the pelvis, shape (7,); None if not seen."""
-
+    # Whether the puppet is on its way back to where it should be; None if not seen
     is_eased: bool | None
-    """Whether the puppet is on its way back to where it should be; None if not seen."""
-
-    n_solved: int | None
-    """Frames since the start of the node; None if not seen."""
+    n_solved: int | None  # Frames since the start of the node; None if not seen
 
 
 class Step(NamedTuple):
@@ -148,7 +138,6 @@ def joint_turns(angles: Floats) -> Floats:
     Return the rotation of each joint, shape (n, 4).
 
     Angles of other joints than the suite's own, a robot's, are a joint each.
-
     """
     if len(angles) == len(JOINT_NAMES):
         triples = np.ascontiguousarray(angles).reshape(-1, 3)
@@ -173,7 +162,6 @@ def allowed_span_s(last: Seen, seen: Seen) -> float:
     It is what their stamps tell, but no more than the frames that were solved take: a puppet
     that had no input goes on from where it was, and messages that were sent and only not seen
     are no gap. After a hold it is so short that nothing moves far.
-
     """
     dt_s = seen.stamp_s - last.stamp_s
     n_frames = 0  # not known, or of a node that was started again
@@ -188,14 +176,10 @@ def allowed_span_s(last: Seen, seen: Seen) -> float:
 class Recovery(NamedTuple):
     """How the joint states fared from the begin of a cause on."""
 
+    # From the end of the cause until they flowed at rate; infinity if they did not [s]
     flowing_s: float
-    """From the end of the cause until they flowed at rate; infinity if they did not [s]."""
-
-    settled_s: float
-    """Until they also were where they should be, no longer eased [s]."""
-
-    gap_s: float
-    """Longest time without any between begin and recovery [s]."""
+    settled_s: float  # Until they also were where they should be, no longer eased [s]
+    gap_s: float  # Longest time without any between begin and recovery [s]
 
 
 def recovery(

@@ -9,15 +9,7 @@ from typing import Any
 
 import numpy as np
 from robustness.chaos.recovery import NO_STEP, Recovery, Step
-from robustness.chaos.schedule import (
-    CLOCK,
-    HOSTILE,
-    KILL,
-    PAUSE,
-    RIVAL,
-    STARVE,
-    UNPLUG,
-)
+from robustness.chaos.schedule import CLOCK, HOSTILE, KILL, PAUSE, RIVAL, STARVE, UNPLUG
 
 MAX_RECOVERY_S = 1.0
 MAX_GROWTH_MB = 50.0  # of a program between start and end; a leak of messages is far more
@@ -129,23 +121,13 @@ class Row:
 class Run:
     """A fault run so far."""
 
-    settings: Figures
-    """What was asked for."""
-
-    undisturbed: Step = NO_STEP
-    """Largest step before the first fault and between them."""
-
-    undisturbed_not_finite: int = 0
-    """Joint states seen then that had a number that is none."""
-
-    rows: list[Row] = field(default_factory=list)
-    """In the order of time."""
-
+    settings: Figures  # What was asked for
+    undisturbed: Step = NO_STEP  # Largest step before the first fault and between them
+    undisturbed_not_finite: int = 0  # Joint states seen then that had a number that is none
+    rows: list[Row] = field(default_factory=list)  # In the order of time
+    # Of each program, after its last start and at the end
     memory_mb: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Of each program, after its last start and at the end."""
-
-    left: list[str] = field(default_factory=list)
-    """Programs that were there after the end."""
+    left: list[str] = field(default_factory=list)  # Programs that were there after the end
 
     def add_undisturbed(self, largest: Step, not_finite: int) -> None:
         """Take what was seen in a time without faults."""

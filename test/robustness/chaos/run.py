@@ -5,7 +5,6 @@ One fault run: the graph up, faults one after the other, each watched until it i
 
 The graph starts as the demo's does. From then on its programs are kept as `puppet_up` keeps
 them, and the nodes that are started again start by themselves.
-
 """
 
 from collections.abc import Callable, Sequence
@@ -44,23 +43,12 @@ Say = Callable[[str], None]
 class Settings(NamedTuple):
     """What to run."""
 
-    seed: int
-    """Of the schedule."""
-
-    duration_s: float
-    """How long faults are caused [s]."""
-
-    kinds: tuple[str, ...]
-    """Of the faults."""
-
-    character: str
-    """The puppet."""
-
-    is_composed: bool
-    """Whether all nodes share a process."""
-
-    is_sim_time: bool
-    """Whether time is what /clock says."""
+    seed: int  # Of the schedule
+    duration_s: float  # How long faults are caused [s]
+    kinds: tuple[str, ...]  # Of the faults
+    character: str  # The puppet
+    is_composed: bool  # Whether all nodes share a process
+    is_sim_time: bool  # Whether time is what /clock says
 
 
 class ChaosRun:

@@ -5,7 +5,6 @@ Which fault comes when: a seeded order in which every kind and every target of i
 
 Kinds come in rounds, each once a round in a new order; the targets of a kind likewise, so that
 after as many rounds as a kind has targets each of them had its turn.
-
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,25 +18,15 @@ STORM, RIVAL, DEAF, HOSTILE = 'parameters', 'publisher', 'deaf', 'hostile'
 PULLED, STOPPED = 'pulled', 'ended'  # ways in which a tracker goes
 LEAP, BACK, SWAY = 'forward', 'back', 'to and fro'  # ways of a clock
 LEAST_CLOCK_STEP_S, MOST_CLOCK_STEP_S = 0.05, 600.0
-TOPICS = (
-    '/tracker/raw',
-    '/tracker/filtered',
-    '/performer/posture',
-    '/importance',
-)
+TOPICS = ('/tracker/raw', '/tracker/filtered', '/performer/posture', '/importance')
 
 
 class Kind(NamedTuple):
     """One kind of fault."""
 
-    summary: str
-    """What is done, for people."""
-
-    least_s: float
-    """Shortest time that the cause lasts [s]."""
-
-    most_s: float
-    """Longest time that the cause lasts [s]."""
+    summary: str  # What is done, for people
+    least_s: float  # Shortest time that the cause lasts [s]
+    most_s: float  # Longest time that the cause lasts [s]
 
 
 KINDS = {
@@ -60,20 +49,11 @@ KINDS = {
 class Fault(NamedTuple):
     """One fault to cause."""
 
-    kind: str
-    """One of KINDS."""
-
-    target: str
-    """Node, topic or way, by kind; '' where there is no choice."""
-
-    hold_s: float
-    """How long the cause lasts [s]."""
-
-    pause_s: float
-    """Quiet time before it [s]."""
-
-    size: float
-    """In [0, 1): how large, where there is a size."""
+    kind: str  # One of KINDS
+    target: str  # Node, topic or way, by kind; '' where there is no choice
+    hold_s: float  # How long the cause lasts [s]
+    pause_s: float  # Quiet time before it [s]
+    size: float  # In [0, 1): how large, where there is a size
 
     @property
     def name(self) -> str:

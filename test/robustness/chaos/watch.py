@@ -4,7 +4,6 @@
 The observer of a fault run: joint states joined with what else is known of their frames.
 
 Also keeps what the diagnostics say, as far as it is no good news.
-
 """
 
 from collections import deque, OrderedDict

@@ -6,7 +6,6 @@
 A process with limited memory reads; one that says nothing for too long is ended, and the rest
 goes on behind the case that held it up. The kinds take turns of a few cases, so that a short run
 reaches all of them.
-
 """
 
 import argparse

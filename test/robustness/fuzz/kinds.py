@@ -37,20 +37,11 @@ WRITTEN_NS = 10**9  # its time
 class FileKind(NamedTuple):
     """One kind of file."""
 
-    suffix: str
-    """Of its name."""
-
-    is_text: bool
-    """Whether damage to text hurts it."""
-
-    seeds: Callable[[], list[bytes]]
-    """Returns good files, or nearly."""
-
-    read: Callable[[Path], Any]
-    """Reads one as the commands do."""
-
-    may_miss: tuple[str, ...] = ()
-    """Fields in which NaN or infinity means that there is nothing."""
+    suffix: str  # Of its name
+    is_text: bool  # Whether damage to text hurts it
+    seeds: Callable[[], list[bytes]]  # Returns good files, or nearly
+    read: Callable[[Path], Any]  # Reads one as the commands do
+    may_miss: tuple[str, ...] = ()  # Fields in which NaN or infinity means that there is nothing
 
 
 def _by_name(module: str, name: str) -> Callable[[Path], Any]:

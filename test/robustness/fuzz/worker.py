@@ -6,7 +6,6 @@ A process that reads damaged files one after the other and says how each ended.
 Its memory is limited. It is told line by line which cases of which kind have their turn. What it
 says are lines of JSON: one when a case begins, which is all that is left of a case that never
 ends, one when it has ended, and one at the end of the turn.
-
 """
 
 from collections.abc import Iterable, Iterator

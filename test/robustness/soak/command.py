@@ -6,7 +6,6 @@
 The emulated tracker drives the real graph. Memory, threads, files and processor of each process
 are looked at all the while, latency and lost frames counted minute by minute. With --accelerated
 a day of simulated stamps goes through the stages of the nodes in one process instead.
-
 """
 
 import argparse

@@ -28,29 +28,15 @@ HOUR_S = 3600.0
 class Pass(NamedTuple):
     """One pass of the motion."""
 
-    end_s: float
-    """Simulated time at its end, from the begin of the run [s]."""
-
-    us_per_frame: float
-    """Time of the process, without the run's own measurements."""
-
-    heap_mb: float
-    """Memory that the process has made itself, at its end."""
-
+    end_s: float  # Simulated time at its end, from the begin of the run [s]
+    us_per_frame: float  # Time of the process, without the run's own measurements
+    heap_mb: float  # Memory that the process has made itself, at its end
+    # Largest difference of a joint's angles from the reference pass, as orientations
     angle_rad: float
-    """Largest difference of a joint's angles from the reference pass, as orientations."""
-
-    place_m: float
-    """Largest difference of a joint or end-effector."""
-
-    largest_rad: float
-    """Largest joint angle [rad]: angles that pass half a turn go on."""
-
-    n_out: float
-    """Answers, a whole number."""
-
-    n_wrong: float
-    """Answers that are not finite, a whole number."""
+    place_m: float  # Largest difference of a joint or end-effector
+    largest_rad: float  # Largest joint angle [rad]: angles that pass half a turn go on
+    n_out: float  # Answers, a whole number
+    n_wrong: float  # Answers that are not finite, a whole number
 
 
 class Day:
@@ -157,9 +143,7 @@ class DayResult(NamedTuple):
     memory_trend: Trend
     time: Evaluation
     time_trend: Trend
-    answers: Evaluation
-    """KEPT if the worst difference, over its tolerance, is at most 1."""
-
+    answers: Evaluation  # KEPT if the worst difference, over its tolerance, is at most 1
     frames: Evaluation
 
     @property
@@ -180,8 +164,7 @@ def judged(day: Day, frames_in: int) -> DayResult:
     hours = max(end_s / HOUR_S, 1.0)
     usual_us = float(np.median(day.series('us_per_frame')[late])) if late.any() else np.nan
     worst = _greatest(
-        day.series('angle_rad') / ANGLE_TOLERANCE_RAD,
-        day.series('place_m') / PLACE_TOLERANCE_M,
+        day.series('angle_rad') / ANGLE_TOLERANCE_RAD, day.series('place_m') / PLACE_TOLERANCE_M
     )
     outcome = UNDECIDED if np.isnan(worst) else KEPT if worst <= 1.0 else MISSED
     lost = counts.frames_in - counts.frames_out + counts.not_finite

@@ -30,13 +30,11 @@ Drops = Mapping[str, Mapping[str, int]]
 class Soak(NamedTuple):
     """A long run."""
 
-    settings: dict[str, Any]
-    """Of the command; 'rate_hz' is what the tracker was asked for."""
+    settings: dict[str, Any]  # Of the command; 'rate_hz' is what the tracker was asked for
     duration_s: float
     tally: FrameTally
     series: UsageSeries
-    drops: Drops
-    """Node -> counter of its diagnostics -> by how much it rose."""
+    drops: Drops  # Node -> counter of its diagnostics -> by how much it rose
 
 
 class Judged(NamedTuple):

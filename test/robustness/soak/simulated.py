@@ -6,7 +6,6 @@ A day of frames through the stages of the nodes, in one process and as fast as i
 A recording of the tracker is played over and over as one take. Its stamps end where those of
 ROS do, 2038-01-19, and its frame index passes 2^32 on the way. After each pass memory and time
 are noted, and every answer is held against that of the third pass.
-
 """
 
 import argparse

@@ -7,7 +7,6 @@ A slope is that of Theil and Sen: the median of the slopes between all pairs, wh
 and outliers do not move. It is taken of medians of blocks of the series, so that values which
 hang together with their neighbours do not make the confidence interval too narrow. A limit is
 kept if the whole interval is below it, missed if the whole interval is above.
-
 """
 
 from typing import NamedTuple
@@ -37,21 +36,15 @@ class Trend(NamedTuple):
     per_hour: float
     low_per_hour: float
     high_per_hour: float
-    stretch_s: float
-    """What it was taken of [s]."""
+    stretch_s: float  # What it was taken of [s]
 
 
 class Evaluation(NamedTuple):
     """Whether a limit was kept."""
 
-    outcome: str
-    """KEPT, MISSED or UNDECIDED."""
-
-    limit: float
-    """What was allowed."""
-
-    found: float
-    """What was found, in the unit of the limit; NaN if nothing."""
+    outcome: str  # KEPT, MISSED or UNDECIDED
+    limit: float  # What was allowed
+    found: float  # What was found, in the unit of the limit; NaN if nothing
 
 
 def warm_up_s(duration_s: float) -> float:

@@ -6,7 +6,6 @@ A run over a library: tasks to the runner, outcomes to the tables, failures kept
 The tables have a line for each clip and character: CSV, and Parquet if wanted. The summary is the
 same whoever did the work and however often it was begun again; what differs from run to run is in
 a table of times.
-
 """
 
 from collections.abc import Callable, Sequence

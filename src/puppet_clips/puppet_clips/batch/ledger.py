@@ -189,7 +189,6 @@ def forget(task: Task, refused_key: str) -> None:
     Delete an output and its record, if the record shows that it is ours and made of other input.
 
     Without a record that can be read nobody knows that, and both stay.
-
     """
     try:
         record = json.loads(task.record.read_text(encoding='utf-8'))

@@ -38,7 +38,6 @@ def run_task(task: Task) -> Outcome:
     Do a task, unless its output is there already; return what came of it.
 
     Raises nothing that a clip can cause: what goes wrong is the reason of the outcome.
-
     """
     start = thread_time()
     try:

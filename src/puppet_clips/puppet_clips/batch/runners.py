@@ -11,20 +11,13 @@ The cluster is somebody's who keeps it running: nothing is started or stopped he
 see the same folders under the same names, and have the same version of the suite. The scheduler
 gives the task of a worker that died to another one, and gives up a task that killed several. The
 run ends when nobody is left to work.
-
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import (
-    CancelledError,
-    FIRST_COMPLETED,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import CancelledError, FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import islice
 import multiprocessing
@@ -68,10 +61,7 @@ class LocalRunner:
     """
 
     def __init__(
-        self,
-        workers: int,
-        memory_bytes: int = 0,
-        work: Callable[[Task], Outcome] = run_task,
+        self, workers: int, memory_bytes: int = 0, work: Callable[[Task], Outcome] = run_task
     ) -> None:
         self._n_workers, self._memory_bytes, self._work = workers, memory_bytes, work
 
@@ -168,7 +158,6 @@ def _over_which_they_died(task: Task, codes: Sequence[int | None], *, limited: b
 
     That one of them said it wanted memory is its reason. Compiled libraries do not say it: with a
     limit, processes ended by SIGSEGV and by SIGABRT were seen.
-
     """
     ends = ', '.join(dict.fromkeys(death(code) for code in codes))
     if MEMORY_EXIT in codes:

@@ -98,7 +98,6 @@ class Runner(Protocol):
         Takes tasks as there is room for them, so they need not all be in memory. A task whose
         process dies is done again, and fails when that has happened often enough. When the
         iterator is closed no process of this run is left at work here.
-
         """
         ...
 

@@ -75,7 +75,6 @@ def record_clip(
 
     The seed is of mounting, disturbances and pose; `pose_deg` is how far each segment is turned
     from the T-pose, standard deviation per axis [deg].
-
     """
     off = np.radians(pose_deg) * np.random.default_rng(seed + 2).normal(size=(N_SEGMENTS, 3))
     motion = posed_badly(motion, T_POSE_S, off)

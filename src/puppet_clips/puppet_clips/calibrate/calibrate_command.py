@@ -7,7 +7,6 @@ The recording comes live, with prompts; from a bag; or from a clip through virtu
 What was found is printed as a table. Exit code 1: the calibration should not be used, and is
 not written; 2: bad input. `--rezero` finds one sensor's mounting anew, from a T-pose alone;
 `--surface` records surface points instead, see `--surface --help`.
-
 """
 
 import argparse
@@ -275,11 +274,7 @@ def _recorded(
             place = np.array(options.transmitter_m), np.array([1.0, 0.0, 0.0, 0.0])
         return read_bag(options.file, layout.sensors, options.topic, place), None
     take = record_clip(
-        _motion(options, performer),
-        layout,
-        _disturbances(options),
-        options.seed,
-        options.pose_deg,
+        _motion(options, performer), layout, _disturbances(options), options.seed, options.pose_deg
     )
     return take.recording, take
 

@@ -4,7 +4,6 @@
 A calibration recorded live, with prompts on the terminal: the pose, then which joints to move.
 
 Subscribes /tracker/filtered and /tf_static; the driver and the filter must run.
-
 """
 
 from collections.abc import Callable, Sequence

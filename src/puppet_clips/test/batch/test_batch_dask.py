@@ -102,8 +102,7 @@ def test_a_killed_worker_changes_no_byte(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ('lost', 'reason'),
-    [('scheduler', 'the scheduler is gone'), ('workers', 'has had no worker')],
+    ('lost', 'reason'), [('scheduler', 'the scheduler is gone'), ('workers', 'has had no worker')]
 )
 def test_a_lost_cluster_ends_the_run(
     cluster: Cluster,

@@ -10,13 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
-from puppet_clips.batch.ledger import (
-    input_state,
-    LIBRARIES,
-    suite_version,
-    task_key,
-    value_digest,
-)
+from puppet_clips.batch.ledger import input_state, LIBRARIES, suite_version, task_key, value_digest
 from puppet_clips.batch.plan import make_tasks
 from puppet_clips.batch.task import Reading
 from puppet_core.body.character import Character

@@ -102,11 +102,7 @@ def test_only_what_is_not_right_is_done_again(
 
 @pytest.mark.parametrize(
     'words',
-    [
-        ('--set', 'root_softness=0.5'),
-        ('--unit', 'in'),
-        ('--overwrite',),
-    ],
+    [('--set', 'root_softness=0.5'), ('--unit', 'in'), ('--overwrite',)],
     ids=lambda words: words[0][2:],
 )
 def test_other_parameters_make_outputs_anew(
@@ -205,10 +201,7 @@ def test_a_table_that_cannot_be_written_is_refused_first(
     assert list(out.iterdir()) == [out / name]
 
 
-@pytest.mark.parametrize(
-    'name',
-    ['summary.csv', '.batch/lock', 'x/../.batch/a.csv'],
-)
+@pytest.mark.parametrize('name', ['summary.csv', '.batch/lock', 'x/../.batch/a.csv'])
 @pytest.mark.parametrize('option', ['--json', '--summary'])
 def test_an_output_in_place_of_another_is_refused(
     run: Callable, library: Path, tmp_path: Path, option: str, name: str

@@ -88,10 +88,7 @@ def output(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ('raw', 'storage'),
-    [
-        (False, rosbag2.StoragePlugin.MCAP),
-        (True, rosbag2.StoragePlugin.SQLITE3),
-    ],
+    [(False, rosbag2.StoragePlugin.MCAP), (True, rosbag2.StoragePlugin.SQLITE3)],
     ids=['filtered-mcap', 'raw-sqlite'],
 )
 def test_bag_becomes_a_calibration(

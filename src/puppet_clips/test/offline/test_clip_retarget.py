@@ -68,7 +68,6 @@ def test_procedural_performance_meets_the_figures(
 
     Its curves are a hundred times as smooth as a captured walk, so a ratio to its jerk says
     little; a fifth of a captured walk's jerk is smooth.
-
     """
     found = figures(procedural, request.getfixturevalue(puppet))
     check(found)

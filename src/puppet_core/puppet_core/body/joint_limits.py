@@ -65,10 +65,7 @@ class JointLimit:
         """Return the limit of the joint on the right that has this one as its mirror image."""
         name = SEGMENTS[self.segment].replace('left_', 'right_')
         return JointLimit(
-            SEGMENT_INDEX[name],
-            self.swing,
-            -self.twist[::-1],
-            self.centre_rpy * [-1.0, 1.0, -1.0],
+            SEGMENT_INDEX[name], self.swing, -self.twist[::-1], self.centre_rpy * [-1.0, 1.0, -1.0]
         )
 
 

@@ -86,21 +86,15 @@ class _Row(NamedTuple):
 class _Bone:
     """A block of :bonedata, or :root, in the file's units."""
 
-    row: _Row
-    """Where it begins."""
-
+    row: _Row  # Where it begins
     name: str = ''
     direction: Vec3 = field(default_factory=lambda: np.zeros(3))
     length: float = 0.0
-    axis: Floats = field(default_factory=lambda: np.zeros(3))
-    """Angles about x, y, z."""
-
+    axis: Floats = field(default_factory=lambda: np.zeros(3))  # Angles about x, y, z
+    # Axes of `axis`, and of the root's rotation, the first to turn first
     turn_order: list[int] = field(default_factory=lambda: [0, 1, 2])
-    """Axes of `axis`, and of the root's rotation, the first to turn first."""
-
     dof: tuple[str, ...] = ()
-    keys: set[str] = field(default_factory=set)
-    """Keywords that the block has."""
+    keys: set[str] = field(default_factory=set)  # Keywords that the block has
 
     @property
     def end(self) -> Vec3:
@@ -121,22 +115,16 @@ class AsfSkeleton:
 
     path: Path
     joint_names: tuple[str, ...]
-    parents: Ints
-    """Shape (j,); -1 for the root."""
-    offsets: Vec3s
-    """Each joint in its parent's axes at rest, shape (j, 3) [m]."""
-    axes: Quats
-    """C of each joint, shape (j, 4)."""
+    parents: Ints  # Shape (j,); -1 for the root
+    offsets: Vec3s  # Each joint in its parent's axes at rest, shape (j, 3) [m]
+    axes: Quats  # C of each joint, shape (j, 4)
+    # Channels that the motion file gives for each joint, out of tx ty tz rx ry rz
     dofs: tuple[tuple[str, ...], ...]
-    """Channels that the motion file gives for each joint, out of tx ty tz rx ry rz."""
+    # Axes of the root's rotation in the order in which they turn, 0, 1, 2 for x, y, z
     turn_order: list[int]
-    """Axes of the root's rotation in the order in which they turn, 0, 1, 2 for x, y, z."""
-    root_position: Vec3
-    """Where the root starts; the motion's translation is added [m]."""
-    unit_m: float
-    """Length of the file's unit [m]."""
-    angle_unit_rad: float
-    """Size of the file's angle unit [rad]; the motion file may name its own."""
+    root_position: Vec3  # Where the root starts; the motion's translation is added [m]
+    unit_m: float  # Length of the file's unit [m]
+    angle_unit_rad: float  # Size of the file's angle unit [rad]; the motion file may name its own
 
 
 def fixed_axes_rotation(turn_order: list[int], angles: Floats) -> Quats:

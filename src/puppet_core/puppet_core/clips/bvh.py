@@ -77,8 +77,8 @@ class BvhJoint:
     parent: int
     is_tip: bool
     offset: list[float] | None = None
+    # (position or rotation, axis) of each number per frame
     channels: list[tuple[str, int]] | None = None
-    """(position or rotation, axis) of each number per frame."""
 
 
 class _Tokens:

@@ -48,26 +48,14 @@ class ClipFile:
 
     """
 
-    path: Path
-    """Where it was read from, for errors."""
-
-    rate_hz: float
-    """Frames per second."""
-
-    joint_names: tuple[str, ...]
-    """Length j, unique."""
-
-    parents: Ints
-    """Index of each joint's parent, shape (j,); -1 for the root."""
-
-    offsets: Vec3s
-    """Each joint in its parent's axes with all rotations zero, shape (j, 3) [m]."""
-
-    rotations: Quats
-    """Each joint relative to its parent, shape (n, j, 4), unit."""
-
+    path: Path  # Where it was read from, for errors
+    rate_hz: float  # Frames per second
+    joint_names: tuple[str, ...]  # Length j, unique
+    parents: Ints  # Index of each joint's parent, shape (j,); -1 for the root
+    offsets: Vec3s  # Each joint in its parent's axes with all rotations zero, shape (j, 3) [m]
+    rotations: Quats  # Each joint relative to its parent, shape (n, j, 4), unit
+    # Each joint in its parent's axes, shape (n, j, 3) [m]; equal to `offsets` where fixed
     translations: Vec3s
-    """Each joint in its parent's axes, shape (n, j, 3) [m]; equal to `offsets` where fixed."""
 
     def __post_init__(self) -> None:
         count = len(self.joint_names)
@@ -113,7 +101,6 @@ class ClipFile:
 
         Where one is not above the other the nearest common ancestor is passed through: at zero
         rotation all joints have the same axes.
-
         """
         return self._rest_position(joint) - self._rest_position(ancestor)
 

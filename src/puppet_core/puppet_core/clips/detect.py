@@ -63,7 +63,6 @@ def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> tuple[
     Return the unit in which the body of a file, read in an assumed one, has a human's size [m].
 
     The unit that was assumed stays as long as the size is believable, from a child to a giant.
-
     """
     if joints.map.name == PUPPET:
         return assumed_m, Finding(_unit_name(assumed_m), 'written by this suite')
@@ -98,7 +97,6 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
     Return the axis of the file's world along which the body stands: x, y, z, -x, -y or -z.
 
     `p_world` has the joints of the file in its own world, shape (n, j, 3).
-
     """
     if joints.map.name == PUPPET:
         return Finding('y', 'written by this suite')
@@ -138,6 +136,5 @@ def _is_human(stature_m: float) -> bool:
 
 def _unit_name(unit_m: float) -> str:
     return next(
-        (name for name, length in UNITS if np.isclose(length, unit_m, rtol=1e-3)),
-        f'{unit_m:g} m',
+        (name for name, length in UNITS if np.isclose(length, unit_m, rtol=1e-3)), f'{unit_m:g} m'
     )

@@ -19,13 +19,7 @@ from puppet_core.clips.asf_amc import DEFAULT_RATE_HZ, read_amc, read_asf
 from puppet_core.clips.bvh import DEFAULT_UNIT_M, read_bvh
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.detect import find_unit, find_up_axis, Finding
-from puppet_core.clips.name_map import (
-    built_in_map,
-    load_name_map,
-    match_joints,
-    NameMap,
-    PUPPET,
-)
+from puppet_core.clips.name_map import built_in_map, load_name_map, match_joints, NameMap, PUPPET
 from puppet_core.clips.options import (
     AUTO,
     clip_options,
@@ -75,23 +69,12 @@ def describe_discontinuities(motion: Motion) -> str | None:
 class ReadClip:
     """A clip, and what was found out about its file."""
 
-    motion: Motion
-    """Of our skeleton."""
-
-    path: Path
-    """Where it was read from."""
-
-    names: str
-    """The map that fitted."""
-
-    unit: Finding
-    """Length of the file's unit."""
-
-    up_axis: Finding
-    """The file's vertical."""
-
-    notes: tuple[str, ...] = ()
-    """What else a user should know."""
+    motion: Motion  # Of our skeleton
+    path: Path  # Where it was read from
+    names: str  # The map that fitted
+    unit: Finding  # Length of the file's unit
+    up_axis: Finding  # The file's vertical
+    notes: tuple[str, ...] = ()  # What else a user should know
 
     @property
     def text(self) -> str:

@@ -50,17 +50,11 @@ _FOLDER = Path('config') / 'markersets'
 class Recipe:
     """How a point is made."""
 
-    kind: str
-    """A key of KINDS."""
-
+    kind: str  # A key of KINDS
+    # Names of points or markers for each of the kind's inputs; more than one are averaged
     points: Mapping[str, tuple[str, ...]]
-    """Names of points or markers for each of the kind's inputs; more than one are averaged."""
-
-    numbers: Mapping[str, float]
-    """The kind's numbers."""
-
-    parameter: str = ''
-    """Name of the clip's own parameter in place of a width [mm]; '' for none."""
+    numbers: Mapping[str, float]  # The kind's numbers
+    parameter: str = ''  # Name of the clip's own parameter in place of a width [mm]; '' for none
 
     def needs(self) -> frozenset[str]:
         """Return all points and markers it is made from."""
@@ -243,7 +237,6 @@ def hip_centre(left_front: Vec3s, right_front: Vec3s, back: Vec3s, is_left: bool
 
     From the front upper spines of the pelvis (ASIS) and the middle between the rear ones (PSIS)
     or a marker on the sacrum.
-
     """
     middle = 0.5 * (left_front + right_front)
     left = unit(left_front - right_front)
@@ -268,7 +261,6 @@ def chord(centre: Vec3s, marker: Vec3s, plane: Vec3s, distance_m: float) -> Vec3
     plane of the joint above, the marker on the joint's outside and a third point, at a given
     distance from the marker (half the joint's width and the marker's radius), on the other side of
     the line from the joint above to the marker than the third point.
-
     """
     to_centre = centre - marker
     length = np.linalg.norm(to_centre, axis=1, keepdims=True)
@@ -291,7 +283,6 @@ def hinge_centre(
     x·(lower - marker) = |x|² = distance², two planes and a sphere. Of the two solutions the
     one counts from which the arm bends forward; for a straight arm they are the same. The left
     arm bends about the axis that points to the body.
-
     """
     a, b = upper - marker, lower - marker
     aa, bb, ab = (np.sum(u * v, axis=1, keepdims=True) for u, v in ((a, a), (b, b), (a, b)))

@@ -125,34 +125,23 @@ KNOWN_MAPS = tuple(BUILT_IN)
 class NameMap:
     """Candidates of joint names for each role, and what the file's zero pose is."""
 
-    name: str
-    """For messages."""
-
-    joints: Mapping[str, Sequence[str]]
-    """Candidates by role, the first that the file has is taken."""
-
-    rest: str = DERIVE
-    """T_POSE if zero rotations are our rest pose exactly, DERIVE to work it out."""
-
+    name: str  # For messages
+    joints: Mapping[str, Sequence[str]]  # Candidates by role, the first that the file has is taken
+    rest: str = DERIVE  # T_POSE if zero rotations are our rest pose exactly, DERIVE to work it out
+    # Whether the ends of hands and feet are palm and sole centres
     ends_are_interaction_points: bool = False
-    """Whether the ends of hands and feet are palm and sole centres."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentJoints:
     """The joints of one file that make our segments."""
 
+    # The map that fitted
     map: NameMap  # noqa: A003
-    """The map that fitted."""
-
-    frames: tuple[int, ...]
-    """Joint whose rotation the segment has, length 16."""
-
+    frames: tuple[int, ...]  # Joint whose rotation the segment has, length 16
+    # Joint at the segment's origin, length 16; differs where the segment has none of its own
     origins: tuple[int, ...]
-    """Joint at the segment's origin, length 16; differs where the segment has none of its own."""
-
-    extras: Mapping[str, int]
-    """Joints of the extra roles that the file has."""
+    extras: Mapping[str, int]  # Joints of the extra roles that the file has
 
 
 def built_in_map(name: str) -> NameMap:

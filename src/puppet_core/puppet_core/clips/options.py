@@ -28,7 +28,6 @@ class ClipOptions:
     The file's axis that points up, x, y or z, with a minus if it points down.
 
     auto takes that of the file, or how the body stands.
-
     """
 
     marker_set: str | None = None

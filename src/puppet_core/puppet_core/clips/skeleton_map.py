@@ -236,7 +236,6 @@ def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3
     It is the mean, over the clip, of upper × lower bone direction: normal to the plane of the
     limb, its sign that of the flexion, its length the sine, so that flexed frames count most.
     None if the limb hardly bends. Twist of the lower segment about its own bone does not matter.
-
     """
     is_upper = segment.endswith(('_thigh', '_upper_arm'))
     upper = SEGMENT_INDEX[segment] - (0 if is_upper else 1)
@@ -260,7 +259,6 @@ def _foot_axes(bone: Vec3, carried: Quat, normal: Vec3) -> Quat:
 
     The slope from ankle to toe base stays, as a standing foot has one. A foot that is pointed at
     rest is levelled: by the sole's normal as measured while it stands, else to a usual slope.
-
     """
     if np.linalg.norm(bone) < _MIN_BONE_M:
         return carried
@@ -285,7 +283,6 @@ def count_artificial_frames(p_world: Vec3s, rate_hz: float, body_height: float) 
     Return how many frames at the start are not motion, 0 if the first continues into the second.
 
     From joint positions (n, j, 3) [m] and any length of the body's size [m].
-
     """
     n_start = max(1, round(_RINGING_S * rate_hz))
     n_seen = n_start + max(3, round(_REFERENCE_S * rate_hz))
@@ -416,7 +413,6 @@ def _aimed_spine(skeleton: Skeleton, q_spine: Quats, p_world: Vec3s) -> Quats:
 
     Vertebrae folded into the spine bend too; this keeps chest and shoulders in their places but
     for the chord's shortening. Nothing changes where the chest's joint is the spine's child.
-
     """
     offset = skeleton.offsets[_CHEST]
     chords = p_world[:, _CHEST] - p_world[:, _SPINE]

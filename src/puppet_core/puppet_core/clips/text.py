@@ -106,7 +106,6 @@ def read_floats(text: str, count: int) -> Floats | None:
 
     None if there are not so many, or if one of them is no number or an unusual one: then
     `parse_floats` finds out.
-
     """
     # Compared before anything is allocated: the promised count may be absurd.
     if not 2 * count <= len(text) + 1 or not text.isascii():
@@ -217,7 +216,6 @@ def write_decimals(values: Floats, places: int, out: Bytes) -> int:
 
     `out` has room for 20 + places bytes a number. Returns how many bytes were written, UNUSUAL
     if a number is not finite or too large.
-
     """
     at = 0
     for i in range(values.shape[0]):

@@ -29,14 +29,9 @@ _LEG_TOGETHER_S = (21.2, 22.9)
 class Turn(NamedTuple):
     """One joint's way through its range about one axis."""
 
-    start_s: float
-    """When it leaves the T-pose, after the T-pose's end [s]."""
-
-    end_s: float
-    """When it is back [s]."""
-
-    angles_deg: tuple[float, ...]
-    """Reversals on the way [deg]."""
+    start_s: float  # When it leaves the T-pose, after the T-pose's end [s]
+    end_s: float  # When it is back [s]
+    angles_deg: tuple[float, ...]  # Reversals on the way [deg]
 
 
 # About the axes that the functions below give them. What is done with both arms or one leg:

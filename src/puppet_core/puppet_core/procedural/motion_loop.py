@@ -130,13 +130,7 @@ def _cubic_weights(u: Floats) -> Floats:
     """Return the weights of four neighbouring values at fraction u between the middle two."""
     u2, u3 = u * u, u * u * u
     return 0.5 * np.stack(
-        (
-            -u + 2.0 * u2 - u3,
-            2.0 - 5.0 * u2 + 3.0 * u3,
-            u + 4.0 * u2 - 3.0 * u3,
-            u3 - u2,
-        ),
-        axis=-1,
+        (-u + 2.0 * u2 - u3, 2.0 - 5.0 * u2 + 3.0 * u3, u + 4.0 * u2 - 3.0 * u3, u3 - u2), axis=-1
     )
 
 

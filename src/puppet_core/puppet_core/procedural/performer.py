@@ -114,17 +114,10 @@ _X_AXIS, _Y_AXIS, _Z_AXIS = np.eye(3)
 class Feet(NamedTuple):
     """Both feet over one pass of the plan."""
 
-    soles: Vec3s
-    """Sole centres in world, shape (n, 2, 3) [m]."""
-
-    yaws: Floats
-    """Headings, shape (n, 2) [rad]."""
-
-    pitches: Floats
-    """Toes down is positive, shape (n, 2) [rad]."""
-
-    swings: Floats
-    """0 while planted, up to 1 in the middle of a swing, shape (n, 2)."""
+    soles: Vec3s  # Sole centres in world, shape (n, 2, 3) [m]
+    yaws: Floats  # Headings, shape (n, 2) [rad]
+    pitches: Floats  # Toes down is positive, shape (n, 2) [rad]
+    swings: Floats  # 0 while planted, up to 1 in the middle of a swing, shape (n, 2)
 
 
 def walking_feet(plan: Plan, t: Floats) -> Feet:
@@ -340,9 +333,7 @@ def _torso(
     rotations[..., 0] = 1.0
     twist = -PELVIS_TWIST * stride
     rotations[:, 0] = product(
-        about(_Z_AXIS, yaw + twist),
-        about(_Y_AXIS, 0.4 * lean),
-        about(_X_AXIS, HIP_DROP * swing),
+        about(_Z_AXIS, yaw + twist), about(_Y_AXIS, 0.4 * lean), about(_X_AXIS, HIP_DROP * swing)
     )
     back_twist = -twist + CHEST_TWIST * stride
     for segment, share in ((1, 0.45), (2, 0.55)):
@@ -502,10 +493,7 @@ def _table(plan: Plan, t: Floats, side: int) -> Palm:
     start = plan.starts_s['reach'] + 0.5 + delay
     end = plan.starts_s['reach'] + 6.3 - 0.5 * delay
     share = smooth_step((t - start) / 1.1) - smooth_step((t - end + 1.0) / 1.0)
-    up = eased(
-        t,
-        [(start + 0.9, 1.0), (start + 1.7, 0.0), (end - 1.9, 0.0), (end - 1.1, 1.0)],
-    )
+    up = eased(t, [(start + 0.9, 1.0), (start + 1.7, 0.0), (end - 1.9, 0.0), (end - 1.1, 1.0)])
     # facing +Y, the near edge is the one of lower y and left is -X
     middle_x, middle_y, _ = TABLE_CENTRE_M
     aside = -PALM_FROM_MIDDLE_M[0] if side == 0 else PALM_FROM_MIDDLE_M[1]

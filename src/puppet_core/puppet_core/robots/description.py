@@ -186,7 +186,6 @@ def merged_parts(solids: Sequence[Solid]) -> list[Part]:
 
     The ends of cylinders are rounded, and the seams between the solids smoothed; a surface is up
     to some millimetres off.
-
     """
     groups: dict[tuple[int, tuple[float, float, float]], list[Solid]] = {}
     for solid in solids:

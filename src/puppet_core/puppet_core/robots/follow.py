@@ -180,7 +180,6 @@ def refine_angles(
 
     Each step is exact, the greatest of a sinusoid over an interval, so the angle that is left
     never grows. Rows first .. first + count - 1 of `lower`, `upper` and `angles`, (n,), count.
-
     """
     for _ in range(SWEEPS):
         moved = 0.0

@@ -250,13 +250,7 @@ def _jacobian(robot: Any, state: Any, limb: int, rows: Floats) -> None:
 
 @kernel
 def _step(
-    rows: Floats,
-    error: Floats,
-    damping: float,
-    hold: float,
-    state: Any,
-    first: int,
-    step: Floats,
+    rows: Floats, error: Floats, damping: float, hold: float, state: Any, first: int, step: Floats
 ) -> float:
     """Write the damped step of each joint within what the frame allows; return the longest."""
     count = len(step)
@@ -310,7 +304,6 @@ class RobotJoints:
 
     Every angle is within its limits and moves at a bounded ratio of what is asked of it. The
     posture that the robot cannot take is replaced by the one that it takes.
-
     """
 
     def __init__(self, robot: Robot, skeleton: Skeleton) -> None:

@@ -66,7 +66,6 @@ def axes_centre(axes: Vec3s, origins: Vec3s) -> Vec3:
     Return the point nearest to some axes, least squares, shape (3,) [m].
 
     Where axes are parallel, or there is one only, it is the mean of the joints' origins on them.
-
     """
     middle = origins.mean(axis=0)
     across = np.eye(3) - axes[:, :, None] * axes[:, None, :]
@@ -87,7 +86,6 @@ def group_centres(tree: RobotTree, groups: Sequence[Sequence[int]]) -> list[Vec3
     Return the joint centre of each segment of a limb; None for one without joints.
 
     A lone hinge has its centre beside the one above: anywhere along its axis is as true.
-
     """
     centres: list[Vec3 | None] = []
     for group in groups:

@@ -154,7 +154,6 @@ def bone_axes(skeleton, along):
 
     `along` is the file's axis along each bone; trunk and limbs alike. Another axis is the
     hinge's.
-
     """
     axes = {}
     ends = default_ends(skeleton)

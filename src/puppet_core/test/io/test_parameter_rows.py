@@ -7,12 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from puppet_core.io.errors import ConfigError, InputFileError
-from puppet_core.io.parameter_rows import (
-    build_config,
-    check_values,
-    read_parameter_file,
-    Row,
-)
+from puppet_core.io.parameter_rows import build_config, check_values, read_parameter_file, Row
 import pytest
 
 DISTANCE = Row('influence_distance_m', 0.4, 'm', 0.0, 2.0, True, 'reach', low_open=True)
@@ -94,11 +89,7 @@ def test_parameter_file_is_read_flat_for_one_node(tmp_path: Path) -> None:
         'pose_filter:\n  ros__parameters:\n    gate:\n      count: 4\n      limit: 2.0\n'
         'other:\n  ros__parameters: {a: 9}\n'
     )
-    assert read_parameter_file(path, 'pose_filter') == {
-        'a': 1,
-        'gate.count': 4,
-        'gate.limit': 2.0,
-    }
+    assert read_parameter_file(path, 'pose_filter') == {'a': 1, 'gate.count': 4, 'gate.limit': 2.0}
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,10 @@ general = st.tuples(*[component] * 4).filter(lambda p: np.linalg.norm(p) > 0.1).
 directions = st.tuples(*[component] * 3).filter(lambda p: np.linalg.norm(p) > 0.1).map(_unit)
 exponents = st.floats(-12.0, -1.0)
 near_identity = st.builds(
-    lambda d, e: np.append(math.cos(0.5 * 10**e), math.sin(0.5 * 10**e) * d),
-    directions,
-    exponents,
+    lambda d, e: np.append(math.cos(0.5 * 10**e), math.sin(0.5 * 10**e) * d), directions, exponents
 )
 near_half_turn = st.builds(
-    lambda d, e: np.append(math.sin(0.5 * 10**e), math.cos(0.5 * 10**e) * d),
-    directions,
-    exponents,
+    lambda d, e: np.append(math.sin(0.5 * 10**e), math.cos(0.5 * 10**e) * d), directions, exponents
 )
 half_turn = directions.map(lambda d: np.append(0.0, d))
 quats = st.one_of(general, near_identity, near_half_turn, half_turn)

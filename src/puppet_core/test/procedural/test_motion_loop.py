@@ -5,11 +5,7 @@
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.math import quaternions
-from puppet_core.procedural.motion_loop import (
-    APPROACH_S,
-    clip_loop,
-    sample,
-)
+from puppet_core.procedural.motion_loop import APPROACH_S, clip_loop, sample
 from puppet_core.procedural.performer import procedural_motion
 import pytest
 

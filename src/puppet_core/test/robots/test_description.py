@@ -14,12 +14,7 @@ from puppet_core.body.meshes import closed_cylinder, unit_sphere
 from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as batch
-from puppet_core.robots.description import (
-    merged_parts,
-    read_shape,
-    SPHERE,
-    urdf_text,
-)
+from puppet_core.robots.description import merged_parts, read_shape, SPHERE, urdf_text
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
 import pytest

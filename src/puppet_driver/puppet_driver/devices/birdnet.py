@@ -8,7 +8,6 @@ protocol is written once. All numbers are big-endian. A data packet holds one re
 unit's address, a byte with format and number of words, the words, and two bytes of buttons if the
 address has its highest bit set. The formats are the Flock of Birds', but the words are whole
 16-bit numbers.
-
 """
 
 from collections.abc import Collection
@@ -113,29 +112,14 @@ _KNOWN = frozenset(Message)
 class Header(NamedTuple):
     """The first 16 bytes of every packet but the protocol's number."""
 
-    message: Message
-    """What the packet is."""
-
-    unit: int = 0
-    """Bus address that it is about, 0 for the system."""
-
-    sequence: int = 0
-    """Counts the sender's packets, modulo 65536."""
-
-    seconds: int = 0
-    """Time of sending [s]."""
-
-    milliseconds: int = 0
-    """Its fraction [ms]."""
-
-    error: int = 0
-    """A key of ERROR_NAMES."""
-
-    extension: int = 0
-    """More about the error."""
-
-    body_bytes: int = 0
-    """How many bytes follow."""
+    message: Message  # What the packet is
+    unit: int = 0  # Bus address that it is about, 0 for the system
+    sequence: int = 0  # Counts the sender's packets, modulo 65536
+    seconds: int = 0  # Time of sending [s]
+    milliseconds: int = 0  # Its fraction [ms]
+    error: int = 0  # A key of ERROR_NAMES
+    extension: int = 0  # More about the error
+    body_bytes: int = 0  # How many bytes follow
 
 
 class Packet(NamedTuple):
@@ -256,28 +240,17 @@ def counts(values: Floats, full_scale: float) -> Ints:
 class SystemStatus(NamedTuple):
     """State and setup of the whole system."""
 
-    flags: int
-    """SYSTEM_RUNNING and the others."""
-    error: int
-    """Code of the last error, as the Flock of Birds numbers them."""
-    n_units: int
-    """Units on the bus."""
-    n_servers: int
-    """Chassis with an Ethernet port."""
-    transmitter: int
-    """Address of the unit whose transmitter is on."""
-    rate_mhz: int
-    """Measurement rate in thousandths of a hertz, at most six digits."""
-    chassis: int
-    """Number of the chassis that answers."""
-    chassis_units: int
-    """Units in it."""
-    first_address: int
-    """Bus address of its first unit."""
-    revision: tuple[int, int]
-    """Of the device's software."""
-    units: bytes = b''
-    """A byte for each address from 1 on, flags as in the Flock of Birds' status."""
+    flags: int  # SYSTEM_RUNNING and the others
+    error: int  # Code of the last error, as the Flock of Birds numbers them
+    n_units: int  # Units on the bus
+    n_servers: int  # Chassis with an Ethernet port
+    transmitter: int  # Address of the unit whose transmitter is on
+    rate_mhz: int  # Measurement rate in thousandths of a hertz, at most six digits
+    chassis: int  # Number of the chassis that answers
+    chassis_units: int  # Units in it
+    first_address: int  # Bus address of its first unit
+    revision: tuple[int, int]  # Of the device's software
+    units: bytes = b''  # A byte for each address from 1 on, flags as in the Flock of Birds' status
 
 
 def encode_system(status: SystemStatus) -> bytes:
@@ -318,24 +291,16 @@ def system_problem(status: SystemStatus) -> str:
 class UnitStatus(NamedTuple):
     """State and setup of one unit on the bus."""
 
-    flags: int
-    """UNIT_RUNNING and the others."""
+    flags: int  # UNIT_RUNNING and the others
     model: int
     revision: int
-    error: int
-    """Code of the last error, as the Flock of Birds numbers them."""
-    setup: int
-    """SETUP_DC and the others."""
-    format_byte: int
-    """Words of a record in the upper half, code of its format in the lower."""
-    report_rate: int
-    """1 to send every measurement, 2 for every other, and so on."""
-    scaling: int
-    """Full scale of positions [inch] under SCALING_MASK."""
-    hemisphere: int
-    """A value of HEMISPHERES."""
-    address: int
-    """On the bus."""
+    error: int  # Code of the last error, as the Flock of Birds numbers them
+    setup: int  # SETUP_DC and the others
+    format_byte: int  # Words of a record in the upper half, code of its format in the lower
+    report_rate: int  # 1 to send every measurement, 2 for every other, and so on
+    scaling: int  # Full scale of positions [inch] under SCALING_MASK
+    hemisphere: int  # A value of HEMISPHERES
+    address: int  # On the bus
     transmitter: int
     spare: int
     spare_word: int

@@ -9,7 +9,6 @@ agree with it. So a true jump, and the beginning of a run, cost that many record
 could repeat the other's damage. The speed of earlier records is no evidence, since a hand that
 hits something stops or turns round within one period, and the reach does not grow while records
 are lost.
-
 """
 
 from abc import abstractmethod
@@ -33,11 +32,9 @@ Quaternion = tuple[float, float, float, float]
 class Reach:
     """What a sensor on a body can do between two of its records."""
 
-    rate_hz: float = 120.0
-    """Records a second of each sensor."""
-
+    rate_hz: float = 120.0  # Records a second of each sensor
+    # Speed of the fastest sensor [m/s]; infinite: nothing is implausible
     max_speed_mps: float = FASTEST_M_S
-    """Speed of the fastest sensor [m/s]; infinite: nothing is implausible."""
 
     @property
     def distance_m(self) -> float:
@@ -97,7 +94,6 @@ class SensorErrors:
     An error counts once two records in a row carry it, because a single one may be a flipped bit.
     It is kept until the sensor has sent records without it for KEPT_NS, so that an intermittent
     error is visible to a poll once a second.
-
     """
 
     def __init__(self, n_sensors: int) -> None:
@@ -164,15 +160,7 @@ def rep103_pose(
     """Return a pose in axes X forward, Y right, Z down in REP-103's; half a turn about X."""
     x, y, z = position
     turn = -1.0 if is_inverted else 1.0
-    return (
-        x * scale_m,
-        -y * scale_m,
-        -z * scale_m,
-        q[0],
-        turn * q[1],
-        -turn * q[2],
-        -turn * q[3],
-    )
+    return (x * scale_m, -y * scale_m, -z * scale_m, q[0], turn * q[1], -turn * q[2], -turn * q[3])
 
 
 class FixedRecordStream(RecordStream):

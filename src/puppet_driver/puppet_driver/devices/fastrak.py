@@ -6,7 +6,6 @@ Polhemus FASTRAK, RS-232: its commands as bytes, and one line of it as a Tracker
 Starting stops the stream, sees that a FASTRAK answers, asks for centimetres and for records
 of position, quaternion and line end, switches the stations on that have a sensor and the
 others off, sees by a poll which report, and lets them stream.
-
 """
 
 from puppet_driver.devices.polhemus import (

@@ -12,7 +12,6 @@ units' status, stream. A bus that still is as we left it is not configured again
 takes longer than all the rest. If each unit has a line of its own, the master's configures the
 bus, without which no other unit runs, and the others wait for it. A unit that lost its sensor is
 only noted, the others stream.
-
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -154,14 +153,9 @@ Steps = Generator[Exchange, bytes, None]
 class RecordFormat(NamedTuple):
     """One of the device's record layouts."""
 
-    name: str
-    """As the manual calls it."""
-
-    status_code: int
-    """Bits 4 to 1 of the status word."""
-
-    n_words: int
-    """Two bytes each."""
+    name: str  # As the manual calls it
+    status_code: int  # Bits 4 to 1 of the status word
+    n_words: int  # Two bytes each
 
 
 RECORD_FORMATS = {
@@ -292,50 +286,25 @@ class FlockStream(FixedRecordStream):
 class FlockConfig:
     """What is on one line."""
 
-    sensors: tuple[str, ...]
-    """Names of its sensors, in the order of their bus addresses."""
-
+    sensors: tuple[str, ...]  # Names of its sensors, in the order of their bus addresses
+    # Bus address of the first; lower ones are transmitter controllers without a sensor
     first_address: int = 2
-    """Bus address of the first; lower ones are transmitter controllers without a sensor."""
-
-    range_in: int = 144
-    """Full scale of positions [inch]."""
-
-    hemisphere: str = 'front'
-    """Side of the transmitter the sensors stay on, a key of HEMISPHERES."""
-
-    inverted_quaternion: bool = False
-    """Whether the device reports inverse rotations."""
-
+    range_in: int = 144  # Full scale of positions [inch]
+    hemisphere: str = 'front'  # Side of the transmitter the sensors stay on, a key of HEMISPHERES
+    inverted_quaternion: bool = False  # Whether the device reports inverse rotations
+    # Whether records carry their unit's address; without it a line has one sensor
     group_mode: bool = True
-    """Whether records carry their unit's address; without it a line has one sensor."""
-
-    n_all_sensors: int = 0
-    """Sensors of all lines."""
-
-    port: str = ''
-    """Name of the line's port."""
-
-    record_format: str = 'position_quaternion'
-    """What records hold, one of POSE_FORMATS."""
-
-    max_speed_mps: float = FASTEST_M_S
-    """Speed beyond which a record needs to be confirmed [m/s]."""
-
-    point_mode: bool = False
-    """Whether each measurement is asked for; else the device streams."""
-
+    n_all_sensors: int = 0  # Sensors of all lines
+    port: str = ''  # Name of the line's port
+    record_format: str = 'position_quaternion'  # What records hold, one of POSE_FORMATS
+    max_speed_mps: float = FASTEST_M_S  # Speed beyond which a record needs to be confirmed [m/s]
+    point_mode: bool = False  # Whether each measurement is asked for; else the device streams
+    # Records a second of each sensor; how often it is asked in point mode [Hz]
     rate_hz: float = 120.0
-    """Records a second of each sensor; how often it is asked in point mode [Hz]."""
-
-    baud_rate_bps: int = 115200
-    """Only for the text of errors."""
-
+    baud_rate_bps: int = 115200  # Only for the text of errors
+    # Rest after the bus has been configured; sources state 0.3 to 10 s
     auto_configure_pause_s: float = 0.6
-    """Rest after the bus has been configured; sources state 0.3 to 10 s."""
-
-    reply_timeout_s: float = 0.5
-    """How long to await an answer [s]."""
+    reply_timeout_s: float = 0.5  # How long to await an answer [s]
 
     @property
     def addresses(self) -> tuple[int, ...]:
@@ -495,9 +464,7 @@ class FlockOfBirds(Tracker):
         # firmware too old to know the question has the normal addresses
         n_units = UNITS_OF_ADDRESSING_MODE.get(mode[0] if mode else 0, 14)
         units = yield Exchange(
-            examine(FLOCK_STATUS),
-            reply_bytes=n_units,
-            timeout_s=self._config.reply_timeout_s,
+            examine(FLOCK_STATUS), reply_bytes=n_units, timeout_s=self._config.reply_timeout_s
         )
         if len(units) != n_units:
             raise ProtocolError(f'expected the status of {n_units} units, got {len(units)} bytes')

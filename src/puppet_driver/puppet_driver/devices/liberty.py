@@ -6,7 +6,6 @@ Polhemus LIBERTY and PATRIOT, RS-232: commands as bytes, and one line of them as
 Both speak alike but for the two letters that begin a record. Starting stops the stream,
 asks for binary records of position, quaternion and line end in centimetres, sees by a poll
 which stations report, and lets them stream.
-
 """
 
 from collections.abc import Sequence

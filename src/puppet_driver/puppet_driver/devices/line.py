@@ -6,7 +6,6 @@ The life of one line: closed, starting, streaming, and back with growing pauses.
 A state machine without a thread: the caller passes the time and the bytes, and it returns when it
 wants to be called next. So one thread serves all lines, a slow start of one does not hold up the
 others, and tests need no clock.
-
 """
 
 from collections.abc import Callable
@@ -44,14 +43,10 @@ class LineState(Enum):
 class RetryPolicy:
     """How long a line waits for what."""
 
-    silence_s: float = 0.5
-    """Without a record for so long, a streaming line is started anew [s]."""
-
+    silence_s: float = 0.5  # Without a record for so long, a streaming line is started anew [s]
+    # Pause after the first failure; it doubles with each further one [s]
     retry_first_s: float = 0.05
-    """Pause after the first failure; it doubles with each further one [s]."""
-
-    retry_last_s: float = 0.1
-    """Longest pause [s]."""
+    retry_last_s: float = 0.1  # Longest pause [s]
 
 
 class LineStatus(NamedTuple):
@@ -59,18 +54,14 @@ class LineStatus(NamedTuple):
 
     port: str
     state: LineState
-    error: str
-    """Why it last failed, '' if it never has; kept after recovery."""
-    starts: int
-    """Times it has begun to stream."""
-    counters: StreamCounters
-    """Sums over all its runs."""
-    notes: tuple[str, ...] = ()
-    """What the device noted at its last start."""
+    error: str  # Why it last failed, '' if it never has; kept after recovery
+    starts: int  # Times it has begun to stream
+    counters: StreamCounters  # Sums over all its runs
+    notes: tuple[str, ...] = ()  # What the device noted at its last start
+    # Why it failed first since it last streamed, whatever came of later attempts; kept too
     cause: str = ''
-    """Why it failed first since it last streamed, whatever came of later attempts; kept too."""
+    # What the device reports of each sensor, '' for nothing; empty if it reports none
     sensor_errors: tuple[str, ...] = ()
-    """What the device reports of each sensor, '' for nothing; empty if it reports none."""
 
 
 class StartSequence:
@@ -79,7 +70,6 @@ class StartSequence:
 
     Each step returns whether the device has been started; what the device does wrong comes
     out as the error that its exchanges raise. `deadline_ns` is when `on_time` is due.
-
     """
 
     def __init__(self, exchanges: Exchanges, port: Port) -> None:

@@ -5,7 +5,6 @@ A tracker made of nothing, for tests of those who consume frames: no hardware, n
 
 It is a whole device all the same, with a port of its own: the port's thread sends records at
 the configured rate, each sensor following a path that `mock_pose` gives in closed form.
-
 """
 
 from dataclasses import dataclass
@@ -78,17 +77,10 @@ class MockStream(RecordStream):
 class MockConfig:
     """What is on one line."""
 
-    sensors: tuple[str, ...]
-    """Names of its sensors."""
-
-    rate_hz: float = 120.0
-    """Records a second of each sensor."""
-
-    port: str = 'mock'
-    """For texts; any name will do."""
-
-    first_row: int = 0
-    """Of the line's sensors in a frame, which determines where they are."""
+    sensors: tuple[str, ...]  # Names of its sensors
+    rate_hz: float = 120.0  # Records a second of each sensor
+    port: str = 'mock'  # For texts; any name will do
+    first_row: int = 0  # Of the line's sensors in a frame, which determines where they are
 
 
 class MockTracker(Tracker):

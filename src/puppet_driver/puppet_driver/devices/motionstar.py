@@ -15,7 +15,6 @@ length, no unit reports twice, and the records fill the packet exactly. A packet
 all that holds and it is followed by the beginning of another one, or by quiet. Waiting for quiet
 would cost time, so a packet that ends where a read ends is accepted at once if that read holds
 nothing but whole packets.
-
 """
 
 from collections.abc import Generator, Sequence
@@ -71,14 +70,7 @@ from puppet_driver.devices.flock_of_birds import (
     UNIT_HAS_SENSOR,
 )
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.tracker import (
-    Exchange,
-    Exchanges,
-    Pose,
-    RecordStream,
-    Tracker,
-    TrackerRecord,
-)
+from puppet_driver.tracker import Exchange, Exchanges, Pose, RecordStream, Tracker, TrackerRecord
 from puppet_driver.transport import (
     Endpoint,
     is_network_name,
@@ -199,7 +191,6 @@ def packet_length(data: bytes | bytearray, start: int) -> int:
     Return the length of the packet at `start`.
 
     INCOMPLETE if it may be one but ends after `data`; NO_PACKET if it cannot be one.
-
     """
     n_bytes = len(data) - start
     if n_bytes > TYPE_AT and data[start + TYPE_AT] not in _TYPES:
@@ -405,29 +396,15 @@ class BirdnetStream(RecordStream):
 class MotionStarConfig:
     """What is behind one port."""
 
-    sensors: tuple[str, ...]
-    """Names of its sensors, in the order of their bus addresses."""
-
+    sensors: tuple[str, ...]  # Names of its sensors, in the order of their bus addresses
+    # Bus address of the first; lower ones are transmitter controllers without a sensor
     first_address: int = 2
-    """Bus address of the first; lower ones are transmitter controllers without a sensor."""
-
-    rate_hz: float = 120.0
-    """Measurements a second to ask for."""
-
-    hemisphere: str = 'front'
-    """Side of the transmitter the sensors stay on, a key of HEMISPHERES."""
-
-    inverted_quaternion: bool = False
-    """Whether the device reports inverse rotations."""
-
-    max_speed_mps: float = FASTEST_M_S
-    """Speed beyond which a record needs to be confirmed [m/s]."""
-
-    port: str = 'tcp://localhost'
-    """Name of the port."""
-
-    reply_timeout_s: float = 0.5
-    """How long to await an answer [s]."""
+    rate_hz: float = 120.0  # Measurements a second to ask for
+    hemisphere: str = 'front'  # Side of the transmitter the sensors stay on, a key of HEMISPHERES
+    inverted_quaternion: bool = False  # Whether the device reports inverse rotations
+    max_speed_mps: float = FASTEST_M_S  # Speed beyond which a record needs to be confirmed [m/s]
+    port: str = 'tcp://localhost'  # Name of the port
+    reply_timeout_s: float = 0.5  # How long to await an answer [s]
 
     @property
     def addresses(self) -> tuple[int, ...]:

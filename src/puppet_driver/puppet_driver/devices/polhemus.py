@@ -7,7 +7,6 @@ A record is a header followed by items in the order they were requested. The FAS
 or binary numbers behind three characters, LIBERTY and PATRIOT binary ones behind eight bytes. The
 driver and the emulator both use the layouts that are made here. The devices' axes are X forward,
 Y right, Z down, as Ascension's.
-
 """
 
 from abc import abstractmethod
@@ -73,14 +72,10 @@ class Item(NamedTuple):
     """Something that a record can be asked to hold."""
 
     name: str
-    n_values: int = 0
-    """How many numbers."""
-    decimals: int = 0
-    """Digits behind the point of an ASCII number."""
-    constant: bytes = b''
-    """What it is if it holds no information."""
-    binary_bytes: int = 0
-    """Size of what is neither, in a binary record."""
+    n_values: int = 0  # How many numbers
+    decimals: int = 0  # Digits behind the point of an ASCII number
+    constant: bytes = b''  # What it is if it holds no information
+    binary_bytes: int = 0  # Size of what is neither, in a binary record
 
 
 POSITION = Item('position', 3, 2)
@@ -121,23 +116,12 @@ class RecordLayout:
     Raise ConfigError if the items hold no position or not just one form of orientation.
     """
 
-    items: tuple[Item, ...]
-    """In the order they are sent."""
-
-    header: tuple[bytes, ...]
-    """The bytes that can stand at each place of the header."""
-
-    stations: bytes
-    """The station bytes of the line's sensors, in the order of their ordinals."""
-
-    is_ascii: bool
-    """Whether numbers are decimal."""
-
-    station_at: int
-    """Place of the station in the header."""
-
-    status_at: int
-    """Place of the error character in the header."""
+    items: tuple[Item, ...]  # In the order they are sent
+    header: tuple[bytes, ...]  # The bytes that can stand at each place of the header
+    stations: bytes  # The station bytes of the line's sensors, in the order of their ordinals
+    is_ascii: bool  # Whether numbers are decimal
+    station_at: int  # Place of the station in the header
+    status_at: int  # Place of the error character in the header
 
     def __post_init__(self) -> None:
         if self.items.count(POSITION) != 1 or self.orientation not in (
@@ -252,17 +236,11 @@ def liberty_layout(
 class StationStatus(NamedTuple):
     """The contents of a sensor's last record apart from its pose."""
 
-    error: str = ''
-    """The device's error character, '' for none."""
-
+    error: str = ''  # The device's error character, '' for none
+    # Whether the stylus' button is pressed; false if the records do not have it
     is_pressed: bool = False
-    """Whether the stylus' button is pressed; false if the records do not have it."""
-
-    time_stamp_ms: int = 0
-    """The device's clock [ms], 0 if the records do not have it."""
-
-    frame_count: int = 0
-    """The device's frame, 0 if the records do not have it."""
+    time_stamp_ms: int = 0  # The device's clock [ms], 0 if the records do not have it
+    frame_count: int = 0  # The device's frame, 0 if the records do not have it
 
 
 class PolhemusStream(FixedRecordStream):
@@ -338,29 +316,14 @@ class PolhemusStream(FixedRecordStream):
 class PolhemusConfig:
     """What is on one line."""
 
-    sensors: tuple[str, ...]
-    """Names of its sensors, on the stations from 1 on."""
-
-    rate_hz: float = 30.0
-    """Records a second of each sensor."""
-
-    hemisphere: str = 'front'
-    """Side of the transmitter the sensors stay on, a key of HEMISPHERES."""
-
-    inverted_quaternion: bool = False
-    """Whether the device reports inverse rotations."""
-
-    max_speed_mps: float = FASTEST_M_S
-    """Speed beyond which a record needs to be confirmed [m/s]."""
-
-    baud_rate_bps: int = 115200
-    """Only for the text of errors."""
-
-    reply_timeout_s: float = 0.5
-    """How long to await an answer [s]."""
-
-    port: str = ''
-    """Name of the line's port."""
+    sensors: tuple[str, ...]  # Names of its sensors, on the stations from 1 on
+    rate_hz: float = 30.0  # Records a second of each sensor
+    hemisphere: str = 'front'  # Side of the transmitter the sensors stay on, a key of HEMISPHERES
+    inverted_quaternion: bool = False  # Whether the device reports inverse rotations
+    max_speed_mps: float = FASTEST_M_S  # Speed beyond which a record needs to be confirmed [m/s]
+    baud_rate_bps: int = 115200  # Only for the text of errors
+    reply_timeout_s: float = 0.5  # How long to await an answer [s]
+    port: str = ''  # Name of the line's port
 
 
 class PolhemusTracker(Tracker):

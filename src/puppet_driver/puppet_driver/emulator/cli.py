@@ -4,7 +4,6 @@
 `tracker_emulator`: a tracker with a performer, on pseudo-terminals or on the network.
 
 Prints one line `ready PORT PORT ..` when the ports can be opened. Runs until interrupted.
-
 """
 
 import argparse

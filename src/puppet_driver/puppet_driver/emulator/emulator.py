@@ -49,17 +49,11 @@ RANGE_MARGIN = 0.98  # of full scale
 class SimulatorKind(NamedTuple):
     """What the emulator must know of a kind of device."""
 
+    # Make the device of a line with so many sensors; may raise ConfigError
     make: 'Callable[[EmulatorConfig, int], DeviceSimulator]'
-    """Make the device of a line with so many sensors; may raise ConfigError."""
-
-    record_bytes: int
-    """Size of the records that the driver asks for."""
-
-    max_sensors: int
-    """How many a device has at most."""
-
-    has_range_in: bool = False
-    """Whether its range is `range_in`, otherwise RANGE_M."""
+    record_bytes: int  # Size of the records that the driver asks for
+    max_sensors: int  # How many a device has at most
+    has_range_in: bool = False  # Whether its range is `range_in`, otherwise RANGE_M
 
 
 def _check_addresses(first: int, last: int, limit: int) -> None:

@@ -5,7 +5,6 @@ A simulated Flock of Birds: commands in, replies and records out, in every forma
 
 Like the hardware it wakes up with POSITION/ANGLES, forgets its settings when it loses power, and
 its units run only after the bus has been configured.
-
 """
 
 from dataclasses import dataclass, field
@@ -103,8 +102,7 @@ class Unit:
     command: bytes = POWER_UP_FORMAT
     hemisphere: bytes = flock.HEMISPHERES['front']
     scale_code: int = 0
-    values: dict[int, bytes] = field(default_factory=dict)
-    """What CHANGE VALUE has set, by number."""
+    values: dict[int, bytes] = field(default_factory=dict)  # What CHANGE VALUE has set, by number
 
     def power_cycle(self) -> None:
         """Forget all settings."""

@@ -6,7 +6,6 @@ What the simulated sensors measure: a looped motion seen through mounted, noisy 
 All poses of the loop are computed once; a block of ticks is then a slice plus noise. Noise is
 white, plus a slow part as from a nearby CRT, and a function of seed and tick, so a run can be
 repeated.
-
 """
 
 from collections.abc import Callable, Sequence
@@ -131,17 +130,10 @@ def _place(segment: int, skeleton: Skeleton) -> Vec3:
 class NoiseLevels:
     """Standard deviations per axis."""
 
-    white_mm: float = 0.5
-    """White position noise [mm]."""
-
-    white_deg: float = 0.05
-    """White orientation noise [deg]."""
-
-    slow_mm: float = 0.3
-    """Position noise between 1 and 10 Hz [mm]."""
-
-    slow_deg: float = 0.03
-    """Orientation noise between 1 and 10 Hz [deg]."""
+    white_mm: float = 0.5  # White position noise [mm]
+    white_deg: float = 0.05  # White orientation noise [deg]
+    slow_mm: float = 0.3  # Position noise between 1 and 10 Hz [mm]
+    slow_deg: float = 0.03  # Orientation noise between 1 and 10 Hz [deg]
 
     def __post_init__(self) -> None:
         for name in ('white_mm', 'white_deg', 'slow_mm', 'slow_deg'):
@@ -188,11 +180,8 @@ def _per_axis(millimetres: float, degrees: float) -> Floats:
 class TransmitterPose(NamedTuple):
     """The transmitter in world."""
 
-    position: Vec3
-    """Shape (3,) [m]."""
-
-    rotation: Quat
-    """REP-103 axes of the transmitter to world, unit."""
+    position: Vec3  # Shape (3,) [m]
+    rotation: Quat  # REP-103 axes of the transmitter to world, unit
 
 
 def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter: TransmitterPose) -> Floats:

@@ -6,7 +6,6 @@ An emulated FASTRAK, LIBERTY or PATRIOT: commands in, replies and records out, w
 Like the hardware a FASTRAK wakes up with ASCII records of position and angles in inches, keeps the
 items of each station apart, and is deaf for ten seconds after a reset. Of a LIBERTY's records only
 the binary ones are known, so it says nothing until it has been asked for them.
-
 """
 
 from abc import abstractmethod
@@ -48,20 +47,11 @@ _LIBERTY_AT_ONCE = (liberty.POLL, liberty.WHO_AM_I, liberty.RESET, records.XON, 
 class RecordExtras(NamedTuple):
     """What records hold beside the pose."""
 
-    command: int = ord('C')
-    """The command that LIBERTY's records answer."""
-
-    status: int = records.NO_ERROR
-    """Error character."""
-
-    is_pressed: bool = False
-    """Whether the stylus' button is."""
-
-    start_tick: int = 0
-    """Frame count of the first record."""
-
-    rate_hz: float = 120.0
-    """Records a second."""
+    command: int = ord('C')  # The command that LIBERTY's records answer
+    status: int = records.NO_ERROR  # Error character
+    is_pressed: bool = False  # Whether the stylus' button is
+    start_tick: int = 0  # Frame count of the first record
+    rate_hz: float = 120.0  # Records a second
 
 
 def encode_records(

@@ -6,7 +6,6 @@ The emulated sensors as a recording: /tracker/raw in a rosbag, without topics, d
 The same performance, mounting, noise, drop-outs and outliers as on the ports, by the same
 seed; bytes on a line, and what the driver makes of them, are left out. The same arguments
 give the same bytes.
-
 """
 
 from pathlib import Path

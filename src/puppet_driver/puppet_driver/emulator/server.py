@@ -6,7 +6,6 @@ The emulator's loop: obeys commands, and sends every line's records at each tick
 Ticks are paced by an absolute clock. The performance waits at its first frame until all lines
 stream, or some have streamed for a while, so that its opening T-pose is seen; it starts anew when
 the lines have been silent.
-
 """
 
 from collections.abc import Sequence

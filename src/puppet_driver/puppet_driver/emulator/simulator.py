@@ -5,7 +5,6 @@ What all device simulators share: commands in, replies and records out, faults o
 
 A device simulator is described by bytes alone, as the driver's side is: it knows no port, and of
 time what it is given.
-
 """
 
 from abc import ABC, abstractmethod
@@ -36,9 +35,7 @@ def angles_zyx(q: Quats) -> Floats:
     # with Y upright only the sum or difference of the others counts: all of it is Z's
     is_locked = np.hypot(m[..., 0, 0], m[..., 1, 0]) < GIMBAL_LOCK
     z = np.where(
-        is_locked,
-        np.arctan2(-m[..., 0, 1], m[..., 1, 1]),
-        np.arctan2(m[..., 1, 0], m[..., 0, 0]),
+        is_locked, np.arctan2(-m[..., 0, 1], m[..., 1, 1]), np.arctan2(m[..., 1, 0], m[..., 0, 0])
     )
     x = np.where(is_locked, 0.0, np.arctan2(m[..., 2, 1], m[..., 2, 2]))
     return np.stack((z, y, x), axis=-1)

@@ -32,8 +32,7 @@ SPEEDS_BPS = {
 class Transport(Protocol):
     """The way to one host; nothing in it ever blocks."""
 
-    is_open: bool
-    """Whether a host is there."""
+    is_open: bool  # Whether a host is there
 
     @property
     def link(self) -> object:

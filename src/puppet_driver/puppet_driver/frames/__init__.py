@@ -6,10 +6,4 @@ from puppet_driver.frames.assembler import FrameAssembler, QueuedFrame
 from puppet_driver.frames.clock import ClockFit, ClockStatus
 from puppet_driver.frames.line_reader import LineReader
 
-__all__ = [
-    'ClockFit',
-    'ClockStatus',
-    'FrameAssembler',
-    'LineReader',
-    'QueuedFrame',
-]
+__all__ = ['ClockFit', 'ClockStatus', 'FrameAssembler', 'LineReader', 'QueuedFrame']

@@ -16,7 +16,6 @@ A frame is emitted as soon as every sensor is in, or as soon as the missing ones
 more, or after a timeout; missing rows are NaN and have an age. Stamps are the arrival of the
 tick's first byte, less its jitter by the fitted clock, less the device's latency. Where lines
 measure at different times, it is that of the latest line, and the others have an age.
-
 """
 
 from collections import deque
@@ -74,31 +73,20 @@ class QueuedFrame(NamedTuple):
 class FrameCounters(NamedTuple):
     """What has become of the ticks so far."""
 
-    frames: int = 0
-    """Frames emitted."""
-
-    incomplete_frames: int = 0
-    """Frames in which a sensor was missing."""
-
-    missing_rows: int = 0
-    """Sensor samples missing in them."""
-
-    late_records: int = 0
-    """Records that came after their frame was emitted."""
+    frames: int = 0  # Frames emitted
+    incomplete_frames: int = 0  # Frames in which a sensor was missing
+    missing_rows: int = 0  # Sensor samples missing in them
+    late_records: int = 0  # Records that came after their frame was emitted
 
 
 @dataclass(slots=True)
 class Tick:
     """One being collected, or the last one emitted."""
 
-    arrival_ns: int
-    """Of its first byte, dated back where ticks were read together [ns]."""
-
+    arrival_ns: int  # Of its first byte, dated back where ticks were read together [ns]
+    # Of each line's first byte, likewise [ns]
     line_ns: dict[int, int] = field(default_factory=dict)
-    """Of each line's first byte, likewise [ns]."""
-
-    poses: dict[int, Pose] = field(default_factory=dict)
-    """By row of the frame."""
+    poses: dict[int, Pose] = field(default_factory=dict)  # By row of the frame
 
 
 @dataclass(slots=True)
@@ -108,23 +96,12 @@ class LineTicks:
     first_row: int
     n_sensors: int
 
-    tick: int = -1
-    """Number of the tick that it is in, -1 before its first record."""
-
-    ordinal: int = 1 << 30
-    """Of its last record; whatever follows the first value begins a tick."""
-
-    record_ns: int = 0
-    """Arrival of its last record [ns]."""
-
-    lateness: int = 0
-    """How much it has been late in its last ticks, see MAX_LATENESS."""
-
-    batching: int = 0
-    """How often its ticks came together or in pieces, see BATCH."""
-
-    phase_ns: float = 0.0
-    """How much later than the first line it mostly comes [ns]."""
+    tick: int = -1  # Number of the tick that it is in, -1 before its first record
+    ordinal: int = 1 << 30  # Of its last record; whatever follows the first value begins a tick
+    record_ns: int = 0  # Arrival of its last record [ns]
+    lateness: int = 0  # How much it has been late in its last ticks, see MAX_LATENESS
+    batching: int = 0  # How often its ticks came together or in pieces, see BATCH
+    phase_ns: float = 0.0  # How much later than the first line it mostly comes [ns]
 
     @property
     def rows(self) -> range:
@@ -287,7 +264,6 @@ class FrameAssembler:
         Return whether a record is the first of a new tick on its line.
 
         A loss of just as many records as the line has sensors would join two ticks to one.
-
         """
         if ordinal <= previous:
             return True
@@ -366,7 +342,6 @@ class FrameAssembler:
         What comes in batches is up to a period late. So ticks of two such lines that belong
         together come later on the one as often as on the other; after a line without batches,
         never more.
-
         """
         late, period_ns = line.lateness, self.period_ns
         if line.is_batched:
@@ -413,7 +388,6 @@ class FrameAssembler:
 
         After a pause it is either late, and what comes after it shows by how much, or others were
         lost. It waits until nothing has followed for a while.
-
         """
         last_ns = self._emitted.arrival_ns if self._emitted is not None else 0
         odd_ns = abs(tick.arrival_ns - last_ns - self.period_ns)
@@ -468,7 +442,6 @@ class FrameAssembler:
 
         Bodies do not move in no time, so it is MIN_STEP of a period; less where that many ticks
         that wait would come more than a period after the last arrival.
-
         """
         period_ns = self.clock.period_ns
         room_ns = (self._begun_ns - self._stamp_ns) + period_ns

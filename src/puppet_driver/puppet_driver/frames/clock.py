@@ -11,7 +11,6 @@ from the arrivals, whatever it is configured to be.
 
 Lost and late ticks are separated by arrival alone, without a memory of the count, so that a wrong
 guess costs the stamp of one tick and never the line.
-
 """
 
 from enum import Enum
@@ -80,7 +79,6 @@ def is_too_fast(mean_ns: float, period_ns: float, nominal_ns: float) -> bool:
 
     What a held up host reads at once is dated back by whole periods, and so keeps time with
     halves and thirds of the period too. But a faster device sends more ticks in the same time.
-
     """
     return period_ns < FASTER * nominal_ns and mean_ns > MAX_USUAL * period_ns
 
@@ -90,7 +88,6 @@ def longest_kept(arrivals_ns: Ints, longest_ns: float, shortest_ns: float) -> tu
     Return the longest period in a range that is kept about as well as any, and how well.
 
     What keeps time with a period does so with a half and a third of it too.
-
     """
     n = int(math.log(longest_ns / shortest_ns) / STEP) + 1
     periods_ns = longest_ns * np.exp(-STEP * np.arange(n))
@@ -113,7 +110,6 @@ def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float | None:
     between arrivals is some periods long where most ticks are lost, and part of one where they
     come in bunches. The nominal period is believed on less evidence than another: adapters that
     deliver at times of their own make arrivals keep time with these, yet lose no tick.
-
     """
     median_ns, _, mean_ns = steps_of(arrivals_ns)
     usual_ns = max(median_ns, MIN_PERIOD_NS)
@@ -179,7 +175,6 @@ class ClockFit:
         `in_batches`: bytes are known to be collected on the way. Ticks are given in their
         order. Stamps increase strictly, and are not later than the arrival; only a host's clock
         that is set back breaks one of both.
-
         """
         self._in_batches = in_batches or self._seen_batches
         is_first = self._arrival_ns is None
@@ -258,7 +253,6 @@ class ClockFit:
 
         Negative: an earlier one was taken for lost and was not. Whether a tick is late or follows
         a lost one is only known at the next; what it mostly was in the past decides.
-
         """
         was_suspected, self._is_suspected = self._is_suspected, False
         if self._in_batches:

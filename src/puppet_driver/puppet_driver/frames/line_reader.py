@@ -9,7 +9,6 @@ before frames are looked at, so a delay of this thread does not tear ticks apart
 A run owns all that its thread touches. One that does not end when it is told to, because the
 system holds it up in a name look-up or in a consumer, is abandoned: when it comes back it finds
 itself ended, delivers nothing and closes what it has opened.
-
 """
 
 from collections import deque

@@ -6,7 +6,6 @@ A device on the network: a TCP connection, or a UDP socket bound to one peer add
 Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Nothing here blocks: host names are resolved in a
 thread and connections are made in the background; what is sent before a connection stands goes out
 when it does. Every failure of a socket becomes a LinkError that names the port.
-
 """
 
 import errno

@@ -11,7 +11,6 @@ Every row of a constraint's residual (eq. 6) is a length [m]: angles are multipl
 lever. Derivatives are forces: a row changes with the motion of a point and the turn of its
 segment as the work of a force at the point and a torque would. Joint limits are inequality
 constraints: nothing inside the limits, and beyond them how far the joint has gone.
-
 """
 
 import math
@@ -168,7 +167,6 @@ def row_forces(item: Any, pose: Any, row: int) -> tuple[Vec3, Vec3, Vec3]:
     Return the force and torque on the segment, and the force on the other one, of one row.
 
     Those of an orientation are of first order; times the residual they are exact.
-
     """
     unit, q = _UNITS[row], quat(pose.q_world[item.segment])
     if item.kind == POINT:
@@ -203,7 +201,6 @@ def pull_back(
 
     A turn of a joint by delta in its segment's frame moves a point below it by
     (R delta) x (point - joint).
-
     """
     for k in range(3):
         out[k] += force[k]
@@ -234,7 +231,6 @@ def _split(limit: Any, q: Quat) -> tuple[Vec3, float, float, float]:
 
     Its swing, the swing's fraction of the cone, where 1 is the limit, the twist, and the twist
     from the middle of its range [rad].
-
     """
     swing_out = work_array(3)
     local: Any = values.multiply(quat(limit.centre), q)
@@ -266,7 +262,6 @@ def limit_slopes(limit: Any, q: Quat) -> tuple[Vec3, Vec3]:
     With sigma the swing's angle, u its axis, v = a x u: the swing changes along u by beta.u,
     along v by beta.v sigma / sin sigma, the twist by beta.a + tan(sigma / 2) beta.v, where beta
     is the turn seen before the twist.
-
     """
     swing, cone, twist, offset = _split(limit, q)
     axis, sigma = vec3(limit.axis), norm(swing)
@@ -293,7 +288,6 @@ def keep_limits(limits: np.ndarray, before: np.ndarray, poses: np.ndarray) -> in
 
     Between constrained frames no penalty acts. A joint that was beyond its limits before
     may be so still, but not more. `before` and `poses` are (n,) of POSE, `limits` (16,).
-
     """
     n_changed = 0
     for segment in range(1, len(limits)):

@@ -7,7 +7,6 @@ Most rows never change. A surface counts as the plane that touches it next to th
 relates frames to each other (LeeShin1999 section 7): its place is the mean of where its points
 are, which moves them least, and a goal that the same segment has in some of its frames settles
 it there. Both depend on the motion so far.
-
 """
 
 from collections.abc import Iterator, Sequence

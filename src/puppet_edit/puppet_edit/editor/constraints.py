@@ -6,7 +6,6 @@ What an edited motion has to do, how it is edited, and what came of it (LeeShin1
 Each constraint holds in a list of frames; one over an interval lists all of them. All but one
 are of single frames. `Plant` relates frames to each other: points stay where they are over the
 interval, and where that is the editor decides.
-
 """
 
 from collections.abc import Sequence
@@ -110,11 +109,8 @@ class FlatSurface:
 class _Framed:
     """What all constraints have."""
 
-    frames: Ints
-    """Frame indices, rising, shape (k,)."""
-
-    weight: float = field(default=1.0, kw_only=True)
-    """Factor on the usual penalty, > 0."""
+    frames: Ints  # Frame indices, rising, shape (k,)
+    weight: float = field(default=1.0, kw_only=True)  # Factor on the usual penalty, > 0
 
     def __post_init__(self) -> None:
         self._set('frames', check_frames(self.frames))
@@ -407,17 +403,10 @@ class Bodies:
 class LevelReport:
     """What one level of the hierarchy came to: a column of LeeShin1999 table 1."""
 
-    frames_per_knot: float
-    """Spacing of its knots."""
-
-    knots: int
-    """Control points of each curve."""
-
-    time_s: float
-    """Of the level."""
-
-    max_error_percent: float
-    """Largest error of a constraint after it, of the body's height."""
+    frames_per_knot: float  # Spacing of its knots
+    knots: int  # Control points of each curve
+    time_s: float  # Of the level
+    max_error_percent: float  # Largest error of a constraint after it, of the body's height
 
 
 @dataclass(frozen=True, slots=True)

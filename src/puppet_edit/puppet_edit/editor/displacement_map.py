@@ -10,7 +10,6 @@ floor(u) + 3.
 Section 4.4 ends with every constrained frame put right by itself. The others next to them must
 then come along, or the frames would pop. The exact displacement interpolates, bends least of
 all that do, and is zero some frames away from any constraint.
-
 """
 
 import numpy as np
@@ -38,7 +37,6 @@ def fit_control_points(
     value then is interpolated. `goals` (k, 3 g) are in groups of three, `weights` (k, g) 0 where a
     group has no value. At least floor((n - 1) / spacing) + 4 points for n frames; those that no
     value reaches are zero.
-
     """
     omega = basis(frames, spacing, n_points)
     squares = omega.power(2)
@@ -54,7 +52,6 @@ def displace(displacements: Floats, poses: np.ndarray) -> None:
     Apply a displacement map (n, 51) of roots [m] and rotation vectors to postures in place.
 
     LeeShin1999 eq. 1. What is displaced by nothing keeps its very numbers.
-
     """
     for frame in range(len(poses)):
         for k in range(3):
@@ -75,7 +72,6 @@ def exact_displacement(
 
     `frames` (k,) rise, `goals` (k, 3 g) are in groups of three, `weights` (k, g) are 0 where
     there is no value; after `reach` frames, at least 1, it has faded out.
-
     """
     out = np.zeros((n_frames, goals.shape[1]))
     alike: dict[bytes, list[int]] = {}
@@ -95,7 +91,6 @@ def least_bent(frames: Ints, goals: Floats, n_frames: int, reach: int) -> Floats
 
     Of all that agree at those frames and are zero at frames at least `reach` away from them, it
     has the least sum of squared second differences.
-
     """
     out = np.zeros((n_frames, goals.shape[1]))
     out[frames] = goals

@@ -11,7 +11,6 @@ the point itself, on a hand that stays on its forearm as it was.
 Root, torso and numerical limbs move as the unknowns say; limbs in closed form follow. How the
 whole body's angles change with the unknowns is the matrix that turns derivatives by angles into
 derivatives by unknowns.
-
 """
 
 import math
@@ -83,7 +82,6 @@ def bend_angle(r1: float, r2: float, along: float, distance: float) -> float:
     r1^2 + r2^2 + along^2: r1 and r2 are their distances from the elbow's axis, and `along` how far
     apart they are along it [m]. Clamped to 0 .. pi where the limb is too short or cannot fold so
     far.
-
     """
     return polar_limit(r1, r2, math.sqrt(max(distance * distance - along * along, 0.0)))
 
@@ -95,7 +93,6 @@ def _bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat) -> Vec3:
 
     A nearly straight limb has hardly one: there it is, more and more, the axis about which such
     a limb bends by nature.
-
     """
     axis = scale(cross(upper, lower), 1.0 / math.sqrt(dot(upper, upper) * dot(lower, lower)))
     doubt = max(1.0 - norm(axis) / STRAIGHT, 0.0)
@@ -143,7 +140,6 @@ def solve_bending_limb(task: PoseTask, pose: Any, number: int, swivel: float) ->
 
     From those that the pose has, they bring the tip to its goal, or as near as the limb
     reaches; then the limb swivels about the line from shoulder to goal [rad].
-
     """
     limb, upper, lower = task.limbs[number], UPPER[number], LOWER[number]
     parent = PARENT_OF[upper]
@@ -198,7 +194,6 @@ def prepare_limbs(task: PoseTask, is_full: bool) -> None:
     Limbs without a constraint stay as they are. The closed form is for a hand or foot with the
     place of one point, with or without its orientation; all else is left to the numbers, and
     everything if `is_full` (LeeShin1999 section 5.1). The start has its forward kinematics.
-
     """
     for number in range(4):
         limb = task.limbs[number]
@@ -265,7 +260,6 @@ def choose_unknowns(task: PoseTask, columns: Ints, row_of: Ints) -> int:
 
     The first n of `columns` (51,) are their places among all; `row_of` (51,) is the other way
     round, -1 where it is none.
-
     """
     row_of[:] = -1
     row_of[:6] = 0
@@ -298,7 +292,6 @@ def limb_rows(task: PoseTask, pose: Any, row_of: Ints, full: Floats, out: Floats
     bends, the forearm by the elbow's bend more; both turn with the parent about that line, and
     with the swivel angle. An end segment whose orientation is given turns the other way. `out`
     (36, n) has nine rows a limb; those of other limbs are not touched. `full` (51,) is for work.
-
     """
     for number in range(4):
         limb, upper, lower = task.limbs[number], UPPER[number], LOWER[number]

@@ -11,7 +11,6 @@ The B-spline control lattice is `displacement_map.fit_control_points`.
 Of a frame only those joints count that its constraints depend on, and the torso counts little
 where they are all of limbs. If arms and pelvis of every frame with a planted foot were data too,
 with no displacement, they could hardly be moved.
-
 """
 
 from collections.abc import Callable, Sequence
@@ -52,11 +51,7 @@ class _Edit:
     """A motion between levels."""
 
     def __init__(
-        self,
-        motion: Motion,
-        constraints: Sequence[Constraint],
-        config: EditConfig,
-        bodies: Bodies,
+        self, motion: Motion, constraints: Sequence[Constraint], config: EditConfig, bodies: Bodies
     ) -> None:
         self.config = config
         self.body = MovingBody(motion, bodies)

@@ -7,7 +7,6 @@ Minimises g = 1/2 (alpha_0 |v0|^2 + sum alpha_i |v_i|^2) + 1/2 sum w_i c_i^2, eq
 the unknowns of `constraint_kernels`, frame by frame. Polak-Ribiere, preconditioned by the
 curvature that the objective has as far as derivatives of first order tell, which makes
 penalties of any weight harmless.
-
 """
 
 from typing import Any, NamedTuple
@@ -78,14 +77,9 @@ class FrameTasks(NamedTuple):
 class SolverOptions(NamedTuple):
     """How frames are solved."""
 
-    is_full: bool
-    """Whether no limb is solved in closed form."""
-
-    max_iterations: int
-    """Cap of the steps in one frame."""
-
-    tolerance: float
-    """Fall of g that a further step would have to promise."""
+    is_full: bool  # Whether no limb is solved in closed form
+    max_iterations: int  # Cap of the steps in one frame
+    tolerance: float  # Fall of g that a further step would have to promise
 
 
 class Workspace(NamedTuple):
@@ -139,7 +133,6 @@ def deviation(task: PoseTask, pose: Any, out: Floats) -> float:
 
     The derivative of alpha |v|^2 / 2, v = log(q0^-1 q), by a turn in the segment's own frame is
     alpha v: v is an eigenvector of what relates the two.
-
     """
     moved = sub(vec3(pose.root), vec3(task.start.root))
     total = task.rigidity[0] * dot(moved, moved)
@@ -202,7 +195,6 @@ def pose_gradient(task: PoseTask, pose: Any, work: Workspace, n: int) -> None:
 
     At a placed posture: the first n of `work.gradient`, and the lower triangle of the first n
     rows of `work.curvature`.
-
     """
     limb_rows(task, pose, work.row_of, work.full, work.limb_rows)
     deviation(task, pose, work.full)

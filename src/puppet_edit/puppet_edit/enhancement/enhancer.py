@@ -22,7 +22,6 @@ lambda is the minimum of |e - e'|^2 + lambda^2 |change of the angles|^2, so the 
 ChoiParkKo eq. 1 is had with lambda^2 = (1 - w1) / w1. Near 1 end-effectors are exact, which
 turns errors of the believed lengths into errors of angles; the default spreads both, as suits
 positions that are known to some 25 mm on that body and angles to 5 degrees.
-
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,23 +54,13 @@ MM_PER_M = 1000.0
 class Enhanced(NamedTuple):
     """A motion made better."""
 
-    motion: Motion
-    """The same body; end-effectors are those of its angles."""
-
+    motion: Motion  # The same body; end-effectors are those of its angles
+    # Frames where end-effectors are in place, in order, each with its reason
     keyframes: Mapping[int, str]
-    """Frames where end-effectors are in place, in order, each with its reason."""
-
-    goals: Vec3s
-    """Where end-effectors had to be, shape (n, 8, 3) [m]; NaN where not known."""
-
-    curve: BSpline
-    """The channels over time [s], two derivatives continuous."""
-
-    joints: tuple[int, ...]
-    """Segments whose joints the channels are of."""
-
-    iterations: Ints
-    """Steps of the solver at each keyframe, shape (k,)."""
+    goals: Vec3s  # Where end-effectors had to be, shape (n, 8, 3) [m]; NaN where not known
+    curve: BSpline  # The channels over time [s], two derivatives continuous
+    joints: tuple[int, ...]  # Segments whose joints the channels are of
+    iterations: Ints  # Steps of the solver at each keyframe, shape (k,)
 
 
 def end_effector_errors(motion: Motion, goals: Vec3s) -> Floats:
@@ -161,7 +150,6 @@ def enhance_report(
 
     Keyframes are in order, each with its reason; none for an enhancement of every frame. Goals
     are where end-effectors had to be, shape (n, 8, 3) [m].
-
     """
     errors = [end_effector_errors(motion, goals) for motion in (before, after)]
     at = np.zeros(before.n_frames, dtype=bool)
@@ -234,7 +222,6 @@ def rate_config(weight: float) -> RateConfig:
     Return the tuning of rate control that has a weight w1; its own damping is kept at least.
 
     Raises ConfigError if the weight is not above 0 and below 1.
-
     """
     if not 0.0 < weight < 1.0:
         raise ConfigError(f'weight: expected 0.0 < value < 1.0, got {weight}')

@@ -17,7 +17,6 @@ damped where a step does not help:
 over the end-effectors e and joint rotations q, with primes on what was measured. The printed
 difference of angles depends on the angles chosen; the rotation vector between the measured
 rotation and the other does not. Lengths are metres and angles radians: w1 has a unit.
-
 """
 
 from collections.abc import Iterator, Sequence
@@ -105,7 +104,6 @@ def worst_frames(
     Return the frame of largest error in each gap between keyframes, where it is too large.
 
     Errors (n,) are NaN where not known; a keyframe keeps `least` frames from the others.
-
     """
     found = []
     known = np.where(np.isfinite(errors), errors, -np.inf)
@@ -197,7 +195,6 @@ def point_jacobian(q_world: Quats, p_world: Vec3s, points: Vec3s) -> Floats:
     Indexed by posture, end-effector, component of its position, joint and component of the joint's
     delta [m/rad]: a joint turned by delta in its segment's frame moves a point below it by
     (R delta) x (point - joint).
-
     """
     axes = np.swapaxes(quaternions.to_matrix(q_world), -1, -2)  # [n, joint, axis, xyz]
     levers = points[:, :, None] - p_world[:, None]
@@ -218,9 +215,7 @@ def right_jacobian_inverse(rotvec: Vec3s) -> Floats:
     safe = np.where(small, 1.0, angle)
     # Sola2018 eq. 144 with (1 + cos a) / sin a = cot(a / 2), and its series at zero
     factor = np.where(
-        small,
-        1.0 / 12.0 + angle**2 / 720.0,
-        (1.0 / safe - 0.5 / np.tan(0.5 * safe)) / safe,
+        small, 1.0 / 12.0 + angle**2 / 720.0, (1.0 / safe - 0.5 / np.tan(0.5 * safe)) / safe
     )
     return np.eye(3) + 0.5 * cross + factor * (cross @ cross)
 
@@ -229,14 +224,10 @@ def right_jacobian_inverse(rotvec: Vec3s) -> Floats:
 class PostureObjective:
     """What may move, and what it costs."""
 
-    joints: tuple[int, ...]
-    """Segments whose joints may turn; 0 is the root."""
-
-    moves_root: bool = False
-    """Whether the root's position may change."""
-
+    joints: tuple[int, ...]  # Segments whose joints may turn; 0 is the root
+    moves_root: bool = False  # Whether the root's position may change
+    # w1 of eq. 1, below 1: at 1 the joints that no end-effector needs would be undecided.
     weight: float = 0.999999
-    """w1 of eq. 1, below 1: at 1 the joints that no end-effector needs would be undecided."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.weight < 1.0:
@@ -248,30 +239,18 @@ class PostureObjective:
 class Measured(NamedTuple):
     """What was measured at k instants."""
 
-    root_positions: Vec3s
-    """Shape (k, 3) [m]."""
-
-    rotations: Quats
-    """Shape (k, 16, 4)."""
-
-    goals: Vec3s
-    """General end-effectors, shape (k, 8, 3) [m]; NaN where there is none."""
+    root_positions: Vec3s  # Shape (k, 3) [m]
+    rotations: Quats  # Shape (k, 16, 4)
+    goals: Vec3s  # General end-effectors, shape (k, 8, 3) [m]; NaN where there is none
 
 
 class FittedPostures(NamedTuple):
     """Minima of G."""
 
-    root_positions: Vec3s
-    """Shape (k, 3) [m]."""
-
-    rotations: Quats
-    """Shape (k, 16, 4)."""
-
-    values: Floats
-    """G at the minima, shape (k,)."""
-
-    iterations: Ints
-    """Steps that were taken, shape (k,)."""
+    root_positions: Vec3s  # Shape (k, 3) [m]
+    rotations: Quats  # Shape (k, 16, 4)
+    values: Floats  # G at the minima, shape (k,)
+    iterations: Ints  # Steps that were taken, shape (k,)
 
 
 def objective_residuals(
@@ -287,7 +266,6 @@ def objective_residuals(
     Residuals (k, 24 + 48 + 3) are of end-effectors, joints and root position. The Jacobian
     (k, 75, v) is by the v variables: three for each joint that may turn, in order, then the root's
     position [m] if that may move.
-
     """
     k = len(roots)
     q_world, p_world = world_segments(skeleton, roots, rotations)
@@ -321,7 +299,6 @@ def fit_postures(
     Return the postures that minimise G, found from the measured ones.
 
     Goals out of reach are approached as far as the limbs go. Every step lowers G.
-
     """
     roots = np.array(measured.root_positions, dtype=np.float64)
     rotations = np.array(measured.rotations, dtype=np.float64)

@@ -19,7 +19,6 @@ curve is written in B-splines, whose matrices are sparse however long the motion
 fit is one linear system with the keyframes as constraints; without free knots it is eqs. 2
 and 3. The printed (X^T X)^-1 does not exist where f2 and f3 vanish at all measurements, as
 when every frame is a keyframe. Of several best curves the one that bends least is chosen.
-
 """
 
 from collections.abc import Sequence
@@ -66,7 +65,6 @@ def make_channels(kind: str, rotations: Quats, joints: Sequence[int]) -> 'Channe
     Return channels, one of CHANNEL_KINDS, of the rotations (n, joints, 4) of some segments.
 
     Raises ConfigError for an unknown kind, or a joint that turns too far for rotation vectors.
-
     """
     if kind == EULER:
         return EulerChannels(rotations, joints)
@@ -360,7 +358,6 @@ class MotionCurves:
         Return the curve through keyframes with channels (k, c).
 
         `followed` are further frames (m,) and channels (m, c) that the curve only follows.
-
         """
         at = np.asarray(frames, dtype=np.int64)
         keys = self.times_s[at]
@@ -400,7 +397,6 @@ def involved_joints(targets: Targets) -> tuple[int, ...]:
     Return the segments whose rotations carry a measured end-effector, the root among them.
 
     They get curves; the others keep their angles.
-
     """
     above = ANCESTORS[GENERAL_SEGMENTS[targets.rows]].any(axis=0)
     return tuple(int(joint) for joint in np.flatnonzero(above))
@@ -422,7 +418,6 @@ def free_knots(key_times_s: Floats, config: EnhanceConfig) -> Floats:
     With detail every gap between keyframes is divided evenly. Without it a joint of segments
     has one before and one after it: each segment so has two freedoms of its own, as the
     paper's whole curve has, and the curve keeps two derivatives over the joint.
-
     """
     gaps = np.diff(key_times_s)
     if config.detail_s > 0.0:

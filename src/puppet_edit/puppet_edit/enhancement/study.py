@@ -11,7 +11,6 @@ Each condition is measured with several seeds; forward kinematics alone, the enh
 every frame (online) and that of keyframes and curves (offline) are compared with what was
 really done. The fist-matching experiment of ChoiParkKo section 5 is measured in the same way:
 arms swing, fists meet three times.
-
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -77,17 +76,10 @@ METHODS = tuple(_NAMES)
 class TakeErrors(NamedTuple):
     """How a measurement differs from the truth: standard deviations."""
 
-    angle_bias_deg: float = 0.0
-    """Constant rotation of each joint, per axis."""
-
-    angle_noise_deg: float = 0.0
-    """White noise of each joint, per axis."""
-
-    position_noise_mm: float = 0.0
-    """White noise of roots and end-effectors, per axis."""
-
-    length_percent: float = 0.0
-    """Of each limb and of the trunk."""
+    angle_bias_deg: float = 0.0  # Constant rotation of each joint, per axis
+    angle_noise_deg: float = 0.0  # White noise of each joint, per axis
+    position_noise_mm: float = 0.0  # White noise of roots and end-effectors, per axis
+    length_percent: float = 0.0  # Of each limb and of the trunk
 
 
 class Take(NamedTuple):
@@ -111,7 +103,6 @@ def measured_take(
 
     The same seed gives the same directions of errors whatever their sizes. `end_effectors` are
     rows of the general end-effectors.
-
     """
     rng = np.random.default_rng(seed)
     n = truth.n_frames
@@ -146,11 +137,8 @@ class FistMotion(NamedTuple):
 
     motion: Motion
 
-    meetings: Ints
-    """Frames in which the fists meet, shape (3,)."""
-
-    meeting: Meeting
-    """Which they are, and how far apart then."""
+    meetings: Ints  # Frames in which the fists meet, shape (3,)
+    meeting: Meeting  # Which they are, and how far apart then
 
 
 def fist_motion(skeleton: Skeleton, rate_hz: float = 60.0) -> FistMotion:
@@ -159,7 +147,6 @@ def fist_motion(skeleton: Skeleton, rate_hz: float = 60.0) -> FistMotion:
 
     Smooth curves throughout; the feet stand, the trunk follows the arms a little. A rate that
     is a multiple of 4/3 puts the meetings on frames.
-
     """
     n = round(N_MEETINGS * PERIOD_S * rate_hz) + 1
     t = np.arange(n) / rate_hz
@@ -239,9 +226,7 @@ def fist_study(
 
 
 def _repeated(
-    measure: Callable[[int], Any],
-    seeds: Sequence[int],
-    progress: Callable[[int], object] | None,
+    measure: Callable[[int], Any], seeds: Sequence[int], progress: Callable[[int], object] | None
 ) -> list[Any]:
     figures = []
     for seed in seeds:
@@ -339,7 +324,6 @@ def study_tables(
 
     The built-in performance walks, and its body makes fists meet; the truth is that walk, or
     the angles of a clip.
-
     """
     seeds = range(n_seeds)
     total = n_seeds * (len(CONDITIONS) + len(FIST_CURVES))

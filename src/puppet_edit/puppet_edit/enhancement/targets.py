@@ -9,7 +9,6 @@ CSV: the first line names the columns; `frame` (from 0) or `time_s` (from the fi
 `<end-effector>_<x, y or z>_<m, cm or mm>`; an empty cell was not measured. YAML
 (`puppet-targets/1`): positions frame by frame, keyframes, and pairs that meet. The axes are
 the suite's: X forward, Y left, Z up, as the clip is read.
-
 """
 
 from collections.abc import Sequence
@@ -134,7 +133,6 @@ class Targets:
 
         What was measured, but two end-effectors that meet there are moved along the line
         between them, each by half, to the distance that they are known to have.
-
         """
         goals = np.array(self.positions[frames])
         for meeting in self.meetings:
@@ -168,7 +166,6 @@ def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s
     Return positions (m, 8, 3) of rising times at other times, NaN where no two samples are near.
 
     Linear between neighbouring samples at most MAX_GAP_S apart; as they are at samples.
-
     """
     out = np.full((len(frame_times_s), *positions.shape[1:]), np.nan)
     close = 1e-6 + 1e-9 * np.abs(frame_times_s)  # stamps are written with some digits

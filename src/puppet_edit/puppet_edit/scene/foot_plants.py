@@ -14,7 +14,6 @@ way, carried by the changes of the plants before and after, blended from the one
 
 By these a motion is given to other ground (`on_terrain`) or to another character (`for_body`),
 which starts with its joint angles and a root path scaled by its legs.
-
 """
 
 from collections.abc import Sequence
@@ -35,13 +34,7 @@ from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import ADULT_LEG_LENGTH_M, smooth_step, TOE_M
-from puppet_edit.editor import (
-    BodyPoint,
-    Constraint,
-    OrientationGoal,
-    PointGoal,
-    Surface,
-)
+from puppet_edit.editor import BodyPoint, Constraint, OrientationGoal, PointGoal, Surface
 from puppet_edit.scene.surfaces import FLOOR, normals
 from scipy.ndimage import (
     distance_transform_edt,
@@ -66,27 +59,17 @@ _UP = np.array([0.0, 0.0, 1.0])
 class FootPlant(NamedTuple):
     """A time in which a foot stands with heel, toe or both."""
 
-    foot: int
-    """0 left, 1 right."""
-
-    first: int
-    """Frame of the strike, of the heel as a rule."""
-
-    last: int
-    """Last frame before the foot is off, the toe as a rule."""
-
-    flat_first: int
-    """First frame with heel and toe in contact; `first` if there is none."""
-
-    flat_last: int
-    """Last frame with both; `last` if there is none."""
+    foot: int  # 0 left, 1 right
+    first: int  # Frame of the strike, of the heel as a rule
+    last: int  # Last frame before the foot is off, the toe as a rule
+    flat_first: int  # First frame with heel and toe in contact; `first` if there is none
+    flat_last: int  # Last frame with both; `last` if there is none
 
 
 class FootContacts(NamedTuple):
     """Which points of the feet stand in which frames."""
 
-    flags: Bools
-    """Foot left, right; point heel, toe; shape (n, 2, 2)."""
+    flags: Bools  # Foot left, right; point heel, toe; shape (n, 2, 2)
 
     @property
     def planted(self) -> Bools:
@@ -123,7 +106,6 @@ def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootConta
     Return when heels and toes stand in a motion of 20 Hz or more, else swings are missed.
 
     Ground that is not known (None) is where the feet are lowest around each time.
-
     """
     points = world_foot_points(motion.skeleton, *motion.world_segments())
     n = len(points)
@@ -188,14 +170,9 @@ def _bridged(loose: Bools, core: Bools, rate_hz: float) -> Bools:
 class FootPoses:
     """Both feet over a whole motion, as goals or as they are."""
 
-    soles: Vec3s
-    """Sole centres in world, shape (n, 2, 3) [m]."""
-
-    rotations: Quats
-    """Orientations of the feet in world, shape (n, 2, 4)."""
-
-    planted: NDArray[np.bool_]
-    """Whether the foot stands, shape (n, 2)."""
+    soles: Vec3s  # Sole centres in world, shape (n, 2, 3) [m]
+    rotations: Quats  # Orientations of the feet in world, shape (n, 2, 4)
+    planted: NDArray[np.bool_]  # Whether the foot stands, shape (n, 2)
 
     def points(self, skeleton: Skeleton) -> Vec3s:
         """Return heels and toes in world, shape (n, 2, 2, 3) [m]."""
@@ -218,7 +195,6 @@ def firm_poses(
     Return where feet have to be to stand firmly on a surface, and swing from plant to plant.
 
     They stand at the same places seen from above as on `ground` in the motion.
-
     """
     own = own_poses(motion, contacts)
     plants = contacts.plants()
@@ -249,7 +225,6 @@ def cleared(
     A point that was higher than the clearance keeps at least that; one that was lower keeps
     its height. The lift comes and goes smoothly. `own` are the motion's own feet; the surfaces
     are those under them and under the goals.
-
     """
     before, after = (
         points[..., 2] - surface.height(points[..., 0], points[..., 1])
@@ -274,7 +249,6 @@ def root_shifts(own: FootPoses, goals: FootPoses, rate_hz: float, width_s: float
 
     LeeShin1999 section 4.5 takes the mean of the contacts of each frame; here a swinging foot
     counts, too, so that the mean does not jump when a contact begins or ends.
-
     """
     shift = (goals.soles - own.soles).mean(axis=1)
     return np.asarray(gaussian_filter1d(shift, width_s * rate_hz, axis=0, mode='nearest'))
@@ -414,7 +388,6 @@ def foot_constraints(
 
     With `swings` feet have to be there when they do not stand, too; plants that reach out of
     the frames are cut.
-
     """
     n = len(goals.soles)
     first, last = frames or (0, n - 1)
@@ -455,7 +428,6 @@ def on_terrain(
 
     Places stay as they are seen from above; soles lie along the slope; swinging feet clear
     the ground as high as they did, and are held to that where `swings` is set.
-
     """
     contacts = detect_contacts(motion, ground)
     own = own_poses(motion, contacts)
@@ -465,17 +437,13 @@ def on_terrain(
 
 
 def for_body(
-    motion: Motion,
-    skeleton: Skeleton,
-    world_scale: float | None = None,
-    surface: Surface = FLOOR,
+    motion: Motion, skeleton: Skeleton, world_scale: float | None = None, surface: Surface = FLOOR
 ) -> Adaptation:
     """
     Return what gives a performer's motion on the level floor to another body by the editor.
 
     Places on the floor are scaled by `world_scale`, without it by the ratio of leg lengths, and
     then the character strides as its legs are long. It walks on `surface`.
-
     """
     ratio = skeleton.leg_length / motion.skeleton.leg_length
     scale = ratio if world_scale is None else world_scale

@@ -9,7 +9,6 @@ a cubic spline, or one of a few named functions. Beyond a grid's edge its last h
 Files of heights are .npy and .csv in metres or .png as grey values, rows along y from its least.
 A picture's first row is the one of greatest y, as a map is drawn, and black to white is 0 to
 `white_m`. The number of heights that a file states is checked before memory is allocated.
-
 """
 
 from collections.abc import Callable, Mapping
@@ -68,17 +67,11 @@ def normals(surface: Surface, x: Floats, y: Floats) -> Vec3s:
 class HeightField:
     """Heights on a grid, smooth between its points."""
 
-    heights: Floats
-    """Rows along y, columns along x, at least 4 of each, shape (rows, columns) [m]."""
-
-    cell_m: float
-    """Distance of neighbouring points [m]."""
-
-    origin_m: tuple[float, float] = (0.0, 0.0)
-    """Place of the first row's first point [m]."""
-
+    heights: Floats  # Rows along y, columns along x, at least 4 of each, shape (rows, columns) [m]
+    cell_m: float  # Distance of neighbouring points [m]
+    origin_m: tuple[float, float] = (0.0, 0.0)  # Place of the first row's first point [m]
+    # Of the heights, over (y, x)
     spline: RectBivariateSpline = field(init=False, repr=False, compare=False)
-    """Of the heights, over (y, x)."""
 
     def __post_init__(self) -> None:
         heights = read_only(check_array('heights', self.heights, (None, None)))
@@ -119,17 +112,10 @@ class HeightField:
 class Profile:
     """A height that changes along one direction only."""
 
-    along: Callable[[Floats], Floats]
-    """Height over the way [m]."""
-
-    slope: Callable[[Floats], Floats]
-    """Its derivative [-]."""
-
-    heading_rad: float = 0.0
-    """Direction of the way, from +x to +y."""
-
-    start_m: tuple[float, float] = (0.0, 0.0)
-    """Where the way is zero [m]."""
+    along: Callable[[Floats], Floats]  # Height over the way [m]
+    slope: Callable[[Floats], Floats]  # Its derivative [-]
+    heading_rad: float = 0.0  # Direction of the way, from +x to +y
+    start_m: tuple[float, float] = (0.0, 0.0)  # Where the way is zero [m]
 
     def height(self, x: Floats, y: Floats) -> Floats:
         """Return heights at places of any equal shape [m]."""
@@ -194,7 +180,6 @@ def rough(
 
     A uniform cubic B-spline surface; its control points are 0.8 body heights apart and their
     heights are even over 1.2 body heights, times `roughness`.
-
     """
     spacing = ROUGH_SPACING * _positive('body_height_m', body_height_m)
     count = int(np.ceil(_positive('size_m', size_m) / spacing)) + 4

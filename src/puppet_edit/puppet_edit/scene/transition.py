@@ -12,7 +12,6 @@ Over the seam both clips are crossfaded by the cubic Hermite blend, which begins
 slope; so before the seam the result is the first clip and after it the second, with one
 derivative throughout. Mixing makes feet slide: `seam_constraints` holds the plants that reach
 into the seam, for the editor to enforce (LeeShin1999 section 6).
-
 """
 
 from collections.abc import Sequence
@@ -57,7 +56,6 @@ def posture_features(motion: Motion) -> Floats:
     Return joints and their velocities, seen from the pelvis' place and heading, shape (n, 96) [m].
 
     Of two frames' features the distance is the root of the summed squares over sixteen joints.
-
     """
     _, joints = motion.world_segments()
     turn = qb.conjugate(heading(motion.rotations[:, 0]))
@@ -77,14 +75,9 @@ def distances(first: Floats, second: Floats) -> Floats:
 class Seam(NamedTuple):
     """A warp of both clips over the frames of a transition."""
 
-    start: int
-    """Frame of the result, and of the first clip, at which the second begins to come in."""
-
-    times_a: Floats
-    """Frame of the first clip for each frame of the seam, rising, shape (k,)."""
-
-    times_b: Floats
-    """Frame of the second clip, shape (k,)."""
+    start: int  # Frame of the result, and of the first clip, at which the second begins to come in
+    times_a: Floats  # Frame of the first clip for each frame of the seam, rising, shape (k,)
+    times_b: Floats  # Frame of the second clip, shape (k,)
 
     @property
     def n_frames(self) -> int:
@@ -102,7 +95,6 @@ def warp(window_a: Window, window_b: Window, pairs: Sequence[tuple[float, float]
     Return the seam of two windows, first and last frame each, in which pairs coincide.
 
     Pairs are frames of the first and of the second clip, rising in both, inside the windows.
-
     """
     spans = [window[1] - window[0] for window in (window_a, window_b)]
     length = max(round(0.5 * sum(spans)), 2)
@@ -111,11 +103,7 @@ def warp(window_a: Window, window_b: Window, pairs: Sequence[tuple[float, float]
     shares = 0.5 * ((keys_a - keys_a[0]) / spans[0] + (keys_b - keys_b[0]) / spans[1])
     at = length * shares
     frames = np.arange(length + 1, dtype=np.float64)
-    return Seam(
-        window_a[0],
-        _monotone(at, keys_a, 0)(frames),
-        _monotone(at, keys_b, -1)(frames),
-    )
+    return Seam(window_a[0], _monotone(at, keys_a, 0)(frames), _monotone(at, keys_b, -1)(frames))
 
 
 def contact_pairs(
@@ -250,7 +238,6 @@ def find_windows(
 
     Searched in the last half of the first clip and the first half of the second, at most so
     far from where they end and begin, and not before frame `earliest` of the first.
-
     """
     span = max(round(fade_s * first.rate_hz), MIN_SEAM)
     a, b = posture_features(first), posture_features(second)
@@ -344,7 +331,6 @@ def seam_constraints(transition: Transition, everywhere: bool = False) -> list[C
 
     A plant keeps the place and orientation that it has on the average; plants wholly outside
     of seams are as they were, unless `everywhere` is set.
-
     """
     goals = firm_poses(transition.motion, transition.contacts)
     touched = np.zeros(goals.planted.shape, dtype=bool)
@@ -384,7 +370,6 @@ def _placement(first: Motion, second: Motion, seam: Seam) -> tuple[float, Vec3]:
     Return turn and shift of the second clip that bring its joints nearest over the seam.
 
     The turn about the vertical of least squares, in closed form; heights are left alone.
-
     """
     places = []
     for motion, times in ((first, seam.times_a), (second, seam.times_b)):

@@ -50,59 +50,38 @@ UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
 class JointReport:
     """One joint of a calibration."""
 
-    segment: int
-    """The joint's child segment."""
-
-    residual_m: float
-    """RMS movement of the centre between its two sensors [m]."""
-
-    sd_m: float
-    """Standard deviation of the centre in its worst direction [m]."""
-
+    segment: int  # The joint's child segment
+    residual_m: float  # RMS movement of the centre between its two sensors [m]
+    sd_m: float  # Standard deviation of the centre in its worst direction [m]
+    # What it was moved through about its three main axes, falling [deg]
     range_deg: tuple[float, ...]
-    """What it was moved through about its three main axes, falling [deg]."""
 
 
 @dataclass(frozen=True, slots=True)
 class LengthReport:
     """One limb segment of a calibration."""
 
-    segment: int
-    """Which."""
-
-    length_m: float
-    """Distance of the joint centres at its ends [m]."""
-
-    sd_m: float
-    """Standard deviation [m]."""
+    segment: int  # Which
+    length_m: float  # Distance of the joint centres at its ends [m]
+    sd_m: float  # Standard deviation [m]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something wrong with a recording."""
 
-    kind: str
-    """One of KINDS."""
-
-    names: tuple[str, ...]
-    """Sensors or joints that it is about."""
-
-    text: str
-    """What was found and what to do, one line."""
+    kind: str  # One of KINDS
+    names: tuple[str, ...]  # Sensors or joints that it is about
+    text: str  # What was found and what to do, one line
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """Whether a calibration can be used, and why not."""
 
-    joints: tuple[JointReport, ...] = ()
-    """In the order of SEGMENTS."""
-
-    lengths: tuple[LengthReport, ...] = ()
-    """In the order of SEGMENTS."""
-
-    findings: tuple[Finding, ...] = ()
-    """The gravest first; none if all is well."""
+    joints: tuple[JointReport, ...] = ()  # In the order of SEGMENTS
+    lengths: tuple[LengthReport, ...] = ()  # In the order of SEGMENTS
+    findings: tuple[Finding, ...] = ()  # The gravest first; none if all is well
 
     @property
     def usable(self) -> bool:

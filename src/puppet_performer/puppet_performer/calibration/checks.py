@@ -277,14 +277,9 @@ def _cost(costs: Floats, joints: Sequence[Joint], order: np.ndarray) -> float:
 class Slip(NamedTuple):
     """A sensor that changed its place on its segment."""
 
-    sensor: int
-    """Which."""
-
-    share: float
-    """When, as a fraction of the recording, 0 .. 1."""
-
-    moved_m: float
-    """RMS movement of its joints in its frame that this explains [m]."""
+    sensor: int  # Which
+    share: float  # When, as a fraction of the recording, 0 .. 1.
+    moved_m: float  # RMS movement of its joints in its frame that this explains [m]
 
 
 class _Sums(NamedTuple):

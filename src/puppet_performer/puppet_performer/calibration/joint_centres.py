@@ -41,33 +41,21 @@ SOFT_TISSUE_M = 0.005
 class Fit(NamedTuple):
     """The fixed point of one joint by itself."""
 
-    centre: Floats
-    """In the parent's sensor frame, then in the child's, shape (6,) [m]."""
-
-    weights: Floats
-    """Of the frames, 0 .. 1, shape (n,)."""
-
+    centre: Floats  # In the parent's sensor frame, then in the child's, shape (6,) [m]
+    weights: Floats  # Of the frames, 0 .. 1, shape (n,).
+    # RMS distance of the two sensors' ideas of the centre, outliers left out [m]
     residual_m: float
-    """RMS distance of the two sensors' ideas of the centre, outliers left out [m]."""
-
-    outliers: float
-    """Fraction of the frames that were left out or nearly so."""
+    outliers: float  # Fraction of the frames that were left out or nearly so
 
 
 class Centres(NamedTuple):
     """All joint centres of a performer."""
 
+    # In the frames of the parents' and the children's sensors, shape (joints, 2, 3) [m]
     points: Vec3s
-    """In the frames of the parents' and the children's sensors, shape (joints, 2, 3) [m]."""
-
-    covariance: Floats
-    """Of all coordinates in that order, shape (6 joints, 6 joints) [m^2]."""
-
-    residuals_m: Floats
-    """RMS movement of each centre between its two sensors, shape (joints,) [m]."""
-
-    outliers: Floats
-    """Fraction of each joint's frames that were left out, shape (joints,)."""
+    covariance: Floats  # Of all coordinates in that order, shape (6 joints, 6 joints) [m^2]
+    residuals_m: Floats  # RMS movement of each centre between its two sensors, shape (joints,) [m]
+    outliers: Floats  # Fraction of each joint's frames that were left out, shape (joints,)
 
     def sds_m(self) -> Floats:
         """Return the standard deviation of each joint's worst direction, shape (joints,) [m]."""

@@ -32,11 +32,8 @@ POSE_HINT = "stand in the T-pose, or give the performer's own character"
 class TPose:
     """A skeleton in its rest pose, somewhere on the floor."""
 
-    heading: float
-    """Yaw that it faces, in (-pi, pi] [rad]."""
-
-    pelvis: Vec3
-    """Pelvis joint in world, shape (3,) [m]."""
+    heading: float  # Yaw that it faces, in (-pi, pi] [rad]
+    pelvis: Vec3  # Pelvis joint in world, shape (3,) [m]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'pelvis', read_only(self.pelvis))
@@ -193,17 +190,10 @@ class PoseRecording:
 class MeanPose(NamedTuple):
     """Sensors in world while the performer holds still, outliers left out."""
 
-    positions: Vec3s
-    """Shape (n, 3) [m]."""
-
-    rotations: Quats
-    """Shape (n, 4)."""
-
-    spreads_m: Floats
-    """RMS movement of each sensor's position, shape (n,) [m]."""
-
-    spreads_rad: Floats
-    """The same of its rotation, shape (n,) [rad]."""
+    positions: Vec3s  # Shape (n, 3) [m]
+    rotations: Quats  # Shape (n, 4)
+    spreads_m: Floats  # RMS movement of each sensor's position, shape (n,) [m]
+    spreads_rad: Floats  # The same of its rotation, shape (n,) [rad]
 
 
 def calibrate_pose(

@@ -72,27 +72,17 @@ class MotionRecording:
 class Joint(NamedTuple):
     """Two neighbouring segments that both carry a sensor."""
 
-    segment: int
-    """The child, whose name the joint has."""
-
-    parent: int
-    """Sensor on the parent segment."""
-
-    child: int
-    """Sensor on the child segment."""
+    segment: int  # The child, whose name the joint has
+    parent: int  # Sensor on the parent segment
+    child: int  # Sensor on the child segment
 
 
 class RelativePoses(NamedTuple):
     """The child's sensor seen from the parent's, where both were measured."""
 
-    rotations: Floats
-    """Matrices R_parent^T R_child, shape (n, 3, 3)."""
-
-    positions: Vec3s
-    """R_parent^T (p_child - p_parent), shape (n, 3) [m]."""
-
-    frames: Ints
-    """Index of each in the recording, shape (n,)."""
+    rotations: Floats  # Matrices R_parent^T R_child, shape (n, 3, 3)
+    positions: Vec3s  # R_parent^T (p_child - p_parent), shape (n, 3) [m]
+    frames: Ints  # Index of each in the recording, shape (n,)
 
 
 def rotation_noise(recording: MotionRecording) -> Floats:
@@ -126,11 +116,7 @@ def measured_joints(layout: SensorLayout) -> tuple[Joint, ...]:
 
 
 def relative_poses(
-    recording: MotionRecording,
-    parent: int,
-    child: int,
-    step: int = 1,
-    names: Sequence[str] = (),
+    recording: MotionRecording, parent: int, child: int, step: int = 1, names: Sequence[str] = ()
 ) -> RelativePoses:
     """
     Return the poses of one sensor in another's frame, every `step`-th frame.

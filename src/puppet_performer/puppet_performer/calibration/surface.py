@@ -75,11 +75,8 @@ class TouchConfig:
 class Place(NamedTuple):
     """One of the forty points of a segment."""
 
-    segment: int
-    """Index into SEGMENTS."""
-
-    row: int
-    """Row of `surface_samples`: ring * 5 + point."""
+    segment: int  # Index into SEGMENTS
+    row: int  # Row of `surface_samples`: ring * 5 + point
 
 
 class Touch(NamedTuple):

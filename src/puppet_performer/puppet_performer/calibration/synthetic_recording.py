@@ -66,11 +66,7 @@ def random_mounting(layout: SensorLayout, seed: int, spread_m: float = 0.015) ->
 
 
 def measure(
-    motion: Motion,
-    layout: SensorLayout,
-    mounting: Mounting,
-    disturbances: Disturbances,
-    seed: int,
+    motion: Motion, layout: SensorLayout, mounting: Mounting, disturbances: Disturbances, seed: int
 ) -> MotionRecording:
     """Return what the sensors of a layout measure of a motion."""
     rng = np.random.default_rng(seed)

@@ -9,9 +9,4 @@ from puppet_performer.posture.estimator import (
     warm_up,
 )
 
-__all__ = [
-    'EstimatedPosture',
-    'PostureConfig',
-    'PostureEstimator',
-    'warm_up',
-]
+__all__ = ['EstimatedPosture', 'PostureConfig', 'PostureEstimator', 'warm_up']

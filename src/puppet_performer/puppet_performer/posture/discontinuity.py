@@ -26,17 +26,7 @@ from puppet_core.body import (
     SHORTEST_S,
 )
 from puppet_core.math import kernel, vec3
-from puppet_core.math.values import (
-    add,
-    conjugate,
-    multiply,
-    norm,
-    Quat,
-    quat,
-    rotate,
-    sub,
-    Vec3,
-)
+from puppet_core.math.values import add, conjugate, multiply, norm, Quat, quat, rotate, sub, Vec3
 from puppet_performer.posture.state import (
     ABSENT,
     CHANGED,

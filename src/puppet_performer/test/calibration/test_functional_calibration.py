@@ -48,9 +48,7 @@ def test_unmeasured_segments_have_the_right_size_where_proportions_are_ordinary(
         calibration.skeleton.offsets, take.skeleton.offsets, atol=EXACT_TOL_M
     )
     np.testing.assert_allclose(
-        calibration.skeleton.interaction_points,
-        take.skeleton.interaction_points,
-        atol=EXACT_TOL_M,
+        calibration.skeleton.interaction_points, take.skeleton.interaction_points, atol=EXACT_TOL_M
     )
 
 

@@ -193,10 +193,7 @@ REACH = {0: (SIDE, 0.3, 0.25), 1: (-SIDE, 0.3, 0.25), 2: (DOWN, 0.43, 0.43), 3: 
 
 
 def _infer(
-    limb: int,
-    goal: Vec3,
-    q_end: Quat = IDENTITY,
-    q_trunk: Quat = IDENTITY,
+    limb: int, goal: Vec3, q_end: Quat = IDENTITY, q_trunk: Quat = IDENTITY
 ) -> tuple[Quat, Quat, Vec3, Vec3]:
     """Return both orientations, elbow and wrist."""
     rest, upper, lower = REACH[limb]

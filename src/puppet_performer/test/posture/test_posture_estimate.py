@@ -94,7 +94,6 @@ def test_noise_stays_of_its_own_size(
 
     2 mm and 0.5 degrees RMS an axis; a palm is at most 12 cm from its sensor (1 mm), a segment
     angle is its sensor's own.
-
     """
     estimator = virtual.estimator()
     root, rotations = pose_of(rng, virtual.place)
@@ -193,10 +192,7 @@ def test_rows_may_come_in_another_order_and_with_strangers(
 
 @pytest.mark.parametrize(
     'names',
-    [
-        ('pelvis', 'left_hand', 'right_hand', 'left_foot', 'right_foot'),
-        SEGMENTS,
-    ],
+    [('pelvis', 'left_hand', 'right_hand', 'left_foot', 'right_foot'), SEGMENTS],
     ids=['five', 'sixteen'],
 )
 def test_other_layouts_put_measured_segments_right(

@@ -11,7 +11,6 @@ relative to their size.
 A rigid body has one field more, `skeleton`: the place of each joint and interaction point in the
 frame of what carries it. A character whose description changed is told apart by it from one that
 moves differently.
-
 """
 
 from typing import Any, NamedTuple
@@ -148,7 +147,6 @@ def decode(msgtype: str, fields: Fields) -> Decoded:
     Return the fields of n stacked messages.
 
     A known type of another form, such as one of another version, is read as an unknown one.
-
     """
     if msgtype == TF_TYPE:
         return _transforms(fields)
@@ -246,7 +244,6 @@ def _covariances(fields: Fields) -> dict[str, Channel]:
     Return standard deviations and correlations: position or linear, then rotation or angular.
 
     Of the deviations their logarithm, so that a difference is relative to the value.
-
     """
     sensors, found = fields.texts['sensors'], {}
     for name in ('covariances', 'twist_covariances'):

@@ -9,7 +9,6 @@ after they were read. The result has an evaluation of each field, the worst firs
 What is not a number in both bags is equal, in one of them alone infinitely far. Rotations q and
 -q are equal; where the sign changes from one message to the next in one bag alone, a program that
 interpolates or differentiates goes the long way round, so that is a field of its own.
-
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -637,7 +636,6 @@ def sign_breaks(a: Floats, b: Floats) -> Floats:
 
     Of shapes (n, rows, 4), in order of time; the result is of shape (n - 1, rows), 1 where just
     one of the streams goes to the other half of the sphere, else 0.
-
     """
     with np.errstate(invalid='ignore'):
         in_a, in_b = (np.sum(q[1:] * q[:-1], axis=-1) < 0.0 for q in (a, b))

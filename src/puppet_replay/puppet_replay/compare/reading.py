@@ -7,7 +7,6 @@ Messages with a header are joined on its stamp, in order of arrival where a stam
 transforms on the stamp and on their frames. What is left then is joined on frame_index, or, if
 all of it is shifted by about the same time, in its order: a difference of the stamps. Messages
 without a header are joined by their number.
-
 """
 
 from collections import deque
@@ -184,7 +183,6 @@ def definitions_of(reader: BagReader) -> Typestore:
 
     The bag's definition goes first: it may be older or newer than this suite. Of a type without
     any definition the messages are compared as bytes, and the bag's warnings report it.
-
     """
     known: dict[str, Any] = dict(get_typestore(Stores.ROS2_JAZZY).fielddefs)
     for topic in {info.type: info for info in reader.info.values()}.values():

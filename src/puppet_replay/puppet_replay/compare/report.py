@@ -266,7 +266,6 @@ def worst_curves(
     Return the worst channels of two bags over time, read in a second pass.
 
     At most `count` fields: of those beyond their tolerances, or of all if there are none.
-
     """
     fields = comparison.fields()
     chosen = [

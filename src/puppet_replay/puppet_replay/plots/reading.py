@@ -13,16 +13,7 @@ from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math.quaternions import conjugate, log, multiply
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import Importance, PoseFrame, Posture, TrackerFrame
-from puppet_replay.topics import (
-    FILTERED,
-    IMPORTANCE,
-    JOINTS,
-    POSTURE,
-    PUPPET,
-    RAW,
-    STATUS,
-    TYPES,
-)
+from puppet_replay.topics import FILTERED, IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, STATUS, TYPES
 from puppet_ros.bags import BagMessage, BagReader, require_same_types
 from puppet_ros.messages import (
     decoded,
@@ -112,8 +103,8 @@ class Latency(NamedTuple):
     age_ms: Floats  # log time less stamp, shape (n,) [ms]
     source: str  # topic that it is made from; '' if that is not in the bag
     hop_times_s: Floats  # stamps that both have, shape (m,) [s]
+    # Log time less that of the source's message with the same stamp, shape (m,) [ms]
     hop_ms: Floats
-    """Log time less that of the source's message with the same stamp, shape (m,) [ms]."""
 
 
 def statistics(series: Series) -> dict[str, Any]:
@@ -184,7 +175,6 @@ def contacts(soles: Soles) -> tuple[Spans, Spans]:
     Return when the left and the right foot stand [s].
 
     Interruptions up to MAX_GAP_S are bridged, and contacts shorter than MIN_CONTACT_S are none.
-
     """
     flags = planted(soles)
     found = []

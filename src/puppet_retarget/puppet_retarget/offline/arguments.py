@@ -81,14 +81,10 @@ def tuning_rows() -> tuple[Row, ...]:
 class ClipTuning:
     """Tuning of importance and solver, as the command line gives it."""
 
-    importance: ImportanceConfig
-    """Tuning of the importance."""
-
-    solver: SolverConfig
-    """Tuning of the solver."""
-
+    importance: ImportanceConfig  # Tuning of the importance
+    solver: SolverConfig  # Tuning of the solver
+    # Tuning of the self-interaction
     self_interaction: SelfInteractionConfig = SelfInteractionConfig()
-    """Tuning of the self-interaction."""
 
 
 def add_clip_options(parser: argparse.ArgumentParser) -> None:

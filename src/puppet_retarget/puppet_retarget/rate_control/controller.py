@@ -35,11 +35,7 @@ class RateController:
     """Owns the arrays of one body and moves it towards its goals."""
 
     def __init__(
-        self,
-        tree: BodyTree,
-        tasks: Sequence[Task],
-        config: RateConfig = DEFAULT,
-        base: int = 0,
+        self, tree: BodyTree, tasks: Sequence[Task], config: RateConfig = DEFAULT, base: int = 0
     ) -> None:
         rows = sum(task.n_rows for task in tasks)
         if len(tasks) > MAX_TASKS or rows > MAX_ROWS:

@@ -48,7 +48,6 @@ class BodyTree:
 
     A hinge turns about the first. A universal joint turns about the first, which is fixed in the
     parent, after the second, which is fixed in the child. By default Y, then Z.
-
     """
 
     def __post_init__(self) -> None:
@@ -155,7 +154,6 @@ class Task:
     Directions that count, shape (1 to 3, 3), square to each other, of unit length; None: all.
 
     They are given in the task's frame, which is the world's until the caller turns it.
-
     """
 
     weight: float = 1.0

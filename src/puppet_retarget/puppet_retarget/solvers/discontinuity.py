@@ -92,23 +92,12 @@ class DetectorArrays(NamedTuple):
     root: Vec3
     rotations: Quats
 
-    step: Vec3s
-    """To the last posture."""
-
-    before: Vec3s
-    """The step before it."""
-
-    usual: Vec3s
-    """The last one that went on as the motion was."""
-
-    times_s: Floats
-    """That these three took, shape (3,) [s]."""
-
-    far: Floats
-    """How far the last step went: root [m], and most of the turns [rad]."""
-
-    n_steps: Ints
-    """How many there were, shape (1,)."""
+    step: Vec3s  # To the last posture
+    before: Vec3s  # The step before it
+    usual: Vec3s  # The last one that went on as the motion was
+    times_s: Floats  # That these three took, shape (3,) [s]
+    far: Floats  # How far the last step went: root [m], and most of the turns [rad]
+    n_steps: Ints  # How many there were, shape (1,)
 
 
 class DiscontinuityDetector:

@@ -5,7 +5,6 @@ Messages of a rosbag2 recording, as bytes, in the order of their log times.
 
 A folder with its metadata.yaml, or one .mcap or .db3 file; compressed as a whole, by chunk or by
 message. What a damaged MCAP file still holds is read, up to the damage, with a warning.
-
 """
 
 from collections.abc import Collection, Iterator

@@ -6,7 +6,6 @@ Message types: classes, definitions and hashes of the installed ones, compared w
 A definition is in the form of rosbag2's MCAP files, encoding `ros2msg`: the text of the type's
 .msg file, then that of each type in it, deep first and sorted, each after a line of = and one
 of its name.
-
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,7 +4,6 @@
 A rosbag2 recording in MCAP, with the definitions and hashes of its messages.
 
 The same messages give the same bytes.
-
 """
 
 from collections.abc import Iterator, Sequence

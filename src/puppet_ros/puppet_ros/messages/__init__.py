@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of the suite as arrays and back: a reader, a writer and a record for each stream."""
 
-from puppet_ros.messages import (
-    flat_array,
-    importance_msg,
-    marker_message,
-    posture_msg,
-    raw_header,
-)
+from puppet_ros.messages import flat_array, importance_msg, marker_message, posture_msg, raw_header
 from puppet_ros.messages.cdr import CdrLayout, decoded, encoded, StreamReader, StreamWriter
 from puppet_ros.messages.flat_array import MessageError
 from puppet_ros.messages.importance_msg import ImportanceReader, ImportanceRecord, ImportanceWriter

@@ -6,7 +6,6 @@ Flat message fields as numpy rows, without copying, and the one change of quater
 Unbounded fields arrive as `array.array`; the views returned here share their memory, so copy
 what outlives the message. A writer keeps one message and a view of each of its fields and
 refills it every frame, which is far cheaper than building a message.
-
 """
 
 from typing import Any, TypeVar

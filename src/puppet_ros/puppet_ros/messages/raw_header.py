@@ -6,7 +6,6 @@ Stamp and frame index of a serialised message, read or given anew without decodi
 A message that begins with a std_msgs/Header is, in CDR, four bytes of encapsulation, the
 stamp, the frame id as a counted text, and then what follows, aligned to its own size. For
 observers that time every message but look into few of them.
-
 """
 
 import struct
@@ -25,11 +24,8 @@ _TEXT_AT = 12  # length of the frame id
 class Head(NamedTuple):
     """What all messages of streams begin with, but for the frame id."""
 
-    stamp_ns: int
-    """Of the header [ns]."""
-
-    frame_index: int
-    """The uint64 that follows the header."""
+    stamp_ns: int  # Of the header [ns]
+    frame_index: int  # The uint64 that follows the header
 
 
 def head(data: bytes) -> Head:

@@ -6,7 +6,6 @@ A service whose answer comes later than its callback returns, one request at a t
 rclpy's way to wait is a coroutine callback, which the events executor does not run. Here the
 callback returns a mark instead of a response, and the answer is sent once it is there, with
 either executor. A request that nobody answers in time is answered by its own deadline.
-
 """
 
 from collections.abc import Callable

@@ -46,20 +46,12 @@ SEVERITY = {
 class FrameReport(NamedTuple):
     """One period of a stream."""
 
-    rate_hz: float
-    """Frames per second over the period."""
-
+    rate_hz: float  # Frames per second over the period
+    # Median, 99th percentile, maximum [ms]; NaN without frames
     latency_ms: tuple[float, float, float]
-    """Median, 99th percentile, maximum [ms]; NaN without frames."""
-
-    frames: int
-    """Frames in the period."""
-
-    drops: int
-    """Drops in the period."""
-
-    age_s: float
-    """Time since the last frame [s]; infinite if there never was one."""
+    frames: int  # Frames in the period
+    drops: int  # Drops in the period
+    age_s: float  # Time since the last frame [s]; infinite if there never was one
 
 
 class FrameStatistics:
@@ -131,8 +123,7 @@ class Diagnostics:
         self.expected_rate_hz = expected_rate_hz
         """May be set anew when the expectation changes [Hz]."""
         self._status = DiagnosticStatus(
-            name=f'{node.get_fully_qualified_name().lstrip("/")}: stream',
-            hardware_id=hardware_id,
+            name=f'{node.get_fully_qualified_name().lstrip("/")}: stream', hardware_id=hardware_id
         )
         self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
         # a steady timer: a simulated clock that stands still must not silence the diagnostics

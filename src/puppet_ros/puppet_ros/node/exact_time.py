@@ -6,7 +6,6 @@ Pairs of messages of two topics that carry the same stamp (no ROS in here).
 Both topics are ordered in time and the second is computed from the first, so a stamp that
 was passed over will not be paired any more: it is dropped and counted. What waits is bounded, by
 what came after it: a partner that died costs no memory, and what came last may be kept in a ring.
-
 """
 
 from itertools import takewhile

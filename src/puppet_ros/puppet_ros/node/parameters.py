@@ -6,7 +6,6 @@ Parameter rows declared on a node, and the frozen config that is always consiste
 The node asks for `table.config` and never for a parameter. A change builds a whole new config
 from the old values and the proposed ones: it is taken as one, or refused as one with a text
 that names the parameter.
-
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +91,6 @@ class ParameterTable(Generic[Config]):
 
         This callback cannot refuse, so it hands on the old value and leaves the text for
         `_on_set`, which can. It also lets a whole number stand for a float.
-
         """
         self._refusal = ''
         checked = []

@@ -67,7 +67,6 @@ class Scheduling(NamedTuple):
 
         Its receiving thread then wakes the working one where the caches have both, and with two
         processors or more the next node's is free meanwhile.
-
         """
         if not self.cores:
             return self
@@ -119,7 +118,6 @@ def running_first() -> Iterator[list[str]]:
     Run this process before ordinary programs, then as before; yield what was refused.
 
     Processors may sleep meanwhile, unless another program keeps them awake.
-
     """
     if not hasattr(os, 'sched_getscheduler'):
         yield [NO_CLASSES]
@@ -204,7 +202,6 @@ def spin(executor: Executor, context: Context | None = None) -> None:
 
     What one message does to rclpy itself ends no node: its clock raises for a /clock before zero.
     What a callback of a node raises does end it.
-
     """
     context = context if context is not None else rclpy.get_default_context()
     told_ns = 0

@@ -19,13 +19,7 @@ from weakref import WeakKeyDictionary
 from geometry_msgs.msg import Pose, PoseArray
 import numpy as np
 from puppet_core.math import Quats, Vec3s
-from puppet_core.sensor_frames import (
-    FilteredFrame,
-    POSES_ALL,
-    POSES_OFF,
-    POSES_VALID,
-    SensorFrame,
-)
+from puppet_core.sensor_frames import FilteredFrame, POSES_ALL, POSES_OFF, POSES_VALID, SensorFrame
 from puppet_ros.messages import flat_array, raw_header, StreamReader
 from puppet_ros.node import qos
 from puppet_ros.node.publisher_check import PublisherCheck
@@ -240,7 +234,6 @@ class PoseArrayOutput:
     A PoseArray topic that exists once somebody asked for it, and until it is closed.
 
     One who publishes from another thread than the executor's opens it first.
-
     """
 
     def __init__(self, node: Node, topic: str) -> None:

@@ -71,7 +71,6 @@ class StaticTransformTree:
         Return the position (3,) [m] and quaternion (4,) of `source` in `target` axes.
 
         None if the two are not connected yet.
-
         """
         to_target, to_source = self._chain(target), self._chain(source)
         for frame, (p_source, q_source) in to_source.items():

@@ -12,17 +12,8 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from geometry_msgs.msg import TransformStamped  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
-from puppet_msgs.msg import (  # noqa: E402
-    Importance,
-    PoseFrame,
-    Posture,
-    RetargetStatus,
-    TrackerFrame,
-)
-from puppet_ros.messages.cdr import (  # noqa: E402
-    decoded,
-    encoded,
-)
+from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame  # noqa: E402
+from puppet_ros.messages.cdr import decoded, encoded  # noqa: E402
 from puppet_ros.messages.flat_array import MessageError  # noqa: E402
 from puppet_ros.messages.sensor_msg import TrackerFrameWriter  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402

@@ -32,8 +32,6 @@ def test_the_system_s_time_unless_it_is_simulated() -> None:
 def test_a_node_that_begins_with_simulated_time_has_it_from_the_start() -> None:
     with isolated_context() as context:
         node = rclpy.create_node(
-            'clock',
-            context=context,
-            parameter_overrides=[Parameter('use_sim_time', value=True)],
+            'clock', context=context, parameter_overrides=[Parameter('use_sim_time', value=True)]
         )
         assert NodeClock(node).now_ns() == 0

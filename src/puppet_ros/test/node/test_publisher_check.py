@@ -122,7 +122,6 @@ def test_a_lone_publisher_that_stands_still_is_not_refused(seed: int) -> None:
 
     All of it a hundred times as often as anywhere; one frame in 4000 may then be refused, but not
     those after it.
-
     """
     rng = np.random.default_rng(seed)
     check, publisher, sent, at = PublisherCheck('/t'), Publisher(), START_NS, START_NS

@@ -73,9 +73,7 @@ def test_clock_set_back_does_not_block_the_join() -> None:
     ]
 
 
-def test_random_order_and_loss_pairs_every_stamp_that_came_twice(
-    rng: np.random.Generator,
-) -> None:
+def test_random_order_and_loss_pairs_every_stamp_that_came_twice(rng: np.random.Generator) -> None:
     join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=64)
     kept_left = [i for i in range(500) if rng.random() > 0.1]
     kept_right = [i for i in range(500) if rng.random() > 0.1]

@@ -9,11 +9,7 @@ import numpy as np
 from puppet_core.math import quaternions
 from puppet_ros.messages.tf_message import TransformsWriter
 from puppet_ros.node import qos
-from puppet_ros.node.transforms import (
-    StaticTransforms,
-    StaticTransformTree,
-    TF_STATIC_TOPIC,
-)
+from puppet_ros.node.transforms import StaticTransforms, StaticTransformTree, TF_STATIC_TOPIC
 import pytest
 from rclpy.node import Node
 from tf2_msgs.msg import TFMessage

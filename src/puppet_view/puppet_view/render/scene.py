@@ -182,9 +182,9 @@ SceneObject = Solid | Capsule
 class Surface(NamedTuple):
     """The triangles of something in a picture."""
 
-    vertices: Floats  # shape (n, 3) [m]
+    vertices: np.ndarray  # float32 or float64, shape (n, 3) [m]
     faces: Ints  # shape (m, 3)
-    normals: Floats  # outward at each corner of each face, shape (m, 3, 3)
+    normals: np.ndarray  # likewise, outward at each corner of each face, shape (m, 3, 3)
     colours: Floats  # red, green, blue in 0 .. 1, of each face, shape (m, 3)
     bounds: Rods  # few capsules about as large: what hides the sky from others
     owner: Ints  # which of the bounds is around a face, -1 for none, shape (m,)

@@ -75,8 +75,7 @@ class VisualizationConfig:
         'floor', description='Environment, by name or path of its YAML file.', live=False
     )
     character: str = setting(
-        'blubby',
-        description='Puppet, by name or path of its YAML file; its world scale is drawn.',
+        'blubby', description='Puppet, by name or path of its YAML file; its world scale is drawn.'
     )
     tf_rate_hz: float = setting(60.0, 'Hz', 0.0, 240.0, 'Rate of /tf for each body; 0 is none.')
     marker_rate_hz: float = setting(

@@ -16,11 +16,7 @@ import pytest
 pytest.importorskip('viser', reason='viser is not installed')
 
 from puppet_core.robots.description import merged_parts, read_shape  # noqa: E402
-from puppet_view.browser.live_page import (  # noqa: E402,I100
-    LiveView,
-    PERFORMER,
-    PUPPET,
-)
+from puppet_view.browser.live_page import LiveView, PERFORMER, PUPPET  # noqa: E402,I100
 from puppet_view.browser.stage import (  # noqa: E402
     BrowserStage,
     is_open,

@@ -88,10 +88,7 @@ def posture_of_puppet(node: live_page.ViewNode) -> Any:
 
 def test_hostile_messages_neither_end_the_view_nor_are_drawn() -> None:
     marker = Marker(ns='goals', type=Marker.SPHERE)
-    good = {
-        PostureMsg: PostureWriter().fill(_still()),
-        MarkerArray: MarkerArray(markers=[marker]),
-    }
+    good = {PostureMsg: PostureWriter().fill(_still()), MarkerArray: MarkerArray(markers=[marker])}
     with isolated_context() as context:
         shown = MagicMock(is_watched=True)
         node = live_page.ViewNode(shown, queue.SimpleQueue(), context=context)
