@@ -177,7 +177,7 @@ def test_every_kernel_of_the_suite_is_seen() -> None:
         or re.search(r'import .*\bkernel\b|^    kernel,', text, re.M)
     ]
     marked = [path for path in modules if re.search('^@.*(kernel|jit)', path.read_text(), re.M)]
-    assert len(marked) > 50
+    assert len(marked) > 30
     for path in marked:
         assert has_kernel(path.read_bytes()), path
 

@@ -68,9 +68,10 @@ class CalibrationNode(Node):
         rclpy.try_shutdown()
 
     def spin_for(self, duration_s: float) -> None:
-        """Receive messages for a while [s]."""
+        """Receive messages for a while [s], and one at least if it comes."""
         end = time.monotonic() + duration_s
         try:
+            self._spinner.spin_once(timeout_sec=0.02)
             while time.monotonic() < end:
                 self._spinner.spin_once(timeout_sec=0.02)
         except ExternalShutdownException:

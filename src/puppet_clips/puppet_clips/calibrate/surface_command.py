@@ -203,7 +203,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     ) as node:
         prompt(recorder)
         while recorder.place is not None:
-            node.spin_for(0.02)
+            node.spin_for(0.0)  # message by message: a touch is taken before the next
             if node.error is not None:
                 raise node.error
             node.require_input()

@@ -59,9 +59,9 @@ def write_reports(
     curves = worst_curves(comparison, tolerances)
     drawings = [draw_curve(curve) for curve in curves]
     if plots is not None:
-        for number, (curve, drawing) in enumerate(zip(curves, drawings), 1):
+        for number, (curve, chart) in enumerate(zip(curves, drawings), 1):
             name = re.sub(r'\W+', '_', f'{curve.field.topic}_{curve.field.name}').strip('_')
-            write_text(plots / f'{number}_{name}.svg', drawing)
+            write_text(plots / f'{number}_{name}.svg', chart)
     if html is not None:
         write_text(html, _rendered(PAGE, comparison, drawings))
 

@@ -77,7 +77,7 @@ class Casting:
 
     @cached_property
     def _motion(self) -> Motion:
-        """What is retargeted, at a constant rate."""
+        """Return what is retargeted, at a constant rate."""
         arguments = self._arguments
         if arguments.procedural:
             return clip_arguments.procedural_clip(self._files)
@@ -151,7 +151,7 @@ class Casting:
 
     @property
     def _times_s(self) -> Floats:
-        """Times of the frames of what is retargeted [s]."""
+        """Return the times of the frames of what is retargeted [s]."""
         performer = self._recorded.performer if self._recorded else None
         start_s = float(performer.times_s[0]) if performer else 0.0
         return start_s + np.arange(self._motion.n_frames) / self._motion.rate_hz
