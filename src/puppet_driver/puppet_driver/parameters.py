@@ -4,6 +4,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from puppet_core.body import FASTEST_M_S
@@ -17,6 +18,31 @@ from puppet_driver.tracker import Tracker
 from puppet_driver.transport import burst_seconds, is_network_name, parse_endpoint, SCHEMES, spread
 
 fixed = partial(setting, live=False)
+# Fields that the nodes of trackers share, as functions: a dataclass needs its own of each.
+place = partial(fixed, unit='m', low=-100.0, high=100.0, length=3)
+rpy = partial(fixed, (0.0, 0.0, 0.0), 'deg', -360.0, 360.0, length=3)
+transmitter_rpy = partial(
+    rpy, description='Roll, pitch and yaw of the transmitter in world, REP-103 axes.'
+)
+transforms_rate = partial(
+    fixed, 30.0, 'Hz', 0.0, 1000.0, 'How often the sensors are published on /tf at most; 0 never.'
+)
+pose_array_mode = partial(
+    fixed,
+    POSES_OFF,
+    description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
+    'not measured, or of the valid ones.',
+    choices=POSE_ARRAY_MODES,
+)
+
+
+def transmitter_position(height_m: float) -> Any:
+    """Return the field of the transmitter's place, by default at a height [m]."""
+    return place(
+        (0.0, 0.0, height_m), description='Transmitter in world, published on /tf_static.'
+    )
+
+
 """A parameter that holds from configuring on."""
 
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
@@ -123,31 +149,10 @@ class DriverConfig:
         0.05, 's', 0.01, 60.0, 'Pause after a failure; doubles with each further one.'
     )
     retry_last_s: float = fixed(0.1, 's', 0.01, 60.0, 'Longest pause after a failure.')
-    transmitter_position_m: tuple[float, float, float] = fixed(
-        (0.0, 0.0, 1.0),
-        'm',
-        -100.0,
-        100.0,
-        'Transmitter in world, published on /tf_static.',
-        length=3,
-    )
-    transmitter_rpy_deg: tuple[float, float, float] = fixed(
-        (0.0, 0.0, 0.0),
-        'deg',
-        -360.0,
-        360.0,
-        'Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
-        length=3,
-    )
-    transforms_rate_hz: float = fixed(
-        30.0, 'Hz', 0.0, 1000.0, 'How often the sensors are published on /tf at most; 0 never.'
-    )
-    pose_array: str = fixed(
-        POSES_OFF,
-        description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
-        'not measured, or of the valid ones.',
-        choices=POSE_ARRAY_MODES,
-    )
+    transmitter_position_m: tuple[float, float, float] = transmitter_position(1.0)
+    transmitter_rpy_deg: tuple[float, float, float] = transmitter_rpy()
+    transforms_rate_hz: float = transforms_rate()
+    pose_array: str = pose_array_mode()
     autostart: bool = fixed(
         True, description='Configure and activate at once; false waits for a lifecycle manager.'
     )

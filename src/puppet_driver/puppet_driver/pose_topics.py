@@ -20,14 +20,18 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.io import ConfigError, rows_of
 from puppet_core.math import Quat, quaternions, Quats, Vec3, Vec3s
-from puppet_core.sensor_frames import (
-    POSE_ARRAY_MODES,
-    POSES_OFF,
-    SAMPLE_MISSING,
-    SAMPLE_OK,
-    SensorFrame,
+from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
+from puppet_driver.parameters import (
+    DEFAULT_SENSORS,
+    fixed,
+    place,
+    pose_array_mode,
+    rotation_of,
+    rpy,
+    transforms_rate,
+    transmitter_position,
+    transmitter_rpy,
 )
-from puppet_driver.parameters import DEFAULT_SENSORS, fixed, rotation_of
 
 SENSOR_FIELD = '{sensor}'
 _ENTRY = re.compile(r'([^\[\]{}]+)(?:\[(\d+|\*)\])?')
@@ -129,48 +133,17 @@ class PoseTopicsConfig:
         "frame of the messages' headers.",
         choices=(GIVEN, STATIC_TF),
     )
-    source_position_m: tuple[float, float, float] = fixed(
-        (0.0, 0.0, 0.0),
-        'm',
-        -100.0,
-        100.0,
-        "Origin of the source's axes in the transmitter's.",
-        length=3,
+    source_position_m: tuple[float, float, float] = place(
+        (0.0, 0.0, 0.0), description="Origin of the source's axes in the transmitter's."
     )
-    source_rpy_deg: tuple[float, float, float] = fixed(
-        (0.0, 0.0, 0.0),
-        'deg',
-        -360.0,
-        360.0,
-        "Roll, pitch and yaw of the source's axes in the transmitter's; with Y up: "
-        '90, 0, 0 if X is forward, 90, 0, 90 if Z is, 90, 0, -90 if Z is backward.',
-        length=3,
+    source_rpy_deg: tuple[float, float, float] = rpy(
+        description="Roll, pitch and yaw of the source's axes in the transmitter's; with Y up: "
+        '90, 0, 0 if X is forward, 90, 0, 90 if Z is, 90, 0, -90 if Z is backward.'
     )
-    transmitter_position_m: tuple[float, float, float] = fixed(
-        (0.0, 0.0, 0.0),
-        'm',
-        -100.0,
-        100.0,
-        'Transmitter in world, published on /tf_static.',
-        length=3,
-    )
-    transmitter_rpy_deg: tuple[float, float, float] = fixed(
-        (0.0, 0.0, 0.0),
-        'deg',
-        -360.0,
-        360.0,
-        'Roll, pitch and yaw of the transmitter in world, REP-103 axes.',
-        length=3,
-    )
-    transforms_rate_hz: float = fixed(
-        30.0, 'Hz', 0.0, 1000.0, 'How often the sensors are published on /tf at most; 0 never.'
-    )
-    pose_array: str = fixed(
-        POSES_OFF,
-        description='Whether to publish a geometry_msgs/PoseArray too: of all sensors, NaN where '
-        'not measured, or of the valid ones.',
-        choices=POSE_ARRAY_MODES,
-    )
+    transmitter_position_m: tuple[float, float, float] = transmitter_position(0.0)
+    transmitter_rpy_deg: tuple[float, float, float] = transmitter_rpy()
+    transforms_rate_hz: float = transforms_rate()
+    pose_array: str = pose_array_mode()
 
     def __post_init__(self) -> None:
         repeated = sorted({name for name in self.sensors if self.sensors.count(name) > 1})
