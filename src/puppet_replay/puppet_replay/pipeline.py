@@ -172,10 +172,8 @@ class Pipeline:
     """The stages behind one topic, the entry: one of topics.ENTRIES."""
 
     def __init__(self, settings: Settings, entry: str = RAW) -> None:
-        self.drops: dict[str, int] = {}
-        """Input that gave nothing, by node and reason."""
-        self.errors: list[str] = []
-        """What a node would have logged as an error, each once."""
+        self.drops: dict[str, int] = {}  # input that gave nothing, by node and reason
+        self.errors: list[str] = []  # what a node would have logged as an error, each once
         self._transforms = StaticTransformTree()
         warm_up()
         self._filter = PoseFilterStage(settings.pose_filter)

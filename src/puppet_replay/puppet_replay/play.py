@@ -154,8 +154,7 @@ class Flow:
     """
 
     def __init__(self, chain: Sequence[str]) -> None:
-        self.counts = dict.fromkeys(chain, 0)
-        """Messages of each topic."""
+        self.counts = dict.fromkeys(chain, 0)  # messages of each topic
         self._chain = tuple(chain)
         self._numbers: dict[int, int] = {}
         self._first: dict[str, int] = {}
@@ -240,8 +239,7 @@ class PlayNode(Node):
     ) -> None:
         super().__init__(NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs)
         self.entry = entry_of(reader, entry)
-        self.late_s = 0.0
-        """How far behind its pace it is [s]."""
+        self.late_s = 0.0  # how far behind its pace it is [s]
         self._reader = reader
         self._log = log
         self._inputs = inputs_of(self.entry)

@@ -76,8 +76,7 @@ class RecordNode(Node):
         **kwargs: Any,
     ) -> None:
         super().__init__(NODE_NAME, enable_rosout=False, start_parameter_services=False, **kwargs)
-        self.counts: dict[str, int] = {}
-        """Messages by topic."""
+        self.counts: dict[str, int] = {}  # messages by topic
         self.lost: dict[str, int] = {}
         """Messages by topic that were published between two that came, but did not come."""
         self.before: dict[str, int] = {}

@@ -50,10 +50,7 @@ def memory_of(pid: int) -> Memory:
     """
     Return the memory of a process.
 
-    Raises
-    ------
-    OSError : if it has ended.
-
+    Raises OSError if it has ended.
     """
     lines = Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines()[1:]
     kib = {words[0]: int(words[1]) for words in map(str.split, lines)}
@@ -71,12 +68,7 @@ def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
 
     They are to be put above the given ones. None if the user has chosen any, or another
     middleware. Whoever keeps to this machine is kept there by the profile instead of by the range
-    of discovery.
-
-    Raises
-    ------
-    ConfigError : if the profile is not installed.
-
+    of discovery. Raises ConfigError if the profile is not installed.
     """
     middleware = environ.get(MIDDLEWARE) or get_rmw_implementation_identifier()
     if not middleware.startswith(FAST_DDS) or any(name in environ for name in CHOICES):
@@ -96,12 +88,7 @@ def free_domain() -> int:
     """
     Return a domain id of which no participant listens on this machine.
 
-    No other process is given it while this one lives.
-
-    Raises
-    ------
-    ConfigError : if all are taken.
-
+    No other process is given it while this one lives. Raises ConfigError if all are taken.
     """
     start = os.getpid()  # another in each process, so that simultaneous starts rarely meet
     for domain in (1 + (start + i) % HIGHEST_DOMAIN for i in range(HIGHEST_DOMAIN)):

@@ -14,10 +14,7 @@ def config_dir() -> Path:
     """
     Return the folder of the suite's installed configuration.
 
-    Raises
-    ------
-    ConfigError : if the package that installs it is not in the ament index.
-
+    Raises ConfigError if the package that installs it is not in the ament index.
     """
     try:
         return Path(get_package_share_directory(CONFIG_PACKAGE)) / 'config'
@@ -59,10 +56,7 @@ def _find(
     """
     Return an existing file.
 
-    Raises
-    ------
-    ConfigError : if there is none; the text lists the names there are.
-
+    Raises ConfigError if there is none; the text lists the names there are.
     """
     is_path = '/' in name_or_path or name_or_path.endswith(endings)
     if is_path:

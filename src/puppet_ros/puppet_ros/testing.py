@@ -83,8 +83,7 @@ class StallMeter:
     """
 
     def __init__(self) -> None:
-        self.worst_s = 0.0
-        """The longest that the thread was woken too late so far [s]."""
+        self.worst_s = 0.0  # the longest that the thread was woken too late so far [s]
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._measure, name='stall meter', daemon=True)
 

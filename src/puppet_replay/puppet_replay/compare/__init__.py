@@ -5,17 +5,3 @@
 from puppet_replay.compare.comparison import compare_bags, Comparison, FieldResult, TopicResult
 from puppet_replay.compare.report import report_lines, summary_lines, write_reports
 from puppet_replay.compare.tolerances import EXACT, load_tolerances, Tolerances, UNITS
-
-__all__ = [
-    'Comparison',
-    'EXACT',
-    'FieldResult',
-    'Tolerances',
-    'TopicResult',
-    'UNITS',
-    'compare_bags',
-    'load_tolerances',
-    'report_lines',
-    'summary_lines',
-    'write_reports',
-]

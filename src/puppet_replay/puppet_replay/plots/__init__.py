@@ -4,14 +4,3 @@
 
 from puppet_replay.plots.drawings import draw_feet, draw_filter, draw_importance, draw_latency
 from puppet_replay.plots.reading import PlotBag, Series, Span, statistics
-
-__all__ = [
-    'PlotBag',
-    'Series',
-    'Span',
-    'draw_feet',
-    'draw_filter',
-    'draw_importance',
-    'draw_latency',
-    'statistics',
-]

@@ -13,23 +13,3 @@ from puppet_ros.bags.types import (
     type_hash_of,
 )
 from puppet_ros.bags.writer import BagWriter, COMPRESSIONS, qos_text, SUFFIX
-
-__all__ = [
-    'BagMessage',
-    'BagMetadata',
-    'BagReader',
-    'BagTopic',
-    'BagWriter',
-    'COMPRESSIONS',
-    'SUFFIX',
-    'bag_files',
-    'class_of',
-    'definition_of',
-    'fields_of',
-    'first_difference',
-    'metadata_file_of',
-    'qos_text',
-    'read_metadata',
-    'require_same_types',
-    'type_hash_of',
-]

@@ -21,32 +21,20 @@ class BagTopic(NamedTuple):
     """What a bag records about a topic; '' for what it does not."""
 
     name: str
-    type: str  # noqa: A003
-    """As in puppet_msgs/msg/PoseFrame."""
-    qos: str
-    """YAML of the profiles that its publishers offered."""
-    type_hash: str
-    """As in RIHS01_e369.."""
-    count: int  # type: ignore[assignment]
-    """How many messages."""
-    definition: str = ''
-    """Text of the type and of all it stands on; not in a metadata.yaml."""
+    type: str  # noqa: A003  # as in puppet_msgs/msg/PoseFrame
+    qos: str  # YAML of the profiles that its publishers offered
+    type_hash: str  # as in RIHS01_e369
+    count: int  # type: ignore[assignment]  # how many messages
+    definition: str = ''  # text of the type and of all it stands on; not in a metadata.yaml
 
 
 class BagMetadata(NamedTuple):
     """What is read of a metadata.yaml."""
 
-    files: tuple[str, ...]
-    """Names of the files of messages, in order."""
-
-    compression_mode: str
-    """'', 'file' or 'message'."""
-
-    compression_format: str
-    """'' or 'zstd'."""
-
-    topics: tuple[BagTopic, ...]
-    """All topics."""
+    files: tuple[str, ...]  # names of the files of messages, in order
+    compression_mode: str  # '', 'file' or 'message'
+    compression_format: str  # '' or 'zstd'
+    topics: tuple[BagTopic, ...]  # all topics
 
 
 def metadata_text(topics: list[BagTopic], start_ns: int, end_ns: int, file_name: str) -> str:
@@ -63,10 +51,7 @@ def read_metadata(path: Path) -> BagMetadata:
     """
     Return the contents of a metadata.yaml.
 
-    Raises
-    ------
-    InputFileError : if it is not one, or of a bag that cannot be read.
-
+    Raises InputFileError if it is not one, or of a bag that cannot be read.
     """
     try:
         tree = load_plain_yaml(read_utf8(path))

@@ -64,43 +64,27 @@ Entry = tuple[int, str, bytes]
 class BagMessage(NamedTuple):
     """One message."""
 
-    topic: str
-    """Name of its topic."""
-
-    type: str  # noqa: A003
-    """As in puppet_msgs/msg/PoseFrame."""
-
-    log_ns: int
-    """When it was recorded [ns]."""
-
-    data: bytes
-    """As it went over the network: CDR with its four bytes of header."""
+    topic: str  # name of its topic
+    type: str  # noqa: A003  # as in puppet_msgs/msg/PoseFrame
+    log_ns: int  # when it was recorded [ns]
+    data: bytes  # as it went over the network: CDR with its four bytes of header
 
 
 class BagReader:
     """
     A bag that is open for reading: its folder, or a file in it.
 
-    Raises
-    ------
-    InputFileError : if this is no bag, now or when its messages are read.
-
+    Raises InputFileError if this is no bag, now or when its messages are read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.topics: dict[str, str] = {}
-        """Type of each topic."""
-        self.counts: dict[str, int] = {}
-        """Messages of each topic."""
-        self.info: dict[str, BagTopic] = {}
-        """What the bag records about each topic."""
-        self.start_ns = 0
-        """Least log time [ns]."""
-        self.end_ns = 0
-        """Greatest log time [ns]."""
-        self.warnings: list[str] = []
-        """What is wrong with the bag, a line each."""
+        self.topics: dict[str, str] = {}  # type of each topic
+        self.counts: dict[str, int] = {}  # messages of each topic
+        self.info: dict[str, BagTopic] = {}  # what the bag records about each topic
+        self.start_ns = 0  # least log time [ns]
+        self.end_ns = 0  # greatest log time [ns]
+        self.warnings: list[str] = []  # what is wrong with the bag, a line each
         self._stack = ExitStack()
         self._files: list[_McapFile | _SqliteFile] = []
         self._packed_messages = False
@@ -109,10 +93,7 @@ class BagReader:
         """
         Yield the messages of some topics, or of all, in the order of their log times.
 
-        Raises
-        ------
-        InputFileError : where they cannot be read any further.
-
+        Raises InputFileError where they cannot be read any further.
         """
         wanted = set(self.topics if topics is None else topics) & set(self.topics)
         streams = [file.entries(wanted) for file in self._files]
@@ -370,12 +351,8 @@ def bag_files(path: Path) -> list[Path]:
     """
     Return the files that are read of a bag: of a folder its metadata and those that this names.
 
-    Metadata that is refused stands alone, as nothing else is read then.
-
-    Raises
-    ------
-    InputFileError : if a folder holds no file of a bag, or not all that it should.
-
+    Metadata that is refused stands alone, as nothing else is read then. Raises InputFileError if a
+    folder holds no file of a bag, or not all that it should.
     """
     if not path.is_dir():
         return [path]

@@ -46,10 +46,7 @@ def definition_of(msgtype: str) -> str:
     """
     Return the text of a type and of all it stands on.
 
-    Raises
-    ------
-    ConfigError : if one of them is not installed.
-
+    Raises ConfigError if one of them is not installed.
     """
     texts: dict[str, str] = {}
     _collect(msgtype, texts)
@@ -73,10 +70,7 @@ def fields_of(definition: str, msgtype: str) -> Fields:
     """
     Return the fields of a type and of all it stands on; without comments and constants.
 
-    Raises
-    ------
-    ValueError : if the text is no definition.
-
+    Raises ValueError if the text is no definition.
     """
     try:
         types = get_types_from_msg(definition, msgtype)
@@ -91,11 +85,8 @@ def require_same_types(reader: 'BagReader', topics: Iterable[str]) -> list[str]:
     """
     Refuse messages of another version; return a warning for each type without a version.
 
-    Raises
-    ------
-    InputFileError : naming the type and the first difference.
-    ConfigError : if a type is not installed.
-
+    Raises InputFileError naming the type and the first difference., and ConfigError if a type is
+    not installed.
     """
     warnings = []
     for topic in topics:

@@ -41,12 +41,8 @@ class BagWriter:
     A path that ends in .mcap is one file, with rosbag2's metadata inside; it replaces a file that
     is there. Else it is the new folder of a bag with its metadata.yaml. Folders around it are
     made. Chunks may be compressed by zstd or lz4. If `growing`, it grows in its own place instead,
-    so that what was written until the power failed can be read.
-
-    Raises
-    ------
-    ConfigError : if the place is taken, or a type is not installed.
-
+    so that what was written until the power failed can be read. Raises ConfigError if the place is
+    taken, or a type is not installed.
     """
 
     def __init__(self, path: Path, compression: str = '', growing: bool = False) -> None:
@@ -76,12 +72,8 @@ class BagWriter:
         Announce a topic.
 
         `qos` is what its publishers offered, a QoSProfile of rclpy or the text of that in another
-        bag; definition and hash are those of the installed type if not given.
-
-        Raises
-        ------
-        ConfigError : if a type that is not given is not installed.
-
+        bag; definition and hash are those of the installed type if not given. Raises ConfigError
+        if a type that is not given is not installed.
         """
         if definition is None:
             definition = definition_of(msgtype)

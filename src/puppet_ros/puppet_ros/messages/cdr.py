@@ -56,12 +56,10 @@ class CdrLayout:
     """The bytes of a message, and where its numbers stand in them."""
 
     def __init__(self, msg: Any) -> None:
-        self.data = bytearray(LITTLE_ENDIAN_CDR)
-        """The message."""
+        self.data = bytearray(LITTLE_ENDIAN_CDR)  # the message
         self.numbers: dict[str, tuple[Any, int]] = {}
         """Format, as numpy has it, and first byte of each number or array, by dotted path."""
-        self.texts: dict[str, Any] = {}
-        """Each text, and each list of texts as a tuple, by path."""
+        self.texts: dict[str, Any] = {}  # each text, and each list of texts as a tuple, by path
         self._fixed = [(0, LITTLE_ENDIAN_CDR)]  # texts and lengths, and where they stand
         self._message(msg, '')
         paths, places = list(self.numbers), list(self.numbers.values())
@@ -153,10 +151,7 @@ def decoded(data: bytes, kind: type) -> Any:
     """
     Return a new message of these bytes.
 
-    Raises
-    ------
-    MessageError : if they are not one.
-
+    Raises MessageError if they are not one.
     """
     try:
         return deserialize_message(data, kind)
@@ -237,10 +232,8 @@ class StreamReader(Generic[Record]):
     """
 
     def __init__(self, kind: type, from_msg: Callable[[Any], Record]) -> None:
-        self.kind = kind
-        """Class of the messages."""
-        self.frame_id = ''
-        """Of the last message."""
+        self.kind = kind  # class of the messages
+        self.frame_id = ''  # of the last message
         self._from_msg = from_msg
         self._layout: CdrLayout | None = None
 
@@ -248,10 +241,7 @@ class StreamReader(Generic[Record]):
         """
         Return the record of a message; its arrays are its own.
 
-        Raises
-        ------
-        MessageError : if the bytes are no such message, or its arrays do not fit each other.
-
+        Raises MessageError if the bytes are no such message, or its arrays do not fit each other.
         """
         if self._layout is not None and self._layout.matches(data):
             msg = self._layout.message(data)

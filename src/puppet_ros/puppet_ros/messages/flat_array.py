@@ -34,10 +34,7 @@ def float_rows(name: str, field: Any, n: int, width: int) -> Floats:
     """
     Return a float64 message field as a view of shape (n, width).
 
-    Raises
-    ------
-    MessageError : if the field does not have n * width numbers.
-
+    Raises MessageError if the field does not have n * width numbers.
     """
     if len(field) != n * width:
         raise MessageError(f'{name}: expected {n} x {width} numbers, got {len(field)}')
@@ -75,11 +72,8 @@ def checked_ns(seconds: int, nanoseconds: int) -> int:
     """
     Return the parts of a stamp as integer nanoseconds.
 
-    Raises
-    ------
-    MessageError : for a time that rclpy takes for none: before zero, or with a whole second and
-        more in its nanoseconds.
-
+    Raises MessageError for a time that rclpy takes for none: before zero, or with a whole second
+    and more in its nanoseconds.
     """
     if seconds < 0 or nanoseconds >= STAMP_UNIT_NS:
         raise MessageError(

@@ -20,30 +20,21 @@ SELF_ROW_WIDTH = Importance.SELF_COLUMN_CONTACTS + Importance.CONTACTS * Importa
 class ImportanceRecord(NamedTuple):
     """How much the place of each end-effector matters, and where it should be."""
 
-    stamp_ns: int
-    """Stamp of the posture this belongs to [ns]."""
-
-    frame_index: int
-    """Index of that posture's frame."""
-
-    rows: Floats
-    """Shape (4, 8), columns Importance.COLUMN_*."""
-
+    stamp_ns: int  # stamp of the posture this belongs to [ns]
+    frame_index: int  # index of that posture's frame
+    rows: Floats  # shape (4, 8), columns Importance.COLUMN_*
     self_rows: Floats
     """Shape (8, SELF_ROW_WIDTH), columns Importance.SELF_COLUMN_*; zeros: nothing is near."""
 
-    objects: tuple[str, ...]
-    """Names of the environment's objects."""
+    objects: tuple[str, ...]  # names of the environment's objects
 
 
 def from_msg(msg: Importance) -> ImportanceRecord:
     """
     Return the arrays of one message; the rows are views on it.
 
-    Raises
-    ------
-    MessageError : if there are not 4 rows of 8, or some rows of the self-interaction but not all.
-
+    Raises MessageError if there are not 4 rows of 8, or some rows of the self-interaction but not
+    all.
     """
     return ImportanceRecord(
         stamp_ns=flat_array.stamp_ns(msg.header.stamp),

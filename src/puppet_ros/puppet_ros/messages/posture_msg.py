@@ -20,38 +20,21 @@ N_POINTS = 8  # general end-effectors
 class PostureRecord(NamedTuple):
     """A posture with the other fields of its message."""
 
-    stamp_ns: int
-    """Acquisition time of the tracker frame [ns]."""
-
-    frame_index: int
-    """The tracker frame's index."""
-
-    body: str
-    """Whose posture: a character's name."""
-
-    posture: Posture
-    """Root, joint rotations, end-effectors."""
-
-    segments: Vec3s
-    """Segment joints in world, shape (16, 3) [m]."""
-
-    status: NDArray[np.uint8]
-    """Posture message STATUS_* per segment, shape (16,)."""
-
-    leg_length: float
-    """Hip to sole [m]."""
+    stamp_ns: int  # acquisition time of the tracker frame [ns]
+    frame_index: int  # the tracker frame's index
+    body: str  # whose posture: a character's name
+    posture: Posture  # root, joint rotations, end-effectors
+    segments: Vec3s  # segment joints in world, shape (16, 3) [m]
+    status: NDArray[np.uint8]  # posture message STATUS_* per segment, shape (16,)
+    leg_length: float  # hip to sole [m]
 
 
 def from_msg(msg: PostureMsg) -> PostureRecord:
     """
     Return the arrays of one posture.
 
-    Rotations are a contiguous copy; the others are views on the message.
-
-    Raises
-    ------
-    MessageError : if an array does not have the length given in the message file.
-
+    Rotations are a contiguous copy; the others are views on the message. Raises MessageError if an
+    array does not have the length given in the message file.
     """
     rows = flat_array.float_rows
     root = rows('root', msg.root, 1, 7)
@@ -73,10 +56,7 @@ def posture_of(data: bytes) -> PostureRecord:
     """
     Return the posture in a message's bytes.
 
-    Raises
-    ------
-    MessageError : if they are no such message, or its numbers no posture.
-
+    Raises MessageError if they are no such message, or its numbers no posture.
     """
     record = from_msg(decoded(data, PostureMsg))
     posture = record.posture

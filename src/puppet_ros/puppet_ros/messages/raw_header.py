@@ -32,10 +32,7 @@ def head(data: bytes) -> Head:
     """
     Return stamp and frame index of a message that begins with a Header.
 
-    Raises
-    ------
-    MessageError : if the data is too short or too large, or the stamp is no time.
-
+    Raises MessageError if the data is too short or too large, or the stamp is no time.
     """
     require_size(data, 'header')
     try:
@@ -51,10 +48,7 @@ def stamp_ns(data: bytes) -> int:
     """
     Return the stamp of a message that begins with a Header [ns].
 
-    Raises
-    ------
-    MessageError : if the data is too short or too large, or the stamp is no time.
-
+    Raises MessageError if the data is too short or too large, or the stamp is no time.
     """
     require_size(data, 'header')
     try:
@@ -68,10 +62,7 @@ def frame_index(data: bytes) -> int:
     """
     Return the uint64 that follows the Header, as in all streams of the suite.
 
-    Raises
-    ------
-    MessageError : if the data is too short.
-
+    Raises MessageError if the data is too short.
     """
     try:
         (index,) = _INDEX[data[1] & 1].unpack_from(data, _index_at(data))
@@ -84,10 +75,7 @@ def renamed(data: bytes | bytearray, new_stamp_ns: int, new_index: int) -> bytes
     """
     Return the bytes of the same message with another stamp [ns] and frame index.
 
-    Raises
-    ------
-    MessageError : if the data is too short.
-
+    Raises MessageError if the data is too short.
     """
     changed = bytearray(data)
     try:

@@ -17,47 +17,20 @@ from std_msgs.msg import Header
 class RetargetStatusRecord(NamedTuple):
     """How the solver fared on one frame."""
 
-    stamp_ns: int
-    """Stamp of the posture that was retargeted [ns]."""
-
-    frame_index: int
-    """Index of that posture's frame."""
-
-    solver: str
-    """Name of the solver in use."""
-
-    character: str
-    """Name of the character in use."""
-
-    solve_time_us: float
-    """Time inside the solver [us]."""
-
-    body_iterations: int
-    """Conjugate-gradient iterations of the body step."""
-
-    root_offset: Vec3
-    """Puppet's root less the performer's scaled root, shape (3,) [m]."""
-
-    goal_errors: Floats
-    """Distance from the goals, shape (4,) [m]; NaN without a goal."""
-
-    penetrations: Floats
-    """Depth inside objects, shape (4,) [m]; <= 0 is free."""
-
-    self_penetrations: Floats
-    """Depth inside the puppet's own body, shape (8,) [m]; 0 is outside."""
-
-    reachable: bool
-    """Whether a root position brings all goals into reach."""
-
-    easing: bool
-    """Whether the posture is on its way back after a gap or a change of puppet."""
-
-    frames_solved: int
-    """Since the node started."""
-
-    frames_dropped: int
-    """Since the node started."""
+    stamp_ns: int  # stamp of the posture that was retargeted [ns]
+    frame_index: int  # index of that posture's frame
+    solver: str  # name of the solver in use
+    character: str  # name of the character in use
+    solve_time_us: float  # time inside the solver [us]
+    body_iterations: int  # conjugate-gradient iterations of the body step
+    root_offset: Vec3  # puppet's root less the performer's scaled root, shape (3,) [m]
+    goal_errors: Floats  # distance from the goals, shape (4,) [m]; NaN without a goal
+    penetrations: Floats  # depth inside objects, shape (4,) [m]; <= 0 is free
+    self_penetrations: Floats  # depth inside the puppet's own body, shape (8,) [m]; 0 is outside
+    reachable: bool  # whether a root position brings all goals into reach
+    easing: bool  # whether the posture is on its way back after a gap or a change of puppet
+    frames_solved: int  # since the node started
+    frames_dropped: int  # since the node started
 
 
 def from_msg(msg: RetargetStatus) -> RetargetStatusRecord:

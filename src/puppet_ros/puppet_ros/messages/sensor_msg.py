@@ -18,12 +18,8 @@ def from_tracker_frame(msg: TrackerFrame) -> SensorFrame:
     """
     Return the arrays of one raw frame.
 
-    Positions and quaternions are contiguous copies, ages and status views on the message.
-
-    Raises
-    ------
-    MessageError : if an array does not fit the number of sensors.
-
+    Positions and quaternions are contiguous copies, ages and status views on the message. Raises
+    MessageError if an array does not fit the number of sensors.
     """
     n = len(msg.sensors)
     poses = flat_array.float_rows('poses', msg.poses, n, POSE_WIDTH)
@@ -72,12 +68,8 @@ def from_pose_frame(msg: PoseFrame) -> FilteredFrame:
     """
     Return the arrays of one filtered frame.
 
-    Poses and velocities are contiguous copies, covariances and status views on the message.
-
-    Raises
-    ------
-    MessageError : if an array does not fit the number of sensors.
-
+    Poses and velocities are contiguous copies, covariances and status views on the message. Raises
+    MessageError if an array does not fit the number of sensors.
     """
     n = len(msg.sensors)
     poses = flat_array.float_rows('poses', msg.poses, n, POSE_WIDTH)

@@ -63,10 +63,8 @@ class FrameStatistics:
         self._drops = 0
         self._last_frame_ns: int | None = None
         self._period_start_ns: int | None = None
-        self.total_frames = 0
-        """Frames since the start."""
-        self.drops_by_reason: dict[str, int] = {}
-        """Drops since the start."""
+        self.total_frames = 0  # frames since the start
+        self.drops_by_reason: dict[str, int] = {}  # drops since the start
 
     def frame(self, now_ns: int, stamp_ns: int) -> None:
         """Count a frame that left now and was acquired at its stamp."""

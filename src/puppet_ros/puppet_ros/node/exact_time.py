@@ -25,8 +25,7 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
     def __init__(self, capacity: int = 32) -> None:
         if capacity < 1:
             raise ValueError(f'capacity: expected value >= 1, got {capacity}')
-        self.capacity = capacity
-        """Most messages of one side that wait."""
+        self.capacity = capacity  # most messages of one side that wait
         # of both sides: by stamp, in the order in which they came, their numbers, and they
         self._waiting: tuple[dict[int, tuple[int, Any]], ...] = ({}, {})
         self._n_came = [0, 0]

@@ -40,21 +40,10 @@ class ParameterTable(Generic[Config]):
     """
     Rows -> declared parameters -> frozen config.
 
-    Parameters
-    ----------
-    node : Node
-        Made with NODE_OPTIONS.
-    rows : sequence of Row
-        All parameters of the node.
-    build : callable
-        Makes the config from name -> value; raises ConfigError to refuse a combination.
-    on_change : callable, optional
-        Called with the new config after a change while running.
-
-    Raises
-    ------
-    ConfigError : for an unknown name, a wrong type, or a value or combination out of range.
-
+    The node is made with NODE_OPTIONS. `build` makes the config from name -> value, and raises
+    ConfigError to refuse a combination; `on_change` is called with the new config after a change
+    while running. Raises ConfigError for an unknown name, a wrong type, or a value or combination
+    out of range.
     """
 
     def __init__(

@@ -20,8 +20,7 @@ class PublisherCheck:
     """Checks the messages on one topic, which reports call by its name."""
 
     def __init__(self, topic: str) -> None:
-        self.topic = topic
-        """Name of the topic."""
+        self.topic = topic  # name of the topic
         self._index = self._stamp_ns = 0
         self._arrival_ns: int | None = None
         self._n_refused = 0

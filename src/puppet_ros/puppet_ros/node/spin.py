@@ -50,11 +50,8 @@ EXIT_BAD_INPUT = 2
 class Scheduling(NamedTuple):
     """How a program wants to run."""
 
-    realtime: bool = False
-    """Before all ordinary programs, on processors that do not go to sleep."""
-
-    cores: tuple[int, ...] = ()
-    """Only on these processors; empty for all."""
+    realtime: bool = False  # before all ordinary programs, on processors that do not go to sleep
+    cores: tuple[int, ...] = ()  # only on these processors; empty for all
 
     def words(self) -> tuple[str, ...]:
         """Return the command-line arguments for it."""
@@ -94,10 +91,7 @@ def cores_of(text: str) -> tuple[int, ...]:
     """
     Return the processors of a list such as 2,3; none of an empty text.
 
-    Raises
-    ------
-    ConfigError : for another text.
-
+    Raises ConfigError for another text.
     """
     words = [word.strip() for word in text.split(',')] if text.strip() else []
     if not all(word.isdecimal() for word in words):
@@ -302,10 +296,7 @@ def _wants_help(arguments: list[str]) -> bool:
     """
     Return whether --help is among the arguments that are not ROS' own.
 
-    Raises
-    ------
-    ConfigError : if ROS cannot read its arguments, or one is left that nobody reads.
-
+    Raises ConfigError if ROS cannot read its arguments, or one is left that nobody reads.
     """
     try:
         # reads all of them, parameter files too, and complains without side effects

@@ -34,11 +34,8 @@ REFUSED = 'other_publisher'  # a reason for drops
 class Framed(NamedTuple):
     """What comes on a stream."""
 
-    record: Any
-    """The arrays of a message."""
-
-    frame_id: str
-    """Of its header."""
+    record: Any  # the arrays of a message
+    frame_id: str  # of its header
 
 
 Callback = Callable[[Any], None]
