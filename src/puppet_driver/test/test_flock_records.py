@@ -41,7 +41,7 @@ def test_documented_word_layout():
     # TRACKERS.md: ((lsb & 7F) << 1 | msb << 8) << 1 as signed 16 bit
     low, high = 0x80 | 0x55, 0x2A
     by_formula = np.int16(np.uint16((((low & 0x7F) << 1) | (high << 8)) << 1))
-    assert flock.decode_word(low, high) == by_formula
+    assert flock.decode_words(bytes([low, high]), 1) == [by_formula]
 
 
 def test_device_yaw_to_the_right_is_a_negative_rep_103_yaw():

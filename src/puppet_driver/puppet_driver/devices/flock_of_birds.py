@@ -17,6 +17,7 @@ only noted, the others stream.
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 import math
+import struct
 from typing import NamedTuple
 
 from puppet_core.body import FASTEST_M_S
@@ -219,10 +220,11 @@ def full_scale_m(range_in: int) -> float:
     return range_in * METRES_PER_INCH
 
 
-def decode_word(low: int, high: int) -> int:
-    """Return the signed 16-bit word of two phased bytes, in counts."""
-    word = ((low & 0x7F) << 2) | ((high & 0x7F) << 9)
-    return word - 65536 if word >= 32768 else word
+def decode_words(record: bytes, n_words: int) -> list[int]:
+    """Return the signed 16-bit words of a record of phased byte pairs, in counts."""
+    pairs = struct.unpack_from(f'<{n_words}H', record)
+    words = [(pair & 0x7F) << 2 | (pair & 0x7F00) << 1 for pair in pairs]
+    return [word - 65536 if word >= 32768 else word for word in words]
 
 
 class FlockStream(FixedRecordStream):
@@ -262,9 +264,7 @@ class FlockStream(FixedRecordStream):
 
     def decode(self, record: bytes) -> tuple[int, Pose] | None:
         """Return ordinal and pose of a record."""
-        words = [
-            decode_word(record[i], record[i + 1]) for i in range(0, 2 * self._format.n_words, 2)
-        ]
+        words = decode_words(record, self._format.n_words)
         turned = [word / FULL_SCALE for word in words[3:]]
         if self._format.status_code == POSITION_QUATERNION_CODE:
             q = unit_quaternion(turned, NORM_TOLERANCE)

@@ -47,6 +47,8 @@ BATCH, BATCHED, MAX_BATCHED = 16, 32, 64  # what one counts against whole ticks,
 HOLD = 0.25  # of a period: how long a tick at an odd time waits for others that follow at once
 ODD = 0.5  # of a period: how far a step from tick to tick is from one period if it is odd
 
+NO_POSE = (float('nan'),) * POSE_SIZE
+
 
 class QueuedFrame(NamedTuple):
     """One frame, its arrays being its own."""
@@ -234,13 +236,13 @@ class FrameAssembler:
             if tick is None:
                 return None
             shift_ns, newest_ns = self._follow_phases(tick)
-            missing = np.array([row not in tick.poses for row in range(self._n_rows)], np.uint8)
-            ages_s = self._ages(tick, missing, shift_ns)
-            stamp_ns = self._stamp(tick.arrival_ns, shift_ns, newest_ns, ages_s)
+            missing = [row not in tick.poses for row in range(self._n_rows)]
+            ages_ns = self._ages(tick, missing, shift_ns)
+            stamp_ns, later_ns = self._stamp(tick.arrival_ns, shift_ns, newest_ns)
             period_ns = self.clock.period_ns
             if abs(period_ns / self.period_ns - 1.0) > OTHER_RATE:
                 self.period_ns = round(period_ns)
-            n_missing, counters = int(missing.sum()), self.counters
+            n_missing, counters = sum(missing), self.counters
             if n_missing == 0 or counters.frames > 0 or self._n_skipped >= MAX_SKIPPED:
                 break
             # lines that have just been opened do not begin with the same tick
@@ -250,13 +252,16 @@ class FrameAssembler:
             incomplete_frames=counters.incomplete_frames + (n_missing > 0),
             missing_rows=counters.missing_rows + n_missing,
         )
-        self.missing_by_row += missing
-        self.ages_s = ages_s
-        poses = np.full((self._n_rows, POSE_SIZE), np.nan)
-        for row, pose in tick.poses.items():
-            poses[row] = pose
+        self.ages_s = np.array([1e-9 * max(age_ns + later_ns, 0) for age_ns in ages_ns])
+        if n_missing:
+            self.missing_by_row += missing
         return QueuedFrame(
-            stamp_ns - self._latency_ns, tick.arrival_ns, self.frame_index, poses, missing, ages_s
+            stamp_ns - self._latency_ns,
+            tick.arrival_ns,
+            self.frame_index,
+            np.array([tick.poses.get(row, NO_POSE) for row in range(self._n_rows)]),
+            np.array(missing, np.uint8),
+            self.ages_s,
         )
 
     def _starts_tick(self, line: LineTicks, previous: int, ordinal: int, pause_ns: int) -> bool:
@@ -408,9 +413,9 @@ class FrameAssembler:
             newest_ns = max(newest_ns, own_ns)
         return int(shift_ns), newest_ns
 
-    def _ages(self, tick: Tick, missing: np.ndarray, shift_ns: int) -> Floats:
-        """Return how much older each row's last sample is than the latest line's [s]."""
-        ages_s = np.zeros(self._n_rows)
+    def _ages(self, tick: Tick, missing: list[bool], shift_ns: int) -> list[int]:
+        """Return how much older each row's last sample is than the latest line's [ns]."""
+        ages_ns = []
         for line in self._lines:
             newer_ns = shift_ns - int(line.own_phase(self.period_ns))
             for row in line.rows:
@@ -418,23 +423,20 @@ class FrameAssembler:
                 if missing[row]:
                     self._missed[row] += 1
                     age_ns += tick.arrival_ns - self._row_ns[row]
-                ages_s[row] = 1e-9 * max(age_ns, 0)
-        return ages_s
+                ages_ns.append(max(age_ns, 0))
+        return ages_ns
 
-    def _stamp(self, arrival_ns: int, shift_ns: int, newest_ns: int, ages_s: Floats) -> int:
-        """Return when the latest line of a tick has measured; correct the ages to fit."""
+    def _stamp(self, arrival_ns: int, shift_ns: int, newest_ns: int) -> tuple[int, int]:
+        """Return when the latest line of a tick has measured, and what to add to ages [ns]."""
         in_batches = any(line.is_batched for line in self._lines)
-        stamp_ns = self.clock.stamp(arrival_ns, in_batches) + shift_ns
-        early_ns = stamp_ns - newest_ns
-        if early_ns > 0:  # the line's phase is a mean; no stamp is after the arrival
-            stamp_ns -= early_ns
-            np.maximum(ages_s - 1e-9 * early_ns, 0.0, out=ages_s)
+        phased_ns = self.clock.stamp(arrival_ns, in_batches) + shift_ns
+        # the line's phase is a mean; no stamp is after the arrival
+        stamp_ns = min(phased_ns, newest_ns)
         late_ns = self._stamp_ns + self._least_step_ns() - stamp_ns
         if 0 < late_ns < CLOCK_STEP_NS:
             stamp_ns += late_ns
-            ages_s += 1e-9 * late_ns
         self._stamp_ns = stamp_ns
-        return stamp_ns
+        return stamp_ns, stamp_ns - phased_ns
 
     def _least_step_ns(self) -> int:
         """
