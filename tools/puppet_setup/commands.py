@@ -60,6 +60,7 @@ quality | benchmarks.quality.bench | quality and speed over clips, characters an
 filter | benchmarks.filter.bench | the pose filter and others on the same noisy data
 rate | benchmarks.rate.bench | inverse rate control on the experiments of its paper
 edit | benchmarks.edit.bench | the motion editor on the experiments of its paper
+enhance | benchmarks.enhance | known motions measured with errors, and how much enhancement mends
 *latency | benchmarks.latency.bench | how long frames take from the tracker to the joint states
 *nodes | benchmarks.nodes | what each node does with a message, with warm and with cold caches
 replay | benchmarks.replay | how much faster than real time a bag is replayed

@@ -1,22 +1,21 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""puppet_clip enhance: files and report of good runs, pictures, the study, and bad input."""
+"""puppet_clip enhance: files and report of good runs, pictures, and bad input."""
 
 from collections.abc import Callable
 import json
 from pathlib import Path
 import shlex
 
+from benchmarks.enhance import FIST_M, fist_motion, fist_take
 import numpy as np
 from PIL import Image
 from puppet_core.body.character import Character
-from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import GENERAL_END_EFFECTORS
 from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.load import load_clip
 from puppet_core.clips.options import ClipOptions
 from puppet_edit import command_enhance
-from puppet_edit.enhancement.study import FIST_M, fist_motion, fist_take
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -183,36 +182,6 @@ def test_example_of_the_help_runs(
     assert (tmp_path / 'better.bvh').is_file() and (tmp_path / 'report.json').is_file()
 
 
-def test_study_takes_a_clip_for_the_truth(
-    run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = slice(0, 24, 4)
-    short = Motion.from_rotations(
-        steps.skeleton, 30.0, steps.root_positions[few], steps.rotations[few]
-    )
-    write_bvh(short, tmp_path / 'truth.bvh')
-    monkeypatch.setattr('puppet_edit.enhancement.study.fist_study', lambda *_: [])
-    report = tmp_path / 'e.json'
-    done = run('enhance', tmp_path / 'truth.bvh', '--study', '--seeds', '1', '--json', report)
-    assert done.code == 0, done.err
-    assert json.loads(report.read_text())['frames'] == 6
-
-
-def test_study_prints_tables_and_writes_figures(
-    run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr('puppet_edit.enhancement.study.WALK', (0, 24, 4))
-    monkeypatch.setattr('puppet_retarget.offline.arguments.procedural_clip', lambda files: steps)
-    monkeypatch.setattr(
-        'puppet_edit.enhancement.study.fist_motion', lambda body: fist_motion(body, 20.0)
-    )
-    done = run('enhance', '--study', '--seeds', '1', '--json', tmp_path / 'e.json')
-    assert done.code == 0, done.err
-    assert done.out.count('| online, exact |') == 5 and "| the paper's curve | " in done.out
-    figures = json.loads((tmp_path / 'e.json').read_text())
-    assert list(figures) == ['seeds', 'frames', 'rate_hz', 'conditions', 'fists']
-
-
 @pytest.mark.parametrize(
     ('words', 'says'),
     [
@@ -232,8 +201,6 @@ def test_study_prints_tables_and_writes_figures(
         (('--targets-start-s', '1'), '--targets-start-s: expected a clip as --targets with it'),
         (('--tolerance-mm', '-1'), '--tolerance-mm: expected 0 <= value'),
         (('--preview', 'p.jpg'), '--preview: expected a .png file'),
-        (('--json', 'e.json'), '--json: expected --study with it'),
-        (('--study',), '--study: expected no OUT with it'),
         (('--method', 'online', '--weight', '0'), 'weight: expected 0.0 < value < 1.0'),
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',

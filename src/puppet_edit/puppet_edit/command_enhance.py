@@ -31,7 +31,6 @@ from puppet_edit.enhancement import (
     ROOT_CHOICES,
     SOFT_WEIGHT,
     solver_figures,
-    study_tables,
     TargetFile,
     Targets,
 )
@@ -51,7 +50,6 @@ EXAMPLE = (
     'example: ./puppet enhance take.bvh better.bvh --targets hands.csv '
     '--meet left_hand,right_hand:0.09 --report report.json'
 )
-MAX_SEEDS = 1000
 # Returns a strip of a body in motions before and after, with measured places and keyframes.
 Draw = Callable[[Character, tuple[Motion, Motion], Vec3s, list[int]], Picture]
 
@@ -92,12 +90,6 @@ OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
          'with --detail-s 0: join segments of K keyframes; default %(default)s: one'),
         ('--root', ROOT_CHOICES, None, _DEFAULT.root,
          'whether the pelvis gives way; auto: if a foot is measured'),
-    ),
-    'error study': (
-        ('--study', bool, None, False,
-         'a known motion, CLIP or the built-in performer, measured with errors: tables'),
-        ('--seeds', int, 'N', 20, 'how often the study draws noise; default %(default)s'),
-        ('--json', Path, 'FILE', None, 'the figures of the study'),
     ),
 }  # fmt: skip
 
@@ -226,48 +218,36 @@ def _require_same_body(motion: Motion, targets: Targets) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's arguments."""
     add = parser.add_argument
-    add('clip', nargs='?', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d: joint angles')
-    add('out', nargs='?', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
+    add('clip', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d: joint angles')
+    add('out', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--report', type=Path, metavar='JSON', help='errors before and after')
     add('--preview', type=Path, metavar='PNG', help='a strip of instants before and after')
-    *before, study = OPTIONS
-    for title in before:
-        _add_group(parser, title)
+    for title, options in OPTIONS.items():
+        group = parser.add_argument_group(title)
+        for name, kind, metavar, default, text in options:
+            how: dict[str, Any] = {'default': default, 'help': text}
+            if kind is bool:
+                how['action'] = 'store_true'
+            elif kind is list:
+                how |= {'action': 'append', 'metavar': metavar}
+            elif isinstance(kind, tuple):
+                how['choices'] = kind
+            else:
+                how |= {'type': kind, 'metavar': metavar}
+            group.add_argument(name, **how)
     clip_arguments.add_clip_options(parser)
-    _add_group(parser, study)
-
-
-def _add_group(parser: argparse.ArgumentParser, title: str) -> None:
-    group = parser.add_argument_group(title)
-    for name, kind, metavar, default, text in OPTIONS[title]:
-        how: dict[str, Any] = {'default': default, 'help': text}
-        if kind is bool:
-            how['action'] = 'store_true'
-        elif kind is list:
-            how |= {'action': 'append', 'metavar': metavar}
-        elif isinstance(kind, tuple):
-            how['choices'] = kind
-        else:
-            how |= {'type': kind, 'metavar': metavar}
-        group.add_argument(name, **how)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
     """
-    Enhance, write the files and return a summary; or return the tables of the study.
+    Enhance, write the files and return a summary.
 
     Raises
     ------
     PuppetError : for bad input; nothing is written then.
 
     """
-    if arguments.study:
-        return _study(arguments, files)
-    if arguments.clip is None or arguments.out is None:
-        raise ConfigError('CLIP, OUT: expected both, or --study')
-    if arguments.json is not None:
-        raise ConfigError('--json: expected --study with it; the figures of a clip are --report')
     check_outputs(arguments, {'CLIP': arguments.clip, '--targets': arguments.targets})
     config = enhance_config(arguments)
     motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
@@ -317,20 +297,3 @@ def summary(figures: Mapping[str, Any]) -> str:
             name = name if figures['keyframes'] else 'in every frame'
             text += f'; {name} {before:.1f} -> {after:.2f} mm'
     return f'{text}; joints turned by {figures["joint_change_deg"]["rms"]:.2f} deg (RMS)'
-
-
-def _study(arguments: argparse.Namespace, files: ConfigFiles) -> str:
-    if arguments.out is not None:
-        raise ConfigError('--study: expected no OUT with it, only --json is written')
-    if not 1 <= arguments.seeds <= MAX_SEEDS:
-        raise ConfigError(f'--seeds: expected 1 .. {MAX_SEEDS}, got {arguments.seeds}')
-    if arguments.json:
-        clip_arguments.check_output(arguments.json, '--json')
-    truth = None
-    if arguments.clip is not None:
-        truth = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
-    performance = clip_arguments.procedural_clip(files)
-    figures, text = study_tables(performance, arguments.seeds, truth)
-    if arguments.json:
-        write_report(figures, arguments.json)
-    return text

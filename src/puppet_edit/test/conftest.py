@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from benchmarks.enhance import fist_motion, fist_take, FistMotion, Take
 import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
@@ -15,7 +16,6 @@ from puppet_core.procedural.performer import procedural_motion
 from puppet_edit.enhancement.enhancer import enhance, Enhanced
 from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
 from puppet_edit.enhancement.motion_curves import EnhanceConfig
-from puppet_edit.enhancement.study import fist_motion, fist_take, FistMotion, Take
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from benchmarks.enhance import FIST_M, FistMotion, measured_take, Take, TakeErrors
 import numpy as np
 from puppet_core.body.posture import general_end_effectors, Motion, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS
@@ -21,7 +22,6 @@ from puppet_edit.enhancement.motion_curves import (
     free_knots,
     make_channels,
 )
-from puppet_edit.enhancement.study import FIST_M, FistMotion, measured_take, Take, TakeErrors
 from puppet_edit.enhancement.targets import Targets
 import pytest
 

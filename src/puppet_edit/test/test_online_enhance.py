@@ -4,11 +4,11 @@
 
 import math
 
+from benchmarks.enhance import CONDITIONS, measured_take, TakeErrors
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.io import ConfigError
 from puppet_edit.enhancement.enhancer import enhance_online, rate_config
-from puppet_edit.enhancement.study import CONDITIONS, measured_take, METHODS, study, TakeErrors
 from puppet_edit.enhancement.targets import Targets
 import pytest
 
@@ -76,15 +76,3 @@ def test_end_effectors_without_measurement_follow_their_angles(walk: Motion) -> 
 def test_weights_out_of_range_are_refused(weight: float) -> None:
     with pytest.raises(ConfigError, match='weight: expected 0.0 < value < 1.0'):
         rate_config(weight)
-
-
-def test_study_has_all_methods_and_counts_takes(walk: Motion) -> None:
-    done = []
-    short = Motion.from_rotations(
-        walk.skeleton, walk.rate_hz, walk.root_positions[:6], walk.rotations[:6]
-    )
-    rows = study(short, range(1), done.append)
-    assert [row['condition'] for row in rows] == list(CONDITIONS) and sum(done) == len(rows)
-    for row in rows:
-        assert all(set(BOTH) <= set(row[method]) for method in METHODS)
-        assert row['online']['seeds_with_both_better'] == 1

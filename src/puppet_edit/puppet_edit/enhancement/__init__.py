@@ -3,16 +3,18 @@
 """Corrects captured motion by measured end-effectors, at keyframes or frame by frame."""
 
 from puppet_edit.enhancement.enhancer import (
+    end_effector_errors,
     enhance,
     enhance_online,
     enhance_report,
+    joint_angles_between,
     rate_config,
+    rms,
     SOFT_WEIGHT,
     solver_figures,
 )
 from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, KeyframeSpacing
 from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EnhanceConfig, ROOT_CHOICES
-from puppet_edit.enhancement.study import study_tables
 from puppet_edit.enhancement.targets import (
     end_effector_row,
     Meeting,
@@ -34,14 +36,16 @@ __all__ = [
     'TargetFile',
     'Targets',
     'choose_keyframes',
+    'end_effector_errors',
     'end_effector_row',
     'enhance',
     'enhance_online',
     'enhance_report',
     'given_keyframes',
+    'joint_angles_between',
     'rate_config',
     'read_targets',
     'resampled',
+    'rms',
     'solver_figures',
-    'study_tables',
 ]

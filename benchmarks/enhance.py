@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Whether enhancement brings a motion nearer to the truth: synthetic motions, measured with errors.
+`./puppet bench enhance`: whether enhancement brings a motion nearer to the truth.
 
 A noisy recording is what a capture session measures of a known motion. Angles err by a constant
 rotation of each joint, as from sensors that slipped or were put on askew, and by white noise;
@@ -13,13 +13,17 @@ really done. The fist-matching experiment of ChoiParkKo section 5 is measured in
 arms swing, fists meet three times.
 """
 
+import argparse
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
+from puppet_clips.cli import CommandParser, run_command
 from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
-from puppet_core.io import progress
+from puppet_core.io import ConfigError, progress
 from puppet_core.math import Floats, Ints, quaternions, Vec3s
 from puppet_core.procedural import (
     ADULT_ARM_LENGTH_M,
@@ -31,20 +35,25 @@ from puppet_core.procedural import (
     rest_rotations,
     unit,
 )
-from puppet_edit.enhancement.enhancer import (
+from puppet_edit.enhancement import (
+    choose_keyframes,
     end_effector_errors,
     enhance,
     enhance_online,
+    EnhanceConfig,
     joint_angles_between,
-    MM_PER_M,
+    KeyframeSpacing,
+    Meeting,
     rms,
     SOFT_WEIGHT,
+    Targets,
 )
-from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
-from puppet_edit.enhancement.motion_curves import DEFAULT_CONFIG, EnhanceConfig
-from puppet_edit.enhancement.targets import Meeting, Targets
-from puppet_retarget.offline import table
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import table, write_report
+from puppet_ros import share
 
+MAX_SEEDS = 1000
+MM_PER_M = 1000.0
 TRUNK = (1, 2, 3)
 
 PERIOD_S = 1.5  # from one meeting to the next
@@ -258,7 +267,7 @@ def _compared(truth: Motion, errors: TakeErrors, seed: int) -> dict[str, dict[st
     motions = (
         motion,
         enhance_online(motion, targets),
-        enhance_online(motion, targets, weight=DEFAULT_CONFIG.weight),
+        enhance_online(motion, targets, weight=EnhanceConfig().weight),
         enhance(motion, targets, keys).motion,
         enhance(motion, targets, keys, EnhanceConfig(weight=SOFT_WEIGHT)).motion,
         enhance(motion, targets, keys, EnhanceConfig(detail_s=0.0)).motion,
@@ -316,36 +325,6 @@ def _fists(fist: FistMotion, config: EnhanceConfig, seed: int) -> dict[str, floa
     }
 
 
-def study_tables(
-    performance: Motion, n_seeds: int, clip: Motion | None = None
-) -> tuple[dict[str, Any], str]:
-    """
-    Return all figures of the study, and its tables, by recordings with `n_seeds` seeds.
-
-    The built-in performance walks, and its body makes fists meet; the truth is that walk, or
-    the angles of a clip.
-    """
-    seeds = range(n_seeds)
-    total = n_seeds * (len(CONDITIONS) + len(FIST_CURVES))
-    if clip is None:
-        truth = walking_truth(performance)
-    else:
-        truth = Motion.from_rotations(
-            clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
-        )
-    with progress('study', total, unit='take') as advance:
-        rows = study(truth, seeds, advance)
-        fists = fist_study(fist_motion(performance.skeleton), seeds, advance)
-    figures = {
-        'seeds': n_seeds,
-        'frames': truth.n_frames,
-        'rate_hz': truth.rate_hz,
-        'conditions': rows,
-        'fists': fists,
-    }
-    return figures, f'{error_table(rows)}\n\n{fist_table(fists)}'
-
-
 def error_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return errors against the truth: a line for each condition and method."""
     head = ['measured with errors of', 'method', 'end-effectors, mm', 'joints, deg']
@@ -388,3 +367,54 @@ def fist_table(rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
     ]
     return table(head, lines)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    p = CommandParser(
+        prog='puppet bench enhance',
+        epilog='example: ./puppet bench enhance --json e.json',
+        description='Measure a known motion with errors, and how much of them enhancement mends.',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = p.add_argument
+    add('clip', nargs='?', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d whose angles are '
+        'the truth; without it the built-in performer walks')  # fmt: skip
+    add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
+    add('--seeds', type=int, default=20, metavar='N', help='how often noise is drawn; default 20')
+    add('--json', type=Path, metavar='FILE', help='also write the figures there')
+    clip_arguments.add_clip_options(p)
+    return p
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Measure, write the figures, return the tables; raise PuppetError for bad input."""
+    if not 1 <= arguments.seeds <= MAX_SEEDS:
+        raise ConfigError(f'--seeds: expected 1 .. {MAX_SEEDS}, got {arguments.seeds}')
+    if arguments.json:
+        clip_arguments.check_output(arguments.json, '--json')
+    performance = clip_arguments.procedural_clip(share)
+    truth = walking_truth(performance)
+    if arguments.clip is not None:
+        clip = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
+        truth = Motion.from_rotations(
+            clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
+        )
+    seeds = range(arguments.seeds)
+    total = len(seeds) * (len(CONDITIONS) + len(FIST_CURVES))
+    with progress('bench enhance', total, unit='take') as advance:
+        rows = study(truth, seeds, advance)
+        fists = fist_study(fist_motion(performance.skeleton), seeds, advance)
+    if arguments.json:
+        figures = {'seeds': len(seeds), 'frames': truth.n_frames, 'rate_hz': truth.rate_hz}
+        write_report(figures | {'conditions': rows, 'fists': fists}, arguments.json)
+    return f'{error_table(rows)}\n\n{fist_table(fists)}'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and write; return the exit code."""
+    return run_command(parser(), run, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

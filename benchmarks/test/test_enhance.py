@@ -1,0 +1,60 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""`./puppet bench enhance`: all conditions and methods, its tables, a clip for the truth."""
+
+from collections.abc import Callable
+import json
+from pathlib import Path
+
+from benchmarks import enhance
+from puppet_core.body import Motion
+from puppet_core.clips import write_bvh
+import pytest
+
+
+def _few(steps: Motion, rate_hz: float) -> Motion:
+    few = slice(0, 24, 4)
+    return Motion.from_rotations(
+        steps.skeleton, rate_hz, steps.root_positions[few], steps.rotations[few]
+    )
+
+
+def test_all_methods_are_compared_and_counted(steps: Motion) -> None:
+    done: list[int] = []
+    rows = enhance.study(_few(steps, 30.0), range(1), done.append)
+    assert [row['condition'] for row in rows] == list(enhance.CONDITIONS)
+    assert sum(done) == len(rows)
+    for row in rows:
+        assert all(
+            {'end_effector_rms_mm', 'joint_rms_deg'} <= set(row[m]) for m in enhance.METHODS
+        )
+        assert row['online']['seeds_with_both_better'] == 1
+
+
+def test_a_clip_is_the_truth(
+    run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_bvh(_few(steps, 30.0), tmp_path / 'truth.bvh')
+    monkeypatch.setattr(enhance, 'fist_study', lambda *_: [])
+    done = run('enhance', tmp_path / 'truth.bvh', '--seeds', '1', '--json', tmp_path / 'e.json')
+    assert done.code == 0, done.err
+    assert json.loads((tmp_path / 'e.json').read_text())['frames'] == 6
+
+
+def test_prints_tables_and_writes_figures(
+    run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = enhance.fist_motion
+    monkeypatch.setattr(enhance, 'WALK', (0, 24, 4))
+    monkeypatch.setattr(enhance.clip_arguments, 'procedural_clip', lambda files: steps)
+    monkeypatch.setattr(enhance, 'fist_motion', lambda body: made(body, 20.0))
+    done = run('enhance', '--seeds', '1', '--json', tmp_path / 'e.json')
+    assert done.code == 0, done.err
+    assert done.out.count('| online, exact |') == 5 and "| the paper's curve | " in done.out
+    figures = json.loads((tmp_path / 'e.json').read_text())
+    assert list(figures) == ['seeds', 'frames', 'rate_hz', 'conditions', 'fists']
+
+
+def test_no_seeds_are_refused(run: Callable) -> None:
+    done = run('enhance', '--seeds', '0')
+    assert done.code == 2 and '--seeds: expected 1 .. 1000, got 0' in done.err
