@@ -14,7 +14,7 @@ from puppet_core.math import Floats, Vec3
 from puppet_core.math import quaternions as qb
 from puppet_edit.editor import Bodies, Surface
 from puppet_edit.scene import Doorway, normals
-from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow
+from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow, View
 
 INSTANTS = 7
 CELL_PX = (230, 300)
@@ -41,7 +41,7 @@ def strip(bench: Bench, colour: tuple[float, float, float]) -> Picture:
         ),
     ]
     captions = [f'{frame / after.rate_hz:.2f} s' for frame in frames]
-    return render_strip(rows, captions, CELL_PX, AZIMUTH_DEG)
+    return render_strip(rows, captions, CELL_PX, View(AZIMUTH_DEG))
 
 
 def _instants(bench: Bench) -> Sequence[int]:

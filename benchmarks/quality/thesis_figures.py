@@ -18,7 +18,7 @@ from puppet_retarget.importance import (
 )
 from puppet_retarget.offline import retarget_motion, RetargetJob, RetargetResult
 from puppet_retarget.solvers import SolverConfig
-from puppet_view.render import Actor, Body, even_instants, render_strip, StripRow
+from puppet_view.render import Actor, Body, even_instants, render_strip, StripRow, View
 
 PREDICTIONS_S = (0.0, 0.15)  # of fig. 4.3
 WALK_SOLVERS = ('joint_angles', 'position', 'importance_based')  # rows of figs. 7.2 and 7.3
@@ -127,7 +127,7 @@ def walk_figure(walk: Motion, character: Character, cast: Cast) -> Picture:
         title = solver.replace('_', '\n')
         rows.append(StripRow(title, [[actor.body(int(frame))] for frame in frames]))
     captions = [f'{frame / walk.rate_hz:.2f} s' for frame in frames]
-    return render_strip(rows, captions, CELL_PX, WALK_AZIMUTH_DEG)
+    return render_strip(rows, captions, CELL_PX, View(WALK_AZIMUTH_DEG))
 
 
 def contact_figure(cast: Cast) -> Picture:
@@ -141,7 +141,7 @@ def contact_figure(cast: Cast) -> Picture:
             cells.setdefault(actor.title, []).append([actor.body(frame)])
     rows = [StripRow(title, bodies) for title, bodies in cells.items()]
     captions = [CONTACT_TITLES[kind] for kind in SELF_CONTACTS]
-    return render_strip(rows, captions, CONTACT_CELL_PX, CONTACT_AZIMUTH_DEG)
+    return render_strip(rows, captions, CONTACT_CELL_PX, View(CONTACT_AZIMUTH_DEG))
 
 
 def _both_feet(values: Floats) -> tuple[Line, Line]:

@@ -11,7 +11,7 @@ from puppet_core.math import Floats, Ints, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_edit.edit_file import BodyTrack, EditPlan
 from puppet_edit.editor import Constraint, FlatSurface, OnSurface, Plant, PointGoal, Surface
-from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow
+from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow, View
 
 MEASURED_MARK_M = 0.035  # edge of the cube where an end-effector was measured
 MARK_COLOUR = (0.85, 0.12, 0.10)
@@ -56,7 +56,7 @@ def before_and_after(
         for title, motion in zip(('Measured', 'Enhanced'), motions)
     ]
     captions = [f'{frame / motions[0].rate_hz:.2f} s' for frame in frames]
-    return render_strip(rows, captions, cell_px, MEASURED_AZIMUTH_DEG)
+    return render_strip(rows, captions, cell_px, View(MEASURED_AZIMUTH_DEG))
 
 
 def _instants(n_frames: int, keyframes: Sequence[int]) -> list[int]:
@@ -103,7 +103,7 @@ def edit_preview(
         cells = [[Body.in_posture(body, motion.posture(int(frame)), lift)] for frame in frames]
         rows.append(StripRow(title, cells, (), solids))
     captions = [f'frame {frame}, {frame / after.rate_hz:.2f} s' for frame in frames]
-    return render_strip(rows, captions, CELL_PX, AZIMUTH_DEG)
+    return render_strip(rows, captions, CELL_PX, View(AZIMUTH_DEG))
 
 
 def instants(plan: EditPlan, n_frames: int) -> Ints:

@@ -15,18 +15,8 @@ pytestmark = pytest.mark.ros
 
 def test_instant_is_a_wide_picture(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
     out = tmp_path / 'i.png'
-    done = run(
-        'render',
-        walk_bvh,
-        '--frame',
-        20,
-        '--width-px',
-        200,
-        '-o',
-        out,
-        '--characters',
-        'performer,sally',
-    )
+    words = '--frame 20 --width-px 200 --characters performer,sally'
+    done = run('render', walk_bvh, '-o', out, *words.split())
     assert done.code == 0, done.err
     assert done.out == f'{out}: 200 x 112 pixels, frame 20\n'
     with Image.open(out) as picture:
@@ -37,22 +27,8 @@ def test_strip_has_a_row_for_each_body(run: Callable, walk_bvh: Path, tmp_path: 
     heights = []
     for characters in ('performer', 'performer,blubby'):
         out = tmp_path / f'{characters}.png'
-        done = run(
-            'render',
-            walk_bvh,
-            '--strip',
-            3,
-            '--width-px',
-            200,
-            '-o',
-            out,
-            '--characters',
-            characters,
-            '--first',
-            30,
-            '--last',
-            89,
-        )
+        words = f'--strip 3 --width-px 200 --first 30 --last 89 --characters {characters}'
+        done = run('render', walk_bvh, '-o', out, *words.split())
         assert done.code == 0, done.err
         assert done.out.endswith('frame 40, 60, 80\n')
         with Image.open(out) as picture:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a viewer relies on: sides are not swapped, soles touch the floor, texts are free."""
 
-from dataclasses import replace
-
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
@@ -43,7 +41,7 @@ def test_a_raised_arm_is_on_its_side_of_the_picture(performer, raised, view):
         View(0.0 if view == 'front' else 180.0),
         Texts(SIZE_PX, has_scale=False),
     )
-    body = replace(scenes.shots[0][0], segment_colours=colours)
+    body = scenes.shots[0][0]._replace(segment_colours=colours)
     picture = render_scene([body], scenes.cameras[0], SIZE_PX).astype(int)
     rows, columns = np.nonzero(picture[..., 1] > 1.5 * picture[..., [0, 2]].max(axis=2))
     head = scenes.cameras[0].project(body.p_world[3], SIZE_PX)[0]
@@ -54,7 +52,7 @@ def test_a_raised_arm_is_on_its_side_of_the_picture(performer, raised, view):
 
 def test_soles_end_where_the_floor_is(performer):
     body = Body.at_rest(performer)
-    camera = Camera([6.0, 0.0, 0.02], [0.0, 0.0, 0.9], 24.0)  # along the floor
+    camera = Camera(np.array([6.0, 0.0, 0.02]), np.array([0.0, 0.0, 0.9]), 24.0)  # along the floor
     mask = _mask([body], camera)
     toe = max(camera.project(body.p_world[k] * (1.0, 1.0, 0.0), SIZE_PX)[0, 1] for k in (12, 15))
     assert np.nonzero(mask)[0].max() == pytest.approx(toe, abs=3.0)
@@ -62,7 +60,7 @@ def test_soles_end_where_the_floor_is(performer):
 
 def test_the_silhouette_of_a_capsule_is_that_of_its_projected_outline():
     """Against points on spheres along the core line, projected one by one."""
-    camera = Camera([4.0, 1.0, 1.6], [0.0, 0.0, 0.7], 35.0)
+    camera = Camera(np.array([4.0, 1.0, 1.6]), np.array([0.0, 0.0, 0.7]), 35.0)
     pill = Capsule(np.array([0.2, -0.5, 0.5]), np.array([-0.2, 0.5, 1.2]), 0.15, (0.9, 0.05, 0.05))
     picture = render_scene([], camera, SIZE_PX, [pill], samples=1).astype(int)
     seen = picture[..., 0] > 1.4 * picture[..., 1]
@@ -109,7 +107,7 @@ def _mask(bodies, camera, size_px=SIZE_PX):
     """Return where bodies are seen: where the picture changes with their colour alone."""
     pictures = [
         render_scene(
-            [replace(b, segment_colours=np.full((16, 3), grey)) for b in bodies],
+            [b._replace(segment_colours=np.full((16, 3), grey)) for b in bodies],
             camera,
             size_px,
             samples=1,

@@ -7,7 +7,7 @@ What can be asked for is checked before any work is done.
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 import math
 from pathlib import Path
@@ -26,9 +26,9 @@ from puppet_view.render.cast import Casting
 from puppet_view.render.film import (
     check_film,
     check_length,
+    film_instants,
     film_pictures,
     film_size,
-    FilmTimes,
     save_film,
 )
 from puppet_view.render.image import MAX_SIDE_PX, SAMPLES
@@ -233,15 +233,14 @@ def still_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) ->
     return np.array(frames) / rate_hz
 
 
-def film_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> FilmTimes:
-    """Return the instants of a film; ConfigError for what is not in the clip."""
-    end = n_frames / rate_hz
+def film_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> Floats:
+    """Return the instants of a film, (n,) [s]; ConfigError for what is not in the clip."""
     if arguments.seconds:
-        first, last = _seconds(arguments.seconds, end)
+        first, last = _seconds(arguments.seconds, n_frames / rate_hz)
     else:
         frames = _frame_span(arguments, n_frames, rate_hz)
         first, last = frames[0] / rate_hz, (frames[1] + 1) / rate_hz
-    return FilmTimes(first, last, arguments.fps, arguments.speed)
+    return film_instants(first, last, arguments.fps, arguments.speed)
 
 
 def _frame_span(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> tuple[int, int]:
@@ -325,23 +324,22 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 
 def _film(cast: Casting, arguments: argparse.Namespace, span: tuple[int, float]) -> str:
-    film = film_times(arguments, *span)
-    times = film.instants()
-    width, height = film_size(arguments.out, arguments.size)
-    check_length(arguments.out, (width, height), film.count)
+    times, fps = film_times(arguments, *span), arguments.fps
+    width, height = size_px = film_size(arguments.out, arguments.size)
+    check_length(arguments.out, size_px, len(times))
     actors = _with_near_objects(cast, times)
-    texts = _texts(actors, arguments, (width, height))
     captions = [] if arguments.no_labels else [f'{time:.2f} s' for time in times]
+    texts = _texts(actors, arguments, size_px)
     scenes = line_up(actors, times, _view(arguments), texts, captions)
-    with progress(f'draw {arguments.out.name}', film.count) as advance:
-        pictures = film_pictures(scenes, arguments.samples)
+    with progress(f'draw {arguments.out.name}', len(times)) as advance:
+        pictures = film_pictures(scenes, arguments.samples, advance)
         try:
-            save_film(arguments.out, _counted(pictures, advance), film.count, film.fps)
+            save_film(arguments.out, pictures, len(times), fps)
         finally:
             pictures.close()  # or what waits to be drawn would be, after Ctrl-C
     return (
-        f'{arguments.out}: {width} x {height} pixels, {film.count} frames, '
-        f'{film.count / film.fps:.2f} s at {film.fps:g} a second'
+        f'{arguments.out}: {width} x {height} pixels, {len(times)} frames, '
+        f'{len(times) / fps:.2f} s at {fps:g} a second'
     )
 
 
@@ -359,35 +357,16 @@ def _texts(
 ) -> Texts:
     if arguments.no_labels:
         return Texts(size_px, has_scale=False)
-    titles = tuple(actor.title for actor in actors)
-    return Texts(size_px, titles, arguments.importance)
+    return Texts(size_px, tuple(actor.title for actor in actors), arguments.importance)
 
 
 def _strip(actors: Sequence[Actor], times: Floats, arguments: argparse.Namespace) -> Picture:
     has_labels = not arguments.no_labels
-    rows = [
-        StripRow(
-            actor.title if has_labels else '',
-            [[actor.body_at(float(time))] for time in times],
-            actor.objects,
-        )
-        for actor in actors
-    ]
+    rows = []
+    for actor in actors:
+        cells = [[actor.body_at(float(time))] for time in times]
+        rows.append(StripRow(actor.title if has_labels else '', cells, actor.objects))
     captions = [f'{time:.2f} s' for time in times] if has_labels else []
     side = arguments.size[0] // len(times)
-    return render_strip(
-        rows,
-        captions,
-        (side, side * 10 // 9),
-        arguments.azimuth_deg,
-        arguments.elevation_deg,
-        arguments.camera,
-        arguments.importance and has_labels,
-    )
-
-
-def _counted(pictures: Iterator[Picture], advance: Callable[[int], object]) -> Iterator[Picture]:
-    """Yield pictures and report how many."""
-    for picture in pictures:
-        yield picture
-        advance(1)
+    has_legend = arguments.importance and has_labels
+    return render_strip(rows, captions, (side, side * 10 // 9), _view(arguments), has_legend)

@@ -8,10 +8,10 @@ front, which every browser plays; a GIF, by Pillow, has one table of colours for
 """
 
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 import math
 import os
 from pathlib import Path
@@ -38,44 +38,34 @@ _COLOURS = 255  # one is left for what stays as it was
 _WHOLE = 1e-6  # of a frame
 
 
-@dataclass(frozen=True, slots=True)
-class FilmTimes:
-    """When the frames of a film are."""
+def film_instants(first_s: float, last_s: float, fps: float, speed: float = 1.0) -> Floats:
+    """
+    Return the times of a film's frames in the clip, at least one, rising to before the last [s].
 
-    first_s: float  # in the clip, of the first frame [s]
-    last_s: float  # in the clip; the film ends before it [s]
-    fps: float = 30.0  # frames in a second of the film
-    speed: float = 1.0  # seconds of the clip in a second of the film
-
-    @property
-    def count(self) -> int:
-        """Return the number of frames, at least one."""
-        frames = (self.last_s - self.first_s) * self.fps / self.speed
-        return max(math.ceil(frames - _WHOLE), 1)
-
-    def instants(self) -> Floats:
-        """Return the frames' times in the clip, shape (count,) [s]; ConfigError for too many."""
-        if self.count > MAX_FRAMES:
-            raise ConfigError(f'--video: expected at most {MAX_FRAMES} frames, got {self.count}')
-        times = self.first_s + np.arange(self.count) * (self.speed / self.fps)
-        return np.asarray(times, dtype=np.float64)
+    A second of the film shows `speed` seconds of the clip. Raises ConfigError for too many.
+    """
+    count = max(math.ceil((last_s - first_s) * fps / speed - _WHOLE), 1)
+    if count > MAX_FRAMES:
+        raise ConfigError(f'--video: expected at most {MAX_FRAMES} frames, got {count}')
+    return np.asarray(first_s + np.arange(count) * (speed / fps), dtype=np.float64)
 
 
 def film_pictures(
-    scenes: LineUp, samples: int, threads: int | None = None
+    scenes: LineUp, samples: int, advance: Callable[[int], object]
 ) -> Generator[Picture, None, None]:
-    """Yield the picture of each instant, in order, drawn by so many threads, or all processors."""
-    count = len(scenes.shots)
-    threads = threads or os.cpu_count() or 1
+    """Yield the picture of each instant, in order, drawn by all processors; report progress."""
+    threads = os.cpu_count() or 1
     waiting: deque[Future[Picture]] = deque()
+    instants = iter(range(len(scenes.shots)))
     pool = ThreadPoolExecutor(threads)
     try:
-        for i in range(count):
-            waiting.append(pool.submit(scenes.picture, i, samples))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
+        while True:
+            room = 2 * threads + 1 - len(waiting)
+            waiting += [pool.submit(scenes.picture, i, samples) for i in islice(instants, room)]
+            if not waiting:
+                return
             yield waiting.popleft().result()
+            advance(1)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -103,9 +93,9 @@ def check_length(path: Path, size_px: tuple[int, int], count: int) -> None:
 
 def film_size(path: Path, size_px: tuple[int, int]) -> tuple[int, int]:
     """Return width and height that the film can have: those of an MP4 are even."""
-    if path.suffix.lower() != MP4:
-        return size_px
-    return size_px[0] + size_px[0] % 2, size_px[1] + size_px[1] % 2
+    width, height = size_px
+    is_mp4 = path.suffix.lower() == MP4
+    return (width + width % 2, height + height % 2) if is_mp4 else size_px
 
 
 def save_film(path: Path, pictures: Iterable[Picture], count: int, fps: float) -> None:
@@ -155,17 +145,17 @@ def _save_mp4(path: Path, pictures: Iterable[Picture], fps: float) -> None:
 
 def _save_gif(path: Path, pictures: Iterable[Picture], count: int, fps: float) -> None:
     # a picture of a scene packs to a tenth, and all are needed before there is a table
-    shape = (0, 0, 3)
     drawn: list[bytes] = []
     some: list[Picture] = []
     for i, picture in enumerate(pictures):
-        shape = picture.shape
         drawn.append(zlib.compress(picture.tobytes(), 1))
         if i % max(count // _PALETTE_PICTURES, 1) == 0:
             some.append(picture)
-    table = _table(some)
+    table, shape = _table(some), some[0].shape
+    unpacked = (np.frombuffer(zlib.decompress(data), np.uint8).reshape(shape) for data in drawn)
     images = (
-        _unpacked(data, shape).quantize(palette=table, dither=Image.Dither.NONE) for data in drawn
+        Image.fromarray(picture).quantize(palette=table, dither=Image.Dither.NONE)
+        for picture in unpacked
     )
     ends = np.rint(np.arange(count + 1) / (fps * _GIF_TICK_S)).astype(int)
     with replacing(path) as temporary:
@@ -189,7 +179,3 @@ def _table(some: Sequence[Picture]) -> Image.Image:
     return Image.fromarray(colours[None]).quantize(
         _COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
     )
-
-
-def _unpacked(data: bytes, shape: tuple[int, ...]) -> Image.Image:
-    return Image.fromarray(np.frombuffer(zlib.decompress(data), np.uint8).reshape(shape))

@@ -3,25 +3,13 @@
 """What is in a picture: bodies in a posture and solid objects, and their triangle meshes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import Capsule as SegmentCapsule
 from puppet_core.body import Character, N_SEGMENTS, Posture, Rods, world_segments
-from puppet_core.io import ConfigError
-from puppet_core.math import (
-    check_array,
-    Floats,
-    Ints,
-    Quat,
-    quaternions,
-    Quats,
-    read_only,
-    Vec3,
-    Vec3s,
-)
+from puppet_core.math import Floats, Ints, Quat, quaternions, Quats, Vec3, Vec3s
 
 Singles = NDArray[np.float32]
 OBJECT_COLOUR = (0.72, 0.60, 0.46)
@@ -30,49 +18,36 @@ HIDDEN_M = 0.001  # so deep in another capsule, a triangle is left out
 BLEND_SHARE = 0.5  # of a radius: how far the normals of touching capsules run into each other
 ROUND_SECTIONS = 64  # of a cylinder
 KEPT_CHARACTERS = 16  # whose meshes are kept
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+NO_BOUNDS = Rods(np.empty((0, 3)), np.empty((0, 3)), np.empty(0))
 
 
-def fix_arrays(item: object, **shapes: tuple[int, ...]) -> None:
-    """Make fields of a frozen dataclass arrays of these shapes that nobody can write to."""
-    for name, shape in shapes.items():
-        values = read_only(check_array(name, getattr(item, name), shape))
-        object.__setattr__(item, name, values)
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """A character in a posture."""
 
     character: Character  # its shape and colours
     q_world: Quats  # orientation of each segment in world, shape (16, 4)
     p_world: Vec3s  # position of each segment's joint in world, shape (16, 3) [m]
+    # Red, green, blue in 0 .. 1 per segment, shape (16, 3); NaN keeps the character's own
     segment_colours: Floats | None = None
-    """Red, green, blue in 0 .. 1 per segment, shape (16, 3); NaN keeps the character's own."""
-
-    def __post_init__(self) -> None:
-        fix_arrays(self, q_world=(N_SEGMENTS, 4), p_world=(N_SEGMENTS, 3))
-        if self.segment_colours is not None:
-            shape = np.shape(self.segment_colours)
-            if shape != (N_SEGMENTS, 3):
-                raise ConfigError(f'segment_colours: expected shape (16, 3), got {shape}')
 
     @classmethod
     def in_posture(
-        cls, character: Character, posture: Posture, shift: Vec3 | None = None
+        cls, character: Character, posture: Posture, shift: Vec3 | float = 0.0
     ) -> 'Body':
-        """Return a body in a posture, moved by `shift` [m] if given."""
-        root = np.asarray(posture.root_position) + (0.0 if shift is None else shift)
+        """Return a body in a posture, moved by `shift` [m]."""
+        root = np.asarray(posture.root_position) + shift
         rotations = np.asarray(posture.rotations)[None]
         q_world, p_world = world_segments(character.skeleton, root[None], rotations)
         return cls(character, q_world[0], p_world[0])
 
     @classmethod
-    def at_rest(cls, character: Character, shift: Vec3 | None = None) -> 'Body':
+    def at_rest(cls, character: Character, shift: Vec3 | float = 0.0) -> 'Body':
         """Return a body in the T-pose with its soles on the floor, moved by `shift` [m]."""
         root = np.array([0.0, 0.0, character.skeleton.rest_root_height])
-        rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
         zeros = np.zeros((8, 3))
-        return cls.in_posture(character, Posture(root, rotations, zeros, zeros), shift)
+        posture = Posture(root, np.tile(UPRIGHT, (N_SEGMENTS, 1)), zeros, zeros)
+        return cls.in_posture(character, posture, shift)
 
     def capsules(self) -> tuple[Vec3s, Vec3s, Floats, Floats]:
         """Return starts (n, 3), ends (n, 3), radii (n,) [m] in world and colours (n, 3)."""
@@ -106,20 +81,14 @@ class Body:
         return np.where(np.isfinite(own), own, colours)
 
 
-@dataclass(frozen=True, slots=True)
-class Solid:
+class Solid(NamedTuple):
     """A box or an upright cylinder in its own frame."""
 
     position: Vec3  # centre in world, shape (3,) [m]
     size: Vec3  # full extents of a box; radius, radius, length of a cylinder, shape (3,) [m]
-    orientation: Quat = (1.0, 0.0, 0.0, 0.0)  # type: ignore[assignment]
-    """Own frame in world, shape (4,)."""
-
+    orientation: Quat = UPRIGHT  # own frame in world, shape (4,)
     is_cylinder: bool = False  # whether it is a cylinder about its own z axis
     colour: tuple[float, float, float] = OBJECT_COLOUR  # red, green, blue in 0 .. 1
-
-    def __post_init__(self) -> None:
-        fix_arrays(self, position=(3,), size=(3,), orientation=(4,))
 
     def surface(self) -> 'Surface':
         """Return its mesh in world."""
@@ -136,20 +105,11 @@ class Solid:
             normals = np.where(is_side, outward, normals)
         turn = quaternions.rotate(self.orientation, np.eye(3))
         vertices = mesh.vertices * self.size @ turn + self.position
-        none = Rods(np.empty((0, 3)), np.empty((0, 3)), np.empty(0))
-        count = len(mesh.faces)
-        return Surface(
-            vertices,
-            mesh.faces,
-            normals @ turn,
-            np.tile(self.colour, (count, 1)),
-            none,
-            np.full(count, -1),
-        )
+        colours, owner = np.tile(self.colour, (len(mesh.faces), 1)), np.full(len(mesh.faces), -1)
+        return Surface(vertices, mesh.faces, normals @ turn, colours, NO_BOUNDS, owner)
 
 
-@dataclass(frozen=True, slots=True)
-class Capsule:
+class Capsule(NamedTuple):
     """A ball or capsule that belongs to no body: an environment's sphere, a marker."""
 
     start: Vec3  # one end of the core line in world, shape (3,) [m]
@@ -157,23 +117,13 @@ class Capsule:
     radius: float  # [m]
     colour: tuple[float, float, float] = OBJECT_COLOUR  # red, green, blue in 0 .. 1
 
-    def __post_init__(self) -> None:
-        fix_arrays(self, start=(3,), end=(3,))
-
     def surface(self) -> 'Surface':
         """Return its mesh in world."""
         vertices, faces = _capsule_mesh(self.start, self.end, self.radius)
         normals = from_core(vertices, self.start, self.end)[0] / self.radius
-        count = len(faces)
         bounds = Rods(self.start[None], self.end[None], np.array([self.radius]))
-        return Surface(
-            vertices,
-            faces,
-            normals[faces],
-            np.tile(self.colour, (count, 1)),
-            bounds,
-            np.zeros(count, dtype=np.int64),
-        )
+        colours, owner = np.tile(self.colour, (len(faces), 1)), np.zeros(len(faces), np.int64)
+        return Surface(vertices, faces, normals[faces], colours, bounds, owner)
 
 
 SceneObject = Solid | Capsule
@@ -194,10 +144,10 @@ class Surface(NamedTuple):
 def moved(item: Any, shift: Vec3) -> Any:
     """Return a Body, Solid or Capsule that is moved by `shift` [m]."""
     if isinstance(item, Body):
-        return replace(item, p_world=item.p_world + shift)
+        return item._replace(p_world=item.p_world + shift)
     if isinstance(item, Capsule):
-        return replace(item, start=item.start + shift, end=item.end + shift)
-    return replace(item, position=item.position + shift)
+        return item._replace(start=item.start + shift, end=item.end + shift)
+    return item._replace(position=item.position + shift)
 
 
 def joined(bodies: Sequence[Body], objects: Sequence[SceneObject]) -> Surface | None:
@@ -250,35 +200,31 @@ def _make_body_mesh(character: Character) -> _BodyMesh:
     """Return the meshes of a character's capsules without what is inside others."""
     capsules = sorted(character.capsules, key=lambda capsule: capsule.segment)
     colours = _rows([character.colour_of(capsule) for capsule in capsules])
-    rest = world_segments(
-        character.skeleton, np.zeros((1, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (1, N_SEGMENTS, 1))
-    )[1][0]
+    turns = np.tile(UPRIGHT, (1, N_SEGMENTS, 1))
+    rest = world_segments(character.skeleton, np.zeros((1, 3)), turns)[1][0]
     meshes = [_capsule_mesh(c.start, c.end, c.radius) for c in capsules]
     normals, faces = [], []
     for i, (capsule, (vertices, triangles)) in enumerate(zip(capsules, meshes)):
         same = np.flatnonzero(np.all(colours == colours[i], axis=1))
-        places = vertices + rest[capsule.segment]
-        normals.append(
-            _blended_normals(
-                places, [(capsules[k], rest[capsules[k].segment]) for k in same], capsule.radius
-            )
-        )
+        near = [(capsules[k], rest[capsules[k].segment]) for k in same]
+        normals.append(_blended_normals(vertices + rest[capsule.segment], near, capsule.radius))
         hidden = np.zeros(len(vertices), dtype=bool)
         for k, other in enumerate(capsules):
             if k != i and other.segment == capsule.segment:
                 inside = from_core(vertices, other.start, other.end)[1] < other.radius - HIDDEN_M
                 hidden |= inside if inside[triangles].all(axis=1).any() else False
         faces.append(triangles[~hidden[triangles].all(axis=1)])
-    first = np.cumsum([0, *(len(vertices) for vertices, _ in meshes)])
+    places = [vertices for vertices, _ in meshes]
+    first = np.cumsum([0, *map(len, places)])
     segments = np.array([capsule.segment for capsule in capsules])
     rows, bounds = {}, []
     for segment in np.unique(segments).tolist():
         low, high = np.searchsorted(segments, (segment, segment + 1))
         rows[segment] = slice(int(first[low]), int(first[high]))
-        bounds.append(_bound(np.concatenate([vertices for vertices, _ in meshes[low:high]])))
-    part_of_face = np.repeat(np.arange(len(meshes)), [len(triangles) for triangles in faces])
+        bounds.append(_bound(np.concatenate(places[low:high])))
+    part_of_face = np.repeat(np.arange(len(meshes)), [*map(len, faces)])
     return _BodyMesh(
-        np.concatenate([vertices for vertices, _ in meshes]).astype(np.float32),
+        np.concatenate(places).astype(np.float32),
         np.concatenate(normals).astype(np.float32),
         np.concatenate([triangles + n for triangles, n in zip(faces, first)]),
         part_of_face,

@@ -8,7 +8,7 @@ of their own at the upper and lower edge, which cameras keep free of bodies.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -17,11 +17,11 @@ from puppet_core.drawing import Picture, TEXT_COLOUR
 from puppet_core.io import ConfigError
 from puppet_core.marker_spec import importance_colour
 from puppet_core.math import Floats, Ints, quaternions
-from puppet_view.render.camera import cameras_along, FOLLOW, View
+from puppet_view.render.camera import cameras_along, View
 from puppet_view.render.image import GRIDS, render_scene
 from puppet_view.render.scene import Body, SceneObject
 
-GREY = (105, 112, 122)
+GREY, WHITE = (105, 112, 122), (255, 255, 255)
 _LARGEST_PX, _LARGEST_OF_STRIP_PX, _SMALLEST_PX = 26, 24, 9  # letters
 LEGEND, SCALE = 'importance', f'grid {GRIDS[0][0]:g} m, fine {100.0 * GRIDS[1][0]:g} cm'
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -89,13 +89,6 @@ class Texts:
         return np.asarray(canvas)
 
 
-def legend_band(width: int, letters_px: int) -> Picture:
-    """Return a white band with the legend of importance, shape (height, width, 3)."""
-    band = Image.new('RGB', (width, 2 * letters_px), (255, 255, 255))
-    _draw_legend(ImageDraw.Draw(band), width, letters_px)
-    return np.asarray(band)
-
-
 def _draw_legend(draw: ImageDraw.ImageDraw, width: int, letters_px: int) -> None:
     """Draw a bar from no importance to full, in the middle of an upper band."""
     small = max(int(0.75 * letters_px), _SMALLEST_PX)
@@ -135,6 +128,7 @@ def _apart(columns: Floats, titles: Sequence[str], font: Font, width: int) -> Fl
 
 
 GUTTER_PX = 4
+USUAL_VIEW = View(55.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +153,7 @@ def render_strip(
     rows: Sequence[StripRow],
     captions: Sequence[str] = (),
     cell_px: tuple[int, int] = (380, 420),
-    azimuth_deg: float = 55.0,
-    elevation_deg: float = 8.0,
-    kind: str = FOLLOW,
+    view: View = USUAL_VIEW,
     has_legend: bool = False,
 ) -> Picture:
     """
@@ -169,8 +161,8 @@ def render_strip(
 
     All cells of a row have one scale. A camera that follows follows the first body over the floor,
     but not up and down, so that steps and jumps show. Nothing lies over the bodies: the room above
-    them is as high as the row's title. The azimuth counts from where the first row's first body
-    faces in the middle of the row; 90 shows it from its left. `kind` is one of camera.KINDS.
+    them is as high as the row's title. The view's azimuth counts from where the first row's first
+    body faces in the middle of the row; 90 shows it from its left.
 
     Raises ConfigError if rows are missing or of different lengths, or a cell has no room for
     bodies.
@@ -179,23 +171,23 @@ def render_strip(
     if len(counts) != 1 or counts[0] == 0:
         raise ConfigError(f'rows: expected the same number of cells > 0 in each, got {counts}')
     lines = []
-    letters = letters_px(cell_px)
+    letters = _letters_px(cell_px)
     middle = rows[0].cells[len(rows[0].cells) // 2][0]
     facing = quaternions.rotate(middle.q_world[0], np.array([1.0, 0.0, 0.0]))
-    azimuth_deg += math.degrees(math.atan2(facing[1], facing[0]))
+    azimuth_deg = view.azimuth_deg + math.degrees(math.atan2(facing[1], facing[0]))
     for row in rows:
         high = 1.5 * letters * (1 + row.title.count('\n')) if row.title else 0.04 * cell_px[1]
         margins = (0.06 * cell_px[0], high, 0.06 * cell_px[0], 0.06 * cell_px[1])
-        view = View(azimuth_deg, elevation_deg, kind, margins)
+        own = replace(view, azimuth_deg=azimuth_deg, margins_px=margins)
         path = np.array([cell[0].p_world[0] for cell in row.cells])
-        cameras = cameras_along([cell[:1] for cell in row.cells], path, view, cell_px)
+        cameras = cameras_along([cell[:1] for cell in row.cells], path, own, cell_px)
         cells = []
         for column, (bodies, camera) in enumerate(zip(row.cells, cameras)):
             solids = [*row.objects, *(row.marks[column] if row.marks else ())]
             cell = render_scene(bodies, camera, cell_px, solids, lit_for=cameras[0])
             if column == 0 and row.title:
                 font = ImageFont.load_default(letters)
-                width = font.getlength(longest_line(row.title))
+                width = font.getlength(_longest_line(row.title))
                 place = (0.5 * (width + letters), 0.5 * high + 0.2 * letters)
                 canvas = Image.fromarray(cell)
                 draw = ImageDraw.Draw(canvas)
@@ -203,33 +195,33 @@ def render_strip(
                 cell = np.asarray(canvas)
             cells.append(cell)
         lines.append(_joined(cells, axis=1))
-    picture = _joined(lines, axis=0)
-    bands = [picture]
+    bands = [_joined(lines, axis=0)]
+    width = bands[0].shape[1]
     if captions:
-        bands.insert(0, _caption_band(captions, cell_px, picture.shape[1]))
+        bands.insert(0, _caption_band(captions, cell_px, width))
     if has_legend:
-        bands.append(legend_band(picture.shape[1], letters))
+        band = Image.new('RGB', (width, 2 * letters), WHITE)
+        _draw_legend(ImageDraw.Draw(band), width, letters)
+        bands.append(np.asarray(band))
     return np.concatenate(bands)
 
 
-def letters_px(cell_px: tuple[int, int]) -> int:
-    """Return the height of a strip's letters."""
+def _letters_px(cell_px: tuple[int, int]) -> int:
     return int(min(max(cell_px[0] / 15.0, _SMALLEST_PX), _LARGEST_OF_STRIP_PX))
 
 
-def longest_line(text: str) -> str:
-    """Return the longest line of a text."""
+def _longest_line(text: str) -> str:
     return max(text.split('\n'), key=len)
 
 
 def _caption_band(captions: Sequence[str], cell_px: tuple[int, int], width: int) -> Picture:
     """Return a white band with a caption over each column, shape (height, width, 3)."""
-    letters = letters_px(cell_px)
-    widest = max(ImageFont.load_default(letters).getlength(longest_line(c)) for c in captions)
+    letters = _letters_px(cell_px)
+    widest = max(ImageFont.load_default(letters).getlength(_longest_line(c)) for c in captions)
     letters = max(int(letters * min(1.0, 0.94 * cell_px[0] / max(widest, 1.0))), 6)
     lines = 1 + max(caption.count('\n') for caption in captions)
     high = int(1.25 * letters * lines + 0.45 * letters)
-    band = Image.new('RGB', (width, high), (255, 255, 255))
+    band = Image.new('RGB', (width, high), WHITE)
     draw, font = ImageDraw.Draw(band), ImageFont.load_default(letters)
     for column, caption in enumerate(captions):
         place = (column * (cell_px[0] + GUTTER_PX) + 0.5 * cell_px[0], 0.5 * high)

@@ -8,7 +8,7 @@ import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.io import ConfigError
 from puppet_view.render import strip
-from puppet_view.render.camera import cameras_along
+from puppet_view.render.camera import cameras_along, View
 from puppet_view.render.scene import Body
 from puppet_view.render.strip import even_instants, render_strip, StripRow
 import pytest
@@ -78,8 +78,8 @@ def test_the_direction_of_view_is_that_of_the_first_row_s_body(rows, monkeypatch
         return cameras_along(shots, path, view, size_px)
 
     monkeypatch.setattr(strip, 'cameras_along', note)
-    render_strip([turned, ahead], (), CELL_PX, azimuth_deg=20.0)
-    render_strip([ahead, turned], (), CELL_PX, azimuth_deg=20.0)
+    render_strip([turned, ahead], (), CELL_PX, View(20.0))
+    render_strip([ahead, turned], (), CELL_PX, View(20.0))
     np.testing.assert_allclose(azimuths, [110.0, 110.0, 20.0, 20.0], atol=1e-9)
 
 
