@@ -36,10 +36,10 @@ from puppet_driver.emulator.faults import Faults  # noqa: E402
 from puppet_driver.emulator.performer import default_body, NoiseLevels  # noqa: E402
 from puppet_driver.emulator.transports import FaultyTransport  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
-from puppet_filter.gating import LEAP_M, LEAP_RAD  # noqa: E402
 from puppet_filter.parameters import PoseFilterConfig  # noqa: E402
 from puppet_filter.pose_filter import warm_up  # noqa: E402
 from puppet_filter.pose_filter_node import FILTERED_TOPIC, PoseFilterNode  # noqa: E402
+from puppet_filter.sensor_update import LEAP_M, LEAP_RAD  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
 from puppet_ros.messages import from_pose_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from puppet_core.math import copy, Floats, kernel, Quat, quaternion, Quats, Vec3, Vec3s, work_array
-from puppet_filter.kalman import correct, factor_innovation, predict_covariance
+from puppet_filter.kalman import correct, factor_innovation, Factors, predict_covariance
 
 
 class EulerState(NamedTuple):
@@ -52,7 +52,7 @@ def quaternion_of(euler: Vec3, out: Quat) -> None:
 
 @kernel
 def step_euler(
-    s: EulerState, positions: Vec3s, quaternions: Quats, dt: float, q: Floats, noise: Floats
+    s: EulerState, positions: Vec3s, quaternions: Quats, dt: float, q: Factors, noise: Floats
 ) -> None:
     """
     Filter a frame as [WelchBishop1997]_ did: increments as Euler angles, orientation outside.
@@ -65,7 +65,7 @@ def step_euler(
         Samples; NaN is missing.
     dt : float
         Step [s].
-    q : ndarray, shape (6,)
+    q : tuple of six floats
         Process noise factors for dt.
     noise : ndarray, shape (6, 6)
         R.

@@ -105,7 +105,6 @@ class EulerKalman(_Baseline):
         self._noise = np.array(default_noise(config) if noise is None else noise)
         self._densities = np.array(densities)
         self._initial = (config.initial_speed_m_s, config.initial_rate_rad_s)
-        self._factors = np.zeros(6)
 
     def _start(self, n: int) -> None:
         covariance = np.zeros((n, 12, 12))
@@ -118,9 +117,9 @@ class EulerKalman(_Baseline):
         )
 
     def _advance(self, frame: SensorFrame, dt: float) -> None:
-        process_noise(PHYSICAL, self._densities, dt, 1.0, self._factors)
+        factors = process_noise(PHYSICAL, self._densities, dt, 1.0)
         baseline_kernels.step_euler(
-            self._state, frame.positions, frame.quaternions, dt, self._factors, self._noise
+            self._state, frame.positions, frame.quaternions, dt, factors, self._noise
         )
 
 

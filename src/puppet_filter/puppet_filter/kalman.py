@@ -15,20 +15,44 @@ orientation (eqs. 3.3, 3.10) `advance`, Joseph's form for ill-conditioned P `cor
 """
 
 import math
+from typing import Any, NamedTuple
 
-from puppet_core.math import Floats, kernel, Quat, quaternion, Vec3, work_array
+from puppet_core.math import (
+    add,
+    Floats,
+    kernel,
+    norm,
+    quat,
+    scale,
+    sub,
+    vec3,
+    work_array,
+    work_table,
+)
+from puppet_core.math.values import conjugate, exp, log, multiply, normalize, Quat, Vec3
 
 TWO_PI = 2.0 * math.pi
 
 LEAST_SHARE = 1e-8  # of a variance that a difference leaves with half of its digits
 
+State = Any  # position (3,) [m], velocity (6,) [m/s], [rad/s], orientation (4,)
+Factors = tuple[float, float, float, float, float, float]  # as process_noise returns them
+
+
+class Sample(NamedTuple):
+    """A measured pose of a sensor."""
+
+    position: Vec3  # [m]
+    orientation: Quat
+    time_ns: int
+
 
 @kernel
-def predict_covariance(p: Floats, dt: float, q: Floats, out: Floats) -> None:
+def predict_covariance(p: Floats, dt: float, q: Factors, out: Floats) -> None:
     """
     Predict the covariance: P^- = A P A' + Q (Shin2002 eq. 3.4).
 
-    `p` and `out`, shape (12, 12), must differ; `dt` [s]; `q` as process_noise writes it.
+    `p` and `out`, shape (12, 12), must differ; `dt` [s]; `q` as process_noise returns it.
     """
     for a in range(6):
         for b in range(6):
@@ -38,55 +62,31 @@ def predict_covariance(p: Floats, dt: float, q: Floats, out: Floats) -> None:
             out[6 + a, b] = p[6 + a, b] + dt * velocity
             out[6 + a, 6 + b] = velocity
     for a in range(6):
-        block = 0 if a < 3 else 3
-        out[a, a] += q[block]
-        out[a, 6 + a] += q[block + 1]
-        out[6 + a, a] += q[block + 1]
-        out[6 + a, 6 + a] += q[block + 2]
+        pose, both, velocity = q[:3] if a < 3 else q[3:]
+        out[a, a] += pose
+        out[a, 6 + a] += both
+        out[6 + a, a] += both
+        out[6 + a, 6 + a] += velocity
 
 
 @kernel
-def residual(
-    position: Vec3,
-    velocity: Floats,
-    q_e: Quat,
-    dt: float,
-    z_position: Vec3,
-    z_quaternion: Quat,
-    out: Floats,
-) -> None:
+def residual(state: State, dt: float, sample: Sample, out: Floats) -> None:
     """
     Write the residual z - H x^- (Shin2002 eqs. 3.2, 3.6, 3.8), by the shorter rotation.
 
-    The state before a step of `dt` [s], 0 if it is predicted already: position [m], velocity,
-    linear [m/s] and in the sensor's axes [rad/s], and orientation. `out`, shape (6,): [m],
-    rotation vector [rad].
+    The state is that before a step of `dt` [s], 0 if it is predicted already. `out`, shape (6,):
+    [m], rotation vector [rad].
     """
-    w = q_e[0] * z_quaternion[0] + q_e[1] * z_quaternion[1]
-    w += q_e[2] * z_quaternion[2] + q_e[3] * z_quaternion[3]
-    sign = 1.0 if w >= 0.0 else -1.0
-    x = q_e[0] * z_quaternion[1] - q_e[1] * z_quaternion[0]
-    x += q_e[3] * z_quaternion[2] - q_e[2] * z_quaternion[3]
-    y = q_e[0] * z_quaternion[2] - q_e[2] * z_quaternion[0]
-    y += q_e[1] * z_quaternion[3] - q_e[3] * z_quaternion[1]
-    z = q_e[0] * z_quaternion[3] - q_e[3] * z_quaternion[0]
-    z += q_e[2] * z_quaternion[1] - q_e[1] * z_quaternion[2]
-    sine = math.sqrt(x * x + y * y + z * z)
-    angle = 2.0 * math.atan2(sine, sign * w)
-    scale = sign * (angle / sine if sine > 1e-9 else 2.0)
-    rx, ry, rz = scale * x, scale * y, scale * z
+    step, turn = scale(vec3(state.velocity), dt), scale(vec3(state.velocity[3:]), dt)
+    rotation = log(multiply(conjugate(quat(state.orientation)), sample.orientation))
     # the same rotation the other way round, if that is nearer to the predicted r
-    towards = rx * velocity[3] + ry * velocity[4] + rz * velocity[5]
-    if towards < 0.0 and sine > 1e-9:
-        other = (angle - TWO_PI) / angle
-        # |z'|^2 - |z|^2 < 2 dt r' . (z' - z)
-        if (other * other - 1.0) * angle * angle < 2.0 * dt * (other - 1.0) * towards:
-            rx, ry, rz = other * rx, other * ry, other * rz
-    for k in range(3):
-        out[k] = z_position[k] - position[k] - dt * velocity[k]
-    out[3] = rx - dt * velocity[3]
-    out[4] = ry - dt * velocity[4]
-    out[5] = rz - dt * velocity[5]
+    angle = norm(rotation)
+    if angle > 1e-9:
+        other = scale(rotation, (angle - TWO_PI) / angle)
+        if norm(sub(other, turn)) < norm(sub(rotation, turn)):
+            rotation = other
+    out[:3] = sub(sub(sample.position, vec3(state.position)), step)
+    out[3:] = sub(rotation, turn)
 
 
 @kernel
@@ -137,10 +137,9 @@ def correct(p: Floats, lower: Floats, y: Floats, w: Floats, out: Floats, change:
             factor = lower[i, k]
             for b in range(12):
                 row[b] -= factor * w[k, b]
-        scale, residual_part = lower[i, i], y[i]
         for b in range(12):
-            row[b] *= scale
-            change[b] += row[b] * residual_part
+            row[b] *= lower[i, i]
+            change[b] += row[b] * y[i]
             w[i, b] = row[b]
     for a in range(12):
         for b in range(12):
@@ -154,22 +153,24 @@ def correct(p: Floats, lower: Floats, y: Floats, w: Floats, out: Floats, change:
 
 
 @kernel
-def advance(
-    position: Vec3, velocity: Floats, q_e: Quat, dt: float, change: Floats, scratch: Quat
-) -> None:
+def advance(state: State, dt: float, change: Floats) -> None:
     """
     Move the state, in place, by prediction plus change (Shin2002 eqs. 3.3, 3.9, 3.10).
 
     The predicted and corrected rotation vector turns q_e and is thereby reset to zero.
     """
-    for k in range(3):
-        position[k] += dt * velocity[k] + change[k]
-        scratch[k] = dt * velocity[3 + k] + change[3 + k]
-    quaternion.exp(scratch, scratch)
-    quaternion.multiply(q_e, scratch, q_e)
-    quaternion.normalize(q_e, q_e)
+    step = add(scale(vec3(state.velocity), dt), vec3(change))
+    turn = add(scale(vec3(state.velocity[3:]), dt), vec3(change[3:]))
+    state.position[:] = add(vec3(state.position), step)
+    state.orientation[:] = turned(quat(state.orientation), turn)
     for k in range(6):
-        velocity[k] += change[6 + k]
+        state.velocity[k] += change[6 + k]
+
+
+@kernel
+def turned(orientation: Quat, rotvec: Vec3) -> Quat:
+    """Return an orientation turned by a rotation vector in its own axes [rad] (eq. 3.10)."""
+    return normalize(multiply(orientation, exp(rotvec)))
 
 
 @kernel
@@ -184,16 +185,13 @@ def rotate_covariance(p: Floats, m: Floats, out: Floats) -> None:
         for b in range(3):
             out[a, b] = p[a, b]
             cross = p[a, 3] * m[b, 0] + p[a, 4] * m[b, 1] + p[a, 5] * m[b, 2]
-            out[a, 3 + b] = cross
-            out[3 + b, a] = cross
-    for a in range(3):
+            out[a, 3 + b] = out[3 + b, a] = cross
         for b in range(a + 1):
             value = 0.0
             for i in range(3):
                 for j in range(3):
                     value += m[a, i] * p[3 + i, 3 + j] * m[b, j]
-            out[3 + a, 3 + b] = value
-            out[3 + b, 3 + a] = value
+            out[3 + a, 3 + b] = out[3 + b, 3 + a] = value
 
 
 @kernel
@@ -205,23 +203,23 @@ def twist_covariance(p: Floats, rate: Vec3, out: Floats) -> None:
     order R (w + e - w x r), whose error e - w x r is taken here.
     """
     for a in range(3):
-        i, j = (a + 1) % 3, (a + 2) % 3
         for b in range(3):
             out[a, b] = p[6 + a, 6 + b]
-            cross = p[9 + a, 6 + b] - rate[i] * p[3 + j, 6 + b] + rate[j] * p[3 + i, 6 + b]
-            out[3 + a, b] = cross
-            out[b, 3 + a] = cross
-    for a in range(3):
-        i, j = (a + 1) % 3, (a + 2) % 3
+            out[3 + a, b] = out[b, 3 + a] = _with_rate_error(p, rate, a, 6 + b)
         for b in range(a + 1):
             k, m = (b + 1) % 3, (b + 2) % 3
-            value = p[9 + a, 9 + b] - rate[i] * p[3 + j, 9 + b] + rate[j] * p[3 + i, 9 + b]
             # (e - w x r) with the m-th and k-th of r
-            with_m = p[9 + a, 3 + m] - rate[i] * p[3 + j, 3 + m] + rate[j] * p[3 + i, 3 + m]
-            with_k = p[9 + a, 3 + k] - rate[i] * p[3 + j, 3 + k] + rate[j] * p[3 + i, 3 + k]
-            value += rate[m] * with_k - rate[k] * with_m
-            out[3 + a, 3 + b] = value
-            out[3 + b, 3 + a] = value
+            with_m = _with_rate_error(p, rate, a, 3 + m)
+            with_k = _with_rate_error(p, rate, a, 3 + k)
+            value = _with_rate_error(p, rate, a, 9 + b) + (rate[m] * with_k - rate[k] * with_m)
+            out[3 + a, 3 + b] = out[3 + b, 3 + a] = value
+
+
+@kernel
+def _with_rate_error(p: Floats, rate: Vec3, axis: int, column: int) -> float:
+    """Return the covariance of one axis of e - w x r with a number of the state."""
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    return p[9 + axis, column] - rate[i] * p[3 + j, column] + rate[j] * p[3 + i, column]
 
 
 @kernel
@@ -243,15 +241,13 @@ def has_lost_digits(before: Floats, after: Floats) -> bool:
 
 
 @kernel
-def correct_joseph(
-    p: Floats, noise: Floats, lower: Floats, w: Floats, gain: Floats, rest: Floats, out: Floats
-) -> None:
+def correct_joseph(p: Floats, noise: Floats, lower: Floats, w: Floats, out: Floats) -> None:
     """
     Write (I - K H) P^- (I - K H)' + K R K', symmetric to the bit; `out` must not be `p`.
 
-    `lower` and `w` are as factor_innovation and correct left them; `gain`, shape (12, 6), and
-    `rest` are work space.
+    `lower` and `w` are as factor_innovation and correct left them.
     """
+    gain, rest = work_table(12, 6), work_table(12, 12)
     for a in range(12):
         # K' = L'^-1 W
         for i in range(5, -1, -1):
@@ -269,8 +265,6 @@ def correct_joseph(
             value = rest[a, b]
             for k in range(6):
                 value -= rest[a, k] * gain[b, k]
-            for i in range(6):
-                for k in range(6):
+                for i in range(6):
                     value += gain[a, i] * noise[i, k] * gain[b, k]
-            out[a, b] = value
-            out[b, a] = value
+            out[a, b] = out[b, a] = value

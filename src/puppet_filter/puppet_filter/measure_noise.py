@@ -17,14 +17,9 @@ import time
 
 import numpy as np
 from puppet_core.io import CalibrationError, progress, PuppetError
+from puppet_core.math import Mat6
 from puppet_core.sensor_frames import SensorFrame
-from puppet_filter.sensor_noise import (
-    estimate_noise,
-    load_noise,
-    NoiseEstimate,
-    save_noise,
-    SensorNoise,
-)
+from puppet_filter.sensor_noise import estimate_noise, load_noise, NoiseEstimate, save_noise
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.messages import from_tracker_frame, MessageError
 from puppet_ros.node import EXIT_BAD_INPUT, EXIT_OK, make_executor, qos
@@ -88,7 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         options = make_parser().parse_args(remove_ros_args(arguments))
-        old = _read_old(options.output)
+        # sensors measured another time are kept
+        old = load_noise(options.output) if options.output.exists() else {}
         rclpy.init(args=arguments)
         recording = record(options.topic, options.duration)
     except KeyboardInterrupt:
@@ -159,7 +155,7 @@ def record(topic: str, duration_s: float) -> Recording:
     return recording
 
 
-def report(recording: Recording, options: argparse.Namespace, old: SensorNoise) -> int:
+def report(recording: Recording, options: argparse.Namespace, old: dict[str, Mat6]) -> int:
     """Print each sensor's noise, write the file, return the exit code."""
     estimates = recording.estimates()
     if not estimates:
@@ -169,7 +165,7 @@ def report(recording: Recording, options: argparse.Namespace, old: SensorNoise) 
             file=sys.stderr,
         )
         return EXIT_FAILED
-    matrices, left_out = dict(old.matrices), []
+    matrices, left_out = dict(old), []
     print(f'{"sensor":<20} {"position mm":>12} {"orientation deg":>16} {"samples":>8}')
     for sensor, estimate in estimates.items():
         problem = estimate if isinstance(estimate, str) else estimate.warning
@@ -186,17 +182,12 @@ def report(recording: Recording, options: argparse.Namespace, old: SensorNoise) 
     if len(left_out) == len(estimates) and not options.force:
         print('no sensor was at rest: nothing was written', file=sys.stderr)
         return EXIT_FAILED
-    save_noise(SensorNoise(matrices), options.output)
+    save_noise(matrices, options.output)
     print(f'written: {options.output}')
     if left_out and not options.force:
         print(f'left out: {", ".join(left_out)}; --force writes them too', file=sys.stderr)
         return EXIT_FAILED
     return EXIT_OK
-
-
-def _read_old(path: Path) -> SensorNoise:
-    """Return what the file holds already: sensors measured another time are kept."""
-    return load_noise(path) if path.exists() else SensorNoise({})
 
 
 def _positive(text: str) -> float:

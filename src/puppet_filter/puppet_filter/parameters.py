@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 
 from puppet_core.body import FASTEST_M_S, FASTEST_RAD_S
 from puppet_core.io import build_config, ConfigError, InputFileError, rows_of, setting
+from puppet_core.math import Mat6
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
-from puppet_filter.sensor_noise import load_noise, SensorNoise
+from puppet_filter.sensor_noise import load_noise
+
+
+def _positive(default: float, unit: str, high: float, description: str) -> Any:
+    return setting(default, unit, 0.0, high, description, low_open=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +28,14 @@ class PoseFilterConfig:
     expected_rate_hz: float = setting(
         120.0, 'Hz', 0.0, 1000.0, 'rate below nine tenths of which diagnostics warn; 0 for any'
     )
-    noise_position_mm: float = setting(
+    noise_position_mm: float = _positive(
         0.5,
         'mm',
-        0.0,
         100.0,
         'standard deviation of a position sample, where no measured noise is given',
-        low_open=True,
     )
-    noise_orientation_deg: float = setting(
-        0.05,
-        'deg',
-        0.0,
-        30.0,
-        'standard deviation of an orientation sample about each axis, likewise',
-        low_open=True,
+    noise_orientation_deg: float = _positive(
+        0.05, 'deg', 30.0, 'standard deviation of an orientation sample about each axis, likewise'
     )
     noise_file: str = setting(
         '',
@@ -49,43 +47,32 @@ class PoseFilterConfig:
         'Shin2002 eq. 3.5',
         choices=('adaptive', 'physical', 'printed'),
     )
-    process_linear_m2_s3: float = setting(
+    process_linear_m2_s3: float = _positive(
         20.0,
         'm^2/s^3',
-        0.0,
-        1000000.0,
+        1e6,
         'spectral density of linear acceleration; adaptive: while samples are missing',
-        low_open=True,
     )
-    process_angular_rad2_s3: float = setting(
-        500.0,
-        'rad^2/s^3',
-        0.0,
-        10000000.0,
-        'spectral density of angular acceleration, likewise',
-        low_open=True,
+    process_angular_rad2_s3: float = _positive(
+        500.0, 'rad^2/s^3', 1e7, 'spectral density of angular acceleration, likewise'
     )
-    process_quiet_linear_m2_s3: float = setting(
-        1e-05, 'm^2/s^3', 0.0, 1000000.0, 'linear density at rest (adaptive)', low_open=True
+    process_quiet_linear_m2_s3: float = _positive(
+        1e-05, 'm^2/s^3', 1e6, 'linear density at rest (adaptive)'
     )
-    process_quiet_angular_rad2_s3: float = setting(
-        3e-05, 'rad^2/s^3', 0.0, 10000000.0, 'angular density at rest (adaptive)', low_open=True
+    process_quiet_angular_rad2_s3: float = _positive(
+        3e-05, 'rad^2/s^3', 1e7, 'angular density at rest (adaptive)'
     )
-    process_highest_linear_m2_s3: float = setting(
+    process_highest_linear_m2_s3: float = _positive(
         200.0,
         'm^2/s^3',
-        0.0,
-        1000000.0,
+        1e6,
         'linear density that explains the strongest accelerations (adaptive)',
-        low_open=True,
     )
-    process_highest_angular_rad2_s3: float = setting(
+    process_highest_angular_rad2_s3: float = _positive(
         20000.0,
         'rad^2/s^3',
-        0.0,
-        10000000.0,
+        1e7,
         'angular density that explains the strongest accelerations (adaptive)',
-        low_open=True,
     )
     process_surprise_limit: float = setting(
         18.0,
@@ -95,21 +82,11 @@ class PoseFilterConfig:
         'squared distance of a position or rotation sample, or of the mean of the last ones, 3 '
         'on average, above which its density is raised (adaptive)',
     )
-    process_trend_s: float = setting(
-        0.03,
-        's',
-        0.0,
-        10.0,
-        'memory of that mean, which finds slow motion in the noise (adaptive)',
-        low_open=True,
+    process_trend_s: float = _positive(
+        0.03, 's', 10.0, 'memory of that mean, which finds slow motion in the noise (adaptive)'
     )
-    process_settle_s: float = setting(
-        0.03,
-        's',
-        0.0,
-        10.0,
-        'time constant with which a raised density falls (adaptive)',
-        low_open=True,
+    process_settle_s: float = _positive(
+        0.03, 's', 10.0, 'time constant with which a raised density falls (adaptive)'
     )
     process_q1: float = setting(3.9e-06, 'm^2', 0.0, 1.0, 'position (printed)')
     process_q2: float = setting(0.0007, 'm^2/s', 0.0, 10.0, 'position and velocity (printed)')
@@ -119,19 +96,14 @@ class PoseFilterConfig:
     process_q6: float = setting(0.017, 'rad^2/s', 0.0, 100.0, 'rotation and rate (printed)')
     process_q7: float = setting(0.017, 'rad^2/s', 0.0, 100.0, 'equal to q6 (printed)')
     process_q8: float = setting(4.2, 'rad^2/s^2', 0.0, 10000.0, 'rate (printed)')
-    initial_speed_m_s: float = setting(
-        3.0, 'm/s', 0.0, 100.0, 'standard deviation of the velocity of a new state', low_open=True
+    initial_speed_m_s: float = _positive(
+        3.0, 'm/s', 100.0, 'standard deviation of the velocity of a new state'
     )
-    initial_rate_rad_s: float = setting(
-        10.0,
-        'rad/s',
-        0.0,
-        1000.0,
-        'standard deviation of the angular velocity of a new state',
-        low_open=True,
+    initial_rate_rad_s: float = _positive(
+        10.0, 'rad/s', 1000.0, 'standard deviation of the angular velocity of a new state'
     )
     gate_mahalanobis_limit: float = setting(
-        6.0, '-', 1.0, 1000000.0, 'samples further than this from the prediction are outliers'
+        6.0, '-', 1.0, 1e6, 'samples further than this from the prediction are outliers'
     )
     gate_jump_count: int = setting(
         2,
@@ -141,42 +113,34 @@ class PoseFilterConfig:
         'outliers in a row that agree with each other and mean a true jump, which is followed so '
         'many samples late less one; 1 lets every outlier through',
     )
-    gate_jump_speed_m_s: float = setting(
+    gate_jump_speed_m_s: float = _positive(
         FASTEST_M_S,
         'm/s',
-        0.0,
         1000.0,
         'fastest motion of a body: with which outliers still agree, and a gap is bridged',
-        low_open=True,
     )
-    gate_jump_rate_rad_s: float = setting(
-        FASTEST_RAD_S, 'rad/s', 0.0, 1000.0, 'fastest rotation, likewise', low_open=True
+    gate_jump_rate_rad_s: float = _positive(
+        FASTEST_RAD_S, 'rad/s', 1000.0, 'fastest rotation, likewise'
     )
     gap_hold_s: float = setting(
         0.03, 's', 0.0, 10.0, 'gap without samples that is bridged at constant velocity'
     )
-    gap_decay_s: float = setting(
-        0.3, 's', 0.0, 10.0, 'time constant of the velocity in a longer gap', low_open=True
-    )
-    gap_reach_m: float = setting(
+    gap_decay_s: float = _positive(0.3, 's', 10.0, 'time constant of the velocity in a longer gap')
+    gap_reach_m: float = _positive(
         0.5,
         'm',
-        0.0,
         100.0,
         'about how far a sensor is carried on in a gap: the velocity of faster ones decays sooner',
-        low_open=True,
     )
-    gap_lost_after_s: float = setting(
-        0.5, 's', 0.0, 60.0, 'gap after which a sensor is lost and starts anew', low_open=True
+    gap_lost_after_s: float = _positive(
+        0.5, 's', 60.0, 'gap after which a sensor is lost and starts anew'
     )
-    gap_restart_s: float = setting(
+    gap_restart_s: float = _positive(
         1.0,
         's',
-        0.0,
-        1000000.0,
+        1e6,
         'step back of the stamps that is a new recording at once; of a smaller one a few frames '
         'are taken for late',
-        low_open=True,
     )
     lookahead_s: float = setting(
         0.0, 's', 0.0, 0.2, 'how far ahead of the stamp poses are predicted, for known latency'
@@ -228,7 +192,7 @@ class Tuning(NamedTuple):
     """Parameters and measured noise, always taken together."""
 
     parameters: PoseFilterConfig  # Checked values of ROWS
-    noise: SensorNoise  # R of the sensors in `noise.file`; of none without a file
+    noise: Mapping[str, Mat6]  # R of the sensors in `noise.file`; of none without a file
 
 
 def load_tuning(values: Mapping[str, Any]) -> Tuning:
@@ -242,7 +206,7 @@ def load_tuning(values: Mapping[str, Any]) -> Tuning:
     """
     config = make_config(values)
     if not config.noise_file:
-        return Tuning(config, SensorNoise({}))
+        return Tuning(config, {})
     try:
         return Tuning(config, load_noise(config.noise_file))
     except InputFileError as err:

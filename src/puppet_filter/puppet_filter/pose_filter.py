@@ -3,25 +3,32 @@
 """
 The pose filter of all sensors: Shin2002 ch. 3 with what live data needs besides.
 
-Owns the states, the stamps' order and the counters; the arithmetic is in frame_kernels and
-kalman_kernels. Sensors are known by name: when some come or go the others stay as they are.
+Owns the states, the stamps' order and the counters; the arithmetic is in `sensor_update` and
+`kalman`. Sensors are known by name: when some come or go the others stay as they are.
 """
 
+from collections.abc import Mapping
 import math
 
 import numpy as np
 from puppet_core.math import Mat6, read_only
 from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
-from puppet_filter.filter_state import EMPTY, N_COUNTERS, Records, STATE, TUNING, WORK
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.process_noise import ADAPTIVE, PHYSICAL, PRINTED
-from puppet_filter.sensor_noise import SensorNoise
-from puppet_filter.sensor_update import step_frame
+from puppet_filter.sensor_update import (
+    AS_GIVEN,
+    EMPTY,
+    FATES,
+    Records,
+    STATE,
+    step_frame,
+    TUNING,
+    WORK,
+)
 
 PROCESS_MODELS = {'adaptive': ADAPTIVE, 'physical': PHYSICAL, 'printed': PRINTED}
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 BACK_COUNT = 3  # frames in order that came late: they are not late, the clock was set back
-COUNTER_NAMES = ('missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost', 'leapt')
 
 
 class PoseFilter:
@@ -35,14 +42,14 @@ class PoseFilter:
     def __init__(
         self,
         config: PoseFilterConfig,
-        noise: SensorNoise | None = None,
+        noise: Mapping[str, Mat6] | None = None,
         default: Mat6 | None = None,
     ) -> None:
         self._default = default
-        self._noise = noise if noise is not None else SensorNoise({})
+        self._noise = {} if noise is None else noise
         self._config = config
         self._work = np.zeros(1, WORK)
-        self._counters = np.zeros(N_COUNTERS, dtype=np.int64)
+        self._counters = np.zeros(len(FATES), dtype=np.int64)
         self._repeated_frames = 0
         self._backward_frames = 0
         self._late_ns: int | None = None  # stamp of the last frame that was dropped as late
@@ -52,7 +59,7 @@ class PoseFilter:
         self._sensors: tuple[str, ...] = ()
         self._allocate(())
 
-    def configure(self, config: PoseFilterConfig, noise: SensorNoise | None = None) -> None:
+    def configure(self, config: PoseFilterConfig, noise: Mapping[str, Mat6] | None = None) -> None:
         """Take new tuning, and new measured noise if given; the states stay."""
         self._config = config
         if noise is not None:
@@ -87,19 +94,7 @@ class PoseFilter:
             frame.status,
             *self._output,
         )
-        positions, quaternions, linear, angular, covariances, of_twists, status = self._output
-        return FilteredFrame(
-            frame.stamp_ns,
-            frame.frame_index,
-            self._sensors,
-            positions,
-            quaternions,
-            linear,
-            angular,
-            covariances,
-            status,
-            of_twists,
-        )
+        return FilteredFrame(frame.stamp_ns, frame.frame_index, self._sensors, *self._output)
 
     @property
     def states(self) -> Records:
@@ -108,7 +103,7 @@ class PoseFilter:
 
     def counts(self) -> dict[str, int]:
         """Return samples and frames by fate, since the start."""
-        counts = {name: int(count) for name, count in zip(COUNTER_NAMES, self._counters)}
+        counts = {name: int(count) for name, count in zip(FATES, self._counters)}
         counts['repeated_frames'] = self._repeated_frames
         counts['backward_frames'] = self._backward_frames
         return counts
@@ -121,7 +116,7 @@ class PoseFilter:
 
     def unused_noise(self) -> tuple[str, ...]:
         """Return the names of the noise file that no sensor has."""
-        return tuple(sorted(set(self._noise.matrices) - set(self._sensors)))
+        return tuple(sorted(set(self._noise) - set(self._sensors)))
 
     def _accept_stamp(self, stamp_ns: int) -> bool:
         step_ns = stamp_ns - self._stamp_ns if self._stamp_ns is not None else 1
@@ -169,14 +164,14 @@ class PoseFilter:
             np.zeros((n, 3)),
             np.zeros((n, 3)),
             np.zeros((n, 6, 6)),
-            np.zeros((n, 6, 6)),
             np.zeros(n, dtype=np.uint8),
+            np.zeros((n, 6, 6)),
         )
 
     def _assign_noise(self) -> None:
         default = default_noise(self._config) if self._default is None else self._default
         for state, sensor in zip(self._states, self._sensors):
-            state['noise'] = self._noise.matrices.get(sensor, default)
+            state['noise'] = self._noise.get(sensor, default)
 
 
 def make_tuning(config: PoseFilterConfig) -> Records:
@@ -192,19 +187,10 @@ def make_tuning(config: PoseFilterConfig) -> Records:
         config.process_highest_linear_m2_s3,
         config.process_highest_angular_rad2_s3,
     )
-    tuning['surprise_limit'] = config.process_surprise_limit
-    tuning['trend_s'] = config.process_trend_s
-    tuning['settle_s'] = config.process_settle_s
     tuning['velocity_variance'] = config.initial_speed_m_s**2, config.initial_rate_rad_s**2
     tuning['gate_sq'] = config.gate_mahalanobis_limit**2
-    tuning['jump_count'] = config.gate_jump_count
-    tuning['jump_speed'] = config.gate_jump_speed_m_s
-    tuning['jump_rate'] = config.gate_jump_rate_rad_s
-    tuning['coast_hold_s'] = config.gap_hold_s
-    tuning['coast_time_s'] = config.gap_decay_s
-    tuning['coast_reach_m'] = config.gap_reach_m
-    tuning['lost_after_s'] = config.gap_lost_after_s
-    tuning['lookahead_s'] = config.lookahead_s
+    for name in AS_GIVEN:
+        tuning[name] = getattr(config, name)
     return tuning
 
 

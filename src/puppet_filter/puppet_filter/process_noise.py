@@ -15,34 +15,32 @@ tell from noise one by one are found by their mean, once several point the same 
 """
 
 from puppet_core.math import Floats, kernel
+from puppet_filter.kalman import Factors
 
-PHYSICAL = 0
-PRINTED = 1
-ADAPTIVE = 2
-
-# Positions of the six block factors in the arrays below.
-XX_P, XV_P, VV_P, XX_R, XV_R, VV_R = range(6)
+PHYSICAL, PRINTED, ADAPTIVE = 0, 1, 2
+EXPECTED = 3.0  # mean of the squared length of three unit normal numbers
 
 
 @kernel
-def process_noise(model: int, values: Floats, dt: float, steps: float, out: Floats) -> None:
+def process_noise(model: int, values: Floats, dt: float, steps: float) -> Factors:
     """
-    Write the factors of the identity blocks of Q, XX_P .. VV_R, for a step of length dt [s].
+    Return the factors of the identity blocks of Q for a step of length dt [s].
 
-    `values` are the spectral densities of white acceleration, linear [m^2/s^3] and angular
-    [rad^2/s^3]; for PRINTED q1, q2 = q3, q4, q5, q6 = q7, q8 of eq. 3.5, which are added once for
-    each of the frames that the step spans.
+    They are of position, position and velocity, velocity; then of rotation likewise. `values` are
+    the spectral densities of white acceleration, linear [m^2/s^3] and angular [rad^2/s^3]; for
+    PRINTED q1, q2 = q3, q4, q5, q6 = q7, q8 of eq. 3.5, which are added once for each of the
+    frames that the step spans.
     """
     if model == PRINTED:
-        for k in range(6):
-            out[k] = values[k] * steps
-        return
-    for part in range(2):
-        density = values[part]
-        # integral of A(s) G G' A(s)' over the step, G the acceleration's place
-        out[3 * part] = density * dt * dt * dt / 3.0
-        out[3 * part + 1] = density * dt * dt / 2.0
-        out[3 * part + 2] = density * dt
+        first = values[0] * steps, values[1] * steps, values[2] * steps
+        return first + (values[3] * steps, values[4] * steps, values[5] * steps)
+    return _white(values[0], dt) + _white(values[1], dt)
+
+
+@kernel
+def _white(density: float, dt: float) -> tuple[float, float, float]:
+    """Return the integral of A(s) G G' A(s)' over the step, G the acceleration's place."""
+    return density * dt * dt * dt / 3.0, density * dt * dt / 2.0, density * dt
 
 
 @kernel
@@ -53,45 +51,37 @@ def follow_trend(trend: Floats, keep: float, y: Floats, out: Floats) -> None:
 
 
 @kernel
-def find_surprise(y: Floats, trend: Floats, keep: float, limit: float, out: Floats) -> None:
+def find_surprise(y: Floats, trend: Floats, keep: float, limit: float) -> float:
     """
-    Write how much there is to explain of a residual, position and rotation apart, shape (2,).
+    Return how much there is to explain of a residual of position or rotation.
 
-    That is a squared Mahalanobis distance, 3 on average; 0 for nothing. `y` is the whitened
-    residual, unit normal numbers if all is as predicted, `trend` their running mean with this one,
-    in which the previous mean has the weight `keep`: its variance is (1 - keep) / (1 + keep). Up
-    to `limit`, a squared length of variance one, chance explains it.
+    That is a squared Mahalanobis distance, EXPECTED on average; 0 for nothing. `y`, shape (3,), is
+    the whitened residual, unit normal numbers if all is as predicted, `trend` their running mean
+    with this one, in which the previous mean has the weight `keep`: its variance is (1 - keep) /
+    (1 + keep). Up to `limit`, a squared length of variance one, chance explains it.
     """
-    weight = (1.0 + keep) / (1.0 - keep)
-    for part in range(2):
-        now, mean = 0.0, 0.0
-        for k in range(3 * part, 3 * part + 3):
-            now += y[k] * y[k]
-            mean += trend[k] * trend[k]
-        out[part] = now if now > limit else 0.0
-        if mean * weight > limit:
-            out[part] = max(out[part], 3.0 + mean)
+    now, mean = 0.0, 0.0
+    for k in range(3):
+        now += y[k] * y[k]
+        mean += trend[k] * trend[k]
+    surprise = now if now > limit else 0.0
+    if mean * (1.0 + keep) / (1.0 - keep) > limit:
+        surprise = max(surprise, EXPECTED + mean)
+    return surprise
 
 
 @kernel
-def raise_density(
-    density: Floats, ceiling: Floats, surprise: Floats, p: Floats, noise: Floats, dt: float
-) -> bool:
+def raised_density(
+    density: float, ceiling: float, surprise: float, variance: float, dt: float
+) -> float:
     """
-    Raise the densities to what explains a residual; return whether any was raised.
+    Return a density raised to what explains a residual, to `ceiling` at most.
 
-    Linear and angular `density`, which `p` was predicted with over dt [s], are raised in place, to
-    `ceiling` at most. `surprise` is as `find_surprise` writes it: nothing is changed below 3.
+    `variance` is that of the innovation, which was predicted with `density` over dt [s];
+    `surprise` is as `find_surprise` returns it.
     """
-    raised = False
-    for part in range(2):
-        if surprise[part] <= 3.0 or density[part] >= ceiling[part]:
-            continue
-        variance = 0.0
-        for k in range(3 * part, 3 * part + 3):
-            variance += (p[k, k] + noise[k, k]) / 3.0
-        # the innovation's variance is to grow by surprise / 3, by way of density dt^3 / 3
-        lack = (surprise[part] / 3.0 - 1.0) * variance
-        density[part] = min(density[part] + 3.0 * lack / (dt * dt * dt), ceiling[part])
-        raised = True
-    return raised
+    if surprise <= EXPECTED or density >= ceiling:
+        return density
+    # the innovation's variance is to grow by surprise / 3, by way of density dt^3 / 3
+    lack = (surprise / EXPECTED - 1.0) * variance
+    return min(density + 3.0 * lack / (dt * dt * dt), ceiling)

@@ -50,16 +50,9 @@ GRAIN_M, GRAIN = 1e-6, 1e-5  # finer than any device reports: [m], quaternion
 QUANTISED = 4  # samples for each different value that distinguish steps of the device from noise
 
 
-@dataclass(frozen=True, slots=True)
-class SensorNoise:
-    """R by sensor name."""
-
-    matrices: Mapping[str, Mat6]  # Symmetric positive definite, shape (6, 6) [m^2, m rad, rad^2]
-
-
-def load_noise(path: str | Path) -> SensorNoise:
+def load_noise(path: str | Path) -> dict[str, Mat6]:
     """
-    Read a noise file.
+    Return R of the sensors in a noise file by name, shape (6, 6) [m^2, m rad, rad^2].
 
     Raises
     ------
@@ -78,13 +71,13 @@ def load_noise(path: str | Path) -> SensorNoise:
             raise sensors.error(name, 'a positive definite 6 x 6 matrix', 'one that is not')
         matrices[name] = read_only(0.5 * (matrix + matrix.T))
     tree.finish()
-    return SensorNoise(matrices)
+    return matrices
 
 
-def save_noise(noise: SensorNoise, path: str | Path) -> None:
+def save_noise(matrices: Mapping[str, Mat6], path: str | Path) -> None:
     """Write a noise file, all or nothing."""
     lines = [HEADER, f'format: {FILE_FORMAT}\n', 'sensors:\n']
-    for name, matrix in noise.matrices.items():
+    for name, matrix in matrices.items():
         rows = [', '.join(f'{value:.6e}' for value in row) for row in matrix]
         key = yaml.safe_dump(name, default_style=None).split('\n')[0]
         lines.append(f'  {key}: [\n    ' + ',\n    '.join(rows) + ']\n')

@@ -21,7 +21,6 @@ from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_REINITIALISED
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
-from puppet_filter.sensor_noise import SensorNoise
 import pytest
 from scipy.stats import chi2
 
@@ -155,7 +154,7 @@ def case(request: pytest.FixtureRequest, make_frame: Callable) -> tuple[Truth, n
 
 def with_noise(noise: np.ndarray) -> PoseFilter:
     """Return a filter that knows R."""
-    return PoseFilter(CONFIG, SensorNoise({f's{i}': noise for i in range(N_SENSORS)}))
+    return PoseFilter(CONFIG, {f's{i}': noise for i in range(N_SENSORS)})
 
 
 def test_errors_and_innovations_are_as_large_as_the_filter_says(

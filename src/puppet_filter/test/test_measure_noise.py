@@ -15,7 +15,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_filter import measure_noise  # noqa: E402,I100
 from puppet_filter.measure_noise import main, make_parser, Recording, report  # noqa: E402
-from puppet_filter.sensor_noise import load_noise, save_noise, SensorNoise  # noqa: E402
+from puppet_filter.sensor_noise import load_noise, save_noise  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
@@ -44,8 +44,8 @@ def test_resting_sensors_are_written(
     make_frame: Callable, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     path = tmp_path / 'noise.yaml'
-    assert report(recorded(make_frame, rng), options(path), SensorNoise({})) == 0
-    matrices = load_noise(path).matrices
+    assert report(recorded(make_frame, rng), options(path), {}) == 0
+    matrices = load_noise(path)
     assert list(matrices) == ['s0', 's1']
     assert np.sqrt(matrices['s0'][0, 0]) == pytest.approx(5e-4, rel=0.2)
 
@@ -55,20 +55,20 @@ def test_moved_sensor_is_left_out_and_said(
 ) -> None:
     path = tmp_path / 'noise.yaml'
     recording = recorded(make_frame, rng, sway_m=0.1)
-    assert report(recording, options(path), SensorNoise({})) == 1
-    assert list(load_noise(path).matrices) == ['s0']
+    assert report(recording, options(path), {}) == 1
+    assert list(load_noise(path)) == ['s0']
     assert 'warning: s1: spread of' in capfd.readouterr().err
-    assert report(recording, options(path, '--force'), SensorNoise({})) == 0
-    assert list(load_noise(path).matrices) == ['s0', 's1']
+    assert report(recording, options(path, '--force'), {}) == 0
+    assert list(load_noise(path)) == ['s0', 's1']
 
 
 def test_sensors_measured_before_are_kept(
     make_frame: Callable, rng: np.random.Generator, tmp_path: Path
 ) -> None:
-    old = SensorNoise({'other': 1e-6 * np.eye(6)})
+    old = {'other': 1e-6 * np.eye(6)}
     path = tmp_path / 'noise.yaml'
     report(recorded(make_frame, rng), options(path), old)
-    assert list(load_noise(path).matrices) == ['other', 's0', 's1']
+    assert list(load_noise(path)) == ['other', 's0', 's1']
 
 
 def test_other_sensors_start_the_recording_anew(make_frame: Callable) -> None:
@@ -105,7 +105,7 @@ def test_command_records_from_the_topic(
     finally:
         stop.set()
         thread.join()
-    assert np.sqrt(load_noise(path).matrices['s0'][0, 0]) == pytest.approx(5e-4, rel=0.3)
+    assert np.sqrt(load_noise(path)['s0'][0, 0]) == pytest.approx(5e-4, rel=0.3)
 
 
 def test_silence_is_an_error_that_asks_for_the_driver(
@@ -140,7 +140,7 @@ def test_old_file_survives_a_failed_run(
     make_frame: Callable, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     path = tmp_path / 'noise.yaml'
-    save_noise(SensorNoise({'s0': 1e-6 * np.eye(6)}), path)
+    save_noise({'s0': 1e-6 * np.eye(6)}, path)
     before = path.read_text()
     recording = recorded(make_frame, rng, sway_m=0.1)
     recording.positions = [

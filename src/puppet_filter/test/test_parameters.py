@@ -2,23 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """parameters: rows, config and YAML agree; impossible combinations are refused."""
 
-from dataclasses import fields
 from pathlib import Path
 
-from puppet_core.io import check_values, ConfigError, defaults, read_parameter_file
+from puppet_core.io import check_values, ConfigError, read_parameter_file
 from puppet_filter.parameters import make_config, PoseFilterConfig, ROWS
 import pytest
 
 CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'pose_filter.yaml'
-
-
-def test_defaults_of_rows_and_config_agree() -> None:
-    assert make_config(defaults(ROWS)) == PoseFilterConfig()
-
-
-def test_every_field_has_a_row() -> None:
-    names = {row.name.replace('.', '_') for row in ROWS}
-    assert names == {field.name for field in fields(PoseFilterConfig)}
 
 
 def test_shipped_file_has_every_row_in_order_with_its_default() -> None:

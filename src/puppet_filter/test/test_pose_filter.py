@@ -11,7 +11,6 @@ from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_OK
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import default_noise, PoseFilter, warm_up
-from puppet_filter.sensor_noise import SensorNoise
 from puppet_filter.sensor_update import step_frame
 import pytest
 
@@ -133,13 +132,13 @@ def test_late_sensors_are_brought_to_the_frames_stamp(make_frame: Callable) -> N
 
 def test_measured_noise_goes_to_its_own_sensor(run_filter: Callable) -> None:
     positions, quaternions = still(2, 2)
-    noise = SensorNoise({'s1': 4.0 * default_noise(CONFIG)})
+    noise = {'s1': 4.0 * default_noise(CONFIG)}
     run = run_filter(PoseFilter(CONFIG, noise), positions, quaternions)
     assert run.covariances[0, 1, 0, 0] == pytest.approx(4.0 * run.covariances[0, 0, 0, 0])
 
 
 def test_noise_of_a_sensor_that_is_not_there_is_named(run_filter: Callable) -> None:
-    noise = SensorNoise({'s1': default_noise(CONFIG), 'S0': default_noise(CONFIG)})
+    noise = {'s1': default_noise(CONFIG), 'S0': default_noise(CONFIG)}
     pose_filter = PoseFilter(CONFIG, noise)
     run_filter(pose_filter, *still(2, 2))
     assert pose_filter.unused_noise() == ('S0',)
@@ -150,7 +149,7 @@ def test_noise_coupling_position_and_rotation_is_used(run_filter: Callable) -> N
     positions[100:, 0, 0] = 1e-4
     matrix = default_noise(CONFIG).copy()
     matrix[0, 3] = matrix[3, 0] = 0.9 * np.sqrt(matrix[0, 0] * matrix[3, 3])
-    run = run_filter(PoseFilter(PHYSICAL, SensorNoise({'s0': matrix})), positions, quaternions)
+    run = run_filter(PoseFilter(PHYSICAL, {'s0': matrix}), positions, quaternions)
     # a shift alone contradicts the coupling, so the filter explains part of it by a turn
     assert abs(run.quaternions[100, 0, 1]) > 1e-6
     assert abs(run.covariances[99, 0, 0, 3]) > 1e-9

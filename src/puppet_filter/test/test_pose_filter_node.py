@@ -28,7 +28,7 @@ from puppet_filter.pose_filter_node import (  # noqa: E402
     PoseFilterNode,
     RAW_TOPIC,
 )
-from puppet_filter.sensor_noise import save_noise, SensorNoise  # noqa: E402
+from puppet_filter.sensor_noise import save_noise  # noqa: E402
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
 from puppet_ros.messages import from_pose_frame, to_tracker_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
@@ -166,13 +166,10 @@ def test_every_parameter_may_be_changed_while_running(graph: Graph) -> None:
     ('name', 'value', 'text'),
     [
         ('gate.jump_count', 0, 'gate.jump_count: expected 1'),
-        ('gap.reach_m', 0.0, 'gap.reach_m: expected 0.0'),
         ('noise.position_mm', math.nan, 'noise.position_mm: expected'),
         ('lookahead_s', math.inf, 'lookahead_s: expected'),
         ('process.model', 'best', 'process.model: expected'),
-        ('process.quiet_linear_m2_s3', 1e3, 'process.quiet_linear_m2_s3: expected value <='),
         ('process.q2', 0.5, 'process.q3: expected'),
-        ('gap.lost_after_s', 0.01, 'gap.lost_after_s: expected value >= gap.hold_s'),
         ('lookahead_s', 'soon', 'lookahead_s'),
     ],
 )
@@ -199,7 +196,7 @@ def test_measured_noise_is_read_while_running_and_a_bad_file_refused(
 ) -> None:
     path = tmp_path / 'noise.yaml'
     before = graph.send(raw(make_frame, 0, [[0.0, 0.0, 0.0]]))
-    save_noise(SensorNoise({'s0': 16.0 * default_noise(PoseFilterConfig())}), path)
+    save_noise({'s0': 16.0 * default_noise(PoseFilterConfig())}, path)
     assert graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0].successful
     # the state keeps the covariance it has; a new one begins with the new R
     graph.fall_silent()

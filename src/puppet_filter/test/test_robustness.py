@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from puppet_core.sensor_frames import FILTER_LOST, FilteredFrame, SensorFrame
-from puppet_filter import kalman
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
 import pytest
@@ -116,26 +115,3 @@ def test_covariances_keep_their_symmetry_and_their_sign(tuning: str) -> None:
         if k % 10 == 0 and out is not None:
             assert_sane(out)
             assert_covariances(pose_filter.states['covariance'])
-
-
-@pytest.mark.parametrize('noise', [1.0, 1e-6, 1e-20])
-def test_josephs_form_is_the_same_covariance(noise: float) -> None:
-    """The inverse of the sum of informations, which loses no digits to small R."""
-    rng = np.random.default_rng(1)
-    a, b = rng.normal(size=(12, 12)), rng.normal(size=(6, 6))
-    p, r = a @ a.T + np.eye(12), noise * (b @ b.T + np.eye(6))
-    p, r = 0.5 * (p + p.T), 0.5 * (r + r.T)
-    lower, w, out = np.zeros((6, 6)), np.zeros((6, 12)), np.zeros((12, 12))
-    kalman.factor_innovation(p, r, np.zeros(6), lower, np.zeros(6))
-    kalman.correct(p, lower, np.zeros(6), w, out, np.zeros(12))
-    assert kalman.has_lost_digits(p, out) == (noise < 1e-8)
-    kalman.correct_joseph(p, r, lower, w, np.zeros((12, 6)), np.zeros((12, 12)), out)
-    information = np.linalg.inv(p)
-    information[:6, :6] += np.linalg.inv(r)
-    expected = np.linalg.inv(information)
-    np.testing.assert_allclose(out[6:, 6:], expected[6:, 6:], rtol=1e-6)
-    scale = np.sqrt(np.diag(r))
-    np.testing.assert_allclose(
-        out[:6, :6] / np.outer(scale, scale), expected[:6, :6] / np.outer(scale, scale), atol=1e-3
-    )
-    assert_covariances(out[None])

@@ -1,12 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""noise_estimate: R recovered from samples, and motion told from noise."""
+"""sensor_noise: R recovered from samples, motion told from noise, and the file of both."""
+
+from pathlib import Path
 
 import numpy as np
-from puppet_core.io import CalibrationError
+from puppet_core.io import CalibrationError, InputFileError
 from puppet_core.math import quaternions as quaternion_batch
-from puppet_filter import sensor_noise as noise_estimate
-from puppet_filter.sensor_noise import estimate_noise, mean_rotation, resolution
+from puppet_filter import sensor_noise
+from puppet_filter.sensor_noise import (
+    estimate_noise,
+    load_noise,
+    mean_rotation,
+    resolution,
+    save_noise,
+)
 import pytest
 
 N = 2000
@@ -167,11 +175,9 @@ def test_false_alarms_of_swinging_are_as_rare_as_stated(
     rng: np.random.Generator, n_samples: int
 ) -> None:
     floor = np.full(6, 1e-12)
-    alarms = sum(
-        noise_estimate._swings(rng.normal(size=(n_samples, 6)), floor) for _ in range(3000)
-    )
+    alarms = sum(sensor_noise._swings(rng.normal(size=(n_samples, 6)), floor) for _ in range(3000))
     # Poisson with a mean of 0.3
-    assert alarms <= 3000 * noise_estimate.ALARM + 4
+    assert alarms <= 3000 * sensor_noise.ALARM + 4
 
 
 def test_noise_that_the_device_has_filtered_is_no_swing(rng: np.random.Generator) -> None:
@@ -180,7 +186,7 @@ def test_noise_that_the_device_has_filtered_is_no_swing(rng: np.random.Generator
         white = rng.normal(size=(1200, 6))
         for k in range(1, len(white)):
             white[k] += 0.5 * white[k - 1]
-        alarms += noise_estimate._swings(white, floor)
+        alarms += sensor_noise._swings(white, floor)
     assert alarms <= 6
 
 
@@ -214,3 +220,43 @@ def test_silent_axis_still_gives_an_invertible_matrix() -> None:
 def test_too_few_samples_are_refused(rng: np.random.Generator, matrix: np.ndarray) -> None:
     with pytest.raises(CalibrationError, match='expected at least 50 samples.*got 49'):
         estimate_noise(*samples(rng, matrix, 49))
+
+
+def covariance(rng: np.random.Generator) -> np.ndarray:
+    """Return a covariance of the size of a tracker's noise."""
+    a = rng.normal(size=(6, 6))
+    return 1e-7 * (a @ a.T + np.eye(6))
+
+
+def test_round_trip_keeps_names_and_numbers(tmp_path: Path, rng: np.random.Generator) -> None:
+    noise = {name: covariance(rng) for name in ('pelvis', 'left hand: a', 'no')}
+    save_noise(noise, tmp_path / 'noise.yaml')
+    loaded = load_noise(tmp_path / 'noise.yaml')
+    assert list(loaded) == list(noise)
+    for name, matrix in noise.items():
+        np.testing.assert_allclose(loaded[name], matrix, rtol=1e-5, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ('change', 'text'),
+    [
+        (('1.000000e-06', '.nan'), r'noise\.yaml:\d+: sensors\.a: expected 36 finite numbers'),
+        (('puppet-sensor-noise/1', 'x/1'), 'expected one of puppet-sensor-noise/1'),
+        (('1.000000e-06, 0.000000e+00', '1.000000e-06, 5.0e-07'), 'expected a symmetric'),
+        (('1.000000e-06', '-1.0e-06'), 'expected a positive definite'),
+        (('\nsensors:', '\nsensor:'), 'sensors: expected this key'),
+    ],
+)
+def test_bad_file_is_refused_with_line_and_sensor(
+    tmp_path: Path, change: tuple[str, str], text: str
+) -> None:
+    path = tmp_path / 'noise.yaml'
+    save_noise({'a': 1e-6 * np.eye(6)}, path)
+    path.write_text(path.read_text().replace(*change, 1))
+    with pytest.raises(InputFileError, match=text):
+        load_noise(path)
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match='none.yaml: expected a readable file'):
+        load_noise(tmp_path / 'none.yaml')

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""sample_kernels and frame_kernels by way of PoseFilter: every fate that a sample can have."""
+"""sensor_update by way of PoseFilter: every fate of a sample, gaps, and the look-ahead."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +22,8 @@ import pytest
 
 RATE_HZ = 120.0
 CONFIG = PoseFilterConfig()
+STEP_S = 8_333_333e-9
+ORDER = np.r_[0:3, 6:9, 3:6, 9:12]  # the thesis' p, p', r, r' from ours p, r, p', r'
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 MODELS = pytest.mark.parametrize('model', ['adaptive', 'physical', 'printed'])
 
@@ -297,3 +299,134 @@ def test_long_run_with_all_faults_stays_finite_where_it_is_not_lost(
         assert np.isfinite(values[alive]).all()
     norms = np.linalg.norm(run.quaternions[alive], axis=-1)
     np.testing.assert_allclose(norms, 1.0, atol=1e-12)
+
+
+def test_gap_is_not_bridged_faster_than_a_body_moves(run_filter: Callable) -> None:
+    """Two samples far from each other, both damaged, are a velocity that nobody has."""
+    positions, quaternions = still(40)
+    positions[1] = [0.14, 0.0, 0.0]  # 17 m/s
+    positions[2:] = np.nan
+    # a new state believes in 6 x 3 m/s, less than the fastest body, so the limit is set lower
+    limit_m_s = 10.0
+    config = replace(CONFIG, gate_jump_speed_m_s=limit_m_s)
+    run = run_filter(PoseFilter(config), positions, quaternions)
+    assert run.status[1, 0] == FILTER_OK and (run.status[2:] == FILTER_PREDICTED).all()
+    ways = np.diff(run.positions[1:, 0, 0])
+    assert 0.9 * limit_m_s / RATE_HZ < ways[0]
+    assert ways.max() <= limit_m_s / RATE_HZ
+    assert run.linear[2:].max() <= limit_m_s
+
+
+@pytest.mark.parametrize('n_missing', [0, 1, 3])
+@pytest.mark.parametrize('speed_m_s', [8.0, 12.0, 15.0, 19.0])
+def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(
+    run_filter: Callable, speed_m_s: float, n_missing: int
+) -> None:
+    times = np.arange(360) / RATE_HZ
+    speeds = speed_m_s * np.sin(np.pi * np.clip((times - 1.0) / 0.4, 0.0, 1.0)) ** 2
+    positions, quaternions = still(len(times))
+    positions[:, 0, 0] = np.cumsum(speeds) / RATE_HZ
+    truth = positions.copy()
+    positions[144 : 144 + n_missing] = np.nan  # where it is fastest
+    run = run_filter(PoseFilter(CONFIG), positions, quaternions)
+    assert not (run.status == FILTER_REJECTED).any()
+    assert (run.status[1:] != FILTER_REINITIALISED).all()
+    assert np.abs(run.positions - truth).max() < 0.02
+
+
+def test_end_of_a_gap_says_so_where_the_pose_does_not_continue(run_filter: Callable) -> None:
+    positions, quaternions = still(100, 3)
+    positions[40:60] = np.nan
+    positions[60:, 1, 0] = 0.05  # moved unseen
+    quaternions[60:, 2] = quaternion_batch.exp(np.array([0.0, 0.0, 0.3]))
+    pose_filter = PoseFilter(CONFIG)
+    run = run_filter(pose_filter, positions, quaternions)
+    assert pose_filter.counts()['leapt'] == 2 and pose_filter.counts()['reinitialised'] == 3
+    assert run.status[60].tolist() == [FILTER_OK, FILTER_REINITIALISED, FILTER_REINITIALISED]
+    assert (run.status[61:] == FILTER_OK).all()
+    assert run.positions[60, 1, 0] == pytest.approx(0.05, abs=1e-3)
+
+
+@pytest.mark.parametrize('rate_hz', [20.0, 120.0])
+def test_gap_without_frames_is_one_too_and_a_slow_device_has_none(
+    make_frame: Callable, rate_hz: float
+) -> None:
+    pose_filter, step_ns = PoseFilter(CONFIG), int(1e9 / rate_hz)
+    seen = []
+    for k in [*range(20), 26, 27]:
+        # 10 m/s^2, and elsewhere after the gap
+        place = 5.0 * (k / rate_hz) ** 2 + (0.3 if k > 20 else 0.0)
+        frame = make_frame(k, [[place, 0.0, 0.0]], stamp_ns=(k + 1) * step_ns)
+        seen.append(pose_filter.step(frame).status[0])
+    assert (np.array(seen[1:20]) == FILTER_OK).all()
+    assert seen[20] == FILTER_REINITIALISED and seen[21] == FILTER_OK
+
+
+def predicted(state: np.void, ahead_s: float, q: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return position, quaternion and pose covariance by eqs. 3.3 to 3.5 in plain matrices."""
+    one, zero = np.eye(3), np.zeros((3, 3))
+    block = np.block([[one, ahead_s * one], [zero, one]])
+    a = np.block([[block, np.zeros((6, 6))], [np.zeros((6, 6)), block]])
+    white = np.array([[ahead_s**3 / 3.0, ahead_s**2 / 2.0], [ahead_s**2 / 2.0, ahead_s]])
+    noise = np.kron(np.diag(q), np.kron(white, one))
+    p = a @ state['covariance'][np.ix_(ORDER, ORDER)] @ a.T + noise
+    position = state['position'] + ahead_s * state['velocity'][:3]
+    turn = quaternion_batch.exp(ahead_s * state['velocity'][3:])
+    quaternion = quaternion_batch.multiply(state['orientation'], turn)
+    pose = np.r_[0:3, 6:9]
+    axes = np.eye(6)
+    axes[3:, 3:] = quaternion_batch.to_matrix(quaternion)
+    return position, quaternion, axes @ p[np.ix_(pose, pose)] @ axes.T
+
+
+@pytest.mark.parametrize('model', ['physical', 'adaptive'])
+@pytest.mark.parametrize('ahead_s', [0.0, 0.02, 0.2])
+def test_output_is_the_analytic_prediction(
+    model: str, ahead_s: float, make_frame: Callable, rng: np.random.Generator
+) -> None:
+    motion = make_motion('fast', 3, 1.0, RATE_HZ, rng)
+    positions, quaternions = disturb(motion, Disturbance(), rng)
+    pose_filter = PoseFilter(replace(CONFIG, process_model=model, lookahead_s=ahead_s))
+    for k in range(len(positions)):
+        frame = make_frame(k, positions[k], quaternions[k])
+        out = pose_filter.step(frame)
+        assert out is not None and out.stamp_ns == frame.stamp_ns
+        for i in np.flatnonzero(out.status == FILTER_OK):
+            state = pose_filter.states[i]
+            density = (
+                state['density']
+                if model == 'adaptive'
+                else [CONFIG.process_linear_m2_s3, CONFIG.process_angular_rad2_s3]
+            )
+            position, quaternion, covariance = predicted(state, ahead_s, np.array(density))
+            np.testing.assert_allclose(out.positions[i], position, atol=1e-12)
+            assert abs(out.quaternions[i] @ quaternion) == pytest.approx(1.0, abs=1e-12)
+            np.testing.assert_allclose(out.covariances[i], covariance, rtol=1e-9, atol=1e-15)
+
+
+def test_known_latency_is_made_up_for(run_filter: Callable, rng: np.random.Generator) -> None:
+    """Looking two frames ahead is nearer to the truth two frames later than not looking."""
+    motion = make_motion('walk', 4, 8.0, RATE_HZ, rng)
+    samples = disturb(motion, Disturbance(), rng)
+    errors = []
+    for ahead_s in (0.0, 2.0 * STEP_S):
+        run = run_filter(PoseFilter(replace(CONFIG, lookahead_s=ahead_s)), *samples)
+        errors.append(np.sqrt(np.mean((run.positions[60:-2] - motion.positions[62:]) ** 2)))
+    assert errors[1] < 0.3 * errors[0]
+
+
+@pytest.mark.parametrize('ahead_s', [0.0, 0.05, 0.2])
+def test_output_does_not_jump_when_samples_stop(ahead_s: float, make_frame: Callable) -> None:
+    """What is predicted anyhow is predicted the same, whether or not a sample came."""
+    pose_filter = PoseFilter(replace(CONFIG, lookahead_s=ahead_s))
+    speed = np.array([2.0, 0.0, 0.0])
+    path = []
+    for k in range(100):
+        position = k * STEP_S * speed[None] if k < 60 else np.full((1, 3), np.nan)
+        out = pose_filter.step(make_frame(k, position))
+        assert out is not None
+        path.append(out.positions[0].copy())
+    assert out.status[0] == FILTER_PREDICTED
+    steps = np.diff(path, axis=0)[30:] / STEP_S
+    assert np.abs(steps[:, 0]).max() < 2.01  # no faster than the sensor was
+    assert np.abs(np.diff(steps[:, 0])).max() < 0.5  # and slowed down, not stopped
