@@ -132,7 +132,7 @@ class BodyTrack:
 
     def places(self, point: BodyPoint, frames: Ints) -> Vec3s:
         """Return where a point was, shape (k, 3) [m]."""
-        offset = point.offset_in(self.motion.skeleton)
+        offset = point.offset_in(self.motion.skeleton.interaction_points)
         turned = qb.rotate(self._q_world[frames, point.segment], offset)
         return np.asarray(self._p_world[frames, point.segment] + turned)
 

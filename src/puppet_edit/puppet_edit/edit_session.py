@@ -136,10 +136,8 @@ class EditSession:
         InputFileError : if the edit file does not fit the clip.
 
         """
-        self.clip = clip
-        """As it was read."""
-        self.path = Path(path)
-        """Of the edit file."""
+        self.clip = clip  # As it was read
+        self.path = Path(path)  # Of the edit file
         self._readers = readers
         start = (
             plain_value(tree)

@@ -11,9 +11,10 @@ from puppet_core.body.skeleton import N_SEGMENTS, Skeleton
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
 from puppet_edit.editor.constraint_kernels import N_UNKNOWNS, POSE, PoseTask
-from puppet_edit.editor.constraint_table import ConstraintTable, MovingBody
+from puppet_edit.editor.constraint_table import ConstraintTable
 from puppet_edit.editor.constraints import Bodies, Constraint, EditConfig
 from puppet_edit.editor.limb_kernels import choose_unknowns, move_pose, prepare_limbs
+from puppet_edit.editor.motion_edit import placed_poses
 from puppet_edit.editor.pose_solver_kernels import deviation, penalties, pose_gradient, workspace
 
 
@@ -36,14 +37,14 @@ class PoseProblem:
         limits: Sequence[JointLimit] = (),
     ) -> None:
         bodies = Bodies.constant(motion.skeleton, motion.n_frames)
-        body = MovingBody(motion, bodies)
+        poses = placed_poses(motion, bodies)
         config = EditConfig(joint_limits=limits)
-        table = ConstraintTable(constraints, body, bodies, config, motion.skeleton)
-        table.update(body.poses)
+        table = ConstraintTable(constraints, poses, bodies, config, motion.skeleton)
+        table.update(poses)
         tasks, self.work = table.tasks, workspace()
         self.task = PoseTask(
             tasks.offsets[0],
-            body.poses[0],
+            poses[0],
             tasks.items[: tasks.starts[1]],
             self.work.limbs,
             tasks.rigidity,
@@ -51,7 +52,7 @@ class PoseProblem:
         )
         prepare_limbs(self.task, is_full)
         self.n = choose_unknowns(self.task, self.work.columns, self.work.row_of)
-        self.pose = self.moved(body.poses[0], np.zeros(self.n))
+        self.pose = self.moved(poses[0], np.zeros(self.n))
 
     def moved(self, pose: np.void, by: Floats) -> np.void:
         """Return the posture a step of the unknowns away."""

@@ -6,10 +6,9 @@ import numpy as np
 from puppet_core.body.skeleton import N_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
-from puppet_edit.editor.constraint_kernels import POSE
-from puppet_edit.editor.displacement_map import (
+from puppet_edit.editor.constraint_kernels import displace, POSE
+from puppet_edit.editor.motion_edit import (
     basis,
-    displace,
     exact_displacement,
     fit_control_points,
     least_bent,

@@ -5,11 +5,11 @@
 from edit_samples import FULL_FILE, plan_of, walk
 from puppet_core.body.posture import Motion
 from puppet_edit.edit_session import warm_up
-from puppet_edit.editor import displacement_map, pose_solver_kernels
+from puppet_edit.editor import constraint_kernels, pose_solver_kernels
 from puppet_edit.editor.motion_edit import edit_motion
 
 KERNELS = (
-    displacement_map.displace,
+    constraint_kernels.displace,
     pose_solver_kernels.item_errors,
     pose_solver_kernels.solve_frames,
 )

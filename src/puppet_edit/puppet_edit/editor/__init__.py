@@ -25,27 +25,3 @@ from puppet_edit.editor.constraints import (
     Surface,
 )
 from puppet_edit.editor.motion_edit import edit_motion
-
-__all__ = [
-    'BELOW',
-    'Bodies',
-    'BodyPoint',
-    'Constraint',
-    'EditConfig',
-    'EditResult',
-    'FlatSurface',
-    'LookAt',
-    'MAX_WEIGHT',
-    'ON',
-    'OnSurface',
-    'OrientationGoal',
-    'Plant',
-    'PointGoal',
-    'Relative',
-    'SIDES',
-    'SOLVERS',
-    'Surface',
-    'body_height',
-    'edit_motion',
-    'frame_range',
-]

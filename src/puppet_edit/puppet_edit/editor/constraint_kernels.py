@@ -64,11 +64,10 @@ POSE = np.dtype(
     ],
     align=True,
 )
-# one constraint of one frame; `part` says of which point of which constraint it is
+# one point or segment of one constraint in one frame
 ITEM = np.dtype(
     [
         ('frame', 'i8'),
-        ('part', 'i8'),
         ('kind', 'i8'),
         ('segment', 'i8'),
         ('other', 'i8'),  # the second point's segment, for VECTOR and DISTANCE
@@ -128,6 +127,24 @@ def place_poses(offsets: Vec3s, poses: np.ndarray) -> None:
     for frame in range(len(poses)):
         for segment in range(N_SEGMENTS):
             place_segment(offsets[frame], poses[frame], segment)
+
+
+@kernel
+def displace(displacements: Floats, poses: np.ndarray) -> None:
+    """
+    Apply a displacement map (n, 51) of roots [m] and rotation vectors to postures in place.
+
+    LeeShin1999 eq. 1. What is displaced by nothing keeps its very numbers.
+    """
+    for frame in range(len(poses)):
+        for k in range(3):
+            poses[frame].root[k] += displacements[frame, k]
+        for segment in range(N_SEGMENTS):
+            vector = vec3(displacements[frame, 3 + 3 * segment : 6 + 3 * segment])
+            if vector[0] != 0.0 or vector[1] != 0.0 or vector[2] != 0.0:
+                rotation = poses[frame].rotations[segment]
+                turned = values.multiply(quat(rotation), values.exp(vector))
+                rotation[:] = values.normalize(turned)
 
 
 @kernel
@@ -282,14 +299,13 @@ def limit_slopes(limit: Any, q: Quat) -> tuple[Vec3, Vec3]:
 
 
 @kernel
-def keep_limits(limits: np.ndarray, before: np.ndarray, poses: np.ndarray) -> int:
+def keep_limits(limits: np.ndarray, before: np.ndarray, poses: np.ndarray) -> None:
     """
-    Bring displaced joints back to their limits in place; return how many there were.
+    Bring displaced joints back to their limits in place.
 
     Between constrained frames no penalty acts. A joint that was beyond its limits before
     may be so still, but not more. `before` and `poses` are (n,) of POSE, `limits` (16,).
     """
-    n_changed = 0
     for segment in range(1, len(limits)):
         limit = limits[segment]
         if limit.has == 0:
@@ -304,16 +320,10 @@ def keep_limits(limits: np.ndarray, before: np.ndarray, poses: np.ndarray) -> in
             widest, farthest = max(cone_before, 1.0), max(abs(offset_before), half)
             if cone <= widest and abs(offset) <= farthest:
                 continue
-            n_changed += 1
             twist += clamp(offset, -farthest, farthest) - offset
             factor = min(widest / cone, 1.0) if cone > 0.0 else 1.0
             local = values.multiply(
                 values.exp(scale(swing, factor)), values.exp(scale(vec3(limit.axis), twist))
             )
             kept = values.multiply(values.conjugate(quat(limit.centre)), local)
-            side = q_before[0] * kept[0] + q_before[1] * kept[1]
-            side += q_before[2] * kept[2] + q_before[3] * kept[3]
-            sign = -1.0 if side < 0.0 else 1.0
-            for k in range(4):
-                q[k] = sign * kept[k]
-    return n_changed
+            q[:] = values.align_sign(quat(q_before), kept)

@@ -12,29 +12,18 @@ it there. Both depend on the motion so far.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from puppet_core.body import (
-    JointLimit,
-    LIMB_SEGMENTS,
-    Motion,
-    N_SEGMENTS,
-    segment_axis,
-    Skeleton,
-    swing_axes,
-)
+from puppet_core.body import JointLimit, N_SEGMENTS, segment_axis, Skeleton, swing_axes
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Ints, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraint_kernels import (
     DISTANCE,
     ITEM,
-    keep_limits,
     LIMIT,
     LOOK,
     ORIENTATION,
-    place_poses,
     PLANE,
     POINT,
-    POSE,
     VECTOR,
 )
 from puppet_edit.editor.constraints import (
@@ -52,12 +41,11 @@ from puppet_edit.editor.constraints import (
     PointGoal,
     Relative,
 )
-from puppet_edit.editor.displacement_map import displace
 from puppet_edit.editor.pose_solver_kernels import FrameTasks, item_errors
 
 _SIDES = {ON: 0.0, ABOVE: 1.0, BELOW: -1.0}
-_COUNTS = {ORIENTATION: 3, PLANE: 1, LOOK: 2, VECTOR: 3, DISTANCE: 1}  # numbers constrained
-_ENDS = {int(segment): i for i, segment in enumerate(LIMB_SEGMENTS[:, 2])}
+# how many numbers each kind constrains; of a place its mask says so
+_COUNTS = {POINT: 0, PLANE: 1, ORIENTATION: 3, LOOK: 2, VECTOR: 3, DISTANCE: 1}
 
 DECIDED_M = 1e-5  # change of a plane or place that needs no further round
 SETTLED = 1e4  # weight of a frame in which a goal settles a plant's place, where others have 1
@@ -68,55 +56,9 @@ def limit_table(limits: Sequence[JointLimit], skeleton: Skeleton) -> np.ndarray:
     table = np.zeros(N_SEGMENTS, LIMIT)
     for limit in limits:
         axis = segment_axis(skeleton, limit.segment)
-        table[limit.segment] = (
-            1,
-            axis,
-            *swing_axes(axis),
-            qb.conjugate(limit.centre),
-            limit.swing,
-            limit.twist,
-        )
+        axes, centre = swing_axes(axis), qb.conjugate(limit.centre)
+        table[limit.segment] = (1, axis, *axes, centre, limit.swing, limit.twist)
     return table
-
-
-class MovingBody:
-    """The postures of a motion, with their forward kinematics, changed by displacement maps."""
-
-    def __init__(self, motion: Motion, bodies: Bodies) -> None:
-        self._motion, self._bodies = motion, bodies
-        self._offsets = np.array(bodies.offsets)
-        self.poses = np.zeros(motion.n_frames, POSE)
-        self.poses['root'], self.poses['rotations'] = motion.root_positions, motion.rotations
-        place_poses(self._offsets, self.poses)
-        self._before = self.poses.copy()
-
-    def displace(self, displacements: Floats) -> None:
-        """Apply a displacement map, shape (n, 51)."""
-        displace(displacements, self.poses)
-        place_poses(self._offsets, self.poses)
-
-    def keep_limits(self, limits: np.ndarray) -> None:
-        """Bring displaced joints back to their limits, as in PoseTask."""
-        keep_limits(limits, self._before, self.poses)
-        place_poses(self._offsets, self.poses)
-
-    def motion(self) -> Motion:
-        """Return what has become of the motion, with the end-effectors of its angles."""
-        poses, motion = self.poses, self._motion
-        q_world, p_world = poses['q_world'], poses['p_world']
-        ends, middles = LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]
-        tips = p_world[:, ends] + qb.rotate(q_world[:, ends], self._bodies.interaction_points)
-        points = np.concatenate((tips, p_world[:, middles]), axis=1)
-        roots, rotations = poses['root'].copy(), poses['rotations'].copy()
-        return Motion(motion.skeleton, motion.rate_hz, roots, rotations, points)
-
-
-def point_offsets(point: BodyPoint, bodies: Bodies, frames: Ints) -> Vec3s:
-    """Return a point in its segment's frame, in some frames, shape (k, 3) [m]."""
-    if point.offset is None and point.segment in _ENDS:
-        return bodies.interaction_points[frames, _ENDS[point.segment]]
-    offset = np.zeros(3) if point.offset is None else point.offset
-    return np.broadcast_to(offset, (len(frames), 3))
 
 
 def constraint_items(c: Constraint, bodies: Bodies, poses: np.ndarray) -> Iterator[np.ndarray]:
@@ -129,9 +71,11 @@ def constraint_items(c: Constraint, bodies: Bodies, poses: np.ndarray) -> Iterat
             out[name] = value
         return out
 
+    def offset(point: BodyPoint) -> Vec3s:
+        return point.offset_in(bodies.interaction_points[c.frames])
+
     def at(point: BodyPoint, kind: int, **fields: object) -> np.ndarray:
-        offset = point_offsets(point, bodies, c.frames)
-        return items(kind, point.segment, offset=offset, **fields)
+        return items(kind, point.segment, offset=offset(point), **fields)
 
     kept: set[int] = set()
     if isinstance(c, OrientationGoal):
@@ -148,15 +92,14 @@ def constraint_items(c: Constraint, bodies: Bodies, poses: np.ndarray) -> Iterat
     elif isinstance(c, OnSurface):
         yield at(c.point, PLANE, scalar=_SIDES[c.side])
     elif isinstance(c, Relative):
-        pair = {'other': c.second.segment, 'second': point_offsets(c.second, bodies, c.frames)}
+        pair = {'other': c.second.segment, 'second': offset(c.second)}
         if c.vectors is not None:
             yield at(c.first, VECTOR, goal=_four(c.vectors), **pair)
         else:
             yield at(c.first, DISTANCE, scalar=c.distances, **pair)
     if isinstance(c, (PointGoal, Plant)) and c.keep_orientation:
         for segment in sorted(kept):
-            goal = poses['q_world'][c.frames, segment]
-            yield items(ORIENTATION, segment, goal=goal)
+            yield items(ORIENTATION, segment, goal=poses['q_world'][c.frames, segment])
 
 
 def _four(vectors: Vec3s) -> Floats:
@@ -188,29 +131,29 @@ class ConstraintTable:
     def __init__(
         self,
         constraints: Sequence[Constraint],
-        body: MovingBody,
+        poses: np.ndarray,
         bodies: Bodies,
         config: EditConfig,
         skeleton: Skeleton,
     ) -> None:
         self._n_constraints = len(constraints)
-        self._owners: list[int] = []  # constraint of each part
-        n_frames, found = len(body.poses), [np.zeros(0, ITEM)]
+        parts: list[tuple[int, np.ndarray]] = []
         for index, constraint in enumerate(constraints):
             if not isinstance(constraint, Constraint):
                 raise ConfigError(f'constraints: expected constraints, got {constraint!r}')
-            if constraint.frames[-1] >= n_frames:
+            if constraint.frames[-1] >= len(poses):
                 raise ConfigError(
-                    f'constraint {index}: expected frames of 0 .. {n_frames - 1}, '
+                    f'constraint {index}: expected frames of 0 .. {len(poses) - 1}, '
                     f'got {constraint.frames[-1]}'
                 )
-            for items in constraint_items(constraint, bodies, body.poses):
-                items['part'] = len(self._owners)
-                self._owners.append(index)
-                found.append(items)
-        items = np.concatenate(found)
-        items = items[np.argsort(items['frame'], kind='stable')]
+            parts += ((index, found) for found in constraint_items(constraint, bodies, poses))
+        lengths = [len(found) for _, found in parts]
+        items = np.concatenate([np.zeros(0, ITEM), *(found for _, found in parts)])
+        order = np.argsort(items['frame'], kind='stable')
+        items = items[order]
         self._items, self._frames = items, np.ascontiguousarray(items['frame'])
+        owners = np.array([index for index, _ in parts], dtype=np.int64)
+        self._owners = np.repeat(owners, lengths)[order]
         frames, starts, self._ranks = np.unique(
             items['frame'], return_index=True, return_inverse=True
         )
@@ -222,27 +165,23 @@ class ConstraintTable:
             np.concatenate(([config.root_rigidity], config.joint_rigidity)),
             limit_table(config.joint_limits, skeleton),
         )
-        # the parts that are places and planes: constraint and rows of the items
-        by_part = np.argsort(items['part'], kind='stable')
-        ends = np.cumsum(np.bincount(items['part'], minlength=len(self._owners)))[:-1]
-        rows = np.split(by_part, ends) if self._owners else []
+        # places and planes: constraint, and rows of the items
+        rows = np.split(np.argsort(order), np.cumsum(lengths, dtype=np.int64))
         self._points: list[tuple[Constraint, Ints]] = [
-            (constraints[self._owners[part]], places)
-            for part, places in enumerate(rows)
-            if items['kind'][places[0]] != ORIENTATION
+            (constraints[index], places)
+            for (index, found), places in zip(parts, rows)
+            if found['kind'][0] != ORIENTATION
         ]
         self._surfaces_move = any(isinstance(c, OnSurface) for c, _ in self._points)
+        # Whether anything has to be decided again as the motion changes
         self.moves = self._surfaces_move or any(isinstance(c, Plant) for c, _ in self._points)
-        """Whether anything has to be decided again as the motion changes."""
 
     @property
     def count(self) -> int:
         """Return how many numbers are constrained."""
-        kinds = self._items['kind']
-        total = int(np.count_nonzero(self._items['mask'][kinds == POINT]))
-        return total + sum(
-            count * int(np.count_nonzero(kinds == kind)) for kind, count in _COUNTS.items()
-        )
+        kinds, mask = self._items['kind'], self._items['mask']
+        of_places = np.count_nonzero(mask[kinds == POINT])
+        return int(of_places + sum(n * np.sum(kinds == kind) for kind, n in _COUNTS.items()))
 
     def update(self, poses: np.ndarray) -> None:
         """Let planes and places follow a motion."""
@@ -311,8 +250,7 @@ class ConstraintTable:
         """Return the largest error of each constraint [m]."""
         self.update(poses)
         out = np.zeros(self._n_constraints)
-        owners = np.array(self._owners, dtype=np.int64)[self._items['part']]
-        np.maximum.at(out, owners, self._lengths(self._frames, poses))
+        np.maximum.at(out, self._owners, self._lengths(self._frames, poses))
         return out
 
     def _place(self, plant: Plant, rows: Ints, points: Vec3s) -> Vec3:

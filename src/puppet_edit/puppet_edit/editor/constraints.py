@@ -40,11 +40,9 @@ SIDES = (ON, ABOVE, BELOW)
 class BodyPoint:
     """A point fixed in a segment."""
 
-    segment: int
-    """Index into SEGMENTS."""
-
+    segment: int  # Index into SEGMENTS
+    # In the segment's frame [m]; None for the palm or sole centre, or else the joint
     offset: Vec3 | None = None
-    """In the segment's frame [m]; None for the palm or sole centre, or else the joint."""
 
     def __post_init__(self) -> None:
         check_segment(self.segment)
@@ -62,12 +60,12 @@ class BodyPoint:
         known = ', '.join(dict.fromkeys(GENERAL_END_EFFECTORS + SEGMENTS))
         raise ConfigError(f'point: expected one of {known}, got {name!r}')
 
-    def offset_in(self, skeleton: Skeleton) -> Vec3:
-        """Return the point in its segment's frame of a body, shape (3,) [m]."""
+    def offset_in(self, interaction_points: Vec3s) -> Vec3s:
+        """Return the point in its segment's frame by those of bodies, shape (..., 4, 3) [m]."""
         if self.offset is not None:
             return self.offset
         if self.segment in _END_SEGMENTS:
-            return skeleton.interaction_points[_END_SEGMENTS.index(self.segment)]
+            return interaction_points[..., _END_SEGMENTS.index(self.segment), :]
         return np.zeros(3)
 
 
@@ -82,19 +80,16 @@ class Surface(Protocol):
 
     def height(self, x: Floats, y: Floats) -> Floats:
         """Return z of the surface [m] over places x, y [m]."""
-        ...
 
     def gradient(self, x: Floats, y: Floats) -> Floats:
         """Return how z changes with x and with y, shape (..., 2) [-]."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class FlatSurface:
     """A level floor or ceiling."""
 
-    z: float = 0.0
-    """Its height [m]."""
+    z: float = 0.0  # Its height [m]
 
     def height(self, x: Floats, y: Floats) -> Floats:
         """Return z everywhere [m]."""
@@ -116,6 +111,10 @@ class _Framed:
         self._set('frames', check_frames(self.frames))
         if not 0.0 < self.weight <= MAX_WEIGHT:
             raise ConfigError(f'weight: expected 0 < value <= {MAX_WEIGHT:g}, got {self.weight}')
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse fields of a kind of constraint that do not fit."""
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -139,21 +138,14 @@ class PointGoal(_Framed):
     """A point of the body is at a place."""
 
     point: BodyPoint
-
-    goals: Vec3s
-    """In world, shape (k, 3), or (3,) for all frames [m]."""
-
-    axes: tuple[bool, bool, bool] = (True, True, True)
-    """Which coordinates count."""
-
+    goals: Vec3s  # In world, shape (k, 3), or (3,) for all frames [m]
+    axes: tuple[bool, bool, bool] = (True, True, True)  # Which coordinates count
+    # Whether the segment also keeps the orientation in world that it had before editing
     keep_orientation: bool = False
-    """Whether the segment also keeps the orientation in world that it had before editing."""
-
+    # Whether the root goes along with the goal from the start (LeeShin1999 section 4.5)
     contact: bool = False
-    """Whether the root goes along with the goal from the start (LeeShin1999 section 4.5)."""
 
-    def __post_init__(self) -> None:
-        _Framed.__post_init__(self)
+    def _check(self) -> None:
         self._set_rows('goals', 3)
         axes = tuple(bool(axis) for axis in self.axes)
         if len(axes) != 3 or not any(axes):
@@ -165,14 +157,10 @@ class PointGoal(_Framed):
 class OrientationGoal(_Framed):
     """A segment is turned in a given way."""
 
-    segment: int
-    """Index into SEGMENTS."""
+    segment: int  # Index into SEGMENTS
+    orientations: Quats  # Of the segment in world, shape (k, 4), or (4,) for all frames
 
-    orientations: Quats
-    """Of the segment in world, shape (k, 4), or (4,) for all frames."""
-
-    def __post_init__(self) -> None:
-        _Framed.__post_init__(self)
+    def _check(self) -> None:
         check_segment(self.segment)
         rows = self._set_rows('orientations', 4)
         if np.any(np.linalg.norm(rows, axis=-1) < 1e-6):
@@ -184,17 +172,11 @@ class OrientationGoal(_Framed):
 class LookAt(_Framed):
     """An axis of a segment points to a place."""
 
-    point: BodyPoint
-    """From where, such as between the eyes."""
+    point: BodyPoint  # From where, such as between the eyes
+    axis: Vec3  # In the frame of the point's segment, any length but zero, shape (3,)
+    targets: Vec3s  # Where to, in world, shape (k, 3), or (3,) for all frames [m]
 
-    axis: Vec3
-    """In the frame of the point's segment, any length but zero, shape (3,)."""
-
-    targets: Vec3s
-    """Where to, in world, shape (k, 3), or (3,) for all frames [m]."""
-
-    def __post_init__(self) -> None:
-        _Framed.__post_init__(self)
+    def _check(self) -> None:
         self._set_rows('targets', 3)
         axis = check_array('axis', self.axis, (3,))
         length = float(np.linalg.norm(axis))
@@ -208,20 +190,13 @@ class OnSurface(_Framed):
     """A point of the body is on a surface, or on one side of it."""
 
     point: BodyPoint
-
     surface: Surface
-
-    side: str = ON
-    """One of SIDES."""
-
+    side: str = ON  # One of SIDES
+    # How far above the surface the boundary is, straight up; negative for below
     clearance_m: float = 0.0
-    """How far above the surface the boundary is, straight up; negative for below."""
+    contact: bool = False  # Whether the root goes along with the surface from the start
 
-    contact: bool = False
-    """Whether the root goes along with the surface from the start."""
-
-    def __post_init__(self) -> None:
-        _Framed.__post_init__(self)
+    def _check(self) -> None:
         if self.side not in SIDES:
             raise ConfigError(f'side: expected one of {", ".join(SIDES)}, got {self.side!r}')
         check_array('clearance_m', [self.clearance_m], (1,))
@@ -232,17 +207,13 @@ class Relative(_Framed):
     """Two points of the body are a vector or a distance apart."""
 
     first: BodyPoint
-
     second: BodyPoint
-
+    # From first to second, in world, shape (k, 3), or (3,) for all frames [m]
     vectors: Vec3s | None = None
-    """From first to second, in world, shape (k, 3), or (3,) for all frames [m]."""
-
+    # Or how far, shape (k,), or () for all frames, > 0 [m]; for none a vector of zero
     distances: Floats | None = None
-    """Or how far, shape (k,), or () for all frames, > 0 [m]; for none a vector of zero."""
 
-    def __post_init__(self) -> None:
-        _Framed.__post_init__(self)
+    def _check(self) -> None:
         if self.first.segment == self.second.segment:
             raise ConfigError(
                 f'relative: expected two segments, got {SEGMENTS[self.first.segment]} twice'
@@ -254,8 +225,7 @@ class Relative(_Framed):
             return
         n = len(self.frames)
         distances = np.asarray(self.distances, dtype=np.float64)
-        if distances.ndim == 0:
-            distances = np.full(n, float(distances))
+        distances = np.full(n, distances) if distances.ndim == 0 else distances
         distances = check_array('distances', distances, (n,))
         if np.any(distances <= 0.0):
             raise ConfigError('distances: expected > 0, for touching use a vector of zero')
@@ -266,20 +236,13 @@ class Relative(_Framed):
 class Plant(_Framed):
     """Points of the body stay in one place, which is free, in an interval (section 7)."""
 
-    points: tuple[BodyPoint, ...]
-    """What, such as a sole's centre or its heel and toe."""
-
-    surface: Surface | None = None
-    """What the place is on; None leaves its height free too."""
-
-    clearance_m: float = 0.0
-    """How far above the surface, straight up."""
-
+    points: tuple[BodyPoint, ...]  # What, such as a sole's centre or its heel and toe
+    surface: Surface | None = None  # What the place is on; None leaves its height free too
+    clearance_m: float = 0.0  # How far above the surface, straight up
+    # Whether the segments keep the orientation in world that they had before editing
     keep_orientation: bool = True
-    """Whether the segments keep the orientation in world that they had before editing."""
 
-    def __post_init__(self) -> None:
-        _Framed.__post_init__(self)
+    def _check(self) -> None:
         self._set('points', tuple(self.points))
         if not self.points:
             raise ConfigError('plant: expected at least one point, got none')
@@ -317,40 +280,26 @@ HEAD_JOINT_HEIGHT = 0.87  # of the body's height, where the head turns [-]
 class EditConfig:
     """How a motion is edited."""
 
-    levels: int = 4
-    """Of the hierarchy; 0 for the exact pass alone."""
-
-    frames_per_knot: float = 16.0
-    """At the first level; each level halves it."""
-
+    levels: int = 4  # Of the hierarchy; 0 for the exact pass alone
+    frames_per_knot: float = 16.0  # At the first level; each level halves it
+    # Maximum error at which no further level is needed, of the body's height
     tolerance_percent: float = 0.0
-    """Maximum error at which no further level is needed, of the body's height."""
-
-    exact: bool = True
-    """Whether a last pass brings every constrained frame in place."""
-
+    exact: bool = True  # Whether a last pass brings every constrained frame in place
+    # Whether the root goes along with contacts from the start (LeeShin1999 section 4.5)
     root_shift: bool = True
-    """Whether the root goes along with contacts from the start (LeeShin1999 section 4.5)."""
-
-    solver: str = HYBRID
-    """One of SOLVERS."""
-
+    solver: str = HYBRID  # One of SOLVERS
+    # What displacing the root costs (alpha_0 of eq. 4): a decimetre is like a radian [1/m^2]
     root_rigidity: float = 100.0
-    """What displacing the root costs (alpha_0 of eq. 4): a decimetre is like a radian [1/m^2]."""
 
     joint_rigidity: Floats = field(
         default_factory=lambda: np.array([*TORSO_RIGIDITY, *[1.0] * (N_SEGMENTS - 3)])
     )
     """What turning each joint costs, shape (16,) [1/rad^2]; row 0 the root's orientation."""
 
+    # Limits of the character's joints, if they are to be kept
     joint_limits: Sequence[JointLimit] = ()
-    """Limits of the character's joints, if they are to be kept."""
-
-    max_iterations: int = 40
-    """Of the inverse kinematics, for one frame."""
-
-    body_height_m: float = 0.0
-    """What errors are compared with; 0 for that of the skeleton."""
+    max_iterations: int = 40  # Of the inverse kinematics, for one frame
+    body_height_m: float = 0.0  # What errors are compared with; 0 for that of the skeleton
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -378,11 +327,8 @@ class EditConfig:
 class Bodies:
     """A body whose lengths change from frame to frame."""
 
-    offsets: Vec3s
-    """As of a skeleton, in each frame, shape (n, 16, 3) [m]."""
-
-    interaction_points: Vec3s
-    """As of a skeleton, in each frame, shape (n, 4, 3) [m]."""
+    offsets: Vec3s  # As of a skeleton, in each frame, shape (n, 16, 3) [m]
+    interaction_points: Vec3s  # As of a skeleton, in each frame, shape (n, 4, 3) [m]
 
     def __post_init__(self) -> None:
         offsets = check_array('offsets', self.offsets, (None, N_SEGMENTS, 3))
@@ -413,25 +359,17 @@ class LevelReport:
 class EditResult:
     """An edited motion."""
 
+    # End-effectors are those of its angles, and of the frame's body where that changes
     motion: Motion
-    """End-effectors are those of its angles, and of the frame's body where that changes."""
-
     levels: tuple[LevelReport, ...]
-
+    # After the exact pass, of the body's height; None without
     exact_max_error_percent: float | None
-    """After the exact pass, of the body's height; None without."""
-
     total_time_s: float
-
-    frames_constrained: int
-    """Frames with at least one constraint."""
-
+    frames_constrained: int  # Frames with at least one constraint
+    # Numbers that were constrained, as LeeShin1999 table 1 counts: three for a place
     constraint_count: int
-    """Numbers that were constrained, as LeeShin1999 table 1 counts: three for a place."""
-
+    # Largest error of each constraint at the end, in their order [m]; see `motion_edit`
     constraint_errors_m: Floats
-    """Largest error of each constraint at the end, in their order [m]; see `motion_edit`."""
-
     initial_max_error_percent: float = 0.0
 
 

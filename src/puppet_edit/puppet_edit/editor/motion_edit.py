@@ -6,7 +6,12 @@ The motion editor of LeeShin1999: constraints met, the detail of the motion kept
 Algorithm 1: at each level the constrained frames are solved from the motion so far, and a
 B-spline that fits the displacements, of half the knot spacing of the level before, displaces
 all frames: m_h = ((m_0 + d_1) + d_2) ... (eq. 3). A last pass is exact.
-The B-spline control lattice is `displacement_map.fit_control_points`.
+
+A curve of one level has uniform knots (section 3.2); control point j is at knot j - 1, so that a
+frame t, at u = t / spacing knots, lies among control points floor(u) to floor(u) + 3. Section 4.4
+ends with every constrained frame put right by itself. The others next to them must then come
+along, or the frames would pop: the exact displacement interpolates, bends least of all that do,
+and is zero some frames away from any constraint.
 
 Of a frame only those joints count that its constraints depend on, and the torso counts little
 where they are all of limbs. If arms and pelvis of every frame with a planted foot were data too,
@@ -18,12 +23,18 @@ import math
 import time
 
 import numpy as np
-from puppet_core.body import Motion
+from puppet_core.body import LIMB_SEGMENTS, Motion
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Ints
 from puppet_core.math import quaternions as qb
-from puppet_edit.editor.constraint_kernels import N_UNKNOWNS, POSE
-from puppet_edit.editor.constraint_table import ConstraintTable, DECIDED_M, MovingBody
+from puppet_edit.editor.constraint_kernels import (
+    displace,
+    keep_limits,
+    N_UNKNOWNS,
+    place_poses,
+    POSE,
+)
+from puppet_edit.editor.constraint_table import ConstraintTable, DECIDED_M
 from puppet_edit.editor.constraints import (
     Bodies,
     body_height,
@@ -33,8 +44,11 @@ from puppet_edit.editor.constraints import (
     FULL,
     LevelReport,
 )
-from puppet_edit.editor.displacement_map import basis, exact_displacement, fit_control_points
 from puppet_edit.editor.pose_solver_kernels import solve_frames, SolverOptions, workspace
+from scipy import sparse
+from scipy.interpolate import BSpline
+from scipy.ndimage import distance_transform_edt
+from scipy.sparse.linalg import splu
 
 DEFAULT_CONFIG = EditConfig()
 LEVEL_TOL, EXACT_TOL = 1e-5, 1e-8  # fall of g at which a frame is solved
@@ -47,15 +61,91 @@ STIFFER = 2.0  # torso from level to level, or it would jerk from contact to con
 EXACT_REACH = 4.0  # knots of the last level until the exact pass has faded out
 
 
+def basis(frames: Ints, spacing: float, n_points: int) -> sparse.csr_matrix:
+    """Return the weights of control points at some frames, shape (k, n_points)."""
+    knots = spacing * (np.arange(n_points + 4) - 3.0)
+    return BSpline.design_matrix(np.asarray(frames, dtype=np.float64), knots, 3)
+
+
+def fit_control_points(
+    frames: Ints, goals: Floats, weights: Floats, spacing: float, n_points: int
+) -> Floats:
+    """
+    Return the control points of a B-spline lattice that locally fit values at some frames best.
+
+    LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (errata 9): a single
+    value then is interpolated. `goals` (k, 3 g) are in groups of three, `weights` (k, g) 0 where a
+    group has no value. At least floor((n - 1) / spacing) + 4 points for n frames; those that no
+    value reaches are zero.
+    """
+    omega = basis(frames, spacing, n_points)
+    squares = omega.power(2)
+    betas = sparse.diags(1.0 / np.asarray(squares.sum(axis=1)).ravel()) @ omega.power(3)
+    total = np.repeat(squares.T @ weights, 3, axis=1)
+    top = betas.T @ (np.repeat(weights, 3, axis=1) * goals)
+    return np.divide(top, total, out=np.zeros_like(top), where=total > 0.0)
+
+
+def exact_displacement(
+    frames: Ints, goals: Floats, weights: Floats, n_frames: int, reach: int
+) -> Floats:
+    """
+    Return a displacement map (n_frames, 3 g) through values where there are any.
+
+    `frames` (k,) rise, `goals` (k, 3 g) are in groups of three, `weights` (k, g) are 0 where
+    there is no value; after `reach` frames, at least 1, it has faded out.
+    """
+    out = np.zeros((n_frames, goals.shape[1]))
+    alike: dict[bytes, list[int]] = {}
+    for group, has in enumerate(weights.T > 0.0):
+        alike.setdefault(has.tobytes(), []).append(group)
+    for groups in alike.values():
+        columns = (3 * np.array(groups)[:, None] + np.arange(3)).reshape(-1)
+        given = np.flatnonzero(weights[:, groups[0]])
+        if len(given):
+            out[:, columns] = least_bent(frames[given], goals[given][:, columns], n_frames, reach)
+    return out
+
+
+def least_bent(frames: Ints, goals: Floats, n_frames: int, reach: int) -> Floats:
+    """
+    Return the curves (n_frames, c) through values (k, c) at some rising frames that bend least.
+
+    Of all that agree at those frames and are zero at frames at least `reach` away from them, it
+    has the least sum of squared second differences.
+    """
+    out = np.zeros((n_frames, goals.shape[1]))
+    out[frames] = goals
+    distance = distance_transform_edt(~np.isin(np.arange(n_frames), frames))
+    free = np.flatnonzero((distance > 0) & (distance < reach))
+    if not np.any(goals) or not len(free):
+        return out
+    n_bends = max(n_frames - 2, 0)
+    bend = sparse.diags([1.0, -2.0, 1.0], [0, 1, 2], shape=(n_bends, n_frames), format='csc')
+    by_free = bend[:, free]
+    system = by_free.T @ by_free + 1e-12 * sparse.identity(len(free))
+    out[free] = splu(system.tocsc()).solve(-by_free.T @ (bend @ out))
+    return out
+
+
+def placed_poses(motion: Motion, bodies: Bodies) -> np.ndarray:
+    """Return the postures of a motion with their forward kinematics, POSE (n,)."""
+    poses = np.zeros(motion.n_frames, POSE)
+    poses['root'], poses['rotations'] = motion.root_positions, motion.rotations
+    place_poses(np.array(bodies.offsets), poses)
+    return poses
+
+
 class _Edit:
     """A motion between levels."""
 
     def __init__(
         self, motion: Motion, constraints: Sequence[Constraint], config: EditConfig, bodies: Bodies
     ) -> None:
-        self.config = config
-        self.body = MovingBody(motion, bodies)
-        self.table = ConstraintTable(constraints, self.body, bodies, config, motion.skeleton)
+        self._config, self._motion, self._bodies = config, motion, bodies
+        self._poses = placed_poses(motion, bodies)
+        self._before = self._poses.copy()
+        self.table = ConstraintTable(constraints, self._poses, bodies, config, motion.skeleton)
         height = config.body_height_m or body_height(motion.skeleton)
         self._percent = 100.0 / height
         self._n_frames, self._frames = motion.n_frames, self.table.tasks.frames
@@ -64,7 +154,7 @@ class _Edit:
 
     def errors(self) -> Floats:
         """Return the largest error of each constraint [m]."""
-        return self.table.errors(self.body.poses)
+        return self.table.errors(self._poses)
 
     def percent(self) -> float:
         """Return the largest of all, of the body's height."""
@@ -76,17 +166,17 @@ class _Edit:
 
     def shift_root(self) -> None:
         """Let the root go along with the contacts, smoothly (LeeShin1999 section 4.5)."""
-        frames, rest = self.table.shifts(self.body.poses)
+        frames, rest = self.table.shifts(self._poses)
         if not len(frames):
             return
         displacements = np.zeros((self._n_frames, N_UNKNOWNS))
         ones = np.ones((len(frames), 1))
         for _ in range(SHIFT_FITS):
-            curve = self._fitted(frames, rest, ones, self.config.frames_per_knot)
+            curve = self._fitted(frames, rest, ones, self._config.frames_per_knot)
             displacements[:, :3] += curve
             rest = rest - curve[frames]
-        self.body.displace(displacements)
-        self.table.update(self.body.poses)
+        self._displace(displacements)
+        self.table.update(self._poses)
 
     def stiffen_torso(self) -> None:
         """Leave more of what is still missing to the limbs."""
@@ -94,8 +184,10 @@ class _Edit:
 
     def solve(self, tolerance: float, rounds: int) -> Floats:
         """Return displacements that put the constrained frames right, after `errors`, (k, 51)."""
-        options = SolverOptions(self.config.solver == FULL, self.config.max_iterations, tolerance)
-        poses, solved = self.body.poses, self._solved
+        options = SolverOptions(
+            self._config.solver == FULL, self._config.max_iterations, tolerance
+        )
+        poses, solved = self._poses, self._solved
         for _ in range(rounds):
             solve_frames(self.table.tasks, poses, options, self._work, solved, self._weights)
             # planes and places follow the solutions
@@ -108,20 +200,35 @@ class _Edit:
 
     def fit(self, displacements: Floats, spacing: float) -> None:
         """Displace the motion by the B-spline that fits displacements."""
-        self.body.displace(self._fitted(self._frames, displacements, self._weights, spacing))
+        self._displace(self._fitted(self._frames, displacements, self._weights, spacing))
 
     def make_exact(self, displacements: Floats) -> None:
         """Displace the motion by exactly these at constrained frames."""
-        finest = self.config.frames_per_knot / 2 ** max(self.config.levels - 1, 0)
+        finest = self._config.frames_per_knot / 2 ** max(self._config.levels - 1, 0)
         reach = max(int(math.ceil(EXACT_REACH * finest)), 2)
-        self.body.displace(
+        self._displace(
             exact_displacement(self._frames, displacements, self._weights, self._n_frames, reach)
         )
 
     def keep_limits(self) -> None:
         """Bring joints that the displacements took beyond their limits back."""
-        if self.config.joint_limits:
-            self.body.keep_limits(self.table.tasks.limits)
+        if self._config.joint_limits:
+            keep_limits(self.table.tasks.limits, self._before, self._poses)
+            place_poses(self.table.tasks.offsets, self._poses)
+
+    def motion(self) -> Motion:
+        """Return what has become of the motion, with the end-effectors of its angles."""
+        poses, motion = self._poses, self._motion
+        q_world, p_world = poses['q_world'], poses['p_world']
+        ends, middles = LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]
+        tips = p_world[:, ends] + qb.rotate(q_world[:, ends], self._bodies.interaction_points)
+        points = np.concatenate((tips, p_world[:, middles]), axis=1)
+        roots, rotations = poses['root'].copy(), poses['rotations'].copy()
+        return Motion(motion.skeleton, motion.rate_hz, roots, rotations, points)
+
+    def _displace(self, displacements: Floats) -> None:
+        displace(displacements, self._poses)
+        place_poses(self.table.tasks.offsets, self._poses)
 
     def _fitted(self, frames: Ints, goals: Floats, weights: Floats, spacing: float) -> Floats:
         if not len(frames):
@@ -144,23 +251,9 @@ def edit_motion(
     Errors are lengths: of a place, a surface or a distance what is missing, of a direction the
     arc at a lever of `LEVER_M`; of a plant, how far a point is from its mean place.
 
-    Parameters
-    ----------
-    motion : Motion
-        As it was.
-    constraints : sequence of Constraint
-        What it has to do.
-    config : EditConfig
-        How.
-    progress : callable, optional
-        Called after each level with what was done and the maximum error in percent.
-    bodies : Bodies, optional
-        Lengths of each frame, if the character changes over the motion.
-
-    Raises
-    ------
-    ConfigError : if a constraint names a frame that the motion does not have.
-
+    `progress` is called after each level with what was done and the maximum error in percent.
+    `bodies` are lengths of each frame, if the character changes over the motion. Raises
+    ConfigError if a constraint names a frame that the motion does not have.
     """
     start = time.perf_counter()
     if bodies is None:
@@ -169,7 +262,6 @@ def edit_motion(
         raise ConfigError(f'bodies: expected {motion.n_frames} frames, got {len(bodies.offsets)}')
     edit = _Edit(motion, constraints, config, bodies)
     initial = edit.percent()
-    say = progress or (lambda text, percent: None)
     if config.root_shift:
         edit.shift_root()
     levels: list[LevelReport] = []
@@ -181,7 +273,8 @@ def edit_motion(
         percent = edit.percent()
         took = time.perf_counter() - began
         levels.append(LevelReport(spacing, edit.knots(spacing), took, percent))
-        say(f'level {level + 1}', percent)
+        if progress is not None:
+            progress(f'level {level + 1}', percent)
         if percent <= config.tolerance_percent:
             break
     exact = None
@@ -189,9 +282,10 @@ def edit_motion(
         edit.make_exact(edit.solve(EXACT_TOL, EXACT_ROUNDS))
         edit.keep_limits()
         exact = edit.percent()
-        say('exact', exact)
+        if progress is not None:
+            progress('exact', exact)
     errors = edit.errors()
-    edited = edit.body.motion() if constraints else motion
+    edited = edit.motion() if constraints else motion
     return EditResult(
         edited,
         tuple(levels),

@@ -102,21 +102,10 @@ class Workspace(NamedTuple):
 def workspace() -> Workspace:
     """Return memory for the solver."""
     n = N_UNKNOWNS
-    columns, row_of = np.zeros((2, n), np.int64)
-    full, row, gradient, newton, direction, old_gradient = np.zeros((6, n))
-    return Workspace(
-        np.zeros(2, POSE),
-        np.zeros(4, LIMB),
-        columns,
-        row_of,
-        full,
-        row,
-        gradient,
-        newton,
-        direction,
-        old_gradient,
-        np.zeros((36, n)),
-        np.zeros((n, n)),
+    places, rows, matrices = np.zeros((2, n), np.int64), np.zeros((6, n)), np.zeros((36 + n, n))
+    limbs = np.zeros(4, LIMB)
+    return Workspace._make(
+        (np.zeros(2, POSE), limbs, *places, *rows, matrices[:36], matrices[36:])
     )
 
 
@@ -256,8 +245,7 @@ def _longest_step(work: Workspace, n: int) -> float:
 def solve_pose(task: PoseTask, options: SolverOptions, work: Workspace) -> tuple[int, int]:
     """Bring the start to the minimum of g; return steps, and which of `work.poses` it is."""
     at = 0
-    for k in range(N_UNKNOWNS):
-        work.row[k] = 0.0
+    work.row[:] = 0.0
     prepare_limbs(task, options.is_full)
     n = choose_unknowns(task, work.columns, work.row_of)
     move_pose(task, task.start, 0.0, work.row, work.poses[at])

@@ -24,28 +24,3 @@ from puppet_edit.enhancement.targets import (
     TargetFile,
     Targets,
 )
-
-__all__ = [
-    'CHANNEL_KINDS',
-    'EnhanceConfig',
-    'KeyframeSpacing',
-    'Meeting',
-    'ROOT_CHOICES',
-    'SOFT_WEIGHT',
-    'SUFFIXES',
-    'TargetFile',
-    'Targets',
-    'choose_keyframes',
-    'end_effector_errors',
-    'end_effector_row',
-    'enhance',
-    'enhance_online',
-    'enhance_report',
-    'given_keyframes',
-    'joint_angles_between',
-    'rate_config',
-    'read_targets',
-    'resampled',
-    'rms',
-    'solver_figures',
-]

@@ -56,11 +56,8 @@ END, MEETING, CONTACT, SLOW, GAP, ERROR = 'end', 'meeting', 'contact', 'slow', '
 class KeyframeSpacing:
     """How close keyframes may be, and how far apart."""
 
-    least_s: float = 0.1
-    """Between two keyframes."""
-
-    most_s: float = 0.5
-    """Between two keyframes."""
+    least_s: float = 0.1  # Between two keyframes
+    most_s: float = 0.5  # Between two keyframes
 
     def __post_init__(self) -> None:
         if not 0.0 < self.least_s <= self.most_s <= MAX_SPACING_S:

@@ -96,8 +96,8 @@ class RotvecChannels:
                 f'{np.degrees(MAX_ROTVEC):.0f} degrees from its mean, '
                 f'got {np.degrees(lengths[worst]):.0f}; choose {EULER} channels'
             )
+        # The numbers of these rotations, shape (n, joints, 4) [rad]
         self.values: Floats = np.concatenate((self._turns[..., None], vectors), axis=-1)
-        """The numbers of these rotations, shape (n, joints, 4) [rad]."""
 
     def near(self, rotations: Quats, frames: Ints) -> Floats:
         """Return numbers of other rotations (k, joints, 4), next to those of some frames."""
@@ -275,29 +275,17 @@ _FEET = [GENERAL_END_EFFECTORS.index(name) for name in ('left_foot', 'right_foot
 class EnhanceConfig:
     """How a motion is enhanced."""
 
-    weight: float = 0.999999
-    """w1 of eq. 1, for metres and radians."""
-
-    channels: str = CHANNEL_KINDS[0]
-    """Numbers that curves are fitted to."""
-
-    detail_s: float = 0.05
-    """Spacing of free knots [s]; 0 for none, the paper's curve."""
-
+    weight: float = 0.999999  # w1 of eq. 1, for metres and radians
+    channels: str = CHANNEL_KINDS[0]  # Numbers that curves are fitted to
+    detail_s: float = 0.05  # Spacing of free knots [s]; 0 for none, the paper's curve
+    # With detail: whether the curve follows end-effectors between keyframes as well
     follow: bool = True
-    """With detail: whether the curve follows end-effectors between keyframes as well."""
-
+    # Without detail: keyframes from one joint of segments to the next; 0 for one segment
     segment: int = 0
-    """Without detail: keyframes from one joint of segments to the next; 0 for one segment."""
-
+    # Whether keyframes may move the root; auto: if a foot is measured, so that feet stay put
     root: str = AUTO
-    """Whether keyframes may move the root; auto: if a foot is measured, so that feet stay put."""
-
-    tolerance_m: float = 0.0
-    """Errors above it get a keyframe of their own [m]; 0 for none."""
-
-    least_s: float = 0.1
-    """Between two keyframes that are added [s]."""
+    tolerance_m: float = 0.0  # Errors above it get a keyframe of their own [m]; 0 for none
+    least_s: float = 0.1  # Between two keyframes that are added [s]
 
     def __post_init__(self) -> None:
         PostureObjective((), weight=self.weight)

@@ -42,11 +42,8 @@ _FRAME, _TIME = 'frame', 'time_s'
 class Meeting:
     """Two end-effectors that are known to meet, such as fists or clapping palms."""
 
-    pair: tuple[int, int]
-    """Rows of GENERAL_END_EFFECTORS."""
-
-    distance_m: float = 0.0
-    """Between them when they meet."""
+    pair: tuple[int, int]  # Rows of GENERAL_END_EFFECTORS
+    distance_m: float = 0.0  # Between them when they meet
 
     def __post_init__(self) -> None:
         if self.pair[0] == self.pair[1]:
@@ -67,11 +64,8 @@ class Meeting:
 class Targets:
     """What was measured of a motion's end-effectors."""
 
-    positions: Vec3s
-    """General end-effectors in world, shape (n, 8, 3) [m]; NaN where not measured."""
-
-    meetings: tuple[Meeting, ...] = ()
-    """Pairs that meet."""
+    positions: Vec3s  # General end-effectors in world, shape (n, 8, 3) [m]; NaN where not measured
+    meetings: tuple[Meeting, ...] = ()  # Pairs that meet
 
     def __post_init__(self) -> None:
         positions = np.array(self.positions, dtype=np.float64)
@@ -192,9 +186,8 @@ class TargetFile(NamedTuple):
     """The contents of a file."""
 
     targets: Targets
-
+    # Frames where they have to be right; None if the file does not name them
     keyframes: tuple[int, ...] | None
-    """Frames where they have to be right; None if the file does not name them."""
 
 
 def read_targets(path: str | Path, n_frames: int, rate_hz: float) -> TargetFile:

@@ -33,20 +33,11 @@ _BENT = ((0, 0.2), (1, 0.4), (2, 0.4), (3, -0.2))  # pelvis, spine, chest; the h
 class Doorway:
     """A lintel across the way."""
 
-    place_m: tuple[float, float]
-    """Middle of the threshold seen from above [m]."""
-
-    heading_rad: float
-    """Which way one goes through."""
-
-    lintel_m: float
-    """Height of its lower edge in world [m]."""
-
-    width_m: float = 1.2
-    """Between the posts [m]."""
-
-    depth_m: float = 0.3
-    """Along the way [m]."""
+    place_m: tuple[float, float]  # Middle of the threshold seen from above [m]
+    heading_rad: float  # Which way one goes through
+    lintel_m: float  # Height of its lower edge in world [m]
+    width_m: float = 1.2  # Between the posts [m]
+    depth_m: float = 0.3  # Along the way [m]
 
     def __post_init__(self) -> None:
         for name in ('width_m', 'depth_m'):
@@ -146,7 +137,9 @@ def stooping(
     top = upper_points(motion.skeleton)[0]
     q_world, p_world = motion.world_segments()
     places = p_world[:, top.segment] + shifts
-    places = places + qb.rotate(q_world[:, top.segment], top.offset_in(motion.skeleton))
+    places = places + qb.rotate(
+        q_world[:, top.segment], top.offset_in(motion.skeleton.interaction_points)
+    )
     need = np.zeros(motion.n_frames)
     for doorway in doorways:
         frames = doorway.frames(motion)

@@ -410,14 +410,9 @@ class Adaptation(NamedTuple):
     """A motion to be edited and what it has to do."""
 
     motion: Motion
-
     constraints: tuple[Constraint, ...]
-
-    goals: FootPoses
-    """Where the feet have to be."""
-
-    contacts: FootContacts
-    """When the feet of the original stand."""
+    goals: FootPoses  # Where the feet have to be
+    contacts: FootContacts  # When the feet of the original stand
 
 
 def on_terrain(

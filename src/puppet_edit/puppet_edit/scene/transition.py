@@ -212,18 +212,10 @@ class Transition(NamedTuple):
     """Two clips in one: the first, the seam, the second."""
 
     motion: Motion
-
-    seams: tuple[Seam, ...]
-    """Where, and how time runs in them, in order."""
-
-    contacts: FootContacts
-    """Of the clip that counts more in each frame."""
-
-    turn_rad: float
-    """How the last clip was turned about the vertical."""
-
-    shift: Vec3
-    """And moved after that [m]."""
+    seams: tuple[Seam, ...]  # Where, and how time runs in them, in order
+    contacts: FootContacts  # Of the clip that counts more in each frame
+    turn_rad: float  # How the last clip was turned about the vertical
+    shift: Vec3  # And moved after that [m]
 
 
 def find_windows(
