@@ -10,7 +10,7 @@ the prediction or the last output, as their authors would.
 import math
 from typing import NamedTuple
 
-from puppet_core.math import copy, Floats, kernel, Quat, quaternion, Quats, Vec3, Vec3s, work_array
+from puppet_core.math import copy, Floats, kernel, Quat, Quats, values, Vec3, Vec3s, work_array
 from puppet_filter.kalman import correct, factor_innovation, Factors, predict_covariance
 
 
@@ -81,8 +81,8 @@ def step_euler(
             for a in range(12):
                 copy(s.predicted[a], p[a])
         else:
-            quaternion.conjugate(s.orientation[i], turn)
-            quaternion.multiply(turn, quaternions[i], turn)
+            turn[:] = values.conjugate(s.orientation[i])
+            turn[:] = values.multiply(turn, quaternions[i])
             euler_of(turn, euler)
             for k in range(3):
                 s.dz[k] = positions[i, k] - s.position[i, k] - dt * s.velocity[i, k]
@@ -93,8 +93,8 @@ def step_euler(
             s.position[i, k] += dt * s.velocity[i, k] + s.change[k]
             euler[k] = dt * s.velocity[i, 3 + k] + s.change[3 + k]
         quaternion_of(euler, turn)
-        quaternion.multiply(s.orientation[i], turn, s.orientation[i])
-        quaternion.normalize(s.orientation[i], s.orientation[i])
+        s.orientation[i] = values.multiply(s.orientation[i], turn)
+        s.orientation[i] = values.normalize(s.orientation[i])
         for k in range(6):
             s.velocity[i, k] += s.change[6 + k]
 
@@ -129,9 +129,9 @@ def step_low_pass(
     for i in range(len(positions)):
         if math.isnan(positions[i, 0]):
             continue
-        quaternion.conjugate(quaternions[i], turn)
-        quaternion.multiply(turn, out_quaternions[i], turn)
-        quaternion.log(turn, lag[3:])
+        turn[:] = values.conjugate(quaternions[i])
+        turn[:] = values.multiply(turn, out_quaternions[i])
+        lag[3:] = values.log(turn)
         for k in range(3):
             lag[k] = out_positions[i, k] - positions[i, k]
         for k in range(6):
@@ -140,8 +140,8 @@ def step_low_pass(
             velocity[i, k] = (velocity[i, k] - omega * push) * fall
         for k in range(3):
             out_positions[i, k] = positions[i, k] + lag[k]
-        quaternion.exp(lag[3:], turn)
-        quaternion.multiply(quaternions[i], turn, out_quaternions[i])
+        turn[:] = values.exp(lag[3:])
+        out_quaternions[i] = values.multiply(quaternions[i], turn)
 
 
 @kernel
@@ -180,9 +180,9 @@ def step_one_euro(
     for i in range(len(positions)):
         if math.isnan(positions[i, 0]):
             continue
-        quaternion.conjugate(last[i, 3:], turn)
-        quaternion.multiply(turn, quaternions[i], turn)
-        quaternion.log(turn, rotvec)
+        turn[:] = values.conjugate(last[i, 3:])
+        turn[:] = values.multiply(turn, quaternions[i])
+        rotvec[:] = values.log(turn)
         linear, angular = 0.0, 0.0
         for k in range(3):
             rate = (positions[i, k] - last[i, k]) / dt
@@ -196,7 +196,7 @@ def step_one_euro(
         for k in range(3):
             out_positions[i, k] += share * (positions[i, k] - out_positions[i, k])
         share = _share(tuning[0] + tuning[2] * math.sqrt(angular), dt)
-        quaternion.slerp(out_quaternions[i], quaternions[i], share, out_quaternions[i])
+        out_quaternions[i] = values.slerp(out_quaternions[i], quaternions[i], share)
 
 
 @kernel

@@ -151,7 +151,7 @@ def _distance(
 ) -> float:
     for k in range(3):
         local[k] = point[k] - origin[k]
-    rotate_inverse(q, local, local)
+    local[:] = rotate_inverse(q, local)
     return segment_distance(shape, segment, local, normal)
 
 

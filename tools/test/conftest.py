@@ -23,7 +23,7 @@ def checkout(tmp_path: Path) -> Checkout:
         'src/puppet_core/setup.py': 'setup()',
         'src/puppet_core/setup.cfg': '[install]',
         'src/puppet_core/puppet_core/__init__.py': '',
-        'src/puppet_core/puppet_core/math/quaternion.py': '@njit\ndef multiply(): pass',
+        'src/puppet_core/puppet_core/math/values.py': '@njit\ndef multiply(): pass',
         'src/puppet_core/puppet_core/errors.py': 'class PuppetError(Exception): pass',
         'src/puppet_bringup/package.xml': '<package/>',
         'src/puppet_bringup/CMakeLists.txt': 'project(puppet_bringup)',

@@ -99,7 +99,7 @@ def test_a_shell_with_our_environment_gives_the_same(checkout: Checkout, ros: Ro
 def test_changed_kernels_get_their_own_cache_in_such_a_shell(checkout: Checkout) -> None:
     """The shell holds the name of the old one."""
     once = program_environment({}, checkout, SYSTEM)
-    (checkout.source / 'puppet_core/puppet_core/math/quaternion.py').write_text('@njit # changed')
+    (checkout.source / 'puppet_core/puppet_core/math/values.py').write_text('@njit # changed')
     again = program_environment(once, checkout, SYSTEM)
     assert again['NUMBA_CACHE_DIR'] != once['NUMBA_CACHE_DIR']
 
@@ -142,7 +142,7 @@ def test_same_kernels_same_cache(checkout: Checkout) -> None:
 def test_changed_kernel_starts_an_empty_cache(checkout: Checkout) -> None:
     """Numba would keep using kernels that call the changed one from other files."""
     before = cache_folder(checkout)
-    (checkout.source / 'puppet_core/puppet_core/math/quaternion.py').write_text('@njit # changed')
+    (checkout.source / 'puppet_core/puppet_core/math/values.py').write_text('@njit # changed')
     after = cache_folder(checkout)
     assert after != before
     assert not list(after.iterdir())
@@ -184,7 +184,7 @@ def test_every_kernel_of_the_suite_is_seen() -> None:
 
 def test_old_caches_are_removed(checkout: Checkout) -> None:
     """The newest few stay: a developer goes back and forth."""
-    kernel = checkout.source / 'puppet_core/puppet_core/math/quaternion.py'
+    kernel = checkout.source / 'puppet_core/puppet_core/math/values.py'
     for number in range(KEPT_CACHES + 2):
         kernel.write_text(f'@njit # {number}')
         folder = cache_folder(checkout)

@@ -30,7 +30,7 @@ def built(checkout: Checkout) -> Installation:
         ('src/puppet_msgs/msg/Added.msg', ['puppet_msgs']),
         ('src/puppet_core/setup.py', ['puppet_core']),
         ('src/puppet_core/package.xml', ['puppet_core']),
-        ('src/puppet_core/puppet_core/math/quaternion.py', []),
+        ('src/puppet_core/puppet_core/math/values.py', []),
         ('src/puppet_core/puppet_core/added.py', []),
         ('src/puppet_core/test/test_added.py', []),
         ('src/puppet_bringup/puppet_bringup/added.py', ['puppet_bringup']),

@@ -37,10 +37,10 @@ from puppet_core.math import (
     Floats,
     from_matrix,
     Quat,
-    quaternion,
     Quats,
     to_matrix,
     two_axis_matrix,
+    values,
     Vec3,
     Vec3s,
 )
@@ -150,9 +150,7 @@ def _end_vector(clip: ClipFile, joints: SegmentJoints, segment: str, named: int 
 
 def _between(u: Vec3, v: Vec3) -> Quat:
     """Return the least rotation that turns u to v; lengths do not matter."""
-    out = np.empty(4)
-    quaternion.between(u / np.linalg.norm(u), v / np.linalg.norm(v), out)
-    return out
+    return np.array(values.between(u / np.linalg.norm(u), v / np.linalg.norm(v)))
 
 
 def _angle(u: Vec3, v: Vec3) -> float:
@@ -186,7 +184,7 @@ def _snapped(axes: Quat) -> Quat:
     if not is_rotation:
         return axes
     snapped = from_matrix(matrix)
-    return snapped if quaternion.angle_between(axes, snapped) < _SNAP_RAD else axes
+    return snapped if values.angle_between(axes, snapped) < _SNAP_RAD else axes
 
 
 def _upright(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Quat) -> Quat:
@@ -365,8 +363,7 @@ def _place(floor: FloorFit | None, q_world_file: Quat, options: ClipOptions) -> 
     height = floor.floor_height if options.shift_to_floor else 0.0
     if not options.level_floor:
         return q_world_file, height
-    level = np.empty(4)
-    quaternion.between(floor.normal, np.array([0.0, 0.0, 1.0]), level)
+    level = np.array(values.between(floor.normal, _UP))
     # The turn is about the pivot; of what it moves the origin by, only the height matters.
     height += float(rotate(level, floor.pivot)[2] - floor.pivot[2])
     return multiply(level, q_world_file), height

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vectors, quaternions, small linear systems, and how kernels are compiled by numba."""
 
-from puppet_core.math import quaternion, quaternions, values
+from puppet_core.math import quaternions, values
 from puppet_core.math.arrays import (
     check_array,
     check_shape,
@@ -19,84 +19,33 @@ from puppet_core.math.arrays import (
 from puppet_core.math.compiled import copy, kernel, pack_arrays, unpack, work_array, work_table
 from puppet_core.math.critically_damped import follow
 from puppet_core.math.linear_system import factorise_in_place, solve_factorised, solve_in_place
-from puppet_core.math.quaternion import (
+from puppet_core.math.quaternions import (
+    between_rows,
+    continuous_rows,
+    from_matrix,
+    to_matrix,
+    two_axis_matrix,
+)
+from puppet_core.math.values import (
+    add,
     align_sign,
     angle_between,
     between,
-    between_rows,
+    clamp,
     conjugate,
-    continuous_rows,
+    cross,
+    dot,
     exp,
     log,
     multiply,
-    normalize,
-    rotate,
-    rotate_inverse,
-    slerp,
-)
-from puppet_core.math.quaternions import from_matrix, to_matrix, two_axis_matrix
-from puppet_core.math.values import (
-    add,
-    clamp,
-    cross,
-    dot,
     norm,
+    normalize,
     normalized,
     quat,
+    rotate,
+    rotate_inverse,
     scale,
+    slerp,
     sub,
     vec3,
 )
-
-__all__ = [
-    'Floats',
-    'Ints',
-    'Mat6',
-    'Quat',
-    'Quats',
-    'Vec3',
-    'Vec3s',
-    'add',
-    'align_sign',
-    'angle_between',
-    'between',
-    'between_rows',
-    'check_array',
-    'check_shape',
-    'clamp',
-    'conjugate',
-    'continuous_rows',
-    'copy',
-    'cross',
-    'dot',
-    'exp',
-    'factorise_in_place',
-    'follow',
-    'from_matrix',
-    'frozen',
-    'kernel',
-    'log',
-    'multiply',
-    'norm',
-    'normalize',
-    'normalized',
-    'pack_arrays',
-    'quat',
-    'quaternion',
-    'quaternions',
-    'read_only',
-    'rotate',
-    'rotate_inverse',
-    'scale',
-    'slerp',
-    'solve_factorised',
-    'solve_in_place',
-    'sub',
-    'to_matrix',
-    'two_axis_matrix',
-    'unpack',
-    'values',
-    'vec3',
-    'work_array',
-    'work_table',
-]

@@ -1,22 +1,30 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Rotations over arrays (numpy), for whole clips and set-up code.
+Rotations over arrays, for whole clips and set-up code.
 
-The same conventions and names as `puppet_core.math.quaternion`, but functions allocate their
-result and broadcast over leading axes: quaternions (..., 4), vectors (..., 3). The hot path
-uses the kernels instead.
+The same conventions and names as `puppet_core.math.values`, but functions allocate their result
+and broadcast over leading axes: quaternions (..., 4), vectors (..., 3).
 """
 
+from numba import guvectorize
 import numpy as np
+from puppet_core.math import values
 from puppet_core.math.arrays import Floats, Quats, Vec3s
-from puppet_core.math.quaternion import multiply_all, rotate_all
+from puppet_core.math.compiled import kernel
 from scipy.spatial.transform import Rotation
 
 
-def multiply(a: Quats, b: Quats) -> Quats:
+@guvectorize(['f8[:], f8[:], f8[:]'], '(q),(q)->(q)', nopython=True, cache=True)
+def multiply(a, b, out):  # type: ignore[no-untyped-def]
     """Return the Hamilton products a b, shape (..., 4)."""
-    return multiply_all(a, b)
+    out[0], out[1], out[2], out[3] = values.multiply(a, b)
+
+
+@guvectorize(['f8[:], f8[:], f8[:]'], '(q),(v)->(v)', nopython=True, cache=True)
+def rotate(q, v, out):  # type: ignore[no-untyped-def]
+    """Return the vectors v, shape (..., 3), rotated by q."""
+    out[0], out[1], out[2] = values.rotate(q, v)
 
 
 def conjugate(q: Quats) -> Quats:
@@ -27,11 +35,6 @@ def conjugate(q: Quats) -> Quats:
 def normalize(q: Quats) -> Quats:
     """Return q divided by their lengths."""
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
-
-
-def rotate(q: Quats, v: Vec3s) -> Vec3s:
-    """Return the vectors v, shape (..., 3), rotated by q."""
-    return rotate_all(q, v)
 
 
 def exp(rotvec: Vec3s) -> Quats:
@@ -89,3 +92,19 @@ def two_axis_matrix(first: Vec3s, second: Vec3s) -> Floats:
         z = np.cross(x, second)
         z = z / np.linalg.norm(z, axis=-1, keepdims=True)
     return np.stack([x, np.cross(z, x), z], axis=-1)
+
+
+@kernel
+def between_rows(u: Vec3s, v: Vec3s, out: Quats) -> None:
+    """Write the shortest rotations from unit vectors u to v, shapes (n, 3), as (n, 4)."""
+    for i in range(len(out)):
+        out[i] = values.between(u[i], v[i])
+
+
+@kernel
+def continuous_rows(q: Quats, out: Quats) -> None:
+    """Write unit quaternions (n, k, 4), each with the sign that is nearer to its frame before."""
+    for i in range(q.shape[0]):
+        for j in range(q.shape[1]):
+            unit = values.normalize(q[i, j])
+            out[i, j] = unit if i == 0 else values.align_sign(out[i - 1, j], unit)

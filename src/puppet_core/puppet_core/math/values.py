@@ -3,8 +3,9 @@
 """
 Vectors and quaternions as values, for kernels: tuples of floats in, tuples of floats out.
 
-The conventions are those of `puppet_core.math.quaternion`. `vec3` and `quat` read a row of an
-array; `a[0], a[1], a[2] = v` writes one.
+Quaternions are Hamilton, unit, `(w, x, y, z)`, active: `q_a_b` maps vectors from b coordinates
+into a, and products read with inner names cancelling. Rotation vectors have the rotation angle in
+radians as their length. `vec3` and `quat` read a row of an array; `a[:] = v` writes one.
 """
 
 import math
@@ -188,6 +189,13 @@ def between(u: Vec3Like, v: Vec3Like) -> Quat:
     x, y, z = x - along * ux, y - along * uy, z - along * uz
     factor = math.sqrt((1.0 - cosine * cosine) / (x * x + y * y + z * z))
     return cosine, factor * x, factor * y, factor * z
+
+
+@kernel
+def angle_between(a: QuatLike, b: QuatLike) -> float:
+    """Return the angle of the rotation from a to b, in [0, pi] [rad]."""
+    w, x, y, z = multiply(conjugate(a), b)
+    return 2.0 * math.atan2(math.sqrt(x * x + y * y + z * z), abs(w))
 
 
 @kernel

@@ -14,8 +14,8 @@ from puppet_core.body.continuous_euler import (
     SPEED_RATIO,
     ZONE,
 )
+from puppet_core.math import angle_between
 from puppet_core.math import quaternions as batch
-from puppet_core.math.quaternion import angle_between
 import pytest
 from transforms3d import euler
 

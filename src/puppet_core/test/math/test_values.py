@@ -1,27 +1,66 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors and quaternions as values, against numpy and scipy."""
+"""Vectors and rotations against numpy, scipy, transforms3d and the algebra, compiled and plain."""
 
+import math
+from types import SimpleNamespace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from puppet_core.math import values
 import pytest
 from scipy.spatial.transform import Rotation
+from transforms3d import quaternions as t3d
 
-RNG = np.random.default_rng(5)
-A, B = RNG.normal(size=(2, 3))
-P, Q = RNG.normal(size=(2, 4))
-P, Q = P / np.linalg.norm(P), Q / np.linalg.norm(Q)
+ALGEBRA_TOL = 1e-14  # a few roundings of numbers of size one
+ANGLE_TOL = 4e-15  # [rad]
+quick = settings(max_examples=60, deadline=None)
+
+NAMES = 'multiply conjugate normalize rotate rotate_inverse exp log slerp align_sign'.split()
+NAMES += ['between', 'angle_between']
 
 
-def _rotation(q: np.ndarray) -> Rotation:
-    return Rotation.from_quat(np.roll(q, -1))
+@pytest.fixture(scope='module', params=['jit', 'py'])
+def quat(request):
+    """Return the kernels as functions of arrays that return arrays."""
+
+    def of_arrays(name):
+        kernel = getattr(values, name)
+        kernel = kernel if request.param == 'jit' else kernel.py_func
+        return lambda *args: np.array(
+            kernel(*(np.array(a, dtype=float) if np.ndim(a) else a for a in args))
+        )
+
+    return SimpleNamespace(**{name: of_arrays(name) for name in NAMES})
+
+
+def _unit(parts):
+    return np.array(parts) / np.linalg.norm(parts)
+
+
+component = st.floats(-1.0, 1.0, allow_subnormal=False)
+general = st.tuples(*[component] * 4).filter(lambda p: np.linalg.norm(p) > 0.1).map(_unit)
+directions = st.tuples(*[component] * 3).filter(lambda p: np.linalg.norm(p) > 0.1).map(_unit)
+exponents = st.floats(-12.0, -1.0)
+near_identity = st.builds(
+    lambda d, e: np.append(math.cos(0.5 * 10**e), math.sin(0.5 * 10**e) * d), directions, exponents
+)
+near_half_turn = st.builds(
+    lambda d, e: np.append(math.sin(0.5 * 10**e), math.cos(0.5 * 10**e) * d), directions, exponents
+)
+half_turn = directions.map(lambda d: np.append(0.0, d))
+quats = st.one_of(general, near_identity, near_half_turn, half_turn)
+vectors = st.tuples(*[st.floats(-10.0, 10.0, allow_subnormal=False)] * 3).map(np.array)
+
+
+A, B = np.random.default_rng(5).normal(size=(2, 3))
 
 
 @pytest.mark.parametrize(
     ('name', 'given', 'wanted'),
     [
         ('vec3', (A,), A),
-        ('quat', (Q,), Q),
         ('add', (A, B), A + B),
         ('sub', (A, B), A - B),
         ('scale', (A, 3.5), 3.5 * A),
@@ -32,20 +71,138 @@ def _rotation(q: np.ndarray) -> Rotation:
         ('clamp', (0.5, 1.0, 2.0), 1.0),
         ('clamp', (2.5, 1.0, 2.0), 2.0),
         ('clamp', (1.5, 1.0, 2.0), 1.5),
-        ('conjugate', (Q,), Q * (1.0, -1.0, -1.0, -1.0)),
-        ('rotate', (Q, A), _rotation(Q).apply(A)),
-        ('rotate_inverse', (Q, A), _rotation(Q).inv().apply(A)),
     ],
 )
-def test_values_agree_with_numpy(name: str, given: tuple, wanted: np.ndarray) -> None:
-    takes_array = name in ('vec3', 'quat')
-    arguments = [
-        tuple(v.tolist()) if isinstance(v, np.ndarray) and not takes_array else v for v in given
-    ]
-    np.testing.assert_allclose(getattr(values, name)(*arguments), wanted, atol=1e-15)
+def test_vectors_are_as_in_numpy(name, given, wanted):
+    np.testing.assert_allclose(getattr(values, name)(*given), wanted, atol=1e-15)
 
 
-def test_product_rotates_by_the_second_first() -> None:
-    product = values.multiply(tuple(P.tolist()), tuple(Q.tolist()))
-    wanted = (_rotation(P) * _rotation(Q)).as_matrix()
-    np.testing.assert_allclose(_rotation(np.array(product)).as_matrix(), wanted, atol=1e-15)
+def _scipy(q):
+    return Rotation.from_quat(q[[1, 2, 3, 0]])
+
+
+def _assert_same_rotation(a, b, tol=ALGEBRA_TOL):
+    assert min(np.abs(a - b).max(), np.abs(a + b).max()) <= tol
+
+
+@quick
+@given(quats, quats)
+def test_product_is_composition_as_scipy_has_it(quat, a, b):
+    np.testing.assert_allclose(quat.multiply(a, b), t3d.qmult(a, b), atol=ALGEBRA_TOL)
+    ours = _scipy(quat.multiply(a, b)).as_matrix()
+    np.testing.assert_allclose(ours, (_scipy(a) * _scipy(b)).as_matrix(), atol=ALGEBRA_TOL)
+
+
+@quick
+@given(quats, vectors)
+def test_rotate_is_scipys(quat, q, v):
+    np.testing.assert_allclose(quat.rotate(q, v), _scipy(q).apply(v), atol=1e-13)
+    np.testing.assert_allclose(quat.rotate_inverse(q, quat.rotate(q, v)), v, atol=1e-13)
+    np.testing.assert_array_equal(quat.conjugate(q), q * [1.0, -1.0, -1.0, -1.0])
+
+
+@quick
+@given(vectors)
+def test_exp_is_scipys_rotation_vector(quat, rotvec):
+    expected = Rotation.from_rotvec(rotvec).as_quat()[[3, 0, 1, 2]]
+    _assert_same_rotation(quat.exp(rotvec), expected)
+
+
+@quick
+@given(quats)
+def test_log_is_the_short_way_and_ignores_the_sign(quat, q):
+    rotvec = quat.log(q)
+    _assert_same_rotation(quat.exp(rotvec), q)
+    assert np.linalg.norm(rotvec) <= math.pi + ANGLE_TOL
+    if q[0] != 0.0:
+        np.testing.assert_array_equal(rotvec, quat.log(-q))
+
+
+@quick
+@given(directions, st.floats(-9.0, math.log10(math.pi) - 1e-9))
+def test_log_has_full_relative_precision_for_small_angles(quat, direction, exponent):
+    angle = 10.0**exponent
+    rotvec = quat.log(quat.exp(angle * direction))
+    assert np.linalg.norm(rotvec - angle * direction) <= 2e-15 * angle + 1e-16 * (angle > 0.1)
+
+
+@quick
+@given(quats, quats)
+def test_angle_between_is_scipys_magnitude(quat, a, b):
+    expected = (_scipy(a).inv() * _scipy(b)).magnitude()
+    assert quat.angle_between(a, b) == pytest.approx(expected, abs=1e-13)
+    assert quat.angle_between(a, -b) == quat.angle_between(a, b)
+
+
+@quick
+@given(quats, quats, st.floats(0.0, 1.0))
+def test_slerp_goes_the_short_way_at_constant_speed(quat, a, b, t):
+    """Errata 11."""
+    middle = quat.slerp(a, b, t)
+    whole = quat.angle_between(a, b)
+    assert quat.angle_between(a, middle) == pytest.approx(t * whole, abs=1e-13)
+    assert quat.angle_between(middle, b) == pytest.approx((1 - t) * whole, abs=1e-13)
+
+
+@quick
+@given(directions, directions, st.floats(0.1, 10.0), st.floats(0.1, 10.0))
+def test_between_turns_one_direction_into_the_other(quat, u, v, u_length, v_length):
+    q = quat.between(u_length * u, v_length * v)
+    np.testing.assert_allclose(quat.rotate(q, u), v, atol=ALGEBRA_TOL)
+    assert np.linalg.norm(q) == pytest.approx(1.0, abs=ALGEBRA_TOL)
+
+
+@quick
+@given(directions, directions)
+def test_between_is_the_least_rotation(quat, u, v):
+    angle = 2.0 * math.atan2(np.linalg.norm(u - v), np.linalg.norm(u + v))
+    least = quat.angle_between(np.array([1.0, 0, 0, 0]), quat.between(u, v))
+    assert least == pytest.approx(angle, abs=1e-14)
+
+
+@quick
+@given(directions, directions, exponents)
+def test_between_is_exact_for_nearly_opposite_vectors(quat, u, aside, exponent):
+    """Errata 8: the cross product alone loses its direction here."""
+    v = _unit(-u + 10.0**exponent * np.cross(u, aside))
+    np.testing.assert_allclose(quat.rotate(quat.between(u, v), u), v, atol=ALGEBRA_TOL)
+
+
+@pytest.mark.parametrize('u', np.vstack([np.eye(3), -np.eye(3), _unit([1, 1, 1])]))
+def test_between_of_opposite_vectors_is_half_a_turn(quat, u):
+    q = quat.between(u, -2.0 * u)
+    assert abs(q[0]) < ALGEBRA_TOL
+    np.testing.assert_allclose(quat.rotate(q, u), -u, atol=ALGEBRA_TOL)
+
+
+def test_what_has_no_direction_turns_nothing_and_has_no_unit(quat):
+    for u, v in ((np.zeros(3), [1.0, 0, 0]), ([1.0, 0, 0], np.zeros(3))):
+        np.testing.assert_array_equal(quat.between(u, v), [1, 0, 0, 0])
+    for q in (np.zeros(4), [math.nan, 0, 0, 0], [math.inf, 0, 0, 0]):
+        assert np.all(np.isnan(quat.normalize(q)))
+
+
+@quick
+@given(quats, quats)
+def test_align_sign_takes_the_nearer_of_both(quat, reference, q):
+    aligned = quat.align_sign(reference, q)
+    assert np.dot(reference, aligned) >= 0.0
+    _assert_same_rotation(aligned, q, 0.0)
+
+
+@quick
+@given(quats, st.floats(1e-3, 1e3))
+def test_normalize_takes_the_length_off(quat, q, length):
+    np.testing.assert_allclose(quat.normalize(length * q), q, atol=ALGEBRA_TOL)
+
+
+@pytest.mark.parametrize('place', range(4))
+def test_nan_never_gets_lost(quat, place):
+    bad, good = np.array([1.0, 0, 0, 0]), np.array([0.6, 0.8, 0, 0])
+    bad[place] = math.nan
+    vector = np.array([1.0, 2.0, 3.0])
+    assert np.isnan(quat.multiply(bad, good)).any()
+    assert np.isnan(quat.rotate(bad, vector)).any()
+    assert np.isnan(quat.log(bad)).any()
+    assert np.isnan(quat.slerp(bad, good, 0.5)).any()
+    assert math.isnan(quat.angle_between(bad, good))

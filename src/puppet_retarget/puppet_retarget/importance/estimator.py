@@ -215,7 +215,7 @@ def estimate_pairs(
                 goal,
             )
             from_object(objects.puppet_orientations[j], objects.puppet_positions[j], goal, goal)
-            rotate(objects.orientations[j], normal, normal)
+            normal[:] = rotate(objects.orientations[j], normal)
             rate = (
                 normal[0] * velocities[i, 0]
                 + normal[1] * velocities[i, 1]

@@ -136,12 +136,12 @@ def to_object(q: Quat, origin: Vec3, p: Vec3, out: Vec3) -> None:
     """Write a world point in an object's frame."""
     for k in range(3):
         out[k] = p[k] - origin[k]
-    rotate_inverse(q, out, out)
+    out[:] = rotate_inverse(q, out)
 
 
 @kernel
 def from_object(q: Quat, origin: Vec3, p: Vec3, out: Vec3) -> None:
     """Write a point of an object's frame in world."""
-    rotate(q, p, out)
+    out[:] = rotate(q, p)
     for k in range(3):
         out[k] += origin[k]

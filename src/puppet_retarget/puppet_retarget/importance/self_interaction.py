@@ -153,7 +153,7 @@ def world_orientations(rotations: Quats, q_world: Quats) -> None:
     for k in range(4):
         q_world[0, k] = rotations[0, k]
     for segment in range(1, len(rotations)):
-        multiply(q_world[_PARENTS[segment]], rotations[segment], q_world[segment])
+        q_world[segment] = multiply(q_world[_PARENTS[segment]], rotations[segment])
 
 
 @kernel
@@ -171,7 +171,7 @@ def _relative_velocity(
         out[0], out[1], out[2] = 0.0, 0.0, 0.0
         return 0.0
     # where the segment carried this place one step ago
-    rotate(q_before, local, out)
+    out[:] = rotate(q_before, local)
     for k in range(3):
         out[k] = velocity[k] - (point[k] - out[k] - p_before[k]) / dt
     return math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
@@ -206,7 +206,7 @@ def estimate_self_pairs(
     world_orientations(rotations, q_world)
     centre, local, normal, motion = work_array(3), work_array(3), work_array(3), work_array(3)
     for segment in range(16):
-        rotate(q_world[segment], body.shape.centres[segment], centre)
+        centre[:] = rotate(q_world[segment], body.shape.centres[segment])
         for k in range(3):
             centre[k] += p_world[segment, k]
         for j in range(8):
@@ -227,7 +227,7 @@ def estimate_self_pairs(
                 continue
             for k in range(3):
                 local[k] = points[j, k] - p_world[segment, k]
-            rotate_inverse(q_world[segment], local, local)
+            local[:] = rotate_inverse(q_world[segment], local)
             speed = _relative_velocity(
                 points[j], velocities[j], local, q_before[segment], p_before[segment], dt, motion
             )
@@ -236,7 +236,7 @@ def estimate_self_pairs(
             if pair[DISTANCE] >= max(exact, near + prediction * approach):
                 continue
             distance = segment_distance(body.shape, segment, local, normal)
-            rotate(q_world[segment], normal, normal)
+            normal[:] = rotate(q_world[segment], normal)
             if samples_only:
                 distance = nearest_sample(body.samples[segment], local)
             pair[DISTANCE] = distance
@@ -416,7 +416,7 @@ def list_contacts(
                 continue
             for k in range(3):
                 local[k] = points[j, k] - p_world[segment, k]
-            rotate_inverse(q_world[segment], local, local)
+            local[:] = rotate_inverse(q_world[segment], local)
             nearness = w / (1.0 - w + _CONTACT_SHARE)
             count = _add_segment(
                 body.samples[segment],

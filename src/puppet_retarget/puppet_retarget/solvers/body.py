@@ -96,13 +96,13 @@ def move_unknowns(
     for segment in range(torso_segments + 1):
         at = 3 + 3 * segment
         own = out[at : at + 3]
-        exp(unknowns[at : at + 3], turn)
+        turn[:] = exp(unknowns[at : at + 3])
         for k in range(3):
             own[k] = step * direction[at + k]
-        rotate_inverse(q_body[segment], own, own)
-        exp(own, more)
-        multiply(turn, more, turn)
-        log(turn, own)
+        own[:] = rotate_inverse(q_body[segment], own)
+        more[:] = exp(own)
+        turn[:] = multiply(turn, more)
+        own[:] = log(turn)
 
 
 @kernel
@@ -120,7 +120,7 @@ def body_energy(task: BodyTask, state: BodyState) -> float:
             continue
         top = _TOP[i]
         shoulder, away = state.shoulders[i], state.away[i]
-        rotate(state.q_body[top], task.offsets[_STARTS[i]], shoulder)
+        shoulder[:] = rotate(state.q_body[top], task.offsets[_STARTS[i]])
         square = 0.0
         for k in range(3):
             shoulder[k] += state.p_body[top, k]
@@ -145,15 +145,15 @@ def _place(task: BodyTask, state: BodyState) -> None:
     for k in range(3):
         p[0, k] = task.root[k] + state.unknowns[k]
     for segment in range(3):
-        exp(state.unknowns[3 + 3 * segment : 6 + 3 * segment], turn)
-        multiply(task.rotations[segment], turn, turn)
+        turn[:] = exp(state.unknowns[3 + 3 * segment : 6 + 3 * segment])
+        turn[:] = multiply(task.rotations[segment], turn)
         if segment == 0:
             copy(turn, q[0])
         else:
-            rotate(q[segment - 1], task.offsets[segment], p[segment])
+            p[segment] = rotate(q[segment - 1], task.offsets[segment])
             for k in range(3):
                 p[segment, k] += p[segment - 1, k]
-            multiply(q[segment - 1], turn, q[segment])
+            q[segment] = multiply(q[segment - 1], turn)
 
 
 @kernel
@@ -230,7 +230,7 @@ def _add_posture(
     for segment in range(torso_segments + 1):
         at = 3 + 3 * segment
         own = gradient[at : at + 3]
-        rotate(state.q_body[segment], state.unknowns[at : at + 3], own)
+        own[:] = rotate(state.q_body[segment], state.unknowns[at : at + 3])
         square = own[0] * own[0] + own[1] * own[1] + own[2] * own[2]
         half = 0.5 * math.sqrt(square)
         # a geodesic distance grows slower across the turn than along it

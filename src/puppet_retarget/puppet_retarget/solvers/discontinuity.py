@@ -213,9 +213,9 @@ def measure_gap(
     for k in range(3):
         root_gap[k] = from_root[k] - root[k]
     for segment in range(len(rotations)):
-        conjugate(rotations[segment], turn)
-        multiply(from_rotations[segment], turn, turn)
-        log(turn, turn_gaps[segment])
+        turn[:] = conjugate(rotations[segment])
+        turn[:] = multiply(from_rotations[segment], turn)
+        turn_gaps[segment] = log(turn)
 
 
 @kernel
@@ -394,8 +394,8 @@ def add_gap(share: float, root_gap: Vec3, turn_gaps: Vec3s, root: Vec3, rotation
     for segment in range(len(rotations)):
         for k in range(3):
             rotvec[k] = share * turn_gaps[segment, k]
-        exp(rotvec, turn)
-        multiply(turn, rotations[segment], rotations[segment])
+        turn[:] = exp(rotvec)
+        rotations[segment] = multiply(turn, rotations[segment])
 
 
 # Whether numbers that came over a topic can be solved at all.

@@ -82,7 +82,7 @@ def keep_end_orientations(model: PuppetModel, goals: Goals, frame: Frame) -> Non
         end = STARTS[limb] + 2
         for k in range(4):
             frame.q_ends[limb, k] = frame.q_world[end, k]
-        rotate(frame.q_world[end], model.interaction_points[limb], palm)
+        palm[:] = rotate(frame.q_world[end], model.interaction_points[limb])
         for k in range(3):
             frame.wrist_goals[limb, k] = goals.positions[limb, k] - palm[k]
 
@@ -146,8 +146,8 @@ def _adapt_body(model: PuppetModel, tuning: Tuning, frame: Frame) -> int:
     copy(frame.p_body[0], frame.root)
     copy(frame.q_body[0], frame.rotations[0])
     for segment in range(1, 3):
-        conjugate(frame.q_body[segment - 1], frame.rotations[segment])
-        multiply(frame.rotations[segment], frame.q_body[segment], frame.rotations[segment])
+        to_parent = conjugate(frame.q_body[segment - 1])
+        frame.rotations[segment] = multiply(to_parent, frame.q_body[segment])
     return iterations
 
 

@@ -195,8 +195,8 @@ def limit_joint(
     """
     local, turn = work_array(4), work_array(4)
     swing, first, second, parts = work_array(3), work_array(3), work_array(3), work_array(2)
-    conjugate(frame, turn)
-    multiply(turn, q, local)
+    turn[:] = conjugate(frame)
+    local[:] = multiply(turn, q)
     twist = split_swing_twist(local, axis, swing)
     _swing_axes(axis, first, second)
     x = swing[0] * first[0] + swing[1] * first[1] + swing[2] * first[2]
@@ -212,13 +212,13 @@ def limit_joint(
     limited = middle + soft_offset(offset, half) * _fade(math.sqrt(x * x + y * y))
     for k in range(3):
         swing[k] = parts[0] * first[k] + parts[1] * second[k]
-    exp(swing, local)
-    multiply(frame, local, local)
+    local[:] = exp(swing)
+    local[:] = multiply(frame, local)
     for k in range(3):
         swing[k] = limited * axis[k]
-    exp(swing, turn)
-    multiply(local, turn, local)
-    align_sign(q, local, out)
+    turn[:] = exp(swing)
+    local[:] = multiply(local, turn)
+    out[:] = align_sign(q, local)
     return True
 
 

@@ -210,9 +210,9 @@ def _approach(c: RateArrays, share: float) -> None:
 def _copy_posture(state: State, rotations: Quats, frame: Frame) -> None:
     """Take root and rotations of the controlled body, signs as captured."""
     copy(state.p_world[0], frame.root)
-    align_sign(rotations[0], state.q_world[0], frame.rotations[0])
+    frame.rotations[0][:] = align_sign(rotations[0], state.q_world[0])
     for joint in range(1, 16):
-        align_sign(rotations[joint], state.rotations[joint], frame.rotations[joint])
+        frame.rotations[joint] = align_sign(rotations[joint], state.rotations[joint])
 
 
 # One frame.

@@ -77,7 +77,7 @@ def _add_contact(
         for i in range(ring, ring + N_ROUND):
             middle += samples[axis, i]
         outward[axis] = gap[axis] - middle * (1.0 / N_ROUND)
-    rotate(q, gap, gap)
+    gap[:] = rotate(q, gap)
     for axis in range(3):
         # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
         gap[axis] += origin[axis] - point[axis]
@@ -92,7 +92,7 @@ def _add_segment(q: Quat, of_segment: Floats, sideways: float, shift: Vec3) -> N
     """Add a segment's sum of ways, with what of it is sideways scaled."""
     outward = work_array(3)
     square, along = 0.0, 0.0
-    rotate(q, of_segment[3:6], outward)
+    outward[:] = rotate(q, of_segment[3:6])
     for k in range(3):
         square += outward[k] * outward[k]
         along += outward[k] * of_segment[k]
