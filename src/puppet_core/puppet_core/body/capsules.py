@@ -123,20 +123,12 @@ _FOOT = (
 class Capsule:
     """All points within `radius` of the line from `start` to `end`, in a segment's frame."""
 
-    segment: int
-    """Index into SEGMENTS."""
-
-    start: Vec3
-    """One end of the core line, shape (3,) [m]."""
-
-    end: Vec3
-    """The other end; equal to `start` for a ball [m]."""
-
-    radius: float
-    """[m]."""
-
+    segment: int  # Index into SEGMENTS
+    start: Vec3  # One end of the core line, shape (3,) [m]
+    end: Vec3  # The other end; equal to `start` for a ball [m]
+    radius: float  # [m]
+    # Red, green, blue in 0 .. 1; None for the body's own.
     colour: tuple[float, float, float] | None = None
-    """Red, green, blue in 0 .. 1; None for the body's own."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'start', read_only(self.start))
@@ -149,23 +141,12 @@ class Capsule:
 class ShapeArrays(NamedTuple):
     """A body's capsules, sorted by segment, each in its segment's frame."""
 
-    starts: Vec3s
-    """One end of each core line, shape (m, 3) [m]."""
-
-    ends: Vec3s
-    """The other end, shape (m, 3) [m]."""
-
-    radii: Floats
-    """Shape (m,) [m]."""
-
-    first: Ints
-    """Capsules first[s] to first[s + 1] - 1 are segment s; shape (17,)."""
-
-    centres: Vec3s
-    """Centre of a ball around each segment, shape (16, 3) [m]."""
-
-    bounds: Floats
-    """That ball's radius, shape (16,) [m]; -inf for a segment without capsules."""
+    starts: Vec3s  # One end of each core line, shape (m, 3) [m]
+    ends: Vec3s  # The other end, shape (m, 3) [m]
+    radii: Floats  # Shape (m,) [m]
+    first: Ints  # Capsules first[s] to first[s + 1] - 1 are segment s; shape (17,)
+    centres: Vec3s  # Centre of a ball around each segment, shape (16, 3) [m]
+    bounds: Floats  # That ball's radius, shape (16,) [m]; -inf for a segment without capsules
 
 
 def shape_arrays(capsules: tuple[Capsule, ...]) -> ShapeArrays:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.capsules import Capsule, default_capsules
+from puppet_core.body.capsules import Capsule
 from puppet_core.body.joint_limits import joint_limits_tree, JointLimit, read_joint_limits, SECTION
 from puppet_core.body.robot import read_robot, Robot, robot_section
 from puppet_core.body.robot import SECTION as ROBOT
@@ -24,16 +24,6 @@ from puppet_core.math import Floats
 FORMAT = 'puppet-character/1'
 AUTO = 'auto'  # world_scale: the leg-length ratio
 LEGS = 'legs'  # root_height_ratio: the leg-length ratio
-__all__ = [
-    'AUTO',
-    'Capsule',
-    'Character',
-    'default_capsules',
-    'FORMAT',
-    'LEGS',
-    'load_character',
-    'save_character',
-]
 
 MAX_OFFSET_M = 10.0  # of a joint from its parent; more is another unit
 _MIRROR = np.array([1.0, -1.0, 1.0])
@@ -43,32 +33,18 @@ _MIRROR = np.array([1.0, -1.0, 1.0])
 class Character:
     """A body that can be driven or drawn."""
 
-    name: str
-    """Short name, as used on the command line."""
-
-    title: str
-    """One line for people."""
-
-    skeleton: Skeleton
-    """Lengths and interaction points."""
-
-    capsules: tuple[Capsule, ...]
-    """Shape, for pictures and self-interaction."""
-
-    colour: tuple[float, float, float] = (0.6, 0.65, 0.7)
-    """Red, green, blue in 0 .. 1."""
-
+    name: str  # Short name, as used on the command line
+    title: str  # One line for people
+    skeleton: Skeleton  # Lengths and interaction points
+    capsules: tuple[Capsule, ...]  # Shape, for pictures and self-interaction
+    colour: tuple[float, float, float] = (0.6, 0.65, 0.7)  # Red, green, blue in 0 .. 1.
+    # Size of the puppet's world over the performer's, or AUTO for the leg-length ratio
     world_scale: float | str = 1.0
-    """Size of the puppet's world over the performer's, or AUTO for the leg-length ratio."""
-
+    # Reference height of the root over the performer's, or LEGS (errata 2)
     root_height_ratio: float | str = LEGS
-    """Reference height of the root over the performer's, or LEGS (errata 2)."""
-
+    # Of the joints that have any, in the order of SEGMENTS
     joint_limits: tuple[JointLimit, ...] = ()
-    """Of the joints that have any, in the order of SEGMENTS."""
-
-    robot: Robot | None = None
-    """The robot that this is, with its own joints."""
+    robot: Robot | None = None  # The robot that this is, with its own joints
 
     def colour_of(self, capsule: Capsule) -> tuple[float, float, float]:
         """Return the capsule's own colour, or the body's."""

@@ -29,17 +29,12 @@ _SAVED_DIGITS = 10  # of degrees: brings back the number that was read
 class JointLimit:
     """The limits of one joint's rotation, all angles in radians."""
 
-    segment: int
-    """Index into SEGMENTS of the joint's segment; not the pelvis."""
-
+    segment: int  # Index into SEGMENTS of the joint's segment; not the pelvis
+    # Half angles of the cone about the two axes that `swing_axes` names, shape (2,) [rad]
     swing: Floats
-    """Half angles of the cone about the two axes that `swing_axes` names, shape (2,) [rad]."""
-
-    twist: Floats
-    """Least and greatest turn about the segment's axis, shape (2,) [rad]."""
-
+    twist: Floats  # Least and greatest turn about the segment's axis, shape (2,) [rad]
+    # Roll, pitch, yaw of the rotation that is mid-cone, about which all is measured [rad]
     centre_rpy: Vec3
-    """Roll, pitch, yaw of the rotation that is mid-cone, about which all is measured [rad]."""
 
     def __post_init__(self) -> None:
         for name, shape in (('swing', (2,)), ('twist', (2,)), ('centre_rpy', (3,))):

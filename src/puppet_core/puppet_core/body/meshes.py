@@ -33,14 +33,9 @@ ROUND_STEPS = 24  # around; half as many from pole to pole
 class Rods(NamedTuple):
     """Balls swept along straight lines; a line of no length is a ball."""
 
-    starts: Vec3s
-    """Shape (n, 3) [m]."""
-
-    ends: Vec3s
-    """Shape (n, 3) [m]."""
-
-    radii: Floats
-    """Shape (n,) [m]."""
+    starts: Vec3s  # Shape (n, 3) [m]
+    ends: Vec3s  # Shape (n, 3) [m]
+    radii: Floats  # Shape (n,) [m]
 
 
 def smooth_surface(rods: Rods) -> tuple[Vec3s, Ints]:

@@ -40,37 +40,21 @@ class Posture:
     agree with the angles to the last millimetre.
     """
 
-    root_position: Vec3
-    """Pelvis joint in world, shape (3,) [m]."""
-
-    rotations: Quats
-    """Row 0 the pelvis in world, the others relative to the parent, shape (16, 4)."""
-
-    end_effectors: Vec3s
-    """General end-effectors in world, shape (8, 3) [m]."""
-
-    end_effector_velocities: Vec3s
-    """Their velocities in world, shape (8, 3) [m/s]."""
+    root_position: Vec3  # Pelvis joint in world, shape (3,) [m]
+    rotations: Quats  # Row 0 the pelvis in world, the others relative to the parent, shape (16, 4)
+    end_effectors: Vec3s  # General end-effectors in world, shape (8, 3) [m]
+    end_effector_velocities: Vec3s  # Their velocities in world, shape (8, 3) [m/s]
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
     """A posture sequence at a constant rate, with the skeleton it belongs to."""
 
-    skeleton: Skeleton
-    """The body that moves."""
-
-    rate_hz: float
-    """Frames per second."""
-
-    root_positions: Vec3s
-    """Pelvis joint in world, shape (n, 3) [m]."""
-
-    rotations: Quats
-    """Joint rotations as in Posture, shape (n, 16, 4); signs continuous in time."""
-
-    end_effectors: Vec3s
-    """General end-effectors in world, shape (n, 8, 3) [m]."""
+    skeleton: Skeleton  # The body that moves
+    rate_hz: float  # Frames per second
+    root_positions: Vec3s  # Pelvis joint in world, shape (n, 3) [m]
+    rotations: Quats  # Joint rotations as in Posture, shape (n, 16, 4); signs continuous in time
+    end_effectors: Vec3s  # General end-effectors in world, shape (n, 8, 3) [m]
 
     def __post_init__(self) -> None:
         n = len(self.root_positions)

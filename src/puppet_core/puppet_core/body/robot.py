@@ -106,10 +106,7 @@ def read_urdf(path: str | Path) -> UrdfRobot:
     """
     Read a URDF file.
 
-    Raises
-    ------
-    InputFileError : naming file, line and what is missing, unknown or impossible.
-
+    Raise InputFileError naming file, line and what is missing, unknown or impossible.
     """
     return parse_urdf(Path(path), read_utf8(path, MAX_URDF_BYTES))
 
@@ -302,38 +299,18 @@ def _ordered(
 class Robot:
     """Joints of a humanoid robot, those of a segment together, from the trunk outwards."""
 
-    urdf_path: Path
-    """Where its description is."""
-
-    urdf: str
-    """The description itself."""
-
-    names: tuple[str, ...]
-    """Of the joints, length n."""
-
-    segments: Ints
-    """Segment that each joint moves, ascending, shape (n,)."""
-
-    axes: Vec3s
-    """At zero pose, unit, shape (n, 3)."""
-
-    origins: Vec3s
-    """A point on each axis at zero pose, shape (n, 3) [m]."""
-
-    lower: Floats
-    """Least angle, shape (n,); minus infinity where there is none [rad]."""
-
-    upper: Floats
-    """Greatest angle, shape (n,) [rad]."""
-
-    rest: Quats
-    """From the zero pose to the T-pose, by segment, shape (16, 4)."""
-
-    held: tuple[tuple[str, float], ...] = ()
-    """Joints that are never moved, and their angles [rad]."""
-
+    urdf_path: Path  # Where its description is
+    urdf: str  # The description itself
+    names: tuple[str, ...]  # Of the joints, length n
+    segments: Ints  # Segment that each joint moves, ascending, shape (n,)
+    axes: Vec3s  # At zero pose, unit, shape (n, 3)
+    origins: Vec3s  # A point on each axis at zero pose, shape (n, 3) [m]
+    lower: Floats  # Least angle, shape (n,); minus infinity where there is none [rad]
+    upper: Floats  # Greatest angle, shape (n,) [rad]
+    rest: Quats  # From the zero pose to the T-pose, by segment, shape (16, 4)
+    held: tuple[tuple[str, float], ...] = ()  # Joints that are never moved, and their angles [rad]
+    # From the root link's axes to X forward, Y left, Z up, shape (4,)
     facing: Quat = field(default_factory=lambda: UPRIGHT)
-    """From the root link's axes to X forward, Y left, Z up, shape (4,)."""
 
     def __post_init__(self) -> None:
         n = len(self.names)
@@ -382,10 +359,7 @@ def read_robot(source: Section) -> Robot | None:
     """
     Read the optional section of a character file, and the URDF that it names.
 
-    Raises
-    ------
-    InputFileError : naming file, line and key of what is missing, unknown or impossible.
-
+    Raise InputFileError naming file, line and key of what is missing, unknown or impossible.
     """
     if SECTION not in source:
         return None

@@ -51,11 +51,9 @@ MIN_LIMB_LENGTH_M = 0.01  # a limb segment shorter than this has no direction to
 class Skeleton:
     """Segment lengths and interaction points of one body, at rest."""
 
-    offsets: Vec3s
-    """Joint of each segment in its parent's frame, shape (16, 3) [m]; row 0 is zero."""
-
+    offsets: Vec3s  # Joint of each segment in its parent's frame, shape (16, 3) [m]; row 0 is zero
+    # Palm and sole centres in the frames of the hands and feet, shape (4, 3) [m]
     interaction_points: Vec3s
-    """Palm and sole centres in the frames of the hands and feet, shape (4, 3) [m]."""
 
     def __post_init__(self) -> None:
         offsets = read_only(check_array('offsets', self.offsets, (N_SEGMENTS, 3)))

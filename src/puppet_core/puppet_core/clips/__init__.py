@@ -28,35 +28,3 @@ from puppet_core.clips.options import (
 )
 from puppet_core.clips.skeleton_map import canonical_direction, canonical_hinge
 from puppet_core.clips.text import read_text, shorten
-
-__all__ = [
-    'AUTO',
-    'ClipOptions',
-    'DEFAULT_OPTIONS',
-    'HIGH_STATURE_M',
-    'LEG_PER_STATURE',
-    'LOW_STATURE_M',
-    'SUFFIXES',
-    'UP_AXES',
-    'add_reading_options',
-    'built_in_folder',
-    'bvh_text',
-    'c3d',
-    'canonical_direction',
-    'canonical_hinge',
-    'clip_options',
-    'euler_to_quats',
-    'load_clip',
-    'load_marker_set',
-    'load_name_map',
-    'quats_to_continuous_euler',
-    'read_asf',
-    'read_clip',
-    'read_clip_by_options',
-    'read_clip_file',
-    'read_text',
-    'shorten',
-    'skeleton_beside',
-    'unit_length_m',
-    'write_bvh',
-]

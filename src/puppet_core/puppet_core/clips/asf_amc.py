@@ -136,10 +136,7 @@ def read_asf(path: str | Path, unit_m: float | None = None) -> AsfSkeleton:
     """
     Read an ASF file; `unit_m` takes the place of the length in its :units section [m].
 
-    Raises
-    ------
-    InputFileError : naming line, field and what was expected.
-
+    Raise InputFileError naming line, field and what was expected.
     """
     path = Path(path)
     sections = _read_sections(path)
@@ -332,10 +329,7 @@ def read_amc(
     """
     Read an AMC file made for a skeleton: in metres, axes as in the file.
 
-    Raises
-    ------
-    InputFileError : naming line, bone and what was expected.
-
+    Raise InputFileError naming line, bone and what was expected.
     """
     path = Path(path)
     angle_unit_rad, values = _read_motion(path, skeleton)

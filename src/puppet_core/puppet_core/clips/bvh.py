@@ -118,10 +118,7 @@ def read_hierarchy(path: Path, text: str) -> list[BvhJoint]:
     """
     Return the joints and end sites of a text up to the MOTION keyword, in the order of the file.
 
-    Raises
-    ------
-    InputFileError : if a keyword, number, brace or name is not where the format has it.
-
+    Raise InputFileError if a keyword, number, brace or name is not where the format has it.
     """
     tokens = _Tokens(path, text)
     joints: list[BvhJoint] = []
@@ -232,10 +229,7 @@ def read_bvh(
     """
     Read a BVH file: in metres, axes as in the file; `rate_hz` replaces the rate of the file.
 
-    Raises
-    ------
-    InputFileError : naming line, field and what was expected, if the file is not a whole BVH.
-
+    Raise InputFileError naming line, field and what was expected, if the file is not a whole BVH.
     """
     path = Path(path)
     text = read_text(path, 'BVH')

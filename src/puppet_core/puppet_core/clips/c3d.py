@@ -59,11 +59,8 @@ def read_c3d(
     """
     Return the body in a C3D file: clip, its name map, unit, vertical, and notes.
 
-    Raises
-    ------
-    InputFileError : naming the field and what was expected.
-    ConfigError : if ezc3d is not installed, or the marker set is unknown.
-
+    Raise InputFileError naming the field and what was expected, ConfigError if ezc3d is not
+    installed, or the marker set is unknown.
     """
     data, unit, screen_up = _read(path, options)
     marker_set = _fitting_set(data, options.marker_set)
@@ -215,11 +212,8 @@ def load_content(path: Path) -> dict[str, Any]:
     labels (m,), points (n, m, 3), residuals (n, m), negative where a point was not seen, rate_hz;
     unit and y_screen, '' where POINT has none; names and numbers of the group PROCESSING.
 
-    Raises
-    ------
-    InputFileError : if the file cannot be read, whatever the library does over it.
-    ConfigError : if ezc3d is not installed.
-
+    Raise InputFileError if the file cannot be read, whatever the library does over it, ConfigError
+    if ezc3d is not installed.
     """
     search = os.pathsep.join(entry for entry in sys.path if entry)
     with tempfile.TemporaryDirectory(prefix='c3d_') as folder:

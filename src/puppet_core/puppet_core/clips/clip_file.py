@@ -41,11 +41,8 @@ class ClipFile:
     The ends of last bones (BVH end sites, ends of ASF leaf bones) are joints too, named after
     their parent with TIP_SUFFIX; they do not rotate. All arrays are read-only.
 
-    Raises
-    ------
-    ConfigError : if the arrays are not of the same joints and frames, or a parent does not come
-        before its joint; compiled code goes by them.
-
+    Raise ConfigError if the arrays are not of the same joints and frames, or a parent does not
+    come before its joint; compiled code goes by them.
     """
 
     path: Path  # Where it was read from, for errors

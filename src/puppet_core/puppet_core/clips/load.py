@@ -96,11 +96,8 @@ def load_clip(
     the skeleton of an .amc; `name_map` names a built-in map or a puppet-name-map/1 file, without
     it the built-in maps are tried.
 
-    Raises
-    ------
-    InputFileError : naming file, line, field and what was expected.
-    ConfigError : if an argument does not fit.
-
+    Raise InputFileError naming file, line, field and what was expected, ConfigError if an argument
+    does not fit.
     """
     return read_clip(path, asf, name_map, options).motion
 
@@ -144,11 +141,8 @@ def read_clip_by_options(
     The skeleton of an .amc is `asf`, or the one beside it. Without `correct` the floor is not
     levelled or moved and no first frames are dropped.
 
-    Raises
-    ------
-    InputFileError : naming file, line and what was expected.
-    ConfigError : if an option does not fit.
-
+    Raise InputFileError naming file, line and what was expected, ConfigError if an option does not
+    fit.
     """
     options = clip_options(arguments, correct)
     read = read_clip(path, skeleton_beside(Path(path), asf), arguments.name_map, options)

@@ -104,11 +104,7 @@ def load_marker_set(name_or_path: str | Path) -> MarkerSet:
     """
     Read a marker set, by its name or as a YAML file.
 
-    Raises
-    ------
-    ConfigError : if there is none of the name.
-    InputFileError : naming file, line and key.
-
+    Raise ConfigError if there is none of the name, InputFileError naming file, line and key.
     """
     if Path(name_or_path).suffix.lower() in ('.yaml', '.yml'):
         return _read_set(Path(name_or_path))
@@ -364,10 +360,7 @@ def to_clip_file(
     `points` are the markers' `body_points`; `q_world_file` turns the file's axes to ones whose Z
     is up.
 
-    Raises
-    ------
-    InputFileError : if no two frames in a row have all points.
-
+    Raise InputFileError if no two frames in a row have all points.
     """
     world = {name: rotate(q_world_file, point) for name, point in points.items()}
     q_world = np.stack(

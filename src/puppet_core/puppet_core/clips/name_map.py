@@ -160,10 +160,7 @@ def load_name_map(path: str | Path) -> NameMap:
     The file has `format: puppet-name-map/1`, optionally `name`, `rest` (derive or t_pose), and
     `joints`: for each role a joint name or a list of candidates.
 
-    Raises
-    ------
-    InputFileError : naming file, line and key.
-
+    Raise InputFileError naming file, line and key.
     """
     source = load_yaml(path, FORMAT)
     section = source.section('joints')
@@ -186,10 +183,7 @@ def match_joints(clip: ClipFile, name_map: NameMap | None = None) -> SegmentJoin
     """
     Return the joints of our segments by a map; without one by the built-in one that finds most.
 
-    Raises
-    ------
-    InputFileError : naming the segments without a joint, the file's joints and the known maps.
-
+    Raise InputFileError naming the segments without a joint, the file's joints and the known maps.
     """
     maps = [built_in_map(name) for name in KNOWN_MAPS] if name_map is None else [name_map]
     plain_names = _plain_names(clip)

@@ -17,12 +17,9 @@ UNITS_M = {'mm': 0.001, 'cm': 0.01, 'in': 0.0254, 'm': 1.0}  # what --unit takes
 class ClipOptions:
     """Overrides for reading a clip; the defaults suit the known sources."""
 
+    # Length of the file's unit [m]; None for that of the file, or the one that suits a body
     unit_m: float | None = None
-    """Length of the file's unit [m]; None for that of the file, or the one that suits a body."""
-
-    rate_hz: float | None = None
-    """Frames per second; None for that of the file, 120 for AMC."""
-
+    rate_hz: float | None = None  # Frames per second; None for that of the file, 120 for AMC
     up_axis: str = AUTO
     """
     The file's axis that points up, x, y or z, with a minus if it points down.
@@ -30,17 +27,13 @@ class ClipOptions:
     auto takes that of the file, or how the body stands.
     """
 
+    # Marker set of a C3D: a built-in name or a YAML file; None for the one that fits
     marker_set: str | None = None
-    """Marker set of a C3D: a built-in name or a YAML file; None for the one that fits."""
-
+    # Drop first frames that jump: conversions put a T-pose there, in another place
     drop_artificial_start: bool = True
-    """Drop first frames that jump: conversions put a T-pose there, in another place."""
-
+    # Turn the clip where its standing feet agree on a floor that is slightly tilted
     level_floor: bool = True
-    """Turn the clip where its standing feet agree on a floor that is slightly tilted."""
-
-    shift_to_floor: bool = True
-    """Move the clip vertically where its floor is not at zero height."""
+    shift_to_floor: bool = True  # Move the clip vertically where its floor is not at zero height
 
     def __post_init__(self) -> None:
         if self.up_axis not in UP_AXES:
@@ -56,10 +49,7 @@ def unit_length_m(text: str) -> float:
     """
     Return the length [m] of a unit given by name (mm, cm, in, m) or as a number of metres.
 
-    Raises
-    ------
-    ConfigError : if it is neither.
-
+    Raise ConfigError if it is neither.
     """
     if text in UNITS_M:
         return UNITS_M[text]

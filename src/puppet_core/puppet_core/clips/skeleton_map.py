@@ -304,10 +304,7 @@ def to_motion(
     """
     Return the clip as a motion of our skeleton; without a name map the built-in ones are tried.
 
-    Raises
-    ------
-    InputFileError : if joints are missing, or a limb has no length.
-
+    Raise InputFileError if joints are missing, or a limb has no length.
     """
     joints = match_joints(clip, name_map)
     q_file, p_file = clip.world()

@@ -41,10 +41,7 @@ def read_text(path: Path, kind: str) -> str:
 
     Undecodable bytes (names in an old code page) are replaced; they cannot be keywords.
 
-    Raises
-    ------
-    InputFileError : if the file cannot be read, is empty, too large, or is not text.
-
+    Raise InputFileError if the file cannot be read, is empty, too large, or is not text.
     """
     try:
         size = require_file(path, f'{kind} file')

@@ -27,35 +27,17 @@ _KINDS = {bool: 'true or false', int: 'a whole number', float: 'a number', str: 
 class Row:
     """One parameter. The type is that of the default; a tuple default makes it a list."""
 
-    name: str
-    """Snake case, nested by dots, unit suffix."""
-
+    name: str  # Snake case, nested by dots, unit suffix
+    # Value if none is given; a list needs at least one element here
     default: Scalar | tuple[Scalar, ...]
-    """Value if none is given; a list needs at least one element here."""
-
-    unit: str = '-'
-    """Unit for people, '-' if none."""
-
-    low: float | None = None
-    """Least value allowed, of each element for a list; None is unbounded."""
-
-    high: float | None = None
-    """Greatest value allowed."""
-
-    live: bool = False
-    """Whether it may change while the node runs."""
-
-    description: str = ''
-    """One sentence for `ros2 param describe` and --help."""
-
-    choices: tuple[str, ...] = ()
-    """The words allowed, for text rows."""
-
-    low_open: bool = False
-    """Whether the value must be above `low` rather than at least `low`."""
-
-    length: int | None = None
-    """Exact number of elements of a list; None is any number but zero."""
+    unit: str = '-'  # Unit for people, '-' if none
+    low: float | None = None  # Least value allowed, of each element for a list; None is unbounded
+    high: float | None = None  # Greatest value allowed
+    live: bool = False  # Whether it may change while the node runs
+    description: str = ''  # One sentence for `ros2 param describe` and --help
+    choices: tuple[str, ...] = ()  # The words allowed, for text rows
+    low_open: bool = False  # Whether the value must be above `low` rather than at least `low`
+    length: int | None = None  # Exact number of elements of a list; None is any number but zero
 
     def __post_init__(self) -> None:
         if self.is_list and not self.default:

@@ -165,9 +165,7 @@ def pack_arrays(example: Named) -> tuple[np.ndarray, Named]:
         Of the example's class: each array a view on its field. A number becomes an array of
         shape () that is set by `views.number[()] = 1.0`.
 
-    Raises
-    ------
-    ValueError : if a field is empty or of another type.
+    Raise ValueError if a field is empty or of another type.
 
     """
     packed = np.zeros(1, dtype=_record_type(example))

@@ -22,11 +22,8 @@ EASE_S = 0.5  # in which playing time gains and loses its speed
 class LoopedMotion(NamedTuple):
     """A motion whose last frame is followed by an earlier one."""
 
-    motion: Motion
-    """All frames."""
-
-    loop_start: int
-    """Frame that follows the last one; the ones before it are played once."""
+    motion: Motion  # All frames
+    loop_start: int  # Frame that follows the last one; the ones before it are played once
 
 
 def smooth_step(u: Floats | float) -> Floats:

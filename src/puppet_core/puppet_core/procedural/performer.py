@@ -170,17 +170,10 @@ def edge_height(pitch: Floats, scale: float) -> Floats:
 class Body(NamedTuple):
     """Pelvis, torso and legs, one row a frame; rotations relative to the parent segment."""
 
-    roots: Vec3s
-    """Pelvis joints, shape (n, 3) [m]."""
-
-    rotations: Quats
-    """Shape (n, 16, 4); the arms at rest."""
-
-    stride: Floats
-    """How far the left foot is ahead of the right one, in steps, shape (n,)."""
-
-    feet: Feet
-    """Where the soles are."""
+    roots: Vec3s  # Pelvis joints, shape (n, 3) [m]
+    rotations: Quats  # Shape (n, 16, 4); the arms at rest
+    stride: Floats  # How far the left foot is ahead of the right one, in steps, shape (n,)
+    feet: Feet  # Where the soles are
 
 
 class Moments(NamedTuple):

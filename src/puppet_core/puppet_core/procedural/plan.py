@@ -42,46 +42,25 @@ PAUSE_S = 0.5
 class Step:
     """One foot leaves the floor, swings, and is planted again."""
 
-    foot: int
-    """LEFT or RIGHT."""
-
-    lift_s: float
-    """When the heel begins to rise [s]."""
-
-    land_s: float
-    """When the sole is flat again [s]."""
-
-    sole: Vec3
-    """Where the sole's centre comes to rest, z = 0 [m]."""
-
-    yaw: float
-    """Heading of the foot there [rad]."""
+    foot: int  # LEFT or RIGHT
+    lift_s: float  # When the heel begins to rise [s]
+    land_s: float  # When the sole is flat again [s]
+    sole: Vec3  # Where the sole's centre comes to rest, z = 0 [m]
+    yaw: float  # Heading of the foot there [rad]
 
 
 @dataclass(slots=True)
 class Plan:
     """Footsteps and the starts of what is done between them."""
 
-    leg_scale: float
-    """Size of the legs over an adult's."""
-
-    soles: Vec3
-    """Both soles relative to the point below the pelvis, heading 0, shape (2, 3) [m]."""
-
-    duration_s: float = 0.0
-    """Length of one pass [s]."""
-
-    steps: list[Step] = field(default_factory=list)
-    """In order of time."""
-
-    starts_s: dict[str, float] = field(default_factory=dict)
-    """When each activity begins [s]."""
-
+    leg_scale: float  # Size of the legs over an adult's
+    soles: Vec3  # Both soles relative to the point below the pelvis, heading 0, shape (2, 3) [m]
+    duration_s: float = 0.0  # Length of one pass [s]
+    steps: list[Step] = field(default_factory=list)  # In order of time
+    starts_s: dict[str, float] = field(default_factory=dict)  # When each activity begins [s]
+    # Where the performer stands at the end of the plan so far [m]
     place: Vec3 = field(default_factory=lambda: np.array([*START_XY_M, 0.0]))
-    """Where the performer stands at the end of the plan so far [m]."""
-
-    yaw: float = 0.0
-    """Where it faces [rad]."""
+    yaw: float = 0.0  # Where it faces [rad]
 
     def stay(self, activity: str, duration_s: float) -> None:
         """Do something on the spot."""

@@ -17,20 +17,3 @@ from puppet_core.robots.description import (
 from puppet_core.robots.joints import RobotJoints
 from puppet_core.robots.limbs import load_robot_map, RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
-
-__all__ = [
-    'findings',
-    'CYLINDER',
-    'Part',
-    'RobotJoints',
-    'RobotMap',
-    'character_from_urdf',
-    'description_text',
-    'link_chain',
-    'load_robot_map',
-    'merged_parts',
-    'read_shape',
-    'robot_name',
-    'urdf_text',
-    'world_orientations',
-]

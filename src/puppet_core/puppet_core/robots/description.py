@@ -134,27 +134,17 @@ class Solid(NamedTuple):
 class Part(NamedTuple):
     """All solids of one colour on one segment, as one surface in the segment's frame."""
 
-    segment: int
-    """Index into SEGMENTS."""
-
-    colour: tuple[float, float, float]
-    """Red, green, blue in 0 .. 1."""
-
-    vertices: Floats
-    """Shape (n, 3) [m]."""
-
-    triangles: Ints
-    """Shape (m, 3)."""
+    segment: int  # Index into SEGMENTS
+    colour: tuple[float, float, float]  # Red, green, blue in 0 .. 1.
+    vertices: Floats  # Shape (n, 3) [m]
+    triangles: Ints  # Shape (m, 3)
 
 
 def read_shape(text: str) -> tuple[Solid, ...]:
     """
     Return the solids of a robot description.
 
-    Raises
-    ------
-    ConfigError : if the text is not a URDF with numbers where they belong.
-
+    Raise ConfigError if the text is not a URDF with numbers where they belong.
     """
     if len(text) > MAX_BYTES:
         raise ConfigError(f'robot_description: expected at most {MAX_BYTES} bytes')

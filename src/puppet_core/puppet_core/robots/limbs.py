@@ -179,10 +179,7 @@ def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: li
     All joints of the tree move, those that follow others too. `named` are joint names by segment:
     limbs, trunk or head that are not to be searched for.
 
-    Raises
-    ------
-    InputFileError : if legs or arms are not found, or what is named does not hang together.
-
+    Raise InputFileError if legs or arms are not found, or what is named does not hang together.
     """
     given = _named_groups(tree, named)
     legs = _pair(tree, given, 'leg', [_row(tree, j) for j in tree.children(ROOT)])
@@ -421,21 +418,17 @@ def _listed(tree: RobotTree, row: tuple[int, ...]) -> str:
 class RobotMap:
     """Facing and names; by default X is forward, Z up, and all joints are searched for."""
 
+    # Rotation that takes the root link's axes to X forward, Y left, Z up, shape (3, 3)
     facing: Floats = field(default_factory=lambda: read_only(np.eye(3)))
-    """Rotation that takes the root link's axes to X forward, Y left, Z up, shape (3, 3)."""
-
+    # Joint names by segment, from the trunk outwards
     segments: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Joint names by segment, from the trunk outwards."""
 
 
 def load_robot_map(path: str | Path) -> RobotMap:
     """
     Read a puppet-robot-map/1 file.
 
-    Raises
-    ------
-    InputFileError : naming file, line and key.
-
+    Raise InputFileError naming file, line and key.
     """
     source = load_yaml(path, FORMAT)
     facing = _facing(source)

@@ -125,10 +125,7 @@ def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -
     """
     Return the character of a humanoid robot.
 
-    Raises
-    ------
-    InputFileError : naming what the file lacks, and how to help.
-
+    Raise InputFileError naming what the file lacks, and how to help.
     """
     urdf = read_urdf(path)
     whole = make_tree(urdf, robot_map.facing, with_mimics=True)
