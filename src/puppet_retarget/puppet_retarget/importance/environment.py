@@ -97,7 +97,7 @@ def packed_objects(objects: ObjectArrays) -> PackedObjects:
 @kernel
 def used(objects: PackedObjects) -> ObjectArrays:
     """Return the objects without the room that is left."""
-    n, a = objects
+    n, a = objects.n_objects, objects.arrays
     return ObjectArrays(
         a.shapes[:n],
         a.positions[:n],

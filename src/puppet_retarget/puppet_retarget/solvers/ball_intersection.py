@@ -417,7 +417,8 @@ def closest_in_balls(
     by halving: to 1e-12 of the least, which leaves the point uncertain by the square root of
     FEASIBLE_TOL_M, and at some ten times the cost.
     """
-    start = vec3(p)
+    start, out = vec3(p), out[:]  # of one layout, so that what is called is compiled once
+    centres, radii, slacks = centres[:], radii[:], slacks[:]
     if _nearest_feasible(start, centres, radii, out):
         return 0.0
     bounds = work_array(2)

@@ -461,7 +461,13 @@ def minimise_body(
     n = 6 + 3 * torso_segments
     task = BodyTask(offsets, root, rotations, wrist_goals, radii, weights)
     state = BodyState(
-        unknowns, q_body, p_body, work_table(4, 3), work_table(4, 3), work_array(4), work_array(4)
+        unknowns[:],
+        q_body[:],
+        p_body[:],
+        work_table(4, 3),
+        work_table(4, 3),
+        work_array(4),
+        work_array(4),
     )
     trial = BodyState(
         work_array(N_UNKNOWNS),

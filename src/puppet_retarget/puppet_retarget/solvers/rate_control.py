@@ -54,13 +54,7 @@ from puppet_retarget.solvers.frame import (
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import ease, into_reach, solve_limb
 from puppet_retarget.solvers.root import HELD_POWER, hold_root, place_root, smooth_root
-from puppet_retarget.solvers.solver import (
-    EndEffectorSolver,
-    goals_of,
-    NOTHING_NEAR,
-    SolverArrays,
-    SolverOutput,
-)
+from puppet_retarget.solvers.solver import EndEffectorSolver, goals_of, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.state import (
     Frame,
     Goals,
@@ -235,10 +229,10 @@ def solve_rate_packed(
     The controller has the same skeleton, positions of the end-effectors as its first four tasks,
     orientations of hands and feet as the next.
     """
-    model, numbers, objects, ranges, frame = unpack(packed[0], SolverArrays)
-    c = unpack(controller[0], RateArrays)
+    solver, c = packed[0], unpack(controller[0], RateArrays)
+    model, numbers, frame = solver.model, solver.tuning, solver.frame
     inputs, state = c.inputs, c.state
-    goals = goals_of(ranges, rows, self_rows, numbers)
+    goals = goals_of(solver.goals, rows, self_rows, numbers)
     pose_captured(model, numbers, hips, rotations, frame)
     keep_end_orientations(model, goals, frame)
     captured = vec3(frame.root)
@@ -268,7 +262,7 @@ def solve_rate_packed(
         limit_joints(model.limits, frame.rotations)
     update_kinematics(model, frame)
     copy(sub(frame.root, captured), frame.root_offset)
-    measure(model, used(objects), goals, frame)
+    measure(model, used(solver.objects), goals, frame)
     return int(state.steps[0])
 
 

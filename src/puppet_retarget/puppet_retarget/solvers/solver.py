@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from puppet_core.body import Character
-from puppet_core.math import Floats, kernel, pack_arrays, Quats, unpack, Vec3, Vec3s
+from puppet_core.math import Floats, kernel, pack_arrays, Quats, Vec3, Vec3s
 from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
     Environment,
@@ -203,7 +203,7 @@ def goals_of(goals: RangeGoals, rows: Floats, self_rows: Floats, tuning: Tuning)
         goals.radii[i] = world_scale * rows[i, RADIUS] * (1.0 - rows[i, IMPORTANCE])
         for k in range(3):
             goals.positions[i, k] = world_scale * rows[i, GOAL + k]
-    return Goals(goals.positions, goals.importances, goals.radii, self_rows)
+    return Goals(goals.positions[:], goals.importances[:], goals.radii[:], self_rows)
 
 
 @kernel
@@ -217,9 +217,11 @@ def solve_packed(
     dt: float,
 ) -> int:
     """Solve a frame in place; return the body iterations. `packed` holds SolverArrays."""
-    model, tuning, objects, ranges, frame = unpack(packed[0], SolverArrays)
-    goals = goals_of(ranges, rows, self_rows, tuning)
-    return solve_frame(model, tuning, used(objects), root, hips, rotations, goals, dt, frame)
+    solver = packed[0]
+    model, tuning, frame = solver.model, solver.tuning, solver.frame
+    goals = goals_of(solver.goals, rows, self_rows, tuning)
+    objects = used(solver.objects)
+    return solve_frame(model, tuning, objects, root, hips, rotations, goals, dt, frame)
 
 
 @kernel
@@ -227,19 +229,19 @@ def pose_captured_packed(
     packed: np.ndarray, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats
 ) -> None:
     """Put the puppet at its reference root with the captured rotations, in place."""
-    model, tuning, objects, ranges, frame = unpack(packed[0], SolverArrays)
-    goals = goals_of(ranges, rows, self_rows, tuning)
-    pose_captured(model, tuning, hips, rotations, frame)
-    measure(model, used(objects), goals, frame)
+    solver = packed[0]
+    goals = goals_of(solver.goals, rows, self_rows, solver.tuning)
+    pose_captured(solver.model, solver.tuning, hips, rotations, solver.frame)
+    measure(solver.model, used(solver.objects), goals, solver.frame)
 
 
 @kernel
 def measure_packed(packed: np.ndarray, rows: Floats, self_rows: Floats) -> None:
     """Bring kinematics and measures up to date with root and rotations, in place."""
-    model, tuning, objects, ranges, frame = unpack(packed[0], SolverArrays)
-    goals = goals_of(ranges, rows, self_rows, tuning)
-    update_kinematics(model, frame)
-    measure(model, used(objects), goals, frame)
+    solver = packed[0]
+    goals = goals_of(solver.goals, rows, self_rows, solver.tuning)
+    update_kinematics(solver.model, solver.frame)
+    measure(solver.model, used(solver.objects), goals, solver.frame)
 
 
 def follow_robot(joints: RobotJoints, out: SolverOutput, goals: Vec3s) -> Floats:
