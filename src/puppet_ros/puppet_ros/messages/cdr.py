@@ -62,7 +62,9 @@ class CdrLayout:
         self.texts: dict[str, Any] = {}  # each text, and each list of texts as a tuple, by path
         self._fixed = [(0, LITTLE_ENDIAN_CDR)]  # texts and lengths, and where they stand
         self._message(msg, '')
+        self._is_alike = self._pattern().fullmatch
         paths, places = list(self.numbers), list(self.numbers.values())
+        self._names = paths[2:]  # behind the stamp
         self.dtype = np.dtype(
             {
                 'names': paths,
@@ -75,9 +77,7 @@ class CdrLayout:
 
     def matches(self, data: bytes) -> bool:
         """Return whether bytes have the texts and lengths of this message, at the same places."""
-        return 0 <= len(data) - len(self.data) < MOST_LEFT and all(
-            data.startswith(fixed, at) for at, fixed in self._fixed
-        )
+        return self._is_alike(data) is not None
 
     def record(self, data: bytes | bytearray) -> NDArray[Any]:
         """Return the numbers of a message that matches, shape (), writable and on a copy."""
@@ -86,10 +86,19 @@ class CdrLayout:
     def message(self, data: bytes) -> Any:
         """Return what has the fields of a message that matches, for streams' messages."""
         seconds, nanoseconds, *values = self.record(data).item()
-        msg = SimpleNamespace(**self.texts, **dict(zip(list(self.numbers)[2:], values)))
+        msg = SimpleNamespace(**self.texts, **dict(zip(self._names, values)))
         stamp = SimpleNamespace(sec=seconds, nanosec=nanoseconds)
         msg.header = SimpleNamespace(stamp=stamp, frame_id=self.texts['header.frame_id'])
         return msg
+
+    def _pattern(self) -> re.Pattern[bytes]:
+        """Return what messages with these texts and lengths look like, whatever their numbers."""
+        parts, end = [], 0
+        for at, fixed in self._fixed:
+            parts.append(b'.{%d}%s' % (at - end, re.escape(fixed)))
+            end = at + len(fixed)
+        left = len(self.data) - end
+        return re.compile(b'%s.{%d,%d}' % (b''.join(parts), left, left + MOST_LEFT - 1), re.DOTALL)
 
     def _message(self, msg: Any, path: str) -> None:
         for name, kind in msg.get_fields_and_field_types().items():

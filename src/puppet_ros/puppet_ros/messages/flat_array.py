@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.io import PuppetError
-from puppet_core.math import Floats, Quats
+from puppet_core.math import Floats, Quats, Vec3s
 
 Number = TypeVar('Number', bound=np.generic)
 STAMP_UNIT_NS = 1_000_000_000
@@ -61,6 +61,13 @@ def xyzw(quaternions: Quats) -> Quats:
     out = np.empty_like(quaternions)
     out[:, :3], out[:, 3] = quaternions[:, 1:], quaternions[:, 0]
     return out
+
+
+def pose_rows(positions: Vec3s, quaternions: Quats) -> Floats:
+    """Return poses as messages have them, x y z qx qy qz qw, shape (n, 7)."""
+    rows = np.empty((len(positions), 7))
+    rows[:, :3], rows[:, 3:6], rows[:, 6] = positions, quaternions[:, 1:], quaternions[:, 0]
+    return rows
 
 
 def stamp_ns(stamp: Any) -> int:

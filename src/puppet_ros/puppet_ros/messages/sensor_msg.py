@@ -58,7 +58,7 @@ def _fields_of_tracker_frame(frame: SensorFrame) -> tuple[int, Fields]:
     return frame.stamp_ns, {
         'frame_index': frame.frame_index,
         'sensors': frame.sensors,
-        'poses': np.hstack((frame.positions, flat_array.xyzw(frame.quaternions))).ravel(),
+        'poses': flat_array.pose_rows(frame.positions, frame.quaternions),
         'ages_s': frame.ages_s,
         'status': frame.status,
     }
@@ -117,8 +117,8 @@ def _fields_of_pose_frame(frame: FilteredFrame) -> tuple[int, Fields]:
     return frame.stamp_ns, {
         'frame_index': frame.frame_index,
         'sensors': frame.sensors,
-        'poses': np.hstack((frame.positions, flat_array.xyzw(frame.quaternions))).ravel(),
-        'twists': np.hstack((frame.linear_velocities, frame.angular_velocities)).ravel(),
+        'poses': flat_array.pose_rows(frame.positions, frame.quaternions),
+        'twists': np.concatenate((frame.linear_velocities, frame.angular_velocities), axis=1),
         'covariances': frame.covariances,
         'twist_covariances': frame.twist_covariances,
         'status': frame.status,
