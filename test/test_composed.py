@@ -15,8 +15,16 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_bringup.pipeline import CLASSES, STREAMS  # noqa: E402,I100
 from puppet_bringup.process_table import processes, REPLAY  # noqa: E402
 from puppet_replay.goldens import FOLDER, PERFORMANCE  # noqa: E402
-from puppet_replay.topics import FILTERED, IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC  # noqa: E402
 from puppet_ros.bags import BagReader, class_of  # noqa: E402
+from puppet_ros.interface_table import (  # noqa: E402
+    FILTERED,
+    IMPORTANCE,
+    JOINTS,
+    POSTURE,
+    PUPPET,
+    RAW,
+    TF_STATIC,
+)
 from puppet_ros.messages.posture_msg import WORLD  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402

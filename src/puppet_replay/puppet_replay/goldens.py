@@ -29,11 +29,11 @@ from puppet_replay.compare import (
 )
 from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
-from puppet_replay.topics import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
 from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_ros import share
 from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.interface_table import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
 from puppet_ros.node import EXIT_OK
 
 FOLDER = Path('test') / 'goldens'

@@ -29,7 +29,18 @@ from puppet_filter.pose_filter import warm_up
 from puppet_filter.pose_filter_node import PoseFilterStage
 from puppet_performer.parameters import PERFORMER_ROWS, PerformerConfig
 from puppet_performer.performer_node import PerformerStage
-from puppet_replay.topics import (
+from puppet_retarget.importance_node import ImportanceStage
+from puppet_retarget.parameters import (
+    importance_node_config,
+    IMPORTANCE_ROWS,
+    ImportanceNodeConfig,
+    retarget_config,
+    RETARGET_ROWS,
+    RetargetConfig,
+)
+from puppet_retarget.retarget_node import CharacterShelf, PuppetFrame, RetargetStage
+from puppet_ros import share
+from puppet_ros.interface_table import (
     BODY_DESCRIPTION,
     DESCRIPTION,
     FILTERED,
@@ -42,17 +53,6 @@ from puppet_replay.topics import (
     STATUS,
     TF_STATIC,
 )
-from puppet_retarget.importance_node import ImportanceStage
-from puppet_retarget.parameters import (
-    importance_node_config,
-    IMPORTANCE_ROWS,
-    ImportanceNodeConfig,
-    retarget_config,
-    RETARGET_ROWS,
-    RetargetConfig,
-)
-from puppet_retarget.retarget_node import CharacterShelf, PuppetFrame, RetargetStage
-from puppet_ros import share
 from puppet_ros.messages import (
     decoded,
     encoded,

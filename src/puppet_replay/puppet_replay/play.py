@@ -19,23 +19,20 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from puppet_core.io import ConfigError, load_plain_yaml, printable, PuppetError
 from puppet_replay.replay import frames_first
-from puppet_replay.topics import (
+from puppet_replay.topics import ENTRIES, entry_of, inputs_of, played_topics
+from puppet_ros.bags import BagMessage, BagReader, class_of, require_same_types
+from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.interface_table import (
     CLOCK,
-    ENTRIES,
-    entry_of,
     FILTERED,
     IMPORTANCE,
-    inputs_of,
     JOINTS,
-    played_topics,
     POSTURE,
     RAW,
     TF,
     TF_STATIC,
     TYPES,
 )
-from puppet_ros.bags import BagMessage, BagReader, class_of, require_same_types
-from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.messages import decoded, flat_array, stamp_ns
 from puppet_ros.node import DIAGNOSTICS_TOPIC, EXIT_OK, qos, READERS, WRITERS
 from rcl_interfaces.srv import GetParameters

@@ -18,19 +18,10 @@ import time
 import numpy as np
 from puppet_core.io import check_writable, ConfigError, InputFileError, printable, progress
 from puppet_replay.pipeline import Pipeline, read_settings, Settings, SHORT, UNCALIBRATED, UNPLACED
-from puppet_replay.topics import (
-    ENTRIES,
-    entry_of,
-    FILTERED,
-    inputs_of,
-    JOINTS,
-    POSTURE,
-    RAW,
-    TF_STATIC,
-    TYPES,
-)
+from puppet_replay.topics import ENTRIES, entry_of, inputs_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter, COMPRESSIONS, require_same_types
 from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.interface_table import FILTERED, JOINTS, POSTURE, RAW, TF_STATIC, TYPES
 from puppet_ros.messages import decoded, stamp_ns
 from puppet_ros.node import EXIT_OK, qos
 from rclpy.qos import QoSProfile

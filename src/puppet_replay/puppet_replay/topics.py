@@ -7,65 +7,19 @@ from collections.abc import Collection
 from puppet_core.io import InputFileError
 from puppet_ros.bags import BagReader
 from puppet_ros.interface_table import (
-    BODY_DESCRIPTION,
     CLOCK,
-    DESCRIPTION,
     FILTERED,
     IMPORTANCE,
-    JOINTS,
-    NODES,
-    PERFORMER_DESCRIPTION,
     POSTURE,
-    PUPPET,
     RAW,
-    STATUS,
     TF,
     TF_STATIC,
     TOPICS,
+    TYPES,
 )
-
-# for the modules of this package, as well as what is defined below
-__all__ = [
-    'BODY_DESCRIPTION',
-    'CLOCK',
-    'DESCRIPTION',
-    'FILTERED',
-    'IMPORTANCE',
-    'JOINTS',
-    'PERFORMER_DESCRIPTION',
-    'POSTURE',
-    'PUPPET',
-    'RAW',
-    'STATUS',
-    'TF',
-    'TF_STATIC',
-    'ENTRIES',
-    'NODES_BEHIND',
-    'OF_THE_GRAPH',
-    'OUTPUTS',
-    'TYPES',
-    'entry_of',
-    'inputs_of',
-    'live_topics',
-    'played_topics',
-]
 
 ENTRIES = (RAW, FILTERED, POSTURE, IMPORTANCE)
 """Topics at which recorded messages can enter, the first one first."""
-
-TYPES = {topic.name: topic.type for topic in TOPICS}
-
-# what each node publishes
-OUTPUTS = {
-    node: tuple(topic.name for topic in TOPICS if node in topic.publishers) for node in NODES
-}
-NODES_BEHIND = {
-    RAW: ('pose_filter', 'performer', 'importance', 'retarget'),
-    FILTERED: ('performer', 'importance', 'retarget'),
-    POSTURE: ('importance', 'retarget'),
-    IMPORTANCE: ('retarget',),
-}
-"""The nodes that run when messages enter at a topic."""
 
 # of the machinery of the graph that was recorded, not of its data
 OF_THE_GRAPH = (CLOCK, '/rosout', '/parameter_events', '/diagnostics')
@@ -98,8 +52,9 @@ def inputs_of(entry: str) -> tuple[str, ...]:
 
 def live_topics(entry: str) -> frozenset[str]:
     """Return the topics that the nodes behind an entry publish themselves."""
-    nodes = (*NODES_BEHIND[entry], 'visualization', 'tracker_markers')
-    return frozenset(topic for node in nodes for topic in OUTPUTS[node])
+    behind = ('pose_filter', 'performer', 'importance', 'retarget')[ENTRIES.index(entry) :]
+    nodes = {*behind, 'visualization', 'tracker_markers'}
+    return frozenset(topic.name for topic in TOPICS if nodes & {*topic.publishers})
 
 
 def played_topics(topics: Collection[str], entry: str) -> list[str]:

@@ -19,8 +19,8 @@ from puppet_ros.bags import BagWriter
 from puppet_ros.messages import (
     importance_msg,
     posture_msg,
-    retarget_msg,
     RetargetStatusRecord,
+    RetargetStatusWriter,
     to_pose_frame,
     to_tracker_frame,
 )
@@ -145,7 +145,7 @@ def items_of(moment: Moment) -> Iterable[Item]:
         ('/tracker/filtered', 'puppet_msgs/msg/PoseFrame', to_pose_frame(filtered, header)),
         ('/importance', 'puppet_msgs/msg/Importance', importance),
         ('/puppet/posture', 'puppet_msgs/msg/Posture', posture_msg.to_msg(moment.posture, header)),
-        ('/retarget/status', 'puppet_msgs/msg/RetargetStatus', _status(moment, header)),
+        ('/retarget/status', 'puppet_msgs/msg/RetargetStatus', _status(moment)),
         ('/joint_states', 'sensor_msgs/msg/JointState', angles),
         ('/tf', 'tf2_msgs/msg/TFMessage', transforms),
     ):
@@ -196,24 +196,12 @@ def _filtered(raw: SensorFrame) -> FilteredFrame:
     )
 
 
-def _status(moment: Moment, header: Header) -> Any:
-    record = RetargetStatusRecord(
-        moment.stamp_ns,
-        moment.index,
-        'importance_based',
-        'sally',
-        30.0,
-        0,
-        np.zeros(3),
-        moment.goal_errors,
-        np.full(4, -0.1),
-        np.zeros(8),
-        True,
-        False,
-        moment.index + 1,
-        0,
-    )
-    return retarget_msg.to_msg(record, header)
+def _status(moment: Moment) -> Any:
+    stamp_ns, i, errors = moment.stamp_ns, moment.index, moment.goal_errors
+    own = np.full(4, -0.1), np.zeros(8), True, False, i + 1, 0
+    head = stamp_ns, i, 'importance_based', 'sally', 30.0, 0, np.zeros(3), errors
+    record = RetargetStatusRecord(*head, *own)
+    return RetargetStatusWriter('world').fill(record)
 
 
 def a_vector(x: float, y: float, z: float) -> Vector3:

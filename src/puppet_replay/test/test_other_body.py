@@ -19,7 +19,7 @@ from puppet_replay.pipeline import (
     Pipeline,  # noqa: E402
     read_settings,  # noqa: E402
 )
-from puppet_replay.topics import POSTURE, PUPPET, RAW  # noqa: E402
+from puppet_ros.interface_table import POSTURE, PUPPET, RAW  # noqa: E402
 from puppet_ros.messages import raw_header  # noqa: E402
 from puppet_ros.messages.cdr import decoded, encoded  # noqa: E402
 from robustness.soak.frames import read_frames  # noqa: E402

@@ -11,8 +11,9 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_replay.play import Connections, DEFAULT_DEPTH, fits, Flow, profile_of, WINDOW  # noqa: E402,I100
-from puppet_replay.topics import ENTRIES, live_topics, played_topics, TF, TF_STATIC, TYPES  # noqa: E402
+from puppet_replay.topics import ENTRIES, live_topics, played_topics  # noqa: E402
 from puppet_ros.bags import BagTopic, metadata_file_of, qos_text  # noqa: E402
+from puppet_ros.interface_table import TF, TF_STATIC, TYPES  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402

@@ -15,21 +15,18 @@ from puppet_msgs.msg import RetargetStatus, TrackerFrame  # noqa: E402
 from puppet_replay import replay as replay_command  # noqa: E402
 from puppet_replay.pipeline import read_settings  # noqa: E402
 from puppet_replay.replay import replay  # noqa: E402
-from puppet_replay.topics import (  # noqa: E402
-    ENTRIES,
+from puppet_replay.topics import ENTRIES, inputs_of, live_topics, played_topics  # noqa: E402
+from puppet_ros.bags import BagMessage, BagReader, definition_of, fields_of, first_difference  # noqa: E402
+from puppet_ros.interface_table import (  # noqa: E402
     FILTERED,
     IMPORTANCE,
-    inputs_of,
     JOINTS,
-    live_topics,
-    played_topics,
     POSTURE,
     PUPPET,
     RAW,
     STATUS,
     TF_STATIC,
 )
-from puppet_ros.bags import BagMessage, BagReader, definition_of, fields_of, first_difference  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 

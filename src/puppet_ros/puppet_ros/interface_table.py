@@ -33,9 +33,6 @@ NODES = (
     'tracker_markers',
 )
 RELIABLE = qos.JOINT_STATES  # what rclpy makes of a depth of 10
-_DEVICE = "the tracker's"
-_ON_DEMAND = "the tracker's, where `pose_array` asks for it"
-_DESCRIBED = 'at start, and when it changes'
 
 
 class Topic(NamedTuple):
@@ -68,101 +65,80 @@ class Frame(NamedTuple):
     meaning: str
 
 
+def _stream(name: str, kind: str, publishers: tuple[str, ...], meaning: str) -> Topic:
+    """Return a topic with one message for each frame of the tracker."""
+    kind = kind if '/' in kind else f'puppet_msgs/msg/{kind}'
+    return Topic(name, kind, publishers, qos.STREAM, "the tracker's", meaning)
+
+
+def _poses(name: str, publishers: tuple[str, ...], what: str) -> Topic:
+    rate = "the tracker's, where `pose_array` asks for it"
+    meaning = f'The bare poses of the {what} frame, for other programs.'
+    return Topic(name, 'geometry_msgs/msg/PoseArray', publishers, qos.STREAM, rate, meaning)
+
+
+def _description(name: str, node: str, meaning: str) -> Topic:
+    """Return a latched topic with a URDF."""
+    rate = 'at start, and when it changes'
+    return Topic(name, 'std_msgs/msg/String', (node,), qos.LATCHED, rate, meaning)
+
+
+def _markers(name: str, node: str, rate: str, meaning: str) -> Topic:
+    rate = f'{rate} at most, if somebody listens'
+    return Topic(name, 'visualization_msgs/msg/MarkerArray', (node,), RELIABLE, rate, meaning)
+
+
 TOPICS = (
-    Topic(
+    _stream(
         RAW,
-        'puppet_msgs/msg/TrackerFrame',
+        'TrackerFrame',
         TRACKERS,
-        qos.STREAM,
-        _DEVICE,
         'Every sensor as measured, one message for each frame of the tracker.',
     ),
-    Topic(
+    _stream(
         FILTERED,
-        'puppet_msgs/msg/PoseFrame',
+        'PoseFrame',
         ('pose_filter',),
-        qos.STREAM,
-        _DEVICE,
         'Pose, velocity, covariance and status of every sensor.',
     ),
-    Topic(
-        RAW_POSES,
-        'geometry_msgs/msg/PoseArray',
-        TRACKERS,
-        qos.STREAM,
-        _ON_DEMAND,
-        'The bare poses of the raw frame, for other programs.',
-    ),
-    Topic(
-        FILTERED_POSES,
-        'geometry_msgs/msg/PoseArray',
-        ('pose_filter',),
-        qos.STREAM,
-        _ON_DEMAND,
-        'The bare poses of the filtered frame, for other programs.',
-    ),
-    Topic(
+    _poses(RAW_POSES, TRACKERS, 'raw'),
+    _poses(FILTERED_POSES, ('pose_filter',), 'filtered'),
+    _stream(
         POSTURE,
-        'puppet_msgs/msg/Posture',
+        'Posture',
         ('performer',),
-        qos.STREAM,
-        _DEVICE,
         "The performer's posture, once the sensors are calibrated.",
     ),
-    Topic(
+    _stream(
         IMPORTANCE,
-        'puppet_msgs/msg/Importance',
+        'Importance',
         ('importance',),
-        qos.STREAM,
-        _DEVICE,
         'How much the place of each end-effector matters, by environment and own body.',
     ),
-    Topic(
+    _stream(
         JOINTS,
         'sensor_msgs/msg/JointState',
         ('retarget',),
-        qos.JOINT_STATES,
-        _DEVICE,
         "The puppet's joints, as its robot description names them.",
-    ),
-    Topic(
-        PUPPET,
-        'puppet_msgs/msg/Posture',
-        ('retarget',),
-        qos.STREAM,
-        _DEVICE,
-        "The puppet's posture.",
-    ),
-    Topic(
-        STATUS,
-        'puppet_msgs/msg/RetargetStatus',
-        ('retarget',),
-        qos.STREAM,
-        _DEVICE,
-        'How the solver fared on the frame.',
-    ),
-    Topic(
+    )._replace(profile=qos.JOINT_STATES),
+    _stream(PUPPET, 'Posture', ('retarget',), "The puppet's posture."),
+    _stream(STATUS, 'RetargetStatus', ('retarget',), 'How the solver fared on the frame.'),
+    _markers(
         MARKERS,
-        'visualization_msgs/msg/MarkerArray',
-        ('visualization',),
-        RELIABLE,
-        '`marker_rate_hz` at most, if somebody listens',
+        'visualization',
+        '`marker_rate_hz`',
         'Environment, goals, range balls and labels for RViz.',
     ),
-    Topic(
+    _markers(
         BODY_MARKERS,
-        'visualization_msgs/msg/MarkerArray',
-        ('visualization',),
-        RELIABLE,
-        '10 Hz at most, if somebody listens',
+        'visualization',
+        '10 Hz',
         "The puppet's limbs in the colour of their importance.",
     ),
-    Topic(
+    _markers(
         TRACKER_MARKERS,
-        'visualization_msgs/msg/MarkerArray',
-        ('tracker_markers',),
-        RELIABLE,
-        '`rate_hz` at most, if somebody listens',
+        'tracker_markers',
+        '`rate_hz`',
         'Sensors with their names, status, trails and residuals.',
     ),
     Topic(
@@ -181,29 +157,14 @@ TOPICS = (
         'once',
         'Where the transmitter stands in the world; the fixed joints of a robot.',
     ),
-    Topic(
-        PERFORMER_DESCRIPTION,
-        'std_msgs/msg/String',
-        ('performer',),
-        qos.LATCHED,
-        _DESCRIBED,
-        "URDF of the performer's body.",
-    ),
-    Topic(
+    _description(PERFORMER_DESCRIPTION, 'performer', "URDF of the performer's body."),
+    _description(
         DESCRIPTION,
-        'std_msgs/msg/String',
-        ('retarget',),
-        qos.LATCHED,
-        _DESCRIBED,
+        'retarget',
         "URDF that the joint states belong to: the puppet's body, or the robot's own.",
     ),
-    Topic(
-        BODY_DESCRIPTION,
-        'std_msgs/msg/String',
-        ('retarget',),
-        qos.LATCHED,
-        _DESCRIBED,
-        "URDF of the puppet's sixteen segments, of a robot too.",
+    _description(
+        BODY_DESCRIPTION, 'retarget', "URDF of the puppet's sixteen segments, of a robot too."
     ),
     Topic(
         DIAGNOSTICS,
@@ -223,6 +184,7 @@ TOPICS = (
         'Simulated time, while a bag is played with `--clock`.',
     ),
 )
+TYPES = {topic.name: topic.type for topic in TOPICS}
 
 SERVICES = (
     Service(
@@ -234,6 +196,11 @@ SERVICES = (
     ),
 )
 
+
+def _link(child: str, parent: str, meaning: str) -> Frame:
+    return Frame(child, parent, TF, ('visualization',), meaning)
+
+
 FRAMES = (
     Frame(
         'transmitter',
@@ -243,33 +210,13 @@ FRAMES = (
         'The tracker; its place is a parameter. `world` has the floor at z = 0.',
     ),
     Frame('tracker/<sensor>', 'transmitter', TF, TRACKERS, 'A sensor that was measured.'),
-    Frame(
-        '<body>/pelvis',
-        'world',
-        TF,
-        ('visualization',),
-        'Root of a body: `performer` or `puppet`.',
-    ),
-    Frame(
-        '<body>/<segment>_z',
-        '<body>/<parent segment>',
-        TF,
-        ('visualization',),
-        'First massless link of the joint.',
-    ),
-    Frame(
-        '<body>/<segment>_y',
-        '<body>/<segment>_z',
-        TF,
-        ('visualization',),
-        'Second massless link of the joint.',
-    ),
-    Frame('<body>/<segment>', '<body>/<segment>_y', TF, ('visualization',), 'A segment.'),
-    Frame(
+    _link('<body>/pelvis', 'world', 'Root of a body: `performer` or `puppet`.'),
+    _link('<body>/<segment>_z', '<body>/<parent segment>', 'First massless link of the joint.'),
+    _link('<body>/<segment>_y', '<body>/<segment>_z', 'Second massless link of the joint.'),
+    _link('<body>/<segment>', '<body>/<segment>_y', 'A segment.'),
+    _link(
         'puppet/<link>',
         'puppet/<parent link>',
-        TF,
-        ('visualization',),
         "Instead of the segments: a robot's links, its root link below `puppet/pelvis`; those of "
         'fixed joints are on `/tf_static`.',
     ),

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from puppet_core.io import InputFileError
 from puppet_core.math import Floats
-from puppet_replay.topics import RAW, TF_STATIC
 from puppet_ros.bags import BagReader
+from puppet_ros.interface_table import RAW, TF_STATIC
 from puppet_ros.messages import CdrLayout, decoded, raw_header
 
 MIN_FRAMES = 2

@@ -23,8 +23,8 @@ from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_msgs.msg import Posture
 from puppet_replay.pipeline import Pipeline, read_settings, UNCALIBRATED
 from puppet_replay.replay import quiet_collector
-from puppet_replay.topics import JOINTS, PUPPET, RAW
 from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.interface_table import JOINTS, PUPPET, RAW
 from puppet_ros.node import EXIT_OK
 from puppet_ros.process import memory_of
 from robustness.soak.day import Day, HOUR_S, judged, lines, report

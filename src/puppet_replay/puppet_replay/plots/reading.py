@@ -13,8 +13,17 @@ from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math.quaternions import conjugate, log, multiply
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import Importance, PoseFrame, Posture, TrackerFrame
-from puppet_replay.topics import FILTERED, IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, STATUS, TYPES
 from puppet_ros.bags import BagMessage, BagReader, require_same_types
+from puppet_ros.interface_table import (
+    FILTERED,
+    IMPORTANCE,
+    JOINTS,
+    POSTURE,
+    PUPPET,
+    RAW,
+    STATUS,
+    TYPES,
+)
 from puppet_ros.messages import (
     decoded,
     from_pose_frame,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Importance message <-> rows, one per end-effector, the columns as in the message."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -50,20 +51,6 @@ def to_msg(record: ImportanceRecord, header: Header) -> Importance:
     return message_of(Importance, header, _fields(record)[1])
 
 
-class ImportanceWriter(StreamWriter):
-    """Messages of records."""
-
-    def __init__(self, frame_id: str) -> None:
-        super().__init__(Importance, frame_id, _fields)
-
-
-class ImportanceReader(StreamReader[ImportanceRecord]):
-    """Records from the bytes of their messages."""
-
-    def __init__(self) -> None:
-        super().__init__(Importance, from_msg)
-
-
 def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
     return record.stamp_ns, {
         'frame_index': record.frame_index,
@@ -79,3 +66,7 @@ def _self_rows(msg: Importance) -> Floats:
     if len(field) == 0:
         return np.zeros((N_SELF_ROWS, SELF_ROW_WIDTH))
     return flat_array.float_rows('self_interaction', field, N_SELF_ROWS, SELF_ROW_WIDTH)
+
+
+ImportanceWriter = partial(StreamWriter, Importance, fields=_fields)
+ImportanceReader = partial(StreamReader[ImportanceRecord], Importance, from_msg)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Posture message <-> puppet_core Posture with the body's world positions."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -74,20 +75,6 @@ def to_msg(record: PostureRecord, header: Header) -> PostureMsg:
     return message_of(PostureMsg, header, _fields(record)[1])
 
 
-class PostureWriter(StreamWriter):
-    """Messages of postures."""
-
-    def __init__(self, frame_id: str = WORLD) -> None:
-        super().__init__(PostureMsg, frame_id, _fields)
-
-
-class PostureReader(StreamReader[PostureRecord]):
-    """Postures from the bytes of their messages."""
-
-    def __init__(self) -> None:
-        super().__init__(PostureMsg, from_msg)
-
-
 def _fields(record: PostureRecord) -> tuple[int, Fields]:
     posture = record.posture
     rotations = flat_array.xyzw(posture.rotations)
@@ -102,3 +89,7 @@ def _fields(record: PostureRecord) -> tuple[int, Fields]:
         'status': record.status,
         'leg_length': float(record.leg_length),
     }
+
+
+PostureWriter = partial(StreamWriter, PostureMsg, WORLD, _fields)
+PostureReader = partial(StreamReader[PostureRecord], PostureMsg, from_msg)

@@ -3,15 +3,14 @@
 """RetargetStatus message <-> a record of how one frame was solved; angles <-> JointState."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math import Floats, Vec3
 from puppet_msgs.msg import RetargetStatus
-from puppet_ros.messages import flat_array
-from puppet_ros.messages.cdr import Fields, message_of, StreamWriter
+from puppet_ros.messages.cdr import Fields, StreamWriter
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
 
 class RetargetStatusRecord(NamedTuple):
@@ -33,31 +32,14 @@ class RetargetStatusRecord(NamedTuple):
     frames_dropped: int  # since the node started
 
 
-def from_msg(msg: RetargetStatus) -> RetargetStatusRecord:
-    """Return the record of one message; arrays are views on the message."""
-    return RetargetStatusRecord(
-        stamp_ns=flat_array.stamp_ns(msg.header.stamp),
-        **{name: getattr(msg, name) for name in RetargetStatusRecord._fields[1:]},
-    )
-
-
-def to_msg(record: RetargetStatusRecord, header: Header) -> RetargetStatus:
-    """Return a new message; the header is used as it is."""
-    return message_of(RetargetStatus, header, _fields(record)[1])
-
-
-class RetargetStatusWriter(StreamWriter):
-    """Messages of records."""
-
-    def __init__(self, frame_id: str) -> None:
-        super().__init__(RetargetStatus, frame_id, _fields)
-
-
 def _fields(record: RetargetStatusRecord) -> tuple[int, Fields]:
     fields = record._asdict()
     for name in ('root_offset', 'goal_errors', 'penetrations', 'self_penetrations'):
         fields[name] = np.asarray(fields[name])
     return fields.pop('stamp_ns'), fields
+
+
+RetargetStatusWriter = partial(StreamWriter, RetargetStatus, fields=_fields)
 
 
 def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TrackerFrame message <-> SensorFrame arrays, PoseFrame message <-> FilteredFrame arrays."""
 
+from functools import partial
+
 import numpy as np
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_msgs.msg import PoseFrame, TrackerFrame
@@ -38,20 +40,6 @@ def from_tracker_frame(msg: TrackerFrame) -> SensorFrame:
 def to_tracker_frame(frame: SensorFrame, header: Header) -> TrackerFrame:
     """Return a new message; the header is used as it is."""
     return message_of(TrackerFrame, header, _fields_of_tracker_frame(frame)[1])
-
-
-class TrackerFrameWriter(StreamWriter):
-    """Messages of frames."""
-
-    def __init__(self, frame_id: str) -> None:
-        super().__init__(TrackerFrame, frame_id, _fields_of_tracker_frame)
-
-
-class TrackerFrameReader(StreamReader[SensorFrame]):
-    """Frames from the bytes of their messages."""
-
-    def __init__(self) -> None:
-        super().__init__(TrackerFrame, from_tracker_frame)
 
 
 def _fields_of_tracker_frame(frame: SensorFrame) -> tuple[int, Fields]:
@@ -99,20 +87,6 @@ def to_pose_frame(frame: FilteredFrame, header: Header) -> PoseFrame:
     return message_of(PoseFrame, header, _fields_of_pose_frame(frame)[1])
 
 
-class PoseFrameWriter(StreamWriter):
-    """Messages of frames."""
-
-    def __init__(self, frame_id: str) -> None:
-        super().__init__(PoseFrame, frame_id, _fields_of_pose_frame)
-
-
-class PoseFrameReader(StreamReader[FilteredFrame]):
-    """Frames from the bytes of their messages."""
-
-    def __init__(self) -> None:
-        super().__init__(PoseFrame, from_pose_frame)
-
-
 def _fields_of_pose_frame(frame: FilteredFrame) -> tuple[int, Fields]:
     return frame.stamp_ns, {
         'frame_index': frame.frame_index,
@@ -123,3 +97,9 @@ def _fields_of_pose_frame(frame: FilteredFrame) -> tuple[int, Fields]:
         'twist_covariances': frame.twist_covariances,
         'status': frame.status,
     }
+
+
+TrackerFrameWriter = partial(StreamWriter, TrackerFrame, fields=_fields_of_tracker_frame)
+TrackerFrameReader = partial(StreamReader[SensorFrame], TrackerFrame, from_tracker_frame)
+PoseFrameWriter = partial(StreamWriter, PoseFrame, fields=_fields_of_pose_frame)
+PoseFrameReader = partial(StreamReader[FilteredFrame], PoseFrame, from_pose_frame)

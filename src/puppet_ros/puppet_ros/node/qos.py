@@ -14,31 +14,18 @@ STREAM = QoSProfile(
     durability=DurabilityPolicy.VOLATILE,
 )
 
-JOINT_STATES = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=10,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
 
-LATCHED = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
+def _reliable(depth: int, durability: DurabilityPolicy = DurabilityPolicy.VOLATILE) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE,
+        durability=durability,
+    )
 
-TRANSFORMS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=100,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
 
+JOINT_STATES = _reliable(10)
+LATCHED = _reliable(1, DurabilityPolicy.TRANSIENT_LOCAL)
+TRANSFORMS = _reliable(100)
 # One message per broadcaster, and there may be many: tf2's listeners keep 100 too.
-STATIC_TRANSFORMS = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=100,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
+STATIC_TRANSFORMS = _reliable(100, DurabilityPolicy.TRANSIENT_LOCAL)
