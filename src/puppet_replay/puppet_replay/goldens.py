@@ -32,7 +32,7 @@ from puppet_replay.replay import replay
 from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_ros import share
 from puppet_ros.bags import BagReader, BagWriter
-from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.command import command_parser, EXIT_FAILED, run_command
 from puppet_ros.interface_table import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
 from puppet_ros.node import EXIT_OK
 
@@ -166,29 +166,20 @@ def changes(golden: Path, result: Path) -> Comparison | None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
-        prog=f'puppet {NAME}',
-        description='Replay a short performance for every character and solver and compare it '
+    p = command_parser(
+        f'puppet {NAME}',
+        'Replay a short performance for every character and solver and compare it\n'
         'with the bags under test/goldens. Exit code 0: all as before, 1: not, 2: bad input.',
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        EXAMPLE,
     )
-    p.add_argument('names', nargs='*', metavar='NAME', help='only cases with this in their name')
-    p.add_argument('--update', action='store_true', help='write them anew and say what changed')
-    p.add_argument(
-        '--performance',
-        type=Path,
-        metavar='BAG',
-        help='with --update: another performance, of tracker_emulator --export --rate-hz 60',
-    )
-    p.add_argument(
-        '--folder',
-        type=Path,
-        metavar='DIR',
-        default=FOLDER,
-        help='of the goldens; default %(default)s',
-    )
-    p.add_argument('--html', type=Path, metavar='DIR', help='a page for each case that differs')
+    add = p.add_argument
+    other = 'with --update: another performance, of tracker_emulator --export --rate-hz 60'
+    place = 'of the goldens; default %(default)s'
+    add('names', nargs='*', metavar='NAME', help='only cases with this in their name')
+    add('--update', action='store_true', help='write them anew and say what changed')
+    add('--performance', type=Path, metavar='BAG', help=other)
+    add('--folder', type=Path, metavar='DIR', default=FOLDER, help=place)
+    add('--html', type=Path, metavar='DIR', help='a page for each case that differs')
     return p
 
 

@@ -9,6 +9,7 @@ faster than the nodes can take it: no frame is lost.
 
 import argparse
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 import signal
 import sys
@@ -21,7 +22,7 @@ from puppet_core.io import ConfigError, load_plain_yaml, printable, PuppetError
 from puppet_replay.replay import frames_first
 from puppet_replay.topics import ENTRIES, entry_of, inputs_of, played_topics
 from puppet_ros.bags import BagMessage, BagReader, class_of, require_same_types
-from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.command import command_parser, EXIT_FAILED, run_command
 from puppet_ros.interface_table import (
     CLOCK,
     FILTERED,
@@ -67,14 +68,21 @@ LONG_WAIT_S = 5.0  # worth a line
 CATCH_UP_S = 1.0  # what is later than this is not made up for
 ASKED = '/performer/get_parameters'
 LIVE_FRAMES = ('performer/', 'puppet/')  # the nodes publish their transforms themselves
+# Least number of nodes that read a topic, the player not counted.
 LEAST_READERS = {FILTERED: 1, POSTURE: 2, IMPORTANCE: 1, JOINTS: 0}
-"""Least number of nodes that read a topic, the player not counted."""
 WINDOW = 10  # frames on their way; half of what a node keeps
 FORGET = 4096  # stamps that are remembered
 EXAMPLE = """\
 examples:
   ./puppet run puppet_replay play session.mcap --rate 2 --clock
   ./puppet up replay --bag session.mcap --rate 2     # starts the nodes as well"""
+
+
+IsStopped = Callable[[], bool]
+
+
+def _ignore(message: Any) -> None:
+    """Stand where a callback must."""
 
 
 class Connections:
@@ -245,10 +253,9 @@ class PlayNode(Node):
         streams = (RAW, FILTERED, POSTURE, IMPORTANCE, JOINTS)
         chain = streams[streams.index(self._inputs[-1]) :]
         self.flow = Flow(chain)
+        listen = partial(self.create_subscription, callback=_ignore, raw=True)
         self._watched = {
-            topic: self.create_subscription(
-                class_of(TYPES[topic]), topic, _ignore, qos.STREAM, raw=True
-            )
+            topic: listen(class_of(TYPES[topic]), topic, qos_profile=qos.STREAM)
             for topic in chain[1:]
         }
         # a performer that is not calibrated publishes nothing: it is asked how far it is
@@ -258,9 +265,7 @@ class PlayNode(Node):
         self._clock_publisher = self.create_publisher(Clock, CLOCK, 10) if has_clock else None
         self._clock_at_s = 0.0
 
-    def wait(
-        self, timeout_s: float, nodes: Collection[str], is_stopped: Callable[[], bool]
-    ) -> str:
+    def wait(self, timeout_s: float, nodes: Collection[str], is_stopped: IsStopped) -> str:
         """Wait until all are connected; return what is missing in words, '' if nothing is."""
         start_s = there_s = time.monotonic()
         while not is_stopped():
@@ -277,7 +282,7 @@ class PlayNode(Node):
             time.sleep(WAIT_POLL_S)
         return 'nothing'
 
-    def play(self, rate: float, is_stopped: Callable[[], bool]) -> None:
+    def play(self, rate: float, is_stopped: IsStopped) -> None:
         """Play the whole bag, or until asked to stop."""
         first, _ = frames_first(self._reader.messages([TF_STATIC]))
         for message in first:
@@ -316,21 +321,14 @@ class PlayNode(Node):
             if kind is None:
                 self._log(f'{topic} is not played: {info.type} is not installed here')
             elif info.count:
-                self._compare_type(topic)
+                try:
+                    if topic not in self._inputs:
+                        require_same_types(reader, [topic])
+                except PuppetError as err:
+                    how = 'is played as it was recorded, which its readers may not understand'
+                    self._log(f'{topic} {how}: {err}')
                 profile = qos.STATIC_TRANSFORMS if topic == TF_STATIC else profile_of(info.qos)
                 self._own[topic] = self.create_publisher(kind, topic, profile)
-
-    def _compare_type(self, topic: str) -> None:
-        """Report messages besides the input whose version is not the installed one."""
-        if topic in self._inputs:
-            return
-        try:
-            require_same_types(self._reader, [topic])
-        except PuppetError as err:
-            self._log(
-                f'{topic} is played as it was recorded, which its readers may not '
-                f'understand: {err}'
-            )
 
     def _missing(self, nodes: Collection[str]) -> str:
         """Return what of the graph is not there yet, in words."""
@@ -357,9 +355,7 @@ class PlayNode(Node):
             self.flow.sent(stamp_ns(message.data))
         self._own[message.topic].publish(message.data)
 
-    def _pass_time(
-        self, due_s: float, log_ns: int, rate: float, is_stopped: Callable[[], bool]
-    ) -> None:
+    def _pass_time(self, due_s: float, log_ns: int, rate: float, is_stopped: IsStopped) -> None:
         """Wait until a message is due or all is stopped, with the clock going on."""
         if (wait_s := due_s - time.monotonic()) > LONG_WAIT_S:
             self._log(f'nothing in the bag for {wait_s * rate:.0f} s: waits {wait_s:.0f} s')
@@ -376,7 +372,7 @@ class PlayNode(Node):
                 return
             time.sleep(min(left_s, CLOCK_PERIOD_S))
 
-    def _hold_back(self, is_stopped: Callable[[], bool], window: int = WINDOW) -> None:
+    def _hold_back(self, is_stopped: IsStopped, window: int = WINDOW) -> None:
         """Wait while so many frames are on their way; not for a node from which nothing comes."""
         heard_s, before = time.monotonic(), dict(self.flow.counts)
         while (crowded := self.flow.crowded(window)) and not is_stopped():
@@ -429,60 +425,35 @@ def profile_of(text: str) -> QoSProfile:
         tree = []
     rows = [row for row in tree if isinstance(row, dict)] if isinstance(tree, list) else []
 
-    def has(row: dict[str, Any], name: str, policy: Any) -> bool:
-        """Return whether a row has a policy, by its name or its old number."""
-        return row.get(name) in (policy.short_key, int(policy))
+    def offers(name: str, policy: Any) -> list[bool]:
+        """Return which rows have a policy, by its name or its old number."""
+        return [row.get(name) in (policy.short_key, int(policy)) for row in rows]
 
-    latched = any(has(row, 'durability', DurabilityPolicy.TRANSIENT_LOCAL) for row in rows)
-    best_effort = bool(rows) and all(
-        has(row, 'reliability', ReliabilityPolicy.BEST_EFFORT) for row in rows
-    )
+    latched, best_effort = DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.BEST_EFFORT
+    is_best_effort = bool(rows) and all(offers('reliability', best_effort))
     depths = [row.get('depth') for row in rows]
     known = [depth for depth in depths if type(depth) is int and 0 < depth < 1 << 20]
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
         depth=max(known, default=DEFAULT_DEPTH),
-        reliability=ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        reliability=best_effort if is_best_effort else ReliabilityPolicy.RELIABLE,
+        durability=latched if any(offers('durability', latched)) else DurabilityPolicy.VOLATILE,
     )
-
-
-def _ignore(message: Any) -> None:
-    """Stand where a callback must."""
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
-        prog='play',
-        description=(__doc__ or '').strip(),
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    p.add_argument('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
-    p.add_argument('--rate', type=float, default=1.0, help='times real time, default %(default)s')
-    p.add_argument('--clock', action='store_true', help='publish /clock, for use_sim_time')
-    p.add_argument(
-        '--entry',
-        default='',
-        choices=ENTRIES,
-        metavar='TOPIC',
-        help=f'one of {", ".join(ENTRIES)}; the first there is by default',
-    )
-    p.add_argument(
-        '--wait-for',
-        nargs='+',
-        default=[],
-        metavar='NODE',
-        help='nodes that must be there besides those that the topics need',
-    )
-    p.add_argument(
-        '--wait',
-        type=float,
-        default=120.0,
-        metavar='S',
-        help='for the nodes at the start; default %(default)s',
-    )
+    p = command_parser('play', (__doc__ or '').strip(), EXAMPLE)
+    add = p.add_argument
+    entries = f'one of {", ".join(ENTRIES)}; the first there is by default'
+    others = 'nodes that must be there besides those that the topics need'
+    longest = 'for the nodes at the start; default %(default)s'
+    add('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
+    add('--rate', type=float, default=1.0, help='times real time, default %(default)s')
+    add('--clock', action='store_true', help='publish /clock, for use_sim_time')
+    add('--entry', default='', choices=ENTRIES, metavar='TOPIC', help=entries)
+    add('--wait-for', nargs='+', default=[], metavar='NODE', help=others)
+    add('--wait', type=float, default=120.0, metavar='S', help=longest)
     return p
 
 

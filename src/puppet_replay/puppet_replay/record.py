@@ -9,6 +9,7 @@ the last second can be read.
 
 import argparse
 from collections.abc import Callable, Collection, Sequence
+from operator import itemgetter
 import os
 from pathlib import Path
 import signal
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 from puppet_core.io import check_writable, ConfigError
 from puppet_ros.bags import BagWriter, class_of, COMPRESSIONS, qos_text
-from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.command import command_parser, EXIT_FAILED, run_command
 from puppet_ros.node import EXIT_OK, qos
 from puppet_ros.process import middleware_settings
 import rclpy
@@ -102,7 +103,7 @@ class RecordNode(Node):
         for i in range(len(self._sources)):
             self._take(i)
         batch, self._batch = self._batch, []
-        batch.sort(key=_order)
+        batch.sort(key=itemgetter(0, 1))
         for log_ns, i, data in batch:
             self._writer.write(self._sources[i].topic, self._sources[i].kind, log_ns, data)
         if now_s >= self._flush_at_s:
@@ -141,69 +142,54 @@ class RecordNode(Node):
 
     def _discover(self) -> None:
         for topic, kinds in self.get_topic_names_and_types():
-            wanted = topic in self._chosen if self._chosen else not _is_hidden(topic)
-            if wanted and topic not in self.counts and topic not in self._refused:
-                self._add(topic, kinds)
+            is_hidden = any(part.startswith('_') for part in topic.split('/'))
+            wanted = topic in self._chosen if self._chosen else not is_hidden
+            is_new_one = topic not in self.counts and topic not in self._refused
+            if not wanted or not is_new_one or not (offers := self._offers(topic)):
+                continue
+            if len(kinds) > 1 or class_of(kinds[0]) is None:
+                self._refused.add(topic)
+                has = f'it has messages of {" and ".join(kinds)}'
+                why = has if len(kinds) > 1 else f'{kinds[0]} is not installed here'
+                self._log(f'{topic} is not recorded: {why}')
+                continue
+            profiles = qos_text([offered_by(offer) for offer in offers])
+            self._writer.add_topic(topic, kinds[0], profiles)
+            self.counts[topic] = 0
+            self._sources.append(_Source(topic, kinds[0], {}, {}))
+            self._subscribe(len(self._sources) - 1, offers)
 
     def _check_publishers(self) -> None:
-        """Ask for less, or for more, where a publisher came that would not be heard wholly."""
         for i, source in enumerate(self._sources):
             offers = [o for o in self._offers(source.topic) if o.topic_type == source.kind]
-            wanted = [
-                profile
-                for profile in profiles_for(offers)
-                if is_unheard(profile, source.subscriptions.get(profile.durability))
-            ]
-            if not wanted:
-                continue
-            self._take(i)
-            self._last.pop(source.topic, None)
-            subscriptions = dict(source.subscriptions)
-            for profile in wanted:
-                old = subscriptions.pop(profile.durability, None)
-                if old is not None:
-                    self.destroy_subscription(old)
-                subscriptions[profile.durability] = self._subscribe(source, profile)
-            self._sources[i] = source._replace(subscriptions=subscriptions)
-            self._log(
-                f'{source.topic}: a publisher came that offers less or other things; '
-                'asked for again'
-            )
+            if self._subscribe(i, offers):
+                self._last.pop(source.topic, None)
+                news = 'a publisher came that offers less or other things; asked for again'
+                self._log(f'{source.topic}: {news}')
 
-    def _subscribe(self, source: _Source, profile: QoSProfile) -> Subscription:
-        return self.create_subscription(
-            class_of(source.kind), source.topic, _ignore, profile, raw=True
-        )
+    def _subscribe(self, number: int, offers: Collection[TopicEndpointInfo]) -> bool:
+        """Ask a source for less, or for more, if these would not be heard wholly; whether so."""
+        source, wanted = self._sources[number], []
+        for profile in profiles_for(offers):
+            if is_unheard(profile, source.subscriptions.get(profile.durability)):
+                wanted.append(profile)
+        if wanted:
+            self._take(number)
+        for profile in wanted:
+            old = source.subscriptions.pop(profile.durability, None)
+            if old is not None:
+                self.destroy_subscription(old)
+            kind = class_of(source.kind)
+            source.subscriptions[profile.durability] = self.create_subscription(
+                kind, source.topic, _ignore, profile, raw=True
+            )
+        return bool(wanted)
 
     def _offers(self, topic: str) -> list[TopicEndpointInfo]:
         """Return what the publishers of a topic offer, but for this node."""
         own = self.get_name(), self.get_namespace()
-        return [
-            offer
-            for offer in self.get_publishers_info_by_topic(topic)
-            if (offer.node_name, offer.node_namespace) != own
-        ]
-
-    def _add(self, topic: str, kinds: list[str]) -> None:
-        offers = self._offers(topic)
-        if not offers:
-            return
-        kind = class_of(kinds[0]) if len(kinds) == 1 else None
-        if kind is None:
-            self._refused.add(topic)
-            self._log(
-                f'{topic} is not recorded: {", ".join(kinds)} is not installed here'
-                if len(kinds) == 1
-                else f'{topic} is not recorded: it has messages of {" and ".join(kinds)}'
-            )
-            return
-        profiles = profiles_for(offers)
-        self._writer.add_topic(topic, kinds[0], qos_text([offered_by(offer) for offer in offers]))
-        self.counts[topic] = 0
-        source = _Source(topic, kinds[0], {}, {})
-        for profile in profiles:
-            source.subscriptions[profile.durability] = self._subscribe(source, profile)
-        self._sources.append(source)
+        infos = self.get_publishers_info_by_topic(topic)
+        return [info for info in infos if (info.node_name, info.node_namespace) != own]
 
 
 def profiles_for(offers: Collection[TopicEndpointInfo]) -> list[QoSProfile]:
@@ -214,22 +200,20 @@ def profiles_for(offers: Collection[TopicEndpointInfo]) -> list[QoSProfile]:
     publishers, but not what was sent before.
     """
     latched = [offer for offer in offers if _is_latched(offer)]
-    profiles = []
-    if len(latched) < len(offers):
-        profiles.append(_profile(offers, DurabilityPolicy.VOLATILE))
-    if latched:
-        profiles.append(_profile(latched, DurabilityPolicy.TRANSIENT_LOCAL))
-    return profiles
-
-
-def _profile(offers: Collection[TopicEndpointInfo], durability: DurabilityPolicy) -> QoSProfile:
-    reliable = all(offer.qos_profile.reliability == ReliabilityPolicy.RELIABLE for offer in offers)
-    return QoSProfile(
-        history=HistoryPolicy.KEEP_LAST,
-        depth=DEPTH,
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=durability,
-    )
+    groups = [(offers, DurabilityPolicy.VOLATILE)] if len(latched) < len(offers) else []
+    groups += [(latched, DurabilityPolicy.TRANSIENT_LOCAL)] if latched else []
+    reliable, best_effort = ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT
+    return [
+        QoSProfile(
+            history=HistoryPolicy.KEEP_LAST,
+            depth=DEPTH,
+            reliability=reliable
+            if all(offer.qos_profile.reliability == reliable for offer in group)
+            else best_effort,
+            durability=durability,
+        )
+        for group, durability in groups
+    ]
 
 
 def is_unheard(wanted: QoSProfile, there: Subscription | None) -> bool:
@@ -266,26 +250,13 @@ def _is_latched(offer: TopicEndpointInfo) -> bool:
     return bool(offer.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def _is_hidden(topic: str) -> bool:
-    return any(part.startswith('_') for part in topic.split('/'))
-
-
-def _order(entry: tuple[int, int, bytes]) -> tuple[int, int]:
-    return entry[:2]
-
-
 def _ignore(data: bytes) -> None:
     """Stand where a callback must."""
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
-        prog='record',
-        description=(__doc__ or '').strip(),
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = command_parser('record', (__doc__ or '').strip(), EXAMPLE)
     p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
     p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
     p.add_argument('--duration', type=float, metavar='S', help='until Ctrl-C by default')

@@ -20,7 +20,7 @@ from puppet_core.io import check_writable, ConfigError, InputFileError, printabl
 from puppet_replay.pipeline import Pipeline, read_settings, Settings, SHORT, UNCALIBRATED, UNPLACED
 from puppet_replay.topics import ENTRIES, entry_of, inputs_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter, COMPRESSIONS, require_same_types
-from puppet_ros.command import EXIT_FAILED, run_command
+from puppet_ros.command import command_parser, EXIT_FAILED, run_command
 from puppet_ros.interface_table import FILTERED, JOINTS, POSTURE, RAW, TF_STATIC, TYPES
 from puppet_ros.messages import decoded, stamp_ns
 from puppet_ros.node import EXIT_OK, qos
@@ -47,10 +47,8 @@ class ReplayReport:
     counts: dict[str, int] = field(default_factory=dict)  # messages written, by topic
     duration_s: float = 0.0  # from the first to the last log time of the input [s]
     warnings: list[str] = field(default_factory=list)  # what is odd about the bag, a line each
-    # Input that gave nothing, by node and reason
-    drops: dict[str, int] = field(default_factory=dict)
-    # Whether the performer was calibrated at the end, where that matters
-    is_calibrated: bool = True
+    drops: dict[str, int] = field(default_factory=dict)  # useless input, by node and reason
+    is_calibrated: bool = True  # whether the performer was at the end, where that matters
 
     @property
     def failure(self) -> str:
@@ -153,18 +151,15 @@ def run_through(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
     """
-    Take the messages of a bag through the pipeline into another bag.
+    Take the messages of a bag through the pipeline into another bag, as `replay` does.
 
     The report's entry is that of the pipeline; its counts, duration and warnings are filled in.
-    `progress` is called with the number of messages done, and of all. Raises InputFileError if
-    there are no messages, or they cannot be read any further.
     """
     first, later = frames_first(reader.messages([TF_STATIC]))
     inputs = inputs_of(report.entry)
     total = sum(reader.counts[topic] for topic in inputs)
     stamps_ns, counts = list[int](), report.counts
     start_ns = end_ns = None
-    done = 0
 
     def put(topic: str, log_ns: int, data: bytes) -> None:
         if topic not in counts:
@@ -173,7 +168,7 @@ def run_through(
         writer.write(topic, '', log_ns, data)
         counts[topic] += 1
 
-    for message in reader.messages(inputs):
+    for done, message in enumerate(reader.messages(inputs), 1):
         if start_ns is None:
             start_ns = message.log_ns
             for static in first:
@@ -190,7 +185,6 @@ def run_through(
         stamps_ns.append(stamp_ns(message.data))
         for output in pipeline.step(message.topic, message.data):
             put(output.topic, message.log_ns, output.data)
-        done += 1
         progress(done, total)
     if start_ns is None or end_ns is None:
         raise InputFileError(reader.path, f'messages on {report.entry}', 'none')
@@ -207,42 +201,26 @@ def profile_of(topic: str) -> QoSProfile:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
-        prog='replay',
-        description=(__doc__ or '').strip(),
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    p = command_parser('replay', (__doc__ or '').strip(), EXAMPLE)
     add = p.add_argument
+    entries = ', '.join(ENTRIES)
+    where = f'where the recorded messages enter: {entries}; the first there is by default'
+    one = 'one parameter of a node; may be repeated'
     add('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
     add('output', type=Path, help='.mcap file to write, or a new folder')
-    add(
-        '--entry',
-        default='',
-        choices=ENTRIES,
-        metavar='TOPIC',
-        help=f'where the recorded messages enter: {", ".join(ENTRIES)}; the first there is '
-        'by default',
-    )
+    add('--entry', default='', choices=ENTRIES, metavar='TOPIC', help=where)
     for name in SHORT:
         add(f'--{name}', default='', metavar='NAME', help=f'{name}, by name or path of its file')
     add('--params', type=Path, metavar='FILE', help='a ROS parameter file over the installed ones')
-    add(
-        '--set',
-        action='append',
-        default=[],
-        metavar='NODE.NAME=VALUE',
-        help='one parameter of a node; may be repeated',
-    )
+    add('--set', action='append', default=[], metavar='NODE.NAME=VALUE', help=one)
     add('--compression', default='', choices=COMPRESSIONS, help='none by default')
     return p
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     return run_command(
-        'replay', lambda: run(make_parser().parse_args(arguments)), 'nothing was written'
+        'replay', lambda: run(make_parser().parse_args(argv)), 'nothing was written'
     )
 
 

@@ -189,7 +189,7 @@ def test_everything_is_drawn_that_the_bag_has(
     monkeypatch.chdir(tmp_path)
     assert run(replayed_bag) == 0
     said = capsys.readouterr()
-    assert sorted(said.out.split()) == [f'replayed_{k}.png' for k in sorted(KINDS[:3])]
+    assert sorted(said.out.split()) == [f'replayed_{k}.png' for k in sorted([*KINDS][:3])]
     assert {path.name for path in tmp_path.iterdir()} == set(said.out.split())
     assert 'no latency' in said.err and 'made by ./puppet replay' in said.err
 

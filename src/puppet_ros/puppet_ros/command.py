@@ -1,7 +1,8 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a command that talks to nodes ends: one line for what went wrong, and its exit code."""
+"""The grammar of a command that talks to nodes, and how it ends: one line and an exit code."""
 
+import argparse
 from collections.abc import Callable
 import sys
 
@@ -10,6 +11,14 @@ from puppet_ros.node import EXIT_BAD_INPUT, EXIT_OK
 import rclpy
 
 EXIT_FAILED = 1
+
+
+def command_parser(name: str, description: str, examples: str) -> argparse.ArgumentParser:
+    """Return a parser that prints description and examples as they are written."""
+    raw = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(
+        prog=name, description=description, epilog=examples, formatter_class=raw
+    )
 
 
 def run_command(name: str, command: Callable[[], int], interrupted: str) -> int:

@@ -159,8 +159,8 @@ class Stamped(NamedTuple):
     indices: Ints  # shape (n,)
 
 
+# Called with topic, field and both channels of every block that is compared.
 Observer = Callable[[str, str, Channel, Channel, Stamped], None]
-"""Called with topic, field and both channels of every block that is compared."""
 
 
 def compare_bags(
@@ -253,8 +253,13 @@ def _topic_without_counterpart(name: str, readers: Sequence[BagReader]) -> Topic
     note = 'extra' if kinds[B] else 'missing'
     if all(kinds):
         note = f'of type {kinds[A]} and {kinds[B]}'
-    whole = FieldResult(name, TOPIC, COUNT, FieldTolerance(), False, OF_TOPIC, note=note)
+    whole = _whole(name, TOPIC, OF_TOPIC, note)
     return TopicResult(name, kinds[A] or kinds[B], counts, (0.0, 0.0), (0.0, 0.0), (whole,))
+
+
+def _whole(topic: str, name: str, severity: float, note: str) -> FieldResult:
+    """Return what is wrong with a topic as a whole."""
+    return FieldResult(topic, name, COUNT, FieldTolerance(), False, severity, note=note)
 
 
 class TopicComparison:
@@ -274,8 +279,7 @@ class TopicComparison:
         self._missing: list[Key] = []
         self._extra: list[Key] = []
         self._is_static = topic == TF_STATIC and decoders[A].is_transforms
-        self._tolerances = tolerances
-        self._observe = observe
+        self._tolerances, self._observe = tolerances, observe
         self._join = Join(self._on_pair)
         self._pairs: list[tuple[Message, Message]] = []
         self._bytes = 0
@@ -293,7 +297,7 @@ class TopicComparison:
             return stamp_ns
         key = (stamp_ns, 0) if decoder.is_stamped else (number, 0)
         if decoder.is_transforms:
-            key = (stamp_ns, hash(tuple(self._decoded(side, message).texts.items())))
+            key = (stamp_ns, hash(tuple(decoder.fields(message).texts.items())))
         self._join.add(side, key, message)
         return stamp_ns
 
@@ -301,7 +305,11 @@ class TopicComparison:
         """Compare what is left; raise MessageError, as `add` does."""
         if not self._is_static:
             has_index = all(decoder.has_index for decoder in self.decoders)
-            self._missing, self._extra = self._join.finish(self._index if has_index else None)
+            self._missing, self._extra = self._join.finish(
+                (lambda side, m: _index_of(self.decoders[side].fields(m), m))
+                if has_index
+                else None
+            )
             self._flush()
         elif all(self._static):
             stamp_ns = min(side[0].stamp_ns for side in self._static)
@@ -322,9 +330,7 @@ class TopicComparison:
         is_beyond = abs(backward[B] - backward[A]) > order.mismatches
         if self.decoders[A].has_stamp and is_beyond and not order.ignored:
             note = f'stamps go back {backward[A]} times in A, {backward[B]} in B'
-            fields.append(
-                FieldResult(self.topic, ORDER, COUNT, FieldTolerance(), False, OF_TEXT, note=note)
-            )
+            fields.append(_whole(self.topic, ORDER, OF_TEXT, note))
         fields.sort(key=lambda field: (field.within, -field.severity, field.name))
         counts = (len(self.stamps_ns[A]), len(self.stamps_ns[B]))
         msgtype = self.decoders[A].msgtype
@@ -338,28 +344,13 @@ class TopicComparison:
         lost, n = missing + extra, max(map(len, self.stamps_ns))
         first = min(self._missing + self._extra, default=None)
         place = Place(*first) if first is not None else None
+        tolerance = FieldTolerance(mismatches=allowed.missing + allowed.extra)
+        severity = 0.0 if within else OF_MESSAGES * lost / n
+        figures = (n, lost, float(lost), 0.0, 0.0, place, place)
+        note = f'{missing} missing, {extra} extra' if lost else ''
         return FieldResult(
-            self.topic,
-            MESSAGES,
-            COUNT,
-            FieldTolerance(mismatches=allowed.missing + allowed.extra),
-            within,
-            0.0 if within else OF_MESSAGES * lost / n,
-            n,
-            lost,
-            float(lost),
-            0.0,
-            0.0,
-            place,
-            place,
-            f'{missing} missing, {extra} extra' if lost else '',
+            self.topic, MESSAGES, COUNT, tolerance, within, severity, *figures, note
         )
-
-    def _decoded(self, side: int, message: Message) -> Fields:
-        return self.decoders[side].fields(message.data, message.number, message.stamp_ns)
-
-    def _index(self, side: int, message: Message) -> int:
-        return _index_of(self._decoded(side, message), message)
 
     def _on_pair(self, a: Message, b: Message) -> None:
         self._pairs.append((a, b))
@@ -372,8 +363,8 @@ class TopicComparison:
         pairs, self._pairs, self._bytes = self._pairs, [], 0
         groups: dict[tuple[object, object], list[tuple[Message, Message, Fields, Fields]]] = {}
         for a, b in pairs:
-            mine = self._decoded(A, a)
-            other = mine if a.data == b.data else self._decoded(B, b)
+            mine = self.decoders[A].fields(a)
+            other = mine if a.data == b.data else self.decoders[B].fields(b)
             shape = mine.shape()
             key = (shape, shape if other is mine else other.shape())
             groups.setdefault(key, []).append((a, b, mine, other))
@@ -394,8 +385,9 @@ class TopicComparison:
         latest: dict[str, dict[str, Floats]] = {}
         known: dict[str, Channel] = {}
         for message in self._static[side]:
-            fields = stacked([self._decoded(side, message)])
-            for name, channel in decode(self.decoders[side].msgtype, fields).channels.items():
+            decoder = self.decoders[side]
+            fields = stacked([decoder.fields(message)])
+            for name, channel in decode(decoder.msgtype, fields).channels.items():
                 if name != STAMPS:  # when it was published is of the run
                     known[name] = channel
                     latest.setdefault(name, {}).update(zip(channel.labels, channel.values[0]))
@@ -437,9 +429,8 @@ class TopicComparison:
         if self._observe is not None:
             self._observe(self.topic, name, a, b, at)
         amounts, axes = difference(a, b)
-        self._add(
-            name, a.unit, amounts, at, a.labels, () if a.metric == ROTATION else a.axes, axes
-        )
+        axis_names = () if a.metric == ROTATION else a.axes
+        self._add(name, a.unit, amounts, at, a.labels, axis_names, axes)
         if a.metric == ROTATION:
             labels, last_a, last_b = self._last.get(name, ((), a.values[:1], b.values[:1]))
             if labels != a.labels:
@@ -463,7 +454,6 @@ class TopicComparison:
         tolerance = self._tolerances.field(self.topic, name, unit)
         if not tolerance.ignored:
             field = self._fields.setdefault(name, FieldStatistics(unit, tolerance))
-            axes = np.zeros(amounts.shape, np.int64) if axes is None else axes
             field.add(amounts, axes, at, labels, axis_names)
 
 
@@ -505,7 +495,7 @@ class FieldStatistics:
     def add(
         self,
         amounts: Floats,
-        axes: Ints,
+        axes: Ints | None,
         at: Stamped,
         labels: tuple[str, ...] = (),
         axis_names: tuple[str, ...] = (),
@@ -523,12 +513,11 @@ class FieldStatistics:
 
         def place(frame: int) -> Place:
             row = int(np.argmax(amounts[frame]))
-            axis = int(axes[frame, row])
+            axis = 0 if axes is None else int(axes[frame, row])
             label = labels[row] if row < len(labels) else f'[{row}]'
             name = axis_names[axis] if axis < len(axis_names) else ''
-            stamp_ns, index = int(at.stamps_ns[frame]), int(at.indices[frame])
-            amount = float(amounts[frame, row])
-            return Place(stamp_ns, index, f'{label} {name}'.strip(), row, axis, amount)
+            when = int(at.stamps_ns[frame]), int(at.indices[frame])
+            return Place(*when, f'{label} {name}'.strip(), row, axis, float(amounts[frame, row]))
 
         peaks = amounts.max(axis=1)
         if self._worst is None or peaks.max() > self._worst.amount:
@@ -566,37 +555,24 @@ class FieldStatistics:
             if n_invalid:
                 severity = OF_NO_NUMBER
         note = f'{n_invalid} values without a number, or a field, on one side' * bool(n_invalid)
+        figures = (self._n, self._n_beyond, peak, p99, rms, self._worst, self._first)
         return FieldResult(
-            topic,
-            name,
-            self.unit,
-            self.tolerance,
-            within,
-            severity,
-            self._n,
-            self._n_beyond,
-            peak,
-            p99,
-            rms,
-            self._worst,
-            self._first,
-            note,
+            topic, name, self.unit, self.tolerance, within, severity, *figures, note
         )
 
 
-def difference(a: Channel, b: Channel) -> tuple[Floats, Ints]:
+def difference(a: Channel, b: Channel) -> tuple[Floats, Ints | None]:
     """
-    Return how far two channels of equal shape are apart, and at which axis most.
+    Return how far two channels of equal shape are apart, and at which axis most; None: the first.
 
     Both of shape (n, rows); amounts in the channel's unit, infinite where one side alone has no
     number.
     """
-    axes = np.zeros(a.values.shape[:2], np.int64)
     if a.metric == ROTATION:
-        return angles_deg(a.values, b.values), axes
+        return angles_deg(a.values, b.values), None
     if a.metric == EQUAL:  # whole numbers too large for floats as well
         equal = (a.values == b.values) | ((a.values != a.values) & (b.values != b.values))
-        return np.any(~equal, axis=-1).astype(np.float64), axes
+        return np.any(~equal, axis=-1).astype(np.float64), None
     with np.errstate(invalid='ignore'):
         apart = np.abs(a.values - b.values)
     same = (a.values == b.values) | (np.isnan(a.values) & np.isnan(b.values))
@@ -605,9 +581,8 @@ def difference(a: Channel, b: Channel) -> tuple[Floats, Ints]:
         size = np.fmax(np.abs(a.values), np.abs(b.values))
         apart /= np.maximum(1.0, np.where(np.isfinite(size), size, 1.0))
     if apart.shape[-1] == 1:
-        return apart[..., 0], axes
-    if apart.shape[-1]:
-        axes = np.argmax(apart, axis=-1)
+        return apart[..., 0], None
+    axes = np.argmax(apart, axis=-1) if apart.shape[-1] else None
     return np.sqrt(np.sum(apart * apart, axis=-1)), axes
 
 

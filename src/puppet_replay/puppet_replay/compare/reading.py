@@ -38,6 +38,14 @@ DTYPES = {'bool': '?', 'byte': 'u1', 'char': 'u1', 'octet': 'u1'}
 Key = tuple[int, int]
 
 
+class Message(NamedTuple):
+    """A message that waits for its counterpart, or has found it."""
+
+    stamp_ns: int  # of its header; its log time if it has none
+    number: int  # its place among those of its topic
+    data: bytes
+
+
 class Field(NamedTuple):
     """The numbers of one field of a message, or of several stacked messages."""
 
@@ -99,12 +107,13 @@ class Decoder:
         seconds, rest = struct.unpack_from('<iI' if data[1] else '>iI', data, at)
         return int(seconds) * 1_000_000_000 + int(rest)
 
-    def fields(self, data: bytes, number: int, stamp_ns: int) -> Fields:
+    def fields(self, whole: Message) -> Fields:
         """
         Return what a message holds.
 
         Raises MessageError naming the bag, its topic, the number of the message and its stamp.
         """
+        data = whole.data
         if not self.is_known:
             return _as_bytes(data)
         try:
@@ -118,7 +127,7 @@ class Decoder:
             return _as_bytes(data)
         except Exception as err:  # rosbags raises several kinds of errors
             reason = ' '.join(str(err).split()) or 'expected a whole message'
-            raise self._error(number, stamp_ns, reason) from err
+            raise self._error(whole.number, whole.stamp_ns, reason) from err
         numbers: dict[str, list[np.ndarray]] = {}
         owners: dict[str, str] = {}
         texts: dict[str, list[str]] = {}
@@ -220,14 +229,6 @@ def _parts(kind: str, known: dict[str, Any]) -> set[str]:
             if element[0] == Nodetype.NAME:
                 waiting.append(element[1])
     return found
-
-
-class Message(NamedTuple):
-    """A message that waits for its counterpart, or has found it."""
-
-    stamp_ns: int  # of its header; its log time if it has none
-    number: int  # its place among those of its topic
-    data: bytes
 
 
 class Join:

@@ -4,7 +4,6 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from functools import partial
 import math
 from pathlib import Path
 import sys
@@ -16,11 +15,10 @@ from puppet_replay.plots import drawings
 from puppet_replay.plots.reading import PlotBag, Series, Span, statistics
 from puppet_retarget.offline import check_output, listed, require_other_files, write_report
 from puppet_ros.bags import BagReader
-from puppet_ros.command import run_command
+from puppet_ros.command import command_parser, run_command
 from puppet_ros.node import EXIT_OK
 
 NAME = 'plot'
-KINDS = ('importance', 'feet', 'filter', 'latency')
 ALL = 'all'
 EXAMPLE = """\
 examples:
@@ -29,63 +27,51 @@ examples:
   ./puppet plot session.mcap --json numbers.json"""
 
 
-class Plot(NamedTuple):
-    """What is drawn of one kind."""
+class Kind(NamedTuple):
+    """What is drawn of a bag, and what a report says of that."""
 
-    series: list[Series]  # for the statistics
-    draw: Callable[[str], Any]  # returns the figure under a title
-    more: dict[str, Any] = {}  # noqa: RUF012  # further numbers for the report
+    read: Callable[[PlotBag, Sequence[str]], Any]  # given the sensors
+    series: Callable[[Any], list[Series]]  # for the statistics
+    draw: Callable[[Any, str], Any]  # the figure under a title
+    more: Callable[[Any], dict[str, Any]] = lambda shown: {}  # further numbers
+
+
+KINDS = {
+    'importance': Kind(
+        lambda bag, _: bag.importances(), drawings.importance_series, drawings.draw_importance
+    ),
+    'feet': Kind(
+        lambda bag, _: bag.feet(), drawings.feet_series, drawings.draw_feet, drawings.feet_contacts
+    ),
+    'filter': Kind(PlotBag.sensors, drawings.filter_series, drawings.draw_filter, drawings.fates),
+    'latency': Kind(
+        lambda bag, _: bag.latencies(), drawings.latency_series, drawings.draw_latency
+    ),
+}
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
-        prog=f'puppet {NAME}',
-        description='Draw what a bag holds over time. Several kinds go into several files, whose '
-        'names end in the kind. Exit code 0: written, 1: failed, 2: bad input, also '
-        'where the bag lacks a topic.',
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    p = command_parser(
+        f'puppet {NAME}',
+        'Draw what a bag holds over time. Several kinds go into several files, whose names end\n'
+        'in the kind. Exit code 0: written, 1: failed, 2: bad input, also where the bag lacks a\n'
+        'topic.',
+        EXAMPLE,
     )
-    p.add_argument('bag', metavar='BAG', type=Path, help='a bag: folder, .mcap or .db3')
-    p.add_argument(
-        'output',
-        metavar='OUT',
-        type=Path,
-        nargs='?',
-        help='.png, .svg or .pdf; BAG_KIND.png here by default',
-    )
-    p.add_argument(
-        '--what',
-        metavar='A,B',
-        type=listed,
-        default=(ALL,),
-        help=f'{", ".join(KINDS)}, or {ALL} that the bag has topics for (default)',
-    )
-    p.add_argument(
-        '--sensors',
-        metavar='A,B',
-        type=listed,
-        default=(),
-        help='of filter; the one that moves most by default',
-    )
-    p.add_argument(
-        '--from',
-        metavar='S',
-        type=float,
-        default=-math.inf,
-        dest='start_s',
-        help='first stamp, seconds after that of the first message',
-    )
-    p.add_argument(
-        '--to',
-        metavar='S',
-        type=float,
-        default=math.inf,
-        dest='end_s',
-        help='last stamp, likewise',
-    )
-    p.add_argument('--json', type=Path, metavar='FILE', help='statistics of what is drawn')
+    add = p.add_argument
+    what = f'{", ".join(KINDS)}, or {ALL} that the bag has topics for (default)'
+    picture = '.png, .svg or .pdf; BAG_KIND.png here by default'
+    most = 'of filter; the one that moves most by default'
+    first = 'first stamp, seconds after that of the first message'
+    seconds: dict[str, Any] = {'metavar': 'S', 'type': float}
+    add('bag', metavar='BAG', type=Path, help='a bag: folder, .mcap or .db3')
+    add('output', metavar='OUT', type=Path, nargs='?', help=picture)
+    add('--what', metavar='A,B', type=listed, default=(ALL,), help=what)
+    add('--sensors', metavar='A,B', type=listed, default=(), help=most)
+    add('--from', default=-math.inf, dest='start_s', help=first, **seconds)
+    add('--to', default=math.inf, dest='end_s', help='last stamp, likewise', **seconds)
+    add('--json', type=Path, metavar='FILE', help='statistics of what is drawn')
     return p
 
 
@@ -113,7 +99,10 @@ def _run(arguments: argparse.Namespace) -> int:
         plots = _plots(bag, chosen, arguments.sensors, skipping=ALL in arguments.what)
         for warning in reader.warnings:
             print(f'warning: {warning}', file=sys.stderr)
-    _draw(plots, outputs, arguments.bag.name)
+    for kind, shown in plots.items():
+        with styled():
+            save(KINDS[kind].draw(shown, f'{kind} - {arguments.bag.name}'), outputs[kind])
+        print(f'{outputs[kind]}')
     if arguments.json is not None:
         write_report(report(arguments.bag, plots), arguments.json)
     return EXIT_OK
@@ -128,7 +117,7 @@ def chosen_kinds(words: Sequence[str]) -> tuple[str, ...]:
     for word in words:
         if word not in (*KINDS, ALL):
             raise ConfigError(f'--what: expected {", ".join(KINDS)} or {ALL}, got {word!r}')
-    return KINDS if ALL in words else tuple(dict.fromkeys(words))
+    return tuple(KINDS) if ALL in words else tuple(dict.fromkeys(words))
 
 
 def output_files(bag: Path, output: Path | None, kinds: Sequence[str]) -> dict[str, Path]:
@@ -146,25 +135,24 @@ def output_files(bag: Path, output: Path | None, kinds: Sequence[str]) -> dict[s
     return {kind: output.with_stem(f'{output.stem}_{kind}') for kind in kinds}
 
 
-def report(bag: Path, plots: dict[str, Plot]) -> dict[str, Any]:
+def report(bag: Path, plots: dict[str, Any]) -> dict[str, Any]:
     """Return the statistics of every plotted series."""
-    return {
-        'bag': str(bag),
-        'plots': {
-            kind: {'series': [statistics(series) for series in plot.series], **plot.more}
-            for kind, plot in plots.items()
-        },
-    }
+
+    def figures(kind: Kind, shown: Any) -> dict[str, Any]:
+        return {'series': [statistics(series) for series in kind.series(shown)]} | kind.more(shown)
+
+    found = {kind: figures(KINDS[kind], shown) for kind, shown in plots.items()}
+    return {'bag': str(bag), 'plots': found}
 
 
 def _plots(
     bag: PlotBag, kinds: Sequence[str], sensors: Sequence[str], skipping: bool
-) -> dict[str, Plot]:
+) -> dict[str, Any]:
     """Return what is to be drawn; skip what the bag has nothing for if that is allowed."""
     plots, refusals = {}, []
     for kind in kinds:
         try:
-            plots[kind] = _plot(bag, kind, sensors)
+            plots[kind] = KINDS[kind].read(bag, sensors)
         except InputFileError as err:
             if not skipping:
                 raise
@@ -173,30 +161,6 @@ def _plots(
     if refusals and not plots:
         raise refusals[0]
     return plots
-
-
-def _plot(bag: PlotBag, kind: str, sensors: Sequence[str]) -> Plot:
-    shown: Any
-    if kind == 'importance':
-        shown = bag.importances()
-        return Plot(drawings.importance_series(shown), partial(drawings.draw_importance, shown))
-    if kind == 'feet':
-        shown = bag.feet()
-        more = {'stands': drawings.feet_contacts(shown)}
-        return Plot(drawings.feet_series(shown), partial(drawings.draw_feet, shown), more)
-    if kind == 'filter':
-        shown = bag.sensors(sensors)
-        more = {'frames': drawings.fates(shown)}
-        return Plot(drawings.filter_series(shown), partial(drawings.draw_filter, shown), more)
-    shown = bag.latencies()
-    return Plot(drawings.latency_series(shown), partial(drawings.draw_latency, shown))
-
-
-def _draw(plots: dict[str, Plot], outputs: dict[str, Path], name: str) -> None:
-    for kind, plot in plots.items():
-        with styled():
-            save(plot.draw(f'{kind} - {name}'), outputs[kind])
-        print(f'{outputs[kind]}')
 
 
 if __name__ == '__main__':

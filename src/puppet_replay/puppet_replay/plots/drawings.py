@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AXES_COLOURS = (BLUE, RED, GREEN)  # x, y, z
+XYZ = {'x': BLUE, 'y': RED, 'z': GREEN}
 HIGHEST_SHARE = 99.5  # percent of the values that the scale shows; those beyond are marked
 LANE_PX, LANES_REST_PX, GROUP_GAP = 58, 110, 0.55
 NOTHING = 1e-6  # a lane that never gets above this has nothing to show
@@ -42,7 +42,7 @@ SIDES = ('left', 'right')
 STANDS = '#f1e3b0'
 SENSOR_PX, SENSOR_REST_PX = 880, 70
 HEIGHTS = (1.5, 1.1, 1.5, 1.1, 0.75)
-XYZ = ('x', 'y', 'z')
+
 FATES = {
     FILTER_REJECTED: ('rejected', RED, 'x'),
     FILTER_PREDICTED: ('predicted', GREY, '|'),
@@ -69,14 +69,8 @@ def mark_beyond(axes: 'Axes', times_s: Floats, values: Floats, limit: float) -> 
     """Mark at the edge the times (n,) at which values (n, k) leave +-limit; return how many."""
     with np.errstate(invalid='ignore'):
         beyond = np.abs(values).max(axis=-1) > limit
-    axes.plot(
-        times_s[beyond],
-        np.full(beyond.sum(), 0.96 * limit),
-        '^',
-        markersize=4.0,
-        color=DARK,
-        clip_on=True,
-    )
+    at = np.full(beyond.sum(), 0.96 * limit)
+    axes.plot(times_s[beyond], at, '^', markersize=4.0, color=DARK, clip_on=True)
     return int(beyond.sum())
 
 
@@ -104,51 +98,33 @@ def draw_importance(shown: Importances, title: str) -> 'Figure':
     space.set_title('with respect to the own body, 0 .. 1', color=RED, y=0.0)
     for i, (axes, one) in enumerate(zip(panels, series)):
         colour = BLUE if i < n_environment else RED
-        _lane(axes, shown.times_s, one, colour)
+        t, values = with_gaps(shown.times_s, one.values)
+        axes.fill_between(t, 0.0, values, color=colour, alpha=0.3, linewidth=0.0)
+        axes.plot(t, values, color=colour, linewidth=1.2)
+        axes.set_ylim(-0.05, 1.08)
+        axes.set_yticks([0.0, 1.0])
+        name = one.name.removeprefix('environment ').removeprefix('own body ').replace('_', ' ')
+        axes.set_ylabel(name, rotation=0, ha='right', va='center', color=DARK, labelpad=8)
+        if not np.nanmax(one.values, initial=0.0) > NOTHING:
+            middle = {'ha': 'center', 'va': 'center', 'transform': axes.transAxes}
+            axes.text(0.5, 0.5, '0 throughout', color=GREY, **middle)
     panels[-1].set_xlim(*span_of(shown.times_s))
     return figure
 
 
-def _lane(axes: 'Axes', times_s: Floats, one: Series, colour: str) -> None:
-    t, values = with_gaps(times_s, one.values)
-    axes.fill_between(t, 0.0, values, color=colour, alpha=0.3, linewidth=0.0)
-    axes.plot(t, values, color=colour, linewidth=1.2)
-    axes.set_ylim(-0.05, 1.08)
-    axes.set_yticks([0.0, 1.0])
-    name = one.name.removeprefix('environment ').removeprefix('own body ')
-    axes.set_ylabel(
-        name.replace('_', ' '), rotation=0, ha='right', va='center', color=DARK, labelpad=8
-    )
-    if not np.nanmax(one.values, initial=0.0) > NOTHING:
-        axes.text(
-            0.5,
-            0.5,
-            '0 throughout',
-            transform=axes.transAxes,
-            ha='center',
-            va='center',
-            color=GREY,
-        )
-
-
 def feet_series(feet: Feet) -> list[Series]:
     """Return what is drawn."""
+    sides = list(enumerate(SIDES))
     return [
-        *(
-            Series(f'{body.name} {side} sole height', 'm', body.positions[:, k, 2])
-            for body in feet.bodies
-            for k, side in enumerate(SIDES)
-        ),
-        *(
-            Series(f'{side} foot importance', '', feet.importance[:, k])
-            for k, side in enumerate(SIDES)
-        ),
-    ]
+        Series(f'{body.name} {side} sole height', 'm', body.positions[:, k, 2])
+        for body in feet.bodies
+        for k, side in sides
+    ] + [Series(f'{side} foot importance', '', feet.importance[:, k]) for k, side in sides]
 
 
 def feet_contacts(feet: Feet) -> dict[str, Any]:
     """Return the times in which each foot of the performer stands [s]."""
-    return {f'{side}_s': found for side, found in zip(SIDES, contacts(feet.bodies[0]))}
+    return {'stands': {f'{s}_s': found for s, found in zip(SIDES, contacts(feet.bodies[0]))}}
 
 
 def draw_feet(feet: Feet, title: str) -> 'Figure':
@@ -191,20 +167,20 @@ def filter_series(tracks: Sequence[SensorTrack]) -> list[Series]:
     return found
 
 
-def fates(tracks: Sequence[SensorTrack]) -> dict[str, dict[str, Any]]:
+def fates(tracks: Sequence[SensorTrack]) -> dict[str, Any]:
     """Return how many frames of each sensor had which status."""
     names = {FILTER_OK: 'ok'} | {status: name for status, (name, _, _) in FATES.items()}
-    return {
+    found = {
         track.name: {name: int(np.sum(track.status == s)) for s, name in names.items()}
         for track in tracks
     }
+    return {'frames': found}
 
 
 def draw_filter(tracks: Sequence[SensorTrack], title: str) -> 'Figure':
     """Return the figure: five panels for each sensor."""
-    figure, grid = new_figure(
-        HEIGHTS * len(tracks), SENSOR_PX * len(tracks) + SENSOR_REST_PX, title
-    )
+    height_px = SENSOR_PX * len(tracks) + SENSOR_REST_PX
+    figure, grid = new_figure(HEIGHTS * len(tracks), height_px, title)
     panels = [row[0] for row in grid]
     for i, track in enumerate(tracks):
         _sensor(track, panels[5 * i : 5 * i + 5])
@@ -244,20 +220,14 @@ def _raw_and_filtered(track: SensorTrack, axes: 'Axes', raw: Vec3s, filtered: Ve
     """Draw samples as dots and the filtered values as lines; rejected samples are crossed."""
     out = track.status == FILTER_REJECTED
     t, values = with_gaps(track.times_s, _without_wraps(filtered))
-    for k, (axis, colour) in enumerate(zip(XYZ, AXES_COLOURS)):
+    for k, (axis, colour) in enumerate(XYZ.items()):
         axes.plot(track.times_s, raw[:, k], '.', markersize=3.0, color=colour, alpha=0.45)
         axes.plot(t, values[:, k], color=colour, label=f'{axis} filtered')
     axes.plot([], [], '.', color=GREY, label='raw')
     limits = axes.get_ylim()
     for k in range(3):
-        axes.plot(
-            track.times_s[out],
-            raw[out, k],
-            'x',
-            markersize=5.0,
-            color=DARK,
-            label='rejected' if k == 0 and out.any() else None,
-        )
+        label = 'rejected' if k == 0 and out.any() else None
+        axes.plot(track.times_s[out], raw[out, k], 'x', markersize=5.0, color=DARK, label=label)
     axes.set_ylim(*limits)
 
 
@@ -283,7 +253,7 @@ def _difference(
     t, widest = with_gaps(track.times_s, band.max(axis=-1))
     label = f'±{BAND_SIGMAS:g} σ of the filtered {"place" if unit == "mm" else "rotation"}'
     axes.fill_between(t, -widest, widest, color=GREY, alpha=0.3, linewidth=0.0, label=label)
-    for k, colour in enumerate(AXES_COLOURS):
+    for k, colour in enumerate(XYZ.values()):
         axes.plot(track.times_s, residual[:, k], '.', markersize=3.0, color=colour)
     axes.set_ylim(-limit, limit)
     beyond = mark_beyond(axes, track.times_s, residual, limit)
@@ -297,10 +267,8 @@ def _fate_lanes(track: SensorTrack, axes: 'Axes') -> None:
     for lane, (status, (_, colour, marker)) in enumerate(FATES.items()):
         at = track.times_s[track.status == status]
         axes.plot(at, np.full(len(at), lane), marker, markersize=5.0, color=colour)
-    axes.set_yticks(
-        range(len(FATES)),
-        [f'{name} {np.sum(track.status == status)}' for status, (name, _, _) in FATES.items()],
-    )
+    names = [f'{name} {np.sum(track.status == status)}' for status, (name, _, _) in FATES.items()]
+    axes.set_yticks(range(len(FATES)), names)
     axes.set_ylim(len(FATES) - 0.4, -0.6)
     axes.set_title(f'{track.name}: frames by status')
 
@@ -317,9 +285,8 @@ def latency_series(latencies: Sequence[Latency]) -> list[Series]:
 
 def draw_latency(latencies: Sequence[Latency], title: str) -> 'Figure':
     """Return the figure: a row for each topic, its time line and its histogram."""
-    figure, grid = new_figure(
-        [1.0] * len(latencies), ROW_PX * len(latencies) + ROWS_REST_PX, title, COLUMNS
-    )
+    height_px = ROW_PX * len(latencies) + ROWS_REST_PX
+    figure, grid = new_figure([1.0] * len(latencies), height_px, title, COLUMNS)
     for one, (line, counts) in zip(latencies, grid):
         counts.sharey(line)
         _latency_row(one, line, counts)
@@ -345,15 +312,10 @@ def _latency_row(one: Latency, line: 'Axes', counts: 'Axes') -> None:
         mark_beyond(line, times_s, values[:, None], top)
         edges = np.linspace(low, top, N_BINS + 1)
         styles: dict[Literal['stepfilled', 'step'], float] = {'stepfilled': 0.45, 'step': 1.0}
+        bars: dict[str, Any] = {'bins': edges.tolist(), 'orientation': 'horizontal'}
         for style, alpha in styles.items():
-            counts.hist(
-                np.clip(values, low, top),
-                bins=edges.tolist(),
-                orientation='horizontal',
-                histtype=style,
-                color=colour,
-                alpha=alpha,
-            )
+            shares = np.clip(values, low, top)
+            counts.hist(shares, histtype=style, color=colour, alpha=alpha, **bars)
     line.set_ylim(low, top)
     line.set_ylabel('ms', color=DARK)
     if one.source:
