@@ -106,8 +106,8 @@ def draw_importance(shown: Importances, title: str) -> 'Figure':
         name = one.name.removeprefix('environment ').removeprefix('own body ').replace('_', ' ')
         axes.set_ylabel(name, rotation=0, ha='right', va='center', color=DARK, labelpad=8)
         if not np.nanmax(one.values, initial=0.0) > NOTHING:
-            middle = {'ha': 'center', 'va': 'center', 'transform': axes.transAxes}
-            axes.text(0.5, 0.5, '0 throughout', color=GREY, **middle)
+            middle: dict[str, Any] = {'ha': 'center', 'va': 'center', 'color': GREY}
+            axes.text(0.5, 0.5, '0 throughout', transform=axes.transAxes, **middle)
     panels[-1].set_xlim(*span_of(shown.times_s))
     return figure
 
