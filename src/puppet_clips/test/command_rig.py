@@ -10,7 +10,7 @@ import shutil
 from typing import NamedTuple
 
 from puppet_clips.cli import main
-from puppet_core.body.character import Character, default_capsules, save_character
+from puppet_core.body import Character, default_capsules, save_character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.clips.bvh import write_bvh

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.character import Character, default_capsules, load_character
+from puppet_core.body import Character, default_capsules, load_character
 from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions

@@ -9,7 +9,7 @@ from typing import Any
 
 from motion_samples import estimates, EXACT, LAYOUT, Take
 import numpy as np
-from puppet_core.body.character import Character, default_capsules
+from puppet_core.body import Character, default_capsules
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
 from puppet_core.clips.load import load_clip

@@ -5,13 +5,7 @@
 from dataclasses import replace
 
 import numpy as np
-from puppet_core.body.character import (
-    Capsule,
-    Character,
-    default_capsules,
-    load_character,
-    save_character,
-)
+from puppet_core.body import Capsule, Character, default_capsules, load_character, save_character
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.io import InputFileError
 import pytest
