@@ -178,50 +178,45 @@ def check_machine(folder: Path, has_ros: bool) -> None:
     python = f'python{sys.version_info.major}.{sys.version_info.minor}'
     header = Path(sysconfig.get_path('include'), 'Python.h')
     free = shutil.disk_usage(folder).free
-    failures = [
-        (
-            system != 'linux on x86_64',
+    if not has_ros:
+        _require(
+            system == 'linux on x86_64',
             f'the ROS 2 wheels exist only for Linux on x86_64, this is {system}; install ROS 2'
             ' Jazzy or Kilted, source its setup.bash and run the command again',
-        ),
-        (
-            platform.libc_ver()[0] != 'glibc',
+        )
+        _require(
+            platform.libc_ver()[0] == 'glibc',
             'the ROS 2 wheels need a Linux with glibc (not Alpine); use another system, or a'
             ' container of one',
-        ),
-        (
-            free < FREE_BYTES_NEEDED,
+        )
+        _require(
+            free >= FREE_BYTES_NEEDED,
             f'{folder}: {FREE_BYTES_NEEDED / 1e9:.0f} GB of free disk are needed,'
             f' {free / 1e9:.1f} GB are there; free some room',
-        ),
-    ]
-    if has_ros:
-        failures.clear()
-    failures += [
-        (
-            not (find_spec('ensurepip') and find_spec('venv')),  # some distributions split Python
-            f'{sys.executable} cannot make environments; install its venv module ({APT}'
-            f' {python}-venv)',
-        ),
-        (
-            not header.is_file(),
-            f'{header} is missing; install the headers of Python ({APT} {python}-dev)',
-        ),
-    ]
+        )
+    _require(
+        find_spec('ensurepip') and find_spec('venv'),  # some distributions split Python
+        f'{sys.executable} cannot make environments; install its venv module'
+        f' ({APT} {python}-venv)',
+    )
+    _require(
+        header.is_file(),
+        f'{header} is missing; install the headers of Python ({APT} {python}-dev)',
+    )
     for variable, names in COMPILERS.items():
         wanted = os.environ.get(variable, '').split()[:1]
-        failures.append(
-            (
-                not any(map(shutil.which, wanted or names)),
-                f'no compiler found ({", ".join(wanted or names)}); install one ({APT}'
-                f' build-essential){f", or unset {variable}" if wanted else ""}',
-            )
+        _require(
+            any(map(shutil.which, wanted or names)),
+            f'no compiler found ({", ".join(wanted or names)}); install one ({APT}'
+            f' build-essential){f", or unset {variable}" if wanted else ""}',
         )
     for tool in ('cmake', 'make'):
-        failures.append((not shutil.which(tool), f'no {tool} found; install it ({APT} {tool})'))
-    for failed, sentence in failures:
-        if failed:
-            raise SetupError(sentence)
+        _require(shutil.which(tool), f'no {tool} found; install it ({APT} {tool})')
+
+
+def _require(holds: object, sentence: str) -> None:
+    if not holds:
+        raise SetupError(sentence)
 
 
 def _lists(with_tests: bool) -> tuple[str, ...]:

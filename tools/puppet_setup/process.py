@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run a long command: its output in a log, one line of progress, its failure in a sentence."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 import re
 import subprocess
 import sys
 import time
-from typing import BinaryIO
 
 PLAIN_INTERVAL_S = 10.0
 TERMINAL_INTERVAL_S = 0.3
@@ -83,24 +82,34 @@ class Runner:
         likely cause, or the end of the output, if the command fails.
         """
         log = self.logs / f'{name}.log'
-        on_terminal = sys.stderr.isatty()
-        erase = '\r\x1b[K' if on_terminal else ''
+        erase = '\r\x1b[K' if sys.stderr.isatty() else ''
+        end, interval_s = ('', TERMINAL_INTERVAL_S) if erase else ('\n', PLAIN_INTERVAL_S)
         started = time.monotonic()
-        if not on_terminal:
+        if not erase:
             report(title)
         try:
             self.logs.mkdir(parents=True, exist_ok=True)
-            with log.open('wb') as sink, self._started(command, environ, sink) as process:
-                while _wait(process, TERMINAL_INTERVAL_S if on_terminal else PLAIN_INTERVAL_S):
+            with log.open('wb') as sink:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=sink,
+                    stderr=subprocess.STDOUT,
+                    env=dict(environ),
+                    cwd=self.folder,
+                    pass_fds=self.held,
+                )
+            try:
+                while _wait(process, interval_s):
                     steps = len(re.findall(step, log.read_text(errors='replace'), re.MULTILINE))
                     counted = f'{min(steps, total)} of {total}, ' if total else ''
-                    text = f'{title}: {counted}{time.monotonic() - started:.0f} s'
-                    print(
-                        f'{erase}puppet: {text}',
-                        end='' if on_terminal else '\n',
-                        file=sys.stderr,
-                        flush=True,
-                    )
+                    took = f'{counted}{time.monotonic() - started:.0f} s'
+                    text = f'{erase}puppet: {title}: {took}'
+                    print(text, end=end, file=sys.stderr, flush=True)
+            finally:  # of what was interrupted
+                process.terminate()
+                if _wait(process, STOP_TIMEOUT_S):
+                    process.kill()
         except OSError as err:
             raise SetupError(f'{title}: {likely_cause(str(err)) or err}') from err
         status = process.returncode
@@ -115,33 +124,9 @@ class Runner:
                 + last_lines(output)
             )
 
-    @contextmanager
-    def _started(
-        self, command: list[str], environ: Mapping[str, str], sink: BinaryIO
-    ) -> Iterator[subprocess.Popen[bytes]]:
-        """Start a command; end it, politely first, if what waits for it is interrupted."""
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=subprocess.STDOUT,
-            env=dict(environ),
-            cwd=self.folder,
-            pass_fds=self.held,
-        ) as process:
-            try:
-                yield process
-            except BaseException:
-                process.terminate()
-                if _wait(process, STOP_TIMEOUT_S):
-                    process.kill()
-                raise
-
 
 def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
     """Wait for the end of the process; return whether it still runs after the time."""
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
+    return process.poll() is None
