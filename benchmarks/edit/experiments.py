@@ -34,8 +34,6 @@ from puppet_edit.scene import (
     foot_constraints,
     join,
     on_terrain,
-    own_poses,
-    root_shifts,
     rough,
     seam_constraints,
     stooping,
@@ -186,8 +184,7 @@ def terrain_experiment(walk: Motion) -> Experiment:
         ground = float(surface.height(x, y))
         doorways.append(doorway_at(walk, frame, ground + LINTEL * height))
     constraints = [*adapted.constraints, *doorway_constraints(walk, doorways, surface)]
-    own = own_poses(walk, adapted.contacts)
-    start = stooping(walk, doorways, root_shifts(own, adapted.goals, RATE_HZ), surface)
+    start = stooping(walk, doorways, adapted.root_shifts(), surface)
     return Experiment(
         TERRAIN, walk, start, tuple(constraints), _ARMS, None, surface, tuple(doorways)
     )

@@ -17,6 +17,7 @@ doc/edit.md.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from itertools import combinations
 import math
 from pathlib import Path
@@ -73,11 +74,8 @@ from puppet_edit.scene import (
     for_body,
     FUNCTIONS,
     join,
-    named_surface,
     on_terrain,
-    own_poses,
     read_height_field,
-    root_shifts,
     seam_constraints,
     stooping,
     Window,
@@ -211,23 +209,19 @@ def _plan(tree: Section, motion: Motion, readers: Readers) -> EditPlan:
     surfaces = _read_surfaces(tree)
     config = _config(tree, readers)
     work = _do_tasks(tree, motion, surfaces, readers)
-    objects = tree.section(OBJECTS, optional=True)
+    section = tree.section(OBJECTS, optional=True)
+    objects = {name: _read_object(section.section(name), work.motion) for name in section.keys()}
     before = work.before or work.motion
-    scene = _Scene(
-        BodyTrack(before),
-        surfaces,
-        {name: _read_object(objects.section(name), work.motion) for name in objects.keys()},
-    )
+    scene = _Scene(BodyTrack(before), surfaces, objects)
     listed = tree.sections(CONSTRAINTS) if tree.raw(CONSTRAINTS, []) != [] else ()
     if len(listed) > MAX_ENTRIES:
         raise tree.error(CONSTRAINTS, f'at most {MAX_ENTRIES} entries', len(listed))
     entries = tuple(_read_entry(entry, scene) for entry in listed)
     tree.finish()
     _check_agreement(tree.path, entries)
-    constraints = (*(entry.constraint for entry in entries), *work.constraints)
-    return EditPlan(
-        work.motion, before, config, entries, constraints, tuple(work.notes), work.ground
-    )
+    all_of_them = (*(entry.constraint for entry in entries), *work.constraints)
+    notes = tuple(work.notes)
+    return EditPlan(work.motion, before, config, entries, all_of_them, notes, work.ground)
 
 
 def _refused(section: Section, key: str, err: ConfigError) -> InputFileError:
@@ -275,7 +269,7 @@ def _config(tree: Section, readers: Readers) -> EditConfig:
 
 def _whole(section: Section, name: str) -> int:
     value = section.raw(name)
-    if not isinstance(value, int) or isinstance(value, bool):
+    if type(value) is not int:
         raise section.error(name, 'a whole number', brief(value))
     return value
 
@@ -350,10 +344,12 @@ def _heights(entry: Section) -> Surface:
 
 
 def _function(entry: Section) -> Surface:
-    name = entry.text('function', choices=tuple(FUNCTIONS))
+    make = FUNCTIONS[entry.text('function', choices=tuple(FUNCTIONS))]
+    known = list(signature(make).parameters)
+    known += ['heading_deg'] if 'heading_rad' in known else []
     settings = {}
-    for key in entry.keys():
-        if key != 'function':
+    for key in known:
+        if key in entry:
             low, high = _LIMITS.get(key, (-1e4, 1e4))
             settings[key] = entry.number(key, low=low, high=high)
     if not float(settings.get('seed', 0.0)).is_integer():
@@ -361,11 +357,10 @@ def _function(entry: Section) -> Surface:
     if 'heading_deg' in settings:
         settings['heading_rad'] = float(np.radians(settings.pop('heading_deg')))
     try:
-        return named_surface(name, settings)
+        return make(**settings)
     except ConfigError as err:
-        text = str(err)
-        key = next((key for key in entry.keys() if f'{key!r}' in text or f'{key}:' in text), '')
-        raise _refused(entry, key or 'function', err) from err
+        key = str(err).partition(':')[0]
+        raise _refused(entry, key if key in entry else 'function', err) from err
 
 
 _SURFACES: Mapping[str, Callable[[Section], Surface]] = {
@@ -383,15 +378,13 @@ class _Object(NamedTuple):
 
 
 def _read_object(entry: Section, motion: Motion) -> _Object:
-    if 'at_m' in entry:
-        position = entry.numbers('at_m', 3)
-        entry.finish()
-        return _Object([0], position[None])
     frames: list[int] = []
     positions = []
-    for stop in entry.sections('path'):
+    if 'at_m' in entry:
+        frames, positions = [0], [entry.numbers('at_m', 3)]
+    for stop in entry.sections('path') if not frames else ():
         key = TIME if TIME in stop else FRAME
-        frames.append(_read_frame(stop, key, motion))
+        frames.append(_frame(stop, key, motion))
         positions.append(stop.numbers('at_m', 3))
         stop.finish()
         if len(frames) > 1 and frames[-1] <= frames[-2]:
@@ -407,51 +400,44 @@ def _read_frames(entry: Section, motion: Motion) -> Ints:
     given = [key for key in FRAME_KEYS if key in entry]
     ways = {next((pair for pair in INTERVALS if key in pair), key) for key in given}
     if len(ways) != 1:
-        wanted = (
-            'one of frame, frames, time_s, times_s, from_frame and to_frame, or from_s and to_s'
-        )
+        wanted = 'frame, frames, time_s, times_s, from_frame and to_frame, or from_s and to_s'
         got = ' and '.join(given) or 'no frame'
-        raise entry.error(given[0] if given else FRAME, wanted, got)
+        raise entry.error(given[0] if given else FRAME, f'one of {wanted}', got)
     (way,) = ways
     if isinstance(way, tuple):
         low, high = way
-        first = _read_frame(entry, low, motion) if low in entry else 0
-        last = _read_frame(entry, high, motion) if high in entry else motion.n_frames - 1
+        first = _frame(entry, low, motion) if low in entry else 0
+        last = _frame(entry, high, motion) if high in entry else motion.n_frames - 1
         if last < first:
             raise entry.error(high, f'at least {low} ({entry.raw(low)})', entry.raw(high))
         return frame_range(first, last)
-    values = entry.raw(way)
     if way in (FRAME, TIME):
-        return np.array([_frame(entry, way, values, motion)])
+        return np.array([_frame(entry, way, motion)])
+    values = entry.raw(way)
     if not isinstance(values, list) or not values:
         raise entry.error(way, 'a list, or from_ and to_ for an interval', brief(values))
-    frames = np.array([_frame(entry, way, value, motion) for value in values])
+    frames = np.array([_frame(entry, way, motion, value) for value in values])
     if np.any(np.diff(frames) <= 0):
         raise entry.error(way, 'rising values, each in another frame', brief(values))
     return frames
 
 
-def _read_frame(entry: Section, key: str, motion: Motion) -> int:
-    return _frame(entry, key, entry.raw(key), motion)
-
-
-def _frame(entry: Section, key: str, value: Any, motion: Motion) -> int:
-    """Return a frame given by its index, or by its time if the key ends so."""
-    last = motion.n_frames - 1
+def _frame(entry: Section, key: str, motion: Motion, value: Any = None) -> int:
+    """Return the frame that a key, or one value of its list, gives by index or by time."""
+    last, value = motion.n_frames - 1, entry.raw(key) if value is None else value
     if key.endswith('_s'):
         last_s = last / motion.rate_hz
         if not _is_number(value) or not 0.0 <= value <= last_s + 1e-9:
             raise entry.error(key, f'a time 0 .. {last_s:g} s', brief(value))
         # half frames go up, so that equal steps of time are equal steps of frames
         return min(int(np.floor(float(value) * motion.rate_hz + 0.5)), last)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= last:
+    if type(value) is not int or not 0 <= value <= last:
         raise entry.error(key, f'a frame 0 .. {last}', brief(value))
     return value
 
 
 def _is_number(value: Any) -> bool:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return good and math.isfinite(value)
+    return type(value) in (int, float) and math.isfinite(value)
 
 
 def _read_point(entry: Section, key: str) -> BodyPoint:
@@ -507,14 +493,14 @@ def _read_entry(entry: Section, scene: _Scene) -> EditEntry:
     frames = _read_frames(entry, scene.track.motion)
     weight = entry.number('weight', 1.0, high=MAX_WEIGHT, above=0.0)
     try:
-        constraint = KINDS[kind](entry, scene, frames)(frames=frames, weight=weight)
+        constraint = KINDS[kind](entry, scene, frames, weight)
     except ConfigError as err:
         raise _refused(entry, kind, err) from err
     entry.finish()
     return EditEntry(entry.line, kind, ' and '.join(map(str, names)), constraint)
 
 
-def _position(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
+def _position(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
     point = _read_point(entry, POSITION)
     own = scene.track.places(point, frames)
     way = _one_of(entry, ('at_m', 'move_m', 'as_in_frame', 'object'))
@@ -523,8 +509,7 @@ def _position(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Cons
     elif way == 'move_m':
         goals = own + _read_rows(entry, way, len(frames))
     elif way == 'as_in_frame':
-        frame = _read_frame(entry, way, scene.track.motion)
-        goals = scene.track.places(point, np.array([frame]))
+        goals = scene.track.places(point, np.array([_frame(entry, way, scene.track.motion)]))
     else:
         goals = scene.object_places(entry, way, frames)
         if 'from_object_m' in entry:
@@ -539,17 +524,11 @@ def _position(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Cons
         at = int(np.argmax(far))
         wanted = f'a place in metres within {MAX_MOVE_M:g} m of where it was'
         raise entry.error(way, wanted, f'one {far[at]:.4g} m off in frame {frames[at]}')
-    return partial(
-        PointGoal,
-        point=point,
-        goals=goals,
-        axes=chosen,
-        keep_orientation=entry.flag('keep_orientation', False),
-        contact=entry.flag('contact', False),
-    )
+    keeps, contact = entry.flag('keep_orientation', False), entry.flag('contact', False)
+    return PointGoal(frames, point, goals, chosen, keeps, contact, weight=weight)
 
 
-def _orientation(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
+def _orientation(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
     segment = SEGMENT_INDEX[entry.text(ORIENTATION, choices=SEGMENTS)]
     way = _one_of(entry, ('rpy_deg', 'quaternion_wxyz', 'turn_rpy_deg', 'as_in_frame'))
     if way == 'quaternion_wxyz':
@@ -557,8 +536,8 @@ def _orientation(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., C
         if np.any(np.abs(np.linalg.norm(goals, axis=-1) - 1.0) > 0.01):
             raise entry.error(way, 'a unit quaternion w, x, y, z', entry.raw(way))
     elif way == 'as_in_frame':
-        frame = _read_frame(entry, way, scene.track.motion)
-        goals = scene.track.orientations(segment, np.array([frame]))
+        frame = np.array([_frame(entry, way, scene.track.motion)])
+        goals = scene.track.orientations(segment, frame)
     else:
         angles = _read_rows(entry, way, len(frames))
         if np.abs(angles).max() > 360.0:
@@ -569,11 +548,11 @@ def _orientation(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., C
         goals = qb.multiply(qb.multiply(yaw, pitch), roll)
         if way == 'turn_rpy_deg':
             goals = qb.multiply(goals, scene.track.orientations(segment, frames))
-    orientations = np.broadcast_to(goals, (len(frames), 4))
-    return partial(OrientationGoal, segment=segment, orientations=orientations)
+    goals = np.broadcast_to(goals, (len(frames), 4))
+    return OrientationGoal(frames, segment, goals, weight=weight)
 
 
-def _look_at(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
+def _look_at(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
     way = _one_of(entry, ('target_m', 'target_object', 'target_point'))
     if way == 'target_m':
         targets = _read_rows(entry, way, len(frames))
@@ -584,21 +563,22 @@ def _look_at(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Const
     axis = entry.numbers('axis', 3, np.array([1.0, 0.0, 0.0]))
     if np.linalg.norm(axis) < 1e-6:
         raise entry.error('axis', 'a direction in the frame of the segment', 'zero')
-    return partial(LookAt, point=_read_point(entry, LOOK_AT), axis=axis, targets=targets)
+    return LookAt(frames, _read_point(entry, LOOK_AT), axis, targets, weight=weight)
 
 
-def _on_surface(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
-    return partial(
-        OnSurface,
-        point=_read_point(entry, ON_SURFACE),
-        surface=scene.surface(entry),
-        side=entry.text('side', ON, SIDES),
-        clearance_m=entry.number('clearance_m', 0.0, -10.0, 10.0),
-        contact=entry.flag('contact', False),
+def _on_surface(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
+    return OnSurface(
+        frames,
+        _read_point(entry, ON_SURFACE),
+        scene.surface(entry),
+        entry.text('side', ON, SIDES),
+        entry.number('clearance_m', 0.0, -10.0, 10.0),
+        entry.flag('contact', False),
+        weight=weight,
     )
 
 
-def _relative(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
+def _relative(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
     names = entry.raw(RELATIVE)
     if not isinstance(names, list) or len(names) != 2 or names[0] == names[1]:
         raise entry.error(RELATIVE, 'a list of two different points', brief(names))
@@ -610,20 +590,15 @@ def _relative(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Cons
         vectors = _read_rows(entry, way, len(frames))
     elif way == 'distance_m':
         distance = entry.number(way, low=0.0, high=MAX_MOVE_M)
-        if distance == 0.0:
-            vectors = np.zeros(3)
-        else:
-            distances = np.array(distance)
+        vectors, distances = (None, np.array(distance)) if distance else (np.zeros(3), None)
     else:
-        own = scene.track.places(second, frames) - scene.track.places(first, frames)
-        if entry.text('keep', choices=('vector', 'distance')) == 'vector':
-            vectors = own
-        else:
-            distances = np.linalg.norm(own, axis=-1)
-    return partial(Relative, first=first, second=second, vectors=vectors, distances=distances)
+        vectors = scene.track.places(second, frames) - scene.track.places(first, frames)
+        if entry.text('keep', choices=('vector', 'distance')) == 'distance':
+            vectors, distances = None, np.linalg.norm(vectors, axis=-1)
+    return Relative(frames, first, second, vectors, distances, weight=weight)
 
 
-def _plant(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constraint]:
+def _plant(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
     names = entry.raw(PLANT)
     if isinstance(names, list):
         points = tuple(_named_point(entry, PLANT, name) for name in names)
@@ -634,16 +609,12 @@ def _plant(entry: Section, scene: _Scene, frames: Ints) -> Callable[..., Constra
     surface = scene.surface(entry) if 'surface' in entry else None
     if surface is None and 'clearance_m' in entry:
         raise entry.error('clearance_m', 'a surface with it', 'none')
-    return partial(
-        Plant,
-        points=points,
-        surface=surface,
-        clearance_m=entry.number('clearance_m', 0.0, -10.0, 10.0),
-        keep_orientation=entry.flag('keep_orientation', True),
-    )
+    clearance_m = entry.number('clearance_m', 0.0, -10.0, 10.0)
+    keeps = entry.flag('keep_orientation', True)
+    return Plant(frames, points, surface, clearance_m, keeps, weight=weight)
 
 
-KINDS: Mapping[str, Callable[[Section, _Scene, Ints], Callable[..., Constraint]]] = {
+KINDS: Mapping[str, Callable[[Section, _Scene, Ints, float], Constraint]] = {
     POSITION: _position,
     ORIENTATION: _orientation,
     LOOK_AT: _look_at,
@@ -754,8 +725,7 @@ class _Work:
     def adapt(self, adapted: Adaptation) -> None:
         """Go on with feet that are held anew; a transition's plants are among them."""
         self.motion, self.constraints = adapted.motion, list(adapted.constraints)
-        own = own_poses(adapted.motion, adapted.contacts)
-        self.shifts = root_shifts(own, adapted.goals, adapted.motion.rate_hz)
+        self.shifts = adapted.root_shifts()
 
 
 def _do_tasks(
@@ -765,7 +735,7 @@ def _do_tasks(
     work = _Work(motion, surfaces, readers)
     given = [name for name in STEPS if name in section]
     feet = [name for name in (RETARGET, TERRAIN, HOLD_FEET) if name in given]
-    if HOLD_FEET in feet and len(feet) > 1:
+    if HOLD_FEET in feet[1:]:
         raise section.error(HOLD_FEET, f'none beside {feet[0]}, which holds them', 'both')
     for name in given:
         if name == TERRAIN and RETARGET in given:
@@ -799,14 +769,14 @@ def _transition(section: Section, work: _Work) -> None:
 
 def _windows(entry: Section, first: Motion, second: Motion) -> tuple[Window, Window] | None:
     keys = [key for pair in _WINDOWS for key in pair]
-    given = [key for key in keys if key in entry]
-    if not given:
+    missing = [key for key in keys if key not in entry]
+    if missing == keys:
         return None
-    if len(given) < len(keys):
-        missing = next(key for key in keys if key not in given)
-        raise entry.error(missing, f'this key, with {", ".join(given)}', 'no such key')
+    if missing:
+        given = ', '.join(key for key in keys if key not in missing)
+        raise entry.error(missing[0], f'this key, with {given}', 'no such key')
     a, b = (
-        (_read_frame(entry, low, motion), _read_frame(entry, high, motion))
+        (_frame(entry, low, motion), _frame(entry, high, motion))
         for (low, high), motion in zip(_WINDOWS, (first, second))
     )
     return a, b
@@ -870,7 +840,7 @@ def _doorway(entry: Section, motion: Motion) -> Doorway:
         heading = float(np.radians(entry.number('heading_deg', 0.0, -360.0, 360.0)))
         doorway = Doorway((x, y), heading, lintel_m)
     else:
-        frame = _read_frame(entry, TIME if TIME in entry else FRAME, motion)
+        frame = _frame(entry, TIME if TIME in entry else FRAME, motion)
         doorway = doorway_at(motion, frame, lintel_m)
     entry.finish()
     return replace(doorway, **sizes)

@@ -143,7 +143,7 @@ def test_heights_are_read_from_beside_the_edit_file(tmp_path: Path) -> None:
         ('tasks:\n  doorways: [{frame: 3, lintel_m: 0}]', 3, 'lintel_m: expected a number > 0'),
         ('tasks:\n  doorways: [{at_m: [90, 90], lintel_m: 1.5}]', 3, 'on the way of the body'),
         ('surfaces:\n  a: {function: cliff}', 3, 'function: expected one of sine'),
-        ('surfaces:\n  a: {function: ramp, slope: 3}', 3, 'slope: expected slope_deg'),
+        ('surfaces:\n  a: {function: ramp, slope: 3}', 3, 'slope: expected a known key'),
         ('surfaces:\n  a: {function: ramp, slope_deg: 80}', 3, 'expected -60 <= value <= 60'),
         ('surfaces:\n  a: {function: rough, seed: -1}', 3, 'seed: expected a number in 0'),
         ('surfaces:\n  a: {function: rough, seed: 1.5}', 3, 'seed: expected a whole number'),

@@ -10,11 +10,9 @@ from puppet_edit.scene.foot_plants import (
     foot_constraints,
     for_body,
     on_terrain,
-    own_poses,
-    root_shifts,
     stretches,
 )
-from puppet_edit.scene.surfaces import FUNCTIONS, named_surface, normals, read_height_field, rough
+from puppet_edit.scene.surfaces import FUNCTIONS, normals, read_height_field, rough
 from puppet_edit.scene.transition import (
     ALIGNMENTS,
     cut,

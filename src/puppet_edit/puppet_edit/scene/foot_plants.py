@@ -53,6 +53,7 @@ Bools = NDArray[np.bool_]
 
 CLEARANCE_M = 0.03  # of a swinging heel or toe above the surface, if it had as much
 CLEARANCE_WIDTH_S = 0.07  # over which a lift that clears the ground comes and goes
+SHIFT_WIDTH_S = 0.15  # over which the root's shift with the feet is smoothed
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -223,8 +224,8 @@ def cleared(
     Return goals whose swinging heels and toes keep above a surface.
 
     A point that was higher than the clearance keeps at least that; one that was lower keeps
-    its height. The lift comes and goes smoothly. `own` are the motion's own feet; the surfaces
-    are those under them and under the goals.
+    its height. The lift comes and goes smoothly. The surfaces are those under the motion's `own`
+    feet and under the goals.
     """
     before, after = (
         points[..., 2] - surface.height(points[..., 0], points[..., 1])
@@ -241,17 +242,6 @@ def cleared(
     # a foot that stands stays where it is, so the lift begins with the swing
     soles[..., 2] += lift * _swing_share(goals.planted, half)
     return replace(goals, soles=soles)
-
-
-def root_shifts(own: FootPoses, goals: FootPoses, rate_hz: float, width_s: float = 0.15) -> Vec3s:
-    """
-    Return how the root moves with the feet: their mean shift, smoothed, shape (n, 3) [m].
-
-    LeeShin1999 section 4.5 takes the mean of the contacts of each frame; here a swinging foot
-    counts, too, so that the mean does not jump when a contact begins or ends.
-    """
-    shift = (goals.soles - own.soles).mean(axis=1)
-    return np.asarray(gaussian_filter1d(shift, width_s * rate_hz, axis=0, mode='nearest'))
 
 
 def _firm_plant(
@@ -314,13 +304,9 @@ def _tilt(surface: Surface, place: Floats, q_foot: Quats, ways: Vec3s) -> Quats:
     forward = ahead / length + _UP * (high - low) / length
     sideways = np.cross(normals(surface, place[0], place[1]), forward)
     normal = np.cross(forward, sideways)
-    return _turn_between(_UP, normal / np.linalg.norm(normal))
-
-
-def _turn_between(a: Floats, b: Floats) -> Quats:
-    """Return the shortest turn of one unit vector to another, not its opposite."""
-    q = np.append(1.0 + a @ b, np.cross(a, b))
-    return np.asarray(q / np.linalg.norm(q))
+    x, y, z = normal / np.linalg.norm(normal)
+    q = np.array([1.0 + z, -y, x, 0.0])
+    return q / np.linalg.norm(q)
 
 
 def _laid_flat(q_foot: Quats, sole: Floats, ground: Surface, ways: Vec3s) -> Quats:
@@ -380,24 +366,13 @@ def _swing_share(planted: NDArray[np.bool_], half: int) -> Floats:
     return share
 
 
-def foot_constraints(
-    goals: FootPoses, swings: bool, frames: tuple[int, int] | None = None
-) -> list[Constraint]:
-    """
-    Return a place and an orientation for each foot and stretch of frames, first to last.
-
-    With `swings` feet have to be there when they do not stand, too; plants that reach out of
-    the frames are cut.
-    """
-    n = len(goals.soles)
-    first, last = frames or (0, n - 1)
-    inside = np.zeros(n, dtype=bool)
-    inside[first : last + 1] = True
+def foot_constraints(goals: FootPoses, swings: bool) -> list[Constraint]:
+    """Return a place and an orientation for each foot and plant, with `swings` also between."""
     found: list[Constraint] = []
     for foot, segment in enumerate(LIMB_SEGMENTS[2:, 2].tolist()):
         planted = goals.planted[:, foot]
         for stands in (True, False) if swings else (True,):
-            for begin, end in stretches((planted == stands) & inside):
+            for begin, end in stretches(planted == stands):
                 at = np.arange(begin, end)
                 found += [
                     PointGoal(at, BodyPoint(segment), goals.soles[at, foot], contact=stands),
@@ -413,6 +388,17 @@ class Adaptation(NamedTuple):
     constraints: tuple[Constraint, ...]
     goals: FootPoses  # Where the feet have to be
     contacts: FootContacts  # When the feet of the original stand
+
+    def root_shifts(self) -> Vec3s:
+        """
+        Return how the root moves with the feet: their mean shift, smoothed, shape (n, 3) [m].
+
+        LeeShin1999 section 4.5 takes the mean of the contacts of each frame; here a swinging foot
+        counts, too, so that the mean does not jump when a contact begins or ends.
+        """
+        shift = (self.goals.soles - own_poses(self.motion, self.contacts).soles).mean(axis=1)
+        width = SHIFT_WIDTH_S * self.motion.rate_hz
+        return np.asarray(gaussian_filter1d(shift, width, axis=0, mode='nearest'))
 
 
 def on_terrain(
@@ -447,11 +433,8 @@ def for_body(
     contacts = detect_contacts(motion)
     goals = firm_poses(motion, contacts)
     level = np.array([scale, scale, ratio])
-    goals = replace(goals, soles=goals.soles * level)
-    roots = motion.root_positions * level
+    roots, soles = motion.root_positions * level, goals.soles * level
     start = Motion.from_rotations(skeleton, motion.rate_hz, roots, motion.rotations)
-    if surface is not FLOOR:
-        raised = np.array(goals.soles)
-        raised[..., 2] += surface.height(raised[..., 0], raised[..., 1])
-        goals = replace(goals, soles=raised)
+    soles[..., 2] += surface.height(soles[..., 0], soles[..., 1])
+    goals = replace(goals, soles=soles)
     return Adaptation(start, tuple(foot_constraints(goals, swings=False)), goals, contacts)

@@ -15,8 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
-import struct
-import tokenize
 import warnings
 
 import numpy as np
@@ -38,21 +36,6 @@ SUFFIXES = ('.npy', '.csv', '.png')
 MAX_CELLS = 4_000_000
 MAX_FILE_BYTES = 32 * MAX_CELLS  # a height of numpy's own text takes 25
 _REASON_LENGTH = 120
-# of what damaged headers and chunks make numpy, Python's tokenizer and PIL raise
-_DAMAGED = (
-    OSError,
-    ValueError,
-    TypeError,
-    LookupError,
-    SyntaxError,
-    EOFError,
-    MemoryError,
-    RecursionError,
-    OverflowError,
-    tokenize.TokenError,
-    struct.error,
-    Image.DecompressionBombError,
-)
 _GREY_DEPTHS = {'L': 255.0, 'I;16': 65535.0, 'I': 65535.0, '1': 1.0}
 
 
@@ -202,20 +185,6 @@ FUNCTIONS: Mapping[str, Callable[..., Surface]] = {
 }
 
 
-def named_surface(name: str, settings: Mapping[str, float]) -> Surface:
-    """Return a surface by its function; raise ConfigError for what does not fit."""
-    if name not in FUNCTIONS:
-        raise ConfigError(f'surface: expected one of {", ".join(FUNCTIONS)}, got {name!r}')
-    make = FUNCTIONS[name]
-    known = make.__code__.co_varnames[: make.__code__.co_argcount]
-    for key, value in settings.items():
-        if key not in known:
-            raise ConfigError(f'surface {name}: expected {", ".join(known)}, got {key!r}')
-        if not isinstance(value, (int, float)) or not np.isfinite(value):
-            raise ConfigError(f'surface {name}: {key}: expected a number, got {value!r}')
-    return make(**settings)
-
-
 def _positive(name: str, value: float) -> float:
     if not 1e-3 <= value <= 1e4:
         raise ConfigError(f'{name}: expected 0.001 <= value <= 10000, got {value:g}')
@@ -228,14 +197,7 @@ def read_height_field(
     origin_m: tuple[float, float] = (0.0, 0.0),
     white_m: float = 1.0,
 ) -> HeightField:
-    """
-    Return the heights of a file (one of SUFFIXES), `cell_m` apart, with the given least x and y.
-
-    Raises
-    ------
-    InputFileError : naming file, line and what was expected.
-
-    """
+    """Return a file's heights, `cell_m` apart, with the given least x and y; or InputFileError."""
     heights = read_heights(path, white_m)
     try:
         return HeightField(heights, cell_m, origin_m)
@@ -268,7 +230,7 @@ def _read_npy(path: Path) -> Floats:
             warnings.simplefilter('ignore')  # of Python 2's headers, and of odd literals
             # mapped, so that its shape is known before there is memory for it
             found = np.load(path, mmap_mode='r')
-    except _DAMAGED as err:
+    except Exception as err:  # whatever damaged headers make numpy and Python's tokenizer raise
         raise InputFileError(path, 'a numpy array', _reason(err)) from err
     if not isinstance(found, np.ndarray) or found.dtype.kind not in 'fiu':
         raise InputFileError(path, 'an array of real numbers', 'another file of numpy')
@@ -309,7 +271,7 @@ def _read_png(path: Path) -> Floats:
                 return np.asarray(picture, dtype=np.float64) / _GREY_DEPTHS[mode]
     except InputFileError:
         raise
-    except _DAMAGED as err:
+    except Exception as err:  # whatever damaged chunks make PIL raise
         raise InputFileError(path, 'a PNG picture', _reason(err)) from err
 
 

@@ -110,25 +110,21 @@ def contact_pairs(
     contacts: tuple[FootContacts, FootContacts], windows: tuple[Window, Window]
 ) -> list[tuple[float, float]]:
     """Return strikes and lifts that both clips have at about the same part of their windows."""
+    # foot, whether it lifts, frame, share of the window
     moments = [
-        {
-            (foot, end): [
-                float(getattr(plant, end))
-                for plant in c.plants()
-                if plant.foot == foot and low < getattr(plant, end) < high
-            ]
-            for foot in range(2)
-            for end in ('first', 'last')
-        }
+        [
+            (plant.foot, lifts, float(frame), (frame - low) / (high - low))
+            for plant in c.plants()
+            for lifts, frame in enumerate((plant.first, plant.last))
+            if low < frame < high
+        ]
         for c, (low, high) in zip(contacts, windows)
     ]
-    (low_a, high_a), (low_b, high_b) = windows
-    found = []
-    for kind, frames_a in moments[0].items():
-        for a, b in product(frames_a, moments[1][kind]):
-            apart = abs((a - low_a) / (high_a - low_a) - (b - low_b) / (high_b - low_b))
-            if apart <= MATCH_WITHIN:
-                found.append((apart, a, b))
+    found = [
+        (abs(share_a - share_b), a, b)
+        for (*kind_a, a, share_a), (*kind_b, b, share_b) in product(*moments)
+        if kind_a == kind_b and abs(share_a - share_b) <= MATCH_WITHIN
+    ]
     return _compatible([(a, b) for _, a, b in sorted(found)], windows)
 
 
@@ -144,19 +140,6 @@ def dynamic_pairs(
     chosen = path[np.linspace(0, len(path) - 1, count + 2).astype(np.int64)[1:-1]]
     pairs = [(windows[0][0] + float(a), windows[1][0] + float(b)) for a, b in chosen]
     return _compatible(pairs, windows)
-
-
-def _seam(
-    motions: tuple[Motion, Motion],
-    contacts: tuple[FootContacts, FootContacts],
-    windows: tuple[Window, Window],
-    alignment: str,
-) -> Seam:
-    if alignment == CONTACTS:
-        return warp(*windows, contact_pairs(contacts, windows))
-    if alignment == DYNAMIC:
-        return warp(*windows, dynamic_pairs(motions, windows))
-    return warp(*windows, ())
 
 
 def _compatible(
@@ -259,23 +242,10 @@ def join(
     fade_s: float = FADE_S,
 ) -> Transition:
     """
-    Return two clips as one, without holding the feet.
+    Return two clips of one body and rate as one, without holding the feet.
 
-    Parameters
-    ----------
-    first, second : Motion or Transition, Motion
-        One clip, or several that are joined already, and one of the same body and rate.
-    windows : tuple of tuple of int, optional
-        First and last frame of each clip to be mixed; the best ones without.
-    alignment : str
-        One of ALIGNMENTS.
-    fade_s : float
-        How long the windows are where none are given [s].
-
-    Raises
-    ------
-    ConfigError : if the clips do not fit each other, or a window does not fit its clip.
-
+    `windows` are first and last frame of each clip to be mixed, without them the best ones, of
+    `fade_s`. Raises ConfigError if the clips do not fit each other, or a window its clip.
     """
     if isinstance(first, Transition):
         seams, contacts, first = first.seams, first.contacts, first.motion
@@ -285,7 +255,12 @@ def join(
     earliest = seams[-1].end + 1 if seams else 0
     windows = windows or find_windows(first, second, fade_s, earliest=earliest)
     both = (contacts, detect_contacts(second))
-    seam = _seam((first, second), both, windows, alignment)
+    pairs: Sequence[tuple[float, float]] = ()
+    if alignment == CONTACTS:
+        pairs = contact_pairs(both, windows)
+    elif alignment == DYNAMIC:
+        pairs = dynamic_pairs((first, second), windows)
+    seam = warp(*windows, pairs)
     turn, shift = _placement(first, second, seam)
     placed = _moved(second, turn, shift)
     u = np.arange(seam.n_frames) / (seam.n_frames - 1)
@@ -295,13 +270,10 @@ def join(
     mixed_roots = roots_a + share[:, None] * (roots_b - roots_a)
     mixed = qb.slerp(rotations_a, rotations_b, share[:, None])
     rest = windows[1][1] + 1
+    roots = (first.root_positions[: seam.start], mixed_roots, placed.root_positions[rest:])
+    rotations = (first.rotations[: seam.start], mixed, placed.rotations[rest:])
     motion = Motion.from_rotations(
-        first.skeleton,
-        first.rate_hz,
-        np.concatenate(
-            (first.root_positions[: seam.start], mixed_roots, placed.root_positions[rest:])
-        ),
-        np.concatenate((first.rotations[: seam.start], mixed, placed.rotations[rest:])),
+        first.skeleton, first.rate_hz, np.concatenate(roots), np.concatenate(rotations)
     )
     joined = FootContacts(_joined_flags(*both, seam, rest))
     return Transition(motion, (*seams, seam), joined, turn, shift)
@@ -309,12 +281,8 @@ def join(
 
 def cut(motion: Motion, first: int, end: int) -> Motion:
     """Return the frames of a motion from `first` to before `end`."""
-    return Motion.from_rotations(
-        motion.skeleton,
-        motion.rate_hz,
-        motion.root_positions[first:end],
-        motion.rotations[first:end],
-    )
+    roots, rotations = motion.root_positions[first:end], motion.rotations[first:end]
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, roots, rotations)
 
 
 def seam_constraints(transition: Transition, everywhere: bool = False) -> list[Constraint]:
