@@ -42,7 +42,6 @@ from puppet_edit.enhancement import (
     enhance_online,
     EnhanceConfig,
     joint_angles_between,
-    KeyframeSpacing,
     Meeting,
     rms,
     SOFT_WEIGHT,
@@ -263,7 +262,7 @@ def walking_truth(performance: Motion) -> Motion:
 
 def _compared(truth: Motion, errors: TakeErrors, seed: int) -> dict[str, dict[str, float]]:
     motion, targets = measured_take(truth, errors, seed)
-    keys = choose_keyframes(targets, truth.rate_hz, KeyframeSpacing())
+    keys = choose_keyframes(targets, truth.rate_hz)
     motions = (
         motion,
         enhance_online(motion, targets),
@@ -300,7 +299,7 @@ def _summary(figures: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
 
 def _fists(fist: FistMotion, config: EnhanceConfig, seed: int) -> dict[str, float]:
     take = fist_take(fist, seed)
-    keys = choose_keyframes(take.targets, fist.motion.rate_hz, KeyframeSpacing())
+    keys = choose_keyframes(take.targets, fist.motion.rate_hz)
     done = enhance(take.motion, take.targets, keys, config)
     rows, at = list(fist.meeting.pair), np.zeros(fist.motion.n_frames, dtype=bool)
     at[list(done.keyframes)] = True

@@ -24,8 +24,9 @@ from puppet_edit.enhancement import (
     enhance_report,
     EnhanceConfig,
     given_keyframes,
-    KeyframeSpacing,
+    LEAST_S,
     Meeting,
+    MOST_S,
     rate_config,
     resampled,
     ROOT_CHOICES,
@@ -44,7 +45,6 @@ KEYFRAMES, ONLINE = 'keyframes', 'online'
 METHODS = (KEYFRAMES, ONLINE)
 OTHER_BODY_M = 0.5  # a median error above it is another body or another world
 _DEFAULT = EnhanceConfig()
-_SPACING = KeyframeSpacing()
 
 EXAMPLE = (
     'example: ./puppet enhance take.bvh better.bvh --targets hands.csv '
@@ -68,9 +68,9 @@ OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
     'keyframes': (
         ('--keyframes', str, '0,30,..', None,
          f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)'),
-        ('--least-s', float, 'T', _SPACING.least_s,
+        ('--least-s', float, 'T', LEAST_S,
          'between keyframes that are found; default %(default)g'),
-        ('--most-s', float, 'T', _SPACING.most_s,
+        ('--most-s', float, 'T', MOST_S,
          'between keyframes that are found; default %(default)g'),
         ('--tolerance-mm', float, 'E', 0.0,
          'more keyframes where errors are larger; default %(default)g: none'),
@@ -157,8 +157,8 @@ def keyframes(
     if text is None and targets.keyframes is not None:
         return given_keyframes(targets.keyframes, motion.n_frames)
     if text is None or text.strip() == AUTO_KEYFRAMES:
-        spacing = KeyframeSpacing(arguments.least_s, arguments.most_s)
-        return choose_keyframes(targets.targets, motion.rate_hz, spacing)
+        spacing = (arguments.least_s, arguments.most_s)
+        return choose_keyframes(targets.targets, motion.rate_hz, *spacing)
     try:
         frames = [int(word) for word in text.split(',')]
     except ValueError:

@@ -592,9 +592,9 @@ def _relative(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Con
         distance = entry.number(way, low=0.0, high=MAX_MOVE_M)
         vectors, distances = (None, np.array(distance)) if distance else (np.zeros(3), None)
     else:
-        vectors = scene.track.places(second, frames) - scene.track.places(first, frames)
-        if entry.text('keep', choices=('vector', 'distance')) == 'distance':
-            vectors, distances = None, np.linalg.norm(vectors, axis=-1)
+        own = scene.track.places(second, frames) - scene.track.places(first, frames)
+        keeps_vector = entry.text('keep', choices=('vector', 'distance')) == 'vector'
+        vectors, distances = (own, None) if keeps_vector else (None, np.linalg.norm(own, axis=-1))
     return Relative(frames, first, second, vectors, distances, weight=weight)
 
 

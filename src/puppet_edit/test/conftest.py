@@ -14,7 +14,7 @@ from puppet_core.body.skeleton import Skeleton
 from puppet_core.clips.load import load_clip
 from puppet_core.procedural.performer import procedural_motion
 from puppet_edit.enhancement.enhancer import enhance, Enhanced
-from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
+from puppet_edit.enhancement.keyframes import choose_keyframes
 from puppet_edit.enhancement.motion_curves import EnhanceConfig
 import pytest
 
@@ -59,7 +59,7 @@ def take(fist: FistMotion) -> Take:
 @pytest.fixture(scope='session')
 def chosen(take: Take) -> dict[int, str]:
     """Return keyframes found in the measurement."""
-    return choose_keyframes(take.targets, take.motion.rate_hz, KeyframeSpacing())
+    return choose_keyframes(take.targets, take.motion.rate_hz)
 
 
 @pytest.fixture(

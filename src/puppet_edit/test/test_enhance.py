@@ -15,7 +15,7 @@ from puppet_edit.enhancement.enhancer import (
     Enhanced,
     joint_angles_between,
 )
-from puppet_edit.enhancement.keyframes import choose_keyframes, KeyframeSpacing
+from puppet_edit.enhancement.keyframes import choose_keyframes
 from puppet_edit.enhancement.motion_curves import (
     Channels,
     EnhanceConfig,
@@ -145,7 +145,7 @@ def test_joints_that_carry_nothing_measured_are_left_alone(take: Take, enhanced:
 def test_a_smooth_motion_with_its_own_end_effectors_is_left_as_it_is(fist: FistMotion) -> None:
     """Nothing is wrong, so nothing is to be changed."""
     exact = measured_take(fist.motion, TakeErrors(), 0, (), (0, 1))
-    keys = choose_keyframes(exact.targets, 60.0, KeyframeSpacing())
+    keys = choose_keyframes(exact.targets, 60.0)
     done = enhance(exact.motion, exact.targets, keys)
     assert np.max(joint_angles_between(fist.motion.rotations, done.motion.rotations)) < 0.01
 
@@ -153,7 +153,7 @@ def test_a_smooth_motion_with_its_own_end_effectors_is_left_as_it_is(fist: FistM
 def test_segments_keep_the_angles_of_long_motions(walk: Motion) -> None:
     """Nearer to the true angles the more there are; exact at keyframes, joints included."""
     measured = measured_take(walk, TakeErrors(2.0, 0.5), 3)
-    keys = choose_keyframes(measured.targets, 30.0, KeyframeSpacing(0.1, 0.3))
+    keys = choose_keyframes(measured.targets, 30.0, 0.1, 0.3)
     off = []
     for segment in (0, 4, 2):
         config = EnhanceConfig(detail_s=0.0, segment=segment)
@@ -190,7 +190,7 @@ def test_frames_without_measurement_are_passed_over(take: Take) -> None:
     positions[60:200] = np.nan
     positions[:, 1] = np.nan
     targets = Targets(positions)
-    keys = choose_keyframes(targets, 60.0, KeyframeSpacing())
+    keys = choose_keyframes(targets, 60.0)
     assert not [k for k in keys if 60 <= k < 200]
     done = enhance(take.motion, targets, keys)
     errors = end_effector_errors(done.motion, done.goals)[:, 0]
@@ -201,7 +201,7 @@ def test_frames_without_measurement_are_passed_over(take: Take) -> None:
 def test_measured_feet_stay_put_when_the_root_gives_way(walk: Motion) -> None:
     """By default a measured foot frees the root."""
     measured = measured_take(walk, TakeErrors(3.0, 1.0), 3)
-    keys = choose_keyframes(measured.targets, 30.0, KeyframeSpacing())
+    keys = choose_keyframes(measured.targets, 30.0)
     done = enhance(measured.motion, measured.targets, keys)
     errors = end_effector_errors(done.motion, done.goals)[list(keys)]
     assert np.nanmax(errors) < EXACT_TOL_M and 0 in done.joints

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keyframe inverse kinematics: Jacobians by differences, minima by scipy, exactness, reach."""
 
-from dataclasses import replace
-
 import numpy as np
 from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import Skeleton
@@ -17,11 +15,12 @@ from puppet_edit.enhancement.keyframes import (
     right_jacobian_inverse,
     ROOT_LENGTH_M,
 )
+from puppet_edit.enhancement.motion_curves import EnhanceConfig
 import pytest
 from scipy.optimize import least_squares
 
 ALL = PostureObjective(tuple(range(16)), True, 0.9)
-ARMS = PostureObjective((1, 2, 4, 5, 6, 7, 8, 9))
+ARMS = PostureObjective((1, 2, 4, 5, 6, 7, 8, 9), False, EnhanceConfig().weight)
 EXACT_TOL_M = 1e-4  # issue 6: 0.1 mm at keyframes
 
 
@@ -134,7 +133,7 @@ def test_goals_out_of_reach_are_pointed_at(
     measured = random_measured(skeleton, rng)
     goals = np.full((4, 8, 3), np.nan)
     goals[:, 0] = measured.goals[:, 0] + [2.0, 0.0, 0.0]
-    fitted = fit_postures(skeleton, measured._replace(goals=goals), replace(ARMS, weight=weight))
+    fitted = fit_postures(skeleton, measured._replace(goals=goals), ARMS._replace(weight=weight))
     points = end_effectors(skeleton, fitted.root_positions, fitted.rotations)[:, 0]
     before = end_effectors(skeleton, measured.root_positions, measured.rotations)[:, 0]
     assert np.isfinite(points).all()
@@ -146,7 +145,7 @@ def test_greater_weight_comes_nearer(skeleton: Skeleton, rng: np.random.Generato
     measured = random_measured(skeleton, rng)
     errors = []
     for weight in (0.0, 0.5, 0.9, 0.999):
-        fitted = fit_postures(skeleton, measured, replace(ALL, weight=weight))
+        fitted = fit_postures(skeleton, measured, ALL._replace(weight=weight))
         points = end_effectors(skeleton, fitted.root_positions, fitted.rotations)
         errors.append(np.linalg.norm((points - measured.goals)[:, :4]))
     assert np.all(np.diff(errors) < 0.0)
@@ -154,4 +153,4 @@ def test_greater_weight_comes_nearer(skeleton: Skeleton, rng: np.random.Generato
 
 def test_weight_one_is_refused() -> None:
     with pytest.raises(ConfigError, match='weight: expected 0.0 <= value < 1.0, got 1.0'):
-        PostureObjective((1,), False, 1.0)
+        EnhanceConfig(weight=1.0)

@@ -13,7 +13,7 @@ from puppet_edit.enhancement.enhancer import (
     SOFT_WEIGHT,
     solver_figures,
 )
-from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, KeyframeSpacing
+from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, LEAST_S, MOST_S
 from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EnhanceConfig, ROOT_CHOICES
 from puppet_edit.enhancement.targets import (
     end_effector_row,

@@ -83,12 +83,8 @@ def enhance(
 
     Targets are of the same body in the same world, as many frames. Keyframes are in order, the
     first and the last frame among them, each with its reason. `progress` is called with the
-    number of frames solved since the last call.
-
-    Raises
-    ------
-    ConfigError : if targets do not fit the motion, or channels the joints.
-
+    number of frames solved since the last call. Raises ConfigError if targets do not fit the
+    motion, or channels the joints.
     """
     targets.require_frames(motion.n_frames)
     curves = MotionCurves(motion, targets, config)
@@ -248,12 +244,8 @@ def enhance_online(
     Targets are of the same body in the same world, as many frames; frames without leave the
     angles to the secondary task. `root` is as in `EnhanceConfig`; where it gives way a tenth of
     a metre is as much as a radian. `weight` is w1. `progress` is called with the number of frames
-    done since the last call.
-
-    Raises
-    ------
-    ConfigError : if targets do not fit the motion, or the weight is out of range.
-
+    done since the last call. Raises ConfigError if targets do not fit the motion, or the weight is
+    out of range.
     """
     targets.require_frames(motion.n_frames)
     rows = np.flatnonzero(targets.rows)

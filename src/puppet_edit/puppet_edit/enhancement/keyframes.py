@@ -20,7 +20,6 @@ rotation and the other does not. Lengths are metres and angles radians: w1 has a
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -46,36 +45,32 @@ from scipy.signal import find_peaks
 
 SMOOTHING_S = 0.05  # of positions before speeds are taken; noise of measurements is faster
 PROMINENCE = 0.15  # of an end-effector's high speeds: a slow moment is at least so much slower
+LEAST_S, MOST_S = 0.1, 0.5  # between two keyframes
 MAX_SPACING_S = 1e4
 _FEET = (2, 3)  # rows of the general end-effectors
 
 END, MEETING, CONTACT, SLOW, GAP, ERROR = 'end', 'meeting', 'contact', 'slow', 'gap', 'error'
 
 
-@dataclass(frozen=True, slots=True)
-class KeyframeSpacing:
-    """How close keyframes may be, and how far apart."""
+def choose_keyframes(
+    targets: Targets, rate_hz: float, least_s: float = LEAST_S, most_s: float = MOST_S
+) -> dict[int, str]:
+    """
+    Return the keyframes in order, each with the reason for it.
 
-    least_s: float = 0.1  # Between two keyframes
-    most_s: float = 0.5  # Between two keyframes
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.least_s <= self.most_s <= MAX_SPACING_S:
-            raise ConfigError(
-                f'keyframe spacing: expected 0 < least <= most <= {MAX_SPACING_S:g}, '
-                f'got {self.least_s:g} and {self.most_s:g} s'
-            )
-
-
-def choose_keyframes(targets: Targets, rate_hz: float, spacing: KeyframeSpacing) -> dict[int, str]:
-    """Return the keyframes in order, each with the reason for it."""
+    Two are `least_s` apart or more, and `most_s` or less. Raises ConfigError if that cannot be.
+    """
+    if not 0.0 < least_s <= most_s <= MAX_SPACING_S:
+        raise ConfigError(
+            f'keyframe spacing: expected 0 < least <= most <= {MAX_SPACING_S:g}, '
+            f'got {least_s:g} and {most_s:g} s'
+        )
     n = len(targets.positions)
-    least = max(1, round(spacing.least_s * rate_hz))
+    least, most = max(1, round(least_s * rate_hz)), max(1, round(most_s * rate_hz))
     chosen = {0: END, n - 1: END}
     for frame, reason in _candidates(targets, rate_hz):
         if all(abs(frame - other) >= least for other in chosen):
             chosen[frame] = reason
-    most = max(1, round(spacing.most_s * rate_hz))
     for first, last in pairwise(sorted(chosen)):
         pieces = -(-(last - first) // most)
         for frame in np.linspace(first, last, pieces + 1)[1:-1]:
@@ -100,14 +95,13 @@ def worst_frames(
     """
     Return the frame of largest error in each gap between keyframes, where it is too large.
 
-    Errors (n,) are NaN where not known; a keyframe keeps `least` frames from the others.
+    A keyframe keeps `least` frames from the others.
     """
     found = []
-    known = np.where(np.isfinite(errors), errors, -np.inf)
     for first, last in pairwise(keyframes):
-        inside = slice(first + least, last - least + 1)
-        if last - first >= 2 * least and known[inside].max() > tolerance:
-            found.append(first + least + int(np.argmax(known[inside])))
+        inside = errors[first + least : last - least + 1]
+        if last - first >= 2 * least and inside.max() > tolerance:
+            found.append(first + least + int(np.argmax(inside)))
     return found
 
 
@@ -174,15 +168,10 @@ _DAMPING_START, _DAMPING_MAX = 1e-12, 1e6
 _N_ANGLES = 3 * N_SEGMENTS
 
 
-def _ancestors() -> np.ndarray:
-    above = np.eye(N_SEGMENTS, dtype=bool)
-    for segment in range(1, N_SEGMENTS):
-        above[segment] |= above[PARENTS[segment]]
-    return above
-
-
-ANCESTORS = _ancestors()
+ANCESTORS = np.eye(N_SEGMENTS, dtype=bool)
 """Whether segment j is segment s or above it, shape (16, 16), indexed [s, j]."""
+for _segment in range(1, N_SEGMENTS):
+    ANCESTORS[_segment] |= ANCESTORS[PARENTS[_segment]]
 
 
 def point_jacobian(q_world: Quats, p_world: Vec3s, points: Vec3s) -> Floats:
@@ -217,20 +206,13 @@ def right_jacobian_inverse(rotvec: Vec3s) -> Floats:
     return np.eye(3) + 0.5 * cross + factor * (cross @ cross)
 
 
-@dataclass(frozen=True, slots=True)
-class PostureObjective:
+class PostureObjective(NamedTuple):
     """What may move, and what it costs."""
 
     joints: tuple[int, ...]  # Segments whose joints may turn; 0 is the root
-    moves_root: bool = False  # Whether the root's position may change
-    # w1 of eq. 1, below 1: at 1 the joints that no end-effector needs would be undecided.
-    weight: float = 0.999999
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.weight < 1.0:
-            raise ConfigError(f'weight: expected 0.0 <= value < 1.0, got {self.weight}')
-        if not set(self.joints) <= set(range(N_SEGMENTS)):
-            raise ConfigError(f'joints: expected 0 .. {N_SEGMENTS - 1}, got {self.joints}')
+    moves_root: bool  # Whether the root's position may change
+    # w1 of eq. 1, below 1: at 1 the joints that no end-effector needs would be undecided
+    weight: float
 
 
 class Measured(NamedTuple):
@@ -307,7 +289,12 @@ def fit_postures(
     for _ in range(MAX_ITERATIONS):
         if not len(busy):
             break
-        turned = _damped_steps(residuals[busy], jacobian[busy], damping[busy])
+        slopes = jacobian[busy]
+        transposed = np.swapaxes(slopes, 1, 2)
+        normal = transposed @ slopes
+        normal += damping[busy][:, None, None] * np.eye(normal.shape[1])
+        steps = np.linalg.solve(normal, transposed @ residuals[busy][..., None])[..., 0]
+        turned = np.asarray(-steps, dtype=np.float64)
         new_roots, new_rotations = _moved(roots[busy], rotations[busy], turned, objective)
         part = Measured(*(array[busy] for array in measured))
         tried, slopes = objective_residuals(skeleton, part, new_roots, new_rotations, objective)
@@ -333,14 +320,6 @@ def _variables(objective: PostureObjective) -> NDArray[np.int64]:
     if objective.moves_root:
         columns += range(_N_ANGLES, _N_ANGLES + 3)
     return np.array(columns, dtype=np.int64)
-
-
-def _damped_steps(residuals: Floats, jacobian: Floats, damping: Floats) -> Floats:
-    transposed = np.swapaxes(jacobian, 1, 2)
-    normal = transposed @ jacobian
-    normal += damping[:, None, None] * np.eye(normal.shape[1])
-    gradient = transposed @ residuals[..., None]
-    return np.asarray(-np.linalg.solve(normal, gradient)[..., 0], dtype=np.float64)
 
 
 def _moved(

@@ -23,7 +23,6 @@ when every frame is a keyframe. Of several best curves the one that bends least 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import GENERAL_END_EFFECTORS, Motion, SEGMENTS
@@ -80,15 +79,15 @@ class RotvecChannels:
         # an axis of turning only where vectors alone are long: a joint that wobbles has a net
         # turn too, without turning round
         axes, turns = _turning(rotations)
-        plain = _vectors(rotations)
-        along = _vectors(qb.multiply(qb.exp(-turns[..., None] * axes), rotations))
-        split = (plain.lengths() > SPLIT_ROTVEC) & (along.lengths() < plain.lengths())
+        about = [_about_mean(rotations)]
+        about.append(_about_mean(qb.multiply(qb.exp(-turns[..., None] * axes), rotations)))
+        plain, along = (_longest(_long_log(quats)) for _, quats in about)
+        split = (plain > SPLIT_ROTVEC) & (along < plain)
         self._axes = np.where(split[:, None], axes, 0.0)
         self._turns = np.where(split, turns, 0.0)
-        self._centres = np.where(split[:, None], along.centres, plain.centres)
-        self._quats = np.where(split[:, None], along.quats, plain.quats)
+        self._centres, self._quats = (np.where(split[:, None], b, a) for a, b in zip(*about))
         vectors = _long_log(self._quats)
-        lengths = np.linalg.norm(vectors, axis=-1).max(axis=0)
+        lengths = _longest(vectors)
         if np.any(lengths > MAX_ROTVEC):
             worst = int(np.argmax(lengths))
             raise ConfigError(
@@ -151,17 +150,6 @@ class EulerChannels:
 Channels = RotvecChannels | EulerChannels
 
 
-class _Vectors(NamedTuple):
-    """Rotations about the mean of each joint."""
-
-    centres: Quats
-    quats: Quats
-
-    def lengths(self) -> Floats:
-        """Return the longest rotation vector of each joint, shape (joints,) [rad]."""
-        return np.linalg.norm(_long_log(self.quats), axis=-1).max(axis=0)
-
-
 def _turning(rotations: Quats) -> tuple[Vec3s, Floats]:
     """Return the axis of each joint's net turn (joints, 3) and the turn about it (n, joints)."""
     steps = qb.log(qb.multiply(rotations[1:], qb.conjugate(rotations[:-1])))
@@ -172,15 +160,20 @@ def _turning(rotations: Quats) -> tuple[Vec3s, Floats]:
     return axes, turns
 
 
-def _vectors(rotations: Quats) -> _Vectors:
-    """Return rotations about their means, with signs continuous in time."""
+def _about_mean(rotations: Quats) -> tuple[Quats, Quats]:
+    """Return the mean of each joint, and rotations about it, with signs continuous in time."""
     # the eigenvector of largest eigenvalue of sum q q^T does not care for signs
     _, vectors = np.linalg.eigh(np.einsum('nja,njb->jab', rotations, rotations))
     centres = np.ascontiguousarray(vectors[..., -1])
     quats = qb.align_signs(qb.multiply(qb.conjugate(centres), rotations))
     # both signs are the same rotation: take the one that is near the identity for longest
     flips = np.where(quats[..., 0].sum(axis=0) < 0.0, -1.0, 1.0)
-    return _Vectors(centres, flips[:, None] * quats)
+    return centres, flips[:, None] * quats
+
+
+def _longest(vectors: Vec3s) -> Floats:
+    """Return the longest rotation vector of each joint, shape (joints,) [rad]."""
+    return np.linalg.norm(vectors, axis=-1).max(axis=0)
 
 
 def _long_log(quats: Quats) -> Vec3s:
@@ -217,12 +210,8 @@ def fit_spline(
 
     Channels (n, c) were measured at rising times (n,), the ends of the curve among them. It takes
     `key_values` (k, c) at `key_times` (k,), which rise within them, and has further knots at
-    `free_knots` (m,). Cubic, with two continuous derivatives over all of its length.
-
-    Raises
-    ------
-    ConfigError : if times do not rise, or keyframes or knots are not inside.
-
+    `free_knots` (m,). Cubic, with two continuous derivatives over all of its length. Raises
+    ConfigError if times do not rise, or keyframes or knots are not inside.
     """
     keys = np.empty(0) if key_times is None else np.asarray(key_times, dtype=np.float64)
     free = np.empty(0) if free_knots is None else np.asarray(free_knots, dtype=np.float64)
@@ -288,7 +277,8 @@ class EnhanceConfig:
     least_s: float = 0.1  # Between two keyframes that are added [s]
 
     def __post_init__(self) -> None:
-        PostureObjective((), weight=self.weight)
+        if not 0.0 <= self.weight < 1.0:
+            raise ConfigError(f'weight: expected 0.0 <= value < 1.0, got {self.weight}')
         for name, choices in (('channels', CHANNEL_KINDS), ('root', ROOT_CHOICES)):
             if getattr(self, name) not in choices:
                 known = ', '.join(choices)
@@ -317,7 +307,9 @@ class MotionCurves:
 
     def __init__(self, motion: Motion, targets: Targets, config: EnhanceConfig) -> None:
         self.joints = involved_joints(targets)
-        self._objective = posture_objective(targets, self.joints, config)
+        frees_root = moves_root(config.root, targets)
+        turned = self.joints if frees_root else self.joints[1:]
+        self._objective = PostureObjective(turned, frees_root, config.weight)
         self.times_s = np.arange(motion.n_frames) / motion.rate_hz
         self._motion = motion
         self._config = config
@@ -388,15 +380,6 @@ def involved_joints(targets: Targets) -> tuple[int, ...]:
     """
     above = ANCESTORS[GENERAL_SEGMENTS[targets.rows]].any(axis=0)
     return tuple(int(joint) for joint in np.flatnonzero(above))
-
-
-def posture_objective(
-    targets: Targets, joints: tuple[int, ...], config: EnhanceConfig
-) -> PostureObjective:
-    """Return what moves at keyframes: the joints, and the root if configured or feet hold it."""
-    if moves_root(config.root, targets):
-        return PostureObjective(joints, True, config.weight)
-    return PostureObjective(joints[1:], False, config.weight)
 
 
 def free_knots(key_times_s: Floats, config: EnhanceConfig) -> Floats:
