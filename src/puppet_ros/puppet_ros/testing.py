@@ -5,7 +5,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import os
-import threading
 import time
 from typing import Any
 from unittest import mock
@@ -17,7 +16,6 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 
 DEADLINE_S = 60.0  # a condition that takes longer on a busy machine has failed
-STALL_STEP_S = 0.002
 
 
 @contextmanager
@@ -72,34 +70,3 @@ def spin_until(
             before()
         executor.spin_once(timeout_sec=0.05)
     return condition()
-
-
-class StallMeter:
-    """
-    Measures how long a thread of this process was kept from running, by the machine or by others.
-
-    For limits that hold on any machine only with what the machine itself was late by. A context:
-    it measures between its beginning and its end.
-    """
-
-    def __init__(self) -> None:
-        self.worst_s = 0.0  # the longest that the thread was woken too late so far [s]
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._measure, name='stall meter', daemon=True)
-
-    def __enter__(self) -> 'StallMeter':
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join()
-
-    def _measure(self) -> None:
-        is_over = False
-        before_s = time.monotonic()
-        while not is_over:
-            is_over = self._is_over.wait(STALL_STEP_S)
-            now_s = time.monotonic()
-            self.worst_s = max(self.worst_s, now_s - before_s - STALL_STEP_S)
-            before_s = now_s

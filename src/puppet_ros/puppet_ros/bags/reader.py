@@ -15,7 +15,6 @@ from operator import itemgetter
 from pathlib import Path
 import struct
 import tempfile
-from types import TracebackType
 from typing import BinaryIO, NamedTuple
 import zlib
 
@@ -104,19 +103,12 @@ class BagReader:
 
     def __enter__(self) -> 'BagReader':
         """Open the bag."""
-        try:
+        with self._stack:
             self._open()
-        except BaseException:
-            self._stack.close()
-            raise
+            self._stack = self._stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the bag."""
         self._stack.close()
 
@@ -137,12 +129,11 @@ class BagReader:
             self.warnings += [f'{file.path}: {text}' for text in file.warnings]
             for topic in file.topics():
                 self._add(topic)
-        for name, _, _, _, count, _ in metadata.topics if metadata is not None else ():
-            if (there := self.counts[name]) < count:
-                self.warnings.append(
-                    f'{self.path}: {there} of {count} messages on {name}: '
-                    'the others, which its metadata counts, are missing'
-                )
+        for row in metadata.topics if metadata is not None else ():
+            if (there := self.counts[row.name]) < row.count:
+                found = f'{there} of {row.count} messages on {row.name}'
+                missing = 'the others, which its metadata counts, are missing'
+                self.warnings.append(f'{self.path}: {found}: {missing}')
         spans = [span for file in self._files if (span := file.span()) is not None]
         if spans:
             self.start_ns, self.end_ns = min(s for s, _ in spans), max(e for _, e in spans)
@@ -169,12 +160,10 @@ class BagReader:
         name, old = topic.name, self.info.get(topic.name, topic._replace(count=0))
         if topic.type != old.type:
             raise InputFileError(self.path, f'messages {old.type} only', topic.type, field=name)
-        self.info[name] = old._replace(
-            qos=old.qos or topic.qos,
-            type_hash=old.type_hash or topic.type_hash,
-            count=old.count + topic.count,
-            definition=old.definition or topic.definition,
-        )
+        known = {
+            field: value for field, value in topic._asdict().items() if not getattr(old, field)
+        }
+        self.info[name] = old._replace(**{**known, 'count': old.count + topic.count})
         self.topics[name], self.counts[name] = topic.type, self.info[name].count
 
 
@@ -212,25 +201,20 @@ class _McapFile:
 
     def topics(self) -> Iterator[BagTopic]:
         for channel in self._summary.channels.values():
-            schema = self._summary.schemas.get(channel.schema_id)
-            text = schema.data if schema is not None and schema.encoding == 'ros2msg' else b''
-            yield BagTopic(
-                channel.topic,
-                schema.name if schema is not None else '',
-                channel.metadata.get('offered_qos_profiles', ''),
-                channel.metadata.get('topic_type_hash', ''),
-                self._statistics.channel_message_counts.get(channel.id, 0),
-                text.decode('utf-8', 'replace'),
-            )
+            schema = self._summary.schemas.get(channel.schema_id, Schema(0, b'', '', ''))
+            text = schema.data.decode('utf-8', 'replace') if schema.encoding == 'ros2msg' else ''
+            names = ('offered_qos_profiles', 'topic_type_hash')
+            about = (channel.metadata.get(name, '') for name in names)
+            count = self._statistics.channel_message_counts.get(channel.id, 0)
+            yield BagTopic(channel.topic, schema.name, *about, count, text)
 
     def entries(self, wanted: Collection[str]) -> Iterator[Entry]:
         try:
             for _, channel, message in self._reader.iter_messages(wanted):
                 yield message.log_time, channel.topic, message.data
         except DAMAGE as err:
-            raise InputFileError(
-                self.path, 'whole chunks', f'a damaged one ({_reason(err)})'
-            ) from err
+            got = f'a damaged one ({_reason(err)})'
+            raise InputFileError(self.path, 'whole chunks', got) from err
 
     def _index(self, stream: BinaryIO) -> Summary | None:
         """Return the index at the end of the file; None if it is not all there."""
@@ -265,19 +249,15 @@ class _McapFile:
         writer.start()
         schemas, channels = {0: 0}, {}  # numbers there by those here
 
-        def copy(record: McapRecord) -> None:
-            if isinstance(record, Schema) and record.id not in schemas:
-                schemas[record.id] = writer.register_schema(
-                    record.name, record.encoding, record.data
-                )
-            elif isinstance(record, Channel) and record.id not in channels:
-                schema_id, about = schemas[record.schema_id], record.metadata
-                channels[record.id] = writer.register_channel(
-                    record.topic, record.message_encoding, schema_id, about
-                )
-            elif isinstance(record, Message):
-                to, times = channels[record.channel_id], (record.log_time, record.publish_time)
-                writer.add_message(to, times[0], record.data, times[1], record.sequence)
+        def copy(r: McapRecord) -> None:
+            if isinstance(r, Schema) and r.id not in schemas:
+                schemas[r.id] = writer.register_schema(r.name, r.encoding, r.data)
+            elif isinstance(r, Channel) and r.id not in channels:
+                about = (r.message_encoding, schemas[r.schema_id], r.metadata)
+                channels[r.id] = writer.register_channel(r.topic, *about)
+            elif isinstance(r, Message):
+                what = (r.log_time, r.data, r.publish_time, r.sequence)
+                writer.add_message(channels[r.channel_id], *what)
 
         source.seek(0)
         at, has_chunks = 0, False
@@ -356,23 +336,21 @@ def bag_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    metadata = path / FILE_NAME
-    if not metadata.exists():
-        return _folder_files(path)[1]
+    metadata = [path / FILE_NAME] if (path / FILE_NAME).exists() else []
     try:
-        read_metadata(metadata)
+        for file in metadata:
+            read_metadata(file)
     except InputFileError:
-        return [metadata]
-    return [metadata, *_folder_files(path)[1]]
+        return metadata
+    return metadata + _folder_files(path)[1]
 
 
 def _folder_files(path: Path) -> tuple[BagMetadata | None, list[Path]]:
     """Return the metadata of a bag's folder, if there is one, and the files."""
-    if (path / FILE_NAME).exists():
-        metadata = read_metadata(path / FILE_NAME)
+    metadata = read_metadata(path / FILE_NAME) if (path / FILE_NAME).exists() else None
+    if metadata is not None:
         files = [path / name for name in metadata.files]
     else:
-        metadata = None
         files = sorted(p for p in path.iterdir() if _bare_suffix(p) in SUFFIXES)
     if not files:
         raise InputFileError(path, 'a bag, its files .mcap or .db3', 'none of them')
@@ -417,12 +395,9 @@ def _require_closed(path: Path) -> None:
     for ending, command in COMPLETING.items():
         journal = path.with_name(path.name + ending)
         if journal.exists() and journal.stat().st_size:
-            raise InputFileError(
-                path,
-                'a recording that was ended',
-                f'messages in {journal.name} as well',
-                hint=f'complete it: sqlite3 {path.name} "{command}"',
-            )
+            hint = f'complete it: sqlite3 {path.name} "{command}"'
+            got = f'messages in {journal.name} as well'
+            raise InputFileError(path, 'a recording that was ended', got, hint=hint)
 
 
 def _reason(err: BaseException) -> str:

@@ -7,11 +7,10 @@ The same messages give the same bytes.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 import os
 from pathlib import Path
 import tempfile
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from mcap.writer import CompressionType, Writer
@@ -58,7 +57,7 @@ class BagWriter:
         taken = path.is_dir() if self._is_file and not growing else path.exists()
         if taken:
             raise ConfigError(f'output: expected a name that is free, got {str(path)!r}')
-        self._place = (_file_place if self._is_file else _folder_place)(path, growing)
+        self._place = _place(path, growing)
 
     def add_topic(
         self,
@@ -110,12 +109,7 @@ class BagWriter:
         self._writer.start('ros2', LIBRARY)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         """Complete the file and give it its name, or forget it after an error."""
         if kind is None or self._growing:
             try:
@@ -162,30 +156,24 @@ def _time(ns: int) -> dict[str, int]:
 
 
 @contextmanager
-def _file_place(path: Path, growing: bool) -> Iterator[BinaryIO]:
-    """Yield the stream of one file."""
-    if growing:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, 'wb') as stream:
-            yield stream
-        return
-    with replacing(path) as temporary, open(temporary, 'wb') as stream:
-        yield stream
-
-
-@contextmanager
-def _folder_place(path: Path, growing: bool) -> Iterator[BinaryIO]:
-    """Yield the stream of the only file of a new folder."""
-    name = f'{path.name}_0{SUFFIX}'
+def _place(path: Path, growing: bool) -> Iterator[BinaryIO]:
+    """Yield the stream of one file, or of the only file of a new folder."""
+    name, is_file = f'{path.name}_0{SUFFIX}', path.suffix.lower() == SUFFIX
     path.parent.mkdir(parents=True, exist_ok=True)
-    if growing:
-        path.mkdir()
-        with open(path / name, 'wb') as stream:
+    with ExitStack() as stack:
+        if growing and not is_file:
+            path.mkdir()
+        if growing:
+            target = path if is_file else path / name
+        elif is_file:
+            target = stack.enter_context(replacing(path))
+        else:
+            outer = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix='.bag_', dir=path.parent)
+            )
+            target = Path(outer) / path.name / name
+            target.parent.mkdir()
+        with open(target, 'wb') as stream:
             yield stream
-        return
-    with tempfile.TemporaryDirectory(prefix='.bag_', dir=path.parent) as outer:
-        folder = Path(outer) / path.name
-        folder.mkdir()
-        with open(folder / name, 'wb') as stream:
-            yield stream
-        os.rename(folder, path)
+        if not growing and not is_file:
+            os.rename(target.parent, path)

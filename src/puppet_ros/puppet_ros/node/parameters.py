@@ -31,9 +31,12 @@ NODE_OPTIONS: Mapping[str, Any] = {'automatically_declare_parameters_from_overri
 _RCLPY_NAMES = ('use_sim_time', 'start_type_description_service')
 _RCLPY_PREFIXES = ('qos_overrides.',)
 
-# Descriptor bounds for rows open at one end; tools show them as the slider's ends.
-_FLOAT_BOUND = 1e300
-_INT_BOUND = 2**62
+# Descriptor bounds for rows open at one end, which tools show as the slider's ends, and the
+# descriptor's field for them.
+_BOUNDS: Mapping[type, tuple[Any, str, Any]] = {
+    float: (1e300, 'floating_point_range', FloatingPointRange),
+    int: (2**62, 'integer_range', IntegerRange),
+}
 
 
 class ParameterTable(Generic[Config]):
@@ -97,18 +100,17 @@ class ParameterTable(Generic[Config]):
         return checked
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
-        if self._refusal:
-            reason, self._refusal = self._refusal, ''
-            return SetParametersResult(successful=False, reason=reason)
+        reason, self._refusal = self._refusal, ''
         values = dict(self._values)
         try:
             for parameter in parameters:
                 if parameter.name in self._rows:
                     values[parameter.name] = self._rows[parameter.name].check(parameter.value)
-            self._next = (values, self._build(values))
+            if not reason:
+                self._next = (values, self._build(values))
         except ConfigError as err:
-            return SetParametersResult(successful=False, reason=str(err))
-        return SetParametersResult(successful=True)
+            reason = reason or str(err)
+        return SetParametersResult(successful=not reason, reason=reason)
 
     def _after_set(self, parameters: list[Parameter]) -> None:
         if self._next is None or not any(p.name in self._rows for p in parameters):
@@ -141,14 +143,10 @@ def _descriptor(row: Row) -> ParameterDescriptor:
         additional_constraints=row.range_text(),
         read_only=not row.live,
     )
-    if row.low is None and row.high is None:
+    if (row.low is None and row.high is None) or row.element_type not in _BOUNDS:
         return descriptor
-    if row.element_type is float:
-        low = -_FLOAT_BOUND if row.low is None else float(row.low)
-        high = _FLOAT_BOUND if row.high is None else float(row.high)
-        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
-    elif row.element_type is int:
-        low_int = -_INT_BOUND if row.low is None else int(row.low)
-        high_int = _INT_BOUND if row.high is None else int(row.high)
-        descriptor.integer_range = [IntegerRange(from_value=low_int, to_value=high_int)]
+    bound, name, kind = _BOUNDS[row.element_type]
+    low = -bound if row.low is None else row.element_type(row.low)
+    high = bound if row.high is None else row.element_type(row.high)
+    setattr(descriptor, name, [kind(from_value=low, to_value=high)])
     return descriptor

@@ -35,36 +35,25 @@ class StaticTransformTree:
 
     def set(self, parent: str, child: str, position: Vec3, quaternion: Quat) -> bool:  # noqa: A003
         """Set where `child` stands in `parent`; return whether that is new."""
-        if max(len(parent), len(child)) > MAX_NAME:
-            return False
-        # every comparison is false for NaN
-        if not np.all(np.abs(position) <= MAX_COORDINATE_M):
-            return False
-        if not np.all(np.abs(quaternion) <= 2.0):
-            return False
         norm = float(np.linalg.norm(quaternion))
-        if norm < 1e-6 or parent == child:
-            return False
-        if child not in self._edges and len(self._edges) >= MAX_FRAMES:
+        # every comparison is false for NaN
+        is_near = np.all(np.abs(position) <= MAX_COORDINATE_M)
+        is_turn = np.all(np.abs(quaternion) <= 2.0) and norm >= 1e-6
+        is_full = child not in self._edges and len(self._edges) >= MAX_FRAMES
+        is_named = parent != child and max(len(parent), len(child)) <= MAX_NAME
+        if not (is_near and is_turn and is_named) or is_full:
             return False
         edge = (parent, np.array(position, dtype=float), np.asarray(quaternion) / norm)
         old = self._edges.get(child)
         self._edges[child] = edge
-        return (
-            old is None
-            or old[0] != parent
-            or not (np.array_equal(old[1], edge[1]) and np.array_equal(old[2], edge[2]))
-        )
+        return old is None or not all(map(np.array_equal, old, edge))
 
     def add(self, stamped: TransformStamped) -> bool:
         """Take an announced transform; return whether it is new."""
         t, r = stamped.transform.translation, stamped.transform.rotation
-        return self.set(
-            stamped.header.frame_id.lstrip('/'),
-            stamped.child_frame_id.lstrip('/'),
-            np.array([t.x, t.y, t.z]),
-            np.array([r.w, r.x, r.y, r.z]),
-        )
+        pose = np.array([t.x, t.y, t.z]), np.array([r.w, r.x, r.y, r.z])
+        names = stamped.header.frame_id.lstrip('/'), stamped.child_frame_id.lstrip('/')
+        return self.set(*names, *pose)
 
     def lookup(self, target: str, source: str) -> tuple[Vec3, Quat] | None:
         """
@@ -114,10 +103,8 @@ class StaticTransforms:
         return self._tree.lookup(target, source)
 
     def _on_transforms(self, msg: TFMessage) -> None:
-        changed = False
-        for stamped in msg.transforms:
-            changed |= self._tree.add(stamped)
-        if changed and self._on_change is not None:
+        changed = [self._tree.add(stamped) for stamped in msg.transforms]
+        if any(changed) and self._on_change is not None:
             self._on_change()
 
 
@@ -129,8 +116,7 @@ class SensorTransforms:
     """
 
     def __init__(self, node: Node, sensors: tuple[str, ...], rate_hz: float) -> None:
-        self._node = node
-        self._sensors = sensors
+        self._node, self._sensors = node, sensors
         self._period_ns = round(1e9 / rate_hz) if rate_hz > 0.0 else 0
         self._next_ns = 0
         self._all = TransformsWriter(self._names(range(len(sensors))))

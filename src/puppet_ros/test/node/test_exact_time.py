@@ -49,21 +49,6 @@ def test_repeated_stamp_keeps_the_newer_and_counts_the_older() -> None:
     assert join.unmatched_left == 1
 
 
-@pytest.mark.parametrize('seed', range(20))
-def test_what_waits_is_among_the_last_of_its_topic(seed: int) -> None:
-    """As many as are kept in a ring: also where stamps repeat, go back, or find their partners."""
-    rng = np.random.default_rng(seed)
-    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
-    counts = [0, 0]
-    for _ in range(2000):
-        side, stamp = int(rng.integers(2)), int(rng.integers(8))
-        push = (join.push_left, join.push_right)[side]
-        counts[side] += 1
-        pair = push(stamp, counts[side])
-        if pair is not None:
-            assert all(0 <= n - number < 4 for n, number in zip(counts, pair))
-
-
 def test_clock_set_back_does_not_block_the_join() -> None:
     join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
     for stamp in range(1000, 1004):
