@@ -121,7 +121,7 @@ class PerformerModel:
         if kind == MOTION:
             self._stream, self._stream_s = StreamRecorder(self._layout.sensors), duration_s
         else:
-            self._recorder = self._make_recorder(duration_s, np.inf)
+            self._recorder = PoseRecorder(self._layout.sensors, duration_s)
 
     def cancel_request(self) -> None:
         """Stop recording a requested calibration."""
@@ -139,9 +139,13 @@ class PerformerModel:
         waits = self.calibration is None and self._config.auto_calibrate and not self._requested
         if self._recorder is None and waits:
             stray_m = STRAY_FACTOR * self._config.max_movement_m
-            self._recorder = self._make_recorder(self._config.calibration_duration_s, stray_m)
-        if self._recorder is not None and self._recorder.add(frame):
-            self._try_to_calibrate(self._recorder)
+            self._recorder = PoseRecorder(
+                self._layout.sensors, self._config.calibration_duration_s, stray_m
+            )
+        if self._recorder is not None:
+            self._recorder.add(frame, *self._tracker)
+            if self._recorder.is_full:
+                self._try_to_calibrate(self._recorder)
         if self._stream is not None:
             self._stream.add(frame, *self._tracker)
             if self._stream.duration_s >= self._stream_s:
@@ -153,11 +157,7 @@ class PerformerModel:
         self._recorder, self._requested = None, False
         try:
             calibration = calibrate_pose(
-                recorder.recording(),
-                self._layout,
-                self._character,
-                self._config.limits,
-                self._date(),
+                recorder.poses(), self._layout, self._character, self._config.limits, self._date()
             )
         except CalibrationError as err:
             self.outcome = CalibrationOutcome(None, str(err), requested)
@@ -182,11 +182,6 @@ class PerformerModel:
             return
         self.use(calibration)
         self.outcome = CalibrationOutcome(calibration, '', True)
-
-    def _make_recorder(self, duration_s: float, max_stray_m: float) -> PoseRecorder:
-        assert self._tracker is not None
-        position, quaternion = self._tracker
-        return PoseRecorder(self._layout.sensors, quaternion, position, duration_s, max_stray_m)
 
     def _rebuild(self) -> None:
         if self.calibration is None or self._tracker is None:

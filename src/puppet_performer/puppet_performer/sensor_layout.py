@@ -106,7 +106,7 @@ def load_layout(path: str | Path) -> SensorLayout:
             raise entry.error('mounted_at_m', expected, mounting.tolist())
         mountings.append(mounting)
         entry.finish()
-    unused = _names(source, 'unused')
+    unused = read_names(source, 'unused')
     source.finish()
     try:
         return SensorLayout(
@@ -118,7 +118,7 @@ def load_layout(path: str | Path) -> SensorLayout:
         raise source.error('sensors', expected, got) from err
 
 
-def _names(source: Section, key: str) -> tuple[str, ...]:
+def read_names(source: Section, key: str) -> tuple[str, ...]:
     """Return a list of texts, empty if the key is absent."""
     names = source.raw(key, [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

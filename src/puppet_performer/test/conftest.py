@@ -95,13 +95,12 @@ class VirtualPerformer:
 
     def recorder(self, duration_s: float = 0.2, max_stray_m: float = np.inf) -> PoseRecorder:
         """Return a recorder for this performer's sensors."""
-        return PoseRecorder(
-            self.layout.sensors,
-            self.q_world_tracker,
-            self.p_world_tracker,
-            duration_s,
-            max_stray_m,
-        )
+        return PoseRecorder(self.layout.sensors, duration_s, max_stray_m)
+
+    def add(self, recorder: PoseRecorder, frame: FilteredFrame) -> bool:
+        """Record a frame; return whether the recorder is full."""
+        recorder.add(frame, self.p_world_tracker, self.q_world_tracker)
+        return recorder.is_full
 
     def calibrate(
         self,
@@ -113,9 +112,9 @@ class VirtualPerformer:
     ) -> Calibration:
         """Return the calibration of a recorded T-pose."""
         recorder = self.recorder(duration_s)
-        while not recorder.add(change(self.frame(*self.t_pose(), noise, rng))):
+        while not self.add(recorder, change(self.frame(*self.t_pose(), noise, rng))):
             pass
-        recording = recorder.recording()
+        recording = recorder.poses()
         return calibrate_pose(recording, self.layout, self.character, limits, '2026-11-20')
 
     def estimator(

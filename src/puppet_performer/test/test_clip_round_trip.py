@@ -109,7 +109,7 @@ def test_fourteen_sensors_calibrated_by_a_pose_give_every_joint(
 def test_fourteen_sensors_calibrated_by_a_motion_give_every_joint(clip: Motion) -> None:
     """Within 5 mm RMS; soles, which stand on the floor in the T-pose, are off most."""
     calibration, mounting = _by_motion(clip.skeleton)
-    poses = measure(clip, LAYOUT, mounting, EXACT, 0).poses
+    poses = measure(clip, LAYOUT, mounting, EXACT, 0)
     errors = _distances(clip, estimates(calibration, poses, range(N_FRAMES)))
     assert np.sqrt(np.mean(errors**2)) < MAX_RMS_M
     assert errors[:, :16].max() < JOINT_TOL_M

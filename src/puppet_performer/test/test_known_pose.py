@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functional calibration by poses that are no T-pose, or not quite, and in a wrong unit."""
 
+from dataclasses import replace
+
 from motion_samples import ADULT, CONFIG, EXACT, LAYOUT, make_take, REAL, Take
 import numpy as np
 from puppet_core.body.posture import Motion
@@ -12,8 +14,7 @@ from puppet_core.math.arrays import Floats
 from puppet_performer.calibration.calibration import Calibration, POSE, SWAPPED, UNIT
 from puppet_performer.calibration.checks import range_complaint
 from puppet_performer.calibration.functional import calibrate_motion, Outcome, split_recording
-from puppet_performer.calibration.pose import PoseRecording
-from puppet_performer.calibration.recording import Joint, MotionRecording
+from puppet_performer.calibration.recording import Joint
 from puppet_performer.calibration.synthetic_recording import (
     LIMITS,
     measure,
@@ -167,51 +168,32 @@ def test_unsure_centre_is_a_complaint_however_far_the_joint_moved() -> None:
 
 @pytest.mark.parametrize('factor', [2.54, 1.0 / 2.54])
 def test_wrong_unit_is_named(exact: Take, factor: float) -> None:
-    poses = exact.recording.poses
-    outcome = exact.calibrate(
-        MotionRecording(
-            exact.recording.rate_hz,
-            PoseRecording(poses.positions * factor, poses.rotations, poses.usable),
-        )
-    )
+    recording = exact.recording
+    outcome = exact.calibrate(replace(recording, positions=recording.positions * factor))
     assert [finding.kind for finding in outcome.evaluation.findings] == [UNIT]
     assert outcome.calibration is None and not outcome.evaluation.usable
     assert 'metres' in outcome.evaluation.findings[0].text
 
 
 def test_wrong_unit_in_which_nobody_stands_still_is_told() -> None:
-    take = make_take(11, REAL, COARSE_HZ)
-    poses = take.recording.poses
-    recording = MotionRecording(
-        take.recording.rate_hz, PoseRecording(poses.positions * 1e3, poses.rotations, poses.usable)
-    )
+    recording = make_take(11, REAL, COARSE_HZ).recording
+    recording = replace(recording, positions=recording.positions * 1e3)
     with pytest.raises(CalibrationError, match='would be about 1.* m tall.* in metres'):
         split_recording(recording, LAYOUT, ADULT, LIMITS)
 
 
 def test_sensors_that_were_hardly_measured_are_named(exact: Take) -> None:
-    poses = exact.recording.poses
-    usable = poses.usable.copy()
+    usable = exact.recording.usable.copy()
     usable[100:, LAYOUT.sensors.index('left_shank')] = False
     with pytest.raises(CalibrationError, match='got .* with left_thigh and left_shank'):
-        exact.calibrate(
-            MotionRecording(
-                exact.recording.rate_hz, PoseRecording(poses.positions, poses.rotations, usable)
-            )
-        )
+        exact.calibrate(replace(exact.recording, usable=usable))
 
 
 def test_upside_down_is_told_where_all_sides_are_exchanged(exact: Take) -> None:
-    poses = exact.recording.poses
-    mirror = np.array([1.0, -1.0, 1.0])
-    outcome = exact.calibrate(
-        MotionRecording(
-            exact.recording.rate_hz,
-            PoseRecording(
-                poses.positions * mirror, poses.rotations * [1.0, -1.0, 1.0, -1.0], poses.usable
-            ),
-        )
-    )
+    recording, mirror = exact.recording, np.array([1.0, -1.0, 1.0])
+    positions = recording.positions * mirror
+    rotations = recording.rotations * [1.0, -1.0, 1.0, -1.0]
+    outcome = exact.calibrate(replace(recording, positions=positions, rotations=rotations))
     findings = outcome.evaluation.of_kind(SWAPPED)
     assert len(findings) == len(LAYOUT.pairs)
     assert all('upside down or mirrored' in finding.text for finding in findings)

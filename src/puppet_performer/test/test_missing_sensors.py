@@ -20,7 +20,8 @@ from puppet_performer.calibration.synthetic_recording import (
     sensor_frames,
     TRACKER_M,
 )
-from puppet_performer.posture.limbs import INFERRED_SPEED_RAD_S, LEVER_M, TURN_SPEED_RAD_S
+from puppet_performer.posture.limbs import LEVER_M
+from puppet_performer.posture.segments import INFERRED_SPEED_RAD_S, TURN_SPEED_RAD_S
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 import pytest
 

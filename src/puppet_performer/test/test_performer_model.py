@@ -141,7 +141,7 @@ def test_foreign_calibration_is_refused(virtual: Any, change: dict, message: str
 
 def _play(model: PerformerModel, take: Any) -> list[CalibrationOutcome]:
     """Feed a recording in world; return the outcomes."""
-    poses, outcomes, n = take.recording.poses, [], len(LAYOUT.sensors)
+    poses, outcomes, n = take.recording, [], len(LAYOUT.sensors)
     for k in range(take.recording.n_frames):
         model.step(
             FilteredFrame(

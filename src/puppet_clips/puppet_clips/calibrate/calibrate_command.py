@@ -343,7 +343,7 @@ def _read(
 
 
 def _require(path: Path, sensors: tuple[str, ...], recorder: StreamRecorder) -> None:
-    usable = recorder.recording().poses.usable
+    usable = recorder.recording().usable
     missing = [name for i, name in enumerate(sensors) if not np.any(usable[:, i])]
     if missing:
         raise InputFileError(

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.ros
 
 def _message(take: Take, index: int, raw: bool, at: int = -1) -> Any:
     """Return a frame of a recording, published as that of another index."""
-    poses, at = take.recording.poses, index if at < 0 else at
+    poses, at = take.recording, index if at < 0 else at
     frame = sensor_frame(
         (at + 1) * PERIOD_NS,
         at,

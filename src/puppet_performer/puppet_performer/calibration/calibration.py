@@ -8,10 +8,10 @@ file. How it is found from a recording is the matter of `calibration.pose` and
 `calibration.functional`. A file without lengths and evaluation is one of a pose alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
@@ -25,19 +25,12 @@ from puppet_core.io import (
     write_text,
 )
 from puppet_core.math import check_array, Floats, Ints, quaternions, Quats, read_only, Vec3s
-from puppet_performer.sensor_layout import MAX_MOUNTING_M, SensorLayout
+from puppet_performer.sensor_layout import MAX_MOUNTING_M, read_names, SensorLayout
 
-SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT = (
-    'swapped',
-    'slipped',
-    'range',
-    'residual',
-    'pose',
-    'unit',
-)
-KINDS = (SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT)
+KINDS = ('swapped', 'slipped', 'range', 'residual', 'pose', 'unit')
+SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT = KINDS
 
-_SensorRow = tuple[str, int, Floats, Floats, float, float, float | None, float | None]
+Read = TypeVar('Read')
 
 FORMAT = 'puppet-calibration/1'
 UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
@@ -174,41 +167,41 @@ def read_evaluation(source: Section) -> Evaluation:
     """
     source.raw('usable', True)  # follows from the rest
     evaluation = Evaluation(
-        tuple(_read_joint(entry) for entry in source.sections('joints')),
-        tuple(_read_length(entry) for entry in source.sections('lengths')),
-        tuple(_read_finding(entry) for entry in source.sections('findings')),
+        _each(
+            source.sections('joints'),
+            lambda entry: JointReport(
+                SEGMENT_INDEX[entry.text('joint', choices=SEGMENTS)],
+                entry.number('residual_m', low=0.0),
+                entry.number('sd_m', low=0.0),
+                tuple(entry.numbers('range_deg', 3).tolist()),
+            ),
+        ),
+        _each(
+            source.sections('lengths'),
+            lambda entry: LengthReport(
+                SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS)],
+                entry.number('length_m', above=0.0),
+                entry.number('sd_m', low=0.0),
+            ),
+        ),
+        _each(
+            source.sections('findings'),
+            lambda entry: Finding(
+                entry.text('kind', choices=KINDS), read_names(entry, 'names'), entry.text('text')
+            ),
+        ),
     )
     source.finish()
     return evaluation
 
 
-def _read_joint(entry: Section) -> JointReport:
-    joint = JointReport(
-        SEGMENT_INDEX[entry.text('joint', choices=SEGMENTS)],
-        entry.number('residual_m', low=0.0),
-        entry.number('sd_m', low=0.0),
-        tuple(entry.numbers('range_deg', 3).tolist()),
-    )
-    entry.finish()
-    return joint
-
-
-def _read_length(entry: Section) -> LengthReport:
-    segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS)]
-    length = LengthReport(
-        segment, entry.number('length_m', above=0.0), entry.number('sd_m', low=0.0)
-    )
-    entry.finish()
-    return length
-
-
-def _read_finding(entry: Section) -> Finding:
-    names = entry.raw('names', [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise entry.error('names', 'a list of names', brief(names))
-    finding = Finding(entry.text('kind', choices=KINDS), tuple(names), entry.text('text'))
-    entry.finish()
-    return finding
+def _each(entries: Sequence[Section], read: Callable[[Section], Read]) -> tuple[Read, ...]:
+    """Return what is read of each of several sections, which have nothing else."""
+    found = []
+    for entry in entries:
+        found.append(read(entry))
+        entry.finish()
+    return tuple(found)
 
 
 # The calibration.
@@ -218,47 +211,25 @@ def _read_finding(entry: Section) -> Finding:
 class Calibration:
     """Mounting of every sensor of a layout on one performer."""
 
-    performer: str
-    """Character whose skeleton was assumed."""
-
-    layout: str
-    """Name of the sensor layout."""
-
-    date: str
-    """When it was made, ISO 8601; empty if unknown."""
-
-    sensors: tuple[str, ...]
-    """Names of the sensors."""
-
-    segments: Ints
-    """Segment of each sensor, shape (n,)."""
-
-    rotations: Quats
-    """Each sensor's axes in its segment's frame, q_segment_sensor, shape (n, 4)."""
-
-    positions: Vec3s
-    """Each sensor's origin in its segment's frame, shape (n, 3) [m]."""
-
-    spreads_m: Floats
-    """RMS movement of each sensor's position in the recording, shape (n,) [m]."""
-
+    performer: str  # Character whose skeleton was assumed
+    layout: str  # Name of the sensor layout
+    date: str  # When it was made, ISO 8601; empty if unknown
+    sensors: tuple[str, ...]  # Names of the sensors
+    segments: Ints  # Segment of each sensor, shape (n,)
+    rotations: Quats  # Each sensor's axes in its segment's frame, q_segment_sensor, shape (n, 4)
+    positions: Vec3s  # Each sensor's origin in its segment's frame, shape (n, 3) [m]
+    spreads_m: Floats  # RMS movement of each sensor's position in the recording, shape (n,) [m]
+    # RMS movement of each sensor's rotation in the recording, shape (n,) [rad]
     spreads_rad: Floats
-    """RMS movement of each sensor's rotation in the recording, shape (n,) [rad]."""
-
-    heading: float = 0.0
-    """Yaw that the performer faced in the T-pose, in (-pi, pi] [rad]."""
-
+    heading: float = 0.0  # Yaw that the performer faced in the T-pose, in (-pi, pi] [rad]
+    # Standard deviation of each position, shape (n,) [m]; None if unknown
     sds_m: Floats | None = None
-    """Standard deviation of each position, shape (n,) [m]; None if unknown."""
-
+    # Standard deviation of each rotation, shape (n,) [rad]; None if unknown
     sds_rad: Floats | None = None
-    """Standard deviation of each rotation, shape (n,) [rad]; None if unknown."""
-
+    # The performer's own lengths; None where only a pose was recorded
     skeleton: Skeleton | None = None
-    """The performer's own lengths; None where only a pose was recorded."""
-
+    # What was found in the range of motion; None where only a pose was recorded
     evaluation: Evaluation | None = None
-    """What was found in the range of motion; None where only a pose was recorded."""
 
     def __post_init__(self) -> None:
         n = len(self.sensors)
@@ -268,11 +239,12 @@ class Calibration:
             'positions': (n, 3),
             'spreads_m': (n,),
             'spreads_rad': (n,),
+            'sds_m': (n,),
+            'sds_rad': (n,),
         }
-        for name in ('sds_m', 'sds_rad'):
-            if getattr(self, name) is not None:
-                shapes[name] = (n,)
         for name, shape in shapes.items():
+            if getattr(self, name) is None:
+                continue
             values = check_array(name, getattr(self, name), shape)
             if name == 'rotations':
                 values = quaternions.normalize(values)
@@ -310,6 +282,7 @@ class Calibration:
 
 def save_calibration(calibration: Calibration, path: str | Path) -> None:
     """Write a calibration that `load_calibration` reads back to the same values."""
+    sds_m, sds_rad = calibration.sds_m, calibration.sds_rad
     tree: dict[str, Any] = {
         'format': FORMAT,
         'performer': calibration.performer,
@@ -327,7 +300,8 @@ def save_calibration(calibration: Calibration, path: str | Path) -> None:
                 'spread_m': float(calibration.spreads_m[i]),
                 'spread_deg': float(np.degrees(calibration.spreads_rad[i])),
             }
-            | _uncertainty_tree(calibration, i)
+            | ({} if sds_m is None else {'sd_m': float(sds_m[i])})
+            | ({} if sds_rad is None else {'sd_deg': float(np.degrees(sds_rad[i]))})
             for i, name in enumerate(calibration.sensors)
         ],
     }
@@ -346,7 +320,7 @@ def load_calibration(path: str | Path) -> Calibration:
     """
     source = load_yaml(path, FORMAT)
     entries = source.sections('sensors')
-    rows = [_read_sensor(entry) for entry in entries]
+    rows = _each(entries, _read_sensor)
     if not rows:
         raise source.error('sensors', 'at least one sensor', 'none')
     names, segments, rotations, positions, spreads_m, spreads_deg, sds_m, sds_deg = zip(*rows)
@@ -366,8 +340,8 @@ def load_calibration(path: str | Path) -> Calibration:
         spreads_m=np.array(spreads_m),
         spreads_rad=np.radians(spreads_deg),
         heading=float(np.radians(source.number('heading_deg', 0.0))),
-        sds_m=_known(sds_m),
-        sds_rad=_known([None if sd is None else np.radians(sd) for sd in sds_deg]),
+        sds_m=None if None in sds_m else np.array(sds_m),
+        sds_rad=None if None in sds_deg else np.radians(sds_deg),
         skeleton=read_skeleton(source.section('skeleton')) if 'skeleton' in source else None,
         evaluation=read_evaluation(source.section('evaluation'))
         if 'evaluation' in source
@@ -379,21 +353,7 @@ def load_calibration(path: str | Path) -> Calibration:
     return calibration
 
 
-def _uncertainty_tree(calibration: Calibration, sensor: int) -> dict[str, float]:
-    tree = {}
-    if calibration.sds_m is not None:
-        tree['sd_m'] = float(calibration.sds_m[sensor])
-    if calibration.sds_rad is not None:
-        tree['sd_deg'] = float(np.degrees(calibration.sds_rad[sensor]))
-    return tree
-
-
-def _known(values: Sequence[float | None]) -> Floats | None:
-    """Return values as an array, None unless all of them are known."""
-    return None if None in values else np.array(values, dtype=np.float64)
-
-
-def _read_sensor(entry: Section) -> _SensorRow:
+def _read_sensor(entry: Section) -> tuple:
     segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS)]
     rotation = entry.numbers('rotation_wxyz', 4)
     if abs(np.linalg.norm(rotation) - 1.0) > UNIT_TOLERANCE:
@@ -402,7 +362,7 @@ def _read_sensor(entry: Section) -> _SensorRow:
     if np.max(np.abs(position)) > MAX_MOUNTING_M:
         expected = f'3 numbers in -{MAX_MOUNTING_M:g} .. {MAX_MOUNTING_M:g}'
         raise entry.error('position_m', expected, position.tolist())
-    row = (
+    return (
         entry.text('sensor'),
         segment,
         rotation,
@@ -412,5 +372,3 @@ def _read_sensor(entry: Section) -> _SensorRow:
         entry.number('sd_m', low=0.0) if 'sd_m' in entry else None,
         entry.number('sd_deg', low=0.0) if 'sd_deg' in entry else None,
     )
-    entry.finish()
-    return row

@@ -140,17 +140,11 @@ def size_findings(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) ->
     stature = stature_m(layout, skeleton, positions)
     if LOW_STATURE_M <= stature <= HIGH_STATURE_M:
         return []
-    return [
-        Finding(
-            UNIT,
-            (),
-            (
-                f'the performer would be about {stature:.3g} m tall, expected {LOW_STATURE_M:g} '
-                f'.. {HIGH_STATURE_M:g} m; the positions must be in metres, '
-                'check the unit of the source'
-            ),
-        )
-    ]
+    text = (
+        f'the performer would be about {stature:.3g} m tall, expected {LOW_STATURE_M:g} '
+        f'.. {HIGH_STATURE_M:g} m; the positions must be in metres, check the unit of the source'
+    )
+    return [Finding(UNIT, (), text)]
 
 
 FRAMES = 250  # of the recording, evenly; enough to distinguish centimetres from decimetres
@@ -197,21 +191,27 @@ def swapped_sensors(
     """Return the pairs of sensors whose exchange explains the motion, none if all is well."""
     costs = _pair_costs(recording, n_sensors)
     order = np.arange(n_sensors)
-    swaps = []
+    swaps: list[tuple[int, int]] = []
+    pairs = list(itertools.combinations(range(n_sensors), 2))
+
+    def cost(swap: Sequence[int]) -> float:
+        tried = exchange(order, swap)
+        return float(sum(costs[tried[joint.parent], tried[joint.child]] for joint in joints))
+
     for _ in range(MAX_SWAPS):
-        now = _cost(costs, joints, order)
-        best, pair = now, (-1, -1)
-        for i, j in itertools.combinations(range(n_sensors), 2):
-            tried = order.copy()
-            tried[[i, j]] = order[[j, i]]
-            cost = _cost(costs, joints, tried)
-            if cost < best:
-                best, pair = cost, (i, j)
-        if now - best < max(MIN_GAIN_M, MIN_GAIN_SHARE * now):
+        now, best = cost(()), min(pairs, key=cost)
+        if now - cost(best) < max(MIN_GAIN_M, MIN_GAIN_SHARE * now):
             break
-        order[list(pair)] = order[list(pair)[::-1]]
-        swaps.append(pair)
+        order = exchange(order, best)
+        swaps.append(best)
     return swaps
+
+
+def exchange(order: np.ndarray, swap: Sequence[int]) -> np.ndarray:
+    """Return an order with two of its numbers exchanged, or none."""
+    exchanged = order.copy()
+    exchanged[list(swap)] = order[list(swap)[::-1]]
+    return exchanged
 
 
 def swapped_sides(
@@ -226,8 +226,14 @@ def swapped_sides(
     forward = np.zeros(2)
     for joint in joints:
         sign = FLEXION.get(SEGMENTS[joint.segment].split('_', 1)[-1], 0.0)
-        if sign != 0.0:
-            forward += sign * _bending(recording, joint, layout, pose)
+        if sign == 0.0:
+            continue
+        # how far the child's sensor is from its place in the pose on average
+        relative = relative_poses(recording, joint.parent, joint.child, names=layout.sensors)
+        q_parent = pose.rotations[joint.parent]
+        moved = quaternions.rotate(q_parent, np.mean(relative.positions, axis=0))
+        moved -= pose.positions[joint.child] - pose.positions[joint.parent]
+        forward += sign * moved[:2]
     size = float(np.linalg.norm(forward))
     if size < MIN_BENDING_M:
         return []
@@ -237,17 +243,6 @@ def swapped_sides(
         for left, right in layout.pairs
         if (pose.positions[left] - pose.positions[right])[:2] @ leftward < 0.0
     ]
-
-
-def _bending(
-    recording: MotionRecording, joint: Joint, layout: SensorLayout, pose: MeanPose
-) -> Floats:
-    """Return how far the child's sensor is from its place in the pose on average, in (2,) [m]."""
-    relative = relative_poses(recording, joint.parent, joint.child, names=layout.sensors)
-    q_parent = pose.rotations[joint.parent]
-    moved = quaternions.rotate(q_parent, np.mean(relative.positions, axis=0))
-    moved -= pose.positions[joint.child] - pose.positions[joint.parent]
-    return moved[:2]
 
 
 def _pair_costs(recording: MotionRecording, n: int) -> Floats:
@@ -260,10 +255,6 @@ def _pair_costs(recording: MotionRecording, n: int) -> Floats:
             continue
         costs[i, j] = costs[j, i] = min(plain_residual(relative), CAP_M)
     return costs
-
-
-def _cost(costs: Floats, joints: Sequence[Joint], order: np.ndarray) -> float:
-    return float(sum(costs[order[joint.parent], order[joint.child]] for joint in joints))
 
 
 # Which sensor slipped on its segment during a recording, and when.
@@ -282,15 +273,6 @@ class Slip(NamedTuple):
     moved_m: float  # RMS movement of its joints in its frame that this explains [m]
 
 
-class _Sums(NamedTuple):
-    """Normal equations of one joint, cumulated over the chunks of the recording."""
-
-    matrices: Floats  # (CHUNKS + 1, 6, 6)
-    rights: Floats  # (CHUNKS + 1, 6)
-    squares: Floats  # (CHUNKS + 1,)
-    counts: Floats  # (CHUNKS + 1,)
-
-
 def slipped_sensors(
     joints: Sequence[Joint], relatives: Sequence[RelativePoses], n_frames: int, rate_hz: float
 ) -> list[Slip]:
@@ -300,7 +282,11 @@ def slipped_sensors(
     slips: list[Slip] = []
     while left:
         sensors = sorted({s for j in left for s in joints[j][1:]})
-        found = [_best_instant(s, joints, sums, left, rate_hz) for s in sensors]
+        own = [[j for j in left if sensor in joints[j][1:]] for sensor in sensors]
+        found = [
+            _best_instant(s, [(sums[j], joints[j].child == s) for j in mine], rate_hz)
+            for s, mine in zip(sensors, own)
+        ]
         score, slip = max(found, key=lambda pair: pair[0])
         if score <= 0.0:
             break
@@ -310,27 +296,23 @@ def slipped_sensors(
 
 
 def _best_instant(
-    sensor: int,
-    joints: Sequence[Joint],
-    sums: Sequence[_Sums],
-    left: Sequence[int],
-    rate_hz: float,
+    sensor: int, own: Sequence[tuple[Floats, bool]], rate_hz: float
 ) -> tuple[float, Slip]:
-    """Return how much better a slip of this sensor explains its joints, 0 if it does not."""
-    own = [j for j in left if sensor in joints[j][1:]]
-    count = sum(sums[j].counts[-1] for j in own)
-    before = np.array(
-        [_rss(s.matrices[-1], s.rights[-1], s.squares[-1]) for s in (sums[j] for j in own)]
-    )
+    """
+    Return how much better a slip of this sensor explains its joints, 0 if it does not.
+
+    `own` are the cumulated sums of its joints, and whether it is on the child's side.
+    """
+    counts = np.array([sums[-1, 0, 0] for sums, _ in own])
+    floors = counts * NOISE_M**2
+    before = np.array([_rss(sums[-1]) for sums, _ in own])
     best = (0.0, Slip(sensor, 0.0, 0.0))
     for chunk in range(MARGIN, CHUNKS - MARGIN + 1):
-        after = np.array([_split_rss(sums[j], chunk, joints[j].child == sensor) for j in own])
+        after = np.array([_split_rss(sums, chunk, in_child) for sums, in_child in own])
         gain = float(np.sum(before - after))
-        moved = np.sqrt(max(gain, 0.0) / max(count, 1.0))
+        moved = np.sqrt(max(gain, 0.0) / max(np.sum(counts), 1.0))
         if moved < MIN_SLIP_GAIN_M or gain < MIN_SLIP_GAIN_SHARE * float(np.sum(before)):
             continue
-        counts = np.array([sums[j].counts[-1] for j in own])
-        floors = counts * NOISE_M**2
         # Bayesian information criterion, a joint at a time, for a noise that is not known: a
         # slip must pay for the three coordinates that it adds to each joint of the sensor
         independent = np.maximum(counts / rate_hz / CORRELATION_S, 2.0)
@@ -341,44 +323,37 @@ def _best_instant(
     return best
 
 
-def _cumulated(relative: RelativePoses, n_frames: int) -> _Sums:
-    matrices, rights = np.zeros((CHUNKS + 1, 6, 6)), np.zeros((CHUNKS + 1, 6))
-    squares, counts = np.zeros(CHUNKS + 1), np.zeros(CHUNKS + 1)
+def _cumulated(relative: RelativePoses, n_frames: int) -> Floats:
+    """
+    Return a joint's equations summed over the first chunks, shape (CHUNKS + 1, 7, 7).
+
+    The last row and column are the right side and the sum of squares; [0, 0] counts the frames.
+    """
+    sums = np.zeros((CHUNKS + 1, 7, 7))
     distances = np.linalg.norm(residual_vectors(relative, fit_joint(relative).centre), axis=1)
     chunk_of = np.where(distances < WILD_M, relative.frames * CHUNKS // n_frames, -1)
     for chunk in range(CHUNKS):
-        mine = chunk_of == chunk
-        part = RelativePoses(
-            relative.rotations[mine], relative.positions[mine], relative.frames[mine]
-        )
-        matrix, right, square = normal_equations(part, np.ones(int(np.sum(mine))))
-        matrices[chunk + 1] = matrices[chunk] + matrix
-        rights[chunk + 1] = rights[chunk] + right
-        squares[chunk + 1] = squares[chunk] + square
-        counts[chunk + 1] = counts[chunk] + np.sum(mine)
-    return _Sums(matrices, rights, squares, counts)
+        part = RelativePoses(*(values[chunk_of == chunk] for values in relative))
+        matrix, right, square = normal_equations(part, np.ones(len(part.frames)))
+        sums[chunk + 1] = np.block([[matrix, right[:, None]], [right, square]])
+    return np.cumsum(sums, axis=0)
 
 
-def _split_rss(sums: _Sums, chunk: int, in_child: bool) -> float:
+def _split_rss(sums: Floats, chunk: int, in_child: bool) -> float:
     """Return the sum of squares with two centres in one sensor's frame, parted at a chunk."""
-    first, whole = sums.matrices[chunk], sums.matrices[-1]
-    split, kept = (slice(3, 6), slice(0, 3)) if in_child else (slice(0, 3), slice(3, 6))
-    parts = (first, whole - first)
-    rights = (sums.rights[chunk], sums.rights[-1] - sums.rights[chunk])
-    matrix, right = np.zeros((9, 9)), np.zeros(9)
-    for part, vector, rows in zip(parts, rights, (slice(3, 6), slice(6, 9))):
-        matrix[:3, :3] += part[kept, kept]
-        matrix[:3, rows] = part[kept, split]
-        matrix[rows, :3] = part[split, kept]
-        matrix[rows, rows] = part[split, split]
-        right[:3] += vector[kept]
-        right[rows] = vector[split]
-    return _rss(matrix, right, sums.squares[-1])
+    order = np.r_[0:6, 6] if in_child else np.r_[3:6, 0:3, 6]  # the centre that is split last
+    both = np.zeros((10, 10))
+    for part, first in ((sums[chunk], 3), (sums[-1] - sums[chunk], 6)):
+        rows = np.r_[0:3, first : first + 3, 9]
+        both[np.ix_(rows, rows)] += part[np.ix_(order, order)]
+    return _rss(both)
 
 
-def _rss(matrix: Floats, right: Floats, square: float) -> float:
+def _rss(sums: Floats) -> float:
+    """Return the sum of squares that the best solution leaves of equations with right side."""
+    matrix, right = sums[:-1, :-1], sums[:-1, -1]
     ridge = RIDGE * np.trace(matrix) * np.eye(len(right))
-    return max(float(square - right @ np.linalg.solve(matrix + ridge, right)), 0.0)
+    return max(float(sums[-1, -1] - right @ np.linalg.solve(matrix + ridge, right)), 0.0)
 
 
 # Findings.
@@ -405,8 +380,8 @@ def swap_findings(
     pairs = swapped_sensors(motion, joints, len(layout.sensors))
     order = np.arange(len(layout.sensors))
     for pair in pairs:
-        order[list(pair)] = order[list(pair)[::-1]]
-    motion = MotionRecording(motion.rate_hz, motion.poses[:, order])
+        order = exchange(order, pair)
+    motion = motion[:, order]
     means = MeanPose(*(values[order] for values in means))
     sides = swapped_sides(motion, joints, layout, means)
     pairs += sides
@@ -433,64 +408,48 @@ def motion_findings(
     slips = slipped_sensors(joints, relatives, motion.n_frames, motion.rate_hz)
     for slip in slips:
         name = layout.sensors[slip.sensor]
-        when = slip.share * motion.duration_s
-        findings.append(
-            Finding(
-                SLIPPED,
-                (name,),
-                (
-                    f'{name} slipped on its segment after {when:.0f} s, its joints moved by about '
-                    f'{2e3 * slip.moved_m:.0f} mm; fasten it and record again'
-                ),
-            )
+        text = (
+            f'{name} slipped on its segment after {slip.share * motion.duration_s:.0f} s, its '
+            f'joints moved by about {2e3 * slip.moved_m:.0f} mm; fasten it and record again'
         )
+        findings.append(Finding(SLIPPED, (name,), text))
     blamed = {slip.sensor for slip in slips}
     for j, (joint, report) in enumerate(zip(joints, reports)):
         name = SEGMENTS[joint.segment]
         if blamed.isdisjoint(joint[1:]):
-            findings += _joint_findings(joint, centres, j, means, name)
+            kind, text = _joint_complaint(joint, centres, j, means)
+            if text:
+                findings.append(Finding(kind, (name,), f'{name}: {text}'))
         complaint = range_complaint(joint, report.range_deg, report.sd_m)
         if complaint:
             findings.append(Finding(RANGE, (name,), complaint))
     return tuple(findings)
 
 
-def _joint_findings(
-    joint: Joint, centres: Centres, j: int, means: MeanPose, name: str
-) -> list[Finding]:
-    residual = centres.residuals_m[j]
+def _joint_complaint(joint: Joint, centres: Centres, j: int, means: MeanPose) -> tuple[str, str]:
+    """Return what is wrong with a joint's centre, the kind first; '' if nothing."""
+    residual, outliers = centres.residuals_m[j], centres.outliers[j]
     if residual > MAX_RESIDUAL_M:
-        text = (
-            f'{name}: its sensors disagree by {1e3 * residual:.0f} mm, expected at most '
+        return RESIDUAL, (
+            f'its sensors disagree by {1e3 * residual:.0f} mm, expected at most '
             f'{1e3 * MAX_RESIDUAL_M:.0f}; {LOOK}'
         )
-        return [Finding(RESIDUAL, (name,), text)]
-    if centres.outliers[j] > MAX_OUTLIERS:
-        text = (
-            f'{name}: {centres.outliers[j]:.0%} of the samples do not fit, expected at most '
-            f'{MAX_OUTLIERS:.0%}; {LOOK}'
+    if outliers > MAX_OUTLIERS:
+        return RESIDUAL, (
+            f'{outliers:.0%} of the samples do not fit, expected at most {MAX_OUTLIERS:.0%}; '
+            + LOOK
         )
-        return [Finding(RESIDUAL, (name,), text)]
-    off = float(np.linalg.norm(_pose_residual(joint, centres.points[j].reshape(6), means)))
+    ends = [
+        means.positions[sensor] + quaternions.rotate(means.rotations[sensor], point)
+        for sensor, point in zip(joint[1:], centres.points[j])
+    ]
+    off = float(np.linalg.norm(ends[0] - ends[1]))
     if off > MAX_POSE_OFF_M + residual:
-        text = (
-            f'{name}: a sensor next to it moved by about {1e3 * off:.0f} mm between the pose '
-            'and the motion; fasten it and record both again'
+        return POSE, (
+            f'a sensor next to it moved by about {1e3 * off:.0f} mm between the pose and the '
+            'motion; fasten it and record both again'
         )
-        return [Finding(POSE, (name,), text)]
-    return []
-
-
-def _pose_residual(joint: Joint, centre: Floats, means: MeanPose) -> Floats:
-    inverse = quaternions.conjugate(means.rotations[joint.parent])
-    turn = quaternions.multiply(inverse, means.rotations[joint.child])
-    apart = means.positions[joint.child] - means.positions[joint.parent]
-    relative = RelativePoses(
-        quaternions.to_matrix(turn)[None],
-        quaternions.rotate(inverse, apart)[None],
-        np.zeros(1, dtype=np.int64),
-    )
-    return residual_vectors(relative, centre)[0]
+    return POSE, ''
 
 
 # Whether the known pose was a T-pose: how the joint centres and the hinges lie in it.
@@ -576,11 +535,8 @@ def _trunk_findings(
 
 
 def _finding(name: str, does: str, off: float, limit: float) -> Finding:
-    return Finding(
-        POSE,
-        (name,),
-        (f'{name} {does} {off:.0f} deg off the T-pose, expected at most {limit:.0f}; {AGAIN}'),
-    )
+    text = f'{name} {does} {off:.0f} deg off the T-pose, expected at most {limit:.0f}; {AGAIN}'
+    return Finding(POSE, (name,), text)
 
 
 def _roll_deg(hinge: Vec3, name: str) -> float:

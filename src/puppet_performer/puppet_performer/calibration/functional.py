@@ -62,11 +62,8 @@ EFFECTIVE_FRAMES = 10.0  # of a held pose: slow noise repeats itself
 class Outcome(NamedTuple):
     """How a functional calibration ended."""
 
-    calibration: Calibration | None
-    """None if sensors were exchanged or the unit is wrong."""
-
-    evaluation: Evaluation
-    """What was found."""
+    calibration: Calibration | None  # None if sensors were exchanged or the unit is wrong
+    evaluation: Evaluation  # What was found
 
 
 def calibrate_motion(
@@ -293,7 +290,7 @@ def find_pose(
     for start_s in np.arange(0.0, max(recording.duration_s - pose_s, 0.0) + 1e-9, 0.5 * pose_s):
         if still is not None and start_s > still[1] + PATIENCE_S:
             break
-        pose = part_of(recording, start_s, start_s + pose_s).poses
+        pose = part_of(recording, start_s, start_s + pose_s)
         try:
             means = mean_pose(pose, layout, limits)
         except CalibrationError as err:
@@ -316,7 +313,7 @@ def find_pose(
 
 def _require_size(recording: MotionRecording, layout: SensorLayout, performer: Character) -> None:
     """Refuse a wrong unit, in which nobody seems to stand still."""
-    poses = part_of(recording, 0.0, POSE_S).poses
+    poses = part_of(recording, 0.0, POSE_S)
     seen = np.any(poses.usable, axis=0)
     if not np.all(seen):
         return

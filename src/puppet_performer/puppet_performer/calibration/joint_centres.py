@@ -81,10 +81,14 @@ class Centres(NamedTuple):
 
 def plain_residual(relative: RelativePoses) -> float:
     """Return the RMS distance that the best fixed point leaves, no frame left out [m]."""
-    weights = np.ones(len(relative.positions))
-    matrix, right, square = normal_equations(relative, weights)
-    centre = np.linalg.pinv(matrix, rcond=1e-12, hermitian=True) @ right
-    return float(np.sqrt(max(square - float(right @ centre), 0.0) / len(weights)))
+    matrix, right, square = normal_equations(relative, np.ones(len(relative.positions)))
+    centre = _shortest(matrix, right)
+    return float(np.sqrt(max(square - float(right @ centre), 0.0) / len(relative.positions)))
+
+
+def _shortest(matrix: Floats, right: Floats) -> Floats:
+    """Return the shortest solution where the motion leaves a direction open (OBrien2000)."""
+    return np.asarray(np.linalg.pinv(matrix, rcond=1e-12, hermitian=True) @ right)
 
 
 def residual_vectors(relative: RelativePoses, centre: Floats) -> Vec3s:
@@ -98,8 +102,7 @@ def fit_joint(relative: RelativePoses, iterations: int = IRLS_ITERATIONS) -> Fit
     centre = np.zeros(6)
     for _ in range(iterations):
         matrix, right, _ = normal_equations(relative, weights)
-        # OBrien2000: the shortest solution where the motion leaves a direction open
-        centre = np.linalg.pinv(matrix, rcond=1e-12, hermitian=True) @ right
+        centre = _shortest(matrix, right)
         distances = np.linalg.norm(residual_vectors(relative, centre), axis=1)
         weights = tukey_weights(distances, GOOD_M)
     total = np.sum(weights * distances**2) / np.sum(weights)

@@ -11,7 +11,7 @@ from a recording that cannot be trusted: the errors say which sensor, and by how
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ SPAN_SHARE = 1.5  # an arm span may differ by this much more than one sensor's p
 ITERATIONS = 20  # of a robust mean
 ARM_PAIRS = ('left_hand', 'left_forearm', 'left_upper_arm')  # widest first
 POSE_HINT = "stand in the T-pose, or give the performer's own character"
+
+
+Recorded = TypeVar('Recorded', bound='PoseRecording')
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,32 +162,27 @@ MIN_USABLE_SHARE = 0.5  # of the frames, for each sensor
 class CalibrationLimits:
     """What a recording may differ by from a still T-pose."""
 
-    max_movement_m: float = 0.02
-    """Of nine tenths of a sensor's samples about their mean [m]."""
-
-    max_movement_deg: float = 3.0
-    """The same for its rotation [deg]."""
-
-    max_mismatch_m: float = 0.2
-    """Of a sensor's place from where skeleton and layout put it [m]."""
+    max_movement_m: float = 0.02  # Of nine tenths of a sensor's samples about their mean [m]
+    max_movement_deg: float = 3.0  # The same for its rotation [deg]
+    max_mismatch_m: float = 0.2  # Of a sensor's place from where skeleton and layout put it [m]
 
 
 @dataclass(frozen=True, slots=True)
 class PoseRecording:
     """Sensor poses in world over some frames, in the order of a layout."""
 
-    positions: Vec3s
-    """Shape (frames, sensors, 3) [m]; anything where not usable."""
+    positions: Vec3s  # Shape (frames, sensors, 3) [m]; anything where not usable
+    rotations: Quats  # Shape (frames, sensors, 4)
+    usable: NDArray[np.bool_]  # True where a sensor was measured, shape (frames, sensors), bool
 
-    rotations: Quats
-    """Shape (frames, sensors, 4)."""
-
-    usable: NDArray[np.bool_]
-    """True where a sensor was measured, shape (frames, sensors), bool."""
-
-    def __getitem__(self, index: Any) -> 'PoseRecording':
+    def __getitem__(self: Recorded, index: Any) -> Recorded:
         """Return some frames, or some sensors of all frames, as numpy indexes them."""
-        return PoseRecording(self.positions[index], self.rotations[index], self.usable[index])
+        return replace(
+            self,
+            positions=self.positions[index],
+            rotations=self.rotations[index],
+            usable=self.usable[index],
+        )
 
 
 class MeanPose(NamedTuple):

@@ -11,7 +11,7 @@ outliers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,14 +31,10 @@ MIN_RATE_HZ, MAX_RATE_HZ = 10.0, 2000.0
 
 
 @dataclass(frozen=True, slots=True)
-class MotionRecording:
+class MotionRecording(PoseRecording):
     """Sensor poses in world over time, in the order of a layout, at an even rate."""
 
-    rate_hz: float
-    """Frames per second."""
-
-    poses: PoseRecording
-    """Positions, rotations and which of them are usable."""
+    rate_hz: float  # Frames per second
 
     def __post_init__(self) -> None:
         if not MIN_RATE_HZ <= self.rate_hz <= MAX_RATE_HZ:
@@ -46,14 +42,14 @@ class MotionRecording:
                 f'recording: expected {MIN_RATE_HZ:g} .. {MAX_RATE_HZ:g} frames per second, '
                 f'got {self.rate_hz:.3g}'
             )
-        frames, sensors = self.poses.usable.shape
-        check_array('positions', self.poses.positions, (frames, sensors, 3))
-        check_array('rotations', self.poses.rotations, (frames, sensors, 4))
+        frames, sensors = self.usable.shape
+        check_array('positions', self.positions, (frames, sensors, 3))
+        check_array('rotations', self.rotations, (frames, sensors, 4))
 
     @property
     def n_frames(self) -> int:
         """Return the number of frames."""
-        return len(self.poses.usable)
+        return len(self.usable)
 
     @property
     def duration_s(self) -> float:
@@ -62,11 +58,7 @@ class MotionRecording:
 
     def without_spikes(self) -> 'MotionRecording':
         """Return the recording in which single samples far from their neighbours are unusable."""
-        poses = self.poses
-        usable = poses.usable & ~_spikes(poses, self.rate_hz)
-        return MotionRecording(
-            self.rate_hz, PoseRecording(poses.positions, poses.rotations, usable)
-        )
+        return replace(self, usable=self.usable & ~_spikes(self))
 
 
 class Joint(NamedTuple):
@@ -92,13 +84,11 @@ def rotation_noise(recording: MotionRecording) -> Floats:
     From third differences in time, in which white noise of variance s^2 has 20 s^2 and a
     performer's motion next to nothing; their median leaves outliers and fast moments out.
     """
-    poses = recording.poses
-    steps = quaternions.log(
-        quaternions.multiply(quaternions.conjugate(poses.rotations[:-1]), poses.rotations[1:])
-    )
+    before, after = recording.rotations[:-1], recording.rotations[1:]
+    steps = quaternions.log(quaternions.multiply(quaternions.conjugate(before), after))
     changes = np.abs(np.diff(steps, n=2, axis=0))
     together = np.logical_and.reduce(
-        [poses.usable[k : len(poses.usable) - 3 + k] for k in range(4)]
+        [recording.usable[k : len(recording.usable) - 3 + k] for k in range(4)]
     )
     held = np.where(together[..., None], changes, np.nan)
     middle = np.nan_to_num(np.nanmedian(held, axis=(0, 2)))
@@ -124,104 +114,40 @@ def relative_poses(
     Raise CalibrationError, with the names of the sensors if given, if they were hardly ever
     measured together.
     """
-    poses = recording.poses
-    frames = np.flatnonzero(poses.usable[:, parent] & poses.usable[:, child])[::step]
+    frames = np.flatnonzero(recording.usable[:, parent] & recording.usable[:, child])[::step]
     if len(frames) < MIN_FRAMES:
         first, second = (names[i] if names else f'sensor {i + 1}' for i in (parent, child))
         raise CalibrationError(
             f'recording: expected at least {MIN_FRAMES} frames with each two neighbouring '
             f'sensors, got {len(frames)} with {first} and {second}'
         )
-    inverse = quaternions.conjugate(poses.rotations[frames, parent])
-    apart = poses.positions[frames, child] - poses.positions[frames, parent]
-    turn = quaternions.multiply(inverse, poses.rotations[frames, child])
+    inverse = quaternions.conjugate(recording.rotations[frames, parent])
+    apart = recording.positions[frames, child] - recording.positions[frames, parent]
+    turn = quaternions.multiply(inverse, recording.rotations[frames, child])
     return RelativePoses(quaternions.to_matrix(turn), quaternions.rotate(inverse, apart), frames)
 
 
-def _spikes(poses: PoseRecording, rate_hz: float) -> NDArray[np.bool_]:
+def _spikes(recording: MotionRecording) -> NDArray[np.bool_]:
     """Return where a sample is farther from most of its neighbours than moving takes it."""
-    limit_m = max(SPIKE_M, SPIKE_FRAMES * FAST_M_S / rate_hz)
-    limit_rad = max(np.radians(SPIKE_DEG), SPIKE_FRAMES * FAST_RAD_S / rate_hz)
+    limit_m = max(SPIKE_M, SPIKE_FRAMES * FAST_M_S / recording.rate_hz)
+    limit_rad = max(np.radians(SPIKE_DEG), SPIKE_FRAMES * FAST_RAD_S / recording.rate_hz)
     shifts = (-2, -1, 1, 2)
-    far = np.zeros((len(shifts), *poses.usable.shape), dtype=bool)
+    far = np.zeros((len(shifts), *recording.usable.shape), dtype=bool)
     for row, shift in zip(far, shifts):
         beside = np.arange(len(row)) + shift
         others = np.clip(beside, 0, len(row) - 1)
-        moved = np.linalg.norm(poses.positions - poses.positions[others], axis=2)
-        cosine = np.abs(np.sum(poses.rotations * poses.rotations[others], axis=2))
+        moved = np.linalg.norm(recording.positions - recording.positions[others], axis=2)
+        cosine = np.abs(np.sum(recording.rotations * recording.rotations[others], axis=2))
         row[:] = (moved > limit_m) | (cosine < np.cos(0.5 * limit_rad))
-        row |= ~poses.usable[others] | (others != beside)[:, None]
+        row |= ~recording.usable[others] | (others != beside)[:, None]
     return np.sum(far, axis=0) > len(shifts) // 2
 
 
 MAX_FRAMES = 20_000  # two minutes at the fastest tracker's rate
 STRAY_SHARE = 0.25  # of the sensors may stray (outliers) before a frame counts as moved
-
 MAX_RECORDED_FRAMES = 200_000
 
-
-# A window of recent frames.
-
-
-class PoseRecorder:
-    """Collects frames in world until they span a duration."""
-
-    def __init__(
-        self,
-        sensors: tuple[str, ...],
-        q_world_tracker: Quat,
-        p_world_tracker: Vec3,
-        duration_s: float,
-        max_stray_m: float = np.inf,
-    ) -> None:
-        """
-        Prepare an empty window for the sensors of a layout.
-
-        It waits until they stay within `max_stray_m` of where they were at the window's beginning;
-        infinite records whatever comes.
-        """
-        self._sensors = sensors
-        self._q_world_tracker = np.array(q_world_tracker)
-        self._p_world_tracker = np.array(p_world_tracker)
-        self._duration_ns = round(duration_s * 1e9)
-        self._max_stray_m = max_stray_m
-        self._frames: list[tuple[Vec3s, Quats, NDArray[np.bool_]]] = []
-        self._first_ns = 0
-        self._last_ns = 0
-
-    @property
-    def n_frames(self) -> int:
-        """Return the number of frames in the window."""
-        return len(self._frames)
-
-    def restart(self) -> None:
-        """Forget all frames."""
-        self._frames.clear()
-
-    def add(self, frame: FilteredFrame) -> bool:
-        """Take a frame; return True once the window is full."""
-        positions, rotations, usable = in_world(
-            frame, self._sensors, self._q_world_tracker, self._p_world_tracker
-        )
-        stale = frame.stamp_ns <= self._last_ns or len(self._frames) >= MAX_FRAMES
-        if self._frames and (stale or self._has_moved(positions, usable)):
-            self.restart()
-        if not self._frames:
-            self._first_ns = frame.stamp_ns
-        self._last_ns = frame.stamp_ns
-        self._frames.append((positions, rotations, usable))
-        return self._last_ns - self._first_ns >= self._duration_ns
-
-    def recording(self) -> PoseRecording:
-        """Return the frames in the window, at least one."""
-        positions, rotations, usable = zip(*self._frames)
-        return PoseRecording(np.array(positions), np.array(rotations), np.array(usable))
-
-    def _has_moved(self, positions: Vec3s, usable: NDArray[np.bool_]) -> bool:
-        first, _, first_usable = self._frames[0]
-        both = usable & first_usable
-        moved = np.linalg.norm(positions - first, axis=1) > self._max_stray_m
-        return bool(np.any(both)) and float(np.mean(moved[both])) > STRAY_SHARE
+Row = tuple[Vec3s, Quats, NDArray[np.bool_]]
 
 
 def in_world(
@@ -229,7 +155,7 @@ def in_world(
     sensors: tuple[str, ...],
     q_world_tracker: Quat,
     p_world_tracker: Vec3,
-) -> tuple[Vec3s, Quats, NDArray[np.bool_]]:
+) -> Row:
     """
     Return positions (n, 3) [m], rotations (n, 4), usability (n,) of some sensors in world.
 
@@ -253,23 +179,23 @@ def in_world(
     )
 
 
-# A stream: the held pose, and the motion after it.
-
-
 class StreamRecorder:
     """Collects frames in world, with their stamps."""
 
     def __init__(self, sensors: tuple[str, ...]) -> None:
         self._sensors = sensors
         self._stamps_ns: list[int] = []
-        self._rows: list[tuple] = []
+        self._rows: list[Row] = []
 
     @property
     def duration_s(self) -> float:
         """Return the time from the first frame to the last [s]."""
-        if not self._stamps_ns:
-            return 0.0
-        return (self._stamps_ns[-1] - self._stamps_ns[0]) * 1e-9
+        return (self._stamps_ns[-1] - self._stamps_ns[0]) * 1e-9 if self._stamps_ns else 0.0
+
+    @property
+    def n_frames(self) -> int:
+        """Return the number of frames."""
+        return len(self._rows)
 
     def restart(self) -> None:
         """Forget all frames."""
@@ -280,24 +206,68 @@ class StreamRecorder:
         self, frame: FilteredFrame | SensorFrame, p_world_tracker: Vec3, q_world_tracker: Quat
     ) -> None:
         """Take a frame; one that is not newer than the last is left out."""
-        late = self._stamps_ns and frame.stamp_ns <= self._stamps_ns[-1]
-        if late or len(self._rows) >= MAX_RECORDED_FRAMES:
-            return
-        self._stamps_ns.append(frame.stamp_ns)
-        self._rows.append(in_world(frame, self._sensors, q_world_tracker, p_world_tracker))
+        late = self._rows and frame.stamp_ns <= self._stamps_ns[-1]
+        if not late and len(self._rows) < MAX_RECORDED_FRAMES:
+            row = in_world(frame, self._sensors, q_world_tracker, p_world_tracker)
+            self._append(frame.stamp_ns, row)
+
+    def _append(self, stamp_ns: int, row: Row) -> None:
+        self._stamps_ns.append(stamp_ns)
+        self._rows.append(row)
+
+    def poses(self) -> PoseRecording:
+        """Return what was collected, at least one frame."""
+        return PoseRecording(*(np.array(values) for values in zip(*self._rows)))
 
     def recording(self) -> MotionRecording:
         """Return what was collected; raise CalibrationError if there are not two frames."""
         if len(self._rows) < 2:
             raise CalibrationError(f'recording: expected frames, got {len(self._rows)}')
-        positions, rotations, usable = zip(*self._rows)
+        poses = self.poses()
         rate_hz = (len(self._rows) - 1) / self.duration_s
-        return MotionRecording(
-            rate_hz, PoseRecording(np.array(positions), np.array(rotations), np.array(usable))
-        )
+        return MotionRecording(poses.positions, poses.rotations, poses.usable, rate_hz)
+
+
+class PoseRecorder(StreamRecorder):
+    """
+    Collects frames in world until they span a duration.
+
+    It waits until the sensors stay within `max_stray_m` of where they were at the beginning;
+    infinite records whatever comes.
+    """
+
+    def __init__(
+        self, sensors: tuple[str, ...], duration_s: float, max_stray_m: float = np.inf
+    ) -> None:
+        super().__init__(sensors)
+        self._duration_s = duration_s
+        self._max_stray_m = max_stray_m
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the frames span the duration."""
+        return bool(self._rows) and self.duration_s >= self._duration_s
+
+    def add(
+        self, frame: FilteredFrame | SensorFrame, p_world_tracker: Vec3, q_world_tracker: Quat
+    ) -> None:
+        """Take a frame; begin anew with one that is not newer than the last, or has moved."""
+        row = in_world(frame, self._sensors, q_world_tracker, p_world_tracker)
+        if self._rows and (
+            frame.stamp_ns <= self._stamps_ns[-1]
+            or len(self._rows) >= MAX_FRAMES
+            or self._has_moved(row)
+        ):
+            self.restart()
+        self._append(frame.stamp_ns, row)
+
+    def _has_moved(self, row: Row) -> bool:
+        (positions, _, usable), (first, _, first_usable) = row, self._rows[0]
+        both = usable & first_usable
+        moved = np.linalg.norm(positions - first, axis=1) > self._max_stray_m
+        return bool(np.any(both)) and float(np.mean(moved[both])) > STRAY_SHARE
 
 
 def part_of(recording: MotionRecording, start_s: float, end_s: float) -> MotionRecording:
     """Return the frames from one time to another [s]."""
-    piece = slice(round(start_s * recording.rate_hz), round(end_s * recording.rate_hz))
-    return MotionRecording(recording.rate_hz, recording.poses[piece])
+    return recording[round(start_s * recording.rate_hz) : round(end_s * recording.rate_hz)]

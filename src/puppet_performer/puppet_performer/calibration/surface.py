@@ -53,17 +53,11 @@ _ROUND_FOOT = ('top', 'outer top', 'outer sole', 'inner sole', 'inner top')
 class TouchConfig:
     """What counts as a touch."""
 
-    rest_s: float = 0.5
-    """How long the tip must rest [s]."""
-
-    max_speed_m_s: float = 0.01
-    """Mean speed over that time above which it does not rest [m/s]."""
-
+    rest_s: float = 0.5  # How long the tip must rest [s]
+    max_speed_m_s: float = 0.01  # Mean speed over that time above which it does not rest [m/s]
+    # How far the tip must go from one point before the next [m]; narrow fingers need this
     lift_m: float = 0.01
-    """How far the tip must go from one point before the next [m]; narrow fingers need this."""
-
-    max_off_m: float = 0.2
-    """How far a point may be from where the capsules have it [m]."""
+    max_off_m: float = 0.2  # How far a point may be from where the capsules have it [m]
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -82,17 +76,10 @@ class Place(NamedTuple):
 class Touch(NamedTuple):
     """A rest of the tip."""
 
-    place: Place
-    """Which point was waited for."""
-
-    position: Vec3
-    """Mean of the tip in the segment's frame, shape (3,) [m]."""
-
-    off_m: float
-    """Distance from where the capsules have the point [m]."""
-
-    accepted: bool
-    """False if it was too far off."""
+    place: Place  # Which point was waited for
+    position: Vec3  # Mean of the tip in the segment's frame, shape (3,) [m]
+    off_m: float  # Distance from where the capsules have the point [m]
+    accepted: bool  # False if it was too far off
 
 
 class SurfaceRecorder:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthetic recordings: a known motion, measured by sensors with chosen faults."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from puppet_core.procedural import range_of_motion
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
 from puppet_performer.calibration.calibration import Calibration
 from puppet_performer.calibration.functional import calibrate_motion, Outcome
-from puppet_performer.calibration.pose import CalibrationLimits, PoseRecording
+from puppet_performer.calibration.pose import CalibrationLimits
 from puppet_performer.calibration.recording import measured_joints, MotionRecording, part_of
 from puppet_performer.sensor_layout import SensorLayout
 
@@ -24,17 +24,11 @@ OUTLIER_M = 0.3  # size of a wild position
 class Disturbances:
     """How a measurement differs from the truth; nothing by default."""
 
-    noise_mm: float = 0.0
-    """White noise of positions, standard deviation per axis [mm]."""
-
-    noise_deg: float = 0.0
-    """White noise of rotations, standard deviation per axis [deg]."""
-
-    outliers: float = 0.0
-    """Fraction of the samples that are wild."""
-
+    noise_mm: float = 0.0  # White noise of positions, standard deviation per axis [mm]
+    noise_deg: float = 0.0  # White noise of rotations, standard deviation per axis [deg]
+    outliers: float = 0.0  # Fraction of the samples that are wild
+    # Movement of a sensor on its segment at the largest angle of its joint [mm]
     skin_mm: float = 0.0
-    """Movement of a sensor on its segment at the largest angle of its joint [mm]."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -47,11 +41,8 @@ class Disturbances:
 class Mounting(NamedTuple):
     """Pose of each sensor in its segment's frame."""
 
-    positions: Vec3s
-    """Shape (n, 3) [m]."""
-
-    rotations: Quats
-    """Shape (n, 4)."""
+    positions: Vec3s  # Shape (n, 3) [m]
+    rotations: Quats  # Shape (n, 4)
 
 
 def random_mounting(layout: SensorLayout, seed: int, spread_m: float = 0.015) -> Mounting:
@@ -84,7 +75,7 @@ def measure(
     positions[wild] += rng.normal(size=(n_wild, 3)) * OUTLIER_M
     rotations[wild] = quaternions.normalize(rng.normal(size=(n_wild, 4)))
     usable = np.ones(wild.shape, dtype=bool)
-    return MotionRecording(motion.rate_hz, PoseRecording(positions, rotations, usable))
+    return MotionRecording(positions, rotations, usable, motion.rate_hz)
 
 
 def _skin(
@@ -110,29 +101,18 @@ TRACKER_M = (0.0, 0.0, 1.0)
 class Take(NamedTuple):
     """One performer's recording with its truth."""
 
-    skeleton: Skeleton
-    """The performer's own."""
-
-    motion: Motion
-    """What was done."""
-
-    mounting: Mounting
-    """How the sensors sit."""
-
-    recording: MotionRecording
-    """What they measured, the T-pose first."""
-
-    layout: SensorLayout
-    """Which sensors."""
-
-    ordinary: Character
-    """Whose proportions are known."""
+    skeleton: Skeleton  # The performer's own
+    motion: Motion  # What was done
+    mounting: Mounting  # How the sensors sit
+    recording: MotionRecording  # What they measured, the T-pose first
+    layout: SensorLayout  # Which sensors
+    ordinary: Character  # Whose proportions are known
 
     def calibrate(self, recording: MotionRecording | None = None) -> Outcome:
         """Return the calibration, by an ordinary body's proportions."""
         whole = self.recording if recording is None else recording
         return calibrate_motion(
-            part_of(whole, 0.0, SYNTHETIC_T_POSE_S).poses,
+            part_of(whole, 0.0, SYNTHETIC_T_POSE_S),
             part_of(whole, SYNTHETIC_T_POSE_S, SYNTHETIC_T_POSE_S + RANGE_S),
             self.layout,
             self.ordinary,
@@ -209,7 +189,7 @@ def exchanged(recording: MotionRecording, layout: SensorLayout, *names: str) -> 
     for first, second in zip(names[::2], names[1::2]):
         i, j = layout.sensors.index(first), layout.sensors.index(second)
         order[[i, j]] = order[[j, i]]
-    return MotionRecording(recording.rate_hz, recording.poses[:, order])
+    return recording[:, order]
 
 
 def slipped(
@@ -219,15 +199,15 @@ def slipped(
     rng = np.random.default_rng(seed)
     shift, axis = rng.normal(size=(2, 3))
     shift, axis = SLIP_M * shift / np.linalg.norm(shift), axis / np.linalg.norm(axis)
-    poses, row = recording.poses, layout.sensors.index(name)
+    row = layout.sensors.index(name)
     start = round((SYNTHETIC_T_POSE_S + when_s) * recording.rate_hz)
-    positions, rotations = poses.positions.copy(), poses.rotations.copy()
-    after = poses.rotations[start:, row]
+    positions, rotations = recording.positions.copy(), recording.rotations.copy()
+    after = recording.rotations[start:, row]
     positions[start:, row] += quaternions.rotate(after, shift)
     rotations[start:, row] = quaternions.multiply(
         after, quaternions.exp(np.radians(SLIP_DEG) * axis)
     )
-    return MotionRecording(recording.rate_hz, PoseRecording(positions, rotations, poses.usable))
+    return replace(recording, positions=positions, rotations=rotations)
 
 
 def _centres(skeleton: Skeleton, mounting: Mounting, layout: SensorLayout) -> Vec3s:

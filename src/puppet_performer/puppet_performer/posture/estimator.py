@@ -7,7 +7,7 @@ Segment orientations come from the sensors' rotations, end-effector positions fr
 positions and velocities from the filter's twist; shoulders and elbows, hips and knees turn as
 little as makes the angles agree with the positions. A segment without a usable sensor is
 inferred from its neighbours and the limb's end, or held and faded to rest, and blended
-(`posture.blend`): slots 0 to 15 are the rotations of the segments (the chest's in the pelvis'
+(`posture.state`): slots 0 to 15 are the rotations of the segments (the chest's in the pelvis'
 frame, so that the torso bends evenly), 16 the root, 17 to 24 the end-effectors.
 """
 
@@ -21,7 +21,7 @@ from puppet_core.math import kernel, Quat, quaternions, Quats, Vec3, Vec3s
 from puppet_core.sensor_frames import FilteredFrame, UNKNOWN
 from puppet_performer.calibration import Calibration
 from puppet_performer.posture.discontinuity import carry_over_discontinuity
-from puppet_performer.posture.limbs import estimate_limb
+from puppet_performer.posture.segments import estimate_limb, estimate_trunk
 from puppet_performer.posture.state import (
     ABSENT,
     CHANGED,
@@ -32,7 +32,6 @@ from puppet_performer.posture.state import (
     read_sensors,
     Record,
 )
-from puppet_performer.posture.trunk import estimate_trunk
 
 STATUS_MEASURED, STATUS_INFERRED, STATUS_STALE = 0, 1, 2  # as in the Posture message
 
@@ -72,30 +71,19 @@ def _status(segment: int, state: Record) -> int:
 class PostureConfig:
     """How a posture behaves while sensors come and go."""
 
+    # A segment whose sensor is lost keeps its joint rotation for this long [s]
     hold_s: float = 0.25
-    """A segment whose sensor is lost keeps its joint rotation for this long [s]."""
-
-    fade_s: float = 1.0
-    """Then it goes over to the inferred rotation in this time [s]."""
-
-    return_s: float = 0.3
-    """A sensor that is there again takes over in this time [s]."""
+    fade_s: float = 1.0  # Then it goes over to the inferred rotation in this time [s]
+    return_s: float = 0.3  # A sensor that is there again takes over in this time [s]
 
 
 class EstimatedPosture(NamedTuple):
     """One frame's posture; the arrays are overwritten by the next step."""
 
-    posture: Posture
-    """Root, joint rotations, end-effectors."""
-
-    q_world: Quats
-    """Orientation of each segment in world, shape (16, 4)."""
-
-    p_world: Vec3s
-    """Joint of each segment in world, shape (16, 3) [m]."""
-
-    status: NDArray[np.uint8]
-    """STATUS_* of each segment, shape (16,)."""
+    posture: Posture  # Root, joint rotations, end-effectors
+    q_world: Quats  # Orientation of each segment in world, shape (16, 4)
+    p_world: Vec3s  # Joint of each segment in world, shape (16, 3) [m]
+    status: NDArray[np.uint8]  # STATUS_* of each segment, shape (16,)
 
 
 class PostureEstimator:

@@ -85,9 +85,9 @@ def test_nothing_is_named_when_all_is_well(seed: int) -> None:
 @pytest.mark.parametrize('seed', SEEDS[:2])
 def test_posture_angles_keep_their_tolerance(seed: int) -> None:
     take, outcome = _real(seed)
-    calibration, poses = outcome.calibration, take.recording.poses
+    calibration, poses = outcome.calibration, take.recording
     assert calibration is not None
-    clean = take.recording.without_spikes().poses.usable.all(axis=1)
+    clean = take.recording.without_spikes().usable.all(axis=1)
     frames = np.flatnonzero(clean)[::10]
     found = [e.posture.rotations.copy() for e in estimates(calibration, poses, frames)]
     off = quaternions.multiply(

@@ -177,24 +177,27 @@ FRAMES_IN_A_FIFTH = 25  # 0.2 s at 120 Hz, both ends
 
 def test_window_is_full_after_its_duration(virtual: Any) -> None:
     recorder = virtual.recorder(0.2, STRAY_M)
-    full = [recorder.add(virtual.frame(*virtual.t_pose())) for _ in range(FRAMES_IN_A_FIFTH + 1)]
+    full = [
+        virtual.add(recorder, virtual.frame(*virtual.t_pose()))
+        for _ in range(FRAMES_IN_A_FIFTH + 1)
+    ]
     assert full.index(True) in (FRAMES_IN_A_FIFTH - 1, FRAMES_IN_A_FIFTH)
 
 
 def test_recording_is_in_world(virtual: Any) -> None:
     recorder = virtual.recorder()
-    recorder.add(virtual.frame(*virtual.t_pose()))
+    virtual.add(recorder, virtual.frame(*virtual.t_pose()))
     q, p, _ = virtual.truth(*virtual.t_pose())
     segments = virtual.layout.segments
     expected = p[segments] + rotate(q[segments], virtual.mount_p)
-    np.testing.assert_allclose(recorder.recording().positions[0], expected, atol=1e-12)
+    np.testing.assert_allclose(recorder.poses().positions[0], expected, atol=1e-12)
 
 
 def test_movement_restarts_a_waiting_window(virtual: Any) -> None:
     recorder = virtual.recorder(0.2, STRAY_M)
     root, rotations = virtual.t_pose()
     for step in range(100):
-        assert not recorder.add(virtual.frame(root + [0.01 * step, 0.0, 0.0], rotations))
+        assert not virtual.add(recorder, virtual.frame(root + [0.01 * step, 0.0, 0.0], rotations))
     assert recorder.n_frames <= 5
 
 
@@ -203,7 +206,7 @@ def test_one_straying_sensor_does_not_restart(virtual: Any) -> None:
     for _ in range(10):
         frame = virtual.frame(*virtual.t_pose())
         frame.positions[4] += 1.0 * (frame.frame_index % 4 == 0)
-        recorder.add(frame)
+        virtual.add(recorder, frame)
     assert recorder.n_frames == 10
 
 
@@ -211,7 +214,7 @@ def test_recording_on_request_takes_what_comes(virtual: Any) -> None:
     recorder = virtual.recorder(0.2)
     root, rotations = virtual.t_pose()
     for step in range(10):
-        recorder.add(virtual.frame(root + [0.1 * step, 0.0, 0.0], rotations))
+        virtual.add(recorder, virtual.frame(root + [0.1 * step, 0.0, 0.0], rotations))
     assert recorder.n_frames == 10
 
 
@@ -219,8 +222,8 @@ def test_recording_on_request_takes_what_comes(virtual: Any) -> None:
 def test_stamps_that_do_not_advance_restart(virtual: Any, step_ns: int) -> None:
     recorder = virtual.recorder(0.2)
     frame = virtual.frame(*virtual.t_pose())
-    recorder.add(frame)
-    recorder.add(frame._replace(stamp_ns=frame.stamp_ns + step_ns))
+    virtual.add(recorder, frame)
+    virtual.add(recorder, frame._replace(stamp_ns=frame.stamp_ns + step_ns))
     assert recorder.n_frames == 1
 
 
@@ -315,9 +318,9 @@ def test_right_t_pose_is_accepted(make_virtual: Callable, layout14: SensorLayout
 def _recording(virtual: Any, bend: Callable[[Any], Any] = lambda rotations: rotations) -> Any:
     root, rotations = virtual.t_pose()
     recorder = virtual.recorder()
-    while not recorder.add(virtual.frame(root, bend(rotations))):
+    while not virtual.add(recorder, virtual.frame(root, bend(rotations))):
         pass
-    return recorder.recording()
+    return recorder.poses()
 
 
 def _move(virtual: Any, row: int, rng: np.random.Generator) -> None:
