@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from phased_bytes import smooth_poses
-from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
     BUTTON_BYTES,
     BUTTONS_FLAG,
@@ -15,10 +14,10 @@ from puppet_driver.devices.birdnet import (
     Header,
     LAYOUT,
     Message,
-    POSITION_QUATERNION,
     setup_byte,
+    UnitStatus,
 )
-from puppet_driver.devices.flock_of_birds import full_scale_m
+from puppet_driver.devices.flock_of_birds import full_scale_m, POSITION_QUATERNION
 from puppet_driver.devices.motionstar import BirdnetStream
 from puppet_driver.emulator.motionstar_simulator import encode_records, MotionStarSimulator
 from puppet_driver.tracker import TrackerRecord
@@ -51,7 +50,7 @@ def decode_records(body: bytes) -> list[Record]:
     records = []
     start = 0
     while start < len(body):
-        code, n_words = (int(value) for value in LAYOUT[body[start + 1]])
+        code, n_words = LAYOUT[body[start + 1]]
         words_end = start + HEAD_BYTES + 2 * n_words
         has_buttons = bool(body[start] & BUTTONS_FLAG)
         end = words_end + BUTTON_BYTES * has_buttons
@@ -70,7 +69,7 @@ FIRST_SEQUENCE = 0x86F0  # on the way, sequence numbers look like heads of recor
 POSITION_TOL_M, QUATERNION_TOL = 0.51 * SCALE_M / 32767.0, 6e-5
 
 
-def unit_of(address: int, code: int = POSITION_QUATERNION, setup: int = 0) -> status.UnitStatus:
+def unit_of(address: int, code: int = POSITION_QUATERNION, setup: int = 0) -> UnitStatus:
     """Return a unit that is set up for a format."""
     unit = MotionStarSimulator(1, address, RANGE_IN).units[address]
     return unit._replace(format_byte=setup_byte(code), setup=setup)

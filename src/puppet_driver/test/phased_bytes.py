@@ -24,7 +24,9 @@ def smooth_poses(rng: np.random.Generator, n_ticks: int, n_sensors: int) -> np.n
 def records_of(poses: np.ndarray, addresses: tuple[int, ...] = ADDRESSES) -> list[bytes]:
     """Return the records of poses (n_ticks, n_sensors, 7) in the order they are sent."""
     units = [
-        encode_records(flock.POSITION_QUATERNION, poses[:, i], RANGE_IN, address)
+        encode_records(
+            flock.FORMAT_COMMANDS['position_quaternion'], poses[:, i], RANGE_IN, address
+        )
         for i, address in enumerate(addresses)
     ]
     return [unit[tick].tobytes() for tick in range(len(poses)) for unit in units]

@@ -2,39 +2,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Polhemus streams as a line would carry them, whole and damaged, for several tests."""
 
-from collections.abc import Callable
-
 import numpy as np
 from phased_bytes import smooth_poses
 from puppet_driver.devices.decoding import Reach
 from puppet_driver.devices.polhemus import (
-    fastrak_layout,
-    liberty_layout,
+    Fastrak,
+    FASTRAK_ITEMS,
+    FastrakAscii,
+    Liberty,
+    LIBERTY_ITEMS,
     METRES_PER_CENTIMETRE,
+    Patriot,
     PolhemusStream,
-    RecordLayout,
+    PolhemusTracker,
 )
-from puppet_driver.emulator.polhemus_simulator import encode_records, RecordExtras
+from puppet_driver.emulator.polhemus_simulator import encode_records
 from puppet_driver.tracker import Pose, TrackerRecord
 
 RATE_HZ = 120.0
 N_STATIONS = 4
 REACH = Reach(RATE_HZ)
-LAYOUTS: dict[str, Callable[[], RecordLayout]] = {
-    'fastrak': lambda: fastrak_layout(N_STATIONS, (2, 11, 1), False),
-    'fastrak_ascii': lambda: fastrak_layout(N_STATIONS, (2, 11, 1), True),
-    'fastrak_angles': lambda: fastrak_layout(N_STATIONS, (2, 4, 1), True),
-    'fastrak_cosines': lambda: fastrak_layout(N_STATIONS, (16, 5, 6, 7, 0, 2, 1), False),
-    'liberty': lambda: liberty_layout(N_STATIONS, (2, 7, 1)),
-    'liberty_no_end': lambda: liberty_layout(N_STATIONS, (8, 9, 2, 7)),
-    'patriot': lambda: liberty_layout(2, (2, 7, 1), b'PA', 2),
+MODELS: dict[str, type[PolhemusTracker]] = {
+    'fastrak': Fastrak,
+    'fastrak_ascii': FastrakAscii,
+    'liberty': Liberty,
+    'patriot': Patriot,
 }
-DRIVERS = ('fastrak', 'fastrak_ascii', 'liberty', 'liberty_no_end')
 
 
-def open_stream(layout: RecordLayout) -> PolhemusStream:
-    """Return a decoder of centimetres at RATE_HZ."""
-    return PolhemusStream(layout, METRES_PER_CENTIMETRE, REACH)
+def open_stream(name: str, n_stations: int = N_STATIONS) -> PolhemusStream:
+    """Return a decoder of a model's records."""
+    n_stations = min(n_stations, MODELS[name].max_stations)
+    return PolhemusStream(MODELS[name].layout, n_stations, REACH)
 
 
 def poses_of(n_ticks: int, n_stations: int = N_STATIONS, seed: int = 7) -> np.ndarray:
@@ -46,12 +45,12 @@ def poses_of(n_ticks: int, n_stations: int = N_STATIONS, seed: int = 7) -> np.nd
     return poses
 
 
-def records_of(layout: RecordLayout, poses: np.ndarray) -> list[bytes]:
+def records_of(name: str, poses: np.ndarray) -> list[bytes]:
     """Return the records of poses (n_ticks, stations, 7) in the order they are sent."""
+    layout = MODELS[name].layout
+    items = LIBERTY_ITEMS if issubclass(MODELS[name], Liberty) else FASTRAK_ITEMS
     columns = [
-        encode_records(
-            layout, i + 1, poses[:, i], METRES_PER_CENTIMETRE, RecordExtras(rate_hz=RATE_HZ)
-        )
+        encode_records(layout, items, i + 1, poses[:, i], METRES_PER_CENTIMETRE)
         for i in range(poses.shape[1])
     ]
     return [column[tick].tobytes() for tick in range(len(poses)) for column in columns]

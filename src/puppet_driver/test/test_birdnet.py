@@ -42,11 +42,13 @@ from puppet_driver.devices.birdnet import (
     Header,
     HEADER_BYTES,
     Message,
+)
+from puppet_driver.devices.decoding import KEPT_NS, SensorErrors
+from puppet_driver.devices.flock_of_birds import (
     POSITION_ANGLES,
     POSITION_MATRIX,
     POSITION_QUATERNION,
 )
-from puppet_driver.devices.decoding import KEPT_NS, SensorErrors
 from puppet_driver.devices.motionstar import BirdnetStream
 from puppet_driver.transport import MAX_READ_BYTES
 import pytest
@@ -76,13 +78,13 @@ def test_packets_are_read_as_written(header, body):
 def test_system_status_is_written_as_read(before, rate_mhz, after):
     body = before + f'{rate_mhz:06d}'.encode() + after
     status = birdnet.decode_system(body)
-    assert birdnet.encode_system(status) == body
+    assert status.encode() == body
     assert status.rate_mhz == rate_mhz and status.units == body[16:]
 
 
 @given(st.binary(min_size=70, max_size=70))
 def test_unit_status_is_written_as_read(body):
-    assert birdnet.encode_unit(birdnet.decode_unit(body)) == body
+    assert birdnet.decode_unit(body).encode() == body
 
 
 def test_a_packet_has_the_bytes_of_the_manual():
@@ -93,7 +95,7 @@ def test_a_packet_has_the_bytes_of_the_manual():
 
 
 def test_a_record_has_the_bytes_of_the_manual():
-    record = Record(2, birdnet.POSITION_QUATERNION, (1, -1, 256, 32767, 0, 0, -32768), 5)
+    record = Record(2, POSITION_QUATERNION, (1, -1, 256, 32767, 0, 0, -32768), 5)
     assert encode_record(record).hex(' ') == (
         '82 87 00 01 ff ff 01 00 7f ff 00 00 00 00 80 00 00 05'
     )

@@ -4,14 +4,12 @@
 
 from types import SimpleNamespace
 
+from device_start import burst, start
 from driver_session import driver_config
-from polhemus_bytes import poses_of
-from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
-from puppet_driver.devices.liberty import Liberty
 from puppet_driver.devices.line import LineState, LineStatus
-from puppet_driver.devices.polhemus import METRES_PER_CENTIMETRE, NO_ERROR, PolhemusConfig
+from puppet_driver.devices.polhemus import Fastrak, FastrakAscii, Liberty, NO_ERROR, PolhemusConfig
 from puppet_driver.driver import make_reader, Report, Reporter
-from puppet_driver.emulator.polhemus_simulator import encode_records, RecordExtras
+from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator
 from puppet_driver.frames.line_reader import ReaderRun
 from puppet_driver.tracker import StreamCounters, TrackerRecord
 import pytest
@@ -125,6 +123,8 @@ def test_what_the_device_says_of_a_sensor_is_named(desk):
 
 @pytest.mark.parametrize('line', [Fastrak(POLHEMUS), FastrakAscii(POLHEMUS), Liberty(POLHEMUS)])
 def test_error_characters_in_polhemus_records_are_put_into_words(line):
+    device = LibertySimulator(2) if isinstance(line, Liberty) else FastrakSimulator(2)
+    start(line, device)
     stream = line.open_stream()
     script = (
         (0, NO_ERROR, 6, ''),
@@ -135,12 +135,8 @@ def test_error_characters_in_polhemus_records_are_put_into_words(line):
         (7, NO_ERROR, 1, ''),
     )
     for time_s, error, n_ticks, text in script:
-        extras = RecordExtras(status=error, rate_hz=POLHEMUS.rate_hz)
-        poses = poses_of(1, 2)[0][:, None]
-        records = b''.join(
-            encode_records(line.layout, i + 1, poses[i], METRES_PER_CENTIMETRE, extras).tobytes()
-            for i in range(2)
-        )
+        device.error = error
+        records = burst(device)
         for _ in range(n_ticks):
             stream.feed(records, time_s * 10**9)
         stream.flush()

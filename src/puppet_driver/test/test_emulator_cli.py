@@ -65,7 +65,7 @@ def test_a_motionstar_prints_its_addresses():
         (['--drop-out', '2'], 'drop_out: expected'),
         (['--range-in', '36'], 'expected to stay within 0.90 m'),
         (['--t-pose-s', '-1'], 't_pose_s >= 0'),
-        (['--first-address', '120'], 'first_address: expected'),
+        (['--first-address', '124'], 'addresses within 1 to 126, got 124 to 128'),
         (['--character', '/nowhere.yaml'], '/nowhere.yaml'),
         (['--device', 'fastrak', '--lines', '3'], 'expected 4 or more for 14 sensors, 4 each'),
         ([*MOTIONSTAR, '--listen', 'host:port'], 'expected a port number from 0 to 65535'),

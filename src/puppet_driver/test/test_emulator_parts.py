@@ -98,7 +98,7 @@ def test_bursts_follow_the_devices_choices(poses):
     assert len(packets.burst(100)) == 12
     device.receive(flock.change(flock.GROUP_MODE, [1]), 0.0)
     for address in (2, 3, 4):
-        device.receive(flock.address_prefix(address) + flock.POSITION_QUATERNION, 0.0)
+        device.receive(flock.address_prefix(address) + b']', 0.0)
     assert len(packets.burst(119)) == 45 and packets.burst(119)[14::15] == bytes((2, 3, 4))
 
 

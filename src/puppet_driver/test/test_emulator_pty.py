@@ -155,8 +155,8 @@ def test_device_hears_what_a_host_sends_right_before_it_closes(emulator, open_po
     # neither the unanswered point nor the command cut short reaches the next host
     assert wait_until(lambda: not server.lines[0].pty.is_open)
     port = open_port(server)
-    port.write(flock.examine(flock.MODEL))
-    assert port.read(10) == b'6DERC     '
+    port.write(flock.examine(flock.GROUP_MODE))
+    assert port.read(1) == b'\x00'
     port.close()
 
 

@@ -97,14 +97,9 @@ def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
     folder: Path = tmp_path_factory.mktemp('lines')
     made = []
     for name, rate_hz in RATES_HZ.items():
-        links = () if name in NETWORKED else (folder / name,)
-        config = EmulatorConfig(links, name, SENSORS, rate_hz, noise=QUIET, restart_after_s=0.0)
-        if name in NETWORKED:
-            address = [Endpoint('tcp', '127.0.0.1', 0)]
-            server = build_server(config, performance, address)
-        else:
-            server = build_server(config, performance)
-        made.append(Rig(name, server))
+        link = Endpoint('tcp', '127.0.0.1', 0) if name in NETWORKED else folder / name
+        config = EmulatorConfig((link,), name, SENSORS, rate_hz, noise=QUIET, restart_after_s=0.0)
+        made.append(Rig(name, build_server(config, performance)))
     assert wait(lambda: all(rig.is_whole_since(20) for rig in made))
     yield made
     for rig in made:

@@ -18,12 +18,7 @@ from puppet_core.math import quaternions
 from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.decoding import CONFIRMATIONS, Reach
 from puppet_driver.devices.flock_of_birds import FlockStream
-from puppet_driver.emulator.flock_simulator import (
-    counts,
-    encode_records,
-    encode_words,
-    record_words,
-)
+from puppet_driver.emulator.flock_simulator import encode_records, encode_words
 import pytest
 from scipy.spatial.transform import Rotation
 
@@ -37,11 +32,23 @@ def pose_of(record: np.ndarray, range_in: int = 144, turn: float = 1.0) -> np.nd
     return np.full(7, np.nan) if found is None else np.array(found[1])
 
 
-def test_documented_word_layout():
-    # TRACKERS.md: ((lsb & 7F) << 1 | msb << 8) << 1 as signed 16 bit
-    low, high = 0x80 | 0x55, 0x2A
-    by_formula = np.int16(np.uint16((((low & 0x7F) << 1) | (high << 8)) << 1))
-    assert flock.decode_words(bytes([low, high]), 1) == [by_formula]
+def counts(values: np.ndarray, full_scale: float) -> np.ndarray:
+    """Return values as the nearest words that survive encoding."""
+    quarters = np.rint(np.asarray(values) * (8192.0 / full_scale))
+    return np.clip(quarters, -8192, 8191).astype(np.int64) * WORD_STEP
+
+
+@given(st.integers(0, 0x7F), st.integers(0, 0x7F))
+def test_words_are_those_of_the_manual(low, high):
+    # ((lsb & 7F) << 1 | msb << 8) << 1 as signed 16 bit
+    word = ((low << 1) | (high << 8)) << 1
+    word -= 0x10000 if word >= 0x8000 else 0
+    record = (
+        bytes((0x80 | low, high, 0, 0, 0, 0)) + encode_words(np.array([32764, 0, 0, 0])).tobytes()
+    )
+    assert FlockStream((), 144).decode(record)[1][0] == pytest.approx(
+        word * flock.full_scale_m(144) / 32768
+    )
 
 
 def test_device_yaw_to_the_right_is_a_negative_rep_103_yaw():
@@ -54,7 +61,9 @@ def test_device_yaw_to_the_right_is_a_negative_rep_103_yaw():
 
 def test_positions_beyond_the_range_saturate():
     pose = np.array([99.0, 0.0, -99.0, 1.0, 0.0, 0.0, 0.0])
-    back = pose_of(encode_words(record_words(flock.POSITION_QUATERNION, pose, 36)), 36)
+    back = pose_of(
+        encode_records(flock.FORMAT_COMMANDS['position_quaternion'], pose[None], 36, None)[0], 36
+    )
     np.testing.assert_allclose(np.abs(back[[0, 2]]), flock.full_scale_m(36), rtol=2e-4)
 
 
@@ -77,7 +86,7 @@ def test_commands_are_those_of_the_manual():
     assert flock.examine(flock.FLOCK_STATUS) == b'O\x24'
     assert flock.change(flock.GROUP_MODE, [1]) == b'P\x23\x01'
     assert flock.change(flock.AUTO_CONFIGURE, [15]) == b'P\x32\x0f'
-    assert flock.set_hemisphere('upper') == b'L\x0c\x01'
+    assert flock.HEMISPHERE + flock.HEMISPHERES['upper'] == b'L\x0c\x01'
 
 
 RANGE_IN = 144
@@ -93,7 +102,7 @@ components = st.floats(-1.0, 1.0)
 
 def decode(record: np.ndarray, name: str, inverted: bool = False) -> np.ndarray | None:
     """Return the pose of a record, None if its orientation is none."""
-    stream = FlockStream((), RANGE_IN, inverted, flock.FORMAT_COMMANDS[name])
+    stream = FlockStream((), RANGE_IN, inverted, name)
     found = stream.decode(record.tobytes())
     return None if found is None else np.array(found[1])
 
@@ -222,7 +231,7 @@ def test_fuzz_mutated_bytes_make_no_record_that_was_not_sent(name):
     poses, records = sent_records(name, FUZZ_BYTES // (record_bytes * len(ADDRESSES)))
     sent = keys(np.tile(np.arange(len(ADDRESSES)), len(poses)), poses.reshape(-1, 7))
     pieces, harm = mutate(records, rng)
-    stream = FlockStream(ADDRESSES, RANGE_IN, command=flock.FORMAT_COMMANDS[name])
+    stream = FlockStream(ADDRESSES, RANGE_IN, record_format=name)
     indices, ordinals, found = feed(stream, pieces)
     np.testing.assert_array_equal(ordinals, indices % len(ADDRESSES))
     is_wrong = keys(ordinals, found) != sent[indices]

@@ -18,9 +18,9 @@ from puppet_driver.devices.birdnet import (
     find_packet,
     Header,
     Message,
-    POSITION_QUATERNION,
     setup_byte,
 )
+from puppet_driver.devices.flock_of_birds import POSITION_QUATERNION
 from puppet_driver.devices.line import StartSequence
 from puppet_driver.devices.motionstar import MotionStar, MotionStarConfig
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
@@ -287,7 +287,7 @@ def test_a_device_that_sleeps_is_not_ready():
 )
 def test_setups_without_sense_change_nothing(device, change):
     before, version = device.units[2], device.version
-    body = status.encode_unit(before._replace(**change))
+    body = before._replace(**change).encode()
     assert answer_of(device, Message.SEND_SETUP, 2, body).error == 8
     assert answer_of(device, Message.SEND_SETUP, 2, body[:30]).error == 8
     assert device.units[2] == before and device.version == version
@@ -298,7 +298,7 @@ def test_rates_out_of_range_are_refused(device):
         device.receive(encode_packet(Header(Message.GET_STATUS)), 0.0)[16:]
     )
     for rate_mhz, error in ((20_000, 0), (144_000, 0), (19_999, 8), (144_001, 8)):
-        body = status.encode_system(system._replace(rate_mhz=rate_mhz))
+        body = system._replace(rate_mhz=rate_mhz).encode()
         assert answer_of(device, Message.SEND_SETUP, 0, body).error == error
 
 

@@ -10,11 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 from polhemus_bytes import poses_of
-from puppet_driver.devices import fastrak, liberty
+from puppet_driver.devices import polhemus
 from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
-from puppet_driver.devices.liberty import Liberty, Patriot
-from puppet_driver.devices.polhemus import HEMISPHERES, METRES_PER_CENTIMETRE, PolhemusConfig
+from puppet_driver.devices.polhemus import (
+    Fastrak,
+    FastrakAscii,
+    HEMISPHERES,
+    Liberty,
+    METRES_PER_CENTIMETRE,
+    Patriot,
+    PolhemusConfig,
+)
 from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator, RESET_S
 from puppet_driver.emulator.server import DeviceSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
@@ -26,7 +32,7 @@ MAKERS: dict[str, tuple[Callable[..., Tracker], Callable[[int], DeviceSimulator]
     'fastrak': (lambda c: Fastrak(c), FastrakSimulator),
     'fastrak_ascii': (lambda c: FastrakAscii(c), FastrakSimulator),
     'liberty': (Liberty, LibertySimulator),
-    'patriot': (lambda c: Patriot(c), lambda n: LibertySimulator(n, 60.0, Patriot)),
+    'patriot': (lambda c: Patriot(c), lambda n: LibertySimulator(n, Patriot)),
 }
 every = pytest.mark.parametrize('line, simulator', MAKERS.values(), ids=MAKERS)
 SIMULATORS = (lambda: FastrakSimulator(3), lambda: LibertySimulator(3))
@@ -119,7 +125,7 @@ def test_another_device_is_not_taken_for_it(line):
 def test_reset_takes_ten_seconds_and_forgets(simulator):
     device = simulator()
     device.receive(b'fF1\rCC\r', 0.0)
-    device.receive(fastrak.RESET, 1.0)
+    device.receive(polhemus.RESET, 1.0)
     assert not device.is_sending
     device.receive(b'PPP', 1.0 + 0.9 * RESET_S)
     assert device.take_poll_requests() == 0
@@ -129,8 +135,8 @@ def test_reset_takes_ten_seconds_and_forgets(simulator):
 
 def test_a_liberty_says_who_it_is_in_both_modes():
     device = LibertySimulator(1)
-    assert device.receive(liberty.WHO_AM_I, 0.0).startswith(b'00v emulated Polhemus LIBERTY')
-    framed = device.receive(liberty.BINARY + liberty.WHO_AM_I, 0.0)
+    assert device.receive(polhemus.WHO_AM_I, 0.0).startswith(b'00v emulated Polhemus LIBERTY')
+    framed = device.receive(polhemus.LIBERTY_BINARY + polhemus.WHO_AM_I, 0.0)
     assert framed[:2] == b'LY' and int.from_bytes(framed[6:8], 'little') == len(framed) - 8
 
 

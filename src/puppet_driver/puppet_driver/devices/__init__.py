@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from puppet_driver.devices.fastrak import Fastrak, FastrakAscii
 from puppet_driver.devices.flock_of_birds import FlockOfBirds
-from puppet_driver.devices.liberty import Liberty, Patriot
 from puppet_driver.devices.mock import MockTracker
 from puppet_driver.devices.motionstar import MotionStar
+from puppet_driver.devices.polhemus import Fastrak, FastrakAscii, Liberty, Patriot
 from puppet_driver.tracker import Tracker
 
 DEVICES: dict[str, type[Tracker]] = {

@@ -15,8 +15,6 @@ from enum import IntEnum
 import struct
 from typing import NamedTuple
 
-import numpy as np
-from puppet_core.math import Floats, Ints
 from puppet_driver.devices.flock_of_birds import error_text, RECORD_FORMATS
 from puppet_driver.errors import ProtocolError
 
@@ -24,7 +22,6 @@ PROTOCOL = 3
 HEADER_BYTES = 16
 MAX_UNITS = 120
 MAX_BODY_BYTES = 28 * MAX_UNITS  # POSITION/MATRIX with buttons
-MAX_PACKET_BYTES = HEADER_BYTES + MAX_BODY_BYTES
 
 ERROR_NAMES = {
     0: 'no error',
@@ -44,32 +41,27 @@ _HEADER = struct.Struct('>HHIBBBBHH')
 FULL_SCALE = 32767.0  # counts at the end of the range, of the unit interval and of half a turn
 BUTTONS_FLAG = 0x80  # in the address
 NO_DATA, THROUGH_DATA, BAD_SAMPLE = 0, 14, 15
-POSITION_ANGLES, POSITION_MATRIX, POSITION_QUATERNION = 4, 5, 8
 
 HEAD_BYTES, BUTTON_BYTES = 2, 2
 INVALID = -1
 
-SYSTEM_STATUS_BYTES = 16  # the bytes of the units follow
-UNIT_STATUS_BYTES = 70
 RATE_RANGE_HZ = (20.0, 144.0)
 SCALING_MASK = 0x0FFF  # the upper bits name the kind of system
 
-SYSTEM_RUNNING, SYSTEM_ERROR, SYSTEM_BUS_ERROR = 0x80, 0x40, 0x20
-SYSTEM_CHASSIS_ERROR, SYSTEM_POWER_ERROR, SYSTEM_MASTER = 0x10, 0x08, 0x04
+SYSTEM_RUNNING, SYSTEM_MASTER = 0x80, 0x04
 SYSTEM_PROBLEMS = {
-    SYSTEM_ERROR: 'a system error',
-    SYSTEM_BUS_ERROR: 'an error on the Fast Bird Bus',
-    SYSTEM_CHASSIS_ERROR: 'an error of the chassis',
-    SYSTEM_POWER_ERROR: 'a failing power supply',
+    0x40: 'a system error',
+    0x20: 'an error on the Fast Bird Bus',
+    0x10: 'an error of the chassis',
+    0x08: 'a failing power supply',
 }
-UNIT_ERROR, UNIT_RUNNING, UNIT_HAS_BUTTONS, UNIT_HAS_SENSOR = 0x80, 0x40, 0x08, 0x04
-SETUP_SUDDEN_CHANGE, SETUP_XYZ_REFERENCE, SETUP_APPEND_BUTTONS = 0x20, 0x10, 0x08
-SETUP_AC_NARROW, SETUP_AC_WIDE, SETUP_DC = 0x04, 0x02, 0x01
+UNIT_ERROR, UNIT_RUNNING, UNIT_HAS_SENSOR = 0x80, 0x40, 0x04
+SETUP_APPEND_BUTTONS, SETUP_AC_NARROW, SETUP_DC = 0x08, 0x04, 0x01
 
 HEMISPHERES = {'front': 0, 'aft': 1, 'upper': 2, 'lower': 3, 'left': 4, 'right': 5}
 
-_SYSTEM = struct.Struct('>BBBBB6sBBB2s')
-_UNIT = struct.Struct('>BBHBBBBHBBBBH7H7H7H3H3H')
+_SYSTEM = struct.Struct('>BBBBB6sBBB2s')  # the bytes of the units follow
+_UNIT = struct.Struct('>BBHBBBBHBBBBH54s')
 
 
 class Message(IntEnum):
@@ -192,14 +184,11 @@ def error_code_text(error: int) -> str:
 
 def packet_error_text(header: Header) -> str:
     """Return what an answer complains of, '' if it does not."""
-    code = error_code_text(header.error)
-    if header.message in REFUSALS:
-        return f'{REFUSALS[header.message]}, {code}' if code else REFUSALS[header.message]
-    return code
+    texts = (REFUSALS.get(header.message, ''), error_code_text(header.error))
+    return ', '.join(text for text in texts if text)
 
 
-FORMATS = {known.status_code: known for known in RECORD_FORMATS.values()}
-WORD_COUNTS = frozenset(known.n_words for known in FORMATS.values())
+FORMATS = {known.code: known for known in RECORD_FORMATS.values()}
 
 
 def setup_byte(code: int) -> int:
@@ -207,34 +196,23 @@ def setup_byte(code: int) -> int:
     return FORMATS[code].n_words << 4 | code if code in FORMATS else code
 
 
-def record_bytes(code: int) -> int:
-    """Return the length of a record of a format without buttons."""
-    return HEAD_BYTES + 2 * FORMATS[code].n_words
-
-
-def layout_table() -> Ints:
+def layout_table() -> list[tuple[int, int]]:
     """
-    Return code and number of words by format byte, shape (256, 2); INVALID twice means nothing.
+    Return code and number of words by format byte; INVALID twice means nothing.
 
     Sources put the code into the upper or the lower half; no byte that has a meaning in one
     order has another in the other, so both are understood.
     """
-    layout = np.full((256, 2), INVALID, dtype=np.int64)
-    meanings = {(known.status_code, known.n_words) for known in FORMATS.values()}
-    meanings |= {(c, n) for c in (THROUGH_DATA, BAD_SAMPLE) for n in (0, *WORD_COUNTS)}
-    meanings.add((NO_DATA, 0))
-    for code, n_words in meanings:
+    layout = [(INVALID, INVALID)] * 256
+    meanings = {(known.code, known.n_words) for known in FORMATS.values()}
+    word_counts = {0, *(known.n_words for known in FORMATS.values())}
+    meanings |= {(c, n) for c in (THROUGH_DATA, BAD_SAMPLE) for n in word_counts}
+    for code, n_words in (*meanings, (NO_DATA, 0)):
         layout[code << 4 | n_words] = layout[n_words << 4 | code] = code, n_words
     return layout
 
 
 LAYOUT = layout_table()
-
-
-def counts(values: Floats, full_scale: float) -> Ints:
-    """Return values as the nearest words, saturated at full scale."""
-    words = np.rint(np.asarray(values) * (FULL_SCALE / full_scale))
-    return np.clip(words, -FULL_SCALE, FULL_SCALE).astype(np.int64)
 
 
 class SystemStatus(NamedTuple):
@@ -249,17 +227,21 @@ class SystemStatus(NamedTuple):
     chassis: int  # Number of the chassis that answers
     chassis_units: int  # Units in it
     first_address: int  # Bus address of its first unit
-    revision: tuple[int, int]  # Of the device's software
+    revision: bytes  # Of the device's software, two numbers
     units: bytes = b''  # A byte for each address from 1 on, flags as in the Flock of Birds' status
 
+    def encode(self) -> bytes:
+        """Return the body of a system's status or setup."""
+        rate = f'{self.rate_mhz:06d}'.encode('ascii')
+        return _SYSTEM.pack(*self[:5], rate, *self[6:10]) + self.units
 
-def encode_system(status: SystemStatus) -> bytes:
-    """Return the body of a system's status or setup."""
-    if not 0 <= status.rate_mhz <= 999_999:
-        raise ValueError(f'rate_mhz: expected at most six digits, got {status.rate_mhz}')
-    rate = f'{status.rate_mhz:06d}'.encode('ascii')
-    revision = bytes(status.revision)
-    return _SYSTEM.pack(*status[:5], rate, *status[6:9], revision) + status.units
+    @property
+    def problem(self) -> str:
+        """What the system complains of, '' if nothing."""
+        problems = [text for flag, text in SYSTEM_PROBLEMS.items() if self.flags & flag]
+        if problems and self.error:
+            problems.append(error_text(self.error))
+        return ', '.join(problems)
 
 
 def decode_system(body: bytes) -> SystemStatus:
@@ -268,24 +250,16 @@ def decode_system(body: bytes) -> SystemStatus:
 
     Raise ProtocolError if it is too short or its rate is no number.
     """
-    if len(body) < SYSTEM_STATUS_BYTES:
+    if len(body) < _SYSTEM.size:
         raise ProtocolError(
-            f'expected a system status of {SYSTEM_STATUS_BYTES} or more bytes, got {len(body)}'
+            f'expected a system status of {_SYSTEM.size} or more bytes, got {len(body)}'
         )
     fields = _SYSTEM.unpack_from(body)
-    rate, revision = fields[5], fields[9]
-    if not rate.isdigit():
-        raise ProtocolError(f'expected a rate of six digits in the system status, got {rate!r}')
-    units = body[SYSTEM_STATUS_BYTES:]
-    return SystemStatus._make((*fields[:5], int(rate), *fields[6:9], tuple(revision), units))
-
-
-def system_problem(status: SystemStatus) -> str:
-    """Return what the system complains of, '' if nothing."""
-    problems = [text for flag, text in SYSTEM_PROBLEMS.items() if status.flags & flag]
-    if problems and status.error:
-        problems.append(error_text(status.error))
-    return ', '.join(problems)
+    if not fields[5].isdigit():
+        raise ProtocolError(
+            f'expected a rate of six digits in the system status, got {fields[5]!r}'
+        )
+    return SystemStatus._make((*fields[:5], int(fields[5]), *fields[6:], body[_SYSTEM.size :]))
 
 
 class UnitStatus(NamedTuple):
@@ -301,20 +275,14 @@ class UnitStatus(NamedTuple):
     scaling: int  # Full scale of positions [inch] under SCALING_MASK
     hemisphere: int  # A value of HEMISPHERES
     address: int  # On the bus
-    transmitter: int
-    spare: int
-    spare_word: int
-    alpha_min: tuple[int, ...] = (0,) * 7
-    alpha_max: tuple[int, ...] = (0,) * 7
-    vm: tuple[int, ...] = (0,) * 7
-    reference_frame: tuple[int, ...] = (0,) * 3
-    angle_align: tuple[int, ...] = (0,) * 3
+    transmitter: int = 0
+    spare: int = 0
+    spare_word: int = 0
+    tables: bytes = bytes(54)  # alpha_min, alpha_max, Vm, reference frame, angle align
 
-
-def encode_unit(status: UnitStatus) -> bytes:
-    """Return the body of a unit's status or setup."""
-    tables = (number for table in status[13:] for number in table)
-    return _UNIT.pack(*status[:13], *tables)
+    def encode(self) -> bytes:
+        """Return the body of a unit's status or setup."""
+        return _UNIT.pack(*self)
 
 
 def decode_unit(body: bytes) -> UnitStatus:
@@ -323,10 +291,6 @@ def decode_unit(body: bytes) -> UnitStatus:
 
     Raise ProtocolError if it is too short.
     """
-    if len(body) < UNIT_STATUS_BYTES:
-        raise ProtocolError(
-            f'expected a unit status of {UNIT_STATUS_BYTES} bytes, got {len(body)}'
-        )
-    fields = _UNIT.unpack_from(body)
-    tables = (fields[13:20], fields[20:27], fields[27:34], fields[34:37], fields[37:40])
-    return UnitStatus._make((*fields[:13], *tables))
+    if len(body) < _UNIT.size:
+        raise ProtocolError(f'expected a unit status of {_UNIT.size} bytes, got {len(body)}')
+    return UnitStatus._make(_UNIT.unpack_from(body))

@@ -20,19 +20,16 @@ nothing but whole packets.
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
-import math
 import select
 import struct
 
 from puppet_core.body import FASTEST_M_S
 from puppet_core.io import ConfigError
-from puppet_driver.devices import birdnet as status
+from puppet_driver.devices import birdnet
 from puppet_driver.devices.birdnet import (
-    ANSWERS,
     BUTTON_BYTES,
     BUTTONS_FLAG,
     encode_packet,
-    error_code_text,
     find_packet,
     FULL_SCALE,
     HEAD_BYTES,
@@ -41,50 +38,25 @@ from puppet_driver.devices.birdnet import (
     INVALID,
     LAYOUT,
     MAX_BODY_BYTES,
-    MAX_UNITS,
     Message,
     Packet,
-    packet_error_text,
-    POSITION_ANGLES,
-    POSITION_MATRIX,
-    POSITION_QUATERNION,
-    PROTOCOL,
-    record_bytes,
-    REFUSALS,
-    setup_byte,
 )
-from puppet_driver.devices.decoding import (
-    ANYWHERE,
-    quaternion_of_angles,
-    quaternion_of_matrix,
-    Reach,
-    rep103_pose,
-    SensorErrors,
-    SensorPaths,
-    unit_quaternion,
-)
+from puppet_driver.devices.decoding import ANYWHERE, Reach, rep103_pose, SensorErrors, SensorPaths
 from puppet_driver.devices.flock_of_birds import (
     error_text,
     full_scale_m,
+    orientation_of,
+    POSITION_QUATERNION,
     UNIT_ACCESSIBLE,
     UNIT_HAS_SENSOR,
 )
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.tracker import Exchange, Exchanges, Pose, RecordStream, Tracker, TrackerRecord
-from puppet_driver.transport import (
-    Endpoint,
-    is_network_name,
-    open_network_port,
-    parse_endpoint,
-    Port,
-    TcpPort,
-    UdpPort,
-)
+from puppet_driver.tracker import Exchange, Exchanges, RecordStream, Tracker, TrackerRecord
+from puppet_driver.transport import Endpoint, NetworkPort, parse_endpoint, Port
 
 BOTH = 'tcp+udp'
 REQUESTS_FOR_DATA = (Message.RUN_CONTINUOUS, Message.SINGLE_SHOT)
 
-DEVICE = 'motionstar'
 ATTEMPTS = 3
 STOP_PAUSE_S = 0.1  # data that is under way arrives
 RATE_TOLERANCE = 0.01  # the device rounds the rate it is asked for
@@ -92,7 +64,6 @@ RATE_TOLERANCE = 0.01  # the device rounds the rate it is asked for
 UNKNOWN_M = 0.0  # full scale of a unit that has not reported it
 
 NO_PACKET, INCOMPLETE = -1, 0
-NORM_TOLERANCE = 0.004  # of quaternions' and matrix columns' lengths; words are exact to 2e-5
 
 ADDRESS_MASK = 0x7F
 TYPE_AT, UNIT_AT, PROTOCOL_AT, ERROR_AT, BYTES_AT = 8, 9, 10, 11, 14
@@ -107,7 +78,6 @@ ANSWERS_WHILE_RUNNING = (
     Message.UNKNOWN,
 )
 _TYPES = frozenset({int(Message.DATA), *map(int, ANSWERS_WHILE_RUNNING)})
-_LAYOUT: list[tuple[int, int]] = [tuple(row) for row in LAYOUT.tolist()]
 
 REORDER_WINDOW = 64  # datagrams by which one may be overtaken
 MAX_OLD = 3  # old ones in a row after which it is the count that has begun anew
@@ -121,64 +91,47 @@ def parse_way(name: str) -> Endpoint:
 
     Raise ConfigError naming the parameter and what it may be.
     """
-    scheme, _, rest = name.partition('://')
-    if not is_network_name(name) or scheme not in (BOTH, 'tcp', 'udp'):
+    scheme, separator, rest = name.partition('://')
+    if not separator or scheme not in (BOTH, 'tcp', 'udp'):
         raise ConfigError(
             'ports: expected tcp://HOST[:PORT], udp://HOST[:PORT] or tcp+udp://HOST[:PORT] for '
             f'device motionstar, got {name!r}'
         )
-    endpoint = parse_endpoint(f'tcp://{rest}')
-    return endpoint._replace(scheme=scheme)
-
-
-def has_datagrams(name: str) -> bool:
-    """Return whether data comes in datagrams at the port of a name."""
-    return parse_way(name).scheme != 'tcp'
+    return parse_endpoint(f'tcp://{rest}')._replace(scheme=scheme)
 
 
 class SplitPort:
-    """A connection for commands and datagrams for data; raises as TcpPort and UdpPort do."""
+    """A connection for commands and datagrams for data; a Port."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         endpoint = parse_way(name)
-        self._commands = TcpPort(str(endpoint._replace(scheme='tcp')))
-        self._data = UdpPort(str(endpoint._replace(scheme='udp')))
-        # errors name the port that users know
-        self._commands.name = self._data.name = name
+        self._commands, self._data = (
+            NetworkPort(str(endpoint._replace(scheme=scheme))) for scheme in ('tcp', 'udp')
+        )
         self._epoll = select.epoll()
         for port in (self._commands, self._data):
+            port.name = name  # errors name the port that users know
             self._epoll.register(port.fileno(), select.EPOLLIN)
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable when either is."""
         return self._epoll.fileno()
 
     def read(self) -> bytes:
-        """Read a datagram, or what has come by the connection; see NetworkPort."""
         return self._data.read() or self._commands.read()
 
     def write(self, data: bytes) -> None:
-        """Send a command; see NetworkPort."""
         asks_for_data = len(data) >= HEADER_BYTES and data[TYPE_AT] in REQUESTS_FOR_DATA
-        port = self._data if asks_for_data else self._commands
-        port.write(data)
+        (self._data if asks_for_data else self._commands).write(data)
 
     def discard_input(self) -> None:
-        """Forget what has arrived on both; see NetworkPort."""
         self._data.discard_input()
         self._commands.discard_input()
 
     def close(self) -> None:
-        """Close both; never raises."""
         self._epoll.close()
         self._commands.close()
         self._data.close()
-
-
-def open_motionstar_port(name: str) -> Port:
-    """Return the port of a name; raises as NetworkPort does."""
-    return SplitPort(name) if parse_way(name).scheme == BOTH else open_network_port(name)
 
 
 def record_length(address: int, n_words: int) -> int:
@@ -195,7 +148,7 @@ def packet_length(data: bytes | bytearray, start: int) -> int:
     n_bytes = len(data) - start
     if n_bytes > TYPE_AT and data[start + TYPE_AT] not in _TYPES:
         return NO_PACKET
-    if n_bytes > PROTOCOL_AT and data[start + PROTOCOL_AT] != PROTOCOL:
+    if n_bytes > PROTOCOL_AT and data[start + PROTOCOL_AT] != birdnet.PROTOCOL:
         return NO_PACKET
     if n_bytes < HEADER_BYTES:
         return INCOMPLETE
@@ -205,7 +158,7 @@ def packet_length(data: bytes | bytearray, start: int) -> int:
     at = start + HEADER_BYTES
     body_end, addresses = at + body_bytes, {0}
     while body_bytes <= MAX_BODY_BYTES and at < body_end and at + 1 < len(data):
-        address, n_words = data[at] & ADDRESS_MASK, _LAYOUT[data[at + 1]][1]
+        address, n_words = data[at] & ADDRESS_MASK, LAYOUT[data[at + 1]][1]
         if n_words == INVALID or address in addresses:
             return NO_PACKET
         addresses.add(address)
@@ -255,11 +208,9 @@ class BirdnetStream(RecordStream):
         self._n_old = 0
 
     def sensor_error(self, ordinal: int) -> str:
-        """Return the error that data packets report for a sensor, in words, '' for nothing."""
-        return error_code_text(self._errors.standing(ordinal))
+        return birdnet.error_code_text(self._errors.standing(ordinal))
 
     def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
-        """Decode one read."""
         if self._has_datagrams:
             return self._decode_datagram(data, arrival_ns)
         n_before = len(self._pending)
@@ -269,13 +220,11 @@ class BirdnetStream(RecordStream):
         return self._scan(n_before, arrival_ns, is_quiet=False)
 
     def flush(self) -> list[TrackerRecord]:
-        """Return the records of the held packet, if any: quiet has confirmed its end."""
         if not self.is_holding:
             return []
         return self._scan(len(self._pending), self._first_ns, is_quiet=True)
 
     def skip(self) -> None:
-        """Forget the packet being collected, because bytes were skipped."""
         self.counters.discarded_bytes += len(self._pending)
         self._pending.clear()
         self.is_holding = self._is_in_phase = False
@@ -351,7 +300,7 @@ class BirdnetStream(RecordStream):
             return records
         at, unit, error, counters = HEADER_BYTES, data[UNIT_AT], data[ERROR_AT], self.counters
         while at < len(data):
-            address, (code, n_words) = data[at] & ADDRESS_MASK, _LAYOUT[data[at + 1]]
+            address, (code, n_words) = data[at] & ADDRESS_MASK, LAYOUT[data[at + 1]]
             ordinal, length = self._ordinal_of.get(address, -1), record_length(data[at], n_words)
             # units that are not ours may report, too
             if ordinal >= 0:
@@ -359,7 +308,12 @@ class BirdnetStream(RecordStream):
                 code_here = error if unit in (0, address) else 0
                 self._errors.record(ordinal, code_here, self._first_ns)
                 words = struct.unpack_from(f'>{n_words}h', data, at + HEAD_BYTES)
-                pose = self._pose(ordinal, code, [word / FULL_SCALE for word in words])
+                x, y, z, *turned = [word / FULL_SCALE for word in words] or (0.0,) * 3
+                q = orientation_of(code, turned)
+                pose = None
+                if q is not None:
+                    scale_m = self._full_scales_m[ordinal]
+                    pose = rep103_pose((x, y, z), scale_m, q, self._inverted)
                 if pose is None:
                     counters.rejected_records += 1
                     counters.discarded_bytes += length
@@ -372,24 +326,6 @@ class BirdnetStream(RecordStream):
             at += length
         counters.records += len(records)
         return records
-
-    def _pose(self, ordinal: int, code: int, words: list[float]) -> Pose | None:
-        """Return the pose of a record's words as fractions of full scale, None if it has none."""
-        turned = words[3:]
-        if code == POSITION_QUATERNION:
-            q = unit_quaternion(turned, NORM_TOLERANCE)
-        elif code == POSITION_MATRIX:
-            # column by column; squares of lengths are off by twice as much as lengths
-            rows = [turned[i] for i in (0, 3, 6, 1, 4, 7, 2, 5, 8)]
-            q = quaternion_of_matrix(rows, 2.0 * NORM_TOLERANCE)
-        elif code == POSITION_ANGLES:
-            z, y, x = (math.pi * angle for angle in turned)
-            q = quaternion_of_angles(z, y, x)
-        else:
-            return None
-        if q is None:
-            return None
-        return rep103_pose(words[:3], self._full_scales_m[ordinal], q, self._inverted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,11 +342,6 @@ class MotionStarConfig:
     port: str = 'tcp://localhost'  # Name of the port
     reply_timeout_s: float = 0.5  # How long to await an answer [s]
 
-    @property
-    def addresses(self) -> tuple[int, ...]:
-        """Bus addresses of the sensors."""
-        return tuple(range(self.first_address, self.first_address + len(self.sensors)))
-
 
 class MotionStar(Tracker):
     """The device behind one port."""
@@ -418,56 +349,54 @@ class MotionStar(Tracker):
     Config = MotionStarConfig
     title = 'MotionStar'
     is_serial = False
-    record_bytes = record_bytes(POSITION_QUATERNION)
+    record_bytes = HEAD_BYTES + 2 * birdnet.FORMATS[POSITION_QUATERNION].n_words
 
     def __init__(self, config: MotionStarConfig) -> None:
         super().__init__(config)
+        self._addresses = range(config.first_address, config.first_address + len(config.sensors))
         self._full_scales_m = [UNKNOWN_M] * len(config.sensors)
         self._sequence = 0
 
     def check(self, ports: tuple[str, ...], sensors_per_line: tuple[int, ...]) -> None:
-        """Refuse mixed protocols, rates and addresses that a MotionStar does not have."""
-        rate_hz, last = self._config.rate_hz, self._config.addresses[-1]
+        rate_hz, last = self._config.rate_hz, self._addresses[-1]
         if len({parse_way(port).scheme for port in ports}) > 1:
             raise ConfigError(
                 f'ports: expected all tcp://, all udp:// or all tcp+udp://, got {", ".join(ports)}'
             )
-        low, high = status.RATE_RANGE_HZ
+        low, high = birdnet.RATE_RANGE_HZ
         if not low <= rate_hz <= high:
             raise ConfigError(
-                f'rate_hz: expected {low} <= value <= {high} for device {DEVICE}, got {rate_hz}'
+                f'rate_hz: expected {low} <= value <= {high} for device motionstar, got {rate_hz}'
             )
-        if last > MAX_UNITS:
+        limit = birdnet.MAX_UNITS
+        if last > limit:
             raise ConfigError(
-                f'first_address: expected addresses up to {MAX_UNITS} for device {DEVICE}, '
+                f'first_address: expected addresses up to {limit} for device motionstar, '
                 f'got {last}'
             )
 
     def open_port(self) -> Port:
-        """Open the port by the scheme of its name."""
-        return open_motionstar_port(self._config.port)
+        name = self._config.port
+        return SplitPort(name) if parse_way(name).scheme == BOTH else NetworkPort(name)
 
     def stop_command(self) -> bytes:
-        """Return the bytes that end streaming."""
         return self._command(Message.STOP_DATA)
 
     def open_stream(self) -> BirdnetStream:
-        """Return a decoder in its initial state, with the scales that the units reported."""
         config = self._config
         return BirdnetStream(
-            config.addresses,
+            tuple(self._addresses),
             self._full_scales_m,
             config.inverted_quaternion,
-            has_datagrams(config.port),
+            parse_way(config.port).scheme != 'tcp',
             Reach(config.rate_hz, config.max_speed_mps),
         )
 
     def start_exchanges(self) -> Exchanges:
-        """Yield the steps from any state to streaming; see Tracker."""
         yield Exchange(self._command(Message.STOP_DATA), pause_s=STOP_PAUSE_S)
         # one that is awake already may refuse
         yield from self._ask(Message.WAKE_UP, allows_refusal=True)
-        system = status.decode_system((yield from self._ask(Message.GET_STATUS)).body)
+        system = birdnet.decode_system((yield from self._ask(Message.GET_STATUS)).body)
         self._check_system(system)
         yield from self._set_rate(system)
         texts = []
@@ -492,7 +421,7 @@ class MotionStar(Tracker):
         self, message: Message, unit: int = 0, body: bytes = b'', allows_refusal: bool = False
     ) -> Steps:
         """Send a request until it is answered; return the answer."""
-        wanted = {ANSWERS[message], *REFUSALS}
+        wanted = {birdnet.ANSWERS[message], *birdnet.REFUSALS}
         if message is Message.RUN_CONTINUOUS:
             wanted.add(Message.DATA)  # means the same if the answer was lost
         what = f'{message.name.lower().replace("_", " ")}' + (f' of unit {unit}' if unit else '')
@@ -508,7 +437,7 @@ class MotionStar(Tracker):
             packet, _ = find_packet(reply, wanted)
             if packet is None:
                 continue
-            problem = packet_error_text(packet.header)
+            problem = birdnet.packet_error_text(packet.header)
             if problem and not allows_refusal:
                 raise ProtocolError(f'expected an answer to {what}, got {problem}')
             return packet
@@ -518,12 +447,11 @@ class MotionStar(Tracker):
             'check its power, the network, and address and number of the port'
         )
 
-    def _check_system(self, system: status.SystemStatus) -> None:
-        problem = status.system_problem(system)
-        if problem:
-            raise ProtocolError(f'expected the system to be ready, got {problem}')
+    def _check_system(self, system: birdnet.SystemStatus) -> None:
+        if system.problem:
+            raise ProtocolError(f'expected the system to be ready, got {system.problem}')
         config = self._config
-        for address, sensor in zip(config.addresses, config.sensors):
+        for address, sensor in zip(self._addresses, config.sensors):
             flags = system.units[address - 1] if address <= len(system.units) else 0
             if not flags & UNIT_ACCESSIBLE:
                 raise ProtocolError(
@@ -533,10 +461,10 @@ class MotionStar(Tracker):
 
     def _about(self, ordinal: int, text: str) -> str:
         config = self._config
-        return f'unit {config.addresses[ordinal]} ({config.sensors[ordinal]}): {text}'
+        return f'unit {self._addresses[ordinal]} ({config.sensors[ordinal]}): {text}'
 
-    def _unit_problem(self, system: status.SystemStatus, ordinal: int) -> str:
-        if system.units[self._config.addresses[ordinal] - 1] & UNIT_HAS_SENSOR:
+    def _unit_problem(self, system: birdnet.SystemStatus, ordinal: int) -> str:
+        if system.units[self._addresses[ordinal] - 1] & UNIT_HAS_SENSOR:
             return ''
         return self._about(
             ordinal,
@@ -544,12 +472,12 @@ class MotionStar(Tracker):
             'check its cables and first_address',
         )
 
-    def _set_rate(self, system: status.SystemStatus) -> Exchanges:
+    def _set_rate(self, system: birdnet.SystemStatus) -> Exchanges:
         rate_mhz = round(1000.0 * self._config.rate_hz)
         setup = system._replace(rate_mhz=rate_mhz)
-        yield from self._ask(Message.SEND_SETUP, body=status.encode_system(setup))
+        yield from self._ask(Message.SEND_SETUP, body=setup.encode())
         answer = yield from self._ask(Message.GET_STATUS)
-        got_mhz = status.decode_system(answer.body).rate_mhz
+        got_mhz = birdnet.decode_system(answer.body).rate_mhz
         if abs(got_mhz - rate_mhz) > RATE_TOLERANCE * rate_mhz:
             raise ProtocolError(
                 f'expected {self._config.rate_hz:g} measurements a second, got '
@@ -559,28 +487,28 @@ class MotionStar(Tracker):
     def _set_up_unit(self, ordinal: int) -> Generator[Exchange, bytes, str]:
         """Choose what a unit sends, its sensor there or not; return the error that it is in."""
         config = self._config
-        address = config.addresses[ordinal]
+        address = self._addresses[ordinal]
         self._full_scales_m[ordinal] = UNKNOWN_M
         answer = yield from self._ask(Message.GET_STATUS, address)
-        unit = status.decode_unit(answer.body)
+        unit = birdnet.decode_unit(answer.body)
         if unit.address != address:
             raise ProtocolError(f'expected its status, got that of unit {unit.address}')
-        scaling_in = unit.scaling & status.SCALING_MASK
+        scaling_in = unit.scaling & birdnet.SCALING_MASK
         if scaling_in == 0:
             raise ProtocolError('expected a full scale of positions, got 0 inch')
         self._full_scales_m[ordinal] = full_scale_m(scaling_in)
         setup = unit._replace(
-            setup=unit.setup & ~status.SETUP_APPEND_BUTTONS,
-            format_byte=setup_byte(POSITION_QUATERNION),
+            setup=unit.setup & ~birdnet.SETUP_APPEND_BUTTONS,
+            format_byte=birdnet.setup_byte(POSITION_QUATERNION),
             report_rate=1,
-            hemisphere=status.HEMISPHERES[config.hemisphere],
+            hemisphere=birdnet.HEMISPHERES[config.hemisphere],
         )
         problem = ''
-        if unit.flags & status.UNIT_ERROR:
+        if unit.flags & birdnet.UNIT_ERROR:
             got = error_text(unit.error)
             problem = self._about(ordinal, f'expected it to be ready, got {got}')
         try:
-            yield from self._ask(Message.SEND_SETUP, address, status.encode_unit(setup))
+            yield from self._ask(Message.SEND_SETUP, address, setup.encode())
         except ProtocolError:
             if not problem:
                 raise

@@ -1,19 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Polhemus records, their decoder, and what starting a FASTRAK and a LIBERTY have in common.
+Polhemus FASTRAK, LIBERTY and PATRIOT, RS-232: records, commands, and one line as a Tracker.
 
-A record is a header followed by items in the order they were requested. The FASTRAK writes decimal
-or binary numbers behind three characters, LIBERTY and PATRIOT binary ones behind eight bytes. The
-driver and the emulator both use the layouts that are made here. The devices' axes are X forward,
-Y right, Z down, as Ascension's.
+A record is a header followed by items in the order they were requested: position, quaternion and
+line end. The FASTRAK writes decimal or binary numbers behind three characters, LIBERTY and PATRIOT
+binary ones behind eight bytes. The devices' axes are X forward, Y right, Z down, as Ascension's.
+
+Starting stops the stream, asks for centimetres and those items, sees by a poll which stations
+report, and lets them stream. Of a FASTRAK the stations without a sensor are switched off, since
+every active one takes its share of the 120 records a second.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import cached_property
-import math
 import struct
 from typing import ClassVar, NamedTuple
 
@@ -21,22 +22,19 @@ from puppet_core.body import FASTEST_M_S
 from puppet_core.io import ConfigError
 from puppet_driver.devices.decoding import (
     FixedRecordStream,
-    Quaternion,
-    quaternion_of_angles,
-    quaternion_of_matrix,
     Reach,
     rep103_pose,
     SensorErrors,
     unit_quaternion,
 )
 from puppet_driver.errors import LinkTimeout, ProtocolError
-from puppet_driver.tracker import Exchange, Pose, Tracker
+from puppet_driver.tracker import Exchange, Exchanges, Pose, Tracker
 from puppet_driver.transport import check_bandwidth
 
 METRES_PER_CENTIMETRE = 0.01
 NO_ERROR = ord(' ')
-LINE_END = b'\r\n'
-CARRIAGE_RETURN = b'\r'
+LINE_END, CARRIAGE_RETURN = b'\r\n', b'\r'
+XON, XOFF = b'\x11', b'\x13'
 # the same side as the Ascension names: X forward, Y right, Z down of the transmitter
 HEMISPHERES = {
     'front': (1, 0, 0),
@@ -46,58 +44,43 @@ HEMISPHERES = {
     'left': (0, -1, 0),
     'right': (0, 1, 0),
 }
+
+POLL = b'P'  # also ends a LIBERTY's streaming
+RESET = b'\x19'
+ITEMS, HEMISPHERE = b'O', b'H'  # up to a carriage return
+FASTRAK_STOP, FASTRAK_CONTINUOUS, STATION_STATE = b'c', b'C', b'l'
+FASTRAK_BINARY, FASTRAK_ASCII = b'f', b'F'
+FASTRAK_CENTIMETRES, FASTRAK_INCHES = b'u', b'U'
+FASTRAK_STATUS, STATUS_BYTES, STATUS_BEGIN = b'S', 55, b'2'
+FASTRAK_ITEMS = (2, 11, 1)  # position, quaternion, line end
+FASTRAK_RATE_HZ = 120.0  # shared by the active stations
+LIBERTY_CONTINUOUS, WHO_AM_I = b'C\r', b'\x16'
+LIBERTY_BINARY, LIBERTY_ASCII = b'F1\r', b'F0\r'
+LIBERTY_CENTIMETRES, LIBERTY_INCHES = b'U1\r', b'U0\r'
+LIBERTY_ITEMS = (2, 7, 1)
+ALL_STATIONS = '*'
+PREAMBLES = {b'LY': 'LIBERTY', b'PA': 'PATRIOT', b'LU': 'LATUS'}
+
 _DIGITS = b'0123456789'
 _PRINTABLE = bytes(range(0x20, 0x7F))
 _ANY = bytes(range(256))
-
 ASCII_WIDTH = 7  # characters of a number
-MAX_POSITION_M = 10.0  # the most that ASCII records can hold
-ANGLE_LIMITS_DEG = (180.011, 90.011, 180.011)  # with the rounding of an angle at its limit
-# Four decimals put the length of a quaternion off by 1e-4, a matrix by 2e-4 at most.
-NORM_TOLERANCE = 1e-3
-
-LIBERTY_HEADER_BYTES = 8
-PREAMBLES = {b'LY': 'LIBERTY', b'PA': 'PATRIOT', b'LU': 'LATUS'}
+DECIMALS = (2,) * 3 + (4,) * 4  # of position and quaternion
+BINARY_NUMBERS = struct.Struct('<7f')
+MAX_POSITION_CM = 1000.0  # the most that ASCII records can hold
+NORM_TOLERANCE = 1e-3  # four decimals put the length of a quaternion off by 1e-4
 
 RATE_SLACK = 1.001  # for rates such as 120 / 7
 START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
 STOP_PAUSE_S = 0.1
-XON, XOFF = b'\x11', b'\x13'
 SETTLE_PAUSE_S = 0.05  # between commands that the device works on
 
 Steps = Generator[Exchange, bytes, None]
 
 
-class Item(NamedTuple):
-    """Something that a record can be asked to hold."""
-
-    name: str
-    n_values: int = 0  # How many numbers
-    decimals: int = 0  # Digits behind the point of an ASCII number
-    constant: bytes = b''  # What it is if it holds no information
-    binary_bytes: int = 0  # Size of what is neither, in a binary record
-
-
-POSITION = Item('position', 3, 2)
-EULER = Item('azimuth, elevation, roll', 3, 2)
-COSINES = tuple(Item(f'{axis} cosines', 3, 4) for axis in 'XYZ')
-QUATERNION = Item('quaternion', 4, 4)
-STYLUS = Item('stylus', binary_bytes=4)
-TIME_STAMP = Item('time stamp', binary_bytes=4)
-FRAME_COUNT = Item('frame count', binary_bytes=4)
-SPACE = Item('space', constant=b' ')
-END = Item('line end', constant=LINE_END)
-
-_COMMON = {0: SPACE, 1: END, 2: POSITION, 4: EULER}
-FASTRAK_ITEMS = {
-    **_COMMON,
-    5: COSINES[0],
-    6: COSINES[1],
-    7: COSINES[2],
-    11: QUATERNION,
-    16: STYLUS._replace(binary_bytes=1),
-}
-LIBERTY_ITEMS = {**_COMMON, 7: QUATERNION, 8: TIME_STAMP, 9: FRAME_COUNT, 10: STYLUS}
+def command(letter: bytes, *values: object) -> bytes:
+    """Return a command with values, of which the first is mostly the station."""
+    return letter + ','.join(map(str, values)).encode() + CARRIAGE_RETURN
 
 
 def decimal(text: bytes) -> float:
@@ -108,139 +91,38 @@ def decimal(text: bytes) -> float:
     return float(text)
 
 
-@dataclass(frozen=True)
-class RecordLayout:
-    """
-    Where everything is in a record.
+class RecordLayout(NamedTuple):
+    """Where everything is in a record of position, quaternion and line end."""
 
-    Raise ConfigError if the items hold no position or not just one form of orientation.
-    """
-
-    items: tuple[Item, ...]  # In the order they are sent
     header: tuple[bytes, ...]  # The bytes that can stand at each place of the header
-    stations: bytes  # The station bytes of the line's sensors, in the order of their ordinals
-    is_ascii: bool  # Whether numbers are decimal
     station_at: int  # Place of the station in the header
     status_at: int  # Place of the error character in the header
-
-    def __post_init__(self) -> None:
-        if self.items.count(POSITION) != 1 or self.orientation not in (
-            (QUATERNION,),
-            (EULER,),
-            COSINES,
-        ):
-            names = ', '.join(item.name for item in self.items)
-            raise ConfigError(
-                'items: expected a position and one of a quaternion, angles or all cosines, '
-                f'got {names or "none"}'
-            )
+    is_ascii: bool = False  # Whether numbers are decimal
 
     @property
-    def orientation(self) -> tuple[Item, ...]:
-        """Return the items that state the orientation."""
-        return tuple(item for item in self.items if item in (QUATERNION, EULER, *COSINES))
-
-    @cached_property
-    def place_of(self) -> dict[str, int]:
-        """Return where the item of each name begins; of several, the last."""
-        places, at = {}, len(self.header)
-        for item in self.items:
-            places[item.name] = at
-            at += self.size_of(item)
-        return places
-
-    @property
-    def record_bytes(self) -> int:
-        """Size of a record."""
-        return len(self.header) + sum(map(self.size_of, self.items))
-
-    @property
-    def number_bytes(self) -> int:
-        """Size of a number."""
-        return ASCII_WIDTH if self.is_ascii else 4
-
-    def size_of(self, item: Item) -> int:
-        """Return how many bytes an item takes."""
-        return item.n_values * self.number_bytes or len(item.constant) or item.binary_bytes
-
-    @cached_property
     def allowed(self) -> list[bytes]:
-        """Return the bytes that can stand at each place of a record."""
-        allowed = list(self.header)
-        for item in self.items:
-            if item.constant:
-                allowed += [bytes((b,)) for b in item.constant]
-            elif item.binary_bytes == 1:
-                allowed.append(b'01')
-            elif self.is_ascii and item.n_values:
-                whole = ASCII_WIDTH - 1 - item.decimals
-                number = [_DIGITS + b' +-'] * whole + [b'.'] + [_DIGITS] * item.decimals
-                allowed += number * item.n_values
-            else:
-                allowed += [_ANY] * self.size_of(item)
-        return allowed
+        """The bytes that can stand at each place of a record."""
+        numbers = [_ANY] * BINARY_NUMBERS.size
+        if self.is_ascii:
+            numbers = []
+            for n in DECIMALS:
+                numbers += [_DIGITS + b' +-'] * (ASCII_WIDTH - 1 - n) + [b'.'] + [_DIGITS] * n
+        return [*self.header, *numbers, LINE_END[:1], LINE_END[1:]]
 
-    def numbers(self, record: bytes, item: Item) -> tuple[float, ...]:
-        """Return an item's numbers; raise ValueError if they are none."""
-        at = self.place_of[item.name]
+    def numbers(self, record: bytes) -> tuple[float, ...]:
+        """Return position [cm] and quaternion of a record; raise ValueError if they are none."""
+        at = len(self.header)
         if not self.is_ascii:
-            return struct.unpack_from(f'<{item.n_values}f', record, at)
-        ends = range(at, at + item.n_values * ASCII_WIDTH, ASCII_WIDTH)
-        return tuple(decimal(record[i : i + ASCII_WIDTH]) for i in ends)
-
-    def word(self, record: bytes, item: Item) -> int:
-        """Return an item's 32-bit word, 0 if records do not have it."""
-        at = self.place_of.get(item.name)
-        return 0 if at is None else int.from_bytes(record[at : at + 4], 'little')
-
-    def is_pressed(self, record: bytes) -> bool:
-        """Return whether the stylus' button is pressed; false if records do not have it."""
-        # an ASCII digit or a small number
-        at = self.place_of.get(STYLUS.name)
-        return at is not None and record[at] & 0x0F != 0
+            return BINARY_NUMBERS.unpack_from(record, at)
+        starts = range(at, at + len(DECIMALS) * ASCII_WIDTH, ASCII_WIDTH)
+        return tuple(decimal(record[i : i + ASCII_WIDTH]) for i in starts)
 
 
-def fastrak_layout(
-    n_stations: int, numbers: Sequence[int], is_ascii: bool, max_stations: int = 4
-) -> RecordLayout:
-    """Return the layout of FASTRAK records with some items, keys of FASTRAK_ITEMS."""
-    stations = bytes(range(ord('1'), ord('1') + max_stations))
-    return RecordLayout(
-        tuple(FASTRAK_ITEMS[n] for n in numbers),
-        (b'0', stations, _PRINTABLE),
-        stations[:n_stations],
-        is_ascii,
-        station_at=1,
-        status_at=2,
-    )
-
-
-def liberty_layout(
-    n_stations: int, numbers: Sequence[int], preamble: bytes = b'LY', max_stations: int = 16
-) -> RecordLayout:
-    """Return the layout of LIBERTY or PATRIOT records with some items, keys of LIBERTY_ITEMS."""
+def _liberty_layout(preamble: bytes, max_stations: int) -> RecordLayout:
+    size = (BINARY_NUMBERS.size + len(LINE_END)).to_bytes(2, 'little')
     stations = bytes(range(1, max_stations + 1))
-    items = tuple(LIBERTY_ITEMS[n] for n in numbers)
-    size = sum(4 * item.n_values or len(item.constant) or item.binary_bytes for item in items)
-    sizes = [bytes((b,)) for b in size.to_bytes(2, 'little')]
-    return RecordLayout(
-        items,
-        (preamble[:1], preamble[1:], stations, b'CP', _ANY, _ANY, *sizes),
-        stations[:n_stations],
-        False,
-        station_at=2,
-        status_at=4,
-    )
-
-
-class StationStatus(NamedTuple):
-    """The contents of a sensor's last record apart from its pose."""
-
-    error: str = ''  # The device's error character, '' for none
-    # Whether the stylus' button is pressed; false if the records do not have it
-    is_pressed: bool = False
-    time_stamp_ms: int = 0  # The device's clock [ms], 0 if the records do not have it
-    frame_count: int = 0  # The device's frame, 0 if the records do not have it
+    header = (preamble[:1], preamble[1:], stations, b'CP', _ANY, _ANY, size[:1], size[1:])
+    return RecordLayout(header, station_at=2, status_at=4)
 
 
 class PolhemusStream(FixedRecordStream):
@@ -253,63 +135,36 @@ class PolhemusStream(FixedRecordStream):
     def __init__(
         self,
         layout: RecordLayout,
-        metres_per_unit: float,
+        n_sensors: int,
         reach: Reach,
         inverted: bool = False,
         error_text: Callable[[str], str] = str,
     ) -> None:
-        n_sensors = len(layout.stations)
-        super().__init__(layout.allowed, n_sensors, reach, has_end=layout.items[-1] is END)
-        self._layout, self._scale_m = layout, metres_per_unit
+        super().__init__(layout.allowed, n_sensors, reach, has_end=True)
+        self._layout, self._stations = layout, layout.header[layout.station_at][:n_sensors]
         self._inverted, self._error_text = inverted, error_text
-        self._last = [StationStatus()] * n_sensors
         self._errors = SensorErrors(n_sensors)
 
-    def station(self, ordinal: int) -> StationStatus:
-        """Return the contents of a sensor's last record apart from its pose."""
-        return self._last[ordinal]
-
     def sensor_error(self, ordinal: int) -> str:
-        """Return the error that a sensor's records report, in words, '' for none."""
         code = self._errors.standing(ordinal)
         return self._error_text(chr(code)) if code else ''
 
     def decode(self, record: bytes) -> tuple[int, Pose] | None:
-        """Return ordinal and pose of a record."""
         try:
-            position = self._layout.numbers(record, POSITION)
-            q = self._orientation(record)
+            x, y, z, *turned = self._layout.numbers(record)
         except ValueError:
             return None
-        limit = MAX_POSITION_M / self._scale_m
-        if q is None or not all(abs(value) <= limit for value in position):
+        q = unit_quaternion(turned, NORM_TOLERANCE)
+        # not a number is beyond any limit
+        is_near = abs(x) <= MAX_POSITION_CM and abs(y) <= MAX_POSITION_CM
+        if q is None or not (is_near and abs(z) <= MAX_POSITION_CM):
             return None
-        ordinal = self._layout.stations.find(record[self._layout.station_at])
-        return ordinal, rep103_pose(position, self._scale_m, q, self._inverted)
+        ordinal = self._stations.find(record[self._layout.station_at])
+        return ordinal, rep103_pose((x, y, z), METRES_PER_CENTIMETRE, q, self._inverted)
 
     def on_accepted(self, ordinal: int, record: bytes, stamp_ns: int) -> None:
-        """Keep what else the record has."""
-        layout = self._layout
-        status = record[layout.status_at]
-        code = 0 if status == NO_ERROR else status
-        self._errors.record(ordinal, code, stamp_ns)
-        self._last[ordinal] = StationStatus(
-            chr(code) if code else '',
-            layout.is_pressed(record),
-            layout.word(record, TIME_STAMP),
-            layout.word(record, FRAME_COUNT),
-        )
-
-    def _orientation(self, record: bytes) -> Quaternion | None:
-        items = self._layout.orientation
-        values = [v for item in items for v in self._layout.numbers(record, item)]
-        if items == (QUATERNION,):
-            return unit_quaternion(values, NORM_TOLERANCE)
-        if items == (EULER,):
-            if not all(abs(v) <= limit for v, limit in zip(values, ANGLE_LIMITS_DEG)):
-                return None
-            return quaternion_of_angles(*map(math.radians, values))
-        return quaternion_of_matrix(values, NORM_TOLERANCE)
+        status = record[self._layout.status_at]
+        self._errors.record(ordinal, 0 if status == NO_ERROR else status, stamp_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +176,7 @@ class PolhemusConfig:
     hemisphere: str = 'front'  # Side of the transmitter the sensors stay on, a key of HEMISPHERES
     inverted_quaternion: bool = False  # Whether the device reports inverse rotations
     max_speed_mps: float = FASTEST_M_S  # Speed beyond which a record needs to be confirmed [m/s]
-    baud_rate_bps: int = 115200  # Only for the text of errors
+    baud_rate_bps: int = 115200
     reply_timeout_s: float = 0.5  # How long to await an answer [s]
     port: str = ''  # Name of the line's port
 
@@ -330,18 +185,13 @@ class PolhemusTracker(Tracker):
     """What the devices have in common."""
 
     Config = PolhemusConfig
+    layout: ClassVar[RecordLayout]
     max_stations: ClassVar[int]
-    poll_bytes: ClassVar[bytes] = b'P'
 
     @staticmethod
     @abstractmethod
     def error_text(code: str) -> str:
         """Return a record's error character in words, '' for none."""
-
-    @property
-    @abstractmethod
-    def layout(self) -> RecordLayout:
-        """Return the layout of the records."""
 
     @abstractmethod
     def max_rate_text(self) -> tuple[float, str]:
@@ -349,11 +199,9 @@ class PolhemusTracker(Tracker):
 
     @property
     def record_bytes(self) -> int:
-        """Size of a record on the line."""
-        return self.layout.record_bytes
+        return len(self.layout.allowed)
 
     def check(self, ports: tuple[str, ...], sensors_per_line: tuple[int, ...]) -> None:
-        """Refuse more sensors or a higher rate than the device has."""
         config = self._config
         if self.n_sensors > self.max_stations:
             needed = -(-sum(sensors_per_line) // self.max_stations)
@@ -369,15 +217,10 @@ class PolhemusTracker(Tracker):
         check_bandwidth(sensors_per_line, config.baud_rate_bps, self.record_bytes, config.rate_hz)
 
     def open_stream(self) -> PolhemusStream:
-        """Return a decoder in its initial state."""
         config = self._config
-        return PolhemusStream(
-            self.layout,
-            METRES_PER_CENTIMETRE,
-            Reach(config.rate_hz, config.max_speed_mps),
-            config.inverted_quaternion,
-            self.error_text,
-        )
+        reach = Reach(config.rate_hz, config.max_speed_mps)
+        inverted = config.inverted_quaternion
+        return PolhemusStream(self.layout, self.n_sensors, reach, inverted, self.error_text)
 
     def silence(self, got: str) -> LinkTimeout:
         """Return the error for a device that does not answer."""
@@ -388,11 +231,8 @@ class PolhemusTracker(Tracker):
 
     def poll(self) -> Exchange:
         """Return the exchange that asks for one record of each sensor."""
-        return Exchange(
-            self.poll_bytes,
-            reply_bytes=self.n_sensors * self.record_bytes,
-            timeout_s=self._config.reply_timeout_s,
-        )
+        n_bytes, timeout_s = self.n_sensors * self.record_bytes, self._config.reply_timeout_s
+        return Exchange(POLL, reply_bytes=n_bytes, timeout_s=timeout_s)
 
     def check_poll(self, reply: bytes) -> Steps:
         """
@@ -400,23 +240,134 @@ class PolhemusTracker(Tracker):
 
         Raise ProtocolError if no sensor reports, or if something else came than records.
         """
-        layout, size = self.layout, self.record_bytes
+        layout, allowed = self.layout, self.layout.allowed
+        size = len(allowed)
         records = [reply[at : at + size] for at in range(0, len(reply), size)]
         for record in records:
-            if not all(byte in some for some, byte in zip(layout.allowed, record)):
+            if not all(byte in some for some, byte in zip(allowed, record)):
                 raise ProtocolError(
                     f'expected records of {size} bytes, got {record[:12]!r}; '
                     'check the device parameter and the baud rate'
                 )
         status_of = {r[layout.station_at]: r[layout.status_at] for r in records if len(r) == size}
+        stations = layout.header[layout.station_at][: self.n_sensors]
         texts = []
-        for number, (station, sensor) in enumerate(zip(layout.stations, self._config.sensors), 1):
+        for number, (station, sensor) in enumerate(zip(stations, self._config.sensors), 1):
             text = 'expected a record, got none; check that the sensor is plugged in there and '
             text += 'its switch is on'
             if station in status_of:
                 text = self.error_text(chr(status_of[station]))
             texts += [f'station {number} ({sensor}): {text}'] if text else []
-        if not any(station in status_of for station in layout.stations):
+        if not any(station in status_of for station in stations):
             raise ProtocolError(texts[0])
         for text in texts:
             yield Exchange(note=text)
+
+
+class Fastrak(PolhemusTracker):
+    """A FASTRAK that writes binary numbers."""
+
+    title = 'Polhemus FASTRAK'
+    max_stations = 4
+    layout = RecordLayout((b'0', b'1234', _PRINTABLE), station_at=1, status_at=2)
+
+    @staticmethod
+    def error_text(code: str) -> str:
+        if code == chr(NO_ERROR):
+            return ''
+        kind = 'weak signal' if 'A' <= code <= 'F' else 'not described here'
+        return f'error {code!r} of the built-in test ({kind})'
+
+    def max_rate_text(self) -> tuple[float, str]:
+        what = f'on a FASTRAK, which share {FASTRAK_RATE_HZ:g} records a second'
+        return FASTRAK_RATE_HZ / self.n_sensors, f'for {self.n_sensors} sensor(s) {what}'
+
+    def stop_command(self) -> bytes:
+        return FASTRAK_STOP
+
+    def start_exchanges(self) -> Exchanges:
+        yield from self._find_device()
+        is_ascii = self.layout.is_ascii
+        yield Exchange((FASTRAK_ASCII if is_ascii else FASTRAK_BINARY) + FASTRAK_CENTIMETRES)
+        for station in range(1, self.max_stations + 1):
+            commands = command(STATION_STATE, station, int(station <= self.n_sensors))
+            if station <= self.n_sensors:
+                commands += command(ITEMS, station, *FASTRAK_ITEMS)
+                commands += command(HEMISPHERE, station, *HEMISPHERES[self._config.hemisphere])
+            yield Exchange(commands, pause_s=SETTLE_PAUSE_S)
+        yield from self.check_poll((yield self.poll()))
+        yield Exchange(FASTRAK_CONTINUOUS)
+
+    def _find_device(self) -> Steps:
+        timeout_s = self._config.reply_timeout_s
+        for _ in range(START_ATTEMPTS):
+            # noise may have stopped its output, or begun a command
+            yield Exchange(XON + CARRIAGE_RETURN + FASTRAK_STOP, pause_s=STOP_PAUSE_S)
+            status = yield Exchange(FASTRAK_STATUS, STATUS_BYTES, timeout_s)
+            if len(status) == STATUS_BYTES and status.endswith(LINE_END):
+                break
+        else:
+            raise self.silence(f'{len(status)} byte(s) of a status' if status else 'nothing')
+        if not status.startswith(STATUS_BEGIN):
+            raise ProtocolError(
+                f'expected a status that begins with {STATUS_BEGIN!r}, got {status[:12]!r}; '
+                'check the device parameter'
+            )
+
+
+class FastrakAscii(Fastrak):
+    """A FASTRAK that writes decimal numbers."""
+
+    layout = Fastrak.layout._replace(is_ascii=True)
+
+
+class Liberty(PolhemusTracker):
+    """A LIBERTY."""
+
+    title = 'Polhemus LIBERTY'
+    max_stations = 16
+    preamble = b'LY'  # How its records begin, a key of PREAMBLES
+    layout = _liberty_layout(preamble, max_stations)
+    max_rate_hz = 240.0  # Records a second of each sensor, at most
+
+    @staticmethod
+    def error_text(code: str) -> str:
+        return '' if code == chr(NO_ERROR) else f'error {code!r} of the station'
+
+    def max_rate_text(self) -> tuple[float, str]:
+        return self.max_rate_hz, f'of a {self.title}'
+
+    def stop_command(self) -> bytes:
+        return POLL
+
+    def start_exchanges(self) -> Exchanges:
+        settings = LIBERTY_BINARY + LIBERTY_CENTIMETRES
+        settings += command(ITEMS, ALL_STATIONS, *LIBERTY_ITEMS)
+        settings += command(HEMISPHERE, ALL_STATIONS, *HEMISPHERES[self._config.hemisphere])
+        for _ in range(START_ATTEMPTS):
+            # noise may have stopped its output, or begun a command
+            yield Exchange(XON + CARRIAGE_RETURN + POLL, pause_s=STOP_PAUSE_S)
+            yield Exchange(settings, pause_s=SETTLE_PAUSE_S)
+            reply = yield self.poll()
+            if len(reply) >= self.record_bytes:
+                break
+        else:
+            raise self.silence(f'{len(reply)} byte(s) of a record' if reply else 'nothing')
+        other = PREAMBLES.get(reply[:2], '')
+        if other and reply[:2] != self.preamble:
+            raise ProtocolError(
+                f'expected records of a {self.title}, got those of a {other}; '
+                'change the device parameter'
+            )
+        yield from self.check_poll(reply)
+        yield Exchange(LIBERTY_CONTINUOUS)
+
+
+class Patriot(Liberty):
+    """A PATRIOT, which speaks alike."""
+
+    title = 'Polhemus PATRIOT'
+    max_stations = 2
+    preamble = b'PA'
+    layout = _liberty_layout(preamble, max_stations)
+    max_rate_hz = 60.0

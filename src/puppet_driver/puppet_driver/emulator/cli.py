@@ -9,16 +9,17 @@ Prints one line `ready PORT PORT ..` when the ports can be opened. Runs until in
 import argparse
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import fields
 import os
 from pathlib import Path
 import signal
 import sys
 import tempfile
+from typing import Any
 
 from puppet_core.body import Character, load_character, Motion, save_character
 from puppet_core.clips import add_reading_options, read_clip_by_options
 from puppet_core.io import PuppetError
-from puppet_core.procedural import LoopedMotion
 from puppet_driver.emulator.emulator import (
     build_server,
     EmulatorConfig,
@@ -30,12 +31,21 @@ from puppet_driver.emulator.emulator import (
 )
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import clip_body, default_body, DEFAULT_SENSORS, NoiseLevels
-from puppet_driver.transport import parse_endpoint, sensors_per_line
+from puppet_driver.transport import Endpoint, parse_endpoint, sensors_per_line
 
 EXIT_OK, EXIT_BAD_INPUT = 0, 2
 BAUD_RATE_BPS = 115200
 PRIORITY = -10  # nice value
 EXAMPLE = 'example: tracker_emulator --ports-dir /tmp/tracker --lines 3 --clip walk.bvh'
+RATES = {
+    'white_mm': 'noise from record to record [mm]',
+    'white_deg': 'the same of rotations [deg]',
+    'slow_mm': 'noise that wanders [mm]',
+    'slow_deg': 'the same of rotations [deg]',
+    'drop_out': 'per record',
+    'outlier': 'per record',
+    'bad_byte': 'per byte',
+}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -45,36 +55,43 @@ def parser() -> argparse.ArgumentParser:
         description='Play a tracker with a performer on pseudo-terminals or on the network.',
         epilog=EXAMPLE,
     )
-    _add_device(p)
-    show = p.add_argument_group('performance')
-    show.add_argument(
-        '--clip', type=Path, metavar='FILE', help='BVH, AMC or C3D; procedural if absent'
-    )
-    show.add_argument(
-        '--script',
-        choices=tuple(SCRIPTS),
-        default=SHOW,
-        help='what is done without a clip: the show, or a range of motion for calibration',
-    )
-    show.add_argument('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
-    add_reading_options(show, '--clip-rate-hz')
-    show.add_argument('--character', type=Path, metavar='YAML', help='body of the procedural one')
-    show.add_argument('--write-character', type=Path, metavar='YAML', help='save the body used')
-    show.add_argument(
-        '--t-pose-s',
-        type=float,
-        default=2.0,
-        help='in the T-pose at the begin [s]; default %(default)s',
-    )
-    show.add_argument('--restart-after-s', type=float, default=2.0, help='silence; 0 never')
-    show.add_argument(
-        '--sensors',
+    default = '; default %(default)s'
+    add = p.add_argument_group('device and ports').add_argument
+    devices = tuple(SIMULATORS)
+    add('--device', choices=devices, default=devices[0], help='what is played' + default)
+    add(
+        '--listen',
         nargs='+',
-        metavar='SEGMENT',
-        default=list(DEFAULT_SENSORS),
-        help='segments that have one',
+        metavar='HOST:PORT',
+        default=['127.0.0.1:6000'],
+        help='addresses of a motionstar, by TCP and UDP' + default,
     )
-    show.add_argument(
+    add('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
+    add('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
+    add('--lines', type=int, help='how many; as 115200 bps needs by default')
+    rate_help = 'records of a sensor per second' + default
+    add('--rate-hz', type=float, default=120.0, help=rate_help)
+    range_help = 'full scale of positions [inch]' + default
+    add('--range-in', type=int, choices=(36, 72, 144), default=144, help=range_help)
+    address_help = 'bus address of the first sensor' + default
+    add('--first-address', type=int, default=2, help=address_help)
+
+    show = p.add_argument_group('performance')
+    add = show.add_argument
+    clip_help = 'BVH, AMC or C3D; procedural if absent'
+    add('--clip', type=Path, metavar='FILE', help=clip_help)
+    script_help = 'what is done without a clip: the show, or a range of motion for calibration'
+    add('--script', choices=tuple(SCRIPTS), default=SHOW, help=script_help)
+    add('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
+    add_reading_options(show, '--clip-rate-hz')
+    add('--character', type=Path, metavar='YAML', help='body of the procedural one')
+    add('--write-character', type=Path, metavar='YAML', help='save the body used')
+    t_pose_help = 'in the T-pose at the begin [s]' + default
+    add('--t-pose-s', type=float, default=2.0, help=t_pose_help)
+    add('--restart-after-s', type=float, default=2.0, help='silence; 0 never')
+    worn, text = list(DEFAULT_SENSORS), 'segments that have one'
+    add('--sensors', nargs='+', metavar='SEGMENT', default=worn, help=text)
+    add(
         '--transmitter-m',
         nargs=3,
         type=float,
@@ -82,76 +99,18 @@ def parser() -> argparse.ArgumentParser:
         default=(0.0, 0.0, 1.0),
         help='where it stands in the world [m]',
     )
-    out = p.add_argument_group('recording instead of ports')
-    out.add_argument(
-        '--export',
-        type=Path,
-        metavar='FILE.mcap',
-        help='write /tracker/raw to an .mcap file, or a folder as a rosbag, and end',
-    )
-    out.add_argument('--export-s', type=float, metavar='S', help='how long; one pass if absent')
-    _add_faults(p)
+
+    add = p.add_argument_group('recording instead of ports').add_argument
+    export_help = 'write /tracker/raw to an .mcap file, or a folder as a rosbag, and end'
+    add('--export', type=Path, metavar='FILE.mcap', help=export_help)
+    add('--export-s', type=float, metavar='S', help='how long; one pass if absent')
+
+    add = p.add_argument_group('noise and faults, seeded').add_argument
+    add('--seed', type=int, default=1, help='of noise and faults')
+    for field in (*fields(NoiseLevels), *fields(FaultRates)):
+        option = '--' + field.name.replace('_', '-')
+        add(option, type=float, default=field.default, help=RATES[field.name])
     return p
-
-
-def _add_device(p: argparse.ArgumentParser) -> None:
-    ports = p.add_argument_group('device and ports')
-    ports.add_argument(
-        '--device',
-        choices=tuple(SIMULATORS),
-        default='flock_of_birds',
-        help='what is played; default %(default)s',
-    )
-    ports.add_argument(
-        '--listen',
-        nargs='+',
-        metavar='HOST:PORT',
-        default=['127.0.0.1:6000'],
-        help='addresses of a motionstar, by TCP and UDP; default %(default)s',
-    )
-    ports.add_argument('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
-    ports.add_argument('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
-    ports.add_argument('--lines', type=int, help='how many; as 115200 bps needs by default')
-    ports.add_argument(
-        '--rate-hz',
-        type=float,
-        default=120.0,
-        help='records of a sensor per second; default %(default)s',
-    )
-    ports.add_argument(
-        '--range-in',
-        type=int,
-        choices=(36, 72, 144),
-        default=144,
-        help='full scale of positions [inch]; default %(default)s',
-    )
-    ports.add_argument(
-        '--first-address',
-        type=int,
-        default=2,
-        help='bus address of the first sensor; default %(default)s',
-    )
-
-
-def _add_faults(p: argparse.ArgumentParser) -> None:
-    noise, rates = NoiseLevels(), FaultRates()
-    bad = p.add_argument_group('noise and faults, seeded')
-    bad.add_argument('--seed', type=int, default=1, help='of noise and faults')
-    bad.add_argument(
-        '--white-mm', type=float, default=noise.white_mm, help='noise from record to record [mm]'
-    )
-    bad.add_argument(
-        '--white-deg', type=float, default=noise.white_deg, help='the same of rotations [deg]'
-    )
-    bad.add_argument(
-        '--slow-mm', type=float, default=noise.slow_mm, help='noise that wanders [mm]'
-    )
-    bad.add_argument(
-        '--slow-deg', type=float, default=noise.slow_deg, help='the same of rotations [deg]'
-    )
-    bad.add_argument('--drop-out', type=float, default=rates.drop_out, help='per record')
-    bad.add_argument('--outlier', type=float, default=rates.outlier, help='per record')
-    bad.add_argument('--bad-byte', type=float, default=rates.bad_byte, help='per byte')
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -162,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with ExitStack() as at_exit:
             _run(arguments, at_exit)
     except PuppetError as err:
-        print(f'tracker_emulator: {err}', file=sys.stderr)
+        _log(str(err))
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         pass  # asked to end before there was anything to serve
@@ -175,79 +134,73 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
     planned = performance(config, body, clip, arguments.t_pose_s, arguments.script)
     looped = within_range(config, planned)
     if looped is not planned:
-        print('tracker_emulator: clip moved to where the tracker can see it', file=sys.stderr)
+        _log('clip moved to where the tracker can see it')
     if arguments.write_character:
         save_character(body, arguments.write_character)
     if arguments.export:
-        _export(config, looped, arguments)
+        # here, because rosbags takes half a second that the ports need not wait for
+        from puppet_driver.emulator.recording_export import export_recording
+
+        n_frames = export_recording(config, looped, arguments.export, arguments.export_s)
+        print(
+            f'{arguments.export}: {n_frames} frames of {len(config.sensors)} sensors', flush=True
+        )
         return
-    listens = arguments.device == 'motionstar'
-    addresses = [parse_endpoint(f'tcp://{name}') for name in arguments.listen if listens]
-    server = build_server(config, looped, addresses)
+    server = build_server(config, looped)
     at_exit.callback(server.close)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())
-    _go_first()
+    try:
+        # before ordinary processes where that is allowed: hardware does not wait for them
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
+    except OSError:
+        pass
     print('ready', *(str(line.pty.link) for line in server.lines), flush=True)
     server.serve()
 
 
-def _export(config: EmulatorConfig, looped: LoopedMotion, arguments: argparse.Namespace) -> None:
-    # here, because rosbags takes half a second that the ports need not wait for
-    from puppet_driver.emulator.recording_export import export_recording
-
-    n_frames = export_recording(config, looped, arguments.export, arguments.export_s)
-    print(f'{arguments.export}: {n_frames} frames of {len(config.sensors)} sensors', flush=True)
-
-
-def _go_first() -> None:
-    """Run before ordinary processes where that is allowed: hardware does not wait for them."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-    except OSError:
-        pass
-
-
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     print(f'tracker_emulator: {text}', file=sys.stderr)
 
 
 def _body(arguments: argparse.Namespace) -> tuple[Character, Motion | None]:
     if arguments.clip:
-        clip = read_clip_by_options(arguments.clip, arguments, arguments.asf, _say)
+        clip = read_clip_by_options(arguments.clip, arguments, arguments.asf, _log)
         return clip_body(clip, arguments.clip.stem), clip
-    if arguments.character:
-        return load_character(arguments.character), None
-    return default_body(), None
+    return load_character(arguments.character) if arguments.character else default_body(), None
+
+
+def _links(arguments: argparse.Namespace, at_exit: ExitStack) -> tuple[Path | Endpoint, ...]:
+    if arguments.device == 'motionstar':
+        return tuple(parse_endpoint(f'tcp://{name}') for name in arguments.listen)
+    if arguments.link:
+        return tuple(arguments.link)
+    folder = arguments.ports_dir or Path(
+        at_exit.enter_context(tempfile.TemporaryDirectory(prefix='tracker_'))
+    )
+    # an impossible rate is refused by the config
+    rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
+    kind = SIMULATORS[arguments.device]
+    fitting = sensors_per_line(BAUD_RATE_BPS, kind.record_bytes, rate_hz)
+    per_line = min(max(fitting, 1), kind.max_sensors)
+    n_lines = arguments.lines or -(-len(arguments.sensors) // per_line)
+    return tuple(folder / f'line{i}' for i in range(n_lines))
 
 
 def _config(arguments: argparse.Namespace, at_exit: ExitStack) -> EmulatorConfig:
-    sensors = tuple(arguments.sensors)
-    if arguments.link:
-        links = tuple(arguments.link)
-    else:
-        folder = arguments.ports_dir or Path(
-            at_exit.enter_context(tempfile.TemporaryDirectory(prefix='tracker_'))
-        )
-        # an impossible rate is refused by the config below
-        rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
-        kind = SIMULATORS[arguments.device]
-        fitting = sensors_per_line(BAUD_RATE_BPS, kind.record_bytes, rate_hz)
-        per_line = min(max(fitting, 1), kind.max_sensors)
-        n_lines = arguments.lines or -(-len(sensors) // per_line)
-        links = tuple(folder / f'line{i}' for i in range(n_lines))
+    def given(kind: Any) -> Any:
+        return kind(*(getattr(arguments, field.name) for field in fields(kind)))
+
     return EmulatorConfig(
-        links=links,
+        links=_links(arguments, at_exit),
         device=arguments.device,
-        sensors=sensors,
+        sensors=tuple(arguments.sensors),
         rate_hz=arguments.rate_hz,
         range_in=arguments.range_in,
         first_address=arguments.first_address,
         transmitter_position_m=tuple(arguments.transmitter_m),
-        noise=NoiseLevels(
-            arguments.white_mm, arguments.white_deg, arguments.slow_mm, arguments.slow_deg
-        ),
-        faults=FaultRates(arguments.drop_out, arguments.outlier, arguments.bad_byte),
+        noise=given(NoiseLevels),
+        faults=given(FaultRates),
         seed=arguments.seed,
         restart_after_s=arguments.restart_after_s,
     )

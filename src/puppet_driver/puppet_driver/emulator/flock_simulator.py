@@ -7,39 +7,19 @@ Like the hardware it wakes up with POSITION/ANGLES, forgets its settings when it
 its units run only after the bus has been configured.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from puppet_core.math import Floats, Ints
 from puppet_driver.devices import flock_of_birds as flock
-from puppet_driver.emulator.simulator import (
-    angles_zyx,
-    device_positions,
-    device_quaternions,
-    DeviceSimulator,
-    matrix_columns,
-)
+from puppet_driver.emulator.simulator import DeviceSimulator, record_words
 
 POWER_UP_FORMAT = b'\x59'
 
 AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
-SOFTWARE_REVISION = bytes((67, 3))
-CRYSTAL_MHZ = 25
 HELD_BYTES = 256  # of answers after the host has sent XOFF
-MODEL_NAME = b'6DERC     '
-ALPHA_MIN_WORD, ALPHA_MAX_WORD, VM_WORD = 655, 29490, 2
 ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
-CHANGEABLE = (
-    flock.FILTER_SWITCHES,
-    flock.ALPHA_MIN,
-    flock.RATE_COUNT,
-    flock.MEASUREMENT_RATE,
-    flock.DATA_READY,
-    flock.VM_TABLE,
-    flock.ALPHA_MAX,
-)
 MASTER_ADDRESS = 1
-_XON, _XOFF = 0x11, 0x13
 # commands with data, and how much of it
 _DATA_BYTES = {0x4F: 1, 0x50: 1, 0x4C: 2, 0x4D: 1, 0x4A: 12, 0x71: 6, 0x48: 12, 0x72: 6, 0x30: 1}
 _LONG_PREFIX = 0xA0
@@ -59,34 +39,12 @@ def encode_words(words: Ints) -> np.ndarray:
     return data
 
 
-def counts(values: Floats, full_scale: float) -> Ints:
-    """Return values as the nearest words that survive encoding, saturated at full scale."""
-    quarters = np.rint(np.asarray(values) * (flock.FULL_SCALE / full_scale / 4.0))
-    return np.clip(quarters, -8192, 8191).astype(np.int64) * 4
-
-
-def record_words(command: bytes, poses: Floats, range_in: int) -> Ints:
-    """
-    Return the words of poses (..., 7) in the format of a command, a key of RECORD_FORMATS.
-
-    Position first; angles in the order Z, Y, X; matrices column by column.
-    """
-    q = device_quaternions(poses)
-    words = {
-        'POSITION': lambda: counts(device_positions(poses), flock.full_scale_m(range_in)),
-        'QUATERNION': lambda: counts(q, 1.0),
-        'ANGLES': lambda: counts(angles_zyx(q), np.pi),
-        'MATRIX': lambda: counts(matrix_columns(q), 1.0),
-    }
-    parts = flock.RECORD_FORMATS[command].name.split('/')
-    return np.concatenate([words[part]() for part in parts], axis=-1)
-
-
 def encode_records(
     command: bytes, poses: Floats, range_in: int, address: int | None
 ) -> np.ndarray:
     """Return the bytes of one unit's records, shape (n, record size), uint8."""
-    data = encode_words(record_words(command, poses, range_in))
+    words = record_words(flock.RECORD_FORMATS[command].name, poses, range_in, flock.FULL_SCALE, 4)
+    data = encode_words(words)
     if address is None:
         return data
     addresses = np.full((*data.shape[:-1], 1), address, dtype=np.uint8)
@@ -102,13 +60,6 @@ class Unit:
     command: bytes = POWER_UP_FORMAT
     hemisphere: bytes = flock.HEMISPHERES['front']
     scale_code: int = 0
-    values: dict[int, bytes] = field(default_factory=dict)  # What CHANGE VALUE has set, by number
-
-    def power_cycle(self) -> None:
-        """Forget all settings."""
-        self.command, self.hemisphere = POWER_UP_FORMAT, flock.HEMISPHERES['front']
-        self.scale_code = 0
-        self.values.clear()
 
 
 @dataclass(slots=True)
@@ -117,12 +68,6 @@ class Bus:
 
     units: dict[int, Unit]
     is_configured: bool = False
-
-    def power_cycle(self) -> None:
-        """Let all units have lost power."""
-        self.is_configured = False
-        for unit in self.units.values():
-            unit.power_cycle()
 
 
 class FlockSimulator(DeviceSimulator):
@@ -135,37 +80,22 @@ class FlockSimulator(DeviceSimulator):
     """
 
     def __init__(
-        self,
-        n_sensors: int,
-        first_address: int = 2,
-        range_in: int = 144,
-        rate_hz: float = 120.0,
-        bus: Bus | None = None,
+        self, n_sensors: int, first_address: int = 2, range_in: int = 144, bus: Bus | None = None
     ) -> None:
         super().__init__()
         addresses = range(1, first_address + n_sensors)
-        self._bus = bus or Bus({a: Unit(a, a >= first_address) for a in addresses})
-        self._units = self._bus.units
+        self.bus = bus or Bus({a: Unit(a, a >= first_address) for a in addresses})
+        self._units = self.bus.units
         self._is_alone = bus is not None
         self._first_address = first_address
         # the unit that the host is connected to; commands without a prefix are its own
         self._host_address = first_address if self._is_alone else MASTER_ADDRESS
         self._range_in = range_in
-        self._rate_hz = rate_hz
         self._n_addresses = 14 if len(self._units) <= 14 else 126
         self._is_sleeping = False
         self._held_reply = b''
         self.has_group_mode = False
         self.error_code = 0
-
-    @property
-    def is_configured(self) -> bool:
-        """Whether the units of the bus run."""
-        return self._bus.is_configured
-
-    @is_configured.setter
-    def is_configured(self, is_configured: bool) -> None:
-        self._bus.is_configured = is_configured
 
     @property
     def sensor_units(self) -> list[Unit]:
@@ -182,29 +112,28 @@ class FlockSimulator(DeviceSimulator):
 
     @property
     def is_sending(self) -> bool:
-        """Whether records leave the device at present."""
         return self.is_streaming and not self.is_held_off and self._runs
 
     @property
     def _runs(self) -> bool:
         is_master = self._host_address == MASTER_ADDRESS
-        return not self._is_sleeping and (is_master or self.is_configured)
+        return not self._is_sleeping and (is_master or self.bus.is_configured)
 
     def on_disconnect(self) -> None:
-        """Forget a command cut short and answers not sent."""
         super().on_disconnect()
         self._held_reply = b''
 
     def power_cycle(self) -> None:
         """Lose power and have it back: all units are as they came from the factory."""
-        self._bus.power_cycle()
-        self._pending = self._held_reply = b''
+        self.bus.is_configured = False
+        for address, unit in self._units.items():
+            self._units[address] = Unit(address, unit.has_sensor)
+        self.on_disconnect()
         self._is_sleeping = self.is_streaming = self.is_held_off = self.has_group_mode = False
-        self.report_every, self.error_code, self.n_poll_requests = 1, 0, 0
+        self.report_every, self.error_code = 1, 0
         self.version += 1
 
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
-        """Return the records of poses (n_ticks, sensors, 7) as the units now send them."""
         units = self.sensor_units if self.has_group_mode else self.sensor_units[:1]
         return [
             encode_records(
@@ -229,7 +158,6 @@ class FlockSimulator(DeviceSimulator):
         return 2 if message[0] == _LONG_PREFIX else 0
 
     def command_length(self, message: bytes) -> int:
-        """Return the length of the first command, 0 if it is not complete yet."""
         start = self._prefix_length(message)
         if len(message) <= start:
             return 0
@@ -241,7 +169,6 @@ class FlockSimulator(DeviceSimulator):
         return length if len(message) >= length else 0
 
     def obey(self, message: bytes, now_s: float) -> bytes:
-        """Obey one command; return the reply."""
         start = self._prefix_length(message)
         unit = self._units[self._host_address]
         if start:
@@ -279,9 +206,9 @@ class FlockSimulator(DeviceSimulator):
         elif command in flock.REPORT_RATES:
             self.report_every = flock.REPORT_RATES[command]
         elif command == flock.FBB_RESET:
-            self.is_configured = False
-        elif command[0] in (_XON, _XOFF):
-            self.is_held_off = command[0] == _XOFF
+            self.bus.is_configured = False
+        elif command in (flock.XON, flock.XOFF):
+            self.is_held_off = command == flock.XOFF
         elif command[0] not in _DATA_BYTES:
             self.error_code = ILLEGAL_COMMAND
 
@@ -289,16 +216,12 @@ class FlockSimulator(DeviceSimulator):
         if number == flock.AUTO_CONFIGURE and self._host_address != MASTER_ADDRESS:
             self.error_code = NOT_MASTER
         elif number == flock.AUTO_CONFIGURE:
-            self.is_configured = data[0] >= max(self._units)
+            self.bus.is_configured = data[0] >= max(self._units)
             self._deaf_until_s = now_s + AUTO_CONFIGURE_S
         elif number == flock.GROUP_MODE:
             self.has_group_mode = data[0] == 1
         elif number == flock.POSITION_SCALE:
             unit.scale_code = min(data[0], 1)
-        elif number == flock.HEMISPHERE_VALUE:
-            unit.hemisphere = data
-        elif number in CHANGEABLE:
-            unit.values[number] = data
         else:
             self.error_code = ILLEGAL_COMMAND
 
@@ -308,39 +231,21 @@ class FlockSimulator(DeviceSimulator):
         if number == flock.ERROR_CODE:
             code, self.error_code = self.error_code, 0
             return bytes((code,))
-        if number in unit.values:
-            return unit.values[number]
         words = {
             flock.STATUS: self._status_word(unit),
-            flock.CRYSTAL: CRYSTAL_MHZ,
             flock.POSITION_SCALE: unit.scale_code,
-            flock.MEASUREMENT_RATE: min(round(self._rate_hz * 256), 0xFFFF),
             flock.ADDRESSING_MODE: 0 if self._n_addresses == 14 else 3,
-            flock.ADDRESS: unit.address,
             flock.GROUP_MODE: int(self.has_group_mode),
         }
-        tables = {
-            flock.ALPHA_MIN: ALPHA_MIN_WORD,
-            flock.ALPHA_MAX: ALPHA_MAX_WORD,
-            flock.VM_TABLE: VM_WORD,
-        }
-        size = flock.VALUE_BYTES.get(number, 0)
-        if number == flock.SOFTWARE_REVISION:
-            return SOFTWARE_REVISION
-        if number == flock.MODEL:
-            return MODEL_NAME
-        if number == flock.HEMISPHERE_VALUE:
-            return unit.hemisphere
-        if number in tables:
-            return tables[number].to_bytes(2, 'little') * (size // 2)
-        if size == 0:
+        if number not in words:
             self.error_code = ILLEGAL_COMMAND
-        return words.get(number, 0).to_bytes(size, 'little')
+            return b''
+        return words[number].to_bytes(flock.VALUE_BYTES[number], 'little')
 
     def _status_word(self, unit: Unit) -> int:
-        word = flock.RECORD_FORMATS[unit.command].status_code << 1
+        word = flock.RECORD_FORMATS[unit.command].code << 1
         word |= flock.STATUS_MASTER if unit.address == MASTER_ADDRESS else 0
-        word |= flock.STATUS_INITIALISED if self.is_configured else 0
+        word |= flock.STATUS_INITIALISED if self.bus.is_configured else 0
         word |= flock.STATUS_ERROR if self.error_code else 0
         word |= flock.STATUS_SLEEPING if self._is_sleeping else 0
         word |= flock.STATUS_RUNNING if self._runs else 0
@@ -348,7 +253,7 @@ class FlockSimulator(DeviceSimulator):
 
     def _flock_status(self) -> bytes:
         flags = bytearray(self._n_addresses)
-        running = flock.UNIT_RUNNING if self.is_configured and not self._is_sleeping else 0
+        running = flock.UNIT_RUNNING if self.bus.is_configured and not self._is_sleeping else 0
         for address, unit in self._units.items():
             kind = flock.UNIT_HAS_SENSOR if unit.has_sensor else flock.UNIT_EXTENDED_RANGE | 0x01
             flags[address - 1] = flock.UNIT_ACCESSIBLE | running | kind

@@ -11,56 +11,39 @@ and reports it, whatever rate it is asked for.
 from collections.abc import Sequence
 
 import numpy as np
-from puppet_core.math import Floats, Ints
-from puppet_driver.devices import birdnet as status
+from puppet_core.math import Floats
+from puppet_driver.devices import birdnet
+from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.birdnet import (
-    ANSWERS,
     BAD_SAMPLE,
     BUTTON_BYTES,
     BUTTONS_FLAG,
-    counts,
     decode_header,
     encode_packet,
-    FORMATS,
     Header,
     HEADER_BYTES,
     INVALID,
     LAYOUT,
     Message,
     NO_DATA,
-    POSITION_ANGLES,
-    setup_byte,
+    UnitStatus,
 )
-from puppet_driver.devices.flock_of_birds import (
-    full_scale_m,
-    REPORT_RATES,
-    UNIT_ACCESSIBLE,
-    UNIT_EXTENDED_RANGE,
-    UNIT_HAS_SENSOR,
-    UNIT_RUNNING,
-)
-from puppet_driver.emulator.simulator import (
-    angles_zyx,
-    device_positions,
-    device_quaternions,
-    DeviceSimulator,
-    matrix_columns,
-)
+from puppet_driver.emulator.simulator import DeviceSimulator, record_words
 from puppet_driver.errors import ProtocolError
 
 UNEXPECTED, BAD_PACKET, ILLEGAL_STATUS, ILLEGAL_SETUP, NOT_READY = 5, 6, 7, 8, 9
 CONTROLLER_MODEL, BIRD_MODEL = 2, 6
-SOFTWARE_REVISION = (3, 7)
-FILTERS = status.SETUP_AC_NARROW | status.SETUP_DC
-ALPHA_MIN, ALPHA_MAX, VM = (655,) * 7, (29490,) * 7, (2, 4, 8, 32, 64, 256, 512)
+SOFTWARE_REVISION = bytes((3, 7))
+FILTERS = birdnet.SETUP_AC_NARROW | birdnet.SETUP_DC
 
 
-def encode_records(unit: status.UnitStatus, poses: Floats, range_in: int) -> np.ndarray:
+def encode_records(unit: UnitStatus, poses: Floats, range_in: int) -> np.ndarray:
     """Return a unit's records (n, record size) of poses (n, 7), with no button pressed."""
     code, n_words = LAYOUT[unit.format_byte]
-    has_buttons = bool(unit.setup & status.SETUP_APPEND_BUTTONS)
+    has_buttons = bool(unit.setup & birdnet.SETUP_APPEND_BUTTONS)
     head = unit.address | (BUTTONS_FLAG if has_buttons else 0), code << 4 | n_words
-    words = record_words(int(code), poses, range_in).astype('>i2')
+    name = birdnet.FORMATS[code].name
+    words = record_words(name, poses, range_in, birdnet.FULL_SCALE).astype('>i2')
     rows = len(poses)
     return np.concatenate(
         (
@@ -70,18 +53,6 @@ def encode_records(unit: status.UnitStatus, poses: Floats, range_in: int) -> np.
         ),
         axis=1,
     )
-
-
-def record_words(code: int, poses: Floats, range_in: int) -> Ints:
-    """Return the words of records in a format, a key of FORMATS; see flock_simulator's."""
-    q = device_quaternions(poses)
-    words = {
-        'POSITION': lambda: counts(device_positions(poses), full_scale_m(range_in)),
-        'QUATERNION': lambda: counts(q, 1.0),
-        'ANGLES': lambda: counts(angles_zyx(q), np.pi),
-        'MATRIX': lambda: counts(matrix_columns(q), 1.0),
-    }
-    return np.concatenate([words[part]() for part in FORMATS[code].name.split('/')], axis=-1)
 
 
 class MotionStarSimulator(DeviceSimulator):
@@ -104,27 +75,24 @@ class MotionStarSimulator(DeviceSimulator):
         self._sequence = 0
 
     @property
-    def sensor_units(self) -> list[status.UnitStatus]:
+    def sensor_units(self) -> list[UnitStatus]:
         """Units that report, in the order of their addresses."""
-        return [unit for unit in self.units.values() if unit.flags & status.UNIT_HAS_SENSOR]
+        return [unit for unit in self.units.values() if _has_sensor(unit)]
 
     @property
-    def reporting_units(self) -> list[status.UnitStatus]:
+    def reporting_units(self) -> list[UnitStatus]:
         """Units with a sensor that have not been configured to send nothing."""
-        return [unit for unit in self.sensor_units if LAYOUT[unit.format_byte, 0] != NO_DATA]
+        return [unit for unit in self.sensor_units if LAYOUT[unit.format_byte][0] != NO_DATA]
 
     @property
     def is_sending(self) -> bool:
-        """Whether data packets leave the device at each tick."""
         return self.is_awake and self.is_streaming
 
     def on_disconnect(self) -> None:
-        """Forget what was going on with a host that has gone."""
         super().on_disconnect()
         self.is_streaming = False
 
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
-        """Return the records of poses (n_ticks, sensors, 7) as the units are set up to send."""
         return [
             encode_records(unit, poses[:, unit.address - self._first_address], self.range_in)
             for unit in self.reporting_units
@@ -163,12 +131,11 @@ class MotionStarSimulator(DeviceSimulator):
         return encode_packet(self.next_header(message, now_s, unit, error), body)
 
     def obey(self, command: bytes, now_s: float) -> bytes:
-        """Answer one packet."""
         header, body = decode_header(command), command[HEADER_BYTES:]
         if header is None:
             return self._answer(Message.UNKNOWN, now_s, error=BAD_PACKET)
         message, unit = header.message, header.unit
-        if message not in ANSWERS:
+        if message not in birdnet.ANSWERS:
             return self._answer(Message.UNKNOWN, now_s, unit, UNEXPECTED)
         if not self.is_awake and message is not Message.WAKE_UP:
             return self._answer(Message.ILLEGAL, now_s, unit, NOT_READY)
@@ -193,33 +160,30 @@ class MotionStarSimulator(DeviceSimulator):
             error = 0 if reply else ILLEGAL_STATUS
         elif message is Message.SEND_SETUP:
             error = 0 if self._set_up(unit, body) else ILLEGAL_SETUP
-        return self._answer(ANSWERS[message], now_s, unit, error, reply)
+        return self._answer(birdnet.ANSWERS[message], now_s, unit, error, reply)
 
     def _status(self, address: int) -> bytes:
         if address == 0:
-            return status.encode_system(self._system())
-        return status.encode_unit(self.units[address]) if address in self.units else b''
+            return self._system().encode()
+        return self.units[address].encode() if address in self.units else b''
 
-    def _system(self) -> status.SystemStatus:
-        return status.SystemStatus(
-            flags=status.SYSTEM_RUNNING | status.SYSTEM_MASTER,
+    def _system(self) -> birdnet.SystemStatus:
+        ready = flock.UNIT_ACCESSIBLE | flock.UNIT_RUNNING
+        controller = flock.UNIT_EXTENDED_RANGE | 0x01
+        n = len(self.units)
+        return birdnet.SystemStatus(
+            flags=birdnet.SYSTEM_RUNNING | birdnet.SYSTEM_MASTER,
             error=0,
-            n_units=len(self.units),
+            n_units=n,
             n_servers=1,
             transmitter=1,
             rate_mhz=round(1000.0 * self.rate_hz),
             chassis=1,
-            chassis_units=len(self.units),
+            chassis_units=n,
             first_address=1,
             revision=SOFTWARE_REVISION,
             units=bytes(
-                UNIT_ACCESSIBLE
-                | UNIT_RUNNING
-                | (
-                    UNIT_HAS_SENSOR
-                    if unit.flags & status.UNIT_HAS_SENSOR
-                    else UNIT_EXTENDED_RANGE | 0x01
-                )
+                ready | (flock.UNIT_HAS_SENSOR if _has_sensor(unit) else controller)
                 for unit in self.units.values()
             ),
         )
@@ -228,18 +192,18 @@ class MotionStarSimulator(DeviceSimulator):
         """Take a setup over; return whether it makes sense."""
         try:
             if address == 0:
-                rate_hz = status.decode_system(body).rate_mhz / 1000.0
-                return status.RATE_RANGE_HZ[0] <= rate_hz <= status.RATE_RANGE_HZ[1]
-            setup = status.decode_unit(body)
+                rate_hz = birdnet.decode_system(body).rate_mhz / 1000.0
+                return birdnet.RATE_RANGE_HZ[0] <= rate_hz <= birdnet.RATE_RANGE_HZ[1]
+            setup = birdnet.decode_unit(body)
         except ProtocolError:
             return False
-        code = LAYOUT[setup.format_byte, 0]
+        code = LAYOUT[setup.format_byte][0]
         makes_sense = (
             address in self.units
             and setup.address == address
             and code not in (INVALID, BAD_SAMPLE)
-            and setup.report_rate in REPORT_RATES.values()
-            and setup.hemisphere in status.HEMISPHERES.values()
+            and setup.report_rate in flock.REPORT_RATES.values()
+            and setup.hemisphere in birdnet.HEMISPHERES.values()
         )
         if makes_sense:
             unit = self.units[address]
@@ -254,22 +218,20 @@ class MotionStarSimulator(DeviceSimulator):
         return makes_sense
 
 
-def _unit(address: int, has_sensor: bool, range_in: int) -> status.UnitStatus:
-    return status.UnitStatus(
-        flags=status.UNIT_RUNNING | (status.UNIT_HAS_SENSOR if has_sensor else 0),
+def _has_sensor(unit: UnitStatus) -> bool:
+    return bool(unit.flags & birdnet.UNIT_HAS_SENSOR)
+
+
+def _unit(address: int, has_sensor: bool, range_in: int) -> UnitStatus:
+    return UnitStatus(
+        flags=birdnet.UNIT_RUNNING | (birdnet.UNIT_HAS_SENSOR if has_sensor else 0),
         model=BIRD_MODEL if has_sensor else CONTROLLER_MODEL,
         revision=0x0343,
         error=0,
         setup=FILTERS,
-        format_byte=setup_byte(POSITION_ANGLES),
+        format_byte=birdnet.setup_byte(flock.POSITION_ANGLES),
         report_rate=1,
         scaling=range_in,
-        hemisphere=status.HEMISPHERES['front'],
+        hemisphere=birdnet.HEMISPHERES['front'],
         address=address,
-        transmitter=0,
-        spare=0,
-        spare_word=0,
-        alpha_min=ALPHA_MIN,
-        alpha_max=ALPHA_MAX,
-        vm=VM,
     )

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from puppet_core.math import Floats, quaternions, Quats
-from puppet_driver.devices.flock_of_birds import REP103_SIGNS
+from puppet_core.math import Floats, Ints, quaternions, Quats
+from puppet_driver.devices.flock_of_birds import full_scale_m, REP103_SIGNS
 from puppet_driver.emulator.faults import Faults
 
 GIMBAL_LOCK = 1e-7  # cosine of Y below which Z and X are ambiguous
@@ -41,10 +41,28 @@ def angles_zyx(q: Quats) -> Floats:
     return np.stack((z, y, x), axis=-1)
 
 
-def matrix_columns(q: Quats) -> Floats:
-    """Return rotation matrices, column by column, shape (..., 9)."""
-    matrix = quaternions.to_matrix(q)
-    return np.swapaxes(matrix, -1, -2).reshape(*q.shape[:-1], 9)
+def record_words(
+    name: str, poses: Floats, range_in: int, full_scale: float, step: int = 1
+) -> Ints:
+    """
+    Return the words of poses (..., 7) in an Ascension format, by its name such as MATRIX.
+
+    Position first; angles in the order Z, Y, X; matrices column by column. Words are multiples of
+    `step`, saturated at full scale.
+    """
+    values = {
+        'POSITION': lambda: device_positions(poses) / full_scale_m(range_in),
+        'QUATERNION': lambda: device_quaternions(poses),
+        'ANGLES': lambda: angles_zyx(device_quaternions(poses)) / np.pi,
+        'MATRIX': lambda: np.swapaxes(
+            quaternions.to_matrix(device_quaternions(poses)), -1, -2
+        ).reshape(*poses.shape[:-1], 9),
+    }
+    parts = np.concatenate([values[part]() for part in name.split('/')], axis=-1)
+    limit = full_scale / step
+    # the highest positive word of two's complement is one less than full scale
+    highest = limit - 1 if full_scale == 32768.0 else limit
+    return np.clip(np.rint(parts * limit), -limit, highest).astype(np.int64) * step
 
 
 class DeviceSimulator(ABC):

@@ -8,25 +8,21 @@ from puppet_core.io import ConfigError
 from puppet_driver.transport.network_port import (
     Endpoint,
     is_network_name,
-    open_network_port,
+    NetworkPort,
     parse_endpoint,
     SCHEMES,
-    TcpPort,
-    UdpPort,
 )
 from puppet_driver.transport.serial_port import MAX_READ_BYTES, SerialPort
 
 __all__ = [
     'Endpoint',
     'MAX_READ_BYTES',
+    'NetworkPort',
     'Port',
     'SCHEMES',
-    'TcpPort',
-    'UdpPort',
     'burst_seconds',
     'check_bandwidth',
     'is_network_name',
-    'open_network_port',
     'open_port',
     'parse_endpoint',
     'sensors_per_line',
@@ -59,7 +55,7 @@ class Port(Protocol):
 
 def open_port(name: str, baud_rate_bps: int) -> Port:
     """Return the open port of a name, the network's or a file's; raise LinkError."""
-    return open_network_port(name) if is_network_name(name) else SerialPort(name, baud_rate_bps)
+    return NetworkPort(name) if is_network_name(name) else SerialPort(name, baud_rate_bps)
 
 
 def spread(n_sensors: int, n_lines: int) -> tuple[int, ...]:

@@ -85,14 +85,9 @@ def _ask(host: str, port: int, kind: socket.SocketKind) -> tuple[Found, str]:
 class Endpoint(NamedTuple):
     """Where a device listens."""
 
-    scheme: str
-    """One of SCHEMES."""
-
-    host: str
-    """Address or name."""
-
-    port: int
-    """Number of the port there."""
+    scheme: str  # One of SCHEMES
+    host: str  # Address or name
+    port: int  # Number of the port there
 
     def __str__(self) -> str:
         host = f'[{self.host}]' if ':' in self.host else self.host
@@ -104,7 +99,7 @@ def is_network_name(name: str) -> bool:
     return '://' in name
 
 
-def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
+def parse_endpoint(name: str) -> Endpoint:
     """
     Return what a port's name means.
 
@@ -112,7 +107,7 @@ def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
     """
     try:
         parts = urlsplit(name)
-        port = default_port if parts.port is None else parts.port
+        port = DEFAULT_PORT if parts.port is None else parts.port
     except ValueError as err:
         raise ConfigError(f'ports: expected a port number from 0 to 65535 in {name!r}') from err
     extra = parts.path or parts.query or parts.fragment or parts.username
@@ -123,15 +118,17 @@ def parse_endpoint(name: str, default_port: int = DEFAULT_PORT) -> Endpoint:
 
 class NetworkPort:
     """
-    A socket connected to `tcp://HOST:PORT` or `udp://HOST:PORT`.
+    A TCP connection to `tcp://HOST:PORT`, or datagrams to and from `udp://HOST:PORT` alone.
 
     Raise LinkError if the host is unknown or refuses at once; by all methods but `close`, if the
     connection has gone. Raise ConfigError if the name is no endpoint.
     """
 
-    def __init__(self, name: str, kind: socket.SocketKind) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
         endpoint = parse_endpoint(name)
+        self._is_stream = endpoint.scheme == 'tcp'
+        kind = socket.SOCK_STREAM if self._is_stream else socket.SOCK_DGRAM
         found = find_host(name, endpoint.host, endpoint.port, kind)
         family, _, protocol, _, address = found[0]
         try:
@@ -139,10 +136,11 @@ class NetworkPort:
         except OSError as err:
             raise LinkError(f'{name}: expected a socket, got {_problem(err.errno or 0)}') from err
         self._is_fresh = True
+        self._since_s, self._unsent = time.monotonic(), b''
         self._descriptor = self._socket.fileno()
         self._socket.setblocking(False)
         try:
-            if kind == socket.SOCK_STREAM:
+            if self._is_stream:
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             code = self._socket.connect_ex(address)
         except OSError as err:
@@ -153,7 +151,6 @@ class NetworkPort:
             raise LinkError(f'{name}: expected a connection, got {_problem(code)}')
 
     def fileno(self) -> int:
-        """Return the descriptor, for select."""
         return self._descriptor
 
     def discard_input(self) -> None:
@@ -168,10 +165,15 @@ class NetworkPort:
 
     def read(self) -> bytes:
         """Return what has arrived, of datagrams the first."""
-        return self._receive() or b''
+        return self._receive(MAX_READ_BYTES) or b''
 
     def write(self, data: bytes) -> None:
-        """Send a short command; a LinkError if it cannot be sent whole at once."""
+        """Send a short command, or keep it until the connection stands."""
+        if self._is_connecting:
+            self._unsent += data
+            if not self._has_connected():
+                return
+            data, self._unsent = self._unsent, b''
         try:
             n_bytes = self._socket.send(data) if data else 0
         except OSError as err:
@@ -181,10 +183,18 @@ class NetworkPort:
             raise LinkError(f'{self.name}: expected to send {len(data)} bytes, sent {n_bytes}')
 
     def close(self) -> None:
-        """Close it; never raises."""
+        """Close it after what was sent; never raises."""
+        if self._is_stream:
+            try:
+                # unread input would turn the end into a reset, which overtakes the last command
+                self._socket.shutdown(socket.SHUT_WR)
+                self._is_fresh = False
+                self.discard_input()
+            except (OSError, LinkError):
+                pass
         self._socket.close()
 
-    def _receive(self, n_bytes: int = MAX_READ_BYTES) -> bytes | None:
+    def _receive(self, n_bytes: int) -> bytes | None:
         """Return what has arrived, None if nothing has."""
         try:
             data = os.read(self._descriptor, n_bytes)
@@ -193,49 +203,15 @@ class NetworkPort:
         except OSError as err:
             raise self._gone(err) from err
         self._is_fresh = False
+        if not data and self._is_stream:
+            raise LinkError(
+                f'{self.name}: expected a connected device, got the end of the connection'
+            )
         return data
 
     def _gone(self, err: OSError) -> LinkError:
         expected = 'a connection' if self._is_connecting else 'a connected device'
         return LinkError(f'{self.name}: expected {expected}, got {_problem(err.errno or 0)}')
-
-
-class TcpPort(NetworkPort):
-    """A connection to `tcp://HOST:PORT`; raises as NetworkPort does."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, socket.SOCK_STREAM)
-        self._since_s = time.monotonic()
-        self._unsaid = b''
-
-    def write(self, data: bytes) -> None:
-        """Send a short command, or keep it until the connection stands; see NetworkPort."""
-        if self._is_connecting:
-            self._unsaid, data = b'', self._unsaid + data
-            if not self._has_connected():
-                self._unsaid = data
-                return
-        super().write(data)
-
-    def close(self) -> None:
-        """Close the connection after what was sent; never raises."""
-        try:
-            # unread input would turn the end into a reset, which overtakes the last command
-            self._socket.shutdown(socket.SHUT_WR)
-            self._is_fresh = False
-            self.discard_input()
-        except (OSError, LinkError):
-            pass
-        super().close()
-
-    def _receive(self, n_bytes: int = MAX_READ_BYTES) -> bytes | None:
-        """Read; see NetworkPort. The end of the connection is a LinkError."""
-        data = super()._receive(n_bytes)
-        if data == b'':
-            raise LinkError(
-                f'{self.name}: expected a connected device, got the end of the connection'
-            )
-        return data
 
     def _has_connected(self) -> bool:
         code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
@@ -252,18 +228,6 @@ class TcpPort(NetworkPort):
             return False
         self._is_connecting = False
         return True
-
-
-class UdpPort(NetworkPort):
-    """Datagrams to and from `udp://HOST:PORT` alone, one a read; raises as NetworkPort does."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, socket.SOCK_DGRAM)
-
-
-def open_network_port(name: str) -> NetworkPort:
-    """Return the port of a name; raises as NetworkPort does."""
-    return TcpPort(name) if parse_endpoint(name).scheme == 'tcp' else UdpPort(name)
 
 
 def _problem(code: int) -> str:
