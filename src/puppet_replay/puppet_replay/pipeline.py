@@ -117,9 +117,23 @@ def read_settings(
                 node, _, parameter = target.partition('.')
                 given[node][parameter] = text
     for word in values:
-        node, parameter, value = _assignment(word)
-        given[node][parameter] = value
-    checked = {node: _checked(node, given[node]) for node in ROWS}
+        name, mark, text = word.partition('=')
+        node, dot, parameter = name.partition('.')
+        if not mark or not dot or node not in ROWS:
+            form = f'NODE.PARAMETER=VALUE, NODE one of {", ".join(ROWS)}'
+            raise ConfigError(f'set: expected {form}, got {word!r}')
+        try:
+            given[node][parameter] = load_plain_yaml(text) if text else ''
+        except (yaml.YAMLError, RecursionError):
+            got = f'{text[:40]!r}'
+            raise ConfigError(f'set: expected a YAML value for {name}, got {got}') from None
+    checked = {}
+    for node, rows in ROWS.items():
+        given[node].pop('use_sim_time', None)
+        try:
+            checked[node] = check_values(rows, given[node])
+        except ConfigError as err:
+            raise ConfigError(f'{node}: {err}') from err
     return Settings(
         load_tuning(checked['pose_filter']),
         build_config(PerformerConfig, checked['performer']),
@@ -128,37 +142,10 @@ def read_settings(
     )
 
 
-def _assignment(word: str) -> tuple[str, str, Any]:
-    name, mark, text = word.partition('=')
-    node, dot, parameter = name.partition('.')
-    if not mark or not dot or node not in ROWS:
-        raise ConfigError(
-            f'set: expected NODE.PARAMETER=VALUE, NODE one of {", ".join(ROWS)}, got {word!r}'
-        )
-    try:
-        return node, parameter, load_plain_yaml(text) if text else ''
-    except (yaml.YAMLError, RecursionError):
-        raise ConfigError(f'set: expected a YAML value for {name}, got {text[:40]!r}') from None
-
-
-def _checked(node: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {k: v for k, v in given.items() if k != 'use_sim_time'}
-    try:
-        return check_values(ROWS[node], plain)
-    except ConfigError as err:
-        raise ConfigError(f'{node}: {err}') from err
-
-
 FIXED_DATE = 'at the replay'  # of a calibration that is made on the way
 SOLVE_TIME_US = 0.0  # by the wall clock in the live graph
 UNPLACED, UNCALIBRATED = 'performer: no_transform', 'performer: not_calibrated'
 """Reasons to drop a frame: where its tracker stands, or the performer, is not known."""
-_READERS: dict[str, Callable[[], StreamReader[Any]]] = {
-    RAW: TrackerFrameReader,
-    FILTERED: PoseFrameReader,
-    POSTURE: PostureReader,
-    IMPORTANCE: ImportanceReader,
-}
 
 
 class Output(NamedTuple):
@@ -184,12 +171,15 @@ class Pipeline:
         self._importance = ImportanceStage(settings.importance)
         character = CharacterShelf().load(settings.retarget.character)
         self._retarget = RetargetStage(character, settings.retarget)
-        self._join: ExactTimeSynchronizer[PostureRecord, ImportanceRecord] = (
-            ExactTimeSynchronizer()
-        )
+        self._join = ExactTimeSynchronizer[PostureRecord, ImportanceRecord]()
         self._entry = entry
-        self.readers = {topic: make() for topic, make in _READERS.items()}
-        """Of the streams that a replay may begin with, by topic."""
+        # of the streams that a replay may begin with
+        self.readers: dict[str, StreamReader[Any]] = {
+            RAW: TrackerFrameReader(),
+            FILTERED: PoseFrameReader(),
+            POSTURE: PostureReader(),
+            IMPORTANCE: ImportanceReader(),
+        }
         self._frame_id = ''  # of the input's header
         self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
             RAW: self._on_raw,
@@ -225,27 +215,21 @@ class Pipeline:
 
     def transform(self, data: bytes) -> None:
         """Take a message of /tf_static."""
-        changed = False
-        for stamped in decoded(data, TFMessage).transforms:
-            changed |= self._transforms.add(stamped)
-        if changed and self._performer.tracker_frame:
+        changed = [self._transforms.add(t) for t in decoded(data, TFMessage).transforms]
+        if any(changed) and self._performer.tracker_frame:
             self._performer.locate(self._performer.tracker_frame)
 
     def step(self, topic: str, data: bytes) -> list[Output]:
         """Return what the graph publishes on a message of an entry topic, in that order."""
         outputs: list[Output] = []
         try:
-            self._steps[topic](self._record(topic, data), outputs)
+            reader = self.readers[topic]
+            record = reader.read(data)
+            self._frame_id = reader.frame_id
+            self._steps[topic](record, outputs)
         except PuppetError as err:
             self._drop(f'{topic}: bad input', str(err))
         return outputs
-
-    def _record(self, topic: str, data: bytes) -> Any:
-        """Return the record of a message."""
-        reader = self.readers[topic]
-        record = reader.read(data)
-        self._frame_id = reader.frame_id
-        return record
 
     def _on_raw(self, frame: SensorFrame, outputs: list[Output]) -> None:
         filtered = self._filter.step(frame, self._frame_id)

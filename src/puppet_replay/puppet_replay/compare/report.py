@@ -32,6 +32,7 @@ from puppet_retarget.offline import write_report
 FORMAT = 'puppet-comparison/1'
 PAGE, JUNIT = 'page.html.jinja', 'junit.xml.jinja'
 HEAD = ('topic', 'field', 'max', 'p99', 'rms', 'allowed', 'first', 'worst')
+ALIGNED = '<<>>>><<'
 MOST_ROWS = 12
 MOST_CURVES = 6
 CANDIDATES = 4  # times as many are examined: texts, signs and missing messages have no curve
@@ -74,17 +75,11 @@ def report_lines(comparison: Comparison, everything: bool = False) -> list[str]:
     lines = summary_lines(comparison)
     if rows:
         table = [HEAD, *((f.topic, *cells(f, comparison.start_ns)) for f in rows)]
-        widths = [max(map(len, column)) for column in zip(*table)]
-        lines += [
-            '',
-            *(
-                '  '.join(
-                    cell.rjust(width) if 2 <= k <= 5 else cell.ljust(width)
-                    for k, (cell, width) in enumerate(zip(row, widths))
-                ).rstrip()
-                for row in table
-            ),
-        ]
+        columns = list(zip(ALIGNED, (max(map(len, column)) for column in zip(*table))))
+        lines.append('')
+        for row in table:
+            line = '  '.join(f'{cell:{side}{n}}' for cell, (side, n) in zip(row, columns))
+            lines.append(line.rstrip())
         if len(wrong) > len(rows):
             lines.append(f'.. and {len(wrong) - len(rows)} more; --all prints every field')
     return [printable(line) for line in lines]
@@ -136,19 +131,12 @@ def amount(value: float, unit: str) -> str:
 def cells(field: FieldResult, start_ns: int) -> tuple[str, ...]:
     """Return a row of the table, from the name of the field on."""
     if field.unit == COUNT:
-        numbers = (f'{field.n_beyond} of {field.n}', '', '', str(field.tolerance.mismatches))
+        numbers = [f'{field.n_beyond} of {field.n}', '', '', str(field.tolerance.mismatches)]
     else:
-        allowed = ', '.join(
-            f'{name}{amount(limit, field.unit)}'
-            for name, limit in (
-                ('', field.tolerance.max),
-                ('99 % ', field.tolerance.p99),
-                ('rms ', field.tolerance.rms),
-            )
-            if not math.isinf(limit)
-        )
+        limits = zip(('', '99 % ', 'rms '), field.tolerance)
+        allowed = [f'{w}{amount(x, field.unit)}' for w, x in limits if not math.isinf(x)]
         found = [amount(value, field.unit) for value in (field.peak, field.p99, field.rms)]
-        numbers = (found[0], found[1], found[2], allowed or 'any')
+        numbers = [*found, ', '.join(allowed) or 'any']
 
     def short(place: Place | None) -> str:
         if place is None:
@@ -189,32 +177,17 @@ def comparison_report(comparison: Comparison) -> dict[str, Any]:
 
 def _field_data(field: FieldResult) -> dict[str, Any]:
     def place(found: Place | None) -> dict[str, Any] | None:
-        if found is None:
-            return None
-        return {
-            'stamp_ns': found.stamp_ns,
-            'frame_index': found.frame_index,
-            'component': found.component,
-            'difference': found.amount,
-        }
+        names = ('stamp_ns', 'frame_index', 'component')
+        return found and {n: getattr(found, n) for n in names} | {'difference': found.amount}
 
-    limits = field.tolerance
     return {
         'field': field.name,
         'unit': UNITS[field.unit].text or field.unit,
-        'within': field.within,
-        'severity': field.severity,
-        'n': field.n,
-        'n_beyond': field.n_beyond,
+        **{name: getattr(field, name) for name in ('within', 'severity', 'n', 'n_beyond')},
         'max': field.peak,
         'p99': field.p99,
         'rms': field.rms,
-        'allowed': {
-            'max': limits.max,
-            'p99': limits.p99,
-            'rms': limits.rms,
-            'mismatches': limits.mismatches,
-        },
+        'allowed': dict(zip(('max', 'p99', 'rms', 'mismatches'), field.tolerance)),
         'first': place(field.first),
         'worst': place(field.worst),
         'note': field.note,
@@ -226,13 +199,8 @@ def _rendered(template: str, comparison: Comparison, drawings: Sequence[str] = (
     from jinja2 import Environment, StrictUndefined
 
     source = resources.files(__package__).joinpath(template).read_text()
-    environment = Environment(
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
+    blocks = dict.fromkeys(('trim_blocks', 'lstrip_blocks', 'keep_trailing_newline'), True)
+    environment = Environment(autoescape=True, undefined=StrictUndefined, **blocks)
     return environment.from_string(source).render(
         comparison=comparison,
         summary=summary_lines(comparison),
@@ -337,15 +305,9 @@ def draw_curve(curve: ChannelCurve) -> str:
         apart = np.where(is_number, whole.apart, np.nan)
         top.plot(whole.times_s, apart, color=drawing.RED, label='difference')
         if not is_number.all():
-            top.plot(
-                whole.times_s[~is_number],
-                np.full(np.count_nonzero(~is_number), 0.97),
-                linestyle='',
-                marker='x',
-                color=drawing.DARK,
-                transform=top.get_xaxis_transform(),
-                label='no number',
-            )
+            at, style = whole.times_s[~is_number], {'marker': 'x', 'label': 'no number'}
+            edge = np.full(len(at), 0.97), top.get_xaxis_transform()
+            top.plot(at, edge[0], linestyle='', color=drawing.DARK, transform=edge[1], **style)
         top.set_ylim(bottom=0.0)
         top.set_title('difference of B from A')
         top.set_ylabel(f'difference{suffix}')

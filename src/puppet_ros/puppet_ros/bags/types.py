@@ -85,7 +85,7 @@ def require_same_types(reader: 'BagReader', topics: Iterable[str]) -> list[str]:
     """
     Refuse messages of another version; return a warning for each type without a version.
 
-    Raises InputFileError naming the type and the first difference., and ConfigError if a type is
+    Raises InputFileError naming the type and the first difference, and ConfigError if a type is
     not installed.
     """
     warnings = []
