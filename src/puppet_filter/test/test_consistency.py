@@ -12,10 +12,10 @@ own, log(q_e^-1 q), in the sensor's axes; in the published pose it is log(q q_e^
 published rate is in the transmitter's axes.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from filter_samples import make_frame, STEP_S
 import numpy as np
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_REINITIALISED
@@ -30,7 +30,6 @@ LOOKS = (1, 10, 60, 120, 239)  # frames at which errors are taken
 CONFIDENCE = 0.999  # of each two-sided bound
 DENSITIES = (5.0, 5.0)  # [m^2/s^3], [rad^2/s^3]
 INITIAL = (0.5, 0.5)  # [m/s], [rad/s]
-STEP_S = 8_333_333e-9
 CONFIG = replace(
     PoseFilterConfig(),
     process_model='physical',
@@ -92,7 +91,7 @@ class Squares(NamedTuple):
     twists: list[tuple[float, int]]
 
 
-def squares(pose_filter: PoseFilter, truth: Truth, make_frame: Callable) -> Squares:
+def squares(pose_filter: PoseFilter, truth: Truth) -> Squares:
     """Return NIS of all frames and NEES at LOOKS."""
     nis, count = 0.0, 0
     states, poses, twists = [], [], []
@@ -145,7 +144,7 @@ def within(value: float, dof: int) -> bool:
 
 
 @pytest.fixture(scope='module', params=[0.0, 0.1], ids=['all samples', 'a tenth missing'])
-def case(request: pytest.FixtureRequest, make_frame: Callable) -> tuple[Truth, np.ndarray]:
+def case(request: pytest.FixtureRequest) -> tuple[Truth, np.ndarray]:
     """Return trajectories and the R of their samples."""
     rng = np.random.default_rng(4)
     noise = coupled_noise(rng)
@@ -158,10 +157,10 @@ def with_noise(noise: np.ndarray) -> PoseFilter:
 
 
 def test_errors_and_innovations_are_as_large_as_the_filter_says(
-    case: tuple[Truth, np.ndarray], make_frame: Callable
+    case: tuple[Truth, np.ndarray],
 ) -> None:
     truth, noise = case
-    got = squares(with_noise(noise), truth, make_frame)
+    got = squares(with_noise(noise), truth)
     sums = {
         'NIS': [got.innovations],
         'NEES': got.states,
@@ -174,10 +173,8 @@ def test_errors_and_innovations_are_as_large_as_the_filter_says(
 
 
 @pytest.mark.parametrize('factor', [0.8, 1.25])
-def test_wrong_noise_is_found_out(
-    case: tuple[Truth, np.ndarray], make_frame: Callable, factor: float
-) -> None:
+def test_wrong_noise_is_found_out(case: tuple[Truth, np.ndarray], factor: float) -> None:
     truth, noise = case
-    got = squares(with_noise(factor * noise), truth, make_frame)
+    got = squares(with_noise(factor * noise), truth)
     assert not within(*got.innovations)
     assert not all(within(*row) for row in got.poses)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """measure_noise: recordings to a file, from real topics, and everything that can go wrong."""
 
-from collections.abc import Callable
 from pathlib import Path
 import threading
 from typing import Any
 
+from filter_samples import make_frame
 import numpy as np
 import pytest
 
@@ -25,7 +25,7 @@ from std_msgs.msg import Header  # noqa: E402
 pytestmark = pytest.mark.ros
 
 
-def recorded(make_frame: Callable, rng: np.random.Generator, sway_m: float = 0.0) -> Recording:
+def recorded(rng: np.random.Generator, sway_m: float = 0.0) -> Recording:
     """Return a recording of two sensors, the second one swaying."""
     recording = Recording()
     for k in range(300):
@@ -40,21 +40,19 @@ def options(path: Path, *more: str) -> Any:
     return make_parser().parse_args(['--output', str(path), *more])
 
 
-def test_resting_sensors_are_written(
-    make_frame: Callable, rng: np.random.Generator, tmp_path: Path
-) -> None:
+def test_resting_sensors_are_written(rng: np.random.Generator, tmp_path: Path) -> None:
     path = tmp_path / 'noise.yaml'
-    assert report(recorded(make_frame, rng), options(path), {}) == 0
+    assert report(recorded(rng), options(path), {}) == 0
     matrices = load_noise(path)
     assert list(matrices) == ['s0', 's1']
     assert np.sqrt(matrices['s0'][0, 0]) == pytest.approx(5e-4, rel=0.2)
 
 
 def test_moved_sensor_is_left_out_and_said(
-    make_frame: Callable, rng: np.random.Generator, tmp_path: Path, capfd: Any
+    rng: np.random.Generator, tmp_path: Path, capfd: Any
 ) -> None:
     path = tmp_path / 'noise.yaml'
-    recording = recorded(make_frame, rng, sway_m=0.1)
+    recording = recorded(rng, sway_m=0.1)
     assert report(recording, options(path), {}) == 1
     assert list(load_noise(path)) == ['s0']
     assert 'warning: s1: spread of' in capfd.readouterr().err
@@ -62,16 +60,14 @@ def test_moved_sensor_is_left_out_and_said(
     assert list(load_noise(path)) == ['s0', 's1']
 
 
-def test_sensors_measured_before_are_kept(
-    make_frame: Callable, rng: np.random.Generator, tmp_path: Path
-) -> None:
+def test_sensors_measured_before_are_kept(rng: np.random.Generator, tmp_path: Path) -> None:
     old = {'other': 1e-6 * np.eye(6)}
     path = tmp_path / 'noise.yaml'
-    report(recorded(make_frame, rng), options(path), old)
+    report(recorded(rng), options(path), old)
     assert list(load_noise(path)) == ['other', 's0', 's1']
 
 
-def test_other_sensors_start_the_recording_anew(make_frame: Callable) -> None:
+def test_other_sensors_start_the_recording_anew() -> None:
     recording = Recording()
     recording.add(make_frame(0, np.zeros((1, 3))))
     recording.add(make_frame(5, np.zeros((2, 3))))
@@ -81,7 +77,7 @@ def test_other_sensors_start_the_recording_anew(make_frame: Callable) -> None:
 
 
 def test_command_records_from_the_topic(
-    ros_context: Any, make_frame: Callable, rng: np.random.Generator, tmp_path: Path
+    ros_context: Any, rng: np.random.Generator, tmp_path: Path
 ) -> None:
     publisher = Node('talker', context=ros_context).create_publisher(
         TrackerFrame, measure_noise.RAW_TOPIC, qos.STREAM
@@ -136,13 +132,11 @@ def test_help_ends_with_an_example(capfd: Any) -> None:
     assert 'example: ros2 run puppet_filter measure_noise' in capfd.readouterr().out
 
 
-def test_old_file_survives_a_failed_run(
-    make_frame: Callable, rng: np.random.Generator, tmp_path: Path
-) -> None:
+def test_old_file_survives_a_failed_run(rng: np.random.Generator, tmp_path: Path) -> None:
     path = tmp_path / 'noise.yaml'
     save_noise({'s0': 1e-6 * np.eye(6)}, path)
     before = path.read_text()
-    recording = recorded(make_frame, rng, sway_m=0.1)
+    recording = recorded(rng, sway_m=0.1)
     recording.positions = [
         p[:, ::-1] + 0.1 * np.sin(0.05 * k) for k, p in enumerate(recording.positions)
     ]

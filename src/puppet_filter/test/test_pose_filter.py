@@ -2,23 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """pose_filter: accuracy, invariances, consistency, tuning."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
+from filter_samples import CONFIG, make_frame, MODELS, RATE_HZ, run_filter, still
 import numpy as np
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_OK
-from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import default_noise, PoseFilter, warm_up
 from puppet_filter.sensor_update import step_frame
 import pytest
 
-RATE_HZ = 120.0
-CONFIG = PoseFilterConfig()
 PHYSICAL = replace(CONFIG, process_model='physical')
-IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-MODELS = pytest.mark.parametrize('model', ['adaptive', 'physical', 'printed'])
 
 
 def turned(q: np.ndarray, positions: np.ndarray, quaternions: np.ndarray) -> tuple:
@@ -26,13 +21,8 @@ def turned(q: np.ndarray, positions: np.ndarray, quaternions: np.ndarray) -> tup
     return quaternion_batch.rotate(q, positions), quaternion_batch.multiply(q, quaternions)
 
 
-def still(n_frames: int, n_sensors: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return a recording of sensors at rest at the origin, without noise."""
-    return np.zeros((n_frames, n_sensors, 3)), np.tile(IDENTITY, (n_frames, n_sensors, 1))
-
-
 @MODELS
-def test_constant_velocity_is_followed_without_error(model: str, run_filter: Callable) -> None:
+def test_constant_velocity_is_followed_without_error(model: str) -> None:
     times = np.arange(120)[:, None] / RATE_HZ * 8_333_333 * 120e-9
     velocity, rate = np.array([1.0, -2.0, 0.5]), np.array([1.0, 0.5, -2.0])
     start = quaternion_batch.exp(np.array([0.3, -1.0, 0.4]))
@@ -46,9 +36,7 @@ def test_constant_velocity_is_followed_without_error(model: str, run_filter: Cal
 
 
 @pytest.mark.parametrize('kind', ['slow', 'fast', 'walk'])
-def test_filtering_beats_the_raw_samples_without_lag(
-    kind: str, run_filter: Callable, rng: np.random.Generator
-) -> None:
+def test_filtering_beats_the_raw_samples_without_lag(kind: str, rng: np.random.Generator) -> None:
     motion = make_motion(kind, 4, 10.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
     run = run_filter(PoseFilter(CONFIG), positions, quaternions)
@@ -59,9 +47,7 @@ def test_filtering_beats_the_raw_samples_without_lag(
     assert abs(lag_s) < 1e-4
 
 
-def test_resting_sensor_is_far_quieter_than_its_samples(
-    run_filter: Callable, rng: np.random.Generator
-) -> None:
+def test_resting_sensor_is_far_quieter_than_its_samples(rng: np.random.Generator) -> None:
     motion = make_motion('static', 4, 10.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
     run = run_filter(PoseFilter(CONFIG), positions, quaternions)
@@ -72,9 +58,7 @@ def test_resting_sensor_is_far_quieter_than_its_samples(
 
 
 @MODELS
-def test_turned_world_turns_the_output(
-    model: str, run_filter: Callable, rng: np.random.Generator
-) -> None:
+def test_turned_world_turns_the_output(model: str, rng: np.random.Generator) -> None:
     motion = make_motion('fast', 3, 2.0, RATE_HZ, rng)
     samples = disturb(motion, Disturbance(missing=0.05, outliers=0.02), rng)
     q = quaternion_batch.exp(np.array([0.4, -1.2, 2.0]))
@@ -90,9 +74,7 @@ def test_turned_world_turns_the_output(
     np.testing.assert_allclose(other.covariances, turn @ plain.covariances @ turn.T, atol=1e-12)
 
 
-def test_quaternion_sign_of_the_samples_does_not_matter(
-    run_filter: Callable, rng: np.random.Generator
-) -> None:
+def test_quaternion_sign_of_the_samples_does_not_matter(rng: np.random.Generator) -> None:
     motion = make_motion('fast', 3, 2.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
     plain = run_filter(PoseFilter(CONFIG), positions, quaternions)
@@ -103,14 +85,14 @@ def test_quaternion_sign_of_the_samples_does_not_matter(
     np.testing.assert_allclose(dots, 1.0, atol=1e-12)
 
 
-def test_output_quaternions_do_not_flip(run_filter: Callable, rng: np.random.Generator) -> None:
+def test_output_quaternions_do_not_flip(rng: np.random.Generator) -> None:
     motion = make_motion('fast', 3, 4.0, RATE_HZ, rng)
     run = run_filter(PoseFilter(CONFIG), *disturb(motion, Disturbance(), rng))
     assert np.sum(run.quaternions[1:] * run.quaternions[:-1], axis=-1).min() > 0.9
 
 
 def test_adaptive_covariance_is_neither_smug_nor_timid_on_body_motion(
-    run_filter: Callable, rng: np.random.Generator
+    rng: np.random.Generator,
 ) -> None:
     motion = make_motion('fast', 6, 8.0, RATE_HZ, rng)
     run = run_filter(PoseFilter(CONFIG), *disturb(motion, Disturbance(), rng))
@@ -121,7 +103,7 @@ def test_adaptive_covariance_is_neither_smug_nor_timid_on_body_motion(
     assert 1.5 < nees.mean() < 6.0  # 3 if the model were the truth
 
 
-def test_late_sensors_are_brought_to_the_frames_stamp(make_frame: Callable) -> None:
+def test_late_sensors_are_brought_to_the_frames_stamp() -> None:
     pose_filter, ages = PoseFilter(CONFIG), np.array([0.0, 0.004])
     for k in range(120):
         seconds = (k + 1) * 8_333_333e-9 - ages
@@ -130,21 +112,21 @@ def test_late_sensors_are_brought_to_the_frames_stamp(make_frame: Callable) -> N
     assert out.covariances[1, 0, 0] > out.covariances[0, 0, 0]
 
 
-def test_measured_noise_goes_to_its_own_sensor(run_filter: Callable) -> None:
+def test_measured_noise_goes_to_its_own_sensor() -> None:
     positions, quaternions = still(2, 2)
     noise = {'s1': 4.0 * default_noise(CONFIG)}
     run = run_filter(PoseFilter(CONFIG, noise), positions, quaternions)
     assert run.covariances[0, 1, 0, 0] == pytest.approx(4.0 * run.covariances[0, 0, 0, 0])
 
 
-def test_noise_of_a_sensor_that_is_not_there_is_named(run_filter: Callable) -> None:
+def test_noise_of_a_sensor_that_is_not_there_is_named() -> None:
     noise = {'s1': default_noise(CONFIG), 'S0': default_noise(CONFIG)}
     pose_filter = PoseFilter(CONFIG, noise)
     run_filter(pose_filter, *still(2, 2))
     assert pose_filter.unused_noise() == ('S0',)
 
 
-def test_noise_coupling_position_and_rotation_is_used(run_filter: Callable) -> None:
+def test_noise_coupling_position_and_rotation_is_used() -> None:
     positions, quaternions = still(200)
     positions[100:, 0, 0] = 1e-4
     matrix = default_noise(CONFIG).copy()
@@ -155,7 +137,7 @@ def test_noise_coupling_position_and_rotation_is_used(run_filter: Callable) -> N
     assert abs(run.covariances[99, 0, 0, 3]) > 1e-9
 
 
-def test_change_of_tuning_keeps_the_states(make_frame: Callable) -> None:
+def test_change_of_tuning_keeps_the_states() -> None:
     pose_filter = PoseFilter(CONFIG)
     for k in range(20):
         pose_filter.step(make_frame(k, np.full((1, 3), 0.01 * k)))
@@ -164,9 +146,7 @@ def test_change_of_tuning_keeps_the_states(make_frame: Callable) -> None:
     assert out.status[0] == FILTER_OK and out.linear_velocities[0, 0] > 1.0
 
 
-def test_live_like_run_compiles_each_kernel_once(
-    make_frame: Callable, rng: np.random.Generator
-) -> None:
+def test_live_like_run_compiles_each_kernel_once(rng: np.random.Generator) -> None:
     warm_up()
     pose_filter = PoseFilter(CONFIG)
     for model in ('adaptive', 'physical', 'printed'):

@@ -10,6 +10,7 @@ from pathlib import Path
 import time
 from typing import Any
 
+from filter_samples import make_frame
 import numpy as np
 import pytest
 
@@ -98,7 +99,7 @@ def graph(ros_context: Any) -> Iterator[Graph]:
     graph.close()
 
 
-def raw(make_frame: Callable, index: int, positions: Any) -> TrackerFrame:
+def raw(index: int, positions: Any) -> TrackerFrame:
     """Return a raw message with its stamp."""
     frame = make_frame(index, np.asarray(positions, dtype=float))
     header = Header(frame_id='transmitter')
@@ -106,11 +107,9 @@ def raw(make_frame: Callable, index: int, positions: Any) -> TrackerFrame:
     return to_tracker_frame(frame, header)
 
 
-def test_every_frame_comes_out_with_its_own_stamp_and_index(
-    graph: Graph, make_frame: Callable
-) -> None:
+def test_every_frame_comes_out_with_its_own_stamp_and_index(graph: Graph) -> None:
     for k in range(10):
-        sent = raw(make_frame, k, [[0.01 * k, 1.0, 2.0]])
+        sent = raw(k, [[0.01 * k, 1.0, 2.0]])
         got = graph.send(sent)
         assert got.header == sent.header and got.frame_index == k
     frame = from_pose_frame(got)
@@ -119,15 +118,13 @@ def test_every_frame_comes_out_with_its_own_stamp_and_index(
     np.testing.assert_allclose(frame.linear_velocities[0], [1.2, 0.0, 0.0], atol=0.05)
 
 
-def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(
-    graph: Graph, make_frame: Callable
-) -> None:
-    graph.send(raw(make_frame, 1, [[0.0, 0.0, 0.0]]))
-    broken = raw(make_frame, 2, [[0.0, 0.0, 0.0]])
+def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(graph: Graph) -> None:
+    graph.send(raw(1, [[0.0, 0.0, 0.0]]))
+    broken = raw(2, [[0.0, 0.0, 0.0]])
     broken.poses = array('d', [1.0])
     graph.publisher.publish(broken)
-    graph.publisher.publish(raw(make_frame, 1, [[0.0, 0.0, 0.0]]))
-    got = graph.send(raw(make_frame, 3, [[0.0, 0.0, 0.0]]))
+    graph.publisher.publish(raw(1, [[0.0, 0.0, 0.0]]))
+    got = graph.send(raw(3, [[0.0, 0.0, 0.0]]))
     assert got.frame_index == 3 and len(graph.filtered) == 2
 
     def counted() -> bool:
@@ -139,18 +136,18 @@ def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(
     assert graph.spin_until(counted)
 
 
-def test_sensors_may_change_on_the_way(graph: Graph, make_frame: Callable) -> None:
-    assert list(graph.send(raw(make_frame, 0, np.zeros((2, 3)))).sensors) == ['s0', 's1']
-    got = graph.send(raw(make_frame, 1, np.zeros((3, 3))))
+def test_sensors_may_change_on_the_way(graph: Graph) -> None:
+    assert list(graph.send(raw(0, np.zeros((2, 3)))).sensors) == ['s0', 's1']
+    got = graph.send(raw(1, np.zeros((3, 3))))
     assert list(got.sensors) == ['s0', 's1', 's2'] and len(got.poses) == 21
 
 
-def test_lookahead_takes_effect_while_running(graph: Graph, make_frame: Callable) -> None:
+def test_lookahead_takes_effect_while_running(graph: Graph) -> None:
     for k in range(60):
-        graph.send(raw(make_frame, k, [[2.0 * (k + 1) * 8_333_333e-9, 0.0, 0.0]]))
+        graph.send(raw(k, [[2.0 * (k + 1) * 8_333_333e-9, 0.0, 0.0]]))
     result = graph.node.set_parameters([Parameter('lookahead_s', value=0.05)])[0]
     assert result.successful
-    got = graph.send(raw(make_frame, 60, [[2.0 * 61 * 8_333_333e-9, 0.0, 0.0]]))
+    got = graph.send(raw(60, [[2.0 * 61 * 8_333_333e-9, 0.0, 0.0]]))
     ahead = from_pose_frame(got).positions[0, 0] - 2.0 * 61 * 8_333_333e-9
     assert ahead == pytest.approx(0.1, abs=1e-3)
 
@@ -174,7 +171,7 @@ def test_every_parameter_may_be_changed_while_running(graph: Graph) -> None:
     ],
 )
 def test_bad_value_is_refused_in_the_stream_and_changes_nothing(
-    graph: Graph, make_frame: Callable, name: str, value: Any, text: str
+    graph: Graph, name: str, value: Any, text: str
 ) -> None:
     twin = PoseFilter(PoseFilterConfig())
     places = np.cumsum(np.full((40, 1, 3), 0.01), axis=0)
@@ -184,7 +181,7 @@ def test_bad_value_is_refused_in_the_stream_and_changes_nothing(
             result = graph.node.set_parameters([Parameter(name, value=value)])[0]
             assert not result.successful and text in result.reason
             assert graph.node.get_parameter(name).value == before
-        got = from_pose_frame(graph.send(raw(make_frame, k, places[k])))
+        got = from_pose_frame(graph.send(raw(k, places[k])))
         expected = twin.step(make_frame(k, places[k]))
         assert expected is not None
         np.testing.assert_array_equal(got.positions, expected.positions)
@@ -192,36 +189,36 @@ def test_bad_value_is_refused_in_the_stream_and_changes_nothing(
 
 
 def test_measured_noise_is_read_while_running_and_a_bad_file_refused(
-    graph: Graph, make_frame: Callable, tmp_path: Path
+    graph: Graph, tmp_path: Path
 ) -> None:
     path = tmp_path / 'noise.yaml'
-    before = graph.send(raw(make_frame, 0, [[0.0, 0.0, 0.0]]))
+    before = graph.send(raw(0, [[0.0, 0.0, 0.0]]))
     save_noise({'s0': 16.0 * default_noise(PoseFilterConfig())}, path)
     assert graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0].successful
     # the state keeps the covariance it has; a new one begins with the new R
     graph.fall_silent()
-    after = graph.send(raw(make_frame, 100, [[0.0, 0.0, 0.0]]))
+    after = graph.send(raw(100, [[0.0, 0.0, 0.0]]))
     assert after.covariances[0] == pytest.approx(16.0 * before.covariances[0])
     path.write_text('format: nonsense\n')
     result = graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0]
     assert not result.successful and f'noise.file: {path}' in result.reason
     graph.fall_silent()
-    again = graph.send(raw(make_frame, 200, [[0.0, 0.0, 0.0]]))
+    again = graph.send(raw(200, [[0.0, 0.0, 0.0]]))
     assert again.covariances[0] == pytest.approx(after.covariances[0])
 
 
-def test_pose_array_comes_on_request(graph: Graph, make_frame: Callable) -> None:
+def test_pose_array_comes_on_request(graph: Graph) -> None:
     arrays: list[PoseArray] = []
     graph.other.create_subscription(PoseArray, POSE_ARRAY_TOPIC, arrays.append, qos.STREAM)
     places = [[1.0, 2.0, 3.0], [np.nan, 0.0, 0.0]]
-    graph.send(raw(make_frame, 0, places))
+    graph.send(raw(0, places))
     assert graph.node.count_publishers(POSE_ARRAY_TOPIC) == 0
     frames = itertools.count(1)
     for mode, n_poses in (('all', 2), ('valid', 1)):
         assert graph.node.set_parameters([Parameter('pose_array', value=mode)])[0].successful
 
         def heard(n_poses: int = n_poses) -> bool:
-            graph.send(raw(make_frame, next(frames), places))
+            graph.send(raw(next(frames), places))
             return bool(arrays) and len(arrays[-1].poses) == n_poses
 
         assert graph.spin_until(heard)
@@ -229,11 +226,11 @@ def test_pose_array_comes_on_request(graph: Graph, make_frame: Callable) -> None
         assert arrays[-1].poses[0].position.x == pytest.approx(1.0)
 
 
-def test_lost_sensor_is_named_in_the_diagnostics(graph: Graph, make_frame: Callable) -> None:
+def test_lost_sensor_is_named_in_the_diagnostics(graph: Graph) -> None:
     indices = iter(range(100_000))
 
     def named() -> bool:
-        graph.send(raw(make_frame, next(indices), [[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]]))
+        graph.send(raw(next(indices), [[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]]))
         return any('no samples from s1' in status.message for status in graph.statuses)
 
     assert graph.spin_until(named)

@@ -5,16 +5,14 @@
 from dataclasses import replace
 from typing import Any
 
+from filter_samples import CONFIG, STEP_NS
 import numpy as np
 from puppet_core.sensor_frames import FILTER_LOST, FilteredFrame, SensorFrame
-from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
 import pytest
 
 N = 30
 SENSORS = tuple(f's{i}' for i in range(N))
-STEP_NS = 8_333_333
-CONFIG = PoseFilterConfig()
 EXTREMES: dict[str, dict[str, Any]] = {
     'default': {},
     'noise of nanometres': {'noise_position_mm': 1e-6, 'noise_orientation_deg': 1e-6},

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """sensor_update by way of PoseFilter: every fate of a sample, gaps, and the look-ahead."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
+from filter_samples import CONFIG, IDENTITY, make_frame, MODELS, RATE_HZ, run_filter, STEP_S, still
 import numpy as np
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import (
@@ -16,27 +16,14 @@ from puppet_core.sensor_frames import (
     FILTER_REJECTED,
     SensorFrame,
 )
-from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import PoseFilter
 import pytest
 
-RATE_HZ = 120.0
-CONFIG = PoseFilterConfig()
-STEP_S = 8_333_333e-9
 ORDER = np.r_[0:3, 6:9, 3:6, 9:12]  # the thesis' p, p', r, r' from ours p, r, p', r'
-IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-MODELS = pytest.mark.parametrize('model', ['adaptive', 'physical', 'printed'])
-
-
-def still(n_frames: int, n_sensors: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return a recording of sensors at rest at the origin, without noise."""
-    return np.zeros((n_frames, n_sensors, 3)), np.tile(IDENTITY, (n_frames, n_sensors, 1))
 
 
 @MODELS
-def test_missing_samples_are_predicted_with_growing_uncertainty(
-    model: str, run_filter: Callable
-) -> None:
+def test_missing_samples_are_predicted_with_growing_uncertainty(model: str) -> None:
     positions, quaternions = still(60)
     positions[:, 0, 0] = np.arange(60) / RATE_HZ  # 1 m/s
     truth = positions.copy()
@@ -48,7 +35,7 @@ def test_missing_samples_are_predicted_with_growing_uncertainty(
     np.testing.assert_allclose(run.positions[48:], truth[48:], atol=2e-3)
 
 
-def test_long_gap_coasts_a_bounded_way_then_loses_the_sensor(run_filter: Callable) -> None:
+def test_long_gap_coasts_a_bounded_way_then_loses_the_sensor() -> None:
     positions, quaternions = still(120)
     positions[:, 0, 0] = 3.0 * np.arange(120) / RATE_HZ
     positions[30:110] = np.nan
@@ -64,7 +51,7 @@ def test_long_gap_coasts_a_bounded_way_then_loses_the_sensor(run_filter: Callabl
 
 
 @MODELS
-def test_outlier_is_rejected_and_leaves_no_trace(model: str, run_filter: Callable) -> None:
+def test_outlier_is_rejected_and_leaves_no_trace(model: str) -> None:
     positions, quaternions = still(60)
     positions[40, 0] = [0.3, 0.0, 0.0]
     quaternions[50, 0] = quaternion_batch.exp(np.array([0.5, 0.0, 0.0]))
@@ -75,9 +62,7 @@ def test_outlier_is_rejected_and_leaves_no_trace(model: str, run_filter: Callabl
     np.testing.assert_allclose(run.angular, 0.0, atol=1e-9)
 
 
-def test_scattered_outliers_never_reinitialise(
-    run_filter: Callable, rng: np.random.Generator
-) -> None:
+def test_scattered_outliers_never_reinitialise(rng: np.random.Generator) -> None:
     positions, quaternions = still(60)
     positions[40:46, 0] = rng.choice([-1.0, 1.0], (6, 3)) * rng.uniform(0.3, 1.0, (6, 3))
     positions[41, 0] *= -1.0
@@ -88,9 +73,7 @@ def test_scattered_outliers_never_reinitialise(
 
 @pytest.mark.parametrize('count', [1, 2, 3])
 @MODELS
-def test_true_jump_is_taken_after_some_samples_agree(
-    model: str, count: int, run_filter: Callable
-) -> None:
+def test_true_jump_is_taken_after_some_samples_agree(model: str, count: int) -> None:
     positions, quaternions = still(60)
     positions[40:, 0] = [0.5, 0.0, 0.0]
     quaternions[40:, 0] = quaternion_batch.exp(np.array([0.0, 0.6, 0.0]))
@@ -109,9 +92,7 @@ def test_true_jump_is_taken_after_some_samples_agree(
     assert pose_filter.counts()['rejected'] == count
 
 
-def test_jump_is_taken_in_motion_and_tells_the_new_velocity(
-    run_filter: Callable, rng: np.random.Generator
-) -> None:
+def test_jump_is_taken_in_motion_and_tells_the_new_velocity(rng: np.random.Generator) -> None:
     """As when a recording starts over: place and velocity are others at once."""
     n, k = 4000, 40
     positions, quaternions = still(60, n)
@@ -138,9 +119,7 @@ def test_jump_is_taken_in_motion_and_tells_the_new_velocity(
     assert squares.mean() == pytest.approx(3.0, rel=0.05)
 
 
-def test_small_outliers_do_not_confirm_each_other(
-    run_filter: Callable, rng: np.random.Generator
-) -> None:
+def test_small_outliers_do_not_confirm_each_other(rng: np.random.Generator) -> None:
     """All of them are within any motion's reach of each other, so direction must tell."""
     n = 2000
     positions, quaternions = still(60, n)
@@ -153,7 +132,7 @@ def test_small_outliers_do_not_confirm_each_other(
     assert np.mean(run.status[41] == FILTER_REINITIALISED) == pytest.approx(1 / 16, abs=0.02)
 
 
-def test_outlier_that_is_sent_again_does_not_confirm_itself(make_frame: Callable) -> None:
+def test_outlier_that_is_sent_again_does_not_confirm_itself() -> None:
     pose_filter = PoseFilter(CONFIG)
     for k in range(10):
         pose_filter.step(make_frame(k, np.zeros((1, 3))))
@@ -166,7 +145,7 @@ def test_outlier_that_is_sent_again_does_not_confirm_itself(make_frame: Callable
     assert pose_filter.step(make_frame(16, np.zeros((1, 3)))).status[0] == FILTER_OK
 
 
-def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance(run_filter: Callable) -> None:
+def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance() -> None:
     positions, quaternions = still(60)
     positions[40, 0], positions[52, 0] = [2.6, 0.0, 0.0], [2.0, 0.0, 0.0]
     positions[41:52] = np.nan
@@ -190,7 +169,7 @@ def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance(run_filter: 
     ids=['inf', 'nan', 'zero_q', 'nan_q', 'long_q', 'future', 'nan_age'],
 )
 def test_impossible_sample_is_counted_and_never_propagated(
-    make_frame: Callable, position: list, quaternion: np.ndarray, age: float
+    position: list, quaternion: np.ndarray, age: float
 ) -> None:
     pose_filter = PoseFilter(CONFIG)
     for k in range(10):
@@ -203,9 +182,7 @@ def test_impossible_sample_is_counted_and_never_propagated(
 
 
 @pytest.mark.parametrize(('back_ns', 'name'), [(0, 'repeated_frames'), (1, 'backward_frames')])
-def test_repeated_or_backward_stamp_is_dropped_and_counted(
-    make_frame: Callable, back_ns: int, name: str
-) -> None:
+def test_repeated_or_backward_stamp_is_dropped_and_counted(back_ns: int, name: str) -> None:
     pose_filter = PoseFilter(CONFIG)
     frame = make_frame(0, np.zeros((1, 3)))
     pose_filter.step(frame)
@@ -214,14 +191,14 @@ def test_repeated_or_backward_stamp_is_dropped_and_counted(
     assert pose_filter.step(make_frame(1, np.zeros((1, 3)))) is not None
 
 
-def test_clock_set_far_back_starts_anew(make_frame: Callable) -> None:
+def test_clock_set_far_back_starts_anew() -> None:
     pose_filter = PoseFilter(CONFIG)
     pose_filter.step(make_frame(1000, np.zeros((1, 3))))
     out = pose_filter.step(make_frame(0, np.ones((1, 3))))
     assert out.status[0] == FILTER_REINITIALISED and out.positions[0, 0] == 1.0
 
 
-def test_clock_set_back_a_little_starts_anew_soon(make_frame: Callable) -> None:
+def test_clock_set_back_a_little_starts_anew_soon() -> None:
     """One or two frames that come late are dropped; more of them in order are not late."""
     pose_filter = PoseFilter(CONFIG)
     for k in range(60):
@@ -236,7 +213,7 @@ def test_clock_set_back_a_little_starts_anew_soon(make_frame: Callable) -> None:
     assert pose_filter.step(make_frame(13, np.ones((1, 3)))).status[0] == FILTER_OK
 
 
-def test_sample_sent_again_is_not_taken_twice(make_frame: Callable) -> None:
+def test_sample_sent_again_is_not_taken_twice() -> None:
     pose_filter = PoseFilter(CONFIG)
     pose_filter.step(make_frame(0, np.zeros((1, 3))))
     out = pose_filter.step(make_frame(1, np.zeros((1, 3)), ages_s=[8_333_333e-9]))
@@ -248,7 +225,7 @@ def named(frame: SensorFrame, *sensors: str) -> SensorFrame:
     return frame._replace(sensors=sensors)
 
 
-def test_sensors_come_and_go_without_touching_the_others(make_frame: Callable) -> None:
+def test_sensors_come_and_go_without_touching_the_others() -> None:
     places = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     pose_filter, twin = PoseFilter(CONFIG), PoseFilter(CONFIG)
     for k in range(10):
@@ -270,7 +247,7 @@ def test_sensors_come_and_go_without_touching_the_others(make_frame: Callable) -
     assert out.status.tolist() == [FILTER_REINITIALISED]
 
 
-def test_sensors_of_one_name_are_two(make_frame: Callable) -> None:
+def test_sensors_of_one_name_are_two() -> None:
     pose_filter = PoseFilter(CONFIG)
     frames = [named(make_frame(k, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), 'a', 'a') for k in (0, 1)]
     pose_filter.step(frames[0])
@@ -278,18 +255,18 @@ def test_sensors_of_one_name_are_two(make_frame: Callable) -> None:
     np.testing.assert_allclose(out.positions[:, 0], [0.0, 1.0], atol=1e-9)
 
 
-def test_sensor_that_never_answers_is_lost_from_the_start(make_frame: Callable) -> None:
+def test_sensor_that_never_answers_is_lost_from_the_start() -> None:
     out = PoseFilter(CONFIG).step(make_frame(0, np.array([[0.0, 0, 0], [np.nan] * 3])))
     assert out.status.tolist() == [FILTER_REINITIALISED, FILTER_LOST]
     assert np.isnan(out.positions[1]).all() and np.isnan(out.linear_velocities[1]).all()
 
 
-def test_no_sensors_at_all_is_an_empty_frame(make_frame: Callable) -> None:
+def test_no_sensors_at_all_is_an_empty_frame() -> None:
     assert PoseFilter(CONFIG).step(make_frame(0, np.zeros((0, 3)))).positions.shape == (0, 3)
 
 
 def test_long_run_with_all_faults_stays_finite_where_it_is_not_lost(
-    run_filter: Callable, rng: np.random.Generator
+    rng: np.random.Generator,
 ) -> None:
     motion = make_motion('jumps', 4, 10.0, RATE_HZ, rng)
     faults = Disturbance(missing=0.1, burst_frames=20.0, outliers=0.05, hum_mm=1.0, hum_deg=0.2)
@@ -301,7 +278,7 @@ def test_long_run_with_all_faults_stays_finite_where_it_is_not_lost(
     np.testing.assert_allclose(norms, 1.0, atol=1e-12)
 
 
-def test_gap_is_not_bridged_faster_than_a_body_moves(run_filter: Callable) -> None:
+def test_gap_is_not_bridged_faster_than_a_body_moves() -> None:
     """Two samples far from each other, both damaged, are a velocity that nobody has."""
     positions, quaternions = still(40)
     positions[1] = [0.14, 0.0, 0.0]  # 17 m/s
@@ -320,7 +297,7 @@ def test_gap_is_not_bridged_faster_than_a_body_moves(run_filter: Callable) -> No
 @pytest.mark.parametrize('n_missing', [0, 1, 3])
 @pytest.mark.parametrize('speed_m_s', [8.0, 12.0, 15.0, 19.0])
 def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(
-    run_filter: Callable, speed_m_s: float, n_missing: int
+    speed_m_s: float, n_missing: int
 ) -> None:
     times = np.arange(360) / RATE_HZ
     speeds = speed_m_s * np.sin(np.pi * np.clip((times - 1.0) / 0.4, 0.0, 1.0)) ** 2
@@ -334,7 +311,7 @@ def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(
     assert np.abs(run.positions - truth).max() < 0.02
 
 
-def test_end_of_a_gap_says_so_where_the_pose_does_not_continue(run_filter: Callable) -> None:
+def test_end_of_a_gap_says_so_where_the_pose_does_not_continue() -> None:
     positions, quaternions = still(100, 3)
     positions[40:60] = np.nan
     positions[60:, 1, 0] = 0.05  # moved unseen
@@ -348,9 +325,7 @@ def test_end_of_a_gap_says_so_where_the_pose_does_not_continue(run_filter: Calla
 
 
 @pytest.mark.parametrize('rate_hz', [20.0, 120.0])
-def test_gap_without_frames_is_one_too_and_a_slow_device_has_none(
-    make_frame: Callable, rate_hz: float
-) -> None:
+def test_gap_without_frames_is_one_too_and_a_slow_device_has_none(rate_hz: float) -> None:
     pose_filter, step_ns = PoseFilter(CONFIG), int(1e9 / rate_hz)
     seen = []
     for k in [*range(20), 26, 27]:
@@ -382,7 +357,7 @@ def predicted(state: np.void, ahead_s: float, q: np.ndarray) -> tuple[np.ndarray
 @pytest.mark.parametrize('model', ['physical', 'adaptive'])
 @pytest.mark.parametrize('ahead_s', [0.0, 0.02, 0.2])
 def test_output_is_the_analytic_prediction(
-    model: str, ahead_s: float, make_frame: Callable, rng: np.random.Generator
+    model: str, ahead_s: float, rng: np.random.Generator
 ) -> None:
     motion = make_motion('fast', 3, 1.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
@@ -404,7 +379,7 @@ def test_output_is_the_analytic_prediction(
             np.testing.assert_allclose(out.covariances[i], covariance, rtol=1e-9, atol=1e-15)
 
 
-def test_known_latency_is_made_up_for(run_filter: Callable, rng: np.random.Generator) -> None:
+def test_known_latency_is_made_up_for(rng: np.random.Generator) -> None:
     """Looking two frames ahead is nearer to the truth two frames later than not looking."""
     motion = make_motion('walk', 4, 8.0, RATE_HZ, rng)
     samples = disturb(motion, Disturbance(), rng)
@@ -416,7 +391,7 @@ def test_known_latency_is_made_up_for(run_filter: Callable, rng: np.random.Gener
 
 
 @pytest.mark.parametrize('ahead_s', [0.0, 0.05, 0.2])
-def test_output_does_not_jump_when_samples_stop(ahead_s: float, make_frame: Callable) -> None:
+def test_output_does_not_jump_when_samples_stop(ahead_s: float) -> None:
     """What is predicted anyhow is predicted the same, whether or not a sample came."""
     pose_filter = PoseFilter(replace(CONFIG, lookahead_s=ahead_s))
     speed = np.array([2.0, 0.0, 0.0])

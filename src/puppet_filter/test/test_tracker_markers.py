@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from filter_samples import make_frame
 import numpy as np
 from puppet_core.io import check_values, defaults, read_parameter_file
 from puppet_core.marker_spec import LINES_SHAPE, MarkerSpec, TEXT_SHAPE
@@ -41,7 +42,7 @@ Pair = tuple[FilteredFrame, SensorFrame]
 
 
 @pytest.fixture
-def shown(make_frame: Callable[..., SensorFrame]) -> Callable[..., Pair]:
+def shown() -> Callable[..., Pair]:
     """Return a maker of a filtered frame and its raw one, off by a known residual."""
 
     def make(
@@ -153,9 +154,7 @@ def test_residual_turns_from_green_to_red() -> None:
     np.testing.assert_array_equal(colours[2], colours[3])
 
 
-def test_other_or_no_raw_frame_draws_no_residuals(
-    shown: Callable[..., Pair], make_frame: Callable[..., SensorFrame]
-) -> None:
+def test_other_or_no_raw_frame_draws_no_residuals(shown: Callable[..., Pair]) -> None:
     frame, _ = shown(1, [[1.0, 0.0, 0.0]])
     for raw in (None, make_frame(1, np.zeros((2, 3)))):
         assert not of(RESIDUALS, TrackerMarkers(CONFIG).step(frame, raw))

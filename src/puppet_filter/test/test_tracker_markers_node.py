@@ -5,6 +5,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from filter_samples import make_frame
 import numpy as np
 import pytest
 
@@ -12,7 +13,6 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.io import ConfigError  # noqa: E402,I100
-from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402
 from puppet_filter.tracker_markers_node import (  # noqa: E402
     MARKERS_TOPIC,
@@ -38,13 +38,12 @@ PATIENCE = 20  # events without an answer: the filter refuses some frames
 class Lab:
     """A filter, the node under test, and somebody who measures and watches."""
 
-    def __init__(self, context: Any, make_frame: Callable[..., SensorFrame]) -> None:
+    def __init__(self, context: Any) -> None:
         self.node = TrackerMarkersNode(context=context)
         self.nodes = [PoseFilterNode(context=context), self.node, Node('lab', context=context)]
         self.messages: list[MarkerArray] = []
         self.filtered: list[PoseFrame] = []
         self.index = self._waited = 0
-        self._make_frame = make_frame
         self._publisher = self.nodes[2].create_publisher(TrackerFrame, '/tracker/raw', qos.STREAM)
         self.nodes[2].create_subscription(
             PoseFrame, '/tracker/filtered', self.filtered.append, qos.STREAM
@@ -75,7 +74,7 @@ class Lab:
             self._waited = 0
             self.index += 1
             places = np.array([[0.001 * self.index, 0.0, 1.0], [0.0, 0.5, 1.2]])
-            frame = self._make_frame(self.index, places)
+            frame = make_frame(self.index, places)
             header = Header(frame_id='transmitter')
             header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
             self._publisher.publish(to_tracker_frame(frame, header))
@@ -88,9 +87,9 @@ class Lab:
 
 
 @pytest.fixture
-def lab(ros_context: Any, make_frame: Callable[..., SensorFrame]) -> Iterator[Lab]:
+def lab(ros_context: Any) -> Iterator[Lab]:
     """Yield a lab without a puppet."""
-    made = Lab(ros_context, make_frame)
+    made = Lab(ros_context)
     yield made
     made.executor.shutdown()
 

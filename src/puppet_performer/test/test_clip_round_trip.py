@@ -19,6 +19,7 @@ from puppet_performer.calibration.synthetic_recording import measure, Mounting, 
 from puppet_performer.posture.estimator import EstimatedPosture
 from puppet_performer.sensor_layout import SensorLayout
 import pytest
+from virtual_performer import make_virtual
 
 pytestmark = pytest.mark.mocap
 MOCAP = Path(__file__).resolve().parents[4] / 'shared' / 'mocap'
@@ -69,7 +70,7 @@ def with_spine_and_head(layout: SensorLayout) -> SensorLayout:
     )
 
 
-def errors_m(clip: Motion, layout: SensorLayout, make_virtual: Any, seed: int) -> np.ndarray:
+def errors_m(clip: Motion, layout: SensorLayout, seed: int) -> np.ndarray:
     """Return distances of joints and end-effectors by a T-pose, shape (frames, 24) [m]."""
     virtual = make_virtual(yaw=1.0, layout=layout, seed=seed)
     virtual.character = Character('clip', '', clip.skeleton, default_capsules(clip.skeleton))
@@ -90,19 +91,15 @@ def _distances(clip: Motion, estimates: Iterable[EstimatedPosture]) -> np.ndarra
     return np.linalg.norm(np.array(found) - true, axis=2)
 
 
-def test_a_sensor_on_every_segment_gives_the_clip_back(
-    clip: Motion, layout14: SensorLayout, make_virtual: Any
-) -> None:
-    errors = errors_m(clip, with_spine_and_head(layout14), make_virtual, 3)
+def test_a_sensor_on_every_segment_gives_the_clip_back(clip: Motion) -> None:
+    errors = errors_m(clip, with_spine_and_head(LAYOUT), make_virtual, 3)
     # What is left is the T-pose of a body whose left and right differ by a millimetre.
     assert errors.max() < 1e-4
 
 
-def test_fourteen_sensors_calibrated_by_a_pose_give_every_joint(
-    clip: Motion, layout14: SensorLayout, make_virtual: Any
-) -> None:
+def test_fourteen_sensors_calibrated_by_a_pose_give_every_joint(clip: Motion) -> None:
     """Within 5 mm RMS, and much less; also above the spine that no sensor is on."""
-    errors = errors_m(clip, layout14, make_virtual, 4)
+    errors = errors_m(clip, LAYOUT, make_virtual, 4)
     assert errors.max() < POSE_TOL_M
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sensors that come and go: held, faded, taken back, and never a jump."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from puppet_performer.posture.estimator import (
     STATUS_STALE,
 )
 import pytest
+from virtual_performer import random_posture
 
 EXACT_TOL = 1e-9  # position [m] and rotation [rad], without noise
 PERIOD_S = 8_333_333e-9
@@ -36,9 +36,9 @@ def _lose(frame: FilteredFrame, *names: str) -> FilteredFrame:
 
 
 def test_lost_sensor_holds_then_fades_without_a_jump(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable
+    virtual: Any, rng: np.random.Generator
 ) -> None:
-    pose = pose_of(rng, virtual.place)
+    pose = random_posture(rng, virtual.place)
     estimator, hand = virtual.estimator(), SEGMENT_INDEX['left_hand']
     last = np.array(estimator.step(virtual.frame(*pose)).posture.rotations[hand])
     held = last.copy()
@@ -66,10 +66,10 @@ def test_lost_sensor_holds_then_fades_without_a_jump(
     ],
 )
 def test_sensors_that_go_and_return_never_jump(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable, names: tuple[str, ...]
+    virtual: Any, rng: np.random.Generator, names: tuple[str, ...]
 ) -> None:
     """A still body: nothing moves faster than easing needs, and all is exact in the end."""
-    root, rotations = pose_of(rng, virtual.place)
+    root, rotations = random_posture(rng, virtual.place)
     names = tuple(n for n in names if n in virtual.layout.sensors)
     estimator = virtual.estimator()
     _, p, points = virtual.truth(root, rotations)
@@ -94,11 +94,11 @@ def test_sensors_that_go_and_return_never_jump(
     [('left_hand',), ('pelvis',), ('right_foot',), ('pelvis', 'left_upper_arm', 'right_foot')],
 )
 def test_loss_right_after_a_leap_does_not_carry_the_leap_on(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable, names: tuple[str, ...]
+    virtual: Any, rng: np.random.Generator, names: tuple[str, ...]
 ) -> None:
     """A whole body that is elsewhere at once, then loses sensors, stays where it is."""
     names = tuple(n for n in names if n in virtual.layout.sensors)
-    estimator, pose = virtual.estimator(), pose_of(rng, virtual.place)
+    estimator, pose = virtual.estimator(), random_posture(rng, virtual.place)
     for _ in range(2):
         estimator.step(virtual.frame(*virtual.t_pose()))
     estimate = estimator.step(virtual.frame(*pose))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A body that is elsewhere at once is carried there in one piece; what went is eased."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from puppet_core.sensor_frames import (
 from puppet_performer.posture.discontinuity import LEAP_FRAMES
 from puppet_performer.posture.estimator import EstimatedPosture
 import pytest
+from virtual_performer import random_posture
 
 PERIOD_S = 8_333_333e-9
 LEAP_M = PERFORMER_RATIO * FASTEST_M_S * LEAP_FRAMES * PERIOD_S
@@ -89,17 +89,12 @@ def _numbers(estimate: EstimatedPosture) -> tuple[Floats, ...]:
 )
 @pytest.mark.parametrize('has_lost', [False, True])
 def test_a_leap_changes_nothing_but_the_place(
-    virtual: Any,
-    rng: np.random.Generator,
-    pose_of: Callable,
-    way: list[float],
-    angle: float,
-    has_lost: bool,
+    virtual: Any, rng: np.random.Generator, way: list[float], angle: float, has_lost: bool
 ) -> None:
     """All that comes after is as if he had always been there, sensors missing or not."""
     turn = quaternions.exp(np.array([0.0, 0.0, angle]))
     leaping, steady = virtual.estimator(), virtual.estimator()
-    poses = _motion(rng, pose_of(rng, virtual.place))
+    poses = _motion(rng, random_posture(rng, virtual.place))
     # a turn is about the pelvis, which stays where it is
     pivot = poses[N_BEFORE][0] - quaternions.rotate(turn, poses[N_BEFORE][0])
     there = [_moved(*pose, np.array(way) + pivot, turn) for pose in poses]
@@ -123,11 +118,9 @@ def test_a_leap_changes_nothing_but_the_place(
 
 
 @pytest.mark.parametrize('share', [0.1, 0.9])
-def test_what_a_body_may_do_is_eased(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable, share: float
-) -> None:
+def test_what_a_body_may_do_is_eased(virtual: Any, rng: np.random.Generator, share: float) -> None:
     """A pelvis whose pose does not go on, but near; and one that went far by itself."""
-    pose = pose_of(rng, virtual.place)
+    pose = random_posture(rng, virtual.place)
     estimator = virtual.estimator()
     for _ in range(2):
         root = np.array(estimator.step(virtual.frame(*pose)).posture.root_position)
@@ -216,13 +209,11 @@ def test_feet_stay_on_the_floor(virtual: Any, way: float) -> None:
     np.testing.assert_allclose(estimate.posture.root_position, low, atol=1e-9)
 
 
-def test_the_first_frame_is_no_leap(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable
-) -> None:
+def test_the_first_frame_is_no_leap(virtual: Any, rng: np.random.Generator) -> None:
     """It is taken as it comes, also after a reset."""
     estimator = virtual.estimator()
     for _ in range(2):
-        pose = pose_of(rng, virtual.place)
+        pose = random_posture(rng, virtual.place)
         frame = virtual.frame(*pose)
         frame.status[:] = FILTER_REINITIALISED
         _, joints, points = virtual.truth(*pose)

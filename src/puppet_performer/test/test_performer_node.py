@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from virtual_performer import make_virtual, random_posture
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
@@ -131,10 +132,10 @@ def _calibrated(make_rig: Callable[..., Rig], **parameters: Any) -> Rig:
 
 
 def test_t_pose_then_motion_gives_the_true_posture(
-    make_rig: Callable[..., Rig], pose_of: Callable, rng: np.random.Generator
+    make_rig: Callable[..., Rig], rng: np.random.Generator
 ) -> None:
     rig = _calibrated(make_rig)
-    pose = pose_of(rng, rig.virtual.place, 0.05)
+    pose = random_posture(rng, rig.virtual.place, 0.05)
     start = rig.virtual.frame_index
     assert rig.feed_until(lambda: rig.postures[-1].frame_index > start, pose)
     record = posture_msg.from_msg(rig.postures[-1])
@@ -146,11 +147,11 @@ def test_t_pose_then_motion_gives_the_true_posture(
 
 
 def test_lost_sensors_degrade_to_what_is_inferred_and_come_back_without_a_jump(
-    make_rig: Callable[..., Rig], pose_of: Callable, rng: np.random.Generator
+    make_rig: Callable[..., Rig], rng: np.random.Generator
 ) -> None:
     """A still body that loses pelvis, an upper arm and a foot: nothing is faster than 4 m/s."""
     rig = _calibrated(make_rig)
-    pose, arm = pose_of(rng, rig.virtual.place), SEGMENT_INDEX['left_upper_arm']
+    pose, arm = random_posture(rng, rig.virtual.place), SEGMENT_INDEX['left_upper_arm']
     assert rig.feed_until(_settled(rig, pose), pose)
     first = len(rig.postures) - 1
     lost = ('pelvis', 'left_upper_arm', 'right_foot')
@@ -255,7 +256,7 @@ def test_saved_calibration_is_used_at_once(
 
 
 def test_foreign_calibration_file_is_refused_at_start(
-    make_rig: Callable[..., Rig], make_virtual: Callable, tmp_path: Path
+    make_rig: Callable[..., Rig], tmp_path: Path
 ) -> None:
     save_calibration(make_virtual().calibrate(), tmp_path / 'c.yaml')
     with pytest.raises(CalibrationError, match='got one of performer'):

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layouts: those of the suite, what suffices, and what a wrong file is refused with."""
 
-from collections.abc import Callable
 from pathlib import Path
 import re
 
+from motion_samples import LAYOUT
 import numpy as np
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.io import ConfigError, InputFileError
 from puppet_performer.sensor_layout import load_layout, NO_SENSOR, SensorLayout
 import pytest
+from virtual_performer import make_virtual
 
 FILES = sorted((Path(__file__).resolve().parents[3] / 'config/layouts').glob('*.yaml'))
 COUNTS = {
@@ -50,7 +51,7 @@ def test_layout_is_symmetric_and_named_as_its_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
-def test_t_pose_calibrates_every_layout(path: Path, make_virtual: Callable) -> None:
+def test_t_pose_calibrates_every_layout(path: Path) -> None:
     virtual = make_virtual(yaw=0.7, layout=load_layout(path))
     estimate = virtual.estimator().step(virtual.frame(*virtual.t_pose()))
     _, p, _ = virtual.truth(*virtual.t_pose())
@@ -58,10 +59,10 @@ def test_t_pose_calibrates_every_layout(path: Path, make_virtual: Callable) -> N
         np.testing.assert_allclose(estimate.p_world[segment], p[segment], atol=1e-3)
 
 
-def test_unmeasured_segments_have_no_sensor(layout14: SensorLayout) -> None:
-    sensors = layout14.sensor_of_segment
+def test_unmeasured_segments_have_no_sensor() -> None:
+    sensors = LAYOUT.sensor_of_segment
     assert sensors[SEGMENT_INDEX['spine']] == NO_SENSOR
-    assert layout14.sensors[sensors[SEGMENT_INDEX['left_hand']]] == 'left_hand'
+    assert LAYOUT.sensors[sensors[SEGMENT_INDEX['left_hand']]] == 'left_hand'
 
 
 def test_pelvis_and_one_pair_suffice_under_any_names(tmp_path: Path) -> None:

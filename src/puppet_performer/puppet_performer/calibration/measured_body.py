@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.clips import canonical_direction, canonical_hinge
-from puppet_core.math import Floats, Quat, quaternions, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, Ints, Quat, quaternions, Quats, Vec3, Vec3s
 from puppet_performer.calibration.joint_centres import Centres
 from puppet_performer.calibration.pose import TPose, tukey_weights
 from puppet_performer.calibration.recording import Joint, RelativePoses
@@ -35,16 +35,6 @@ class MeasuredBody(NamedTuple):
     positions: Vec3s  # Each sensor's origin in its segment's frame, shape (n, 3) [m]
 
 
-class _Pose(NamedTuple):
-    """Sensors in the performer's axes, in the known pose."""
-
-    layout: SensorLayout
-    places: Vec3s  # (n, 3), origin below or at the pelvis
-    rotations: Quats  # q_segment_sensor (n, 4)
-    joints: dict[int, Vec3]  # centre of a measured joint in its parent segment, from its sensor
-    height: float  # of the axes' origin above the floor
-
-
 def measured_body(
     layout: SensorLayout,
     joints: Sequence[Joint],
@@ -61,23 +51,41 @@ def measured_body(
     pose in world [m]; proportions of the `ordinary` skeleton, at about the performer's size, fill
     in what is not measured.
     """
-    in_parent = {
-        joint.segment: quaternions.rotate(rotations[joint.parent], centres.points[j, 0])
-        for j, joint in enumerate(joints)
-    }
-    places = pose.to_body(positions)
-    seen = _Pose(layout, places, rotations, in_parent, float(pose.pelvis[2]))
-    own = {
-        joint.segment: -quaternions.rotate(rotations[joint.child], centres.points[j, 1])
-        for j, joint in enumerate(joints)
-    }
+    places = pose.to_body(positions)  # origin at the pelvis of the ordinary skeleton
+    sensor = layout.sensor_of_segment
+    # each measured joint in its parent's frame from that sensor; in its own the sensor from it
+    in_parent, own = {}, {}
+    for (segment, parent, child), (near, far) in zip(joints, centres.points):
+        in_parent[segment] = quaternions.rotate(rotations[parent], near)
+        own[segment] = -quaternions.rotate(rotations[child], far)
+
+    def girdle(pair: Ints) -> Vec3s | None:
+        """Return both hips or shoulders in the pose, if measured, (2, 3)."""
+        if any(int(segment) not in in_parent for segment in pair):
+            return None
+        return places[sensor[PARENTS[pair]]] + [in_parent[int(segment)] for segment in pair]
+
     offsets = ordinary.offsets.copy()
-    pelvis, chest = _trunk(seen, ordinary, offsets)
-    own.update(_trunk_sensors(seen, pelvis, chest))
-    scales = _limb_offsets(seen, own, ordinary, offsets)
+    hips, shoulders = girdle(_HIPS), girdle(_SHOULDERS)
+    pelvis, chest = _trunk(hips, shoulders, ordinary, offsets, sensor[_CHEST] >= 0)
+    own[_PELVIS] = places[sensor[_PELVIS]] - pelvis
+    if chest is not None:
+        own[_CHEST] = places[sensor[_CHEST]] - chest
+    scales = _limb_offsets(in_parent, own, ordinary, offsets)
     points = ordinary.interaction_points * scales[:, None]
-    skeleton = Skeleton(offsets, _on_the_floor(seen, pelvis, offsets, points))
-    return MeasuredBody(skeleton, _sensor_places(seen, own, pelvis, skeleton))
+    # the soles are on the floor in the pose
+    chains = LIMB_SEGMENTS[2:]
+    floor = float(pose.pelvis[2]) + pelvis[2]
+    heights = [floor + np.sum(offsets[chain, 2]) for chain in chains]
+    if all(int(s) in in_parent for s in chains.reshape(-1)) and min(heights) > 0.02:
+        points[2:, 2] = -np.mean(heights)
+    skeleton = Skeleton(offsets, points)
+    rest = skeleton.rest_positions()
+    mounted = [
+        own[int(segment)] if int(segment) in own else place - pelvis - rest[segment]
+        for segment, place in zip(layout.segments, places)
+    ]
+    return MeasuredBody(skeleton, np.array(mounted))
 
 
 def sized(skeleton: Skeleton, layout: SensorLayout, positions: Vec3s) -> Skeleton:
@@ -89,92 +97,48 @@ def sized(skeleton: Skeleton, layout: SensorLayout, positions: Vec3s) -> Skeleto
     return Skeleton(skeleton.offsets * scale, skeleton.interaction_points * scale)
 
 
-def _trunk(seen: _Pose, ordinary: Skeleton, offsets: Floats) -> tuple[Vec3, Vec3 | None]:
+def _trunk(
+    hips: Vec3s | None,
+    shoulders: Vec3s | None,
+    ordinary: Skeleton,
+    offsets: Floats,
+    has_chest: bool,
+) -> tuple[Vec3, Vec3 | None]:
     """Fill the trunk's offsets; return the joints of pelvis and chest in the pose [m]."""
-    sensor = seen.layout.sensor_of_segment
-    rest = ordinary.rest_positions()
-    hips, shoulders = (_places_of(seen, pair) for pair in (_HIPS, _SHOULDERS))
-    if hips is None or shoulders is None:
-        scale = 1.0
-    else:
-        apart = np.linalg.norm(shoulders.mean(axis=0) - hips.mean(axis=0))
-        scale = float(
-            apart / np.linalg.norm(rest[_SHOULDERS].mean(axis=0) - rest[_HIPS].mean(axis=0))
-        )
+    rest, scale, pelvis = ordinary.rest_positions(), 1.0, np.zeros(3)
+    if hips is not None and shoulders is not None:
+        apart = shoulders.mean(axis=0) - hips.mean(axis=0)
+        usual = rest[_SHOULDERS].mean(axis=0) - rest[_HIPS].mean(axis=0)
+        scale = float(np.linalg.norm(apart) / np.linalg.norm(usual))
     offsets[[_SPINE, _CHEST, _HEAD]] *= scale
-    pelvis = np.zeros(3)
     if hips is not None:
         pelvis = hips.mean(axis=0) - scale * ordinary.offsets[_HIPS].mean(axis=0)
         offsets[_HIPS] = hips - pelvis
-    if shoulders is None or sensor[_CHEST] < 0:
+    if shoulders is None or not has_chest:
         return pelvis, None
     chest = shoulders.mean(axis=0) - scale * ordinary.offsets[_SHOULDERS].mean(axis=0)
     offsets[_SHOULDERS] = shoulders - chest
     # what the pose adds to the proportion is shared between the two unmeasured vertebrae
-    more = chest - pelvis - offsets[_SPINE] - offsets[_CHEST]
-    offsets[_SPINE] += 0.5 * more
-    offsets[_CHEST] += 0.5 * more
+    offsets[[_SPINE, _CHEST]] += 0.5 * (chest - pelvis - offsets[_SPINE] - offsets[_CHEST])
     return pelvis, chest
 
 
-def _places_of(seen: _Pose, pair: np.ndarray) -> Vec3s | None:
-    """Return two measured joints in the pose, in the performer's axes, (2, 3) [m]."""
-    if not all(int(segment) in seen.joints for segment in pair):
-        return None
-    sensor = seen.layout.sensor_of_segment
-    return np.array(
-        [seen.places[sensor[PARENTS[segment]]] + seen.joints[int(segment)] for segment in pair]
-    )
-
-
-def _trunk_sensors(seen: _Pose, pelvis: Vec3, chest: Vec3 | None) -> dict[int, Vec3]:
-    sensor = seen.layout.sensor_of_segment
-    own = {_PELVIS: seen.places[sensor[_PELVIS]] - pelvis}
-    if chest is not None:
-        own[_CHEST] = seen.places[sensor[_CHEST]] - chest
-    return own
-
-
 def _limb_offsets(
-    seen: _Pose, own: Mapping[int, Vec3], ordinary: Skeleton, offsets: Floats
+    in_parent: Mapping[int, Vec3], own: Mapping[int, Vec3], ordinary: Skeleton, offsets: Floats
 ) -> Floats:
     """Fill the limbs' offsets; return each limb's size over an ordinary one's, (4,)."""
     scales = np.ones(4)
     for limb, chain in enumerate(LIMB_SEGMENTS):
-        measured = [int(s) for s in chain[1:] if int(s) in seen.joints and PARENTS[s] in own]
+        measured = [int(s) for s in chain[1:] if int(s) in in_parent and PARENTS[s] in own]
         for segment in measured:
-            offsets[segment] = own[int(PARENTS[segment])] + seen.joints[segment]
+            offsets[segment] = own[int(PARENTS[segment])] + in_parent[segment]
         if measured:
             lengths = np.linalg.norm(offsets[measured], axis=1)
             usual = np.linalg.norm(ordinary.offsets[measured], axis=1)
             scales[limb] = float(np.sum(lengths) / np.sum(usual))
         for segment in set(chain[1:].tolist()) - set(measured):
             offsets[segment] = ordinary.offsets[segment] * scales[limb]
-    for first in (0, 2):
-        scales[first : first + 2] = scales[first : first + 2].mean()
-    return scales
-
-
-def _on_the_floor(seen: _Pose, pelvis: Vec3, offsets: Floats, points: Vec3s) -> Vec3s:
-    """Return interaction points with the soles on the floor in the pose."""
-    grounded = points.copy()
-    chains = LIMB_SEGMENTS[2:]
-    heights = [seen.height + pelvis[2] + np.sum(offsets[chain, 2]) for chain in chains.tolist()]
-    if all(int(s) in seen.joints for s in chains.reshape(-1)) and min(heights) > 0.02:
-        grounded[2:, 2] = -np.mean(heights)
-    return grounded
-
-
-def _sensor_places(
-    seen: _Pose, own: Mapping[int, Vec3], pelvis: Vec3, skeleton: Skeleton
-) -> Vec3s:
-    rest = skeleton.rest_positions()
-    return np.array(
-        [
-            own[int(segment)] if int(segment) in own else place - pelvis - rest[segment]
-            for segment, place in zip(seen.layout.segments, seen.places)
-        ]
-    )
+    return np.repeat(scales.reshape(2, 2).mean(axis=1), 2)
 
 
 # How each sensor is turned on its segment: known pose, bones and hinges, weighted.
@@ -195,7 +159,6 @@ POSE_TILT_DEG = 3.0  # how far a segment points from where the T-pose wants it
 # How far it is rolled about its own length, which on a straight limb nobody sees: the palm may
 # be turned by shoulder or forearm.
 POSE_ROLL_DEG = 10.0
-TRUNK_DEG = 3.0
 SKIN_M = 0.004  # by which soft tissue moves the centres that a bone lies between
 HINGE_DEG = 5.0  # how far a body's hinge is from the anatomical axis that it stands for
 ITERATIONS = 10
@@ -297,17 +260,26 @@ def segment_rotations(
     centre_sds = centres.sds_m()
     for sensor, segment in enumerate(segments):
         name = SEGMENTS[segment]
-        rows = []
         bone = bone_joints(joints, sensor, int(segment))
-        if bone is not None:
-            rows.append(_bone_row(bone, centres, centre_sds, by_pose[sensor], name))
-            hinge = hinge_axis(bone, joints, relatives, centres)
-            rows += _hinge_row(hinge, by_pose[sensor], name)
-        weights = _pose_weights(name, bone is not None)
-        rotations[sensor], sds[sensor] = _solve(by_pose[sensor], rows, weights)
-        if not rows:
+        if bone is None:
             # the pose defines what is measured by nothing else
             sds[sensor] = still_sds[sensor]
+            continue
+        near, far = bone
+        vector, along = centres.points[far, 0] - centres.points[near, 1], canonical_direction(name)
+        length = max(float(np.linalg.norm(vector)), 1e-3)
+        sd = np.sqrt(centre_sds[near] ** 2 + centre_sds[far] ** 2 + SKIN_M**2) / length
+        rows = [_Row(quaternions.rotate(by_pose[sensor], vector / length), along, float(sd))]
+        hinge = hinge_axis(bone, joints, relatives, centres)
+        if hinge is not None:
+            seen = quaternions.rotate(by_pose[sensor], hinge.axis)
+            sd = np.hypot(np.radians(HINGE_DEG), hinge.sd)
+            rows.append(_Row(seen, canonical_hinge(name), float(sd)))
+        # inverse variance of the pose about each axis of the segment
+        roll = np.outer(along, along)
+        weights = (np.eye(3) - roll) / np.radians(POSE_TILT_DEG) ** 2
+        weights += roll / np.radians(POSE_ROLL_DEG) ** 2
+        rotations[sensor], sds[sensor] = _solve(by_pose[sensor], rows, weights)
     return Turned(rotations, sds)
 
 
@@ -321,36 +293,6 @@ def bone_joints(joints: Sequence[Joint], sensor: int, segment: int) -> tuple[int
     return near, far[0]
 
 
-def _bone_row(
-    bone: tuple[int, int], centres: Centres, sds: Floats, by_pose: Quat, name: str
-) -> _Row:
-    near, far = bone
-    vector = centres.points[far, 0] - centres.points[near, 1]
-    length = max(float(np.linalg.norm(vector)), 1e-3)
-    sd = np.sqrt(sds[near] ** 2 + sds[far] ** 2 + SKIN_M**2) / length
-    seen = quaternions.rotate(by_pose, vector / length)
-    return _Row(seen, canonical_direction(name), float(sd))
-
-
-def _hinge_row(hinge: Hinge | None, by_pose: Quat, name: str) -> list[_Row]:
-    """Return the hinge at a segment's far end as a row, none if the motion does not show it."""
-    if hinge is None:
-        return []
-    seen = quaternions.rotate(by_pose, hinge.axis)
-    return [_Row(seen, canonical_hinge(name), float(np.hypot(np.radians(HINGE_DEG), hinge.sd)))]
-
-
-def _pose_weights(name: str, has_bone: bool) -> Floats:
-    """Return the inverse variance of the pose about each axis of the segment, (3, 3)."""
-    if not has_bone:
-        return np.eye(3) / np.radians(TRUNK_DEG) ** 2
-    along = canonical_direction(name)
-    roll = np.outer(along, along)
-    return (np.eye(3) - roll) / np.radians(POSE_TILT_DEG) ** 2 + (
-        roll / np.radians(POSE_ROLL_DEG) ** 2
-    )
-
-
 def _solve(by_pose: Quat, rows: Sequence[_Row], weights: Floats) -> tuple[Quat, float]:
     """Return the rotation nearest to the pose's that turns what is seen to what is wanted."""
     turn, matrix = np.zeros(3), weights
@@ -360,7 +302,7 @@ def _solve(by_pose: Quat, rows: Sequence[_Row], weights: Floats) -> tuple[Quat, 
         for row in rows:
             seen = quaternions.rotate(q, row.seen)
             # a small turn w moves seen by w x seen
-            jacobian = -_cross(seen)
+            jacobian = np.cross(np.eye(3), seen).T
             matrix += jacobian.T @ jacobian / row.sd**2
             right += jacobian.T @ (row.wanted - seen) / row.sd**2
         step = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
@@ -369,7 +311,3 @@ def _solve(by_pose: Quat, rows: Sequence[_Row], weights: Floats) -> tuple[Quat, 
             break
     sd = float(np.sqrt(np.linalg.eigvalsh(np.linalg.inv(matrix))[-1]))
     return quaternions.multiply(quaternions.exp(turn), by_pose), sd
-
-
-def _cross(v: Vec3) -> Floats:
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])

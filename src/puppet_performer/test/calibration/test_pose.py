@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from motion_samples import LAYOUT
 import numpy as np
 from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
@@ -21,19 +22,17 @@ from puppet_performer.calibration.pose import (
     robust_mean,
     robust_mean_rotation,
 )
-from puppet_performer.sensor_layout import SensorLayout
 import pytest
 from scipy.spatial.transform import Rotation
+from virtual_performer import make_virtual, rotation_errors
 
 EXACT_TOL = 1e-9  # issue of the performer: the truth is recovered
 NOISE = (0.002, np.radians(0.5))  # a good tracker, after the filter
 
 
-def test_mountings_of_a_random_performer_are_recovered(
-    virtual: Any, angles_between: Callable
-) -> None:
+def test_mountings_of_a_random_performer_are_recovered(virtual: Any) -> None:
     calibration = virtual.calibrate()
-    assert np.max(angles_between(calibration.rotations, virtual.mount_q)) < EXACT_TOL
+    assert np.max(rotation_errors(calibration.rotations, virtual.mount_q)) < EXACT_TOL
     np.testing.assert_allclose(calibration.positions, virtual.mount_p, atol=EXACT_TOL)
     assert abs(np.angle(np.exp(1j * (calibration.heading - virtual.yaw)))) < EXACT_TOL
 
@@ -50,12 +49,10 @@ def test_flipped_quaternions_change_nothing(virtual: Any, rng: np.random.Generat
     np.testing.assert_allclose(products, 1.0, atol=1e-12)
 
 
-def test_noise_is_averaged_out(
-    virtual: Any, rng: np.random.Generator, angles_between: Callable
-) -> None:
+def test_noise_is_averaged_out(virtual: Any, rng: np.random.Generator) -> None:
     """A second at 120 Hz divides the noise by about eleven; the fit shares the rest out."""
     calibration = virtual.calibrate(NOISE, rng, duration_s=1.0)
-    assert np.max(angles_between(calibration.rotations, virtual.mount_q)) < np.radians(0.3)
+    assert np.max(rotation_errors(calibration.rotations, virtual.mount_q)) < np.radians(0.3)
     assert np.max(np.abs(calibration.positions - virtual.mount_p)) < 0.002
 
 
@@ -237,14 +234,14 @@ def _sensors(virtual: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize('yaw', [0.0, 0.7, np.pi / 2, 3.14, -3.14, -1.9])
-def test_any_heading_is_found(make_virtual: Callable, yaw: float) -> None:
+def test_any_heading_is_found(yaw: float) -> None:
     virtual = make_virtual(yaw)
     pose = fit_t_pose(virtual.layout, virtual.character.skeleton, _sensors(virtual))
     assert abs(np.angle(np.exp(1j * (pose.heading - yaw)))) < EXACT_TOL
     np.testing.assert_allclose(pose.pelvis, virtual.place, atol=EXACT_TOL)
 
 
-def test_one_pair_mounted_askew_moves_nothing(make_virtual: Callable) -> None:
+def test_one_pair_mounted_askew_moves_nothing() -> None:
     virtual = make_virtual(0.4)
     virtual.mount_p[virtual.layout.sensors.index('left_thigh')] += [0.2, 0.0, 0.0]
     pose = fit_t_pose(virtual.layout, virtual.character.skeleton, _sensors(virtual))
@@ -252,7 +249,7 @@ def test_one_pair_mounted_askew_moves_nothing(make_virtual: Callable) -> None:
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_unequal_mountings_cost_little(make_virtual: Callable, seed: int) -> None:
+def test_unequal_mountings_cost_little(seed: int) -> None:
     """2 cm RMS on every axis of every sensor: 2.5 degrees and 3 cm at most."""
     virtual = make_virtual(-2.0, asymmetry_m=0.02, seed=seed)
     pose = fit_t_pose(virtual.layout, virtual.character.skeleton, _sensors(virtual))
@@ -260,7 +257,7 @@ def test_unequal_mountings_cost_little(make_virtual: Callable, seed: int) -> Non
     assert np.linalg.norm(pose.pelvis - virtual.place) < 0.03
 
 
-def test_exchanged_hands_are_named(make_virtual: Callable) -> None:
+def test_exchanged_hands_are_named() -> None:
     virtual = make_virtual(1.0)
     positions = _sensors(virtual)
     i, j = (virtual.layout.sensors.index(f'{side}_hand') for side in ('left', 'right'))
@@ -287,32 +284,32 @@ def _moved(virtual: Any, name: str, inward: float, up: float) -> np.ndarray:
     return positions
 
 
-def test_bent_arms_are_an_arm_span_that_does_not_fit(make_virtual: Callable) -> None:
+def test_bent_arms_are_an_arm_span_that_does_not_fit() -> None:
     virtual = make_virtual(0.3)
     text = _refused(virtual, _moved(virtual, 'hand', 0.25, 0.0))
     assert 'arm span between left_hand and right_hand: expected 1.65 m' in text
     assert 'got 1.1' in text
 
 
-def test_lowered_hands_are_a_height_that_does_not_fit(make_virtual: Callable) -> None:
+def test_lowered_hands_are_a_height_that_does_not_fit() -> None:
     virtual = make_virtual(0.3)
     text = _refused(virtual, _moved(virtual, 'hand', 0.0, -0.4))
     assert 'height of left_hand' in text or 'height of right_hand' in text
     assert 'expected 1.4' in text
 
 
-def test_sensor_beside_its_segment_is_named(make_virtual: Callable) -> None:
+def test_sensor_beside_its_segment_is_named() -> None:
     virtual = make_virtual(0.3)
     positions = _sensors(virtual)
     positions[virtual.layout.sensors.index('chest'), :2] += 0.4
     assert 'place of chest' in _refused(virtual, positions)
 
 
-def test_right_t_pose_is_accepted(make_virtual: Callable, layout14: SensorLayout) -> None:
+def test_right_t_pose_is_accepted() -> None:
     virtual = make_virtual(0.3, asymmetry_m=0.02)
     positions, skeleton = _sensors(virtual), virtual.character.skeleton
-    pose = fit_t_pose(layout14, skeleton, positions)
-    require_t_pose(layout14, skeleton, pose, positions, LIMIT_M)
+    pose = fit_t_pose(LAYOUT, skeleton, positions)
+    require_t_pose(LAYOUT, skeleton, pose, positions, LIMIT_M)
 
 
 def _recording(virtual: Any, bend: Callable[[Any], Any] = lambda rotations: rotations) -> Any:
@@ -344,14 +341,14 @@ def _rezero(
 
 @pytest.mark.parametrize('sensor', ['pelvis', 'chest', 'left_forearm', 'right_foot'])
 def test_moved_sensor_is_found_and_the_others_stay(
-    virtual: Any, rng: np.random.Generator, angles_between: Callable, sensor: str
+    virtual: Any, rng: np.random.Generator, sensor: str
 ) -> None:
     before = virtual.calibrate()
     row = virtual.layout.sensors.index(sensor)
     _move(virtual, row, rng)
     virtual.place = virtual.place + [0.5, -0.7, 0.0]
     after = _rezero(virtual, before, _recording(virtual), sensor)
-    assert np.max(angles_between(after.rotations, virtual.mount_q)) < EXACT_TOL
+    assert np.max(rotation_errors(after.rotations, virtual.mount_q)) < EXACT_TOL
     np.testing.assert_allclose(after.positions, virtual.mount_p, atol=EXACT_TOL)
     others = np.arange(len(before.sensors)) != row
     # quaternions are normalised once more

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sensors to posture: the truth without noise, position data first."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,45 +10,36 @@ from puppet_core.math import quaternions
 from puppet_performer.posture.estimator import STATUS_INFERRED, step_posture, warm_up
 from puppet_performer.sensor_layout import SensorLayout
 import pytest
+from virtual_performer import make_virtual, random_posture, rotation_errors
 
 EXACT_TOL = 1e-9  # position [m] and rotation [rad], without noise
 
 
 @pytest.mark.parametrize('repeat', range(5))
-def test_random_motion_is_recovered(
-    make_virtual: Callable,
-    rng: np.random.Generator,
-    pose_of: Callable,
-    angles_between: Callable,
-    repeat: int,
-) -> None:
+def test_random_motion_is_recovered(rng: np.random.Generator, repeat: int) -> None:
     virtual = make_virtual(yaw=rng.uniform(-3.0, 3.0), seed=repeat)
     estimator = virtual.estimator()
     for _ in range(4):
-        root, rotations = pose_of(rng, virtual.place)
+        root, rotations = random_posture(rng, virtual.place)
         estimate = estimator.step(virtual.frame(root, rotations))
         q, p, points = virtual.truth(root, rotations)
-        assert np.max(angles_between(estimate.posture.rotations, rotations)) < EXACT_TOL
-        assert np.max(angles_between(estimate.q_world, q)) < EXACT_TOL
+        assert np.max(rotation_errors(estimate.posture.rotations, rotations)) < EXACT_TOL
+        assert np.max(rotation_errors(estimate.q_world, q)) < EXACT_TOL
         np.testing.assert_allclose(estimate.posture.root_position, root, atol=EXACT_TOL)
         np.testing.assert_allclose(estimate.p_world, p, atol=EXACT_TOL)
         np.testing.assert_allclose(estimate.posture.end_effectors, points, atol=EXACT_TOL)
 
 
-def test_random_skeleton_is_recovered(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable
-) -> None:
-    root, rotations = pose_of(rng, virtual.place)
+def test_random_skeleton_is_recovered(virtual: Any, rng: np.random.Generator) -> None:
+    root, rotations = random_posture(rng, virtual.place)
     estimate = virtual.estimator().step(virtual.frame(root, rotations))
     _, p, points = virtual.truth(root, rotations)
     np.testing.assert_allclose(estimate.p_world, p, atol=EXACT_TOL)
     np.testing.assert_allclose(estimate.posture.end_effectors, points, atol=EXACT_TOL)
 
 
-def test_heading_of_the_t_pose_does_not_matter(
-    make_virtual: Callable, rng: np.random.Generator, pose_of: Callable
-) -> None:
-    root, rotations = pose_of(rng, np.array([0.0, 0.0, 1.0]))
+def test_heading_of_the_t_pose_does_not_matter(rng: np.random.Generator) -> None:
+    root, rotations = random_posture(rng, np.array([0.0, 0.0, 1.0]))
     seen = []
     for yaw in (0.0, 1.0, 3.0):
         virtual = make_virtual(yaw=yaw)
@@ -58,11 +48,9 @@ def test_heading_of_the_t_pose_does_not_matter(
     np.testing.assert_allclose(seen[1:], seen[:-1], atol=EXACT_TOL)
 
 
-def test_flipped_quaternions_change_nothing(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable
-) -> None:
+def test_flipped_quaternions_change_nothing(virtual: Any, rng: np.random.Generator) -> None:
     """Errata 11: -q is q, also in the signs that are published."""
-    poses = [pose_of(rng, virtual.place) for _ in range(5)]
+    poses = [random_posture(rng, virtual.place) for _ in range(5)]
     results = []
     for flips in (False, True):
         estimator = virtual.estimator()
@@ -86,9 +74,7 @@ def test_published_signs_are_continuous(virtual: Any) -> None:
         last = now
 
 
-def test_noise_stays_of_its_own_size(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable
-) -> None:
+def test_noise_stays_of_its_own_size(virtual: Any, rng: np.random.Generator) -> None:
     """
     Sensor noise in, posture noise out: no amplification beyond the lever arms.
 
@@ -96,7 +82,7 @@ def test_noise_stays_of_its_own_size(
     angle is its sensor's own.
     """
     estimator = virtual.estimator()
-    root, rotations = pose_of(rng, virtual.place)
+    root, rotations = random_posture(rng, virtual.place)
     _, _, points = virtual.truth(root, rotations)
     errors = []
     for _ in range(300):
@@ -108,10 +94,10 @@ def test_noise_stays_of_its_own_size(
 
 
 def test_velocities_are_those_of_the_rigid_segments(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable
+    virtual: Any, rng: np.random.Generator
 ) -> None:
     """Independent computation: central differences of a body that turns and drifts as one."""
-    root, rotations = pose_of(rng, virtual.place)
+    root, rotations = random_posture(rng, virtual.place)
     omega, drift, h = rng.normal(size=3), rng.normal(size=3), 1e-5
     frame = virtual.frame(root, rotations)
     inverse = quaternions.conjugate(virtual.q_world_tracker)
@@ -167,9 +153,9 @@ def test_spine_leans_to_where_the_chest_is(virtual: Any, rng: np.random.Generato
 
 
 def test_rows_may_come_in_another_order_and_with_strangers(
-    virtual: Any, rng: np.random.Generator, pose_of: Callable
+    virtual: Any, rng: np.random.Generator
 ) -> None:
-    root, rotations = pose_of(rng, virtual.place)
+    root, rotations = random_posture(rng, virtual.place)
     frame = virtual.frame(root, rotations)
     order = rng.permutation(14)
     shuffled = frame._replace(
@@ -196,16 +182,12 @@ def test_rows_may_come_in_another_order_and_with_strangers(
     ids=['five', 'sixteen'],
 )
 def test_other_layouts_put_measured_segments_right(
-    make_virtual: Callable,
-    layout14: SensorLayout,
-    rng: np.random.Generator,
-    pose_of: Callable,
-    names: tuple[str, ...],
+    rng: np.random.Generator, names: tuple[str, ...]
 ) -> None:
     segments = np.array([SEGMENT_INDEX[n] for n in names])
     layout = SensorLayout('other', names, segments, np.zeros((len(names), 3)))
     virtual = make_virtual(yaw=0.5, layout=layout)
-    root, rotations = pose_of(rng, virtual.place)
+    root, rotations = random_posture(rng, virtual.place)
     estimate = virtual.estimator().step(virtual.frame(root, rotations))
     q, _, points = virtual.truth(root, rotations)
     products = np.abs(np.sum(estimate.q_world[segments] * q[segments], axis=1))
