@@ -68,14 +68,14 @@ class Reporter:
         """Return what has changed and how things stand; to be called once a second or so."""
         values: dict[str, Any] = {}
         counters = reader.assembler.counters
-        lost = {'queue_full': reader.dropped, 'stalled': reader.stalled_ticks}
+        lost = {'queue_full': reader.queue.dropped, 'stalled': reader.stalled_ticks}
         drops = {name: self._since(name, total) for name, total in lost.items()}
         values['incomplete_frames'] = counters.incomplete_frames
         values['missing_samples'] = counters.missing_rows
         values['late_records'] = counters.late_records
         values['stalls'] = reader.stalls
         values['queue_deepest'] = reader.queue.deepest
-        values['queue_dropped'] = reader.dropped
+        values['queue_dropped'] = reader.queue.dropped
         reader.queue.deepest = 0
         statuses = [line.status for line in reader.lines]
         errors = self._lines(statuses, values)

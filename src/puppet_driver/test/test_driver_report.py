@@ -10,7 +10,6 @@ from puppet_driver.devices.line import LineState, LineStatus
 from puppet_driver.devices.polhemus import Fastrak, FastrakAscii, Liberty, NO_ERROR, PolhemusConfig
 from puppet_driver.driver import make_reader, Report, Reporter
 from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator
-from puppet_driver.frames.line_reader import ReaderRun
 from puppet_driver.tracker import StreamCounters, TrackerRecord
 import pytest
 
@@ -81,8 +80,8 @@ def test_frames_with_missing_sensors_are_not_drops(desk):
 
 
 def test_frames_that_a_stall_cost_are_drops(desk):
-    run = ReaderRun((), desk.reader.assembler, desk.reader.queue, lambda: 0)
-    desk.reader._run = run
+    run = make_reader(driver_config(**GIVEN), lambda _: None, lambda *_: None)
+    desk.reader = run
     run._skip_backlog(0, 10 * PERIOD_NS)
     assert desk.look().drops['stalled'] == 0  # before the lines have begun together
     run._has_gathered = True
@@ -90,7 +89,6 @@ def test_frames_that_a_stall_cost_are_drops(desk):
     report = desk.look()
     assert report.drops['stalled'] == 10 and report.values['stalls'] == 2
     assert desk.look().drops['stalled'] == 0
-    run._close_pipe()
 
 
 def test_the_cause_of_an_outage_outlasts_what_follows_from_it(desk):

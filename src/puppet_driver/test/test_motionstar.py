@@ -5,11 +5,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 import re
-from types import SimpleNamespace
 
 from device_start import Answer, deaf, start
 from hypothesis import given
 from hypothesis import strategies as st
+from line_bench import Bench, MS
 import numpy as np
 from puppet_driver.devices import birdnet as status
 from puppet_driver.devices.birdnet import (
@@ -21,7 +21,7 @@ from puppet_driver.devices.birdnet import (
     setup_byte,
 )
 from puppet_driver.devices.flock_of_birds import POSITION_QUATERNION
-from puppet_driver.devices.line import StartSequence
+from puppet_driver.devices.line import LineState
 from puppet_driver.devices.motionstar import MotionStar, MotionStarConfig
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
@@ -190,21 +190,17 @@ def test_a_refused_setup_is_said_with_its_unit():
 
 
 def test_answers_may_come_byte_by_byte_and_late():
-    device, tracker, now_ns = MotionStarSimulator(3), MotionStar(CONFIG), 0
-    commands: list[bytes] = []
-    port = SimpleNamespace(name='port', write=commands.append, discard_input=lambda: None)
-    sequence = StartSequence(tracker.start_exchanges(), port)
-    is_started = sequence.begin(now_ns)
-    while not is_started:
-        replies = b''.join(device.receive(command, 1.5) for command in commands)
-        commands.clear()
-        for i in range(len(replies)):
-            is_started = sequence.on_bytes(replies[i : i + 1], now_ns) or is_started
-        if not commands and not is_started:
-            now_ns = sequence.deadline_ns
-            is_started = sequence.on_time(now_ns)
+    bench = Bench('motionstar')
+    bench.run(1)
+    while bench.line.state is LineState.STARTING:
+        answers, bench.port.arrived = bench.port.arrived, b''
+        for i in range(len(answers)):
+            bench.send(answers[i : i + 1])
+        if bench.line.state is LineState.STARTING and not bench.port.arrived:
+            bench.now_ns = bench.line.deadline_ns
+            bench.line.on_time(bench.now_ns)
     # only the pause after stopping and one wait for an answer to it
-    assert device.is_sending and now_ns == 100_000_000
+    assert bench.device.is_sending and bench.now_ns == 101 * MS
 
 
 UNIT_FAULTS = [

@@ -47,7 +47,7 @@ def test_frames_are_handed_on_in_order(wait_until: Callable[..., bool], slow_s: 
     queue.start()
     for i in range(100):
         queue.put(frame(i))
-        assert wait_until(lambda: len(queue) < 8)
+        assert wait_until(lambda: len(queue._frames) < 8)
     queue.stop()
     assert consumer.seen == list(range(100)) and queue.dropped == 0
 
@@ -61,7 +61,7 @@ def test_the_oldest_go_when_the_consumer_is_held_up(capacity):
     assert consumer.is_busy.wait(10.0)
     for i in range(1, 101):
         queue.put(frame(i))
-    assert len(queue) == capacity and queue.deepest == capacity
+    assert len(queue._frames) == capacity and queue.deepest == capacity
     assert queue.dropped == 100 - capacity
     consumer.may_go_on.set()
     queue.stop()
@@ -203,13 +203,12 @@ def test_a_run_held_up_in_a_consumer_delivers_nothing_later(held, wait_until):
     held.may_take.clear()
     assert held.is_taking.wait(10.0)
     records = held.reader.lines[0].status.counters.records
-    old = held.reader._run
     held.reader.stop()
     assert held.reader.held_up_at == 'a consumer of frames'
-    old_threads = {old._thread, old.queue._thread}
+    old_threads = {held.reader._thread, held.reader.queue._thread}
     n_before = len(held.frames)
     held.may_take.set()
-    assert wait_until(lambda: not old.is_alive)
+    assert wait_until(lambda: not held.reader.held_up_at)
     held.reader.start()
     assert wait_until(held.has(20))
     # the one that it was held up with, no other

@@ -61,6 +61,11 @@ class Unit:
     hemisphere: bytes = flock.HEMISPHERES['front']
     scale_code: int = 0
 
+    def power_cycle(self) -> None:
+        """Forget all settings."""
+        self.command, self.hemisphere = POWER_UP_FORMAT, flock.HEMISPHERES['front']
+        self.scale_code = 0
+
 
 @dataclass(slots=True)
 class Bus:
@@ -126,8 +131,8 @@ class FlockSimulator(DeviceSimulator):
     def power_cycle(self) -> None:
         """Lose power and have it back: all units are as they came from the factory."""
         self.bus.is_configured = False
-        for address, unit in self._units.items():
-            self._units[address] = Unit(address, unit.has_sensor)
+        for unit in self._units.values():
+            unit.power_cycle()
         self.on_disconnect()
         self._is_sleeping = self.is_streaming = self.is_held_off = self.has_group_mode = False
         self.report_every, self.error_code = 1, 0

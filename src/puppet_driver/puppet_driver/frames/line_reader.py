@@ -6,15 +6,15 @@ The thread that reads all lines, assembles their records and emits the frames.
 It sleeps in `select` until a byte arrives or something is due. Everything that can be read is read
 before frames are looked at, so a delay of this thread does not tear ticks apart.
 
-A run owns all that its thread touches. One that does not end when it is told to, because the
-system holds it up in a name look-up or in a consumer, is abandoned: when it comes back it finds
-itself ended, delivers nothing and closes what it has opened.
+A run that does not end when it is told to, because the system holds it up in a name look-up or in
+a consumer, is abandoned: when it comes back it finds itself ended, delivers nothing and closes
+what it has opened. No other one starts before.
 """
 
 from collections import deque
 from collections.abc import Callable, Sequence
-import os
 import select
+import socket
 import threading
 import time
 
@@ -32,16 +32,13 @@ PROMPT_FRAMES = 120  # in a row, until the reading thread trusts the consumer ag
 
 class FrameQueue:
     """
-    A bounded queue with a thread that empties it, for one run of a reader.
+    A bounded queue with a thread that empties it while the reader runs.
 
     A consumer that is held up must not hold up the reading, or the ports' own buffers overflow and
     lose the newest bytes. When the number is reached the oldest frame goes, and is counted. But a
     change of threads can take longer than all the rest, so the reading thread calls the consumer
     itself while that is prompt, and leaves it to the other one from the first frame that took too
     long.
-
-    What is put after its end is forgotten, and so is what waits when a consumer is so held up
-    that the thread does not end in time.
 
     Parameters
     ----------
@@ -65,57 +62,55 @@ class FrameQueue:
         self.deepest = 0
         """Most frames that have waited at once since this was last set to 0."""
         self.failure: BaseException | None = None
-        self._on_frame = on_frame
-        self._capacity = capacity
-        self._slow_s = slow_s
+        self._on_frame, self._capacity, self._slow_s = on_frame, capacity, slow_s
         self._n_prompt = PROMPT_FRAMES if slow_s > 0.0 else 0
-        self._is_busy = False
+        self._is_open = self._is_busy = False
         self._frames: deque[QueuedFrame] = deque()
         self._changed = threading.Condition()
-        self._is_open = False
-        self._thread = threading.Thread(target=self._run, name='tracker_frames', daemon=True)
-
-    def __len__(self) -> int:
-        return len(self._frames)
+        self._thread: threading.Thread | None = None
 
     @property
     def is_alive(self) -> bool:
         """Whether the thread has not ended."""
-        return self._thread.is_alive()
+        return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin to hand frames on; a queue is started once."""
-        self._is_open = True
+        """Begin to hand frames on."""
+        self._is_open, self.failure = True, None
+        self._thread = threading.Thread(target=self._run, name='tracker_frames', daemon=True)
         self._thread.start()
 
     def stop(self, timeout_s: float = JOIN_TIMEOUT_S) -> bool:
-        """Hand on what waits and end the thread; return whether it has; harmless if not begun."""
+        """
+        Hand on what waits and end the thread; return whether it has.
+
+        What is put afterwards is forgotten, and so is what waits when the thread does not end in
+        time.
+        """
         with self._changed:
             self._is_open = False
             self._changed.notify()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+        if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join(timeout_s)
         with self._changed:
             self._frames.clear()
-        return not self._thread.is_alive()
+        return not self.is_alive
 
     def put(self, frame: QueuedFrame) -> None:
         """Hand a frame on, or let it wait and drop the oldest if too many do."""
         with self._changed:
             if not self._is_open:
                 return
-            is_idle = not self._frames and not self._is_busy
-        # no other thread puts, so the queue's stays idle meanwhile
-        if is_idle and self._n_prompt >= PROMPT_FRAMES:
-            self._hand_on(frame)
-            return
-        with self._changed:
-            if len(self._frames) >= self._capacity:
-                self._frames.popleft()
-                self.dropped += 1
-            self._frames.append(frame)
-            self.deepest = max(self.deepest, len(self._frames))
-            self._changed.notify()
+            # no other thread puts, so an idle queue stays idle meanwhile
+            if self._frames or self._is_busy or self._n_prompt < PROMPT_FRAMES:
+                if len(self._frames) >= self._capacity:
+                    self._frames.popleft()
+                    self.dropped += 1
+                self._frames.append(frame)
+                self.deepest = max(self.deepest, len(self._frames))
+                self._changed.notify()
+                return
+        self._hand_on(frame)
 
     def _hand_on(self, frame: QueuedFrame) -> None:
         start_s = time.monotonic()
@@ -128,10 +123,9 @@ class FrameQueue:
             while True:
                 with self._changed:
                     self._is_busy = False
-                    while not self._frames:
-                        if not self._is_open:
-                            return
-                        self._changed.wait()
+                    self._changed.wait_for(lambda: self._frames or not self._is_open)
+                    if not self._frames:
+                        return
                     frame = self._frames.popleft()
                     self._is_busy = True
                 self._hand_on(frame)
@@ -140,95 +134,105 @@ class FrameQueue:
             raise
 
 
-class ReaderRun:
+class LineReader:
     """
-    Runs lines and an assembler, which it alone uses, in a thread of its own, once.
+    The thread that runs lines and an assembler, started and stopped as often as wanted.
 
-    The queue takes the frames; it is started and stopped with the thread.
+    `on_frame` is called through a FrameQueue, so that it holds up nothing but itself.
     """
 
     def __init__(
         self,
         lines: Sequence[Line],
         assembler: FrameAssembler,
-        queue: FrameQueue,
-        clock_ns: Callable[[], int],
+        on_frame: Callable[[QueuedFrame], None],
+        clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        self.lines = tuple(lines)
-        self.assembler = assembler
-        self.queue = queue
+        self.lines, self.assembler = tuple(lines), assembler
+        self.queue = FrameQueue(on_frame)
         self.stalls = 0
+        """How often the reading slept and skipped what had piled up."""
         self.stalled_ticks = 0
-        self.failure: BaseException | None = None
+        """How many ticks the device sent meanwhile, about."""
         self._clock_ns = clock_ns
+        self._failure: BaseException | None = None
         self._end = threading.Event()
+        self._thread: threading.Thread | None = None
         self._gathering_since_ns, self._has_gathered = 0, False
-        self._thread = threading.Thread(target=self._run, name='tracker_lines', daemon=True)
-        self._pipe_lock = threading.Lock()
-        self._wake_read, self._wake_write = os.pipe()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether a thread of this run has not ended."""
-        return self._thread.is_alive() or self.queue.is_alive
 
     @property
     def is_running(self) -> bool:
         """Whether the lines are being read."""
-        return self._thread.is_alive() and not self._end.is_set()
+        return self._is_alive and not self._end.is_set()
 
-    def start(self) -> None:
-        """Start the thread; lines open their ports in it."""
-        try:
-            self.queue.start()
-            self._thread.start()
-        except BaseException:
-            self.queue.stop(0.0)
-            self._close_pipe()
-            raise
+    @property
+    def _is_alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
-    def stop(self, timeout_s: float) -> bool:
-        """Stop the devices and close the ports; return whether the threads have ended."""
-        self._end.set()
-        with self._pipe_lock:
-            if self._wake_write >= 0:
-                os.write(self._wake_write, b'x')
-        if threading.current_thread() is not self._thread:
-            self._thread.join(timeout_s)
-        self.queue.stop(timeout_s)
-        return not self.is_alive
+    @property
+    def failure(self) -> BaseException | None:
+        """Return what has ended a run that should be going on, None if all is well."""
+        return self._failure or self.queue.failure
 
-    def place(self) -> str:
-        """Return where a thread that does not end is held up, as far as it can be determined."""
+    @property
+    def held_up_at(self) -> str:
+        """Where the last run is held up although it was asked to end, '' if it has ended."""
+        if not self._end.is_set() or not (self._is_alive or self.queue.is_alive):
+            return ''
         busy = [f'{line.port_name} ({line.work})' for line in self.lines if line.work]
         return ', '.join(busy) or 'a consumer of frames'
+
+    def start(self) -> None:
+        """
+        Start a run; lines open their ports in its thread.
+
+        Raise LinkError if the last run has not ended.
+        """
+        assert not self.is_running
+        if self.held_up_at:
+            raise LinkError(
+                'expected the last run to have ended, got one that the system holds up at '
+                f'{self.held_up_at}; activate again later'
+            )
+        self._failure = None
+        self._gathering_since_ns, self._has_gathered = 0, False
+        self._end.clear()
+        self._wake, self._waker = socket.socketpair()
+        self.queue.start()
+        self._thread = threading.Thread(target=self._run, name='tracker_lines', daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the devices, close the ports, end the run; harmless when not running."""
+        if self._thread is None or self._end.is_set():
+            return
+        self._end.set()
+        try:
+            self._waker.send(b'x')
+        except OSError:
+            pass  # the thread has ended by itself
+        if threading.current_thread() is not self._thread:
+            self._thread.join(JOIN_TIMEOUT_S)
+        self.queue.stop(JOIN_TIMEOUT_S)
 
     def _run(self) -> None:
         try:
             self._loop()
         except BaseException as err:
-            self.failure = err
+            self._failure = err
             raise
         finally:
-            self._close_pipe()
+            self._wake.close()
+            self._waker.close()
             for line in self.lines:
-                self._stop(line)
-
-    def _stop(self, line: Line) -> None:
-        try:
-            line.stop()
-        except Exception as err:  # the other lines have to be closed all the same
-            self.failure = self.failure or err
-
-    def _close_pipe(self) -> None:
-        with self._pipe_lock:
-            os.close(self._wake_read)
-            os.close(self._wake_write)
-            self._wake_write = -1
+                try:
+                    line.stop()
+                except Exception as err:  # the other lines have to be closed all the same
+                    self._failure = self._failure or err
 
     def _loop(self) -> None:
         self.assembler.restart()
-        now_ns = time.monotonic_ns()
+        wake, now_ns = self._wake.fileno(), time.monotonic_ns()
         for line in self.lines:
             line.deadline_ns = now_ns
         while not self._end.is_set():
@@ -238,7 +242,7 @@ class ReaderRun:
             wait_s = self._wait_s(slept_at_ns)
             descriptors = {line.fileno(): i for i, line in enumerate(self.lines)}
             descriptors.pop(-1, None)
-            ready, _, _ = select.select([self._wake_read, *descriptors], (), (), wait_s)
+            ready, _, _ = select.select([wake, *descriptors], (), (), wait_s)
             arrival_ns = self._clock_ns()
             now_ns = time.monotonic_ns()
             late_ns = now_ns - slept_at_ns - round(1e9 * wait_s)
@@ -246,7 +250,7 @@ class ReaderRun:
                 self._skip_backlog(now_ns, late_ns)
                 continue
             has_gathered = self._has_gathered
-            for index in (descriptors[d] for d in ready if d != self._wake_read):
+            for index in (descriptors[d] for d in ready if d != wake):
                 records = self.lines[index].on_readable(now_ns, arrival_ns)
                 if has_gathered and records:
                     self.assembler.add(index, records)
@@ -256,7 +260,8 @@ class ReaderRun:
                 records = line.on_time(now_ns) if now_ns >= line.deadline_ns else []
                 if has_gathered and records:
                     self.assembler.add(index, records)
-            self._gather(now_ns)
+            if not has_gathered:
+                self._gather(now_ns)
             while not self._end.is_set() and (frame := self.assembler.take(arrival_ns)):
                 self.queue.put(frame)
 
@@ -268,11 +273,12 @@ class ReaderRun:
 
     def _gather(self, now_ns: int) -> None:
         """Let frames begin when all lines have started, or one has waited for the others."""
-        if self._has_gathered or not any(line.has_records for line in self.lines):
+        have_records = [line.has_records for line in self.lines]
+        if not any(have_records):
             return
         self._gathering_since_ns = self._gathering_since_ns or now_ns
         waited = now_ns - self._gathering_since_ns > GATHER_NS
-        self._has_gathered = waited or all(line.has_records for line in self.lines)
+        self._has_gathered = waited or all(have_records)
         if self._has_gathered:
             # what piled up on some lines while the last one started belongs to no frame
             for line in self.lines:
@@ -284,99 +290,3 @@ class ReaderRun:
             self.stalled_ticks += round(stalled_ns / self.assembler.period_ns)
         for line in self.lines:
             line.skip_backlog(now_ns)
-
-
-class LineReader:
-    """
-    Lines and an assembler, and the run that works on them.
-
-    A run that does not end in time is abandoned; no other one starts before it has ended.
-    `on_frame` is called through a FrameQueue, so that it holds up nothing but itself.
-    """
-
-    def __init__(
-        self,
-        lines: Sequence[Line],
-        assembler: FrameAssembler,
-        on_frame: Callable[[QueuedFrame], None],
-        clock_ns: Callable[[], int] = time.time_ns,
-    ) -> None:
-        self.lines = tuple(lines)
-        self.assembler = assembler
-        self.queue = FrameQueue(on_frame)
-        """Of the present run, or of the last one."""
-        self._abandoned: ReaderRun | None = None
-        self._on_frame = on_frame
-        self._clock_ns = clock_ns
-        self._run: ReaderRun | None = None
-        self._failure: BaseException | None = None
-        self._past = (0, 0, 0)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the lines are being read."""
-        return self._run is not None and self._run.is_running
-
-    @property
-    def failure(self) -> BaseException | None:
-        """Return what has ended a run that should be going on, None if all is well."""
-        if self._run is None:
-            return self._failure
-        return self._run.failure or self._run.queue.failure
-
-    @property
-    def held_up_at(self) -> str:
-        """Where the last run is held up although it was asked to end, '' if it has ended."""
-        run = self._abandoned
-        return run.place() if run is not None and run.is_alive else ''
-
-    @property
-    def stalls(self) -> int:
-        """How often the reading slept and skipped what had piled up."""
-        return self._totals()[0]
-
-    @property
-    def stalled_ticks(self) -> int:
-        """How many ticks the device sent meanwhile, about."""
-        return self._totals()[1]
-
-    @property
-    def dropped(self) -> int:
-        """How many frames had to go because the consumer was held up."""
-        return self._totals()[2]
-
-    def start(self) -> None:
-        """
-        Start a run; lines open their ports in its thread.
-
-        Raise LinkError if the last run has not ended.
-        """
-        assert self._run is None
-        self._failure = None
-        if self.held_up_at:
-            raise LinkError(
-                'expected the last run to have ended, got one that the system holds up at '
-                f'{self.held_up_at}; activate again later'
-            )
-        self.queue = FrameQueue(self._on_frame)
-        run = ReaderRun(self.lines, self.assembler, self.queue, self._clock_ns)
-        run.start()
-        self._run = run
-
-    def stop(self) -> None:
-        """Stop the devices, close the ports, end the run; harmless when not running."""
-        run = self._run
-        if run is None:
-            return
-        has_ended = run.stop(JOIN_TIMEOUT_S)
-        self._failure = self.failure
-        self._past, self._run = self._totals(), None
-        if not has_ended:
-            self._abandoned = run
-
-    def _totals(self) -> tuple[int, int, int]:
-        stalls, ticks, dropped = self._past
-        run = self._run
-        if run is None:
-            return self._past
-        return stalls + run.stalls, ticks + run.stalled_ticks, dropped + run.queue.dropped
