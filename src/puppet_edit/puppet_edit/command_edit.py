@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from puppet_core.body import Character, Motion
-from puppet_core.clips import write_bvh
-from puppet_core.drawing import Picture, save_png
+from puppet_core.drawing import Picture
 from puppet_core.io import progress
 from puppet_edit import edit_session
 from puppet_edit.edit_file import EditPlan, load_edit
-from puppet_edit.edit_session import warm_up
-from puppet_edit.editor import body_height, edit_motion, EditConfig, EditResult
+from puppet_edit.editor import body_height, edit_motion, EditResult
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER, table, write_report
+from puppet_retarget.offline import ConfigFiles, PERFORMER, table
 
 MET_PERCENT = 0.1  # of the body's height: below it an entry counts as met
 MAX_LINES = 12  # of entries in the printed report
@@ -31,7 +29,7 @@ Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
 
 def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str, Any]:
     """Return the figures of an edit."""
-    height = _height(plan.config, plan.motion)
+    height = plan.config.body_height_m or body_height(plan.motion.skeleton)
     percent = 100.0 / height
     rows = [
         {
@@ -125,10 +123,6 @@ def _entries(entries: list[Mapping[str, Any]]) -> str:
     return text if left <= 0 else f'{text}\n{left} more are nearer'
 
 
-def _height(config: EditConfig, motion: Motion) -> float:
-    return config.body_height_m or body_height(motion.skeleton)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's arguments."""
     add = parser.add_argument
@@ -141,54 +135,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
-    """
-    Edit, write the files and return a report.
-
-    Raises
-    ------
-    PuppetError : for bad input; nothing is written then.
-
-    """
+    """Edit, write the files, return a report; raise PuppetError for bad input."""
     inputs = {'CLIP': arguments.clip, 'EDIT.yaml': arguments.edit}
     edit_session.check_outputs(arguments, inputs)
     motion = edit_session.read_clip(arguments.clip, arguments)
     plan = load_edit(arguments.edit, motion, edit_session.readers(arguments, files))
-    result = edited(plan, f'edit {arguments.clip.name}')
-    figures = {'clip': str(arguments.clip), 'edit': str(arguments.edit)}
-    figures |= edit_report(motion, plan, result)
-    picture = None
-    if arguments.preview:
-        performer = clip_arguments.find_character(files, PERFORMER)
-        picture = draw(performer, motion, plan, result.motion)
-    write_bvh(result.motion, arguments.out)
-    if arguments.report:
-        write_report(figures, arguments.report)
-    if picture is not None:
-        save_png(arguments.preview, picture)
-    text = report_lines(figures)
-    return f'{text}\n\n{arguments.out}: {summary(figures)}' if text else summary(figures)
-
-
-def edited(plan: EditPlan, title: str) -> EditResult:
-    """
-    Return the result of a plan; report each level.
-
-    Raises
-    ------
-    RuntimeError : if a frame of it is not finite.
-
-    """
-    warm_up(plan.motion)
-    with progress(title, steps(plan.config), unit='level') as advance:
+    edit_session.warm_up(plan.motion)
+    steps = plan.config.levels + int(plan.config.exact)
+    with progress(f'edit {arguments.clip.name}', steps, unit='level') as advance:
 
         def report_level(text: str, percent: float) -> None:
             advance(1, note=f'{text}: max. error {percent:.3f} %')
 
         result = edit_motion(plan.motion, plan.constraints, plan.config, report_level)
     edit_session.require_finite(result.motion)
-    return result
-
-
-def steps(config: EditConfig) -> int:
-    """Return the number of levels, the exact pass among them."""
-    return config.levels + int(config.exact)
+    figures = {'clip': str(arguments.clip), 'edit': str(arguments.edit)}
+    figures |= edit_report(motion, plan, result)
+    picture = None
+    if arguments.preview:
+        performer = clip_arguments.find_character(files, PERFORMER)
+        picture = draw(performer, motion, plan, result.motion)
+    edit_session.write_outputs(arguments, result.motion, figures, picture)
+    text = report_lines(figures)
+    return f'{text}\n\n{arguments.out}: {summary(figures)}' if text else summary(figures)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 from puppet_core.body import Character, default_capsules, END_EFFECTORS, Motion
-from puppet_core.clips import SUFFIXES, write_bvh
-from puppet_core.drawing import Picture, save_png
+from puppet_core.clips import SUFFIXES
+from puppet_core.drawing import Picture
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Vec3s
-from puppet_edit.edit_session import check_outputs, require_finite
+from puppet_edit.edit_session import check_outputs, require_finite, write_outputs
 from puppet_edit.enhancement import (
     CHANNEL_KINDS,
     choose_keyframes,
@@ -38,7 +38,7 @@ from puppet_edit.enhancement import (
 from puppet_edit.enhancement import read_targets as read_target_file
 from puppet_edit.enhancement import SUFFIXES as TARGET_SUFFIXES
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER, write_report
+from puppet_retarget.offline import ConfigFiles, PERFORMER
 
 AUTO_KEYFRAMES = 'auto'
 KEYFRAMES, ONLINE = 'keyframes', 'online'
@@ -118,14 +118,7 @@ def enhance_config(arguments: argparse.Namespace) -> EnhanceConfig:
 
 
 def read_targets(motion: Motion, arguments: argparse.Namespace) -> TargetFile:
-    """
-    Return what was measured of a motion's end-effectors.
-
-    Raises
-    ------
-    InputFileError, ConfigError : naming file, line or option, and what was expected.
-
-    """
+    """Return what was measured of a motion's end-effectors."""
     path = arguments.targets
     if arguments.targets_start_s != 0.0 and (path is None or path.suffix.lower() not in SUFFIXES):
         raise ConfigError('--targets-start-s: expected a clip as --targets with it')
@@ -240,14 +233,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
-    """
-    Enhance, write the files and return a summary.
-
-    Raises
-    ------
-    PuppetError : for bad input; nothing is written then.
-
-    """
+    """Enhance, write the files, return a summary; raise PuppetError for bad input."""
     check_outputs(arguments, {'CLIP': arguments.clip, '--targets': arguments.targets})
     config = enhance_config(arguments)
     motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
@@ -278,11 +264,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
         shape = default_capsules(motion.skeleton)
         body = Character(PERFORMER, '', motion.skeleton, shape, performer.colour)
         picture = draw(body, (motion, better), goals, list(keys))
-    write_bvh(better, arguments.out)
-    if arguments.report:
-        write_report(figures, arguments.report)
-    if picture is not None:
-        save_png(arguments.preview, picture)
+    write_outputs(arguments, better, figures, picture)
     return f'{arguments.out}: {summary(figures)}'
 
 

@@ -13,12 +13,13 @@ over the frames around: seven knots of the first level, so its spacing says how 
 
 import argparse
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS, Motion
+from puppet_core.clips import write_bvh
+from puppet_core.drawing import Picture, save_png
 from puppet_core.io import ConfigError, write_text
 from puppet_core.math import Vec3
 from puppet_edit.edit_file import (
@@ -36,13 +37,11 @@ from puppet_edit.edit_file import (
     Readers,
 )
 from puppet_edit.editor import BodyPoint, edit_motion, EditConfig, EditResult, PointGoal
-from puppet_edit.scene import detect_contacts
+from puppet_edit.scene import cut, detect_contacts
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles
+from puppet_retarget.offline import ConfigFiles, write_report
 
 KNOTS_REACHED = 7  # of the coarsest level, by one constraint (LeeShin1999 section 6)
-
-FRAMES = 2  # of a clip, enough for every step
 
 POINTS = (*GENERAL_END_EFFECTORS, 'pelvis', 'chest', 'head')
 FEET = END_EFFECTORS[2:]
@@ -62,24 +61,17 @@ def drag_config(reach_s: float, rate_hz: float, levels: int = 4) -> EditConfig:
 
 def warm_up(clip: Motion) -> None:
     """Edit a little of a clip, so that the next edit does not wait and its times are its own."""
-    few = slice(0, min(FRAMES, clip.n_frames))
-    motion = Motion.from_rotations(
-        clip.skeleton, clip.rate_hz, clip.root_positions[few], clip.rotations[few]
-    )
-    goal = PointGoal(
-        np.array([0]), BodyPoint.named('left_hand'), motion.end_effectors[0, 0], contact=True
-    )
+    motion = cut(clip, 0, 2)
+    hand = BodyPoint.named('left_hand')
+    goal = PointGoal(np.array([0]), hand, motion.end_effectors[0, 0], contact=True)
     edit_motion(motion, [goal], EditConfig(levels=1))
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare how clips are read."""
     parser.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
-    parser.add_argument(
-        '--as-is',
-        action='store_true',
-        help='leave the floor and the first frames as the file has them',
-    )
+    text = 'leave the floor and the first frames as the file has them'
+    parser.add_argument('--as-is', action='store_true', help=text)
     clip_arguments.add_clip_options(parser)
 
 
@@ -92,11 +84,10 @@ def read_clip(path: Path, arguments: argparse.Namespace, asf: Path | None = None
 
 def readers(arguments: argparse.Namespace, files: ConfigFiles) -> Readers:
     """Return how the names in an edit file are understood."""
-
-    def clip(path: Path, asf: Path | None) -> Motion:
-        return read_clip(path, arguments, asf)
-
-    return Readers(clip, partial(clip_arguments.find_character, files))
+    return Readers(
+        lambda path, asf: read_clip(path, arguments, asf),
+        lambda name: clip_arguments.find_character(files, name),
+    )
 
 
 def check_outputs(arguments: argparse.Namespace, inputs: Mapping[str, Path | None]) -> None:
@@ -116,6 +107,20 @@ def require_finite(motion: Motion) -> None:
         raise RuntimeError(f'frame {int(np.argmin(good))}: expected a finite posture')
 
 
+def write_outputs(
+    arguments: argparse.Namespace,
+    motion: Motion,
+    figures: Mapping[str, Any],
+    picture: Picture | None,
+) -> None:
+    """Write OUT, and --report and --preview where they were asked for."""
+    write_bvh(motion, arguments.out)
+    if arguments.report:
+        write_report(figures, arguments.report)
+    if picture is not None:
+        save_png(arguments.preview, picture)
+
+
 class EditSession:
     """One clip while it is edited."""
 
@@ -130,20 +135,14 @@ class EditSession:
         Begin with a clip as it was read, and plain values of an edit file to go on with.
 
         `path` is where that file is or will be; files that it names are searched for next to it.
-
-        Raises
-        ------
-        InputFileError : if the edit file does not fit the clip.
-
+        Raises InputFileError if the edit file does not fit the clip.
         """
         self.clip = clip  # As it was read
         self.path = Path(path)  # Of the edit file
         self._readers = readers
-        start = (
-            plain_value(tree)
-            if tree is not None
-            else {OPTIONS: _drag_options(REACH_S, clip) | {'joint_rigidity': dict(DRAG_RIGIDITY)}}
-        )
+        start = {OPTIONS: _drag_options(REACH_S, clip) | {'joint_rigidity': dict(DRAG_RIGIDITY)}}
+        if tree is not None:
+            start = plain_value(tree)
         self._standing = detect_contacts(clip).planted
         self._steps = [self._step(start)]
         self._at = 0
@@ -186,30 +185,22 @@ class EditSession:
 
     def place(self, point: str, frame: int) -> Vec3:
         """Return where a point of the edited body is in a frame, shape (3,) [m]."""
-        one = np.array([self._checked(frame)])
-        motion = self.edited
-        posture = Motion.from_rotations(
-            motion.skeleton, motion.rate_hz, motion.root_positions[one], motion.rotations[one]
-        )
+        posture = cut(self.edited, self._checked(frame), frame + 1)
         return BodyTrack(posture).places(BodyPoint.named(point), np.array([0]))[0]
 
     def drag(self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()) -> None:
         """
         Let a point be at a place [m] in a frame; a second drag of it there replaces the first.
 
-        Points `held` stay where the motion has them in that frame.
-
-        Raises
-        ------
-        ConfigError : if there is no such frame or point, or the file would contradict itself.
-
+        Points `held` stay where the motion has them in that frame. Raises ConfigError if there is
+        no such frame or point, or the file would contradict itself.
         """
         self._checked(frame)
         at = [round(float(value), PLACE_DIGITS) for value in place]
         entries = [
             entry
             for entry in self._tree_entries()
-            if not (entry.get(POSITION) == point and entry.get('frame') == frame)
+            if (entry.get(POSITION), entry.get('frame')) != (point, frame)
         ]
         entries.append({POSITION: point, 'frame': frame, 'at_m': at})
         known = {(entry.get(POSITION), entry.get('frame')) for entry in entries}
@@ -273,14 +264,13 @@ class EditSession:
 
     def _step(self, tree: dict[str, Any]) -> tuple[dict[str, Any], EditPlan, EditResult]:
         plan = parse_edit(edit_text(tree), self.path, self.clip, self._readers)
+        result = EditResult(plan.motion, (), None, 0.0, 0, 0, np.zeros(0))
         if plan.constraints:
             result = edit_motion(plan.motion, plan.constraints, plan.config)
-        else:
-            result = EditResult(plan.motion, (), None, 0.0, 0, 0, np.zeros(0))
         return tree, plan, result
 
     def _checked(self, frame: int) -> int:
-        last = self._steps[self._at][2].motion.n_frames - 1
+        last = self.edited.n_frames - 1
         if not 0 <= frame <= last:
             raise ConfigError(f'frame: expected 0 .. {last}, got {frame}')
         return frame

@@ -52,7 +52,7 @@ KEPT_INSIDE = 0.99  # fraction of a limit at which the penalty begins, so that i
 LEVER_M = 0.1  # at which an angle counts as a length: a hand's
 NO_DIRECTION_M = 1e-9
 _ZERO = (0.0, 0.0, 0.0)
-_UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 # a posture with its forward kinematics
 POSE = np.dtype(
@@ -185,7 +185,7 @@ def row_forces(item: Any, pose: Any, row: int) -> tuple[Vec3, Vec3, Vec3]:
 
     Those of an orientation are of first order; times the residual they are exact.
     """
-    unit, q = _UNITS[row], quat(pose.q_world[item.segment])
+    unit, q = UNITS[row], quat(pose.q_world[item.segment])
     if item.kind == POINT:
         return scale(unit, item.mask[row]), _ZERO, _ZERO
     if item.kind == PLANE:
@@ -205,7 +205,7 @@ def row_forces(item: Any, pose: Any, row: int) -> tuple[Vec3, Vec3, Vec3]:
         return scale(unit, -1.0), _ZERO, unit
     line = sub(world_point(pose, item.other, vec3(item.second)), point)
     # two points on each other part along any line
-    way = normalized(line) if norm(line) > NO_DIRECTION_M else _UNITS[0]
+    way = normalized(line) if norm(line) > NO_DIRECTION_M else UNITS[0]
     return scale(way, -1.0), _ZERO, way
 
 

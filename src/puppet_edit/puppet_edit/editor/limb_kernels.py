@@ -43,6 +43,7 @@ from puppet_edit.editor.constraint_kernels import (
     POINT,
     PoseTask,
     pull_back,
+    UNITS,
     UPPER,
     VECTOR,
 )
@@ -65,7 +66,8 @@ LIMB = np.dtype(
         ('upper_radius', 'f8'),  # distances of shoulder and tip from the elbow's axis [m]
         ('lower_radius', 'f8'),
         ('along', 'f8'),  # how far apart shoulder and tip are along the axis [m]
-        ('reach', 'f8', 2),  # two lengths: their sum and difference are the limb's reach [m]
+        # two lengths whose sum and difference are the limb's reach, and what it keeps back [m]
+        ('reach', 'f8', 3),
         ('current', 'f8'),  # distance of shoulder and tip before the solution [m]
         ('turn', 'f8', 4),  # orientation of the end segment, if given
     ],
@@ -76,12 +78,11 @@ LIMB = np.dtype(
 @kernel
 def bend_angle(r1: float, r2: float, along: float, distance: float) -> float:
     """
-    Return the angle phi between the segments that brings shoulder and wrist so far apart.
+    Return the angle between the segments that brings shoulder and wrist so far apart, 0 .. pi.
 
     LeeShin1999 eq. 7, where l1^2 + l2^2 + 2 sqrt(l1^2 - r1^2) sqrt(l2^2 - r2^2) is
     r1^2 + r2^2 + along^2: r1 and r2 are their distances from the elbow's axis, and `along` how far
-    apart they are along it [m]. Clamped to 0 .. pi where the limb is too short or cannot fold so
-    far.
+    apart they are along it [m].
     """
     return polar_limit(r1, r2, math.sqrt(max(distance * distance - along * along, 0.0)))
 
@@ -104,17 +105,7 @@ def _bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat) -> Vec3:
 @kernel
 def _reached(limb: Any, distance: float) -> float:
     """Return how far the tip comes from the shoulder when its goal is at a distance [m]."""
-    upper, lower = limb.reach[0], limb.reach[1]
-    kept_back = (1.0 - EXACT_SHARE) * (upper + lower)
-    return soft_distance(distance, limb.current, upper, lower, kept_back)
-
-
-@kernel
-def _reached_slope(limb: Any, distance: float) -> float:
-    """Return the derivative of `_reached`."""
-    upper, lower = limb.reach[0], limb.reach[1]
-    kept_back = (1.0 - EXACT_SHARE) * (upper + lower)
-    return soft_distance_slope(distance, limb.current, upper, lower, kept_back)
+    return soft_distance(distance, limb.current, limb.reach[0], limb.reach[1], limb.reach[2])
 
 
 @kernel
@@ -250,6 +241,7 @@ def _prepare_closed(task: PoseTask, number: int, point: int, turn: int) -> None:
     shortest = math.sqrt(along * along + (r1 - r2) ** 2)
     limb.upper_radius, limb.lower_radius, limb.along = r1, r2, along
     limb.reach[0], limb.reach[1] = 0.5 * (longest + shortest), 0.5 * (longest - shortest)
+    limb.reach[2] = (1.0 - EXACT_SHARE) * (limb.reach[0] + limb.reach[1])
     limb.current = norm(add(a, b))
 
 
@@ -309,7 +301,9 @@ def limb_rows(task: PoseTask, pose: Any, row_of: Ints, full: Floats, out: Floats
             stretch = dot(swing, line)
             # a straight limb gets longer by no bend: keep the rate finite
             stretch = min(stretch, -1e-7) if stretch <= 0.0 else max(stretch, 1e-7)
-            rate = -_reached_slope(limb, distance) / stretch  # of the bend, along the line
+            upper_m, lower_m, kept_back = vec3(limb.reach)
+            slope = soft_distance_slope(distance, limb.current, upper_m, lower_m, kept_back)
+            rate = -slope / stretch  # of the bend, along the line
             spin_rate = -rate / _reached(limb, distance)
         spin = cross(line, swing)
         for part in range(3):
@@ -319,7 +313,7 @@ def limb_rows(task: PoseTask, pose: Any, row_of: Ints, full: Floats, out: Floats
                 row[:] = 0.0
                 if part == 2 and limb.oriented == 0:
                     continue
-                axis = values.rotate(q, (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)))
+                axis = values.rotate(q, UNITS[k])
                 along, bend = dot(axis, line), scale(line, rate * dot(axis, elbow_axis))
                 by_shift = scale(line, spin_rate * dot(axis, spin))
                 by_shift = sub(by_shift, scale(cross(axis, line), 1.0 / distance))

@@ -242,17 +242,15 @@ def _longest_step(work: Workspace, n: int) -> float:
 
 
 @kernel
-def solve_pose(task: PoseTask, options: SolverOptions, work: Workspace) -> tuple[int, int]:
-    """Bring the start to the minimum of g; return steps, and which of `work.poses` it is."""
-    at = 0
+def solve_pose(task: PoseTask, options: SolverOptions, work: Workspace) -> None:
+    """Bring the start to the minimum of g, in the first of `work.poses`."""
+    pose, trial = work.poses[0], work.poses[1]
     work.row[:] = 0.0
     prepare_limbs(task, options.is_full)
     n = choose_unknowns(task, work.columns, work.row_of)
-    move_pose(task, task.start, 0.0, work.row, work.poses[at])
-    energy = deviation(task, work.poses[at], work.full) + penalties(task, work.poses[at])
-    steps, old_fall = 0, 0.0
-    while steps < options.max_iterations:
-        pose, trial = work.poses[at], work.poses[1 - at]
+    move_pose(task, task.start, 0.0, work.row, pose)
+    energy, old_fall = deviation(task, pose, work.full) + penalties(task, pose), 0.0
+    for _ in range(options.max_iterations):
         pose_gradient(task, pose, work, n)
         factorise_in_place(work.curvature, n, True)
         solve_factorised(work.curvature, work.gradient, n, work.newton)
@@ -283,10 +281,9 @@ def solve_pose(task: PoseTask, options: SolverOptions, work: Workspace) -> tuple
             step = min(max(wanted, 0.1 * step), 0.5 * step)
         if not found:
             break
-        steps += 1
-        energy, old_fall, at = tried, (fall if was_full else 0.0), 1 - at
+        energy, old_fall = tried, (fall if was_full else 0.0)
+        work.poses[0] = trial
         copy(work.gradient, work.old_gradient)
-    return steps, at
 
 
 @kernel
@@ -297,27 +294,15 @@ def solve_frames(
     work: Workspace,
     solved: np.ndarray,
     weights: Floats,
-) -> int:
+) -> None:
     """
-    Solve every constrained frame from the motion as it is; return the steps of all together.
+    Solve every constrained frame from the motion as it is.
 
-    Parameters
-    ----------
-    tasks : FrameTasks
-        What to solve.
-    poses : ndarray of POSE, shape (n,)
-        The motion, with its forward kinematics.
-    options, work
-        How, and working space.
-    solved : ndarray of POSE, shape (k,)
-        Out: the solutions, with their forward kinematics.
-    weights : ndarray, shape (k, 17)
-        Out: of the root's position and each segment in the displacement map: 0 if no constraint
-        depends on them, TORSO_WEIGHT for the torso where all constraints are of limbs, which
-        can meet them with other torsos too, else 1.
-
+    Postures are POSE with their forward kinematics, `poses` (n,) of the motion; written are the
+    solutions `solved` (k,), and `weights` (k, 17) of the root's position and each segment in the
+    displacement map: 0 if no constraint depends on them, TORSO_WEIGHT for the torso where all
+    constraints are of limbs, which can meet them with other torsos too, else 1.
     """
-    total = 0
     for j in range(len(tasks.frames)):
         frame = tasks.frames[j]
         task = PoseTask(
@@ -328,9 +313,8 @@ def solve_frames(
             tasks.rigidity,
             tasks.limits,
         )
-        steps, at = solve_pose(task, options, work)
-        total += steps
-        solved[j] = work.poses[at]
+        solve_pose(task, options, work)
+        solved[j] = work.poses[0]
         torso = TORSO_WEIGHT
         for i in range(len(task.items)):
             if LIMB_OF[task.items[i].segment] < 0:
@@ -340,7 +324,6 @@ def solve_frames(
             moves = _has_mode(task, segment, CLOSED) or work.row_of[3 + 3 * segment] >= 0
             weight = 1.0 if LIMB_OF[segment] >= 0 else torso
             weights[j, 1 + segment] = weight if moves else 0.0
-    return total
 
 
 @kernel

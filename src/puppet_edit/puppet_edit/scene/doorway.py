@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from puppet_core.body import Motion, SEGMENT_INDEX, Skeleton
-from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Ints, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import ADULT_LEG_LENGTH_M
@@ -38,13 +37,6 @@ class Doorway:
     lintel_m: float  # Height of its lower edge in world [m]
     width_m: float = 1.2  # Between the posts [m]
     depth_m: float = 0.3  # Along the way [m]
-
-    def __post_init__(self) -> None:
-        for name in ('width_m', 'depth_m'):
-            if not 0.0 < getattr(self, name) <= 100.0:
-                raise ConfigError(
-                    f'{name}: expected 0 < value <= 100, got {getattr(self, name):g}'
-                )
 
     def ceiling(self, ground: Surface = FLOOR) -> Surface:
         """Return the surface to keep under: level in the door, rising on both sides."""
