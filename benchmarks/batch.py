@@ -9,13 +9,13 @@ import sys
 from tempfile import TemporaryDirectory
 
 from benchmarks.batch_stages import bench, best, efficiency, Timing
-from puppet_clips.cli import CommandParser, run_command
+from benchmarks.command import bench_command
 from puppet_core.clips import SUFFIXES, write_bvh
 from puppet_core.io import check_writable, ConfigError
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, RetargetJob, write_report
-from puppet_ros import share
 
+DESCRIPTION = 'Measure the speed over a library, and where it goes.'
 EXAMPLE = 'example: ./puppet bench batch walk.bvh run.bvh --copies 16'
 MAX_COPIES, MAX_WORKERS, MAX_ROUNDS = 10000, 256, 100
 
@@ -128,21 +128,9 @@ def _table(timings: Sequence[Timing], workers: int) -> str:
     )
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
-    p = CommandParser(
-        prog='puppet bench batch',
-        epilog=EXAMPLE,
-        description='Measure the speed over a library, and where it goes.',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_arguments(p)
-    return p
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write; return the exit code."""
-    return run_command(parser(), lambda arguments: run(arguments, share), argv)
+    """Run the bench; return the exit code."""
+    return bench_command('batch', DESCRIPTION, EXAMPLE, add_arguments, run, argv)
 
 
 if __name__ == '__main__':

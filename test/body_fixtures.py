@@ -1,20 +1,23 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of all packages: bodies, environments, motions, clips, a ROS context of its own."""
+"""Fixtures of all packages: bodies, environments, motions, clips, commands, a ROS context."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body.character import Character, load_character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.load import load_clip
 from puppet_core.math import quaternions
 from puppet_core.math.arrays import Floats
 from puppet_core.procedural.performer import procedural_motion
+from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_retarget.importance.environment import Environment, floor_only, Placement, SceneObject
 from puppet_retarget.importance.objects import SHAPES
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
@@ -23,6 +26,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[1]
 CHARACTERS = REPOSITORY / 'config' / 'characters'
 TICK_NS = 8_333_333  # 120 Hz
+STEPS = slice(690, 810)  # frames of the built-in performance that hold two steps
 NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -267,3 +271,86 @@ def config_dir() -> Path:
 def performer() -> Character:
     """Return the built-in performer's body."""
     return load_character(CHARACTERS / 'performer.yaml')
+
+
+class Outcome(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def outcome(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Return a function that runs a command's `main`; returns its exit code and texts."""
+
+    def call(main: Callable[[list[str]], int], *words: object) -> Outcome:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert 'Traceback' not in err
+        return Outcome(code, out, err)
+
+    return call
+
+
+@pytest.fixture
+def checkout_installed(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stand before the installation: the ament index shows the checkout's configuration."""
+    prefix = tmp_path_factory.mktemp('prefix')
+    index = prefix / 'share/ament_index/resource_index/packages'
+    index.mkdir(parents=True)
+    (index / 'puppet_bringup').touch()
+    (prefix / 'share/puppet_bringup').mkdir()
+    (prefix / 'share/puppet_bringup/config').symlink_to(REPOSITORY / 'config')
+    real = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)[0]
+    if real:
+        (prefix / 'lib').symlink_to(Path(real, 'lib'))
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix), prepend=os.pathsep)
+
+
+@pytest.fixture(scope='session')
+def steps(performer: Character) -> Motion:
+    """Return two steps of the built-in performance."""
+    motion = procedural_motion(performer, 120.0)
+    return Motion.from_rotations(
+        motion.skeleton, 120.0, motion.root_positions[STEPS], motion.rotations[STEPS]
+    )
+
+
+@pytest.fixture(scope='session')
+def walk_bvh(steps: Motion, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a clip file of two steps."""
+    path = tmp_path_factory.mktemp('clips') / 'walk.bvh'
+    write_bvh(steps, path)
+    return path
+
+
+@pytest.fixture(scope='session')
+def make_frame() -> Callable[..., SensorFrame]:
+    """Return a function that makes a frame of samples; NaN rows are missing."""
+
+    def make(
+        index: int,
+        positions: Floats,
+        quaternions: Floats | None = None,
+        stamp_ns: int | None = None,
+        ages_s: Floats | None = None,
+    ) -> SensorFrame:
+        positions = np.ascontiguousarray(positions, dtype=float)
+        n = len(positions)
+        turns = np.tile(NO_TURN, (n, 1)) if quaternions is None else quaternions
+        return SensorFrame(
+            (index + 1) * TICK_NS if stamp_ns is None else stamp_ns,
+            index,
+            tuple(f's{i}' for i in range(n)),
+            positions,
+            np.ascontiguousarray(turns, dtype=float),
+            np.zeros(n) if ages_s is None else np.asarray(ages_s, dtype=float),
+            np.where(np.isnan(positions[:, 0]), SAMPLE_MISSING, SAMPLE_OK).astype(np.uint8),
+        )
+
+    return make

@@ -8,16 +8,16 @@ import json
 from pathlib import Path
 import sys
 
+from benchmarks.command import bench_command
 from benchmarks.edit.experiments import experiments, FRAMES
 from benchmarks.edit.figures import strip
 from benchmarks.edit.results import as_tree, markdown
 from benchmarks.edit.results import run as run_bench
-from puppet_clips.cli import CommandParser, run_command
 from puppet_core.drawing import save_png
 from puppet_core.io import check_writable, progress, write_text
 from puppet_retarget.offline import ConfigFiles, find_character, PERFORMER
-from puppet_ros import share
 
+DESCRIPTION = 'Measure the motion editor on the experiments of its paper.'
 EXAMPLE = 'example: ./puppet bench edit --json e.json --figures figures'
 
 
@@ -67,21 +67,9 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     return markdown(benches)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
-    p = CommandParser(
-        prog='puppet bench edit',
-        epilog=EXAMPLE,
-        description='Measure the motion editor on the experiments of its paper.',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_arguments(p)
-    return p
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write; return the exit code."""
-    return run_command(parser(), lambda arguments: run(arguments, share), argv)
+    """Run the bench; return the exit code."""
+    return bench_command('edit', DESCRIPTION, EXAMPLE, add_arguments, run, argv)
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@ import platform
 import sys
 from typing import Any
 
+from benchmarks.command import bench_command
 from benchmarks.quality.forms import form_jobs, form_rows, forms_table
 from benchmarks.quality.path_timing import PASSES
 from benchmarks.quality.peer_table import peer_table
@@ -22,7 +23,6 @@ from benchmarks.quality.thesis_figures import Cast, thesis_figures
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
 import numba
 import numpy as np
-from puppet_clips.cli import CommandParser, run_command
 from puppet_core.body import load_character, Motion
 from puppet_core.clips import SUFFIXES
 from puppet_core.drawing import save_png
@@ -32,8 +32,8 @@ from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, RetargetJob, write_report
 from puppet_retarget.parameters import AS_PRINTED, PRESETS
 from puppet_retarget.solvers import ImportanceBasedSolver, SOLVER_NAMES
-from puppet_ros import share
 
+DESCRIPTION = 'Measure quality and speed over clips, characters, solvers and presets.'
 EXAMPLE = (
     'example: ./puppet bench quality --clip walk.bvh --characters blubby,sally --json bench.json'
 )
@@ -318,21 +318,9 @@ def _search(jobs: Sequence[tuple[str, RetargetJob]], n_candidates: int, files: C
     return '\n'.join(lines)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
-    p = CommandParser(
-        prog='puppet bench quality',
-        epilog=EXAMPLE,
-        description='Measure quality and speed over clips, characters, solvers and presets.',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_arguments(p)
-    return p
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write; return the exit code."""
-    return run_command(parser(), lambda arguments: run(arguments, share), argv)
+    """Run the bench; return the exit code."""
+    return bench_command('quality', DESCRIPTION, EXAMPLE, add_arguments, run, argv)
 
 
 if __name__ == '__main__':

@@ -8,14 +8,14 @@ import json
 from pathlib import Path
 import sys
 
+from benchmarks.command import bench_command
 from benchmarks.rate.experiments import as_tree, bench_peer, bench_swings, bench_walk, markdown
 from benchmarks.rate.figures import figures
-from puppet_clips.cli import CommandParser, run_command
 from puppet_core.drawing import save_png
 from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_retarget.offline import ConfigFiles
-from puppet_ros import share
 
+DESCRIPTION = 'Measure inverse rate control on the experiments of its paper.'
 EXAMPLE = 'example: ./puppet bench rate --json r.json --figures figures'
 
 
@@ -65,21 +65,9 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     return markdown([walk, *swings], peer)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
-    p = CommandParser(
-        prog='puppet bench rate',
-        epilog=EXAMPLE,
-        description='Measure inverse rate control on the experiments of its paper.',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_arguments(p)
-    return p
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write; return the exit code."""
-    return run_command(parser(), lambda arguments: run(arguments, share), argv)
+    """Run the bench; return the exit code."""
+    return bench_command('rate', DESCRIPTION, EXAMPLE, add_arguments, run, argv)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,63 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the commands over clips."""
+"""Fixtures of the offline commands: an installation, clips, characters, and the command itself."""
 
-from command_rig import *  # noqa: F401, F403
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+import shutil
+from typing import Any
+
+from puppet_clips.cli import main
+from puppet_core.body import Character, default_capsules, save_character
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import Skeleton
+from puppet_core.clips.load import load_clip
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CONFIG = REPOSITORY / 'config'
+
+
+@pytest.fixture(autouse=True)
+def installed(checkout_installed: None) -> None:
+    """Let every command find the checkout's configuration."""
+
+
+@pytest.fixture
+def run(outcome: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs puppet_clip; its first argument is split into words."""
+    return lambda first='', *words: outcome(main, *first.split(), *words)
+
+
+@pytest.fixture
+def library(walk_bvh: Path, tmp_path: Path) -> Path:
+    """Return a folder with two clips."""
+    (tmp_path / 'in' / 'a').mkdir(parents=True)
+    shutil.copy(walk_bvh, tmp_path / 'in' / 'one.bvh')
+    shutil.copy(walk_bvh, tmp_path / 'in' / 'a' / 'two.bvh')
+    return tmp_path / 'in'
+
+
+@pytest.fixture(scope='session')
+def walk(walk_bvh: Path) -> Motion:
+    """Return what `walk_bvh` is read as."""
+    return load_clip(walk_bvh)
+
+
+@pytest.fixture(scope='session')
+def scaled_body(
+    performer: Character, walk: Motion, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[float], Path]:
+    """Return a function that writes the clip's own body, made larger, as a character file."""
+
+    def write(factor: float) -> Path:
+        skeleton = Skeleton(
+            factor * walk.skeleton.offsets, factor * walk.skeleton.interaction_points
+        )
+        path = tmp_path_factory.mktemp('bodies') / 'own.yaml'
+        shape = default_capsules(skeleton)
+        save_character(replace(performer, name='own', skeleton=skeleton, capsules=shape), path)
+        return path
+
+    return write

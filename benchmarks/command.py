@@ -1,0 +1,31 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of a bench: its grammar, and its figures as printed."""
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from puppet_clips.cli import CommandParser, run_command
+from puppet_retarget.offline import ConfigFiles
+from puppet_ros import share
+
+Run = Callable[[argparse.Namespace, ConfigFiles], str]
+
+
+def bench_command(
+    name: str,
+    description: str,
+    example: str,
+    add_arguments: Callable[[argparse.ArgumentParser], None],
+    run: Run,
+    argv: Sequence[str] | None = None,
+) -> int:
+    """Measure, print what `run` returns; return the exit code."""
+    parser = CommandParser(
+        prog=f'puppet bench {name}',
+        epilog=example,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser)
+    return run_command(parser, lambda arguments: run(arguments, share), argv)
