@@ -17,7 +17,6 @@ from puppet_core.clips.load import load_clip
 from puppet_core.math import quaternions
 from puppet_core.math.arrays import Floats
 from puppet_core.procedural.performer import procedural_motion
-from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_retarget.importance.environment import Environment, floor_only, Placement, SceneObject
 from puppet_retarget.importance.objects import SHAPES
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
@@ -327,30 +326,3 @@ def walk_bvh(steps: Motion, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp('clips') / 'walk.bvh'
     write_bvh(steps, path)
     return path
-
-
-@pytest.fixture(scope='session')
-def make_frame() -> Callable[..., SensorFrame]:
-    """Return a function that makes a frame of samples; NaN rows are missing."""
-
-    def make(
-        index: int,
-        positions: Floats,
-        quaternions: Floats | None = None,
-        stamp_ns: int | None = None,
-        ages_s: Floats | None = None,
-    ) -> SensorFrame:
-        positions = np.ascontiguousarray(positions, dtype=float)
-        n = len(positions)
-        turns = np.tile(NO_TURN, (n, 1)) if quaternions is None else quaternions
-        return SensorFrame(
-            (index + 1) * TICK_NS if stamp_ns is None else stamp_ns,
-            index,
-            tuple(f's{i}' for i in range(n)),
-            positions,
-            np.ascontiguousarray(turns, dtype=float),
-            np.zeros(n) if ages_s is None else np.asarray(ages_s, dtype=float),
-            np.where(np.isnan(positions[:, 0]), SAMPLE_MISSING, SAMPLE_OK).astype(np.uint8),
-        )
-
-    return make

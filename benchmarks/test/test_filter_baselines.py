@@ -13,6 +13,7 @@ from benchmarks.filter.baselines import (
     NoFilter,
     OneEuro,
 )
+from filter_samples import make_frame
 import numpy as np
 from puppet_filter.parameters import PoseFilterConfig
 import pytest
@@ -45,7 +46,7 @@ def test_euler_angles_are_scipys(
 
 
 @pytest.mark.parametrize('name', FILTERS)
-def test_resting_sensor_stays_where_it_is(name: str, make_frame: Callable) -> None:
+def test_resting_sensor_stays_where_it_is(name: str) -> None:
     frame_filter = make_filter(name, PoseFilterConfig())
     q = Rotation.from_euler('xyz', [0.3, 0.4, 0.5]).as_quat()[[3, 0, 1, 2]]
     for k in range(50):
@@ -55,7 +56,7 @@ def test_resting_sensor_stays_where_it_is(name: str, make_frame: Callable) -> No
 
 
 @pytest.mark.parametrize('name', FILTERS)
-def test_missing_samples_and_repeated_stamps_are_survived(name: str, make_frame: Callable) -> None:
+def test_missing_samples_and_repeated_stamps_are_survived(name: str) -> None:
     frame_filter = make_filter(name, PoseFilterConfig())
     for k in range(20):
         missing = np.full((1, 3), np.nan) if k in (5, 6) else np.ones((1, 3))
@@ -64,7 +65,7 @@ def test_missing_samples_and_repeated_stamps_are_survived(name: str, make_frame:
     assert frame_filter.step(make_frame(19, np.ones((1, 3)))) is None
 
 
-def test_no_filter_returns_the_samples(make_frame: Callable, rng: np.random.Generator) -> None:
+def test_no_filter_returns_the_samples(rng: np.random.Generator) -> None:
     frame_filter = NoFilter()
     for k in range(5):
         positions = rng.normal(size=(2, 3))
