@@ -73,7 +73,7 @@ def test_no_filter_returns_the_samples(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(poses.positions, positions)
 
 
-def test_low_pass_follows_a_ramp_at_its_theoretical_lag(make_frame: Callable) -> None:
+def test_low_pass_follows_a_ramp_at_its_theoretical_lag() -> None:
     frame_filter, cutoff_hz = LowPass(10.0), 10.0
     for k in range(240):
         poses = frame_filter.step(make_frame(k, [[k * STEP_S, 0.0, 0.0]]))
@@ -83,7 +83,7 @@ def test_low_pass_follows_a_ramp_at_its_theoretical_lag(make_frame: Callable) ->
     assert lag == pytest.approx(expected, abs=STEP_S)
 
 
-def test_low_pass_does_not_overshoot_a_step(make_frame: Callable) -> None:
+def test_low_pass_does_not_overshoot_a_step() -> None:
     frame_filter = LowPass()
     places = [
         frame_filter.step(make_frame(k, [[float(k > 10), 0.0, 0.0]])).positions[0, 0]
@@ -92,7 +92,7 @@ def test_low_pass_does_not_overshoot_a_step(make_frame: Callable) -> None:
     assert max(places) <= 1.0 and places[-1] == pytest.approx(1.0, abs=1e-6)
 
 
-def test_one_euro_opens_up_with_speed(make_frame: Callable) -> None:
+def test_one_euro_opens_up_with_speed() -> None:
     lags = []
     for speed in (0.05, 2.0):
         frame_filter = OneEuro()
