@@ -103,9 +103,7 @@ def test_one_euro_opens_up_with_speed() -> None:
     assert lags[1] < 0.2 * lags[0]
 
 
-def test_euler_kalman_agrees_with_ours_on_slow_turns(
-    make_frame: Callable, rng: np.random.Generator
-) -> None:
+def test_euler_kalman_agrees_with_ours_on_slow_turns(rng: np.random.Generator) -> None:
     config = PoseFilterConfig(process_model='physical')
     densities = (config.process_linear_m2_s3, config.process_angular_rad2_s3)
     ours, theirs = make_filter('kalman', config), EulerKalman(config, densities=densities)
