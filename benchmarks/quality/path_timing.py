@@ -19,7 +19,11 @@ import numpy as np
 from puppet_core.body import hip_centre, Motion
 from puppet_core.math import Floats
 from puppet_core.sensor_frames import FilteredFrame
-from puppet_performer.calibration import known_calibration, sensor_frames, TRACKER_M
+from puppet_performer.calibration.synthetic_recording import (
+    known_calibration,
+    sensor_frames,
+    TRACKER_M,
+)
 from puppet_performer.posture import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import SensorLayout
 from puppet_retarget.importance import ImportanceModel

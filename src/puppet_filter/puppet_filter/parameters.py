@@ -199,10 +199,7 @@ def load_tuning(values: Mapping[str, Any]) -> Tuning:
     """
     Return the tuning of checked parameter values, the noise file read.
 
-    Raises
-    ------
-    ConfigError : for an impossible combination, or a noise file that cannot be used.
-
+    Raise ConfigError for an impossible combination, or a noise file that cannot be used.
     """
     config = make_config(values)
     if not config.noise_file:

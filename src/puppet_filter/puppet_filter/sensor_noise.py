@@ -54,10 +54,7 @@ def load_noise(path: str | Path) -> dict[str, Mat6]:
     """
     Return R of the sensors in a noise file by name, shape (6, 6) [m^2, m rad, rad^2].
 
-    Raises
-    ------
-    InputFileError : naming file, line and sensor, if a matrix is not a covariance.
-
+    Raise InputFileError naming file, line and sensor, if a matrix is not a covariance.
     """
     tree = load_yaml(path, FILE_FORMAT)
     sensors = tree.section('sensors')
@@ -114,10 +111,7 @@ def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
 
     Samples with NaN are left out.
 
-    Raises
-    ------
-    CalibrationError : if there are too few samples.
-
+    Raise CalibrationError if there are too few samples.
     """
     good = np.isfinite(positions).all(axis=1) & np.isfinite(quaternions).all(axis=1)
     positions, quaternions = positions[good], quaternions[good]
@@ -189,13 +183,8 @@ def resolution(columns: Floats, grain: float) -> float:
     """
     Return the step in which a device reports, 0 if its samples are too fine or too few to decide.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n, k)
-        Samples of k quantities of one kind.
-    grain : float
-        Differences below it are of arithmetic, not of the device.
-
+    Columns, shape (n, k), are samples of k quantities of one kind; differences below `grain` are
+    of arithmetic, not of the device.
     """
     step = 0.0
     for column in columns.T:

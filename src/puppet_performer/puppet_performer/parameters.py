@@ -3,6 +3,7 @@
 """Parameters of the performer node, as data, and the frozen config they make."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from puppet_core.io import rows_of, setting
 from puppet_performer.calibration import CalibrationLimits
@@ -10,6 +11,14 @@ from puppet_performer.posture import PostureConfig
 
 _LIMITS = CalibrationLimits()
 _POSTURE = PostureConfig()
+
+
+def _limit(default: float, unit: str, high: float, description: str) -> Any:
+    return setting(default, unit, 0.0, high, description, low_open=True)
+
+
+def _span(default: float, description: str) -> Any:
+    return setting(default, 's', 0.0, 60.0, description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,50 +44,26 @@ class PerformerConfig:
     calibration_duration_s: float = setting(
         1.0, 's', 0.1, 60.0, 'How long the T-pose must be held for automatic calibration.'
     )
-    max_movement_m: float = setting(
-        _LIMITS.max_movement_m,
-        'm',
-        0.0,
-        1.0,
-        'Movement of a sensor that refuses a calibration.',
-        low_open=True,
+    max_movement_m: float = _limit(
+        _LIMITS.max_movement_m, 'm', 1.0, 'Movement of a sensor that refuses a calibration.'
     )
-    max_movement_deg: float = setting(
-        _LIMITS.max_movement_deg,
-        'deg',
-        0.0,
-        90.0,
-        'Rotation of a sensor that refuses a calibration.',
-        low_open=True,
+    max_movement_deg: float = _limit(
+        _LIMITS.max_movement_deg, 'deg', 90.0, 'Rotation of a sensor that refuses a calibration.'
     )
-    max_mismatch_m: float = setting(
+    max_mismatch_m: float = _limit(
         _LIMITS.max_mismatch_m,
         'm',
-        0.0,
         2.0,
         'How far a sensor may be from where skeleton and layout expect it.',
-        low_open=True,
     )
-    hold_s: float = setting(
-        _POSTURE.hold_s,
-        's',
-        0.0,
-        60.0,
-        'How long a segment without its sensor keeps its joint rotation.',
+    hold_s: float = _span(
+        _POSTURE.hold_s, 'How long a segment without its sensor keeps its joint rotation.'
     )
-    fade_s: float = setting(
-        _POSTURE.fade_s,
-        's',
-        0.0,
-        60.0,
-        'How long it then takes to go over to the inferred rotation.',
+    fade_s: float = _span(
+        _POSTURE.fade_s, 'How long it then takes to go over to the inferred rotation.'
     )
-    return_s: float = setting(
-        _POSTURE.return_s,
-        's',
-        0.0,
-        60.0,
-        'How long a sensor that is there again takes to take over.',
+    return_s: float = _span(
+        _POSTURE.return_s, 'How long a sensor that is there again takes to take over.'
     )
 
     @property

@@ -145,43 +145,39 @@ class PerformerModel:
         if self._recorder is not None:
             self._recorder.add(frame, *self._tracker)
             if self._recorder.is_full:
-                self._try_to_calibrate(self._recorder)
+                self._evaluate(self._by_pose, self._recorder)
         if self._stream is not None:
             self._stream.add(frame, *self._tracker)
             if self._stream.duration_s >= self._stream_s:
-                self._try_motion(self._stream)
+                self._evaluate(self._by_motion, self._stream)
         return self._estimator.step(frame) if self._estimator is not None else None
 
-    def _try_to_calibrate(self, recorder: PoseRecorder) -> None:
+    def _evaluate(
+        self, calibrate: Callable[[StreamRecorder], Calibration], recorder: StreamRecorder
+    ) -> None:
         requested = self._requested
-        self._recorder, self._requested = None, False
+        self.cancel_request()
         try:
-            calibration = calibrate_pose(
-                recorder.poses(), self._layout, self._character, self._config.limits, self._date()
-            )
-        except CalibrationError as err:
+            calibration = calibrate(recorder)
+        except PuppetError as err:
             self.outcome = CalibrationOutcome(None, str(err), requested)
             return
         self.use(calibration)
         self.outcome = CalibrationOutcome(calibration, '', requested)
 
-    def _try_motion(self, stream: StreamRecorder) -> None:
-        self.cancel_request()
+    def _by_pose(self, recorder: StreamRecorder) -> Calibration:
         limits, performer = self._config.limits, self._character
-        try:
-            pose, motion = split_recording(stream.recording(), self._layout, performer, limits)
-            calibration, evaluation = calibrate_motion(
-                pose, motion, self._layout, performer, limits, self._date()
-            )
-        except PuppetError as err:
-            self.outcome = CalibrationOutcome(None, str(err), True)
-            return
+        return calibrate_pose(recorder.poses(), self._layout, performer, limits, self._date())
+
+    def _by_motion(self, recorder: StreamRecorder) -> Calibration:
+        limits, performer = self._config.limits, self._character
+        pose, motion = split_recording(recorder.recording(), self._layout, performer, limits)
+        calibration, evaluation = calibrate_motion(
+            pose, motion, self._layout, performer, limits, self._date()
+        )
         if calibration is None or not evaluation.usable:
-            text = '; '.join(finding.text for finding in evaluation.findings)
-            self.outcome = CalibrationOutcome(None, text, True)
-            return
-        self.use(calibration)
-        self.outcome = CalibrationOutcome(calibration, '', True)
+            raise CalibrationError('; '.join(finding.text for finding in evaluation.findings))
+        return calibration
 
     def _rebuild(self) -> None:
         if self.calibration is None or self._tracker is None:

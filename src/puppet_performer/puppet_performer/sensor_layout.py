@@ -8,6 +8,7 @@ one left-right pair, which shows the performer's heading. Unmeasured segments ar
 by the posture estimate.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,12 +58,7 @@ class SensorLayout:
     @property
     def pairs(self) -> Ints:
         """Sensors on the same segment of both sides, shape (k, 2), left then right."""
-        names = self.segment_names
-        rows = [
-            (i, names.index(name.replace('left_', 'right_')))
-            for i, name in enumerate(names)
-            if name.startswith('left_') and name.replace('left_', 'right_') in names
-        ]
+        rows = left_right(self.segment_names)
         return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
     @property
@@ -74,6 +70,16 @@ class SensorLayout:
 
     def _listed(self) -> str:
         return ', '.join(self.segment_names) or 'none'
+
+
+def left_right(names: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the indices of names of left segments and of the same on the right."""
+    mirrored = [name.replace('left_', 'right_') for name in names]
+    return [
+        (i, names.index(other))
+        for i, (name, other) in enumerate(zip(names, mirrored))
+        if name != other and other in names
+    ]
 
 
 def load_layout(path: str | Path) -> SensorLayout:

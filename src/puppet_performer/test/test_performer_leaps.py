@@ -15,8 +15,7 @@ from puppet_core.sensor_frames import (
     FILTER_REINITIALISED,
     FilteredFrame,
 )
-from puppet_performer.posture.discontinuity import LEAP_FRAMES
-from puppet_performer.posture.estimator import EstimatedPosture
+from puppet_performer.posture.estimator import EstimatedPosture, LEAP_FRAMES
 import pytest
 from virtual_performer import random_posture
 

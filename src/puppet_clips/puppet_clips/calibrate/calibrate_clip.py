@@ -14,20 +14,17 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import Character, Motion, N_SEGMENTS
 from puppet_core.math import Floats, quaternions
-from puppet_performer.calibration import (
-    Calibration,
+from puppet_performer.calibration import Calibration, MotionRecording, SLIPPED, SWAPPED
+from puppet_performer.calibration.synthetic_recording import (
     Disturbances,
     exchanged,
     make_take,
     measure,
-    MotionRecording,
     Mounting,
     posed_badly,
     random_mounting,
     RANGE_S,
-    SLIPPED,
     slipped,
-    SWAPPED,
     Take,
 )
 from puppet_performer.sensor_layout import SensorLayout

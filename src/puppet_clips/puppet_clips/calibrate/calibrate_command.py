@@ -37,17 +37,16 @@ from puppet_performer.calibration import (
     calibrate_motion,
     Calibration,
     CalibrationLimits,
-    Disturbances,
     find_pose,
     load_calibration,
     MotionRecording,
     PoseRecording,
-    RATE_HZ,
     rezero_sensor,
     save_calibration,
     split_recording,
     StreamRecorder,
 )
+from puppet_performer.calibration.synthetic_recording import Disturbances, RATE_HZ
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import share

@@ -1,6 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a T-pose and a range of motion to sensor mountings, segment lengths and an evaluation."""
+"""
+From a T-pose and a range of motion to sensor mountings, segment lengths and an evaluation.
+
+Points of the surface (`surface`) and simulated sensors (`synthetic_recording`) are apart.
+"""
 
 from puppet_performer.calibration.calibration import (
     Calibration,
@@ -29,83 +33,25 @@ from puppet_performer.calibration.recording import (
     PoseRecorder,
     StreamRecorder,
 )
-from puppet_performer.calibration.surface import (
-    as_samples,
-    describe,
-    mirrored,
-    segments_to_touch,
-    stylus_tip,
-    SurfaceRecorder,
-    Touch,
-    TouchConfig,
-)
-from puppet_performer.calibration.synthetic_recording import (
-    Disturbances,
-    exchanged,
-    FADE_S,
-    known_calibration,
-    LIMITS,
-    make_take,
-    measure,
-    Mounting,
-    posed_badly,
-    random_mounting,
-    RANGE_S,
-    RATE_HZ,
-    sensor_frames,
-    SLIP_DEG,
-    SLIP_M,
-    slipped,
-    SYNTHETIC_T_POSE_S,
-    Take,
-    TRACKER_M,
-)
 
 __all__ = [
-    'FADE_S',
-    'LIMITS',
-    'RANGE_S',
-    'RATE_HZ',
-    'SLIP_DEG',
-    'SLIP_M',
-    'SYNTHETIC_T_POSE_S',
-    'Take',
-    'exchanged',
-    'make_take',
-    'posed_badly',
-    'slipped',
-    'TRACKER_M',
-    'known_calibration',
-    'sensor_frames',
     'Calibration',
     'CalibrationLimits',
-    'Disturbances',
     'MotionRecording',
-    'Mounting',
     'Outcome',
     'PoseRecorder',
     'PoseRecording',
     'SLIPPED',
     'SWAPPED',
     'StreamRecorder',
-    'SurfaceRecorder',
-    'Touch',
-    'TouchConfig',
-    'as_samples',
     'calibrate_motion',
     'calibrate_pose',
-    'describe',
     'find_pose',
     'left_to_move',
     'load_calibration',
-    'measure',
     'measured_joints',
-    'mirrored',
     'part_of',
-    'random_mounting',
     'rezero_sensor',
     'save_calibration',
-    'segments_to_touch',
     'split_recording',
-    'stylus_tip',
 ]

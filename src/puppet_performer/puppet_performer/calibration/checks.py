@@ -46,6 +46,7 @@ from puppet_performer.calibration.joint_centres import (
 from puppet_performer.calibration.measured_body import bone_joints, hinge_axis
 from puppet_performer.calibration.pose import (
     CalibrationLimits,
+    expected_places,
     MeanPose,
     require_t_pose,
     robust_mean_rotation,
@@ -124,7 +125,7 @@ def range_complaint(
 
 def stature_m(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> float:
     """Return a performer's stature by the places of the sensors (n, 3) in the known pose [m]."""
-    rest = skeleton.rest_positions()[layout.segments] + layout.mountings
+    rest = expected_places(layout, skeleton)
     shares = []
     for i, j in itertools.combinations(range(len(rest)), 2):
         wanted = float(np.linalg.norm(rest[i] - rest[j]))

@@ -51,7 +51,7 @@ from puppet_performer.calibration.recording import (
     relative_poses,
     rotation_noise,
 )
-from puppet_performer.sensor_layout import SensorLayout
+from puppet_performer.sensor_layout import left_right, SensorLayout
 
 POSE_S = 1.0
 PATIENCE_S = 5.0  # after the first still pose, for one that is a T-pose
@@ -174,20 +174,14 @@ def _faced(stance: TPose, joints: Sequence[Joint], centres: Centres, means: Mean
     Joints are where they are however their sensors are mounted; left and right of a pair are
     beside each other in the T-pose.
     """
-    by_name = {SEGMENTS[joint.segment]: j for j, joint in enumerate(joints)}
+    pairs = left_right([SEGMENTS[joint.segment] for joint in joints])
+    if not pairs:
+        return stance
     sensors = [joint.child for joint in joints]
     places = means.positions[sensors] + quaternions.rotate(
         means.rotations[sensors], centres.points[:, 1]
     )
-    across = np.array(
-        [
-            places[j] - places[by_name[name.replace('left_', 'right_')]]
-            for name, j in by_name.items()
-            if name.startswith('left_') and name.replace('left_', 'right_') in by_name
-        ]
-    )
-    if not len(across):
-        return stance
+    across = np.array([places[left] - places[right] for left, right in pairs])
     widths = np.linalg.norm(across, axis=1)
     heading = fit_heading(across[:, :2], np.stack((np.zeros(len(widths)), widths), axis=1))
     return TPose(heading, stance.pelvis)
@@ -240,12 +234,8 @@ def _pairs(
     bones: Sequence[tuple[int, tuple[int, int]]],
 ) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Return the joints at the ends of left segments and of the same on the right."""
-    by_name = {SEGMENTS[segment]: ends for segment, ends in bones}
-    return [
-        (ends, by_name[name.replace('left_', 'right_')])
-        for name, ends in by_name.items()
-        if name.startswith('left_') and name.replace('left_', 'right_') in by_name
-    ]
+    pairs = left_right([SEGMENTS[segment] for segment, _ in bones])
+    return [(bones[left][1], bones[right][1]) for left, right in pairs]
 
 
 # The held pose of a recording and the motion after it.

@@ -131,22 +131,12 @@ def solve_joints(
     """
     Return all joint centres.
 
-    Parameters
-    ----------
-    joints, relatives : sequences
-        The joints and what was measured of them.
-    expected : ndarray, shape (joints, 2, 3)
-        About where they are, by the known pose, in both sensors' frames [m].
-    pairs : sequence of ((near, far), (near, far))
-        Joints at the ends of a left segment and of the same on the right.
-    rate_hz : float
-        Frames per second, for the correlation of neighbouring frames' residuals.
-    noise : ndarray, shape (joints, 2)
-        White noise of both sensors' rotations per axis [rad].
-    straight : sequence of (rows (k, 6 joints), values (k,)), optional
-        What the known pose implies for several centres together: rows @ x = values, within
-        STRAIGHT_M.
-
+    They are `expected` by the known pose in both sensors' frames, shape (joints, 2, 3) [m]. Pairs
+    are the joints (near, far) at the ends of a left segment and of the same on the right. The rate
+    is for the correlation of neighbouring frames' residuals; `noise`, shape (joints, 2), the white
+    noise of both sensors' rotations per axis [rad]. `straight` are rows (k, 6 joints) and values
+    (k,) that the known pose implies for several centres together: rows @ x = values, within
+    STRAIGHT_M.
     """
     n = len(joints)
     data, right = np.zeros((6 * n, 6 * n)), np.zeros(6 * n)

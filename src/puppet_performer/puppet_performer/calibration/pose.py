@@ -58,13 +58,18 @@ def fit_t_pose(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> TP
 
     Raise CalibrationError if the sensors of a pair stand on the wrong sides.
     """
-    expected = _expected_places(layout, skeleton)
+    expected = expected_places(layout, skeleton)
     left, right = layout.pairs.T
     across = (positions[left] - positions[right])[:, :2]
     heading = fit_heading(across, (expected[left] - expected[right])[:, :2])
     pose = TPose(heading, np.array([0.0, 0.0, skeleton.rest_root_height]))
-    _require_sides(layout, pose, positions)
-    middles = 0.5 * (pose.to_body(positions[left]) + pose.to_body(positions[right]))
+    body = pose.to_body(positions)
+    for i, j in layout.pairs[body[left, 1] <= body[right, 1]][:1]:
+        raise CalibrationError(
+            f'T-pose: {layout.sensors[i]} and {layout.sensors[j]}: expected the first '
+            'on the left of the second, got the reverse; have they been exchanged?'
+        )
+    middles = 0.5 * (body[left] + body[right])
     middles_rest = 0.5 * (expected[left] + expected[right])
     place = robust_mean((middles - middles_rest)[:, :2], ASYMMETRY_M)
     offset = quaternions.rotate(pose.orientation, np.append(place, 0.0))
@@ -103,9 +108,18 @@ def require_t_pose(
 
     Raise CalibrationError naming the arm span, the height or the sensor that does not fit.
     """
-    expected = _expected_places(layout, skeleton)
+    expected = expected_places(layout, skeleton)
     body = pose.to_body(positions)
-    _require_span(layout, expected, body, SPAN_SHARE * limit)
+    names = layout.segment_names
+    widest = next((arm for arm in ARM_PAIRS if arm in names), None)
+    for left, right in layout.pairs:
+        span, wanted = (float(np.linalg.norm(x[left] - x[right])) for x in (body, expected))
+        if names[left] == widest and abs(span - wanted) > SPAN_SHARE * limit:
+            raise CalibrationError(
+                f'T-pose: arm span between {layout.sensors[left]} and {layout.sensors[right]}: '
+                f'expected {wanted:.2f} m within {SPAN_SHARE * limit:.2f} m, got {span:.2f} m; '
+                + POSE_HINT
+            )
     height_errors = np.abs(body[:, 2] - expected[:, 2])
     worst = int(np.argmax(height_errors))
     if height_errors[worst] > limit:
@@ -124,32 +138,9 @@ def require_t_pose(
         )
 
 
-def _expected_places(layout: SensorLayout, skeleton: Skeleton) -> Vec3s:
+def expected_places(layout: SensorLayout, skeleton: Skeleton) -> Vec3s:
+    """Return the sensors on a skeleton in the T-pose, pelvis at the origin, shape (n, 3) [m]."""
     return skeleton.rest_positions()[layout.segments] + layout.mountings
-
-
-def _require_sides(layout: SensorLayout, pose: TPose, positions: Vec3s) -> None:
-    body = pose.to_body(positions)
-    for left, right in layout.pairs:
-        if body[left, 1] <= body[right, 1]:
-            raise CalibrationError(
-                f'T-pose: {layout.sensors[left]} and {layout.sensors[right]}: expected the first '
-                'on the left of the second, got the reverse; have they been exchanged?'
-            )
-
-
-def _require_span(layout: SensorLayout, expected: Vec3s, body: Vec3s, limit: float) -> None:
-    names = layout.segment_names
-    for left, right in layout.pairs:
-        if names[left] != next((arm for arm in ARM_PAIRS if arm in names), None):
-            continue
-        span = float(np.linalg.norm(body[left] - body[right]))
-        wanted = float(np.linalg.norm(expected[left] - expected[right]))
-        if abs(span - wanted) > limit:
-            raise CalibrationError(
-                f'T-pose: arm span between {layout.sensors[left]} and {layout.sensors[right]}: '
-                f'expected {wanted:.2f} m within {limit:.2f} m, got {span:.2f} m; {POSE_HINT}'
-            )
 
 
 NOISE_FLOOR_M = 5e-4  # deviations below it are never outliers
@@ -234,13 +225,6 @@ def mean_pose(
 
     Raise CalibrationError if a sensor is missing or the performer moves.
     """
-    _require_all_sensors(recording, layout)
-    positions, rotations = _mean_poses(recording)
-    spreads_m, spreads_rad = _require_still(recording, layout, limits, positions, rotations)
-    return MeanPose(positions, rotations, spreads_m, spreads_rad)
-
-
-def _require_all_sensors(recording: PoseRecording, layout: SensorLayout) -> None:
     if not len(recording.usable):
         raise CalibrationError('recording: expected at least one frame, got none')
     share = np.mean(recording.usable, axis=0)
@@ -254,34 +238,15 @@ def _require_all_sensors(recording: PoseRecording, layout: SensorLayout) -> None
             f'sensors: expected each in {MIN_USABLE_SHARE:.0%} of the frames or more, '
             f'got {", ".join(missing)}; check their cables or take them out of the layout'
         )
-
-
-def _mean_poses(recording: PoseRecording) -> tuple[Vec3s, Quats]:
-    n = recording.usable.shape[1]
+    n = len(share)
     positions, rotations = np.empty((n, 3)), np.empty((n, 4))
-    for sensor in range(n):
-        good = recording.usable[:, sensor]
-        positions[sensor] = robust_mean(recording.positions[good, sensor], NOISE_FLOOR_M)
-        rotations[sensor] = robust_mean_rotation(
-            recording.rotations[good, sensor], NOISE_FLOOR_RAD
-        )
-    return positions, rotations
-
-
-def _require_still(
-    recording: PoseRecording,
-    layout: SensorLayout,
-    limits: CalibrationLimits,
-    positions: Vec3s,
-    rotations: Quats,
-) -> tuple[Floats, Floats]:
-    """Return each sensor's RMS deviations [m] and [rad]; refuse if one moved too much."""
-    inverse = quaternions.conjugate(rotations)
-    turned = quaternions.log(quaternions.multiply(inverse, recording.rotations))
-    moved = np.linalg.norm(recording.positions - positions, axis=2)
+    for i, good in enumerate(recording.usable.T):
+        positions[i] = robust_mean(recording.positions[good, i], NOISE_FLOOR_M)
+        rotations[i] = robust_mean_rotation(recording.rotations[good, i], NOISE_FLOOR_RAD)
+    turned = quaternions.multiply(quaternions.conjugate(rotations), recording.rotations)
     spreads, movements = [], []
-    for deviations in (moved, np.linalg.norm(turned, axis=2)):
-        held = np.where(recording.usable, deviations, np.nan)
+    for deviations in (recording.positions - positions, quaternions.log(turned)):
+        held = np.where(recording.usable, np.linalg.norm(deviations, axis=2), np.nan)
         movement = np.nanquantile(held, SPREAD_QUANTILE, axis=0)
         # the spread is of the samples that count, so that outliers do not inflate it
         inside = np.where(held <= movement, held, np.nan)
@@ -296,7 +261,7 @@ def _require_still(
             f'and {limits.max_movement_deg:g} deg, got {movements[0][worst]:.3f} m and '
             f'{np.degrees(movements[1][worst]):.1f} deg; hold the pose still'
         )
-    return spreads[0], spreads[1]
+    return MeanPose(positions, rotations, *spreads)
 
 
 # One sensor calibrated anew, after it was moved: the others show where the performer stands.
@@ -322,20 +287,34 @@ def rezero_sensor(
     calibration that has none of its own. Raise CalibrationError if there is no such sensor, the
     performer moves, or this is no T-pose.
     """
-    row = _row(calibration, layout, sensor)
+    if sensor not in calibration.sensors:
+        known = ', '.join(calibration.sensors)
+        raise CalibrationError(f'sensor: expected one of {known}, got {sensor!r}')
+    calibration.require_layout(layout)
+    if len(calibration.sensors) <= MIN_OTHERS:
+        raise CalibrationError(
+            f'sensors: expected at least {MIN_OTHERS} others to tell the stance by, '
+            f'got {len(calibration.sensors) - 1}; calibrate again'
+        )
+    row = calibration.sensors.index(sensor)
     means = mean_pose(recording, layout, limits)
     order = [layout.sensors.index(name) for name in calibration.sensors]
     means = MeanPose(*(values[order] for values in means))
     body = calibration.skeleton or skeleton
     others = [i for i in range(len(order)) if i != row]
     stance = _stance(calibration, means, others)
-    root = _root(calibration, means, body, stance, others, row)
+    rest, segments = body.rest_positions()[calibration.segments], calibration.segments
+    # the pelvis joint in world, by the neighbours of the sensor or else by all others
+    own = segments[row]
+    near = [i for i in others if PARENTS[segments[i]] == own or PARENTS[own] == segments[i]]
+    used = near or others
+    local = rest[used] + calibration.positions[used]
+    root = robust_mean(means.positions[used] - quaternions.rotate(stance, local), AGREEMENT_M)
     to_body = quaternions.conjugate(stance)
-    rest = body.rest_positions()[calibration.segments[row]]
     place = quaternions.rotate(to_body, means.positions[row] - root)
     rotations, positions = calibration.rotations.copy(), calibration.positions.copy()
     rotations[row] = quaternions.multiply(to_body, means.rotations[row])
-    positions[row] = place - rest
+    positions[row] = place - rest[row]
     if np.linalg.norm(positions[row] - layout.mountings[order[row]]) > limits.max_mismatch_m:
         raise CalibrationError(
             f'{sensor}: expected it within {limits.max_mismatch_m:g} m of its place on the '
@@ -352,19 +331,6 @@ def rezero_sensor(
         spreads_m=spreads_m,
         spreads_rad=spreads_rad,
     )
-
-
-def _row(calibration: Calibration, layout: SensorLayout, sensor: str) -> int:
-    if sensor not in calibration.sensors:
-        known = ', '.join(calibration.sensors)
-        raise CalibrationError(f'sensor: expected one of {known}, got {sensor!r}')
-    calibration.require_layout(layout)
-    if len(calibration.sensors) <= MIN_OTHERS:
-        raise CalibrationError(
-            f'sensors: expected at least {MIN_OTHERS} others to tell the stance by, '
-            f'got {len(calibration.sensors) - 1}; calibrate again'
-        )
-    return calibration.sensors.index(sensor)
 
 
 def _stance(calibration: Calibration, means: MeanPose, others: Sequence[int]) -> Quat:
@@ -385,27 +351,6 @@ def _stance(calibration: Calibration, means: MeanPose, others: Sequence[int]) ->
     return upright
 
 
-def _root(
-    calibration: Calibration,
-    means: MeanPose,
-    body: Skeleton,
-    stance: Quat,
-    others: Sequence[int],
-    row: int,
-) -> Vec3:
-    """Return the pelvis joint in world, by the neighbours of a sensor or else by all others."""
-    near = [i for i in others if _are_neighbours(calibration.segments[[i, row]])]
-    used = near or list(others)
-    local: Floats = body.rest_positions()[calibration.segments[used]]
-    local = local + calibration.positions[used]
-    roots = means.positions[used] - quaternions.rotate(stance, local)
-    return robust_mean(roots, AGREEMENT_M)
-
-
-def _are_neighbours(segments: np.ndarray) -> bool:
-    return bool(PARENTS[segments[0]] == segments[1] or PARENTS[segments[1]] == segments[0])
-
-
 # Means that a few wild samples cannot move: Tukey's biweight, by reweighted least squares.
 #
 # Outliers get weight zero beyond CUTOFF robust standard deviations, so what is exact without them
@@ -416,16 +361,15 @@ MAD_TO_SIGMA = 1.4826  # median absolute deviation of a Gaussian to its standard
 TOLERANCE = 1e-12
 
 
-def robust_mean(points: Floats, scale_floor: float, weights: Floats | None = None) -> Floats:
+def robust_mean(points: Floats, scale_floor: float) -> Floats:
     """
-    Return the robust mean (k,) of points (n, k), at least one, of given trust (n,) > 0.
+    Return the robust mean (k,) of points (n, k), at least one.
 
     Deviations below `scale_floor` count as good, however well the others agree.
     """
-    prior = np.ones(len(points)) if weights is None else weights
     centre = np.median(points, axis=0)
     for _ in range(ITERATIONS):
-        w = prior * tukey_weights(np.linalg.norm(points - centre, axis=1), scale_floor)
+        w = tukey_weights(np.linalg.norm(points - centre, axis=1), scale_floor)
         moved = w @ points / np.sum(w) - centre
         centre = centre + moved
         if np.max(np.abs(moved)) < TOLERANCE:

@@ -26,7 +26,8 @@ from puppet_core.body import (
 )
 from puppet_core.io import ConfigError
 from puppet_core.math import check_array, Quat, quaternions, Quats, read_only, Vec3, Vec3s
-from puppet_core.sensor_frames import FILTER_OK, FILTER_REINITIALISED, FilteredFrame
+from puppet_core.sensor_frames import FilteredFrame
+from puppet_performer.calibration.recording import in_world
 
 MIN_FRAMES = 5  # fewer are no mean
 _MIRROR = np.array([1.0, -1.0, 1.0])
@@ -184,15 +185,8 @@ def stylus_tip(
 
     `tip` is in the frame of its sensor [m].
     """
-    if sensor not in frame.sensors:
-        return None
-    row = frame.sensors.index(sensor)
-    position, quaternion = frame.positions[row], frame.quaternions[row]
-    measured = frame.status[row] in (FILTER_OK, FILTER_REINITIALISED)
-    if not measured or not np.all(np.isfinite(np.concatenate((position, quaternion)))):
-        return None
-    local = position + quaternions.rotate(quaternion, tip)
-    return p_world_tracker + quaternions.rotate(q_world_tracker, local)
+    positions, rotations, usable = in_world(frame, (sensor,), q_world_tracker, p_world_tracker)
+    return positions[0] + quaternions.rotate(rotations[0], tip) if usable[0] else None
 
 
 def mirrored(points: Mapping[str, Vec3s]) -> dict[str, Vec3s]:

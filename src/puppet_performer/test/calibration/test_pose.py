@@ -145,12 +145,6 @@ def test_third_of_wild_samples_leaves_the_mean_exact(rng: np.random.Generator) -
     np.testing.assert_allclose(robust_mean(points, FLOOR_M), [1.0, 2.0, 3.0], atol=1e-12)
 
 
-def test_prior_weights_count() -> None:
-    points = np.array([[0.0], [1e-3]])
-    mean = robust_mean(points, 1.0, np.array([3.0, 1.0]))
-    np.testing.assert_allclose(mean, [0.25e-3], atol=1e-9)
-
-
 def test_rotation_mean_agrees_with_scipy(rng: np.random.Generator) -> None:
     """Independent computation: scipy's mean is the chordal one, equal to second order."""
     centre = quaternions.normalize(rng.normal(size=4))
