@@ -52,8 +52,7 @@ class Reporter:
     """Polls a reader and reports what has changed."""
 
     def __init__(self, config: DriverConfig) -> None:
-        self.last_error = ''
-        """What went wrong last; while a line is down, what brought it down."""
+        self.last_error = ''  # What went wrong last; while a line is down, what brought it down
         self._config = config
         self._is_down = False
         self._causes: dict[str, str] = {}

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 import re
-from typing import NamedTuple
 
 import numpy as np
 from puppet_core.io import ConfigError, rows_of
@@ -189,16 +188,6 @@ def transform_poses(
     orientations[:] = quaternions.normalize(quaternions.multiply(turns, orientations))
 
 
-class MergeCounters(NamedTuple):
-    """What has become of the samples so far."""
-
-    frames: int  # Frames emitted
-    incomplete_frames: int  # Frames in which a sensor was missing
-    missing_samples: int  # Sensors missing in them
-    invalid_samples: int  # Samples with a number that is not finite, or a quaternion that is none
-    old_samples: int  # Samples not newer than the sensor's last one
-
-
 class PoseMerger:
     """Collects the samples of a tick, at most for the timeout after the first of them."""
 
@@ -210,13 +199,12 @@ class PoseMerger:
         self._missed = [0] * n
         self._began_ns: int | None = None
         self._stamp_ns = -1
-        self._counts = dict.fromkeys(MergeCounters._fields, 0)
+        # Totals since construction: frames emitted, those in which a sensor was missing, sensors
+        # missing in them; samples with a number that is not finite or a quaternion that is none,
+        # and those not newer than the sensor's last one
+        names = 'frames incomplete_frames missing_samples invalid_samples old_samples'
+        self.counters = dict.fromkeys(names.split(), 0)
         self._clear()
-
-    @property
-    def counters(self) -> MergeCounters:
-        """Totals since construction."""
-        return MergeCounters(**self._counts)
 
     def add(self, row: int, stamp_ns: int, now_ns: int, pose: Pose) -> list[SensorFrame]:
         """
@@ -228,11 +216,11 @@ class PoseMerger:
         x, y, z, qw, qx, qy, qz = pose
         norm = math.sqrt(qw * qw + qx * qx + qy * qy + qz * qz)
         if not (abs(norm - 1.0) < UNIT_TOL and math.isfinite(x + y + z)):
-            self._counts['invalid_samples'] += 1
+            self.counters['invalid_samples'] += 1
             return []
         last_ns = self._last_ns[row]
         if last_ns - CLOCK_STEP_NS < stamp_ns <= last_ns:
-            self._counts['old_samples'] += 1
+            self.counters['old_samples'] += 1
             return []
         frames = []
         if self._has[row]:
@@ -263,7 +251,7 @@ class PoseMerger:
         ages_s = np.where(last_ns >= 0, 1e-9 * np.maximum(stamp_ns - last_ns, 0), 0.0)
         self._missed = [0 if here else n + 1 for here, n in zip(self._has, self._missed)]
         n_missing = self._has.count(False)
-        counts = self._counts
+        counts = self.counters
         counts['frames'] += 1
         counts['incomplete_frames'] += n_missing > 0
         counts['missing_samples'] += n_missing

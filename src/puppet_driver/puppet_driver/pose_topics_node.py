@@ -9,7 +9,7 @@ it was measured, turned into the transmitter's axes; publishes them on /tracker/
 on /tf, and world -> transmitter on /tf_static.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import sys
 import time
 from typing import Any
@@ -85,8 +85,8 @@ class PoseTopicsNode(Node):
             self, self._config.sensors, self._config.transforms_rate_hz
         )
         self._transforms.announce(self._now_ns(), *self._config.transmitter)
-        self._static = StaticTransforms(self, self._forget_axes)
         self._axes: dict[str, Axes | None] = {}
+        self._static = StaticTransforms(self, self._axes.clear)
         self._row_axes: list[Axes] = [self._given_axes] * len(self._config.sensors)
         self._origins = np.tile(self._given_axes[0], (len(self._config.sensors), 1))
         self._turns = np.tile(self._given_axes[1], (len(self._config.sensors), 1))
@@ -101,12 +101,6 @@ class PoseTopicsNode(Node):
         )
 
     def _listen(self, plan: TopicPlan) -> Any:
-        kind = PoseArray if plan.is_array else PoseStamped
-        callback = self._diagnostics.guarded(self._reader_of(plan))
-        # best effort hears reliable publishers too
-        return self.create_subscription(kind, plan.topic, callback, qos.STREAM)
-
-    def _reader_of(self, plan: TopicPlan) -> Callable[[Any], None]:
         def on_array(msg: PoseArray) -> None:
             listed = {row: msg.poses[i] for i, row in plan.rows.items() if i < len(msg.poses)}
             if len(listed) < len(plan.rows):
@@ -116,7 +110,10 @@ class PoseTopicsNode(Node):
         def on_pose(msg: PoseStamped) -> None:
             self._take(msg.header, dict.fromkeys(plan.rows.values(), msg.pose))
 
-        return on_array if plan.is_array else on_pose
+        callback = self._diagnostics.guarded(on_array if plan.is_array else on_pose)
+        # best effort hears reliable publishers too
+        kind = PoseArray if plan.is_array else PoseStamped
+        return self.create_subscription(kind, plan.topic, callback, qos.STREAM)
 
     def _take(self, header: Header, poses: Mapping[int, Pose]) -> None:
         """Add the poses by frame row; publish the frames that they complete."""
@@ -157,16 +154,13 @@ class PoseTopicsNode(Node):
             self._axes[frame_id] = self._static.lookup(TRANSMITTER, frame_id.lstrip('/'))
         return self._axes[frame_id]
 
-    def _forget_axes(self) -> None:
-        self._axes.clear()
-
     def _on_expire(self) -> None:
         frame = self._merger.expire(time.monotonic_ns())
         if frame is not None:
             self._publish(frame)
 
     def _report(self) -> None:
-        for name, count in self._merger.counters._asdict().items():
+        for name, count in self._merger.counters.items():
             self._diagnostics.value(name, count)
         silent = [
             plan.topic for plan in self._config.plans if self.count_publishers(plan.topic) == 0

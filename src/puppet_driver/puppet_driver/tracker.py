@@ -49,12 +49,11 @@ class StreamCounters:
 class RecordStream(ABC):
     """Bytes of one running line to records; garbage neither raises nor becomes a record."""
 
+    # Whether a complete record waits for the next byte, or for quiet, to confirm it
     is_holding = False
-    """Whether a complete record waits for the next byte, or for quiet, to confirm it."""
 
     def __init__(self) -> None:
-        self.counters = StreamCounters()
-        """Totals since the stream was opened."""
+        self.counters = StreamCounters()  # Totals since the stream was opened
 
     @abstractmethod
     def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
@@ -107,11 +106,9 @@ class Tracker(ABC):
     # Whether its line has a baud rate that limits what it carries
     is_serial: ClassVar[bool] = True
 
-    poll_command = b''
-    """Bytes that ask for one measurement; empty if the device streams by itself."""
+    poll_command = b''  # Bytes that ask for one measurement; empty if the device streams by itself
 
-    poll_period_s = 0.0
-    """Time from one request to the next [s]."""
+    poll_period_s = 0.0  # Time from one request to the next [s]
 
     def __init__(self, config: Any) -> None:
         self._config = config

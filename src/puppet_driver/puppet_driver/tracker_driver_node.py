@@ -130,19 +130,19 @@ class TrackerDriverNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the configuration."""
-        self._release()
+        """Stop from any state and forget the configuration."""
+        self._is_active = False
+        self._stop_reader()
+        self._reader = None
+        self._pose_array.close()
+        if self._publisher is not None:
+            self._publisher.destroy()
+        if self._transforms is not None:
+            self._transforms.close()
+        self._publisher = self._transforms = None
         return TransitionCallbackReturn.SUCCESS
 
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop from any state."""
-        self._release()
-        return TransitionCallbackReturn.SUCCESS
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Return to the beginning after a failed transition."""
-        self._release()
-        return TransitionCallbackReturn.SUCCESS
+    on_shutdown = on_error = on_cleanup
 
     def destroy_node(self) -> None:
         """Stop reading before the publishers go."""
@@ -230,17 +230,6 @@ class TrackerDriverNode(LifecycleNode):
     def _stop_reader(self) -> None:
         if self._reader is not None:
             self._reader.stop()
-
-    def _release(self) -> None:
-        self._is_active = False
-        self._stop_reader()
-        self._reader = None
-        self._pose_array.close()
-        if self._publisher is not None:
-            self._publisher.destroy()
-        if self._transforms is not None:
-            self._transforms.close()
-        self._publisher = self._transforms = None
 
 
 def main() -> int:

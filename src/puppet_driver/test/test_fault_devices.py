@@ -11,6 +11,8 @@ can hold up. For the Flock of Birds see test_fault_run.py.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+import socket
+import struct
 import threading
 import time
 
@@ -32,6 +34,7 @@ QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
 UNPLUGGED_S, SILENT_S, NOISY_S, MISSING_S = 3.0, 0.9, 1.0, 0.5
 BIT_ERROR_RATE = 0.01
 DEADLINE_S = 30.0
+ABRUPTLY = struct.pack('ii', 1, 0)  # how a connection is closed
 HAS_SENSOR = 0x04  # of a MotionStar's unit
 
 
@@ -212,9 +215,19 @@ def test_a_sensor_missing(rigs, at_rest):
 @pytest.mark.parametrize('fault', ['reset', 'abandon'])
 def test_a_connection_that_is_lost(rigs, at_rest, fault):
     networked = [rig for rig in rigs if rig.name in NETWORKED]
-    starts = [rig.line.starts for rig in networked]
+    starts, abandoned = [rig.line.starts for rig in networked], []
     for rig in networked:
-        getattr(rig.cable._transport, fault)()
+        transport = rig.cable._transport
+        if fault == 'reset':
+            transport._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABRUPTLY)
+            transport._drop_client()
+        else:
+            # as one who has lost power does: the host sees nothing
+            transport._epoll.unregister(transport._client)
+            abandoned.append(transport._client)
+            transport._client, transport._unsent = None, b''
     assert wait(lambda: not any(rig.has_records for rig in networked))
     recover(networked, fault)
     assert [rig.line.starts for rig in networked] == [n + 1 for n in starts]
+    for client in abandoned:
+        client.close()

@@ -26,8 +26,8 @@ _OF_THE_LINE = {'sensors', 'port', 'first_row', 'n_all_sensors'}
 __all__ = ['DEVICES', 'ignored_parameters', 'make_trackers']
 
 
-def _parameters(device: type[Tracker]) -> set[str]:
-    return {field.name for field in fields(device.Config)} - _OF_THE_LINE
+def _fields(device: type[Tracker]) -> set[str]:
+    return {field.name for field in fields(device.Config)}
 
 
 def make_trackers(
@@ -44,24 +44,21 @@ def make_trackers(
     The sensors are in the order of the lines.
     """
     kind = DEVICES[device]
-    taken = {name: getattr(parameters, name) for name in _parameters(kind)}
-    known = {field.name for field in fields(kind.Config)}
-    trackers = []
+    names = _fields(kind)
+    taken = {name: getattr(parameters, name) for name in names - _OF_THE_LINE}
+    trackers: list[Tracker] = []
     first = 0
     for port, count in zip(ports, sensors_per_line):
-        line = {
-            'sensors': tuple(sensors[first : first + count]),
-            'port': port,
-            'first_row': first,
-            'n_all_sensors': len(sensors),
-        }
-        line = {name: value for name, value in line.items() if name in known}
-        trackers.append(kind(kind.Config(**taken, **line)))
+        own = tuple(sensors[first : first + count])
+        n = len(sensors)
+        of_line = {'sensors': own, 'port': port, 'first_row': first, 'n_all_sensors': n}
+        taken |= {name: value for name, value in of_line.items() if name in names}
+        trackers.append(kind(kind.Config(**taken)))
         first += count
     return tuple(trackers)
 
 
 def ignored_parameters(device: str) -> list[str]:
     """Return the names of other devices' parameters that mean nothing to this one."""
-    known = set().union(*(_parameters(kind) for kind in DEVICES.values()))
-    return sorted(known - _parameters(DEVICES[device]))
+    known = set().union(*map(_fields, DEVICES.values()))
+    return sorted(known - _fields(DEVICES[device]) - _OF_THE_LINE)

@@ -231,7 +231,6 @@ class SystemStatus(NamedTuple):
     units: bytes = b''  # A byte for each address from 1 on, flags as in the Flock of Birds' status
 
     def encode(self) -> bytes:
-        """Return the body of a system's status or setup."""
         rate = f'{self.rate_mhz:06d}'.encode('ascii')
         return _SYSTEM.pack(*self[:5], rate, *self[6:10]) + self.units
 
@@ -281,7 +280,6 @@ class UnitStatus(NamedTuple):
     tables: bytes = bytes(54)  # alpha_min, alpha_max, Vm, reference frame, angle align
 
     def encode(self) -> bytes:
-        """Return the body of a unit's status or setup."""
         return _UNIT.pack(*self)
 
 

@@ -173,20 +173,10 @@ class FixedRecordStream(RecordStream):
     record's time, so at the end of a read the record of the sensor whose turn it is is accepted at
     once; any other is held until the next byte, or until the line is quiet.
 
-    Parameters
-    ----------
-    allowed : sequence of bytes
-        The bytes that can stand at each place.
-    n_sensors : int
-        Of the line.
-    reach : Reach
-        How far a sensor can move between two of its records.
-    has_end : bool
-        Whether the last place proves that the record ends there.
-    stray_bytes : int
-        A beginning so early in a record is rather a stray byte than a loss of all the rest; the
-        record that it seems to begin may be the old one with a wrong first byte, and is rejected.
-
+    `allowed` are the bytes that can stand at each place; with `has_end` the last one proves that
+    the record ends there. A beginning within `stray_bytes` of another is rather a stray byte than
+    a loss of all the rest; the record that it seems to begin may be the old one with a wrong first
+    byte, and is rejected.
     """
 
     def __init__(
@@ -219,11 +209,9 @@ class FixedRecordStream(RecordStream):
 
     @property
     def is_holding(self) -> bool:  # type: ignore[override]
-        """Whether a complete record waits for confirmation."""
         return self._held is not None
 
     def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
-        """Decode one read."""
         pending, size = self._pending, self.record_bytes
         pending += data
         self._arrivals_ns += [arrival_ns] * len(data)
@@ -244,11 +232,9 @@ class FixedRecordStream(RecordStream):
         return records
 
     def flush(self) -> list[TrackerRecord]:
-        """Return the held record, if any: quiet has confirmed its end."""
         return [] if self._held is None else [self._accept(*self._held)]
 
     def skip(self) -> None:
-        """Forget the record being collected."""
         self._discard(len(self._pending))
         self._held, self._is_in_phase, self._is_doubtful = None, False, False
 

@@ -192,20 +192,8 @@ class FlockStream(FixedRecordStream):
     """
     Decoder of one run of a line.
 
-    Parameters
-    ----------
-    addresses : sequence of int
-        Bus addresses of the line's sensors in the order of their ordinals; empty for a line
-        with one sensor and no address bytes.
-    range_in : int
-        Full scale of positions [inch].
-    inverted : bool
-        Whether the device reports the inverse rotation.
-    record_format : str
-        One of POSE_FORMATS.
-    reach : Reach
-        How far a sensor can move between two of its records.
-
+    `addresses` are those of the line's sensors on the bus, in the order of their ordinals; empty
+    for a line with one sensor and no address bytes. `record_format` is one of POSE_FORMATS.
     """
 
     def __init__(

@@ -116,11 +116,10 @@ class Line:
     ) -> None:
         self.port_name = port_name
         self.state = LineState.CLOSED
-        self.deadline_ns = 0
-        """When `on_time` is due."""
+        self.deadline_ns = 0  # When `on_time` is due
         self.stream: RecordStream | None = None
+        # What is being done that the system can hold up, for people; '' for nothing
         self.work = ''
-        """What is being done that the system can hold up, for people; '' for nothing."""
         self._tracker, self._retry_policy, self._log = tracker, retry_policy, log
         self._silence_ns = round(1e9 * retry_policy.silence_s)
         self._port: Port | None = None

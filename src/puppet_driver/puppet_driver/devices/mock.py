@@ -50,7 +50,6 @@ class MockStream(RecordStream):
         self._first_ns = 0
 
     def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
-        """Decode one read."""
         records = []
         if not self._pending:
             self._first_ns = arrival_ns
@@ -69,7 +68,6 @@ class MockStream(RecordStream):
         return records
 
     def skip(self) -> None:
-        """Forget the record being collected."""
         self._pending.clear()
 
 
@@ -92,24 +90,20 @@ class MockTracker(Tracker):
     record_bytes = RECORD.size
 
     def open_port(self) -> 'MockPort':
-        """Start the device behind its port."""
         config = self._config
         rows = range(config.first_row, config.first_row + self.n_sensors)
         return MockPort(config.port, rows, config.rate_hz)
 
     def start_exchanges(self) -> Exchanges:
-        """Ask who is there, and let it stream."""
         answer = yield Exchange(STOP + IDENTIFY, reply_bytes=len(IDENTITY))
         if answer != IDENTITY:
             raise LinkTimeout(f'expected {IDENTITY!r}, got {answer!r}')
         yield Exchange(GO)
 
     def stop_command(self) -> bytes:
-        """Return the bytes that end streaming."""
         return STOP
 
     def open_stream(self) -> MockStream:
-        """Return a decoder in its initial state."""
         return MockStream(self.n_sensors)
 
 
@@ -129,11 +123,9 @@ class MockPort:
         self._thread.start()
 
     def fileno(self) -> int:
-        """Return the descriptor, for select."""
         return self._read
 
     def read(self) -> bytes:
-        """Return what has arrived."""
         try:
             return os.read(self._read, MAX_READ_BYTES)
         except BlockingIOError:
@@ -142,7 +134,6 @@ class MockPort:
             raise LinkError(f'{self.name}: expected data, got {err.strerror}') from err
 
     def write(self, data: bytes) -> None:
-        """Obey commands."""
         for command in (data[i : i + 1] for i in range(len(data))):
             if command == IDENTIFY:
                 self._say(IDENTITY)
@@ -150,7 +141,6 @@ class MockPort:
                 self._is_streaming = command == GO
 
     def discard_input(self) -> None:
-        """Forget the bytes that have arrived."""
         try:
             while os.read(self._read, MAX_READ_BYTES):
                 pass
@@ -158,7 +148,6 @@ class MockPort:
             pass
 
     def close(self) -> None:
-        """End the device and close the port."""
         self._has_ended.set()
         self._thread.join()
         os.close(self._read)

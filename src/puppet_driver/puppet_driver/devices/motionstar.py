@@ -172,19 +172,9 @@ class BirdnetStream(RecordStream):
     """
     Decoder of data packets whose records have a position and an orientation.
 
-    Parameters
-    ----------
-    addresses : sequence of int
-        Bus addresses of the sensors in the order of their ordinals.
-    full_scales_m : sequence of float
-        Full scale of each sensor's positions [m]; one of 0 is not known and not listened to.
-    inverted : bool
-        Whether the device reports inverse rotations.
-    has_datagrams : bool
-        Whether each read is one datagram rather than a piece of a stream.
-    reach : Reach
-        How far a sensor can move between two of its records.
-
+    Sensors are at `addresses` on the bus, in the order of their ordinals. `full_scales_m` are of
+    their positions [m]; one of 0 is not known and not listened to. With `has_datagrams` each read
+    is one datagram rather than a piece of a stream.
     """
 
     def __init__(

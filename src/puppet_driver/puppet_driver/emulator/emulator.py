@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import Character, Motion
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, quaternions
+from puppet_core.math import Floats
 from puppet_core.procedural import clip_loop, LoopedMotion, procedural_motion, range_of_motion
 from puppet_driver.devices.birdnet import MAX_UNITS, RATE_RANGE_HZ
 from puppet_driver.devices.flock_of_birds import full_scale_m, MAX_ADDRESS
@@ -26,7 +26,6 @@ from puppet_driver.emulator.performer import (
     sensor_poses,
     SensorNoise,
     SensorPoses,
-    TransmitterPose,
 )
 from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator
 from puppet_driver.emulator.server import EmulatedLine, EmulatorServer
@@ -199,11 +198,7 @@ def build_server(config: EmulatorConfig, looped: LoopedMotion) -> EmulatorServer
 def measured_poses(config: EmulatorConfig, looped: LoopedMotion, faults: Faults) -> SensorPoses:
     """Return what the sensors measure, mounting, noise and outliers included."""
     mounting = random_mounting(config.sensors, looped.motion.skeleton, config.seed)
-    transmitter = TransmitterPose(
-        np.array(config.transmitter_position_m), np.array([1.0, 0.0, 0.0, 0.0])
-    )
-    poses = sensor_poses(looped, mounting, transmitter)
-    poses[..., 3:] = quaternions.normalize(poses[..., 3:])
+    poses = sensor_poses(looped, mounting, np.array(config.transmitter_position_m))
     noise = SensorNoise(config.noise, len(config.sensors), config.rate_hz, config.seed)
 
     def measure(block: Floats, start_tick: int) -> Floats:

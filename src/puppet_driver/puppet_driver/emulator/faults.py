@@ -16,14 +16,9 @@ OUTLIER_RAD = 0.5
 class FaultRates:
     """Probabilities."""
 
-    drop_out: float = 0.0
-    """That a record is not sent, per record."""
-
-    outlier: float = 0.0
-    """That a sample is far off, per record."""
-
-    bad_byte: float = 0.0
-    """That a byte is lost, doubled or garbled on the line, per byte."""
+    drop_out: float = 0.0  # That a record is not sent, per record
+    outlier: float = 0.0  # That a sample is far off, per record
+    bad_byte: float = 0.0  # That a byte is lost, doubled or garbled on the line, per byte
 
     def __post_init__(self) -> None:
         for name in ('drop_out', 'outlier', 'bad_byte'):

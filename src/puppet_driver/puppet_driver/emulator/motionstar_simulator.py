@@ -70,8 +70,7 @@ class MotionStarSimulator(DeviceSimulator):
             for address in range(1, first_address + n_sensors)
         }
         self.is_awake = False
-        self.data_error = 0
-        """Error byte of data packets."""
+        self.data_error = 0  # Error byte of data packets
         self._sequence = 0
 
     @property

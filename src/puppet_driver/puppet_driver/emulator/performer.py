@@ -24,9 +24,8 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Quat, quaternions, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, quaternions, Quats, Vec3, Vec3s
 from puppet_core.procedural import LoopedMotion
-from puppet_driver.tracker import POSE_SIZE
 
 _ADULT_JOINTS_M = {
     'spine': (0.0, 0.0, 0.10),
@@ -77,14 +76,9 @@ DEFAULT_SENSORS = tuple(
 class Mounting(NamedTuple):
     """Pose of each sensor in its segment's frame."""
 
-    segments: tuple[int, ...]
-    """Index into SEGMENTS of each sensor."""
-
-    positions: Vec3s
-    """Shape (n, 3) [m]."""
-
-    rotations: Quats
-    """Shape (n, 4)."""
+    segments: tuple[int, ...]  # Index into SEGMENTS of each sensor
+    positions: Vec3s  # Shape (n, 3) [m]
+    rotations: Quats  # Shape (n, 4)
 
 
 def random_mounting(sensors: Sequence[str], skeleton: Skeleton, seed: int) -> Mounting:
@@ -177,25 +171,18 @@ def _per_axis(millimetres: float, degrees: float) -> Floats:
     return np.repeat((1e-3 * millimetres, np.radians(degrees)), 3)
 
 
-class TransmitterPose(NamedTuple):
-    """The transmitter in world."""
+def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter_m: Vec3) -> Floats:
+    """
+    Return the true poses of the sensors in the transmitter's axes, which are the world's.
 
-    position: Vec3  # Shape (3,) [m]
-    rotation: Quat  # REP-103 axes of the transmitter to world, unit
-
-
-def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter: TransmitterPose) -> Floats:
-    """Return the true sensor poses in the transmitter's REP-103 axes, shape (frames, n, 7)."""
+    Shape (frames, n, 7).
+    """
     q_world, p_world = looped.motion.world_segments()
     segments = list(mounting.segments)
     q_segment, p_segment = q_world[:, segments], p_world[:, segments]
-    to_transmitter = quaternions.conjugate(transmitter.rotation)
-    position = p_segment + quaternions.rotate(q_segment, mounting.positions)
-    poses = np.empty((*q_segment.shape[:2], POSE_SIZE))
-    poses[..., :3] = quaternions.rotate(to_transmitter, position - transmitter.position)
-    rotation = quaternions.multiply(q_segment, mounting.rotations)
-    poses[..., 3:] = quaternions.multiply(to_transmitter, rotation)
-    return poses
+    position = p_segment + quaternions.rotate(q_segment, mounting.positions) - transmitter_m
+    rotation = quaternions.normalize(quaternions.multiply(q_segment, mounting.rotations))
+    return np.concatenate((position, rotation), axis=-1)
 
 
 class SensorPoses:

@@ -69,13 +69,10 @@ class DeviceSimulator(ABC):
     """The emulated device on one line, sleeping."""
 
     def __init__(self) -> None:
-        self.version = 0
-        """Changes whenever records of the same poses would."""
-        self.report_every = 1
-        """How many ticks there are from record to record."""
+        self.version = 0  # Changes whenever records of the same poses would
+        self.report_every = 1  # How many ticks there are from record to record
         self.is_streaming = False
-        self.is_held_off = False
-        """Whether the host has sent XOFF."""
+        self.is_held_off = False  # Whether the host has sent XOFF
         self.n_poll_requests = 0
         self._pending = b''
         self._deaf_until_s = 0.0

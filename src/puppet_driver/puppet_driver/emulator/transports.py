@@ -20,7 +20,6 @@ from puppet_driver.transport import Endpoint
 
 MAX_BACKLOG_BYTES = 3600  # unread bytes at which sending pauses; 0.4 s of a full line
 READ_BYTES = 65536
-ABRUPTLY = struct.pack('ii', 1, 0)  # how a connection is closed
 BIND_ATTEMPTS = 20  # for a number that is free for both, if any will do
 SPEEDS_BPS = {
     getattr(termios, f'B{rate}'): rate
@@ -80,17 +79,18 @@ class PtyTransport:
         self._poll.register(self._master, select.POLLHUP)
         self.is_open = False
         try:
-            _replace_link(link, self._slave_name)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            if link.is_symlink():
+                link.unlink()
+            link.symlink_to(self._slave_name)
         except OSError as err:
             os.close(self._master)
             raise ConfigError(f'{link}: expected a place for a link, got {err.strerror}') from err
 
     def fileno(self) -> int:
-        """Return the descriptor, for select; meaningful while `is_open`."""
         return self._master
 
     def look(self) -> bool:
-        """See whether a host has the port open; return whether that is news."""
         was_open, self.is_open = self.is_open, not self._poll.poll(0)
         if self.is_open and not was_open:
             self._is_choked = False
@@ -102,14 +102,12 @@ class PtyTransport:
         return self.is_open != was_open
 
     def receive(self) -> bytes:
-        """Return what the host has sent, empty if nothing or gone."""
         try:
             return os.read(self._master, READ_BYTES)
         except OSError:
             return b''
 
     def send(self, data: bytes) -> None:
-        """Send to the host, or drop what it does not take."""
         if not self.is_open or self._is_choked:
             self.dropped_bytes += len(data)
             return
@@ -120,7 +118,6 @@ class PtyTransport:
         self.dropped_bytes += len(data) - n_sent
 
     def check_backlog(self) -> None:
-        """See how much the host has not read; to be called a few times a second."""
         if not self.is_open:
             return
         try:
@@ -136,17 +133,9 @@ class PtyTransport:
             os.close(slave)
 
     def close(self) -> None:
-        """Close the port: the host sees the end of the line, and the link is removed."""
         os.close(self._master)
         if self.link.is_symlink() and os.readlink(self.link) == self._slave_name:
             self.link.unlink()
-
-
-def _replace_link(link: Path, target: str) -> None:
-    link.parent.mkdir(parents=True, exist_ok=True)
-    if link.is_symlink():
-        link.unlink()
-    link.symlink_to(target)
 
 
 class NetworkTransport:
@@ -165,7 +154,6 @@ class NetworkTransport:
         self._host, self._port = self._listener.getsockname()[:2]
         self._client: socket.socket | None = None
         self._peer: tuple | None = None
-        self._abandoned: list[socket.socket] = []
         self._unsent = b''
         self._epoll = select.epoll()
         self._epoll.register(self._listener, select.EPOLLIN)
@@ -181,25 +169,21 @@ class NetworkTransport:
         return Endpoint(scheme, self._host, self._port)
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable whenever there is something to process."""
         return self._epoll.fileno()
 
     def look(self) -> bool:
-        """Let a new host in; return whether it is news that one is there."""
         was_open = self.is_open
         self._accept()
         self.is_open = self._client is not None or self._peer is not None
         return self.is_open != was_open
 
     def receive(self) -> bytes:
-        """Return what the host has sent, empty if nothing or gone."""
         self.look()
         data = self._receive_stream() or self._receive_datagram()
         self.is_open = self._client is not None or self._peer is not None
         return data
 
     def send(self, data: bytes) -> None:
-        """Send to the host, or drop what it does not take."""
         if self._peer is not None:
             self._send_datagram(data, self._peer)
         elif self._client is not None:
@@ -210,28 +194,11 @@ class NetworkTransport:
                 self._unsent = self._push(data)
 
     def check_backlog(self) -> None:
-        """Try again to send the rest of a packet."""
         if self._unsent:
             self._unsent = self._push(self._unsent)
 
-    def reset(self) -> None:
-        """Break the connection off: the host sees a reset."""
-        if self._client is not None:
-            self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABRUPTLY)
-        self._drop_client()
-
-    def abandon(self) -> None:
-        """Forget the connection as one who has lost power does: the host sees nothing."""
-        if self._client is not None:
-            self._epoll.unregister(self._client)
-            self._abandoned.append(self._client)
-        self._client, self._unsent = None, b''
-
     def close(self) -> None:
-        """Close the port: the host sees the end of the connection."""
         self._drop_client()
-        for connection in self._abandoned:
-            connection.close()
         self._epoll.close()
         self._listener.close()
         self._datagrams.close()
@@ -336,24 +303,18 @@ class FaultyTransport:
         self._remake = remake or partial(PtyTransport, Path(str(cable.link)))
         self.is_open = cable.is_open
         self.is_plugged = True
-        self.is_cut = False
-        """Whether bytes get lost both ways while the port stays."""
-        self.bit_error_rate = 0.0
-        """Probability that a bit on its way to the host is turned."""
+        self.is_cut = False  # Whether bytes get lost both ways while the port stays
+        self.bit_error_rate = 0.0  # Probability that a bit on its way to the host is turned
         self.baud_rate_bps = baud_rate_bps
-        self.keep_of_next = -1
-        """How many bytes of the next packet pass; -1 for all."""
-        self.n_sent = 0
-        """Bytes that have gone to the host."""
+        self.keep_of_next = -1  # How many bytes of the next packet pass; -1 for all
+        self.n_sent = 0  # Bytes that have gone to the host
         self._transport: Transport | None = cable
         self._rng = np.random.default_rng(seed)
 
     def fileno(self) -> int:
-        """Return the descriptor, for select; meaningful while `is_open`."""
         return self._transport.fileno() if self._transport is not None else -1
 
     def look(self) -> bool:
-        """See whether a host has the port open; plug and unplug, in the server's thread."""
         was_open = self.is_open
         if self._transport is not None and not self.is_plugged:
             self._transport.close()
@@ -366,12 +327,10 @@ class FaultyTransport:
         return self.is_open != was_open
 
     def receive(self) -> bytes:
-        """Return what the host has sent and the device understands."""
         data = self._transport.receive() if self._transport is not None else b''
         return b'' if self.is_cut or not self._has_right_speed() else data
 
     def send(self, data: bytes) -> None:
-        """Send to the host what the faults leave of it."""
         if self._transport is None or self.is_cut or not data:
             return
         if self.keep_of_next >= 0:
@@ -386,12 +345,10 @@ class FaultyTransport:
         self._transport.send(data)
 
     def check_backlog(self) -> None:
-        """See how much the host has not read."""
         if self._transport is not None:
             self._transport.check_backlog()
 
     def close(self) -> None:
-        """Close the transport for good."""
         if self._transport is not None:
             self._transport.close()
             self._transport = None

@@ -53,26 +53,16 @@ NO_POSE = (float('nan'),) * POSE_SIZE
 class QueuedFrame(NamedTuple):
     """One frame, its arrays being its own."""
 
-    stamp_ns: int
-    """When it was measured [ns]."""
-
-    arrival_ns: int
-    """When its first byte came [ns]."""
-
-    frame_index: int
-    """Counts from 0; a dropped one is missing in what the consumer sees."""
-
-    poses: Floats
-    """Shape (sensors, 7), NaN where missing."""
-
-    missing: np.ndarray
-    """Shape (sensors,), uint8, 1 where missing."""
-
-    ages_s: Floats
-    """Shape (sensors,): how much older than the stamp the last sample is [s]."""
+    stamp_ns: int  # When it was measured [ns]
+    arrival_ns: int  # When its first byte came [ns]
+    frame_index: int  # Counts from 0; a dropped one is missing in what the consumer sees
+    poses: Floats  # Shape (sensors, 7), NaN where missing
+    missing: np.ndarray  # Shape (sensors,), uint8, 1 where missing
+    ages_s: Floats  # Shape (sensors,): how much older than the stamp the last sample is [s]
 
 
-class FrameCounters(NamedTuple):
+@dataclass(slots=True)
+class FrameCounters:
     """What has become of the ticks so far."""
 
     frames: int = 0  # Frames emitted
@@ -136,17 +126,9 @@ class FrameAssembler:
     """
     Collects records and emits frames.
 
-    Parameters
-    ----------
-    sensors_per_line : sequence of int
-        How many sensors report on each line; rows of a frame are the lines' in this order.
-    rate_hz : float
-        Ticks per second of the device.
-    timeout_s : float
-        Longest wait for the records of a tick after its first byte [s].
-    latency_s : float
-        Time from the measurement to the arrival of its first byte [s].
-
+    Rows of a frame are the lines' sensors, in order. `rate_hz` is the device's ticks per second;
+    `timeout_s` the longest wait for the records of a tick after its first byte, `latency_s` the
+    time from the measurement to that byte [s].
     """
 
     def __init__(
@@ -158,16 +140,14 @@ class FrameAssembler:
     ) -> None:
         self._sensors_per_line = tuple(sensors_per_line)
         self._n_rows = sum(sensors_per_line)
+        # From one tick to the next, as configured until the clock has measured it [ns]
         self.period_ns = round(1e9 / rate_hz)
-        """From one tick to the next, as configured until the clock has measured it [ns]."""
         self.timeout_ns = round(1e9 * timeout_s)
         self._latency_ns = round(1e9 * latency_s)
         self.clock = ClockFit(rate_hz)
-        self.ages_s = np.zeros(self._n_rows)
-        """Of the last frame."""
+        self.ages_s = np.zeros(self._n_rows)  # Of the last frame
         self.missing_by_row = np.zeros(self._n_rows, dtype=np.int64)
-        self.counters = FrameCounters()
-        """Totals since construction."""
+        self.counters = FrameCounters()  # Totals since construction
         self._n_skipped = 0
         self._stamp_ns = -1  # of the last tick, before the latency
         self.restart()
@@ -213,15 +193,19 @@ class FrameAssembler:
                 to_come = max(to_come - 1, 0)
                 one.note_batching(to_come > 0)
                 dated_ns = min(stamp_ns, begun_ns - to_come * self.period_ns)
-                self._begin_tick(line, stamp_ns, dated_ns)
+                n_before = len(self._ticks)
+                one.tick = self._tick_at(one, dated_ns)
+                if len(self._ticks) > n_before:
+                    self._begun_ns = stamp_ns
+                if one.tick >= self._oldest:
+                    self._ticks[one.tick - self._oldest].line_ns[line] = dated_ns
             elif 2 * pause_ns > self.period_ns:
                 one.note_batching(True)
             one.ordinal, one.record_ns = ordinal, stamp_ns
             row = one.first_row + ordinal
             self._missed[row] = 0
             if one.tick < self._oldest:
-                late = self.counters.late_records
-                self.counters = self.counters._replace(late_records=late + 1)
+                self.counters.late_records += 1
                 self._row_ns[row] = stamp_ns
             else:
                 # measured at the tick, wherever in its packet it comes
@@ -247,11 +231,9 @@ class FrameAssembler:
                 break
             # lines that have just been opened do not begin with the same tick
             self._n_skipped += 1
-        self.counters = counters._replace(
-            frames=counters.frames + 1,
-            incomplete_frames=counters.incomplete_frames + (n_missing > 0),
-            missing_rows=counters.missing_rows + n_missing,
-        )
+        counters.frames += 1
+        counters.incomplete_frames += n_missing > 0
+        counters.missing_rows += n_missing
         self.ages_s = np.array([1e-9 * max(age_ns + later_ns, 0) for age_ns in ages_ns])
         if n_missing:
             self.missing_by_row += missing
@@ -287,15 +269,6 @@ class FrameAssembler:
                 n_ticks, begun_ns = n_ticks + 1, stamp_ns
             previous, previous_ns = ordinal, stamp_ns
         return n_ticks, begun_ns
-
-    def _begin_tick(self, line: int, stamp_ns: int, arrival_ns: int) -> None:
-        """Let a line go on to its next tick, which came at a time and has another as its date."""
-        one, n_before = self._lines[line], len(self._ticks)
-        one.tick = self._tick_at(one, arrival_ns)
-        if len(self._ticks) > n_before:
-            self._begun_ns = stamp_ns
-        if one.tick >= self._oldest:
-            self._ticks[one.tick - self._oldest].line_ns[line] = arrival_ns
 
     def _tick_at(self, line: LineTicks, arrival_ns: int) -> int:
         """Return the tick that a line's next records belong to; opens one if there is none."""

@@ -130,26 +130,14 @@ def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float | None:
 class ClockStatus(NamedTuple):
     """The fit for diagnostics."""
 
-    is_tracking: bool
-    """Whether stamps come from the fit; else they are the arrivals."""
-
+    is_tracking: bool  # Whether stamps come from the fit; else they are the arrivals
+    # Ticks a second by the host's clock; the nominal ones until they have been counted
     rate_hz: float
-    """Ticks a second by the host's clock; the nominal ones until they have been counted."""
-
-    drift_ppm: float
-    """How much faster than its nominal rate the device is."""
-
-    jitter_s: float
-    """Root mean square of what was taken off the arrivals lately [s]."""
-
-    restarts: int
-    """Times that the line began anew: gaps, clocks that were set, wrong rates."""
-
-    is_known: bool
-    """Whether `rate_hz` comes from the arrivals, be they tracked or not."""
-
-    is_unsteady: bool
-    """Whether no period was found that the arrivals keep time with."""
+    drift_ppm: float  # How much faster than its nominal rate the device is
+    jitter_s: float  # Root mean square of what was taken off the arrivals lately [s]
+    restarts: int  # Times that the line began anew: gaps, clocks that were set, wrong rates
+    is_known: bool  # Whether `rate_hz` comes from the arrivals, be they tracked or not
+    is_unsteady: bool  # Whether no period was found that the arrivals keep time with
 
 
 class ClockFit:
@@ -223,8 +211,7 @@ class ClockFit:
 
     def _begin_line(self, arrival_ns: int, period_ns: float) -> None:
         """Let the line begin anew with a period."""
-        self.period_ns = period_ns
-        """Of the fit, the nominal one until it has begun [ns]."""
+        self.period_ns = period_ns  # Of the fit, the nominal one until it has begun [ns]
         self._first_period_ns = period_ns
         self._period_blocks = FIRST_BLOCKS
         self._begin_phase(arrival_ns)

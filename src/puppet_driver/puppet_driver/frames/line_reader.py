@@ -40,16 +40,8 @@ class FrameQueue:
     itself while that is prompt, and leaves it to the other one from the first frame that took too
     long.
 
-    Parameters
-    ----------
-    on_frame : callable
-        Called with each frame, one after the other, in the thread that puts it or in the
-        queue's; what it raises ends that thread.
-    capacity : int
-        How many frames may wait.
-    slow_s : float
-        From when on a consumer is held up; 0 never calls it in the thread that puts [s].
-
+    What the consumer raises ends the thread that calls it. It is held up from `slow_s` on; 0 never
+    calls it in the thread that puts.
     """
 
     def __init__(
@@ -59,8 +51,7 @@ class FrameQueue:
         slow_s: float = SLOW_S,
     ) -> None:
         self.dropped = 0
-        self.deepest = 0
-        """Most frames that have waited at once since this was last set to 0."""
+        self.deepest = 0  # Most frames that have waited at once since this was last set to 0
         self.failure: BaseException | None = None
         self._on_frame, self._capacity, self._slow_s = on_frame, capacity, slow_s
         self._n_prompt = PROMPT_FRAMES if slow_s > 0.0 else 0
@@ -150,10 +141,8 @@ class LineReader:
     ) -> None:
         self.lines, self.assembler = tuple(lines), assembler
         self.queue = FrameQueue(on_frame)
-        self.stalls = 0
-        """How often the reading slept and skipped what had piled up."""
-        self.stalled_ticks = 0
-        """How many ticks the device sent meanwhile, about."""
+        self.stalls = 0  # How often the reading slept and skipped what had piled up
+        self.stalled_ticks = 0  # How many ticks the device sent meanwhile, about
         self._clock_ns = clock_ns
         self._failure: BaseException | None = None
         self._end = threading.Event()

@@ -76,10 +76,8 @@ def _ask(host: str, port: int, kind: socket.SocketKind) -> tuple[Found, str]:
     """Return what was found and what the problem was, one of them empty."""
     try:
         return socket.getaddrinfo(host, port, type=kind), ''
-    except OSError as err:
-        return [], err.strerror or str(err)
-    except UnicodeError as err:
-        return [], str(err)
+    except (OSError, UnicodeError) as err:
+        return [], getattr(err, 'strerror', None) or str(err)
 
 
 class Endpoint(NamedTuple):
