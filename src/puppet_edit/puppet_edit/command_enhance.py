@@ -31,7 +31,6 @@ from puppet_edit.enhancement import (
     resampled,
     ROOT_CHOICES,
     SOFT_WEIGHT,
-    solver_figures,
     TargetFile,
     Targets,
 )
@@ -80,7 +79,7 @@ OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
          'keyframes and curves, or every frame as live; default %(default)s'),
         ('--weight', float, 'W1', None, 'of end-effectors against angles, below 1; default '
          f'{_DEFAULT.weight:g}, {ONLINE} {SOFT_WEIGHT:g}'),
-        ('--channels', CHANNEL_KINDS, None, _DEFAULT.channels,
+        ('--channels', tuple(CHANNEL_KINDS), None, _DEFAULT.channels,
          'numbers that curves are fitted to; default %(default)s'),
         ('--detail-s', float, 'T', _DEFAULT.detail_s,
          "knots between keyframes; 0: none, the paper's curve; default %(default)g"),
@@ -249,7 +248,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
         with progress(title, count) as advance:
             done = enhance(motion, targets, keys, config, advance)
         better, keys, goals = done.motion, done.keyframes, done.goals
-        solver = solver_figures(done)
+        median, most = float(np.median(done.iterations)), int(done.iterations.max())
+        solver = {'steps_per_keyframe': {'median': median, 'max': most}}
     else:
         with progress(title, motion.n_frames) as advance:
             better = enhance_online(motion, targets, config.root, config.weight, advance)

@@ -242,9 +242,10 @@ def _one_of(entry: Section, keys: Sequence[str], otherwise: str = '') -> str:
         raise entry.error(otherwise, wanted, f'the keys {", ".join(entry.keys())}')
     # a key in another unit begins with the same word
     firsts = {key.partition('_')[0] for key in keys}
-    like = [key for key in entry.keys() if key.partition('_')[0] in firsts]
-    key = like[0] if like else keys[0]
-    raise entry.error(key, wanted, brief(key) if like else 'none of them')
+    for key in entry.keys():
+        if key.partition('_')[0] in firsts:
+            raise entry.error(key, wanted, brief(key))
+    raise entry.error(keys[0], wanted, 'none of them')
 
 
 def _config(tree: Section, readers: Readers) -> EditConfig:
@@ -301,10 +302,10 @@ def _limits(tree: Section, readers: Readers) -> tuple[JointLimit, ...]:
     """Return the limits that are given here, or those of the character that is named."""
     if LIMITS not in tree or not isinstance(tree.raw(LIMITS), str):
         return read_joint_limits(tree)
-    limits = _character(tree, LIMITS, readers, 'a character with joint limits').joint_limits
+    wanted = 'a character with joint limits'
+    limits = _character(tree, LIMITS, readers, wanted).joint_limits
     if not limits:
-        got = f'{tree.text(LIMITS)!r}, which has none'
-        raise tree.error(LIMITS, 'a character with joint limits', got)
+        raise tree.error(LIMITS, wanted, f'{tree.text(LIMITS)!r}, which has none')
     return limits
 
 
@@ -334,13 +335,10 @@ def _flat(entry: Section) -> Surface:
 
 def _heights(entry: Section) -> Surface:
     """Return the surface of a file of heights, which is named from the edit file's folder."""
-    origin = entry.numbers('origin_m', 2, np.zeros(2))
-    return read_height_field(
-        entry.path.parent / entry.text('heights'),
-        entry.number('cell_m', above=0.0, high=1e4),
-        (float(origin[0]), float(origin[1])),
-        entry.number('white_m', 1.0, -100.0, 100.0),
-    )
+    x, y = entry.numbers('origin_m', 2, np.zeros(2)).tolist()
+    path = entry.path.parent / entry.text('heights')
+    cell_m = entry.number('cell_m', above=0.0, high=1e4)
+    return read_height_field(path, cell_m, (x, y), entry.number('white_m', 1.0, -100.0, 100.0))
 
 
 def _function(entry: Section) -> Surface:
@@ -489,7 +487,7 @@ class _Scene(NamedTuple):
 def _read_entry(entry: Section, scene: _Scene) -> EditEntry:
     kind = _one_of(entry, tuple(KINDS), 'kind')
     about = entry.raw(kind)
-    names = about if isinstance(about, list) else [about]
+    names = ' and '.join(map(str, about if isinstance(about, list) else [about]))
     frames = _read_frames(entry, scene.track.motion)
     weight = entry.number('weight', 1.0, high=MAX_WEIGHT, above=0.0)
     try:
@@ -497,7 +495,7 @@ def _read_entry(entry: Section, scene: _Scene) -> EditEntry:
     except ConfigError as err:
         raise _refused(entry, kind, err) from err
     entry.finish()
-    return EditEntry(entry.line, kind, ' and '.join(map(str, names)), constraint)
+    return EditEntry(entry.line, kind, names, constraint)
 
 
 def _position(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
@@ -632,9 +630,8 @@ def _check_agreement(path: Path, entries: Sequence[EditEntry]) -> None:
             wanted = f'an entry that agrees with line {first.line} ({first.text})'
             raise InputFileError(path, wanted, gap, second.line, second.text)
     for plant in entries:
-        if isinstance(plant.constraint, Plant):
-            for point in plant.constraint.points:
-                _check_planted(path, plant, plant.constraint, point, entries)
+        for point in plant.constraint.points if isinstance(plant.constraint, Plant) else ():
+            _check_planted(path, plant, point, entries)
 
 
 def _gap(a: Constraint, b: Constraint) -> str | None:
@@ -676,7 +673,7 @@ def _lengths(constraint: Relative) -> Floats:
 
 
 def _check_planted(
-    path: Path, plant: EditEntry, held: Plant, point: BodyPoint, entries: Sequence[EditEntry]
+    path: Path, plant: EditEntry, point: BodyPoint, entries: Sequence[EditEntry]
 ) -> None:
     """Refuse goals that differ while a plant holds their point in one place."""
     places: list[tuple[int, Floats]] = []
@@ -684,18 +681,14 @@ def _check_planted(
         goal = entry.constraint
         if not isinstance(goal, PointGoal) or not _same(goal.point, point):
             continue
-        inside = np.isin(goal.frames, held.frames)
+        inside = np.isin(goal.frames, plant.constraint.frames)
         for frame, place in zip(goal.frames[inside], goal.goals[inside]):
             places.append((int(frame), np.where(goal.axes, place, np.nan)))
             apart = float(np.nan_to_num(np.abs(places[-1][1] - places[0][1])).max())
             if apart > AGREEMENT:
-                raise InputFileError(
-                    path,
-                    f'one place while line {plant.line} ({plant.text}) holds',
-                    f'places {apart:.3g} m apart in frames {places[0][0]} and {frame}',
-                    entry.line,
-                    entry.text,
-                )
+                wanted = f'one place while line {plant.line} ({plant.text}) holds'
+                got = f'places {apart:.3g} m apart in frames {places[0][0]} and {frame}'
+                raise InputFileError(path, wanted, got, entry.line, entry.text)
 
 
 def _same(a: BodyPoint, b: BodyPoint) -> bool:
@@ -768,13 +761,8 @@ def _transition(section: Section, work: _Work) -> None:
 
 
 def _windows(entry: Section, first: Motion, second: Motion) -> tuple[Window, Window] | None:
-    keys = [key for pair in _WINDOWS for key in pair]
-    missing = [key for key in keys if key not in entry]
-    if missing == keys:
+    if not any(key in entry for pair in _WINDOWS for key in pair):
         return None
-    if missing:
-        given = ', '.join(key for key in keys if key not in missing)
-        raise entry.error(missing[0], f'this key, with {given}', 'no such key')
     a, b = (
         (_frame(entry, low, motion), _frame(entry, high, motion))
         for (low, high), motion in zip(_WINDOWS, (first, second))
@@ -791,8 +779,8 @@ def _retarget(section: Section, work: _Work) -> None:
         terrain = section.section(TERRAIN)
         work.ground = work.surface(terrain)
         terrain.finish()
-    ground = () if work.ground is None else (work.ground,)
-    work.adapt(for_body(work.motion, character.skeleton, scale, *ground))
+    ground = work.ground or work.surfaces[FLOOR]
+    work.adapt(for_body(work.motion, character.skeleton, scale, ground))
     work.notes.append(f'given to {entry.text("character")}')
 
 
@@ -830,11 +818,6 @@ def _doorways(section: Section, work: _Work) -> None:
 
 def _doorway(entry: Section, motion: Motion) -> Doorway:
     lintel_m = entry.number('lintel_m', above=0.0, high=100.0)
-    sizes: dict[str, Any] = {
-        key: entry.number(key, above=0.0, high=100.0)
-        for key in ('width_m', 'depth_m')
-        if key in entry
-    }
     if 'at_m' in entry:
         x, y = (float(value) for value in entry.numbers('at_m', 2))
         heading = float(np.radians(entry.number('heading_deg', 0.0, -360.0, 360.0)))
@@ -842,8 +825,10 @@ def _doorway(entry: Section, motion: Motion) -> Doorway:
     else:
         frame = _frame(entry, TIME if TIME in entry else FRAME, motion)
         doorway = doorway_at(motion, frame, lintel_m)
+    width_m = entry.number('width_m', doorway.width_m, above=0.0, high=100.0)
+    depth_m = entry.number('depth_m', doorway.depth_m, above=0.0, high=100.0)
     entry.finish()
-    return replace(doorway, **sizes)
+    return replace(doorway, width_m=width_m, depth_m=depth_m)
 
 
 STEPS: Mapping[str, Callable[[Section, _Work], None]] = {

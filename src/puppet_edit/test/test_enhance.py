@@ -17,10 +17,10 @@ from puppet_edit.enhancement.enhancer import (
 )
 from puppet_edit.enhancement.keyframes import choose_keyframes
 from puppet_edit.enhancement.motion_curves import (
+    CHANNEL_KINDS,
     Channels,
     EnhanceConfig,
     free_knots,
-    make_channels,
 )
 from puppet_edit.enhancement.targets import Targets
 import pytest
@@ -115,7 +115,7 @@ def test_palms_move_with_two_continuous_derivatives(
     """Issue 6, C2 everywhere: one-sided second differences agree over every knot, also joints."""
     done = enhance(take.motion, take.targets, chosen, config)
     rotations = take.motion.rotations[:, list(done.joints)]
-    stand = make_channels(channels, rotations, done.joints)
+    stand = CHANNEL_KINDS[channels](rotations, done.joints)
     knots = np.unique(done.curve.t)[1:-1]
     weights = np.array([2.0, -5.0, 4.0, -1.0])  # second derivative, third order of error
     jumps = []

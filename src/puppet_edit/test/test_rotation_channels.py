@@ -5,7 +5,7 @@
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
-from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EULER, make_channels, ROTVEC
+from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EnhanceConfig, EULER, ROTVEC
 import pytest
 
 T = np.linspace(0.0, 6.0, 721)
@@ -51,7 +51,7 @@ def test_values_stand_for_their_rotations_whatever_their_signs(
     kind: str, rotations: np.ndarray, joints: tuple, rng: np.random.Generator
 ) -> None:
     signs = np.where(rng.random(rotations.shape[:2]) < 0.5, -1.0, 1.0)[..., None]
-    channels = make_channels(kind, signs * rotations, joints)
+    channels = CHANNEL_KINDS[kind](signs * rotations, joints)
     assert same_rotations(channels.rotations(channels.values), rotations)
 
 
@@ -64,7 +64,7 @@ def test_rotation_vectors_change_about_as_fast_as_the_joint(
     rotations: np.ndarray, joints: tuple, fastest: float
 ) -> None:
     """No jump by a turn, no run through a pole."""
-    channels = make_channels(ROTVEC, rotations, joints)
+    channels = CHANNEL_KINDS[ROTVEC](rotations, joints)
     turned = np.linalg.norm(
         qb.log(qb.multiply(qb.conjugate(rotations[:-1]), rotations[1:])), axis=-1
     )
@@ -76,7 +76,7 @@ def test_a_joint_past_half_a_turn_is_continuous() -> None:
     """The logarithm alone would jump by a turn at pi."""
     angles = 2.6 + 1.2 * np.sin(T)
     rotations = qb.exp(angles[:, None] * np.array([0.0, 0.6, 0.8]))[:, None]
-    values = make_channels(ROTVEC, rotations, (4,)).values
+    values = CHANNEL_KINDS[ROTVEC](rotations, (4,)).values
     assert np.max(np.abs(np.diff(values, axis=0))) < 1.2 * 6.0 / 720.0 * 1.01
 
 
@@ -85,7 +85,7 @@ def test_values_of_corrected_keyframes_are_next_to_the_measured_ones(
     kind: str, rng: np.random.Generator
 ) -> None:
     rotations = smooth_rotations(0.8)
-    channels = make_channels(kind, rotations, JOINTS)
+    channels = CHANNEL_KINDS[kind](rotations, JOINTS)
     frames = np.arange(5, 721, 45)
     turns = rng.normal(0.0, 0.02, (len(frames), 4, 3))
     corrected = qb.multiply(rotations[frames], qb.exp(turns))
@@ -102,10 +102,10 @@ def test_what_rotation_vectors_cannot_hold_is_refused_by_name() -> None:
     about_y = qb.exp(np.stack((zero, half, zero), axis=-1))
     rotations = np.concatenate((about_z, about_y))[:, None]
     with pytest.raises(ConfigError, match='left_hand: expected a joint .*choose euler'):
-        make_channels(ROTVEC, rotations, (6,))
-    assert len(make_channels(EULER, rotations, (6,)).values) == 600
+        CHANNEL_KINDS[ROTVEC](rotations, (6,))
+    assert len(CHANNEL_KINDS[EULER](rotations, (6,)).values) == 600
 
 
 def test_unknown_kinds_are_refused() -> None:
     with pytest.raises(ConfigError, match="channels: expected one of rotvec, euler, got 'six'"):
-        make_channels('six', smooth_rotations(0.1), JOINTS)
+        EnhanceConfig(channels='six')

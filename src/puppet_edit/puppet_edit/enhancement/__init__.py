@@ -11,7 +11,6 @@ from puppet_edit.enhancement.enhancer import (
     rate_config,
     rms,
     SOFT_WEIGHT,
-    solver_figures,
 )
 from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, LEAST_S, MOST_S
 from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EnhanceConfig, ROOT_CHOICES

@@ -172,12 +172,6 @@ def enhance_report(
     }
 
 
-def solver_figures(enhanced: Enhanced) -> dict[str, Any]:
-    """Return how the keyframes were solved."""
-    steps = enhanced.iterations
-    return {'steps_per_keyframe': {'median': float(np.median(steps)), 'max': int(steps.max())}}
-
-
 def _errors(errors: Sequence[Floats], rows: list[int], at: NDArray[np.bool_]) -> dict[str, Any]:
     return {
         where: {when: _rms_max(e[chosen][:, rows]) for when, e in zip(('before', 'after'), errors)}

@@ -192,10 +192,7 @@ def point_jacobian(q_world: Quats, p_world: Vec3s, points: Vec3s) -> Floats:
 def right_jacobian_inverse(rotvec: Vec3s) -> Floats:
     """Return the derivative of log(exp(rotvec) exp(delta)) by delta at zero, shape (..., 3, 3)."""
     rotvec = np.asarray(rotvec)
-    x, y, z = np.moveaxis(rotvec, -1, 0)
-    zero = np.zeros_like(x)
-    cross = np.stack((zero, -z, y, z, zero, -x, -y, x, zero), axis=-1)
-    cross = cross.reshape(*rotvec.shape, 3)
+    cross = np.cross(np.eye(3), rotvec[..., None, :])
     angle = np.linalg.norm(rotvec, axis=-1)[..., None, None]
     small = angle < 1e-3
     safe = np.where(small, 1.0, angle)

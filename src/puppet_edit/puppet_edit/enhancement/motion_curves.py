@@ -21,7 +21,7 @@ and 3. The printed (X^T X)^-1 does not exist where f2 and f3 vanish at all measu
 when every frame is a keyframe. Of several best curves the one that bends least is chosen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,6 @@ from scipy.interpolate import BSpline
 from scipy.sparse.linalg import splu
 
 ROTVEC, EULER = 'rotvec', 'euler'
-CHANNEL_KINDS = (ROTVEC, EULER)
 MAX_ROTVEC = 1.8 * np.pi  # [rad] about the centre; at 2 pi the vectors lose their direction
 SPLIT_ROTVEC = 1.1 * np.pi  # [rad] about the centre; beyond it an axis of turning may help
 # Intrinsic axes, x forward, y left, z up; the middle one locks at a quarter turn, so it is the
@@ -57,19 +56,6 @@ _EULER_AXES = {
     'hand': (0, 2, 1),
 }
 _OTHER_EULER_AXES = (0, 1, 2)
-
-
-def make_channels(kind: str, rotations: Quats, joints: Sequence[int]) -> 'Channels':
-    """
-    Return channels, one of CHANNEL_KINDS, of the rotations (n, joints, 4) of some segments.
-
-    Raises ConfigError for an unknown kind, or a joint that turns too far for rotation vectors.
-    """
-    if kind == EULER:
-        return EulerChannels(rotations, joints)
-    if kind == ROTVEC:
-        return RotvecChannels(rotations, joints)
-    raise ConfigError(f'channels: expected one of {", ".join(CHANNEL_KINDS)}, got {kind!r}')
 
 
 class RotvecChannels:
@@ -148,6 +134,7 @@ class EulerChannels:
 
 
 Channels = RotvecChannels | EulerChannels
+CHANNEL_KINDS: Mapping[str, type[Channels]] = {ROTVEC: RotvecChannels, EULER: EulerChannels}
 
 
 def _turning(rotations: Quats) -> tuple[Vec3s, Floats]:
@@ -265,7 +252,7 @@ class EnhanceConfig:
     """How a motion is enhanced."""
 
     weight: float = 0.999999  # w1 of eq. 1, for metres and radians
-    channels: str = CHANNEL_KINDS[0]  # Numbers that curves are fitted to
+    channels: str = ROTVEC  # Numbers that curves are fitted to
     detail_s: float = 0.05  # Spacing of free knots [s]; 0 for none, the paper's curve
     # With detail: whether the curve follows end-effectors between keyframes as well
     follow: bool = True
@@ -306,7 +293,9 @@ class MotionCurves:
     """Channels of the joints that move, and of the root's position."""
 
     def __init__(self, motion: Motion, targets: Targets, config: EnhanceConfig) -> None:
-        self.joints = involved_joints(targets)
+        # what carries a measured end-effector gets curves, the root too; others keep their angles
+        carrying = ANCESTORS[GENERAL_SEGMENTS[targets.rows]].any(axis=0)
+        self.joints: tuple[int, ...] = tuple(np.flatnonzero(carrying).tolist())
         frees_root = moves_root(config.root, targets)
         turned = self.joints if frees_root else self.joints[1:]
         self._objective = PostureObjective(turned, frees_root, config.weight)
@@ -314,7 +303,7 @@ class MotionCurves:
         self._motion = motion
         self._config = config
         listed = list(self.joints)
-        self._channels = make_channels(config.channels, motion.rotations[:, listed], self.joints)
+        self._channels = CHANNEL_KINDS[config.channels](motion.rotations[:, listed], self.joints)
         self._measured = self._columns(self._channels.values, motion.root_positions)
         if config.detail_s > 0.0:
             knots = free_knots(self.times_s[[0, -1]], config)
@@ -372,16 +361,6 @@ def _between(n: int, frames: Ints, values: Floats) -> Floats:
     return np.stack(columns, axis=-1)
 
 
-def involved_joints(targets: Targets) -> tuple[int, ...]:
-    """
-    Return the segments whose rotations carry a measured end-effector, the root among them.
-
-    They get curves; the others keep their angles.
-    """
-    above = ANCESTORS[GENERAL_SEGMENTS[targets.rows]].any(axis=0)
-    return tuple(int(joint) for joint in np.flatnonzero(above))
-
-
 def free_knots(key_times_s: Floats, config: EnhanceConfig) -> Floats:
     """
     Return the knots of a curve that are no keyframes.
@@ -391,14 +370,14 @@ def free_knots(key_times_s: Floats, config: EnhanceConfig) -> Floats:
     paper's whole curve has, and the curve keeps two derivatives over the joint.
     """
     gaps = np.diff(key_times_s)
+    counts = np.ones(len(gaps), dtype=np.int64)
     if config.detail_s > 0.0:
         counts = np.maximum(np.round(gaps / config.detail_s).astype(np.int64), 1)
-        shares = [np.arange(1, count) / count for count in counts]
-    else:
-        halves = np.zeros(len(gaps), dtype=bool)
-        if config.segment:
-            joints = np.arange(config.segment, len(gaps), config.segment)
-            halves[joints] = halves[joints - 1] = True
-        shares = [np.array([0.5]) if half else np.empty(0) for half in halves]
-    parts = [start + gap * share for start, gap, share in zip(key_times_s, gaps, shares)]
+    elif config.segment:
+        joints = np.arange(config.segment, len(gaps), config.segment)
+        counts[joints] = counts[joints - 1] = 2
+    parts = [
+        start + gap * (np.arange(1, count) / count)
+        for start, gap, count in zip(key_times_s, gaps, counts)
+    ]
     return np.concatenate(parts)
