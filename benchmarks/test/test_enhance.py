@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 from benchmarks import enhance
-from puppet_core.body import Motion
+import numpy as np
+from puppet_core.body import Motion, Skeleton
 from puppet_core.clips import write_bvh
 import pytest
 
@@ -17,6 +18,15 @@ def _few(steps: Motion, rate_hz: float) -> Motion:
     return Motion.from_rotations(
         steps.skeleton, rate_hz, steps.root_positions[few], steps.rotations[few]
     )
+
+
+def test_fists_meet_in_truth_and_miss_each_other_as_measured(skeleton: Skeleton) -> None:
+    fist = enhance.fist_motion(skeleton)
+    gaps = fist.meeting.distances(fist.motion.end_effectors)
+    assert np.allclose(gaps[fist.meetings], enhance.FIST_M, atol=1e-9)
+    assert np.all(gaps >= enhance.FIST_M - 1e-9) and gaps.max() > 1.0
+    measured = enhance.fist_take(fist, 1).motion.end_effectors[fist.meetings]
+    assert np.max(np.abs(fist.meeting.distances(measured) - enhance.FIST_M)) > 0.01
 
 
 def test_all_methods_are_compared_and_counted(steps: Motion) -> None:

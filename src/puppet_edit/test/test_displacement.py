@@ -120,13 +120,6 @@ def test_exact_displacement_bends_least(
     np.testing.assert_allclose(out, _brute_force(frames, values, 30, reach), atol=1e-6)
 
 
-def test_exact_displacement_does_not_pop() -> None:
-    out = least_bent(np.array([50]), np.ones((1, 1)), 101, 8)[:, 0]
-    assert np.abs(np.diff(out)).max() < 0.25
-    assert not out[:43].any()
-    assert not out[58:].any()
-
-
 @pytest.mark.parametrize('n', [1, 2, 3])
 def test_exact_displacement_of_hardly_any_frames(n: int) -> None:
     out = least_bent(np.array([0]), np.ones((1, 1)), n, 4)

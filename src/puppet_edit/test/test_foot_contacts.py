@@ -100,11 +100,3 @@ def test_captured_feet_take_turns(
     plants = detect_contacts(captured(clip), *ground).plants()
     assert len(plants) >= least
     assert all(a.foot != b.foot for a, b in zip(plants, plants[1:]))
-
-
-def test_strikes_and_offs_leave_out_what_the_clip_cuts() -> None:
-    flags = np.zeros((20, 2, 2), dtype=bool)
-    flags[:5, 0], flags[8:12, 0], flags[15:, 0] = True, True, True
-    contacts = FootContacts(flags)
-    assert _strikes(contacts, 0) == [8, 15] and _toe_offs(contacts, 0) == [5, 12]
-    assert stretches(flags[:, 1, 0]) == []

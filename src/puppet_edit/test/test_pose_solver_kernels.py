@@ -2,18 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The objective of the editor's inverse kinematics, its derivative and its minimum."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from pose_problems import PoseProblem, random_motion
 from puppet_core.body.character import Character
 from puppet_core.body.joint_limits import JointLimit
-from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.body.posture import Motion
+from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats
+from puppet_edit.editor.constraint_kernels import N_UNKNOWNS, POSE, PoseTask
+from puppet_edit.editor.constraint_table import ConstraintTable
 from puppet_edit.editor.constraints import (
     ABOVE,
+    Bodies,
     BodyPoint,
     Constraint,
+    EditConfig,
     FlatSurface,
     LookAt,
     OnSurface,
@@ -21,12 +27,80 @@ from puppet_edit.editor.constraints import (
     PointGoal,
     Relative,
 )
-from puppet_edit.editor.limb_kernels import CLOSED, FREE, NUMERIC
+from puppet_edit.editor.limb_kernels import (
+    choose_unknowns,
+    CLOSED,
+    FREE,
+    move_pose,
+    NUMERIC,
+    prepare_limbs,
+)
+from puppet_edit.editor.motion_edit import placed_poses
+from puppet_edit.editor.pose_solver_kernels import deviation, penalties, pose_gradient, workspace
 import pytest
 
 STEP = 1e-5  # of the differences [rad] and [m]
 HAND, FOOT, CHEST = BodyPoint.named('left_hand'), BodyPoint.named('right_foot'), BodyPoint(2)
 HEAD = BodyPoint(3, np.array([0.1, 0.0, 0.1]))
+
+
+def random_motion(
+    skeleton: Skeleton, rng: np.random.Generator, n_frames: int, turn: float = 0.4
+) -> Motion:
+    """Return postures that have nothing to do with each other."""
+    rotations = qb.exp(rng.normal(0.0, turn, (n_frames, N_SEGMENTS, 3)))
+    return Motion.from_rotations(skeleton, 30.0, rng.normal(0.0, 0.3, (n_frames, 3)), rotations)
+
+
+class PoseProblem:
+    """The first frame's inverse kinematics, to be looked at in pieces."""
+
+    def __init__(
+        self,
+        motion: Motion,
+        constraints: Sequence[Constraint],
+        is_full: bool = False,
+        limits: Sequence[JointLimit] = (),
+    ) -> None:
+        bodies = Bodies.constant(motion.skeleton, motion.n_frames)
+        poses = placed_poses(motion, bodies)
+        config = EditConfig(joint_limits=limits)
+        table = ConstraintTable(constraints, poses, bodies, config, motion.skeleton)
+        table.update(poses)
+        tasks, self.work = table.tasks, workspace()
+        self.task = PoseTask(
+            tasks.offsets[0],
+            poses[0],
+            tasks.items[: tasks.starts[1]],
+            self.work.limbs,
+            tasks.rigidity,
+            tasks.limits,
+        )
+        prepare_limbs(self.task, is_full)
+        self.n = choose_unknowns(self.task, self.work.columns, self.work.row_of)
+        self.pose = self.moved(poses[0], np.zeros(self.n))
+
+    def moved(self, pose: np.void, by: Floats) -> np.void:
+        """Return the posture a step of the unknowns away."""
+        full, out = np.zeros(N_UNKNOWNS), np.zeros(1, POSE)[0]
+        full[self.work.columns[: self.n]] = by
+        move_pose(self.task, pose, 1.0, full, out)
+        return out
+
+    def value(self, pose: np.void) -> float:
+        """Return g."""
+        return float(deviation(self.task, pose, self.work.full) + penalties(self.task, pose))
+
+    def gradient(self, pose: np.void) -> Floats:
+        """Return the derivative of g by the unknowns."""
+        pose_gradient(self.task, pose, self.work, self.n)
+        return self.work.gradient[: self.n].copy()
+
+    def differences(self, pose: np.void, size: float) -> Floats:
+        """Return the derivative of g by central differences."""
+        steps = size * np.eye(self.n)
+        apart = [self.value(self.moved(pose, s)) - self.value(self.moved(pose, -s)) for s in steps]
+        return np.array(apart) / (2.0 * size)
 
 
 def _goals(points: np.ndarray) -> list[Constraint]:
@@ -68,12 +142,7 @@ def test_gradient_is_that_of_finite_differences(
     rng = np.random.default_rng(seed + 100)
     pose = problem.moved(problem.pose, 0.05 * rng.normal(size=problem.n))
     gradient = problem.gradient(pose)
-    differences = np.array(
-        [
-            problem.value(problem.moved(pose, step)) - problem.value(problem.moved(pose, -step))
-            for step in STEP * np.eye(problem.n)
-        ]
-    ) / (2.0 * STEP)
+    differences = problem.differences(pose, STEP)
     assert np.abs(gradient).max() > 1.0
     np.testing.assert_allclose(gradient, differences, atol=1e-5 * np.abs(gradient).max())
 
@@ -90,16 +159,7 @@ def test_gradient_of_closed_limbs_near_full_stretch(skeleton: Skeleton, stretch:
         motion, [PointGoal([0], hand, goal), OrientationGoal([0], 6, q_world[0, 6])]
     )
     gradient = problem.gradient(problem.pose)
-    differences = (
-        np.array(
-            [
-                problem.value(problem.moved(problem.pose, step))
-                - problem.value(problem.moved(problem.pose, -step))
-                for step in 1e-6 * np.eye(problem.n)
-            ]
-        )
-        / 2e-6
-    )
+    differences = problem.differences(problem.pose, 1e-6)
     np.testing.assert_allclose(gradient, differences, atol=1e-4 * np.abs(gradient).max())
 
 

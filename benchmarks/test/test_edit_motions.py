@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Climbs, morphs and drags: grips that hold, bodies that change, changes that stay local."""
+"""Motions of the editor's bench: grips of climbs that hold, bodies that change."""
 
 from benchmarks.edit.morph import (
     bodies_between,
@@ -15,12 +15,8 @@ import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import ConfigError
-from puppet_edit.edit_file import BodyTrack
-from puppet_edit.edit_session import drag_config, KNOTS_REACHED
-from puppet_edit.editor.constraints import BodyPoint, PointGoal
-from puppet_edit.editor.motion_edit import edit_motion
-from puppet_edit.scene.foot_plants import detect_contacts, firm_poses, foot_constraints
-from puppet_edit.scene.transition import cut
+from puppet_edit.editor import edit_motion
+from puppet_edit.scene import cut, detect_contacts, firm_poses, foot_constraints
 import pytest
 
 
@@ -117,23 +113,3 @@ def test_constant_bodies_change_nothing(walk: Motion) -> None:
     assert np.allclose(start.motion.root_positions, walk.root_positions)
     for ours, theirs in zip(morphed_segments(walk, bodies), walk.world_segments()):
         assert np.allclose(ours, theirs)
-
-
-def test_a_drag_reaches_no_farther_than_seven_knots(walk: Motion) -> None:
-    hand, foot = BodyPoint.named('left_hand'), BodyPoint.named('right_foot')
-    at, before = np.array([30]), BodyTrack(walk)
-    goal = PointGoal(at, hand, before.places(hand, at) + [0.05, 0.1, 0.15])
-    held = PointGoal(at, foot, before.places(foot, at), keep_orientation=True)
-    config = drag_config(0.5, walk.rate_hz)
-    after = edit_motion(walk, [goal, held], config).motion
-    assert np.allclose(BodyTrack(after).places(hand, at), goal.goals, atol=1e-4)
-    assert np.allclose(BodyTrack(after).places(foot, at), held.goals, atol=1e-4)
-    changed = np.flatnonzero(np.abs(after.rotations - walk.rotations).max(axis=(1, 2)) > 1e-12)
-    reach = 0.5 * KNOTS_REACHED * config.frames_per_knot + config.frames_per_knot
-    assert 30 - reach <= changed[0] < 30 < changed[-1] <= 30 + reach
-    assert len(changed) < walk.n_frames
-
-
-def test_a_drag_reaches_somewhere() -> None:
-    with pytest.raises(ConfigError, match='reach_s: expected > 0, got 0'):
-        drag_config(0.0, 30.0)
