@@ -14,7 +14,6 @@ from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.performer import default_body, NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
-from puppet_driver.emulator.transports import FaultyTransport
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -63,13 +62,7 @@ def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[...
     def start(n_lines: int = 3, **options: object) -> EmulatorServer:
         links = tuple(tmp_path / f'line{i}' for i in range(n_lines))
         options.setdefault('noise', QUIET)
-        is_faulty = options.pop('is_faulty', False)
         server = build_server(EmulatorConfig(links=links, **options), performance)
-        if is_faulty:
-            server.lines = tuple(
-                line._replace(pty=FaultyTransport(line.pty, seed=i))
-                for i, line in enumerate(server.lines)
-            )
         server.start()
         servers.append(server)
         return server

@@ -25,7 +25,6 @@ from birdnet_bytes import (
     QUATERNION_TOL,
     received,
     Record,
-    sample_poses,
     SCALE_M,
     split,
     TRUTH,
@@ -150,35 +149,6 @@ def test_all_attitudes_come_back_from_all_formats(q):
     for code in (POSITION_ANGLES, POSITION_MATRIX, POSITION_QUATERNION):
         records = received(new_stream(), packets_of(truth, code))
         assert abs(np.dot(records[0].pose[3:], q)) > 1.0 - 1e-7
-
-
-C = 23170  # full scale times the cosine of 45 degrees
-
-
-@pytest.mark.parametrize(
-    'code, words',
-    [
-        (POSITION_ANGLES, (16384, 0, 0)),
-        # columns of the device's matrix: X has become Y, Y the reverse of X, Z is Z
-        (POSITION_MATRIX, (0, 32767, 0, -32767, 0, 0, 0, 0, 32767)),
-        (POSITION_QUATERNION, (C, 0, 0, C)),
-    ],
-)
-def test_a_quarter_turn_to_the_right_is_one(code, words):
-    # the device's Z points down, so its quarter turn about Z is to the right: REP-103's -Z
-    body = encode_record(Record(2, code, (0, 0, 0, *words)))
-    records = received(new_stream(), [encode_packet(Header(Message.DATA), body)])
-    half = np.sqrt(0.5)
-    np.testing.assert_allclose(records[0].pose[3:], [half, 0.0, 0.0, -half], atol=1e-4)
-
-
-def test_inverted_rotations_are_turned_round():
-    truth = sample_poses(1)
-    inverse = truth * np.array([1, 1, 1, 1, -1, -1, -1])
-    for code in (POSITION_ANGLES, POSITION_MATRIX, POSITION_QUATERNION):
-        records = received(new_stream(inverted=True), packets_of(inverse, code))
-        poses = np.array([r.pose for r in records])
-        assert pose_error(poses, truth[0])[1] < 2.0 * QUATERNION_TOL
 
 
 @pytest.mark.parametrize('code', sorted(set(FORMATS) - {4, 5, 8}))

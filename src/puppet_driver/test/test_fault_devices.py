@@ -6,7 +6,7 @@ Every kind of device through every kind of fault, on real pseudo-terminals and s
 All devices have each fault at once, each with a driver of its own that is never restarted. A
 fault leaves its mark in the counters and no other. How long each recovery took is printed; that
 it takes a second at most is checked in test_recovery.py, by a clock that no busy computer
-can hold up. For the Flock of Birds see test_fault_run.py.
+can hold up.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,8 @@ from puppet_driver.transport.network_port import Endpoint
 import pytest
 
 SENSORS = ('left_hand', 'right_hand')
-RATES_HZ = {'fastrak': 50.0, 'liberty': 50.0, 'patriot': 50.0, 'motionstar': 50.0}
+DEVICES = ('flock_of_birds', 'fastrak', 'liberty', 'patriot', 'motionstar')
+RATE_HZ = 50.0
 NETWORKED = ('motionstar',)
 QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
 UNPLUGGED_S, SILENT_S, NOISY_S, MISSING_S = 3.0, 0.9, 1.0, 0.5
@@ -51,7 +52,7 @@ class Rig:
         self.cable, self.device = FaultyTransport(line.pty, remake=remake), line.device
         server.lines = (line._replace(pty=self.cable),)
         server.start()
-        self.session = Session(server, device=name, rate_hz=RATES_HZ[name], sensors=list(SENSORS))
+        self.session = Session(server, device=name, rate_hz=RATE_HZ, sensors=list(SENSORS))
         self.record_bytes = SIMULATORS[name].record_bytes
 
     @property
@@ -70,6 +71,8 @@ class Rig:
             address = max(self.device.units)
             flags = self.device.units[address].flags & ~HAS_SENSOR | HAS_SENSOR * is_there
             self.device.units[address] = self.device.units[address]._replace(flags=flags)
+        elif self.name == 'flock_of_birds':
+            self.device._units[3].has_sensor = is_there
         else:
             self.device.n_sensors = 1 + is_there
         self.device.version += 1
@@ -99,9 +102,9 @@ def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
     """Yield all devices, streaming."""
     folder: Path = tmp_path_factory.mktemp('lines')
     made = []
-    for name, rate_hz in RATES_HZ.items():
+    for name in DEVICES:
         link = Endpoint('tcp', '127.0.0.1', 0) if name in NETWORKED else folder / name
-        config = EmulatorConfig((link,), name, SENSORS, rate_hz, noise=QUIET, restart_after_s=0.0)
+        config = EmulatorConfig((link,), name, SENSORS, RATE_HZ, noise=QUIET, restart_after_s=0.0)
         made.append(Rig(name, build_server(config, performance)))
     assert wait(lambda: all(rig.is_whole_since(20) for rig in made))
     yield made
