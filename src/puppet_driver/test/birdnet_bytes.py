@@ -33,7 +33,6 @@ class Record(NamedTuple):
 
 
 def encode_record(record: Record) -> bytes:
-    """Return a record's bytes."""
     has_buttons = record.buttons is not None
     head = bytes(
         (
@@ -46,7 +45,6 @@ def encode_record(record: Record) -> bytes:
 
 
 def decode_records(body: bytes) -> list[Record]:
-    """Return the records of a data packet, all of it records."""
     records = []
     start = 0
     while start < len(body):
@@ -70,7 +68,6 @@ POSITION_TOL_M, QUATERNION_TOL = 0.51 * SCALE_M / 32767.0, 6e-5
 
 
 def unit_of(address: int, code: int = POSITION_QUATERNION, setup: int = 0) -> UnitStatus:
-    """Return a unit that is set up for a format."""
     unit = MotionStarSimulator(1, address, RANGE_IN).units[address]
     return unit._replace(format_byte=setup_byte(code), setup=setup)
 
@@ -91,7 +88,6 @@ def packets_of(poses: np.ndarray, code: int = POSITION_QUATERNION, setup: int = 
 
 
 def new_stream(**options: bool) -> BirdnetStream:
-    """Return a decoder of the sensors at ADDRESSES."""
     return BirdnetStream(ADDRESSES, (SCALE_M,) * len(ADDRESSES), **options)
 
 
@@ -116,7 +112,6 @@ N_SENSORS = len(ADDRESSES)
 
 
 def received(stream: BirdnetStream, chunks: list[bytes]) -> list[TrackerRecord]:
-    """Return the records of some reads and of the quiet after them."""
     return [record for chunk in chunks for record in stream.feed(chunk)] + stream.flush()
 
 
@@ -124,11 +119,9 @@ SENT = {(r.ordinal, r.pose) for r in received(new_stream(), PACKETS)}
 
 
 def all_sent(records: list[TrackerRecord]) -> bool:
-    """Return whether records are all among those of PACKETS."""
     return {(r.ordinal, r.pose) for r in records} <= SENT
 
 
 def split(data: bytes, cuts: list[int]) -> list[bytes]:
-    """Return the data cut into reads."""
     places = [0, *sorted({c % (len(data) + 1) for c in cuts}), len(data)]
     return [data[a:b] for a, b in zip(places, places[1:])]

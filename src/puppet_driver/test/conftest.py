@@ -24,20 +24,16 @@ QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """Return a seeded source of numbers."""
     return np.random.default_rng(19680101)
 
 
 @pytest.fixture(scope='session')
 def config_dir() -> Path:
-    """Return the repository's configuration folder."""
     return REPOSITORY / 'config'
 
 
 @pytest.fixture
 def wait_until() -> Callable[[Callable[[], bool]], bool]:
-    """Return a function that waits for a condition with a deadline."""
-
     def wait(condition: Callable[[], bool], seconds: float = WAIT_S) -> bool:
         deadline = time.monotonic() + seconds
         never = threading.Event()
@@ -50,13 +46,11 @@ def wait_until() -> Callable[[Callable[[], bool]], bool]:
 
 @pytest.fixture(scope='session')
 def performance() -> LoopedMotion:
-    """Return the procedural performance."""
     return LoopedMotion(procedural_motion(default_body(), 120.0, t_pose_s=0.5), 0)
 
 
 @pytest.fixture
 def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[..., EmulatorServer]]:
-    """Yield a function that starts an emulator with some lines and stops it afterwards."""
     servers: list[EmulatorServer] = []
 
     def start(n_lines: int = 3, **options: object) -> EmulatorServer:
@@ -75,7 +69,6 @@ def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[...
 
 @pytest.fixture
 def session() -> Iterator[Callable[..., Session]]:
-    """Yield a function that starts a reader and stops it afterwards."""
     sessions: list[Session] = []
 
     def start(*arguments: object, **options: object) -> Session:
@@ -89,7 +82,6 @@ def session() -> Iterator[Callable[..., Session]]:
 
 @pytest.fixture
 def ros_context() -> Iterator[object]:
-    """Yield an initialised context of its own, on a domain of this process."""
     pytest.importorskip('rclpy', reason='needs ROS 2')
     from puppet_ros.testing import isolated_context
 
@@ -99,7 +91,6 @@ def ros_context() -> Iterator[object]:
 
 @pytest.fixture
 def graph(ros_context: object) -> Iterator[Callable[..., object]]:
-    """Yield a function that makes a driver node on an emulator's ports, closed afterwards."""
     from driver_graph import Graph
 
     graphs: list[Graph] = []

@@ -13,14 +13,12 @@ Answer = Callable[[bytes, float], bytes]
 
 
 def deaf(command: bytes, now_s: float) -> bytes:
-    """Answer as nothing at the other end of the cable."""
     return b''
 
 
 def start(
     tracker: Tracker, device: DeviceSimulator | Answer, alter: Callable[[bytes], bytes] = bytes
 ) -> tuple[list[bytes], list[str]]:
-    """Run a tracker's start against a device, its answers altered; return commands and notes."""
     commands, notes, now_s = [], [], 0.0
     steps = tracker.start_exchanges()
     reply = None
@@ -45,6 +43,5 @@ def start(
 
 
 def burst(device: DeviceSimulator) -> bytes:
-    """Return what a Polhemus device sends at a tick."""
     records = device.encode(poses_of(1, device.n_sensors), 0)
     return b''.join(r.tobytes() for r in records)

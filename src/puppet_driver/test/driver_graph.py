@@ -54,34 +54,27 @@ class Graph:
         self._executor.add_node(self.listener)
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
-        """Spin until a condition holds or a deadline has passed."""
         return spin_until(self._executor, condition)
 
     def has(self, n_frames: int) -> Callable[[], bool]:
-        """Return a condition: so many more frames have come."""
         wanted = len(self.frames) + n_frames
         return lambda: len(self.frames) >= wanted
 
     def level(self) -> bytes:
-        """Return the level of the last diagnostics."""
         return self.diagnostics[-1].status[0].level if self.diagnostics else b''
 
     def message(self) -> str:
-        """Return the sentence of the last diagnostics."""
         return self.diagnostics[-1].status[0].message if self.diagnostics else ''
 
     def state(self) -> int:
-        """Return the node's state in its life-cycle, a PRIMARY_STATE_*."""
         return self.node._state_machine.current_state[0]
 
     def values(self) -> dict[str, str]:
-        """Return the keys of the last diagnostics."""
         if not self.diagnostics:
             return {}
         return {v.key: v.value for v in self.diagnostics[-1].status[0].values}
 
     def close(self) -> None:
-        """Destroy everything."""
         self._executor.shutdown()
         self.node.destroy_node()
         self.listener.destroy_node()

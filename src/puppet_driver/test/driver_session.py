@@ -14,7 +14,6 @@ from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
 
 def driver_config(**given: object) -> DriverConfig:
-    """Return the driver's parameters with some of them changed."""
     return build_config(DriverConfig, check_values(DRIVER_ROWS, given))
 
 
@@ -35,29 +34,23 @@ class Session:
         self.reader.start()
 
     def keep(self, frame: QueuedFrame) -> None:
-        """Keep a frame."""
         self.stamps_ns.append(frame.stamp_ns)
         self.poses.append(frame.poses.copy())
 
     def has(self, n_frames: int) -> Callable[[], bool]:
-        """Return a condition: so many more frames have come."""
         wanted = len(self.poses) + n_frames
         return lambda: len(self.poses) >= wanted
 
     def said(self, text: str) -> Callable[[], bool]:
-        """Return a condition: an error with that text has been reported."""
         return lambda: any(is_error and text in news for is_error, news in self.news)
 
     def states(self) -> list[LineState]:
-        """Return the state of each line."""
         return [line.state for line in self.reader.lines]
 
     def n_streams(self) -> int:
-        """Return how often it was reported that a port streams."""
         return sum('streams' in news for is_error, news in self.news if not is_error)
 
     def stop(self) -> None:
-        """Stop the reader, which must not have failed."""
         self.reader.stop()
         assert self.reader.failure is None
 

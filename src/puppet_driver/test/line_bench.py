@@ -31,28 +31,23 @@ class FakePort:
     discards: int = field(default=0)
 
     def fileno(self) -> int:
-        """Return a number that is no descriptor."""
         return 99
 
     def read(self) -> bytes:
-        """Hand over what has arrived."""
         if self.is_gone:
             raise LinkError('port: expected a connected device, got the end of the line')
         data, self.arrived = self.arrived, b''
         return data
 
     def write(self, data: bytes) -> None:
-        """Let the device answer."""
         self.written += data
         self.arrived += self.device.receive(data, self.now_s)
 
     def discard_input(self) -> None:
-        """Forget what has arrived."""
         self.discards += 1
         self.arrived = b''
 
     def close(self) -> None:
-        """Remember it."""
         self.is_closed = True
 
 
@@ -104,7 +99,6 @@ class Bench:
         self.device.receive = answer
 
     def open(self) -> FakePort:  # noqa: A003
-        """Open a new port or refuse."""
         if self.refusals:
             raise self.refusals.pop(0)
         self.ports.append(FakePort(self.device, now_s=self.now_ns * 1e-9))
@@ -112,11 +106,9 @@ class Bench:
 
     @property
     def port(self) -> FakePort:
-        """Return the port opened last."""
         return self.ports[-1]
 
     def run(self, ms: int) -> None:
-        """Let time pass in steps of a millisecond."""
         for _ in range(ms):
             self.now_ns += MS
             if self.ports:
@@ -127,14 +119,12 @@ class Bench:
                 self.line.on_time(self.now_ns)
 
     def stream(self) -> None:
-        """Let time pass until the line streams."""
         deadline_ns = self.now_ns + 10_000 * MS
         while self.line.state is not LineState.STREAMING and self.now_ns < deadline_ns:
             self.run(1)
         assert self.line.state is LineState.STREAMING
 
     def play(self, ms: int) -> None:
-        """Let time pass while the device sends its records."""
         for _ in range(ms):
             self.run(1)
             is_time = self.now_ns % (self.period_ms * MS) == 0
@@ -143,13 +133,11 @@ class Bench:
                 self.port.arrived += self.distort(self.burst())
 
     def burst(self) -> bytes:
-        """Return what the device sends at the present tick."""
         tick = self.tick % N_TICKS
         records = [r[0].tobytes() for r in self.device.encode(self._poses[tick : tick + 1], tick)]
         return self.device.packet(tick, records, [False] * len(records))
 
     def bursts(self, n_ticks: int) -> bytes:
-        """Return what it sends at so many ticks."""
         sent = b''
         for _ in range(n_ticks):
             self.tick += 1
@@ -158,22 +146,18 @@ class Bench:
 
     @property
     def records(self) -> int:
-        """Return the records of all runs so far."""
         return self.line.status.counters.records
 
     def send(self, data: bytes) -> int:
-        """Let bytes arrive now; return how many records they made."""
         self.port.arrived += data
         return len(self.line.on_readable(self.now_ns, self.now_ns))
 
     def warm(self) -> None:
-        """Let time pass until records come."""
         self.stream()
         self.play(40 * self.period_ms)
         assert self.records >= 2 * (38 - CONFIRMATIONS)
 
     def set_sensor(self, is_there: bool) -> None:
-        """Take the last sensor off or put it back."""
         device = self.device
         if isinstance(device, MotionStarSimulator):
             address = max(device.units)

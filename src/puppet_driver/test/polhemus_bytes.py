@@ -31,7 +31,6 @@ MODELS: dict[str, type[PolhemusTracker]] = {
 
 
 def open_stream(name: str, n_stations: int = N_STATIONS) -> PolhemusStream:
-    """Return a decoder of a model's records."""
     n_stations = min(n_stations, MODELS[name].max_stations)
     return PolhemusStream(MODELS[name].layout, n_stations, REACH)
 
@@ -57,12 +56,10 @@ def records_of(name: str, poses: np.ndarray) -> list[bytes]:
 
 
 def keys(records: list[TrackerRecord]) -> list[tuple[int, Pose]]:
-    """Return (ordinal, pose) of records."""
     return [(record.ordinal, record.pose) for record in records]
 
 
 def received(stream: PolhemusStream, chunks: list[bytes]) -> list[tuple[int, Pose]]:
-    """Return (ordinal, pose) of the records of some reads and of the quiet after them."""
     return keys([record for data in chunks for record in stream.feed(data)] + stream.flush())
 
 

@@ -242,7 +242,6 @@ def test_pure_garbage_yields_nothing_and_raises_nothing(rng):
 
 
 def damage(packet: bytes, rng: np.random.Generator) -> bytes:
-    """Return a packet with bytes lost or inserted, or its structure told wrong."""
     data = bytearray(packet)
     kind = rng.integers(4)
     place = int(rng.integers(len(data)))
@@ -346,7 +345,6 @@ def test_an_error_said_twice_stands_until_it_has_not_been_said_for_five_seconds(
 
 
 def errors_after(error: int, unit: int, n_packets: int, *quiet_s: int) -> list[list[str]]:
-    """Return what is said of the sensors after packets with an error, and after sound ones."""
     stream = new_stream()
     packets = iter(PACKETS)
     found = []

@@ -45,20 +45,17 @@ def late(sent_ns: np.ndarray, mean_ms: float, seed: int = 1) -> np.ndarray:
 
 
 def follow(sent_ns: np.ndarray, arrivals_ns: np.ndarray, nominal_hz: float) -> Run:
-    """Return what a fit makes of arrivals."""
     clock = ClockFit(nominal_hz)
     stamps_ns = np.array([clock.stamp(int(a)) for a in arrivals_ns])
     return Run(sent_ns, arrivals_ns, stamps_ns, clock)
 
 
 def simulate(n: int = 4000, rate_hz: float = 120.0, ppm: float = 0.0, mean_ms: float = 0.5) -> Run:
-    """Return a run without incidents."""
     sent_ns = ticks(n, rate_hz, ppm)
     return follow(sent_ns, late(sent_ns, mean_ms), rate_hz)
 
 
 def rms(values: np.ndarray) -> float:
-    """Return the root mean square about the mean."""
     return float(np.std(values))
 
 

@@ -38,7 +38,6 @@ class Desk:
         error: str = '',
         said: str = '',
     ) -> None:
-        """Let the first line stand so, the other one streams."""
         zero = StreamCounters()
         errors = (said,) if said else ()
         first = LineStatus('p', state, error or cause, 1, zero, ('a note',), cause, errors)
@@ -46,11 +45,9 @@ class Desk:
         self.reader.lines = tuple(SimpleNamespace(status=s) for s in (first, other))
 
     def look(self) -> Report:
-        """Return what is reported."""
         return self.reporter.look(self.reader)
 
     def play(self, ticks: int, lines: tuple[int, ...] = (0, 1), rate_hz: float = 120.0) -> None:
-        """Let some lines bring ticks."""
         for _ in range(ticks):
             self.tick += 1
             now_ns = START_NS + round(self.tick * 1e9 / rate_hz)
@@ -63,7 +60,6 @@ class Desk:
 
 @pytest.fixture
 def desk() -> Desk:
-    """Return a desk where all is well."""
     return Desk()
 
 

@@ -19,7 +19,6 @@ MOTIONSTAR = ('--device', 'motionstar')
 
 
 def run(*arguments: str) -> subprocess.Popen:
-    """Start the program."""
     return subprocess.Popen(
         [sys.executable, '-m', 'puppet_driver.emulator.cli', *arguments],
         stdout=subprocess.PIPE,

@@ -26,7 +26,6 @@ BURST_BYTES = 5 * 12  # power-up format of five units
 
 @pytest.fixture
 def line(tmp_path):
-    """Yield a pseudo-terminal line."""
     line = PtyTransport(tmp_path / 'ports' / 'line0')
     yield line
     try:
@@ -37,7 +36,6 @@ def line(tmp_path):
 
 @pytest.fixture
 def open_port() -> Iterator[Callable[..., serial.Serial]]:
-    """Yield a function that opens a line as any host would."""
     with ExitStack() as ports:
         yield lambda server, index=0: ports.enter_context(
             serial.Serial(str(server.lines[index].pty.link), 115200, timeout=1.0)
@@ -45,7 +43,6 @@ def open_port() -> Iterator[Callable[..., serial.Serial]]:
 
 
 def start_streams(server: EmulatorServer, open_port) -> list[serial.Serial]:
-    """Open all lines and ask them to stream."""
     ports = [open_port(server, i) for i in range(len(server.lines))]
     for port in ports:
         port.write(flock.change(flock.GROUP_MODE, [1]) + flock.STREAM)

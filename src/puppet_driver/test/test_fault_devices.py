@@ -57,16 +57,13 @@ class Rig:
 
     @property
     def line(self) -> LineStatus:
-        """Return where the line stands."""
         return self.session.reader.lines[0].status
 
     @property
     def has_records(self) -> bool:
-        """Whether records come."""
         return self.session.reader.lines[0].has_records
 
     def set_sensor(self, is_there: bool) -> None:
-        """Take the last sensor off or put it back."""
         if self.name in NETWORKED:
             address = max(self.device.units)
             flags = self.device.units[address].flags & ~HAS_SENSOR | HAS_SENSOR * is_there
@@ -78,12 +75,10 @@ class Rig:
         self.device.version += 1
 
     def is_whole_since(self, n_frames: int) -> bool:
-        """Return whether a frame after so many is whole."""
         return any(np.isfinite(poses).all() for poses in self.session.poses[n_frames:])
 
 
 def wait(condition: Callable[[], bool]) -> bool:
-    """Wait for a condition with a deadline."""
     deadline_s = time.monotonic() + DEADLINE_S
     never = threading.Event()
     while not condition() and time.monotonic() < deadline_s:
@@ -92,14 +87,12 @@ def wait(condition: Callable[[], bool]) -> bool:
 
 
 def last(seconds: float) -> None:
-    """Let a fault last."""
     until_s = time.monotonic() + seconds
     assert wait(lambda: time.monotonic() >= until_s)
 
 
 @pytest.fixture(scope='module')
 def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
-    """Yield all devices, streaming."""
     folder: Path = tmp_path_factory.mktemp('lines')
     made = []
     for name in DEVICES:
@@ -116,14 +109,12 @@ def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
 
 @pytest.fixture
 def at_rest(rigs) -> list[LineStatus]:
-    """Return where the lines stand before a fault, all streaming."""
     n_frames = [len(rig.session.poses) for rig in rigs]
     assert wait(lambda: all(rig.is_whole_since(n + 5) for rig, n in zip(rigs, n_frames)))
     return [rig.line for rig in rigs]
 
 
 def recover(rigs: list[Rig], what: str) -> None:
-    """Wait until all rigs have whole frames again; tell how long each took."""
     since_s = time.monotonic()
     n_frames = [len(rig.session.poses) for rig in rigs]
     took_s: dict[str, float] = {}

@@ -3,21 +3,14 @@
 """Starting a Flock of Birds, what its simulator obeys, and a sentence for whatever is wrong."""
 
 from dataclasses import replace
-from pathlib import Path
 import re
 
 from device_start import start
-from driver_session import nearest_error
 from hypothesis import given
 from hypothesis import strategies as st
-import numpy as np
 from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
-from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import AUTO_CONFIGURE_S, Bus, FlockSimulator, Unit
-from puppet_driver.emulator.server import EmulatedLine
-from puppet_driver.emulator.simulator import LinePackets
-from puppet_driver.emulator.transports import PtyTransport
 from puppet_driver.errors import LinkTimeout, ProtocolError
 import pytest
 
@@ -119,7 +112,6 @@ def test_an_error_of_the_device_is_named():
         """A device whose transmitter is off."""
 
         def receive(self, data: bytes, now_s: float) -> bytes:
-            """Fall back into the error after each command."""
             self.error_code = self.error_code or 29
             return super().receive(data, now_s)
 
@@ -132,13 +124,11 @@ N_UNITS = len(NAMES)
 
 
 def devices_of_a_bus() -> list[FlockSimulator]:
-    """Return the devices on the lines of units that share a bus."""
     bus = Bus({address: Unit(address, True) for address in range(1, N_UNITS + 1)})
     return [FlockSimulator(1, address, bus=bus) for address in bus.units]
 
 
 def line_of(ordinal: int) -> FlockOfBirds:
-    """Return the driver's side of a line."""
     return FlockOfBirds(
         FlockConfig(
             NAMES[ordinal : ordinal + 1],
@@ -157,33 +147,6 @@ def test_the_masters_line_configures_the_bus_and_then_all_units_run():
     assert [command in commands for commands in said] == [True, False, False]
     assert all(device.is_sending and not device.has_group_mode for device in devices)
     assert {device.sensor_units[0].command for device in devices} == {QUATERNIONS}
-
-
-def test_units_on_lines_of_their_own_stream_over_terminals(
-    emulator, session, tmp_path: Path, wait_until
-):
-    # any server will do; its lines become those of one bus
-    server = emulator(N_UNITS, sensors=NAMES, first_address=1)
-    server.stop()
-    for line in server.lines:
-        line.pty.close()
-    faults = Faults(FaultRates(), 1)
-    server.lines = tuple(
-        EmulatedLine(
-            PtyTransport(tmp_path / f'own{i}'),
-            device,
-            LinePackets(device, slice(i, i + 1), faults),
-        )
-        for i, device in enumerate(devices_of_a_bus())
-    )
-    server._load_block(0)
-    server.start()
-    run = session(server, sensors=list(NAMES), group_mode=False, first_address=1)
-    assert wait_until(run.has(40))
-    assert wait_until(lambda: np.isfinite(run.poses[-1]).all())
-    # a flock's words are 0.45 mm apart
-    assert nearest_error(server.poses_so_far(), run.poses[-1])[0] < 1e-3
-    assert not [text for is_error, text in run.news if is_error]
 
 
 def test_flock_status_marks_controller_and_sensors():

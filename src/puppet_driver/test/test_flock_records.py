@@ -32,12 +32,10 @@ def decode(
 
 
 def encode(pose: np.ndarray, name: str = QUATERNIONS, range_in: int = RANGE_IN) -> np.ndarray:
-    """Return the record of a pose."""
     return encode_records(flock.FORMAT_COMMANDS[name], pose[None], range_in, None)[0]
 
 
 def record_of(values: np.ndarray, full_scale: float = 1.0) -> np.ndarray:
-    """Return a record at the origin with the nearest words of some values after the position."""
     counts = np.clip(np.rint(np.ravel(values) * (8192.0 / full_scale)), -8192, 8191)
     return encode_words(np.concatenate((np.zeros(3, int), counts.astype(int) * WORD_STEP)))
 
@@ -133,7 +131,6 @@ LINE_SETTLING = CONFIRMATIONS * len(LINE)
 
 
 def received(stream: FlockStream, chunks: list[bytes]) -> list[tuple]:
-    """Return (address, pose) of all records decoded from some reads."""
     records = [record for chunk in chunks for record in stream.feed(chunk)] + stream.flush()
     return [(LINE[record.ordinal], record.pose) for record in records]
 

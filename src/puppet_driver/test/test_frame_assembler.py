@@ -23,7 +23,6 @@ class Feeder:
         self.frames: list[tuple[int, np.ndarray, np.ndarray]] = []
 
     def read(self, line: int, ticks: list[int], at_ns: int, without: tuple[int, ...] = ()) -> None:
-        """Feed what one read of a line brings; a pose's x is its tick, its y the row."""
         records = []
         first = sum(self.lines[:line])
         for tick in ticks:
@@ -34,12 +33,10 @@ class Feeder:
         self.assembler.add(line, records)
 
     def take(self, now_ns: int) -> None:
-        """Take all frames that are due."""
         while (frame := self.assembler.take(now_ns)) is not None:
             self.frames.append((frame.stamp_ns, frame.poses, frame.ages_s))
 
     def tick(self, tick: int, lines: tuple[int, ...] = (), after_ns: int = 5000) -> None:
-        """Feed one tick of all lines, or of some, in time."""
         now_ns = START_NS + tick * PERIOD_NS
         for line in lines or range(len(self.lines)):
             self.read(line, [tick], now_ns + 1000 * line)
@@ -48,7 +45,6 @@ class Feeder:
 
 @pytest.fixture
 def feeder() -> Feeder:
-    """Return a feeder of fourteen sensors on three lines."""
     return Feeder()
 
 
@@ -247,7 +243,6 @@ def batched(
     first_ns: float,
     packet_bytes: int = PACKET_BYTES,
 ) -> list[Read]:
-    """Return the reads of a line behind an adapter that collects bytes."""
     reads: list[Read] = []
     records: list[list[int]] = []
     begun: list[list[int]] = []  # records that have begun in the present packet
@@ -281,7 +276,6 @@ def batched(
 
 
 def play(feeder: Feeder, reads: list[Read]) -> None:
-    """Feed reads in the order of their times, and take what is due as the reader does."""
     firsts = np.concatenate(([0], np.cumsum(feeder.lines)))
     for now_ns, line, records in sorted(reads):
         feeder.take(now_ns - 1)  # what has become due meanwhile
@@ -294,7 +288,6 @@ def play(feeder: Feeder, reads: list[Read]) -> None:
 
 
 def stamp_errors_ns(feeder: Feeder) -> np.ndarray:
-    """Return how much later than its ticks each frame is stamped."""
     return np.array([s - START_NS - p[0, 0] * PERIOD_NS for s, p, _ in feeder.frames])
 
 
@@ -336,7 +329,6 @@ def test_lumps_of_several_lines_become_whole_frames_of_one_tick(lines, timers_ms
 
 
 def late_ticks(feeder: Feeder, n_late: int, apart_ns: int, n_before: int = 40) -> np.ndarray:
-    """Feed ticks of which some are read at once, tick by tick; return all stamps in periods."""
     for tick in range(n_before - n_late, n_before + 20):
         now_ns = START_NS + tick * PERIOD_NS
         if tick < n_before:

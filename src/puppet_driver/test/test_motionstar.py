@@ -31,8 +31,6 @@ CONFIG = MotionStarConfig(('pelvis', 'chest', 'left_hand'))
 
 
 def altered(wanted: Message, change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """Return a change of the answers of one kind."""
-
     def changed(reply: bytes) -> bytes:
         packet, _ = find_packet(reply, {wanted})
         return reply if packet is None else change(reply)
@@ -41,8 +39,6 @@ def altered(wanted: Message, change: Callable[[bytes], bytes]) -> Callable[[byte
 
 
 def with_body(change: Callable[[bytearray], object], at_unit: int) -> Callable[[bytes], bytes]:
-    """Return a change of the body of answers about one unit."""
-
     def changed(reply: bytes) -> bytes:
         header, body = decode_header(reply), bytearray(reply[16:])
         if header.unit == at_unit:
@@ -53,7 +49,6 @@ def with_body(change: Callable[[bytearray], object], at_unit: int) -> Callable[[
 
 
 def put(place: int | slice, value: int | bytes) -> Callable[[bytearray], None]:
-    """Return a change of a byte or of some."""
     return lambda body: body.__setitem__(place, value)
 
 
@@ -114,7 +109,6 @@ def test_data_under_way_is_not_mistaken_for_an_answer(skipped):
 
 
 def refuse(message: Message, error: int = 0) -> Answer:
-    """Return how a device answers that refuses everything."""
     return lambda command, now_s: encode_packet(Header(message, error=error))
 
 
@@ -256,13 +250,11 @@ def test_a_unit_in_error_may_refuse_its_setup():
 def answer_of(
     device: MotionStarSimulator, message: Message, unit: int = 0, body: bytes = b''
 ) -> Header:
-    """Return the header of the answer to a request."""
     return decode_header(device.receive(encode_packet(Header(message, unit), body), 2.25))
 
 
 @pytest.fixture
 def device() -> MotionStarSimulator:
-    """Return a device that has been woken."""
     device = MotionStarSimulator(3)
     device.receive(encode_packet(Header(Message.WAKE_UP)), 0.0)
     return device

@@ -38,7 +38,6 @@ class TurntableHardware:
         self._thread.start()
 
     def close(self) -> None:
-        """Switch it off."""
         self._has_ended.set()
         self._thread.join()
         os.close(self._master)
@@ -62,7 +61,6 @@ class TurntableHardware:
 
 @pytest.fixture
 def hardware() -> Iterator[TurntableHardware]:
-    """Yield a turntable that is switched on."""
     one = TurntableHardware()
     yield one
     one.close()
@@ -70,7 +68,6 @@ def hardware() -> Iterator[TurntableHardware]:
 
 @pytest.fixture
 def config(monkeypatch: pytest.MonkeyPatch, hardware: TurntableHardware) -> DriverConfig:
-    """Return the driver's parameters, after the page's two steps."""
     module, entry = re.findall(r'```python\n(.*?)```', PAGE.read_text(), re.DOTALL)
     names = dict(vars(devices))
     exec(compile(module, str(PAGE), 'exec'), names)

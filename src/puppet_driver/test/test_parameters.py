@@ -11,19 +11,17 @@ from puppet_core.math import quaternions
 from puppet_driver.devices import DEVICES, ignored_parameters
 from puppet_driver.emulator.emulator import SIMULATORS
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
-from puppet_driver.transport import burst_seconds, sensors_per_line, spread
+from puppet_driver.transport import sensors_per_line, spread
 import pytest
 
 FILE = 'tracker_driver.yaml'
 
 
 def config(**given: object) -> DriverConfig:
-    """Return a config with some values changed."""
     return driver_config(**{name.replace('__', '.'): value for name, value in given.items()})
 
 
 def polhemus(device: str, n_lines: int, rate_hz: float) -> dict[str, object]:
-    """Return the values of a device on some lines."""
     return {'device': device, 'ports': [f'p{i}' for i in range(n_lines)], 'rate_hz': rate_hz}
 
 
@@ -40,70 +38,39 @@ def test_defaults_fit_the_nominal_load():
 @pytest.mark.parametrize(
     'given, text',
     [
-        (
-            {'ports': ['/dev/a', '/dev/b']},
-            r'ports: expected 3 or more lines for 14 sensors .* got 2',
-        ),
+        ({'ports': ['/dev/a', '/dev/b']}, r'ports: expected 3 or more lines for 14 .* got 2'),
         ({'rate_hz': 144.0, 'ports': ['a', 'b']}, r'ports: expected 3 or more lines'),
         ({'ports': ['a', 'a', 'b']}, r"ports: expected different names, got 'a' twice"),
-        (
-            {'sensors': ['a', 'a'], 'ports': ['a']},
-            r"sensors: expected different names, got 'a' twice",
-        ),
-        (
-            {'sensors': ['a', ''], 'ports': ['a']},
-            r'sensors: expected different names, got an empty',
-        ),
+        ({'sensors': ['a', 'a'], 'ports': ['a']}, r"sensors: .* names, got 'a' twice"),
+        ({'sensors': ['a', ''], 'ports': ['a']}, r'sensors: .* names, got an empty'),
         ({'range_in': 100}, r'range_in: expected one of 36, 72, 144, got 100'),
         ({'group_mode': False}, r'group_mode: expected true for 14 sensors on 3 port\(s\)'),
         ({'first_address': 123}, r'first_address: expected addresses up to 126, got 127'),
         ({'record_format': 'matrix'}, r"record_format: .* got 'matrix', which has no position"),
-        (
-            {'record_format': 'position'},
-            r"record_format: .* got 'position', which has no orientation",
-        ),
+        ({'record_format': 'position'}, r'record_format: .* which has no orientation'),
         ({'hemisphere': 'inner'}, r"hemisphere: expected one of front, .* got 'inner'"),
         ({'transmitter__position_m': [0.0, 1.0]}, r'transmitter.position_m: expected 3 element'),
         ({'rate_hz': -1.0}, r'rate_hz: expected 1.0 <= value <= 1000.0, got -1.0'),
         ({'baud_rate_bps': 9600}, r'baud_rate_bps: expected enough for one sensor at 9600 bps'),
         ({'retry_first_s': 0.5}, r'retry_first_s: expected value <= retry_last_s = 0.1, got 0.5'),
-        (
-            {'rate_hz': 2.0},
-            r'silence_timeout_s: expected value > 0.5, a period of rate_hz = 2, got 0',
-        ),
-        (
-            {'baud_rate_bps': 100000},
-            r'baud_rate_bps: expected one of .* 57600, 115200, got 100000',
-        ),
+        ({'rate_hz': 2.0}, r'silence_timeout_s: expected value > 0.5, a period of rate_hz = 2'),
+        ({'baud_rate_bps': 100000}, r'baud_rate_bps: expected one of .* got 100000'),
         ({'ports': ['tcp://']}, r"ports: expected tcp://HOST\[:PORT\] or udp://.* got 'tcp://'"),
         ({'ports': ['tcp:/lab:4000']}, r"ports: expected tcp://HOST.* got 'tcp:/lab:4000'"),
         ({'ports': ['tcp://lab:port']}, r"ports: expected a port number .* in 'tcp://lab:port'"),
         (
             polhemus('fastrak', 3, 10.0),
-            r'ports: expected 4 or more for 14 sensors of a Polhemus FASTRAK, which '
-            'has 4 stations, got 3',
+            'ports: expected 4 or more for 14 .* FASTRAK, .* 4 stations',
         ),
-        (
-            polhemus('fastrak', 4, 120.0),
-            r'rate_hz: expected value <= 30 for 4 sensor\(s\) on a FASTRAK',
-        ),
+        (polhemus('fastrak', 4, 120.0), r'rate_hz: expected value <= 30 for 4 sensor\(s\) on'),
         (polhemus('patriot', 6, 30.0), 'ports: expected 7 or more .* 2 stations, got 6'),
-        (
-            polhemus('patriot', 7, 120.0),
-            'rate_hz: expected value <= 60 of a Polhemus PATRIOT, got 120',
-        ),
-        (
-            polhemus('liberty', 1, 240.0),
-            'ports: expected 14 or more lines for 14 sensors at 115200 bps',
-        ),
+        (polhemus('patriot', 7, 120.0), 'rate_hz: expected value <= 60 of a .* PATRIOT'),
+        (polhemus('liberty', 1, 240.0), 'ports: expected 14 or more lines for 14'),
         (
             {'device': 'motionstar', 'ports': ['/dev/ttyUSB0']},
             r"ports: expected tcp://HOST\[:PORT\], udp://.* device motionstar, got '/dev/ttyUSB0'",
         ),
-        (
-            {'device': 'motionstar', 'ports': ['tcp://host:70000']},
-            'ports: expected a port number from 0 to 65535',
-        ),
+        ({'device': 'motionstar', 'ports': ['tcp://host:70000']}, 'ports: expected a port number'),
         (
             {'device': 'motionstar', 'ports': ['tcp://a', 'udp://b']},
             'ports: expected all tcp://, all udp:// or .* tcp://a,',
@@ -200,7 +167,3 @@ def test_impossible_numbers_of_lines_are_refused(n_lines):
 def test_line_capacity_is_the_documented_one(rate_hz, count):
     # TRACKERS.md: 768 records/s at 115200 bps: 5 sensors at 144 Hz or 6 at 120 Hz
     assert sensors_per_line(115200, 15, rate_hz) == count
-
-
-def test_burst_time():
-    assert burst_seconds(5, 115200, 15) == pytest.approx(6.51e-3, rel=1e-3)

@@ -33,15 +33,12 @@ class PtyDevice:
         self.gone = self.name
 
     def send(self, data: bytes) -> None:
-        """Send to the host."""
         os.write(self._master, data)
 
     def receive(self) -> bytes:
-        """Return what the host has sent."""
         return os.read(self._master, 1000)
 
     def close(self) -> None:
-        """Pull the plug."""
         if self._master >= 0:
             os.close(self._master)
             self._master = -1
@@ -70,13 +67,11 @@ class SocketDevice:
         self.send, self.close = self._socket.sendall, self._socket.close
 
     def receive(self) -> bytes:
-        """Return what the host has sent."""
         return self._socket.recv(1000)
 
 
 @pytest.fixture(params=['serial', 'tcp', 'udp'])
 def device(request: pytest.FixtureRequest) -> Iterator[PtyDevice | SocketDevice]:
-    """Yield a device and the port that is connected to it."""
     one = PtyDevice() if request.param == 'serial' else SocketDevice(request.param)
     yield one
     one.close()
@@ -86,19 +81,16 @@ def device(request: pytest.FixtureRequest) -> Iterator[PtyDevice | SocketDevice]
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
-    """Yield a listening TCP socket."""
     with socket.create_server((HOST, 0)) as server:
         server.settimeout(5.0)
         yield server
 
 
 def name_of(server: socket.socket) -> str:
-    """Return the port's name of a socket."""
     return f'tcp://{HOST}:{server.getsockname()[1]}'
 
 
 def readable(port: object, seconds: float = 5.0) -> bool:
-    """Return whether there is something to read."""
     return bool(select.select([port], (), (), seconds)[0])
 
 
@@ -223,7 +215,6 @@ class ConnectsLater(socket.socket):
     waiting: tuple = ()
 
     def connect_ex(self, address: tuple) -> int:
-        """Only begin."""
         self.waiting = address
         return network_port.errno.EINPROGRESS
 

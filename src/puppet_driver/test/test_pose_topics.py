@@ -24,14 +24,12 @@ ORIGIN, NOWHERE = (0.0, 0.0, 0.0), (np.nan, 0.0, 0.0)
 
 
 def merger(n: int = 2) -> PoseMerger:
-    """Return a merger of sensors a, b, .."""
     return PoseMerger(tuple('abcdef'[:n]), TIMEOUT_NS)
 
 
 def add(
     one: PoseMerger, row: int, stamp_ns: int, now_ns: int | None = None, x: float = 0.0
 ) -> list[SensorFrame]:
-    """Add a sample at (x, row, 0)."""
     now_ns = stamp_ns if now_ns is None else now_ns
     return one.add(row, stamp_ns, now_ns, (x, row, 0.0, *IDENTITY))
 
@@ -111,7 +109,6 @@ def test_repeated_and_older_samples_are_dropped_but_a_clock_set_back_is_followed
     )
 )
 def test_every_sample_is_in_one_frame_or_counted(events: list[tuple[int, int, int, bool]]) -> None:
-    """And stamps strictly increase, whatever the order, delay and gaps of the samples."""
     one, frames, now_ns, base_ns = merger(4), [], 0, 10**12
     for number, (row, stamp_step_ms, wait_ms, is_garbage) in enumerate(events):
         now_ns += wait_ms * MS

@@ -72,23 +72,19 @@ class Graph:
         self.executor.add_node(self.other)
 
     def publisher(self, kind: type, topic: str) -> Any:
-        """Return a reliable publisher that is heard."""
         publisher = self.other.create_publisher(kind, topic, 10)
         assert self.spin_until(lambda: publisher.get_subscription_count() > 0)
         assert self.spin_until(lambda: self.node.count_subscribers(OUTPUT_TOPIC) > 0)
         return publisher
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
-        """Spin until the condition holds or a deadline passes."""
         return spin_until(self.executor, condition)
 
     def frame(self, number: int = 1) -> SensorFrame:
-        """Return the arrays of the frame of that number, from 1."""
         assert self.spin_until(lambda: len(self.frames) >= number)
         return from_tracker_frame(self.frames[number - 1])
 
     def close(self) -> None:
-        """Destroy everything."""
         self.executor.shutdown()
         self.node.destroy_node()
         self.other.destroy_node()
@@ -96,7 +92,6 @@ class Graph:
 
 @pytest.fixture
 def graph(ros_context: Any) -> Iterator[Callable[..., Graph]]:
-    """Yield a function that makes a graph on a domain of this process."""
     graphs: list[Graph] = []
 
     def make(**overrides: Any) -> Graph:
@@ -109,7 +104,6 @@ def graph(ros_context: Any) -> Iterator[Callable[..., Graph]]:
 
 
 def stamped(row: int, stamp_ns: int, frame_id: str = 'lab') -> PoseStamped:
-    """Return the pose of a sensor."""
     msg = PoseStamped(pose=to_poses(PLACES[row : row + 1], TURNS[row : row + 1])[0])
     msg.header.frame_id = frame_id
     flat_array.write_stamp(stamp_ns, msg.header.stamp)

@@ -20,7 +20,6 @@ NOTHING = np.zeros(0)
 
 
 def frame(index: int) -> QueuedFrame:
-    """Return a frame without sensors."""
     return QueuedFrame(index, index, index, NOTHING, NOTHING, NOTHING)
 
 
@@ -33,7 +32,6 @@ class Consumer:
         self.is_busy = threading.Event()
 
     def take(self, one: QueuedFrame) -> None:
-        """Wait to be let, then keep it."""
         self.is_busy.set()
         self.may_go_on.wait(10.0)
         self.seen.append(one.frame_index)
@@ -134,7 +132,6 @@ class Held:
         self.config = driver_config(**GIVEN)
         self.frames: list[tuple[threading.Thread, QueuedFrame]] = []
         self.news: list[str] = []
-        self.written: list[tuple[MockPort, bytes]] = []
         self.ports: list[MockPort] = []
         self.may_open = threading.Event()
         self.may_take = threading.Event()
@@ -156,20 +153,16 @@ class Held:
         self.is_opening.set()
         self.may_open.wait(30.0)
         port = MockPort('mock', range(2), 200.0)
-        write = port.write
-        port.write = lambda data: (self.written.append((port, data)), write(data))
         self.ports.append(port)
         return port
 
     def has(self, n_frames: int) -> Callable[[], bool]:
-        """Return a condition: so many more frames have come."""
         wanted = len(self.frames) + n_frames
         return lambda: len(self.frames) >= wanted
 
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    """Yield such a reader, let go at the end."""
     monkeypatch.setattr(reader_run, 'JOIN_TIMEOUT_S', 0.05)
     one = Held()
     yield one

@@ -38,12 +38,10 @@ driven = pytest.mark.parametrize('name', [*DRIVERS, FLOCK])
 
 
 def new_stream(name: str) -> FlockStream | PolhemusStream:
-    """Return a decoder."""
     return FlockStream(UNITS, 144) if name == FLOCK else open_stream(name)
 
 
 def sensors_of(name: str) -> int:
-    """Return how many sensors are on the line."""
     return len(UNITS) if name == FLOCK else min(4, MODELS[name].max_stations)
 
 
@@ -55,7 +53,6 @@ def encoded(name: str, poses: np.ndarray) -> list[bytes]:
 
 
 def stream_of(name: str, n_ticks: int = N_TICKS) -> tuple[list[bytes], list[tuple]]:
-    """Return a line's records and what each of them decodes to."""
     n = sensors_of(name)
     records = encoded(name, poses_of(n_ticks, n))
     # before, the first tick again and again, so that all of the rest continue a path

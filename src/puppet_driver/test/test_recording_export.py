@@ -21,7 +21,6 @@ QUIET = ('--white-mm', '0', '--white-deg', '0', '--slow-mm', '0', '--slow-deg', 
 
 @pytest.fixture(scope='module')
 def clip(tmp_path_factory):
-    """Return the path of a short clip, and its motion."""
     motion = procedural_motion(default_body(), RATE_HZ)
     path = tmp_path_factory.mktemp('clips') / 'short.bvh'
     part = type(motion).from_rotations(
@@ -32,7 +31,6 @@ def clip(tmp_path_factory):
 
 
 def export(path, clip, *options):
-    """Export a clip; return the exit code."""
     return cli.main(
         ['--export', str(path), '--clip', str(clip), '--rate-hz', str(RATE_HZ), *options]
     )

@@ -29,7 +29,6 @@ VALUES = defaults(DRIVER_ROWS)
 
 @pytest.fixture
 def bench(name: str) -> Bench:
-    """Return a line that streams, with the default waiting times."""
     names = ('silence_timeout_s', 'retry_first_s', 'retry_last_s')
     one = Bench(name, RetryPolicy(*(VALUES[name] for name in names)))
     one.warm()
@@ -37,7 +36,6 @@ def bench(name: str) -> Bench:
 
 
 def unplug(bench: Bench) -> Callable[[], None]:
-    """Take the port away."""
     bench.port.is_gone = True
     bench.port.arrived = b'x'
     open_port = bench.line._tracker.open_port
@@ -54,7 +52,6 @@ def unplug(bench: Bench) -> Callable[[], None]:
 
 
 def cut(bench: Bench) -> Callable[[], None]:
-    """Let no byte pass either way."""
     device = bench.device
     hear, device.receive = device.receive, lambda data, now_s: b''
     bench.distort = lambda data: b''
@@ -67,7 +64,6 @@ def cut(bench: Bench) -> Callable[[], None]:
 
 
 def other_speed(bench: Bench) -> Callable[[], None]:
-    """Let the device speak and hear at another speed."""
     device, rng = bench.device, np.random.default_rng(4)
     hear = device.receive
     device.receive = lambda data, now_s: rng.bytes(len(data))
@@ -81,7 +77,6 @@ def other_speed(bench: Bench) -> Callable[[], None]:
 
 
 def turn_bits(bench: Bench) -> Callable[[], None]:
-    """Turn one bit in a hundred on the way to the host."""
     rng = np.random.default_rng(5)
 
     def turn(data: bytes) -> bytes:
@@ -93,20 +88,17 @@ def turn_bits(bench: Bench) -> Callable[[], None]:
 
 
 def lose_sensor(bench: Bench) -> Callable[[], None]:
-    """Take one sensor off."""
     bench.set_sensor(False)
     return lambda: bench.set_sensor(True)
 
 
 def reset(bench: Bench) -> Callable[[], None]:
-    """Break the connection off; a new one stands at once."""
     bench.port.is_gone = True
     bench.port.arrived = b'x'
     return lambda: None
 
 
 def half_open(bench: Bench) -> Callable[[], None]:
-    """Let the device forget the connection, without a word to the host."""
     mend = cut(bench)
     bench.device.on_disconnect()
     open_port = bench.line._tracker.open_port
@@ -210,7 +202,6 @@ def test_a_device_that_lost_power_is_configured_again_within_a_second(bench):
 @pytest.mark.parametrize('name', ['flock_of_birds'])
 @pytest.mark.parametrize('index', [0, 1])
 def test_a_single_unit_that_lost_power_is_configured_again(bench, index):
-    """It goes on in a format that nobody asked for, while the other is understood."""
     unit = bench.device.sensor_units[index]
     told = unit.command
     unit.power_cycle()

@@ -9,7 +9,6 @@ import pytest
 
 @pytest.fixture
 def bench() -> Bench:
-    """Return a line that has not been opened."""
     return Bench()
 
 
