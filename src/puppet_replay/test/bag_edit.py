@@ -9,7 +9,6 @@ from puppet_ros.bags import BagMessage, BagReader, BagTopic, BagWriter
 
 
 def messages_of(path: Path, topics: Iterable[str] | None = None) -> list[BagMessage]:
-    """Return the messages of a bag."""
     with BagReader(path) as reader:
         return list(reader.messages(topics))
 

@@ -61,7 +61,6 @@ Change = Callable[[Moment], Moment | None]
 
 
 def a_skeleton() -> Skeleton:
-    """Return a body of plausible size."""
     offsets = np.zeros((16, 3))
     offsets[1:3, 2] = 0.2
     offsets[3, 2] = 0.3
@@ -127,7 +126,6 @@ def _moment(
 
 
 def items_of(moment: Moment) -> Iterable[Item]:
-    """Yield the messages of one frame."""
     header = Header(frame_id='world')
     header.stamp.sec, header.stamp.nanosec = divmod(moment.stamp_ns, 10**9)
     filtered = _filtered(moment.raw)
@@ -153,7 +151,6 @@ def items_of(moment: Moment) -> Iterable[Item]:
 
 
 def latched_items() -> list[Item]:
-    """Return what is published once."""
     text = serialize_message(String(data='<robot name="sally"/>'))
     return [Item('/robot_description', 'std_msgs/msg/String', START_NS, text)]
 
@@ -166,7 +163,6 @@ def write_bag(path: Path, frames: Iterable[Moment], change: Change | None = None
 
 
 def write_items(path: Path, items: Iterable[Item]) -> Path:
-    """Write messages."""
     with BagWriter(path) as writer:
         for item in items:
             writer.write(item.topic, item.msgtype, item.log_ns, item.data)
@@ -174,7 +170,6 @@ def write_items(path: Path, items: Iterable[Item]) -> Path:
 
 
 def with_posture(moment: Moment, **changes: Any) -> Moment:
-    """Return a moment with another posture."""
     posture = moment.posture.posture
     return moment._replace(posture=moment.posture._replace(posture=replace(posture, **changes)))
 
@@ -205,5 +200,4 @@ def _status(moment: Moment) -> Any:
 
 
 def a_vector(x: float, y: float, z: float) -> Vector3:
-    """Return a vector message."""
     return Vector3(x=x, y=y, z=z)

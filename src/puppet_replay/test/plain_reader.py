@@ -18,7 +18,6 @@ class PlainMessage(NamedTuple):
 
 
 def plain_messages(path: Path, topic: str) -> list[PlainMessage]:
-    """Return the stamped messages of a topic in the order of the file."""
     store = get_typestore(Stores.ROS2_JAZZY)
     found = []
     with open(path, 'rb') as file:

@@ -21,7 +21,6 @@ OWN = ('--performer', str(PERFORMER), '--layout', str(CONFIG / 'layouts' / 'defa
 
 @pytest.fixture(scope='module')
 def range_of_motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a file of someone who moves all joints, by the emulated tracker."""
     path = tmp_path_factory.mktemp('range') / 'range.mcap'
     words = ['--export', str(path), '--export-s', '30', '--script', 'range', '--seed', '5']
     assert emulator.main(words) == 0

@@ -33,14 +33,11 @@ FRAMES = moments(N)
 
 @pytest.fixture(scope='module')
 def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a bag of N frames of the whole graph."""
     return write_bag(tmp_path_factory.mktemp('bags') / 'a.mcap', FRAMES)
 
 
 @pytest.fixture
 def after(before: Path, tmp_path: Path) -> Callable[..., Comparison]:
-    """Return a function that compares the bag with a changed one."""
-
     def compared(change: Change | None = None, preset: str = 'default', **kind: Any) -> Comparison:
         frames = kind.get('frames', FRAMES)
         items = kind.get('items')
@@ -52,25 +49,21 @@ def after(before: Path, tmp_path: Path) -> Callable[..., Comparison]:
 
 
 def worst_name(comparison: Comparison) -> tuple[str, str]:
-    """Return topic and field of the worst, which is beyond its tolerance."""
     worst = comparison.worst()
     assert worst is not None and not worst.within and not comparison.within
     return worst.topic, worst.name
 
 
 def wrong(comparison: Comparison) -> dict[tuple[str, str], FieldResult]:
-    """Return the fields beyond their tolerances."""
     return {(f.topic, f.name): f for f in comparison.fields() if not f.within}
 
 
 def all_items(change: Callable[[Item], Item | None] = lambda item: item) -> list[Item]:
-    """Return all messages, each changed or left out."""
     items = latched_items() + [item for moment in FRAMES for item in items_of(moment)]
     return [new for new in map(change, items) if new is not None]
 
 
 def test_a_bag_equals_itself_exactly(after: Callable[..., Comparison]) -> None:
-    """Every topic and every message is compared, and everything is zero."""
     found = after(preset=EXACT)
     assert found.within and found.origin() == '' and not found.warnings
     assert len(found.topics) == 8
@@ -83,7 +76,6 @@ def test_a_bag_equals_itself_exactly(after: Callable[..., Comparison]) -> None:
 def test_an_offset_in_a_character_is_named(
     after: Callable[..., Comparison], amount_mm: float
 ) -> None:
-    """The skeleton is the worst, with the segment and the axis that were changed."""
     body = a_skeleton()
     offsets = body.offsets.copy()
     offsets[5, 1] += 1e-3 * amount_mm
@@ -96,8 +88,6 @@ def test_an_offset_in_a_character_is_named(
 
 
 def test_importance_that_changed_alone_is_named(after: Callable[..., Comparison]) -> None:
-    """With the end-effector, the first frame and the worst."""
-
     def changed(moment: Moment) -> Moment:
         rows = moment.rows.copy()
         rows[1, 0] += 0.002 * max(moment.index - 9, 0)
@@ -113,8 +103,6 @@ def test_importance_that_changed_alone_is_named(after: Callable[..., Comparison]
 
 
 def test_negated_quaternions_are_the_same_rotations(after: Callable[..., Comparison]) -> None:
-    """Of the whole stream nothing differs, even exactly."""
-
     def negated(moment: Moment) -> Moment:
         raw = moment.raw._replace(quaternions=-moment.raw.quaternions)
         posture = with_posture(moment, rotations=-moment.posture.posture.rotations)
@@ -138,8 +126,6 @@ def test_a_sign_that_changes_on_the_way_is_named_as_such(after: Callable[..., Co
 
 
 def test_a_swapped_sign_of_one_part_is_a_rotation(after: Callable[..., Comparison]) -> None:
-    """The sign of the real part alone makes the inverse rotation."""
-
     def swapped(moment: Moment) -> Moment:
         q = moment.posture.posture.rotations.copy()
         q[6, 0] *= -1.0
@@ -151,8 +137,6 @@ def test_a_swapped_sign_of_one_part_is_a_rotation(after: Callable[..., Compariso
 
 
 def test_missing_and_extra_messages_are_differences(after: Callable[..., Comparison]) -> None:
-    """With their count and the first one; what was joined is compared all the same."""
-
     def fewer(moment: Moment) -> Moment | None:
         return None if moment.index in (7, 8, 30) else moment
 
@@ -169,7 +153,6 @@ def test_missing_and_extra_messages_are_differences(after: Callable[..., Compari
 def test_missing_and_extra_topics_are_differences(
     before: Path, after: Callable[..., Comparison], tmp_path: Path
 ) -> None:
-    """From both sides."""
     found = after(items=all_items(lambda i: None if i.topic == '/importance' else i))
     assert worst_name(found) == ('/importance', 'topic')
     assert found.worst().note == 'missing'
@@ -181,8 +164,6 @@ def test_missing_and_extra_topics_are_differences(
 def test_shifted_stamps_are_a_difference_of_the_stamps(
     after: Callable[..., Comparison], shift_ns: int
 ) -> None:
-    """Messages are joined by frame_index or order, so nothing else differs."""
-
     def shifted(moment: Moment) -> Moment:
         stamp_ns = moment.stamp_ns + shift_ns
         return moment._replace(
@@ -214,7 +195,6 @@ def test_no_number_is_worse_than_any_number(after: Callable[..., Comparison]) ->
 
 
 def test_joints_are_compared_by_name(after: Callable[..., Comparison]) -> None:
-    """In another order they are the same; one that turned is named."""
     from puppet_core.body.continuous_euler import JOINT_NAMES
     from puppet_ros.messages.retarget_msg import JointStateWriter
     from rclpy.serialization import serialize_message
@@ -238,8 +218,6 @@ def test_joints_are_compared_by_name(after: Callable[..., Comparison]) -> None:
 
 
 def test_transforms_are_compared_by_frames(after: Callable[..., Comparison]) -> None:
-    """A frame that turned is named with its parent."""
-
     def turned(moment: Moment) -> Moment:
         q = moment.raw.quaternions.copy()
         q[2] = multiply(q[2], exp(np.array([0.0, 0.0, 0.01])))
@@ -252,7 +230,6 @@ def test_transforms_are_compared_by_frames(after: Callable[..., Comparison]) -> 
 
 
 def test_texts_and_types_are_compared(after: Callable[..., Comparison]) -> None:
-    """A robot description that changed is worse than what comes of it."""
     from rclpy.serialization import serialize_message
     from std_msgs.msg import String
 
@@ -269,7 +246,6 @@ def test_texts_and_types_are_compared(after: Callable[..., Comparison]) -> None:
 
 
 def test_messages_in_any_order_find_each_other(after: Callable[..., Comparison]) -> None:
-    """All are compared; that stamps go back is what differs."""
     items = all_items()
     order = np.random.default_rng(1).permutation(len(items))
     shuffled = [items[i]._replace(log_ns=10**9 + k) for k, i in enumerate(order)]

@@ -23,7 +23,6 @@ SVG = '{http://www.w3.org/2000/svg}'
 
 @pytest.fixture(scope='module')
 def bags(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return a bag, and one where the importance differs and two frames are missing."""
     folder = tmp_path_factory.mktemp('bags')
 
     def changed(moment: Moment) -> Moment | None:
@@ -35,14 +34,12 @@ def bags(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def run(*arguments: object) -> int:
-    """Run the command."""
     return command.main([str(argument) for argument in arguments])
 
 
 def test_what_differs_is_printed_shortly_the_worst_first(
     bags: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 1, the worst in words, a row for each field beyond its tolerance."""
     assert run(*bags) == 1
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r'differs: 8 of \d+ fields of 8 topics', lines[0])
@@ -60,7 +57,6 @@ def test_what_differs_is_printed_shortly_the_worst_first(
 def test_equal_bags_are_one_line(
     bags: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And a row for each field with --all."""
     assert run(bags[0], bags[0], '--exact') == 0
     assert re.fullmatch(
         r'within tolerance: \d+ fields of 8 topics; all equal\n', capsys.readouterr().out
@@ -72,7 +68,6 @@ def test_equal_bags_are_one_line(
 def test_tolerances_and_topics_decide(
     bags: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file of rules, patterns of topics; rules that fit nothing are told."""
     rules = tmp_path / 't.yaml'
     rules.write_text(
         'format: puppet-tolerances/1\nrules:\n  - {missing_messages: 2}\n'
@@ -86,7 +81,6 @@ def test_tolerances_and_topics_decide(
 
 
 def test_json_has_what_its_page_says(bags: tuple[Path, Path], tmp_path: Path) -> None:
-    """Strict JSON, places as stamps, what is no number as null."""
     path = tmp_path / 'r.json'
     run(*bags, '--json', path)
     report = json.loads(path.read_text(), parse_constant=lambda text: pytest.fail(text))
@@ -108,7 +102,6 @@ def test_json_has_what_its_page_says(bags: tuple[Path, Path], tmp_path: Path) ->
 
 
 def test_junit_has_a_case_for_each_field(bags: tuple[Path, Path], tmp_path: Path) -> None:
-    """A suite for each topic; failures say what differs."""
     path = tmp_path / 'r.xml'
     run(*bags, '--junit', path)
     root = ElementTree.parse(path).getroot()
@@ -131,7 +124,6 @@ class Page(HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list) -> None:
-        """Take an element's begin."""
         self.loaded += [f'{tag} {name}' for name, _ in attrs if name in ('src', 'href')]
         if tag in ('script', 'link', 'iframe', 'img'):
             self.loaded.append(tag)
@@ -142,7 +134,6 @@ class Page(HTMLParser):
         """Take an empty element."""
 
     def handle_endtag(self, tag: str) -> None:
-        """Take an element's end, which must be that of the last one."""
         if tag not in ('li', 'p'):
             assert self.open.pop() == tag
         elif self.open[-1] == tag:
@@ -150,7 +141,6 @@ class Page(HTMLParser):
 
 
 def test_page_is_whole_and_loads_nothing(bags: tuple[Path, Path], tmp_path: Path) -> None:
-    """One file, plots within; the same plots as files."""
     path = tmp_path / 'r.html'
     run(*bags, '--html', path, '--plots', tmp_path / 'plots')
     text = path.read_text()
@@ -192,7 +182,6 @@ def test_the_same_bags_give_the_same_page(bags: tuple[Path, Path], tmp_path: Pat
 def test_bad_input_is_said_in_a_line(
     bags: tuple[Path, Path], arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2."""
     assert run(*(bags[0] if word == 'A' else word for word in arguments)) == 2
     text = capsys.readouterr().err
     assert 'expected' in text or 'required' in text
@@ -202,7 +191,6 @@ def test_bad_input_is_said_in_a_line(
 def test_topics_without_messages_are_no_comparison(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing was compared: exit code 2, and not 0."""
     for name in 'ab':
         with BagWriter(tmp_path / f'{name}.mcap') as writer:
             writer.add_topic('/x', 'std_msgs/msg/String')
@@ -215,7 +203,6 @@ def test_topics_without_messages_are_no_comparison(
 def test_names_of_topics_do_not_command_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of bags that others made."""
     for name, count in (('a', 1), ('b', 2)):
         with BagWriter(tmp_path / f'{name}.mcap') as writer:
             for i in range(count):
@@ -235,7 +222,6 @@ def test_names_of_topics_do_not_command_the_terminal(
 
 
 def test_cut_bags_end_in_an_error_or_a_difference(bags: tuple[Path, Path], tmp_path: Path) -> None:
-    """At any byte; what is left is compared."""
     data = bags[0].read_bytes()
     path = tmp_path / 'cut.mcap'
     for cut in np.random.default_rng(4).integers(0, len(data) - 1, 25):

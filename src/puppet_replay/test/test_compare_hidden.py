@@ -31,7 +31,6 @@ OF_THE_RUN = {'solve_time_us', 'frames_solved', 'frames_dropped', 'self_interact
 
 
 def places_in(message: Any, before: Steps = ()) -> Iterator[Steps]:
-    """Yield where the numbers and texts of a message are; of long lists a few."""
     for name in message.get_fields_and_field_types():
         value = getattr(message, name)
         if hasattr(value, 'get_fields_and_field_types'):
@@ -47,7 +46,6 @@ def places_in(message: Any, before: Steps = ()) -> Iterator[Steps]:
 
 
 def changed(data: bytes, kind: type, place: Steps) -> bytes:
-    """Return the message with one value changed."""
     message = deserialize_message(data, kind)
     owner = message
     for key in place[:-1]:
@@ -70,7 +68,6 @@ def changed(data: bytes, kind: type, place: Steps) -> bytes:
 
 
 def both_ways(a: Path, b: Path, topic: str = '*') -> tuple[Comparison, Comparison]:
-    """Return how B differs from A, and A from B, with nothing allowed."""
     return (
         compare_bags(a, b, Tolerances(EXACT), (topic,)),
         compare_bags(b, a, Tolerances(EXACT), (topic,)),
@@ -78,7 +75,6 @@ def both_ways(a: Path, b: Path, topic: str = '*') -> tuple[Comparison, Compariso
 
 
 def found_in(comparison: Comparison) -> list[tuple[str, float, int]]:
-    """Return what differs, and how much."""
     return sorted((f.name, f.peak, f.n_beyond) for f in comparison.fields() if not f.within)
 
 
@@ -101,7 +97,6 @@ def test_every_number_and_text_is_compared_both_ways_alike(topic: str, tmp_path:
 
 
 def bag(path: Path, topic: str, kind: str, messages: list[Any]) -> Path:
-    """Write the messages of one topic, a second apart."""
     with BagWriter(path) as writer:
         writer.add_topic(topic, kind)
         for i, message in enumerate(messages):
@@ -120,8 +115,6 @@ def test_static_frames_that_are_only_announced_are_missing(tmp_path: Path) -> No
 
 
 def test_static_frames_may_be_said_at_another_time(tmp_path: Path) -> None:
-    """It is of the run when a transform was said, also of two in one message."""
-
     def said(path: Path, *seconds: int) -> Path:
         edges = [TransformStamped(child_frame_id=f'frame_{i}') for i in range(len(seconds))]
         for edge, second in zip(edges, seconds):
@@ -181,7 +174,6 @@ def test_rows_of_one_name_are_each_compared(tmp_path: Path) -> None:
 def test_a_message_that_cannot_be_read_is_named(
     topic: str, kind: str, message: Any, keep: int, tmp_path: Path
 ) -> None:
-    """With the bag, its topic, its number from 0 and its stamp."""
     whole = serialize_message(message)
     a = bag(tmp_path / 'a.mcap', topic, kind, [whole] * 9)
     short = whole[: min(keep, len(whole) - 2)]

@@ -21,7 +21,6 @@ Change = Callable[[np.ndarray], np.ndarray]
 
 
 def importance_with(change: Change) -> list[Item]:
-    """Return the importance of all frames with other self-interaction."""
     items = []
     for item in (item for moment in FRAMES for item in items_of(moment)):
         if item.topic == '/importance':
@@ -33,7 +32,6 @@ def importance_with(change: Change) -> list[Item]:
 
 
 def compared(folder: Path, a: list[Item], b: list[Item]) -> dict[str, FieldResult]:
-    """Return the fields that differ, with nothing allowed."""
     paths = write_items(folder / 'a.mcap', a), write_items(folder / 'b.mcap', b)
     found = compare_bags(*paths, Tolerances(EXACT))
     return {field.name: field for field in found.fields() if not field.within}
@@ -47,7 +45,6 @@ def shuffled(rows: np.ndarray) -> np.ndarray:
 
 
 def test_contacts_may_stand_in_any_place(tmp_path: Path) -> None:
-    """Another order is no difference; another weight is, at the end-effector that has it."""
     before = importance_with(lambda rows: rows)
     assert not compared(tmp_path, before, importance_with(shuffled))
 

@@ -100,7 +100,6 @@ def test_figures_are_those_of_numpy(scale: float, block: int) -> None:
 
 
 def test_first_and_worst_are_named() -> None:
-    """By their stamps, also where messages come in another order."""
     values = np.full((50, 2), 0.05)
     values[20, 1], values[30, 0] = 0.2, 0.9
     found = evaluated(values, 7)

@@ -13,7 +13,6 @@ HEAD = 'format: puppet-tolerances/1\n'
 
 
 def loaded(folder: Path, text: str) -> Tolerances:
-    """Return the tolerances of a text."""
     path = folder / 't.yaml'
     path.write_text(HEAD + text)
     return load_tolerances(path)
@@ -21,13 +20,11 @@ def loaded(folder: Path, text: str) -> Tolerances:
 
 @pytest.mark.parametrize('unit', UNITS)
 def test_presets_allow_what_the_table_says_or_nothing(unit: str) -> None:
-    """Every unit has a default; exact is zero for all of them."""
     assert Tolerances(DEFAULT).field('/t', 'f', unit).max == UNITS[unit].tolerance
     assert Tolerances(EXACT).field('/t', 'f', unit).max == 0.0
 
 
 def test_later_rules_outweigh_earlier_ones(tmp_path: Path) -> None:
-    """By topic, field and unit; what is not named stays."""
     found = loaded(
         tmp_path,
         """
@@ -44,7 +41,6 @@ rules:
 
 
 def test_topics_and_fields_are_left_out_and_taken_in(tmp_path: Path) -> None:
-    """What is ignored by default can be asked for."""
     found = loaded(
         tmp_path,
         """
@@ -63,7 +59,6 @@ rules:
 
 
 def test_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
-    """With their line: a name may be misspelt."""
     found = loaded(tmp_path, 'rules:\n  - {topic: /pupet/posture, max_mm: 1.0}\n')
     found.field('/puppet/posture', 'segments', 'mm')
     assert found.unused() == [
@@ -104,7 +99,6 @@ def test_a_limit_in_a_unit_that_no_field_has_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_errors_name_file_line_and_key(tmp_path: Path, text: str, line: int, words: str) -> None:
-    """And what was expected."""
     with pytest.raises(InputFileError) as caught:
         loaded(tmp_path, text)
     assert f'{tmp_path}/t.yaml:{line}:' in str(caught.value)
@@ -112,7 +106,6 @@ def test_errors_name_file_line_and_key(tmp_path: Path, text: str, line: int, wor
 
 
 def test_other_formats_and_presets_are_refused(tmp_path: Path) -> None:
-    """A character is no file of tolerances."""
     path = tmp_path / 'c.yaml'
     path.write_text('format: puppet-character/1\n')
     with pytest.raises(InputFileError, match='puppet-tolerances/1'):

@@ -9,20 +9,14 @@ From filter to puppet, frame by frame; no way is too far and no turn too large t
 from pathlib import Path
 
 import numpy as np
+from puppet_core.math import quaternions
+from puppet_msgs.msg import Posture, TrackerFrame
+from puppet_replay.pipeline import Pipeline, read_settings
+from puppet_ros.interface_table import POSTURE, PUPPET, RAW
+from puppet_ros.messages import raw_header
+from puppet_ros.messages.cdr import decoded, encoded
 import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_core.math import quaternions  # noqa: E402,I100
-from puppet_msgs.msg import Posture, TrackerFrame  # noqa: E402
-from puppet_replay.pipeline import (
-    Pipeline,  # noqa: E402
-    read_settings,  # noqa: E402
-)
-from puppet_ros.interface_table import POSTURE, PUPPET, RAW  # noqa: E402
-from puppet_ros.messages import raw_header  # noqa: E402
-from puppet_ros.messages.cdr import decoded, encoded  # noqa: E402
-from robustness.soak.frames import read_frames  # noqa: E402
+from robustness.soak.frames import read_frames
 
 pytestmark = pytest.mark.ros
 
@@ -35,7 +29,6 @@ N_SETTLING = 240  # the longest way takes so many frames
 
 
 def _elsewhere(data: bytes, way_m: float, yaw: float) -> bytes:
-    """Return a raw frame of a body that stands elsewhere; the tracker's axes are the world's."""
     msg = decoded(data, TrackerFrame)
     poses = np.array(msg.poses).reshape(-1, 7)
     turn = np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])

@@ -5,21 +5,17 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from puppet_replay.play import Connections, DEFAULT_DEPTH, fits, Flow, profile_of, WINDOW
+from puppet_replay.topics import ENTRIES, live_topics, played_topics
+from puppet_ros.bags import BagTopic, metadata_file_of, qos_text
+from puppet_ros.interface_table import TF, TF_STATIC, TYPES
+from puppet_ros.node import qos
+from puppet_ros.node.diagnostics import Diagnostics
+from puppet_ros.testing import isolated_context, spin_until
 import pytest
-
-pytest.importorskip('rclpy', reason='needs ROS 2')
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_replay.play import Connections, DEFAULT_DEPTH, fits, Flow, profile_of, WINDOW  # noqa: E402,I100
-from puppet_replay.topics import ENTRIES, live_topics, played_topics  # noqa: E402
-from puppet_ros.bags import BagTopic, metadata_file_of, qos_text  # noqa: E402
-from puppet_ros.interface_table import TF, TF_STATIC, TYPES  # noqa: E402
-from puppet_ros.node import qos  # noqa: E402
-from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
-from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from std_msgs.msg import String  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from std_msgs.msg import String
 
 pytestmark = pytest.mark.ros
 
@@ -124,21 +120,17 @@ class Graph:
         self.executor.add_node(self.taker)
 
     def missing(self) -> str:
-        """Return what is missing."""
         return self.connections.missing([TOPIC])
 
     def is_silent(self) -> bool:
-        """Return whether what was missing is something that nobody has spoken of."""
         return self.connections.are_silent
 
     def until(self, condition: Callable[[], Any]) -> None:
-        """Spin giver and taker until a condition holds."""
         assert spin_until(self.executor, condition)
 
 
 @pytest.fixture
 def graph() -> Iterator[Graph]:
-    """Yield the nodes."""
     with isolated_context() as context:
         yield Graph(context)
 

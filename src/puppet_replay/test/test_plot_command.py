@@ -28,18 +28,15 @@ Rows = dict[str, dict[str, Any]]
 
 
 def run(*arguments: object) -> int:
-    """Run the command."""
     return plot_command.main([str(argument) for argument in arguments])
 
 
 def series_of(file: Path, kind: str) -> Rows:
-    """Return the rows of a report by name."""
     return {row['name']: row for row in json.loads(file.read_text())['plots'][kind]['series']}
 
 
 @pytest.fixture(scope='module')
 def numbers(replayed_bag: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the report of all plots of postures, which were written beside it."""
     folder = tmp_path_factory.mktemp('plots')
     assert (
         run(
@@ -58,7 +55,6 @@ def numbers(replayed_bag: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def assert_statistics(row: dict[str, Any], values: np.ndarray, unit: str) -> None:
-    """Hold a row of the report against the values themselves."""
     assert row['count'] == len(values)
     for name, value in {
         'min': values.min(),

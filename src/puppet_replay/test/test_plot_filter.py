@@ -7,19 +7,15 @@ from pathlib import Path
 
 import numpy as np
 from plain_reader import plain_messages
+from puppet_core.drawing import styled
+from puppet_driver.emulator import cli
+from puppet_replay.pipeline import read_settings
+from puppet_replay.plots import command as plot_command
+from puppet_replay.plots.drawings import draw_filter, FATES
+from puppet_replay.plots.reading import PlotBag
+from puppet_replay.replay import replay
+from puppet_ros.bags import BagReader
 import pytest
-
-pytest.importorskip('rclpy', reason='needs ROS 2')
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_core.drawing import styled  # noqa: E402
-from puppet_driver.emulator import cli  # noqa: E402,I100
-from puppet_replay.pipeline import read_settings  # noqa: E402
-from puppet_replay.plots import command as plot_command  # noqa: E402
-from puppet_replay.plots.drawings import draw_filter, FATES  # noqa: E402
-from puppet_replay.plots.reading import PlotBag  # noqa: E402
-from puppet_replay.replay import replay  # noqa: E402
-from puppet_ros.bags import BagReader  # noqa: E402
 
 SENSORS = ('left_hand', 'right_upper_arm')
 FAULTS = ('--drop-out', '0.05', '--outlier', '0.05', '--seed', '5')
@@ -27,7 +23,6 @@ FAULTS = ('--drop-out', '0.05', '--outlier', '0.05', '--seed', '5')
 
 @pytest.fixture(scope='module')
 def faulty_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return what the graph makes of three seconds with missing samples and outliers."""
     folder = tmp_path_factory.mktemp('bags')
     assert cli.main(['--export', str(folder / 'in.mcap'), '--export-s', '3', *FAULTS]) == 0
     replay(folder / 'in.mcap', folder / 'out.mcap', read_settings())

@@ -6,20 +6,17 @@ import json
 from pathlib import Path
 
 from bag_edit import messages_of
+from puppet_replay.plots import command as plot_command
+from puppet_ros.bags import definition_of
 import pytest
-
-rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
-
-from puppet_replay.plots import command as plot_command  # noqa: E402,I100
-from puppet_ros.bags import definition_of  # noqa: E402
-from rosbags.rosbag2 import StoragePlugin  # noqa: E402
-from rosbags.typesys import get_types_from_msg, get_typestore, Stores  # noqa: E402
+from rosbags import rosbag2
+from rosbags.rosbag2 import StoragePlugin
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 TOPICS = ('/tracker/raw', '/tracker/filtered', '/performer/posture', '/importance')
 
 
 def copied(source: Path, target: Path, plugin: StoragePlugin) -> Path:
-    """Write the graph's messages of a bag with another library."""
     store = get_typestore(Stores.ROS2_JAZZY)
     writer = rosbag2.Writer(target, version=9, storage_plugin=plugin)
     writer.open()

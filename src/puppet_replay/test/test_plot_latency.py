@@ -9,24 +9,21 @@ import time
 from graph_messages import items_of, moments, write_items
 import numpy as np
 from plain_reader import plain_messages
+from puppet_core.drawing import styled
 from puppet_core.sensor_frames import SensorFrame
+from puppet_filter.pose_filter_node import PoseFilterNode
+from puppet_msgs.msg import TrackerFrame
+from puppet_replay.plots import command as plot_command
+from puppet_replay.plots.drawings import draw_latency
+from puppet_replay.plots.reading import PlotBag
+from puppet_replay.record import RecordNode
+from puppet_ros.bags import BagReader, BagWriter
+from puppet_ros.messages.sensor_msg import TrackerFrameWriter
+from puppet_ros.node import qos
+from puppet_ros.testing import isolated_context, spin_until
 import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_core.drawing import styled  # noqa: E402
-from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402,I100
-from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_replay.plots import command as plot_command  # noqa: E402
-from puppet_replay.plots.drawings import draw_latency  # noqa: E402
-from puppet_replay.plots.reading import PlotBag  # noqa: E402
-from puppet_replay.record import RecordNode  # noqa: E402
-from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.messages.sensor_msg import TrackerFrameWriter  # noqa: E402
-from puppet_ros.node import qos  # noqa: E402
-from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.node import Node  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 
 pytestmark = pytest.mark.ros
 
@@ -43,7 +40,6 @@ ORDER = ('/tracker/raw', '/tracker/filtered', '/importance')
 
 
 def known_bag(path: Path) -> Path:
-    """Write a bag in which each topic is so much later than the one before; one is late once."""
     items = []
     for moment in moments(N):
         for item in items_of(moment):
@@ -57,7 +53,6 @@ def known_bag(path: Path) -> Path:
 
 
 def rows_of(bag: Path, report: Path) -> dict[str, dict[str, float]]:
-    """Return the rows of the report by name."""
     words = [str(bag), '--what', 'latency', str(report.with_suffix('.png')), '--json', str(report)]
     assert plot_command.main(words) == 0
     plots = json.loads(report.read_text())['plots']

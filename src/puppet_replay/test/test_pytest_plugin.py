@@ -21,7 +21,6 @@ def test_walk(puppet_regression):
 
 @pytest.fixture
 def lab(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a lab's repository with a recording of two seconds."""
     monkeypatch.setenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')
     monkeypatch.delenv('PYTEST_ADDOPTS', raising=False)
     pytester.makeini('[pytest]\n')
@@ -30,13 +29,10 @@ def lab(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_test(lab: Path, *settings: str) -> None:
-    """Write the lab's test, with other parameters than the installed ones."""
     (lab / 'test_lab.py').write_text(LAB_TEST.format(settings=settings))
 
 
 def test_a_lab_tests_its_own_bags(lab: Path, pytester: pytest.Pytester) -> None:
-    """No golden; the first update; the same again; another tuning, named; taken by an update."""
-
     def run(*arguments: str) -> tuple[int, str]:
         result = pytester.runpytest_inprocess(*PLUGIN, *arguments)
         return int(result.ret), str(result.stdout)
@@ -66,7 +62,6 @@ def test_a_lab_tests_its_own_bags(lab: Path, pytester: pytest.Pytester) -> None:
 
 
 def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
-    """Not with a traceback."""
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', '-q', *PLUGIN],
         cwd=lab,
@@ -81,7 +76,6 @@ def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
 
 
 def test_pages_of_bags_of_one_name_are_kept_apart(lab: Path, pytester: pytest.Pytester) -> None:
-    """In two folders, and of two checks that share a golden."""
     text = """
 def test_a(puppet_regression):
     puppet_regression.check('walk.mcap', settings=['importance.prediction_s={}'])
@@ -106,7 +100,6 @@ def test_b(puppet_regression):
 
 
 def test_two_checks_never_share_a_golden(lab: Path, pytester: pytest.Pytester) -> None:
-    """The second would replace the golden of the first in each update; nor is nothing compared."""
     recorded(lab / 'walk.mcap', 2.0)
     (lab / 'test_lab.py').write_text("""
 def test_a(puppet_regression):

@@ -8,23 +8,20 @@ import time
 from typing import Any
 
 from bag_edit import messages_of
+from puppet_core.io import ConfigError
+from puppet_msgs.msg import PoseFrame
+from puppet_replay import record as record_command
+from puppet_replay.play import profile_of
+from puppet_replay.record import RecordNode
+from puppet_ros.bags import BagReader, BagWriter
+from puppet_ros.messages.raw_header import frame_index
+from puppet_ros.node import qos
+from puppet_ros.testing import DEADLINE_S, isolated_context
 import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_core.io import ConfigError  # noqa: E402,I100
-from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_replay import record as record_command  # noqa: E402
-from puppet_replay.play import profile_of  # noqa: E402
-from puppet_replay.record import RecordNode  # noqa: E402
-from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.messages.raw_header import frame_index  # noqa: E402
-from puppet_ros.node import qos  # noqa: E402
-from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from rclpy.qos import DurabilityPolicy  # noqa: E402
-from rclpy.serialization import deserialize_message  # noqa: E402
-from std_msgs.msg import String  # noqa: E402
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import String
 
 pytestmark = pytest.mark.ros
 
@@ -33,13 +30,11 @@ N = 300
 
 @pytest.fixture
 def lab() -> Iterator[Node]:
-    """Yield a node that publishes what is recorded."""
     with isolated_context() as context:
         yield Node('lab', context=context)
 
 
 def poll_until(node: RecordNode, condition: Callable[[], Any]) -> None:
-    """Poll until a condition holds."""
     deadline_s = time.monotonic() + DEADLINE_S
     while not condition():
         assert time.monotonic() < deadline_s
@@ -47,7 +42,6 @@ def poll_until(node: RecordNode, condition: Callable[[], Any]) -> None:
 
 
 def publish_frames(node: RecordNode, publisher: Any, first: int, count: int) -> None:
-    """Publish frames with these numbers, and record meanwhile."""
     for i in range(first, first + count):
         publisher.publish(PoseFrame(frame_index=i))
         if i % 10 == 0:

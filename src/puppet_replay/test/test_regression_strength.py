@@ -22,23 +22,19 @@ from recorded_bag import recorded
 
 @pytest.fixture(scope='module')
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a recording of a T-pose and a walk."""
     return recorded(tmp_path_factory.mktemp('walk') / 'walk.mcap', 2.2)
 
 
 def replayed(bag: Path, target: Path, *values: str, character: str = 'sally') -> Path:
-    """Return what the graph makes of a bag."""
     replay(bag, target, read_settings(values=values, short={'character': character}))
     return target
 
 
 def compared(a: Path, b: Path, preset: str = 'default') -> Comparison:
-    """Return how two replays differ."""
     return compare_bags(a, b, Tolerances(preset))
 
 
 def test_prediction_that_changed_is_named(walk: Path, tmp_path: Path) -> None:
-    """Lambda 0.10 s instead of 0.15 s: the importance is the worst, nothing before it differs."""
     a = replayed(walk, tmp_path / 'a.mcap', 'importance.prediction_s=0.15')
     b = replayed(walk, tmp_path / 'b.mcap', 'importance.prediction_s=0.10')
     found = compared(a, b)
@@ -55,7 +51,6 @@ def test_prediction_that_changed_is_named(walk: Path, tmp_path: Path) -> None:
 def test_five_millimetres_in_a_character_are_named(
     walk: Path, tmp_path: Path, segment: str, axis: int
 ) -> None:
-    """The puppet's skeleton is the worst, by those 5 mm, at that segment and axis."""
     sally = load_character(share.character_file('sally'))
     offsets = sally.skeleton.offsets.copy()
     offsets[SEGMENT_INDEX[segment], axis] += 0.005
@@ -89,7 +84,6 @@ def with_signs(bag: Path, target: Path, signs: np.ndarray) -> Path:
 
 
 def test_the_other_sign_of_a_rotation_changes_nothing(walk: Path, tmp_path: Path) -> None:
-    """A sensor whose quaternions all come negated: the same rotations, the same puppet."""
     negated = with_signs(walk, tmp_path / 'negated.mcap', -np.ones(4))
     a = replayed(walk, tmp_path / 'a.mcap')
     b = replayed(negated, tmp_path / 'b.mcap')
@@ -98,7 +92,6 @@ def test_the_other_sign_of_a_rotation_changes_nothing(walk: Path, tmp_path: Path
 
 
 def test_a_swapped_sign_of_one_part_is_named(walk: Path, tmp_path: Path) -> None:
-    """The rotation of that sensor is the first and worst that differs."""
     swapped = with_signs(walk, tmp_path / 'swapped.mcap', np.array([1.0, 1.0, 1.0, -1.0]))
     found = compared(walk, swapped)
     worst = found.worst()
@@ -113,6 +106,5 @@ def test_a_swapped_sign_of_one_part_is_named(walk: Path, tmp_path: Path) -> None
 
 
 def test_the_same_replay_twice_differs_in_nothing(walk: Path, tmp_path: Path) -> None:
-    """With nothing allowed."""
     a, b = replayed(walk, tmp_path / 'a.mcap'), replayed(walk, tmp_path / 'b.mcap')
     assert compared(a, b, EXACT).within

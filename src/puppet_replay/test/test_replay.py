@@ -6,18 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from bag_edit import edited, messages_of
-import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_core.io import ConfigError, InputFileError  # noqa: E402,I100
-from puppet_msgs.msg import RetargetStatus, TrackerFrame  # noqa: E402
-from puppet_replay import replay as replay_command  # noqa: E402
-from puppet_replay.pipeline import read_settings  # noqa: E402
-from puppet_replay.replay import replay  # noqa: E402
-from puppet_replay.topics import ENTRIES, inputs_of, live_topics, played_topics  # noqa: E402
-from puppet_ros.bags import BagMessage, BagReader, definition_of, fields_of, first_difference  # noqa: E402
-from puppet_ros.interface_table import (  # noqa: E402
+from puppet_core.io import ConfigError, InputFileError
+from puppet_msgs.msg import RetargetStatus, TrackerFrame
+from puppet_replay import replay as replay_command
+from puppet_replay.pipeline import read_settings
+from puppet_replay.replay import replay
+from puppet_replay.topics import ENTRIES, inputs_of, live_topics, played_topics
+from puppet_ros.bags import BagMessage, BagReader, definition_of, fields_of, first_difference
+from puppet_ros.interface_table import (
     FILTERED,
     IMPORTANCE,
     JOINTS,
@@ -27,8 +23,9 @@ from puppet_ros.interface_table import (  # noqa: E402
     STATUS,
     TF_STATIC,
 )
-from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
-from rclpy.serialization import deserialize_message  # noqa: E402
+from puppet_ros.messages.raw_header import stamp_ns
+import pytest
+from rclpy.serialization import deserialize_message
 
 pytestmark = pytest.mark.ros
 
@@ -96,7 +93,6 @@ def test_settings_that_do_not_fit_are_named(words: list[str], says: str) -> None
 
 
 def changed_stamps(messages: list[BagMessage]) -> list[BagMessage]:
-    """Return messages of which a second is missing, some are swapped and one comes twice."""
     raw = [m for m in messages if m.topic == RAW]
     kept = raw[:150] + raw[270:]
     swapped = [i for k in range(0, len(kept) - 1, 20) for i in (k + 1, k)]

@@ -11,19 +11,16 @@ import subprocess
 import sys
 import threading
 
+from puppet_core.io import ConfigError, InputFileError
+from puppet_replay import goldens, replay
+from puppet_replay.goldens import changes, keep_topics
+from puppet_replay.pipeline import read_settings
+from puppet_replay.play import PlayNode
+from puppet_ros.bags import BagReader, BagWriter
+from puppet_ros.process import free_domain
+from puppet_ros.testing import DEADLINE_S, isolated_context
 import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_core.io import ConfigError, InputFileError  # noqa: E402,I100
-from puppet_replay import goldens, replay  # noqa: E402
-from puppet_replay.goldens import changes, keep_topics  # noqa: E402
-from puppet_replay.pipeline import read_settings  # noqa: E402
-from puppet_replay.play import PlayNode  # noqa: E402
-from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from puppet_ros.process import free_domain  # noqa: E402
-from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
-from recorded_bag import recorded  # noqa: E402
+from recorded_bag import recorded
 
 RECORD = (sys.executable, '-m', 'puppet_replay.record')
 FEW_BYTES = 500  # less than an empty bag has
@@ -32,13 +29,11 @@ HOUR_NS = 3600 * 10**9
 
 @pytest.fixture
 def walk(tmp_path: Path) -> Path:
-    """Return a short recording."""
     return recorded(tmp_path / 'walk.mcap', 0.5)
 
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """Return that of a process on a graph of its own."""
     return {**os.environ, 'ROS_DOMAIN_ID': str(free_domain())}
 
 

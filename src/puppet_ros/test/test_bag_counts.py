@@ -6,15 +6,11 @@ from pathlib import Path
 import shutil
 import sqlite3
 
+from puppet_core.io import InputFileError
+from puppet_ros.bags import BagReader, BagWriter
 import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
-
-from puppet_core.io import InputFileError  # noqa: E402,I100
-from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
-from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
-from test_bags import MESSAGES, write_with_rosbags  # noqa: E402
+from rosbags.rosbag2 import CompressionMode, StoragePlugin
+from test_bags import MESSAGES, write_with_rosbags
 
 pytestmark = pytest.mark.ros
 
@@ -23,7 +19,6 @@ TOLD = '5 of 7 messages on /x'
 
 
 def written(path: Path) -> Path:
-    """Write five messages."""
     with BagWriter(path) as writer:
         for i in range(5):
             writer.write('/x', 'std_msgs/msg/String', i, TEXT)
@@ -31,7 +26,6 @@ def written(path: Path) -> Path:
 
 
 def changed(folder: Path, old: str, new: str) -> Path:
-    """Write five messages in a folder whose metadata has another text; return the folder."""
     path = written(folder) / 'metadata.yaml'
     text = path.read_text()
     assert old in text
@@ -40,7 +34,6 @@ def changed(folder: Path, old: str, new: str) -> Path:
 
 
 def sqlite_bag(folder: Path, *commands: str) -> Path:
-    """Return a file of a bag that was changed by SQL."""
     write_with_rosbags(folder, StoragePlugin.SQLITE3, CompressionMode.NONE)
     path = next(folder.glob('*.db3'))
     with sqlite3.connect(path) as database:
@@ -95,7 +88,6 @@ def test_sqlite_messages_of_unknown_topics_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('name', ['messages', 'topics'])
 def test_an_sqlite_view_is_no_table(tmp_path: Path, name: str) -> None:
-    """One may be without an end."""
     path = sqlite_bag(
         tmp_path / 'bag',
         f'DROP TABLE {name}',

@@ -5,24 +5,20 @@
 from pathlib import Path
 import re
 
-import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
-
-from mcap.writer import Writer  # noqa: E402,I100
-from puppet_core.io import InputFileError  # noqa: E402
-from puppet_ros.bags import (  # noqa: E402
+from mcap.writer import Writer
+from puppet_core.io import InputFileError
+from puppet_ros.bags import (
     BagMessage,
     BagReader,
     BagWriter,
     metadata_file_of,
     read_metadata,
-    reader,  # noqa: E402
+    reader,
 )
-from puppet_ros.bags.metadata import KEY  # noqa: E402
-from rosbags.rosbag2 import CompressionMode, StoragePlugin  # noqa: E402
-from test_bags import MESSAGES, write_with_rosbags  # noqa: E402
+from puppet_ros.bags.metadata import KEY
+import pytest
+from rosbags.rosbag2 import CompressionMode, StoragePlugin
+from test_bags import MESSAGES, write_with_rosbags
 
 pytestmark = pytest.mark.ros
 
@@ -45,7 +41,6 @@ def salvaged(path: Path) -> list[BagMessage] | None:
 
 @pytest.fixture(params=['', 'zstd', 'lz4'], ids=['plain', 'zstd', 'lz4'])
 def whole(request: pytest.FixtureRequest, tmp_path: Path) -> bytes:
-    """Return the bytes of an MCAP bag of many chunks."""
     with BagWriter(tmp_path / 'whole.mcap', request.param) as writer:
         for i, message in enumerate(MESSAGES):
             writer.write(*message)

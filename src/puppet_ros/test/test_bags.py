@@ -6,23 +6,20 @@ import hashlib
 from pathlib import Path
 import shutil
 
+from mcap import reader as mcap_reader
+from mcap.writer import CompressionType
+from mcap.writer import Writer as McapLibraryWriter
+from puppet_core.io import ConfigError, InputFileError
+from puppet_msgs.msg import PoseFrame
+from puppet_ros.bags import BagMessage, BagReader, BagWriter, definition_of, type_hash_of
+from puppet_ros.messages import encoded
+from puppet_ros.node import qos
 import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
-mcap_reader = pytest.importorskip('mcap.reader', reason='needs mcap')
-
-from mcap.writer import CompressionType  # noqa: E402,I100
-from mcap.writer import Writer as McapLibraryWriter  # noqa: E402
-from puppet_core.io import ConfigError, InputFileError  # noqa: E402
-from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros.bags import BagMessage, BagReader, BagWriter, definition_of, type_hash_of  # noqa: E402
-from puppet_ros.messages import encoded  # noqa: E402
-from puppet_ros.node import qos  # noqa: E402
-from rosbags.highlevel import AnyReader  # noqa: E402
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin  # noqa: E402
-from rosbags.typesys import get_types_from_msg, get_typestore, Stores  # noqa: E402
-from std_msgs.msg import String  # noqa: E402
+from rosbags import rosbag2
+from rosbags.highlevel import AnyReader
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+from std_msgs.msg import String
 
 pytestmark = pytest.mark.ros
 
@@ -40,7 +37,6 @@ MESSAGES = [
 
 
 def write(path: Path, messages: list[BagMessage] = MESSAGES, compression: str = '') -> Path:
-    """Write messages with our writer."""
     with BagWriter(path, compression) as writer:
         for message in messages:
             profile = qos.LATCHED if message.topic == '/text' else qos.STREAM
@@ -49,7 +45,6 @@ def write(path: Path, messages: list[BagMessage] = MESSAGES, compression: str = 
 
 
 def write_with_rosbags(path: Path, plugin: StoragePlugin, mode: CompressionMode) -> None:
-    """Write the messages with rosbags."""
     types = get_typestore(Stores.EMPTY)
     for name in (FRAME, TEXT):
         types.register(get_types_from_msg(definition_of(name), name))
@@ -65,7 +60,6 @@ def write_with_rosbags(path: Path, plugin: StoragePlugin, mode: CompressionMode)
 
 
 def read(path: Path) -> list[BagMessage]:
-    """Return the messages of a bag without a fault."""
     with BagReader(path) as reader:
         assert reader.warnings == []
         assert reader.counts == {'/text': 2, '/frames': 39}

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exit codes of commands, and what they say."""
 
+from puppet_core.io import CalibrationError, ConfigError
+from puppet_ros.command import run_command
 import pytest
-
-rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
-
-from puppet_core.io import CalibrationError, ConfigError  # noqa: E402,I100
-from puppet_ros.command import run_command  # noqa: E402
+import rclpy
 
 pytestmark = pytest.mark.ros
 

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.ros
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the config folder of a made-up installation."""
     index = tmp_path / 'share/ament_index/resource_index/packages'
     index.mkdir(parents=True)
     (index / share.CONFIG_PACKAGE).touch()

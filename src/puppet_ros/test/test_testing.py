@@ -6,14 +6,11 @@ import os
 import subprocess
 import sys
 
+from puppet_ros.process import free_domain, HIGHEST_DOMAIN
+from puppet_ros.testing import isolated_context, spin_until
 import pytest
-
-rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
-
-from puppet_ros.process import free_domain, HIGHEST_DOMAIN  # noqa: E402,I100
-from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.node import Node  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 
 pytestmark = pytest.mark.ros
 

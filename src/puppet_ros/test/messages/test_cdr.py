@@ -5,20 +5,17 @@
 from array import array
 from typing import Any
 
+from geometry_msgs.msg import TransformStamped
 import numpy as np
+from puppet_core.sensor_frames import SensorFrame
+from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame
+from puppet_ros.messages.cdr import decoded, encoded
+from puppet_ros.messages.flat_array import MessageError
+from puppet_ros.messages.sensor_msg import TrackerFrameWriter
 import pytest
-
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from geometry_msgs.msg import TransformStamped  # noqa: E402,I100
-from puppet_core.sensor_frames import SensorFrame  # noqa: E402
-from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame  # noqa: E402
-from puppet_ros.messages.cdr import decoded, encoded  # noqa: E402
-from puppet_ros.messages.flat_array import MessageError  # noqa: E402
-from puppet_ros.messages.sensor_msg import TrackerFrameWriter  # noqa: E402
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-from tf2_msgs.msg import TFMessage  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
 
@@ -27,7 +24,6 @@ by_kind = pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.__name__)
 
 
 def filled(kind: type, rng: np.random.Generator) -> Any:
-    """Return a message of random numbers, texts and lengths."""
     msg = kind()
     for name, form in kind.get_fields_and_field_types().items():
         value = getattr(msg, name)

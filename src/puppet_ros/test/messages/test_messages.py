@@ -33,14 +33,12 @@ FIELDS = {
 
 
 def assert_same(got: Any, expected: Any) -> None:
-    """Compare records, NaN equal to NaN."""
     assert type(got) is type(expected)
     for one, other in zip(flat(got), flat(expected), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def received(msg: Any) -> Any:
-    """Return a message as it comes over the wire; the header given to to_msg is used as it is."""
     msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(STAMP_NS, 10**9)
     got = deserialize_message(serialize_message(msg), type(msg))
     assert got.header.frame_id == 'here'

@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peeking into serialised messages agrees with decoding them."""
 
+from puppet_msgs.msg import Importance, PoseFrame, Posture, TrackerFrame
+from puppet_ros.messages import raw_header
+from puppet_ros.messages.flat_array import MessageError
 import pytest
-
-pytest.importorskip('rclpy', reason='needs ROS 2')
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_msgs.msg import Importance, PoseFrame, Posture, TrackerFrame  # noqa: E402,I100
-from puppet_ros.messages import raw_header  # noqa: E402
-from puppet_ros.messages.flat_array import MessageError  # noqa: E402
-from rclpy.serialization import serialize_message  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
 
 
 @pytest.mark.parametrize('kind', [TrackerFrame, PoseFrame, Posture, Importance])

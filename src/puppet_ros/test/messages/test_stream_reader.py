@@ -115,7 +115,6 @@ of_all = pytest.mark.parametrize('case', CASES.values(), ids=CASES)
 
 
 def flat(record: Any) -> list[Any]:
-    """Return the values of a record, nested ones too."""
     if isinstance(record, Posture):
         return [getattr(record, name) for name in Posture.__slots__]
     if hasattr(record, '_fields'):
@@ -124,7 +123,6 @@ def flat(record: Any) -> list[Any]:
 
 
 def message(case: Case, rng: Draw, names: tuple[str, ...], frame_id: str) -> Any:
-    """Return a message of random numbers."""
     msg = case.to_msg(case.record(rng, names), Header(frame_id=frame_id))
     msg.header.stamp.sec, msg.header.stamp.nanosec = int(rng.integers(99)), int(rng.integers(99))
     return msg

@@ -6,19 +6,14 @@ from collections.abc import Callable
 import time
 from typing import Any
 
+from puppet_msgs.srv import Calibrate
+from puppet_ros.node.deferred_service import DeferredService
 import pytest
-
-pytest.importorskip('rclpy', reason='needs ROS 2')
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_msgs.srv import Calibrate  # noqa: E402,I100
-from puppet_ros.node.deferred_service import DeferredService  # noqa: E402
-from rclpy.node import Node  # noqa: E402
+from rclpy.node import Node
 
 
 @pytest.fixture
 def node(ros_context: Any) -> Any:
-    """Yield a node that serves and calls."""
     node = Node('deferring', context=ros_context)
     yield node
     node.destroy_node()

@@ -41,7 +41,6 @@ def test_level_of_a_period(report: FrameReport, error: str, level: bytes, text: 
 
 @pytest.fixture
 def heard(ros_context: Any, spin_until: Callable) -> tuple[Node, Diagnostics, Callable]:
-    """Return node, its diagnostics, and a function that waits for the next status."""
     node = Node('watched', context=ros_context)
     arrays: list[DiagnosticArray] = []
     diagnostics = Diagnostics(node, expected_rate_hz=0.0, hardware_id='flock')

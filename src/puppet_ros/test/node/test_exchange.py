@@ -4,18 +4,14 @@
 
 import threading
 
+from puppet_ros.node.streams import exchange_of, IntraProcessBus, share
 import pytest
-
-pytest.importorskip('rclpy', reason='needs ROS 2')
-
-from puppet_ros.node.streams import exchange_of, IntraProcessBus, share  # noqa: E402,I100
-from rclpy.context import Context  # noqa: E402
+from rclpy.context import Context
 
 pytestmark = pytest.mark.ros
 
 
 def _chain(log: list[str]) -> IntraProcessBus:
-    """Return an exchange in which /a leads to /b and /b to nothing."""
     exchange = IntraProcessBus(('/a', '/b'))
     send = {topic: (lambda msg, t=topic: log.append(f'send {t} {msg}')) for topic in ('/a', '/b')}
 

@@ -4,13 +4,11 @@
 
 import time
 
+from puppet_ros.node.clock import NodeClock
+from puppet_ros.testing import isolated_context
 import pytest
-
-rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
-
-from puppet_ros.node.clock import NodeClock  # noqa: E402,I100
-from puppet_ros.testing import isolated_context  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
+import rclpy
+from rclpy.parameter import Parameter
 
 pytestmark = pytest.mark.ros
 

@@ -62,7 +62,6 @@ def make_table(ros_context: Any) -> MakeTable:
 
 
 def set_one(node: Node, name: str, value: Any) -> Any:
-    """Return the result of setting one parameter."""
     return node.set_parameters([Parameter(name, value=value)])[0]
 
 

@@ -14,7 +14,6 @@ STAMP_NS = 1_790_000_000_123_456_789
 
 @pytest.fixture
 def frame() -> SensorFrame:
-    """Return three sensors, the second one missing."""
     rng = np.random.default_rng(1)
     positions, quaternions = rng.normal(size=(3, 3)), rng.normal(size=(3, 4))
     positions[1] = quaternions[1] = np.nan

@@ -17,13 +17,11 @@ class Publisher:
         self.index, self._shift_ns = index, shift_ns
 
     def frame(self, now_ns: int) -> tuple[int, int]:
-        """Return stamp and index of the next frame."""
         self.index += 1
         return now_ns + self._shift_ns, self.index
 
 
 def take(check: PublisherCheck, stamp_ns: int, index: int, now_ns: int) -> bool:
-    """Return whether a message was taken; it could be read."""
     is_taken = check.takes(stamp_ns, index, now_ns)
     if is_taken:
         check.follow(stamp_ns, index, now_ns)

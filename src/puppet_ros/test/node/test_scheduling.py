@@ -38,7 +38,6 @@ ended.set()
 
 
 def asked(*words: str) -> list[str]:
-    """Return what a program prints that asks with words: refusals; processors, class, priority."""
     done = subprocess.run(
         [sys.executable, '-c', ASK.format(words=words)], capture_output=True, text=True, check=True
     )

@@ -156,7 +156,6 @@ def test_timer_follows_the_simulated_clock(ros_context: Any, spin_until: Callabl
 def test_clock_before_zero_does_not_end_a_node(
     ros_context: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """And the next good time is taken."""
     sim = [Parameter('use_sim_time', value=True)]
     node = Node('simulated', context=ros_context, parameter_overrides=sim)
     publisher = node.create_publisher(ClockMsg, '/clock', 1)

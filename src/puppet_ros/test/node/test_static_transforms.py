@@ -21,13 +21,11 @@ QUARTER_TURN_Z = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 
 
 def random_pose(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return a position and a unit quaternion."""
     q = rng.normal(size=4)
     return rng.normal(size=3), q / np.linalg.norm(q)
 
 
 def matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
-    """Return the homogeneous matrix of a pose."""
     out = np.eye(4)
     out[:3, :3] = quaternions.to_matrix(quaternion)
     out[:3, 3] = position

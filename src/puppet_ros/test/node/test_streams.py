@@ -7,22 +7,19 @@ import time
 from typing import Any
 
 import numpy as np
+from puppet_core.sensor_frames import SensorFrame
+from puppet_msgs.msg import TrackerFrame
+from puppet_ros.messages import to_tracker_frame, TrackerFrameWriter
+from puppet_ros.messages.sensor_msg import TrackerFrameReader
+from puppet_ros.node import qos
+from puppet_ros.node.diagnostics import Diagnostics
+from puppet_ros.node.publisher_check import PublisherCheck
+from puppet_ros.node.spin import make_executor
+from puppet_ros.node.streams import IntraProcessBus, share, StreamPublisher, subscribe
+from puppet_ros.testing import isolated_context, spin_until
 import pytest
-
-rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
-pytest.importorskip('puppet_msgs', reason='needs the built messages')
-
-from puppet_core.sensor_frames import SensorFrame  # noqa: E402,I100
-from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros.messages import to_tracker_frame, TrackerFrameWriter  # noqa: E402
-from puppet_ros.messages.sensor_msg import TrackerFrameReader  # noqa: E402
-from puppet_ros.node import qos  # noqa: E402
-from puppet_ros.node.diagnostics import Diagnostics  # noqa: E402
-from puppet_ros.node.publisher_check import PublisherCheck  # noqa: E402
-from puppet_ros.node.spin import make_executor  # noqa: E402
-from puppet_ros.node.streams import IntraProcessBus, share, StreamPublisher, subscribe  # noqa: E402
-from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
-from rclpy.context import Context  # noqa: E402
+import rclpy
+from rclpy.context import Context
 
 pytestmark = pytest.mark.ros
 
@@ -31,7 +28,6 @@ SENSORS = ('pelvis', 'chest')
 
 @pytest.fixture
 def context() -> Iterator[Context]:
-    """Return an own domain."""
     with isolated_context() as made:
         yield made
 
@@ -60,15 +56,12 @@ class _Plain:
         self.drops: list[str] = []
 
     def guarded(self, callback: Any) -> Any:
-        """Return the callback."""
         return callback
 
     def drop(self, reason: str) -> None:
-        """Count."""
         self.drops.append(reason)
 
     def watch(self, topic: str) -> PublisherCheck:
-        """Return a watch."""
         return PublisherCheck(topic)
 
 
@@ -76,7 +69,6 @@ _plain = _Plain()
 
 
 def _row_of(frame: SensorFrame) -> tuple:
-    """Return the same of a record."""
     xyzw = np.roll(frame.quaternions, -1, axis=1)
     poses = np.hstack([frame.positions, xyzw]).ravel()
     return frame.stamp_ns % 10**9, frame.frame_index, frame.sensors, tuple(poses)
