@@ -83,19 +83,6 @@ def test_a_clock_that_steps_does_not_end_a_stream(step_s: float) -> None:
         assert causes[0].startswith('clock stepped forward by')
 
 
-def test_lost_frames_and_jitter_are_of_the_same_stream() -> None:
-    """Any number of lost ones, up to a silence; stamps off by a fifth of a period."""
-    rng = np.random.default_rng(3)
-    check, publisher, at = PublisherCheck('/t'), Publisher(), START_NS
-    for k in range(3000):
-        lost = int(rng.integers(1, 25)) if k > 20 and rng.random() < 0.1 else 0
-        publisher.index += lost
-        at += (1 + lost) * PERIOD_NS
-        stamp_ns, index = publisher.frame(at + int(rng.uniform(-0.2, 0.2) * PERIOD_NS))
-        assert take(check, stamp_ns, index, at)
-    assert not check.causes(at)
-
-
 @pytest.mark.parametrize('step_s', [0.0, -0.3, -0.02, 0.005, 0.1, 0.3, 3.0])
 def test_a_lone_publisher_loses_nothing(step_s: float) -> None:
     """Arrivals in bursts, lost frames, a clock that steps, another rate."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from puppet_core.sensor_frames import SensorFrame
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros.messages import to_tracker_frame, TrackerFrameWriter
+from puppet_ros.messages import TrackerFrameWriter
 from puppet_ros.messages.sensor_msg import TrackerFrameReader
 from puppet_ros.node import qos
 from puppet_ros.node.diagnostics import Diagnostics
@@ -24,6 +24,7 @@ from rclpy.context import Context
 pytestmark = pytest.mark.ros
 
 SENSORS = ('pelvis', 'chest')
+WRITER = TrackerFrameWriter('transmitter')
 
 
 @pytest.fixture
@@ -33,16 +34,15 @@ def context() -> Iterator[Context]:
 
 
 def _frame(rng: np.random.Generator, stamp_ns: int) -> SensorFrame:
-    n = len(SENSORS)
-    return SensorFrame(
-        stamp_ns,
-        stamp_ns,
-        SENSORS,
-        rng.normal(size=(n, 3)),
-        rng.normal(size=(n, 4)),
-        rng.uniform(size=n),
-        np.zeros(n, dtype=np.uint8),
-    )
+    poses = rng.normal(size=(2, 3)), rng.normal(size=(2, 4))
+    ages = rng.uniform(size=2)
+    return SensorFrame(stamp_ns, stamp_ns, SENSORS, *poses, ages, np.zeros(2, dtype=np.uint8))
+
+
+def _spun(context: Context) -> tuple[Any, Any]:
+    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
+    executor.add_node(node)
+    return node, executor
 
 
 def _as_row(msg: TrackerFrame) -> tuple:
@@ -78,21 +78,13 @@ def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
     context: Context, rng: np.random.Generator
 ) -> None:
     """A kept message is published; both our subscription and rclpy's own read every frame."""
-    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
-    executor.add_node(node)
+    node, executor = _spun(context)
     kept, own = [], []
-    writer = TrackerFrameWriter('transmitter')
-    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
-    subscribe(
-        node,
-        '/raw',
-        lambda f: kept.append(f),  # whose records are not written over
-        _plain,
-        TrackerFrameReader(),
-    )
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', WRITER.data)
+    subscribe(node, '/raw', kept.append, _plain, TrackerFrameReader())
     node.create_subscription(TrackerFrame, '/raw', lambda m: own.append(_as_row(m)), qos.STREAM)
     frames = [_frame(rng, stamp) for stamp in range(1, 6)]
-    expected = [_as_row(to_tracker_frame(f, _header(f.stamp_ns))) for f in frames]
+    expected = [_as_row(WRITER.fill(f)) for f in frames]
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 2)
     for frame in frames:
         publisher.publish(frame)
@@ -103,16 +95,8 @@ def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
     ]
 
 
-def _header(stamp_ns: int) -> Any:
-    header = TrackerFrame().header
-    header.frame_id = 'transmitter'
-    header.stamp.nanosec = stamp_ns
-    return header
-
-
 def test_bytes_that_are_no_message_are_counted(context: Context) -> None:
-    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
-    executor.add_node(node)
+    node, executor = _spun(context)
     diagnostics, seen = Diagnostics(node), []
     subscribe(node, '/raw', seen.append, diagnostics, TrackerFrameReader())
     publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
@@ -128,8 +112,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(
     context: Context, rng: np.random.Generator
 ) -> None:
     """It is counted; the genuine next one is taken, another publisher's not, and none is lost."""
-    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
-    executor.add_node(node)
+    node, executor = _spun(context)
     diagnostics, held = Diagnostics(node), []
     subscription = subscribe(
         node, '/raw', lambda f: held.append(_row_of(f.record)), diagnostics, TrackerFrameReader()
@@ -139,7 +122,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
 
     def message(index: int) -> TrackerFrame:
-        return to_tracker_frame(_frame(rng, index), _header(index * 10_000_000))
+        return WRITER.fill(_frame(rng, index)._replace(stamp_ns=index * 10_000_000))
 
     good = [message(index) for index in (11, 12, 13, 14)]
     wrong, other = message(13), message(9000)
@@ -155,20 +138,18 @@ def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterward
     context: Context, rng: np.random.Generator
 ) -> None:
     share(context, IntraProcessBus(('/raw',)))
-    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
-    executor.add_node(node)
+    node, executor = _spun(context)
     outside, log = [], []
     assert subscribe(node, '/raw', log.append, _plain, TrackerFrameReader()) is None
     node.create_subscription(TrackerFrame, '/raw', outside.append, qos.STREAM)
-    writer = TrackerFrameWriter('transmitter')
-    publisher = StreamPublisher(node, TrackerFrame, '/raw', writer.data)
+    publisher = StreamPublisher(node, TrackerFrame, '/raw', WRITER.data)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     frame = _frame(rng, 3)
     publisher.publish(frame, 'transmitter')
     # at once, without spinning
     assert log[0].record is frame and log[0].frame_id == 'transmitter'
     assert spin_until(executor, lambda: bool(outside))
-    assert _as_row(outside[0]) == _as_row(to_tracker_frame(frame, _header(3)))
+    assert _as_row(outside[0]) == _as_row(WRITER.fill(frame))
     assert len(log) == 1
 
 
@@ -176,8 +157,7 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
     context: Context, rng: np.random.Generator
 ) -> None:
     """On the real middleware; what is refused is counted."""
-    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
-    executor.add_node(node)
+    node, executor = _spun(context)
     reporter, seen = _Plain(), []
     subscription = subscribe(
         node, '/raw', lambda f: seen.append(f.record.frame_index), reporter, TrackerFrameReader()
@@ -213,8 +193,7 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
 def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(
     context: Context, rng: np.random.Generator
 ) -> None:
-    node, executor = rclpy.create_node('streams', context=context), make_executor(context)
-    executor.add_node(node)
+    node, executor = _spun(context)
     watched, causes = PublisherCheck('/raw'), []
 
     class Reporter(_Plain):
@@ -230,7 +209,7 @@ def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(
     publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
     for index in (1, 2):
-        publisher.publish(to_tracker_frame(_frame(rng, index), _header(index)))
+        publisher.publish(WRITER.fill(_frame(rng, index)))
         with pytest.raises(KeyError, match='on purpose'):
             spin_until(executor, lambda: False)
     assert not causes[0] and causes[1][0].startswith('no input on /raw')
