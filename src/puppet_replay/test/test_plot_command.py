@@ -2,26 +2,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./puppet plot` on bags of the real graph: its numbers by another way, its files, its errors."""
 
-from collections.abc import Callable
 import json
 from pathlib import Path
 import sys
+import time
 from typing import Any
 
-from graph_messages import moments, write_bag
-from matplotlib.figure import Figure
+from bag_edit import messages_of
+from graph_messages import items_of, moments, write_bag, write_items
 import numpy as np
 from PIL import Image
 from plain_reader import plain_messages
 from puppet_core.body.motion_measures import PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
 from puppet_core.drawing import styled
+from puppet_core.sensor_frames import SensorFrame
+from puppet_driver.emulator import cli
+from puppet_filter.pose_filter_node import PoseFilterNode
+from puppet_msgs.msg import TrackerFrame
+from puppet_replay.pipeline import read_settings
 from puppet_replay.plots import command as plot_command
 from puppet_replay.plots.command import KINDS
-from puppet_replay.plots.drawings import draw_feet, draw_filter, draw_importance
+from puppet_replay.plots.drawings import draw_filter, draw_latency, FATES
 from puppet_replay.plots.reading import PlotBag
-from puppet_ros.bags import BagReader
+from puppet_replay.record import RecordNode
+from puppet_replay.replay import replay
+from puppet_ros.bags import BagReader, BagWriter, definition_of
+from puppet_ros.messages.sensor_msg import TrackerFrameWriter
+from puppet_ros.node import qos
+from puppet_ros.testing import isolated_context, spin_until
 import pytest
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 from recorded_bag import GOLDENS
+from rosbags import rosbag2
+from rosbags.rosbag2 import StoragePlugin
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+
+pytestmark = pytest.mark.ros
 
 OF_POSTURES = 'feet,importance,filter'
 Rows = dict[str, dict[str, Any]]
@@ -38,42 +55,27 @@ def series_of(file: Path, kind: str) -> Rows:
 @pytest.fixture(scope='module')
 def numbers(replayed_bag: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('plots')
-    assert (
-        run(
-            replayed_bag,
-            '--what',
-            OF_POSTURES,
-            '--sensors',
-            'left_hand,chest',
-            folder / 'a.png',
-            '--json',
-            folder / 'a.json',
-        )
-        == 0
-    )
+    what = ('--what', OF_POSTURES, '--sensors', 'left_hand,chest')
+    assert run(replayed_bag, *what, folder / 'a.png', '--json', folder / 'a.json') == 0
     return folder / 'a.json'
 
 
 def assert_statistics(row: dict[str, Any], values: np.ndarray, unit: str) -> None:
     assert row['count'] == len(values)
-    for name, value in {
-        'min': values.min(),
-        'max': values.max(),
-        'mean': values.mean(),
-        'std': values.std(),
-        'p50': np.percentile(values, 50),
-        'p99': np.percentile(values, 99),
-    }.items():
-        assert row[f'{name}{unit}'] == pytest.approx(value, abs=1e-9, rel=1e-9)
+    p50, p99 = np.percentile(values, (50, 99))
+    expected = [values.min(), values.max(), values.mean(), values.std(), p50, p99]
+    found = [row[f'{name}{unit}'] for name in ('min', 'max', 'mean', 'std', 'p50', 'p99')]
+    assert found == pytest.approx(expected, abs=1e-9, rel=1e-9)
 
 
 def test_importances_are_those_of_the_messages(replayed_bag: Path, numbers: Path) -> None:
-    rows = series_of(numbers, 'importance')
     said = [m.msg for m in plain_messages(replayed_bag, '/importance')]
     near = np.array([m.end_effectors.reshape(4, 8)[:, 0] for m in said])
+    rows = series_of(numbers, 'importance')
+    none = np.zeros(8 * 197)
     own = np.array(
         [
-            m.self_interaction.reshape(8, 197)[:, 0] if len(m.self_interaction) else np.zeros(8)
+            np.reshape(m.self_interaction if len(m.self_interaction) else none, (8, 197))[:, 0]
             for m in said
         ]
     )
@@ -116,12 +118,8 @@ def test_residuals_and_deviations_are_those_of_the_messages(
     filtered = plain_messages(replayed_bag, '/tracker/filtered')
     i = filtered[0].msg.sensors.index('chest')
     j = next(iter(raw.values())).sensors.index('chest')
-    apart = np.array(
-        [
-            raw[m.stamp_ns].poses.reshape(-1, 7)[j, :3] - m.msg.poses.reshape(-1, 7)[i, :3]
-            for m in filtered
-        ]
-    )
+    raw_places = np.array([raw[m.stamp_ns].poses.reshape(-1, 7)[j, :3] for m in filtered])
+    apart = raw_places - [m.msg.poses.reshape(-1, 7)[i, :3] for m in filtered]
     for k, axis in enumerate('xyz'):
         assert_statistics(rows[f'chest position residual {axis}'], 1e3 * apart[:, k], '_mm')
     turns = np.array([m.msg.covariances.reshape(-1, 6, 6)[i, 4, 4] for m in filtered])
@@ -153,21 +151,8 @@ def test_the_same_bag_gives_the_same_bytes(
 
 def test_span_is_counted_from_the_first_stamp(replayed_bag: Path, tmp_path: Path) -> None:
     report = tmp_path / 'a.json'
-    assert (
-        run(
-            replayed_bag,
-            '--what',
-            'importance',
-            '--from',
-            '1.5',
-            '--to',
-            '2.25',
-            tmp_path / 'a.svg',
-            '--json',
-            report,
-        )
-        == 0
-    )
+    what = ('--what', 'importance', '--from', '1.5', '--to', '2.25')
+    assert run(replayed_bag, *what, tmp_path / 'a.svg', '--json', report) == 0
     origin_ns = plain_messages(replayed_bag, '/tracker/raw')[0].stamp_ns
     at = [m.stamp_ns - origin_ns for m in plain_messages(replayed_bag, '/importance')]
     inside = sum(1_500_000_000 <= ns <= 2_250_000_000 for ns in at)
@@ -175,12 +160,7 @@ def test_span_is_counted_from_the_first_stamp(replayed_bag: Path, tmp_path: Path
     assert series_of(report, 'importance')['environment left_foot']['count'] == inside
 
 
-def test_everything_is_drawn_that_the_bag_has(
-    replayed_bag: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_everything_is_drawn_that_the_bag_has(replayed_bag, tmp_path, capsys, monkeypatch) -> None:
     """Also that a replay's log times tell no latency, and where files go by default."""
     monkeypatch.chdir(tmp_path)
     assert run(replayed_bag) == 0
@@ -207,12 +187,7 @@ def test_everything_is_drawn_that_the_bag_has(
     ids=['kind', 'suffix', 'span', 'empty', 'sensor', 'replay', 'json'],
 )
 def test_mistakes_are_named(
-    replayed_bag: Path,
-    arguments: list[str],
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    replayed_bag, arguments: list[str], words: str, tmp_path, capsys, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(replayed_bag, *arguments) == 2
@@ -230,7 +205,7 @@ def test_mistakes_are_named(
     ids=['filter', 'feet', 'importance'],
 )
 def test_a_topic_that_is_missing_is_named(
-    golden: str, kind: str, missing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    golden: str, kind: str, missing: str, tmp_path, capsys
 ) -> None:
     bag = GOLDENS / f'{golden}.mcap'
     assert run(bag, '--what', kind, tmp_path / 'a.png') == 2
@@ -238,12 +213,7 @@ def test_a_topic_that_is_missing_is_named(
     assert not list(tmp_path.iterdir())
 
 
-def test_no_bag_and_no_matplotlib_are_told(
-    replayed_bag: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_bag_and_no_matplotlib_are_told(replayed_bag, tmp_path, capsys, monkeypatch) -> None:
     assert run(tmp_path / 'none.mcap') == 2
     assert 'expected a bag, got nothing' in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
@@ -260,19 +230,12 @@ def test_the_bag_is_never_the_output(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert 'expected a name in .png' in capsys.readouterr().err
 
 
-Drawing = Callable[[PlotBag], Figure]
-DRAWINGS: dict[str, Drawing] = {
-    'importance': lambda bag: draw_importance(bag.importances(), 'a.mcap'),
-    'feet': lambda bag: draw_feet(bag.feet(), 'a.mcap'),
-    'filter': lambda bag: draw_filter(bag.sensors(['right_upper_arm']), 'a.mcap'),
-}
-
-
-@pytest.mark.parametrize('kind', DRAWINGS)
+@pytest.mark.parametrize('kind', OF_POSTURES.split(','))
 def test_nothing_lies_over_anything_else(replayed_bag: Path, kind: str) -> None:
     """Legends stand over their panels and beside the titles; all axes say what they are."""
     with BagReader(replayed_bag) as reader, styled():
-        figure = DRAWINGS[kind](PlotBag(reader))
+        shown = KINDS[kind].read(PlotBag(reader), ['right_upper_arm'])
+        figure = KINDS[kind].draw(shown, 'a.mcap')
         figure.draw_without_rendering()
     seen = [axes for axes in figure.axes if axes.axison]
     assert seen[-1].get_xlabel() == 'time [s]'
@@ -288,3 +251,205 @@ def test_nothing_lies_over_anything_else(replayed_bag: Path, kind: str) -> None:
     boxes = [axes.get_tightbbox() for axes in seen]
     for above, below in zip(boxes, boxes[1:]):
         assert below.y1 <= above.y0 + 1.0, 'panels do not overlap'
+
+
+SENSORS = ('left_hand', 'right_upper_arm')
+FAULTS = ('--drop-out', '0.05', '--outlier', '0.05', '--seed', '5')
+
+
+@pytest.fixture(scope='module')
+def faulty_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp('bags')
+    assert cli.main(['--export', str(folder / 'in.mcap'), '--export-s', '3', *FAULTS]) == 0
+    replay(folder / 'in.mcap', folder / 'out.mcap', read_settings())
+    return folder / 'out.mcap'
+
+
+def statuses(bag: Path, sensor: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return times [s] and statuses of a sensor, read by other means."""
+    origin_ns = plain_messages(bag, '/tracker/raw')[0].stamp_ns
+    filtered = plain_messages(bag, '/tracker/filtered')
+    column = filtered[0].msg.sensors.index(sensor)
+    return (
+        np.array([1e-9 * (m.stamp_ns - origin_ns) for m in filtered]),
+        np.array([m.msg.status[column] for m in filtered]),
+    )
+
+
+def test_statuses_are_counted_and_marked_at_their_times(faulty_bag: Path) -> None:
+    report = faulty_bag.with_suffix('.json')
+    words = [str(faulty_bag), '--what', 'filter', '--sensors', ','.join(SENSORS)]
+    picture = str(faulty_bag.with_suffix('.png'))
+    assert plot_command.main([*words, picture, '--json', str(report)]) == 0
+    frames = json.loads(report.read_text())['plots']['filter']['frames']
+    with BagReader(faulty_bag) as reader, styled():
+        figure = draw_filter(PlotBag(reader).sensors(SENSORS), 'faults')
+    for k, sensor in enumerate(SENSORS):
+        times, status = statuses(faulty_bag, sensor)
+        lanes = figure.axes[5 * k + 4].get_lines()
+        for lane, (number, (name, _, _)) in zip(lanes, FATES.items()):
+            assert frames[sensor][name] == np.sum(status == number)
+            np.testing.assert_allclose(lane.get_xdata(), times[status == number], atol=1e-9)
+        assert frames[sensor]['rejected'] > 3 and frames[sensor]['predicted'] > 3
+
+
+def test_band_is_three_deviations_of_the_worst_axis(faulty_bag: Path) -> None:
+    with BagReader(faulty_bag) as reader, styled():
+        figure = draw_filter(PlotBag(reader).sensors(SENSORS[:1]), 'faults')
+    filtered = plain_messages(faulty_bag, '/tracker/filtered')
+    column = filtered[0].msg.sensors.index(SENSORS[0])
+    variances = np.array(
+        [np.diagonal(m.msg.covariances.reshape(-1, 6, 6)[column])[:3] for m in filtered]
+    )
+    band = figure.axes[1].collections[0].get_paths()[0].vertices
+    widest = 3e3 * np.sqrt(np.nanmax(variances))
+    assert band[:, 1].max() == pytest.approx(widest) and band[:, 1].min() == pytest.approx(-widest)
+
+
+TOPICS = ('/tracker/raw', '/tracker/filtered', '/performer/posture', '/importance')
+
+
+def copied(source: Path, target: Path, plugin: StoragePlugin) -> Path:
+    store = get_typestore(Stores.ROS2_JAZZY)
+    writer = rosbag2.Writer(target, version=9, storage_plugin=plugin)
+    writer.open()
+    connections = {}
+    for message in messages_of(source, TOPICS):
+        if message.type not in store.fielddefs:
+            store.register(get_types_from_msg(definition_of(message.type), message.type))
+        if message.topic not in connections:
+            connections[message.topic] = writer.add_connection(
+                message.topic, message.type, typestore=store
+            )
+        writer.write(connections[message.topic], message.log_ns, message.data)
+    writer.close()
+    return target
+
+
+@pytest.mark.parametrize('plugin', list(StoragePlugin), ids=lambda plugin: plugin.name.lower())
+def test_folders_of_both_kinds_give_the_same_plots(
+    plugin: StoragePlugin, replayed_bag: Path, tmp_path: Path
+) -> None:
+    bag = copied(replayed_bag, tmp_path / 'folder', plugin)
+    assert (bag / 'metadata.yaml').is_file()
+    plots = []
+    for path in (replayed_bag, bag):
+        report = tmp_path / 'report.json'
+        words = ['--what', 'importance,filter', '--json', str(report), str(tmp_path / 'a.png')]
+        assert plot_command.main([str(path), *words]) == 0
+        plots.append(json.loads(report.read_text())['plots'])
+    assert plots[0] == plots[1] and plots[0]['importance']['series'][0]['count'] > 100
+
+
+N = 60
+HOPS_MS = {
+    '/tracker/raw': 2.0,
+    '/tracker/filtered': 0.5,
+    '/importance': 3.0,
+    '/joint_states': 1.25,
+    '/puppet/posture': 1.5,
+    '/retarget/status': 1.75,
+}
+ORDER = ('/tracker/raw', '/tracker/filtered', '/importance')
+
+
+def known_bag(path: Path) -> Path:
+    items = []
+    for moment in moments(N):
+        for item in items_of(moment):
+            if item.topic == '/tf':
+                continue
+            before = ORDER if item.topic not in ORDER else ORDER[: ORDER.index(item.topic)]
+            late_ms = sum(HOPS_MS[topic] for topic in {*before, item.topic})
+            late_ms += 40.0 * (item.topic == '/retarget/status' and moment.index == 9)
+            items.append(item._replace(log_ns=item.log_ns + round(1e6 * late_ms)))
+    return write_items(path, items)
+
+
+def rows_of(bag: Path, report: Path) -> dict[str, dict[str, float]]:
+    words = [str(bag), '--what', 'latency', str(report.with_suffix('.png')), '--json', str(report)]
+    assert plot_command.main(words) == 0
+    plots = json.loads(report.read_text())['plots']
+    return {row['name']: row for row in plots['latency']['series']}
+
+
+def test_known_delays_are_found(tmp_path: Path) -> None:
+    """Since the stamp, and since what each topic is made from; the posture is not in this bag."""
+    rows = rows_of(known_bag(tmp_path / 'a.mcap'), tmp_path / 'a.json')
+    assert rows['/tracker/raw since the stamp']['p50_ms'] == pytest.approx(2.0)
+    assert rows['/importance since the stamp']['p99_ms'] == pytest.approx(5.5)
+    assert rows['/importance since /tracker/filtered']['max_ms'] == pytest.approx(3.0)
+    assert rows['/joint_states since /importance']['mean_ms'] == pytest.approx(1.25)
+    late = rows['/retarget/status since /importance']
+    assert late['p50_ms'] == pytest.approx(1.75) and late['max_ms'] == pytest.approx(41.75)
+    assert all(row['count'] == N for row in rows.values())
+
+
+def test_titles_tell_the_percentiles_of_what_is_drawn(tmp_path: Path) -> None:
+    with BagReader(known_bag(tmp_path / 'a.mcap')) as reader, styled():
+        figure = draw_latency(PlotBag(reader).latencies(), 'a.mcap')
+    titles = [axes.get_title(loc='left') for axes in figure.axes]
+    assert '/tracker/raw   p50 2.00  p99 2.00  max 2.00 ms' in titles
+    late = next(title for title in titles if title.startswith('/retarget/status'))
+    assert late.endswith('max 41.75 ms') and '\nsince /importance   p50 1.75' in late
+
+
+def test_a_live_recording_tells_how_late_the_filter_is(tmp_path: Path) -> None:
+    """Frames stamped now go through the real filter; the recorder notes when each arrives."""
+    bag = tmp_path / 'live.mcap'
+    with isolated_context() as context, BagWriter(bag, growing=True) as writer:
+        source, node = Node('source', context=context), PoseFilterNode(context=context)
+        publisher = source.create_publisher(TrackerFrame, '/tracker/raw', qos.STREAM)
+        recorder = RecordNode(writer, ['/tracker/raw', '/tracker/filtered'], context=context)
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        message = TrackerFrameWriter('transmitter')
+
+        def publish() -> None:
+            frame = SensorFrame(
+                time.time_ns(),
+                0,
+                ('head',),
+                np.zeros((1, 3)),
+                np.array([[1.0, 0.0, 0.0, 0.0]]),
+                np.zeros(1),
+                np.zeros(1, np.uint8),
+            )
+            publisher.publish(message.fill(frame))
+            recorder.poll()
+
+        done = spin_until(
+            executor, lambda: recorder.counts.get('/tracker/filtered', 0) >= N, before=publish
+        )
+        executor.shutdown()
+    assert done
+    rows = rows_of(bag, tmp_path / 'a.json')
+    filtered = plain_messages(bag, '/tracker/filtered')
+    ages_ms = np.array([1e-6 * (m.log_ns - m.stamp_ns) for m in filtered])
+    row = rows['/tracker/filtered since the stamp']
+    assert row['max_ms'] == pytest.approx(ages_ms.max())
+    assert row['p50_ms'] == pytest.approx(np.percentile(ages_ms, 50)) and row['min_ms'] > 0.0
+    assert 0.0 < rows['/tracker/filtered since /tracker/raw']['mean_ms'] < row['mean_ms']
+
+
+@pytest.mark.parametrize('kind', ['importance', 'filter', 'latency'])
+def test_one_frame_is_enough(kind: str, tmp_path: Path) -> None:
+    report = tmp_path / 'a.json'
+    words = ['--what', kind, '--from', '0.1', '--to', '0.107', str(tmp_path / 'a.png')]
+    bag = known_bag(tmp_path / 'a.mcap')
+    assert plot_command.main([str(bag), *words, '--json', str(report)]) == 0
+    assert json.loads(report.read_text())['plots'][kind]['series'][0]['count'] == 1
+
+
+def test_a_message_that_cannot_be_read_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its bytes end too early, or its rows are not as many as they should be."""
+    items = [item for moment in moments(3) for item in items_of(moment)]
+    for damage in (lambda data: data[:60], lambda data: data[:6]):
+        worse = [i._replace(data=damage(i.data)) if i.topic == '/importance' else i for i in items]
+        bag = write_items(tmp_path / 'a.mcap', worse)
+        assert plot_command.main([str(bag), '--what', 'importance', str(tmp_path / 'a.png')]) == 2
+        assert 'a.mcap: /importance: expected messages' in capsys.readouterr().err
+    assert plot_command.main([str(bag), '--what', 'latency', str(tmp_path / 'b.png')]) == 2
+    assert 'a.mcap: /importance: expected messages that can be read' in capsys.readouterr().err

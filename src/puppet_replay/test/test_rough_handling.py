@@ -55,33 +55,18 @@ def test_a_recording_that_is_ended_is_whole(
 
 
 @pytest.mark.ros
-def test_a_folder_beside_a_recording_is_not_in_its_way(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
-    for name in 'xyz':
-        (tmp_path / name).mkdir()
-    done = subprocess.run(
-        [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'],
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.ros
 def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[str, str]) -> None:
-    done = subprocess.run(
-        [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1'],
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (FEW_BYTES, FEW_BYTES)),
-    )
+    """A folder beside a recording is not in its way."""
+    (tmp_path / 'x').mkdir()
+    words = [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1']
+    options = {'env': environment, 'capture_output': True, 'text': True, 'timeout': DEADLINE_S}
+    assert subprocess.run(words, **options).returncode == 0
+    (tmp_path / 'a.mcap').unlink()
+
+    def fill() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FEW_BYTES, FEW_BYTES))
+
+    done = subprocess.run(words, preexec_fn=fill, **options)
     assert done.returncode == 1 and 'Traceback' not in done.stderr
     assert f'{tmp_path / "a.mcap"}: File too large; what was written' in done.stderr
 
@@ -95,9 +80,7 @@ def test_a_replay_makes_the_folders_around_its_output(
         assert reader.counts['/tracker/raw'] > 0
 
 
-def test_a_replay_never_writes_into_its_bag(
-    walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_replay_never_writes_into_its_bag(walk: Path, tmp_path: Path, capsys) -> None:
     """Not over a file in the folder, nor beside it."""
     folder = tmp_path / 'bag'
     folder.mkdir()

@@ -1,17 +1,29 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bags written here are read by others, and theirs here: every storage and compression."""
+"""Bags written here are read by others, and theirs here: also cut, changed or miscounted ones."""
 
 import hashlib
 from pathlib import Path
+import re
 import shutil
+import sqlite3
 
 from mcap import reader as mcap_reader
-from mcap.writer import CompressionType
+from mcap.writer import CompressionType, Writer
 from mcap.writer import Writer as McapLibraryWriter
 from puppet_core.io import ConfigError, InputFileError
 from puppet_msgs.msg import PoseFrame
-from puppet_ros.bags import BagMessage, BagReader, BagWriter, definition_of, type_hash_of
+from puppet_ros.bags import (
+    BagMessage,
+    BagReader,
+    BagWriter,
+    definition_of,
+    metadata_file_of,
+    read_metadata,
+    reader,
+    type_hash_of,
+)
+from puppet_ros.bags.metadata import KEY
 from puppet_ros.messages import encoded
 from puppet_ros.node import qos
 import pytest
@@ -259,3 +271,251 @@ def test_broken_metadata_is_named(tmp_path: Path, old: str, new: str, says: str)
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(InputFileError, match=says), BagReader(tmp_path / 'bag'):
         pass
+
+
+PLAIN = bytes([0, 1, 0, 0, 2, 0, 0, 0, 97, 0])
+TOLD = '5 of 7 messages on /x'
+
+
+def written(path: Path) -> Path:
+    with BagWriter(path) as writer:
+        for i in range(5):
+            writer.write('/x', 'std_msgs/msg/String', i, PLAIN)
+    return path
+
+
+def changed(folder: Path, old: str, new: str) -> Path:
+    path = written(folder) / 'metadata.yaml'
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return folder
+
+
+def sqlite_bag(folder: Path, *commands: str) -> Path:
+    write_with_rosbags(folder, StoragePlugin.SQLITE3, CompressionMode.NONE)
+    path = next(folder.glob('*.db3'))
+    with sqlite3.connect(path) as database:
+        for command in commands:
+            database.execute(command)
+    database.close()
+    return path
+
+
+def test_messages_that_the_metadata_counts_and_no_file_has_are_told(tmp_path: Path) -> None:
+    with BagReader(changed(tmp_path / 'bag', 'message_count: 5', 'message_count: 7')) as reader:
+        assert [TOLD in line for line in reader.warnings] == [True]
+        assert len(list(reader.messages())) == 5
+
+
+def test_a_file_that_the_metadata_names_twice_is_refused(tmp_path: Path) -> None:
+    line = '  - bag_0.mcap\n'
+    bag = changed(tmp_path / 'bag', line, line + line)
+    with (
+        pytest.raises(InputFileError, match='each file once, got bag_0.mcap twice'),
+        BagReader(bag),
+    ):
+        pass
+
+
+def test_a_file_that_was_cut_lacks_what_the_metadata_counts(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'bag', growing=True) as writer:
+        for message in MESSAGES[:30]:
+            writer.write(*message)
+        writer.flush()
+        kept = (tmp_path / 'bag' / 'bag_0.mcap').stat().st_size
+        for message in MESSAGES[30:]:
+            writer.write(*message)
+    path = tmp_path / 'bag' / 'bag_0.mcap'
+    path.write_bytes(path.read_bytes()[:kept])
+    with BagReader(tmp_path / 'bag') as reader:
+        assert any('29 of 39 messages on /frames' in line for line in reader.warnings)
+        assert any('1 of 2 messages on /text' in line for line in reader.warnings)
+        assert list(reader.messages()) == MESSAGES[:30]
+
+
+def test_sqlite_messages_of_unknown_topics_are_counted(tmp_path: Path) -> None:
+    path = sqlite_bag(
+        tmp_path / 'bag',
+        'UPDATE messages SET topic_id = 77 WHERE id <= 3',
+        'UPDATE messages SET topic_id = 78 WHERE id = 4',
+    )
+    with BagReader(path) as reader:
+        assert reader.warnings == [f'{path}: 4 messages of unknown topics are left out']
+        assert len(list(reader.messages())) == len(MESSAGES) - 4
+
+
+@pytest.mark.parametrize('name', ['messages', 'topics'])
+def test_an_sqlite_view_is_no_table(tmp_path: Path, name: str) -> None:
+    path = sqlite_bag(
+        tmp_path / 'bag',
+        f'DROP TABLE {name}',
+        f"""
+        CREATE VIEW {name} AS WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r)
+        SELECT id, 1 AS topic_id, id AS timestamp, x'00' AS data FROM r
+    """,
+    )
+    with pytest.raises(InputFileError, match="rosbag2's tables"), BagReader(path):
+        pass
+
+
+def test_a_journal_of_a_change_is_taken_in_as_its_hint_says(tmp_path: Path) -> None:
+    """A writer that was killed while it changed the file left it half changed."""
+    path = sqlite_bag(tmp_path / 'bag')
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute('PRAGMA cache_size = 1')
+    database.execute('PRAGMA cache_spill = 1')
+    database.execute('BEGIN EXCLUSIVE')
+    database.execute(
+        'CREATE TABLE more AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL '
+        'SELECT i + 1 FROM r WHERE i < 999) SELECT hex(zeroblob(500)) FROM r'
+    )
+    killed = tmp_path / 'killed.db3'
+    shutil.copy(path, killed)
+    shutil.copy(f'{path}-journal', f'{killed}-journal')
+    database.execute('ROLLBACK')
+    database.close()
+    with (
+        pytest.raises(InputFileError, match=r'complete it: sqlite3 killed\.db3 "(.*)"') as told,
+        BagReader(killed),
+    ):
+        pass
+    command = str(told.value).split('"')[1]
+    assert 'wal' not in command
+    database = sqlite3.connect(killed)
+    database.execute(command).fetchall()
+    database.close()
+    with BagReader(killed) as reader:
+        assert list(reader.messages()) == MESSAGES
+
+
+CUTS = 200
+
+
+def salvaged(path: Path) -> list[BagMessage] | None:
+    """Return what can be read; None for a clear error at the beginning."""
+    found: list[BagMessage] = []
+    try:
+        with BagReader(path) as reader:
+            for message in reader.messages():
+                found.append(message)
+            assert found == MESSAGES or reader.warnings
+    except InputFileError as err:
+        assert str(path.parent) in str(err) and 'expected' in str(err)
+        return found or None
+    return found
+
+
+@pytest.fixture(params=['', 'zstd', 'lz4'], ids=['plain', 'zstd', 'lz4'])
+def whole(request: pytest.FixtureRequest, tmp_path: Path) -> bytes:
+    with BagWriter(tmp_path / 'whole.mcap', request.param) as writer:
+        for i, message in enumerate(MESSAGES):
+            writer.write(*message)
+            if i % 4 == 3:
+                writer.flush()
+    return (tmp_path / 'whole.mcap').read_bytes()
+
+
+def test_a_cut_file_gives_a_beginning_or_an_error(whole: bytes, tmp_path: Path, rng) -> None:
+    """Longer pieces give at least as much, so that nothing is lost before the cut."""
+    path, last = tmp_path / 'cut.mcap', 0
+    for end in sorted(rng.integers(0, len(whole), CUTS)):
+        path.write_bytes(whole[:end])
+        found = salvaged(path) or []
+        assert found == MESSAGES[: len(found)]
+        assert len(found) >= last
+        last = len(found)
+    assert last == len(MESSAGES)
+
+
+def test_changed_bytes_never_give_other_messages(whole: bytes, tmp_path: Path, rng) -> None:
+    """Checksums of the chunks tell: what is read is of the bag, in its order."""
+    path = tmp_path / 'changed.mcap'
+    for at in rng.integers(0, len(whole), CUTS):
+        data = bytearray(whole)
+        data[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(data)
+        for message in salvaged(path) or []:
+            assert any(message.data == known.data for known in MESSAGES)
+
+
+def test_a_cut_file_without_chunks_gives_a_beginning(tmp_path: Path, rng) -> None:
+    path = tmp_path / 'cut.mcap'
+    with open(path, 'wb') as stream:
+        writer = Writer(stream, use_chunking=False)
+        writer.start('ros2')
+        topics = {
+            name: writer.register_channel(name, 'cdr', writer.register_schema(kind, '', b''))
+            for name, kind in {message.topic: message.type for message in MESSAGES}.items()
+        }
+        for message in MESSAGES:
+            writer.add_message(topics[message.topic], message.log_ns, message.data, message.log_ns)
+        writer.finish()
+    data, last = path.read_bytes(), 0
+    for end in sorted(rng.integers(0, len(data), CUTS // 4)):
+        path.write_bytes(data[:end])
+        found = salvaged(path) or []
+        assert found == MESSAGES[: len(found)]
+        assert len(found) >= last
+        last = len(found)
+    assert last > len(MESSAGES) // 2
+
+
+@pytest.mark.parametrize('mode', [CompressionMode.NONE, CompressionMode.FILE])
+def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(
+    tmp_path: Path, mode: CompressionMode, rng
+) -> None:
+    write_with_rosbags(tmp_path / 'bag', StoragePlugin.SQLITE3, mode)
+    path = next((tmp_path / 'bag').glob('*.db3*'))
+    data = path.read_bytes()
+    for end in rng.integers(0, len(data), CUTS // 4):
+        path.write_bytes(data[:end])
+        found = salvaged(tmp_path / 'bag') or []
+        assert found == MESSAGES[: len(found)]
+
+
+def test_metadata_with_nested_aliases_costs_nothing(tmp_path: Path) -> None:
+    """Nine levels of nine stand for 400 million values."""
+    levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+    levels += [f'a{i}: &a{i} [' + ', '.join([f'*a{i - 1}'] * 9) + ']' for i in range(1, 9)]
+    texts = '\n'.join(levels), '- ' + '\n- '.join(line.partition(' ')[2] for line in levels)
+    text = texts[0] + f'\n{KEY}: {{version: 9, storage_identifier: *a8}}\n'
+    for content in (text, texts[1]):
+        (tmp_path / 'metadata.yaml').write_text(content)
+        with pytest.raises(InputFileError, match=r'metadata\.yaml:2: .* the alias \*a0'):
+            read_metadata(tmp_path / 'metadata.yaml')
+
+
+@pytest.mark.parametrize('key', ['storage_identifier', 'compression_mode', 'compression_format'])
+def test_metadata_that_is_no_text_is_refused(tmp_path: Path, key: str) -> None:
+    path = tmp_path / 'metadata.yaml'
+    text = metadata_file_of([], 0, 0, 'a.mcap')
+    path.write_text(text)
+    assert read_metadata(path).files == ('a.mcap',)
+    value = 100_000 * [1]
+    path.write_text(re.sub(rf'  {key}: .*', f'  {key}: {value}', text))
+    with pytest.raises(InputFileError, match=f'{key}: expected a text') as caught:
+        read_metadata(path)
+    assert len(str(caught.value)) < 400
+
+
+def test_compressed_files_and_messages_beyond_the_limits_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mode in (CompressionMode.FILE, CompressionMode.MESSAGE):
+        write_with_rosbags(tmp_path / mode.name, StoragePlugin.MCAP, mode)
+        with BagReader(tmp_path / mode.name) as bag:
+            assert list(bag.messages()) == MESSAGES
+    monkeypatch.setattr(reader, 'SMALL_BYTES', 100)
+    monkeypatch.setattr(reader, 'RATIO', 1)
+    monkeypatch.setattr(reader, 'MESSAGE_LIMIT', 4)
+    with (
+        pytest.raises(InputFileError, match='bytes when unpacked, got more'),
+        BagReader(tmp_path / 'FILE'),
+    ):
+        pass
+    with (
+        pytest.raises(InputFileError, match='expected zstd data'),
+        BagReader(tmp_path / 'MESSAGE') as bag,
+    ):
+        list(bag.messages())

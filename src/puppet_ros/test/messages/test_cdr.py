@@ -1,14 +1,16 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes of messages against the middleware's own, and stream writers against both."""
+"""Bytes of messages against the middleware's own, stream writers against both, rows of fields."""
 
 from array import array
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 import numpy as np
 from puppet_core.sensor_frames import SensorFrame
 from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame
+from puppet_ros.messages import flat_array, raw_header
 from puppet_ros.messages.cdr import decoded, encoded
 from puppet_ros.messages.flat_array import MessageError
 from puppet_ros.messages.sensor_msg import TrackerFrameWriter
@@ -75,3 +77,53 @@ def test_bytes_of_something_else_are_refused(rng) -> None:
     for end in range(0, len(data) - 8, 3):
         with pytest.raises(MessageError, match='TrackerFrame: expected its bytes'):
             decoded(bytes(data[:end]), TrackerFrame)
+
+
+@pytest.mark.parametrize('kind', [TrackerFrame, PoseFrame, Posture, Importance])
+@pytest.mark.parametrize('frame_id', ['', 'w', 'world', 'transmitter', 'abcdefgh'])
+def test_index_and_stamp_are_those_of_the_message(kind: type, frame_id: str) -> None:
+    msg = kind(frame_index=2**40 + 7)
+    msg.header.frame_id = frame_id
+    msg.header.stamp.sec, msg.header.stamp.nanosec = 1795219683, 987654321
+    data = serialize_message(msg)
+    assert raw_header.stamp_ns(data) == 1795219683987654321
+    assert raw_header.frame_index(data) == 2**40 + 7
+
+
+def test_joint_state_has_its_stamp_in_the_same_place() -> None:
+    msg = JointState(name=['a'], position=[1.0])
+    msg.header.stamp.sec = 12
+    assert raw_header.stamp_ns(serialize_message(msg)) == 12 * 10**9
+
+
+@pytest.mark.parametrize('data', [b'', b'\0', b'\0\1\0\0\0\0\0\0', b'\0\1' + bytes(14)])
+def test_short_data_is_refused(data: bytes) -> None:
+    with pytest.raises(MessageError, match='header: expected'):
+        raw_header.stamp_ns(data)
+        raw_header.frame_index(data)
+
+
+def test_rows_share_memory_with_the_field() -> None:
+    field = array('d', range(6))
+    rows = flat_array.float_rows('poses', field, 2, 3)
+    field[4] = 40.0
+    np.testing.assert_array_equal(rows, [[0, 1, 2], [3, 40, 5]])
+
+
+def test_no_sensors_give_empty_rows() -> None:
+    assert flat_array.float_rows('poses', array('d'), 0, 7).shape == (0, 7)
+    assert flat_array.bytes_row('status', array('B'), 0).shape == (0,)
+
+
+def test_quaternion_order_changes_and_changes_back() -> None:
+    xyzw = np.array([[0.1, 0.2, 0.3, 0.9]])
+    wxyz = flat_array.wxyz(xyzw)
+    np.testing.assert_array_equal(wxyz, [[0.9, 0.1, 0.2, 0.3]])
+    np.testing.assert_array_equal(flat_array.xyzw(wxyz), xyzw)
+
+
+@pytest.mark.parametrize('ns', [0, 999_999_999, 1_000_000_000, 1_790_000_000_123_456_789])
+def test_stamp_round_trip_is_exact(ns: int) -> None:
+    stamp = Time()
+    flat_array.write_stamp(ns, stamp)
+    assert flat_array.stamp_ns(stamp) == ns

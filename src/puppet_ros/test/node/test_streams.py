@@ -1,13 +1,14 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Streams over the real middleware, and within one process."""
+"""Streams over the real middleware and within one process; bare poses of their frames."""
 
 from collections.abc import Iterator
+import threading
 import time
 from typing import Any
 
 import numpy as np
-from puppet_core.sensor_frames import SensorFrame
+from puppet_core.sensor_frames import POSES_ALL, POSES_VALID, SensorFrame
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.messages import TrackerFrameWriter
 from puppet_ros.messages.sensor_msg import TrackerFrameReader
@@ -15,7 +16,16 @@ from puppet_ros.node import qos
 from puppet_ros.node.diagnostics import Diagnostics
 from puppet_ros.node.publisher_check import PublisherCheck
 from puppet_ros.node.spin import make_executor
-from puppet_ros.node.streams import IntraProcessBus, share, StreamPublisher, subscribe
+from puppet_ros.node.streams import (
+    exchange_of,
+    from_poses,
+    IntraProcessBus,
+    pose_array,
+    share,
+    StreamPublisher,
+    subscribe,
+    to_poses,
+)
 from puppet_ros.testing import isolated_context, spin_until
 import pytest
 import rclpy
@@ -213,3 +223,112 @@ def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(
         with pytest.raises(KeyError, match='on purpose'):
             spin_until(executor, lambda: False)
     assert not causes[0] and causes[1][0].startswith('no input on /raw')
+
+
+def _chain(log: list[str]) -> IntraProcessBus:
+    exchange = IntraProcessBus(('/a', '/b'))
+    send = {topic: (lambda msg, t=topic: log.append(f'send {t} {msg}')) for topic in ('/a', '/b')}
+
+    def on_a(msg: int) -> None:
+        log.append(f'a {msg}')
+        exchange.publish('/b', 10 * msg, send['/b'])
+
+    exchange.subscribe('/a', on_a)
+    exchange.subscribe('/b', lambda msg: log.append(f'b {msg}'))
+    exchange.subscribe('/a', lambda msg: log.append(f'also a {msg}'))
+    return exchange
+
+
+def test_a_frame_runs_to_its_end_before_anything_is_sent_in_the_order_of_making() -> None:
+    log: list[str] = []
+    _chain(log).publish('/a', 1, lambda msg: log.append(f'send /a {msg}'))
+    assert log == ['a 1', 'b 10', 'also a 1', 'send /a 1', 'send /b 10']
+
+
+def test_a_failure_on_the_way_still_sends_and_leaves_nothing_behind() -> None:
+    exchange, sent = IntraProcessBus(('/a',)), []
+    failing = True
+
+    def fail(msg: int) -> None:
+        if failing:
+            raise ValueError(msg)
+
+    exchange.subscribe('/a', fail)
+    with pytest.raises(ValueError, match='1'):
+        exchange.publish('/a', 1, sent.append)
+    failing = False
+    exchange.publish('/a', 2, sent.append)
+    assert sent == [1, 2]
+
+
+def test_frames_of_two_threads_do_not_mix() -> None:
+    exchange, seen = IntraProcessBus(('/a', '/b')), []
+    barrier = threading.Barrier(2)
+
+    def on_a(msg: tuple[int, int]) -> None:
+        seen.append(('a', msg))
+        exchange.publish('/b', msg, lambda sent: None)
+
+    exchange.subscribe('/a', on_a)
+    exchange.subscribe('/b', lambda msg: seen.append(('b', msg)))
+
+    def work(who: int) -> None:
+        barrier.wait()
+        for i in range(500):
+            exchange.publish('/a', (who, i), lambda sent: None)
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 2000
+    for first, second in zip(seen[::2], seen[1::2]):
+        assert (first[0], second[0]) == ('a', 'b') and first[1] == second[1]
+
+
+def test_only_the_contexts_that_share_it_and_its_topics_use_an_exchange() -> None:
+    context, other, exchange = Context(), Context(), IntraProcessBus(('/a',))
+    share(context, exchange)
+    assert exchange_of(context, '/a') is exchange
+    assert exchange_of(context, '/b') is None
+    assert exchange_of(other, '/a') is None
+
+
+STAMP_NS = 1_790_000_000_123_456_789
+
+
+@pytest.fixture
+def frame() -> SensorFrame:
+    rng = np.random.default_rng(1)
+    positions, quaternions = rng.normal(size=(3, 3)), rng.normal(size=(3, 4))
+    positions[1] = quaternions[1] = np.nan
+    status = np.array([0, 1, 0], dtype=np.uint8)
+    return SensorFrame(STAMP_NS, 7, ('a', 'b', 'c'), positions, quaternions, np.zeros(3), status)
+
+
+def test_poses_are_read_as_they_were_written(frame: SensorFrame) -> None:
+    positions, quaternions = from_poses(to_poses(frame.positions, frame.quaternions))
+    np.testing.assert_array_equal(positions, frame.positions)
+    np.testing.assert_array_equal(quaternions, frame.quaternions)
+    assert positions.flags.c_contiguous and quaternions.flags.c_contiguous
+
+
+def test_no_poses_are_empty_rows() -> None:
+    positions, quaternions = from_poses([])
+    assert positions.shape == (0, 3) and quaternions.shape == (0, 4)
+
+
+def test_quaternion_w_is_last_in_the_message(frame: SensorFrame) -> None:
+    pose = pose_array(frame, 'transmitter').poses[2]
+    rotation = pose.orientation
+    assert [rotation.w, rotation.x, rotation.y, rotation.z] == list(frame.quaternions[2])
+    assert [pose.position.x, pose.position.y, pose.position.z] == list(frame.positions[2])
+
+
+def test_missing_sensors_are_nan_or_left_out(frame: SensorFrame) -> None:
+    whole, valid = (pose_array(frame, 'transmitter', mode) for mode in (POSES_ALL, POSES_VALID))
+    assert len(whole.poses) == 3 and np.isnan(whole.poses[1].position.x)
+    assert len(valid.poses) == 2 and valid.poses[1] == whole.poses[2]
+    assert whole.header == valid.header and whole.header.frame_id == 'transmitter'
+    assert whole.header.stamp.sec * 10**9 + whole.header.stamp.nanosec == STAMP_NS
