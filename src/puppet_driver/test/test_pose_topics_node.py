@@ -26,7 +26,7 @@ from puppet_ros.messages import flat_array, from_tracker_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
-from puppet_ros.node.streams import from_poses, to_poses  # noqa: E402
+from puppet_ros.node.streams import pose_row, to_poses  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -150,7 +150,8 @@ def test_pose_array_of_a_tracker_with_y_up_in_millimetres(graph: Callable[..., G
     np.testing.assert_allclose(frame.quaternions, expected, atol=1e-12)
     assert abs(frame.stamp_ns - time.time_ns()) < 60e9  # no stamp in the header: arrival
     assert run.spin_until(lambda: bool(run.poses))
-    positions, quaternions = from_poses(run.poses[0].poses)
+    rows = np.array([pose_row(pose) for pose in run.poses[0].poses])
+    positions, quaternions = rows[:, :3], rows[:, 3:]
     np.testing.assert_array_equal(positions, frame.positions)
     np.testing.assert_array_equal(quaternions, frame.quaternions)
     assert run.poses[0].header == run.frames[0].header

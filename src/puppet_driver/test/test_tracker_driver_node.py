@@ -19,7 +19,7 @@ from puppet_driver import tracker_driver_node  # noqa: E402
 from puppet_driver.errors import LinkError  # noqa: E402
 from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, POSE_ARRAY_TOPIC  # noqa: E402
 from puppet_ros.messages import from_tracker_frame  # noqa: E402
-from puppet_ros.node.streams import from_poses  # noqa: E402
+from puppet_ros.node.streams import pose_row  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -61,7 +61,8 @@ def test_node_by_itself_publishes_frames_transforms_poses_and_diagnostics(emulat
         if (key := (array.header.stamp.sec, array.header.stamp.nanosec)) in by_stamp
     ]
     assert both and both[0][0].header.frame_id == 'transmitter'
-    positions, quaternions = from_poses(both[0][0].poses)
+    rows = np.array([pose_row(pose) for pose in both[0][0].poses])
+    positions, quaternions = rows[:, :3], rows[:, 3:]
     frame = from_tracker_frame(both[0][1])
     np.testing.assert_array_equal(positions, frame.positions)
     np.testing.assert_array_equal(quaternions, frame.quaternions)

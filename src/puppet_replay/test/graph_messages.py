@@ -177,18 +177,8 @@ def with_posture(moment: Moment, **changes: Any) -> Moment:
 def _filtered(raw: SensorFrame) -> FilteredFrame:
     n = len(raw.sensors)
     covariances = np.tile(np.eye(6) * 1e-6, (n, 1, 1))
-    return FilteredFrame(
-        raw.stamp_ns,
-        raw.frame_index,
-        raw.sensors,
-        raw.positions,
-        raw.quaternions,
-        np.zeros((n, 3)),
-        np.zeros((n, 3)),
-        covariances,
-        np.zeros(n, np.uint8),
-        covariances,
-    )
+    still = np.zeros((n, 3))
+    return FilteredFrame(*raw[:5], still, still, covariances, np.zeros(n, np.uint8), covariances)
 
 
 def _status(moment: Moment) -> Any:

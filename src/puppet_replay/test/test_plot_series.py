@@ -11,7 +11,6 @@ from puppet_replay.plots.reading import (
     liveliest,
     pieces,
     planted,
-    SensorTrack,
     Series,
     Soles,
     spans,
@@ -19,7 +18,6 @@ from puppet_replay.plots.reading import (
     with_gaps,
 )
 import pytest
-from scipy.spatial.transform import Rotation
 
 T = np.concatenate((np.arange(0.0, 1.0, 0.1), np.arange(3.0, 4.0, 0.1)))
 
@@ -73,27 +71,6 @@ def test_statistics_are_those_of_the_finite_values() -> None:
     assert row['std_mm'] == pytest.approx(np.sqrt(26.0 / 3.0))
     assert row['p99_mm'] == pytest.approx(3.0 + 0.98 * 5.0)
     assert statistics(Series('b', '', np.array([np.nan]))) == {'name': 'b', 'count': 0}
-
-
-def test_residuals_are_raw_less_filtered_in_the_transmitters_axes() -> None:
-    rng = np.random.default_rng(1)
-    filtered, error = Rotation.random(9, random_state=2), rng.normal(0.0, 0.01, (9, 3))
-    raw = Rotation.from_rotvec(error) * filtered
-    places = rng.normal(size=(9, 3))
-    track = SensorTrack(
-        'head',
-        np.arange(9.0),
-        places + 1e-3,
-        raw.as_quat()[:, [3, 0, 1, 2]],
-        places,
-        -filtered.as_quat()[:, [3, 0, 1, 2]],
-        np.full((9, 6), 2e-3),
-        np.zeros(9, np.int64),
-    )
-    np.testing.assert_allclose(track.residual_mm, 1.0, atol=1e-9)
-    np.testing.assert_allclose(track.residual_deg, np.rad2deg(error), atol=1e-9)
-    np.testing.assert_allclose(track.band(rotation=False), 6.0)
-    np.testing.assert_allclose(track.band(rotation=True), np.rad2deg(6e-3))
 
 
 def test_the_sensor_that_moves_most_is_chosen_by_finite_places() -> None:

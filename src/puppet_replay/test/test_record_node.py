@@ -167,16 +167,6 @@ def test_what_was_published_before_the_recording_is_counted(lab: Node, tmp_path:
     assert first >= 7 and node.before == {'/frames': first} and node.lost == {}
 
 
-def test_only_chosen_topics_are_recorded(lab: Node, tmp_path: Path) -> None:
-    publishers = [lab.create_publisher(String, name, qos.LATCHED) for name in ('/a', '/b')]
-    for publisher in publishers:
-        publisher.publish(String(data='x'))
-    with BagWriter(tmp_path / 'bag', growing=True) as writer:
-        node = RecordNode(writer, ['/b'], context=lab.context)
-        poll_until(node, lambda: node.counts.get('/b'))
-    assert [m.topic for m in messages_of(tmp_path / 'bag')] == ['/b']
-
-
 @pytest.mark.parametrize(
     ('words', 'says'),
     [

@@ -9,7 +9,7 @@ a frame runs through all nodes in the thread that brought it, one call inside th
 bytes for others are made when the frame has come to its end.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import wraps
 import threading
 import time
@@ -191,12 +191,6 @@ def pose_row(pose: Pose) -> tuple[float, float, float, float, float, float, floa
     """Return position x y z and quaternion w x y z of a message."""
     p, q = pose.position, pose.orientation
     return p.x, p.y, p.z, q.w, q.x, q.y, q.z
-
-
-def from_poses(poses: Sequence[Pose]) -> tuple[Vec3s, Quats]:
-    """Return positions (n, 3) and quaternions (n, 4) of messages, copies."""
-    table = np.array([pose_row(pose) for pose in poses], dtype=float).reshape(len(poses), 7)
-    return np.ascontiguousarray(table[:, :3]), np.ascontiguousarray(table[:, 3:])
 
 
 def to_poses(positions: Vec3s, quaternions: Quats) -> list[Pose]:

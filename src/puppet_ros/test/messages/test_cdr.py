@@ -103,25 +103,6 @@ def test_short_data_is_refused(data: bytes) -> None:
         raw_header.frame_index(data)
 
 
-def test_rows_share_memory_with_the_field() -> None:
-    field = array('d', range(6))
-    rows = flat_array.float_rows('poses', field, 2, 3)
-    field[4] = 40.0
-    np.testing.assert_array_equal(rows, [[0, 1, 2], [3, 40, 5]])
-
-
-def test_no_sensors_give_empty_rows() -> None:
-    assert flat_array.float_rows('poses', array('d'), 0, 7).shape == (0, 7)
-    assert flat_array.bytes_row('status', array('B'), 0).shape == (0,)
-
-
-def test_quaternion_order_changes_and_changes_back() -> None:
-    xyzw = np.array([[0.1, 0.2, 0.3, 0.9]])
-    wxyz = flat_array.wxyz(xyzw)
-    np.testing.assert_array_equal(wxyz, [[0.9, 0.1, 0.2, 0.3]])
-    np.testing.assert_array_equal(flat_array.xyzw(wxyz), xyzw)
-
-
 @pytest.mark.parametrize('ns', [0, 999_999_999, 1_000_000_000, 1_790_000_000_123_456_789])
 def test_stamp_round_trip_is_exact(ns: int) -> None:
     stamp = Time()

@@ -58,9 +58,3 @@ def test_deadline_answers_what_nobody_answered(node: Node, spin_until: Callable)
     assert spin_until([node], future.done)
     assert future.result().message == 'time'
     assert time.monotonic() - start >= 0.3
-
-
-def test_answer_without_a_request_does_nothing(node: Node) -> None:
-    service = DeferredService(node, Calibrate, '~/serve', lambda request: 1.0, _response)
-    service.answer(_response('to nobody'))
-    assert not service.is_pending

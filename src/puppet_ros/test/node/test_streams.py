@@ -18,13 +18,11 @@ from puppet_ros.node.publisher_check import PublisherCheck
 from puppet_ros.node.spin import make_executor
 from puppet_ros.node.streams import (
     exchange_of,
-    from_poses,
     IntraProcessBus,
     pose_array,
     share,
     StreamPublisher,
     subscribe,
-    to_poses,
 )
 from puppet_ros.testing import isolated_context, spin_until
 import pytest
@@ -305,18 +303,6 @@ def frame() -> SensorFrame:
     positions[1] = quaternions[1] = np.nan
     status = np.array([0, 1, 0], dtype=np.uint8)
     return SensorFrame(STAMP_NS, 7, ('a', 'b', 'c'), positions, quaternions, np.zeros(3), status)
-
-
-def test_poses_are_read_as_they_were_written(frame: SensorFrame) -> None:
-    positions, quaternions = from_poses(to_poses(frame.positions, frame.quaternions))
-    np.testing.assert_array_equal(positions, frame.positions)
-    np.testing.assert_array_equal(quaternions, frame.quaternions)
-    assert positions.flags.c_contiguous and quaternions.flags.c_contiguous
-
-
-def test_no_poses_are_empty_rows() -> None:
-    positions, quaternions = from_poses([])
-    assert positions.shape == (0, 3) and quaternions.shape == (0, 4)
 
 
 def test_quaternion_w_is_last_in_the_message(frame: SensorFrame) -> None:
