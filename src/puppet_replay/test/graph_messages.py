@@ -78,50 +78,32 @@ def moments(n: int, skeleton: Skeleton | None = None, rate_hz: float = RATE_HZ) 
     rng = np.random.default_rng(7)
     slow, phase = rng.uniform(1.0, 3.0, (16, 3)), rng.uniform(0.0, 6.0, (16, 3))
     split = ContinuousEuler()
-    return [
-        _moment(i, START_NS + round(i * 1e9 / rate_hz), skeleton, slow, phase, split)
-        for i in range(n)
-    ]
+    frames = []
+    for i in range(n):
+        stamp_ns = START_NS + round(i * 1e9 / rate_hz)
+        rotations = exp(0.4 * np.sin(slow * ((stamp_ns - START_NS) * 1e-9) + phase))
+        angles = split.step(rotations).copy()
+        frames.append(_moment(i, stamp_ns, skeleton, slow[0, 0], rotations, angles))
+    return frames
 
 
-def _moment(
-    i: int,
-    stamp_ns: int,
-    skeleton: Skeleton,
-    slow: np.ndarray,
-    phase: np.ndarray,
-    split: ContinuousEuler,
-) -> Moment:
+def _moment(i: int, stamp_ns: int, skeleton: Skeleton, slow: float, *turns: np.ndarray) -> Moment:
+    rotations, angles = turns
     t = (stamp_ns - START_NS) * 1e-9
-    rotations = exp(0.4 * np.sin(slow * t + phase))
     root = np.array([0.5 * t, 0.1 * np.sin(t), 1.0])
     q_world, p_world, points = np.empty((16, 4)), np.empty((16, 3)), np.empty((8, 3))
     forward_kinematics(skeleton.offsets.copy(), root, rotations, q_world, p_world)
     end_effector_positions(skeleton.interaction_points.copy(), q_world, p_world, points)
-    posture = PostureRecord(
-        stamp_ns,
-        i,
-        'sally',
-        Posture(root, rotations, points, np.full((8, 3), np.sin(t))),
-        p_world,
-        np.zeros(16, np.uint8),
-        0.88,
-    )
-    raw = SensorFrame(
-        stamp_ns,
-        i,
-        SENSORS,
-        p_world[:4].copy(),
-        q_world[:4].copy(),
-        np.zeros(4),
-        np.zeros(4, np.uint8),
-    )
+    body = Posture(root, rotations, points, np.full((8, 3), np.sin(t)))
+    rest = p_world, np.zeros(16, np.uint8), 0.88
+    posture = PostureRecord(stamp_ns, i, 'sally', body, *rest)
+    poses = p_world[:4].copy(), q_world[:4].copy()
+    raw = SensorFrame(stamp_ns, i, SENSORS, *poses, np.zeros(4), np.zeros(4, np.uint8))
     rows = np.zeros((4, 8))
-    rows[:, 0] = 0.5 + 0.5 * np.sin(slow[0, 0] * t + np.arange(4))
+    rows[:, 0] = 0.5 + 0.5 * np.sin(slow * t + np.arange(4))
     rows[:, 4:7] = points[:4]
     self_rows = np.zeros((8, importance_msg.SELF_ROW_WIDTH))
     self_rows[0, 5 : 5 + 12] = [81.0, 1.0, 0.1, 0.2, 0.3, 0.5, 120.0, 2.0, 0.1, 0.1, 0.1, 0.5]
-    angles = split.step(rotations).copy()
     return Moment(i, stamp_ns, posture, raw, rows, self_rows, angles, np.full(4, np.nan))
 
 

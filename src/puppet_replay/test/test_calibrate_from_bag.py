@@ -29,7 +29,7 @@ def range_of_motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize('is_filtered', [False, True], ids=['raw', 'filtered'])
 def test_one_file_becomes_a_calibration(
-    range_of_motion: Path, tmp_path: Path, is_filtered: bool, capsys: pytest.CaptureFixture
+    range_of_motion: Path, tmp_path, is_filtered: bool, capsys
 ) -> None:
     """The limbs are as long as those of the body that the emulator has."""
     bag, body, output = range_of_motion, tmp_path / 'own.yaml', tmp_path / 'calibration.yaml'

@@ -37,9 +37,7 @@ def run(*arguments: object) -> int:
     return command.main([str(argument) for argument in arguments])
 
 
-def test_what_differs_is_printed_shortly_the_worst_first(
-    bags: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_differs_is_printed_shortly_the_worst_first(bags, capsys) -> None:
     assert run(*bags) == 1
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r'differs: 8 of \d+ fields of 8 topics', lines[0])
@@ -54,9 +52,7 @@ def test_what_differs_is_printed_shortly_the_worst_first(
     assert max(map(len, lines)) < 180
 
 
-def test_equal_bags_are_one_line(
-    bags: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_equal_bags_are_one_line(bags, capsys) -> None:
     assert run(bags[0], bags[0], '--exact') == 0
     assert re.fullmatch(
         r'within tolerance: \d+ fields of 8 topics; all equal\n', capsys.readouterr().out
@@ -65,9 +61,7 @@ def test_equal_bags_are_one_line(
     assert capsys.readouterr().out.count('/puppet/posture') > 8
 
 
-def test_tolerances_and_topics_decide(
-    bags: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tolerances_and_topics_decide(bags, tmp_path, capsys) -> None:
     rules = tmp_path / 't.yaml'
     rules.write_text(
         'format: puppet-tolerances/1\nrules:\n  - {missing_messages: 2}\n'
@@ -179,18 +173,14 @@ def test_the_same_bags_give_the_same_page(bags: tuple[Path, Path], tmp_path: Pat
         ('A', __file__),
     ],
 )
-def test_bad_input_is_said_in_a_line(
-    bags: tuple[Path, Path], arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_said_in_a_line(bags, arguments: tuple[str, ...], capsys) -> None:
     assert run(*(bags[0] if word == 'A' else word for word in arguments)) == 2
     text = capsys.readouterr().err
     assert 'expected' in text or 'required' in text
     assert 'Traceback' not in text
 
 
-def test_topics_without_messages_are_no_comparison(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_topics_without_messages_are_no_comparison(tmp_path, capsys) -> None:
     for name in 'ab':
         with BagWriter(tmp_path / f'{name}.mcap') as writer:
             writer.add_topic('/x', 'std_msgs/msg/String')
@@ -200,9 +190,7 @@ def test_topics_without_messages_are_no_comparison(
     assert 'expected messages on /x, /y, got none' in told.err and 'within' not in told.out
 
 
-def test_names_of_topics_do_not_command_the_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_of_topics_do_not_command_the_terminal(tmp_path, capsys) -> None:
     for name, count in (('a', 1), ('b', 2)):
         with BagWriter(tmp_path / f'{name}.mcap') as writer:
             for i in range(count):

@@ -172,7 +172,7 @@ def test_rows_of_one_name_are_each_compared(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize('keep', [0, 1, 13, 25])
 def test_a_message_that_cannot_be_read_is_named(
-    topic: str, kind: str, message: Any, keep: int, tmp_path: Path
+    topic: str, kind: str, message: Any, keep: int, tmp_path
 ) -> None:
     whole = serialize_message(message)
     a = bag(tmp_path / 'a.mcap', topic, kind, [whole] * 9)
@@ -190,9 +190,7 @@ def test_a_message_that_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize('option', ['--json', '--junit', '--html', '--plots'])
-def test_a_report_never_replaces_a_bag(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_never_replaces_a_bag(option: str, tmp_path, capsys) -> None:
     a = write_items(tmp_path / 'a.mcap', ITEMS[:1])
     b = write_items(tmp_path / 'b.mcap', ITEMS[:1])
     before = b.read_bytes()

@@ -8,11 +8,10 @@ import sys
 import time
 from typing import Any
 
-from bag_edit import messages_of
+from bag_samples import GOLDENS, messages_of, plain_messages
 from graph_messages import items_of, moments, write_bag, write_items
 import numpy as np
 from PIL import Image
-from plain_reader import plain_messages
 from puppet_core.body.motion_measures import PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
 from puppet_core.drawing import styled
 from puppet_core.sensor_frames import SensorFrame
@@ -33,7 +32,6 @@ from puppet_ros.testing import isolated_context, spin_until
 import pytest
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from recorded_bag import GOLDENS
 from rosbags import rosbag2
 from rosbags.rosbag2 import StoragePlugin
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
@@ -88,7 +86,7 @@ def test_importances_are_those_of_the_messages(replayed_bag: Path, numbers: Path
 
 
 def test_feet_are_those_of_the_messages_and_stand_where_they_are_low_and_slow(
-    replayed_bag: Path, numbers: Path
+    replayed_bag, numbers
 ) -> None:
     rows = series_of(numbers, 'feet')
     postures = plain_messages(replayed_bag, '/performer/posture')
@@ -110,9 +108,7 @@ def test_feet_are_those_of_the_messages_and_stand_where_they_are_low_and_slow(
         assert np.mean(quiet[within]) > 0.9 and quiet[within][-1]
 
 
-def test_residuals_and_deviations_are_those_of_the_messages(
-    replayed_bag: Path, numbers: Path
-) -> None:
+def test_residuals_and_deviations_are_those_of_the_messages(replayed_bag, numbers) -> None:
     rows = series_of(numbers, 'filter')
     raw = {m.stamp_ns: m.msg for m in plain_messages(replayed_bag, '/tracker/raw')}
     filtered = plain_messages(replayed_bag, '/tracker/filtered')
@@ -139,9 +135,7 @@ def test_pictures_are_as_wide_as_they_should_be(numbers: Path, kind: str) -> Non
 
 
 @pytest.mark.parametrize('suffix', ['png', 'svg', 'pdf'])
-def test_the_same_bag_gives_the_same_bytes(
-    replayed_bag: Path, tmp_path: Path, suffix: str
-) -> None:
+def test_the_same_bag_gives_the_same_bytes(replayed_bag, tmp_path, suffix: str) -> None:
     for name in ('a', 'b'):
         assert run(replayed_bag, tmp_path / f'{name}.{suffix}', '--what', 'feet') == 0
     data = (tmp_path / f'a.{suffix}').read_bytes()
@@ -328,7 +322,7 @@ def copied(source: Path, target: Path, plugin: StoragePlugin) -> Path:
 
 @pytest.mark.parametrize('plugin', list(StoragePlugin), ids=lambda plugin: plugin.name.lower())
 def test_folders_of_both_kinds_give_the_same_plots(
-    plugin: StoragePlugin, replayed_bag: Path, tmp_path: Path
+    plugin: StoragePlugin, replayed_bag, tmp_path
 ) -> None:
     bag = copied(replayed_bag, tmp_path / 'folder', plugin)
     assert (bag / 'metadata.yaml').is_file()
@@ -441,9 +435,7 @@ def test_one_frame_is_enough(kind: str, tmp_path: Path) -> None:
     assert json.loads(report.read_text())['plots'][kind]['series'][0]['count'] == 1
 
 
-def test_a_message_that_cannot_be_read_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_message_that_cannot_be_read_is_named(tmp_path, capsys) -> None:
     """Its bytes end too early, or its rows are not as many as they should be."""
     items = [item for moment in moments(3) for item in items_of(moment)]
     for damage in (lambda data: data[:60], lambda data: data[:6]):

@@ -7,8 +7,8 @@ from pathlib import Path
 import subprocess
 import sys
 
+from bag_samples import recorded
 import pytest
-from recorded_bag import recorded
 
 pytest_plugins = 'pytester'
 # loaded by name and not as an installed entry point, so that it is loaded once either way

@@ -7,7 +7,7 @@ from pathlib import Path
 import time
 from typing import Any
 
-from bag_edit import messages_of
+from bag_samples import messages_of
 from puppet_core.io import ConfigError
 from puppet_msgs.msg import PoseFrame
 from puppet_replay import record as record_command
@@ -69,9 +69,7 @@ def test_latched_and_later_topics_are_recorded_whole(lab: Node, tmp_path: Path) 
         assert profile_of(reader.info['/frames'].qos).reliability == qos.STREAM.reliability
 
 
-def test_what_overran_the_queue_is_counted_as_lost(
-    lab: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_overran_the_queue_is_counted_as_lost(lab, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr('puppet_replay.record.DEPTH', 5)
     publisher = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
     with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
@@ -104,7 +102,7 @@ def test_a_later_publisher_that_offers_less_is_heard(lab: Node, tmp_path: Path) 
 
 @pytest.mark.parametrize('is_late', [True, False], ids=['late', 'first'])
 def test_latched_and_other_publishers_of_a_topic_are_both_heard(
-    lab: Node, tmp_path: Path, is_late: bool
+    lab, tmp_path, is_late: bool
 ) -> None:
     """Also what was latched before, and each message once; the bag has the QoS of both."""
     latched = lab.create_publisher(String, '/said', qos.LATCHED)
@@ -176,9 +174,7 @@ def test_what_was_published_before_the_recording_is_counted(lab: Node, tmp_path:
         (['--compression', 'zip'], 'invalid choice'),
     ],
 )
-def test_bad_arguments_are_one_line(
-    tmp_path: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_arguments_are_one_line(tmp_path, words: list[str], says: str, capsys) -> None:
     assert record_command.main([str(tmp_path / 'a.mcap'), *words]) == 2
     assert says in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

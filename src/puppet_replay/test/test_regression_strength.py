@@ -5,6 +5,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from bag_samples import recorded
 import numpy as np
 from puppet_core.body.character import load_character, save_character
 from puppet_core.body.skeleton import SEGMENT_INDEX
@@ -17,7 +18,6 @@ from puppet_ros import share
 from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.messages.cdr import decoded, encoded
 import pytest
-from recorded_bag import recorded
 
 
 @pytest.fixture(scope='module')
@@ -49,7 +49,7 @@ def test_prediction_that_changed_is_named(walk: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(('segment', 'axis'), [('left_hand', 1), ('right_shank', 2)])
 def test_five_millimetres_in_a_character_are_named(
-    walk: Path, tmp_path: Path, segment: str, axis: int
+    walk, tmp_path, segment: str, axis: int
 ) -> None:
     sally = load_character(share.character_file('sally'))
     offsets = sally.skeleton.offsets.copy()

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bag_edit import edited, messages_of
+from bag_samples import edited, messages_of
 from puppet_core.io import ConfigError, InputFileError
 from puppet_msgs.msg import RetargetStatus, TrackerFrame
 from puppet_replay import replay as replay_command
@@ -33,9 +33,7 @@ pytestmark = pytest.mark.ros
 N_FRAMES = 360
 
 
-def test_two_runs_give_the_same_bytes(
-    sensors_bag: Path, replayed_bag: Path, tmp_path: Path
-) -> None:
+def test_two_runs_give_the_same_bytes(sensors_bag, replayed_bag, tmp_path) -> None:
     replay(sensors_bag, tmp_path / 'again.mcap', read_settings())
     assert (tmp_path / 'again.mcap').read_bytes() == replayed_bag.read_bytes()
 
@@ -53,9 +51,7 @@ def test_every_frame_comes_out_with_its_stamp(sensors_bag: Path, replayed_bag: P
 
 
 @pytest.mark.parametrize('entry', ENTRIES[1:])
-def test_a_later_entry_gives_the_same_from_there_on(
-    replayed_bag: Path, tmp_path: Path, entry: str
-) -> None:
+def test_a_later_entry_gives_the_same_from_there_on(replayed_bag, tmp_path, entry: str) -> None:
     """What was recorded between two nodes is all that the later one knows."""
     path = tmp_path / 'later.mcap'
     report = replay(replayed_bag, path, read_settings(), entry)
@@ -103,9 +99,7 @@ def changed_stamps(messages: list[BagMessage]) -> list[BagMessage]:
     return [m for m in messages if m.topic != RAW] + [*frames, frames[-1]]
 
 
-def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(
-    sensors_bag: Path, tmp_path: Path
-) -> None:
+def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(sensors_bag, tmp_path) -> None:
     path = edited(sensors_bag, tmp_path / 'odd.mcap', changed_stamps)
     report = replay(path, tmp_path / 'out.mcap', read_settings())
     text = '; '.join(report.warnings)
@@ -141,7 +135,7 @@ def test_why_nothing_came_is_told(
 
 
 def test_other_versions_are_refused_with_the_difference_and_no_version_is_told(
-    sensors_bag: Path, tmp_path: Path
+    sensors_bag, tmp_path
 ) -> None:
     """By their fields, or by another hash alone."""
     old = ('float64[] ages_s', 'float32[] ages')
@@ -183,9 +177,7 @@ def test_differences_are_found(field: str, says: str) -> None:
     assert not first_difference(fields_of(commented, kind), fields_of(text, kind))
 
 
-def test_unknown_types_and_broken_messages_beside_do_no_harm(
-    sensors_bag: Path, tmp_path: Path
-) -> None:
+def test_unknown_types_and_broken_messages_beside_do_no_harm(sensors_bag, tmp_path) -> None:
     def change(messages: list[BagMessage]) -> list[BagMessage]:
         return [
             m._replace(data=m.data[:60]) if m.topic == RAW and i % 50 == 0 else m
@@ -221,7 +213,7 @@ def test_bad_arguments_are_one_line(
 
 
 def test_a_frame_that_is_latched_late_counts_from_the_start(
-    sensors_bag: Path, replayed_bag: Path, tmp_path: Path
+    sensors_bag, replayed_bag, tmp_path
 ) -> None:
     """A recorder that hears of the tracker's place after the first frames changes nothing."""
 

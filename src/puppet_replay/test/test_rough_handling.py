@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 
+from bag_samples import recorded
 from puppet_core.io import ConfigError, InputFileError
 from puppet_replay import goldens, replay
 from puppet_replay.goldens import changes, keep_topics
@@ -20,7 +21,6 @@ from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.process import free_domain
 from puppet_ros.testing import DEADLINE_S, isolated_context
 import pytest
-from recorded_bag import recorded
 
 RECORD = (sys.executable, '-m', 'puppet_replay.record')
 FEW_BYTES = 500  # less than an empty bag has
@@ -39,9 +39,7 @@ def environment() -> dict[str, str]:
 
 @pytest.mark.ros
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_recording_that_is_ended_is_whole(
-    tmp_path: Path, environment: dict[str, str], number: signal.Signals
-) -> None:
+def test_a_recording_that_is_ended_is_whole(tmp_path, environment, number: signal.Signals) -> None:
     """Also by a terminal that was closed; its folder need not be there."""
     path = tmp_path / 'later' / 'bag'
     with subprocess.Popen(
@@ -72,9 +70,7 @@ def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[st
 
 
 @pytest.mark.parametrize('name', ['out', 'out.mcap'])
-def test_a_replay_makes_the_folders_around_its_output(
-    walk: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_replay_makes_the_folders_around_its_output(walk, tmp_path, name: str) -> None:
     assert replay.main([str(walk), str(tmp_path / 'later' / name)]) in (0, 1)
     with BagReader(tmp_path / 'later' / name) as reader:
         assert reader.counts['/tracker/raw'] > 0
@@ -131,7 +127,7 @@ def test_a_player_stops_in_a_gap(walk: Path, tmp_path: Path) -> None:
     ],
 )
 def test_other_versions_beside_the_input_are_told(
-    walk: Path, tmp_path: Path, definition: str | None, type_hash: str | None, is_told: bool
+    walk, tmp_path, definition: str | None, type_hash: str | None, is_told: bool
 ) -> None:
     """They are played as they are; those of the input are refused."""
     kind = 'std_msgs/msg/String'
@@ -148,9 +144,7 @@ def test_other_versions_beside_the_input_are_told(
 
 
 @pytest.mark.parametrize('topics', [(), ('/joint_state',), ('/tracker/raw', '/x')])
-def test_goldens_of_nothing_are_refused(
-    walk: Path, tmp_path: Path, topics: tuple[str, ...]
-) -> None:
+def test_goldens_of_nothing_are_refused(walk, tmp_path, topics: tuple[str, ...]) -> None:
     """A misspelt topic would be compared with nothing, and always be as before."""
     with pytest.raises(InputFileError, match='expected messages on .*there are /t'):
         keep_topics(walk, tmp_path / 'kept.mcap', topics)
@@ -167,9 +161,7 @@ def test_a_damaged_golden_can_be_updated(walk: Path, tmp_path: Path) -> None:
         changes(walk, golden)
 
 
-def test_another_performance_is_for_all_goldens(
-    walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_performance_is_for_all_goldens(walk, tmp_path, capsys) -> None:
     """Part of them would no longer be of the performance beside them."""
     folder = tmp_path / 'goldens'
     folder.mkdir()

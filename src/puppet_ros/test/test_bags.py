@@ -79,6 +79,12 @@ def read(path: Path) -> list[BagMessage]:
         return list(reader.messages())
 
 
+def refused(path: Path, says: str) -> str:
+    with pytest.raises(InputFileError, match=says) as told, BagReader(path):
+        pass
+    return str(told.value)
+
+
 @pytest.mark.parametrize('compression', ['', 'zstd', 'lz4'])
 def test_a_written_file_is_read_by_rosbags_and_mcap(tmp_path: Path, compression: str) -> None:
     path = write(tmp_path / 'a.mcap', compression=compression)
@@ -124,9 +130,7 @@ def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:
     [CompressionMode.NONE, CompressionMode.FILE, CompressionMode.MESSAGE],
     ids=lambda mode: mode.name,
 )
-def test_bags_of_rosbags_are_read(
-    tmp_path: Path, plugin: StoragePlugin, mode: CompressionMode
-) -> None:
+def test_bags_of_rosbags_are_read(tmp_path, plugin: StoragePlugin, mode: CompressionMode) -> None:
     write_with_rosbags(tmp_path / 'bag', plugin, mode)
     assert read(tmp_path / 'bag') == MESSAGES
     with BagReader(tmp_path / 'bag') as reader:
@@ -136,7 +140,7 @@ def test_bags_of_rosbags_are_read(
 @pytest.mark.parametrize('compression', list(CompressionType), ids=lambda kind: kind.name)
 @pytest.mark.parametrize('is_chunked', [True, False], ids=['chunks', 'loose'])
 def test_other_writers_and_shuffled_messages_are_read_in_order(
-    tmp_path: Path, compression: CompressionType, is_chunked: bool, rng
+    tmp_path, compression: CompressionType, is_chunked: bool, rng
 ) -> None:
     """Small chunks that overlap in time, or none; without an index at the end, too."""
     path = tmp_path / 'a.mcap'
@@ -209,11 +213,7 @@ def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path: Path, endin
     journal.write_bytes(b'')
     assert read(path) == MESSAGES
     journal.write_bytes(b'x')
-    with (
-        pytest.raises(InputFileError, match=f'messages in {journal.name}.*sqlite3'),
-        BagReader(path),
-    ):
-        pass
+    refused(path, f'messages in {journal.name}.*sqlite3')
 
 
 @pytest.mark.parametrize(
@@ -226,13 +226,10 @@ def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path: Path, endin
         ('a.bag', b'#ROSBAG', 'expected a file ending in .mcap or .db3'),
     ],
 )
-def test_what_is_no_bag_is_named(
-    tmp_path: Path, name: str, content: bytes | None, says: str
-) -> None:
+def test_what_is_no_bag_is_named(tmp_path, name: str, content: bytes | None, says: str) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputFileError, match=says), BagReader(tmp_path / name):
-        pass
+    refused(tmp_path / name, says)
 
 
 @pytest.mark.parametrize(
@@ -246,32 +243,13 @@ def test_what_is_no_bag_is_named(
         ('bag_0.mcap', '../x/gone.mcap', r'/bag/gone\.mcap: expected a file'),
         ('storage_identifier', 'nothing', 'KeyError'),
         ('rosbag2_bagfile', '[', 'metadata.yaml:'),
+        ('- bag_0.mcap', '- bag_0.mcap\n  - bag_0.mcap', 'each file once, got bag_0.mcap twice'),
     ],
 )
 def test_broken_metadata_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
     path = write(tmp_path / 'bag') / 'metadata.yaml'
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(InputFileError, match=says), BagReader(tmp_path / 'bag'):
-        pass
-
-
-PLAIN = bytes([0, 1, 0, 0, 2, 0, 0, 0, 97, 0])
-TOLD = '5 of 7 messages on /x'
-
-
-def written(path: Path) -> Path:
-    with BagWriter(path) as writer:
-        for i in range(5):
-            writer.write('/x', 'std_msgs/msg/String', i, PLAIN)
-    return path
-
-
-def changed(folder: Path, old: str, new: str) -> Path:
-    path = written(folder) / 'metadata.yaml'
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    return folder
+    refused(tmp_path / 'bag', says)
 
 
 def sqlite_bag(folder: Path, *commands: str) -> Path:
@@ -285,19 +263,11 @@ def sqlite_bag(folder: Path, *commands: str) -> Path:
 
 
 def test_messages_that_the_metadata_counts_and_no_file_has_are_told(tmp_path: Path) -> None:
-    with BagReader(changed(tmp_path / 'bag', 'message_count: 5', 'message_count: 7')) as reader:
-        assert [TOLD in line for line in reader.warnings] == [True]
-        assert len(list(reader.messages())) == 5
-
-
-def test_a_file_that_the_metadata_names_twice_is_refused(tmp_path: Path) -> None:
-    line = '  - bag_0.mcap\n'
-    bag = changed(tmp_path / 'bag', line, line + line)
-    with (
-        pytest.raises(InputFileError, match='each file once, got bag_0.mcap twice'),
-        BagReader(bag),
-    ):
-        pass
+    path = write(tmp_path / 'bag') / 'metadata.yaml'
+    path.write_text(path.read_text().replace('message_count: 39', 'message_count: 41'))
+    with BagReader(tmp_path / 'bag') as reader:
+        assert ['39 of 41 messages on /frames' in line for line in reader.warnings] == [True]
+        assert list(reader.messages()) == MESSAGES
 
 
 def test_a_file_that_was_cut_lacks_what_the_metadata_counts(tmp_path: Path) -> None:
@@ -337,8 +307,7 @@ def test_an_sqlite_view_is_no_table(tmp_path: Path, name: str) -> None:
         SELECT id, 1 AS topic_id, id AS timestamp, x'00' AS data FROM r
     """,
     )
-    with pytest.raises(InputFileError, match="rosbag2's tables"), BagReader(path):
-        pass
+    refused(path, "rosbag2's tables")
 
 
 def test_a_journal_of_a_change_is_taken_in_as_its_hint_says(tmp_path: Path) -> None:
@@ -357,12 +326,8 @@ def test_a_journal_of_a_change_is_taken_in_as_its_hint_says(tmp_path: Path) -> N
     shutil.copy(f'{path}-journal', f'{killed}-journal')
     database.execute('ROLLBACK')
     database.close()
-    with (
-        pytest.raises(InputFileError, match=r'complete it: sqlite3 killed\.db3 "(.*)"') as told,
-        BagReader(killed),
-    ):
-        pass
-    command = str(told.value).split('"')[1]
+    told = refused(killed, r'complete it: sqlite3 killed\.db3 "(.*)"')
+    command = told.split('"')[1]
     assert 'wal' not in command
     database = sqlite3.connect(killed)
     database.execute(command).fetchall()
@@ -445,7 +410,7 @@ def test_a_cut_file_without_chunks_gives_a_beginning(tmp_path: Path, rng) -> Non
 
 @pytest.mark.parametrize('mode', [CompressionMode.NONE, CompressionMode.FILE])
 def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(
-    tmp_path: Path, mode: CompressionMode, rng
+    tmp_path, mode: CompressionMode, rng
 ) -> None:
     write_with_rosbags(tmp_path / 'bag', StoragePlugin.SQLITE3, mode)
     path = next((tmp_path / 'bag').glob('*.db3*'))
@@ -482,7 +447,7 @@ def test_metadata_that_is_no_text_is_refused(tmp_path: Path, key: str) -> None:
 
 
 def test_compressed_files_and_messages_beyond_the_limits_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     for mode in (CompressionMode.FILE, CompressionMode.MESSAGE):
         write_with_rosbags(tmp_path / mode.name, StoragePlugin.MCAP, mode)
@@ -491,11 +456,7 @@ def test_compressed_files_and_messages_beyond_the_limits_are_refused(
     monkeypatch.setattr(reader, 'SMALL_BYTES', 100)
     monkeypatch.setattr(reader, 'RATIO', 1)
     monkeypatch.setattr(reader, 'MESSAGE_LIMIT', 4)
-    with (
-        pytest.raises(InputFileError, match='bytes when unpacked, got more'),
-        BagReader(tmp_path / 'FILE'),
-    ):
-        pass
+    refused(tmp_path / 'FILE', 'bytes when unpacked, got more')
     with (
         pytest.raises(InputFileError, match='expected zstd data'),
         BagReader(tmp_path / 'MESSAGE') as bag,

@@ -49,9 +49,7 @@ def test_missing_path_is_named() -> None:
         share.layout_file('/no/x.yaml')
 
 
-def test_missing_installation_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_installation_says_what_to_do(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     with pytest.raises(ConfigError, match='build the workspace'):
         share.config_dir()

@@ -132,7 +132,7 @@ def test_records_are_those_of_the_messages(case: Case, rng: Draw) -> None:
     ids=['order', 'slack', 'options', 'text'],
 )
 def test_a_reader_that_knows_a_form_sees_what_is_not_of_it(
-    case: Case, odd: Callable[[bytes], bytes], rng: Draw, monkeypatch: pytest.MonkeyPatch
+    case: Case, odd: Callable[[bytes], bytes], rng, monkeypatch
 ) -> None:
     reader, decodes = case.reader(), []
     for _ in range(2):
@@ -215,7 +215,7 @@ def test_bytes_that_are_cut_are_refused_and_do_no_harm(case: Case, cut: int, rng
 @of_all
 @pytest.mark.parametrize(('seconds', 'nanoseconds'), [(-1, 0), (0, 10**9)])
 def test_a_stamp_that_is_no_time_is_refused(
-    case: Case, seconds: int, nanoseconds: int, rng: Draw
+    case: Case, seconds: int, nanoseconds: int, rng
 ) -> None:
     reader, msg = case.reader(), message(case, rng, ('a',), 'world')
     reader.read(serialize_message(msg))

@@ -97,9 +97,7 @@ def test_descriptor_carries_unit_range_and_description(make_table: MakeTable) ->
         ({'solver': 'position', 'enabled': False}, 'expected ik while disabled'),
     ],
 )
-def test_bad_override_is_refused_by_name(
-    make_table: MakeTable, overrides: dict[str, Any], text: str
-) -> None:
+def test_bad_override_is_refused_by_name(make_table, overrides: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         make_table(**overrides)
 
@@ -129,7 +127,7 @@ def test_whole_number_may_stand_for_a_float(make_table: MakeTable) -> None:
     ],
 )
 def test_bad_change_is_refused_with_the_reason(
-    make_table: MakeTable, name: str, value: Any, text: str
+    make_table, name: str, value: Any, text: str
 ) -> None:
     node, table, seen = make_table()
     before = table.config

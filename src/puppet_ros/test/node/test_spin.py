@@ -117,9 +117,7 @@ def test_bad_input_is_one_line_and_exit_2(start: Callable, kind: str, text: str)
     ],
     ids=['file', 'ros', 'own'],
 )
-def test_bad_arguments_are_named_and_exit_2(
-    start: Callable, arguments: list[str], text: str
-) -> None:
+def test_bad_arguments_are_named_and_exit_2(start, arguments: list[str], text: str) -> None:
     process = start('good', *arguments)
     _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 2
@@ -157,9 +155,7 @@ def test_timer_follows_the_simulated_clock(ros_context: Any, spin_until: Callabl
     assert spin_until([node], step_clock)
 
 
-def test_clock_before_zero_does_not_end_a_node(
-    ros_context: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_clock_before_zero_does_not_end_a_node(ros_context, capfd) -> None:
     sim = [Parameter('use_sim_time', value=True)]
     node = Node('simulated', context=ros_context, parameter_overrides=sim)
     publisher = node.create_publisher(ClockMsg, '/clock', 1)

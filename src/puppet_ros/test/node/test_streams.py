@@ -82,9 +82,7 @@ def _row_of(frame: SensorFrame) -> tuple:
     return frame.stamp_ns % 10**9, frame.frame_index, frame.sensors, tuple(poses)
 
 
-def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(
-    context: Context, rng: np.random.Generator
-) -> None:
+def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(context, rng) -> None:
     """A kept message is published; both our subscription and rclpy's own read every frame."""
     node, executor = _spun(context)
     kept, own = [], []
@@ -116,9 +114,7 @@ def test_bytes_that_are_no_message_are_counted(context: Context) -> None:
     assert seen[0].record.frame_index == 7
 
 
-def test_a_malformed_next_frame_does_not_end_a_stream(
-    context: Context, rng: np.random.Generator
-) -> None:
+def test_a_malformed_next_frame_does_not_end_a_stream(context, rng) -> None:
     """It is counted; the genuine next one is taken, another publisher's not, and none is lost."""
     node, executor = _spun(context)
     diagnostics, held = Diagnostics(node), []
@@ -143,7 +139,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(
 
 
 def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterwards(
-    context: Context, rng: np.random.Generator
+    context, rng
 ) -> None:
     share(context, IntraProcessBus(('/raw',)))
     node, executor = _spun(context)
@@ -161,9 +157,7 @@ def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterward
     assert len(log) == 1
 
 
-def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
-    context: Context, rng: np.random.Generator
-) -> None:
+def test_one_of_two_publishers_is_followed_and_the_other_takes_over(context, rng) -> None:
     """On the real middleware; what is refused is counted."""
     node, executor = _spun(context)
     reporter, seen = _Plain(), []
@@ -198,9 +192,7 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(
     )
 
 
-def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(
-    context: Context, rng: np.random.Generator
-) -> None:
+def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(context, rng) -> None:
     node, executor = _spun(context)
     watched, causes = PublisherCheck('/raw'), []
 

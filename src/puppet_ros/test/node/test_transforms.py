@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """static_transforms: chains, loops, changes, and the latched topic."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from puppet_core.math import quaternions
 from puppet_ros.messages.tf_message import TransformsWriter
@@ -86,9 +83,7 @@ def test_repetition_is_no_change_but_a_new_place_is() -> None:
     assert tree.set('world', 'a', np.ones(3), QUARTER_TURN_Z)
 
 
-def test_latched_transform_reaches_a_late_node(
-    ros_context: Any, spin_until: Callable, rng: np.random.Generator
-) -> None:
+def test_latched_transform_reaches_a_late_node(ros_context, spin_until, rng) -> None:
     talker, listener = (Node(name, context=ros_context) for name in ('talker', 'listener'))
     publisher = talker.create_publisher(TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS)
     position, quaternion = random_pose(rng)
