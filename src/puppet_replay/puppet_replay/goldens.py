@@ -73,14 +73,12 @@ def golden_cases() -> tuple[GoldenCase, ...]:
     """Return all cases: the graph up to the importance, then each character with each solver."""
     characters = share.available('characters')
     first = GoldenCase(GRAPH, characters[0], SOLVER_NAMES[0], (POSTURE, IMPORTANCE))
-    return (
-        first,
-        *(
-            GoldenCase(f'{character}_{solver}', character, solver, (JOINTS, PUPPET))
-            for character in characters
-            for solver in SOLVER_NAMES
-        ),
+    each = (
+        GoldenCase(f'{character}_{solver}', character, solver, (JOINTS, PUPPET))
+        for character in characters
+        for solver in SOLVER_NAMES
     )
+    return (first, *each)
 
 
 def cut_performance(source: Path, target: Path) -> int:
@@ -135,11 +133,6 @@ def keep_topics(
             counts[message.topic] += 1
 
 
-def golden_tolerances(folder: Path) -> Tolerances:
-    """Return what the goldens may differ by from machine to machine."""
-    return load_tolerances(folder / TOLERANCES)
-
-
 def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
     """
     Replay one case into `result` and compare it with its golden in `folder`.
@@ -150,7 +143,7 @@ def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
     if not golden.exists():
         raise InputFileError(golden, 'a golden', 'nothing', hint='./puppet dev goldens --update')
     replay_case(case, folder, result)
-    return compare_bags(golden, result, golden_tolerances(folder))
+    return compare_bags(golden, result, load_tolerances(folder / TOLERANCES))
 
 
 def changes(golden: Path, result: Path) -> Comparison | None:
@@ -199,12 +192,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.performance is not None and not arguments.update:
         raise ConfigError('--performance: expected --update beside it, got none')
     if arguments.performance is not None and arguments.names:
-        raise ConfigError(
-            '--performance: expected no NAME beside it, for all goldens are of one '
-            f'performance; got {", ".join(arguments.names)}'
-        )
+        why = 'for all goldens are of one performance'
+        got = ', '.join(arguments.names)
+        raise ConfigError(f'--performance: expected no NAME beside it, {why}; got {got}')
     cases = _chosen(arguments.names)
-    golden_tolerances(folder)
+    load_tolerances(folder / TOLERANCES)
     if arguments.performance is not None:
         count = cut_performance(arguments.performance, folder / PERFORMANCE)
         print(f'{folder / PERFORMANCE}: {count} frames')
@@ -227,12 +219,9 @@ def _check(cases: Sequence[GoldenCase], folder: Path, place: Path, html: Path | 
     wrong = 0
     missing = [case.name for case in cases if not case.file(folder).exists()]
     if len(missing) > 1:  # one is named by its check
-        raise InputFileError(
-            folder,
-            f'a golden for each of {len(cases)} cases',
-            f'none for {len(missing)}: {", ".join(missing)}',
-            hint='./puppet dev goldens --update',
-        )
+        wanted = f'a golden for each of {len(cases)} cases'
+        got = f'none for {len(missing)}: {", ".join(missing)}'
+        raise InputFileError(folder, wanted, got, hint='./puppet dev goldens --update')
     for case in cases:
         found = check_case(case, folder, place / f'{case.name}.mcap')
         if found.within:
@@ -243,7 +232,7 @@ def _check(cases: Sequence[GoldenCase], folder: Path, place: Path, html: Path | 
         print(*(f'  {line}' for line in report_lines(found)), sep='\n', flush=True)
         if html is not None:
             page = html / f'{case.name}.html'
-            write_reports(found, golden_tolerances(folder), html=page)
+            write_reports(found, load_tolerances(folder / TOLERANCES), html=page)
             print(f'  {page}')
     print(f'{len(cases) - wrong} of {len(cases)} as before')
     return EXIT_FAILED if wrong else EXIT_OK

@@ -205,18 +205,19 @@ def compare_bags(
             for c in comparisons.values()
             if c.decoders[A].has_stamp and c.stamps_ns[A]
         ]
+        results = (
+            comparisons[name].result()
+            if name in comparisons
+            else _topic_without_counterpart(name, readers)
+            for name in chosen
+        )
+        warnings = [f'{reader.path}: {text}' for reader in readers for text in reader.warnings]
         return Comparison(
             (str(path_a), str(path_b)),
             min(firsts, default=readers[A].start_ns),
-            tuple(
-                comparisons[name].result()
-                if name in comparisons
-                else _topic_without_counterpart(name, readers)
-                for name in chosen
-            ),
+            tuple(results),
             tuple(name for name in known if name not in chosen),
-            tuple(f'{reader.path}: {text}' for reader in readers for text in reader.warnings)
-            + tuple(tolerances.unused()),
+            (*warnings, *tolerances.unused()),
         )
 
 

@@ -10,7 +10,7 @@ without a header are joined by their number.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import struct
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ A, B = 0, 1
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 HEADER_TYPE = 'std_msgs/msg/Header'
 UNKNOWN = 'bytes'  # field of a message without a definition
+TEXT = 'string'
 # Messages that are read as one vector or stamp.
 WHOLE = {
     'geometry_msgs/msg/Point': ('x', 'y', 'z'),
@@ -131,26 +132,22 @@ class Decoder:
         numbers: dict[str, list[np.ndarray]] = {}
         owners: dict[str, str] = {}
         texts: dict[str, list[str]] = {}
-        self._walk(self.msgtype, message, '', numbers, owners, texts)
+        for name, owner, values in self._walk(self.msgtype, message, ''):
+            if owner == TEXT:
+                texts.setdefault(name, []).extend(values)
+            else:
+                numbers.setdefault(name, []).append(values)
+                owners[name] = owner
         return Fields(
             {name: Field(owners[name], np.concatenate(rows)) for name, rows in numbers.items()},
             {name: tuple(words) for name, words in texts.items()},
         )
 
-    def _walk(
-        self,
-        kind: str,
-        message: Any,
-        name: str,
-        numbers: dict[str, list[np.ndarray]],
-        owners: dict[str, str],
-        texts: dict[str, list[str]],
-    ) -> None:
-        """Add the parts of a message to numbers and texts."""
+    def _walk(self, kind: str, message: Any, name: str) -> Iterator[tuple[str, str, Any]]:
+        """Yield the parts of a message: name, owner as of a Field or TEXT, rows or texts."""
         if kind in WHOLE:
-            row = np.array([[getattr(message, part) for part in WHOLE[kind]]], np.float64)
-            numbers.setdefault(name, []).append(row)
-            owners[name] = kind
+            row = [getattr(message, part) for part in WHOLE[kind]]
+            yield name, kind, np.array([row], np.float64)
             return
         for field, node in self._store.fielddefs[kind][1]:
             inner = f'{name}.{field}' if name else field
@@ -162,13 +159,12 @@ class Decoder:
             values = value if is_list else (value,)
             if element[0] == Nodetype.NAME:
                 for part in values:
-                    self._walk(element[1], part, inner + '[]' * is_list, numbers, owners, texts)
-            elif element[1][0] == 'string':
-                texts.setdefault(inner, []).extend(values)
+                    yield from self._walk(element[1], part, inner + '[]' * is_list)
+            elif element[1][0] == TEXT:
+                yield inner, TEXT, values
             else:
                 dtype = DTYPES.get(element[1][0], element[1][0])
-                numbers.setdefault(inner, []).append(np.asarray(values, dtype).reshape(-1, 1))
-                owners.setdefault(inner, '')
+                yield inner, '', np.asarray(values, dtype).reshape(-1, 1)
 
     def _error(self, number: int, stamp_ns: int, reason: str) -> MessageError:
         return MessageError(

@@ -123,15 +123,9 @@ def statistics(series: Series) -> dict[str, Any]:
     if not len(finite):
         return row
     suffix = f'_{series.unit}' if series.unit else ''
-    row |= {
-        f'min{suffix}': finite.min(),
-        f'max{suffix}': finite.max(),
-        f'mean{suffix}': finite.mean(),
-        f'std{suffix}': finite.std(),
-    }
-    return row | {
-        f'p{share}{suffix}': float(np.percentile(finite, share)) for share in PERCENTILES
-    }
+    figures = {name: getattr(finite, name)() for name in ('min', 'max', 'mean', 'std')}
+    figures |= {f'p{share}': float(np.percentile(finite, share)) for share in PERCENTILES}
+    return row | {f'{name}{suffix}': figure for name, figure in figures.items()}
 
 
 def pieces(times_s: Floats) -> list[slice]:
@@ -288,9 +282,8 @@ class PlotBag:
             if filtered[i].sensors == known and set(known) <= set(raw[j].sensors)
         ]
         if not pairs:
-            raise InputFileError(
-                self._reader.path, f'frames of {RAW} and {FILTERED} with equal stamps', 'none'
-            )
+            wanted = f'frames of {RAW} and {FILTERED} with equal stamps'
+            raise InputFileError(self._reader.path, wanted, 'none')
         if not names:
             places = np.stack([frame.positions for frame, _ in pairs])
             names = [liveliest({name: places[:, k] for k, name in enumerate(known)})]
@@ -310,12 +303,9 @@ class PlotBag:
         if not found:
             raise InputFileError(self._reader.path, 'messages between --from and --to', 'none')
         if is_of_a_replay(found):
-            raise InputFileError(
-                self._reader.path,
-                'log times of a live recording',
-                'those of the input: the '
-                'bag was made by ./puppet replay or exported, so they tell no latency',
-            )
+            made = 'the bag was made by ./puppet replay or exported, so they tell no latency'
+            got = f'those of the input: {made}'
+            raise InputFileError(self._reader.path, 'log times of a live recording', got)
         return found
 
     def _latency(self, topic: str, stamps: dict[str, dict[int, int]]) -> Latency:
@@ -327,14 +317,9 @@ class PlotBag:
         both = np.array([n for n in logs if n in before], dtype=np.int64)
         hops = np.array([logs[n] - before[n] for n in both.tolist()], dtype=np.int64)
         ages = np.array(list(logs.values()), dtype=np.int64) - ns
-        return Latency(
-            topic,
-            self._seconds(ns),
-            np.asarray(1e-6 * ages, np.float64),
-            source if len(both) else '',
-            self._seconds(both),
-            np.asarray(1e-6 * hops, np.float64),
-        )
+        age_ms, hop_ms = np.asarray(1e-6 * ages), np.asarray(1e-6 * hops)
+        from_topic = source if len(both) else ''
+        return Latency(topic, self._seconds(ns), age_ms, from_topic, self._seconds(both), hop_ms)
 
     def _soles(self, topic: str) -> Soles:
         times_s, records = self._records(topic, Posture, posture_msg.from_msg)
@@ -356,9 +341,8 @@ class PlotBag:
             except MessageError as err:
                 raise self._unreadable(topic, err) from err
         if not by_stamp:
-            raise InputFileError(
-                self._reader.path, f'messages on {topic} between --from and --to', 'none'
-            )
+            wanted = f'messages on {topic} between --from and --to'
+            raise InputFileError(self._reader.path, wanted, 'none')
         stamps = sorted(by_stamp)
         return self._seconds(np.array(stamps, np.int64)), [by_stamp[ns] for ns in stamps]
 
@@ -398,18 +382,17 @@ def _track(
     name: str, pairs: Sequence[tuple[FilteredFrame, SensorFrame]], origin_ns: int
 ) -> SensorTrack:
     """Return one sensor's rows of the frames."""
-    rows = [
-        (frame, frame.sensors.index(name), raw, raw.sensors.index(name)) for frame, raw in pairs
-    ]
+    filtered = [(frame, frame.sensors.index(name)) for frame, _ in pairs]
+    raw = [(frame, frame.sensors.index(name)) for _, frame in pairs]
     with np.errstate(invalid='ignore'):
-        sigmas = np.sqrt([np.diagonal(frame.covariances[i]) for frame, i, _, _ in rows])
+        sigmas = np.sqrt([np.diagonal(frame.covariances[i]) for frame, i in filtered])
     return SensorTrack(
         name,
-        np.array([(frame.stamp_ns - origin_ns) * 1e-9 for frame, _, _, _ in rows]),
-        np.stack([raw.positions[j] for _, _, raw, j in rows]),
-        np.stack([raw.quaternions[j] for _, _, raw, j in rows]),
-        np.stack([frame.positions[i] for frame, i, _, _ in rows]),
-        np.stack([frame.quaternions[i] for frame, i, _, _ in rows]),
+        np.array([(frame.stamp_ns - origin_ns) * 1e-9 for frame, _ in filtered]),
+        np.stack([frame.positions[j] for frame, j in raw]),
+        np.stack([frame.quaternions[j] for frame, j in raw]),
+        np.stack([frame.positions[i] for frame, i in filtered]),
+        np.stack([frame.quaternions[i] for frame, i in filtered]),
         sigmas,
-        np.array([int(frame.status[i]) for frame, i, _, _ in rows]),
+        np.array([int(frame.status[i]) for frame, i in filtered]),
     )

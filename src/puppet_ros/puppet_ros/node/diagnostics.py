@@ -9,7 +9,7 @@ stop. Each report also counts the matched endpoints of every publisher and subsc
 only the node itself knows. `FrameStatistics` needs no ROS and no clock.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 import time
 from typing import Any, NamedTuple
@@ -118,8 +118,7 @@ class Diagnostics:
         self._condition: tuple[bytes, str] | None = None
         self._watches: list[PublisherCheck] = []
         self._causes: dict[str, None] = {}  # of the period, each once
-        self.expected_rate_hz = expected_rate_hz
-        """May be set anew when the expectation changes [Hz]."""
+        self.expected_rate_hz = expected_rate_hz  # may be set anew
         self._status = DiagnosticStatus(
             name=f'{node.get_fully_qualified_name().lstrip("/")}: stream', hardware_id=hardware_id
         )
@@ -196,34 +195,33 @@ class Diagnostics:
         level, message = judge(report, self.expected_rate_hz, error)
         if self._condition is not None and SEVERITY[self._condition[0]] >= SEVERITY[level]:
             level, message = self._condition
-        level, message = with_causes(level, message, self._take_causes())
+        now_ns = time.monotonic_ns()
+        causes, self._causes = list(self._causes), {}
+        causes += [text for watch in self._watches for text in watch.causes(now_ns)]
+        if causes and level == DiagnosticStatus.OK:  # instead of that all is well
+            level, message = DiagnosticStatus.WARN, '; '.join(causes)
+        elif causes:
+            message = '; '.join((message, *causes))
         self._status.level, self._status.message = level, message
         self._status.values = self._key_values(report)
         array = DiagnosticArray(status=[self._status])
         array.header.stamp = now.to_msg()
         self._publisher.publish(array)
 
-    def _take_causes(self) -> list[str]:
-        now_ns = time.monotonic_ns()
-        found, self._causes = list(self._causes), {}
-        return found + [text for watch in self._watches for text in watch.causes(now_ns)]
-
     def _key_values(self, report: FrameReport) -> list[KeyValue]:
-        p50, p99, worst = report.latency_ms
-        values = {
+        latency = zip(('p50', 'p99', 'max'), report.latency_ms)
+        drops = self._statistics.drops_by_reason.items()
+        values: dict[str, Any] = {
             'rate_hz': f'{report.rate_hz:.2f}',
-            'latency_ms_p50': f'{p50:.3f}',
-            'latency_ms_p99': f'{p99:.3f}',
-            'latency_ms_max': f'{worst:.3f}',
-            'frames': str(self._statistics.total_frames),
-            'drops': str(self.total_drops),
+            **{f'latency_ms_{name}': f'{ms:.3f}' for name, ms in latency},
+            'frames': self._statistics.total_frames,
+            'drops': self.total_drops,
             'last_error': self._error,
+            **{f'drops_{reason}': count for reason, count in drops},
+            **self._values,
+            **connections(self._node),
         }
-        for reason, count in self._statistics.drops_by_reason.items():
-            values[f'drops_{reason}'] = str(count)
-        values.update(self._values)
-        values.update((key, str(count)) for key, count in connections(self._node).items())
-        return [KeyValue(key=key, value=value) for key, value in values.items()]
+        return [KeyValue(key=key, value=str(value)) for key, value in values.items()]
 
 
 def connections(node: Node) -> dict[str, int]:
@@ -252,12 +250,3 @@ def judge(report: FrameReport, expected_rate_hz: float, error: str) -> tuple[byt
         rates = f'{report.rate_hz:.1f} Hz of {expected_rate_hz:.1f} Hz'
         return DiagnosticStatus.WARN, f'slow: {rates}'
     return DiagnosticStatus.OK, f'{report.rate_hz:.1f} Hz'
-
-
-def with_causes(level: bytes, message: str, causes: Sequence[str]) -> tuple[bytes, str]:
-    """Return level and sentence with the causes: instead of that all is well, after all else."""
-    if not causes:
-        return level, message
-    if level == DiagnosticStatus.OK:
-        return DiagnosticStatus.WARN, '; '.join(causes)
-    return level, '; '.join((message, *causes))
