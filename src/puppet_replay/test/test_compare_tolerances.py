@@ -59,28 +59,22 @@ rules:
 
 
 def test_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
-    found = loaded(tmp_path, 'rules:\n  - {topic: /pupet/posture, max_mm: 1.0}\n')
-    found.field('/puppet/posture', 'segments', 'mm')
-    assert found.unused() == [
-        f'{tmp_path}/t.yaml:3: fits nothing: topic /pupet/posture, field *, max_mm'
-    ]
-
-
-def test_a_limit_in_a_unit_that_no_field_has_is_told(tmp_path: Path) -> None:
     """Importance is no length: the rule fits by its names and still says nothing."""
     found = loaded(
         tmp_path,
         'rules:\n  - {field: importance, max_mm: 2.0}\n'
         '  - {field: importance, mismatches: 2}\n'
-        '  - {max_ratio: 2.0, max_mm: 1.0}\n',
+        '  - {max_ratio: 2.0, max_mm: 1.0}\n'
+        '  - {topic: /pupet/posture, max_mm: 1.0}\n',
     )
     found.field('/importance', 'importance', 'ratio')
     found.topic('/importance')
     assert [line.split(': ', 1)[0] for line in found.unused()] == [
         f'{tmp_path}/t.yaml:3',
         f'{tmp_path}/t.yaml:4',
+        f'{tmp_path}/t.yaml:6',
     ]
-    assert 'field importance, max_mm' in found.unused()[0]
+    assert 'fits nothing: topic *, field importance, max_mm' in found.unused()[0]
 
 
 @pytest.mark.parametrize(

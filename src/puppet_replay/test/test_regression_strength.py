@@ -89,17 +89,3 @@ def test_the_other_sign_of_a_rotation_changes_nothing(walk: Path, tmp_path: Path
     b = replayed(negated, tmp_path / 'b.mcap')
     assert a.read_bytes() != b.read_bytes()
     assert compared(a, b).within
-
-
-def test_a_swapped_sign_of_one_part_is_named(walk: Path, tmp_path: Path) -> None:
-    swapped = with_signs(walk, tmp_path / 'swapped.mcap', np.array([1.0, 1.0, 1.0, -1.0]))
-    found = compared(walk, swapped)
-    worst = found.worst()
-    assert (worst.topic, worst.name) == ('/tracker/raw', 'orientation')
-    with BagReader(walk) as reader:
-        message = next(m for m in reader.messages(['/tracker/raw']))
-        sensors = decoded(message.data, TrackerFrame).sensors
-    assert worst.worst.component == sensors[3]
-    through = compared(replayed(walk, tmp_path / 'a.mcap'), replayed(swapped, tmp_path / 'b.mcap'))
-    assert through.origin() == '/tracker/raw'
-    assert not all(topic.within for topic in through.topics if topic.topic == '/tracker/filtered')

@@ -199,7 +199,9 @@ def _rendered(template: str, comparison: Comparison, drawings: Sequence[str] = (
     from jinja2 import Environment, StrictUndefined
 
     source = resources.files(__package__).joinpath(template).read_text()
-    blocks = dict.fromkeys(('trim_blocks', 'lstrip_blocks', 'keep_trailing_newline'), True)
+    blocks: dict[str, Any] = dict.fromkeys(
+        ('trim_blocks', 'lstrip_blocks', 'keep_trailing_newline'), True
+    )
     environment = Environment(autoescape=True, undefined=StrictUndefined, **blocks)
     return environment.from_string(source).render(
         comparison=comparison,
@@ -305,7 +307,8 @@ def draw_curve(curve: ChannelCurve) -> str:
         apart = np.where(is_number, whole.apart, np.nan)
         top.plot(whole.times_s, apart, color=drawing.RED, label='difference')
         if not is_number.all():
-            at, style = whole.times_s[~is_number], {'marker': 'x', 'label': 'no number'}
+            at = whole.times_s[~is_number]
+            style: dict[str, Any] = {'marker': 'x', 'label': 'no number'}
             edge = np.full(len(at), 0.97), top.get_xaxis_transform()
             top.plot(at, edge[0], linestyle='', color=drawing.DARK, transform=edge[1], **style)
         top.set_ylim(bottom=0.0)

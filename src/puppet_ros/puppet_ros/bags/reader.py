@@ -203,10 +203,9 @@ class _McapFile:
         for channel in self._summary.channels.values():
             schema = self._summary.schemas.get(channel.schema_id, Schema(0, b'', '', ''))
             text = schema.data.decode('utf-8', 'replace') if schema.encoding == 'ros2msg' else ''
-            names = ('offered_qos_profiles', 'topic_type_hash')
-            about = (channel.metadata.get(name, '') for name in names)
+            qos, type_hash = map(channel.metadata.get, ('offered_qos_profiles', 'topic_type_hash'))
             count = self._statistics.channel_message_counts.get(channel.id, 0)
-            yield BagTopic(channel.topic, schema.name, *about, count, text)
+            yield BagTopic(channel.topic, schema.name, qos or '', type_hash or '', count, text)
 
     def entries(self, wanted: Collection[str]) -> Iterator[Entry]:
         try:

@@ -46,7 +46,9 @@ class StaticTransformTree:
         edge = (parent, np.array(position, dtype=float), np.asarray(quaternion) / norm)
         old = self._edges.get(child)
         self._edges[child] = edge
-        return old is None or not all(map(np.array_equal, old, edge))
+        if old is None or old[0] != parent:
+            return True
+        return not (np.array_equal(old[1], edge[1]) and np.array_equal(old[2], edge[2]))
 
     def add(self, stamped: TransformStamped) -> bool:
         """Take an announced transform; return whether it is new."""

@@ -95,40 +95,24 @@ def test_signal_ends_a_spinning_node_with_0(start: Callable, number: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ('kind', 'text'),
+    ('words', 'code', 'output', 'error'),
     [
-        ('config', 'gate.limit: expected 1.0 <= value, got 0.0\n'),
-        ('file', 'a.yaml:3: expected named keys, got none\n'),
+        (['config'], 2, 'warm\n', 'gate.limit: expected 1.0 <= value, got 0.0\n'),
+        (['file'], 2, 'warm\n', 'a.yaml:3: expected named keys, got none\n'),
+        (['good', '--ros-args', '--params-file', 'none.yaml'], 2, '', 'none.yaml'),
+        (['good', '--ros-args', '--nonsense'], 2, '', '--nonsense'),
+        (['good', 'nonsense'], 2, '', "got 'nonsense'"),
+        (['good', '--help'], 0, 'ticks; example: ticker\n', ''),
     ],
+    ids=['config', 'file', 'ros file', 'ros', 'own', 'help'],
 )
-def test_bad_input_is_one_line_and_exit_2(start: Callable, kind: str, text: str) -> None:
-    process = start(kind)
-    _, errors = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 2
-    assert errors == text
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'text'),
-    [
-        (['--ros-args', '--params-file', 'none.yaml'], 'none.yaml'),
-        (['--ros-args', '--nonsense'], '--nonsense'),
-        (['nonsense'], "got 'nonsense'"),
-    ],
-    ids=['file', 'ros', 'own'],
-)
-def test_bad_arguments_are_named_and_exit_2(start, arguments: list[str], text: str) -> None:
-    process = start('good', *arguments)
-    _, errors = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 2
-    assert text in errors and 'Traceback' not in errors
-
-
-def test_help_is_printed_and_exit_0(start: Callable) -> None:
-    process = start('good', '--help')
-    output, _ = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 0
-    assert output == 'ticks; example: ticker\n'
+def test_what_does_not_run_says_so(start, words: list[str], code: int, output, error) -> None:
+    """Bad input and arguments are a line each, exit code 2."""
+    process = start(*words)
+    said, errors = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, said) == (code, output)
+    assert errors == error if error.endswith('\n') else error in errors
+    assert 'Traceback' not in errors
 
 
 def test_timer_follows_the_simulated_clock(ros_context: Any, spin_until: Callable) -> None:
