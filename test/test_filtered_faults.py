@@ -21,6 +21,7 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
+from faulty_transport import FaultyTransport  # noqa: E402
 from puppet_core.math import quaternions as quaternion_batch  # noqa: E402,I100
 from puppet_core.procedural.motion_loop import LoopedMotion  # noqa: E402
 from puppet_core.procedural.performer import procedural_motion  # noqa: E402
@@ -35,7 +36,6 @@ from puppet_driver.devices import flock_of_birds as flock  # noqa: E402
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig, measured_poses  # noqa: E402
 from puppet_driver.emulator.faults import Faults  # noqa: E402
 from puppet_driver.emulator.performer import default_body, NoiseLevels  # noqa: E402
-from puppet_driver.emulator.transports import FaultyTransport  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
 from puppet_filter.parameters import PoseFilterConfig  # noqa: E402
 from puppet_filter.pose_filter import warm_up  # noqa: E402

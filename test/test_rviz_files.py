@@ -11,7 +11,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.body.skeleton import LIMBS  # noqa: E402,I100
-from puppet_driver.emulator.performer import DEFAULT_SENSORS  # noqa: E402
+from puppet_driver.parameters import DEFAULT_SENSORS  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
 from puppet_filter import tracker_markers_node
 from puppet_filter import tracker_markers_node as tracker_markers

@@ -16,7 +16,7 @@ from puppet_core.body.character import save_character  # noqa: E402
 from puppet_core.body.skeleton import PARENTS, SEGMENTS  # noqa: E402
 from puppet_core.robots.limbs import RobotMap  # noqa: E402
 from puppet_core.robots.robot_character import character_from_urdf  # noqa: E402
-from puppet_driver.emulator.performer import DEFAULT_SENSORS  # noqa: E402
+from puppet_driver.parameters import DEFAULT_SENSORS  # noqa: E402
 from puppet_ros.messages import posture_msg  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from puppet_core.body import FASTEST_M_S
+from puppet_core.body import FASTEST_M_S, SEGMENTS
 from puppet_core.io import ConfigError, rows_of, setting
 from puppet_core.math import Quat, Vec3
 from puppet_core.math.quaternions import exp, multiply
@@ -17,7 +17,7 @@ from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.tracker import Tracker
 from puppet_driver.transport import burst_seconds, is_network_name, parse_endpoint, SCHEMES, spread
 
-fixed = partial(setting, live=False)
+fixed = partial(setting, live=False)  # a parameter that holds from configuring on
 # Fields that the nodes of trackers share, as functions: a dataclass needs its own of each.
 place = partial(fixed, unit='m', low=-100.0, high=100.0, length=3)
 rpy = partial(fixed, (0.0, 0.0, 0.0), 'deg', -360.0, 360.0, length=3)
@@ -43,27 +43,11 @@ def transmitter_position(height_m: float) -> Any:
     )
 
 
-"""A parameter that holds from configuring on."""
-
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
 COLLECTING_S = 0.02  # and that adapters collect bytes before they hand them over
 BAUD_RATES_BPS = (2400, 4800, 9600, 19200, 38400, 57600, 115200)  # of all that have RS-232
-DEFAULT_SENSORS = (
-    'pelvis',
-    'chest',
-    'left_upper_arm',
-    'left_forearm',
-    'left_hand',
-    'right_upper_arm',
-    'right_forearm',
-    'right_hand',
-    'left_thigh',
-    'left_shank',
-    'left_foot',
-    'right_thigh',
-    'right_shank',
-    'right_foot',
-)
+# the usual fourteen
+DEFAULT_SENSORS = tuple(name for name in SEGMENTS if name not in ('spine', 'head'))
 
 
 def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:

@@ -13,7 +13,6 @@ from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.emulator.performer import (
     default_body,
-    DEFAULT_SENSORS,
     NoiseLevels,
     random_mounting,
     sensor_poses,
@@ -21,7 +20,7 @@ from puppet_driver.emulator.performer import (
     SensorPoses,
 )
 from puppet_driver.emulator.simulator import LinePackets
-from puppet_driver.parameters import DEFAULT_SENSORS as DRIVER_SENSORS
+from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
 
 RATE_HZ = 120.0
@@ -39,10 +38,6 @@ def test_built_in_body_is_the_performer_file(config_dir):
     file = load_character(config_dir / 'characters' / 'performer.yaml').skeleton
     np.testing.assert_allclose(default_body().skeleton.offsets, file.offsets)
     np.testing.assert_allclose(default_body().skeleton.interaction_points, file.interaction_points)
-
-
-def test_emulator_and_driver_agree_on_the_sensors():
-    assert DEFAULT_SENSORS == DRIVER_SENSORS
 
 
 def test_noise_has_the_levels_asked_for():

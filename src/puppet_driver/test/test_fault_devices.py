@@ -17,13 +17,14 @@ import threading
 import time
 
 from driver_session import Session
+from faulty_transport import FaultyTransport
 import numpy as np
 from puppet_driver.devices.line import LineStatus
 from puppet_driver.devices.polhemus import XOFF
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.server import EmulatorServer
-from puppet_driver.emulator.transports import FaultyTransport, NetworkTransport
+from puppet_driver.emulator.transports import NetworkTransport
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 

@@ -9,7 +9,8 @@ from puppet_core.clips.bvh import write_bvh
 from puppet_core.procedural.motion_loop import clip_loop
 from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator import cli
-from puppet_driver.emulator.performer import default_body, DEFAULT_SENSORS, random_mounting
+from puppet_driver.emulator.performer import default_body, random_mounting
+from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
 
 rosbags = pytest.importorskip('rosbags')

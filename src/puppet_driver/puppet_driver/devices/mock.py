@@ -15,8 +15,9 @@ import time
 
 import numpy as np
 from puppet_core.math import Floats
+from puppet_driver.devices.decoding import ANYWHERE, FixedRecordStream
 from puppet_driver.errors import LinkError, LinkTimeout
-from puppet_driver.tracker import Exchange, Exchanges, RecordStream, Tracker, TrackerRecord
+from puppet_driver.tracker import Exchange, Exchanges, Pose, Tracker
 from puppet_driver.transport import MAX_READ_BYTES
 
 IDENTIFY, GO, STOP = b'?', b'g', b's'
@@ -40,35 +41,17 @@ def encode(ordinal: int, pose: Floats) -> bytes:
     return body + bytes((sum(body) & 0xFF,))
 
 
-class MockStream(RecordStream):
-    """Decodes the records; a RecordStream."""
+class MockStream(FixedRecordStream):
+    """Decodes the records."""
 
     def __init__(self, n_sensors: int) -> None:
-        super().__init__()
-        self._n_sensors = n_sensors
-        self._pending = bytearray()
-        self._first_ns = 0
+        anything = [bytes(range(256))] * (RECORD.size - 2)
+        allowed = [bytes((SYNC,)), bytes(range(n_sensors)), *anything]
+        super().__init__(allowed, n_sensors, ANYWHERE, has_end=True)
 
-    def feed(self, data: bytes, arrival_ns: int = 0) -> list[TrackerRecord]:
-        records = []
-        if not self._pending:
-            self._first_ns = arrival_ns
-        self._pending += data
-        while len(self._pending) >= RECORD.size:
-            _, ordinal, *pose, check = RECORD.unpack_from(self._pending)
-            is_sound = self._pending[0] == SYNC and ordinal < self._n_sensors
-            if not is_sound or sum(self._pending[: RECORD.size - 1]) & 0xFF != check:
-                del self._pending[0]
-                self.counters.discarded_bytes += 1
-                continue
-            records.append(TrackerRecord(ordinal, self._first_ns, tuple(pose)))
-            del self._pending[: RECORD.size]
-            self._first_ns = arrival_ns
-        self.counters.records += len(records)
-        return records
-
-    def skip(self) -> None:
-        self._pending.clear()
+    def decode(self, record: bytes) -> tuple[int, Pose] | None:
+        _, ordinal, *pose, check = RECORD.unpack(record)
+        return (ordinal, tuple(pose)) if sum(record[:-1]) & 0xFF == check else None
 
 
 @dataclass(frozen=True, slots=True)

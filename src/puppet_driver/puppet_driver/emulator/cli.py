@@ -30,7 +30,8 @@ from puppet_driver.emulator.emulator import (
     within_range,
 )
 from puppet_driver.emulator.faults import FaultRates
-from puppet_driver.emulator.performer import clip_body, default_body, DEFAULT_SENSORS, NoiseLevels
+from puppet_driver.emulator.performer import clip_body, default_body, NoiseLevels
+from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, parse_endpoint, sensors_per_line
 
 EXIT_OK, EXIT_BAD_INPUT = 0, 2

@@ -20,7 +20,6 @@ from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.emulator.performer import (
     add_noise,
-    DEFAULT_SENSORS,
     NoiseLevels,
     random_mounting,
     sensor_poses,
@@ -31,6 +30,7 @@ from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertyS
 from puppet_driver.emulator.server import EmulatedLine, EmulatorServer
 from puppet_driver.emulator.simulator import DeviceSimulator, LinePackets
 from puppet_driver.emulator.transports import NetworkTransport, PtyTransport, Transport
+from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, spread
 
 RANGE_M = 3.0  # of Polhemus devices with the large transmitter

@@ -68,11 +68,6 @@ def clip_body(clip: Motion, name: str) -> Character:
     return Character(name, f'Performer of {name}', clip.skeleton, default_capsules(clip.skeleton))
 
 
-DEFAULT_SENSORS = tuple(
-    name for name in SEGMENTS if name not in ('spine', 'head')
-)  # the usual fourteen
-
-
 class Mounting(NamedTuple):
     """Pose of each sensor in its segment's frame."""
 
