@@ -14,28 +14,8 @@ from puppet_core.clips import SUFFIXES
 from puppet_core.drawing import Picture
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Vec3s
+from puppet_edit import enhancement
 from puppet_edit.edit_session import check_outputs, require_finite, write_outputs
-from puppet_edit.enhancement import (
-    CHANNEL_KINDS,
-    choose_keyframes,
-    end_effector_row,
-    enhance,
-    enhance_online,
-    enhance_report,
-    EnhanceConfig,
-    given_keyframes,
-    LEAST_S,
-    Meeting,
-    MOST_S,
-    rate_config,
-    resampled,
-    ROOT_CHOICES,
-    SOFT_WEIGHT,
-    TargetFile,
-    Targets,
-)
-from puppet_edit.enhancement import read_targets as read_target_file
-from puppet_edit.enhancement import SUFFIXES as TARGET_SUFFIXES
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER
 
@@ -43,7 +23,7 @@ AUTO_KEYFRAMES = 'auto'
 KEYFRAMES, ONLINE = 'keyframes', 'online'
 METHODS = (KEYFRAMES, ONLINE)
 OTHER_BODY_M = 0.5  # a median error above it is another body or another world
-_DEFAULT = EnhanceConfig()
+_DEFAULT = enhancement.EnhanceConfig()
 
 EXAMPLE = (
     'example: ./puppet enhance take.bvh better.bvh --targets hands.csv '
@@ -67,9 +47,9 @@ OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
     'keyframes': (
         ('--keyframes', str, '0,30,..', None,
          f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)'),
-        ('--least-s', float, 'T', LEAST_S,
+        ('--least-s', float, 'T', enhancement.LEAST_S,
          'between keyframes that are found; default %(default)g'),
-        ('--most-s', float, 'T', MOST_S,
+        ('--most-s', float, 'T', enhancement.MOST_S,
          'between keyframes that are found; default %(default)g'),
         ('--tolerance-mm', float, 'E', 0.0,
          'more keyframes where errors are larger; default %(default)g: none'),
@@ -78,8 +58,8 @@ OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
         ('--method', METHODS, None, METHODS[0],
          'keyframes and curves, or every frame as live; default %(default)s'),
         ('--weight', float, 'W1', None, 'of end-effectors against angles, below 1; default '
-         f'{_DEFAULT.weight:g}, {ONLINE} {SOFT_WEIGHT:g}'),
-        ('--channels', tuple(CHANNEL_KINDS), None, _DEFAULT.channels,
+         f'{_DEFAULT.weight:g}, {ONLINE} {enhancement.SOFT_WEIGHT:g}'),
+        ('--channels', tuple(enhancement.CHANNEL_KINDS), None, _DEFAULT.channels,
          'numbers that curves are fitted to; default %(default)s'),
         ('--detail-s', float, 'T', _DEFAULT.detail_s,
          "knots between keyframes; 0: none, the paper's curve; default %(default)g"),
@@ -87,50 +67,49 @@ OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
          'do not follow end-effectors between keyframes'),
         ('--segment', int, 'K', _DEFAULT.segment,
          'with --detail-s 0: join segments of K keyframes; default %(default)s: one'),
-        ('--root', ROOT_CHOICES, None, _DEFAULT.root,
+        ('--root', enhancement.ROOT_CHOICES, None, _DEFAULT.root,
          'whether the pelvis gives way; auto: if a foot is measured'),
     ),
 }  # fmt: skip
 
 
-def enhance_config(arguments: argparse.Namespace) -> EnhanceConfig:
+def enhance_config(arguments: argparse.Namespace) -> enhancement.EnhanceConfig:
     """Return the options; raise ConfigError naming one that does not fit."""
     weight = arguments.weight
     if weight is None:
-        weight = SOFT_WEIGHT if arguments.method == ONLINE else _DEFAULT.weight
+        weight = enhancement.SOFT_WEIGHT if arguments.method == ONLINE else _DEFAULT.weight
     if arguments.method == ONLINE:
-        rate_config(weight)  # refuses what this method cannot have
-    if not 0.0 <= arguments.tolerance_mm <= 1e4:
-        raise ConfigError(
-            f'--tolerance-mm: expected 0 <= value <= 10000, got {arguments.tolerance_mm:g}'
-        )
-    return EnhanceConfig(
+        enhancement.rate_config(weight)  # refuses what this method cannot have
+    tolerance_mm = arguments.tolerance_mm
+    if not 0.0 <= tolerance_mm <= 1e4:
+        raise ConfigError(f'--tolerance-mm: expected 0 <= value <= 10000, got {tolerance_mm:g}')
+    return enhancement.EnhanceConfig(
         weight,
         arguments.channels,
         arguments.detail_s,
         not arguments.only_keyframes,
         arguments.segment,
         arguments.root,
-        1e-3 * arguments.tolerance_mm,
+        1e-3 * tolerance_mm,
         arguments.least_s,
     )
 
 
-def read_targets(motion: Motion, arguments: argparse.Namespace) -> TargetFile:
+def read_targets(motion: Motion, arguments: argparse.Namespace) -> enhancement.TargetFile:
     """Return what was measured of a motion's end-effectors."""
     path = arguments.targets
     if arguments.targets_start_s != 0.0 and (path is None or path.suffix.lower() not in SUFFIXES):
         raise ConfigError('--targets-start-s: expected a clip as --targets with it')
     if path is None:
-        found = TargetFile(_targets_of_clip(motion, motion, 0.0), None)
-    elif path.suffix.lower() in TARGET_SUFFIXES:
-        found = read_target_file(path, motion.n_frames, motion.rate_hz)
+        found = enhancement.TargetFile(_targets_of_clip(motion, motion, 0.0), None)
+    elif path.suffix.lower() in enhancement.SUFFIXES:
+        found = enhancement.read_targets(path, motion.n_frames, motion.rate_hz)
     elif path.suffix.lower() in SUFFIXES:
         other = clip_arguments.read_clip(path, arguments, arguments.targets_asf, mend=False)
         targets = _targets_of_clip(motion, other, arguments.targets_start_s)
-        found = TargetFile(targets, None)
+        found = enhancement.TargetFile(targets, None)
     else:
-        known = ', '.join((*TARGET_SUFFIXES, *SUFFIXES))
+        known = ', '.join((*enhancement.SUFFIXES, *SUFFIXES))
         raise InputFileError(path, f'one of {known}', f'suffix {path.suffix!r}')
     targets = found.targets
     if arguments.end_effectors:
@@ -138,29 +117,29 @@ def read_targets(motion: Motion, arguments: argparse.Namespace) -> TargetFile:
     meetings = tuple(_meeting(text) for text in arguments.meet)
     targets = replace(targets, meetings=(*targets.meetings, *meetings))
     _require_same_body(motion, targets)
-    return TargetFile(targets, found.keyframes)
+    return enhancement.TargetFile(targets, found.keyframes)
 
 
 def keyframes(
-    targets: TargetFile, motion: Motion, arguments: argparse.Namespace
+    targets: enhancement.TargetFile, motion: Motion, arguments: argparse.Namespace
 ) -> dict[int, str]:
     """Return the keyframes that are given, in the file of targets too, or that are found."""
     text = arguments.keyframes
     if text is None and targets.keyframes is not None:
-        return given_keyframes(targets.keyframes, motion.n_frames)
+        return enhancement.given_keyframes(targets.keyframes, motion.n_frames)
     if text is None or text.strip() == AUTO_KEYFRAMES:
         spacing = (arguments.least_s, arguments.most_s)
-        return choose_keyframes(targets.targets, motion.rate_hz, *spacing)
+        return enhancement.choose_keyframes(targets.targets, motion.rate_hz, *spacing)
     try:
         frames = [int(word) for word in text.split(',')]
     except ValueError:
         raise ConfigError(
             f'--keyframes: expected {AUTO_KEYFRAMES} or frames with commas between, got {text!r}'
         ) from None
-    return given_keyframes(frames, motion.n_frames)
+    return enhancement.given_keyframes(frames, motion.n_frames)
 
 
-def _targets_of_clip(motion: Motion, other: Motion, start_s: float) -> Targets:
+def _targets_of_clip(motion: Motion, other: Motion, start_s: float) -> enhancement.Targets:
     """Return the palms and soles of a clip as targets of another."""
     if not np.isfinite(start_s):
         raise ConfigError(f'--targets-start-s: expected a finite number, got {start_s}')
@@ -168,16 +147,16 @@ def _targets_of_clip(motion: Motion, other: Motion, start_s: float) -> Targets:
     measured[:, len(END_EFFECTORS) :] = np.nan
     times = start_s + np.arange(other.n_frames) / other.rate_hz
     at = np.arange(motion.n_frames) / motion.rate_hz
-    positions = resampled(times, measured, at)
+    positions = enhancement.resampled(times, measured, at)
     if not np.isfinite(positions).any():
         raise ConfigError(
             f'--targets: expected frames within 0 .. {at[-1]:g} s of CLIP, '
             f'got {times[0]:g} .. {times[-1]:g} s'
         )
-    return Targets(positions)
+    return enhancement.Targets(positions)
 
 
-def _meeting(text: str) -> Meeting:
+def _meeting(text: str) -> enhancement.Meeting:
     names, _, distance = text.partition(':')
     pair = [name.strip() for name in names.split(',')]
     try:
@@ -186,15 +165,13 @@ def _meeting(text: str) -> Meeting:
         apart = float('nan')
     if len(pair) != 2 or not np.isfinite(apart):
         raise ConfigError(f'--meet: expected A,B or A,B:METRES, got {text!r}')
-    return Meeting((end_effector_row(pair[0]), end_effector_row(pair[1])), apart)
+    first, second = map(enhancement.end_effector_row, pair)
+    return enhancement.Meeting((first, second), apart)
 
 
-def _require_same_body(motion: Motion, targets: Targets) -> None:
+def _require_same_body(motion: Motion, targets: enhancement.Targets) -> None:
     """Refuse targets that are nowhere near the body, or that are where it is already."""
-    own = Motion.from_rotations(
-        motion.skeleton, motion.rate_hz, motion.root_positions, motion.rotations
-    ).end_effectors
-    apart = np.linalg.norm(own - targets.positions, axis=-1)
+    apart = enhancement.end_effector_errors(motion, targets.positions)
     apart = apart[np.isfinite(apart)]
     if np.median(apart) > OTHER_BODY_M:
         raise ConfigError(
@@ -246,18 +223,19 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
         follows = config.follow and config.detail_s > 0.0
         count = int(targets.measured.any(axis=1).sum()) if follows else len(keys)
         with progress(title, count) as advance:
-            done = enhance(motion, targets, keys, config, advance)
+            done = enhancement.enhance(motion, targets, keys, config, advance)
         better, keys, goals = done.motion, done.keyframes, done.goals
         median, most = float(np.median(done.iterations)), int(done.iterations.max())
         solver = {'steps_per_keyframe': {'median': median, 'max': most}}
     else:
         with progress(title, motion.n_frames) as advance:
-            better = enhance_online(motion, targets, config.root, config.weight, advance)
+            how = (config.root, config.weight, advance)
+            better = enhancement.enhance_online(motion, targets, *how)
         goals = targets.goals(range(motion.n_frames))
     require_finite(better)
     figures: dict[str, Any] = {'clip': str(arguments.clip), 'method': arguments.method}
     figures['weight'] = config.weight
-    figures |= enhance_report(motion, better, targets, keys, goals) | solver
+    figures |= enhancement.enhance_report(motion, better, targets, keys, goals) | solver
     picture = None
     if arguments.preview:
         performer = clip_arguments.find_character(files, PERFORMER)

@@ -7,11 +7,7 @@ Tasks are done first, in one order: a second clip joined on, the feet held or br
 or another body, doorways. Each leaves a motion and constraints, and the editor meets these
 together with the file's own.
 
-Each entry of `constraints` opens with its kind and what it is about. It names one frame or time,
-a list of them, or an interval, which is open where one of its ends is not given. Places are
-absolute, or relative to where the point was in the motion; orientations are of segments in world.
-Objects rest or move, or are surfaces of some height. What the words mean is explained in
-doc/edit.md.
+What the words of a file mean is explained in doc/edit.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,12 +42,12 @@ from puppet_core.io import (
 )
 from puppet_core.math import Floats, Ints, Quats, Vec3s
 from puppet_core.math import quaternions as qb
+from puppet_edit import scene
 from puppet_edit.editor import (
     BodyPoint,
     Constraint,
     EditConfig,
     FlatSurface,
-    frame_range,
     LookAt,
     MAX_WEIGHT,
     ON,
@@ -63,22 +59,6 @@ from puppet_edit.editor import (
     SIDES,
     SOLVERS,
     Surface,
-)
-from puppet_edit.scene import (
-    Adaptation,
-    ALIGNMENTS,
-    Doorway,
-    doorway_at,
-    doorway_constraints,
-    FADE_S,
-    for_body,
-    FUNCTIONS,
-    join,
-    on_terrain,
-    read_height_field,
-    seam_constraints,
-    stooping,
-    Window,
 )
 
 FORMAT = 'puppet-edit/1'
@@ -212,11 +192,11 @@ def _plan(tree: Section, motion: Motion, readers: Readers) -> EditPlan:
     section = tree.section(OBJECTS, optional=True)
     objects = {name: _read_object(section.section(name), work.motion) for name in section.keys()}
     before = work.before or work.motion
-    scene = _Scene(BodyTrack(before), surfaces, objects)
+    context = _Context(BodyTrack(before), surfaces, objects)
     listed = tree.sections(CONSTRAINTS) if tree.raw(CONSTRAINTS, []) != [] else ()
     if len(listed) > MAX_ENTRIES:
         raise tree.error(CONSTRAINTS, f'at most {MAX_ENTRIES} entries', len(listed))
-    entries = tuple(_read_entry(entry, scene) for entry in listed)
+    entries = tuple(_read_entry(entry, context) for entry in listed)
     tree.finish()
     _check_agreement(tree.path, entries)
     all_of_them = (*(entry.constraint for entry in entries), *work.constraints)
@@ -338,11 +318,12 @@ def _heights(entry: Section) -> Surface:
     x, y = entry.numbers('origin_m', 2, np.zeros(2)).tolist()
     path = entry.path.parent / entry.text('heights')
     cell_m = entry.number('cell_m', above=0.0, high=1e4)
-    return read_height_field(path, cell_m, (x, y), entry.number('white_m', 1.0, -100.0, 100.0))
+    white_m = entry.number('white_m', 1.0, -100.0, 100.0)
+    return scene.read_height_field(path, cell_m, (x, y), white_m)
 
 
 def _function(entry: Section) -> Surface:
-    make = FUNCTIONS[entry.text('function', choices=tuple(FUNCTIONS))]
+    make = scene.FUNCTIONS[entry.text('function', choices=tuple(scene.FUNCTIONS))]
     known = list(signature(make).parameters)
     known += ['heading_deg'] if 'heading_rad' in known else []
     settings = {}
@@ -408,7 +389,7 @@ def _read_frames(entry: Section, motion: Motion) -> Ints:
         last = _frame(entry, high, motion) if high in entry else motion.n_frames - 1
         if last < first:
             raise entry.error(high, f'at least {low} ({entry.raw(low)})', entry.raw(high))
-        return frame_range(first, last)
+        return np.arange(first, last + 1)
     if way in (FRAME, TIME):
         return np.array([_frame(entry, way, motion)])
     values = entry.raw(way)
@@ -465,7 +446,7 @@ def _read_rows(entry: Section, key: str, count: int, width: int = 3) -> Floats:
     return np.array(value, dtype=np.float64)
 
 
-class _Scene(NamedTuple):
+class _Context(NamedTuple):
     """What entries refer to by name, and where the body was."""
 
     track: BodyTrack
@@ -484,32 +465,32 @@ class _Scene(NamedTuple):
         return np.stack(columns, axis=-1)
 
 
-def _read_entry(entry: Section, scene: _Scene) -> EditEntry:
+def _read_entry(entry: Section, context: _Context) -> EditEntry:
     kind = _one_of(entry, tuple(KINDS), 'kind')
     about = entry.raw(kind)
     names = ' and '.join(map(str, about if isinstance(about, list) else [about]))
-    frames = _read_frames(entry, scene.track.motion)
+    frames = _read_frames(entry, context.track.motion)
     weight = entry.number('weight', 1.0, high=MAX_WEIGHT, above=0.0)
     try:
-        constraint = KINDS[kind](entry, scene, frames, weight)
+        constraint = KINDS[kind](entry, context, frames, weight)
     except ConfigError as err:
         raise _refused(entry, kind, err) from err
     entry.finish()
     return EditEntry(entry.line, kind, names, constraint)
 
 
-def _position(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
+def _position(entry: Section, context: _Context, frames: Ints, weight: float) -> Constraint:
     point = _read_point(entry, POSITION)
-    own = scene.track.places(point, frames)
+    own = context.track.places(point, frames)
     way = _one_of(entry, ('at_m', 'move_m', 'as_in_frame', 'object'))
     if way == 'at_m':
         goals = _read_rows(entry, way, len(frames))
     elif way == 'move_m':
         goals = own + _read_rows(entry, way, len(frames))
     elif way == 'as_in_frame':
-        goals = scene.track.places(point, np.array([_frame(entry, way, scene.track.motion)]))
+        goals = context.track.places(point, np.array([_frame(entry, way, context.track.motion)]))
     else:
-        goals = scene.object_places(entry, way, frames)
+        goals = context.object_places(entry, way, frames)
         if 'from_object_m' in entry:
             goals = goals + _read_rows(entry, 'from_object_m', len(frames))
     goals = np.broadcast_to(goals, (len(frames), 3))
@@ -526,7 +507,7 @@ def _position(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Con
     return PointGoal(frames, point, goals, chosen, keeps, contact, weight=weight)
 
 
-def _orientation(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
+def _orientation(entry: Section, context: _Context, frames: Ints, weight: float) -> Constraint:
     segment = SEGMENT_INDEX[entry.text(ORIENTATION, choices=SEGMENTS)]
     way = _one_of(entry, ('rpy_deg', 'quaternion_wxyz', 'turn_rpy_deg', 'as_in_frame'))
     if way == 'quaternion_wxyz':
@@ -534,8 +515,8 @@ def _orientation(entry: Section, scene: _Scene, frames: Ints, weight: float) -> 
         if np.any(np.abs(np.linalg.norm(goals, axis=-1) - 1.0) > 0.01):
             raise entry.error(way, 'a unit quaternion w, x, y, z', entry.raw(way))
     elif way == 'as_in_frame':
-        frame = np.array([_frame(entry, way, scene.track.motion)])
-        goals = scene.track.orientations(segment, frame)
+        frame = np.array([_frame(entry, way, context.track.motion)])
+        goals = context.track.orientations(segment, frame)
     else:
         angles = _read_rows(entry, way, len(frames))
         if np.abs(angles).max() > 360.0:
@@ -545,30 +526,30 @@ def _orientation(entry: Section, scene: _Scene, frames: Ints, weight: float) -> 
         roll, pitch, yaw = (qb.exp(axes[..., k, :]) for k in range(3))
         goals = qb.multiply(qb.multiply(yaw, pitch), roll)
         if way == 'turn_rpy_deg':
-            goals = qb.multiply(goals, scene.track.orientations(segment, frames))
+            goals = qb.multiply(goals, context.track.orientations(segment, frames))
     goals = np.broadcast_to(goals, (len(frames), 4))
     return OrientationGoal(frames, segment, goals, weight=weight)
 
 
-def _look_at(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
+def _look_at(entry: Section, context: _Context, frames: Ints, weight: float) -> Constraint:
     way = _one_of(entry, ('target_m', 'target_object', 'target_point'))
     if way == 'target_m':
         targets = _read_rows(entry, way, len(frames))
     elif way == 'target_object':
-        targets = scene.object_places(entry, way, frames)
+        targets = context.object_places(entry, way, frames)
     else:
-        targets = scene.track.places(_named_point(entry, way, entry.raw(way)), frames)
+        targets = context.track.places(_named_point(entry, way, entry.raw(way)), frames)
     axis = entry.numbers('axis', 3, np.array([1.0, 0.0, 0.0]))
     if np.linalg.norm(axis) < 1e-6:
         raise entry.error('axis', 'a direction in the frame of the segment', 'zero')
     return LookAt(frames, _read_point(entry, LOOK_AT), axis, targets, weight=weight)
 
 
-def _on_surface(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
+def _on_surface(entry: Section, context: _Context, frames: Ints, weight: float) -> Constraint:
     return OnSurface(
         frames,
         _read_point(entry, ON_SURFACE),
-        scene.surface(entry),
+        context.surface(entry),
         entry.text('side', ON, SIDES),
         entry.number('clearance_m', 0.0, -10.0, 10.0),
         entry.flag('contact', False),
@@ -576,7 +557,7 @@ def _on_surface(entry: Section, scene: _Scene, frames: Ints, weight: float) -> C
     )
 
 
-def _relative(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
+def _relative(entry: Section, context: _Context, frames: Ints, weight: float) -> Constraint:
     names = entry.raw(RELATIVE)
     if not isinstance(names, list) or len(names) != 2 or names[0] == names[1]:
         raise entry.error(RELATIVE, 'a list of two different points', brief(names))
@@ -590,13 +571,13 @@ def _relative(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Con
         distance = entry.number(way, low=0.0, high=MAX_MOVE_M)
         vectors, distances = (None, np.array(distance)) if distance else (np.zeros(3), None)
     else:
-        own = scene.track.places(second, frames) - scene.track.places(first, frames)
+        own = context.track.places(second, frames) - context.track.places(first, frames)
         keeps_vector = entry.text('keep', choices=('vector', 'distance')) == 'vector'
         vectors, distances = (own, None) if keeps_vector else (None, np.linalg.norm(own, axis=-1))
     return Relative(frames, first, second, vectors, distances, weight=weight)
 
 
-def _plant(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constraint:
+def _plant(entry: Section, context: _Context, frames: Ints, weight: float) -> Constraint:
     names = entry.raw(PLANT)
     if isinstance(names, list):
         points = tuple(_named_point(entry, PLANT, name) for name in names)
@@ -604,7 +585,7 @@ def _plant(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constr
         points = (_read_point(entry, PLANT),)
     if np.any(np.diff(frames) != 1) or len(frames) < 2:
         raise entry.error(PLANT, 'an interval of two frames or more', f'{len(frames)} frames')
-    surface = scene.surface(entry) if 'surface' in entry else None
+    surface = context.surface(entry) if 'surface' in entry else None
     if surface is None and 'clearance_m' in entry:
         raise entry.error('clearance_m', 'a surface with it', 'none')
     clearance_m = entry.number('clearance_m', 0.0, -10.0, 10.0)
@@ -612,7 +593,7 @@ def _plant(entry: Section, scene: _Scene, frames: Ints, weight: float) -> Constr
     return Plant(frames, points, surface, clearance_m, keeps, weight=weight)
 
 
-KINDS: Mapping[str, Callable[[Section, _Scene, Ints, float], Constraint]] = {
+KINDS: Mapping[str, Callable[[Section, _Context, Ints, float], Constraint]] = {
     POSITION: _position,
     ORIENTATION: _orientation,
     LOOK_AT: _look_at,
@@ -715,7 +696,7 @@ class _Work:
     def surface(self, entry: Section) -> Surface:
         return self.surfaces[entry.text('surface', choices=tuple(self.surfaces))]
 
-    def adapt(self, adapted: Adaptation) -> None:
+    def adapt(self, adapted: scene.Adaptation) -> None:
         """Go on with feet that are held anew; a transition's plants are among them."""
         self.motion, self.constraints = adapted.motion, list(adapted.constraints)
         self.shifts = adapted.root_shifts()
@@ -746,26 +727,26 @@ def _transition(section: Section, work: _Work) -> None:
     path = entry.path.parent / entry.text('clip')
     asf = entry.path.parent / entry.text('asf') if 'asf' in entry else None
     second = work.readers.clip(path, asf)
-    done = join(
+    done = scene.join(
         work.motion,
         second,
         _windows(entry, work.motion, second),
-        entry.text('alignment', ALIGNMENTS[0], ALIGNMENTS),
-        entry.number('fade_s', FADE_S, above=0.0, high=60.0),
+        entry.text('alignment', scene.ALIGNMENTS[0], scene.ALIGNMENTS),
+        entry.number('fade_s', scene.FADE_S, above=0.0, high=60.0),
     )
     entry.finish()
     work.motion = done.motion
-    work.constraints += seam_constraints(done)
+    work.constraints += scene.seam_constraints(done)
     seam = done.seams[-1]
     work.notes.append(f'{path.name} joined on in frames {seam.start} .. {seam.end}')
 
 
-def _windows(entry: Section, first: Motion, second: Motion) -> tuple[Window, Window] | None:
+def _windows(entry: Section, *motions: Motion) -> tuple[scene.Window, scene.Window] | None:
     if not any(key in entry for pair in _WINDOWS for key in pair):
         return None
     a, b = (
         (_frame(entry, low, motion), _frame(entry, high, motion))
-        for (low, high), motion in zip(_WINDOWS, (first, second))
+        for (low, high), motion in zip(_WINDOWS, motions)
     )
     return a, b
 
@@ -780,7 +761,7 @@ def _retarget(section: Section, work: _Work) -> None:
         work.ground = work.surface(terrain)
         terrain.finish()
     ground = work.ground or work.surfaces[FLOOR]
-    work.adapt(for_body(work.motion, character.skeleton, scale, ground))
+    work.adapt(scene.for_body(work.motion, character.skeleton, scale, ground))
     work.notes.append(f'given to {entry.text("character")}')
 
 
@@ -788,7 +769,7 @@ def _terrain(section: Section, work: _Work) -> None:
     entry = section.section(TERRAIN)
     work.ground = work.surface(entry)
     ground = work.surfaces[entry.text('ground', FLOOR, tuple(work.surfaces))]
-    work.adapt(on_terrain(work.motion, work.ground, ground, entry.flag('swings', True)))
+    work.adapt(scene.on_terrain(work.motion, work.ground, ground, entry.flag('swings', True)))
     entry.finish()
     work.notes.append(f'feet brought onto {entry.text("surface")}')
 
@@ -796,7 +777,7 @@ def _terrain(section: Section, work: _Work) -> None:
 def _hold_feet(section: Section, work: _Work) -> None:
     if section.flag(HOLD_FEET):
         floor = work.surfaces[FLOOR]
-        work.adapt(on_terrain(work.motion, floor, floor, swings=False))
+        work.adapt(scene.on_terrain(work.motion, floor, floor, swings=False))
         work.notes.append('feet held where they stand')
 
 
@@ -805,7 +786,7 @@ def _doorways(section: Section, work: _Work) -> None:
     doorways = []
     for entry in section.sections(DOORWAYS):
         doorway = _doorway(entry, work.motion)
-        found = doorway_constraints(work.motion, [doorway], ground)
+        found = scene.doorway_constraints(work.motion, [doorway], ground)
         if not found:
             raise entry.error('lintel_m', 'a doorway on the way of the body', 'one beside it')
         doorways.append(doorway)
@@ -813,18 +794,18 @@ def _doorways(section: Section, work: _Work) -> None:
         work.notes.append(f'stooped below {doorway.lintel_m:g} m')
     shifts = np.zeros((work.motion.n_frames, 3)) if work.shifts is None else work.shifts
     work.before = work.motion
-    work.motion = stooping(work.motion, doorways, shifts, ground)
+    work.motion = scene.stooping(work.motion, doorways, shifts, ground)
 
 
-def _doorway(entry: Section, motion: Motion) -> Doorway:
+def _doorway(entry: Section, motion: Motion) -> scene.Doorway:
     lintel_m = entry.number('lintel_m', above=0.0, high=100.0)
     if 'at_m' in entry:
         x, y = (float(value) for value in entry.numbers('at_m', 2))
         heading = float(np.radians(entry.number('heading_deg', 0.0, -360.0, 360.0)))
-        doorway = Doorway((x, y), heading, lintel_m)
+        doorway = scene.Doorway((x, y), heading, lintel_m)
     else:
         frame = _frame(entry, TIME if TIME in entry else FRAME, motion)
-        doorway = doorway_at(motion, frame, lintel_m)
+        doorway = scene.doorway_at(motion, frame, lintel_m)
     width_m = entry.number('width_m', doorway.width_m, above=0.0, high=100.0)
     depth_m = entry.number('depth_m', doorway.depth_m, above=0.0, high=100.0)
     entry.finish()

@@ -18,7 +18,6 @@ from puppet_edit.editor.constraints import (
     check_frames,
     Constraint,
     FlatSurface,
-    frame_range,
     LookAt,
     OnSurface,
     OrientationGoal,
@@ -58,9 +57,9 @@ def test_without_a_constraint_the_motion_is_the_same(walk: Motion) -> None:
 
 def test_a_constraint_that_is_met_changes_nothing(walk: Motion) -> None:
     goals = [
-        PointGoal(frame_range(10, 40), LEFT_HAND, walk.end_effectors[10:41, 0]),
+        PointGoal(np.arange(10, 41), LEFT_HAND, walk.end_effectors[10:41, 0]),
         PointGoal(
-            frame_range(10, 40), LEFT_FOOT, walk.end_effectors[10:41, 2], keep_orientation=True
+            np.arange(10, 41), LEFT_FOOT, walk.end_effectors[10:41, 2], keep_orientation=True
         ),
     ]
     result = edit_motion(walk, goals)
@@ -92,7 +91,7 @@ def _planted(walk: Motion) -> list[Constraint]:
         still = speed * walk.rate_hz < 0.05
         edges = np.flatnonzero(np.diff(np.concatenate(([0], still.astype(int), [0]))))
         feet += [
-            Plant(frame_range(a, b - 1), (point,), FlatSurface(0.1 * np.sin(a)))
+            Plant(np.arange(a, b), (point,), FlatSurface(0.1 * np.sin(a)))
             for a, b in edges.reshape(-1, 2)
             if b - a > 2
         ]
@@ -113,7 +112,7 @@ def test_errors_fall_at_every_level_and_end_as_in_table_1(walk: Motion) -> None:
 @pytest.mark.parametrize('moved', ['hand', 'pelvis'])
 def test_planted_feet_do_not_hold_the_rest_of_the_body(walk: Motion, moved: str) -> None:
     feet = [
-        PointGoal(frame_range(0, 59), point, walk.end_effectors[:, row], keep_orientation=True)
+        PointGoal(np.arange(0, 60), point, walk.end_effectors[:, row], keep_orientation=True)
         for point, row in ((LEFT_FOOT, 2), (RIGHT_FOOT, 3))
     ]
     goals: dict[str, Constraint] = {
@@ -137,7 +136,7 @@ def test_plants_keep_still_and_lie_on_their_surface(walk: Motion) -> None:
 
 
 def test_a_plant_without_a_surface_stays_about_where_it_was(walk: Motion) -> None:
-    frames = frame_range(20, 30)
+    frames = np.arange(20, 31)
     drift = np.linspace(-0.02, 0.02, 11)[:, None] * [1.0, 0.0, 0.0]
     mean = walk.end_effectors[frames, 0].mean(axis=0)
     roots = np.array(walk.root_positions)
@@ -151,7 +150,7 @@ def test_a_plant_without_a_surface_stays_about_where_it_was(walk: Motion) -> Non
 
 def test_a_goal_within_a_plant_settles_its_place(walk: Motion) -> None:
     goal = walk.end_effectors[25, 2] + [0.05, 0.02, 0.03]
-    constraints = [Plant(frame_range(20, 30), (LEFT_FOOT,)), PointGoal([25], LEFT_FOOT, goal)]
+    constraints = [Plant(np.arange(20, 31), (LEFT_FOOT,)), PointGoal([25], LEFT_FOOT, goal)]
     result = edit_motion(walk, constraints)
     places = result.motion.end_effectors[20:31, 2]
     np.testing.assert_allclose(places, np.broadcast_to(goal, (11, 3)), atol=1e-3)
@@ -190,7 +189,7 @@ def test_every_kind_of_constraint_is_met(walk: Motion, kind: str, solver: str) -
 
 
 def test_one_sided_surfaces_leave_what_is_on_the_right_side(walk: Motion) -> None:
-    low = OnSurface(frame_range(0, 59), RIGHT_HAND, FlatSurface(-5.0), side=ABOVE)
+    low = OnSurface(np.arange(0, 60), RIGHT_HAND, FlatSurface(-5.0), side=ABOVE)
     result = edit_motion(walk, [low])
     assert _apart(walk, result.motion).max() < ROUNDING
     assert result.initial_max_error_percent == 0.0
@@ -221,11 +220,7 @@ def test_bodies_that_change_over_time(walk: Motion) -> None:
     bodies = Bodies(scale * walk.skeleton.offsets, scale * walk.skeleton.interaction_points)
     feet = [
         PointGoal(
-            frame_range(0, n - 1),
-            point,
-            walk.end_effectors[:, row],
-            contact=True,
-            keep_orientation=True,
+            np.arange(n), point, walk.end_effectors[:, row], contact=True, keep_orientation=True
         )
         for point, row in ((LEFT_FOOT, 2), (RIGHT_FOOT, 3))
     ]
@@ -240,7 +235,7 @@ def test_bodies_that_change_over_time(walk: Motion) -> None:
 
 def test_the_root_goes_along_with_contacts(walk: Motion) -> None:
     lifted = PointGoal(
-        frame_range(0, 59), LEFT_FOOT, walk.end_effectors[:, 2] + [0, 0, 0.3], contact=True
+        np.arange(0, 60), LEFT_FOOT, walk.end_effectors[:, 2] + [0, 0, 0.3], contact=True
     )
     moved = edit_motion(walk, [lifted]).motion
     np.testing.assert_allclose(moved.root_positions, walk.root_positions + [0, 0, 0.3], atol=0.03)
@@ -330,7 +325,7 @@ def test_contradicting_constraints_meet_half_way(walk: Motion) -> None:
 
 
 def test_goals_of_neighbouring_frames_that_jump_stay_bounded(walk: Motion) -> None:
-    frames = frame_range(20, 29)
+    frames = np.arange(20, 30)
     jumps = 0.3 * (-1.0) ** frames[:, None] * [0.0, 0.0, 1.0]
     goals = [PointGoal(frames, LEFT_HAND, walk.end_effectors[frames, 0] + jumps)]
     result = edit_motion(walk, goals)

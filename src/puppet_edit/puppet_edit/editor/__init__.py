@@ -11,7 +11,6 @@ from puppet_edit.editor.constraints import (
     EditConfig,
     EditResult,
     FlatSurface,
-    frame_range,
     LookAt,
     MAX_WEIGHT,
     ON,

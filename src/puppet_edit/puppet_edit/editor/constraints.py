@@ -252,11 +252,6 @@ class Plant(_Framed):
 Constraint = PointGoal | OrientationGoal | LookAt | OnSurface | Relative | Plant
 
 
-def frame_range(first: int, last: int) -> Ints:
-    """Return all frames of an interval, both ends among them."""
-    return np.arange(first, last + 1, dtype=np.int64)
-
-
 def check_frames(frames: ArrayLike) -> Ints:
     """Return frame indices, rising, as a read-only array; raise ConfigError if they are not."""
     values: NDArray = np.asarray(frames)
