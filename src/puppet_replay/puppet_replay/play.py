@@ -132,13 +132,10 @@ class Connections:
         with handle:
             while (taken := handle.take_message(kind, False)) is not None:
                 for status in taken[0].status:
-                    counts = {
-                        item.key: int(item.value)
-                        for item in status.values
-                        if item.key.startswith((READERS, WRITERS))
-                    }
-                    if counts:
-                        self._reported[status.name.partition(':')[0].rpartition('/')[2]] = counts
+                    ends = [i for i in status.values if i.key.startswith((READERS, WRITERS))]
+                    if ends:
+                        node = status.name.partition(':')[0].rpartition('/')[2]
+                        self._reported[node] = {item.key: int(item.value) for item in ends}
 
 
 def fits(offer: QoSProfile, wish: QoSProfile) -> bool:
@@ -387,9 +384,8 @@ class PlayNode(Node):
     def _poll(self) -> None:
         for topic, subscription in self._watched.items():
             with subscription.handle:
-                while (
-                    taken := subscription.handle.take_message(subscription.msg_type, True)
-                ) is not None:
+                take = partial(subscription.handle.take_message, subscription.msg_type, True)
+                while (taken := take()) is not None:
                     self.flow.seen(topic, stamp_ns(taken[0]))
         if self._question is not None:
             self._ask(self._question)
@@ -487,11 +483,9 @@ def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event
     if stopping.is_set():
         return EXIT_OK
     if missing:
-        print(
-            f'play: expected {missing} within {options.wait:g} s, got none; '
-            'start the nodes: ./puppet up replay',
-            file=sys.stderr,
-        )
+        hint = 'start the nodes: ./puppet up replay'
+        wanted = f'{missing} within {options.wait:g} s'
+        print(f'play: expected {wanted}, got none; {hint}', file=sys.stderr)
         return EXIT_FAILED
     _log(f'plays {options.bag} from {node.entry}, {options.rate:g} times real time')
     start_s = time.monotonic()
@@ -499,10 +493,8 @@ def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event
     counts = node.flow.counts
     sent = counts[next(iter(counts))]
     came = ', '.join(f'{count} on {topic}' for topic, count in list(counts.items())[1:])
-    _log(
-        f'{"stopped" if stopping.is_set() else "finished"}: {sent} frames in '
-        f'{time.monotonic() - start_s:.1f} s; there came {came}'
-    )
+    how, took_s = 'stopped' if stopping.is_set() else 'finished', time.monotonic() - start_s
+    _log(f'{how}: {sent} frames in {took_s:.1f} s; there came {came}')
     if node.late_s > 0.1:
         _log(f'the nodes were slower: {node.late_s:.1f} s behind at the end')
     return EXIT_OK if counts[JOINTS] or stopping.is_set() else EXIT_FAILED

@@ -47,19 +47,11 @@ class Memory(NamedTuple):
 
 
 def memory_of(pid: int) -> Memory:
-    """
-    Return the memory of a process.
-
-    Raises OSError if it has ended.
-    """
+    """Return the memory of a process; raise OSError if it has ended."""
     lines = Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines()[1:]
     kib = {words[0]: int(words[1]) for words in map(str.split, lines)}
-    return Memory(
-        kib['Rss:'] * KIB_MB,
-        (kib['Anonymous:'] + kib['Swap:']) * KIB_MB,
-        (kib['Private_Clean:'] + kib['Private_Dirty:']) * KIB_MB,
-        kib['Pss:'] * KIB_MB,
-    )
+    parts = (('Rss:',), ('Anonymous:', 'Swap:'), ('Private_Clean:', 'Private_Dirty:'), ('Pss:',))
+    return Memory(*(KIB_MB * sum(kib[name] for name in names) for names in parts))
 
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:

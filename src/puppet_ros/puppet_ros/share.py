@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where installed configuration files are, and short names for characters and the like."""
 
+from functools import partial
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
@@ -23,26 +24,6 @@ def config_dir() -> Path:
             f'{CONFIG_PACKAGE}: expected an installed package, found none; '
             'build the workspace and source its setup file'
         ) from err
-
-
-def character_file(name_or_path: str) -> Path:
-    """Return the YAML file of a character, by its name or as a path."""
-    return _find('character', 'characters', name_or_path)
-
-
-def environment_file(name_or_path: str) -> Path:
-    """Return the YAML file of an environment, by its name or as a path."""
-    return _find('environment', 'environments', name_or_path)
-
-
-def layout_file(name_or_path: str) -> Path:
-    """Return the YAML file of a sensor layout, by its name or as a path."""
-    return _find('layout', 'layouts', name_or_path)
-
-
-def rviz_file(name_or_path: str) -> Path:
-    """Return the configuration file of RViz, by its name or as a path."""
-    return _find('rviz', 'rviz', name_or_path, ('.rviz',))
 
 
 def available(folder: str, ending: str = '.yaml') -> tuple[str, ...]:
@@ -72,3 +53,11 @@ def _find(
             f'{kind}: expected one of {names}, or the path of {kind_of_file}, got {name_or_path!r}'
         )
     return path
+
+
+# By a short name or a path: the YAML file of a character, an environment, a sensor layout, and the
+# configuration file of RViz.
+character_file = partial(_find, 'character', 'characters')
+environment_file = partial(_find, 'environment', 'environments')
+layout_file = partial(_find, 'layout', 'layouts')
+rviz_file = partial(_find, 'rviz', 'rviz', endings=('.rviz',))

@@ -71,12 +71,11 @@ def read_metadata(path: Path) -> BagMetadata:
     if len(set(found.files)) != len(found.files):
         twice = next(name for name in found.files if found.files.count(name) > 1)
         raise InputFileError(path, 'each file once', f'{twice} twice', field='relative_file_paths')
-    if found.compression_mode not in ('', 'file', 'message'):
-        raise InputFileError(
-            path, 'file, message or none', found.compression_mode, field='compression_mode'
-        )
-    if found.compression_mode and found.compression_format != 'zstd':
-        raise InputFileError(path, 'zstd', found.compression_format, field='compression_format')
+    mode, form = found.compression_mode, found.compression_format
+    if mode not in ('', 'file', 'message'):
+        raise InputFileError(path, 'file, message or none', mode, field='compression_mode')
+    if mode and form != 'zstd':
+        raise InputFileError(path, 'zstd', form, field='compression_format')
     return found
 
 
@@ -131,13 +130,9 @@ def _read(body: Mapping[str, Any]) -> BagMetadata:
 def _topic(row: Mapping[str, Any]) -> BagTopic:
     topic = row['topic_metadata']
     qos = topic.get('offered_qos_profiles') or ''
-    return BagTopic(
-        _text(topic, 'name'),
-        _text(topic, 'type'),
-        qos if isinstance(qos, str) else yaml.safe_dump(qos, sort_keys=False),
-        _text(topic, 'type_description_hash', ''),
-        int(row['message_count']),
-    )
+    qos = qos if isinstance(qos, str) else yaml.safe_dump(qos, sort_keys=False)
+    type_hash, count = _text(topic, 'type_description_hash', ''), int(row['message_count'])
+    return BagTopic(_text(topic, 'name'), _text(topic, 'type'), qos, type_hash, count)
 
 
 def _text(body: Mapping[str, Any], key: str, default: str | None = None) -> str:

@@ -19,7 +19,6 @@ from typing import Any, TYPE_CHECKING
 from puppet_core.io import ConfigError, InputFileError
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysError
-from rosbags.typesys.store import Typestore
 
 if TYPE_CHECKING:
     from puppet_ros.bags.reader import BagReader
@@ -51,18 +50,16 @@ def definition_of(msgtype: str) -> str:
     texts: dict[str, str] = {}
     _collect(msgtype, texts)
     first, *others = texts
-    return '\n'.join(
-        [
-            texts[first],
-            *(f'{RULE}\nMSG: {name.replace("/msg/", "/")}\n{texts[name]}' for name in others),
-        ]
-    )
+    inner = (f'{RULE}\nMSG: {name.replace("/msg/", "/")}\n{texts[name]}' for name in others)
+    return '\n'.join((texts[first], *inner))
 
 
 @cache
 def type_hash_of(msgtype: str) -> str:
     """Return the hash of an installed type, as in RIHS01_e369.."""
-    return _typestore(msgtype).hash_rihs01(msgtype)
+    types = get_typestore(Stores.EMPTY)
+    types.register(get_types_from_msg(definition_of(msgtype), msgtype))
+    return types.hash_rihs01(msgtype)
 
 
 @cache
@@ -106,13 +103,8 @@ def require_same_types(reader: 'BagReader', topics: Iterable[str]) -> list[str]:
             expected = f'{info.type} with the hash {type_hash_of(info.type)[:18]}..'
             difference = f'{info.type_hash[:18]}..'
         if difference:
-            raise InputFileError(
-                reader.path,
-                expected,
-                difference,
-                field=topic,
-                hint='it was recorded with another version of the messages',
-            )
+            hint = 'it was recorded with another version of the messages'
+            raise InputFileError(reader.path, expected, difference, field=topic, hint=hint)
     return warnings
 
 
@@ -122,25 +114,16 @@ def first_difference(recorded: Fields, installed: Fields) -> str:
         if name not in recorded:
             return f'no {name}'
         old, where = recorded[name], f' in {name}'
-        for field, kind in new.items():
+        for field in (*new, *old):
             if field not in old:
                 return f'no field {field!r}{where}'
-            if old[field] != kind:
-                return f'{old[field]} {field}{where} instead of {kind}'
-        for field, kind in old.items():
             if field not in new:
-                return f'one more field, {kind} {field}{where}'
+                return f'one more field, {old[field]} {field}{where}'
+            if old[field] != new[field]:
+                return f'{old[field]} {field}{where} instead of {new[field]}'
         if list(old) != list(new):
             return f'the fields{where} in another order'
     return ''
-
-
-@cache
-def _typestore(msgtype: str) -> Typestore:
-    """Return a store with an installed type and all it stands on."""
-    types = get_typestore(Stores.EMPTY)
-    types.register(get_types_from_msg(definition_of(msgtype), msgtype))
-    return types
 
 
 def _collect(msgtype: str, texts: dict[str, str]) -> None:

@@ -50,14 +50,9 @@ def delete_all(frame_id: str) -> MarkerArray:
 
 
 def _marker(description: MarkerSpec, frame_id: str, stamp_ns: int, lifetime: Duration) -> Marker:
-    marker = Marker(
-        ns=description.namespace,
-        id=description.identifier,
-        type=MARKER_TYPES[description.shape],
-        action=Marker.ADD,
-        lifetime=lifetime,
-        text=description.text,
-    )
+    kind, text = MARKER_TYPES[description.shape], description.text
+    marker = Marker(type=kind, action=Marker.ADD, lifetime=lifetime, text=text)
+    marker.ns, marker.id = description.namespace, description.identifier
     if description.frame:
         # stamp zero is the latest transform, again and again
         marker.header.frame_id, marker.frame_locked = description.frame, True
