@@ -82,11 +82,7 @@ def golden_cases() -> tuple[GoldenCase, ...]:
 
 
 def cut_performance(source: Path, target: Path) -> int:
-    """
-    Write the excerpts of an exported performance; return how many frames they have.
-
-    Raises InputFileError if the recording is too short.
-    """
+    """Write a performance's excerpts, return their frames; raise InputFileError if it is short."""
     spans = [(round(1e9 * start), round(1e9 * end)) for start, end in EXCERPTS_S]
     count = 0
     with BagReader(source) as reader:
@@ -134,11 +130,7 @@ def keep_topics(
 
 
 def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
-    """
-    Replay one case into `result` and compare it with its golden in `folder`.
-
-    Raises InputFileError if the performance or the golden is missing or damaged.
-    """
+    """Replay one case into `result` and compare it with its golden, which must be in `folder`."""
     golden = case.file(folder)
     if not golden.exists():
         raise InputFileError(golden, 'a golden', 'nothing', hint='./puppet dev goldens --update')

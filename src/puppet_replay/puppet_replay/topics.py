@@ -26,11 +26,7 @@ OF_THE_GRAPH = (CLOCK, '/rosout', '/parameter_events', '/diagnostics')
 
 
 def entry_of(reader: BagReader, chosen: str = '') -> str:
-    """
-    Return the topic at which a bag enters: the chosen one, or the first there is.
-
-    Raises InputFileError if it is not in the bag, empty, or of another type.
-    """
+    """Return where a bag enters, the chosen topic or the first; raise InputFileError if none."""
     there = [topic for topic in ENTRIES if reader.counts.get(topic)]
     entry = chosen or (there[0] if there else '')
     if entry not in there:

@@ -77,11 +77,7 @@ def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def free_domain() -> int:
-    """
-    Return a domain id of which no participant listens on this machine.
-
-    No other process is given it while this one lives. Raises ConfigError if all are taken.
-    """
+    """Return a domain that nobody on this machine has; raise ConfigError if none is free."""
     start = os.getpid()  # another in each process, so that simultaneous starts rarely meet
     for domain in (1 + (start + i) % HIGHEST_DOMAIN for i in range(HIGHEST_DOMAIN)):
         first = PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST

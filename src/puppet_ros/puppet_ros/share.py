@@ -12,11 +12,7 @@ CONFIG_PACKAGE = 'puppet_bringup'
 
 
 def config_dir() -> Path:
-    """
-    Return the folder of the suite's installed configuration.
-
-    Raises ConfigError if the package that installs it is not in the ament index.
-    """
+    """Return the folder of the installed configuration; raise ConfigError if there is none."""
     try:
         return Path(get_package_share_directory(CONFIG_PACKAGE)) / 'config'
     except (PackageNotFoundError, LookupError) as err:
@@ -34,11 +30,7 @@ def available(folder: str, ending: str = '.yaml') -> tuple[str, ...]:
 def _find(
     kind: str, folder: str, name_or_path: str, endings: tuple[str, ...] = ('.yaml', '.yml')
 ) -> Path:
-    """
-    Return an existing file.
-
-    Raises ConfigError if there is none; the text lists the names there are.
-    """
+    """Return an existing file; raise ConfigError, with the names there are, if there is none."""
     is_path = '/' in name_or_path or name_or_path.endswith(endings)
     if is_path:
         path = Path(name_or_path).expanduser()

@@ -109,11 +109,7 @@ class Decoder:
         return int(seconds) * 1_000_000_000 + int(rest)
 
     def fields(self, whole: Message) -> Fields:
-        """
-        Return what a message holds.
-
-        Raises MessageError naming the bag, its topic, the number of the message and its stamp.
-        """
+        """Return what a message holds; raise MessageError naming bag, topic, number and stamp."""
         data = whole.data
         if not self.is_known:
             return _as_bytes(data)

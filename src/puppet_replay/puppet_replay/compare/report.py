@@ -232,11 +232,7 @@ class ChannelCurve(NamedTuple):
 def worst_curves(
     comparison: Comparison, tolerances: Tolerances, count: int = MOST_CURVES
 ) -> list[ChannelCurve]:
-    """
-    Return the worst channels of two bags over time, read in a second pass.
-
-    At most `count` fields: of those beyond their tolerances, or of all if there are none.
-    """
+    """Return the worst fields over time, wrong ones if there are any, by a second pass."""
     fields = comparison.fields()
     chosen = [
         field

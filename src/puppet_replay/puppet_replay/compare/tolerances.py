@@ -89,11 +89,7 @@ def _preset(name: str) -> tuple[Rule, ...]:
 
 
 class Tolerances:
-    """
-    Rules, and the limits they set for a field.
-
-    Raises ConfigError if there is no such preset.
-    """
+    """Rules, and the limits they set for a field; raise ConfigError if there is no such preset."""
 
     def __init__(
         self, preset: str = DEFAULT, rules: Sequence[Rule] = (), path: Path | None = None
@@ -138,11 +134,7 @@ class Tolerances:
 
 
 def load_tolerances(path: Path | None) -> Tolerances:
-    """
-    Return the tolerances of a file, or the default ones without a file.
-
-    Raises InputFileError with file, line and key, if it is not a file of tolerances.
-    """
+    """Return the tolerances of a file, or the default; raise InputFileError with line and key."""
     if path is None:
         return Tolerances()
     section = load_yaml(path, FORMAT)

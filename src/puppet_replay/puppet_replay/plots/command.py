@@ -109,11 +109,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def chosen_kinds(words: Sequence[str]) -> tuple[str, ...]:
-    """
-    Return the kinds that --what names, each once.
-
-    Raises ConfigError naming a word that is none.
-    """
+    """Return the kinds that --what names, each once; raise ConfigError for other words."""
     for word in words:
         if word not in (*KINDS, ALL):
             raise ConfigError(f'--what: expected {", ".join(KINDS)} or {ALL}, got {word!r}')
@@ -121,11 +117,7 @@ def chosen_kinds(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def output_files(bag: Path, output: Path | None, kinds: Sequence[str]) -> dict[str, Path]:
-    """
-    Return the file of each kind: the one that is named, or with the kind after its stem.
-
-    Raises ConfigError for another suffix than SUFFIXES.
-    """
+    """Return the file of each kind, with the kind after its stem if there are several."""
     if output is None:
         return {kind: Path(f'{bag.resolve().stem}_{kind}.png') for kind in kinds}
     if output.suffix.lower() not in SUFFIXES:

@@ -174,11 +174,7 @@ def planted(soles: Soles) -> Bools:
 
 
 def contacts(soles: Soles) -> tuple[Spans, Spans]:
-    """
-    Return when the left and the right foot stand [s].
-
-    Interruptions up to MAX_GAP_S are bridged, and contacts shorter than MIN_CONTACT_S are none.
-    """
+    """Return when the left and the right foot stand [s], by MAX_GAP_S and MIN_CONTACT_S."""
     flags = planted(soles)
     found = []
     for k in range(2):

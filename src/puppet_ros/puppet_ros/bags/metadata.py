@@ -48,11 +48,7 @@ def metadata_file_of(topics: list[BagTopic], start_ns: int, end_ns: int, file_na
 
 
 def read_metadata(path: Path) -> BagMetadata:
-    """
-    Return the contents of a metadata.yaml.
-
-    Raises InputFileError if it is not one, or of a bag that cannot be read.
-    """
+    """Return what is in a metadata.yaml; raise InputFileError if it is none that can be read."""
     try:
         tree = load_plain_yaml(read_utf8(path))
     except (yaml.YAMLError, RecursionError) as err:

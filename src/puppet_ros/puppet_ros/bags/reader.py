@@ -89,11 +89,7 @@ class BagReader:
         self._packed_messages = False
 
     def messages(self, topics: Collection[str] | None = None) -> Iterator[BagMessage]:
-        """
-        Yield the messages of some topics, or of all, in the order of their log times.
-
-        Raises InputFileError where they cannot be read any further.
-        """
+        """Yield messages of some topics, or all, by log time; raise InputFileError at damage."""
         wanted = set(self.topics if topics is None else topics) & set(self.topics)
         streams = [file.entries(wanted) for file in self._files]
         for log_ns, topic, data in heapq.merge(*streams, key=itemgetter(0)):

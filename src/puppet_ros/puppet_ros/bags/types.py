@@ -42,11 +42,7 @@ def class_of(msgtype: str) -> Any | None:
 
 @cache
 def definition_of(msgtype: str) -> str:
-    """
-    Return the text of a type and of all it stands on.
-
-    Raises ConfigError if one of them is not installed.
-    """
+    """Return the text of a type and all it stands on; raise ConfigError if it is not installed."""
     texts: dict[str, str] = {}
     _collect(msgtype, texts)
     first, *others = texts
@@ -64,11 +60,7 @@ def type_hash_of(msgtype: str) -> str:
 
 @cache
 def fields_of(definition: str, msgtype: str) -> Fields:
-    """
-    Return the fields of a type and of all it stands on; without comments and constants.
-
-    Raises ValueError if the text is no definition.
-    """
+    """Return the fields of a type and all it stands on; raise ValueError if the text is none."""
     try:
         types = get_types_from_msg(definition, msgtype)
     except (TypesysError, KeyError, RecursionError) as err:

@@ -157,11 +157,7 @@ def encoded(msg: Any) -> bytes:
 
 
 def decoded(data: bytes, kind: type) -> Any:
-    """
-    Return a new message of these bytes.
-
-    Raises MessageError if they are not one.
-    """
+    """Return a new message of these bytes; raise MessageError if they are not one."""
     try:
         return deserialize_message(data, kind)
     except (RuntimeError, ValueError, MemoryError, OverflowError, SystemError) as err:

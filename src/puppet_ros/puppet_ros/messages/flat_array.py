@@ -31,11 +31,7 @@ def require_size(data: bytes, name: str) -> None:
 
 
 def float_rows(name: str, field: Any, n: int, width: int) -> Floats:
-    """
-    Return a float64 message field as a view of shape (n, width).
-
-    Raises MessageError if the field does not have n * width numbers.
-    """
+    """Return a float64 message field as a view, shape (n, width), or raise MessageError."""
     if len(field) != n * width:
         raise MessageError(f'{name}: expected {n} x {width} numbers, got {len(field)}')
     return np.asarray(field, np.float64).reshape(n, width)

@@ -54,11 +54,7 @@ def from_msg(msg: PostureMsg) -> PostureRecord:
 
 
 def posture_of(data: bytes) -> PostureRecord:
-    """
-    Return the posture in a message's bytes.
-
-    Raises MessageError if they are no such message, or its numbers no posture.
-    """
+    """Return the posture in a message's bytes; raise MessageError if there is none."""
     record = from_msg(decoded(data, PostureMsg))
     posture = record.posture
     parts = (posture.root_position, record.segments, posture.rotations)

@@ -88,11 +88,7 @@ ORDINARY = Scheduling()
 
 
 def cores_of(text: str) -> tuple[int, ...]:
-    """
-    Return the processors of a list such as 2,3; none of an empty text.
-
-    Raises ConfigError for another text.
-    """
+    """Return the processors of a list such as 2,3 or of none; raise ConfigError for others."""
     words = [word.strip() for word in text.split(',')] if text.strip() else []
     if not all(word.isdecimal() for word in words):
         raise ConfigError(f'pin: expected numbers of processors such as 2,3, got {text!r}')

@@ -87,11 +87,7 @@ class StaticTransformTree:
 
 
 class StaticTransforms:
-    """
-    The tree of a node, fed by /tf_static.
-
-    `on_change` is called without arguments after a message brought something new.
-    """
+    """The tree of a node, fed by /tf_static; `on_change` is called after a message with news."""
 
     def __init__(self, node: Node, on_change: Callable[[], None] | None = None) -> None:
         self._tree = StaticTransformTree()
