@@ -27,7 +27,7 @@ class PublisherCheck:
         self._set_back_ns = self._set_forward_ns = 0
 
     def takes(self, stamp_ns: int, index: int, now_ns: int) -> bool:
-        """Return whether a message is of the followed stream or may begin one, at a steady time."""
+        """Return whether a message is of the followed stream, or may begin one at this time."""
         if self._arrival_ns is None or now_ns - self._arrival_ns > TAKEOVER_NS:
             return True
         step = index - self._index
