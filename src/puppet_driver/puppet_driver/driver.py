@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_driver.devices.line import Line, LineState, LineStatus, RetryPolicy
-from puppet_driver.frames import ClockStatus, FrameAssembler, LineReader, QueuedFrame
+from puppet_driver.frames import FrameAssembler, LineReader, QueuedFrame
 from puppet_driver.parameters import DriverConfig
 
 RATE_TOLERANCE = 0.02  # between the configured and the fitted rate
@@ -155,17 +155,14 @@ class Reporter:
         values['clock_jitter_ms'] = 1e3 * status.jitter_s
         values['clock_restarts'] = status.restarts
         values['clock_tracking'] = status.is_tracking
-        warnings = self._rate(status)
+        warnings = []
+        expected_hz, rate_hz = self._config.rate_hz, status.rate_hz
+        tolerance = RATE_TOLERANCE if status.is_tracking else ROUGH_TOLERANCE
+        if status.is_known and abs(rate_hz / expected_hz - 1.0) > tolerance:
+            warnings.append(
+                f'the device runs at {rate_hz:.1f} Hz, rate_hz says {expected_hz:g}; '
+                'set rate_hz to the rate of the device'
+            )
         if status.is_unsteady:
             warnings.append('the device keeps no steady time, so stamps are arrivals')
         return warnings
-
-    def _rate(self, status: ClockStatus) -> list[str]:
-        expected_hz, rate_hz = self._config.rate_hz, status.rate_hz
-        tolerance = RATE_TOLERANCE if status.is_tracking else ROUGH_TOLERANCE
-        if not status.is_known or abs(rate_hz / expected_hz - 1.0) <= tolerance:
-            return []
-        return [
-            f'the device runs at {rate_hz:.1f} Hz, rate_hz says {expected_hz:g}; '
-            'set rate_hz to the rate of the device'
-        ]

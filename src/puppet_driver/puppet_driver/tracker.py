@@ -107,7 +107,6 @@ class Tracker(ABC):
     is_serial: ClassVar[bool] = True
 
     poll_command = b''  # Bytes that ask for one measurement; empty if the device streams by itself
-
     poll_period_s = 0.0  # Time from one request to the next [s]
 
     def __init__(self, config: Any) -> None:

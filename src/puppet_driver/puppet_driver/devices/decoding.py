@@ -47,6 +47,24 @@ class Reach:
         return min(FASTEST_RAD_S / self.rate_hz, math.pi)
 
 
+@dataclass(frozen=True, slots=True)
+class LineConfig:
+    """The driver's parameters that mean something to all these devices, and the line's."""
+
+    sensors: tuple[str, ...]  # Names of the line's sensors, in the order of their units
+    port: str = ''  # Name of the line's port
+    rate_hz: float = 120.0  # Records a second of each sensor
+    hemisphere: str = 'front'  # Side of the transmitter the sensors stay on
+    inverted_quaternion: bool = False  # Whether the device reports inverse rotations
+    max_speed_mps: float = FASTEST_M_S  # Speed beyond which a record needs to be confirmed [m/s]
+    reply_timeout_s: float = 0.5  # How long to await an answer [s]
+
+    @property
+    def reach(self) -> Reach:
+        """Return how far a sensor can move between two of its records."""
+        return Reach(self.rate_hz, self.max_speed_mps)
+
+
 USUAL = Reach()
 ANYWHERE = Reach(max_speed_mps=math.inf)
 

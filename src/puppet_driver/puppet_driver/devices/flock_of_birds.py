@@ -20,10 +20,10 @@ import math
 import struct
 from typing import NamedTuple
 
-from puppet_core.body import FASTEST_M_S
 from puppet_core.io import ConfigError
 from puppet_driver.devices.decoding import (
     FixedRecordStream,
+    LineConfig,
     Quaternion,
     quaternion_of_angles,
     quaternion_of_matrix,
@@ -226,28 +226,20 @@ class FlockStream(FixedRecordStream):
 
 
 @dataclass(frozen=True, slots=True)
-class FlockConfig:
+class FlockConfig(LineConfig):
     """What is on one line."""
 
-    sensors: tuple[str, ...]  # Names of its sensors, in the order of their bus addresses
-    # Bus address of the first; lower ones are transmitter controllers without a sensor
+    # Bus address of the first sensor; lower ones are transmitter controllers without a sensor
     first_address: int = 2
     range_in: int = 144  # Full scale of positions [inch]
-    hemisphere: str = 'front'  # Side of the transmitter the sensors stay on, a key of HEMISPHERES
-    inverted_quaternion: bool = False  # Whether the device reports inverse rotations
     # Whether records carry their unit's address; without it a line has one sensor
     group_mode: bool = True
     n_all_sensors: int = 0  # Sensors of all lines
-    port: str = ''  # Name of the line's port
     record_format: str = POSE_FORMATS[0]  # What records hold
-    max_speed_mps: float = FASTEST_M_S  # Speed beyond which a record needs to be confirmed [m/s]
     point_mode: bool = False  # Whether each measurement is asked for; else the device streams
-    # Records a second of each sensor; how often it is asked in point mode [Hz]
-    rate_hz: float = 120.0
     baud_rate_bps: int = 115200
     # Rest after the bus has been configured; sources state 0.3 to 10 s
     auto_configure_pause_s: float = 0.6
-    reply_timeout_s: float = 0.5  # How long to await an answer [s]
 
 
 class FlockOfBirds(Tracker):
@@ -293,13 +285,8 @@ class FlockOfBirds(Tracker):
     def open_stream(self) -> FlockStream:
         config = self._config
         addresses = tuple(self._addresses) if config.group_mode else ()
-        return FlockStream(
-            addresses,
-            config.range_in,
-            config.inverted_quaternion,
-            config.record_format,
-            Reach(config.rate_hz, config.max_speed_mps),
-        )
+        inverted, name = config.inverted_quaternion, config.record_format
+        return FlockStream(addresses, config.range_in, inverted, name, config.reach)
 
     def start_exchanges(self) -> Exchanges:
         config = self._config

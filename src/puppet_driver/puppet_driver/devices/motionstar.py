@@ -19,11 +19,9 @@ nothing but whole packets.
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from functools import partial
 import select
 import struct
 
-from puppet_core.body import FASTEST_M_S
 from puppet_core.io import ConfigError
 from puppet_driver.devices import birdnet
 from puppet_driver.devices.birdnet import (
@@ -41,7 +39,14 @@ from puppet_driver.devices.birdnet import (
     Message,
     Packet,
 )
-from puppet_driver.devices.decoding import ANYWHERE, Reach, rep103_pose, SensorErrors, SensorPaths
+from puppet_driver.devices.decoding import (
+    ANYWHERE,
+    LineConfig,
+    Reach,
+    rep103_pose,
+    SensorErrors,
+    SensorPaths,
+)
 from puppet_driver.devices.flock_of_birds import (
     error_text,
     full_scale_m,
@@ -300,37 +305,30 @@ class BirdnetStream(RecordStream):
                 words = struct.unpack_from(f'>{n_words}h', data, at + HEAD_BYTES)
                 x, y, z, *turned = [word / FULL_SCALE for word in words] or (0.0,) * 3
                 q = orientation_of(code, turned)
-                pose = None
-                if q is not None:
-                    scale_m = self._full_scales_m[ordinal]
-                    pose = rep103_pose((x, y, z), scale_m, q, self._inverted)
-                if pose is None:
+                at += length
+                if q is None:
                     counters.rejected_records += 1
                     counters.discarded_bytes += length
-                elif not self._paths.is_plausible(ordinal, pose):
-                    counters.implausible_records += self._paths.has_begun(ordinal)
-                    counters.discarded_bytes += length
-                else:
+                    continue
+                pose = rep103_pose((x, y, z), self._full_scales_m[ordinal], q, self._inverted)
+                if self._paths.is_plausible(ordinal, pose):
                     self._paths.follow(ordinal, pose)
                     records.append(TrackerRecord(ordinal, self._first_ns, pose))
-            at += length
+                else:
+                    counters.implausible_records += self._paths.has_begun(ordinal)
+                    counters.discarded_bytes += length
+            else:
+                at += length
         counters.records += len(records)
         return records
 
 
 @dataclass(frozen=True, slots=True)
-class MotionStarConfig:
+class MotionStarConfig(LineConfig):
     """What is behind one port."""
 
-    sensors: tuple[str, ...]  # Names of its sensors, in the order of their bus addresses
-    # Bus address of the first; lower ones are transmitter controllers without a sensor
+    # Bus address of the first sensor; lower ones are transmitter controllers without a sensor
     first_address: int = 2
-    rate_hz: float = 120.0  # Measurements a second to ask for
-    hemisphere: str = 'front'  # Side of the transmitter the sensors stay on, a key of HEMISPHERES
-    inverted_quaternion: bool = False  # Whether the device reports inverse rotations
-    max_speed_mps: float = FASTEST_M_S  # Speed beyond which a record needs to be confirmed [m/s]
-    port: str = 'tcp://localhost'  # Name of the port
-    reply_timeout_s: float = 0.5  # How long to await an answer [s]
 
 
 class MotionStar(Tracker):
@@ -379,7 +377,7 @@ class MotionStar(Tracker):
             self._full_scales_m,
             config.inverted_quaternion,
             parse_way(config.port).scheme != 'tcp',
-            Reach(config.rate_hz, config.max_speed_mps),
+            config.reach,
         )
 
     def start_exchanges(self) -> Exchanges:
@@ -391,7 +389,10 @@ class MotionStar(Tracker):
         yield from self._set_rate(system)
         texts = []
         for ordinal in range(self.n_sensors):
-            problem = self._unit_problem(system, ordinal)
+            problem = ''
+            if not system.units[self._addresses[ordinal] - 1] & UNIT_HAS_SENSOR:
+                text = f'expected a sensor, got a unit without one among {system.n_units}; '
+                problem = self._about(ordinal, text + 'check its cables and first_address')
             try:
                 problem = (yield from self._set_up_unit(ordinal)) or problem
             except ProtocolError as err:
@@ -421,7 +422,7 @@ class MotionStar(Tracker):
                 self._command(message, unit, body),
                 reply_bytes=HEADER_BYTES,
                 timeout_s=self._config.reply_timeout_s,
-                measure=partial(_length_until, wanted),
+                measure=lambda reply: find_packet(reply, wanted)[1],
             )
             n_bytes += len(reply)
             packet, _ = find_packet(reply, wanted)
@@ -440,27 +441,16 @@ class MotionStar(Tracker):
     def _check_system(self, system: birdnet.SystemStatus) -> None:
         if system.problem:
             raise ProtocolError(f'expected the system to be ready, got {system.problem}')
-        config = self._config
-        for address, sensor in zip(self._addresses, config.sensors):
+        for ordinal, address in enumerate(self._addresses):
             flags = system.units[address - 1] if address <= len(system.units) else 0
             if not flags & UNIT_ACCESSIBLE:
+                text = f'expected a sensor, got no such unit among {system.n_units}; '
                 raise ProtocolError(
-                    f'unit {address} ({sensor}): expected a sensor, got no such unit among '
-                    f'{system.n_units}; check its cables and first_address'
+                    self._about(ordinal, text + 'check its cables and first_address')
                 )
 
     def _about(self, ordinal: int, text: str) -> str:
-        config = self._config
-        return f'unit {self._addresses[ordinal]} ({config.sensors[ordinal]}): {text}'
-
-    def _unit_problem(self, system: birdnet.SystemStatus, ordinal: int) -> str:
-        if system.units[self._addresses[ordinal] - 1] & UNIT_HAS_SENSOR:
-            return ''
-        return self._about(
-            ordinal,
-            f'expected a sensor, got a unit without one among {system.n_units}; '
-            'check its cables and first_address',
-        )
+        return f'unit {self._addresses[ordinal]} ({self._config.sensors[ordinal]}): {text}'
 
     def _set_rate(self, system: birdnet.SystemStatus) -> Exchanges:
         rate_mhz = round(1000.0 * self._config.rate_hz)
@@ -476,7 +466,6 @@ class MotionStar(Tracker):
 
     def _set_up_unit(self, ordinal: int) -> Generator[Exchange, bytes, str]:
         """Choose what a unit sends, its sensor there or not; return the error that it is in."""
-        config = self._config
         address = self._addresses[ordinal]
         self._full_scales_m[ordinal] = UNKNOWN_M
         answer = yield from self._ask(Message.GET_STATUS, address)
@@ -491,7 +480,7 @@ class MotionStar(Tracker):
             setup=unit.setup & ~birdnet.SETUP_APPEND_BUTTONS,
             format_byte=birdnet.setup_byte(POSITION_QUATERNION),
             report_rate=1,
-            hemisphere=birdnet.HEMISPHERES[config.hemisphere],
+            hemisphere=birdnet.HEMISPHERES[self._config.hemisphere],
         )
         problem = ''
         if unit.flags & birdnet.UNIT_ERROR:
@@ -503,7 +492,3 @@ class MotionStar(Tracker):
             if not problem:
                 raise
         return problem
-
-
-def _length_until(wanted: set[Message], reply: bytes) -> int:
-    return find_packet(reply, wanted)[1]

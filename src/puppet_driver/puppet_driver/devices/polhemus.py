@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import struct
 from typing import ClassVar, NamedTuple
 
-from puppet_core.body import FASTEST_M_S
 from puppet_core.io import ConfigError
 from puppet_driver.devices.decoding import (
     FixedRecordStream,
+    LineConfig,
     Reach,
     rep103_pose,
     SensorErrors,
@@ -168,17 +168,10 @@ class PolhemusStream(FixedRecordStream):
 
 
 @dataclass(frozen=True, slots=True)
-class PolhemusConfig:
-    """What is on one line."""
+class PolhemusConfig(LineConfig):
+    """What is on one line, its sensors on the stations from 1 on."""
 
-    sensors: tuple[str, ...]  # Names of its sensors, on the stations from 1 on
-    rate_hz: float = 30.0  # Records a second of each sensor
-    hemisphere: str = 'front'  # Side of the transmitter the sensors stay on, a key of HEMISPHERES
-    inverted_quaternion: bool = False  # Whether the device reports inverse rotations
-    max_speed_mps: float = FASTEST_M_S  # Speed beyond which a record needs to be confirmed [m/s]
     baud_rate_bps: int = 115200
-    reply_timeout_s: float = 0.5  # How long to await an answer [s]
-    port: str = ''  # Name of the line's port
 
 
 class PolhemusTracker(Tracker):
@@ -218,9 +211,8 @@ class PolhemusTracker(Tracker):
 
     def open_stream(self) -> PolhemusStream:
         config = self._config
-        reach = Reach(config.rate_hz, config.max_speed_mps)
         inverted = config.inverted_quaternion
-        return PolhemusStream(self.layout, self.n_sensors, reach, inverted, self.error_text)
+        return PolhemusStream(self.layout, self.n_sensors, config.reach, inverted, self.error_text)
 
     def silence(self, got: str) -> LinkTimeout:
         """Return the error for a device that does not answer."""
