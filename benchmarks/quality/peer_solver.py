@@ -18,10 +18,10 @@ from puppet_core.body import end_effector_positions, forward_kinematics, LIMB_SE
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (
-    EndEffectorSolver,
     measure_packed,
     NOTHING_NEAR,
     pose_captured_packed,
+    Solver,
     SolverOutput,
 )
 
@@ -42,7 +42,7 @@ class Targets(NamedTuple):
     """The captured joint rotations, shape (16, 4)."""
 
 
-class PeerSolver(EndEffectorSolver):
+class PeerSolver(Solver):
     """Gives a peer its targets, keeps the time it takes, and measures the outcome."""
 
     name = ''

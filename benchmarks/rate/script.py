@@ -5,8 +5,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.math import copy, Ints, kernel, Quats, unpack, Vec3s
-from puppet_retarget.rate_control import advance, hang_on, RateArrays
+from puppet_core.math import copy, Ints, kernel, Quats, Vec3s
+from puppet_retarget.rate_control import advance, hang_on
 
 
 class Script(NamedTuple):
@@ -28,7 +28,7 @@ def play_packed(
     packed: np.ndarray, script: Script, rotations: Quats, q_world: Quats, p_world: Vec3s
 ) -> None:
     """Take all frames of a script; write rotations, orientations and positions of each."""
-    c = unpack(packed[0], RateArrays)
+    c = packed[0]
     tree, inputs, state = c.tree, c.inputs, c.state
     for i in range(len(script.bases)):
         if tree.base[0] != script.bases[i]:

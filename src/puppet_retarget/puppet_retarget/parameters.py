@@ -90,8 +90,8 @@ class ImportanceNodeConfig:
     """Parameters of the importance node; see IMPORTANCE_ROWS."""
 
     environment: str  # Name or path of the environment's file
-    tuning: ImportanceConfig  # Tuning of the importance
-    self_tuning: SelfInteractionConfig  # Tuning of the self-interaction
+    tuning: ImportanceConfig
+    self_tuning: SelfInteractionConfig
     surface_file: str  # Path of the performer's measured surface; empty is none
 
 

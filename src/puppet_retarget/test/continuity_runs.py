@@ -17,7 +17,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_retarget.importance.environment import Environment
-from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS, ROW
+from puppet_retarget.importance.estimator import GOAL, RADIUS, ROW
 from puppet_retarget.importance.self_interaction import SELF_ROW
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
 from puppet_retarget.solvers.solver import Solver
@@ -137,15 +137,8 @@ def check_divided(
     """
     Assert that the longest steps vanish as they are divided, which a jump does not.
 
-    Parameters
-    ----------
-    solver : Solver
-        One without smoothing of the root, so that a frame depends on nothing before it.
-    script : callable
-        What the solver is given at any times.
-    t, played : ndarray, shape (n,), and Played
-        Times and what the solver made of them.
-
+    The solver, without smoothing of the root, so that a frame depends on nothing before it, has
+    made `played` of the script at times (n,).
     """
     steps = _steps(played)
     for k in {int(sizes.argmax()) for sizes in steps}:
@@ -156,7 +149,7 @@ def check_divided(
 
 
 class Stage:
-    """A puppet whose performer stands still, and what its limbs' balls are made of."""
+    """A puppet whose performer stands still."""
 
     def __init__(self, character: Character, performer: Character) -> None:
         rotations = qb.exp(standing_vectors())
@@ -170,7 +163,6 @@ class Stage:
         q, p = world_segments(own, np.zeros((1, 3)), rotations[None])
         self.points = general_end_effectors(own, q, p)[0]  # from the root
         self.shoulders = p[0, LIMB_SEGMENTS[:, 0]]
-        self.palms = qb.rotate(q[0, LIMB_SEGMENTS[:, 2]], own.interaction_points)
         self.reaches = SolverConfig().stretch_limit * own.limb_lengths.sum(axis=1)
         self.rotations = rotations
         height = character.root_ratio_for(leg) * self.hips[2]
@@ -190,24 +182,6 @@ class Stage:
             rows,
             np.zeros((n, 8, SELF_ROW)),
         )
-
-    def with_balls(self, centres: Vec3s, importances: Floats) -> Script:
-        """
-        Return a script in which the root has to be in given balls.
-
-        Parameters
-        ----------
-        centres : ndarray, shape (n, 4, 3)
-            Centres of the limbs' balls, from the reference root [m].
-        importances : ndarray, shape (n, 4)
-            A ball's radius is the limb's reach over this.
-
-        """
-        script = self.script(len(centres))
-        goals = self.reference + centres + self.shoulders + self.palms
-        script.rows[..., GOAL : GOAL + 3] = goals / self.scale
-        script.rows[..., IMPORTANCE] = importances
-        return script
 
 
 class Act:

@@ -11,6 +11,12 @@ from puppet_core.body.posture import general_end_effectors, Posture, world_segme
 from puppet_core.body.skeleton import LIMB_SEGMENTS, Skeleton
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_retarget.importance.self_interaction import (
+    CONTACT_WIDTH,
+    FIRST_CONTACT,
+    MAX_CONTACTS,
+    SAMPLE,
+)
 
 ROOT = np.array([0.3, -0.2, 1.0])
 
@@ -74,3 +80,9 @@ def plain_distances(body: Body, capsules: Sequence[Capsule]) -> Floats:
         found = capsule_distances(body.points, c, body.q_world[s], body.p_world[s])
         out[:, s] = np.minimum(out[:, s], found)
     return out
+
+
+def contacts(row: Floats) -> Floats:
+    """Return the contacts of a row of self-interaction that are taken, (n, CONTACT_WIDTH)."""
+    listed = row[FIRST_CONTACT:].reshape(MAX_CONTACTS, CONTACT_WIDTH)
+    return listed[listed[:, SAMPLE] >= 0.0]

@@ -3,23 +3,49 @@
 """
 Smooth input gives smooth output, through every branch of importance and solver.
 
-Whole motions, at 120 Hz and at 12 kHz; `test_continuity_root` and `test_continuity_limbs` visit
-the branches of the solver one by one.
+Whole motions, at 120 Hz and at 12 kHz, then branch by branch: limits, push-outs, ranges, body
+(errata 3). There the root is not smoothed, so that a frame depends on nothing before it and the
+longest steps can be divided. Push-outs are driven as deep as they have a nearest side: no
+continuous rule takes all that is inside of a solid to its surface and leaves the surface where it
+is.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
-from continuity_runs import bend_knees, HIGH_HZ, LOW_HZ, phase, SIDES, Speeds, speeds, swell
+from continuity_runs import (
+    Act,
+    bend_knees,
+    check_smooth,
+    HIGH_HZ,
+    LOW_HZ,
+    phase,
+    play,
+    Played,
+    Script,
+    SIDES,
+    Speeds,
+    speeds,
+    swell,
+)
+from joint_limit_samples import with_adult_limits
 import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.offline.whole_motion import RetargetResult
+from puppet_retarget.solvers.penetration import ALLOWED_M, MAX_PUSH_M_S
+from puppet_retarget.solvers.registry import ElbowCircleSolver, ImportanceBasedSolver
+from puppet_retarget.solvers.solver import Solver
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
+
+AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
+PUSHED = SolverConfig(root_smoothing_s=0.0)
 
 
 def on_the_floor(skeleton: Skeleton, rate_hz: float, vectors: Vec3s, lift: Floats) -> Motion:
@@ -157,3 +183,198 @@ def test_hands_to_a_wall_stay_smooth(
     assert out.rows[:, 0, IMPORTANCE].max() > 0.99
     if shift > 0.2 and puppet == 'short_character':
         assert out.body_iterations.max() > 0
+
+
+TWO_SOLVERS = pytest.mark.parametrize(
+    ('puppet', 'kind'),
+    [('short_character', ImportanceBasedSolver), ('tall_character', ElbowCircleSolver)],
+    ids=['short', 'tall on circles'],
+)
+
+
+@pytest.fixture
+def act(request, adult_character: Character, puppet: str) -> Act:
+    """Return a puppet of a performer."""
+    return Act(request.getfixturevalue(puppet), adult_character)
+
+
+def turns(a: Played, b: Played) -> Floats:
+    """Return by how much the joints of two runs differ, (n, 16)."""
+    return np.abs(a.rotations - b.rotations).max(axis=2)
+
+
+@TWO_SOLVERS
+def test_joints_pass_their_limits_smoothly(
+    act: Act, adult_character: Character, kind: type, tmp_path: Path
+) -> None:
+    """All eight kinds of joint pass from free to limited and back, most in swing and twist."""
+    free = act.solver(AT_ONCE, kind)
+    act.character = with_adult_limits(act.character, tmp_path)
+    limited = act.solver(AT_ONCE, kind)
+
+    def bend(t: Floats) -> Script:
+        u, o = swell(t), np.sin(2.0 * np.pi * t)
+        return act.pose(
+            t,
+            chest=(0.6 * o, 0.9 * u, 0.9 * o),
+            head=(0.9 * u, 0.0, 1.8 * o),
+            upper_arm=(1.9 * u - 0.9, 1.2 * u, -1.5 * o),
+            hand=(1.3 * o, 0.8 * u, 0.5 * o),
+            forearm=(0.2 * u, 1.5 * o, 1.6 * u - 1.4),
+            thigh=(0.7 * o, -0.3 - 1.9 * u, 0.5 * o),
+            shank=(0.0, 0.6 - 0.9 * u, 0.6 * o),
+            foot=(0.3 * o, 1.4 * u, 0.5 * o),
+        )
+
+    given = play(free, bend(phase(HIGH_HZ)), HIGH_HZ)
+    speeds = given.speeds(HIGH_HZ)
+    _, high = check_smooth(limited, bend, 2.0 * speeds.ends, 3.0 * speeds.joints)
+    is_limited = turns(given, high) > 1e-6
+    for name in ('chest', 'head', 'upper_arm', 'forearm', 'hand', 'thigh', 'shank', 'foot'):
+        for joint in {name, f'left_{name}', f'right_{name}'} & set(SEGMENT_INDEX):
+            assert 0.02 < is_limited[:, SEGMENT_INDEX[joint]].mean() < 0.98, joint
+
+
+@TWO_SOLVERS
+@pytest.mark.parametrize(
+    ('shape', 'size', 'beyond', 'bend'),
+    [
+        ('sphere', (0.08, 0.08, 0.08), 0.03, -0.4),
+        ('box', (0.1, 0.15, 0.2), 0.06, -0.4),
+        ('capsule', (0.06, 0.06, 0.3), 0.04, -0.4),
+        ('cylinder', (0.07, 0.07, 0.3), 0.05, -0.4),
+        ('sphere', (0.08, 0.08, 0.08), -0.06, -1.2),
+    ],
+    ids=['sphere', 'box', 'capsule', 'cylinder', 'far side'],
+)
+def test_palms_leave_solids_smoothly(
+    act: Act, scene: Callable, kind: type, shape: str, size: tuple, beyond: float, bend: float
+) -> None:
+    """A palm that matters to nothing dips into a solid on its way there and back."""
+
+    def sweep(t: Floats) -> Script:
+        lift = 0.3 + 0.2 * np.sin(2.0 * np.pi * t)
+        return act.pose(t, upper_arm=(-0.4, lift, -0.9 * swell(t) - 0.2), forearm=(0.0, 0.0, bend))
+
+    stage = act.stage
+    free = play(act.solver(AT_ONCE), sweep(phase(HIGH_HZ)), HIGH_HZ)
+    palm, shoulder = free.ends[len(free.ends) // 4, 0], stage.reference + stage.shoulders[0]
+    ahead = (palm - shoulder) / np.linalg.norm(palm - shoulder)
+    solid = scene.thing(shape, (palm + beyond * ahead) / stage.scale, np.array(size))
+    fastest = free.speeds(HIGH_HZ).ends
+    solver = act.solver(AT_ONCE, kind, scene(solid))
+    _, high = check_smooth(solver, sweep, 8.0 * fastest, 32.0 / stage.reaches[0] * fastest)
+    moved = turns(free, high)[:, 4:7].any(axis=1)
+    assert 0.02 < moved.mean() < 0.5
+
+
+PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
+
+
+def depths(played_script: Script, solver: Solver, every: int = 20) -> Floats:
+    """Return how deep the puppet's general end-effectors are in itself, (n, 8) [m]."""
+    return np.array(
+        [
+            solver.solve(root, hips, rotations, rows, np.inf, self_rows).self_depths.copy()
+            for root, hips, rotations, rows, self_rows in zip(*(f[::every] for f in played_script))
+        ]
+    )
+
+
+def to_belly(act: Act, t: Floats, share: float) -> Script:
+    """Return a palm that goes to the belly."""
+    u = swell(t)
+    script = act.pose(t)
+    vectors = qb.log(script.rotations)
+    vectors[:, SEGMENT_INDEX['left_upper_arm']] = np.stack(
+        (np.full(len(t), -1.0), 0.2 * np.sin(2.0 * np.pi * t) + 0.1, -0.2 - 0.5 * share * u),
+        axis=1,
+    )
+    vectors[:, SEGMENT_INDEX['left_forearm'], 2] = -0.8 - 1.6 * share * u
+    script.rotations[:] = qb.exp(vectors)
+    return script
+
+
+def to_sides(act: Act, t: Floats, share: float) -> Script:
+    """Return elbows that go to the sides."""
+    y = 0.1 * np.sin(2.0 * np.pi * t)
+    return act.pose(t, upper_arm=(-0.6 - 0.9 * share * swell(t), y, 0.0))
+
+
+def together(act: Act, t: Floats, share: float) -> Script:
+    """Return palms that meet ahead of the chest."""
+    u = swell(t)
+    return act.pose(
+        t,
+        upper_arm=(-0.5, 0.3 * u, -0.6 - 0.5 * share * u),
+        forearm=(0.0, 0.0, -0.4 - 1.7 * share * u),
+    )
+
+
+def knock_knees(act: Act, t: Floats, share: float) -> Script:
+    """Return knees that meet."""
+    return act.pose(t, thigh=(-0.35 * share * swell(t), -0.3, 0.0))
+
+
+@pytest.mark.parametrize(
+    ('puppet', 'move', 'share', 'inside'),
+    [
+        ('short_character', to_belly, 1.2, 0),
+        ('short_character', to_sides, 1.2, 4),
+        ('tall_character', to_sides, 1.2, 4),
+        ('short_character', together, 0.9, 0),
+        ('short_character', knock_knees, 1.0, 6),
+        ('tall_character', knock_knees, 0.3, 6),
+    ],
+)
+def test_general_end_effectors_leave_the_body_smoothly(
+    act: Act, move: Callable, share: float, inside: int
+) -> None:
+    def dip(t: Floats) -> Script:
+        return move(act, t, share)
+
+    off, t = act.solver(AT_ONCE), phase(HIGH_HZ)
+    free = play(off, dip(t), HIGH_HZ)
+    fastest = free.speeds(HIGH_HZ).ends
+    reach = act.stage.reaches[inside % 4]
+    # the knee of a straight leg turns on a small circle, out of the way in a wide arc
+    _, high = check_smooth(act.solver(PUSHED), dip, 4.0 * fastest, 128.0 / reach * fastest)
+    deep = depths(dip(t), off)[:, inside] > ALLOWED_M
+    assert 0.02 < deep.mean() < 0.7
+    moved = np.linalg.norm(high.ends - free.ends, axis=2)[:, inside] > 0.0
+    assert moved[::20][deep].all() and not moved.all()
+
+
+def wandering(act: Act, t: Floats, seed: int) -> Script:
+    """Return limbs that swing at random, deep into the body as well."""
+    rng = np.random.default_rng(seed)
+    script = act.pose(t)
+    vectors = qb.log(script.rotations)
+    for segment in LIMB_SEGMENTS[:, :2].ravel():
+        for axis in range(3):
+            turns, begins = rng.normal(0.0, 0.5, 2), rng.uniform(0.0, 2.0 * np.pi, 2)
+            swings = np.sin(2.0 * np.pi * np.outer((1.0, 2.0), t) + begins[:, None])
+            vectors[:, segment, axis] += turns @ swings
+    script.rotations[:] = qb.exp(vectors)
+    return script
+
+
+@PUPPETS
+def test_limbs_go_round_the_body_at_a_bounded_speed(act: Act) -> None:
+    """However deep: where the way out changes sides the limb goes over, without a jump."""
+    t, jumps = phase(HIGH_HZ), 0
+    for seed in range(6):
+        script = wandering(act, t, seed)
+        free, pushed = (play(act.solver(c), script, HIGH_HZ) for c in (AT_ONCE, PUSHED))
+        ends, solver = np.empty_like(free.ends), act.solver(PUSHED)
+        for i, (root, hips, rotations, rows, self_rows) in enumerate(zip(*script)):
+            out = solver.solve(root, hips, rotations, rows, np.inf, self_rows)
+            ends[i] = out.end_effectors
+        speeds = [
+            HIGH_HZ * np.linalg.norm(np.diff(p, axis=0), axis=2).max()
+            for p in (free.ends, pushed.ends, ends)
+        ]
+        bound = 3.0 * speeds[0] + 2.0 * MAX_PUSH_M_S
+        assert speeds[1] < bound
+        jumps += speeds[2] > bound
+    assert jumps > 1  # without a past nothing is bounded

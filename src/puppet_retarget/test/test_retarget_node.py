@@ -202,6 +202,26 @@ def test_refused_change_is_named_and_changes_nothing(make_rig, values, text: str
     assert not rig.status.messages[-1].easing
 
 
+def test_the_first_frame_is_the_last_posture(make_rig, tmp_path: Path) -> None:
+    """Though the first node never ended in order; a file of others is refused and replaced."""
+    path = tmp_path / 'x.posture'
+    first = make_rig(last_posture_file=str(path))
+    for i in range(1, 4):
+        first.feed(i)
+    first.node._last.close()  # as the system does with a process that was killed
+    again = make_rig(last_posture_file=str(path))
+    again.feed(60)
+    last, now = first.joints.messages[-1], again.joints.messages[0]
+    np.testing.assert_allclose(now.position, last.position, atol=1e-6)
+    assert again.status.messages[0].easing
+    again.node._last.close()
+    path.write_bytes(b'not a posture')
+    other = make_rig(last_posture_file=str(path))
+    other.feed(60)
+    assert not other.status.messages[0].easing
+    assert path.read_bytes().startswith(b'puppet posture')
+
+
 def test_topics_are_wired(ros_context, postures) -> None:
     rig, other = Rig(ros_context, postures), Node('other', context=ros_context)
     got: dict[str, list[Any]] = {}

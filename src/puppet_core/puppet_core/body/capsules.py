@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.math import Floats, Ints, kernel, read_only, Vec3, Vec3s
+from puppet_core.math.values import Vec3Like
 
 _ROUNDING = 1.0 + 1e-12  # of squares that are compared for whether a root is worth taking
 ON_CORE_M = 1e-12  # nearer to the core line than this, there is no direction from it
@@ -192,7 +193,9 @@ def _away_from_core(start: Vec3, end: Vec3, normal: Vec3) -> None:
 
 
 @kernel
-def nearest_capsule(shape: ShapeArrays, segment: int, p: Vec3, normal: Vec3) -> tuple[float, int]:
+def nearest_capsule(
+    shape: ShapeArrays, segment: int, p: Vec3Like, normal: Vec3
+) -> tuple[float, int]:
     """
     Return the signed distance of a point from a segment's capsules and the nearest of them.
 
@@ -209,7 +212,7 @@ def nearest_capsule(shape: ShapeArrays, segment: int, p: Vec3, normal: Vec3) -> 
 
 @kernel
 def nearest_capsule_within(
-    shape: ShapeArrays, segment: int, p: Vec3, limit: float, normal: Vec3
+    shape: ShapeArrays, segment: int, p: Vec3Like, limit: float, normal: Vec3
 ) -> tuple[float, int]:
     """
     As `nearest_capsule`, of the capsules that are nearer than `limit` [m] alone.
@@ -249,7 +252,7 @@ def nearest_capsule_within(
 
 
 @kernel
-def segment_distance(shape: ShapeArrays, segment: int, p: Vec3, normal: Vec3) -> float:
+def segment_distance(shape: ShapeArrays, segment: int, p: Vec3Like, normal: Vec3) -> float:
     """Return the signed distance alone; see `nearest_capsule`."""
     return nearest_capsule(shape, segment, p, normal)[0]
 

@@ -9,11 +9,11 @@ compiles it without reference counting. `work_array` gives it working space on i
 """
 
 from collections.abc import Callable
-from typing import Any, cast, get_type_hints, TYPE_CHECKING, TypeVar
+from typing import Any, cast, TYPE_CHECKING, TypeVar
 
 from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 import numpy as np
 from puppet_core.math.arrays import Floats
@@ -131,19 +131,19 @@ _RECORD_TYPES: dict[np.dtype, np.dtype] = {}
 # A call from Python into a compiled kernel costs time for every array it passes, also for those
 # inside named tuples, and for a model of forty arrays more than its arithmetic. A structured
 # array of one row costs as much as a single array, whatever it holds. Python writes and reads it
-# through ordinary views; a kernel puts the named tuple that its callees take together again,
-# which costs nothing there:
+# through ordinary views; a kernel reads and writes the record's fields by their names, and passes
+# it on, or a part of it, as one pointer. A named tuple of all its arrays would be hundreds of
+# numbers that each call copies. The class of that tuple stands for the record in annotations:
 #
 #     @kernel
-#     def body_arrays(record) -> BodyArrays:
-#         return BodyArrays(record.rotations[:], record.root[:])
+#     def advance(body: BodyArrays, dt: float) -> None: ...
 #
 #     @kernel
 #     def step(packed, dt):
-#         advance(body_arrays(packed[0].body), dt)
+#         advance(packed[0].body, dt)
 #
-# The `[:]` turns a field into a plain contiguous array, so that `advance` is compiled for that
-# one layout and not for every record's. Shapes are part of the array's type: each combination
+# A field is an array of one shape; `field[:]` is one of any, for callees that are to be compiled
+# once for all. Shapes are part of the array's type: each combination
 # compiles the kernel anew, so what differs from run to run does not belong here.
 
 
@@ -207,36 +207,3 @@ def _copy(source: Any, views: Any) -> None:
             _copy(value, view)
         else:
             view[...] = value
-
-
-def unpack(record: Any, kind: type[Named]) -> Named:
-    """Return the named tuple of views that a packed record was made of; for kernels too."""
-    hints = get_type_hints(kind)
-    parts = (
-        unpack(record[name], hints[name]) if record[name].dtype.names else record[name]
-        for name in kind._fields  # type: ignore[attr-defined]
-    )
-    return kind._make(parts)  # type: ignore[attr-defined]
-
-
-@overload(unpack)
-def _unpack(record, kind):  # type: ignore[no-untyped-def]
-    if not isinstance(record, types.Record) or not isinstance(kind, types.NamedTupleClass):
-        return None
-    scope: dict[str, Any] = {}
-
-    def parts(part: types.Record, own: type, path: str) -> str:
-        scope[own.__name__] = own
-        hints, fields = get_type_hints(own), []
-        for name in own._fields:  # type: ignore[attr-defined]
-            field, where = part.typeof(name), f'{path}.{name}'
-            if isinstance(field, types.Record):
-                where = parts(field, hints[name], where)
-            elif isinstance(field, types.Array):
-                where = f'{where}[:]'  # as any other array: of one layout, not of one size
-            fields.append(where)
-        return f'{own.__name__}({", ".join(fields)})'
-
-    made = parts(record, kind.instance_class, 'record')
-    exec(f'def views(record, kind):\n    return {made}\n', scope)
-    return scope['views']

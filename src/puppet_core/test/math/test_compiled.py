@@ -8,7 +8,7 @@ from typing import NamedTuple
 from numba import njit
 from numba.core.errors import NumbaRuntimeError, TypingError
 import numpy as np
-from puppet_core.math.compiled import copy, kernel, pack_arrays, unpack, work_array
+from puppet_core.math.compiled import copy, kernel, pack_arrays, work_array
 import pytest
 
 
@@ -87,8 +87,8 @@ def scale(inner, factor, out):
 
 @njit
 def step(packed):
-    record, views = packed[0], unpack(packed[0], Outer)
-    scale(views.inner, views.rate, views.status)
+    record = packed[0]
+    scale(record.inner, record.rate, record.status)
     if record.is_on:
         record.rate = 4.0
     record.counts[1] = 9

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import END_EFFECTORS
 from puppet_core.io import load_yaml, Section
-from puppet_core.math import Floats, Ints, kernel, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_core.math import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SHAPES, SPHERE
 from transforms3d.euler import euler2quat
 
@@ -29,14 +29,9 @@ OBJECT_BLOCK = 16  # packed objects are filled up to a multiple, or each number 
 class Placement:
     """Where a solid is and how large."""
 
-    position: Vec3
-    """Origin of the object's frame in world, shape (3,) [m]."""
-
-    orientation: Quat
-    """Object frame in world, shape (4,)."""
-
-    size: Vec3
-    """Extents, (r, r, r) or (r, r, length), shape (3,) [m]."""
+    position: Vec3  # Origin of the object's frame in world, shape (3,) [m]
+    orientation: Quat  # Object frame in world, shape (4,)
+    size: Vec3  # Extents, (r, r, r) or (r, r, length), shape (3,) [m]
 
     def __post_init__(self) -> None:
         for name in ('position', 'orientation', 'size'):
@@ -47,28 +42,20 @@ class Placement:
 class SceneObject:
     """One solid that the performer may touch, and what stands for it in the puppet's world."""
 
-    name: str
-    """Unique name."""
-
-    shape: int
-    """Index into SHAPES."""
-
-    real: Placement
-    """The performer's object."""
-
-    puppet: Placement
-    """The puppet's counterpart, before any world scale."""
-
+    name: str  # Unique name
+    shape: int  # Index into SHAPES
+    real: Placement  # The performer's object
+    puppet: Placement  # The puppet's counterpart, before any world scale
+    # D for each end-effector, shape (4,); NaN takes the parameter's value [m]
     influence_distances: Floats
-    """D for each end-effector, shape (4,); NaN takes the parameter's value [m]."""
-
+    # Distance that counts as contact, shape (4,); NaN takes the parameter's value [m]
     contact_margins: Floats
-    """Distance that counts as contact, shape (4,); NaN takes the parameter's value [m]."""
 
 
 class ObjectArrays(NamedTuple):
-    """All objects of an environment as arrays for the kernels."""
+    """All objects of an environment as arrays for the kernels; rows from their number on idle."""
 
+    n_objects: int
     shapes: Ints  # (n,)
     positions: Vec3s  # (n, 3)
     orientations: Quats  # (n, 4)
@@ -80,43 +67,19 @@ class ObjectArrays(NamedTuple):
     contact_margins: Floats  # (n, 4)
 
 
-class PackedObjects(NamedTuple):
-    """Objects filled up to a round number, as a packed record holds them."""
-
-    n_objects: int
-    arrays: ObjectArrays
-
-
-def packed_objects(objects: ObjectArrays) -> PackedObjects:
+def filled_up(objects: ObjectArrays) -> ObjectArrays:
     """Return objects with room for those that are missing to the next round number."""
-    missing = -len(objects.shapes) % OBJECT_BLOCK or (0 if len(objects.shapes) else OBJECT_BLOCK)
-    rows = (np.concatenate((a, np.zeros((missing, *a.shape[1:]), a.dtype))) for a in objects)
-    return PackedObjects(len(objects.shapes), ObjectArrays(*rows))
-
-
-@kernel
-def used(objects: PackedObjects) -> ObjectArrays:
-    """Return the objects without the room that is left."""
-    n, a = objects.n_objects, objects.arrays
-    return ObjectArrays(
-        a.shapes[:n],
-        a.positions[:n],
-        a.orientations[:n],
-        a.sizes[:n],
-        a.puppet_positions[:n],
-        a.puppet_orientations[:n],
-        a.puppet_sizes[:n],
-        a.influence_distances[:n],
-        a.contact_margins[:n],
-    )
+    n, *arrays = objects
+    missing = -n % OBJECT_BLOCK or (0 if n else OBJECT_BLOCK)
+    rows = (np.concatenate((a, np.zeros((missing, *a.shape[1:]), a.dtype))) for a in arrays)
+    return ObjectArrays(n, *rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
     """The solids around the performer, in the order of the file."""
 
-    objects: tuple[SceneObject, ...]
-    """At least none; an empty environment makes nothing important."""
+    objects: tuple[SceneObject, ...]  # At least none; an empty environment makes nothing important
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,6 +98,7 @@ class Environment:
         influence = np.array([o.influence_distances for o in self.objects]).reshape(n, 4)
         margin = np.array([o.contact_margins for o in self.objects]).reshape(n, 4)
         return ObjectArrays(
+            n,
             np.array([o.shape for o in self.objects], dtype=np.int64),
             _stack([o.real.position for o in self.objects], 3),
             _stack([o.real.orientation for o in self.objects], 4),

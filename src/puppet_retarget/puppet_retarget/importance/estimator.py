@@ -17,17 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.io import setting
-from puppet_core.math import Floats, follow, kernel, pack_arrays, rotate, unpack, Vec3s, work_array
-from puppet_retarget.importance.environment import (
-    Environment,
-    ObjectArrays,
-    packed_objects,
-    PackedObjects,
-    used,
-)
+from puppet_core.math import copy, dot, Floats, follow, kernel, pack_arrays, rotate, Vec3s
+from puppet_retarget.importance.environment import Environment, filled_up, ObjectArrays
 from puppet_retarget.importance.objects import (
+    counterpart_point,
     from_object,
-    move_to_counterpart,
     signed_distance,
     to_object,
 )
@@ -73,6 +67,7 @@ IMPORTANCE, DISTANCE, RATE, RADIUS, GOAL, OBJECT = 0, 1, 2, 3, 4, 7
 MAX_INPUT = 1e4  # [m], [m/s]; beyond it squares lose digits
 MAX_STEP_S = 0.25  # a longer gap restarts the smoothing
 _CONTACT_SHARE = 1e-3  # lack of importance at which a touched object's weight saturates [-]
+VANISHED = 1e-9  # importance at which a pair is forgotten [-]
 _FAR_SHARE = 1e-6  # weight of objects out of influence in a goal, so that it never is 0/0
 
 
@@ -102,10 +97,16 @@ class ImportanceConfig:
 class EstimatorArrays(NamedTuple):
     """What the estimator keeps from frame to frame, packed into one argument."""
 
-    objects: PackedObjects
+    objects: ObjectArrays
     pairs: Floats  # (n, 4, ROW)
     followers: Floats  # (n, 4, 2)
     rows: Floats  # (4, ROW)
+
+
+def step_time(stamp_ns: int, before_ns: int | None) -> float:
+    """Return the time since the posture before [s], infinity where smoothing starts anew."""
+    dt = (stamp_ns - before_ns) * 1e-9 if before_ns is not None else math.inf
+    return dt if 0.0 <= dt <= MAX_STEP_S else math.inf
 
 
 class ImportanceEstimator:
@@ -113,7 +114,7 @@ class ImportanceEstimator:
 
     def __init__(self, environment: Environment, config: ImportanceConfig) -> None:
         objects = _objects(environment, config)
-        n = len(objects.arrays.shapes)
+        n = len(objects.shapes)
         self.packed, self._arrays = pack_arrays(
             EstimatorArrays(
                 objects, np.zeros((n, 4, ROW)), np.zeros((n, 4, 2)), np.zeros((4, ROW))
@@ -126,8 +127,7 @@ class ImportanceEstimator:
 
     def retune(self, environment: Environment, config: ImportanceConfig) -> None:
         """Take new tuning of the same objects without a jump in the smoothed importance."""
-        for kept, new in zip(self._arrays.objects.arrays, _objects(environment, config).arrays):
-            kept[...] = new
+        self.packed['objects'] = pack_arrays(_objects(environment, config))[0]
         self._config = config
 
     def reset(self) -> None:
@@ -141,10 +141,7 @@ class ImportanceEstimator:
         General end-effectors (8, 3) are in world [m], [m/s]. A gap over MAX_STEP_S or a step back
         restarts smoothing. The next step overwrites the rows.
         """
-        dt = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else math.inf
-        if not 0.0 <= dt <= MAX_STEP_S:
-            dt = math.inf
-        config = self._config
+        config, dt = self._config, step_time(stamp_ns, self._stamp_ns)
         if not estimate_packed(
             self.packed, positions, velocities, config.prediction_s, config.smoothing_s, dt
         ):
@@ -153,8 +150,8 @@ class ImportanceEstimator:
         return self._rows
 
 
-def _objects(environment: Environment, config: ImportanceConfig) -> PackedObjects:
-    return packed_objects(environment.arrays(config.influence_distance_m, config.contact_margin_m))
+def _objects(environment: Environment, config: ImportanceConfig) -> ObjectArrays:
+    return filled_up(environment.arrays(config.influence_distance_m, config.contact_margin_m))
 
 
 @kernel
@@ -183,11 +180,10 @@ def estimate_packed(
     """
     if not (_is_sound(positions) and _is_sound(velocities)):
         return False
-    arrays = unpack(packed[0], EstimatorArrays)
-    objects = used(arrays.objects)
-    n = len(objects.shapes)
+    arrays = packed[0]
+    n = arrays.objects.n_objects
     pairs, followers = arrays.pairs[:n], arrays.followers[:n]
-    estimate_pairs(objects, positions, velocities, prediction, pairs)
+    estimate_pairs(arrays.objects, positions, velocities, prediction, pairs)
     smooth_pairs(pairs, followers, time_constant, dt)
     combine_pairs(pairs, positions, arrays.rows)
     return True
@@ -198,29 +194,17 @@ def estimate_pairs(
     objects: ObjectArrays, positions: Vec3s, velocities: Vec3s, prediction: float, pairs: Floats
 ) -> None:
     """Fill a row (4, 8) for every pair of end-effector and object."""
-    local, normal = work_array(3), work_array(3)
-    for j in range(len(objects.shapes)):
+    for j in range(objects.n_objects):
+        shape, size, q = objects.shapes[j], objects.sizes[j], objects.orientations[j]
+        other, q_other = objects.puppet_sizes[j], objects.puppet_orientations[j]
         for i in range(4):
             row = pairs[j, i]
-            goal = row[GOAL : GOAL + 3]
-            to_object(objects.orientations[j], objects.positions[j], positions[i], local)
-            distance = signed_distance(objects.shapes[j], objects.sizes[j], local, normal)
-            move_to_counterpart(
-                objects.shapes[j],
-                objects.sizes[j],
-                objects.puppet_sizes[j],
-                local,
-                distance,
-                normal,
-                goal,
-            )
-            from_object(objects.puppet_orientations[j], objects.puppet_positions[j], goal, goal)
-            normal[:] = rotate(objects.orientations[j], normal)
-            rate = (
-                normal[0] * velocities[i, 0]
-                + normal[1] * velocities[i, 1]
-                + normal[2] * velocities[i, 2]
-            )
+            local = to_object(q, objects.positions[j], positions[i])
+            distance, normal = signed_distance(shape, size, local)
+            goal = counterpart_point(shape, size, other, local, distance, normal)
+            goal = from_object(q_other, objects.puppet_positions[j], goal)
+            copy(goal, row[GOAL : GOAL + 3])
+            rate = dot(rotate(q, normal), velocities[i])
             gap = max(distance - objects.contact_margins[j, i], 0.0)
             influence = objects.influence_distances[j, i]
             row[IMPORTANCE] = importance(gap, rate, prediction, influence)
@@ -240,11 +224,14 @@ def smooth_pairs(pairs: Floats, state: Floats, time_constant: float, dt: float) 
         return
     for i in range(pairs.shape[0]):
         for j in range(pairs.shape[1]):
-            target = (1.0 + CONTACT_EXCESS) * pairs[i, j, IMPORTANCE]
+            target, memory = (1.0 + CONTACT_EXCESS) * pairs[i, j, IMPORTANCE], state[i, j]
             if dt == math.inf:
-                state[i, j, 0], state[i, j, 1] = target, 0.0
+                memory[0], memory[1] = target, 0.0
+            elif target <= 0.0 and max(memory[0], memory[1]) <= VANISHED:
+                memory[0], memory[1] = 0.0, 0.0  # what is far apart costs nothing
+                continue
             step = 0.0 if dt == math.inf else dt
-            pairs[i, j, IMPORTANCE] = saturate(follow(state[i, j], target, time_constant, step))
+            pairs[i, j, IMPORTANCE] = saturate(follow(memory, target, time_constant, step))
 
 
 @kernel

@@ -35,22 +35,27 @@ from puppet_core.body import (
 )
 from puppet_core.io import setting
 from puppet_core.math import (
+    add,
+    copy,
+    dot,
     Floats,
-    follow,
+    frozen,
     kernel,
     multiply,
+    norm,
     pack_arrays,
     quaternions,
     Quats,
     read_only,
     rotate,
     rotate_inverse,
-    unpack,
-    Vec3,
+    sub,
     Vec3s,
     work_array,
 )
-from puppet_retarget.importance.estimator import CONTACT_EXCESS, importance, saturate
+from puppet_core.math.values import Vec3 as Point
+from puppet_core.math.values import Vec3Like
+from puppet_retarget.importance.estimator import importance, smooth_pairs, step_time
 
 MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
 CAPSULE_BLOCK = 128  # arrays of capsules are filled up to a multiple, or each body compiles anew
@@ -59,7 +64,6 @@ IMPORTANCE, DISTANCE, RATE = 0, 1, 2
 PAIR_COLUMNS = 3
 MAX_APPROACH_M_S = 4.0  # the prediction goes no farther
 PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how far off [-]
-VANISHED = 1e-9  # importance at which a pair is forgotten [-]
 _PARENTS = tuple(int(p) for p in PARENTS)
 
 MAX_CONTACTS = 32
@@ -71,8 +75,6 @@ CONTACT_WIDTH = 6
 SELF_ROW = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
 N_SAMPLES = 40
 _CONTACT_SHARE = 0.03  # lack of importance at which a touched segment's weight saturates [-]
-
-MAX_STEP_S = 0.25  # a longer gap restarts the smoothing
 
 
 # The shape of a body.
@@ -138,143 +140,106 @@ RELEVANT = _relevant()
 
 
 @kernel
-def nearest_sample(samples: Floats, local: Vec3) -> float:
+def _square(samples: Floats, k: int, local: Vec3Like) -> float:
+    """Return the squared distance of a point from one of samples (3, 40), one frame [m^2]."""
+    x, y, z = samples[0, k] - local[0], samples[1, k] - local[1], samples[2, k] - local[2]
+    return x * x + y * y + z * z
+
+
+@kernel
+def nearest_sample(samples: Floats, local: Vec3Like) -> float:
     """Return the distance of a point from the nearest of samples (3, 40), one frame [m]."""
     best = math.inf
     for k in range(samples.shape[1]):
-        dx, dy, dz = samples[0, k] - local[0], samples[1, k] - local[1], samples[2, k] - local[2]
-        best = min(best, dx * dx + dy * dy + dz * dz)
+        best = min(best, _square(samples, k, local))
     return math.sqrt(best)
 
 
 @kernel
 def world_orientations(rotations: Quats, q_world: Quats) -> None:
     """Fill the orientation of every segment in world from the joint rotations, (16, 4) each."""
-    for k in range(4):
-        q_world[0, k] = rotations[0, k]
+    copy(rotations[0], q_world[0])
     for segment in range(1, len(rotations)):
-        q_world[segment] = multiply(q_world[_PARENTS[segment]], rotations[segment])
+        copy(multiply(q_world[_PARENTS[segment]], rotations[segment]), q_world[segment])
 
 
 @kernel
 def _relative_velocity(
-    point: Vec3,
-    velocity: Vec3,
-    local: Vec3,
+    point: Vec3Like,
+    velocity: Vec3Like,
+    local: Vec3Like,
     q_before: Floats,
-    p_before: Vec3,
+    p_before: Vec3Like,
     dt: float,
-    out: Vec3,
-) -> float:
-    """Write how a point moves beside a segment, in world [m/s]; return how fast."""
+) -> Point:
+    """Return how a point moves beside a segment, in world [m/s]."""
     if dt <= 0.0 or dt == math.inf:
-        out[0], out[1], out[2] = 0.0, 0.0, 0.0
-        return 0.0
-    # where the segment carried this place one step ago
-    out[:] = rotate(q_before, local)
-    for k in range(3):
-        out[k] = velocity[k] - (point[k] - out[k] - p_before[k]) / dt
-    return math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
+        return 0.0, 0.0, 0.0
+    # from where the segment carried this place one step ago
+    x, y, z = sub(sub(point, rotate(q_before, local)), p_before)
+    return velocity[0] - x / dt, velocity[1] - y / dt, velocity[2] - z / dt
 
 
 @kernel
 def estimate_self_pairs(
-    body: BodyArrays,
+    arrays: 'SelfArrays',
     rotations: Quats,
     p_world: Vec3s,
     points: Vec3s,
     velocities: Vec3s,
-    influences: Floats,
-    margins: Floats,
     prediction: float,
     passing: float,
     samples_only: bool,
     dt: float,
-    q_world: Quats,
-    q_before: Quats,
-    p_before: Vec3s,
-    pairs: Floats,
 ) -> None:
     """
-    Fill (8, 16, 3) importance, signed distance [m], rate [m/s] of end-effectors and segments.
+    Fill `arrays.pairs`: importance, signed distance [m], rate [m/s] of end-effectors and segments.
 
     Pairs too far apart to matter get a bound of the distance, and no rate. `passing` [s] is how
     much farther soles and knees count that pass by, per speed along the surface. `dt` [s] is
     infinite if there is no posture before, whose frames are in `q_before` and `p_before` and are
     overwritten.
     """
+    shape, q_world, margins = arrays.body.shape, arrays.q_world, arrays.margins
+    normal = work_array(3)
     world_orientations(rotations, q_world)
-    centre, local, normal, motion = work_array(3), work_array(3), work_array(3), work_array(3)
     for segment in range(16):
-        centre[:] = rotate(q_world[segment], body.shape.centres[segment])
-        for k in range(3):
-            centre[k] += p_world[segment, k]
+        q, origin = q_world[segment], p_world[segment]
+        centre = add(rotate(q, shape.centres[segment]), origin)
         for j in range(8):
-            pair = pairs[j, segment]
+            pair, influence = arrays.pairs[j, segment], arrays.influences[j, segment]
             pair[IMPORTANCE], pair[RATE] = 0.0, 0.0
             if not RELEVANT[j, segment]:
                 pair[DISTANCE] = math.inf
                 continue
-            dx, dy, dz = (
-                points[j, 0] - centre[0],
-                points[j, 1] - centre[1],
-                points[j, 2] - centre[2],
-            )
-            near = influences[j, segment] + margins[j]
-            exact = PLACE_REACH * influences[j, segment] + margins[j] if j < 4 else near
-            pair[DISTANCE] = math.sqrt(dx * dx + dy * dy + dz * dz) - body.shape.bounds[segment]
+            near = influence + margins[j]
+            exact = PLACE_REACH * influence + margins[j] if j < 4 else near
+            pair[DISTANCE] = norm(sub(points[j], centre)) - shape.bounds[segment]
             if pair[DISTANCE] >= max(exact, near + prediction * MAX_APPROACH_M_S):
                 continue
-            for k in range(3):
-                local[k] = points[j, k] - p_world[segment, k]
-            local[:] = rotate_inverse(q_world[segment], local)
-            speed = _relative_velocity(
-                points[j], velocities[j], local, q_before[segment], p_before[segment], dt, motion
-            )
+            local = rotate_inverse(q, sub(points[j], origin))
+            q_before, p_before = arrays.q_before[segment], arrays.p_before[segment]
+            motion = _relative_velocity(points[j], velocities[j], local, q_before, p_before, dt)
+            speed = norm(motion)
             # nothing approaches faster than it moves
             approach = min(speed, MAX_APPROACH_M_S)
             if pair[DISTANCE] >= max(exact, near + prediction * approach):
                 continue
-            distance = segment_distance(body.shape, segment, local, normal)
-            normal[:] = rotate(q_world[segment], normal)
+            distance = segment_distance(shape, segment, local, normal)
             if samples_only:
-                distance = nearest_sample(body.samples[segment], local)
+                distance = nearest_sample(arrays.body.samples[segment], local)
             pair[DISTANCE] = distance
-            rate = normal[0] * motion[0] + normal[1] * motion[1] + normal[2] * motion[2]
+            rate = dot(rotate(q, normal), motion)
             pair[RATE] = max(rate, -MAX_APPROACH_M_S)
             gap = max(distance - margins[j], 0.0)
             if j % 4 >= 2:  # legs pass each other at every step
                 gap += passing * math.sqrt(max(speed * speed - rate * rate, 0.0))
             # what leaves has been touching until it is away: only an approach is predicted
             approach = min(pair[RATE], 0.0)
-            pair[IMPORTANCE] = importance(gap, approach, prediction, influences[j, segment])
+            pair[IMPORTANCE] = importance(gap, approach, prediction, influence)
     for segment in range(16):
-        for k in range(4):
-            q_before[segment, k] = q_world[segment, k]
-        for k in range(3):
-            p_before[segment, k] = p_world[segment, k]
-
-
-@kernel
-def smooth_self_pairs(pairs: Floats, state: Floats, time_constant: float, dt: float) -> None:
-    """
-    Replace the importance of every pair by its follower's; an infinite `dt` starts them anew.
-
-    As `smooth_pairs` does for objects; pairs that are far apart cost nothing.
-    """
-    if time_constant <= 0.0:
-        return
-    for j in range(pairs.shape[0]):
-        for segment in range(pairs.shape[1]):
-            target = (1.0 + CONTACT_EXCESS) * pairs[j, segment, IMPORTANCE]
-            memory = state[j, segment]
-            if dt == math.inf:
-                memory[0], memory[1] = target, 0.0
-            elif target <= 0.0 and max(memory[0], memory[1]) <= VANISHED:
-                memory[0], memory[1] = 0.0, 0.0
-                continue
-            step = 0.0 if dt == math.inf else dt
-            pairs[j, segment, IMPORTANCE] = saturate(follow(memory, target, time_constant, step))
+        copy(q_world[segment], arrays.q_before[segment])
+        copy(p_world[segment], arrays.p_before[segment])
 
 
 @kernel
@@ -340,7 +305,7 @@ def _add_segment(
     samples: Floats,
     spacing: float,
     segment: int,
-    local: Vec3,
+    local: Vec3Like,
     weight: float,
     share: float,
     count: int,
@@ -350,8 +315,7 @@ def _add_segment(
     squares = work_array(N_SAMPLES)
     nearest = math.inf
     for k in range(N_SAMPLES):
-        dx, dy, dz = samples[0, k] - local[0], samples[1, k] - local[1], samples[2, k] - local[2]
-        squares[k] = dx * dx + dy * dy + dz * dz
+        squares[k] = _square(samples, k, local)
         nearest = min(nearest, squares[k])
     for k in range(N_SAMPLES):
         # how much farther along the surface, however far from it
@@ -383,46 +347,35 @@ def _clear_row(row: Floats) -> None:
 
 
 @kernel
-def list_contacts(
-    body: BodyArrays,
-    q_world: Quats,
-    p_world: Vec3s,
-    points: Vec3s,
-    rows: Floats,
-    influences: Floats,
-    margins: Floats,
-    pairs: Floats,
-    out: Floats,
-) -> None:
+def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s, rows: Floats) -> None:
     """
-    Fill the row (8, SELF_ROW) of every general end-effector from its smoothed pairs (8, 16, 3).
+    Fill `arrays.rows`, one of every general end-effector, from the smoothed pairs.
 
-    What is not filled now but was before is set to zero: `out` is zeros at first, then kept.
+    What is not filled now but was before is set to zero: rows are zeros at first, then kept.
+    `rows` (4, 8) are the environment's.
     """
-    local = work_array(3)
+    body, pairs, margins = arrays.body, arrays.pairs, arrays.margins
     for j in range(8):
-        row = out[j]
+        row = arrays.rows[j]
         _clear_row(row)
         count = 0
         for segment in range(16):
-            w, distance = pairs[j, segment, 0], pairs[j, segment, 1]
+            pair = pairs[j, segment]
+            w, distance = pair[IMPORTANCE], pair[DISTANCE]
             if not RELEVANT[j, segment]:
                 continue
             row[SELF_IMPORTANCE] = max(row[SELF_IMPORTANCE], w)
             row[SELF_DEPTH] = max(row[SELF_DEPTH], -distance)
             if distance < row[SELF_DISTANCE]:
-                row[SELF_DISTANCE], row[SELF_RATE] = distance, pairs[j, segment, 2]
+                row[SELF_DISTANCE], row[SELF_RATE] = distance, pair[RATE]
             if w <= 0.0:
                 continue
-            for k in range(3):
-                local[k] = points[j, k] - p_world[segment, k]
-            local[:] = rotate_inverse(q_world[segment], local)
             nearness = w / (1.0 - w + _CONTACT_SHARE)
             count = _add_segment(
                 body.samples[segment],
                 body.spacings[segment],
                 segment,
-                local,
+                rotate_inverse(arrays.q_world[segment], sub(points[j], p_world[segment])),
                 nearness * nearness,
                 moved_share(pairs, j, segment, rows),
                 count,
@@ -432,8 +385,8 @@ def list_contacts(
         if j >= 4:
             continue  # of elbows and knees only the distance is kept
         for segment in range(16):
-            gap = max(pairs[j, segment, 1] - margins[j], 0.0)
-            reach = PLACE_REACH * influences[j, segment]
+            gap = max(pairs[j, segment, DISTANCE] - margins[j], 0.0)
+            reach = PLACE_REACH * arrays.influences[j, segment]
             if gap < reach:
                 place = importance(gap, 0.0, 0.0, reach)
                 row[SELF_PLACE] = max(row[SELF_PLACE], place)
@@ -509,33 +462,21 @@ class SelfArrays(NamedTuple):
     """What the estimator keeps from frame to frame, packed into one argument."""
 
     body: BodyArrays
-    influences: Floats  # (8, 16) [m]
-    margins: Floats  # (8,) [m]
-    pairs: Floats  # (8, 16, PAIR_COLUMNS)
-    followers: Floats  # (8, 16, 2)
-    q_world: Quats  # (16, 4)
-    q_before: Quats  # (16, 4)
-    p_before: Vec3s  # (16, 3)
-    rows: Floats  # (8, SELF_ROW)
+    influences: Floats = frozen(np.zeros((8, 16)))  # [m]
+    margins: Floats = frozen(np.zeros(8))  # [m]
+    pairs: Floats = frozen(np.zeros((8, 16, PAIR_COLUMNS)))
+    followers: Floats = frozen(np.zeros((8, 16, 2)))
+    q_world: Quats = frozen(np.zeros((16, 4)))
+    q_before: Quats = frozen(np.zeros((16, 4)))
+    p_before: Vec3s = frozen(np.zeros((16, 3)))
+    rows: Floats = frozen(np.zeros((8, SELF_ROW)))
 
 
 class SelfInteractionEstimator:
     """Self-interaction of one performer."""
 
     def __init__(self, body: BodyArrays, config: SelfInteractionConfig) -> None:
-        self.packed, self._arrays = pack_arrays(
-            SelfArrays(
-                body,
-                np.zeros((8, 16)),
-                np.zeros(8),
-                np.zeros((8, 16, PAIR_COLUMNS)),
-                np.zeros((8, 16, 2)),
-                np.zeros((16, 4)),
-                np.zeros((16, 4)),
-                np.zeros((16, 3)),
-                np.zeros((8, SELF_ROW)),
-            )
-        )
+        self.packed, self._arrays = pack_arrays(SelfArrays(body))
         """SelfArrays, for kernels that step many frames."""
         self._stamp_ns: int | None = None
         self.retune(config)
@@ -557,11 +498,8 @@ class SelfInteractionEstimator:
         Segments are the joints in world [m], `rows` (4, 8) the environment's for the same posture.
         A gap over MAX_STEP_S or a step back restarts smoothing.
         """
-        dt = (stamp_ns - self._stamp_ns) * 1e-9 if self._stamp_ns is not None else np.inf
+        config, dt = self._config, step_time(stamp_ns, self._stamp_ns)
         self._stamp_ns = stamp_ns
-        if not 0.0 <= dt <= MAX_STEP_S:
-            dt = np.inf
-        config = self._config
         step_packed(
             self.packed,
             posture.rotations,
@@ -593,37 +531,12 @@ def step_packed(
     dt: float,
 ) -> None:
     """Advance by one posture in place; `packed` holds SelfArrays."""
-    arrays = unpack(packed[0], SelfArrays)
-    body, pairs, q_world = arrays.body, arrays.pairs, arrays.q_world
+    arrays = packed[0]
     estimate_self_pairs(
-        body,
-        rotations,
-        segments,
-        points,
-        velocities,
-        arrays.influences,
-        arrays.margins,
-        prediction,
-        passing,
-        samples_only,
-        dt,
-        q_world,
-        arrays.q_before,
-        arrays.p_before,
-        pairs,
+        arrays, rotations, segments, points, velocities, prediction, passing, samples_only, dt
     )
-    smooth_self_pairs(pairs, arrays.followers, smoothing, dt)
-    list_contacts(
-        body,
-        q_world,
-        segments,
-        points,
-        rows,
-        arrays.influences,
-        arrays.margins,
-        pairs,
-        arrays.rows,
-    )
+    smooth_pairs(arrays.pairs, arrays.followers, smoothing, dt)
+    list_contacts(arrays, segments, points, rows)
 
 
 def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Skeleton:

@@ -81,9 +81,8 @@ def tuning_rows() -> tuple[Row, ...]:
 class ClipTuning:
     """Tuning of importance and solver, as the command line gives it."""
 
-    importance: ImportanceConfig  # Tuning of the importance
-    solver: SolverConfig  # Tuning of the solver
-    # Tuning of the self-interaction
+    importance: ImportanceConfig
+    solver: SolverConfig
     self_interaction: SelfInteractionConfig = SelfInteractionConfig()
 
 

@@ -30,14 +30,9 @@ FEET_LIMBS = np.array([2, 3])
 class MotionArrays:
     """A body over time, as the figures need it."""
 
-    root_positions: Vec3s
-    """Pelvis, shape (n, 3) [m]."""
-
-    rotations: Quats
-    """Joint rotations, shape (n, 16, 4)."""
-
-    end_effectors: Vec3s
-    """General end-effectors, shape (n, 8, 3) [m]."""
+    root_positions: Vec3s  # Pelvis, shape (n, 3) [m]
+    rotations: Quats  # Joint rotations, shape (n, 16, 4)
+    end_effectors: Vec3s  # General end-effectors, shape (n, 8, 3) [m]
 
 
 def planted_feet(performer: MotionArrays, rate_hz: float) -> NDArray[np.bool_]:
@@ -123,8 +118,7 @@ def root_balls(
 def are_reachable(centres: Vec3s, radii: Floats) -> bool:
     """Return whether one place of the pelvis is in all balls."""
     n, start = len(radii), centres.mean(axis=0)
-    growth = closest_in_balls(start, centres, radii, np.ones(n), np.empty(3))
-    return bool(growth <= REACH_TOL_M)
+    return bool(closest_in_balls(start, centres, radii, np.ones(n))[0] <= REACH_TOL_M)
 
 
 def impossible_share(

@@ -31,60 +31,30 @@ class RetargetJob:
     """Everything that decides the outcome for one clip."""
 
     character: Character
-    """The puppet."""
-
-    environment: Environment
-    """Solids around the performer, with counterparts."""
-
+    environment: Environment  # Solids around the performer, with counterparts
     solver: str = 'importance_based'
-    """Name of the solver."""
-
     importance: ImportanceConfig = ImportanceConfig()
-    """Tuning of the importance."""
-
     tuning: SolverConfig = SolverConfig()
-    """Tuning of the solver."""
-
     self_interaction: SelfInteractionConfig = SelfInteractionConfig()
-    """Tuning of the self-interaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetargetResult:
     """A retargeted clip, frame by frame."""
 
-    puppet: MotionArrays
-    """The puppet in its own world."""
-
-    q_world: Quats
-    """The puppet's segment orientations in world, shape (n, 16, 4)."""
-
-    p_world: Vec3s
-    """The puppet's joints in world, shape (n, 16, 3) [m]."""
-
-    rows: Floats
-    """Importance rows, shape (n, 4, 8)."""
-
+    puppet: MotionArrays  # The puppet in its own world
+    q_world: Quats  # The puppet's segment orientations in world, shape (n, 16, 4)
+    p_world: Vec3s  # The puppet's joints in world, shape (n, 16, 3) [m]
+    rows: Floats  # Importance rows, shape (n, 4, 8)
+    # Rows of the self-interaction, shape (n, 8, SELF_ROW), or their first columns
     self_rows: Floats
-    """Rows of the self-interaction, shape (n, 8, SELF_ROW), or their first columns."""
-
-    goal_errors: Floats
-    """Shape (n, 4) [m]."""
-
-    penetrations: Floats
-    """Shape (n, 4) [m]."""
-
-    self_depths: Floats
-    """Depth of the general end-effectors inside the puppet, shape (n, 8) [m]."""
-
-    body_iterations: Floats
-    """Shape (n,)."""
-
-    frame_ms: Floats
-    """Time of each frame in importance and solver, shape (n,) [ms]."""
-
+    goal_errors: Floats  # Shape (n, 4) [m]
+    penetrations: Floats  # Shape (n, 4) [m]
+    self_depths: Floats  # Depth of the general end-effectors inside the puppet, shape (n, 8) [m]
+    body_iterations: Floats  # Shape (n,)
+    frame_ms: Floats  # Time of each frame in importance and solver, shape (n,) [ms]
+    # Joints of a puppet that is a robot, shape (n, joints) [rad]; of others (n, 0)
     robot_angles: Floats
-    """Joints of a puppet that is a robot, shape (n, joints) [rad]; of others (n, 0)."""
 
     def motion(self, character: Character, rate_hz: float) -> Motion:
         """Return the puppet's motion, for writing and drawing."""

@@ -10,7 +10,6 @@ from puppet_retarget.rate_control.state import (
     RateArrays,
     RateConfig,
     State,
-    TreeArrays,
     WISH_FIRST,
 )
 from puppet_retarget.rate_control.step import advance, begin
@@ -22,24 +21,3 @@ from puppet_retarget.rate_control.tree import (
     POSITION,
     Task,
 )
-
-__all__ = [
-    'AS_PRINTED',
-    'BASE_DOFS',
-    'BodyTree',
-    'HORIZONTAL',
-    'Inputs',
-    'ORIENTATION',
-    'POSITION',
-    'RateArrays',
-    'RateConfig',
-    'RateController',
-    'State',
-    'Task',
-    'TreeArrays',
-    'WISH_FIRST',
-    'advance',
-    'begin',
-    'hang_on',
-    'pose_tree',
-]

@@ -43,56 +43,28 @@ def units(n: int) -> Quats:
 class RateConfig(NamedTuple):
     """Tuning of rate control; `AS_PRINTED` is the paper's."""
 
+    # How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY, ALL_RATES or WISH_FIRST
     estimate: int = ALL_RATES
-    """How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY, ALL_RATES or WISH_FIRST."""
-
-    max_sub_steps: int = 16
-    """Most parts that a frame is divided into [-]."""
-
-    sub_step_m: float = 0.10
-    """How far a goal may go in a sub-step [m]."""
-
-    sub_step_rad: float = 0.5
-    """How far an orientation that is a goal may turn in a sub-step [rad]."""
-
+    max_sub_steps: int = 16  # Most parts that a frame is divided into [-]
+    sub_step_m: float = 0.10  # How far a goal may go in a sub-step [m]
+    sub_step_rad: float = 0.5  # How far an orientation that is a goal may turn in a sub-step [rad]
+    # Most steps after the last sub-step, taken while goals are missed [-]
     max_corrections: int = 4
-    """Most steps after the last sub-step, taken while goals are missed [-]."""
-
-    tolerance: float = 1e-5
-    """Error of all tasks together that is left [m], [rad]."""
-
-    max_damping: float = 0.05
-    """lambda at a singularity [m/rad]."""
-
-    damped_below: float = 0.05
-    """Smallest singular value below which damping sets in [m/rad]."""
-
+    tolerance: float = 1e-5  # Error of all tasks together that is left [m], [rad]
+    max_damping: float = 0.05  # lambda at a singularity [m/rad]
+    damped_below: float = 0.05  # Smallest singular value below which damping sets in [m/rad]
+    # sigma_min over sigma_max below which the gains fall; 0: they are 1 always [-]
     full_gain_dexterity: float = 0.01
-    """sigma_min over sigma_max below which the gains fall; 0: they are 1 always [-]."""
-
-    least_gain: float = 0.2
-    """Gains at a singularity [-]."""
-
+    least_gain: float = 0.2  # Gains at a singularity [-]
+    # Error left by the frame before beyond which the second task's gain falls [m], [rad]
     full_gain_error: float = 0.03
-    """Error left by the frame before beyond which the second task's gain falls [m], [rad]."""
-
-    max_input_m: float = 0.2
-    """Most that a position task puts into the pseudo-inverse at once [m]."""
-
-    max_input_rad: float = 0.7
-    """Most that an orientation task puts into it at once [rad]."""
-
-    max_turn_rad: float = 0.5
-    """Most that a degree of freedom turns in a sub-step [rad]."""
-
+    max_input_m: float = 0.2  # Most that a position task puts into the pseudo-inverse at once [m]
+    max_input_rad: float = 0.7  # Most that an orientation task puts into it at once [rad]
+    max_turn_rad: float = 0.5  # Most that a degree of freedom turns in a sub-step [rad]
+    # What is left after a frame of how far a new driven base was from its given pose [-]
     kept_gap: float = 0.8
-    """What is left after a frame of how far a new driven base was from its given pose [-]."""
-
-    slack: float = 0.02
-    """Error that a guarded step may leave to the corrections [m], [rad]."""
-
-    guarded: bool = True
-    """Whether steps that lead away from the goals are shortened."""
+    slack: float = 0.02  # Error that a guarded step may leave to the corrections [m], [rad]
+    guarded: bool = True  # Whether steps that lead away from the goals are shortened
 
     def require_valid(self) -> None:
         """Raise a ConfigError that names what is out of range."""

@@ -24,7 +24,6 @@ from puppet_core.math import (
     scale,
     solve_factorised,
     sub,
-    unpack,
     values,
 )
 from puppet_retarget.rate_control.kinematics import (
@@ -459,13 +458,13 @@ def begin(c: RateArrays) -> None:
 @kernel
 def advance_packed(packed: np.ndarray) -> None:
     """Take a frame, in place. `packed` holds RateArrays."""
-    advance(unpack(packed[0], RateArrays))
+    advance(packed[0])
 
 
 @kernel
 def pose_packed(packed: np.ndarray) -> None:
     """Pose the tree from its base and joints, and take where its tasks are as their goals."""
-    c = unpack(packed[0], RateArrays)
+    c = packed[0]
     begin(c)
     copy(c.state.before.base, c.inputs.base_position)
     for task in range(c.tree.n_tasks):
@@ -476,7 +475,7 @@ def pose_packed(packed: np.ndarray) -> None:
 @kernel
 def jacobian_packed(packed: np.ndarray) -> int:
     """Fill Jacobian and errors where the body is; return the number of rows."""
-    c = unpack(packed[0], RateArrays)
+    c = packed[0]
     inputs = c.inputs
     error_rows(c, GoalArrays(inputs.positions, inputs.orientations, inputs.base_position))
     return fill_jacobian(c)
@@ -485,4 +484,4 @@ def jacobian_packed(packed: np.ndarray) -> int:
 @kernel
 def hang_on_packed(packed: np.ndarray, segment: int) -> None:
     """Make a segment the base; `inputs` has its pose."""
-    hang_on(unpack(packed[0], RateArrays), segment)
+    hang_on(packed[0], segment)

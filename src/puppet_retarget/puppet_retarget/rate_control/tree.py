@@ -30,15 +30,10 @@ _AXES = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  # where a tree gives none
 class BodyTree:
     """Segments, each after its parent, and the joints between them."""
 
-    names: tuple[str, ...]
-    """Of the segments, at most MAX_SEGMENTS."""
-
-    parents: Ints
-    """Index of each segment's parent, shape (n,); -1 for the first, the root."""
-
+    names: tuple[str, ...]  # Of the segments, at most MAX_SEGMENTS
+    parents: Ints  # Index of each segment's parent, shape (n,); -1 for the first, the root
+    # Joint of each segment in its parent's frame, shape (n, 3) [m]; row 0 is not used
     offsets: Vec3s
-    """Joint of each segment in its parent's frame, shape (n, 3) [m]; row 0 is not used."""
-
     kinds: Ints = ()  # type: ignore[assignment]
     """FIXED, HINGE, UNIVERSAL or BALL, shape (n,); row 0 is not used. Empty: all balls."""
 
@@ -140,12 +135,8 @@ HORIZONTAL = np.eye(3)[:2]
 class Task:
     """A point or an orientation of a segment that is to follow a goal, along some axes."""
 
-    segment: int
-    """Index in the tree."""
-
-    kind: int = POSITION
-    """POSITION of a point, or ORIENTATION of the segment."""
-
+    segment: int  # Index in the tree
+    kind: int = POSITION  # POSITION of a point, or ORIENTATION of the segment
     point: Vec3 = (0.0, 0.0, 0.0)  # type: ignore[assignment]
     """The point in the segment's frame, shape (3,) [m]."""
 
@@ -156,8 +147,8 @@ class Task:
     They are given in the task's frame, which is the world's until the caller turns it.
     """
 
+    # Of its rows where goals contradict each other or the damping acts [-]; 1 rad is 1 m
     weight: float = 1.0
-    """Of its rows where goals contradict each other or the damping acts [-]; 1 rad is 1 m."""
 
     def __post_init__(self) -> None:
         if self.kind not in {POSITION, ORIENTATION}:

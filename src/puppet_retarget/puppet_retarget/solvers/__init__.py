@@ -9,40 +9,11 @@ from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT
 from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver, SOLVER_NAMES
 from puppet_retarget.solvers.self_contact import empty_self_balls, limb_self_balls, SelfBalls
 from puppet_retarget.solvers.solver import (
-    EndEffectorSolver,
     follow_robot,
     measure_packed,
     NOTHING_NEAR,
     pose_captured_packed,
-    solve_packed,
     Solver,
     SolverOutput,
 )
 from puppet_retarget.solvers.state import ROOT_FORMS, SolverConfig
-
-__all__ = [
-    'DiscontinuityDetector',
-    'EXACT_SHARE',
-    'EndEffectorSolver',
-    'HoldAndBlend',
-    'ImportanceBasedSolver',
-    'NOTHING_NEAR',
-    'ROOT_FORMS',
-    'SOLVER_NAMES',
-    'STRAIGHT',
-    'SelfBalls',
-    'Solver',
-    'SolverConfig',
-    'SolverOutput',
-    'bend_hint',
-    'closest_in_balls',
-    'empty_self_balls',
-    'follow_robot',
-    'is_usable',
-    'limb_self_balls',
-    'make_solver',
-    'measure_packed',
-    'pose_captured_packed',
-    'solve_packed',
-    'split_swing_twist',
-]

@@ -11,8 +11,6 @@ the answer moves continuously as balls drift apart. Each section explains its me
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
 from puppet_core.math import (
     add,
     copy,
@@ -40,8 +38,6 @@ PROOF_TOL = 1e-11  # gap between the bounds at which the growth counts as known
 SIGN_TOL = 1e-9  # how negative a multiplier may be [-]
 NEWTON_STEPS = 20
 
-Bools = NDArray[np.bool_]  # shape (n,)
-
 MAX_BALLS = 8  # of a problem; on a sphere what is more is ignored
 FEASIBLE_TOL_M = 1e-10  # ten times finer than errata 4 asks
 NO_DISTANCE_M = 1e-15  # between centres that count as equal
@@ -63,7 +59,7 @@ TOUCH = 1e-9  # how far a line may miss the unit sphere, squared
 # prove that a meeting cannot be had for less; halving is left for the case that no proof
 # succeeds.
 #
-# Balls to stay outside of have radii below zero, as for `sign_radii`. They shrink by their
+# Balls to stay outside of have radii below zero. They shrink by their
 # slack; they do not help to decide the growth here, but count in how much of it a point needs.
 
 
@@ -229,13 +225,9 @@ def least_growth(
 
 
 @kernel
-def sign_radii(radii: Floats, outside: Bools, signed: Floats) -> None:
-    """Fill signed radii, shape (n,); outside of a ball without radius is no constraint."""
-    for i in range(len(radii)):
-        if not outside[i]:
-            signed[i] = max(radii[i], 0.0)
-        else:
-            signed[i] = -radii[i] if radii[i] > 0.0 else math.inf
+def outside_of(radius: float) -> float:
+    """Return the signed radius of a ball to stay outside of; one without radius is none."""
+    return -radius if radius > 0.0 else math.inf
 
 
 @kernel
@@ -268,12 +260,13 @@ def onto_sphere(p: Vec3Like, centre: Vec3Like, radius: float) -> Vec3:
 @kernel
 def circle_of(a: Vec3Like, ra: float, b: Vec3Like, rb: float) -> Circle:
     """Return the circle in which two spheres cut each other; its radius is NaN if they do not."""
+    a, b = vec3(a), vec3(b)
     if abs(ra) > abs(rb):  # seen from the smaller sphere, so that rounding is in proportion
         a, ra, b, rb = b, rb, a, ra
     way = sub(b, a)
     dist = norm(way)
     if dist < NO_DISTANCE_M:
-        return vec3(a), way, math.nan
+        return a, way, math.nan
     # Shin2002 eqs. A.3-A.6; the squares that are nearly equal are subtracted by their roots
     ra, rb = abs(ra), abs(rb)
     if dist < ra:
@@ -282,7 +275,7 @@ def circle_of(a: Vec3Like, ra: float, b: Vec3Like, rb: float) -> Circle:
         x = (ra * ra + (dist - rb) * (dist + rb)) / (2.0 * dist)
     square = (ra - x) * (ra + x)
     if square < -FEASIBLE_TOL_M * max(ra, FEASIBLE_TOL_M):
-        return vec3(a), way, math.nan
+        return a, way, math.nan
     x, normal = min(max(x, -ra), ra), normalized(way)
     return add(a, scale(normal, x)), normal, math.sqrt(max(square, 0.0))
 
@@ -396,16 +389,15 @@ def _nearest_feasible(p: Vec3, centres: Vec3s, signed: Floats, out: Floats) -> b
 
 @kernel
 def closest_in_balls(
-    p: Vec3Like, centres: Vec3s, radii: Floats, slacks: Floats, out: Floats
-) -> float:
+    p: Vec3Like, centres: Vec3s, radii: Floats, slacks: Floats
+) -> tuple[float, Vec3]:
     """
-    Write the point nearest to p in the intersection of balls, relaxed if that is empty.
+    Return relaxation and nearest point to p in the intersection of balls, relaxed if empty.
 
     A radius of infinity is no constraint (errata 3), -r keeps outside of a ball of radius r; at
     most MAX_BALLS [m]. Slacks > 0 are how much each constraint gives way per unit of relaxation:
-    large for balls that matter little. `out` may be p itself. The relaxation is returned: 0 if
-    something is feasible, else the least t for which radii r + t slack (r - t slack of balls to
-    stay outside of) leave something.
+    large for balls that matter little. The relaxation is 0 if something is feasible, else the
+    least t for which radii r + t slack (r - t slack of balls to stay outside of) leave something.
 
     With balls to stay inside of only, continuous in all arguments, also where the intersection
     vanishes: the relaxed balls meet in one point, to which the intersection shrank.
@@ -417,15 +409,15 @@ def closest_in_balls(
     by halving: to 1e-12 of the least, which leaves the point uncertain by the square root of
     FEASIBLE_TOL_M, and at some ten times the cost.
     """
-    start, out = vec3(p), out[:]  # of one layout, so that what is called is compiled once
+    start, out, bounds = vec3(p), work_array(3), work_array(2)
+    # of one layout, so that what is called is compiled once
     centres, radii, slacks = centres[:], radii[:], slacks[:]
     if _nearest_feasible(start, centres, radii, out):
-        return 0.0
-    bounds = work_array(2)
+        return 0.0, vec3(out)
     copy(start, out)
     if not least_growth(centres, radii, slacks, bounds, out):
         _halve(start, centres, radii, slacks, bounds, out)
-    return max(bounds[1], 0.0)
+    return max(bounds[1], 0.0), vec3(out)
 
 
 @kernel
@@ -463,7 +455,7 @@ def _halve(
 def relax_on_sphere(
     radius: float, signed: Floats, slacks: Floats, relaxation: float, out: Floats
 ) -> None:
-    """Write the signed radii of balls relaxed on a sphere; `out` may be `signed`."""
+    """Write the signed radii of balls relaxed on a sphere."""
     for i in range(len(signed)):
         growth = 2.0 * radius * relaxation * slacks[i]
         square = relax_radius(math.copysign(signed[i] * signed[i], signed[i]), growth)
@@ -695,21 +687,18 @@ def closest_on_sphere(
     centre: Vec3Like,
     radius: float,
     ball_centres: Vec3s,
-    ball_radii: Floats,
-    outside: Bools,
+    signed: Floats,
     slacks: Floats,
     fallback: Vec3Like,
-    out: Floats,
-) -> float:
+) -> tuple[float, Vec3]:
     """
-    Write the point of a sphere nearest to p that is inside some balls and outside others [m].
+    Return relaxation and nearest point to p on a sphere, inside some balls, outside others [m].
 
-    At most MAX_BALLS; a ball to stay outside of without radius is no constraint, nor is an
-    infinite one to stay inside of. Slacks > 0 are how much each constraint gives way per unit of
-    relaxation: large for balls that matter little. If p is the sphere's centre, the point stays
-    near to that in the direction of `fallback`, of any length > 0. `out` may be p itself. The
-    relaxation is returned: 0 if something is feasible, else the least t for which balls with their
-    squared radii r^2 + 2 radius t slack (less that, to stay outside of) leave something [m].
+    At most MAX_BALLS, with signed radii; an infinite one is no constraint. Slacks > 0 are how much
+    each constraint gives way per unit of relaxation: large for balls that matter little. If p is
+    the sphere's centre, the point stays near to that in the direction of `fallback`, of any
+    length > 0. The relaxation is 0 if something is feasible, else the least t for which balls with
+    their squared radii r^2 + 2 radius t slack (less that, to stay outside of) leave something [m].
 
     What is feasible on a sphere may have several parts. The answer is the nearest point of all of
     them, so it jumps where two parts are equally near, or the nearest one vanishes while another
@@ -717,16 +706,14 @@ def closest_on_sphere(
     as long as that point is the only one that the least relaxation leaves: not for a ball whose
     centre passes the sphere's while its surface does not touch it.
     """
-    signed = work_array(MAX_BALLS)[: len(ball_radii)]
-    sign_radii(ball_radii, outside, signed)
+    out, relaxed = work_array(3), work_array(MAX_BALLS)[: len(signed)]
     at_centre = p[0] == centre[0] and p[1] == centre[1] and p[2] == centre[2]
     start = onto_sphere(add(centre, fallback) if at_centre else vec3(p), centre, radius)
     least = 0.0
     if not _nearest_feasible_on_sphere(start, centre, radius, ball_centres, signed, out):
         least = least_relaxation(start, centre, radius, ball_centres, signed, slacks, out)
         if least < 0.0:  # a ball about the very centre leaves more than a point
-            relax_on_sphere(radius, signed, slacks, -least, signed)
-            _nearest_feasible_on_sphere(start, centre, radius, ball_centres, signed, out)
+            relax_on_sphere(radius, signed, slacks, -least, relaxed)
+            _nearest_feasible_on_sphere(start, centre, radius, ball_centres, relaxed, out)
     # of circles that just touch it, some 1e-10 m away
-    copy(onto_sphere(out, centre, radius), out)
-    return abs(least)
+    return abs(least), onto_sphere(out, centre, radius)

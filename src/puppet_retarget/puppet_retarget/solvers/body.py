@@ -15,22 +15,31 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math import (
+    add,
     copy,
+    cross,
+    dot,
     exp,
     factorise_in_place,
     Floats,
+    frozen,
     kernel,
     log,
     multiply,
+    norm,
+    normalized,
     Quats,
     rotate,
     rotate_inverse,
+    scale,
     solve_factorised,
+    sub,
     Vec3,
     Vec3s,
     work_array,
     work_table,
 )
+from puppet_core.math.values import Vec3Like
 
 N_UNKNOWNS = 12
 _STARTS = (4, 7, 10, 13)  # upper segments of the limbs
@@ -58,26 +67,19 @@ class BodyTask(NamedTuple):
     rotations: Quats  # (16, 4) captured
     wrist_goals: Vec3s  # (4, 3) goals of wrists and ankles [m]
     radii: Floats  # (4,) reach over importance (Shin2002 eq. 5.2); infinity is no goal [m]
-    weights: Vec3  # (3,) alpha, beta, gamma
+    weights: Vec3Like  # alpha, beta, gamma
 
 
 class BodyState(NamedTuple):
     """A trial posture of the body and how its shoulders and hips are pulled."""
 
-    unknowns: Floats  # (12,) [m], [rad]
-    q_body: Quats  # (3, 4) pelvis, spine, chest in world
-    p_body: Vec3s  # (3, 3) [m]
-    shoulders: Vec3s  # (4, 3) shoulders and hips [m]
-    away: Vec3s  # (4, 3) unit vectors from the goals to there
-    excess: Floats  # (4,) distance beyond the radius, 0 within [m]
-    share: Floats  # (4,) excess over distance [-]
-
-
-def body_state(unknowns: Floats, q_body: Quats, p_body: Vec3s) -> BodyState:
-    """Return a state around arrays of the caller's; all else is still empty."""
-    return BodyState(
-        unknowns, q_body, p_body, np.empty((4, 3)), np.empty((4, 3)), np.empty(4), np.empty(4)
-    )
+    unknowns: Floats = frozen(np.zeros(N_UNKNOWNS))  # [m], [rad]
+    q_body: Quats = frozen(np.zeros((3, 4)))  # pelvis, spine, chest in world
+    p_body: Vec3s = frozen(np.zeros((3, 3)))  # [m]
+    shoulders: Vec3s = frozen(np.zeros((4, 3)))  # shoulders and hips [m]
+    away: Vec3s = frozen(np.zeros((4, 3)))  # unit vectors from the goals to there
+    excess: Floats = frozen(np.zeros(4))  # distance beyond the radius, 0 within [m]
+    share: Floats = frozen(np.zeros(4))  # excess over distance [-]
 
 
 @kernel
@@ -90,19 +92,11 @@ def move_unknowns(
     out: Floats,
 ) -> None:
     """Write the unknowns after a step along increments; `q_body` are the frames before it."""
-    turn, more = work_array(4), work_array(4)
-    for k in range(3):
-        out[k] = unknowns[k] + step * direction[k]
+    copy(add(unknowns, scale(direction, step)), out[:3])
     for segment in range(torso_segments + 1):
-        at = 3 + 3 * segment
-        own = out[at : at + 3]
-        turn[:] = exp(unknowns[at : at + 3])
-        for k in range(3):
-            own[k] = step * direction[at + k]
-        own[:] = rotate_inverse(q_body[segment], own)
-        more[:] = exp(own)
-        turn[:] = multiply(turn, more)
-        own[:] = log(turn)
+        own = slice(3 + 3 * segment, 6 + 3 * segment)
+        more = exp(rotate_inverse(q_body[segment], scale(direction[own], step)))
+        copy(log(multiply(exp(unknowns[own]), more)), out[own])
 
 
 @kernel
@@ -119,41 +113,34 @@ def body_energy(task: BodyTask, state: BodyState) -> float:
         if task.radii[i] == math.inf:
             continue
         top = _TOP[i]
-        shoulder, away = state.shoulders[i], state.away[i]
-        shoulder[:] = rotate(state.q_body[top], task.offsets[_STARTS[i]])
-        square = 0.0
-        for k in range(3):
-            shoulder[k] += state.p_body[top, k]
-            away[k] = shoulder[k] - task.wrist_goals[i, k]
-            square += away[k] * away[k]
-        distance = math.sqrt(square)
+        arm = rotate(state.q_body[top], task.offsets[_STARTS[i]])
+        shoulder = add(arm, state.p_body[top])
+        away = sub(shoulder, task.wrist_goals[i])
+        copy(shoulder, state.shoulders[i])
+        distance = norm(away)
         excess = distance - task.radii[i]
         if excess > 0.0:
             # Shin2002 eq. 5.4 with the radius of eq. 5.2
             energy += excess * excess
             state.excess[i], state.share[i] = excess, excess / distance
-            for k in range(3):
-                away[k] /= distance
+            copy(normalized(away), state.away[i])
     return energy
 
 
 @kernel
 def _place(task: BodyTask, state: BodyState) -> None:
     """Fill the world frames of pelvis, spine and chest."""
-    turn = work_array(4)
     q, p = state.q_body, state.p_body
-    for k in range(3):
-        p[0, k] = task.root[k] + state.unknowns[k]
+    copy(add(task.root, state.unknowns), p[0])
     for segment in range(3):
-        turn[:] = exp(state.unknowns[3 + 3 * segment : 6 + 3 * segment])
-        turn[:] = multiply(task.rotations[segment], turn)
+        turn = exp(state.unknowns[3 + 3 * segment : 6 + 3 * segment])
+        turn = multiply(task.rotations[segment], turn)
         if segment == 0:
             copy(turn, q[0])
         else:
-            p[segment] = rotate(q[segment - 1], task.offsets[segment])
-            for k in range(3):
-                p[segment, k] += p[segment - 1, k]
-            q[segment] = multiply(q[segment - 1], turn)
+            arm = rotate(q[segment - 1], task.offsets[segment])
+            copy(add(arm, p[segment - 1]), p[segment])
+            copy(multiply(q[segment - 1], turn), q[segment])
 
 
 @kernel
@@ -178,9 +165,7 @@ def body_gradient(
         copy(away, pull[:3])
         for j in range(top + 1):
             at = 3 + 3 * j
-            pull[at] = arms[j, 1] * away[2] - arms[j, 2] * away[1]
-            pull[at + 1] = arms[j, 2] * away[0] - arms[j, 0] * away[2]
-            pull[at + 2] = arms[j, 0] * away[1] - arms[j, 1] * away[0]
+            copy(cross(arms[j], away), pull[at : at + 3])
         along = 2.0 * (1.0 - state.share[i])
         for k in range(6 + 3 * top):
             gradient[k] += 2.0 * excess * pull[k]
@@ -213,8 +198,7 @@ def add_bends(state: BodyState, torso_segments: int, all_of_them: bool, curvatur
 def _arms(state: BodyState, limb: int, top: int, arms: Vec3s) -> None:
     """Fill the ways from the body's joints to a shoulder or hip, shape (3, 3) [m]."""
     for j in range(top + 1):
-        for k in range(3):
-            arms[j, k] = state.shoulders[limb, k] - state.p_body[j, k]
+        copy(sub(state.shoulders[limb], state.p_body[j]), arms[j])
 
 
 @kernel
@@ -230,8 +214,8 @@ def _add_posture(
     for segment in range(torso_segments + 1):
         at = 3 + 3 * segment
         own = gradient[at : at + 3]
-        own[:] = rotate(state.q_body[segment], state.unknowns[at : at + 3])
-        square = own[0] * own[0] + own[1] * own[1] + own[2] * own[2]
+        copy(rotate(state.q_body[segment], state.unknowns[at : at + 3]), own)
+        square = dot(own, own)
         half = 0.5 * math.sqrt(square)
         # a geodesic distance grows slower across the turn than along it
         if half < 1e-2:
@@ -243,8 +227,7 @@ def _add_posture(
             curvature[at + j, at + j] += weight * across
             for k in range(j + 1):
                 curvature[at + j, at + k] += weight * more * own[j] * own[k]
-        for k in range(3):
-            own[k] *= weight
+        copy(scale(own, weight), own)
 
 
 @kernel
@@ -254,7 +237,7 @@ def _add_motion(weight: float, arms: Vec3s, top: int, curvature: Floats) -> None
         curvature[k, k] += weight
     for j in range(top + 1):
         at = 3 + 3 * j
-        x, y, z = weight * arms[j, 0], weight * arms[j, 1], weight * arms[j, 2]
+        x, y, z = scale(arms[j], weight)
         curvature[at, 1] -= z
         curvature[at, 2] += y
         curvature[at + 1, 0] += z
@@ -263,12 +246,12 @@ def _add_motion(weight: float, arms: Vec3s, top: int, curvature: Floats) -> None
         curvature[at + 2, 1] += x
         for i in range(j + 1):
             # (w_j x a_j) . (w_i x a_i)
-            dot = x * arms[i, 0] + y * arms[i, 1] + z * arms[i, 2]
+            product = dot((x, y, z), arms[i])
             for row in range(3):
                 own = weight * arms[i, row]
                 for column in range(row + 1 if i == j else 3):
                     curvature[at + row, 3 + 3 * i + column] -= own * arms[j, column]
-                curvature[at + row, 3 + 3 * i + row] += dot
+                curvature[at + row, 3 + 3 * i + row] += product
 
 
 @kernel
@@ -276,18 +259,18 @@ def _add_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Float
     """Add the weight times the second derivative of the shoulder's path along `away`."""
     for j in range(top + 1):
         at = 3 + 3 * j
-        x, y, z = weight * arms[j, 0], weight * arms[j, 1], weight * arms[j, 2]
-        dot = x * away[0] + y * away[1] + z * away[2]
+        x, y, z = scale(arms[j], weight)
+        along = dot((x, y, z), away)
         for i in range(j):
             # away . (w_i x (w_j x a_j)), the inner turn j moving with the outer one i
             for row in range(3):
                 curvature[at + row, 3 + 3 * i] += away[row] * x
                 curvature[at + row, 4 + 3 * i] += away[row] * y
                 curvature[at + row, 5 + 3 * i] += away[row] * z
-                curvature[at + row, 3 + 3 * i + row] -= dot
-        curvature[at, at] += away[0] * x - dot
-        curvature[at + 1, at + 1] += away[1] * y - dot
-        curvature[at + 2, at + 2] += away[2] * z - dot
+                curvature[at + row, 3 + 3 * i + row] -= along
+        curvature[at, at] += away[0] * x - along
+        curvature[at + 1, at + 1] += away[1] * y - along
+        curvature[at + 2, at + 2] += away[2] * z - along
         curvature[at + 1, at] += 0.5 * (away[0] * y + away[1] * x)
         curvature[at + 2, at] += 0.5 * (away[0] * z + away[2] * x)
         curvature[at + 2, at + 1] += 0.5 * (away[1] * z + away[2] * y)
@@ -298,9 +281,8 @@ def _add_inward_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature
     """Add a part of the same that is never negative: that of arms which point to the goal."""
     inward = 0.0
     for j in range(top, -1, -1):
-        dot = arms[j, 0] * away[0] + arms[j, 1] * away[1] + arms[j, 2] * away[2]
         # no less than that of the joints further out: so the whole is positive semidefinite
-        inward = max(inward, -dot)
+        inward = max(inward, -dot(arms[j], away))
         at = 3 + 3 * j
         for i in range(j + 1):
             for row in range(3):
@@ -438,54 +420,25 @@ def _line_search(
 
 @kernel
 def minimise_body(
-    unknowns: Floats,
-    offsets: Vec3s,
-    root: Vec3,
-    rotations: Quats,
-    wrist_goals: Vec3s,
-    radii: Floats,
-    weights: Vec3,
-    torso_segments: int,
-    max_iterations: int,
-    q_body: Quats,
-    p_body: Vec3s,
+    task: BodyTask, torso_segments: int, max_iterations: int, first: BodyState, spare: BodyState
 ) -> int:
     """
     Minimise Shin2002 eqs. 5.3 to 5.5; return the number of steps tried.
 
     Unknowns (12,) are root displacement [m] and rotation vectors of pelvis, spine, chest [rad]:
-    in, a guess, such as the frame before's (zeros are taken instead where they are better); out,
-    the result with the frames of the three segments. One torso segment leaves nine unknowns, the
-    others become 0. Each step is one evaluation; at most three more are made before.
+    in `first` a guess, such as the frame before's (zeros are taken instead where they are
+    better), then the result with the frames of the three segments. One torso segment leaves nine
+    unknowns, the others become 0. Each step is one evaluation; at most three more are made before.
     """
-    n = 6 + 3 * torso_segments
-    task = BodyTask(offsets, root, rotations, wrist_goals, radii, weights)
-    state = BodyState(
-        unknowns[:],
-        q_body[:],
-        p_body[:],
-        work_table(4, 3),
-        work_table(4, 3),
-        work_array(4),
-        work_array(4),
-    )
-    trial = BodyState(
-        work_array(N_UNKNOWNS),
-        work_table(3, 4),
-        work_table(3, 3),
-        work_table(4, 3),
-        work_table(4, 3),
-        work_array(4),
-        work_array(4),
-    )
+    n, state, trial = 6 + 3 * torso_segments, first, spare
     gradient, newton = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
     old_gradient, direction = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
     trial.unknowns[:], direction[:] = 0.0, 0.0
-    curvature, spare = work_table(N_UNKNOWNS, N_UNKNOWNS), work_table(N_UNKNOWNS, N_UNKNOWNS)
+    curvature, plain = work_table(N_UNKNOWNS, N_UNKNOWNS), work_table(N_UNKNOWNS, N_UNKNOWNS)
     energy = _start(task, state, torso_segments)
     tried, was_full, old_fall = 0, False, 0.0
     while tried < max_iterations:
-        is_exact = _newton_step(task, state, torso_segments, gradient, curvature, spare, newton)
+        is_exact = _newton_step(task, state, torso_segments, gradient, curvature, plain, newton)
         if _dot(gradient, gradient, n) <= GRADIENT_TOL**2:
             break
         fall = _dot(newton, gradient, n)
@@ -515,8 +468,8 @@ def minimise_body(
         state, trial = trial, state
         if is_last:
             break
-    copy(state.unknowns, unknowns)
+    copy(state.unknowns, first.unknowns)
     for segment in range(3):
-        copy(state.q_body[segment], q_body[segment])
-        copy(state.p_body[segment], p_body[segment])
+        copy(state.q_body[segment], first.q_body[segment])
+        copy(state.p_body[segment], first.p_body[segment])
     return tried

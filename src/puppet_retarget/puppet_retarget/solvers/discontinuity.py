@@ -23,20 +23,23 @@ from puppet_core.body import (
     SHORTEST_S,
 )
 from puppet_core.math import (
+    add,
     conjugate,
     copy,
     exp,
     Floats,
+    frozen,
     Ints,
     kernel,
     log,
     multiply,
+    norm,
     pack_arrays,
     Quats,
-    unpack,
+    scale,
+    sub,
     Vec3,
     Vec3s,
-    work_array,
 )
 from puppet_retarget.importance import (
     CONTACT_WIDTH,
@@ -89,33 +92,21 @@ _LAST_SAMPLE = N_SEGMENTS * N_SAMPLES - 1
 class DetectorArrays(NamedTuple):
     """The posture before, and how far postures went: rows (17, 3), the root [m], then turns."""
 
-    root: Vec3
-    rotations: Quats
-
-    step: Vec3s  # To the last posture
-    before: Vec3s  # The step before it
-    usual: Vec3s  # The last one that went on as the motion was
-    times_s: Floats  # That these three took, shape (3,) [s]
-    far: Floats  # How far the last step went: root [m], and most of the turns [rad]
-    n_steps: Ints  # How many there were, shape (1,)
+    root: Vec3 = frozen(np.zeros(3))
+    rotations: Quats = frozen(np.zeros((16, 4)))
+    step: Vec3s = frozen(np.zeros((17, 3)))  # to the last posture
+    before: Vec3s = frozen(np.zeros((17, 3)))  # the step before it
+    usual: Vec3s = frozen(np.zeros((17, 3)))  # the last one that went on as the motion was
+    times_s: Floats = frozen(np.full(3, LONGEST_S))  # that these three took
+    far: Floats = frozen(np.zeros(2))  # how far the last step went: root [m], most of turns [rad]
+    n_steps: Ints = frozen(np.zeros(1, np.int64))  # how many there were
 
 
 class DiscontinuityDetector:
     """Whether a body moves faster than one can, or as it did; knows the posture before."""
 
     def __init__(self, ratio: float = 1.0) -> None:
-        self._packed, arrays = pack_arrays(
-            DetectorArrays(
-                np.zeros(3),
-                np.zeros((16, 4)),
-                np.zeros((17, 3)),
-                np.zeros((17, 3)),
-                np.zeros((17, 3)),
-                np.full(3, LONGEST_S),
-                np.zeros(2),
-                np.zeros(1, np.int64),
-            )
-        )
+        self._packed, arrays = pack_arrays(DetectorArrays())
         self._far = arrays.far
         self._ratio = ratio
         self._found = 0
@@ -149,7 +140,7 @@ def watch_step(
     `ratio` is of the fastest motion, from which on it is a discontinuity, `size` over a
     grown-up's.
     """
-    watch = unpack(packed[0], DetectorArrays)
+    watch = packed[0]
     times_s, far = watch.times_s, watch.far
     # a step that was a discontinuity or another motion is not what is usual
     if goes_on(watch.step, watch.before, times_s[0], times_s[1], 1.0, far):
@@ -209,29 +200,18 @@ def measure_gap(
     turn_gaps: Vec3s,
 ) -> None:
     """Fill what takes a posture back to another: (3,) [m], and rotation vectors (16, 3)."""
-    turn = work_array(4)
-    for k in range(3):
-        root_gap[k] = from_root[k] - root[k]
+    copy(sub(from_root, root), root_gap)
     for segment in range(len(rotations)):
-        turn[:] = conjugate(rotations[segment])
-        turn[:] = multiply(from_rotations[segment], turn)
-        turn_gaps[segment] = log(turn)
+        turn = multiply(from_rotations[segment], conjugate(rotations[segment]))
+        copy(log(turn), turn_gaps[segment])
 
 
 @kernel
 def furthest(step: Vec3s, other: Vec3s, share: float, out: Floats) -> None:
     """Fill how far a step is from a part of another, (17, 3): root [m] and most of the turns."""
-    most = 0.0
-    for i in range(len(step)):
-        square = 0.0
-        for k in range(3):
-            difference = step[i, k] - share * other[i, k]
-            square += difference * difference
-        if i == 0:
-            out[0] = math.sqrt(square)
-        else:
-            most = max(most, square)
-    out[1] = math.sqrt(most)
+    out[0], out[1] = norm(sub(step[0], scale(other[0], share))), 0.0
+    for i in range(1, len(step)):
+        out[1] = max(out[1], norm(sub(step[i], scale(other[i], share))))
 
 
 # Hold and blend.
@@ -273,12 +253,9 @@ class HoldAndBlend:
         self._wary_s = self._held_s = 0.0  # left
         self._period_s = 0.0  # between frames, mostly; 0 is not known
         self._blending_s = 0.0  # since the last time that nothing was blended
-        self.size = 1.0
-        """Of the puppet over a grown-up's: a larger one moves faster, never slower [-]."""
-        self.leaps = 0
-        """Discontinuities that were blended since the start."""
-        self.late_frames = 0
-        """Late frames that were blended since the start."""
+        self.size = 1.0  # of the puppet over a grown-up's: a larger one moves faster [-]
+        self.leaps = 0  # discontinuities that were blended since the start
+        self.late_frames = 0  # late frames that were
 
     @property
     def is_easing(self) -> bool:
@@ -371,31 +348,19 @@ class HoldAndBlend:
         self._duration_s = max(
             ease_s,
             SHORTEST_S,
-            STEEPEST * _longest(self._turn_gaps) / EASE_RAD_S,
-            STEEPEST * _length(self._root_gap) / (self.size * EASE_M_S),
+            STEEPEST * float(np.linalg.norm(self._turn_gaps, axis=1).max()) / EASE_RAD_S,
+            STEEPEST * float(np.linalg.norm(self._root_gap)) / (self.size * EASE_M_S),
         )
         self._elapsed_s, self._is_due = 0.0, False
-
-
-def _longest(vectors: Vec3s) -> float:
-    return math.sqrt(np.einsum('ij,ij->i', vectors, vectors).max())
-
-
-def _length(vector: Vec3) -> float:
-    return math.sqrt(vector.dot(vector))
 
 
 @kernel
 def add_gap(share: float, root_gap: Vec3, turn_gaps: Vec3s, root: Vec3, rotations: Quats) -> None:
     """Move root and rotations by a fraction of the gap, in place."""
-    turn, rotvec = work_array(4), work_array(3)
-    for k in range(3):
-        root[k] += share * root_gap[k]
+    copy(add(root, scale(root_gap, share)), root)
     for segment in range(len(rotations)):
-        for k in range(3):
-            rotvec[k] = share * turn_gaps[segment, k]
-        turn[:] = exp(rotvec)
-        rotations[segment] = multiply(turn, rotations[segment])
+        turn = exp(scale(turn_gaps[segment], share))
+        copy(multiply(turn, rotations[segment]), rotations[segment])
 
 
 # Whether numbers that came over a topic can be solved at all.

@@ -20,19 +20,27 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import Character, MAX_ANGLE_DEG, N_SEGMENTS, segment_axis
 from puppet_core.math import (
+    add,
     align_sign,
     conjugate,
     copy,
+    cross,
+    dot,
     exp,
     Floats,
     kernel,
     multiply,
+    normalized,
     Quat,
     Quats,
+    scale,
+    sub,
     Vec3,
     Vec3s,
     work_array,
 )
+from puppet_core.math.values import QuatLike, Vec3Like
+from puppet_core.math.values import Vec3 as Point
 
 KEPT = 0.9  # fraction of a limit up to which nothing changes [-]
 FADE_START_RAD = math.radians(MAX_ANGLE_DEG)  # no limit is beyond this
@@ -71,20 +79,16 @@ def limit_arrays(character: Character) -> LimitArrays:
 
 
 @kernel
-def _swing_axes(axis: Vec3, first: Vec3, second: Vec3) -> None:
-    """Write the axes of `puppet_core.body.joint_limits.swing_axes`."""
+def _swing_axes(axis: Vec3Like) -> tuple[Point, Point]:
+    """Return the axes of `puppet_core.body.joint_limits.swing_axes`."""
     along_x = abs(axis[0]) >= abs(axis[1]) and abs(axis[0]) >= abs(axis[2])
-    reference = 1 if along_x else 0
-    norm = math.sqrt(1.0 - axis[reference] * axis[reference])
-    for k in range(3):
-        first[k] = ((1.0 if k == reference else 0.0) - axis[reference] * axis[k]) / norm
-    second[0] = axis[1] * first[2] - axis[2] * first[1]
-    second[1] = axis[2] * first[0] - axis[0] * first[2]
-    second[2] = axis[0] * first[1] - axis[1] * first[0]
+    reference = (0.0, 1.0, 0.0) if along_x else (1.0, 0.0, 0.0)
+    first = normalized(sub(reference, scale(axis, dot(reference, axis))))
+    return first, cross(axis, first)
 
 
 @kernel
-def split_swing_twist(q: Quat, axis: Vec3, swing: Vec3) -> float:
+def split_swing_twist(q: QuatLike, axis: Vec3Like, swing: Vec3) -> float:
     """
     Split q into a swing after a twist about a unit axis; write the swing, return the twist.
 
@@ -102,9 +106,9 @@ def split_swing_twist(q: Quat, axis: Vec3, swing: Vec3) -> float:
     swing[1] = w * y - a * (z * axis[0] - x * axis[2])
     swing[2] = w * z - a * (x * axis[1] - y * axis[0])
     sine = math.sqrt(x * x + y * y + z * z)
-    scale = 2.0 * math.atan2(sine, cosine) / sine if sine > 1e-150 else 2.0
+    length = 2.0 * math.atan2(sine, cosine) / sine if sine > 1e-150 else 2.0
     for k in range(3):
-        swing[k] *= scale
+        swing[k] *= length
     return twist
 
 
@@ -152,23 +156,21 @@ def _multiplier(x: float, y: float, a: float, b: float) -> float:
 
 
 @kernel
-def soft_swing(x: float, y: float, limits: Floats, out: Floats) -> bool:
+def soft_swing(x: float, y: float, limits: Floats) -> tuple[bool, float, float]:
     """
-    Write a swing that is inside its ellipse, the same in all but the outermost of it [rad].
+    Return whether a swing is outside of its ellipse, and one that is inside [rad].
 
-    From the nearest point of an ellipse of nine tenths the size the swing goes on along the
-    normal, towards the full ellipse but not through it. Returns whether it was outside the
-    smaller.
+    They differ in the outermost of it only: from the nearest point of an ellipse of nine tenths
+    the size the swing goes on along the normal, towards the full ellipse but not through it.
     """
-    out[0], out[1] = x, y
     a, b = KEPT * limits[0], KEPT * limits[1]
     if (x / a) ** 2 + (y / b) ** 2 <= 1.0:
-        return False
+        return False, x, y
     multiplier = _multiplier(x, y, a, b)
     px, py = a * a * x / (a * a + multiplier), b * b * y / (b * b + multiplier)
     nx, ny = px / (a * a), py / (b * b)
-    norm = math.sqrt(nx * nx + ny * ny)
-    nx, ny = nx / norm, ny / norm
+    length = math.sqrt(nx * nx + ny * ny)
+    nx, ny = nx / length, ny / length
     beyond = (x - px) * nx + (y - py) * ny
     # how far the full ellipse is along the normal
     wx, wy = 1.0 / (limits[0] * limits[0]), 1.0 / (limits[1] * limits[1])
@@ -177,8 +179,7 @@ def soft_swing(x: float, y: float, limits: Floats, out: Floats) -> bool:
     left = missing / (first + math.sqrt(first * first + second * missing))
     eased = left * (1.0 - math.exp(-beyond / left))
     fade = _fade(math.sqrt(x * x + y * y))
-    out[0], out[1] = fade * (px + eased * nx), fade * (py + eased * ny)
-    return True
+    return True, fade * (px + eased * nx), fade * (py + eased * ny)
 
 
 @kernel
@@ -193,15 +194,11 @@ def limit_joint(
     limits the least and greatest, at most twice that apart [rad]. Well within the limits `out` is
     q itself; may be q.
     """
-    local, turn = work_array(4), work_array(4)
-    swing, first, second, parts = work_array(3), work_array(3), work_array(3), work_array(2)
-    turn[:] = conjugate(frame)
-    local[:] = multiply(turn, q)
-    twist = split_swing_twist(local, axis, swing)
-    _swing_axes(axis, first, second)
-    x = swing[0] * first[0] + swing[1] * first[1] + swing[2] * first[2]
-    y = swing[0] * second[0] + swing[1] * second[1] + swing[2] * second[2]
-    has_swung = soft_swing(x, y, swing_limits, parts)
+    swing = work_array(3)
+    twist = split_swing_twist(multiply(conjugate(frame), q), axis, swing)
+    first, second = _swing_axes(axis)
+    x, y = dot(swing, first), dot(swing, second)
+    has_swung, u, v = soft_swing(x, y, swing_limits)
     low, high = twist_limits[0], twist_limits[1]
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     offset = twist - middle
@@ -210,15 +207,8 @@ def limit_joint(
         copy(q, out)
         return False
     limited = middle + soft_offset(offset, half) * _fade(math.sqrt(x * x + y * y))
-    for k in range(3):
-        swing[k] = parts[0] * first[k] + parts[1] * second[k]
-    local[:] = exp(swing)
-    local[:] = multiply(frame, local)
-    for k in range(3):
-        swing[k] = limited * axis[k]
-    turn[:] = exp(swing)
-    local[:] = multiply(local, turn)
-    out[:] = align_sign(q, local)
+    turned = multiply(frame, exp(add(scale(first, u), scale(second, v))))
+    copy(align_sign(q, multiply(turned, exp(scale(axis, limited)))), out)
     return True
 
 

@@ -12,7 +12,6 @@ limbs that touch the own body. Limbs inside objects are in `solvers.penetration`
 import math
 from typing import NamedTuple
 
-import numpy as np
 from puppet_core.body import polar_limit, soft_distance
 from puppet_core.math import copy, Floats, kernel, Quats, Vec3s, work_array, work_table
 from puppet_core.math.values import (
@@ -34,7 +33,7 @@ from puppet_core.math.values import (
     vec3,
     Vec3Like,
 )
-from puppet_retarget.solvers.ball_intersection import closest_on_sphere
+from puppet_retarget.solvers.ball_intersection import closest_on_sphere, outside_of
 
 Joints = tuple[Quat, Quat, Quat]  # rotations of shoulder, elbow and wrist
 
@@ -51,7 +50,6 @@ NO_SWIVEL = 1e-12  # amplitude below which all swivel angles are equally good [-
 MIN_DISTANCE_M = 1e-9  # shorter lines have no direction
 
 _PUSH_SLACK = 1e-3  # of what an elbow has to leave, beside a hand's 1 less its weight [-]
-_PUSH_OUTSIDE = np.array([True, False, True])  # which of the balls to stay outside of
 _SIDE_SHARE = 0.4  # how far ahead of the captured side an elbow turns unhindered [-]
 _FIRM = 1e-9  # slack of a fully important range beside 1 of an unimportant one [-]
 
@@ -495,20 +493,17 @@ def swing_elbow(
     """
     captured_way = rotate(limb.q_upper, limb.to_elbow)
     centres, radii, slacks = work_table(3, 3), work_array(3), work_array(3)
-    shoulder, elbow = work_array(3), work_array(3)
-    copy(limb.shoulder, shoulder)
-    for k in range(3):
-        centres[0, k] = ball[k]
-        centres[1, k], centres[2, k] = limb.wrist[k], limb.wrist[k]
+    copy(ball, centres[0])
+    copy(limb.wrist, centres[1])
+    copy(limb.wrist, centres[2])
     freedom = 2.0 * (limb.upper + limb.lower) * (1.0 - firmness)
-    radii[0], slacks[0] = radius, _PUSH_SLACK
-    radii[1], radii[2] = limb.lower + freedom, limb.lower - freedom
+    radii[0], slacks[0] = outside_of(radius), _PUSH_SLACK
+    radii[1], radii[2] = limb.lower + freedom, outside_of(limb.lower - freedom)
     slacks[1] = slacks[2] = max(1.0 - firmness, _FIRM)
-    closest_on_sphere(
-        target, shoulder, limb.upper, centres, radii, _PUSH_OUTSIDE, slacks, captured_way, elbow
+    _, elbow = closest_on_sphere(
+        target, limb.shoulder, limb.upper, centres, radii, slacks, captured_way
     )
     # the wrist as near to where it was as the forearm lets it
     way = sub(limb.wrist, elbow)
     direction = normalized(way) if norm(way) > 1e-9 else captured_way
-    wrist = add(vec3(elbow), scale(direction, limb.lower))
-    return turn_limb(limb, vec3(elbow), wrist, 1.0, 1.0)
+    return turn_limb(limb, elbow, add(elbow, scale(direction, limb.lower)), 1.0, 1.0)

@@ -23,15 +23,16 @@ from puppet_core.math import (
     kernel,
     norm,
     normalized,
-    Quats,
+    rotate,
+    rotate_inverse,
     scale,
     sub,
-    values,
     Vec3,
     vec3,
     Vec3s,
     work_array,
 )
+from puppet_core.math.values import Vec3 as Point
 from puppet_core.math.values import Vec3Like
 from puppet_retarget.importance import (
     from_object,
@@ -94,7 +95,7 @@ def _swivel(shoulder: Vec3Like, wrist: Vec3Like, a: Vec3Like, b: Vec3Like) -> fl
 @kernel
 def _turn_about(
     shoulder: Vec3Like, wrist: Vec3Like, angle: float, elbow: Vec3Like
-) -> tuple[values.Vec3, float]:
+) -> tuple[Point, float]:
     """Return an elbow turned about the line shoulder-wrist, and its distance from it [m]."""
     line = sub(wrist, shoulder)
     if norm(line) < 1e-9:
@@ -177,35 +178,33 @@ HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
 
 
 @kernel
-def puppet_distance(objects: ObjectArrays, j: int, p: Vec3, local: Vec3, normal: Vec3) -> float:
-    """Return the signed distance of a world point from the puppet's object j [m]."""
-    to_object(objects.puppet_orientations[j], objects.puppet_positions[j], p, local)
-    return signed_distance(objects.shapes[j], objects.puppet_sizes[j], local, normal)
+def puppet_distance(objects: ObjectArrays, j: int, p: Vec3Like) -> tuple[float, Point, Point]:
+    """Return distance [m], place and normal of a world point in the frame of puppet's object j."""
+    local = to_object(objects.puppet_orientations[j], objects.puppet_positions[j], p)
+    distance, normal = signed_distance(objects.shapes[j], objects.puppet_sizes[j], local)
+    return distance, local, normal
 
 
 @kernel
-def deepest(objects: ObjectArrays, p: Vec3) -> float:
+def deepest(objects: ObjectArrays, p: Vec3Like) -> float:
     """Return the smallest signed distance of a world point from all objects [m]."""
-    local, normal = work_array(3), work_array(3)
     depth = 1e9
-    for j in range(len(objects.shapes)):
-        depth = min(depth, puppet_distance(objects, j, p, local, normal))
+    for j in range(objects.n_objects):
+        depth = min(depth, puppet_distance(objects, j, p)[0])
     return depth
 
 
 @kernel
-def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3Like, work: Vec3) -> float:
+def _way_back(shape: int, size: Vec3Like, p: Vec3Like, direction: Vec3Like) -> float:
     """
     Return how far back along a direction a point inside a solid enters it; infinity if never.
 
     The signed distance of a convex solid is convex along a line, so that Newton steps from
     outside come down to the surface and never pass it. All in the object's frame.
     """
-    normal = work_array(3)
     way = size[0] + size[1] + size[2]  # outside of any bounded shape
     for _ in range(NEWTON_STEPS):
-        copy(sub(p, scale(direction, way)), work)
-        gap = signed_distance(shape, size, work, normal)
+        gap, normal = signed_distance(shape, size, sub(p, scale(direction, way)))
         slope = -dot(normal, direction)
         if slope < 1e-12:
             return math.inf
@@ -217,52 +216,51 @@ def _way_back(shape: int, size: Vec3, p: Vec3, direction: Vec3Like, work: Vec3) 
 
 @kernel
 def leave_object(
-    objects: ObjectArrays, j: int, start: Vec3, p: Vec3, ray_only: bool, out: Vec3
-) -> bool:
+    objects: ObjectArrays, j: int, start: Vec3Like, p: Point, ray_only: bool
+) -> tuple[bool, Point]:
     """
-    Write the point on the surface of the puppet's object j for a point inside; True if it was.
+    Return whether a point is inside the puppet's object j, and the one of its surface, else p.
 
     `start` is the shoulder or hip, in world [m], from which the ray enters, however far that is if
-    `ray_only`. Outside `out` is p; may be p itself.
+    `ray_only`.
     """
     shape, size = objects.shapes[j], objects.puppet_sizes[j]
-    local, origin, normal, work = work_array(3), work_array(3), work_array(3), work_array(3)
-    depth = -puppet_distance(objects, j, p, local, normal)
-    copy(p, out)
+    distance, local, normal = puppet_distance(objects, j, p)
+    depth = -distance
     if depth <= (STUCK_TOL_M if ray_only else TOUCH_TOL_M):
-        return False
-    to_object(objects.puppet_orientations[j], objects.puppet_positions[j], start, origin)
-    line, way = sub(local, origin), math.inf
+        return False, p
+    q, origin = objects.puppet_orientations[j], objects.puppet_positions[j]
+    line, way = sub(local, to_object(q, origin, start)), math.inf
     direction = normalized(line)
     if norm(line) > TOUCH_TOL_M:
-        way = _way_back(shape, size, local, direction, work)
+        way = _way_back(shape, size, local, direction)
     share = min(max((depth / way - RAY_FROM) / (RAY_ONLY - RAY_FROM), 0.0), 1.0)
     share *= share * (3.0 - 2.0 * share)
     if ray_only and way < math.inf:
         share = 1.0
     along = scale(direction, way) if share > 0.0 else (0.0, 0.0, 0.0)
     nearest = scale(normal, (1.0 - share) * depth)
-    copy(add(sub(local, scale(along, share)), nearest), work)
+    place = add(sub(local, scale(along, share)), nearest)
     # a point between two of the surface is inside
-    inside = -signed_distance(shape, size, work, normal)
-    copy(add(work, scale(normal, max(inside, 0.0))), work)
-    from_object(objects.puppet_orientations[j], objects.puppet_positions[j], work, out)
-    return True
+    distance, normal = signed_distance(shape, size, place)
+    return True, from_object(q, origin, add(place, scale(normal, max(-distance, 0.0))))
 
 
 @kernel
-def leave_objects(objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, out: Vec3) -> bool:
-    """Write a point outside of all objects, p itself if it is; return whether p moved."""
-    copy(p, out)
-    has_moved = False
+def leave_objects(
+    objects: ObjectArrays, start: Vec3Like, p: Vec3Like, ray_only: bool
+) -> tuple[bool, Point]:
+    """Return whether a point is inside of objects, and one outside of all, p itself if not."""
+    has_moved, point = False, vec3(p)
     for _ in range(MAX_SWEEPS):
         moves = False
-        for j in range(len(objects.shapes)):
-            moves = leave_object(objects, j, start, out, ray_only, out) or moves
+        for j in range(objects.n_objects):
+            inside, point = leave_object(objects, j, start, point, ray_only)
+            moves = moves or inside
         if not moves:
             break
         has_moved = True
-    return has_moved
+    return has_moved, point
 
 
 # End-effectors, elbows and knees out of the rest of the body.
@@ -273,19 +271,25 @@ def leave_objects(objects: ObjectArrays, start: Vec3, p: Vec3, ray_only: bool, o
 
 
 @kernel
-def bounding_centres(shape: ShapeArrays, q_world: Quats, p_world: Vec3s, out: Vec3s) -> None:
-    """Fill the centres of the balls around the segments in world, shape (16, 3) [m]."""
-    for segment in range(len(out)):
-        centre = values.rotate(q_world[segment], shape.centres[segment])
-        copy(add(centre, p_world[segment]), out[segment])
+def bounding_centres(shape: ShapeArrays, frame: Frame) -> None:
+    """Fill the centres of the balls around the segments in world."""
+    for segment in range(16):
+        centre = rotate(frame.q_world[segment], shape.centres[segment])
+        copy(add(centre, frame.p_world[segment]), frame.bounding_centres[segment])
+
+
+@kernel
+def _is_far(shape: ShapeArrays, frame: Frame, segment: int, allowed: float, p: Vec3Like) -> bool:
+    """Return whether a point is certainly not deeper in a segment than allowed [m]."""
+    bound, way = shape.bounds[segment] - allowed, sub(p, frame.bounding_centres[segment])
+    return bound <= 0.0 or dot(way, way) >= bound * bound
 
 
 @kernel
 def leave_segment(
     shape: ShapeArrays,
     segment: int,
-    q_world: Quats,
-    p_world: Vec3s,
+    frame: Frame,
     allowed: float,
     share: float,
     point: Vec3,
@@ -296,15 +300,14 @@ def leave_segment(
 
     Radius and centre, which is written, are in [m]; 0 if it is outside already and has not moved.
     """
-    local, normal = work_array(3), work_array(3)
-    q = q_world[segment]
-    copy(values.rotate_inverse(q, sub(point, p_world[segment])), local)
+    q, normal = frame.q_world[segment], work_array(3)
+    local = rotate_inverse(q, sub(point, frame.p_world[segment]))
     distance, capsule = nearest_capsule_within(shape, segment, local, -allowed, normal)
     depth = -distance - allowed
     if capsule < 0 or depth <= SELF_TOUCH_TOL_M:
         return 0.0
     radius = shape.radii[capsule]
-    out = values.rotate(q, normal)
+    out = rotate(q, normal)
     copy(sub(point, scale(out, distance + radius)), ball)
     copy(add(point, scale(out, share * depth)), point)
     return radius - allowed - (1.0 - share) * depth
@@ -313,9 +316,7 @@ def leave_segment(
 @kernel
 def leave_body(
     shape: ShapeArrays,
-    q_world: Quats,
-    p_world: Vec3s,
-    centres: Vec3s,
+    frame: Frame,
     j: int,
     allowed: float,
     meets_half_way: bool,
@@ -326,7 +327,7 @@ def leave_body(
     Move general end-effector j out of its body, in place, where deeper than allowed [m].
 
     Returns the radius of the ball that it was deepest in, 0 if it has not moved, and writes its
-    centre. `centres` are as `bounding_centres` fills them. With `meets_half_way` the limb across
+    centre. The frame's bounding centres are filled. With `meets_half_way` the limb across
     the body moves out of the way by the other half.
     """
     largest, deepest, centre = 0.0, 0.0, work_array(3)
@@ -334,15 +335,12 @@ def leave_body(
     for _ in range(_SWEEPS):
         moves = False
         for segment in range(16):
-            if not RELEVANT[j, segment]:
-                continue
-            bound, way = shape.bounds[segment] - allowed, sub(point, centres[segment])
-            if bound <= 0.0 or dot(way, way) >= bound * bound:
+            if not RELEVANT[j, segment] or _is_far(shape, frame, segment, allowed, point):
                 continue
             is_across = 4 + 3 * across <= segment < 7 + 3 * across
             share = 0.5 if meets_half_way and is_across else 1.0
             before = vec3(point)
-            radius = leave_segment(shape, segment, q_world, p_world, allowed, share, point, centre)
+            radius = leave_segment(shape, segment, frame, allowed, share, point, centre)
             if radius > 0.0:
                 moves = True
                 way = sub(point, before)
@@ -355,24 +353,20 @@ def leave_body(
 
 
 @kernel
-def self_depths(
-    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, points: Vec3s, centres: Vec3s, out: Floats
-) -> None:
-    """Fill how deep each general end-effector is inside its own body, shape (8,) [m]."""
-    local, normal = work_array(3), work_array(3)
-    bounding_centres(shape, q_world, p_world, centres)
+def self_depths(shape: ShapeArrays, frame: Frame) -> None:
+    """Fill how deep each general end-effector is inside its own body [m]."""
+    normal, depths = work_array(3), frame.self_depths
+    bounding_centres(shape, frame)
     for j in range(8):
-        out[j] = 0.0
+        point = frame.end_effectors[j]
+        depths[j] = 0.0
         for segment in range(16):
-            if not RELEVANT[j, segment]:
+            if not RELEVANT[j, segment] or _is_far(shape, frame, segment, 0.0, point):
                 continue
-            bound, way = shape.bounds[segment], sub(points[j], centres[segment])
-            if bound <= 0.0 or dot(way, way) >= bound * bound:
-                continue
-            way = sub(points[j], p_world[segment])
-            copy(values.rotate_inverse(q_world[segment], way), local)
-            deepest = nearest_capsule_within(shape, segment, local, -out[j], normal)[0]
-            out[j] = max(out[j], -deepest)
+            way = sub(point, frame.p_world[segment])
+            local = rotate_inverse(frame.q_world[segment], way)
+            deepest = nearest_capsule_within(shape, segment, local, -depths[j], normal)[0]
+            depths[j] = max(depths[j], -deepest)
 
 
 # Room that a swinging foot makes for the leg it passes.
@@ -387,7 +381,7 @@ def self_depths(
 @kernel
 def approach(
     a: Vec3Like, b: Vec3Like, p: Vec3Like, velocity: Vec3Like, span: float
-) -> tuple[float, values.Vec3]:
+) -> tuple[float, Point]:
     """
     Return when a moving point is nearest to the line from a to b [s], and the way [m].
 
@@ -412,8 +406,8 @@ def approach(
 
 @kernel
 def step_aside(
-    shape: ShapeArrays, segment: int, velocity: values.Vec3, allowed: float, point: values.Vec3
-) -> values.Vec3:
+    shape: ShapeArrays, segment: int, velocity: Point, allowed: float, point: Point
+) -> Point:
     """
     Return a passing point moved aside by what it will be or was inside a segment.
 
@@ -435,41 +429,42 @@ def step_aside(
 def swing_leg_clearance(
     shape: ShapeArrays,
     first: int,
-    q_world: Quats,
-    p_world: Vec3s,
-    sole: Vec3,
+    frame: Frame,
+    sole: Vec3Like,
     allowed: float,
     world_scale: float,
     dt: float,
     before: Vec3s,
     room: Floats,
-    out: Vec3,
-) -> None:
+) -> Point:
     """
-    Write the way in world [m] by which a sole makes room for the other leg.
+    Return the way in world [m] by which a sole makes room for the other leg.
 
     That starts at segment `first`; `before` holds the sole in the frames of those segments, `room`
     the smoothing of the way; an infinite time since the frame before [s] starts anew.
     """
-    out[0], out[1], out[2] = 0.0, 0.0, 0.0
+    out = 0.0, 0.0, 0.0
     for i in range(3):
         segment = first + i
-        q, way = q_world[segment], sub(sole, p_world[segment])
-        local = values.rotate_inverse(q, way)
+        q, way = frame.q_world[segment], sub(sole, frame.p_world[segment])
+        local = rotate_inverse(q, way)
         x, y, z = sub(local, before[i])
         velocity = (x / dt, y / dt, z / dt) if dt > 0.0 else (0.0, 0.0, 0.0)
         copy(local, before[i])
         pace = clamp((norm(velocity) / world_scale - SLOW_M_S) / (FAST_M_S - SLOW_M_S), 0.0, 1.0)
         if pace == 0.0:
             continue
-        start = values.rotate_inverse(q, add(way, out))
+        start = rotate_inverse(q, add(way, out))
         aside = sub(step_aside(shape, segment, velocity, allowed, start), start)
-        copy(add(out, scale(values.rotate(q, aside), pace)), out)
-    for k in range(3):
-        if dt < math.inf:
-            out[k] = follow(room[k], out[k], ROOM_S, dt)
-        else:
-            room[k, 0], room[k, 1], out[k] = 0.0, 0.0, 0.0
+        out = add(out, scale(rotate(q, aside), pace))
+    if not dt < math.inf:
+        room[:] = 0.0
+        return 0.0, 0.0, 0.0
+    return (
+        follow(room[0], out[0], ROOM_S, dt),
+        follow(room[1], out[1], ROOM_S, dt),
+        follow(room[2], out[2], ROOM_S, dt),
+    )
 
 
 # The limbs follow their points.
@@ -491,11 +486,13 @@ def solve_one_limb(
 
 
 @kernel
-def _take_end_to(model: PuppetModel, tuning: Tuning, limb: int, point: Vec3, frame: Frame) -> None:
+def _take_end_to(
+    model: PuppetModel, tuning: Tuning, limb: int, point: Vec3Like, frame: Frame
+) -> None:
     """Bring a palm or sole to a point, with the orientation it has."""
     start = STARTS[limb]
     own = limb_at(model, frame, limb, frame.rotations, frame.q_world[start + 2])
-    goal = sub(point, values.rotate(own.q_end, model.interaction_points[limb]))
+    goal = sub(point, rotate(own.q_end, model.interaction_points[limb]))
     current = _wrist_distance(frame, start)
     set_joints(frame.rotations, limb, solve_one_limb(tuning, own, goal, current, 1.0))
 
@@ -515,22 +512,12 @@ def _find_inside(
 ) -> int:
     """Fill where four end-effectors, from `first` on, are free; return a bit for each inside."""
     shape, points, ball = model.body.shape, frame.clear_points, work_array(3)
-    bounding_centres(shape, frame.q_world, frame.p_world, frame.bounding_centres)
+    bounding_centres(shape, frame)
     inside = 0
     for j in range(first, first + 4):
         copy(frame.end_effectors[j], points[j])
         allowed = tuning.world_scale * (ALLOWED_M + goals.self_rows[j, SELF_DEPTH])
-        radius = leave_body(
-            shape,
-            frame.q_world,
-            frame.p_world,
-            frame.bounding_centres,
-            j,
-            allowed,
-            not is_last,
-            points[j],
-            ball,
-        )
+        radius = leave_body(shape, frame, j, allowed, not is_last, points[j], ball)
         if 2 <= j < 4:
             # a foot that stands is not pushed away by the other
             held = goals.importances[j] * goals.importances[j]
@@ -564,26 +551,23 @@ def _limit_pushes(model: PuppetModel, tuning: Tuning, dt: float, frame: Frame) -
 @kernel
 def _swing_past(model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame) -> None:
     """Let swinging feet make room for the leg they are about to pass."""
-    point, has_moved = work_array(3), False
+    has_moved = False
     for limb in range(2, 4):
-        swing_leg_clearance(
+        way = swing_leg_clearance(
             model.body.shape,
             STARTS[5 - limb],
-            frame.q_world,
-            frame.p_world,
+            frame,
             frame.end_effectors[limb],
             tuning.world_scale * (ALLOWED_M + goals.self_rows[limb, SELF_DEPTH]),
             tuning.world_scale,
             dt,
             frame.passed[limb - 2],
             frame.room[limb - 2],
-            point,
         )
         # a foot that stands stays, as in the attempts that follow
-        way = scale(point, 1.0 - goals.importances[limb] ** (2 * SELF_PUSH_ATTEMPTS))
-        copy(add(frame.end_effectors[limb], way), point)
+        way = scale(way, 1.0 - goals.importances[limb] ** (2 * SELF_PUSH_ATTEMPTS))
         if abs(way[0]) + abs(way[1]) + abs(way[2]) > ROOM_M:
-            _take_end_to(model, tuning, limb, point, frame)
+            _take_end_to(model, tuning, limb, add(frame.end_effectors[limb], way), frame)
             has_moved = True
     if has_moved:
         update_kinematics(model, frame)
@@ -626,27 +610,31 @@ def resolve_self_penetration(
 
 @kernel
 def _into_reach_and_out(
-    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame, point: Vec3
-) -> None:
-    """Move a free place of a palm or sole to one that the limb reaches, if there is one near."""
-    start, trial = STARTS[limb], work_array(3)
+    model: PuppetModel,
+    tuning: Tuning,
+    objects: ObjectArrays,
+    limb: int,
+    frame: Frame,
+    point: Point,
+) -> Point:
+    """Return a free place of a palm or sole that the limb reaches if there is one near."""
+    start, trial = STARTS[limb], point
     reach = tuning.stretch_limit * (model.upper_lengths[limb] + model.lower_lengths[limb])
     reach = max(reach, _wrist_distance(frame, start))
     # where the palm is when the wrist is at the shoulder
     centre = sub(add(frame.p_world[start], frame.end_effectors[limb]), frame.p_world[start + 2])
-    copy(point, trial)
     missing = math.inf
     for _ in range(REACH_SWEEPS):
         way = sub(trial, centre)
         distance = norm(way)
         if distance <= reach:
-            copy(trial, point)
-            return
+            return trial
         if distance - reach > STALLED * missing:
-            return
+            break
         missing = distance - reach
-        copy(add(centre, scale(way, reach / distance)), trial)
-        leave_objects(objects, frame.p_world[start], trial, False, trial)
+        trial = add(centre, scale(way, reach / distance))
+        _, trial = leave_objects(objects, frame.p_world[start], trial, False)
+    return point
 
 
 @kernel
@@ -654,18 +642,17 @@ def resolve_object_penetration(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: Frame
 ) -> None:
     """Move end-effectors that ended inside objects to their surface."""
-    point = work_array(3)
     for attempt in range(PUSH_ATTEMPTS):
         # a straight limb turns out of an object in a few attempts, or the surface is out of
         # reach; the way back to the shoulder is not
         ray_only = attempt == PUSH_ATTEMPTS - 1
         has_moved = False
         for limb in range(4):
-            if leave_objects(
-                objects, frame.p_world[STARTS[limb]], frame.end_effectors[limb], ray_only, point
-            ):
+            start, end = frame.p_world[STARTS[limb]], frame.end_effectors[limb]
+            inside, point = leave_objects(objects, start, end, ray_only)
+            if inside:
                 if attempt == PUSH_ATTEMPTS - 2:
-                    _into_reach_and_out(model, tuning, objects, limb, frame, point)
+                    point = _into_reach_and_out(model, tuning, objects, limb, frame, point)
                 _take_end_to(model, tuning, limb, point, frame)
                 has_moved = True
         if not has_moved:

@@ -24,12 +24,11 @@ from puppet_core.math import (
     Quats,
     scale,
     sub,
-    unpack,
     values,
     Vec3,
     vec3,
 )
-from puppet_retarget.importance import Environment, used
+from puppet_retarget.importance import Environment
 from puppet_retarget.rate_control import (
     advance,
     begin,
@@ -45,22 +44,21 @@ from puppet_retarget.rate_control import (
     Task,
     WISH_FIRST,
 )
-from puppet_retarget.solvers.frame import (
+from puppet_retarget.solvers.joint_limits import limit_joints
+from puppet_retarget.solvers.limbs import ease, into_reach, solve_limb
+from puppet_retarget.solvers.root import HELD_POWER, place_root, smooth_root
+from puppet_retarget.solvers.solver import (
+    goals_of,
     keep_end_orientations,
     measure,
     pose_captured,
-    REACHABLE_TOL_M,
+    Solver,
 )
-from puppet_retarget.solvers.joint_limits import limit_joints
-from puppet_retarget.solvers.limbs import ease, into_reach, solve_limb
-from puppet_retarget.solvers.root import HELD_POWER, hold_root, place_root, smooth_root
-from puppet_retarget.solvers.solver import EndEffectorSolver, goals_of, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.state import (
     Frame,
     Goals,
     limb_at,
     PuppetModel,
-    REFERENCE,
     set_joints,
     SolverConfig,
     STARTS,
@@ -81,33 +79,6 @@ TURN_WEIGHT = 0.3  # of the orientations of hands and feet: a radian counts as 0
 SHIFT_MOBILITY, TURN_MOBILITY, TORSO_MOBILITY = 0.2, 0.1, 0.2
 """How readily pelvis and torso move for hands and feet; the joints of the limbs 1 [-]."""
 CONFIG = RateConfig(tolerance=1e-4, estimate=WISH_FIRST)
-
-
-@kernel
-def _place_root(
-    model: PuppetModel, tuning: Tuning, captured_root: Vec3, goals: Goals, dt: float, frame: Frame
-) -> None:
-    """
-    Put the root where it reaches the important goals, as softly as the other solvers do.
-
-    It is what pelvis and angles imitate. The captured place would do as well, but for limbs that
-    become straight: there the pelvis would be stopped in a frame, and be let go in one.
-    """
-    frame.relaxation[0] = place_root(
-        model,
-        tuning,
-        goals.positions,
-        frame.wrist_goals,
-        goals.importances,
-        frame.end_effectors,
-        frame.p_world,
-        frame.balls,
-        frame.root,
-    )
-    smooth_root(tuning, captured_root, frame.follower, dt, frame.root)
-    if tuning.root_smoothing > 0.0 and tuning.root_form != REFERENCE:
-        hold_root(model, tuning, goals.importances, frame.balls, frame.root)
-    update_kinematics(model, frame)
 
 
 @kernel
@@ -229,14 +200,19 @@ def solve_rate_packed(
     The controller has the same skeleton, positions of the end-effectors as its first four tasks,
     orientations of hands and feet as the next.
     """
-    solver, c = packed[0], unpack(controller[0], RateArrays)
+    solver, c = packed[0], controller[0]
     model, numbers, frame = solver.model, solver.tuning, solver.frame
     inputs, state = c.inputs, c.state
     goals = goals_of(solver.goals, rows, self_rows, numbers)
     pose_captured(model, numbers, hips, rotations, frame)
     keep_end_orientations(model, goals, frame)
     captured = vec3(frame.root)
-    _place_root(model, numbers, root, goals, dt, frame)
+    # what pelvis and angles imitate is the root where it reaches the important goals, as softly as
+    # the others do; the captured place would do as well, but for limbs that become straight:
+    # there the pelvis would be stopped in a frame, and be let go in one
+    frame.relaxation[0] = place_root(model, numbers, goals, frame)
+    smooth_root(model, numbers, root, goals, dt, frame)
+    update_kinematics(model, frame)
     captured_error = _ask(inputs, goals, frame)
     _bend_limbs(model, numbers, goals, inputs, frame)
     rounds, way_back = 1, 0.0
@@ -262,14 +238,14 @@ def solve_rate_packed(
         limit_joints(model.limits, frame.rotations)
     update_kinematics(model, frame)
     copy(sub(frame.root, captured), frame.root_offset)
-    measure(model, used(solver.objects), goals, frame)
+    measure(model, solver.objects, goals, frame)
     return int(state.steps[0])
 
 
 # The solver.
 
 
-class RateControlSolver(EndEffectorSolver):
+class RateControlSolver(Solver):
     """Hands and feet are tasks; captured root and angles are imitated in their null space."""
 
     name = 'rate_control'
@@ -296,19 +272,11 @@ class RateControlSolver(EndEffectorSolver):
             joint = first[SEGMENT_INDEX[name]]
             mobilities[joint : joint + 3] = TORSO_MOBILITY
 
-    def solve(
-        self,
-        root: Vec3,
-        hips: Vec3,
-        rotations: Quats,
-        rows: Floats,
-        dt: float,
-        self_rows: Floats = NOTHING_NEAR,
-    ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`. Self-interaction is not kept."""
-        output = self._output
-        output.body_iterations = solve_rate_packed(
-            self.packed, self._controller.packed, root, hips, rotations, rows, self_rows, dt
+    def _run(
+        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats, dt: float
+    ) -> int:
+        """Fill the frame; return the steps taken. Self-interaction is not kept."""
+        controller = self._controller.packed
+        return solve_rate_packed(
+            self.packed, controller, root, hips, rotations, rows, self_rows, dt
         )
-        output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
-        return output

@@ -8,79 +8,57 @@ The solvers by name, as the parameter `solver` and the command line know them.
 `RateControlSolver` (ChoiKo2000) is in a module of its own.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from puppet_core.body import Character
 from puppet_core.io import SolverError
 from puppet_core.math import Floats, Quats, Vec3
 from puppet_retarget.importance import Environment, IMPORTANCE, RADIUS, ROW
 from puppet_retarget.solvers.rate_control import RateControlSolver
-from puppet_retarget.solvers.solver import (
-    EndEffectorSolver,
-    NOTHING_NEAR,
-    pose_captured_packed,
-    Solver,
-    SolverOutput,
-)
+from puppet_retarget.solvers.solver import NOTHING_NEAR, pose_captured_packed, Solver
 from puppet_retarget.solvers.state import ELBOW_CIRCLE, SolverConfig
 
 
-class ImportanceBasedSolver(EndEffectorSolver):
+class ImportanceBasedSolver(Solver):
     """Root into reach of the important goals, body if need be, limbs in range balls."""
 
     name = 'importance_based'
 
 
-class JointAnglesSolver(EndEffectorSolver):
+class JointAnglesSolver(Solver):
     """Reference root and captured rotations; feet slide wherever lengths differ."""
 
     name = 'joint_angles'
 
-    def solve(
-        self,
-        root: Vec3,
-        hips: Vec3,
-        rotations: Quats,
-        rows: Floats,
-        dt: float,
-        self_rows: Floats = NOTHING_NEAR,
-    ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`."""
+    def _run(
+        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats, dt: float
+    ) -> int:
         pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
-        return self._output
+        return 0
 
 
-class PositionSolver(EndEffectorSolver):
+class PositionSolver(Solver):
     """Every hand and foot goes to the performer's, whether that matters or not."""
 
     name = 'position'
     _rows = np.zeros((4, ROW))
 
-    def solve(
-        self,
-        root: Vec3,
-        hips: Vec3,
-        rotations: Quats,
-        rows: Floats,
-        dt: float,
-        self_rows: Floats = NOTHING_NEAR,
-    ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`."""
+    def _run(
+        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats, dt: float
+    ) -> int:
         self._rows[:] = rows
         self._rows[:, IMPORTANCE] = 1.0
         self._rows[:, RADIUS] = 0.0
-        return super().solve(root, hips, rotations, self._rows, dt)
+        return super()._run(root, hips, rotations, self._rows, NOTHING_NEAR, dt)
 
 
-class ElbowCircleSolver(EndEffectorSolver):
+class ElbowCircleSolver(Solver):
     """As importance-based, but limbs on elbow circles; self-interaction is not kept."""
 
     name = 'elbow_circle'
     limb_form = ELBOW_CIRCLE
 
 
-_SOLVERS: dict[str, Callable[[Character, Environment, float, SolverConfig], Solver]] = {
+_SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
     for solver in (
         ImportanceBasedSolver,

@@ -19,20 +19,23 @@ from puppet_core.math import (
     follow,
     kernel,
     norm,
+    rotate,
     scale,
     sub,
-    values,
     Vec3,
     Vec3s,
-    work_array,
 )
+from puppet_core.math.values import Vec3 as Point
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.state import (
+    Frame,
+    Goals,
     LimbBalls,
     MEAN,
     MEAN_AS_PRINTED,
     PuppetModel,
     REFERENCE,
+    STARTS,
     Tuning,
 )
 
@@ -50,38 +53,28 @@ STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the sof
 
 
 @kernel
-def limb_balls(
-    model: PuppetModel,
-    tuning: Tuning,
-    wrist_goals: Vec3s,
-    importances: Floats,
-    p_world: Vec3s,
-    balls: LimbBalls,
-) -> None:
+def limb_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -> None:
     """
     Fill the balls of the root that bring goals within reach of limbs (Shin2002 eq. 5.2).
 
-    Goals are of wrists and ankles in world [m]. An importance below MIN_IMPORTANCE is no
-    constraint (errata 3); an important ball gives way least when they do not intersect.
+    An importance below MIN_IMPORTANCE is no constraint (errata 3); an important ball gives way
+    least when they do not intersect.
     """
     for i in range(4):
-        w = importances[i]
+        w = goals.importances[i]
         reach = tuning.stretch_limit * (model.upper_lengths[i] + model.lower_lengths[i])
-        if w > MIN_IMPORTANCE:
-            balls.radii[i] = reach / w
-            balls.slacks[i] = 1.0 / (w * w)
-        else:
-            balls.radii[i] = math.inf
-            balls.slacks[i] = 1.0
-    centre_balls(wrist_goals, p_world, balls)
+        counts = w > MIN_IMPORTANCE
+        frame.balls.radii[i] = reach / w if counts else math.inf
+        frame.balls.slacks[i] = 1.0 / (w * w) if counts else 1.0
+    centre_balls(frame)
 
 
 @kernel
-def centre_balls(wrist_goals: Vec3s, p_world: Vec3s, balls: LimbBalls) -> None:
+def centre_balls(frame: Frame) -> None:
     """Put each ball where the root is when its limb starts at the goal of wrist or ankle."""
-    starts = (4, 7, 10, 13)
     for i in range(4):
-        copy(sub(wrist_goals[i], sub(p_world[starts[i]], p_world[0])), balls.centres[i])
+        start = sub(frame.p_world[STARTS[i]], frame.p_world[0])
+        copy(sub(frame.wrist_goals[i], start), frame.balls.centres[i])
 
 
 @kernel
@@ -106,7 +99,7 @@ def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
     early for a wide stance and not at all for straight legs under the body. A limb without
     strain keeps its full ball.
     """
-    nearest, mean = work_array(3), (0.0, 0.0, 0.0)
+    mean = 0.0, 0.0, 0.0
     for step in range(SOFT_STEPS):
         level = ((step + 0.5) / SOFT_STEPS) ** 2.5  # mostly near the full balls
         for i in range(len(balls.radii)):
@@ -117,7 +110,8 @@ def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
             if radius < math.inf:
                 lift = root[2] - balls.centres[i, 2]
                 balls.inner_centres[i, 2] += share * min(max(lift, -radius), radius)
-        closest_in_balls(root, balls.inner_centres, balls.inner_radii, balls.slacks, nearest)
+        centres, radii = balls.inner_centres, balls.inner_radii
+        _, nearest = closest_in_balls(root, centres, radii, balls.slacks)
         mean = add(mean, scale(nearest, 1.0 / SOFT_STEPS))
     copy(mean, root)
 
@@ -142,11 +136,10 @@ def hold_root(
         balls.slacks[i] = 1.0 + HELD_SLACK - min(importances[i], 1.0)
     if excess(balls, root) <= 0.0:
         return
-    nearest = work_array(3)
-    growth = closest_in_balls(root, balls.centres, balls.inner_radii, balls.slacks, nearest)
+    growth, _ = closest_in_balls(root, balls.centres, balls.inner_radii, balls.slacks)
     for i in range(4):
         balls.radii[i] += growth * balls.slacks[i]
-    closest_in_balls(root, balls.centres, balls.radii, balls.slacks, root)
+    copy(closest_in_balls(root, balls.centres, balls.radii, balls.slacks)[1], root)
 
 
 # The root.
@@ -165,77 +158,66 @@ def reference_root(
     """
     across, up = tuning.world_scale, tuning.root_ratio
     hips = across * performer_hips[0], across * performer_hips[1], up * performer_hips[2]
-    copy(sub(hips, values.rotate(q_root, model.hip_centre)), out)
+    copy(sub(hips, rotate(q_root, model.hip_centre)), out)
 
 
 @kernel
-def mean_offset(
-    goals: Vec3s, importances: Floats, positions: Vec3s, as_printed: bool, out: Vec3
-) -> None:
+def mean_offset(goals: Vec3s, importances: Floats, positions: Vec3s, as_printed: bool) -> Point:
     """
-    Write the importance-weighted mean displacement of the end-effectors (Shin2002 eq. 5.1).
+    Return the importance-weighted mean displacement of the end-effectors (Shin2002 eq. 5.1).
 
     As printed the mean of one barely important end-effector moves the root as far as that of
     a planted one, and jumps to zero when nothing is important. The continuous form divides
     by no less than one, so that a vanishing importance moves nothing (errata 2).
     """
-    total = 0.0
-    out[0], out[1], out[2] = 0.0, 0.0, 0.0
+    total, mean = 0.0, (0.0, 0.0, 0.0)
     for i in range(4):
         total += importances[i]
-        copy(add(out, scale(sub(goals[i], positions[i]), importances[i])), out)
-    if total > 0.0:
-        share = total if as_printed else max(total, 1.0)
-        for k in range(3):
-            out[k] /= share
+        mean = add(mean, scale(sub(goals[i], positions[i]), importances[i]))
+    share = total if as_printed and total > 0.0 else max(total, 1.0)
+    return mean[0] / share, mean[1] / share, mean[2] / share
 
 
 @kernel
-def place_root(
-    model: PuppetModel,
-    tuning: Tuning,
-    goals: Vec3s,
-    wrist_goals: Vec3s,
-    importances: Floats,
-    positions: Vec3s,
-    p_world: Vec3s,
-    balls: LimbBalls,
-    root: Vec3,
-) -> float:
+def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -> float:
     """
     Move the reference root [m] to where it reaches the important goals; return the relaxation.
 
     Mean offset if so tuned, then the softened nearest point in the balls, which are filled. The
     form `reference` does not move it at all, which leaves all of the work to the body solver.
-    Positions and joints of the puppet are at the reference root. The relaxation is 0 if the root
-    alone brings all goals within reach.
+    The frame is posed at the reference root. The relaxation is 0 if the root alone brings all
+    goals within reach.
     """
-    if tuning.root_form == MEAN or tuning.root_form == MEAN_AS_PRINTED:
-        offset = work_array(3)
-        mean_offset(goals, importances, positions, tuning.root_form == MEAN_AS_PRINTED, offset)
+    balls, root, positions, form = frame.balls, frame.root, frame.end_effectors, tuning.root_form
+    if form == MEAN or form == MEAN_AS_PRINTED:
+        is_printed = form == MEAN_AS_PRINTED
+        offset = mean_offset(goals.positions, goals.importances, positions, is_printed)
         copy(add(root, offset), root)
-    limb_balls(model, tuning, wrist_goals, importances, p_world, balls)
-    if tuning.root_form == REFERENCE:
+    limb_balls(model, tuning, goals, frame)
+    if form == REFERENCE:
         return excess(balls, root)
     # Shin2002 app. A: the nearest point in the intersection of the limbs' balls
-    nearest = work_array(3)
-    relaxation = closest_in_balls(root, balls.centres, balls.radii, balls.slacks, nearest)
+    relaxation, nearest = closest_in_balls(root, balls.centres, balls.radii, balls.slacks)
     if relaxation > 0.0:  # one point is left, and nothing to soften
         copy(nearest, root)
         return relaxation
     most = 0.0
     for i in range(4):
-        reach = model.upper_lengths[i] + model.lower_lengths[i]
-        balls.strain[i] = strain(goals[i], positions[i], reach)
+        # a puppet that is built like its performer has no strain anywhere, and keeps its posture
+        way = sub(goals.positions[i], positions[i])
+        reach = STRAIN_SHARE * (model.upper_lengths[i] + model.lower_lengths[i])
+        balls.strain[i] = dot(way, way) / (dot(way, way) + reach * reach)
         most = max(most, balls.strain[i])
     if most * tuning.root_softness > 0.0:
         soften(balls, tuning.root_softness, root)
-    return closest_in_balls(root, balls.centres, balls.radii, balls.slacks, root)
+    relaxation, nearest = closest_in_balls(root, balls.centres, balls.radii, balls.slacks)
+    copy(nearest, root)
+    return relaxation
 
 
 @kernel
 def smooth_root(
-    tuning: Tuning, captured_root: Vec3, follower: Floats, dt: float, root: Vec3
+    model: PuppetModel, tuning: Tuning, captured_root: Vec3, goals: Goals, dt: float, frame: Frame
 ) -> None:
     """
     Smooth in time what is added to the performer's root (carried over with the world scale).
@@ -244,20 +226,11 @@ def smooth_root(
     """
     for k in range(3):
         carried = tuning.world_scale * captured_root[k]
+        offset = frame.root[k] - carried
         if dt < math.inf:
-            added = follow(follower[k], root[k] - carried, tuning.root_smoothing, dt)
-            root[k] = carried + added
+            added = follow(frame.follower[k], offset, tuning.root_smoothing_s, dt)
+            frame.root[k] = carried + added
         else:
-            follower[k, 0], follower[k, 1] = root[k] - carried, 0.0
-
-
-@kernel
-def strain(goal: Vec3, position: Vec3, reach: float) -> float:
-    """
-    Return in [0, 1) how far a goal is from where captured angles bring the end-effector.
-
-    A puppet that is built like its performer has no strain anywhere, and keeps its posture.
-    """
-    way = sub(goal, position)
-    square = dot(way, way)
-    return square / (square + (STRAIN_SHARE * reach) ** 2)
+            frame.follower[k, 0], frame.follower[k, 1] = offset, 0.0
+    if tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE:
+        hold_root(model, tuning, goals.importances, frame.balls, frame.root)

@@ -17,17 +17,20 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import N_ROUND
 from puppet_core.math import (
+    add,
     copy,
+    dot,
     Floats,
     kernel,
-    Quat,
+    norm,
     Quats,
     rotate,
-    Vec3,
+    scale,
+    sub,
     Vec3s,
-    work_array,
     work_table,
 )
+from puppet_core.math.values import QuatLike, Vec3, Vec3Like
 from puppet_retarget.importance import (
     CONTACT_WIDTH,
     DISPLACEMENT,
@@ -60,45 +63,34 @@ def _add_contact(
     contact: Floats,
     samples: Floats,
     world_scale: float,
-    q: Quat,
-    origin: Vec3,
-    point: Vec3,
+    q: QuatLike,
+    from_point: Vec3Like,
     of_segment: Floats,
 ) -> float:
     """Add what a sample point wants to what its segment does; return how far off it is [m]."""
-    gap, outward = work_array(3), work_array(3)
     k = int(contact[SAMPLE]) % N_SAMPLES
-    ring, weight, square = k - k % N_ROUND, contact[WEIGHT], 0.0
-    for axis in range(3):
-        gap[axis] = world_scale * contact[DISPLACEMENT + axis]
-        square += gap[axis] * gap[axis]
-        gap[axis] += samples[axis, k]
-        middle = 0.0
-        for i in range(ring, ring + N_ROUND):
-            middle += samples[axis, i]
-        outward[axis] = gap[axis] - middle * (1.0 / N_ROUND)
-    gap[:] = rotate(q, gap)
-    for axis in range(3):
-        # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
-        gap[axis] += origin[axis] - point[axis]
-        of_segment[axis] += weight * contact[SHARE] * gap[axis]
-        of_segment[3 + axis] += weight * outward[axis]
+    ring, weight = k - k % N_ROUND, contact[WEIGHT]
+    x, y, z = 0.0, 0.0, 0.0
+    for i in range(ring, ring + N_ROUND):
+        x, y, z = x + samples[0, i], y + samples[1, i], z + samples[2, i]
+    gap = scale(contact[DISPLACEMENT : DISPLACEMENT + 3], world_scale)
+    wanted = add(gap, samples[:, k])
+    outward = sub(wanted, scale((x, y, z), 1.0 / N_ROUND))
+    # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
+    way = scale(add(rotate(q, wanted), from_point), weight * contact[SHARE])
+    copy(add(of_segment, way), of_segment[:3])
+    copy(add(of_segment[3:6], scale(outward, weight)), of_segment[3:6])
     of_segment[6] += weight
-    return math.sqrt(square)
+    return norm(gap)
 
 
 @kernel
-def _add_segment(q: Quat, of_segment: Floats, sideways: float, shift: Vec3) -> None:
-    """Add a segment's sum of ways, with what of it is sideways scaled."""
-    outward = work_array(3)
-    square, along = 0.0, 0.0
-    outward[:] = rotate(q, of_segment[3:6])
-    for k in range(3):
-        square += outward[k] * outward[k]
-        along += outward[k] * of_segment[k]
-    for k in range(3):
-        straight = along / square * outward[k] if square > 0.0 else 0.0
-        shift[k] += straight + sideways * (of_segment[k] - straight)
+def _segment_shift(q: QuatLike, of_segment: Floats, sideways: float) -> Vec3:
+    """Return a segment's sum of ways, with what of it is sideways scaled."""
+    outward = rotate(q, of_segment[3:6])
+    square, along = dot(outward, outward), dot(outward, of_segment)
+    straight = scale(outward, along / square if square > 0.0 else 0.0)
+    return add(straight, scale(sub(of_segment, straight), sideways))
 
 
 @kernel
@@ -109,9 +101,9 @@ def self_ball(
     world_scale: float,
     q_world: Quats,
     p_world: Vec3s,
-    point: Vec3,
+    point: Vec3Like,
     sideways: float,
-    centre: Vec3,
+    centre: Floats,
 ) -> float:
     """
     Write the centre of a general end-effector's range ball; return its radius [m].
@@ -121,33 +113,25 @@ def self_ball(
     for the distance alone. A radius of -1: there is nothing to keep, all weights are zero (errata
     6).
     """
-    shift, sums = work_array(3), work_table(16, 7)
-    sums[:], shift[:] = 0.0, 0.0
+    sums, shift = work_table(16, 7), (0.0, 0.0, 0.0)
+    sums[:] = 0.0
     total, nearest = 0.0, math.inf
     for i in range(MAX_CONTACTS):
         contact = row[FIRST_CONTACT + i * CONTACT_WIDTH : FIRST_CONTACT + (i + 1) * CONTACT_WIDTH]
         if contact[SAMPLE] < 0.0 or contact[WEIGHT] <= 0.0:
             continue
         segment = int(contact[SAMPLE]) // N_SAMPLES
-        distance = _add_contact(
-            contact,
-            samples[segment],
-            world_scale,
-            q_world[segment],
-            p_world[segment],
-            point,
-            sums[segment],
-        )
-        nearest = min(nearest, distance)
+        q, from_point = q_world[segment], sub(p_world[segment], point)
+        own, sums_of = samples[segment], sums[segment]
+        nearest = min(nearest, _add_contact(contact, own, world_scale, q, from_point, sums_of))
         total += contact[WEIGHT]
     copy(point, centre)
     if total <= 0.0:
         return -1.0
     for segment in range(16):
         if sums[segment, 6] > 0.0:
-            _add_segment(q_world[segment], sums[segment], sideways, shift)
-    for axis in range(3):
-        centre[axis] += shift[axis] / total
+            shift = add(shift, _segment_shift(q_world[segment], sums[segment], sideways))
+    copy(add(point, scale(shift, 1.0 / total)), centre)
     # Shin2002 eq. 5.6 as it must be read (errata 5)
     return (1.0 - importance) * nearest
 

@@ -1,44 +1,85 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The interface of all solvers: captured posture and importance in, puppet posture out.
+The interface of all solvers, and one frame in the thesis' three steps: root, body, limbs.
 
-`Solver` is the abstract base. `EndEffectorSolver` is what solvers that place end-effectors
-share: the puppet, the frame and the compiled call. The solvers themselves are in
-`solvers.registry` and `solvers.rate_control`.
+`Solver` is what all share: captured posture and importance in, puppet posture out, and between
+them the puppet, the frame and the compiled call. They differ in the importances, goals and tuning
+they pass; all are in `solvers.registry`, `solvers.rate_control` has one.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character
-from puppet_core.math import Floats, kernel, pack_arrays, Quats, Vec3, Vec3s
+from puppet_core.math import (
+    conjugate,
+    copy,
+    Floats,
+    kernel,
+    multiply,
+    norm,
+    pack_arrays,
+    Quats,
+    rotate,
+    sub,
+    Vec3,
+    vec3,
+    Vec3s,
+)
 from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
     Environment,
+    filled_up,
     GOAL,
     IMPORTANCE,
-    packed_objects,
-    PackedObjects,
+    ObjectArrays,
     RADIUS,
     SELF_ROW,
-    used,
 )
-from puppet_retarget.solvers.frame import measure, pose_captured, REACHABLE_TOL_M, solve_frame
+from puppet_retarget.solvers.body import BodyTask, minimise_body
+from puppet_retarget.solvers.joint_limits import limit_joints
+from puppet_retarget.solvers.limbs import (
+    ease,
+    into_range_ball,
+    into_reach,
+    Range,
+    solve_limb_in_ranges,
+)
+from puppet_retarget.solvers.penetration import (
+    deepest,
+    resolve_object_penetration,
+    resolve_self_penetration,
+    self_depths,
+    solve_one_limb,
+)
+from puppet_retarget.solvers.root import (
+    centre_balls,
+    MIN_IMPORTANCE,
+    place_root,
+    reference_root,
+    smooth_root,
+)
+from puppet_retarget.solvers.self_contact import limb_self_balls
 from puppet_retarget.solvers.state import (
+    ELBOW_CIRCLE,
     Frame,
     Goals,
+    limb_at,
     puppet_model,
     PuppetModel,
     RangeGoals,
+    set_joints,
     SolverConfig,
+    STARTS,
     Tuning,
     tuning,
     update_kinematics,
 )
 
 NOTHING_NEAR = np.zeros((8, SELF_ROW))
+REACHABLE_TOL_M = 1e-9
 
 
 @dataclass(slots=True)
@@ -49,80 +90,21 @@ class SolverOutput:
     It belongs to the solver and is overwritten by its next call.
     """
 
-    root_position: Vec3
-    """Pelvis joint in the puppet's world, shape (3,) [m]."""
-
-    rotations: Quats
-    """Joint rotations, shape (16, 4)."""
-
-    q_world: Quats
-    """Segment orientations in world, shape (16, 4)."""
-
-    p_world: Vec3s
-    """Joint positions in world, shape (16, 3) [m]."""
-
-    end_effectors: Vec3s
-    """General end-effectors in world, shape (8, 3) [m]."""
-
-    root_offset: Vec3
-    """What the root estimation added to the reference root, shape (3,) [m]."""
-
-    goal_errors: Floats
-    """Distance of each end-effector from its goal, shape (4,) [m]."""
-
+    root_position: Vec3  # Pelvis joint in the puppet's world, shape (3,) [m]
+    rotations: Quats  # Joint rotations, shape (16, 4)
+    q_world: Quats  # Segment orientations in world, shape (16, 4)
+    p_world: Vec3s  # Joint positions in world, shape (16, 3) [m]
+    end_effectors: Vec3s  # General end-effectors in world, shape (8, 3) [m]
+    root_offset: Vec3  # What the root estimation added to the reference root, shape (3,) [m]
+    goal_errors: Floats  # Distance of each end-effector from its goal, shape (4,) [m]
+    # Depth of each end-effector inside the environment, 0 outside, shape (4,) [m]
     penetrations: Floats
-    """Depth of each end-effector inside the environment, 0 outside, shape (4,) [m]."""
-
+    # Depth of each general end-effector inside the puppet itself, 0 outside, (8,) [m]
     self_depths: Floats
-    """Depth of each general end-effector inside the puppet itself, 0 outside, (8,) [m]."""
-
+    # Iterations of the numerical body solver; 0 when the root alone could reach
     body_iterations: int
-    """Iterations of the numerical body solver; 0 when the root alone could reach."""
-
+    # Whether some root position brings every goal in reach; true where nothing was checked
     reachable: bool
-    """Whether some root position brings every goal in reach; true where nothing was checked."""
-
-
-# The interface.
-
-
-class Solver(Protocol):
-    """What retargets one frame; the smoothing of the root is all it remembers."""
-
-    name: str
-
-    def solve(
-        self,
-        root: Vec3,
-        hips: Vec3,
-        rotations: Quats,
-        rows: Floats,
-        dt: float,
-        self_rows: Floats = ...,
-    ) -> SolverOutput:
-        """
-        Return the puppet's posture.
-
-        Parameters
-        ----------
-        root : ndarray, shape (3,)
-            The performer's pelvis in world [m].
-        hips : ndarray, shape (3,)
-            Mid-point of the performer's hip joints in world [m].
-        rotations : ndarray, shape (16, 4)
-            Captured joint rotations, row 0 the pelvis in world.
-        rows : ndarray, shape (4, 8)
-            Importance rows as `importance.estimator` makes them.
-        dt : float
-            Time since the frame before [s]; infinity for the first, or after a gap.
-        self_rows : ndarray, shape (8, SELF_ROW), optional
-            Rows of `importance.self_interaction`; by default nothing is near anything.
-
-        """
-        ...
-
-
-# Solvers that place end-effectors.
 
 
 class SolverArrays(NamedTuple):
@@ -130,14 +112,15 @@ class SolverArrays(NamedTuple):
 
     model: PuppetModel
     tuning: Tuning
-    objects: PackedObjects
+    objects: ObjectArrays
     goals: RangeGoals
     frame: Frame
 
 
-class EndEffectorSolver:
-    """Owns the arrays of one puppet and turns goals into a posture."""
+class Solver:
+    """Retargets frames of one performer; the smoothing of the root is all it remembers."""
 
+    name = ''
     limb_form = 0
 
     def __init__(
@@ -153,7 +136,7 @@ class EndEffectorSolver:
             SolverArrays(
                 puppet_model(character),
                 numbers._replace(limb_form=self.limb_form),
-                packed_objects(objects),
+                filled_up(objects),
                 RangeGoals(),
                 Frame(),
             )
@@ -184,13 +167,27 @@ class EndEffectorSolver:
         dt: float,
         self_rows: Floats = NOTHING_NEAR,
     ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`."""
+        """
+        Return the puppet's posture.
+
+        The performer's pelvis and mid-point of the hip joints are in world [m], the joint
+        rotations as captured, row 0 the pelvis in world. Rows are as `importance.estimator` and
+        `importance.self_interaction` make them; by default nothing is near the own body. The time
+        since the frame before [s] is infinite for the first, or after a gap.
+        """
         output = self._output
-        output.body_iterations = solve_packed(
-            self.packed, root, hips, rotations, rows, self_rows, dt
-        )
+        output.body_iterations = self._run(root, hips, rotations, rows, self_rows, dt)
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
         return output
+
+    def _run(
+        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats, dt: float
+    ) -> int:
+        """Fill the frame; return the body iterations."""
+        return solve_packed(self.packed, root, hips, rotations, rows, self_rows, dt)
+
+
+# One frame (kernels).
 
 
 @kernel
@@ -207,6 +204,135 @@ def goals_of(goals: RangeGoals, rows: Floats, self_rows: Floats, tuning: Tuning)
 
 
 @kernel
+def pose_captured(
+    model: PuppetModel, tuning: Tuning, hips: Vec3, rotations: Quats, frame: Frame
+) -> None:
+    """Put the puppet at its reference root with the captured rotations."""
+    for segment in range(16):
+        copy(rotations[segment], frame.rotations[segment])
+    reference_root(model, tuning, hips, rotations[0], frame.root)
+    update_kinematics(model, frame)
+
+
+@kernel
+def keep_end_orientations(model: PuppetModel, goals: Goals, frame: Frame) -> None:
+    """Note the captured hand and foot orientations, and where they want wrist and ankle."""
+    for limb in range(4):
+        q_end = frame.q_world[STARTS[limb] + 2]
+        copy(q_end, frame.q_ends[limb])
+        palm = rotate(q_end, model.interaction_points[limb])
+        copy(sub(goals.positions[limb], palm), frame.wrist_goals[limb])
+
+
+@kernel
+def _estimate_body(
+    model: PuppetModel, tuning: Tuning, captured_root: Vec3, goals: Goals, dt: float, frame: Frame
+) -> int:
+    """Place the root and, if that does not reach all goals, the body; return iterations."""
+    before = vec3(frame.root)
+    relaxation = place_root(model, tuning, goals, frame)
+    frame.relaxation[0] = relaxation
+    iterations = 0
+    if relaxation > REACHABLE_TOL_M and tuning.max_iterations > 0:
+        if not dt < np.inf:
+            frame.body.unknowns[:] = 0.0
+        iterations = _adapt_body(model, tuning, frame)
+        update_kinematics(model, frame)  # the bent body carries its limbs elsewhere
+        centre_balls(frame)
+    else:
+        frame.body.unknowns[:] = 0.0
+    smooth_root(model, tuning, captured_root, goals, dt, frame)
+    copy(sub(frame.root, before), frame.root_offset)
+    return iterations
+
+
+@kernel
+def _adapt_body(model: PuppetModel, tuning: Tuning, frame: Frame) -> int:
+    """Bend the body towards goals that the root alone cannot reach; return iterations."""
+    weights = tuning.posture_weight, tuning.orientation_weight, tuning.position_weight
+    body, radii = frame.body, frame.balls.radii
+    task = BodyTask(model.offsets, frame.root, frame.rotations, frame.wrist_goals, radii, weights)
+    iterations = minimise_body(
+        task, tuning.torso_segments, tuning.max_iterations, body, frame.trial
+    )
+    copy(body.p_body[0], frame.root)
+    copy(body.q_body[0], frame.rotations[0])
+    for segment in range(1, 3):
+        to_parent = conjugate(body.q_body[segment - 1])
+        frame.rotations[segment] = multiply(to_parent, body.q_body[segment])
+    return iterations
+
+
+@kernel
+def measure(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Frame) -> None:
+    """Fill goal errors and penetrations of the end-effectors, and depths in the own body [m]."""
+    for i in range(4):
+        frame.goal_errors[i] = norm(sub(frame.end_effectors[i], goals.positions[i]))
+        frame.penetrations[i] = max(-deepest(objects, frame.end_effectors[i]), 0.0)
+    self_depths(model.body.shape, frame)
+
+
+@kernel
+def _pose_limb(model: PuppetModel, tuning: Tuning, goals: Goals, index: int, frame: Frame) -> None:
+    """Bring a limb into its ranges; one without importance stays as captured."""
+    w, balls = goals.importances[index], frame.self_balls
+    w_end, w_elbow = balls.importances[index], balls.importances[index + 4]
+    limb = limb_at(model, frame, index, frame.rotations, frame.q_ends[index])
+    goal, radius = vec3(frame.wrist_goals[index]), goals.radii[index]
+    reach = tuning.stretch_limit * (limb.upper + limb.lower)
+    if tuning.limb_form != ELBOW_CIRCLE and max(w_end, w_elbow) > MIN_IMPORTANCE:
+        palm = rotate(limb.q_end, model.interaction_points[index])
+        ranges = (
+            Range(goal, radius, w),
+            Range(sub(balls.centres[index], palm), balls.radii[index], w_end),
+            Range(vec3(balls.centres[index + 4]), balls.radii[index + 4], w_elbow),
+        )
+        joints = solve_limb_in_ranges(limb, reach, tuning.eased_blend, ranges)
+        set_joints(frame.rotations, index, joints)
+    elif w > MIN_IMPORTANCE:
+        share = ease(w) if tuning.eased_blend else w
+        slack = 1.0 - w if tuning.eased_blend else 1.0
+        wrist = vec3(frame.p_world[STARTS[index] + 2])
+        goal = into_range_ball(wrist, goal, radius, slack)
+        goal = into_reach(limb.shoulder, wrist, reach, 1.0 - w, goal)
+        set_joints(frame.rotations, index, solve_one_limb(tuning, limb, goal, 0.0, share))
+
+
+@kernel
+def pose_limbs(
+    model: PuppetModel,
+    tuning: Tuning,
+    objects: ObjectArrays,
+    goals: Goals,
+    dt: float,
+    frame: Frame,
+) -> None:
+    """Pose the four limbs of a frame whose root and body are in place, kinematics up to date."""
+    # legs first: an arm that touches a leg touches it where the leg finally is
+    for first in (2, 0):
+        for limb in range(first, first + 2):
+            limb_self_balls(
+                limb,
+                goals.importances[limb],
+                goals.self_rows,
+                model.body.samples,
+                tuning.world_scale,
+                frame.q_world,
+                frame.p_world,
+                frame.end_effectors,
+                frame.self_balls,
+            )
+        for limb in range(first, first + 2):
+            _pose_limb(model, tuning, goals, limb, frame)
+        update_kinematics(model, frame)
+    if tuning.self_push_out:
+        resolve_self_penetration(model, tuning, goals, dt, frame)
+    resolve_object_penetration(model, tuning, objects, frame)
+    if tuning.joint_limits and limit_joints(model.limits, frame.rotations) > 0:
+        update_kinematics(model, frame)
+
+
+@kernel
 def solve_packed(
     packed: np.ndarray,
     root: Vec3,
@@ -216,12 +342,22 @@ def solve_packed(
     self_rows: Floats,
     dt: float,
 ) -> int:
-    """Solve a frame in place; return the body iterations. `packed` holds SolverArrays."""
+    """
+    Solve a frame in place; return the body iterations. `packed` holds SolverArrays.
+
+    Captured root and mid-point of the hips are in world [m], objects and goals in the puppet's
+    scaled world. An infinite time since the frame before [s] starts all smoothing anew.
+    """
     solver = packed[0]
     model, tuning, frame = solver.model, solver.tuning, solver.frame
     goals = goals_of(solver.goals, rows, self_rows, tuning)
-    objects = used(solver.objects)
-    return solve_frame(model, tuning, objects, root, hips, rotations, goals, dt, frame)
+    pose_captured(model, tuning, hips, rotations, frame)
+    keep_end_orientations(model, goals, frame)
+    iterations = _estimate_body(model, tuning, root, goals, dt, frame)
+    update_kinematics(model, frame)
+    pose_limbs(model, tuning, solver.objects, goals, dt, frame)
+    measure(model, solver.objects, goals, frame)
+    return iterations
 
 
 @kernel
@@ -232,7 +368,7 @@ def pose_captured_packed(
     solver = packed[0]
     goals = goals_of(solver.goals, rows, self_rows, solver.tuning)
     pose_captured(solver.model, solver.tuning, hips, rotations, solver.frame)
-    measure(solver.model, used(solver.objects), goals, solver.frame)
+    measure(solver.model, solver.objects, goals, solver.frame)
 
 
 @kernel
@@ -241,7 +377,7 @@ def measure_packed(packed: np.ndarray, rows: Floats, self_rows: Floats) -> None:
     solver = packed[0]
     goals = goals_of(solver.goals, rows, self_rows, solver.tuning)
     update_kinematics(solver.model, solver.frame)
-    measure(solver.model, used(solver.objects), goals, solver.frame)
+    measure(solver.model, solver.objects, goals, solver.frame)
 
 
 def follow_robot(joints: RobotJoints, out: SolverOutput, goals: Vec3s) -> Floats:

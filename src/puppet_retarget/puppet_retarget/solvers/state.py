@@ -10,6 +10,7 @@ from puppet_core.body import Character, end_effector_positions, forward_kinemati
 from puppet_core.io import ConfigError, setting
 from puppet_core.math import copy, Floats, frozen, kernel, Quats, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
+from puppet_retarget.solvers.body import BodyState
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
 from puppet_retarget.solvers.limbs import Joints, Limb, limb_of
 from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
@@ -89,13 +90,14 @@ class PuppetModel(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """Numbers the kernels need, world scale and root ratio already worked out."""
+    """Numbers the kernels need: `SolverConfig`, world scale and root ratio worked out."""
 
     world_scale: float
     root_ratio: float
+    joint_limits: bool
     root_form: int
     root_softness: float
-    root_smoothing: float
+    root_smoothing_s: float
     stretch_limit: float
     eased_blend: bool
     posture_weight: float
@@ -104,7 +106,6 @@ class Tuning(NamedTuple):
     max_iterations: int
     torso_segments: int
     self_push_out: bool
-    joint_limits: bool
     limb_form: int = CAPTURED_SIDE
 
 
@@ -125,24 +126,11 @@ def puppet_model(character: Character) -> PuppetModel:
 
 def tuning(config: SolverConfig, character: Character, performer_leg_length: float) -> Tuning:
     """Return the kernels' numbers for this puppet and a performer's leg length [m]."""
+    own = {name: getattr(config, name) for name in config.__dataclass_fields__}
+    ratio = own.pop('root_height_ratio') or character.root_ratio_for(performer_leg_length)
+    own['root_form'] = ROOT_FORMS.index(config.root_form)
     scale = character.scale_for(performer_leg_length)
-    ratio = config.root_height_ratio or character.root_ratio_for(performer_leg_length)
-    return Tuning(
-        scale,
-        ratio,
-        ROOT_FORMS.index(config.root_form),
-        config.root_softness,
-        config.root_smoothing_s,
-        config.stretch_limit,
-        config.eased_blend,
-        config.posture_weight,
-        config.orientation_weight,
-        config.position_weight,
-        config.max_iterations,
-        config.torso_segments,
-        config.self_push_out,
-        bool(character.joint_limits),
-    )
+    return Tuning(scale, ratio, bool(character.joint_limits), **own)
 
 
 STARTS = (4, 7, 10, 13)  # upper segment of each limb
@@ -208,9 +196,8 @@ class Frame(NamedTuple):
     clear_points: Vec3s = zeros(8, 3)  # where end-effectors are outside of the body
     clear_balls: Vec3s = zeros(4, 3)  # centres of the balls that elbows and knees are in
     clear_radii: Floats = zeros(4)  # their radii
-    q_body: Quats = zeros(3, 4)
-    p_body: Vec3s = zeros(3, 3)
-    unknowns: Floats = zeros(12)
+    body: BodyState = BodyState()
+    trial: BodyState = BodyState()  # working space of the minimiser
     relaxation: Floats = zeros(1)  # growth of the balls that gives them a common point; 0 in reach
     free_rotations: Quats = zeros(16, 4)  # of the limbs before resolving self-penetration
     follower: Floats = zeros(3, 2)  # smoothing of the root; memory, as those below

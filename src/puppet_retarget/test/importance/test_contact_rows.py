@@ -6,39 +6,31 @@ from collections.abc import Iterator
 
 import numpy as np
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Vec3
 from puppet_retarget.importance.self_interaction import (
     body_arrays,
-    CONTACT_WIDTH,
     DISPLACEMENT,
-    FIRST_CONTACT,
     IMPORTANCE,
     list_contacts,
-    MAX_CONTACTS,
     moved_share,
     N_SAMPLES,
     PAIR_COLUMNS,
     RELEVANT,
     SAMPLE,
     sample_spacings,
-    SELF_ROW,
+    SelfArrays,
     SelfInteractionConfig,
     SelfInteractionEstimator,
     SHARE,
     WEIGHT,
 )
 import pytest
-from self_bodies import at_rest, Body, body_of_rotations, curled_up
+from self_bodies import at_rest, Body, body_of_rotations, contacts, curled_up
 
 LEFT_HAND, RIGHT_HAND, RIGHT_ELBOW = 0, 1, 5
 UNSMOOTHED = SelfInteractionConfig(smoothing_s=0.0, prediction_s=0.0)
-
-
-def contacts(row: Floats) -> Floats:
-    """Return the contacts of a row that are taken, shape (n, CONTACT_WIDTH)."""
-    listed = row[FIRST_CONTACT:].reshape(MAX_CONTACTS, CONTACT_WIDTH)
-    return listed[listed[:, SAMPLE] >= 0.0]
 
 
 class Estimator:
@@ -114,19 +106,13 @@ def plain_contacts(estimator: Estimator, body: Body, j: int, pairs: Floats) -> d
 
 def listed(estimator: Estimator, body: Body, pairs: Floats) -> Floats:
     """Return the rows of given pairs."""
-    out = np.empty((8, SELF_ROW))
-    list_contacts(
-        estimator.body,
-        body.q_world,
-        body.p_world,
-        body.points,
-        np.zeros((4, 8)),
-        UNSMOOTHED.influences_m,
-        UNSMOOTHED.margins_m,
-        pairs,
-        out,
+    config = UNSMOOTHED
+    _, arrays = pack_arrays(
+        SelfArrays(estimator.body, config.influences_m, config.margins_m, pairs)
     )
-    return out
+    arrays.q_world[:] = body.q_world
+    list_contacts(arrays, body.p_world, body.points, np.zeros((4, 8)))
+    return arrays.rows
 
 
 def test_weights_are_those_of_the_definition_and_none_that_matters_is_left_out(

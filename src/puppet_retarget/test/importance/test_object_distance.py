@@ -26,8 +26,8 @@ def random_size(rng: np.random.Generator, shape: int) -> Floats:
 
 def distance(shape: int, size: Floats, p: Vec3) -> tuple[float, Vec3]:
     """Return the signed distance and its gradient."""
-    normal = np.empty(3)
-    return od.signed_distance(shape, size, np.ascontiguousarray(p), normal), normal
+    own, normal = od.signed_distance(shape, size, np.ascontiguousarray(p))
+    return own, np.array(normal)
 
 
 def nearest_point_by_minimiser(shape: int, size: Floats, p: Vec3) -> Vec3:
@@ -91,9 +91,8 @@ def test_normal_is_the_gradient(shape: int, rng) -> None:
 
 def counterpart(shape: int, size: Floats, other: Floats, p: Vec3) -> Vec3:
     """Return the same place near the other object."""
-    out = np.empty(3)
-    od.counterpart_point(shape, size, other, np.ascontiguousarray(p), out)
-    return out
+    p = np.ascontiguousarray(p)
+    return np.array(od.counterpart_point(shape, size, other, p, *distance(shape, size, p)))
 
 
 @SHAPE_IDS

@@ -5,6 +5,7 @@
 import numpy as np
 from puppet_core.body.capsules import default_capsules
 from puppet_core.body.skeleton import SEGMENT_INDEX
+from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
 from puppet_retarget.importance.self_interaction import (
@@ -12,9 +13,9 @@ from puppet_retarget.importance.self_interaction import (
     DISTANCE,
     estimate_self_pairs,
     IMPORTANCE,
-    PAIR_COLUMNS,
     RATE,
     RELEVANT,
+    SelfArrays,
     SelfInteractionConfig,
 )
 import pytest
@@ -29,35 +30,17 @@ TICK_S = 1.0 / 120.0
 class Pairs:
     """The kernel with its memory."""
 
-    def __init__(self, skeleton, prediction: float = 0.0, samples_only: bool = False) -> None:
-        self.body = body_arrays(skeleton)
-        self.prediction, self.samples_only = prediction, samples_only
-        self.passing = 0.0
-        self.q_world, self.q_before = np.zeros((16, 4)), np.zeros((16, 4))
-        self.p_before = np.zeros((16, 3))
+    def __init__(self, skeleton, passing: float = 0.0) -> None:
+        _, self.arrays = pack_arrays(SelfArrays(body_arrays(skeleton), INFLUENCES, MARGINS))
+        self.passing = passing
 
     def of(self, body: Body, velocities: Floats | None = None, dt: float = np.inf) -> Floats:
         """Return the pairs (8, 16, 3) of the next posture."""
-        pairs = np.empty((8, 16, PAIR_COLUMNS))
         speeds = np.zeros((8, 3)) if velocities is None else velocities
-        estimate_self_pairs(
-            self.body,
-            body.rotations,
-            body.p_world,
-            body.points,
-            speeds,
-            INFLUENCES,
-            MARGINS,
-            self.prediction,
-            self.passing,
-            self.samples_only,
-            dt,
-            self.q_world,
-            self.q_before,
-            self.p_before,
-            pairs,
-        )
-        return pairs
+        tuning = 0.0, self.passing, False, dt
+        posture = body.rotations, body.p_world, body.points
+        estimate_self_pairs(self.arrays, *posture, speeds, *tuning)
+        return self.arrays.pairs.copy()
 
 
 @pytest.fixture
@@ -73,7 +56,7 @@ def test_distances_are_the_least_over_capsules_wherever_they_matter(skeleton, rn
     for _ in range(40):
         body = curled_up(skeleton, rng)
         got, wanted = kernel.of(body)[..., DISTANCE], plain_distances(body, capsules)
-        np.testing.assert_allclose(kernel.q_world, body.q_world, atol=TOL_M)
+        np.testing.assert_allclose(kernel.arrays.q_world, body.q_world, atol=TOL_M)
         close = RELEVANT & (wanted < INFLUENCES + MARGINS[:, None])
         np.testing.assert_allclose(got[close], wanted[close], atol=TOL_M)
         assert np.all(got[RELEVANT] <= wanted[RELEVANT] + TOL_M)
@@ -121,8 +104,7 @@ def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton) -> None:
     for j, segment, speed in ((sole, shank, 0.2), (palm, head, 0.2)):
         # beside the segment's joint, a little outside of it
         at = body.p_world[segment] + qb.rotate(body.q_world[segment], [0.0, 0.0, 0.0])
-        kernel, passing = Pairs(skeleton), Pairs(skeleton)
-        passing.passing = 0.03
+        kernel, passing = Pairs(skeleton), Pairs(skeleton, 0.03)
         for step in np.linspace(0.0, 0.4, 2000):
             body.points[j] = at + step * qb.rotate(body.q_world[segment], sideways)
             if kernel.of(body)[j, segment, DISTANCE] > MARGINS[j] + 0.003:

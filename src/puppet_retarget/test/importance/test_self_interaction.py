@@ -15,9 +15,9 @@ from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math.arrays import Floats
 from puppet_retarget.importance.environment import floor_only
+from puppet_retarget.importance.estimator import MAX_STEP_S
 from puppet_retarget.importance.self_interaction import (
     estimator_of,
-    MAX_STEP_S,
     SelfInteractionConfig,
     skeleton_of,
 )

@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Nearest points in balls, proven by duality rather than compared with another solver.
-
-For any multipliers lambda >= 0 the minimum over x of |x - p|^2 + sum lambda_i (|x - c_i|^2 -
-r_i^2) is a lower bound of the squared distance; the best multipliers come from a
-non-negative least-squares fit at the answer. Some problems go to scipy's SLSQP as well.
-"""
+"""Nearest points in balls and on spheres, and the least growth, against scipy (errata 4, 7)."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,12 +8,33 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
 from puppet_retarget.solvers import ball_intersection
-from puppet_retarget.solvers.ball_intersection import closest_in_balls
+from puppet_retarget.solvers.ball_intersection import (
+    closest_in_balls,
+    closest_on_sphere,
+    largest_growth,
+    least_growth,
+    outside_of,
+)
 import pytest
 from scipy.optimize import minimize, nnls
 
 TOL_M = 1e-9  # errata 4, both for feasibility and for the distance
 N_PROBLEMS = 5_000
+KINDS = (
+    'random',
+    'meeting',
+    'equal centres',
+    'collinear centres',
+    'coplanar',
+    'nested',
+    'infinite',
+    'nearly unimportant',
+    'on an axis',
+    'at a centre',
+    'on a sphere',
+)
+GROWTH_TOL_M = 1e-9
+MINIMISER_TOL_M = 1e-6
 
 
 class Problem(NamedTuple):
@@ -33,8 +48,8 @@ class Problem(NamedTuple):
 
 def solve(problem: Problem) -> tuple[Vec3, float]:
     """Return the answer and the relaxation."""
-    out = np.full(3, np.nan)
-    return out, closest_in_balls(*problem, out)
+    relaxation, point = closest_in_balls(*problem)
+    return np.array(point), relaxation
 
 
 def excess(problem: Problem, x: Vec3) -> float:
@@ -104,21 +119,6 @@ def problems(kind: str, count: int, seed: int) -> Iterator[Problem]:
         elif kind == 'on a sphere':
             p = c[0] + r[0] * p / np.linalg.norm(p)
         yield Problem(p, c, r, 1.0 / rng.uniform(0.05, 1.0, n) ** 2)
-
-
-KINDS = (
-    'random',
-    'meeting',
-    'equal centres',
-    'collinear centres',
-    'coplanar',
-    'nested',
-    'infinite',
-    'nearly unimportant',
-    'on an axis',
-    'at a centre',
-    'on a sphere',
-)
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -212,8 +212,7 @@ def test_halving_agrees_with_the_closed_form(monkeypatch) -> None:
     """The fallback alone, should no proof be found."""
     monkeypatch.setattr(ball_intersection, 'least_growth', _no_proof)
     for problem in problems('random', 60, seed=4):
-        halved = np.empty(3)
-        t = closest_in_balls.py_func(*problem, halved)
+        t, halved = closest_in_balls.py_func(*problem)
         x, wanted = solve(problem)
         assert t == pytest.approx(wanted, abs=1e-9)
         np.testing.assert_allclose(halved, x, atol=2e-4)  # sqrt of the bracket's width
@@ -224,3 +223,148 @@ def _no_proof(centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out
     away = np.linalg.norm(centres - out, axis=1)
     bounds[:] = 0.0, np.max((away - radii) / slacks)
     return False
+
+
+def grow(centres: Vec3s, radii: Floats, slacks: Floats) -> tuple[Vec3, Floats, bool]:
+    """Return the point, the bounds of the growth, and whether it is proven."""
+    out, bounds = np.full(3, np.nan), np.empty(2)
+    proven = least_growth(centres, radii, slacks, bounds, out)
+    return out, bounds, proven
+
+
+def minimiser(centres: Vec3s, radii: Floats, slacks: Floats, start: Vec3) -> float:
+    """Return the least growth found by SLSQP over point and growth."""
+    finite = np.isfinite(radii)
+    c, r, s = centres[finite], radii[finite], slacks[finite]
+    result = minimize(
+        lambda z: z[3],
+        np.append(start, 5.0),
+        method='SLSQP',
+        constraints={
+            'type': 'ineq',
+            'fun': lambda z: r + s * z[3] - np.linalg.norm(z[:3] - c, axis=1),
+        },
+        options={'ftol': 1e-12, 'maxiter': 300},
+    )
+    return result.x[3] if result.success else np.inf
+
+
+@pytest.mark.parametrize('n', [2, 3, 4])
+def test_growth_is_the_least(n: int, rng) -> None:
+    compared = 0
+    for _ in range(60):
+        c, r, s = rng.normal(size=(n, 3)), rng.uniform(0.1, 0.6, n), rng.uniform(0.3, 3.0, n)
+        x, (low, high), proven = grow(c, r, s)
+        assert proven
+        assert high - low <= GROWTH_TOL_M
+        assert largest_growth(x, c, r, s) == pytest.approx(high, abs=GROWTH_TOL_M)
+        if high > 0.0:
+            wanted = minimiser(c, r, s, c.mean(axis=0))
+            assert high <= wanted + MINIMISER_TOL_M
+            compared += high == pytest.approx(wanted, abs=MINIMISER_TOL_M)
+    assert compared > 20
+
+
+def test_infinite_balls_are_left_out(rng) -> None:
+    c = np.array([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0], [4.0, 0.0, 0.0]])
+    with_it = grow(c, np.array([1.0, np.inf, 1.0]), np.ones(3))
+    without = grow(c[[0, 2]], np.ones(2), np.ones(2))
+    np.testing.assert_allclose(with_it[0], without[0], atol=GROWTH_TOL_M)
+    np.testing.assert_allclose(with_it[1], without[1], atol=GROWTH_TOL_M)
+
+
+UP = np.array([0.0, 0.0, 1.0])
+
+
+def solve_one(p, balls, radii, outside, slacks=None, fallback=UP) -> tuple[Vec3, float]:
+    """Return the answer on the unit sphere, and the relaxation."""
+    signed = [outside_of(r) if out else max(r, 0.0) for r, out in zip(radii, outside)]
+    t, x = closest_on_sphere(
+        np.asarray(p, dtype=float),
+        np.zeros(3),
+        1.0,
+        np.array(balls, dtype=float),
+        np.array(signed, dtype=float),
+        np.ones(len(radii)) if slacks is None else slacks,
+        np.array(fallback, dtype=float),
+    )
+    return np.array(x), t
+
+
+def test_no_constraint_casts_the_point_on_the_sphere() -> None:
+    """Infinite balls to stay inside of, and balls without radius to stay outside of."""
+    x, t = solve_one([0.0, 3.0, 0.0], [UP, UP, UP], [np.inf, 0.0, -1.0], [False, True, True])
+    assert t == 0.0
+    np.testing.assert_allclose(x, [0.0, 1.0, 0.0], atol=1e-15)
+
+
+def test_shell_without_width_leaves_its_circle() -> None:
+    """The elbow's circle about shoulder and hand, when the hand's importance is one."""
+    x, t = solve_one([1.0, 0.2, 0.1], [UP, UP], np.full(2, np.sqrt(2.0)), [False, True])
+    assert t == 0.0
+    np.testing.assert_allclose(x, np.array([1.0, 0.2, 0.0]) / np.hypot(1.0, 0.2), atol=1e-15)
+
+
+def test_what_matters_gives_way_least() -> None:
+    """Caps about the two poles, of which the second is ten times as stiff."""
+    radii = np.full(2, np.sqrt(2.0 - 1.0))  # z >= 1/2 and z <= -1/2
+    x, t = solve_one([1.0, 0.0, 0.0], [UP, -UP], radii, [False, False], np.array([1.0, 0.1]))
+    assert t == pytest.approx(1.0 / 1.1)
+    np.testing.assert_allclose(x[2], 0.5 - 1.0 / 1.1, atol=1e-12)
+    np.testing.assert_allclose(x[:2], [np.sqrt(1.0 - x[2] ** 2), 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize('n_caps', [1, 2, 3, 5])
+def test_last_point_vanishes_without_a_jump(n_caps: int) -> None:
+    """
+    Errata 4: caps shrink until nothing is common to them, and further.
+
+    While they shrink by h what is left narrows by some sqrt(h), so that is how fast the
+    answer may move.
+    """
+    rng = np.random.default_rng(n_caps)
+    for _ in range(8):
+        balls = UP + 0.5 * rng.normal(size=(n_caps, 3))
+        balls /= np.linalg.norm(balls, axis=1, keepdims=True)
+        p, slacks = rng.normal(size=3), rng.uniform(0.3, 3.0, n_caps)
+        cosines, answers, empty = np.linspace(0.2, 1.2, 4001), [], []
+        for cosine in cosines:
+            # a ball out at twice the radius, whose surface does not reach the sphere at last
+            radii = np.full(n_caps, np.sqrt(max(5.0 - 4.0 * cosine, 0.0)))
+            x, t = solve_one(p, 2.0 * balls, radii, np.zeros(n_caps, bool), slacks)
+            answers.append(x)
+            empty.append(t > 0.0)
+        assert set(empty) == {True, False}
+        steps = np.linalg.norm(np.diff(answers, axis=0), axis=1)
+        assert steps.max() < 3.0 * np.sqrt(cosines[1] - cosines[0])
+
+
+def test_no_sample_of_the_sphere_is_better(rng) -> None:
+    """Random balls: no sample is nearer, and none needs less relaxation where nothing is free."""
+    samples = rng.normal(size=(20_000, 3))
+    samples /= np.linalg.norm(samples, axis=1, keepdims=True)
+    relaxed = 0
+    for _ in range(300):
+        n = int(rng.integers(1, 5))
+        balls, radii = rng.normal(0.0, 0.8, (n, 3)), rng.uniform(0.1, 1.2, n)
+        outside, slacks, p = rng.random(n) < 0.3, rng.uniform(0.2, 2.0, n), rng.normal(size=3)
+        x, t = solve_one(p, balls, radii, outside, slacks)
+
+        def need(points: Floats) -> Floats:
+            square = np.sum((points[:, None] - balls) ** 2, axis=2)
+            return (np.where(outside, -1.0, 1.0) * (square - radii**2) / (2.0 * slacks)).max(
+                axis=1
+            )
+
+        assert np.linalg.norm(x) == pytest.approx(1.0, abs=TOL_M)
+        assert max(need(x[None])[0], 0.0) == pytest.approx(t, abs=1e-7)
+        needs = need(samples)
+        if t > 0.0:
+            assert needs.min() > t - 1e-7
+            relaxed += 1
+        else:
+            towards = p / np.linalg.norm(p)
+            assert np.linalg.norm(samples[needs <= 0.0] - towards, axis=1).min(initial=9.0) > (
+                np.linalg.norm(x - towards) - 1e-7
+            )
+    assert relaxed > 30

@@ -33,7 +33,7 @@ from puppet_retarget.solvers.self_contact import (
     SelfBalls,
 )
 import pytest
-from self_bodies import Body, curled_up
+from self_bodies import Body, contacts, curled_up
 
 TOL_M = 1e-12
 UNSMOOTHED = SelfInteractionConfig(smoothing_s=0.0, prediction_s=0.0)
@@ -57,12 +57,6 @@ def random_row(rng: np.random.Generator, n: int, w: float, share: float = 1.0) -
         row[start + DISPLACEMENT : start + DISPLACEMENT + 3] = 0.05 * rng.normal(size=3)
         row[start + SHARE] = share
     return row
-
-
-def contacts(row: Floats) -> Floats:
-    """Return the contacts that are taken, shape (n, CONTACT_WIDTH)."""
-    listed = row[FIRST_CONTACT:].reshape(MAX_CONTACTS, CONTACT_WIDTH)
-    return listed[listed[:, SAMPLE] >= 0.0]
 
 
 def rows_of(skeleton: Skeleton, body: Body) -> Floats:

@@ -1,15 +1,16 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the root goes: reference height, mean offset, reach of the goals, smoothing."""
+"""Where the root goes: reference height, mean offset, reach of the goals, smoothing, holding."""
 
 from dataclasses import replace
 
 import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.posture import general_end_effectors
+from puppet_core.math import pack_arrays
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
-from puppet_retarget.solvers import root as root_offset
-from puppet_retarget.solvers.state import LimbBalls, puppet_model, SolverConfig, tuning
+from puppet_retarget.solvers import root as kernels
+from puppet_retarget.solvers.state import Frame, Goals, puppet_model, SolverConfig, tuning
 import pytest
 
 PERFORMER_LEG_M = 0.928
@@ -18,38 +19,39 @@ ROOT_NOW = SolverConfig(root_softness=0.0, root_smoothing_s=0.0)
 
 
 class Placing:
-    """A puppet in the rest pose, and what `place_root` needs to place it."""
+    """A puppet in the rest pose, and what `place_root` and `hold_root` need."""
 
     def __init__(self, character: Character, config: SolverConfig = ROOT_NOW) -> None:
         self.model = puppet_model(character)
         self.tuning = tuning(config, character, PERFORMER_LEG_M)
         self.skeleton = character.skeleton
-        self.balls = LimbBalls(*map(np.copy, LimbBalls()))
+        self.reaches = self.tuning.stretch_limit * self.skeleton.limb_lengths.sum(axis=1)
         self.joints = self.skeleton.rest_positions()
         self.points = general_end_effectors(self.skeleton, REST[None], self.joints[None])[0]
+        _, self.frame = pack_arrays(Frame())
 
     def place(self, root: Vec3, goals: Vec3s, importances: Floats) -> tuple[Vec3, float]:
         """Return root and relaxation for goals of the palms and soles."""
-        wrists = goals - self.skeleton.interaction_points
-        out = root.copy()
-        relaxation = root_offset.place_root(
-            self.model,
-            self.tuning,
-            goals,
-            wrists,
-            importances,
-            self.points + root,
-            self.joints + root,
-            self.balls,
-            out,
-        )
-        return out, relaxation
+        frame = self.frame
+        frame.wrist_goals[:] = goals - self.skeleton.interaction_points
+        frame.end_effectors[:], frame.p_world[:] = self.points + root, self.joints + root
+        frame.root[:] = root
+        asked = Goals(goals, importances, np.zeros(4), np.zeros((8, 1)))
+        relaxation = kernels.place_root(self.model, self.tuning, asked, frame)
+        return frame.root.copy(), relaxation
 
     def stretch(self, root: Vec3, goals: Vec3s) -> Floats:
         """Return distance from shoulder or hip to each goal's wrist, over the limb's length."""
         shoulders = self.joints[[4, 7, 10, 13]] + root
         away = goals - self.skeleton.interaction_points - shoulders
         return np.linalg.norm(away, axis=1) / self.skeleton.limb_lengths.sum(axis=1)
+
+    def hold(self, centres: Vec3s, importances: Floats, root: Vec3) -> Vec3:
+        """Return where a smoothed root goes that is near given centres of balls."""
+        balls, out = self.frame.balls, root.copy()
+        balls.centres[:] = centres
+        kernels.hold_root(self.model, self.tuning, importances, balls, out)
+        return out
 
 
 @pytest.fixture
@@ -68,26 +70,19 @@ def stance(skeleton, apart: float) -> Vec3s:
 FEET = np.array([0.0, 0.0, 1.0, 1.0])
 
 
-def mean_offset(goals: Vec3s, w: Floats, positions: Vec3s, as_printed: bool) -> Vec3:
-    """Return eq. 5.1."""
-    out = np.empty(3)
-    root_offset.mean_offset(goals, w, positions, as_printed, out)
-    return out
-
-
 def test_eq_5_1_as_printed_is_the_weighted_mean(rng) -> None:
     goals, positions, w = rng.normal(size=(4, 3)), rng.normal(size=(8, 3)), rng.uniform(size=4)
     wanted = np.average(goals - positions[:4], axis=0, weights=w)
-    np.testing.assert_allclose(mean_offset(goals, w, positions, True), wanted, atol=1e-12)
+    np.testing.assert_allclose(kernels.mean_offset(goals, w, positions, True), wanted, atol=1e-12)
 
 
 def test_mean_offset_is_continuous_through_zero_importance(rng) -> None:
     """Errata 2: the last importance vanishes and so does the offset; as printed it jumps."""
     goals, positions = rng.normal(size=(4, 3)), rng.normal(size=(8, 3))
     w = 1e-9 * np.array([0.0, 0.0, 1.0, 0.0])
-    assert np.linalg.norm(mean_offset(goals, w, positions, False)) < 1e-8
-    assert np.linalg.norm(mean_offset(goals, w, positions, True)) > 0.1
-    np.testing.assert_array_equal(mean_offset(goals, 0.0 * w, positions, True), 0.0)
+    assert np.linalg.norm(kernels.mean_offset(goals, w, positions, False)) < 1e-8
+    assert np.linalg.norm(kernels.mean_offset(goals, w, positions, True)) > 0.1
+    np.testing.assert_array_equal(kernels.mean_offset(goals, 0.0 * w, positions, True), 0.0)
 
 
 def test_reference_form_leaves_the_root_to_the_body_solver(short_character: Character) -> None:
@@ -150,3 +145,45 @@ def test_root_is_continuous_while_the_feet_part(short_character, softness: float
     assert relaxations[0] == 0.0 < relaxations[-1]
     steps = np.linalg.norm(np.diff([x for x, _ in results], axis=0), axis=1)
     assert steps.max() < 2.0 * np.sqrt(apart[1] - apart[0])
+
+
+def test_a_late_root_is_brought_to_the_nearest_place_that_reaches(short: Placing) -> None:
+    centres, importances = np.zeros((4, 3)), np.array([0.0, 0.0, 1.0, 0.0])
+    reach = short.reaches[2]
+    late = np.array([0.3, 0.4, 1.2])
+    out = short.hold(centres, importances, late)
+    np.testing.assert_allclose(out, reach * late / np.linalg.norm(late), atol=1e-9)
+    inside = 0.99 * reach * late / np.linalg.norm(late)
+    np.testing.assert_array_equal(short.hold(centres, importances, inside), inside)
+
+
+def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(
+    short: Placing,
+) -> None:
+    importances = np.array([0.0, 0.0, 1.0, 1.0])
+    late = np.array([0.0, 0.1, 1.0])
+    reach = short.reaches[2]
+    for half, exact in ((0.85, True), (0.98, False), (1.2, False)):
+        centres = np.zeros((4, 3))
+        centres[2:, 1] = half * reach, -half * reach
+        out = short.hold(centres, importances, late)
+        misses = np.linalg.norm(out - centres[2:], axis=1) - reach
+        if exact:
+            assert misses.max() < 1e-9
+        else:
+            # the least ball that both hold has the promised room
+            grown = (half + kernels.HELD_ROOM - 1.0) * reach
+            np.testing.assert_allclose(misses.max(), grown, atol=1e-9)
+
+
+def test_holding_is_continuous_while_balls_part_and_matter(short: Placing) -> None:
+    steps = np.linspace(0.0, 1.0, 20_001)
+    outs = np.empty((len(steps), 3))
+    for i, s in enumerate(steps):
+        centres = np.zeros((4, 3))
+        centres[2:, 1] = np.array([1.3, -1.3]) * s * short.reaches[2]
+        importances = np.array([0.0, 0.0, 1.0, 0.9 + 0.1 * min(2.0 * s, 1.0)])
+        outs[i] = short.hold(centres, importances, np.array([0.2, 0.1, 1.0]))
+    assert np.linalg.norm(np.diff(outs, axis=0), axis=1).max() < 2e-3
+    coarse = np.linalg.norm(np.diff(outs[::20], axis=0), axis=1).max()
+    assert np.linalg.norm(np.diff(outs, axis=0), axis=1).max() < 0.3 * coarse

@@ -1,18 +1,23 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The body objective: its value in numpy, its derivatives by finite differences."""
+"""The body objective against plain numpy and differences, its minimum against scipy."""
 
 import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.posture import world_segments
 from puppet_core.body.skeleton import Skeleton
-from puppet_core.math import quaternions
+from puppet_core.math import pack_arrays, quaternions
 from puppet_core.math.arrays import Floats
 from puppet_retarget.solvers import body as bo
 from puppet_retarget.solvers.body import BodyState, BodyTask
+from puppet_retarget.solvers.state import SolverConfig
 import pytest
+from scipy.optimize import minimize
 
 STEP = 1e-5
+MINIMISER_TOL = 1e-5  # of scipy's answer, metres and radians
+
+
 WEIGHTS = np.array([0.3, 0.7, 1.3])
 
 
@@ -29,7 +34,8 @@ def random_body(rng: np.random.Generator, skeleton: Skeleton, stray_m: float = 0
 
 def evaluate(body: BodyTask, unknowns: Floats) -> tuple[float, BodyState]:
     """Return energy and state."""
-    state = bo.body_state(unknowns.copy(), np.empty((3, 4)), np.empty((3, 3)))
+    _, state = pack_arrays(BodyState())
+    state.unknowns[:] = unknowns
     return bo.body_energy(body, state), state
 
 
@@ -122,3 +128,96 @@ def test_curvature_with_all_bends_matches_finite_differences(
 
         wanted = [[(energy(a + b) - energy(a - b)) / 4e-8 for a in steps] for b in steps]
         np.testing.assert_allclose(curvature, wanted, atol=2e-5)
+
+
+STIFF_WEIGHTS = np.array([0.01, 1.0, 1.0])  # the defaults, of which alpha makes it stiff
+
+
+def strained(
+    rng: np.random.Generator, skeleton: Skeleton, stray_m: float, bend: float = 0.2
+) -> BodyTask:
+    """Return a short puppet whose goals are out of reach of the root alone."""
+    rotations = quaternions.exp(bend * rng.normal(size=(16, 3)))
+    root = np.array([0.0, 0.0, 0.45])
+    _, p = world_segments(skeleton, root[None], rotations[None])
+    goals = p[0, [6, 9, 12, 15]] + stray_m * rng.normal(size=(4, 3))
+    radii = skeleton.limb_lengths.sum(axis=1) / rng.uniform(0.5, 1.0, 4)
+    radii[rng.random(4) < 0.2] = np.inf
+    return BodyTask(skeleton.offsets.copy(), root, rotations, goals, radii, STIFF_WEIGHTS)
+
+
+def minimised(
+    body: BodyTask, cap: int, torso_segments: int = 2, guess: Floats | float = 0.0
+) -> BodyState:
+    """Return the minimum."""
+    (_, state), (_, spare) = pack_arrays(BodyState()), pack_arrays(BodyState())
+    state.unknowns[:] = guess
+    bo.minimise_body(body, torso_segments, cap, state, spare)
+    return state
+
+
+@pytest.fixture
+def bodies(short_character, rng) -> list[BodyTask]:
+    """Return strained bodies, some mildly and some wildly."""
+    skeleton = short_character.skeleton
+    return [strained(rng, skeleton, 0.1 if i % 2 else 0.25) for i in range(40)]
+
+
+@both_torsos
+def test_minimum_is_scipys(bodies: list[BodyTask], torso_segments: int) -> None:
+    n = 6 + 3 * torso_segments
+    for body in bodies[::4]:
+
+        def energy(few: Floats) -> float:
+            return evaluate(body, np.append(few, np.zeros(12 - n)))[0]
+
+        unknowns = minimised(body, 200, torso_segments).unknowns
+        wanted = minimize(energy, np.zeros(n), method='BFGS', options={'gtol': 1e-9})
+        assert energy(unknowns[:n]) <= wanted.fun + 1e-12
+        np.testing.assert_allclose(unknowns[:n], wanted.x, atol=MINIMISER_TOL)
+        np.testing.assert_array_equal(unknowns[n:], 0.0)
+
+
+def test_default_cap_reaches_the_minimum(short_character, rng) -> None:
+    """Also where goals stray by half a metre and more."""
+    cap = SolverConfig().max_iterations
+    for stray_m in (0.1, 0.25, 0.5):
+        bodies = [strained(rng, short_character.skeleton, stray_m) for _ in range(100)]
+        far = [
+            np.abs(minimised(b, cap).unknowns - minimised(b, 500).unknowns).max() for b in bodies
+        ]
+        assert np.percentile(far, 97) < 1e-6
+
+
+def test_rigid_torso_bends_as_one(bodies: list[BodyTask]) -> None:
+    for body in bodies[:10]:
+        found = minimised(body, 20, 1, 0.1)
+        np.testing.assert_array_equal(found.unknowns[9:], 0.0)
+        chest = quaternions.multiply(found.q_body[1], body.rotations[2])
+        np.testing.assert_allclose(found.q_body[2], chest, atol=1e-12)
+
+
+@both_torsos
+def test_minimum_does_not_depend_on_the_start(short_character, rng, torso_segments: int) -> None:
+    for _ in range(60):
+        body = strained(rng, short_character.skeleton, 0.2)
+        drift = 0.02 * rng.normal(size=(4, 3))
+        before = body._replace(wrist_goals=body.wrist_goals + drift)
+        guess = minimised(before, 200, torso_segments).unknowns
+        cold = minimised(body, 200, torso_segments).unknowns
+        warm = minimised(body, 200, torso_segments, guess).unknowns
+        np.testing.assert_allclose(warm, cold, atol=1e-6)
+
+
+def test_minimum_moves_continuously_with_the_goals(short_character, rng) -> None:
+    """An iteration that stops short of the minimum jumps with every change of its number."""
+    skeleton = short_character.skeleton
+    for _ in range(5):
+        body = strained(rng, skeleton, 0.08)
+        drift = rng.normal(size=(4, 3))
+        drift *= 0.2 / np.linalg.norm(drift)
+        answers = [
+            minimised(body._replace(wrist_goals=body.wrist_goals + s * drift), 20).unknowns
+            for s in np.linspace(0.0, 1.0, 1000)
+        ]
+        assert np.abs(np.diff(answers, axis=0)).max() < 20.0 * 0.2 / 1000

@@ -1,0 +1,403 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Discontinuities are found, held and blended; unusable input is refused."""
+
+import numpy as np
+from puppet_core.body.motion_measures import FASTEST_M_S, FASTEST_RAD_S, LONGEST_S, SHORTEST_S
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Quats, Vec3
+from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
+from puppet_retarget.importance.self_interaction import (
+    CONTACT_WIDTH,
+    DISPLACEMENT,
+    FIRST_CONTACT,
+    MAX_CONTACTS,
+    SAMPLE,
+    SELF_DEPTH,
+    SELF_IMPORTANCE,
+    SELF_PLACE,
+    SELF_ROW,
+    SHARE,
+    WEIGHT,
+)
+from puppet_retarget.solvers import discontinuity
+from puppet_retarget.solvers.discontinuity import (
+    DiscontinuityDetector,
+    EASE_M_S,
+    EASE_RAD_S,
+    FAR_PERIODS,
+    HoldAndBlend,
+    is_usable,
+    PUPPET_RATIO,
+    RESUME_S,
+    STEEPEST,
+    WARY_M_S,
+    WARY_RAD_S,
+    WARY_S,
+)
+import pytest
+from scipy.spatial.transform import Rotation
+
+DT_S, EASE_S = 0.01, 0.5
+TOL = 1e-12
+LEAP_M_S, LEAP_RAD_S = PUPPET_RATIO * FASTEST_M_S, PUPPET_RATIO * FASTEST_RAD_S
+MOST_M_S, MOST_RAD_S = LEAP_M_S + EASE_M_S, LEAP_RAD_S + EASE_RAD_S
+WALK_M_S = 1.4
+N_FRAMES = 400
+LAST_USED = FIRST_CONTACT + (MAX_CONTACTS - 2) * CONTACT_WIDTH
+
+
+def random_posture(rng: np.random.Generator) -> tuple[Vec3, Quats]:
+    """Return a root and rotations; roots are so near that the easing takes its time."""
+    return rng.uniform(-0.4, 0.4, size=3), qb.normalize(rng.normal(size=(16, 4)))
+
+
+def turn_between(a: Quats, b: Quats) -> np.ndarray:
+    """Return angles [rad]."""
+    return np.linalg.norm(qb.log(qb.multiply(qb.conjugate(a), b)), axis=-1)
+
+
+def step(
+    ease: HoldAndBlend, root: Vec3, rotations: Quats, dt_s: float = DT_S, ease_s: float = EASE_S
+) -> tuple[Vec3, Quats, bool]:
+    """Return what becomes of a posture, and whether it was changed."""
+    root, rotations = root.copy(), rotations.copy()
+    changed = ease.step(root, rotations, dt_s, ease_s)
+    return root, rotations, changed
+
+
+def test_without_start_postures_pass_unchanged(rng) -> None:
+    ease = HoldAndBlend()
+    root, rotations = random_posture(rng)
+    turn = qb.exp(rng.normal(size=(16, 3)) * 0.1)
+    for _ in range(3):
+        root, rotations = root + 0.02, qb.multiply(turn, rotations)
+        out = step(ease, root, rotations)
+        np.testing.assert_array_equal(out[0], root)
+        np.testing.assert_array_equal(out[1], rotations)
+        assert not out[2]
+
+
+def test_easing_never_moves_faster_than_its_share(rng) -> None:
+    """The ease 3 s^2 - 2 s^3 is at most half as fast again as a straight line."""
+    ease = HoldAndBlend()
+    old, new = random_posture(rng), random_posture(rng)
+    step(ease, *old)
+    ease.start()
+    out = [step(ease, *new) for _ in range(52)]
+    limit = 1.5 * DT_S / EASE_S + 1e-9
+    roots = np.array([o[0] for o in out])
+    assert np.linalg.norm(np.diff(roots, axis=0), axis=1).max() <= limit * np.linalg.norm(
+        new[0] - old[0]
+    )
+    turns = [turn_between(a[1], b[1]).max() for a, b in zip(out, out[1:])]
+    assert max(turns) <= limit * np.pi
+
+
+def test_after_a_restart_it_is_held_until_listeners_have_found_the_node(rng) -> None:
+    """Whoever hears the first frames late sees the puppet where it was nevertheless."""
+    ease = HoldAndBlend()
+    old, new = random_posture(rng), random_posture(rng)
+    ease.resume(*old)
+    step(ease, *new, dt_s=np.inf)
+    held = [np.abs(step(ease, *new)[0] - old[0]).max() < 1e-9 for _ in range(60)]
+    assert sum(held) == pytest.approx(RESUME_S / DT_S + 1, abs=1) and not held[-1]
+    for _ in range(100):
+        last = step(ease, *new)
+    assert not last[2]
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_nothing_moves_faster_than_a_body_whatever_comes(seed: int) -> None:
+    """Random motion, leaps, gaps, stamps that go back, starts, times of easing, restarts."""
+    rng = np.random.default_rng(seed)
+    ease = HoldAndBlend()
+    root, rotations = random_posture(rng)
+    last = None
+    for _ in range(400):
+        dt_s = float(rng.choice([DT_S, 0.0, 0.004, 0.1, np.inf], p=[0.8, 0.05, 0.05, 0.05, 0.05]))
+        within_s = min(max(dt_s, SHORTEST_S), LONGEST_S)
+        fate = rng.random()
+        if fate < 0.05:
+            root, rotations = random_posture(rng)
+            root = root * 10.0 ** rng.uniform(0.0, 4.0)
+        else:
+            way, turn = rng.normal(size=3), rng.normal(size=(16, 3))
+            share = rng.uniform(0.0, 1.5)  # some are leaps too
+            way *= share * LEAP_M_S * within_s / np.linalg.norm(way)
+            turn *= share * LEAP_RAD_S * within_s / np.linalg.norm(turn, axis=1, keepdims=True)
+            root, rotations = root + way, qb.multiply(qb.exp(turn), rotations)
+        if fate > 0.98:
+            ease.start()
+        elif fate > 0.96 and last is not None:
+            ease = HoldAndBlend()
+            ease.resume(*last)
+        out = step(ease, root, rotations, dt_s, float(rng.choice([0.0, 1e-3, 0.5, 10.0])))
+        assert np.isfinite(out[0]).all() and np.isfinite(out[1]).all()
+        if last is not None:
+            # after a gap the posture is held; an easing that goes on does so by a frame at most
+            assert np.linalg.norm(out[0] - last[0]) <= MOST_M_S * LONGEST_S + 1e-9
+            assert turn_between(out[1], last[1]).max() <= MOST_RAD_S * LONGEST_S + 1e-6
+            if dt_s <= LONGEST_S:
+                assert np.linalg.norm(out[0] - last[0]) <= MOST_M_S * within_s + 1e-9
+                assert turn_between(out[1], last[1]).max() <= MOST_RAD_S * within_s + 1e-6
+        last = out[0].copy(), out[1].copy()
+
+
+def test_a_leap_is_held_then_eased_and_counted(rng) -> None:
+    ease = HoldAndBlend()
+    old, new = random_posture(rng), random_posture(rng)
+    step(ease, *old)
+    assert ease.leaps == 0
+    np.testing.assert_allclose(step(ease, *new)[0], old[0], atol=TOL)
+    assert ease.leaps == 1
+    for _ in range(100):
+        last = step(ease, *new)
+    assert ease.leaps == 1 and not last[2]
+    np.testing.assert_array_equal(last[0], new[0])
+
+
+def test_the_puppet_of_a_runner_does_not_stay_behind(rng) -> None:
+    ease = HoldAndBlend()
+    root, rotations = random_posture(rng)
+    speed = np.array([3.0 * WARY_M_S, 0.0, 0.0])
+    step(ease, root, rotations)
+    ease.start()
+    for _ in range(round(8.0 / DT_S)):
+        root = root + speed * DT_S
+        out = step(ease, root, rotations)
+    assert not out[2]
+    np.testing.assert_array_equal(out[0], root)
+
+
+def standing() -> tuple[Vec3, Quats]:
+    """Return a root and rotations."""
+    return np.zeros(3), np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
+
+
+def turn_of(angle: float) -> Quats:
+    """Return turns of all joints by an angle [rad]."""
+    return qb.exp(np.tile([0.0, 0.0, angle], (16, 1)))
+
+
+@pytest.mark.parametrize('late_s', [0.04, 0.1, 0.24])
+def test_what_a_late_frame_has_to_make_up_is_eased(late_s: float) -> None:
+    """From where the puppet was, in about the time that the frame was late."""
+    ease = HoldAndBlend()
+    root, rotations = standing()
+    turn = turn_of(0.15)  # 15 rad/s, no leap
+    for _ in range(20):
+        rotations = qb.multiply(turn, rotations)
+        assert not step(ease, root, rotations)[2]
+    late = qb.multiply(turn_of(15.0 * late_s), rotations)
+    _, last, is_eased = step(ease, root, late, dt_s=late_s)
+    assert is_eased and turn_between(last, rotations).max() < 1e-7
+    assert ease.late_frames == 1 and ease.leaps == 0
+    eased = 1
+    for _ in range(100):
+        late = qb.multiply(turn, late)
+        _, out, is_eased = step(ease, root, late)
+        eased += is_eased
+        assert turn_between(out, last).max() <= (15.0 + EASE_RAD_S) * DT_S + 1e-9
+        last = out
+    angle = 15.0 * late_s
+    wanted_s = max(late_s, STEEPEST * min(angle, 2.0 * np.pi - angle) / EASE_RAD_S)
+    assert eased == pytest.approx(wanted_s / DT_S + 1, abs=1.5) and not is_eased
+    assert ease.late_frames == 1
+
+
+@pytest.mark.parametrize('lost', [1, 9])
+def test_lost_frames_of_a_slow_motion_are_not_eased(lost: int) -> None:
+    """Nor those of a fast one if it is only one that is lost."""
+    ease = HoldAndBlend()
+    root, rotations = standing()
+    rad_s = WARY_RAD_S if lost == 1 else 0.9 * WARY_RAD_S * FAR_PERIODS / (lost + 1)
+    for k in range(100):
+        frames = 1 + (lost if k % 20 == 19 else 0)
+        turn = turn_of(rad_s * DT_S * frames)
+        rotations = qb.multiply(turn, rotations)
+        assert not step(ease, root, rotations, dt_s=DT_S * frames)[2]
+    assert ease.late_frames == 0
+
+
+@pytest.mark.parametrize(
+    'intervals_s',
+    [[1.0 / 10.0], [1.0 / 5.0], [1.0 / 120.0] * 3 + [0.1], [1.0 / 120.0, 0.2]],
+    ids=['10 Hz', '5 Hz', 'a pause after three', 'a pause after one'],
+)
+def test_a_walker_whose_frames_go_on_coming_late_is_not_left_behind(
+    intervals_s: list[float],
+) -> None:
+    """The puppet is behind by no more than the second, and what it needs to come back."""
+    ease = HoldAndBlend()
+    root, rotations = standing()
+    behind = []
+    for dt_s in [1.0 / 120.0] * 240 + intervals_s * 60:
+        root = root + [WALK_M_S * dt_s, 0.0, 0.0]
+        out = root.copy()
+        ease.step(out, rotations.copy(), dt_s, EASE_S)
+        behind.append(root[0] - out[0])
+    assert max(behind[:240]) == 0.0
+    assert 0.0 < max(behind) <= WALK_M_S * (WARY_S + 2.0 * max(intervals_s))
+
+
+class Reference:
+    """The same with lists of steps; row 0 of a step is the root's way, the others are turns."""
+
+    def __init__(self, ratio: float, size: float) -> None:
+        self.ratio, self.size = ratio, size
+        self.postures: list[tuple[np.ndarray, Rotation]] = []
+        self.steps = [(np.zeros((17, 3)), LONGEST_S)] * 2
+        self.usual = np.zeros((17, 3)), LONGEST_S
+
+    def goes_on(self, step: tuple, other: tuple, size: float) -> bool:
+        """Return whether a step is about what another one led to."""
+        (way, dt_s), (other_way, other_s) = step, other
+        gap = np.linalg.norm(way - other_way * dt_s / other_s, axis=1)
+        square = dt_s * (dt_s + other_s) / 2.0
+        return bool(
+            gap[1:].max() <= discontinuity.WARY_RAD_S2 * square
+            and gap[0] <= size * discontinuity.WARY_M_S2 * square
+        )
+
+    def step(self, root: np.ndarray, rotations: np.ndarray, dt_s: float) -> tuple[bool, bool]:
+        """Return whether a posture leaps, and whether it breaks the motion."""
+        turns = Rotation.from_quat(rotations, scalar_first=True)
+        if self.goes_on(self.steps[-1], self.steps[-2], 1.0):
+            self.usual = self.steps[-1]
+        dt_s = float(np.clip(dt_s, SHORTEST_S, LONGEST_S))
+        way = np.zeros((17, 3))
+        if self.postures:
+            old_root, old_turns = self.postures[-1]
+            way[0] = old_root - root
+            way[1:] = (old_turns * turns.inv()).as_rotvec()
+        self.postures.append((root, turns))
+        self.steps.append((way, dt_s))
+        is_new = not any(
+            self.goes_on(self.steps[-1], other, self.size)
+            for other in (self.steps[-2], self.usual)
+        )
+        far = np.linalg.norm(way, axis=1)
+
+        def is_beyond(rad_s: float, m_s: float) -> bool:
+            return bool(far[1:].max() > rad_s * dt_s or far[0] > self.size * m_s * dt_s)
+
+        leaps = is_beyond(self.ratio * FASTEST_RAD_S, self.ratio * FASTEST_M_S)
+        return leaps, is_new or is_beyond(discontinuity.WARY_RAD_S, discontinuity.WARY_M_S)
+
+
+@pytest.mark.parametrize(('ratio', 'size'), [(1.0, 1.0), (0.75, 1.0), (1.0, 2.5)])
+@pytest.mark.parametrize('seed', [1, 2])
+def test_decisions_are_those_of_the_definitions(ratio: float, size: float, seed: int) -> None:
+    """A walk at random with steps of all sizes, and times of all lengths."""
+    rng = np.random.default_rng(seed)
+    watch, reference = DiscontinuityDetector(ratio), Reference(ratio, size)
+    root, turns = np.zeros(3), Rotation.identity(16)
+    found = []
+    for _ in range(N_FRAMES):
+        reach = 10.0 ** rng.uniform(-4.0, 0.3)
+        root = root + reach * rng.normal(size=3)
+        turns = turns * Rotation.from_rotvec(0.5 * reach * rng.normal(size=(16, 3)))
+        rotations = turns.as_quat(scalar_first=True) * rng.choice([-1.0, 1.0], size=(16, 1))
+        dt_s = rng.choice([1.0 / 120.0, 1.0 / 60.0, 1e-4, 0.2])
+        expected = reference.step(root, rotations, dt_s)
+        assert (watch.leaps(root, rotations, dt_s, size), watch.breaks()) == expected
+        found.append(expected)
+    shares = np.mean(found, axis=0)
+    assert (shares > 0.05).all() and (shares < 0.95).all()
+
+
+JIT_AND_PY = pytest.mark.parametrize('run', [is_usable, is_usable.py_func], ids=['jit', 'py'])
+
+
+@pytest.fixture
+def given(rng: np.random.Generator) -> list[np.ndarray]:
+    """Return a good root, segments, rotations and rows; every other contact is in use."""
+    rows = rng.uniform(size=(4, 8))
+    self_rows = rng.uniform(size=(8, SELF_ROW))
+    contacts = self_rows[:, FIRST_CONTACT:].reshape(8, MAX_CONTACTS, CONTACT_WIDTH)
+    contacts[..., SAMPLE] = rng.integers(0, 640, (8, MAX_CONTACTS))
+    contacts[0, 0, SAMPLE], contacts[7, -2, SAMPLE] = 0.0, 639.0
+    contacts[:, 1::2, SAMPLE] = -1.0
+    return [
+        rng.normal(size=3),
+        rng.normal(size=(16, 3)),
+        qb.normalize(rng.normal(size=(16, 4))),
+        rows,
+        self_rows,
+    ]
+
+
+@JIT_AND_PY
+def test_ordinary_input_is_usable(run, given: list[np.ndarray]) -> None:
+    assert run(*given)
+
+
+@JIT_AND_PY
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf, 1e150])
+@pytest.mark.parametrize(
+    ('which', 'place'),
+    [
+        (0, (1,)),
+        (1, (15, 2)),
+        (2, (3, 0)),
+        (3, (0, IMPORTANCE)),
+        (3, (3, RADIUS)),
+        (3, (2, GOAL + 1)),
+        (4, (7, SELF_IMPORTANCE)),
+        (4, (2, SELF_PLACE)),
+        (4, (0, SELF_DEPTH)),
+        (4, (7, LAST_USED + SAMPLE)),
+        (4, (0, FIRST_CONTACT + WEIGHT)),
+        (4, (1, LAST_USED + DISPLACEMENT + 2)),
+        (4, (5, FIRST_CONTACT + SHARE)),
+    ],
+    ids=[
+        'root',
+        'segment',
+        'rotation',
+        'importance',
+        'radius',
+        'goal',
+        'self importance',
+        'place',
+        'depth',
+        'sample',
+        'weight',
+        'displacement',
+        'share',
+    ],
+)
+def test_one_bad_number_is_enough(run, given, which: int, place: tuple, bad: float) -> None:
+    given[which][place] = bad
+    assert not run(*given)
+
+
+@pytest.mark.parametrize('value', [-0.01, 1.01])
+def test_importance_outside_zero_to_one_is_refused(given, value: float) -> None:
+    given[3][1, IMPORTANCE] = value
+    assert not is_usable(*given)
+
+
+@JIT_AND_PY
+@pytest.mark.parametrize(
+    ('column', 'value'),
+    [
+        (SELF_IMPORTANCE, -0.01),
+        (SELF_IMPORTANCE, 1.01),
+        (SELF_PLACE, 1.01),
+        (SELF_DEPTH, -0.01),
+        (FIRST_CONTACT + SAMPLE, 640.0),
+        (FIRST_CONTACT + SAMPLE, -2.0),
+        (FIRST_CONTACT + SAMPLE, -0.5),
+        (FIRST_CONTACT + SAMPLE, 3.5),
+        (FIRST_CONTACT + WEIGHT, -0.01),
+        (FIRST_CONTACT + SHARE, 1.01),
+        (FIRST_CONTACT + SHARE, -0.01),
+        (FIRST_CONTACT + DISPLACEMENT, -200.0),
+    ],
+)
+def test_self_interaction_out_of_range_is_refused(run, given, column: int, value: float) -> None:
+    """A sample is an index: solvers would read outside of their arrays."""
+    given[4][3, column] = value
+    assert not run(*given)

@@ -1,0 +1,439 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing is left inside objects or the own body, nothing jumps, and swinging feet make room."""
+
+from collections.abc import Callable
+
+from continuity_runs import Act, phase, Script
+import numpy as np
+from puppet_core.body.capsules import Capsule, shape_arrays
+from puppet_core.body.character import Character
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.math import pack_arrays
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_retarget.importance.environment import Environment, ObjectArrays
+from puppet_retarget.importance.objects import SHAPES
+from puppet_retarget.importance.self_interaction import body_arrays, RELEVANT, SELF_DEPTH, SELF_ROW
+from puppet_retarget.solvers import penetration
+from puppet_retarget.solvers.limbs import limb_of
+from puppet_retarget.solvers.penetration import (
+    ALLOWED_M,
+    approach,
+    bounding_centres,
+    leave_body,
+    limit_correction_rate,
+    MAX_PUSH_M_S,
+    NOW_PREFERRED,
+    PUSH_SIZE,
+    self_depths,
+    swing_leg_clearance,
+)
+from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers.solver import Solver
+from puppet_retarget.solvers.state import Frame, SolverConfig
+import pytest
+from scipy.optimize import minimize
+from self_bodies import body_of_rotations, curled_up, plain_distances, random_arms
+
+LEFT_INSIDE_M = 1e-8
+LEFT_M = 2e-3
+N_POSES = 400
+REACHED_SHARE = 0.99  # of poses: few need a bend that arm and belly do not allow
+TICK_S = 1.0 / 120.0
+LEFT_LEG = 2
+SHANK, LEG = SEGMENT_INDEX['right_shank'], SEGMENT_INDEX['right_thigh']
+RADIUS, HALF = 0.05, 0.25
+PUSHED = SolverConfig(root_smoothing_s=0.0)
+FREE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
+
+
+def arrays(environment: Environment) -> ObjectArrays:
+    """Return the kernels' view of an environment."""
+    return environment.arrays(1.0, 0.0)
+
+
+def pushed(objects: ObjectArrays, start: Vec3, p: Vec3) -> tuple[bool, Vec3]:
+    """Return whether the point moved, and where to."""
+    moved, out = penetration.leave_objects(objects, np.array(start), np.array(p), False)
+    return moved, np.array(out)
+
+
+def path_steps(objects: ObjectArrays, start: Vec3, path: Vec3s) -> float:
+    """Return the largest step of the answers over the largest of the path."""
+    answers = np.array([pushed(objects, start, p)[1] for p in path])
+    own = np.linalg.norm(np.diff(path, axis=0), axis=1).max()
+    return np.linalg.norm(np.diff(answers, axis=0), axis=1).max() / own
+
+
+@pytest.fixture
+def random_solid(scene: Callable, rng) -> Callable[[int], Environment]:
+    """Return a maker of one object of a shape, any size, anywhere, any way round."""
+
+    def make(shape: int) -> Environment:
+        a, b, c = rng.uniform(0.1, 1.0, 3)
+        size = {0: np.ones(3), 1: np.array([a, b, c]), 2: np.full(3, a)}.get(
+            shape, np.array([a, a, c])
+        )
+        turn = qb.normalize(rng.normal(size=4))
+        return scene(scene.thing(SHAPES[shape], 0.3 * rng.normal(size=3), size, orientation=turn))
+
+    return make
+
+
+@pytest.mark.parametrize('shape', range(5), ids=SHAPES)
+def test_no_point_is_left_inside(shape: int, random_solid, rng) -> None:
+    """The shoulder may be anywhere, in the object too."""
+    moved = 0
+    for _ in range(200):
+        objects = arrays(random_solid(shape))
+        start, p = rng.normal(size=3), 0.3 * rng.normal(size=3)
+        was_inside = penetration.deepest(objects, p) < -penetration.TOUCH_TOL_M
+        has_moved, out = pushed(objects, start, p)
+        assert has_moved == was_inside
+        assert penetration.deepest(objects, out) >= -LEFT_INSIDE_M
+        moved += has_moved
+    assert moved > 10
+
+
+def test_thin_board_is_left_on_the_side_of_the_shoulder(scene: Callable) -> None:
+    board = arrays(scene(scene.thing('box', np.array([0, 0, 0.99]), np.array([2, 2, 0.02]))))
+    _, out = pushed(board, [0.0, 0.0, 1.5], [0.1, 0.0, 0.987])
+    assert out[2] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_sliding_along_a_wall_is_continuous(scene: Callable) -> None:
+    """The line from the shoulder grazes the wall, entering it decimetres away."""
+    wall = arrays(scene(scene.thing('box', np.array([0.5, 0, 1]), np.array([3, 0.2, 4.0]))))
+    path = np.linspace([0.6, 0.11, 1.0], [0.6, 0.09, 1.0], 400)
+    assert path_steps(wall, np.array([0.0, 0.12, 1.0]), path) < 3.0
+
+
+@pytest.mark.parametrize('shape', range(5), ids=SHAPES)
+def test_entering_a_solid_is_continuous_everywhere(shape: int, random_solid, rng) -> None:
+    """From any side and at any angle, the first millimetre inside moves the hand by little."""
+    tried = 0
+    while tried < 40:
+        objects = arrays(random_solid(shape))
+        start, p = 1.5 * rng.normal(size=3), rng.normal(size=3)
+        gap, _, normal = penetration.puppet_distance(objects, 0, p)
+        if gap < 0.05 or penetration.deepest(objects, start) < 0.05:
+            continue
+        inward = -qb.rotate(objects.puppet_orientations[0], np.array(normal))
+        path = p + np.linspace(gap - 1e-3, gap + 1e-3, 200)[:, None] * inward
+        assert path_steps(objects, start, path) < 8.0
+        tried += 1
+
+
+def test_overlapping_objects_are_all_left(scene: Callable, rng) -> None:
+    """A hand in the corner of table and wall."""
+    table = scene.thing('box', np.array([0.5, 0.0, 0.4]), np.array([1.0, 1.0, 0.8]))
+    wall = scene.thing('box', np.array([1.0, 0.0, 1.0]), np.array([0.4, 3.0, 2.0]))
+    objects = arrays(scene(scene.floor, table, wall))
+    for p in rng.uniform([0.6, -0.4, 0.6], [0.95, 0.4, 1.2], (200, 3)):
+        out = pushed(objects, [0.0, 0.0, 1.4], p)[1]
+        assert penetration.deepest(objects, out) >= -LEFT_INSIDE_M
+
+
+def test_ray_only_enters_from_the_shoulder_however_far(scene: Callable) -> None:
+    ball = arrays(scene(scene.thing('sphere', np.zeros(3), np.full(3, 0.5))))
+    start, p = np.array([-2.0, 0.0, 0.0]), np.array([0.45, 0.0, 0.0])
+    inside, out = penetration.leave_objects(ball, start, p, True)
+    assert inside
+    np.testing.assert_allclose(out, [-0.5, 0.0, 0.0], atol=1e-9)
+
+
+PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
+
+
+@pytest.fixture
+def solve(scene: Callable) -> Callable:
+    """Return a function that poses a puppet with captured rotations and no importance."""
+    solvers: dict[tuple[str, bool], ImportanceBasedSolver] = {}
+
+    def run(
+        character: Character, rotations: Quats, push: bool = True, depths: Floats | None = None
+    ) -> tuple[Quats, Floats, Floats]:
+        if (character.name, push) not in solvers:
+            config = SolverConfig(self_push_out=push)
+            solvers[character.name, push] = ImportanceBasedSolver(character, scene(), 0.93, config)
+        solver = solvers[character.name, push]
+        self_rows = np.zeros((8, SELF_ROW))
+        if depths is not None:
+            self_rows[:, SELF_DEPTH] = depths
+        out = solver.solve(
+            np.array([0.0, 0.0, 1.0]),
+            np.array([0.0, 0.0, 0.95]),
+            rotations,
+            np.zeros((4, 8)),
+            np.inf,
+            self_rows,
+        )
+        return out.rotations.copy(), out.self_depths.copy(), out.end_effectors.copy()
+
+    return run
+
+
+def depths_of(character: Character, rotations: Quats) -> Floats:
+    """Return depths (8,) of a posture by definition [m]."""
+    body = body_of_rotations(character.skeleton, rotations)
+    distances = np.where(RELEVANT, plain_distances(body, character.capsules), np.inf)
+    return np.maximum(-distances.min(axis=1), 0.0)
+
+
+@PUPPETS
+def test_depths_are_those_of_the_definition(solve, puppet: str, request, rng) -> None:
+    character = request.getfixturevalue(puppet)
+    for _ in range(10):
+        rotations = random_arms(character.skeleton, rng).rotations
+        got = solve(character, rotations, push=False)[1]
+        np.testing.assert_allclose(got, depths_of(character, rotations), atol=1e-12)
+
+
+@PUPPETS
+def test_random_arms_end_outside_of_the_body(solve, puppet: str, request, rng) -> None:
+    character = request.getfixturevalue(puppet)
+    before, after = [], []
+    for _ in range(N_POSES):
+        rotations = random_arms(character.skeleton, rng).rotations
+        before.append(solve(character, rotations, push=False)[1].max())
+        after.append(solve(character, rotations)[1].max())
+    inside = np.array(before) > ALLOWED_M + LEFT_M
+    assert inside.sum() > 10
+    left = np.array(after) > ALLOWED_M + LEFT_M
+    assert np.mean(~left) >= REACHED_SHARE, np.round(1e3 * np.array(after)[left], 1)
+
+
+def test_depth_of_the_performer_is_left(solve, short_character, rng) -> None:
+    """What the performer's own body does, an elbow pressed into the side, may stay."""
+    seen = 0
+    for _ in range(40):
+        rotations = random_arms(short_character.skeleton, rng).rotations
+        depths = solve(short_character, rotations, push=False)[1]
+        out, _, _ = solve(short_character, rotations, depths=depths)
+        np.testing.assert_array_equal(out, rotations)
+        seen += depths.max() > ALLOWED_M
+    assert seen > 3
+
+
+@PUPPETS
+def test_a_point_leaves_the_body_or_stays_where_it_is(puppet: str, request, rng) -> None:
+    character = request.getfixturevalue(puppet)
+    shape = body_arrays(character.skeleton, character.capsules).shape
+    ball, left, stayed = np.empty(3), 0, 0
+    _, frame = pack_arrays(Frame())
+    for _ in range(40):
+        body = curled_up(character.skeleton, rng, 0.4)
+        frame.q_world[:], frame.p_world[:] = body.q_world, body.p_world
+        bounding_centres(shape, frame)
+        starts = body.p_world[rng.integers(3, size=8)] + 0.3 * rng.normal(size=(8, 3))
+        body.points[:] = starts
+        distances = plain_distances(body, character.capsules)
+        for j, start in enumerate(starts):
+            point = start.copy()
+            radius = leave_body(shape, frame, j, 0.0, False, point, ball)
+            depth = -np.where(RELEVANT[j], distances[j], 9.0).min()
+            if depth <= 0.0:
+                np.testing.assert_array_equal(point, start)
+                assert radius == 0.0
+                stayed += 1
+            else:
+                frame.end_effectors[:] = point
+                self_depths(shape, frame)
+                assert frame.self_depths[j] < 0.25 * depth + 1e-3
+                assert radius > 0.0
+                left += 1
+    assert left > 10 and stayed > 50
+
+
+SHOULDER = np.array([0.3, -0.2, 1.0])
+
+
+class Leg:
+    """A leg of the test's character, free or pushed, and what has been added to it."""
+
+    def __init__(self, character: Character) -> None:
+        skeleton = character.skeleton
+        self.offsets = np.ascontiguousarray(skeleton.offsets[LIMB_SEGMENTS[LEFT_LEG, 1:]])
+        self.upper, self.lower = skeleton.limb_lengths[LEFT_LEG]
+        self.push = np.zeros(PUSH_SIZE)
+        self.q_parent = qb.exp(np.array([0.1, 0.2, 0.3]))
+
+    def places(self, own: Quats) -> tuple[Vec3, Vec3]:
+        """Return knee and ankle of joint rotations (3, 4)."""
+        q = qb.multiply(self.q_parent, own[0])
+        knee = SHOULDER + qb.rotate(q, self.offsets[0])
+        return knee, knee + qb.rotate(qb.multiply(q, own[1]), self.offsets[1])
+
+    def q_foot(self, own: Quats) -> Floats:
+        """Return the foot's orientation in world."""
+        return qb.multiply(qb.multiply(qb.multiply(self.q_parent, own[0]), own[1]), own[2])
+
+    def limit(self, free: Quats, pushed: Quats, dt: float) -> Quats:
+        """Return the joint rotations of the next frame."""
+        q_foot = self.q_foot(free)
+        limbs = (
+            limb_of(
+                LEFT_LEG,
+                self.q_parent,
+                SHOULDER,
+                own,
+                q_foot,
+                self.offsets,
+                self.upper,
+                self.lower,
+            )
+            for own in (free, pushed)
+        )
+        return np.array(limit_correction_rate(*limbs, 1.0, dt, self.push)[1])
+
+
+@pytest.fixture
+def leg(adult_character: Character) -> Leg:
+    """Return a leg that is not pushed."""
+    return Leg(adult_character)
+
+
+def bent(rng: np.random.Generator) -> Quats:
+    """Return joint rotations (3, 4) of a bent leg."""
+    vectors = rng.normal(0.0, 0.3, (3, 3))
+    vectors[1, 1] += 1.2
+    return qb.exp(vectors)
+
+
+def knee_turned(leg: Leg, free: Quats, angle: float) -> Quats:
+    """Return a leg whose knee has turned about the line from hip to ankle, (3, 4)."""
+    ankle = leg.places(free)[1] - SHOULDER
+    turn = qb.exp(angle * ankle / np.linalg.norm(ankle))
+    pushed = free.copy()
+    to_parent = qb.conjugate(leg.q_parent)
+    pushed[0] = qb.multiply(to_parent, qb.multiply(turn, qb.multiply(leg.q_parent, free[0])))
+    upper = qb.multiply(leg.q_parent, pushed[0])
+    lower = qb.multiply(upper, pushed[1])
+    pushed[2] = qb.multiply(qb.conjugate(lower), leg.q_foot(free))
+    return pushed
+
+
+def test_slow_pushes_pass_as_they_are(leg: Leg, rng) -> None:
+    free = bent(rng)
+    for angle in np.linspace(0.0, 0.6, 60):
+        pushed = knee_turned(leg, free, angle)
+        out = leg.limit(free, pushed, TICK_S)
+        np.testing.assert_allclose(leg.places(out), leg.places(pushed), atol=1e-9)
+
+
+@pytest.mark.parametrize('rate_hz', [120.0, 12_000.0])
+def test_a_knee_that_changes_sides_swings_over_while_the_foot_stays(
+    leg: Leg, rng, rate_hz: float
+) -> None:
+    free = bent(rng)
+    leg.limit(free, knee_turned(leg, free, 0.9), np.inf)
+    pushed = knee_turned(leg, free, -0.9)
+    before = leg.places(knee_turned(leg, free, 0.9))[0]
+    for step in range(round(0.5 * rate_hz)):
+        out = leg.limit(free, pushed, 1.0 / rate_hz)
+        knee, ankle = leg.places(out)
+        np.testing.assert_allclose(ankle, leg.places(free)[1], atol=1e-9)
+        assert np.linalg.norm(knee - before) * rate_hz < 1.001 * MAX_PUSH_M_S
+        if step == 0:
+            assert np.linalg.norm(knee - leg.places(pushed)[0]) > 0.05
+        before = knee
+    np.testing.assert_allclose(leg.places(out), leg.places(pushed), atol=1e-9)
+
+
+def test_a_wrist_that_is_thrown_out_follows_at_the_bound_and_comes_back(leg: Leg, rng) -> None:
+    free, pushed = bent(rng), bent(rng)
+    way = np.linalg.norm(leg.places(pushed)[1] - leg.places(free)[1])
+    ankles = [leg.places(free)[1]]
+    for wanted in [pushed] * 120 + [free] * 120:
+        ankles.append(leg.places(leg.limit(free, wanted, TICK_S))[1])
+    steps = np.linalg.norm(np.diff(ankles, axis=0), axis=1)
+    assert steps.max() <= MAX_PUSH_M_S * TICK_S + 1e-9
+    assert np.sum(steps > 1e-9) >= 2.0 * way / (MAX_PUSH_M_S * TICK_S)
+    np.testing.assert_allclose(ankles[120], leg.places(pushed)[1], atol=1e-9)
+    np.testing.assert_allclose(ankles[-1], ankles[0], atol=1e-9)
+    np.testing.assert_allclose(leg.push, 0.0, atol=1e-9)
+
+
+POST = shape_arrays((Capsule(SHANK, (0.0, 0.0, -HALF), (0.0, 0.0, HALF), RADIUS),))
+
+
+UPRIGHT = Frame()._replace(q_world=np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)))
+
+
+@pytest.mark.parametrize('kind', ['any', 'along the line', 'a ball', 'at rest'])
+def test_approach_is_the_least_of_its_box(rng, kind: str) -> None:
+    for _ in range(40):
+        a, b, p, v = rng.normal(0.0, 0.3, (4, 3))
+        v *= 10.0
+        b = a.copy() if kind == 'a ball' else b
+        v = (b - a) * 7.0 if kind == 'along the line' else v * (kind != 'at rest')
+        t, way = approach(a, b, p, v, 0.1)
+        out = np.array(way)
+
+        def cost(x):
+            apart = p + x[0] * v - a - x[1] * (b - a)
+            return apart @ apart + NOW_PREFERRED * (v @ v) * x[0] ** 2
+
+        least = min(
+            minimize(cost, (t0, s0), bounds=((-0.1, 0.1), (0.0, 1.0)), tol=1e-14).fun
+            for t0 in (-0.05, 0.05)
+            for s0 in (0.2, 0.8)
+        )
+        assert abs(t) <= 0.1
+        assert out @ out + NOW_PREFERRED * (v @ v) * t * t == pytest.approx(least, abs=1e-9)
+
+
+def pass_by(speed: float, side: float, scale: float = 1.0):
+    """Return the places of a sole that passes a post, and its way aside, each (n, 3)."""
+    x = np.arange(-0.5, 0.5, speed * TICK_S)
+    soles = np.stack((x, np.full(len(x), side), np.zeros(len(x))), axis=1)
+    before, room, ways = np.zeros((3, 3)), np.zeros((3, 2)), np.zeros((len(x), 3))
+    for i, sole in enumerate(soles):
+        dt = TICK_S if i else np.inf
+        ways[i] = swing_leg_clearance(POST, LEG, UPRIGHT, sole, 0.0, scale, dt, before, room)
+    return soles, ways
+
+
+def jerk(points) -> float:
+    """Return the RMS third difference of points (n, 3)."""
+    return float(np.sqrt(np.mean(np.diff(points, 3, axis=0) ** 2)))
+
+
+@pytest.mark.parametrize('speed', [2.0, 3.0, 4.5])
+def test_room_is_made_early_and_gently(speed: float) -> None:
+    soles, ways = pass_by(speed, 0.025)
+    inside = np.hypot(soles[:, 0], soles[:, 1]) < RADIUS
+    thrown_out = np.zeros_like(ways)
+    thrown_out[inside, 1] = np.sqrt(RADIUS**2 - soles[inside, 0] ** 2) - 0.025
+    assert inside.sum() > 1
+    assert np.argmax(ways[:, 1] > 1e-4) < np.argmax(inside) - 2
+    assert jerk(ways) < 0.5 * jerk(thrown_out)
+    depth = RADIUS - np.linalg.norm((soles + ways)[:, :2], axis=1)
+    assert depth.max() < 0.3 * 0.025  # the push-out takes what little is left
+    assert np.abs(ways[-1]).max() < 1e-3
+
+
+def swing(solver: Solver, script: Script, dt: float) -> tuple[Floats, Floats]:
+    """Return the right sole (n, 3) and how deep it is in the other leg (n,) [m]."""
+    soles, depths = np.zeros((2, len(script.roots), 3))
+    for i, (root, hips, rotations, rows, self_rows) in enumerate(zip(*script)):
+        out = solver.solve(root, hips, rotations, rows, dt if i else np.inf, self_rows)
+        soles[i], depths[i] = out.end_effectors[3], out.self_depths[3]
+    return soles, depths[:, 0]
+
+
+@pytest.mark.parametrize('roll', [0.12, 0.13, 0.14])
+def test_a_puppet_swings_its_foot_round_the_other_leg(
+    tall_character: Character, adult_character: Character, roll: float
+) -> None:
+    act, t = Act(tall_character, adult_character), phase(1.0 / TICK_S)
+    forth = 0.35 * np.cos(2.0 * np.pi * t) - 0.45
+    script = act.pose(t, right_thigh=(roll, forth, 0.0), right_shank=(0.0, 0.9, 0.0))
+    free, in_the_leg = swing(act.solver(FREE), script, TICK_S)
+    round_it, depth = swing(act.solver(PUSHED), script, TICK_S)
+    # each frame as if it were the first
+    thrown, _ = swing(act.solver(PUSHED), script, np.inf)
+    assert in_the_leg.max() > 0.01 and depth.max() < ALLOWED_M + 1e-4
+    assert jerk(round_it - free) < 0.4 * jerk(thrown - free)
+    assert np.linalg.norm(round_it - free, axis=1).max() < 1.5 * in_the_leg.max()
