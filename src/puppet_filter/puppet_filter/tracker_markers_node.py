@@ -16,9 +16,10 @@ import colorsys
 from dataclasses import dataclass
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from puppet_core.body import MAX_COORDINATE_M, UNIT_TOL
 from puppet_core.io import build_config, rows_of, setting
 from puppet_core.marker_spec import (
@@ -29,7 +30,7 @@ from puppet_core.marker_spec import (
     SPHERE_SHAPE,
     text_marker,
 )
-from puppet_core.math import Floats, Ints, Quats, Vec3s
+from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import (
     FILTER_LOST,
@@ -61,9 +62,8 @@ from puppet_ros.node import (
 from rclpy.node import Node
 from visualization_msgs.msg import MarkerArray
 
-STATUS, AXES, NAMES = 'status', 'axes', 'names'
-TRAILS, RESIDUALS = 'trails', 'residuals'
-NAMESPACES = (STATUS, AXES, NAMES, TRAILS, RESIDUALS)
+NAMESPACES = ('status', 'axes', 'names', 'trails', 'residuals')
+STATUS, AXES, NAMES, TRAILS, RESIDUALS = NAMESPACES
 
 BALL_M, AXIS_WIDTH_M = 0.02, 0.005
 TRAIL_WIDTH_M, RESIDUAL_WIDTH_M = 0.004, 0.006
@@ -71,21 +71,15 @@ NAME_HEIGHT_M, NAME_ABOVE_M = 0.03, 0.05
 GOLDEN = 0.618033988749895  # of the colour circle: neighbours in the list differ most
 MM = 1e3
 
-STATUS_COLOURS: dict[int, Colour] = {
-    FILTER_OK: (0.45, 0.85, 0.50, 1.0),
-    FILTER_PREDICTED: (0.98, 0.85, 0.25, 1.0),
-    FILTER_REJECTED: (0.98, 0.55, 0.15, 1.0),
-    FILTER_REINITIALISED: (0.40, 0.65, 1.0, 1.0),
-    FILTER_LOST: (0.95, 0.20, 0.20, 0.8),
+# How a sensor's ball is coloured, and what its name is followed by.
+LOOKS: dict[int, tuple[Colour, str]] = {
+    FILTER_OK: ((0.45, 0.85, 0.50, 1.0), ''),
+    FILTER_PREDICTED: ((0.98, 0.85, 0.25, 1.0), ': predicted'),
+    FILTER_REJECTED: ((0.98, 0.55, 0.15, 1.0), ': rejected'),
+    FILTER_REINITIALISED: ((0.40, 0.65, 1.0, 1.0), ': new'),
+    FILTER_LOST: ((0.95, 0.20, 0.20, 0.8), ': lost'),
 }
 OTHER_COLOUR: Colour = (0.6, 0.6, 0.6, 1.0)  # of a status that is not known here
-STATUS_WORDS = {
-    FILTER_OK: '',
-    FILTER_PREDICTED: ': predicted',
-    FILTER_REJECTED: ': rejected',
-    FILTER_REINITIALISED: ': new',
-    FILTER_LOST: ': lost',
-}
 AXIS_COLOURS = np.array(
     [[0.95, 0.25, 0.2, 1.0]] * 2 + [[0.3, 0.85, 0.3, 1.0]] * 2 + [[0.3, 0.5, 1.0, 1.0]] * 2
 )
@@ -120,19 +114,14 @@ class TrackerMarkersConfig:
 TRACKER_MARKERS_ROWS = rows_of(TrackerMarkersConfig)
 
 
-class _Place(NamedTuple):
-    stamp_ns: int
-    positions: Vec3s
-    goes_on: Ints  # Whether the sensor came here from its place before, shape (n,)
-
-
 class TrackerMarkers:
     """The markers of one tracker."""
 
     def __init__(self, config: TrackerMarkersConfig) -> None:
         self.config = config
         """Parameters in force; may be replaced."""
-        self._trail: deque[_Place] = deque()
+        # stamps [ns], positions, and whether a sensor came there from its place before
+        self._trail: deque[tuple[int, Vec3s, NDArray[np.bool_]]] = deque()
         self._sensors: tuple[str, ...] = ()
         self._known: Vec3s = np.zeros((0, 3))
 
@@ -162,44 +151,31 @@ class TrackerMarkers:
         there = np.isfinite(frame.positions).all(axis=1)
         self._known[there] = frame.positions[there]
         goes_on = there & (frame.status != FILTER_REINITIALISED)
-        self._trail.append(_Place(frame.stamp_ns, frame.positions.copy(), goes_on))
+        self._trail.append((frame.stamp_ns, frame.positions.copy(), goes_on))
         oldest_ns = frame.stamp_ns - round(1e9 * self.config.trail_s)
-        while self._trail[0].stamp_ns < oldest_ns:
+        while self._trail[0][0] < oldest_ns:
             self._trail.popleft()
 
     def _sensor_markers(self, frame: FilteredFrame) -> list[MarkerSpec]:
         """Return ball and name of every sensor that was ever seen, and the axes of all."""
         markers = []
-        above = np.array([0.0, 0.0, NAME_ABOVE_M])
-        for i in np.flatnonzero(np.isfinite(self._known).all(axis=1)):
-            status, place = int(frame.status[i]), self._known[i]
-            colour = STATUS_COLOURS.get(status, OTHER_COLOUR)
+        above, ball = np.array([0.0, 0.0, NAME_ABOVE_M]), np.full(3, BALL_M)
+        for i in map(int, np.flatnonzero(np.isfinite(self._known).all(axis=1))):
+            status, place, name = int(frame.status[i]), self._known[i], frame.sensors[i]
+            colour, word = LOOKS.get(status, (OTHER_COLOUR, f': status {status}'))
             markers.append(
-                MarkerSpec(
-                    STATUS,
-                    int(i),
-                    SPHERE_SHAPE,
-                    place,
-                    IDENTITY,
-                    np.full(3, BALL_M),
-                    colour,
-                    frame.sensors[i],
-                )
+                MarkerSpec(STATUS, i, SPHERE_SHAPE, place, IDENTITY, ball, colour, name)
             )
             if self.config.show_names:
-                text = frame.sensors[i] + STATUS_WORDS.get(status, f': status {status}')
-                markers.append(
-                    text_marker(NAMES, int(i), text, place + above, NAME_HEIGHT_M, colour)
-                )
-        there = np.flatnonzero(
-            np.isfinite(frame.positions).all(axis=1) & np.isfinite(frame.quaternions).all(axis=1)
-        )
-        if len(there):
-            ends = self.config.axis_m * np.eye(3)
-            starts = np.repeat(frame.positions[there], 3, axis=0)
-            turns = np.repeat(frame.quaternions[there], 3, axis=0)
-            tips = starts + quaternion_batch.rotate(turns, np.tile(ends, (len(there), 1)))
-            colours = np.tile(AXIS_COLOURS, (len(there), 1))
+                label = text_marker(NAMES, i, name + word, place + above, NAME_HEIGHT_M, colour)
+                markers.append(label)
+        poses = np.hstack((frame.positions, frame.quaternions))
+        poses = np.repeat(poses[np.isfinite(poses).all(axis=1)], 3, axis=0)
+        if len(poses):
+            starts, n = poses[:, :3], len(poses) // 3
+            ends = np.tile(self.config.axis_m * np.eye(3), (n, 1))
+            tips = starts + quaternion_batch.rotate(poses[:, 3:], ends)
+            colours = np.tile(AXIS_COLOURS, (n, 1))
             markers.append(line_marker(AXES, 0, _pairs(starts, tips), colours, AXIS_WIDTH_M))
         return markers
 
@@ -207,10 +183,9 @@ class TrackerMarkers:
         """Return the way of every sensor, paler the longer ago; gaps and jumps are left out."""
         if len(self._trail) < 2:
             return []
-        places = np.array([place.positions for place in self._trail])
-        goes_on = np.array([place.goes_on for place in self._trail])[1:]
-        goes_on &= np.isfinite(places[:-1]).all(axis=2)
-        ages_s = 1e-9 * (now_ns - np.array([place.stamp_ns for place in self._trail]))
+        stamps_ns, places, goes_on = (np.array(values) for values in zip(*self._trail))
+        goes_on = goes_on[1:] & np.isfinite(places[:-1]).all(axis=2)
+        ages_s = 1e-9 * (now_ns - stamps_ns)
         strength = np.clip(1.0 - ages_s / self.config.trail_s, 0.0, 1.0)
         markers = []
         for i in range(len(self._sensors)):

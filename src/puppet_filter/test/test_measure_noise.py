@@ -127,11 +127,6 @@ def test_output_that_is_no_noise_file_is_not_overwritten(tmp_path: Path, capfd: 
     assert path.read_text() == 'format: something-else/1\n'
 
 
-def test_help_ends_with_an_example(capfd: Any) -> None:
-    assert main(['--help']) == 0
-    assert 'example: ros2 run puppet_filter measure_noise' in capfd.readouterr().out
-
-
 def test_old_file_survives_a_failed_run(rng: np.random.Generator, tmp_path: Path) -> None:
     path = tmp_path / 'noise.yaml'
     save_noise({'s0': 1e-6 * np.eye(6)}, path)

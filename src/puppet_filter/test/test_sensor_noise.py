@@ -8,13 +8,7 @@ import numpy as np
 from puppet_core.io import CalibrationError, InputFileError
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_filter import sensor_noise
-from puppet_filter.sensor_noise import (
-    estimate_noise,
-    load_noise,
-    mean_rotation,
-    resolution,
-    save_noise,
-)
+from puppet_filter.sensor_noise import estimate_noise, load_noise, resolution, save_noise
 import pytest
 
 N = 2000
@@ -58,13 +52,6 @@ def test_full_matrix_is_recovered(rng: np.random.Generator, matrix: np.ndarray) 
     )
     assert estimate.warning == '' and estimate.n_samples == N
     np.testing.assert_allclose(estimate.position, [1, 2, 3], atol=1e-3)
-
-
-def test_mean_rotation_is_the_true_one(rng: np.random.Generator, matrix: np.ndarray) -> None:
-    _, quaternions = samples(rng, matrix)
-    mean = mean_rotation(quaternions)
-    truth = quaternion_batch.exp(np.array([0.5, -1.0, 2.0]))
-    assert abs(np.dot(mean, truth)) > 1.0 - 1e-8
 
 
 def test_missing_samples_are_left_out(rng: np.random.Generator, matrix: np.ndarray) -> None:
@@ -168,16 +155,6 @@ def test_small_sway_under_the_noise_is_found(
         )
 
     assert sum(is_found() for _ in range(20)) >= 17
-
-
-@pytest.mark.parametrize('n_samples', [50, 300, 1200])
-def test_false_alarms_of_swinging_are_as_rare_as_stated(
-    rng: np.random.Generator, n_samples: int
-) -> None:
-    floor = np.full(6, 1e-12)
-    alarms = sum(sensor_noise._swings(rng.normal(size=(n_samples, 6)), floor) for _ in range(3000))
-    # Poisson with a mean of 0.3
-    assert alarms <= 3000 * sensor_noise.ALARM + 4
 
 
 def test_noise_that_the_device_has_filtered_is_no_swing(rng: np.random.Generator) -> None:

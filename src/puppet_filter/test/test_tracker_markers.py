@@ -22,12 +22,12 @@ from puppet_core.sensor_frames import (
 )
 from puppet_filter.tracker_markers_node import (
     AXES,
+    LOOKS,
     NAMES,
     NAMESPACES,
     residual_colours,
     RESIDUALS,
     STATUS,
-    STATUS_COLOURS,
     TRACKER_MARKERS_ROWS,
     TrackerMarkers,
     TrackerMarkersConfig,
@@ -102,8 +102,8 @@ def test_status_tells_by_colour_and_word(
     markers.step(*shown(1, [[1.0, 0.0, 0.0]]))
     drawn = markers.step(*shown(2, [[1.1, 0.0, 0.0]], status))
     assert of(NAMES, drawn)[0].text == word
-    assert of(STATUS, drawn)[0].colour == STATUS_COLOURS[status]
-    assert len(set(STATUS_COLOURS.values())) == 5
+    assert of(STATUS, drawn)[0].colour == LOOKS[status][0]
+    assert len(set(LOOKS.values())) == 5
 
 
 def test_lost_sensor_stays_where_it_was_last_without_axes(shown: Callable[..., Pair]) -> None:

@@ -23,7 +23,7 @@ from puppet_core.robots import urdf_text
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_msgs.msg import Posture
 from puppet_msgs.srv import Calibrate
-from puppet_performer.calibration import load_calibration, save_calibration
+from puppet_performer.calibration import Calibration, load_calibration, save_calibration
 from puppet_performer.parameters import PERFORMER_ROWS, PerformerConfig
 from puppet_performer.performer_model import CalibrationOutcome, KINDS, PerformerModel
 from puppet_performer.posture import warm_up as compile_posture
@@ -98,15 +98,9 @@ class PerformerStage:
         estimate = self.model.step(frame)
         if estimate is None:
             return None
-        return PostureRecord(
-            frame.stamp_ns,
-            frame.frame_index,
-            self.character.name,
-            estimate.posture,
-            estimate.p_world,
-            estimate.status,
-            self._leg_length,
-        )
+        of_frame = frame.stamp_ns, frame.frame_index, self.character.name
+        posture, joints, status = estimate.posture, estimate.p_world, estimate.status
+        return PostureRecord(*of_frame, posture, joints, status, self._leg_length)
 
     def data(self, record: PostureRecord) -> bytes:
         """Return the bytes of a posture."""
@@ -179,26 +173,25 @@ class PerformerNode(Node):
             self.get_logger().warning(f'{path}: no such calibration yet; call {CALIBRATE_SERVICE}')
 
     def _report(self, outcome: CalibrationOutcome) -> None:
-        if outcome.calibration is None:
+        made = outcome.calibration
+        if made is None:
             self._diagnostics.error(f'calibration refused: {outcome.text}')
         else:
             self._diagnostics.condition(DiagnosticStatus.OK, '')
-            self._diagnostics.value('calibrated', outcome.calibration.date)
-            self._diagnostics.value('calibration_residual_m', outcome.calibration.residual_m)
-            self.get_logger().info(
-                f'calibrated: residual {1e3 * outcome.calibration.residual_m:.1f} mm, '
-                f'{outcome.calibration.residual_deg:.2f} deg'
-            )
-            self._save(outcome)
+            self._diagnostics.value('calibrated', made.date)
+            self._diagnostics.value('calibration_residual_m', made.residual_m)
+            residual = f'{1e3 * made.residual_m:.1f} mm, {made.residual_deg:.2f} deg'
+            self.get_logger().info(f'calibrated: residual {residual}')
+            self._save(made)
         if outcome.requested:
             self._answer(outcome)
 
-    def _save(self, outcome: CalibrationOutcome) -> None:
+    def _save(self, calibration: Calibration) -> None:
         path = self._table.config.calibration_file
-        if not path or outcome.calibration is None:
+        if not path:
             return
         try:
-            save_calibration(outcome.calibration, Path(path).expanduser())
+            save_calibration(calibration, Path(path).expanduser())
         except OSError as err:
             self._diagnostics.error(f'{path}: expected a writable file, got {err.strerror}')
 

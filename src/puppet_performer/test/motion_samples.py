@@ -10,6 +10,7 @@ import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
+from puppet_core.math.arrays import Quats, Vec3s
 from puppet_core.procedural.performer import procedural_motion
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.calibration import synthetic_recording
@@ -36,6 +37,7 @@ __all__ = [
     'exchanged',
     'LAYOUT',
     'make_take',
+    'plain_frame',
     'REAL',
     'slipped',
     'Take',
@@ -82,6 +84,18 @@ def estimator_of(
     )
 
 
+def plain_frame(
+    index: int, sensors: tuple[str, ...], positions: Vec3s, rotations: Quats, stamp_ns: int = 0
+) -> FilteredFrame:
+    """Return a filtered frame of sensors at rest, all of them measured."""
+    n = len(sensors)
+    zeros, status = np.zeros((n, 3)), np.zeros(n, dtype=np.uint8)
+    poses = np.ascontiguousarray(positions), np.ascontiguousarray(rotations)
+    return FilteredFrame(
+        stamp_ns, index, sensors, *poses, zeros, zeros.copy(), np.zeros((n, 6, 6)), status
+    )
+
+
 def estimates(
     calibration: Calibration, poses: PoseRecording, frames: Iterable[int]
 ) -> Iterator[EstimatedPosture]:
@@ -94,19 +108,7 @@ def estimates(
         np.zeros(3),
         PostureConfig(),
     )
-    n = len(calibration.sensors)
     for k in frames:
         estimator.reset()
-        yield estimator.step(
-            FilteredFrame(
-                int(k),
-                int(k),
-                calibration.sensors,
-                np.ascontiguousarray(poses.positions[k]),
-                np.ascontiguousarray(poses.rotations[k]),
-                np.zeros((n, 3)),
-                np.zeros((n, 3)),
-                np.zeros((n, 6, 6)),
-                np.zeros(n, dtype=np.uint8),
-            )
-        )
+        frame = plain_frame(k, calibration.sensors, poses.positions[k], poses.rotations[k])
+        yield estimator.step(frame)

@@ -92,14 +92,14 @@ def _distances(clip: Motion, estimates: Iterable[EstimatedPosture]) -> np.ndarra
 
 
 def test_a_sensor_on_every_segment_gives_the_clip_back(clip: Motion) -> None:
-    errors = errors_m(clip, with_spine_and_head(LAYOUT), make_virtual, 3)
+    errors = errors_m(clip, with_spine_and_head(LAYOUT), 3)
     # What is left is the T-pose of a body whose left and right differ by a millimetre.
     assert errors.max() < 1e-4
 
 
 def test_fourteen_sensors_calibrated_by_a_pose_give_every_joint(clip: Motion) -> None:
     """Within 5 mm RMS, and much less; also above the spine that no sensor is on."""
-    errors = errors_m(clip, LAYOUT, make_virtual, 4)
+    errors = errors_m(clip, LAYOUT, 4)
     assert errors.max() < POSE_TOL_M
 
 

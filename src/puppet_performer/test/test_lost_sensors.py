@@ -136,24 +136,6 @@ def test_lost_pelvis_is_carried_by_the_chest(virtual: Any) -> None:
     np.testing.assert_allclose(estimate.posture.root_position, moved, atol=EXACT_TOL)
 
 
-def test_reinitialised_sensor_is_eased_in(virtual: Any) -> None:
-    """The filter's jump must not be one of the posture, unless the body leaps."""
-    root, rotations = virtual.t_pose()
-    estimator = virtual.estimator()
-    before = np.array(estimator.step(virtual.frame(root, rotations)).posture.root_position)
-    frame = virtual.frame(root + [0.1, 0.0, 0.0], rotations)
-    frame.status[frame.sensors.index('pelvis')] = FILTER_REINITIALISED
-    estimate = estimator.step(frame)
-    np.testing.assert_allclose(estimate.posture.root_position, before, atol=EXACT_TOL)
-
-
-def test_first_frame_is_taken_as_it_comes(virtual: Any) -> None:
-    frame = virtual.frame(*virtual.t_pose())
-    frame.status[:] = FILTER_REINITIALISED
-    estimate = virtual.estimator().step(frame)
-    np.testing.assert_allclose(estimate.posture.root_position, virtual.place, atol=EXACT_TOL)
-
-
 @pytest.mark.parametrize('gap_ns', [2_000_000_000, -2_000_000_000], ids=['gap', 'back'])
 def test_gap_in_the_stamps_is_eased(virtual: Any, gap_ns: int) -> None:
     """Far away, the body is what it was, elsewhere."""
@@ -167,15 +149,6 @@ def test_gap_in_the_stamps_is_eased(virtual: Any, gap_ns: int) -> None:
     frame = virtual.frame(root + far, rotations)
     estimate = estimator.step(frame._replace(stamp_ns=frame.stamp_ns + 2 * gap_ns))
     np.testing.assert_allclose(estimate.p_world, before + far, atol=EXACT_TOL)
-
-
-def test_reset_forgets(virtual: Any) -> None:
-    root, rotations = virtual.t_pose()
-    estimator = virtual.estimator()
-    estimator.step(virtual.frame(root, rotations))
-    estimator.reset()
-    estimate = estimator.step(virtual.frame(root + [1.0, 0.0, 0.0], rotations))
-    np.testing.assert_allclose(estimate.posture.root_position, root + [1.0, 0, 0], atol=EXACT_TOL)
 
 
 def test_status_says_how_a_segment_is_known(virtual: Any) -> None:

@@ -5,10 +5,9 @@
 from dataclasses import replace
 from typing import Any
 
-from motion_samples import ADULT, EXACT, exchanged, LAYOUT, make_take
+from motion_samples import ADULT, EXACT, exchanged, LAYOUT, make_take, plain_frame
 import numpy as np
 from puppet_core.io import CalibrationError
-from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.parameters import PerformerConfig
 from puppet_performer.performer_model import CalibrationOutcome, MOTION, PerformerModel
 import pytest
@@ -33,20 +32,14 @@ def _run(model: PerformerModel, virtual: Any, frames: int, drift_m: float = 0.0)
     return outcomes
 
 
-def test_still_t_pose_calibrates_by_itself(virtual: Any) -> None:
-    model = _model(virtual)
-    outcomes = _run(model, virtual, 40)
-    assert [o.text for o in outcomes] == ['']
-    assert model.calibration is not None
-    assert model.calibration.date == 'today'
-
-
-def test_no_posture_before_and_postures_after(virtual: Any) -> None:
-    model = _model(virtual)
-    pose = virtual.t_pose()
-    results = [model.step(virtual.frame(*pose)) is not None for _ in range(60)]
-    assert not any(results[:20])
-    assert all(results[30:])
+def test_still_t_pose_calibrates_by_itself_and_postures_follow(virtual: Any) -> None:
+    model, pose = _model(virtual), virtual.t_pose()
+    results, texts = [], []
+    for _ in range(60):
+        results.append(model.step(virtual.frame(*pose)) is not None)
+        texts += [model.outcome.text] if model.outcome is not None else []
+    assert texts == [''] and not any(results[:20]) and all(results[30:])
+    assert model.calibration is not None and model.calibration.date == 'today'
 
 
 def test_moving_performer_is_waited_for(virtual: Any) -> None:
@@ -141,21 +134,9 @@ def test_foreign_calibration_is_refused(virtual: Any, change: dict, message: str
 
 def _play(model: PerformerModel, take: Any) -> list[CalibrationOutcome]:
     """Feed a recording in world; return the outcomes."""
-    poses, outcomes, n = take.recording, [], len(LAYOUT.sensors)
-    for k in range(take.recording.n_frames):
-        model.step(
-            FilteredFrame(
-                (k + 1) * 33_333_333,
-                k,
-                LAYOUT.sensors,
-                poses.positions[k],
-                poses.rotations[k],
-                np.zeros((n, 3)),
-                np.zeros((n, 3)),
-                np.zeros((n, 6, 6)),
-                np.zeros(n, dtype=np.uint8),
-            )
-        )
+    recording, outcomes = take.recording, []
+    for k, poses in enumerate(zip(recording.positions, recording.rotations)):
+        model.step(plain_frame(k, LAYOUT.sensors, *poses, (k + 1) * 33_333_333))
         if model.outcome is not None:
             outcomes.append(model.outcome)
     return outcomes

@@ -4,7 +4,7 @@
 
 from collections.abc import Callable
 
-from motion_samples import ADULT, LAYOUT
+from motion_samples import ADULT, LAYOUT, plain_frame
 import numpy as np
 from puppet_core.body import Character, default_capsules
 from puppet_core.body.posture import general_end_effectors, world_segments
@@ -77,18 +77,12 @@ class VirtualPerformer:
             q_sensors = quaternions.multiply(q_sensors, turn)
         inverse = quaternions.conjugate(self.q_world_tracker)
         self.frame_index += 1
-        return FilteredFrame(
-            stamp_ns=self.frame_index * PERIOD_NS,
-            frame_index=self.frame_index,
-            sensors=self.layout.sensors,
-            positions=np.ascontiguousarray(
-                quaternions.rotate(inverse, p_sensors - self.p_world_tracker)
-            ),
-            quaternions=np.ascontiguousarray(quaternions.multiply(inverse, q_sensors)),
-            linear_velocities=np.zeros((n, 3)),
-            angular_velocities=np.zeros((n, 3)),
-            covariances=np.zeros((n, 6, 6)),
-            status=np.zeros(n, dtype=np.uint8),
+        return plain_frame(
+            self.frame_index,
+            self.layout.sensors,
+            quaternions.rotate(inverse, p_sensors - self.p_world_tracker),
+            quaternions.multiply(inverse, q_sensors),
+            self.frame_index * PERIOD_NS,
         )
 
     def recorder(self, duration_s: float = 0.2, max_stray_m: float = np.inf) -> PoseRecorder:

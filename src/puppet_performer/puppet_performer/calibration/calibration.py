@@ -107,16 +107,6 @@ class Evaluation:
 # Its sections in the file.
 
 
-def skeleton_tree(skeleton: Skeleton) -> dict[str, Any]:
-    """Return a skeleton as plain values."""
-    return {
-        'joints_m': {SEGMENTS[i]: skeleton.offsets[i].tolist() for i in range(1, N_SEGMENTS)},
-        'interaction_points_m': {
-            name: point.tolist() for name, point in zip(END_EFFECTORS, skeleton.interaction_points)
-        },
-    }
-
-
 def read_skeleton(source: Section) -> Skeleton:
     """
     Return the skeleton of a section.
@@ -134,29 +124,6 @@ def read_skeleton(source: Section) -> Skeleton:
         return Skeleton(offsets, ends)
     except ConfigError as err:
         raise source.error('joints_m', 'a body with arms and legs', str(err)) from err
-
-
-def evaluation_tree(evaluation: Evaluation) -> dict[str, Any]:
-    """Return an evaluation as plain values."""
-    return {
-        'usable': evaluation.usable,
-        'joints': [
-            {
-                'joint': SEGMENTS[joint.segment],
-                'residual_m': joint.residual_m,
-                'sd_m': joint.sd_m,
-                'range_deg': list(joint.range_deg),
-            }
-            for joint in evaluation.joints
-        ],
-        'lengths': [
-            {'segment': SEGMENTS[s.segment], 'length_m': s.length_m, 'sd_m': s.sd_m}
-            for s in evaluation.lengths
-        ],
-        'findings': [
-            {'kind': f.kind, 'names': list(f.names), 'text': f.text} for f in evaluation.findings
-        ],
-    }
 
 
 def read_evaluation(source: Section) -> Evaluation:
@@ -305,10 +272,34 @@ def save_calibration(calibration: Calibration, path: str | Path) -> None:
             for i, name in enumerate(calibration.sensors)
         ],
     }
-    if calibration.skeleton is not None:
-        tree['skeleton'] = skeleton_tree(calibration.skeleton)
-    if calibration.evaluation is not None:
-        tree['evaluation'] = evaluation_tree(calibration.evaluation)
+    skeleton, evaluation = calibration.skeleton, calibration.evaluation
+    if skeleton is not None:
+        joints, points = skeleton.offsets.tolist(), skeleton.interaction_points.tolist()
+        tree['skeleton'] = {
+            'joints_m': dict(zip(SEGMENTS[1:], joints[1:])),
+            'interaction_points_m': dict(zip(END_EFFECTORS, points)),
+        }
+    if evaluation is not None:
+        tree['evaluation'] = {
+            'usable': evaluation.usable,
+            'joints': [
+                {
+                    'joint': SEGMENTS[joint.segment],
+                    'residual_m': joint.residual_m,
+                    'sd_m': joint.sd_m,
+                    'range_deg': list(joint.range_deg),
+                }
+                for joint in evaluation.joints
+            ],
+            'lengths': [
+                {'segment': SEGMENTS[s.segment], 'length_m': s.length_m, 'sd_m': s.sd_m}
+                for s in evaluation.lengths
+            ],
+            'findings': [
+                {'kind': f.kind, 'names': list(f.names), 'text': f.text}
+                for f in evaluation.findings
+            ],
+        }
     write_text(path, dump_yaml(tree))
 
 

@@ -26,18 +26,6 @@ EVALUATION = Evaluation(
 )
 
 
-def test_saved_calibration_loads_back_to_the_same_values(tmp_path: Path, virtual: Any) -> None:
-    calibration = virtual.calibrate()
-    save_calibration(calibration, tmp_path / 'c.yaml')
-    loaded = load_calibration(tmp_path / 'c.yaml')
-    assert loaded.sensors == calibration.sensors
-    assert (loaded.performer, loaded.layout, loaded.date) == ('random', 'default14', '2026-11-20')
-    for name in ('segments', 'rotations', 'positions', 'spreads_m', 'spreads_rad', 'heading'):
-        np.testing.assert_allclose(
-            getattr(loaded, name), getattr(calibration, name), atol=1e-15, err_msg=name
-        )
-
-
 def _with_motion(virtual: Any) -> Any:
     plain = virtual.calibrate()
     n = len(plain.sensors)
@@ -50,28 +38,26 @@ def _with_motion(virtual: Any) -> Any:
     )
 
 
-def test_what_a_range_of_motion_told_loads_back_to_the_same_values(
-    tmp_path: Path, virtual: Any
+@pytest.mark.parametrize('has_motion', [False, True])
+def test_saved_calibration_loads_back_to_the_same_values(
+    tmp_path: Path, virtual: Any, has_motion: bool
 ) -> None:
-    calibration = _with_motion(virtual)
+    calibration = _with_motion(virtual) if has_motion else virtual.calibrate()
     save_calibration(calibration, tmp_path / 'c.yaml')
     loaded = load_calibration(tmp_path / 'c.yaml')
-    assert loaded.evaluation == EVALUATION
-    for name in ('sds_m', 'sds_rad'):
-        np.testing.assert_allclose(getattr(loaded, name), getattr(calibration, name), atol=1e-15)
-    assert loaded.skeleton is not None
-    np.testing.assert_array_equal(loaded.skeleton.offsets, calibration.skeleton.offsets)
-    np.testing.assert_array_equal(
-        loaded.skeleton.interaction_points, calibration.skeleton.interaction_points
-    )
-
-
-def test_file_of_a_pose_alone_has_neither_lengths_nor_evaluation(
-    tmp_path: Path, virtual: Any
-) -> None:
-    save_calibration(virtual.calibrate(), tmp_path / 'c.yaml')
-    loaded = load_calibration(tmp_path / 'c.yaml')
-    assert (loaded.skeleton, loaded.evaluation, loaded.sds_m, loaded.sds_rad) == (None,) * 4
+    assert loaded.sensors == calibration.sensors and loaded.evaluation == calibration.evaluation
+    assert (loaded.performer, loaded.layout, loaded.date) == ('random', 'default14', '2026-11-20')
+    names = ['segments', 'rotations', 'positions', 'spreads_m', 'spreads_rad', 'heading']
+    if has_motion:
+        names += ['sds_m', 'sds_rad']
+        for name in ('offsets', 'interaction_points'):
+            bodies = (loaded.skeleton, calibration.skeleton)
+            np.testing.assert_array_equal(*(getattr(body, name) for body in bodies))
+    else:
+        assert (loaded.skeleton, loaded.sds_m, loaded.sds_rad) == (None,) * 3
+    for name in names:
+        values = getattr(loaded, name), getattr(calibration, name)
+        np.testing.assert_allclose(*values, atol=1e-15, err_msg=name)
 
 
 @pytest.mark.parametrize(

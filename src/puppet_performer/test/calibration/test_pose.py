@@ -3,10 +3,8 @@
 """T-poses: recorded, fitted and calibrated by; exact without noise, refused where not sure."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from motion_samples import LAYOUT
 import numpy as np
 from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
@@ -54,10 +52,6 @@ def test_noise_is_averaged_out(virtual: Any, rng: np.random.Generator) -> None:
     calibration = virtual.calibrate(NOISE, rng, duration_s=1.0)
     assert np.max(rotation_errors(calibration.rotations, virtual.mount_q)) < np.radians(0.3)
     assert np.max(np.abs(calibration.positions - virtual.mount_p)) < 0.002
-
-
-def test_residuals_are_the_noise(virtual: Any, rng: np.random.Generator) -> None:
-    calibration = virtual.calibrate(NOISE, rng, duration_s=1.0)
     assert calibration.residual_m == pytest.approx(np.sqrt(3.0) * 0.002, rel=0.2)
     assert calibration.residual_deg == pytest.approx(np.sqrt(3.0) * 0.5, rel=0.2)
 
@@ -299,13 +293,6 @@ def test_sensor_beside_its_segment_is_named() -> None:
     assert 'place of chest' in _refused(virtual, positions)
 
 
-def test_right_t_pose_is_accepted() -> None:
-    virtual = make_virtual(0.3, asymmetry_m=0.02)
-    positions, skeleton = _sensors(virtual), virtual.character.skeleton
-    pose = fit_t_pose(LAYOUT, skeleton, positions)
-    require_t_pose(LAYOUT, skeleton, pose, positions, LIMIT_M)
-
-
 def _recording(virtual: Any, bend: Callable[[Any], Any] = lambda rotations: rotations) -> Any:
     root, rotations = virtual.t_pose()
     recorder = virtual.recorder()
@@ -382,10 +369,3 @@ def test_sensor_on_another_segment_is_refused(virtual: Any) -> None:
 def test_unknown_sensor_is_refused_with_those_there_are(virtual: Any) -> None:
     with pytest.raises(CalibrationError, match="expected one of pelvis, .* got 'tail'"):
         _rezero(virtual, virtual.calibrate(), _recording(virtual), 'tail')
-
-
-def test_calibration_for_other_segments_is_refused(virtual: Any) -> None:
-    before = virtual.calibrate()
-    changed = replace(before, segments=before.segments[::-1])
-    with pytest.raises(CalibrationError, match='expected pelvis on the pelvis .* right_foot'):
-        _rezero(virtual, changed, _recording(virtual), 'left_hand')

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Touched surface points: a stylus that rests, slides, strays; a performer who sways."""
 
+from motion_samples import plain_frame
 import numpy as np
 from puppet_core.body.kinematics import forward_kinematics
 from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS
 from puppet_core.body.surface import N_ROUND, N_SAMPLES, surface_samples
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions
-from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_PREDICTED, FilteredFrame
+from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_PREDICTED
 from puppet_performer.calibration.surface import (
     as_samples,
     describe,
@@ -162,17 +163,8 @@ def test_impossible_limits_are_refused(name, value):
 def _frame(rng, status):
     """Return a frame of two sensors, the second with this status."""
     turn = quaternions.normalize(rng.normal(size=(2, 4)))
-    return FilteredFrame(
-        1,
-        1,
-        ('chest', 'stylus'),
-        rng.normal(size=(2, 3)),
-        turn,
-        np.zeros((2, 3)),
-        np.zeros((2, 3)),
-        np.zeros((2, 6, 6)),
-        np.array([FILTER_OK, status], dtype=np.uint8),
-    )
+    frame = plain_frame(1, ('chest', 'stylus'), rng.normal(size=(2, 3)), turn)
+    return frame._replace(status=np.array([FILTER_OK, status], dtype=np.uint8))
 
 
 def test_the_tip_is_the_end_of_the_chain_from_world_to_stylus(rng):
