@@ -89,7 +89,6 @@ class Reporter:
         return Report(values, drops, tuple(errors), tuple(warnings))
 
     def _since(self, name: str, total: int) -> int:
-        """Return how much a total has grown since the last poll."""
         before, self._totals[name] = self._totals.get(name, 0), total
         return total - before
 

@@ -153,7 +153,6 @@ class PoseTopicsConfig:
 
     @property
     def plans(self) -> tuple[TopicPlan, ...]:
-        """Return what each topic brings."""
         return plan_topics(self.sensors, self.topics)
 
     @property
@@ -236,7 +235,6 @@ class PoseMerger:
         return frames
 
     def expire(self, now_ns: int) -> SensorFrame | None:
-        """Return the frame that has waited too long, if there is one."""
         if self._began_ns is None or now_ns - self._began_ns < self._timeout_ns:
             return None
         return self._emit_frame()

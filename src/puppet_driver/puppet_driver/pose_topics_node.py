@@ -181,7 +181,6 @@ class PoseTopicsNode(Node):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the node; return the exit code."""
     return spin_node(PoseTopicsNode, argv, usage=USAGE)
 
 

@@ -79,7 +79,6 @@ class TrackerDriverNode(LifecycleNode):
 
     @property
     def config(self) -> DriverConfig:
-        """Return the parameters in force."""
         return self._table.config
 
     @property
@@ -122,7 +121,6 @@ class TrackerDriverNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop the devices and close the ports."""
         self._is_active = False
         self._stop_reader()
         if not self._refusal:
@@ -233,7 +231,6 @@ class TrackerDriverNode(LifecycleNode):
 
 
 def main() -> int:
-    """Run the node; return the exit code."""
     return spin_node(TrackerDriverNode, usage=USAGE)
 
 

@@ -133,13 +133,6 @@ def test_reset_takes_ten_seconds_and_forgets(simulator):
     assert device.take_poll_requests() == 1
 
 
-def test_a_liberty_says_who_it_is_in_both_modes():
-    device = LibertySimulator(1)
-    assert device.receive(polhemus.WHO_AM_I, 0.0).startswith(b'00v emulated Polhemus LIBERTY')
-    framed = device.receive(polhemus.LIBERTY_BINARY + polhemus.WHO_AM_I, 0.0)
-    assert framed[:2] == b'LY' and int.from_bytes(framed[6:8], 'little') == len(framed) - 8
-
-
 @pytest.mark.parametrize('simulator', SIMULATORS)
 @given(
     messages=st.lists(

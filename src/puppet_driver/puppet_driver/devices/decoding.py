@@ -80,7 +80,6 @@ class SensorPaths:
         self._near_cosine = math.cos(0.5 * reach.angle_rad)
 
     def has_begun(self, ordinal: int) -> bool:
-        """Return whether a sensor has been believed before."""
         return self._last[ordinal] is not None
 
     def is_plausible(self, ordinal: int, pose: Pose) -> bool:
@@ -93,7 +92,6 @@ class SensorPaths:
         return self._n_doubted[ordinal] > CONFIRMATIONS
 
     def follow(self, ordinal: int, pose: Pose) -> None:
-        """Go on from an accepted pose."""
         self._last[ordinal], self._doubted[ordinal], self._n_doubted[ordinal] = pose, None, 0
 
     def _is_near(self, last: Pose | None, pose: Pose) -> bool:

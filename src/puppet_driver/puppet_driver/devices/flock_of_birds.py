@@ -44,17 +44,9 @@ PHASING_BIT = 0x80  # set in the first byte of a record and in no other
 # which negates these components of vectors and of quaternions' vector parts alike.
 REP103_SIGNS = (1.0, -1.0, -1.0)
 
-POINT, STREAM, STREAM_STOP, RUN, SLEEP, FBB_RESET = (
-    b'\x42',
-    b'\x40',
-    b'\x3f',
-    b'\x46',
-    b'\x47',
-    b'\x2f',
-)
+POINT, STREAM, STREAM_STOP, RUN, SLEEP = (b'\x42', b'\x40', b'\x3f', b'\x46', b'\x47')
 XON, XOFF = b'\x11', b'\x13'
 HEMISPHERE, CHANGE_VALUE, EXAMINE_VALUE = b'\x4c', b'\x50', b'\x4f'
-REPORT_RATES = {b'\x51': 1, b'\x52': 2, b'\x53': 8, b'\x54': 32}
 
 # values that CHANGE sets and EXAMINE asks for
 STATUS, POSITION_SCALE, ERROR_CODE, ADDRESSING_MODE = 0, 3, 10, 19
@@ -160,12 +152,10 @@ def address_prefix(address: int) -> bytes:
 
 
 def examine(number: int) -> bytes:
-    """Return the command that asks for a value."""
     return EXAMINE_VALUE + bytes((number,))
 
 
 def change(number: int, data: Sequence[int]) -> bytes:
-    """Return the command that sets a value."""
     return CHANGE_VALUE + bytes((number, *data))
 
 

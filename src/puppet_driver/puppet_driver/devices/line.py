@@ -165,7 +165,6 @@ class Line:
             return self._fail(err, now_ns)
 
     def on_readable(self, now_ns: int, arrival_ns: int) -> list[TrackerRecord]:
-        """Read; return the records that come of it."""
         assert self._port is not None and self._steps is not None
         try:
             return self._steps.send((now_ns, self._port.read(), arrival_ns))

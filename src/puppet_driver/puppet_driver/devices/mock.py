@@ -36,7 +36,6 @@ def mock_pose(row: int, seconds: float) -> Floats:
 
 
 def encode(ordinal: int, pose: Floats) -> bytes:
-    """Return a record's bytes."""
     body = RECORD.pack(SYNC, ordinal, *pose, 0)[:-1]
     return body + bytes((sum(body) & 0xFF,))
 

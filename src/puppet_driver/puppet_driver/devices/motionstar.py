@@ -140,7 +140,6 @@ class SplitPort:
 
 
 def record_length(address: int, n_words: int) -> int:
-    """Return the length of a record."""
     return HEAD_BYTES + 2 * n_words + (BUTTON_BYTES if address & BUTTONS_FLAG else 0)
 
 
@@ -289,7 +288,6 @@ class BirdnetStream(RecordStream):
         return False
 
     def _decode_packet(self, data: bytes | bytearray) -> list[TrackerRecord]:
-        """Return the records of a whole packet."""
         records: list[TrackerRecord] = []
         if data[TYPE_AT] != Message.DATA:
             return records

@@ -17,7 +17,6 @@ from puppet_driver.emulator.simulator import DeviceSimulator, record_words
 POWER_UP_FORMAT = b'\x59'
 
 AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
-HELD_BYTES = 256  # of answers after the host has sent XOFF
 ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
 MASTER_ADDRESS = 1
 # commands with data, and how much of it
@@ -62,7 +61,6 @@ class Unit:
     scale_code: int = 0
 
     def power_cycle(self) -> None:
-        """Forget all settings."""
         self.command, self.hemisphere = POWER_UP_FORMAT, flock.HEMISPHERES['front']
         self.scale_code = 0
 
@@ -98,7 +96,6 @@ class FlockSimulator(DeviceSimulator):
         self._range_in = range_in
         self._n_addresses = 14 if len(self._units) <= 14 else 126
         self._is_sleeping = False
-        self._held_reply = b''
         self.has_group_mode = False
         self.error_code = 0
 
@@ -124,18 +121,13 @@ class FlockSimulator(DeviceSimulator):
         is_master = self._host_address == MASTER_ADDRESS
         return not self._is_sleeping and (is_master or self.bus.is_configured)
 
-    def on_disconnect(self) -> None:
-        super().on_disconnect()
-        self._held_reply = b''
-
     def power_cycle(self) -> None:
-        """Lose power and have it back: all units are as they came from the factory."""
         self.bus.is_configured = False
         for unit in self._units.values():
             unit.power_cycle()
         self.on_disconnect()
         self._is_sleeping = self.is_streaming = self.is_held_off = self.has_group_mode = False
-        self.report_every, self.error_code = 1, 0
+        self.error_code = 0
         self.version += 1
 
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
@@ -151,10 +143,9 @@ class FlockSimulator(DeviceSimulator):
         ]
 
     def receive(self, data: bytes, now_s: float) -> bytes:
-        """Obey what is complete; return what may be sent: XOFF holds answers until XON."""
-        held = (self._held_reply + super().receive(data, now_s))[:HELD_BYTES]
-        self._held_reply = held if self.is_held_off else b''
-        return b'' if self.is_held_off else held
+        """Obey what is complete; return the replies, none while XOFF holds them."""
+        reply = super().receive(data, now_s)
+        return b'' if self.is_held_off else reply
 
     @staticmethod
     def _prefix_length(message: bytes) -> int:
@@ -208,10 +199,6 @@ class FlockSimulator(DeviceSimulator):
             self.n_poll_requests += 1
         elif command in (flock.RUN, flock.SLEEP):
             self._is_sleeping = command == flock.SLEEP
-        elif command in flock.REPORT_RATES:
-            self.report_every = flock.REPORT_RATES[command]
-        elif command == flock.FBB_RESET:
-            self.bus.is_configured = False
         elif command in (flock.XON, flock.XOFF):
             self.is_held_off = command == flock.XOFF
         elif command[0] not in _DATA_BYTES:

@@ -98,7 +98,6 @@ class MotionStarSimulator(DeviceSimulator):
         ]
 
     def next_header(self, message: Message, now_s: float, unit: int = 0, error: int = 0) -> Header:
-        """Return the header of the device's next packet."""
         self._sequence = (self._sequence + 1) & 0xFFFF
         seconds, fraction = divmod(now_s, 1.0)
         return Header(message, unit, self._sequence, int(seconds), int(1000.0 * fraction), error)
@@ -201,7 +200,7 @@ class MotionStarSimulator(DeviceSimulator):
             address in self.units
             and setup.address == address
             and code not in (INVALID, BAD_SAMPLE)
-            and setup.report_rate in flock.REPORT_RATES.values()
+            and setup.report_rate in birdnet.REPORT_RATES
             and setup.hemisphere in birdnet.HEMISPHERES.values()
         )
         if makes_sense:

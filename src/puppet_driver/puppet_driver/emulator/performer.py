@@ -52,7 +52,6 @@ MeasurementModel = Callable[[Floats, int], Floats]
 
 
 def default_body() -> Character:
-    """Return an average adult."""
     offsets = np.zeros((len(SEGMENT_INDEX), 3))
     for name, offset in _ADULT_JOINTS_M.items():
         offsets[SEGMENT_INDEX[name]] = offset
@@ -64,7 +63,6 @@ def default_body() -> Character:
 
 
 def clip_body(clip: Motion, name: str) -> Character:
-    """Return the body of a clip's performer."""
     return Character(name, f'Performer of {name}', clip.skeleton, default_capsules(clip.skeleton))
 
 
@@ -197,7 +195,6 @@ class SensorPoses:
 
     @property
     def n_sensors(self) -> int:
-        """Return the number of sensors."""
         return self._poses.shape[1]
 
     def frames(self, ticks: np.ndarray) -> np.ndarray:

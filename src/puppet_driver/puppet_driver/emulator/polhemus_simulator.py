@@ -24,7 +24,7 @@ from puppet_driver.emulator.simulator import (
 )
 
 MAX_ASCII = 999.99
-POSITION, ANGLES, END, SPACE = 2, 4, 1, 0
+POSITION, ANGLES, END = 2, 4, 1
 QUATERNIONS = (7, 11)  # LIBERTY's, FASTRAK's
 POWER_UP_ITEMS = (POSITION, ANGLES, END)
 RESET_S = 10.0
@@ -32,7 +32,7 @@ MAX_COMMAND_BYTES = 80
 ALWAYS_SET = 0x3F0  # flags of the status without meaning here
 _FASTRAK_WITH_DATA = polhemus.ITEMS + polhemus.HEMISPHERE + polhemus.STATION_STATE
 _HOLD = (polhemus.XON, polhemus.XOFF)
-_LIBERTY_AT_ONCE = (polhemus.POLL, polhemus.WHO_AM_I, polhemus.RESET, *_HOLD)
+_LIBERTY_AT_ONCE = (polhemus.POLL, polhemus.RESET, *_HOLD)
 
 
 def encode_records(
@@ -47,8 +47,8 @@ def encode_records(
     q = device_quaternions(poses)
     fields = []
     for item in items:
-        if item in (END, SPACE):
-            text = np.frombuffer(LINE_END if item == END else b' ', dtype=np.uint8)
+        if item == END:
+            text = np.frombuffer(LINE_END, dtype=np.uint8)
             fields.append(np.tile(text, (len(poses), 1)))
         elif item == POSITION:
             fields.append(_numbers(layout, device_positions(poses) / metres_per_unit, 2))
@@ -75,7 +75,7 @@ def _numbers(layout: RecordLayout, values: Floats, decimals: int) -> np.ndarray:
 
 def _is_readable(items: tuple[int, ...], quaternion: int) -> bool:
     """Return whether records of some items are known here and make a pose."""
-    known = {POSITION, ANGLES, END, SPACE, quaternion}
+    known = {POSITION, ANGLES, END, quaternion}
     n_turned = items.count(ANGLES) + items.count(quaternion)
     return set(items) <= known and items.count(POSITION) == n_turned == 1
 
@@ -91,7 +91,6 @@ class PolhemusSimulator(DeviceSimulator):
 
     @abstractmethod
     def power_up(self) -> None:
-        """Forget all settings."""
         self.is_streaming = self.is_held_off = False
         self.metres_per_unit = METRES_PER_INCH
         self.on_disconnect()
@@ -208,8 +207,6 @@ class LibertySimulator(PolhemusSimulator):
 
     def obey(self, command: bytes, now_s: float) -> bytes:
         self.version += 1
-        if command == polhemus.WHO_AM_I:
-            return self._who_am_i()
         if command == polhemus.POLL:
             self.is_streaming = False
             self.n_poll_requests += 1
@@ -238,10 +235,3 @@ class LibertySimulator(PolhemusSimulator):
             self.hemisphere = values
         elif letter == polhemus.ITEMS and _is_readable(values, QUATERNIONS[0]):
             self.items = values
-
-    def _who_am_i(self) -> bytes:
-        text = b'emulated %s\r\n' % self._model.title.encode()
-        if not self.is_binary:
-            return b'00v ' + text
-        header = self._model.preamble + bytes((0, ord('v'), self.error, 0))
-        return header + len(text).to_bytes(2, 'little') + text

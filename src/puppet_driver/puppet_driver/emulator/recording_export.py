@@ -83,7 +83,6 @@ def _write(config: EmulatorConfig, looped: LoopedMotion, writer: BagWriter, n_fr
 
 
 def _transmitter(config: EmulatorConfig) -> bytes:
-    """Return the message with the pose of the transmitter in world."""
     stands = np.array([config.transmitter_position_m], dtype=float)
     turned = np.array([[1.0, 0.0, 0.0, 0.0]])
     message = TransformsWriter([(WORLD, TRANSMITTER)]).fill(START_NS, stands, turned)

@@ -148,8 +148,7 @@ class EmulatorServer:
         if sending:
             self._silent_since_s = now_s
         for line in sending:
-            if self.tick % line.device.report_every == 0:
-                line.pty.send(line.packets.burst(self.tick))
+            line.pty.send(line.packets.burst(self.tick))
         else:
             self._first_sent_s = now_s
         if len(sending) == len(self.lines) or now_s - self._first_sent_s > LAST_LINE_S:

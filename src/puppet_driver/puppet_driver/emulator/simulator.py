@@ -70,7 +70,6 @@ class DeviceSimulator(ABC):
 
     def __init__(self) -> None:
         self.version = 0  # Changes whenever records of the same poses would
-        self.report_every = 1  # How many ticks there are from record to record
         self.is_streaming = False
         self.is_held_off = False  # Whether the host has sent XOFF
         self.n_poll_requests = 0

@@ -97,16 +97,13 @@ class LineTicks:
 
     @property
     def rows(self) -> range:
-        """Rows of its sensors."""
         return range(self.first_row, self.first_row + self.n_sensors)
 
     @property
     def is_batched(self) -> bool:
-        """Whether its bytes come in batches."""
         return self.batching > BATCHED
 
     def note_batching(self, is_batch: bool) -> None:
-        """Count for or against it."""
         change = BATCH if is_batch else -1
         self.batching = min(max(self.batching + change, 0), MAX_BATCHED)
 

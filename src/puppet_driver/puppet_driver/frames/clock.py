@@ -210,7 +210,6 @@ class ClockFit:
         self._is_suspected = self._is_suspected_lost = False
 
     def _begin_line(self, arrival_ns: int, period_ns: float) -> None:
-        """Let the line begin anew with a period."""
         self.period_ns = period_ns  # Of the fit, the nominal one until it has begun [ns]
         self._first_period_ns = period_ns
         self._period_blocks = FIRST_BLOCKS

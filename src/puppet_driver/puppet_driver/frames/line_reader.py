@@ -62,11 +62,9 @@ class FrameQueue:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread has not ended."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin to hand frames on."""
         self._is_open, self.failure = True, None
         self._thread = threading.Thread(target=self._run, name='tracker_frames', daemon=True)
         self._thread.start()
@@ -151,7 +149,6 @@ class LineReader:
 
     @property
     def is_running(self) -> bool:
-        """Whether the lines are being read."""
         return self._is_alive and not self._end.is_set()
 
     @property

@@ -193,7 +193,6 @@ class NetworkPort:
         self._socket.close()
 
     def _receive(self, n_bytes: int) -> bytes | None:
-        """Return what has arrived, None if nothing has."""
         try:
             data = os.read(self._descriptor, n_bytes)
         except BlockingIOError:

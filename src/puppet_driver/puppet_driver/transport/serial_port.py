@@ -64,7 +64,6 @@ class SerialPort:
             raise
 
     def fileno(self) -> int:
-        """Return the descriptor, for select."""
         return self._descriptor
 
     def read(self) -> bytes:
@@ -97,7 +96,6 @@ class SerialPort:
             raise LinkError(f'{self.name}: expected to send {len(data)} bytes, sent {n_bytes}')
 
     def discard_input(self) -> None:
-        """Forget the bytes that have arrived."""
         try:
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
         except termios.error as err:
