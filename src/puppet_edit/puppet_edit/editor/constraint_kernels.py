@@ -137,8 +137,7 @@ def displace(displacements: Floats, poses: np.ndarray) -> None:
     LeeShin1999 eq. 1. What is displaced by nothing keeps its very numbers.
     """
     for frame in range(len(poses)):
-        for k in range(3):
-            poses[frame].root[k] += displacements[frame, k]
+        poses[frame].root[:] = add(poses[frame].root, vec3(displacements[frame, :3]))
         for segment in range(N_SEGMENTS):
             vector = vec3(displacements[frame, 3 + 3 * segment : 6 + 3 * segment])
             if vector[0] != 0.0 or vector[1] != 0.0 or vector[2] != 0.0:

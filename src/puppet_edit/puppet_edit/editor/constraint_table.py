@@ -210,6 +210,7 @@ class ConstraintTable:
         farthest, goals = 0.0, self._items['goal']
         for constraint, rows in self._points:
             own = points[rows]
+            gaps = np.zeros(1)
             if isinstance(constraint, OnSurface):
                 planes = planes_at(constraint, own)
                 change = planes - goals[rows]
@@ -219,8 +220,6 @@ class ConstraintTable:
                 place = self._place(constraint, rows, points)
                 gaps = place - goals[rows[0], :3]
                 goals[rows, :3] = place
-            else:
-                continue
             farthest = max(farthest, float(np.abs(gaps).max()))
         return farthest
 
@@ -234,9 +233,9 @@ class ConstraintTable:
                 total[frames] += self._place(constraint, rows, points) - own
             elif isinstance(constraint, PointGoal) and constraint.contact:
                 total[frames] += constraint.axes * (constraint.goals - own)
-            elif isinstance(constraint, OnSurface) and constraint.contact:
-                if constraint.side != ON:
-                    continue
+            elif (
+                isinstance(constraint, OnSurface) and constraint.contact and constraint.side == ON
+            ):
                 planes = planes_at(constraint, own)
                 gaps = planes[:, 3] - np.sum(planes[:, :3] * own, axis=1)
                 total[frames, 2] += gaps / planes[:, 2]
@@ -257,9 +256,8 @@ class ConstraintTable:
         """Return where a plant's point stays: its mean, or where a goal puts the segment."""
         own, weights = points[rows], np.ones(len(rows))
         for goal, others in self._points:
-            if not isinstance(goal, PointGoal) or not all(goal.axes):
-                continue
-            if self._items['segment'][others[0]] != self._items['segment'][rows[0]]:
+            segments = self._items['segment'][[others[0], rows[0]]]
+            if not isinstance(goal, PointGoal) or not all(goal.axes) or np.ptp(segments):
                 continue
             _, mine, theirs = np.intersect1d(
                 plant.frames, goal.frames, assume_unique=True, return_indices=True

@@ -253,7 +253,7 @@ Constraint = PointGoal | OrientationGoal | LookAt | OnSurface | Relative | Plant
 
 
 def check_frames(frames: ArrayLike) -> Ints:
-    """Return frame indices, rising, as a read-only array; raise ConfigError if they are not."""
+    """Return rising frame indices as a read-only array; raise ConfigError for others."""
     values: NDArray = np.asarray(frames)
     if values.ndim != 1 or not len(values) or values.dtype.kind not in 'iu':
         raise ConfigError(f'frames: expected a list of whole numbers, got {frames!r}')

@@ -14,7 +14,7 @@ derivatives by unknowns.
 """
 
 import math
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from puppet_core.body import N_SEGMENTS, polar_limit, soft_distance, soft_distance_slope
@@ -43,14 +43,13 @@ from puppet_edit.editor.constraint_kernels import (
     POINT,
     PoseTask,
     pull_back,
+    Quat,
     UNITS,
     UPPER,
+    Vec3,
     VECTOR,
 )
 from puppet_retarget.solvers import bend_hint, EXACT_SHARE, STRAIGHT
-
-Vec3: TypeAlias = values.Vec3
-Quat: TypeAlias = values.Quat
 
 FREE, CLOSED, NUMERIC = 0, 1, 2  # how a limb is solved
 MIN_DISTANCE_M = 1e-9  # shorter lines have no direction
@@ -161,8 +160,7 @@ def solve_bending_limb(task: PoseTask, pose: Any, number: int, swivel: float) ->
 @kernel
 def move_pose(task: PoseTask, pose: Any, step: float, by: Floats, out: Any) -> None:
     """Fill another posture, a step along a direction of all unknowns, shape (51,)."""
-    for k in range(3):
-        out.root[k] = pose.root[k] + step * by[k]
+    out.root[:] = add(vec3(pose.root), scale(vec3(by[:3]), step))
     for segment in range(N_SEGMENTS):
         out.rotations[segment] = quat(pose.rotations[segment])
     for segment in range(N_SEGMENTS):

@@ -178,10 +178,6 @@ class _Edit:
         self._displace(displacements)
         self.table.update(self._poses)
 
-    def stiffen_torso(self) -> None:
-        """Leave more of what is still missing to the limbs."""
-        self.table.tasks.rigidity[:TORSO_ROWS] *= STIFFER
-
     def solve(self, tolerance: float, rounds: int) -> Floats:
         """Return displacements that put the constrained frames right, after `errors`, (k, 51)."""
         options = SolverOptions(
@@ -269,7 +265,7 @@ def edit_motion(
         began, spacing = time.perf_counter(), config.frames_per_knot / 2**level
         edit.fit(edit.solve(LEVEL_TOL, LEVEL_ROUNDS), spacing)
         edit.keep_limits()
-        edit.stiffen_torso()
+        edit.table.tasks.rigidity[:TORSO_ROWS] *= STIFFER
         percent = edit.percent()
         took = time.perf_counter() - began
         levels.append(LevelReport(spacing, edit.knots(spacing), took, percent))
@@ -286,13 +282,6 @@ def edit_motion(
             progress('exact', exact)
     errors = edit.errors()
     edited = edit.motion() if constraints else motion
-    return EditResult(
-        edited,
-        tuple(levels),
-        exact,
-        time.perf_counter() - start,
-        len(edit.table.tasks.frames),
-        edit.table.count,
-        errors,
-        initial,
-    )
+    took, n_frames = time.perf_counter() - start, len(edit.table.tasks.frames)
+    count = edit.table.count
+    return EditResult(edited, tuple(levels), exact, took, n_frames, count, errors, initial)

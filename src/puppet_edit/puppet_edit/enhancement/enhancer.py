@@ -6,14 +6,13 @@ Captured motion corrected by measured end-effectors, at keyframes (`enhance`) or
 ChoiParkKo: inverse kinematics at keyframes puts the end-effectors where they were measured,
 then a spline with two derivatives goes through the keyframes and fits the measured angles.
 
-Without detail the curve is that of the paper: keyframes are its only knots, and between them
-it follows the measured angles as far as two end derivatives allow, or two of each segment.
-With detail it has knots in between. Free knots that followed the measured angles would undo
-the correction next to each keyframe; they follow the angles plus their correction, which is
-the paper's curve through the corrections at the keyframes. Motion slower than the knots is
-kept, noise faster than them is taken off before keyframes are solved, so that they do not
-carry it. And where end-effectors were measured between keyframes, the correction can be that
-of every frame, so that the curve follows them there too; only keyframes are exact.
+Without detail the curve is that of the paper, with detail it has knots between keyframes. Free
+knots that followed the measured angles would undo the correction next to each keyframe; they
+follow the angles plus their correction, which is the paper's curve through the corrections at the
+keyframes. Motion slower than the knots is kept, noise faster than them is taken off before
+keyframes are solved, so that they do not carry it. And where end-effectors were measured between
+keyframes, the correction can be that of every frame, so that the curve follows them there too;
+only keyframes are exact.
 
 ChoiKo2000 (`enhance_online`): inverse rate control whose destination is the source's own body.
 End-effectors are the primary task, the measured angles the secondary one, so angles give way

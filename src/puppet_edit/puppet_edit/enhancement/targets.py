@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import math
 from pathlib import Path
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,13 +243,8 @@ def _columns(path: Path, header: list[str]) -> list[tuple[int, int, float]]:
     for name in header[1:]:
         match = _COLUMN.fullmatch(name)
         if match is None or match[1] not in GENERAL_END_EFFECTORS:
-            raise InputFileError(
-                path,
-                'a column such as left_hand_x_m',
-                repr(name),
-                1,
-                hint=f'end-effectors: {", ".join(GENERAL_END_EFFECTORS)}',
-            )
+            wanted, hint = 'a column such as left_hand_x_m', ', '.join(GENERAL_END_EFFECTORS)
+            raise InputFileError(path, wanted, repr(name), 1, hint=f'end-effectors: {hint}')
         place = (GENERAL_END_EFFECTORS.index(match[1]), 'xyz'.index(match[2]))
         if any(place == other[:2] for other in places):
             raise InputFileError(path, 'each column once', f'{name!r} again', 1)
@@ -275,9 +270,7 @@ def _read_yaml(path: Path, n_frames: int) -> TargetFile:
     positions = np.full((n_frames, 8, 3), np.nan)
     for entry in tree.sections('positions'):
         frame = _frame(entry, 'frame', entry.raw('frame'), n_frames)
-        for name in entry.keys():
-            if name == 'frame':
-                continue
+        for name in (key for key in entry.keys() if key != 'frame'):
             if name not in GENERAL_END_EFFECTORS:
                 known = ', '.join(GENERAL_END_EFFECTORS)
                 raise entry.error(name, f'frame or one of {known}', brief(name))
@@ -304,8 +297,8 @@ def _meetings(tree: Section) -> tuple[Meeting, ...]:
             raise entry.error('pair', 'two end-effectors', brief(pair))
         distance = entry.number('distance_m', 0.0)
         try:
-            rows = (end_effector_row(str(pair[0])), end_effector_row(str(pair[1])))
-            meetings.append(Meeting(rows, distance))
+            first, second = (end_effector_row(str(name)) for name in pair)
+            meetings.append(Meeting((first, second), distance))
         except ConfigError as err:
             raise InputFileError(tree.path, *_split(err), entry.line, entry.name) from err
         entry.finish()
@@ -318,11 +311,10 @@ def _split(err: ConfigError) -> tuple[str, str]:
     return expected, got
 
 
-def _frame(section: Section, key: str, value: object, n_frames: int) -> int:
-    good = isinstance(value, int) and not isinstance(value, bool)
-    if not good or not 0 <= value < n_frames:  # type: ignore[operator]
+def _frame(section: Section, key: str, value: Any, n_frames: int) -> int:
+    if type(value) is not int or not 0 <= value < n_frames:
         raise section.error(key, f'a frame 0 .. {n_frames - 1}', brief(value))
-    return int(value)  # type: ignore[call-overload]
+    return value
 
 
 def _targets(

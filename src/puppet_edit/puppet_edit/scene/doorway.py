@@ -89,8 +89,8 @@ class _Ceiling:
         return beyond, np.where(beyond > 0.0, np.sign(along) / APPROACH_M, 0.0)
 
     def _ground(self, x: Floats, y: Floats) -> Floats:
-        place = np.asarray(self.doorway.place_m, dtype=np.float64)
-        return np.asarray(self.ground.height(x, y) - self.ground.height(place[0], place[1]))
+        at_door = self.ground.height(*np.array(self.doorway.place_m, dtype=np.float64))
+        return np.asarray(self.ground.height(x, y) - at_door)
 
 
 def upper_points(skeleton: Skeleton) -> list[BodyPoint]:

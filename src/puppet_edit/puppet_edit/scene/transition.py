@@ -80,14 +80,9 @@ class Seam(NamedTuple):
     times_b: Floats  # Frame of the second clip, shape (k,)
 
     @property
-    def n_frames(self) -> int:
-        """Return the length of the seam in frames of the result."""
-        return len(self.times_a)
-
-    @property
     def end(self) -> int:
         """Return the last frame of the seam in the result."""
-        return self.start + self.n_frames - 1
+        return self.start + len(self.times_a) - 1
 
 
 def warp(window_a: Window, window_b: Window, pairs: Sequence[tuple[float, float]]) -> Seam:
@@ -263,7 +258,7 @@ def join(
     seam = warp(*windows, pairs)
     turn, shift = _placement(first, second, seam)
     placed = _moved(second, turn, shift)
-    u = np.arange(seam.n_frames) / (seam.n_frames - 1)
+    u = np.arange(len(seam.times_a)) / (len(seam.times_a) - 1)
     share = u * u * (3.0 - 2.0 * u)  # cubic Hermite blend: slope 0 at both ends
     roots_a, rotations_a = sample(first, seam.times_a / first.rate_hz)
     roots_b, rotations_b = sample(placed, seam.times_b / first.rate_hz)
@@ -308,10 +303,8 @@ def _check(
     if alignment not in ALIGNMENTS:
         raise ConfigError(f'alignment: expected one of {", ".join(ALIGNMENTS)}, got {alignment!r}')
     if abs(first.rate_hz - second.rate_hz) > 1e-9:
-        raise ConfigError(
-            f'transition: expected clips of one rate, got {first.rate_hz:g} and '
-            f'{second.rate_hz:g} Hz'
-        )
+        got = f'{first.rate_hz:g} and {second.rate_hz:g} Hz'
+        raise ConfigError(f'transition: expected clips of one rate, got {got}')
     if not np.allclose(first.skeleton.offsets, second.skeleton.offsets, atol=1e-6):
         raise ConfigError(
             'transition: expected clips of one body, got different lengths; '
@@ -357,7 +350,7 @@ def _joined_flags(
     first: FootContacts, second: FootContacts, seam: Seam, rest: int
 ) -> NDArray[np.bool_]:
     """Return the flags of the clip with the larger weight, frame by frame."""
-    half = seam.n_frames // 2
+    half = len(seam.times_a) // 2
     at_a = np.rint(seam.times_a[:half]).astype(np.int64)
     at_b = np.rint(seam.times_b[half:]).astype(np.int64)
     parts = (first.flags[: seam.start], first.flags[at_a], second.flags[at_b], second.flags[rest:])
