@@ -21,14 +21,7 @@ import tempfile
 import threading
 import time
 
-from puppet_bringup.process_table import (
-    child_environment,
-    command_line,
-    PIPELINE,
-    prepared,
-    Process,
-    SIM,
-)
+from puppet_bringup import process_table
 from puppet_bringup.supervisor import die_with_parent, stop_on_signals
 from puppet_ros import share
 
@@ -38,13 +31,13 @@ COMPILE_ONLY = '--compile-only'
 POLL_S = 0.1
 # by shared kernels: what one node compiles, the next of its row finds
 ROWS = (
-    ('tracker_driver', 'pose_filter', 'performer', PIPELINE),
+    ('tracker_driver', 'pose_filter', 'performer', process_table.PIPELINE),
     ('retarget', 'importance', 'visualization'),
 )
 
 
 def compile_kernels(
-    listed: Sequence[Process],
+    listed: Sequence[process_table.Process],
     config_dir: Path,
     environ: Mapping[str, str],
     stopping: threading.Event,
@@ -61,15 +54,11 @@ def compile_kernels(
         return False
     if (Path(folder) / MARK).exists():
         return True
-    commands = {}
-    for process in listed:
-        if process.is_node or process.nodes:
-            program, *arguments = command_line(process, config_dir)
-            commands[process.name] = [program, COMPILE_ONLY, *arguments]
+    nodes = {process.name: process for process in listed if process.is_node or process.nodes}
 
     def run_row(names: Sequence[str]) -> bool:
-        present = [name for name in names if name in commands]
-        return all(_run(name, commands[name], environ, stopping, say) for name in present)
+        present = [nodes[name] for name in names if name in nodes]
+        return all(_run(node, config_dir, environ, stopping, say) for node in present)
 
     say('compiling kernels, once: a minute or two')
     with ThreadPoolExecutor(len(ROWS)) as pool:
@@ -80,16 +69,17 @@ def compile_kernels(
 
 
 def _run(
-    name: str,
-    command: Sequence[str],
+    node: process_table.Process,
+    config_dir: Path,
     environ: Mapping[str, str],
     stopping: threading.Event,
     say: Callable[[str], None],
 ) -> bool:
     """Run one program to its end; return whether it ended well."""
     start = time.monotonic()
+    program, *arguments = process_table.command_line(node, config_dir)
     with subprocess.Popen(
-        command,
+        [program, COMPILE_ONLY, *arguments],
         env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -103,20 +93,20 @@ def _run(
                 child.wait()
                 return False
     if child.returncode != 0:
-        say(f'{name} did not compile: it ended with {child.returncode}')
+        say(f'{node.name} did not compile: it ended with {child.returncode}')
         return False
-    say(f'compiled {name} in {time.monotonic() - start:.0f} s')
+    say(f'compiled {node.name} in {time.monotonic() - start:.0f} s')
     return True
 
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
+NAME = 'puppet dev compile'
 EXAMPLE = 'example: ./puppet setup && ./puppet dev compile'
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     return argparse.ArgumentParser(
-        prog='puppet dev compile',
+        prog=NAME,
         epilog=EXAMPLE,
         description='Compile the kernels of all nodes, unless that was done: for an image of a '
         'machine, or before many programs start at once. Without it the first start does so.',
@@ -124,23 +114,19 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compile; return the exit code."""
     parser().parse_args(argv)
-    environ = child_environment(os.environ)
+    environ = process_table.child_environment(os.environ)
     if not environ.get(CACHE_VARIABLE):
-        print(
-            f'puppet dev compile: {CACHE_VARIABLE}: expected a folder, got none', file=sys.stderr
-        )
+        print(f'{NAME}: {CACHE_VARIABLE}: expected a folder, got none', file=sys.stderr)
         return EXIT_BAD_INPUT
+
+    def say(text: str) -> None:
+        print(f'{NAME}: {text}', flush=True)
+
     stopping = stop_on_signals()
     with tempfile.TemporaryDirectory(prefix='puppet_compile_') as folder:
-        is_done = compile_kernels(
-            prepared(SIM, {}, Path(folder)),
-            share.config_dir(),
-            environ,
-            stopping,
-            lambda text: print(f'puppet dev compile: {text}', flush=True),
-        )
+        listed = process_table.prepared(process_table.SIM, {}, Path(folder))
+        is_done = compile_kernels(listed, share.config_dir(), environ, stopping, say)
     return EXIT_OK if is_done else EXIT_FAILED
 
 

@@ -19,26 +19,7 @@ import time
 from typing import Any
 
 import numpy as np
-from puppet_bringup.graph_run import (
-    check_rate,
-    EXIT_FAILED,
-    EXIT_OK,
-    run_graph_command,
-    simulation,
-    use_own_domain,
-    watched_graph,
-)
-from puppet_bringup.monitor import (
-    ARRIVALS,
-    IMPORTANCES,
-    INDEX,
-    PENETRATION,
-    PERFORMER_SOLES,
-    PUPPET_SOLES,
-    STAGES,
-    STAMP,
-    Usage,
-)
+from puppet_bringup import graph_run, monitor
 from puppet_bringup.process_table import Process
 from puppet_core.body import END_EFFECTORS, load_character, motion_measures
 from puppet_core.clips import UP_AXES
@@ -46,7 +27,7 @@ from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_core.math import Floats
 from puppet_ros import share
 
-LAST = ARRIVALS.stop - 1  # /joint_states
+LAST = monitor.ARRIVALS.stop - 1  # /joint_states
 
 Figures = dict[str, Any]
 
@@ -62,27 +43,27 @@ def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = Fal
     Keys and units are those of the demo's JSON, None where nothing was measured. Nodes that share
     a process send what is on the way after the result, so there are no stages then.
     """
-    rows = table[(table[:, STAMP] >= begin_s) & (table[:, STAMP] < end_s)]
-    indexed = rows[np.isfinite(rows[:, INDEX])]
+    rows = table[(table[:, monitor.STAMP] >= begin_s) & (table[:, monitor.STAMP] < end_s)]
+    indexed = rows[np.isfinite(rows[:, monitor.INDEX])]
     solved = rows[np.isfinite(rows[:, LAST])]
-    published = int(np.ptp(indexed[:, INDEX])) + 1 if len(indexed) else 0
+    published = int(np.ptp(indexed[:, monitor.INDEX])) + 1 if len(indexed) else 0
     return {
         'frames_published': published,
         'frames_solved': len(solved),
         'rate_hz': _rate_hz(solved[:, LAST]),
-        'latency_ms': _percentiles_ms(solved[:, LAST] - solved[:, STAMP]),
+        'latency_ms': _percentiles_ms(solved[:, LAST] - solved[:, monitor.STAMP]),
         'stage_ms': {} if is_composed else _stages(solved),
         'dropped': max(published - len(solved), 0),
         'planted_foot_slide_mm_s': _slides(indexed),
-        'penetration_mm_max': _greatest(1000.0 * rows[:, PENETRATION]),
+        'penetration_mm_max': _greatest(1000.0 * rows[:, monitor.PENETRATION]),
         'importance_max': {
-            name: _greatest(rows[:, IMPORTANCES.start + i]) for i, name in enumerate(END_EFFECTORS)
+            name: _greatest(rows[:, monitor.IMPORTANCES.start + i])
+            for i, name in enumerate(END_EFFECTORS)
         },
     }
 
 
 def summary(measured: Figures) -> list[str]:
-    """Return the figures as lines for people."""
     latency, slide = measured['latency_ms'], measured['planted_foot_slide_mm_s']
     lines = [
         f'frames       {measured["frames_solved"]} solved of {measured["frames_published"]}, '
@@ -105,21 +86,21 @@ def summary(measured: Figures) -> list[str]:
 
 def _stages(rows: Floats) -> dict[str, dict[str, float | None]]:
     """Return for each node the time from its input to its output, both as seen from outside."""
-    hops = np.diff(np.column_stack((rows[:, STAMP], rows[:, ARRIVALS])))
-    return {name: _percentiles_ms(hop) for name, hop in zip(STAGES.values(), hops.T)}
+    hops = np.diff(np.column_stack((rows[:, monitor.STAMP], rows[:, monitor.ARRIVALS])))
+    return {name: _percentiles_ms(hop) for name, hop in zip(monitor.STAGES.values(), hops.T)}
 
 
 def _slides(rows: Floats) -> dict[str, float | None]:
-    both = np.isfinite(rows[:, PERFORMER_SOLES]).all(axis=1)
-    both &= np.isfinite(rows[:, PUPPET_SOLES]).all(axis=1)
+    both = np.isfinite(rows[:, monitor.PERFORMER_SOLES]).all(axis=1)
+    both &= np.isfinite(rows[:, monitor.PUPPET_SOLES]).all(axis=1)
     rows = rows[both]
     if len(rows) < 2:
         return {'performer': None, 'puppet': None}
-    rate_hz = 1.0 / float(np.median(np.diff(rows[:, STAMP])))
-    performer = rows[:, PERFORMER_SOLES].reshape(-1, 2, 3)
-    puppet = rows[:, PUPPET_SOLES].reshape(-1, 2, 3)
+    rate_hz = 1.0 / float(np.median(np.diff(rows[:, monitor.STAMP])))
+    performer = rows[:, monitor.PERFORMER_SOLES].reshape(-1, 2, 3)
+    puppet = rows[:, monitor.PUPPET_SOLES].reshape(-1, 2, 3)
     planted = motion_measures.planted_soles(performer, rate_hz)
-    planted[1:][np.diff(rows[:, INDEX]) != 1] = False  # a frame between was lost
+    planted[1:][np.diff(rows[:, monitor.INDEX]) != 1] = False  # a frame between was lost
     slides = {'performer': performer, 'puppet': puppet}
     return {
         name: _greatest(np.array([motion_measures.slide_mm_s(soles, planted, rate_hz)]))
@@ -150,7 +131,6 @@ def _text(value: float | None, digits: int) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = argparse.ArgumentParser(
         prog='puppet_demo',
         description='An emulated performance drives a puppet, live, on ROS 2 topics.',
@@ -161,29 +141,17 @@ def parser() -> argparse.ArgumentParser:
     add('--asf', default='', metavar='FILE', help='skeleton of an AMC clip')
     add('--name-map', default='', metavar='MAP', help="names of the clip's joints")
     add('--unit', default='', metavar='U', help="the clip's: mm, cm, in, m or metres")
-    add(
-        '--up-axis',
-        default='',
-        choices=('', *UP_AXES[1:]),
-        help="the clip's axis that points up; --up-axis=-y if it points down",
-    )
+    text = "the clip's axis that points up; --up-axis=-y if it points down"
+    add('--up-axis', default='', choices=('', *UP_AXES[1:]), help=text)
     add('--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s')
     add('--solver', default='', metavar='NAME', help='importance_based if absent')
     add('--environment', default='', metavar='NAME', help='demo if absent, floor with --clip')
     add('--rate-hz', type=float, default=120.0, help='frames per second; default %(default)s')
-    add(
-        '--duration',
-        type=float,
-        default=0.0,
-        metavar='S',
-        help='seconds of streaming to measure; until Ctrl-C if absent',
-    )
+    text = 'seconds of streaming to measure; until Ctrl-C if absent'
+    add('--duration', type=float, default=0.0, metavar='S', help=text)
     add('--composed', action='store_true', help='all nodes in one process')
-    add(
-        '--realtime',
-        action='store_true',
-        help='the nodes before ordinary programs, processors awake',
-    )
+    text = 'the nodes before ordinary programs, processors awake'
+    add('--realtime', action='store_true', help=text)
     add('--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns')
     add('--headless', action='store_true', help='without the browser view')
     add('--json', type=Path, metavar='FILE', help='write the figures there')
@@ -193,21 +161,20 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demo; return the exit code."""
     options = parser().parse_args(argv)
 
     def run(stopping: threading.Event) -> int:
         with tempfile.TemporaryDirectory(prefix='puppet_demo_') as folder:
             return _run(options, _checked_processes(options, Path(folder)), stopping)
 
-    return run_graph_command('puppet_demo', run)
+    return graph_run.run_graph_command('puppet_demo', run)
 
 
 def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Process, ...]:
     """Return the processes of the simulation, after everything that can be read was read."""
     if not 0.0 <= options.duration < float('inf'):
         raise ConfigError(f'--duration: expected seconds >= 0, got {options.duration}')
-    check_rate('--rate-hz', options.rate_hz)
+    graph_run.check_rate('--rate-hz', options.rate_hz)
     if options.domain_id is not None and not 0 <= options.domain_id <= MAX_DOMAIN_ID:
         raise ConfigError(
             f'--domain-id: expected 0 <= value <= {MAX_DOMAIN_ID}, got {options.domain_id}'
@@ -217,26 +184,17 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
     load_character(share.character_file(options.character))
     if options.environment:
         share.environment_file(options.environment)
-    return simulation(
-        folder,
-        options.character,
-        options.rate_hz,
-        options.composed,
-        solver=options.solver,
-        environment=options.environment or ('floor' if options.clip else 'demo'),
-        clip=options.clip,
-        asf=options.asf,
-        name_map=options.name_map,
-        unit=options.unit,
-        up_axis=options.up_axis,
-        view='false' if options.headless else 'true',
-        realtime=str(options.realtime).lower(),
-        pin=options.pin,
-    )
+    words = ('solver', 'clip', 'asf', 'name_map', 'unit', 'up_axis', 'pin')
+    further = {name: getattr(options, name) for name in words}
+    further['environment'] = options.environment or ('floor' if options.clip else 'demo')
+    further['view'] = str(not options.headless).lower()
+    further['realtime'] = str(options.realtime).lower()
+    basics = options.character, options.rate_hz, options.composed
+    return graph_run.simulation(folder, *basics, **further)
 
 
 def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threading.Event) -> int:
-    domain = use_own_domain(options.domain_id)
+    domain = graph_run.use_own_domain(options.domain_id)
     start = time.monotonic()
 
     def say(text: str) -> None:
@@ -247,20 +205,22 @@ def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threa
             say(f'{name}: {line}')
 
     say(f'{len(listed)} processes on ROS_DOMAIN_ID={domain}')
-    with watched_graph(listed, stopping, say, on_line=show) as graph:
+    with graph_run.watched_graph(listed, stopping, say, on_line=show) as graph:
         if not graph.start():
             say('stopped before the first frame')
-            return EXIT_OK
+            return graph_run.EXIT_OK
         begin_s, end_s, usage = graph.measure(options.duration)
         measured = figures(graph.monitor.log.table(), begin_s, end_s, options.composed)
     _report(options, measured, usage)
-    failed = [c for c in graph.supervisor.children if c.exit_code != EXIT_OK]
+    failed = [c for c in graph.supervisor.children if c.exit_code != graph_run.EXIT_OK]
     for child in failed:
         print(f'puppet_demo: {child.name} ended with exit code {child.exit_code}', file=sys.stderr)
-    return EXIT_FAILED if failed else EXIT_OK
+    return graph_run.EXIT_FAILED if failed else graph_run.EXIT_OK
 
 
-def _report(options: argparse.Namespace, measured: Figures, usage: dict[str, Usage]) -> None:
+def _report(
+    options: argparse.Namespace, measured: Figures, usage: dict[str, monitor.Usage]
+) -> None:
     print()
     for line in summary(measured):
         print(line)

@@ -19,17 +19,9 @@ import time
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from puppet_bringup import process_table
 from puppet_bringup.compile_command import compile_kernels
 from puppet_bringup.monitor import KINDS, Monitor, TOPICS, Usage, UsageMeter
-from puppet_bringup.process_table import (
-    child_environment,
-    command_line,
-    PIPELINE,
-    prepared,
-    Process,
-    SIM,
-    SOURCES,
-)
 from puppet_bringup.supervisor import Child, describe_end, LineSink, stop_on_signals, Supervisor
 from puppet_core.io import ConfigError, PuppetError
 from puppet_ros import share
@@ -110,7 +102,7 @@ class PipelineError(PuppetError):
 class DemoRun:
     """The simulated graph with its observer, from start to stop; `say` gets lines on how far."""
 
-    listed: Sequence[Process]
+    listed: Sequence[process_table.Process]
     supervisor: Supervisor
     monitor: Monitor
     executor: Executor
@@ -125,7 +117,7 @@ class DemoRun:
         config_dir = share.config_dir()
         compile_kernels(self.listed, config_dir, self.supervisor.environ, self.stopping, self.say)
         for process in self.listed:
-            self.supervisor.start(process.name, command_line(process, config_dir))
+            self.supervisor.start(process.name, process_table.command_line(process, config_dir))
         self.say('starting the nodes')
         ready = self._wait(self._missing, SET_UP_TIMEOUT_S)
         if ready:
@@ -145,10 +137,11 @@ class DemoRun:
         begin_s = log.seconds(time.time_ns())
         meter = UsageMeter(self.supervisor.children)
 
-        def tell(elapsed_s: float) -> None:
-            self.say(f'{elapsed_s:5.0f} s, {self.monitor.frames_solved} frames solved')
-
-        self.go_on(duration_s, STATUS_PERIOD_S, tell)
+        self.go_on(
+            duration_s,
+            STATUS_PERIOD_S,
+            lambda s: self.say(f'{s:5.0f} s, {self.monitor.frames_solved} frames solved'),
+        )
         end_s = log.seconds(time.time_ns())
         if duration_s > 0.0 and not self.stopping.is_set():
             end_s = begin_s + duration_s
@@ -189,11 +182,12 @@ class DemoRun:
         self._spin_until(time.monotonic() + GRACE_S, heed_stop=False)
 
     def _missing(self) -> str:
-        if self._has_child(EMULATOR) and not any(
-            line.startswith(READY_MARK) for line in self.supervisor.child(EMULATOR).lines
+        children = {child.name: child for child in self.supervisor.children}
+        if EMULATOR in children and not any(
+            line.startswith(READY_MARK) for line in children[EMULATOR].lines
         ):
             return EMULATOR
-        missing = self.monitor.missing_nodes(self._has_child(PIPELINE))
+        missing = self.monitor.missing_nodes(process_table.PIPELINE in children)
         if not self._switch.is_there:
             missing += (DRIVER,)
         return ', '.join(missing)
@@ -252,9 +246,6 @@ class DemoRun:
         children = [c for c in self.supervisor.children if c.name in names]
         return '\n'.join(_words_of(c) for c in children or self.supervisor.children)
 
-    def _has_child(self, name: str) -> bool:
-        return any(child.name == name for child in self.supervisor.children)
-
 
 def _words_of(child: Child) -> str:
     lines = list(child.lines)[-SHOWN_LINES:] or ['(no output)']
@@ -266,11 +257,7 @@ MIN_RATE_HZ, MAX_RATE_HZ = 1.0, 144.0  # the device's ceiling
 
 
 def run_graph_command(name: str, run: Callable[[threading.Event], int]) -> int:
-    """
-    Run a command and return its exit code; 1 for a failed run, 2 for bad input.
-
-    `name` begins the line of an error; `run` gets the event that `stop_on_signals` sets.
-    """
+    """Return the exit code of a command over a graph: 1 for a failed run, 2 for bad input."""
     stopping = stop_on_signals()
     try:
         return run(stopping)
@@ -311,7 +298,7 @@ def check_rate(option: str, rate_hz: float) -> None:
 
 def simulation(
     folder: Path, character: str, rate_hz: float, is_composed: bool, **further: str
-) -> tuple[Process, ...]:
+) -> tuple[process_table.Process, ...]:
     """
     Return the processes of a simulation that starts when everybody listens.
 
@@ -328,12 +315,12 @@ def simulation(
         'calibration_file': str(folder / 'calibration.yaml'),
         **further,
     }
-    return prepared(SIM, given, folder)
+    return process_table.prepared(process_table.SIM, given, folder)
 
 
 @contextmanager
 def watched_graph(
-    listed: Sequence[Process],
+    listed: Sequence[process_table.Process],
     stopping: threading.Event,
     say: Say,
     topics: Sequence[str] = tuple(KINDS),
@@ -346,8 +333,11 @@ def watched_graph(
     `say` gets lines on how far it is, `on_line` the name of a child and each line it writes;
     `changes` are to the environment of the children.
     """
-    environ = child_environment(os.environ, **(changes or {}))
-    with Supervisor(on_line, environ, SOURCES) as supervisor, observing() as (executor, context):
+    environ = process_table.child_environment(os.environ, **(changes or {}))
+    with (
+        Supervisor(on_line, environ, process_table.SOURCES) as supervisor,
+        observing() as (executor, context),
+    ):
         monitor = Monitor(topics, context=context)
         executor.add_node(monitor)
         try:

@@ -142,10 +142,10 @@ class Monitor(Node):
     def watch(self, topic: str) -> None:
         """Subscribe to a topic: one of KINDS, or the joint states of a further puppet; once."""
         assert topic not in self._inputs
-        profile = qos.STREAM if KINDS.get(topic, JointState) != JointState else qos.JOINT_STATES
-        self._inputs[topic] = self.create_subscription(
-            KINDS.get(topic, JointState), topic, self._callback(topic), profile, raw=True
-        )
+        kind = KINDS.get(topic, JointState)
+        profile = qos.STREAM if kind != JointState else qos.JOINT_STATES
+        callback = self._callback(topic)
+        self._inputs[topic] = self.create_subscription(kind, topic, callback, profile, raw=True)
 
     def unwatch(self, topic: str) -> None:
         """Listen to a topic no more; its publisher need not send it then."""
@@ -153,15 +153,15 @@ class Monitor(Node):
 
     def missing_nodes(self, is_composed: bool = False) -> tuple[str, ...]:
         """Return the nodes that do not listen yet; those in one process do once they are there."""
-        missing = []
         if is_composed:
             present = self.get_node_names()
             wanted = dict.fromkeys((*READY_WHEN_HEARD.values(), 'importance'))
             return tuple(name for name in wanted if name not in present)
-        for topic, name in READY_WHEN_HEARD.items():
-            infos = self.get_subscriptions_info_by_topic(topic)
-            if not any(info.node_name == name for info in infos):
-                missing.append(name)
+        missing = [
+            name
+            for topic, name in READY_WHEN_HEARD.items()
+            if name not in [i.node_name for i in self.get_subscriptions_info_by_topic(topic)]
+        ]
         if not self.count_publishers('/importance'):
             missing.append('importance')
         return tuple(dict.fromkeys(missing))
@@ -241,12 +241,7 @@ class UsageMeter:
         return tuple(self._processes)
 
     def read(self, in_full: bool = False) -> dict[str, Usage]:
-        """
-        Return name -> what it used since the last poll; what has ended is left out.
-
-        In full: more than processor and resident memory. The kernel then walks the pages of each
-        process, for milliseconds.
-        """
+        """Return name -> use since the last poll of what runs; in full takes milliseconds."""
         usage = {}
         for name, process in self._processes.items():
             with suppress(psutil.Error, OSError), process.oneshot():

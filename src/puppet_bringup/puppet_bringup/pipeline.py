@@ -17,6 +17,7 @@ import sys
 from threading import RLock
 from typing import Any, NamedTuple
 
+from puppet_bringup.process_table import NODES as CLASSES
 from puppet_core.io import ConfigError, PuppetError
 from puppet_ros.node import (
     COMPILE_ONLY,
@@ -31,18 +32,6 @@ from rclpy.node import Node
 from rclpy.utilities import get_default_context
 
 NODE_OPTION = '--node'
-
-# where each node is: module and class
-CLASSES = {
-    'tracker_driver': ('puppet_driver.tracker_driver_node', 'TrackerDriverNode'),
-    'pose_topics': ('puppet_driver.pose_topics_node', 'PoseTopicsNode'),
-    'pose_filter': ('puppet_filter.pose_filter_node', 'PoseFilterNode'),
-    'tracker_markers': ('puppet_filter.tracker_markers_node', 'TrackerMarkersNode'),
-    'performer': ('puppet_performer.performer_node', 'PerformerNode'),
-    'importance': ('puppet_retarget.importance_node', 'ImportanceNode'),
-    'retarget': ('puppet_retarget.retarget_node', 'RetargetNode'),
-    'visualization': ('puppet_view.rviz.visualization_node', 'VisualizationNode'),
-}
 
 # what is handed over within the process if the node that makes it is in it
 STREAMS = {
@@ -114,7 +103,6 @@ def _holding(lock: RLock, callback: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the nodes; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if '--help' in words or '-h' in words:
         print(__doc__)

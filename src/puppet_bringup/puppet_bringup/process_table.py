@@ -24,12 +24,7 @@ from puppet_ros.node import cores_of, Scheduling
 from puppet_ros.process import middleware_settings
 
 # Small arrays only: pools of threads for linear algebra cost more than they give.
-ONE_THREAD = {
-    'OMP_NUM_THREADS': '1',
-    'OPENBLAS_NUM_THREADS': '1',
-    'MKL_NUM_THREADS': '1',
-    'NUMBA_NUM_THREADS': '1',
-}
+ONE_THREAD = {f'{name}_NUM_THREADS': '1' for name in ('OMP', 'OPENBLAS', 'MKL', 'NUMBA')}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +64,8 @@ class Process:
 
 def command_line(process: Process, config_dir: Path) -> list[str]:
     """Return the words that start a process; ConfigError if its program is not installed."""
-    program = _find(process)
-    return [program, *process.arguments, *process.ros_arguments(config_dir)]
-
-
-def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
-    """Return this environment for children: numerics in one thread, and `middleware_settings`."""
-    given = {**environ, **changes}
-    return {**ONE_THREAD, **given, **middleware_settings(given)}
-
-
-def _find(process: Process) -> str:
-    folder = None
+    folder, place = None, f'{process.executable}: expected this program on PATH'
+    hint = 'it comes with a system installation of ROS 2'
     if process.package:
         try:
             folder = f'{get_package_prefix(process.package)}/lib/{process.package}'
@@ -89,18 +74,18 @@ def _find(process: Process) -> str:
                 f'{process.package}: expected an installed package, found none; '
                 'build the workspace and source its setup file'
             ) from err
-    found = shutil.which(process.executable, path=folder)
-    if found is None and folder:
-        raise ConfigError(
-            f'{folder}/{process.executable}: expected an executable program, got none; '
-            'build the workspace'
-        )
-    if found is None:
-        raise ConfigError(
-            f'{process.executable}: expected this program on PATH, got none; '
-            'it comes with a system installation of ROS 2'
-        )
-    return found
+        place = f'{folder}/{process.executable}: expected an executable program'
+        hint = 'build the workspace'
+    program = shutil.which(process.executable, path=folder)
+    if program is None:
+        raise ConfigError(f'{place}, got none; {hint}')
+    return [program, *process.arguments, *process.ros_arguments(config_dir)]
+
+
+def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
+    """Return this environment for children: numerics in one thread, and `middleware_settings`."""
+    given = {**environ, **changes}
+    return {**ONE_THREAD, **given, **middleware_settings(given)}
 
 
 SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
@@ -113,12 +98,12 @@ VARIANTS = {
 }
 
 PLAYER = 'bag'  # the program that plays one
+VIEW = 'puppet_view'  # the browser's page, and the package that it is in
 PIPELINE = 'puppet_pipeline'  # the process that nodes share
 EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
 # where the data comes from; stopped before the others
 SOURCES = (PLAYER, 'tracker_driver', 'pose_topics', PIPELINE)
 TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off', '')
-
 
 # of the second puppet and further ones
 _PUPPET_TOPICS = (
@@ -141,17 +126,17 @@ _BEFORE_ENTRY = {
 # where the poses come from
 _TRACKERS = {SIM: 'tracker_driver', HARDWARE: 'tracker_driver', TOPICS: 'pose_topics'}
 
-# in the order of the data
-_NODES = (
-    ('puppet_driver', 'tracker_driver'),
-    ('puppet_driver', 'pose_topics'),
-    ('puppet_filter', 'pose_filter'),
-    ('puppet_performer', 'performer'),
-    ('puppet_retarget', 'importance'),
-    ('puppet_retarget', 'retarget'),
-    ('puppet_view', 'visualization'),
-    ('puppet_filter', 'tracker_markers'),
-)
+# in the order of the data: module and class
+NODES = {
+    'tracker_driver': ('puppet_driver.tracker_driver_node', 'TrackerDriverNode'),
+    'pose_topics': ('puppet_driver.pose_topics_node', 'PoseTopicsNode'),
+    'pose_filter': ('puppet_filter.pose_filter_node', 'PoseFilterNode'),
+    'performer': ('puppet_performer.performer_node', 'PerformerNode'),
+    'importance': ('puppet_retarget.importance_node', 'ImportanceNode'),
+    'retarget': ('puppet_retarget.retarget_node', 'RetargetNode'),
+    'visualization': ('puppet_view.rviz.visualization_node', 'VisualizationNode'),
+    'tracker_markers': ('puppet_filter.tracker_markers_node', 'TrackerMarkersNode'),
+}
 MARKERS = 'tracker_markers'  # the node that only RViz needs
 OFF_THE_PATH = ('visualization', MARKERS)  # nodes that frames need not wait for
 RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
@@ -193,9 +178,9 @@ ARGUMENTS = (
     ),
     Argument(
         'state_dir',
-        'Folder for what a node that is started again goes on from: the last '
-        'posture of each puppet. If empty, `./puppet` takes one for this run, and `ros2 launch` '
-        'none: such a puppet does not go on from where it was.',
+        'Folder for what a node that is started again goes on from: the last posture of each '
+        'puppet. If empty, `./puppet` takes one for this run, and `ros2 launch` none: such a '
+        'puppet does not go on from where it was.',
     ),
     Argument(
         'rate_hz',
@@ -265,50 +250,40 @@ ARGUMENTS = (
 
 
 def arguments_of(variant: str) -> tuple[Argument, ...]:
-    """Return the arguments of a launch description."""
     return tuple(argument for argument in ARGUMENTS if variant in argument.variants)
 
 
 def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
-    """
-    Return the programs of a launch description, in the order of the data.
-
-    Arguments that are not given have their default. Raises ConfigError for an unknown description
-    or argument, or a value of the wrong kind.
-    """
+    """Return the programs of a launch description, in the order of the data, or ConfigError."""
     values = _checked(variant, given)
     parameters = _node_parameters(variant, values)
-    listed: list[Process] = []
-    if variant == SIM:
-        listed.append(_emulator(values))
+    listed = [_emulator(values)] if variant == SIM else []
     rviz = rviz_choice(values['rviz'])
     entry = values.get('entry', '')
     if entry not in _BEFORE_ENTRY:
         known = ', '.join(topic for topic in _BEFORE_ENTRY if topic)
         raise ConfigError(f'entry: expected one of {known}, got {entry!r}')
     absent = _BEFORE_ENTRY[entry] + (() if rviz else (MARKERS,))
-    for package, name in _NODES:
+    for name, (module, _) in NODES.items():
         if name in _TRACKERS.values() and name != _TRACKERS.get(variant) or name in absent:
             continue
         file, own = f'{name}.yaml', parameters[name]
+        package = module.split('.')[0]
         node = Process(name, package, name, parameter_file=file, parameters=own)
         listed += _puppets(node, values) if name == 'retarget' else [node]
-    names = [process.name for process in listed if process.is_node]
+    nodes = tuple(process for process in listed if process.is_node)
     if _truth('composed', values['composed']):
-        nodes = tuple(process for process in listed if process.is_node)
         listed = [process for process in listed if not process.is_node]
         listed.append(Process(PIPELINE, 'puppet_bringup', PIPELINE, is_node=False, nodes=nodes))
     listed = _scheduled(listed, values)
     if _truth('view', values['view']):
         follow = ('--follow',) if values.get('clip') else ()  # a clip goes where it likes
-        listed.append(
-            Process('puppet_view', 'puppet_view', 'puppet_view', is_node=False, arguments=follow)
-        )
+        listed.append(Process(VIEW, VIEW, VIEW, is_node=False, arguments=follow))
     if rviz:
         time_of = {'use_sim_time': True} if parameters['visualization'].get('use_sim_time') else {}
         listed.append(Process(RVIZ, '', RVIZ, arguments=('-d', rviz), parameters=time_of))
     if variant == REPLAY and values['bag']:
-        listed.append(_player(values, names))
+        listed.append(_player(values, [process.name for process in nodes]))
     return tuple(listed)
 
 
@@ -365,7 +340,7 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    parameters: dict[str, dict[str, Any]] = {name: {} for _, name in _NODES}
+    parameters: dict[str, dict[str, Any]] = {name: {} for name in NODES}
     for argument in arguments_of(variant):
         if text := values[argument.name]:
             for target in argument.sets:
@@ -428,34 +403,21 @@ def _emulator(values: Mapping[str, str]) -> Process:
     words += ['--t-pose-s', repr(_number('t_pose_s', values['t_pose_s']))]
     if values['rate_hz']:
         words += ['--rate-hz', repr(_number('rate_hz', values['rate_hz']))]
-    return Process(
-        'tracker_emulator',
-        'puppet_driver',
-        'tracker_emulator',
-        is_node=False,
-        arguments=tuple(words),
-    )
+    name = 'tracker_emulator'
+    return Process(name, 'puppet_driver', name, is_node=False, arguments=tuple(words))
 
 
-def write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
-    """
-    Write the body of a clip's performer, for the performer node to calibrate; return its file.
-
-    Of the launch arguments clip, asf, name_map, unit and up_axis, those absent or empty are
-    detected. Raises PuppetError if the clip cannot be read.
-    """
+def _write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
+    """Write the body of a clip's performer, for the performer node to calibrate."""
+    unit = given.get('unit')
     options = ClipOptions(
-        unit_m=unit_length_m(given['unit']) if given.get('unit') else None,
-        up_axis=given.get('up_axis') or AUTO,
+        unit_m=unit_length_m(unit) if unit else None, up_axis=given.get('up_axis') or AUTO
     )
-    clip, asf, names = (given.get(key) or None for key in ('clip', 'asf', 'name_map'))
-    motion = load_clip(clip or '', skeleton_beside(Path(clip or ''), asf), names, options)
-    name = Path(clip or '').stem
-    character = Character(
-        name, f'The performer of {name}', motion.skeleton, default_capsules(motion.skeleton)
-    )
-    path = folder / f'{name}.yaml'
-    save_character(character, path)
+    clip = Path(given['clip'])
+    asf, names = (given.get(key) or None for key in ('asf', 'name_map'))
+    skeleton = load_clip(clip, skeleton_beside(clip, asf), names, options).skeleton
+    title, path = f'The performer of {clip.stem}', folder / f'{clip.stem}.yaml'
+    save_character(Character(clip.stem, title, skeleton, default_capsules(skeleton)), path)
     return path
 
 
@@ -465,8 +427,7 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
     if variant == SIM:
         given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}
         if given.get('clip') and not given.get('performer'):
-            body = write_clip_performer(given, folder)
-            given['performer'] = str(body)
+            given['performer'] = str(_write_clip_performer(given, folder))
     if rviz := rviz_choice(given.get('rviz', '')):
         given = {**given, 'rviz': str(share.rviz_file(rviz))}
     return processes(variant, given)

@@ -57,7 +57,6 @@ def is_program(path: Path) -> bool:
 
 
 def load(program: Path) -> Callable[[], int | str | None]:
-    """Return the entry point of an installed program."""
     points = distribution(program.parent.name).entry_points
     return next(p for p in points if p.group == GROUP and p.name == program.name).load()
 

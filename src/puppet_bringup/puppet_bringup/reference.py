@@ -5,9 +5,9 @@
 
 Topics, services and frames come from `puppet_ros.interface_table`, parameters from the nodes of
 the process table, arguments from the launch descriptions and the parsers of the programs, and
-message fields from the comments of the interface files. The access policy is one enclave of
-SROS 2 with what the running nodes have on the graph and no more, in version 0.2.0 of the policy
-schema; `ros2 security create_permission` makes signed permissions of it.
+messages are shown as their interface files are. The access policy is one enclave of SROS 2 with
+what the running nodes have on the graph and no more, in version 0.2.0 of the policy schema;
+`ros2 security create_permission` makes signed permissions of it.
 """
 
 import argparse
@@ -51,17 +51,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 PARSERS = ('parser', 'make_parser')
 """Functions of a program's module, the first of which returns its parser."""
-
 _REPEATED_DEFAULT = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
 
 MORE_PARSERS_NAME = 'MORE_PARSERS'
 """Tuple in a program's module: functions that return what else it may read its arguments with."""
-
-_FIELD = re.compile(r'(?P<type>[\w/]+(?:\[\d*\])?)\s+(?P<name>\w+)\s*(?:=\s*(?P<value>[^#]+))?')
-_COLUMN = re.compile(r'(\S) {2,}(?=\S)')
-_ITEM = re.compile(r' {1,7}\S')  # a comment line that is a line of a list
-BREAK = '<br>'
-RESPONSE = ['**response**', '', '']
 
 ROWS = 'ROWS'  # ends the name of a node's rows
 
@@ -125,7 +118,6 @@ def code(text: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table whose cells are Markdown already, and an empty one."""
     lines = [list(heads), ['---'] * len(heads), *map(list, rows)]
     return [f'| {" | ".join(line)} |' for line in lines] + ['']
 
@@ -183,7 +175,6 @@ def command_lines(commands: Any) -> list[str]:
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of a parser's subcommands, by name."""
     actions = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     return {name: inner for action in actions for name, inner in action.choices.items()}
 
@@ -242,72 +233,10 @@ def _default(action: argparse.Action) -> str:
     return code(f'{value:g}' if isinstance(value, float) else str(value))
 
 
-class Block(NamedTuple):
-    """Lines of a message file without an empty one between; prose if it has no entries."""
-
-    comment: list[str]  # lines before the entries, without the marks
-    # Type, name (of a constant with its value) and comment behind it, of each field
-    entries: list[tuple[str, str, list[str]]]
-
-
-def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of a message file; `---` is a block of its own without anything."""
-    found = []
-    for part in re.split(r'\n\s*\n|\n?(?=---)|(?<=---)\n', text):
-        block = Block([], [])
-        for line in filter(str.strip, part.splitlines()):
-            words, _, comment = line.partition('#')
-            if words.strip() in ('', '---'):
-                (block.entries[-1][2] if block.entries else block.comment).append(comment)
-                continue
-            match = _FIELD.match(words.strip())
-            assert match is not None, f'{line!r}: expected a field'
-            kind, name, value = match.groups()
-            shown = f'{name}={value.strip()}' if value else name
-            block.entries.append((kind, shown, [comment] if comment.strip() else []))
-        found.append(block)
-    return found
-
-
-def prose(lines: list[str]) -> str:
-    """Return comment lines as one cell; lines of a list stay lines."""
-    text, was_item = '', False
-    for line in lines:
-        body = line.removeprefix(' ')  # after the mark of the comment
-        is_item, is_plain = _ITEM.match(body) is not None, not body.startswith(' ')
-        is_new = is_item or not body.strip() or (was_item and is_plain)
-        # the first column of a list, and what it means
-        words = _COLUMN.sub(r'\1: ', body.strip(), count=1) if is_item else body
-        text += (BREAK if is_new else ' ') + cell(words)
-        was_item = is_item or (was_item and not is_plain)
-    return re.sub(rf'({BREAK}| )+$', '', text.strip().removeprefix(BREAK))
-
-
 def message_lines(path: Path) -> list[str]:
-    """Return the section of a message or service file."""
-    lines = [f'### {path.parts[-3]}/{path.parts[-2]}/{path.stem}', '']
-    rows = [['**request**', '', '']] if path.suffix == '.srv' else []
-    for block in blocks_of(path.read_text(encoding='utf-8')):
-        text = prose(block.comment)
-        if block.entries:
-            rows.append(_row(block))
-        elif text:
-            lines += [text, '']
-        elif path.suffix == '.srv' and rows[-1] != RESPONSE:
-            rows.append(RESPONSE)
-    return [*lines, *table(['field', 'type', 'meaning'], rows)]
-
-
-def _row(block: Block) -> list[str]:
-    """Return the row of a block: one field, or several with their common comment."""
-    meanings = [prose(block.comment)] if block.comment else []
-    for _, name, comment in block.entries:
-        if text := prose(comment):
-            is_alone = len(block.entries) == 1
-            meanings.append(text if is_alone else f'{code(name.split("=")[0])}: {text}')
-    types = dict.fromkeys(code(kind) for kind, _, _ in block.entries)
-    names = (code(name) for _, name, _ in block.entries)
-    return [BREAK.join(names), BREAK.join(types), BREAK.join(meanings)]
+    """Return the section of a message or service file: what `ros2 interface show` prints."""
+    title = f'### {path.parts[-3]}/{path.parts[-2]}/{path.stem}'
+    return [title, '', '```text', *path.read_text(encoding='utf-8').strip().split('\n'), '```', '']
 
 
 def node_programs() -> dict[str, str]:
@@ -322,7 +251,6 @@ def node_programs() -> dict[str, str]:
 
 
 def node_module(name: str) -> ModuleType:
-    """Return the module of a node."""
     return import_module(CLASSES[name][0])
 
 
@@ -342,7 +270,6 @@ def rows_of(name: str) -> tuple[Row, ...]:
 
 
 def profile_text(profile: QoSProfile) -> str:
-    """Return a QoS profile in words."""
     is_reliable = profile.reliability == ReliabilityPolicy.RELIABLE
     is_latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
     kept = ', transient local' if is_latched else ''
@@ -381,7 +308,6 @@ def interface_lines() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def parameter_lines() -> list[str]:
-    """Return a table of parameters for each node."""
     heads = ['parameter', 'type', 'default', 'unit', 'range', 'changes', 'meaning']
     lines = []
     for name in node_programs():
@@ -390,7 +316,6 @@ def parameter_lines() -> list[str]:
 
 
 def launch_lines() -> list[str]:
-    """Return the launch descriptions and the table of their arguments."""
     descriptions = ([code(name), cell(text)] for name, text in VARIANTS.items())
     arguments = (
         [
@@ -437,11 +362,7 @@ class Graph(NamedTuple):
 
 @contextmanager
 def running_nodes() -> Iterator[Graph]:
-    """
-    Run every node that a launch description starts, with all topics that parameters can ask for.
-
-    Raises ConfigError if they have not found each other after a minute.
-    """
+    """Run all nodes of the descriptions with all their topics; ConfigError after a minute."""
     with isolated_context() as context:
         lab = Node(LAB, context=context)
         nodes = {name: _make(name, context) for name in sorted(node_programs())}
@@ -528,7 +449,6 @@ def current_policy() -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = argparse.ArgumentParser(
         prog='puppet dev reference',
         description=f'Write {PAGE} of this checkout from the code, or print it; with it {POLICY}, '
@@ -544,7 +464,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
     options = parser().parse_args(argv)
     try:
         root = checkout()
@@ -554,16 +473,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return EXIT_OK
         texts = {PAGE: text, POLICY: current_policy()}
         if options.check:
-            codes = [_check(root, path, text) for path, text in texts.items()]
-            return max(codes)
+            return max(_check(root, path, text) for path, text in texts.items())
         for path, text in texts.items():
             write_text(root / path, text)
-    except PuppetError as err:
+    except (PuppetError, OSError) as err:
         print(f'puppet dev reference: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except OSError as err:
-        print(f'puppet dev reference: {err}', file=sys.stderr)
-        return EXIT_FAILED
+        return EXIT_BAD_INPUT if isinstance(err, PuppetError) else EXIT_FAILED
     return EXIT_OK
 
 
@@ -599,11 +514,8 @@ def _check(root: Path, path: Path, text: str) -> int:
     written = file.read_text(encoding='utf-8') if file.exists() else ''
     if written == text:
         return EXIT_OK
-    changes = list(
-        difflib.unified_diff(
-            written.splitlines(), text.splitlines(), str(path), 'the code', lineterm='', n=0
-        )
-    )
+    both = written.splitlines(), text.splitlines()
+    changes = list(difflib.unified_diff(*both, str(path), 'the code', lineterm='', n=0))
     print('\n'.join(changes[:SHOWN_DIFFERENCES]))
     print(
         f'{path}: {len(changes)} lines differ; write it with: ./puppet dev reference --write',

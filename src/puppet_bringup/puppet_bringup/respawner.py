@@ -13,7 +13,7 @@ import time
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from puppet_bringup.supervisor import Child, describe_end, Supervisor
+from puppet_bringup.supervisor import describe_end, Supervisor
 from puppet_ros.node import DIAGNOSTICS_TOPIC, ERROR_HOLD_S, own_context, PERIOD_S
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -62,7 +62,6 @@ class Restarts:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a program is still to be started."""
         return bool(self._due)
 
 
@@ -75,24 +74,18 @@ class News(NamedTuple):
 
 
 class Respawner:
-    """
-    Starts programs, each with a name and a command line, and starts them again.
-
-    Others that the supervisor has are left alone; `is_final` returns whether a program of a name
-    that ended with a code is done.
-    """
+    """Starts programs, by name and command, again unless one `is_final` by name and exit code."""
 
     def __init__(
         self,
         supervisor: Supervisor,
         commands: Sequence[Command],
         is_final: Callable[[str, int], bool],
-        restarts: Restarts | None = None,
     ) -> None:
         self._supervisor = supervisor
         self._commands = dict(commands)
         self._is_final = is_final
-        self._restarts = restarts if restarts is not None else Restarts()
+        self._restarts = Restarts()
         self._held: set[str] = set()
         self._news: list[News] = []
         for child in supervisor.children:
@@ -106,7 +99,6 @@ class Respawner:
         self._restarts.started(name)
 
     def hold(self, name: str) -> None:
-        """Let a program stay down until `release`."""
         self._held.add(name)
 
     def release(self, name: str) -> None:
@@ -116,33 +108,21 @@ class Respawner:
     @property
     def is_idle(self) -> bool:
         """Whether nothing runs and nothing is to be started."""
-        running = any(
-            child.exit_code is None
-            for child in self._supervisor.children
-            if child.name in self._commands
-        )
-        return not running and not self._restarts.is_waiting
+        own = [child for child in self._supervisor.children if child.name in self._commands]
+        return not self._restarts.is_waiting and all(c.exit_code is not None for c in own)
 
     def tick(self) -> list[News]:
         """Poll all programs, start what is due; return what has happened."""
-        news = [
-            self._ended(child)
-            for child in self._supervisor.ended()
-            if child.name in self._commands
-        ]
+        for child in self._supervisor.ended():
+            code, text = child.exit_code, describe_end(child)
+            if child.name in self._commands and code is not None:
+                if not self._is_final(child.name, code):
+                    text += f'; starting it again in {self._restarts.died(child.name):.1f} s'
+                self._news.append(News(child.name, text, code))
         for name in self._restarts.due(self._held):
             self.start(name)
-        news += self._news
-        self._news = []
+        news, self._news = self._news, []
         return news
-
-    def _ended(self, child: Child) -> News:
-        code = child.exit_code
-        assert code is not None
-        text = describe_end(child)
-        if not self._is_final(child.name, code):
-            text += f'; starting it again in {self._restarts.died(child.name):.1f} s'
-        return News(child.name, text, code)
 
 
 NODE_NAME = 'puppet_up'
@@ -193,20 +173,16 @@ class ProcessReport(Node):
             level, message = DiagnosticStatus.ERROR, text
         elif text and now_s - ended_s < ERROR_HOLD_S:
             level, message = DiagnosticStatus.WARN, f'{text}; started again'
-        return DiagnosticStatus(
-            name=f'{NODE_NAME}: {name}',
-            level=level,
-            message=message,
-            values=[
-                KeyValue(key='starts_again', value=str(self._starts[name])),
-                KeyValue(key='last_end', value=text),
-            ],
-        )
+        values = [
+            KeyValue(key='starts_again', value=str(self._starts[name])),
+            KeyValue(key='last_end', value=text),
+        ]
+        name = f'{NODE_NAME}: {name}'
+        return DiagnosticStatus(name=name, level=level, message=message, values=values)
 
 
 @contextmanager
 def process_report(names: Sequence[str]) -> Iterator[ProcessReport]:
-    """Make the report of programs in a context of its own, which leaves signals alone."""
     with own_context() as context:
         node = ProcessReport(names, context=context)
         try:

@@ -77,7 +77,6 @@ class Supervisor:
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """Environment of the children."""
         return self._environ
 
     @property
@@ -86,7 +85,6 @@ class Supervisor:
         return tuple(self._children.values())
 
     def child(self, name: str) -> Child:
-        """Return a child by name."""
         return self._children[name]
 
     def start(self, name: str, command: Sequence[str]) -> Child:
@@ -154,7 +152,6 @@ class Supervisor:
 
 
 def describe_end(child: Child) -> str:
-    """Return how a child ended, in words."""
     code = child.exit_code
     if code is None:
         return 'is running'

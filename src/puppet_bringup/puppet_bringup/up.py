@@ -41,13 +41,10 @@ EXAMPLE = 'example: puppet_up sim character:=sally view:=true'
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     lines = []
     for variant, summary in VARIANTS.items():
-        lines.append(f'{variant}: {summary}')
-        lines += [
-            f'  {a.name}:={a.default or "..":6} {a.description}' for a in arguments_of(variant)
-        ]
+        own = (f'  {a.name}:={a.default or "..":6} {a.description}' for a in arguments_of(variant))
+        lines += [f'{variant}: {summary}', *own]
     p = argparse.ArgumentParser(
         prog='puppet_up',
         description='Start the nodes of a launch description.',
@@ -60,7 +57,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run until interrupted; return the exit code."""
     words = sys.argv[1:] if argv is None else argv
     options = parser().parse_args(as_assignments(words))
     stopping = stop_on_signals()

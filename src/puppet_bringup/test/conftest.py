@@ -15,7 +15,6 @@ PERFORMER = Path(__file__).resolve().parents[3] / 'config' / 'characters' / 'per
 
 @pytest.fixture
 def small_clip(tmp_path: Path) -> Path:
-    """Return a BVH file of an adult who stands for half a second."""
     skeleton = load_character(PERFORMER).skeleton
     n = 60
     roots = np.tile([0.0, 0.0, skeleton.rest_root_height], (n, 1))

@@ -22,9 +22,7 @@ from puppet_bringup.graph_run import EXIT_FAILED, run_graph_command  # noqa: E40
         (TimeoutError(), 'TimeoutError'),
     ],
 )
-def test_a_refusal_is_one_line_that_says_what_is_known(
-    err: OSError, text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_is_one_line_that_says_what_is_known(err, text, capsys, monkeypatch):
     def run(_: threading.Event) -> int:
         raise err
 

@@ -6,12 +6,11 @@ from pathlib import Path
 import sys
 import threading
 
-from puppet_bringup import compile_command
+from puppet_bringup import compile_command, process_table
 from puppet_bringup.compile_command import CACHE_VARIABLE, compile_kernels
-from puppet_bringup.process_table import prepared
 import pytest
 
-NODES = [name for row in compile_command.ROWS for name in row if name != compile_command.PIPELINE]
+NODES = [name for row in compile_command.ROWS for name in row if name != process_table.PIPELINE]
 
 
 class Run:
@@ -25,16 +24,14 @@ class Run:
         self._cache.mkdir()
         self._notes = folder / 'notes'
         self._notes.mkdir()
-        monkeypatch.setattr(compile_command, 'command_line', self._command)
+        monkeypatch.setattr(process_table, 'command_line', self._command)
 
     def compile(self) -> bool:  # noqa: A003
-        """Compile for the cache folder."""
         environ = {CACHE_VARIABLE: str(self._cache)}
-        listed = prepared('sim', {}, self._notes.parent)
+        listed = process_table.prepared('sim', {}, self._notes.parent)
         return compile_kernels(listed, Path(), environ, self.stopping, self.said.append)
 
     def names(self) -> set[str]:
-        """Return who ran since the last call."""
         found = {path.name for path in self._notes.iterdir()}
         for name in found:
             assert (self._notes / name).read_text() == compile_command.COMPILE_ONLY
@@ -54,11 +51,10 @@ sys.exit({self.codes.get(process.name, 0)})"""
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a run in folders of its own."""
     return Run(tmp_path, monkeypatch)
 
 
-def test_each_node_compiles_and_none_again(run: Run) -> None:
+def test_each_node_compiles_and_none_again(run):
     """What one state of the sources has compiled is kept."""
     assert run.compile()
     assert run.names() == set(NODES)
@@ -66,7 +62,7 @@ def test_each_node_compiles_and_none_again(run: Run) -> None:
     assert run.names() == set()
 
 
-def test_a_node_that_fails_is_named_and_all_is_done_again(run: Run) -> None:
+def test_a_node_that_fails_is_named_and_all_is_done_again(run):
     """Those behind it in its row are not tried: they want the same."""
     run.codes['pose_filter'] = 3
     assert not run.compile()
@@ -77,7 +73,7 @@ def test_a_node_that_fails_is_named_and_all_is_done_again(run: Run) -> None:
     assert run.names() == set(NODES)
 
 
-def test_it_ends_early_when_told_so(run: Run) -> None:
+def test_it_ends_early_when_told_so(run):
     """And is not taken for done."""
     run.stopping.set()
     assert not run.compile()
@@ -85,9 +81,7 @@ def test_it_ends_early_when_told_so(run: Run) -> None:
     assert run.compile()
 
 
-def test_the_command_wants_a_folder(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_wants_a_folder(monkeypatch, capsys):
     """Without one each node compiles for itself."""
     monkeypatch.delenv(CACHE_VARIABLE, raising=False)
     assert compile_command.main([]) == compile_command.EXIT_BAD_INPUT

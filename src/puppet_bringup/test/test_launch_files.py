@@ -27,13 +27,13 @@ def _load(variant: str) -> ModuleType:
     return module
 
 
-def test_there_is_a_file_for_every_variant_and_no_other() -> None:
+def test_there_is_a_file_for_every_variant_and_no_other():
     assert {path.name for path in LAUNCH.glob('*.py')} == {f'{v}.launch.py' for v in VARIANTS}
 
 
 @needs_launch
 @pytest.mark.parametrize('variant', VARIANTS)
-def test_description_declares_the_arguments_of_the_table(variant: str) -> None:
+def test_description_declares_the_arguments_of_the_table(variant):
     declared = _load(variant).generate_launch_description().get_launch_arguments()
     assert [a.name for a in declared] == [a.name for a in arguments_of(variant)]
     assert all(a.description for a in declared)
@@ -41,7 +41,7 @@ def test_description_declares_the_arguments_of_the_table(variant: str) -> None:
 
 @needs_launch
 @pytest.mark.parametrize('variant', VARIANTS)
-def test_description_makes_the_processes_of_the_table(variant: str) -> None:
+def test_description_makes_the_processes_of_the_table(variant):
     from launch import LaunchContext
     from launch.actions import OpaqueFunction
     from launch_ros.actions import Node
@@ -58,7 +58,5 @@ def test_description_makes_the_processes_of_the_table(variant: str) -> None:
     for action, process in zip(actions, expected):
         assert isinstance(action, Node) == process.is_node
         if process.is_node:
-            assert (action.node_package, action.node_executable) == (
-                process.package,
-                process.executable,
-            )
+            assert action.node_package == process.package
+            assert action.node_executable == process.executable

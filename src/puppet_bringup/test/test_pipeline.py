@@ -19,7 +19,7 @@ import rclpy  # noqa: E402
 pytestmark = pytest.mark.ros
 
 
-def test_words_are_dealt_to_their_nodes() -> None:
+def test_words_are_dealt_to_their_nodes():
     words = ['--node', 'performer', '--ros-args', '-p', 'a:=1', '--node', 'retarget']
     assert read_words(words) == [('performer', ('--ros-args', '-p', 'a:=1')), ('retarget', ())]
 
@@ -27,7 +27,7 @@ def test_words_are_dealt_to_their_nodes() -> None:
 @pytest.mark.parametrize(
     'words', [[], ['performer'], ['--node'], ['--node', 'nobody'], ['x', '--node', 'retarget']]
 )
-def test_other_words_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_words_are_refused(words, capsys):
     with pytest.raises(ConfigError, match='--node: expected'):
         read_words(words)
     assert main(words) == 2
@@ -35,7 +35,7 @@ def test_other_words_are_refused(words: list[str], capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize('variant', VARIANTS)
-def test_composed_nodes_have_the_arguments_of_separate_ones(variant: str) -> None:
+def test_composed_nodes_have_the_arguments_of_separate_ones(variant):
     given = {'ports_dir': '/tmp/ports'} if variant == 'sim' else {}
     folder = Path('config')
     apart = [p for p in processes(variant, given) if p.is_node]
@@ -47,7 +47,7 @@ def test_composed_nodes_have_the_arguments_of_separate_ones(variant: str) -> Non
     assert {node.kind for node in found} <= set(CLASSES)
 
 
-def test_further_characters_get_nodes_and_topics_of_their_own() -> None:
+def test_further_characters_get_nodes_and_topics_of_their_own():
     listed = processes(HARDWARE, {'character': 'sally, blubby,frog'})
     nodes = {p.name: p for p in listed if p.executable == 'retarget'}
     assert {name: p.parameters['character'] for name, p in nodes.items()} == {
@@ -61,7 +61,7 @@ def test_further_characters_get_nodes_and_topics_of_their_own() -> None:
     assert shown.parameters['character'] == 'sally'
 
 
-def test_callbacks_wait_for_the_lock() -> None:
+def test_callbacks_wait_for_the_lock():
     with isolated_context() as context:
         node, executor = rclpy.create_node('held', context=context), make_executor(context)
         executor.add_node(node)

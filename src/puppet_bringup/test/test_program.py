@@ -41,7 +41,7 @@ TALKER = (
 )
 
 
-def test_children_compute_in_one_thread_and_share_no_memory() -> None:
+def test_children_compute_in_one_thread_and_share_no_memory():
     """Unless the caller says otherwise."""
     environ = child_environment({'HOME': '/home/x', 'OMP_NUM_THREADS': '2'}, ROS_DOMAIN_ID='7')
     assert environ[TRANSPORTS] == 'UDPv4' and RANGE not in environ
@@ -50,7 +50,7 @@ def test_children_compute_in_one_thread_and_share_no_memory() -> None:
 
 
 @pytest.mark.parametrize('given', [{}, {RANGE: 'LOCALHOST'}])
-def test_children_are_found_soon(given: dict[str, str]) -> None:
+def test_children_are_found_soon(given):
     """Their profile is installed, and announces them five times a second."""
     environ = child_environment(given)
     assert environ[PROFILES] == environ[OLD_PROFILES]
@@ -70,14 +70,14 @@ def test_children_are_found_soon(given: dict[str, str]) -> None:
         ('ROS_DISCOVERY_SERVER', '10.0.0.2:11811'),
     ],
 )
-def test_who_has_chosen_how_to_send_is_not_overruled(name: str, value: str) -> None:
+def test_who_has_chosen_how_to_send_is_not_overruled(name, value):
     environ = child_environment({name: value, RANGE: 'LOCALHOST'})
     assert environ[name] == value and environ[RANGE] == 'LOCALHOST'
     assert set(CHOICES) & environ.keys() == {name}
 
 
 @pytest.mark.parametrize('other', ['rmw_cyclonedds_cpp', 'rmw_connextdds'])
-def test_another_middleware_is_kept_to_this_machine_by_the_range(other: str) -> None:
+def test_another_middleware_is_kept_to_this_machine_by_the_range(other):
     """It does not read the profile."""
     environ = child_environment({RANGE: 'LOCALHOST', MIDDLEWARE: other})
     assert environ[RANGE] == 'LOCALHOST' and not set(CHOICES) & environ.keys()
@@ -98,7 +98,7 @@ def test_another_middleware_is_kept_to_this_machine_by_the_range(other: str) -> 
         ({}, 'subnet'),
     ],
 )
-def test_the_range_of_discovery_chooses_the_profile(given: dict[str, str], profile: str) -> None:
+def test_the_range_of_discovery_chooses_the_profile(given, profile):
     environ = child_environment(given)
     assert Path(environ[PROFILES]).stem == profile
     if profile == 'subnet':
@@ -107,12 +107,12 @@ def test_the_range_of_discovery_chooses_the_profile(given: dict[str, str], profi
         assert environ[RANGE] == 'SYSTEM_DEFAULT' and environ.get(ONLY_HERE, '0') == '0'
 
 
-def test_changes_count_as_what_is_given() -> None:
+def test_changes_count_as_what_is_given():
     environ = child_environment({RANGE: 'SUBNET'}, **{RANGE: 'LOCALHOST'})
     assert environ[RANGE] == 'SYSTEM_DEFAULT' and Path(environ[PROFILES]).stem == 'loopback'
 
 
-def test_a_profile_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_that_is_missing_is_told(monkeypatch):
     """Without it whoever is to keep to this machine would not."""
     monkeypatch.setattr(process, 'LOOPBACK', Path('fastdds') / 'none.xml')
     with pytest.raises(ConfigError, match='none.xml: expected a profile'):
@@ -122,8 +122,8 @@ def test_a_profile_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.ros
 @pytest.mark.parametrize('chooses_itself', [False, True], ids=['child', 'recorder'])
 def test_who_keeps_to_this_machine_has_no_shared_memory_and_no_other_address(
-    chooses_itself: bool, tmp_path: Path
-) -> None:
+    chooses_itself, tmp_path
+):
     """As the real middleware does it: rmw_fastrtps adds shared memory to the range LOCALHOST."""
     domain = free_domain()
     given = {'ROS_DOMAIN_ID': str(domain), RANGE: 'LOCALHOST'}
@@ -154,7 +154,6 @@ def test_who_keeps_to_this_machine_has_no_shared_memory_and_no_other_address(
 
 
 def _unchosen() -> dict[str, str]:
-    """Return this environment as it is without any choice of how to send."""
     chosen = {*CHOICES, ONLY_HERE, PEERS, MIDDLEWARE}
     return {name: value for name, value in os.environ.items() if name not in chosen}
 

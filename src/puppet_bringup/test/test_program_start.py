@@ -20,7 +20,6 @@ MAIN = 'def main():\n    return 0\n'
 
 
 def _install(folder: Path, text: str) -> Path:
-    """Put a package into a folder, its program `late` with this module; return the program."""
     info = folder / 'puppet_late-1.0.dist-info'
     info.mkdir()
     (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: puppet_late\nVersion: 1.0\n')
@@ -35,8 +34,6 @@ def _install(folder: Path, text: str) -> Path:
 def _start(
     program: Path, *words: str, before: signal.Handlers | None = None, is_blocked: bool = False
 ) -> subprocess.Popen[str]:
-    """Start it with SIGINT as somebody before has left it."""
-
     def leave() -> None:
         if before is not None:
             signal.signal(signal.SIGINT, before)
@@ -55,7 +52,6 @@ def _start(
 
 
 def _interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Send SIGINT once it says that it is there; return how it ended and what else it said."""
     with process:
         assert process.stdout is not None
         assert process.stdout.readline() == 'here\n'
@@ -64,18 +60,18 @@ def _interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, said, complaints
 
 
-def test_ctrl_c_while_modules_are_imported_ends_it_without_a_word(tmp_path: Path) -> None:
+def test_ctrl_c_while_modules_are_imported_ends_it_without_a_word(tmp_path):
     program = _install(tmp_path, SLEEP + MAIN)
     assert _interrupted(_start(program)) == (-signal.SIGINT, '', '')
 
 
-def test_ctrl_c_that_was_to_wait_ends_it_before_any_import(tmp_path: Path) -> None:
+def test_ctrl_c_that_was_to_wait_ends_it_before_any_import(tmp_path):
     with _start(_install(tmp_path, SLEEP + MAIN), is_blocked=True) as process:
         assert process.communicate(timeout=DEADLINE_S) == ('', '')
     assert process.returncode == -signal.SIGINT
 
 
-def test_a_running_program_gets_pythons_interrupt(tmp_path: Path) -> None:
+def test_a_running_program_gets_pythons_interrupt(tmp_path):
     text = (
         f'def main():\n    try:\n        {INLINE}\n'
         '    except KeyboardInterrupt:\n        print("interrupted")\n        return 5\n'
@@ -84,21 +80,19 @@ def test_a_running_program_gets_pythons_interrupt(tmp_path: Path) -> None:
     assert _interrupted(_start(program)) == (5, 'interrupted\n', '')
 
 
-def test_an_interrupt_that_a_program_does_not_expect_ends_it_without_a_word(
-    tmp_path: Path,
-) -> None:
+def test_an_interrupt_that_a_program_does_not_expect_ends_it_without_a_word(tmp_path):
     program = _install(tmp_path, f'def main():\n    {INLINE}\n')
     assert _interrupted(_start(program)) == (-signal.SIGINT, '', '')
 
 
-def test_other_errors_are_shown_as_ever(tmp_path: Path) -> None:
+def test_other_errors_are_shown_as_ever(tmp_path):
     with _start(_install(tmp_path, 'def main():\n    raise ValueError("wrong")\n')) as process:
         _, complaints = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 1 and complaints.endswith('ValueError: wrong\n')
 
 
 @pytest.mark.parametrize('is_blocked', [False, True], ids=['open', 'blocked'])
-def test_who_ignores_ctrl_c_goes_on_to(tmp_path: Path, is_blocked: bool) -> None:
+def test_who_ignores_ctrl_c_goes_on_to(tmp_path, is_blocked):
     """As in the background of a script."""
     text = 'def main():\n    print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)\n'
     started = _start(_install(tmp_path, text), before=signal.SIG_IGN, is_blocked=is_blocked)
@@ -107,7 +101,7 @@ def test_who_ignores_ctrl_c_goes_on_to(tmp_path: Path, is_blocked: bool) -> None
     assert process.returncode == 0
 
 
-def test_a_program_sees_its_own_name_arguments_and_folder(tmp_path: Path) -> None:
+def test_a_program_sees_its_own_name_arguments_and_folder(tmp_path):
     program = _install(tmp_path, 'def main():\n    print(*sys.argv, sys.path[0])\n    return 3\n')
     with _start(program, 'a', '--b') as process:
         said, _ = process.communicate(timeout=DEADLINE_S)
@@ -115,7 +109,7 @@ def test_a_program_sees_its_own_name_arguments_and_folder(tmp_path: Path) -> Non
     assert process.returncode == 3
 
 
-def test_a_child_that_is_stopped_early_says_nothing(tmp_path: Path) -> None:
+def test_a_child_that_is_stopped_early_says_nothing(tmp_path):
     """Of a graph that is ended while its nodes load."""
     program = _install(tmp_path, SLEEP + MAIN)
     heard: list[str] = []
@@ -135,5 +129,5 @@ def test_a_child_that_is_stopped_early_says_nothing(tmp_path: Path) -> None:
         ('/home/me/puppet_tools/rviz2', False),
     ],
 )
-def test_programs_of_the_suite_are_known_by_their_place(path: str, expected: bool) -> None:
+def test_programs_of_the_suite_are_known_by_their_place(path, expected):
     assert is_program(Path(path)) == expected

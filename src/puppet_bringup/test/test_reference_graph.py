@@ -41,19 +41,16 @@ CASES = sorted(node_programs())
 
 @pytest.fixture(scope='module')
 def graph() -> Iterator[Graph]:
-    """Run every node that a launch description starts."""
     with running_nodes() as running:
         yield running
 
 
 def type_of(kind: type) -> str:
-    """Return the name of a message's or service's class, as in std_msgs/msg/String."""
     package, folder = kind.__module__.split('.')[:2]
     return f'{package}/{folder}/{kind.__name__}'
 
 
 def published(lab: Node) -> dict[str, list[str]]:
-    """Return the types of all topics that somebody publishes, without ROS's own."""
     return {
         name: types
         for name, types in lab.get_topic_names_and_types()
@@ -64,7 +61,6 @@ def published(lab: Node) -> dict[str, list[str]]:
 
 
 def section(title: str) -> str:
-    """Return what stands under a heading of the page."""
     text = PAGE.read_text(encoding='utf-8')
     start = text.index(f'\n{title}\n')
     depth = len(title.split()[0])
@@ -73,7 +69,6 @@ def section(title: str) -> str:
 
 
 def strangers(lab: Node) -> list[str]:
-    """Return the published topics that are not in the page, with their type."""
     rows = section('## Topics')
     return [
         name
@@ -82,7 +77,7 @@ def strangers(lab: Node) -> list[str]:
     ]
 
 
-def test_every_topic_is_in_the_reference(graph: Graph) -> None:
+def test_every_topic_is_in_the_reference(graph):
     """A new one needs a row in puppet_ros.interface_table; one without is found here."""
     assert strangers(graph.lab) == []
     surprise = graph.lab.create_publisher(String, '/surprise', 10)
@@ -90,7 +85,7 @@ def test_every_topic_is_in_the_reference(graph: Graph) -> None:
     graph.lab.destroy_publisher(surprise)
 
 
-def test_every_row_of_a_node_is_on_the_graph(graph: Graph) -> None:
+def test_every_row_of_a_node_is_on_the_graph(graph):
     """No topic is left in the table that its publishers do not have."""
     for topic in TOPICS:
         for name in set(topic.publishers) & set(graph.nodes):
@@ -100,7 +95,7 @@ def test_every_row_of_a_node_is_on_the_graph(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize('name', CASES)
-def test_publishers_types_and_qos_are_as_said(name: str, graph: Graph) -> None:
+def test_publishers_types_and_qos_are_as_said(name, graph):
     seen = 0
     for publisher in graph.nodes[name].publishers:
         if publisher.topic_name in OWN_TOPICS:
@@ -113,7 +108,7 @@ def test_publishers_types_and_qos_are_as_said(name: str, graph: Graph) -> None:
     assert seen >= 2
 
 
-def test_every_service_is_in_the_reference(graph: Graph) -> None:
+def test_every_service_is_in_the_reference(graph):
     there = {
         name: types[0]
         for name, types in graph.lab.get_service_names_and_types()
@@ -126,7 +121,7 @@ def test_every_service_is_in_the_reference(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize('name', CASES)
-def test_every_parameter_is_in_the_reference(name: str, graph: Graph) -> None:
+def test_every_parameter_is_in_the_reference(name, graph):
     """Name, default, and whether it may be changed, as the node itself describes it."""
     node = graph.nodes[name]
     names = [n for n in node.list_parameters([], 0).names if n not in OWN_PARAMETERS]
@@ -142,7 +137,7 @@ def test_every_parameter_is_in_the_reference(name: str, graph: Graph) -> None:
         assert f'| {changes} |' in rows[descriptor.name]
 
 
-def test_the_access_policy_is_the_graph(graph: Graph) -> None:
+def test_the_access_policy_is_the_graph(graph):
     """A topic or service that a node gains or loses; if so: ./puppet dev reference --write."""
     assert (ROOT / POLICY).read_text(encoding='utf-8') == policy_text(graph)
     surprise = graph.nodes['importance'].create_publisher(String, '/surprise', 10)
@@ -152,13 +147,12 @@ def test_the_access_policy_is_the_graph(graph: Graph) -> None:
 
 
 def difference(text: str, written: str) -> list[str]:
-    """Return the lines of a text that are new against what is written."""
     lines = written.splitlines()
     changes = difflib.ndiff(lines, text.splitlines())
     return [line[2:] for line in changes if line.startswith('+ ')]
 
 
-def test_frames_of_the_bodies_are_those_of_the_visualization(graph: Graph) -> None:
+def test_frames_of_the_bodies_are_those_of_the_visualization(graph):
     """Each pair that the node can publish is one of the table's kinds."""
     kinds = [(_pattern(frame.parent), _pattern(frame.child)) for frame in FRAMES]
     views = graph.nodes['visualization']._views

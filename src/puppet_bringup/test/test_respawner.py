@@ -30,7 +30,6 @@ DONE = [sys.executable, '-c', '']
 
 @pytest.fixture
 def group() -> Iterator[Supervisor]:
-    """Return a supervisor that ends with the test."""
     with Supervisor(lambda name, line: None, os.environ) as supervisor:
         yield supervisor
 
@@ -48,7 +47,7 @@ def _keeper(group: Supervisor, command: list[str]) -> tuple[Respawner, list[News
     return respawner, []
 
 
-def test_what_was_killed_is_told_and_started_again(group: Supervisor) -> None:
+def test_what_was_killed_is_told_and_started_again(group):
     respawner, news = _keeper(group, SLEEPER)
     first = group.child('a')
     os.kill(first.popen.pid, signal.SIGKILL)
@@ -60,14 +59,14 @@ def test_what_was_killed_is_told_and_started_again(group: Supervisor) -> None:
     assert not respawner.is_idle
 
 
-def test_what_is_done_stays_down(group: Supervisor) -> None:
+def test_what_is_done_stays_down(group):
     respawner, news = _keeper(group, DONE)
     assert _until(lambda: bool(news.extend(respawner.tick())) or bool(news))
     assert news == [News('a', 'ended with exit code 0', 0)]
     assert respawner.is_idle
 
 
-def test_what_is_held_stays_down_until_it_is_released(group: Supervisor) -> None:
+def test_what_is_held_stays_down_until_it_is_released(group):
     respawner, news = _keeper(group, SLEEPER)
     first = group.child('a')
     respawner.hold('a')
@@ -93,8 +92,12 @@ class Clock:
         return self.now_s
 
 
-def test_the_first_restart_comes_at_once_and_the_next_ones_later_and_later() -> None:
-    clock = Clock()
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_the_first_restart_comes_at_once_and_the_next_ones_later_and_later(clock):
     restarts = Restarts(clock)
     delays = []
     for _ in range(8):
@@ -105,8 +108,7 @@ def test_the_first_restart_comes_at_once_and_the_next_ones_later_and_later() -> 
     assert delays[-1] == MAX_DELAY_S
 
 
-def test_a_program_that_lasted_begins_anew() -> None:
-    clock = Clock()
+def test_a_program_that_lasted_begins_anew(clock):
     restarts = Restarts(clock)
     for _ in range(3):
         restarts.started('filter')
@@ -116,8 +118,7 @@ def test_a_program_that_lasted_begins_anew() -> None:
     assert restarts.died('filter') == FIRST_DELAY_S
 
 
-def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do() -> None:
-    clock = Clock()
+def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do(clock):
     restarts = Restarts(clock)
     restarts.started('a')
     restarts.died('a')
@@ -135,8 +136,7 @@ def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do() -> Non
     assert not restarts.is_waiting
 
 
-def test_what_was_started_before_it_was_due_is_not_due_any_more() -> None:
-    clock = Clock()
+def test_what_was_started_before_it_was_due_is_not_due_any_more(clock):
     restarts = Restarts(clock)
     delay_s = restarts.died('a')
     restarts.started('a')
@@ -145,7 +145,7 @@ def test_what_was_started_before_it_was_due_is_not_due_any_more() -> None:
 
 
 @pytest.mark.ros
-def test_the_report_offers_no_service_that_nobody_would_answer() -> None:
+def test_the_report_offers_no_service_that_nobody_would_answer():
     with isolated_context() as context:
         node = ProcessReport(['filter'], context=context)
         assert list(node.services) == []

@@ -54,13 +54,11 @@ class Reader:
         self._thread.start()
 
     def close(self) -> None:
-        """End it."""
         self.process.kill()
         self.process.wait()
         self._thread.join()
 
     def hears(self, number: int, seconds: float = DEADLINE_S) -> list[int]:
-        """Return all numbers heard up to this one, or in this time."""
         found: list[int] = []
         end = time.monotonic() + seconds
         while number not in found and (left := end - time.monotonic()) > 0.0:
@@ -86,22 +84,18 @@ def publisher() -> Iterator[Publisher]:
 
 @pytest.fixture
 def reader(publisher: Publisher) -> Iterator[Reader]:
-    """Yield a process that hears the publisher."""
     reader = Reader()
     yield reader
     reader.close()
 
 
 def send(publisher: Publisher, number: int) -> None:
-    """Publish one message."""
     message = JointState(position=[0.0] * NUMBERS)
     message.header.stamp.sec = number
     publisher.publish(message)
 
 
-def test_a_reader_that_was_stopped_has_all_that_a_node_keeps(
-    publisher: Publisher, reader: Reader
-) -> None:
+def test_a_reader_that_was_stopped_has_all_that_a_node_keeps(publisher, reader):
     """By default the system keeps twelve such messages, of all topics together."""
     end = time.monotonic() + DEADLINE_S
     while time.monotonic() < end:

@@ -19,7 +19,7 @@ COMMAND = (
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_each_lets_it_end_by_itself(number: signal.Signals) -> None:
+def test_each_lets_it_end_by_itself(number):
     with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == 'here\n'
         process.send_signal(number)
@@ -27,7 +27,7 @@ def test_each_lets_it_end_by_itself(number: signal.Signals) -> None:
     assert process.returncode == 0
 
 
-def test_nohup_is_respected() -> None:
+def test_nohup_is_respected():
     asks = 'import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, flush=True)'
     command = (*COMMAND[:2], COMMAND[2].replace('print("here", flush=True)', asks))
     with subprocess.Popen(

@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 import os
-from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -40,19 +39,15 @@ def _until(condition: Callable[[], bool]) -> bool:
 
 @pytest.fixture
 def heard() -> list[tuple[str, str]]:
-    """Return what the children said."""
     return []
 
 
 @pytest.fixture
 def group(heard: list[tuple[str, str]]) -> Supervisor:
-    """Return a supervisor that writes down what it hears."""
     return Supervisor(lambda name, line: heard.append((name, line)), os.environ)
 
 
-def test_lines_of_both_streams_come_with_the_name(
-    group: Supervisor, heard: list[tuple[str, str]]
-) -> None:
+def test_lines_of_both_streams_come_with_the_name(group, heard):
     with group:
         group.start('a', _python('import sys; print("out"); print("err", file=sys.stderr)'))
         assert _until(lambda: len(heard) == 2)
@@ -60,7 +55,7 @@ def test_lines_of_both_streams_come_with_the_name(
     assert sorted(group.child('a').lines) == ['err', 'out']
 
 
-def test_end_is_reported_once_with_its_code(group: Supervisor) -> None:
+def test_end_is_reported_once_with_its_code(group):
     with group:
         group.start('a', _python('import sys; sys.exit(7)'))
         assert _until(lambda: group.child('a').exit_code is not None)
@@ -68,7 +63,7 @@ def test_end_is_reported_once_with_its_code(group: Supervisor) -> None:
         assert group.ended() == []
 
 
-def test_killed_child_is_described_by_its_signal_and_can_be_restarted(group: Supervisor) -> None:
+def test_killed_child_is_described_by_its_signal_and_can_be_restarted(group):
     with group:
         first = group.start('a', _python(SLEEPER))
         os.kill(first.popen.pid, signal.SIGKILL)
@@ -79,18 +74,14 @@ def test_killed_child_is_described_by_its_signal_and_can_be_restarted(group: Sup
         assert second.exit_code is None
 
 
-def test_stop_lets_children_end_by_themselves(
-    group: Supervisor, heard: list[tuple[str, str]]
-) -> None:
+def test_stop_lets_children_end_by_themselves(group, heard):
     with group:
         group.start('a', _python(POLITE))
         assert _until(lambda: ('a', 'up') in heard)
     assert group.child('a').exit_code == 0
 
 
-def test_stop_ends_the_deaf_too(
-    group: Supervisor, heard: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stop_ends_the_deaf_too(group, heard, monkeypatch):
     monkeypatch.setattr(
         module, 'STOP_STEPS', ((signal.SIGINT, 0.2), (signal.SIGTERM, 0.2), (signal.SIGKILL, 5.0))
     )
@@ -100,7 +91,7 @@ def test_stop_ends_the_deaf_too(
     assert group.child('a').exit_code == -signal.SIGKILL
 
 
-def test_sources_end_before_the_others(heard: list[tuple[str, str]]) -> None:
+def test_sources_end_before_the_others(heard):
     group = Supervisor(lambda name, line: heard.append((name, line)), os.environ, ('source',))
     said = POLITE.replace('sys.exit(0)', '(print("end", flush=True), sys.exit(0))')
     with group:
@@ -110,14 +101,14 @@ def test_sources_end_before_the_others(heard: list[tuple[str, str]]) -> None:
     assert [name for name, line in heard if line == 'end'] == ['source', 'sink']
 
 
-def test_children_outside_the_terminals_group_do_not_get_its_ctrl_c(group: Supervisor) -> None:
+def test_children_outside_the_terminals_group_do_not_get_its_ctrl_c(group):
     with group:
         child = group.start('a', _python(SLEEPER))
         assert os.getpgid(child.popen.pid) != os.getpgid(0)
 
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='asks the Linux kernel')
-def test_children_end_when_the_supervisor_is_killed(tmp_path: Path) -> None:
+def test_children_end_when_the_supervisor_is_killed(tmp_path):
     """No process is left behind, not even by SIGKILL."""
     script = tmp_path / 'boss.py'
     script.write_text(
@@ -142,9 +133,7 @@ def test_children_end_when_the_supervisor_is_killed(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='asks the Linux kernel')
 @pytest.mark.parametrize(('parent', 'said', 'code'), [('os.getppid()', 'on', 0), ('0', '', 1)])
-def test_a_child_whose_parent_has_ended_before_it_asked_ends_too(
-    parent: str, said: str, code: int
-) -> None:
+def test_a_child_whose_parent_has_ended_before_it_asked_ends_too(parent, said, code):
     text = (
         'import os\nfrom puppet_bringup.supervisor import die_with_parent\n'
         f'die_with_parent({parent})\nprint("on")'
@@ -153,9 +142,7 @@ def test_a_child_whose_parent_has_ended_before_it_asked_ends_too(
     assert (done.stdout.strip(), done.returncode) == (said, code)
 
 
-def test_a_forked_child_loads_no_library(
-    group: Supervisor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_forked_child_loads_no_library(group, monkeypatch):
     """Another thread of the parent may have held the loader's lock."""
 
     def refuse(*_: object) -> None:

@@ -15,23 +15,23 @@ import pytest
 EMPTY_CLIP = 'HIERARCHY\n'
 
 
-def test_words_become_arguments() -> None:
+def test_words_become_arguments():
     words = ['character:=sally', 'ports:=/dev/a,/dev/b', 'clip:=']
     assert up.read_arguments(words) == {'character': 'sally', 'ports': '/dev/a,/dev/b', 'clip': ''}
 
 
 @pytest.mark.parametrize('word', ['sally', 'character=sally', ':=x'])
-def test_word_of_another_form_is_refused(word: str) -> None:
+def test_word_of_another_form_is_refused(word):
     with pytest.raises(ConfigError, match='expected name:=value'):
         up.read_arguments([word])
 
 
-def test_simulation_gets_a_folder_for_its_ports(tmp_path: Path) -> None:
+def test_simulation_gets_a_folder_for_its_ports(tmp_path):
     emulator = up.prepared('sim', {}, tmp_path)[0]
     assert str(tmp_path) in emulator.arguments
 
 
-def test_clip_brings_its_performer(tmp_path: Path, small_clip: Path) -> None:
+def test_clip_brings_its_performer(tmp_path, small_clip):
     listed = up.prepared('sim', {'clip': str(small_clip)}, tmp_path)
     performer = next(p for p in listed if p.name == 'performer')
     character = load_character(performer.parameters['performer'])
@@ -39,7 +39,7 @@ def test_clip_brings_its_performer(tmp_path: Path, small_clip: Path) -> None:
     assert character.capsules
 
 
-def test_unreadable_clip_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_unreadable_clip_is_refused_before_anything_starts(tmp_path):
     clip = tmp_path / 'broken.bvh'
     clip.write_text(EMPTY_CLIP)
     with pytest.raises(PuppetError, match='broken.bvh'):
@@ -47,15 +47,13 @@ def test_unreadable_clip_is_refused_before_anything_starts(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(('asked', 'name'), [('true', 'puppet'), ('tracker', 'tracker')])
-def test_rviz_opens_an_installed_configuration(tmp_path: Path, asked: str, name: str) -> None:
+def test_rviz_opens_an_installed_configuration(tmp_path, asked, name):
     rviz = next(p for p in up.prepared('replay', {'rviz': asked}, tmp_path) if p.name == 'rviz2')
     assert Path(rviz.arguments[1]).is_file()
     assert Path(rviz.arguments[1]).name == f'{name}.rviz'
 
 
-def test_program_named_rviz2_is_started_with_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_program_named_rviz2_is_started_with_the_file(tmp_path, monkeypatch):
     """The whole way to a process, with a program in RViz' place that keeps its arguments."""
     said = tmp_path / 'said'
     program = tmp_path / 'rviz2'
@@ -69,9 +67,7 @@ def test_program_named_rviz2_is_started_with_the_file(
     assert said.read_text().split()[:2] == ['-d', rviz.arguments[1]]
 
 
-def test_missing_rviz_is_named_and_nothing_starts(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_rviz_is_named_and_nothing_starts(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv('PATH', str(tmp_path))
     assert up.main(['replay', 'rviz:=true']) == 2
     error = capsys.readouterr().err
@@ -91,9 +87,7 @@ def test_missing_rviz_is_named_and_nothing_starts(
         (['hardware', 'rate_hz:=x'], 'rate_hz: expected a number'),
     ],
 )
-def test_bad_input_is_exit_code_2_and_one_line(
-    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_exit_code_2_and_one_line(argv, message, capsys):
     assert up.main(argv) == 2
     error = capsys.readouterr().err
     assert message in error

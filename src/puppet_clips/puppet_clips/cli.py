@@ -43,7 +43,6 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     top = CommandParser(
         prog='puppet_clip',
         description='Retarget, edit, enhance and draw motion clips.',
@@ -66,8 +65,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a subcommand; return the exit code."""
-
     def run(arguments: argparse.Namespace) -> str:
         command, _ = SUBCOMMANDS[arguments.word]
         return command.run(arguments, share, *EXTRAS.get(command, ()))
@@ -80,12 +77,7 @@ def run_command(
     run: Callable[[argparse.Namespace], str],
     argv: Sequence[str] | None,
 ) -> int:
-    """
-    Run a command and return its exit code.
-
-    `grammar` is a CommandParser; `prog` and the subcommand begin the line of an error. `run`
-    returns what is printed.
-    """
+    """Run what `grammar`, a CommandParser, reads, print what it returns; return the exit code."""
     name = grammar.prog
     try:
         arguments = grammar.parse_args(argv)

@@ -10,8 +10,8 @@ of the robot with the one that the solver asked for.
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 import re
 
@@ -26,7 +26,6 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats
 from puppet_core.math import quaternions as qb
 from puppet_core.robots import character_from_urdf, findings, load_robot_map, RobotMap
 from puppet_performer.calibration import load_calibration
@@ -34,31 +33,24 @@ from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, number, retarget_motion, RetargetJob, table
 
 HANDS, FEET = LIMB_SEGMENTS[:2, 2], LIMB_SEGMENTS[2:, 2]
-PARTS = ('palms', 'elbows', 'soles', 'knees')
-_POINTS = {'palms': [0, 1], 'soles': [2, 3], 'elbows': [4, 5], 'knees': [6, 7]}
 
 EXAMPLE = 'example: ./puppet character new robot.yaml --from-urdf robot.urdf'
 _COLOUR = re.compile(r'#?([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})')
 
 
-@dataclass(frozen=True, slots=True)
-class RobotFigures:
-    """One motion, frame by frame and side by side."""
-
-    name: str  # of the motion
-    # Distance of each of PARTS from where it was asked for, each of shape (frames, 2) [m]
-    away_m: dict[str, Floats]
-    hands_rad: Floats  # turn of the hands against the one asked for, shape (frames, 2) [rad]
-    feet_rad: Floats  # likewise of the feet [rad]
-    rates: Floats  # greatest speed of each joint, shape (joints,) [rad/s]
-    n_violations: int  # angles outside of their limits
+ROBOT_HEAD = (
+    'motion',
+    *('palms, mm', 'hands turned, deg', 'elbows, mm', 'soles, mm', 'feet turned, deg'),
+    *('knees, mm', 'fastest joint, rad/s', 'limits violated'),
+)
 
 
-def robot_figures(name: str, motion: Motion, job: RetargetJob) -> RobotFigures:
+def robot_row(name: str, motion: Motion, job: RetargetJob) -> list[str]:
     """
     Let a robot follow a motion, and compare it with the same body without a robot's joints.
 
-    Raises ConfigError if the job's character is no robot.
+    Returns the cells of ROBOT_HEAD: medians and greatest values of how far points and turns are
+    off what was asked for. Raises ConfigError if the job's character is no robot.
     """
     robot = job.character.robot
     if robot is None:
@@ -66,74 +58,33 @@ def robot_figures(name: str, motion: Motion, job: RetargetJob) -> RobotFigures:
     done = retarget_motion(motion, job)
     asked = retarget_motion(motion, replace(job, character=replace(job.character, robot=None)))
     away = np.linalg.norm(done.puppet.end_effectors - asked.puppet.end_effectors, axis=2)
+    palms, soles, elbows, knees = 1e3 * away.reshape(-1, 4, 2).swapaxes(0, 1)
     turned = np.linalg.norm(qb.log(qb.multiply(qb.conjugate(asked.q_world), done.q_world)), axis=2)
+    hands, feet = np.degrees(turned[:, HANDS]), np.degrees(turned[:, FEET])
     angles = done.robot_angles[:, : len(robot.names)]
-    steps = np.abs(np.diff(angles, axis=0)) if len(angles) > 1 else np.zeros((1, len(robot.names)))
-    return RobotFigures(
-        name,
-        {part: away[:, _POINTS[part]] for part in PARTS},
-        turned[:, HANDS],
-        turned[:, FEET],
-        steps.max(axis=0) * motion.rate_hz,
-        int(np.count_nonzero((angles < robot.lower) | (angles > robot.upper))),
-    )
-
-
-def robot_table(figures: Sequence[RobotFigures]) -> str:
-    """Return figures of motions as a Markdown table, medians and greatest values."""
-    head = [
-        'motion',
-        'palms, mm',
-        'hands turned, deg',
-        'elbows, mm',
-        'soles, mm',
-        'feet turned, deg',
-        'knees, mm',
-        'fastest joint, rad/s',
-        'limits violated',
-    ]
-    return table(head, [_cells(one) for one in figures])
-
-
-def _cells(one: RobotFigures) -> list[str]:
-    mm = {part: 1e3 * values for part, values in one.away_m.items()}
+    steps = np.abs(np.diff(angles, axis=0)) if len(angles) > 1 else np.zeros(1)
+    pairs = ((palms, 1), (hands, 0), (elbows, 0), (soles, 2), (feet, 1), (knees, 0))
     return [
-        one.name,
-        _pair(mm['palms'], 1),
-        _pair(np.degrees(one.hands_rad), 0),
-        _pair(mm['elbows'], 0),
-        _pair(mm['soles'], 2),
-        _pair(np.degrees(one.feet_rad), 1),
-        _pair(mm['knees'], 0),
-        number(float(one.rates.max()), 0),
-        str(one.n_violations),
+        name,
+        *(f'{number(float(np.median(v)), n)} / {number(float(v.max()), n)}' for v, n in pairs),
+        number(float(steps.max()) * motion.rate_hz, 0),
+        str(np.count_nonzero((angles < robot.lower) | (angles > robot.upper))),
     ]
-
-
-def _pair(values: Floats, digits: int) -> str:
-    return f'{number(float(np.median(values)), digits)} / {number(float(values.max()), digits)}'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommand's arguments."""
-    words = parser.add_subparsers(
-        dest='action', metavar='ACTION', required=True, help='what is to be done'
-    )
+    text = 'what is to be done'
+    words = parser.add_subparsers(dest='action', metavar='ACTION', required=True, help=text)
     new = words.add_parser('new', help='write a character file')
     new.add_argument('file', metavar='OUT.yaml', type=Path, help='the file to write')
     source = new.add_mutually_exclusive_group(required=True)
     source.add_argument('--from-clip', metavar='F', type=Path, help='the body of a .bvh or .amc')
-    source.add_argument(
-        '--from-calibration', metavar='F', type=Path, help='the performer of a calibration file'
-    )
+    text = 'the performer of a calibration file'
+    source.add_argument('--from-calibration', metavar='F', type=Path, help=text)
     source.add_argument('--from-urdf', metavar='F', type=Path, help='a humanoid robot')
     add = new.add_argument
-    add(
-        '--map',
-        metavar='MAP.yaml',
-        type=Path,
-        help="joints of the robot's segments, and where it faces",
-    )
+    text = "joints of the robot's segments, and where it faces"
+    add('--map', metavar='MAP.yaml', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--name', help="short name; default the file's")
     add('--title', default='', help='one line for people')
@@ -144,22 +95,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument('file', metavar='FILE', help='name or file of a character')
     follow = words.add_parser('follow', help='measure what a robot leaves undone of motions')
     follow.add_argument('file', metavar='FILE', help='name or file of a robot')
-    follow.add_argument(
-        'clips',
-        nargs='*',
-        metavar='CLIP',
-        type=Path,
-        help='.bvh, .amc (its .asf beside it) or .c3d; the built-in performer if there is none',
-    )
+    text = '.bvh, .amc (its .asf beside it) or .c3d; the built-in performer if there is none'
+    follow.add_argument('clips', nargs='*', metavar='CLIP', type=Path, help=text)
     clip_arguments.add_clip_options(follow)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
-    """
-    Write or check a character, or let it follow clips; return the report.
-
-    Raises PuppetError for bad input; nothing is written then.
-    """
+    """Write or check a character, or let it follow clips; return the report, or PuppetError."""
     if arguments.action == 'check':
         path = files.character_file(arguments.file)
         character = load_character(path)
@@ -178,7 +120,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 def _followed(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     character = clip_arguments.find_character(files, arguments.file)
-    figures = []
+    rows = []
     for path in arguments.clips or (None,):
         if path is None:
             motion = clip_arguments.procedural_clip(files)
@@ -186,8 +128,8 @@ def _followed(arguments: argparse.Namespace, files: ConfigFiles) -> str:
             motion = clip_arguments.read_clip(path, arguments)
         environment = clip_arguments.find_environment(files, None, path is None)
         name = 'built-in performance' if path is None else path.stem
-        figures.append(robot_figures(name, motion, RetargetJob(character, environment)))
-    return robot_table(figures)
+        rows.append(robot_row(name, motion, RetargetJob(character, environment)))
+    return table(ROBOT_HEAD, rows)
 
 
 def _made(arguments: argparse.Namespace, files: ConfigFiles) -> tuple[Character, tuple[str, ...]]:

@@ -47,7 +47,6 @@ class LayoutErrors:
 
 
 def layout_errors(motion: Motion, layout: SensorLayout) -> LayoutErrors:
-    """Return the errors of a layout over a motion."""
     q_true, p_true = motion.world_segments()
     q, p = _estimated(motion, layout)
     away = np.linalg.norm(p - p_true, axis=2)
@@ -58,30 +57,18 @@ def layout_errors(motion: Motion, layout: SensorLayout) -> LayoutErrors:
     inferred = np.setdiff1d(np.arange(len(SEGMENTS)), layout.segments)
     turned = quaternions.multiply(quaternions.conjugate(q_true), q)[:, inferred]
     angles = np.linalg.norm(quaternions.log(turned), axis=2)
-    return LayoutErrors(
-        layout,
-        _rms(away),
-        _rms(away[:, LIMB_SEGMENTS[:, 1]]),
-        _rms(np.linalg.norm(ends - ends_true, axis=2)),
-        _rms(angles) if inferred.size else np.nan,
-    )
+    middles, ends = away[:, LIMB_SEGMENTS[:, 1]], np.linalg.norm(ends - ends_true, axis=2)
+    inferred_rad = _rms(angles) if inferred.size else np.nan
+    return LayoutErrors(layout, _rms(away), _rms(middles), _rms(ends), inferred_rad)
 
 
 def accuracy_table(errors: Sequence[LayoutErrors]) -> str:
-    """Return the errors of layouts as a Markdown table, a line each."""
-    head = [
-        'layout',
-        'sensors',
-        'inferred',
-        'joints, mm',
-        'elbows and knees, mm',
-        'palms and soles, mm',
-        'inferred segments, deg',
-    ]
+    head = ['layout', 'sensors', 'inferred', 'joints, mm', 'elbows and knees, mm']
+    head += ['palms and soles, mm', 'inferred segments, deg']
     return table(head, [_cells(error) for error in errors])
 
 
-def described(segments: Sequence[str]) -> str:
+def _described(segments: Sequence[str]) -> str:
     """Return names of segments as text, both sides of a pair as one."""
     words = []
     for name in segments:
@@ -99,23 +86,15 @@ def _cells(error: LayoutErrors) -> list[str]:
     inferred = [name for name in SEGMENTS if name not in layout.segment_names]
     angle = None if np.isnan(error.inferred_rad) else np.degrees(error.inferred_rad)
     lengths = (error.joints_m, error.middles_m, error.ends_m)
-    return [
-        layout.name,
-        str(len(layout.sensors) + len(layout.unused)),
-        described(inferred),
-        *(number(1e3 * length, 1) for length in lengths),
-        number(angle, 1),
-    ]
+    sensors = str(len(layout.sensors) + len(layout.unused))
+    cells = [layout.name, sensors, _described(inferred)]
+    return [*cells, *(number(1e3 * length, 1) for length in lengths), number(angle, 1)]
 
 
 def _estimated(motion: Motion, layout: SensorLayout) -> tuple[Quats, Vec3s]:
-    estimator = PostureEstimator(
-        motion.skeleton,
-        known_calibration(layout),
-        np.array([1.0, 0.0, 0.0, 0.0]),
-        np.array(TRACKER_M),
-        PostureConfig(),
-    )
+    place = np.array([1.0, 0.0, 0.0, 0.0]), np.array(TRACKER_M)
+    calibration = known_calibration(layout)
+    estimator = PostureEstimator(motion.skeleton, calibration, *place, PostureConfig())
     q, p = np.empty((motion.n_frames, len(SEGMENTS), 4)), np.empty((motion.n_frames, 16, 3))
     for i, frame in enumerate(sensor_frames(motion, layout)):
         estimate = estimator.step(frame)
@@ -128,38 +107,20 @@ def _rms(values: Floats) -> float:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommand's arguments."""
     add = parser.add_argument
-    add(
-        'clip',
-        nargs='?',
-        metavar='CLIP',
-        type=Path,
-        help='.bvh or .amc; the built-in performer if there is none',
-    )
+    text = '.bvh or .amc; the built-in performer if there is none'
+    add('clip', nargs='?', metavar='CLIP', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
-    add(
-        '--layouts',
-        type=clip_arguments.listed,
-        metavar='A,B',
-        default=LAYOUTS,
-        help='names or YAML files; default all of the suite',
-    )
+    text, listed = 'names or YAML files; default all of the suite', clip_arguments.listed
+    add('--layouts', type=listed, metavar='A,B', default=LAYOUTS, help=text)
     clip_arguments.add_clip_options(parser)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
-    """
-    Return the errors of each layout as a Markdown table.
-
-    Raises PuppetError for bad input.
-    """
+    """Return the errors of each layout as a Markdown table, or raise PuppetError."""
     layouts = [load_layout(files.layout_file(name)) for name in arguments.layouts]
-    motion = _motion(arguments, files)
-    return accuracy_table([layout_errors(motion, layout) for layout in layouts])
-
-
-def _motion(arguments: argparse.Namespace, files: ConfigFiles) -> Motion:
     if arguments.clip is None:
-        return procedural_motion(clip_arguments.find_character(files, PERFORMER), RATE_HZ)
-    return clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
+        motion = procedural_motion(clip_arguments.find_character(files, PERFORMER), RATE_HZ)
+    else:
+        motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
+    return accuracy_table([layout_errors(motion, layout) for layout in layouts])

@@ -9,17 +9,9 @@ from typing import Any
 import numpy as np
 from puppet_core.clips import write_bvh
 from puppet_core.io import progress
+from puppet_retarget import offline
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import (
-    ConfigFiles,
-    report,
-    require_finite,
-    retarget_motion,
-    RetargetJob,
-    write_report,
-)
-from puppet_retarget.parameters import PRESETS
-from puppet_retarget.solvers import SOLVER_NAMES
+from puppet_retarget.offline import ConfigFiles
 from puppet_view.bag_motion import read_bag_motion, write_bag_motion
 
 EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character sally --report report.json'
@@ -27,36 +19,20 @@ BVH, BAG = '.bvh', '.mcap'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommand's arguments."""
     add = parser.add_argument
     add('clip', metavar='IN', type=Path, help='.bvh, .amc, .c3d, or a bag with /performer/posture')
-    add(
-        'out',
-        metavar='OUT',
-        type=Path,
-        help='.bvh: Y up, centimetres, T-pose at rest; or .mcap, a bag',
-    )
+    text = '.bvh: Y up, centimetres, T-pose at rest; or .mcap, a bag'
+    add('out', metavar='OUT', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--character', default='blubby', metavar='C', help='name or file; default %(default)s')
-    add(
-        '--solver',
-        choices=SOLVER_NAMES,
-        default=SOLVER_NAMES[0],
-        help='how puppets follow; default %(default)s',
-    )
     add('--report', type=Path, metavar='JSON', help='figures of the outcome')
-    add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
+    clip_arguments.add_solver_options(parser)
     clip_arguments.add_tuning_options(parser)
     clip_arguments.add_clip_options(parser)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
-    """
-    Retarget, write the files and return a summary.
-
-    Raises PuppetError for bad input; nothing is written then. Raises RuntimeError if the outcome
-    cannot be used; nothing is written then.
-    """
+    """Retarget, write the files and return a summary; after an error nothing is written."""
     _check_outputs(arguments)
     tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
     character = clip_arguments.find_character(files, arguments.character, arguments.world_scale)
@@ -66,29 +42,21 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         motion, stamps_ns, _ = read_bag_motion(arguments.clip)
     else:
         motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
-    job = RetargetJob(
-        character,
-        environment,
-        arguments.solver,
-        tuning.importance,
-        tuning.solver,
-        tuning.self_interaction,
-    )
+    job = tuning.job(character, environment, arguments.solver)
     with progress(f'retarget {arguments.clip.name}', motion.n_frames) as advance:
-        result = retarget_motion(motion, job, advance)
-    require_finite(result)
-    figures = report(motion, job, result)
+        result = offline.retarget_motion(motion, job, advance)
+    offline.require_finite(result)
+    figures = offline.report(motion, job, result)
     if arguments.out.suffix.lower() == BAG:
         write_bag_motion(arguments.out, motion, job, result, stamps_ns)
     else:
         write_bvh(result.motion(character, motion.rate_hz), arguments.out)
     if arguments.report:
-        write_report(figures, arguments.report)
+        offline.write_report(figures, arguments.report)
     return f'{arguments.out}: {summary(figures)}'
 
 
 def summary(figures: dict[str, Any]) -> str:
-    """Return a report in a sentence."""
     slide, jerk = figures['planted_foot_slide_mm_s'], figures['jerk_ratio']
     text = f'{figures["frames"]} frames of {figures["character"]} by {figures["solver"]}'
     if np.isfinite(slide['puppet']):

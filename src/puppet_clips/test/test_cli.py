@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip as a program: help, and exit codes of runs that fail without the user's fault."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 from puppet_clips import cli, command_retarget
 import pytest
 
@@ -12,7 +9,7 @@ pytestmark = pytest.mark.ros
 
 
 @pytest.mark.parametrize('word', list(cli.SUBCOMMANDS))
-def test_help_ends_with_an_example(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_ends_with_an_example(word, capsys):
     """That the examples run is tested with each command."""
     with pytest.raises(SystemExit) as ended:
         cli.main([word, '--help'])
@@ -30,15 +27,7 @@ def test_help_ends_with_an_example(word: str, capsys: pytest.CaptureFixture[str]
     ],
     ids=['disk full', 'unusable outcome', 'mistake', 'interrupt'],
 )
-def test_failed_runs_say_why_in_one_line(
-    run: Callable,
-    walk_bvh: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    error: BaseException,
-    code: int,
-    says: str,
-) -> None:
+def test_failed_runs_say_why_in_one_line(run, walk_bvh, tmp_path, monkeypatch, error, code, says):
     """Exit code 1 for a failed run."""
 
     def fail(*_: object) -> None:

@@ -15,8 +15,6 @@ FLOOR = 'format: puppet-environment/1\nobjects:\n  - {name: floor, shape: plane}
 
 @pytest.fixture
 def refused(run: Callable, tmp_path: Path) -> Callable[..., str]:
-    """Return a function that runs a command to be refused and returns its one line."""
-
     def call(*words: object) -> str:
         before = sorted(tmp_path.rglob('*'))
         done = run(*words)
@@ -31,19 +29,16 @@ def refused(run: Callable, tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """Return where the outcome would be."""
     return tmp_path / 'out.bvh'
 
 
 def damaged(walk_bvh: Path, folder: Path, change: Callable[[list[str]], list[str]]) -> Path:
-    """Write the walk with its lines changed."""
     path = folder / 'broken.bvh'
     path.write_text('\n'.join(change(walk_bvh.read_text().splitlines())) + '\n')
     return path
 
 
 def first_frame(lines: list[str]) -> int:
-    """Return the index of the line of the first frame."""
     return next(i for i, line in enumerate(lines) if line.startswith('Frame Time')) + 1
 
 
@@ -75,16 +70,12 @@ def strange_names(lines: list[str]) -> list[str]:
     ],
     ids=['channel count', 'NaN', 'truncated', 'unknown joints'],
 )
-def test_broken_clips_are_named_with_their_line(
-    refused: Callable, walk_bvh: Path, tmp_path: Path, out: Path, change: Callable, says: str
-) -> None:
+def test_broken_clips_are_named_with_their_line(refused, walk_bvh, tmp_path, out, change, says):
     """Bad input is named, with exit code 2."""
     assert re.search(says, refused('retarget', damaged(walk_bvh, tmp_path, change), out))
 
 
-def test_broken_files_are_named_with_their_line(
-    refused: Callable, walk_bvh: Path, scaled_body: Callable, tmp_path: Path, out: Path
-) -> None:
+def test_broken_files_are_named_with_their_line(refused, walk_bvh, scaled_body, tmp_path, out):
     stump, scene = tmp_path / 'stump.yaml', tmp_path / 'scene.yaml'
     zero = re.sub(
         r'left_shank: \[.*\]', 'left_shank: [0.0, 0.0, 0.0]', scaled_body(1.0).read_text()
@@ -114,9 +105,7 @@ def test_broken_files_are_named_with_their_line(
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
 )
-def test_arguments_are_refused_by_name(
-    refused: Callable, walk_bvh: Path, out: Path, words: tuple[str, ...], says: str
-) -> None:
+def test_arguments_are_refused_by_name(refused, walk_bvh, out, words, says):
     assert says in refused('retarget', walk_bvh, out, *words)
 
 
@@ -130,9 +119,7 @@ def test_arguments_are_refused_by_name(
         ('.', 'expected a .bvh or .amc or .c3d file'),
     ],
 )
-def test_clips_of_no_use_are_named(
-    refused: Callable, tmp_path: Path, out: Path, name: str, says: str
-) -> None:
+def test_clips_of_no_use_are_named(refused, tmp_path, out, name, says):
     if name in ('walk.fbx', 'walk.mcap', 'walk.amc'):
         (tmp_path / name).write_text('something\n')
     assert says in refused('retarget', tmp_path / name, out)
@@ -148,8 +135,8 @@ def test_clips_of_no_use_are_named(
     ],
 )
 def test_outputs_that_cannot_be_are_refused_before_the_work(
-    refused: Callable, walk_bvh: Path, tmp_path: Path, name: str, says: str
-) -> None:
+    refused, walk_bvh, tmp_path, name, says
+):
     (tmp_path / 'plain').write_text('a file where a folder should be\n')
     (tmp_path / 'folder.bvh').mkdir()
     clip = tmp_path / 'walk.bvh'
@@ -160,5 +147,5 @@ def test_outputs_that_cannot_be_are_refused_before_the_work(
 
 
 @pytest.mark.parametrize('words', [(), ('retarget',), ('dance',), ('retarget', 'a.bvh')])
-def test_what_is_missing_is_said(refused: Callable, words: tuple[str, ...]) -> None:
+def test_what_is_missing_is_said(refused, words):
     assert 'see puppet_clip' in refused(*words)

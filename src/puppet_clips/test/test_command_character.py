@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip character: files that load, from every source, and what it refuses."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.character import Character, load_character
+from puppet_core.body.character import load_character
 from puppet_core.body.skeleton import SEGMENTS, Skeleton
 from puppet_core.clips.load import load_clip
 from puppet_performer.calibration.calibration import Calibration, save_calibration
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.ros
 HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
 
 
-def test_a_clip_gives_its_own_body(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_a_clip_gives_its_own_body(run, walk_bvh, tmp_path):
     out = tmp_path / 'walker.yaml'
     done = run('character', 'new', out, '--from-clip', walk_bvh, '--colour', 'ff0080')
     assert done.code == 0, done.err
@@ -30,9 +29,7 @@ def test_a_clip_gives_its_own_body(run: Callable, walk_bvh: Path, tmp_path: Path
     assert {c.segment for c in character.capsules} == set(range(len(SEGMENTS)))
 
 
-def test_a_urdf_gives_a_robot_that_check_finds_nothing_odd_about(
-    run: Callable, tmp_path: Path
-) -> None:
+def test_a_urdf_gives_a_robot_that_check_finds_nothing_odd_about(run, tmp_path):
     out = tmp_path / 'tin.yaml'
     done = run('character', 'new', out, '--from-urdf', HUMANOID, '--title', 'A tin man')
     assert done.code == 0, done.err
@@ -45,8 +42,8 @@ def test_a_urdf_gives_a_robot_that_check_finds_nothing_odd_about(
 
 
 def test_a_calibration_gives_the_performers_own_body_or_that_of_its_character(
-    run: Callable, performer: Character, tmp_path: Path
-) -> None:
+    run, performer, tmp_path
+):
     """All of it comes through: lengths, palms, soles; the shape is stretched to them."""
     own, out, file = performer.skeleton, tmp_path / 'me.yaml', tmp_path / 'c.yaml'
     skeleton = Skeleton(1.07 * own.offsets, 1.07 * own.interaction_points)
@@ -71,7 +68,7 @@ def test_a_calibration_gives_the_performers_own_body_or_that_of_its_character(
 
 
 @pytest.mark.parametrize('name', ['performer', 'sally', 'blubby', 'frog'])
-def test_nothing_is_odd_about_the_built_in_ones(run: Callable, name: str) -> None:
+def test_nothing_is_odd_about_the_built_in_ones(run, name):
     done = run('character', 'check', name)
     assert done.code == 0 and done.out.splitlines()[1:] == ['  nothing odd about it']
 
@@ -89,16 +86,14 @@ def test_nothing_is_odd_about_the_built_in_ones(run: Callable, name: str) -> Non
         ((), 'one of the arguments --from-clip --from-calibration --from-urdf is required'),
     ],
 )
-def test_bad_input_is_told_and_nothing_is_written(
-    run: Callable, tmp_path: Path, words: tuple, says: str
-) -> None:
+def test_bad_input_is_told_and_nothing_is_written(run, tmp_path, words, says):
     out = tmp_path / 'x.yaml'
     done = run('character', 'new', out, *words)
     assert done.code == 2 and says in done.err and 'Traceback' not in done.err
     assert not out.exists()
 
 
-def test_what_a_robot_leaves_undone_is_told(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_what_a_robot_leaves_undone_is_told(run, walk_bvh, tmp_path):
     out = tmp_path / 'tin.yaml'
     assert run('character', 'new', out, '--from-urdf', HUMANOID).code == 0
     done = run('character', 'follow', out, walk_bvh)
@@ -126,9 +121,7 @@ def test_what_a_robot_leaves_undone_is_told(run: Callable, walk_bvh: Path, tmp_p
     ],
     ids=['no legs', 'ring', 'zero length', 'mimic', 'no XML'],
 )
-def test_a_broken_urdf_is_told_in_a_sentence(
-    run: Callable, tmp_path: Path, old: str, new: str, says: str
-) -> None:
+def test_a_broken_urdf_is_told_in_a_sentence(run, tmp_path, old, new, says):
     """File and element, exit code 2, nothing written."""
     urdf, out = tmp_path / 'robot.urdf', tmp_path / 'x.yaml'
     assert old in HUMANOID.read_text()

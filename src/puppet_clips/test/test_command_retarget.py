@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip retarget: files and report of good runs, and what follows from the geometry."""
 
-from collections.abc import Callable
 import json
 from pathlib import Path
 import shlex
@@ -10,7 +9,6 @@ import shlex
 import numpy as np
 from puppet_clips import command_retarget
 from puppet_core.body.character import load_character
-from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.clips.load import load_clip
 from puppet_core.clips.options import ClipOptions
@@ -38,7 +36,7 @@ SCHEMA = {
 }
 
 
-def test_report_has_the_promised_keys(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_report_has_the_promised_keys(run, walk_bvh, tmp_path):
     """These keys and no others."""
     report = tmp_path / 'r.json'
     done = run('retarget', walk_bvh, tmp_path / 'out.bvh', '--report', report)
@@ -52,9 +50,7 @@ def test_report_has_the_promised_keys(run: Callable, walk_bvh: Path, tmp_path: P
 
 
 @pytest.mark.parametrize('solver', SOLVER_NAMES)
-def test_written_clip_is_the_puppet(
-    run: Callable, walk_bvh: Path, walk: Motion, tmp_path: Path, solver: str
-) -> None:
+def test_written_clip_is_the_puppet(run, walk_bvh, walk, tmp_path, solver):
     """Y up, centimetres, joints named as our segments; read back it is the puppet."""
     out = tmp_path / 'out.bvh'
     done = run('retarget --character sally --solver', solver, walk_bvh, out)
@@ -71,9 +67,7 @@ def test_written_clip_is_the_puppet(
     assert np.max(np.abs(p_back - p_puppet)) < FILE_TOL_M
 
 
-def test_joint_angles_keep_all_rotations(
-    run: Callable, walk_bvh: Path, walk: Motion, tmp_path: Path
-) -> None:
+def test_joint_angles_keep_all_rotations(run, walk_bvh, walk, tmp_path):
     out = tmp_path / 'out.bvh'
     run('retarget', walk_bvh, out, '--solver', 'joint_angles', '--character', 'sally')
     back = load_clip(out)
@@ -81,9 +75,7 @@ def test_joint_angles_keep_all_rotations(
     assert np.min(apart) > 1.0 - 1e-9
 
 
-def test_own_body_gives_the_clip_back(
-    run: Callable, walk_bvh: Path, walk: Motion, scaled_body: Callable, tmp_path: Path
-) -> None:
+def test_own_body_gives_the_clip_back(run, walk_bvh, walk, scaled_body, tmp_path):
     """With nothing to mend, hard root and no margin leave every joint where it was."""
     out = tmp_path / 'out.bvh'
     words = '--set root_softness=0 --set contact_margin_m=0 --set stretch_limit=1'
@@ -94,9 +86,7 @@ def test_own_body_gives_the_clip_back(
     assert np.max(np.abs(p_back - p_world)) < 2e-3
 
 
-def test_half_the_body_in_half_the_world_moves_half_as_far(
-    run: Callable, walk_bvh: Path, scaled_body: Callable, tmp_path: Path
-) -> None:
+def test_half_the_body_in_half_the_world_moves_half_as_far(run, walk_bvh, scaled_body, tmp_path):
     """World scale `auto` is the leg-length ratio."""
     outs = [tmp_path / f'{name}.bvh' for name in ('whole', 'half')]
     for out, factor in zip(outs, (1.0, 0.5)):
@@ -105,7 +95,7 @@ def test_half_the_body_in_half_the_world_moves_half_as_far(
     assert np.max(np.abs(half - 0.5 * whole)) < 10.0 * FILE_TOL_M
 
 
-def test_set_reaches_the_solver(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_set_reaches_the_solver(run, walk_bvh, tmp_path):
     outs = [tmp_path / f'{k}.bvh' for k in range(2)]
     run('retarget', walk_bvh, outs[0])
     run('retarget', walk_bvh, outs[1], '--set', 'influence_distance_m=1e-3')
@@ -113,22 +103,19 @@ def test_set_reaches_the_solver(run: Callable, walk_bvh: Path, tmp_path: Path) -
     assert np.max(np.abs(feet[1] - feet[0])) > 0.01
 
 
-def test_what_has_no_value_is_null(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_what_has_no_value_is_null(run, walk_bvh, tmp_path):
     """Without objects nothing is important, so there is no goal error."""
     nothing = tmp_path / 'nothing.yaml'
     nothing.write_text('format: puppet-environment/1\nobjects: []\n')
     report = tmp_path / 'r.json'
-    done = run(
-        'retarget', walk_bvh, tmp_path / 'o.bvh', '--environment', nothing, '--report', report
-    )
+    words = ('--environment', nothing, '--report', report)
+    done = run('retarget', walk_bvh, tmp_path / 'o.bvh', *words)
     assert done.code == 0, done.err
     errors = json.loads(report.read_text())['goal_error_mm']
     assert errors == {'p50': None, 'p99': None, 'max': None}
 
 
-def test_example_of_the_help_runs(
-    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'walk.bvh').write_bytes(walk_bvh.read_bytes())
     words = shlex.split(command_retarget.EXAMPLE.removeprefix('example: ./puppet '))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """doc/edit.md: its files are edit files, its commands run, its tables name what there is."""
 
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 import re
@@ -28,7 +27,6 @@ COMMANDS = [
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the working folder, with what the page speaks of."""
     for name in ('walk', 'run', 'second'):
         write_bvh(walk(), tmp_path / f'{name}.bvh')
     (tmp_path / 'reach.yaml').write_text(FILES[0])
@@ -38,14 +36,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize('text', FILES, ids=['example', 'names', 'tasks'])
-def test_files_are_edited_by(run: Callable, folder: Path, text: str) -> None:
+def test_files_are_edited_by(run, folder, text):
     (folder / 'e.yaml').write_text(text)
     done = run('edit', 'walk.bvh', 'e.yaml', 'out.bvh')
     assert done.code == 0, done.err
     assert (folder / 'out.bvh').is_file()
 
 
-def test_edit_commands_run(run: Callable, folder: Path) -> None:
+def test_edit_commands_run(run, folder):
     (words,) = [shlex.split(line)[1:] for line in COMMANDS if line.startswith('./puppet edit ')]
     done = run(*words)
     assert done.code == 0, done.err
@@ -54,14 +52,14 @@ def test_edit_commands_run(run: Callable, folder: Path) -> None:
 
 
 @pytest.mark.parametrize('line', [line for line in COMMANDS if ' view ' in line])
-def test_view_commands_open_a_session(folder: Path, line: str) -> None:
+def test_view_commands_open_a_session(folder, line):
     arguments = view_command.parser().parse_args(shlex.split(line)[2:])
     session, clips = view_command.open_session(arguments)
     assert len(clips) == len(arguments.clips)
     assert session.path.name in ('walk_edit.yaml', 'reach.yaml')
 
 
-def test_tables_name_all_there_is() -> None:
+def test_tables_name_all_there_is():
     options = {field.name for field in fields(EditConfig)} - {'joint_limits', 'body_height_m'}
     for name in (*options, *KINDS, *FRAME_KEYS, *STEPS):
         assert f'`{name}`' in PAGE or f'`{name}: ' in PAGE, name

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the layouts tell of known motions, and the table that says so."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,6 @@ PAGE = REPOSITORY / 'doc/layouts.md'
 
 @pytest.fixture(scope='module')
 def performance() -> Motion:
-    """Return the built-in performer, coarsely."""
     return procedural_motion(load_character(REPOSITORY / 'config/characters/performer.yaml'), 10.0)
 
 
@@ -31,7 +29,7 @@ def _layout(name: str) -> SensorLayout:
     return load_layout(REPOSITORY / f'config/layouts/{name}.yaml')
 
 
-def test_layouts_measure_what_they_have_sensors_for(performance: Motion) -> None:
+def test_layouts_measure_what_they_have_sensors_for(performance):
     for name in ('default14', 'head15', 'girdle17'):
         error = layout_errors(performance, _layout(name))
         assert error.joints_m < 1e-6 and error.ends_m < 1e-6
@@ -46,7 +44,7 @@ def test_layouts_measure_what_they_have_sensors_for(performance: Motion) -> None
 @pytest.mark.mocap
 @pytest.mark.skipif(not CLIPS, reason='the captured clips are not beside the checkout')
 @pytest.mark.parametrize('path', CLIPS, ids=lambda path: path.stem)
-def test_captured_joints_come_back_from_fourteen_sensors(path: Path) -> None:
+def test_captured_joints_come_back_from_fourteen_sensors(path):
     """Joint positions within 5 mm RMS through virtual sensors and back."""
     asf = path.with_name(f'{path.stem.split("_")[0]}.asf') if path.suffix == '.amc' else None
     clip = load_clip(path, asf)
@@ -60,7 +58,7 @@ def test_captured_joints_come_back_from_fourteen_sensors(path: Path) -> None:
     assert layout_errors(motion, _layout('six_point')).middles_m < 0.08
 
 
-def test_command_prints_the_table_of_the_page(run: Callable) -> None:
+def test_command_prints_the_table_of_the_page(run):
     """Every figure of the documentation, but for rounding."""
     done = run('layouts')
     assert done.code == 0, done.err
@@ -75,7 +73,7 @@ def test_command_prints_the_table_of_the_page(run: Callable) -> None:
             assert float(a.strip(' |')) == pytest.approx(float(b.strip(' |')), rel=0.02, abs=0.11)
 
 
-def test_example_runs_and_bad_input_is_refused(run: Callable, walk_bvh: Path) -> None:
+def test_example_runs_and_bad_input_is_refused(run, walk_bvh):
     done = run('layouts', walk_bvh, '--layouts', 'six_point,default14')
     assert done.code == 0, done.err
     assert len(done.out.splitlines()) == 4

@@ -12,7 +12,6 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 import numpy as np  # noqa: E402,I100
 from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
-from puppet_core.body.posture import Motion  # noqa: E402
 from puppet_core.clips.load import load_clip  # noqa: E402
 from puppet_core.clips.options import ClipOptions  # noqa: E402
 from puppet_msgs.msg import Posture  # noqa: E402
@@ -34,13 +33,11 @@ AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_t
 
 
 def messages(path: Path, topic: str) -> list[BagMessage]:
-    """Return the messages of a topic."""
     with BagReader(path) as reader:
         return list(reader.messages([topic]))
 
 
 def stamps(path: Path, topic: str) -> list[int]:
-    """Return the stamps of a topic."""
     return [stamp_ns(message.data) for message in messages(path, topic)]
 
 
@@ -61,7 +58,6 @@ def root_positions(path: Path) -> np.ndarray:
 
 
 def shifted(source: Path, target: Path, change: Callable[[int, Any], int | None]) -> Path:
-    """Write the postures of a bag with other stamps, without those for which there is none."""
     with BagWriter(target) as writer:
         for i, message in enumerate(messages(source, '/performer/posture')):
             posture = deserialize_message(message.data, Posture)
@@ -74,7 +70,6 @@ def shifted(source: Path, target: Path, change: Callable[[int, Any], int | None]
 
 @pytest.fixture
 def bag(run: Callable, walk_bvh: Path, tmp_path: Path) -> Path:
-    """Return what becomes of the clip, as a bag."""
     path = tmp_path / 'walk.mcap'
     done = run('retarget', walk_bvh, path, '--character', 'sally')
     assert done.code == 0, done.err
@@ -82,7 +77,7 @@ def bag(run: Callable, walk_bvh: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_clip_becomes_the_topics_of_the_live_graph(bag: Path, walk: Motion) -> None:
+def test_clip_becomes_the_topics_of_the_live_graph(bag, walk):
     with BagReader(bag) as reader:
         assert set(reader.topics) == {*STREAMS, *LATCHED}
         assert {topic: reader.counts[topic] for topic in STREAMS} == dict.fromkeys(STREAMS, 120)
@@ -96,9 +91,7 @@ def test_clip_becomes_the_topics_of_the_live_graph(bag: Path, walk: Motion) -> N
         assert stamps(bag, topic) == [m.log_ns for m in messages(bag, topic)] == expected
 
 
-def test_bag_to_clip_equals_clip_to_clip(
-    run: Callable, walk_bvh: Path, bag: Path, tmp_path: Path
-) -> None:
+def test_bag_to_clip_equals_clip_to_clip(run, walk_bvh, bag, tmp_path):
     outs = tmp_path / 'from_clip.bvh', tmp_path / 'from_bag.bvh'
     for source, out in zip((walk_bvh, bag), outs):
         done = run('retarget', source, out, '--character', 'blubby')
@@ -109,9 +102,7 @@ def test_bag_to_clip_equals_clip_to_clip(
     assert apart.shape[0] == 120 and np.max(apart) < 2.0 * FILE_TOL_M
 
 
-def test_bag_to_bag_equals_clip_to_bag_at_the_recorded_stamps(
-    run: Callable, bag: Path, tmp_path: Path
-) -> None:
+def test_bag_to_bag_equals_clip_to_bag_at_the_recorded_stamps(run, bag, tmp_path):
     source = shifted(bag, tmp_path / 'in.mcap', lambda i, p: OTHER_CLOCK_NS + i * 8_333_333)
     out = tmp_path / 'out.mcap'
     assert run('retarget', source, out, '--character', 'sally').code == 0
@@ -122,9 +113,7 @@ def test_bag_to_bag_equals_clip_to_bag_at_the_recorded_stamps(
 
 
 @pytest.mark.parametrize('lost', [(), (40, 41, 70)], ids=['jitter', 'lost'])
-def test_stamps_become_those_of_the_rate(
-    run: Callable, bag: Path, tmp_path: Path, lost: tuple[int, ...]
-) -> None:
+def test_stamps_become_those_of_the_rate(run, bag, tmp_path, lost):
     """What is left keeps its stamps; the puppet is where it would have been, to a millimetre."""
     before = stamps(bag, '/performer/posture')
     # half a millisecond to and fro, as by a busy serial line
@@ -143,9 +132,7 @@ def test_stamps_become_those_of_the_rate(
 
 
 @pytest.mark.parametrize('name', ['sensors.mcap', 'one.mcap', 'gap.mcap', 'cut.mcap', 'no.mcap'])
-def test_bag_that_is_no_motion_is_refused(
-    run: Callable, bag: Path, tmp_path: Path, name: str
-) -> None:
+def test_bag_that_is_no_motion_is_refused(run, bag, tmp_path, name):
     path = tmp_path / name
     message = 'postures on /performer/posture, got none; ./puppet replay makes them'
     if name == 'sensors.mcap':
@@ -168,7 +155,7 @@ def test_bag_that_is_no_motion_is_refused(
     assert not (tmp_path / 'out.bvh').exists()
 
 
-def test_output_that_is_the_input_is_refused(run: Callable, bag: Path, tmp_path: Path) -> None:
+def test_output_that_is_the_input_is_refused(run, bag, tmp_path):
     before, link = bag.read_bytes(), tmp_path / 'link.mcap'
     link.symlink_to(bag)
     done = run('retarget', bag, link)

@@ -17,29 +17,12 @@ from puppet_core.body import ContinuousEuler, JOINT_NAMES, Motion, Posture
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.robots import description_text, urdf_text
-from puppet_msgs.msg import Importance
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance import skeleton_of
 from puppet_retarget.offline import RetargetJob, RetargetResult
-from puppet_ros.bags import (
-    bag_files,  # noqa: F401  # with the other functions on bags, for commands
-    BagReader,
-    BagWriter,
-)
-from puppet_ros.messages import (
-    decoded,
-    encoded,
-    ImportanceRecord,
-    ImportanceWriter,
-    JointStateWriter,
-    MessageError,
-    posture_msg,
-    PostureRecord,
-    PostureWriter,
-    WORLD,
-)
+from puppet_ros import messages
+from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.node import qos
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 POSTURE_TOPIC, IMPORTANCE_TOPIC = '/performer/posture', '/importance'
@@ -51,13 +34,13 @@ START_NS = 1_000_000_000  # of the first frame; a stamp of zero means none
 MAX_FILLED = 3  # frames of the motion for each in the bag, at most
 SAME_NS = 1000  # stamps of a constant rate are rounded, some to microseconds
 MEASURED = np.zeros(16, dtype=np.uint8)
-_KINDS: dict[str, tuple[str, type]] = {
-    POSTURE_TOPIC: (POSTURE, PostureMsg),
-    PUPPET_TOPIC: (POSTURE, PostureMsg),
-    IMPORTANCE_TOPIC: ('puppet_msgs/msg/Importance', Importance),
-    JOINTS_TOPIC: ('sensor_msgs/msg/JointState', JointState),
-    DESCRIPTION_TOPIC: ('std_msgs/msg/String', String),
-    BODY_TOPIC: ('std_msgs/msg/String', String),
+_KINDS = {
+    POSTURE_TOPIC: POSTURE,
+    PUPPET_TOPIC: POSTURE,
+    IMPORTANCE_TOPIC: 'puppet_msgs/msg/Importance',
+    JOINTS_TOPIC: 'sensor_msgs/msg/JointState',
+    DESCRIPTION_TOPIC: 'std_msgs/msg/String',
+    BODY_TOPIC: 'std_msgs/msg/String',
 }
 
 
@@ -71,7 +54,7 @@ class PostureTrack:
 
     def add(self, data: bytes) -> None:
         """Keep a message, unless it is not of this motion."""
-        record = posture_msg.from_msg(decoded(data, PostureMsg))
+        record = messages.posture_msg.from_msg(messages.decoded(data, PostureMsg))
         posture = record.posture
         parts = posture.root_position, posture.rotations, record.segments, posture.end_effectors
         row = np.concatenate([np.ravel(part) for part in parts])
@@ -84,12 +67,8 @@ class PostureTrack:
     def arrays(self) -> tuple[Vec3s, Quats, Vec3s, Vec3s]:
         """Return roots (n, 3), rotations (n, 16, 4), joints (n, 16, 3), points (n, 8, 3)."""
         roots, rotations, joints, points = np.split(np.array(self._rows), (3, 67, 115), axis=1)
-        return (
-            roots,
-            rotations.reshape(-1, 16, 4),
-            joints.reshape(-1, 16, 3),
-            points.reshape(-1, 8, 3),
-        )
+        places = joints.reshape(-1, 16, 3), points.reshape(-1, 8, 3)
+        return roots, rotations.reshape(-1, 16, 4), *places
 
 
 def read_bag_motion(path: Path, topic: str = POSTURE_TOPIC) -> tuple[Motion, tuple[int, ...], str]:
@@ -106,7 +85,7 @@ def read_bag_motion(path: Path, topic: str = POSTURE_TOPIC) -> tuple[Motion, tup
         for message in reader.messages([topic]):
             try:
                 track.add(message.data)
-            except MessageError as err:
+            except messages.MessageError as err:
                 raise InputFileError(path, POSTURE, str(err), field=topic) from err
     stamps = np.array(track.stamps_ns)
     if len(stamps) < 2:
@@ -151,32 +130,35 @@ def write_bag_motion(
         START_NS + round(i * 1e9 / motion.rate_hz) for i in range(motion.n_frames)
     ]
     character, puppet = job.character, result.motion(job.character, motion.rate_hz)
-    importance, objects = ImportanceWriter(WORLD), tuple(job.environment.names)
+    importance, objects = messages.ImportanceWriter(messages.WORLD), tuple(job.environment.names)
     angles, robot = result.robot_angles, character.robot
     names = JOINT_NAMES if robot is None else robot.published_names
     if not angles.shape[1]:
         split = ContinuousEuler()
         angles = np.array([split.step(rotations).copy() for rotations in result.puppet.rotations])
-    joints = JointStateWriter(names)
+    joints = messages.JointStateWriter(names)
     with BagWriter(path) as writer:
         for topic, text in (
             (DESCRIPTION_TOPIC, description_text(character)),
             (BODY_TOPIC, urdf_text(character)),
         ):
-            data = encoded(String(data=text))
-            writer.write(topic, _KINDS[topic][0], stamps[0], data, qos.LATCHED)
+            data = messages.encoded(String(data=text))
+            writer.write(topic, _KINDS[topic], stamps[0], data, qos.LATCHED)
         captured = _postures(motion, 'performer')
         driven = _postures(puppet, character.name)
         for i, stamp_ns in enumerate(stamps):
-            near = ImportanceRecord(stamp_ns, i, result.rows[i], result.self_rows[i], objects)
-            for topic, data in (
-                (POSTURE_TOPIC, captured(i, stamp_ns)),
-                (IMPORTANCE_TOPIC, importance.data(near)),
-                (JOINTS_TOPIC, joints.data(stamp_ns, angles[i])),
-                (PUPPET_TOPIC, driven(i, stamp_ns)),
-            ):
+            near = messages.ImportanceRecord(
+                stamp_ns, i, result.rows[i], result.self_rows[i], objects
+            )
+            frame = {
+                POSTURE_TOPIC: captured(i, stamp_ns),
+                IMPORTANCE_TOPIC: importance.data(near),
+                JOINTS_TOPIC: joints.data(stamp_ns, angles[i]),
+                PUPPET_TOPIC: driven(i, stamp_ns),
+            }
+            for topic, data in frame.items():
                 profile = qos.JOINT_STATES if topic == JOINTS_TOPIC else qos.STREAM
-                writer.write(topic, _KINDS[topic][0], stamp_ns, data, profile)
+                writer.write(topic, _KINDS[topic], stamp_ns, data, profile)
 
 
 def _filled(times: Any, stamps: Floats, values: Floats) -> Floats:
@@ -189,7 +171,7 @@ def _filled(times: Any, stamps: Floats, values: Floats) -> Floats:
 
 
 def _postures(motion: Motion, body: str) -> Callable[[int, int], bytes]:
-    writer = PostureWriter()
+    writer = messages.PostureWriter()
     segments, velocities = motion.world_segments()[1], motion.end_effector_velocities()
 
     def data(i: int, stamp_ns: int) -> bytes:
@@ -197,7 +179,7 @@ def _postures(motion: Motion, body: str) -> Callable[[int, int], bytes]:
             motion.root_positions[i], motion.rotations[i], motion.end_effectors[i], velocities[i]
         )
         return writer.data(
-            PostureRecord(
+            messages.PostureRecord(
                 stamp_ns, i, body, posture, segments[i], MEASURED, motion.skeleton.leg_length
             )
         )

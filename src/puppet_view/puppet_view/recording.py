@@ -31,7 +31,7 @@ from puppet_edit import edit_session
 from puppet_msgs.msg import Importance
 from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER, retarget_motion, RetargetJob
+from puppet_retarget.offline import ConfigFiles, PERFORMER, retarget_motion
 from puppet_retarget.parameters import PRESETS
 from puppet_ros.bags import BagReader
 from puppet_ros.messages import decoded, importance_msg, MessageError, raw_header
@@ -70,17 +70,9 @@ class RecordedBody:
 
     @classmethod
     def of_motion(cls, who: str, motion: Motion, body: Character) -> 'RecordedBody':
-        """Return a motion with the shape of a character."""
-        return cls(
-            who,
-            body.name,
-            motion.skeleton,
-            urdf_text(body),
-            np.arange(motion.n_frames) / motion.rate_hz,
-            motion.rotations,
-            motion.world_segments()[1],
-            motion.end_effectors,
-        )
+        places, times_s = motion.world_segments()[1], np.arange(motion.n_frames) / motion.rate_hz
+        own = body.name, motion.skeleton, urdf_text(body)
+        return cls(who, *own, times_s, motion.rotations, places, motion.end_effectors)
 
     @property
     def is_performer(self) -> bool:
@@ -98,10 +90,6 @@ class RecordedBody:
         steps = np.diff(self.times_s)
         return 1.0 / float(np.median(steps)) if len(steps) else 1.0
 
-    def frame_at(self, time_s: float) -> int:
-        """Return the last frame that is not after a time, or the first."""
-        return frame_at(self.times_s, time_s)
-
     def frames(self) -> Motion:
         """Return its frames as a motion without gaps: frame i is at `times_s[i]`."""
         return Motion(self.skeleton, self.rate_hz, self.p_world[:, 0], self.rotations, self.points)
@@ -117,17 +105,17 @@ class RecordedBody:
         if not self.description:
             return ()
         found: list[Capsule] = []
-        ends: list[tuple[int, Floats]] = []  # segment, and place with radius
         for solid in sorted(read_shape(self.description), key=lambda s: s.kind != CYLINDER):
             along = 0.5 * solid.scale[2] * solid.rotation[:, 2] * (solid.kind == CYLINDER)
             start, end = solid.position - along, solid.position + along
             radius, segment = float(solid.scale[0]), solid.segment
             if solid.kind != CYLINDER and any(
-                other == segment and np.max(np.abs(at - [*start, radius])) < SAME_PLACE_M
-                for other, at in ends
+                c.segment == segment
+                and np.max(np.abs([*(place - start), c.radius - radius])) < SAME_PLACE_M
+                for c in found
+                for place in (c.start, c.end)
             ):
                 continue  # the round end of a cylinder that is a capsule already
-            ends += [(segment, np.array([*place, radius])) for place in (start, end)]
             found.append(Capsule(segment, start, end, radius, solid.colour))
         return tuple(found)
 
@@ -135,10 +123,10 @@ class RecordedBody:
 class Importances(NamedTuple):
     """How much limbs mattered over time; m may be 0."""
 
-    times_s: Floats  # since the recording's first frame, rising, shape (m,) [s]
-    environment: Floats  # by what stands around, in [0, 1], shape (m, 4)
+    times_s: Floats = np.empty(0)  # since the recording's first frame, rising, shape (m,) [s]
+    environment: Floats = np.empty((0, 4))  # by what stands around, in [0, 1], shape (m, 4)
     # By the own body, hands and feet or elbows and knees, in [0, 1], shape (m, 4)
-    own_body: Floats
+    own_body: Floats = np.empty((0, 4))
 
     def limbs_at(self, times_s: Floats) -> Floats | None:
         """Return the importance of each limb at some times, (n, 4); None if nothing is known."""
@@ -150,12 +138,10 @@ class Importances(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """One file to show."""
-
     name: str  # as the user calls it
     # At least one: the performer if it was recorded, then the puppets
     bodies: tuple[RecordedBody, ...]
-    importance: Importances  # of the performer's limbs
+    importance: Importances = Importances()  # of the performer's limbs
     # Median and 99th percentile from a frame's stamp to its record; None if not recorded
     latency_ms: tuple[float, float] | None = None
 
@@ -166,7 +152,6 @@ class Recording:
 
     @property
     def puppets(self) -> tuple[RecordedBody, ...]:
-        """All others."""
         return tuple(body for body in self.bodies if not body.is_performer)
 
     @property
@@ -255,19 +240,11 @@ def _importance(rows: Floats, self_rows: Floats) -> Floats:
 def _body(who: str, track: PostureTrack, description: str, first_ns: int) -> RecordedBody:
     _, rotations, joints, points = track.arrays()
     skeleton = skeleton_of(rotations[-1], joints[-1], points[-1])
-    name = robot_name(description) if description else ''
+    name, times_s = track.body or who, _since_s(track.stamps_ns, first_ns)
     if description:
         read_shape(description)  # refuses what is no description
-    return RecordedBody(
-        who,
-        name or track.body or who,
-        skeleton,
-        description,
-        _since_s(track.stamps_ns, first_ns),
-        rotations,
-        joints,
-        points,
-    )
+        name = robot_name(description) or name
+    return RecordedBody(who, name, skeleton, description, times_s, rotations, joints, points)
 
 
 def _since_s(stamps_ns: list[int], first_ns: int) -> Floats:
@@ -289,22 +266,14 @@ def read_with_puppets(path: Path, arguments: argparse.Namespace, files: ConfigFi
         person = Character(
             path.stem, '', motion.skeleton, default_capsules(motion.skeleton), colour
         )
-        nothing = Importances(np.empty(0), np.empty((0, 4)), np.empty((0, 4)))
         body = RecordedBody.of_motion(PERFORMER, motion, person)
-        recording = Recording(path.stem, (body,), nothing)
+        recording = Recording(path.stem, (body,))
     environment = clip_arguments.find_environment(files, arguments.environment)
     tuning = clip_arguments.tuning(arguments.settings, PRESETS[0])
     for character in characters:
         assert motion is not None
-        job = RetargetJob(
-            character,
-            environment,
-            importance=tuning.importance,
-            tuning=tuning.solver,
-            self_interaction=tuning.self_interaction,
-        )
         with progress(f'retarget to {character.name}', motion.n_frames) as advance:
-            result = retarget_motion(motion, job, advance)
+            result = retarget_motion(motion, tuning.job(character, environment), advance)
         moved = result.motion(character, motion.rate_hz)
         body = RecordedBody.of_motion(PUPPET, moved, character)
         importance = recording.importance

@@ -39,7 +39,6 @@ Sample = tuple[Path, Character, RetargetResult]
 
 @pytest.fixture(scope='module')
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    """Return a bag of a walk and Sally's, her, and what the solver made."""
     sally = load_character(CHARACTERS / 'sally.yaml')
     job = RetargetJob(sally, load_environment(CHARACTERS.parent / 'environments' / 'floor.yaml'))
     result = retarget_motion(walk(), job)
@@ -50,13 +49,12 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 
 @pytest.fixture
 def stage() -> Iterator[BrowserStage]:
-    """Yield a page."""
     opened = BrowserStage()
     yield opened
     opened.close()
 
 
-def test_take_has_what_was_recorded(sample: Sample) -> None:
+def test_take_has_what_was_recorded(sample):
     path, sally, result = sample
     take = read_recording(path)
     performer, puppet = take.bodies
@@ -74,7 +72,7 @@ def test_take_has_what_was_recorded(sample: Sample) -> None:
     assert sally.skeleton.leg_length > walk().skeleton.leg_length
 
 
-def test_another_puppet_and_a_delay_are_found(sample: Sample, tmp_path: Path) -> None:
+def test_another_puppet_and_a_delay_are_found(sample, tmp_path):
     """What a second retarget node would have published, logged 5 ms after its stamp."""
     path = sample[0]
     frog = urdf_text(load_character(CHARACTERS / 'frog.yaml'))
@@ -92,7 +90,7 @@ def test_another_puppet_and_a_delay_are_found(sample: Sample, tmp_path: Path) ->
     assert take.latency_ms == pytest.approx((5.0, 5.0))
 
 
-def test_bag_without_postures_is_refused(tmp_path: Path) -> None:
+def test_bag_without_postures_is_refused(tmp_path):
     path = tmp_path / 'none.mcap'
     with BagWriter(path) as writer:
         writer.write(
@@ -102,7 +100,7 @@ def test_bag_without_postures_is_refused(tmp_path: Path) -> None:
         read_recording(path)
 
 
-def test_time_moves_bodies_bars_and_colours(sample: Sample, stage: BrowserStage) -> None:
+def test_time_moves_bodies_bars_and_colours(sample, stage):
     take = read_recording(sample[0])
     view = RecordingPage(stage, [take, take])
     assert len(view.bodies) == 4
@@ -126,7 +124,7 @@ def test_time_moves_bodies_bars_and_colours(sample: Sample, stage: BrowserStage)
     assert view.playback.frame == 39 + 15 and view.playback.is_playing
 
 
-def test_row_is_beside_the_way_and_seen_from_the_front() -> None:
+def test_row_is_beside_the_way_and_seen_from_the_front():
     straight = np.array([[0.0, 0.0, 1.0], [0.1, 3.0, 1.0]])
     faces = {'+x': [1.0, 0.0, 0.0, 0.0], '-x': [0.0, 0.0, 0.0, 1.0]}
     row, front = row_direction(np.array(faces['+x']), straight)
@@ -139,11 +137,11 @@ def test_row_is_beside_the_way_and_seen_from_the_front() -> None:
 
 
 @pytest.mark.parametrize(('time_s', 'row'), [(-1.0, 0), (0.0, 0), (0.19, 1), (0.2, 2), (9.0, 2)])
-def test_row_of_a_time_is_the_last_before_it(time_s: float, row: int) -> None:
+def test_row_of_a_time_is_the_last_before_it(time_s, row):
     assert frame_at(np.array([0.0, 0.1, 0.2]), time_s) == row
 
 
-def test_clip_is_given_to_puppets(sample: Sample, tmp_path: Path) -> None:
+def test_clip_is_given_to_puppets(sample, tmp_path):
     write_bvh(walk(), tmp_path / 'walk.bvh')
     words = [str(tmp_path / 'walk.bvh'), '--as-is', '--characters', 'sally,blubby']
     takes = view_command.open_recordings(view_command.parser().parse_args(words))

@@ -57,7 +57,6 @@ TOPICS = {
 
 @pytest.fixture(scope='module')
 def tin_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the character file of a humanoid robot."""
     path = tmp_path_factory.mktemp('robot') / 'tin.yaml'
     save_character(character_from_urdf(HUMANOID, RobotMap()).character, path)
     return path
@@ -65,7 +64,6 @@ def tin_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope='module')
 def tin(tin_file: Path) -> Character:
-    """Return the character of the file."""
     return load_character(tin_file)
 
 
@@ -95,7 +93,6 @@ class Rig:
         self._postures, self._index = postures, 0
 
     def feed_until(self, condition: Callable[[], bool]) -> bool:
-        """Publish frames until the condition holds or the deadline passes."""
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
             self._index += 1
@@ -103,17 +100,13 @@ class Rig:
             record = posture_msg.from_msg(posture)
             near = self._model.step(record.stamp_ns, record.posture, record.segments)
             self._captured.publish(posture)
-            self._weighed.publish(
-                self._writer.fill(
-                    ImportanceRecord(record.stamp_ns, record.frame_index, *near, ('floor',))
-                )
-            )
+            found = ImportanceRecord(record.stamp_ns, record.frame_index, *near, ('floor',))
+            self._weighed.publish(self._writer.fill(found))
             for _ in range(8):
                 self.executor.spin_once(timeout_sec=0.005)
         return condition()
 
     def transforms(self) -> list[Any]:
-        """Return the last transforms of the puppet."""
         return [
             m.transforms
             for m in self.got['/tf']
@@ -121,7 +114,6 @@ class Rig:
         ][-1]
 
     def links(self) -> tuple[int, dict[str, np.ndarray]]:
-        """Return stamp and world poses of the puppet's frames in the last transforms."""
         poses, transforms = {'world': np.eye(4)}, self.transforms()
         waiting = [*transforms, *self.got['/tf_static'][-1].transforms]
         while waiting:
@@ -136,7 +128,6 @@ class Rig:
         return stamp.sec * 10**9 + stamp.nanosec, poses
 
     def close(self) -> None:
-        """Destroy the nodes."""
         self.executor.shutdown()
         for node in (self.retarget, self.shown, self.other):
             node.destroy_node()
@@ -144,7 +135,6 @@ class Rig:
 
 @pytest.fixture
 def rig(ros_context: Any, postures: Callable[[int], Any], tin_file: Path) -> Iterator[Rig]:
-    """Yield the nodes of a robot."""
     made = Rig(ros_context, postures, tin_file)
     yield made
     made.close()
@@ -154,7 +144,7 @@ def stamp_of(msg: Any) -> int:
     return msg.header.stamp.sec * 10**9 + msg.header.stamp.nanosec
 
 
-def test_a_robot_on_topics(rig: Rig, tin: Character) -> None:
+def test_a_robot_on_topics(rig, tin):
     """Joint states in its own names and limits, its URDF, the frames of its links."""
     got, robot = rig.got, tin.robot
     assert robot is not None
@@ -185,7 +175,7 @@ def test_a_robot_on_topics(rig: Rig, tin: Character) -> None:
         np.testing.assert_allclose(found[:3], sole, atol=1e-6)
 
 
-def test_a_robot_gives_way_to_another_body(rig: Rig) -> None:
+def test_a_robot_gives_way_to_another_body(rig):
     """Names, descriptions and frames become those of the other character."""
     assert rig.feed_until(lambda: bool(rig.got['/joint_states'] and rig.got['/tf']))
     for node in (rig.retarget, rig.shown):

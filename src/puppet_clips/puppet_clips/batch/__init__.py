@@ -8,15 +8,3 @@ from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.retarget_file import warm_up
 from puppet_clips.batch.runners import LocalRunner
 from puppet_clips.batch.task import FAILED, Reading
-
-__all__ = [
-    'BatchResult',
-    'FAILED',
-    'LocalRunner',
-    'Reading',
-    'command_batch',
-    'find_clips',
-    'make_tasks',
-    'run_batch',
-    'warm_up',
-]

@@ -29,43 +29,18 @@ SUMMARY, FAILED_LIST, TIMES_LIST = OWN_FILES = 'summary.csv', 'failed.csv', 'tim
 FIRST = ('clip', 'character', 'solver', 'status', 'reason', 'output')
 TEXTS = (*FIRST, 'names', 'notes', 'key', 'output_sha256')
 COUNTS = ('frames', 'body_iterations')
-FIGURES = (
-    'frames',
-    'rate_hz',
-    'seconds',
-    'planted_foot_slide_mm_s_performer',
-    'planted_foot_slide_mm_s_puppet',
-    'planted_foot_slide_mm_s_joint_angles_baseline',
-    'planted_impossible_share',
-    'goal_error_mm_p50',
-    'goal_error_mm_p99',
-    'goal_error_mm_max',
-    'penetration_mm_environment_max',
-    'free_limb_deviation_deg_max',
-    'jerk_ratio_root',
-    'jerk_ratio_feet',
-    'jerk_ratio_hands',
-    'body_iterations',
-    'names',
-    'notes',
-    'key',
-    'output_sha256',
+FIGURES = tuple(
+    'frames rate_hz seconds planted_foot_slide_mm_s_performer planted_foot_slide_mm_s_puppet '
+    'planted_foot_slide_mm_s_joint_angles_baseline planted_impossible_share goal_error_mm_p50 '
+    'goal_error_mm_p99 goal_error_mm_max penetration_mm_environment_max '
+    'free_limb_deviation_deg_max jerk_ratio_root jerk_ratio_feet jerk_ratio_hands '
+    'body_iterations names notes key output_sha256'.split()
 )
 COLUMNS = (*FIRST, *FIGURES)
 FAILURES = ('clip', 'character', 'reason', 'detail')
-TIMES = (
-    'clip',
-    'character',
-    'frames',
-    'ms_per_frame_median',
-    'ms_per_frame_p99',
-    'ms_per_frame_max',
-    'cpu_hash_s',
-    'cpu_read_s',
-    'cpu_retarget_s',
-    'cpu_quality_s',
-    'cpu_write_s',
-    'time_s',
+TIMES = tuple(
+    'clip character frames ms_per_frame_median ms_per_frame_p99 ms_per_frame_max cpu_hash_s '
+    'cpu_read_s cpu_retarget_s cpu_quality_s cpu_write_s time_s'.split()
 )
 OTHER = 'other'  # records, and what failed
 Told = Callable[[Outcome], object]
@@ -73,12 +48,8 @@ Told = Callable[[Outcome], object]
 
 @dataclass
 class BatchResult:
-    """What came of a run so far."""
-
     rows: dict[int, Row] = field(default_factory=dict)  # lines of the table by number of the task
-    counts: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys((DONE, SKIPPED, FAILED), 0)
-    )
+    counts: dict[str, int] = field(default_factory=lambda: {DONE: 0, SKIPPED: 0, FAILED: 0})
     """Tasks by what came of them."""
 
     frames: int = 0  # frames retargeted in this run
@@ -88,7 +59,6 @@ class BatchResult:
     wall_s: float = 0.0  # time that passed [s]
 
     def add(self, task: Task, outcome: Outcome) -> None:
-        """Take the outcome of a task."""
         self.rows[task.number] = table_row(task, outcome)
         self.counts[outcome.status] += 1
         self.cpu_s[OTHER] += outcome.cpu_s
@@ -100,12 +70,10 @@ class BatchResult:
 
     @property
     def table(self) -> list[Row]:
-        """Return the lines in the order of the tasks."""
         return [self.rows[number] for number in sorted(self.rows)]
 
     @property
     def failures(self) -> list[Row]:
-        """Return the lines of what failed."""
         return [row for row in self.table if row['status'] == FAILED]
 
     def figures(self) -> dict[str, Any]:
@@ -186,11 +154,7 @@ def table_row(task: Task, outcome: Outcome) -> Row:
 
 
 def check_summary(path: Path) -> None:
-    """
-    Refuse a table that could not be written, before the work is done.
-
-    Raises ConfigError for another suffix, a missing package, or a place that cannot be written.
-    """
+    """Refuse, by a ConfigError, a table that could not be written, before the work is done."""
     suffix = path.suffix.lower()
     if suffix not in (CSV, PARQUET):
         raise ConfigError(f'--summary: expected a {CSV} or {PARQUET} file, got {str(path)!r}')
@@ -234,8 +198,7 @@ def _write_parquet(rows: Sequence[Row], path: Path, columns: Sequence[str]) -> N
 
     kinds = {name: pyarrow.string() for name in TEXTS} | {name: pyarrow.int64() for name in COUNTS}
     schema = pyarrow.schema([(name, kinds.get(name, pyarrow.float64())) for name in columns])
-    table = pyarrow.Table.from_pylist(
-        [{name: row.get(name) for name in columns} for row in rows], schema
-    )
+    lines = [{name: row.get(name) for name in columns} for row in rows]
+    table = pyarrow.Table.from_pylist(lines, schema)
     with replacing(path) as temporary:
         parquet.write_table(table, temporary)

@@ -8,38 +8,16 @@ from dataclasses import replace
 import os
 from pathlib import Path
 
-from puppet_clips.batch import ledger
-from puppet_clips.batch.batch_run import (
-    BatchResult,
-    check_summary,
-    FAILED_LIST,
-    OWN_FILES,
-    printable,
-    run_batch,
-    SUMMARY,
-    TIMES_LIST,
-    write_table,
-)
+from puppet_clips.batch import batch_run, ledger
+from puppet_clips.batch.batch_run import FAILED_LIST, SUMMARY, TIMES_LIST
 from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.retarget_file import warm_up
 from puppet_clips.batch.runners import DaskRunner, LocalRunner
-from puppet_clips.batch.task import (
-    DONE,
-    FAILED,
-    LEDGER,
-    Outcome,
-    Reading,
-    Row,
-    Runner,
-    SKIPPED,
-    Task,
-)
+from puppet_clips.batch.task import DONE, FAILED, LEDGER, Outcome, Reading, Runner, SKIPPED, Task
 from puppet_core.clips import clip_options
 from puppet_core.io import check_writable, ConfigError, InputFileError, progress
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, RetargetJob, write_report
-from puppet_retarget.parameters import PRESETS
-from puppet_retarget.solvers import SOLVER_NAMES
+from puppet_retarget.offline import ConfigFiles, write_report
 
 EXAMPLE = 'example: ./puppet batch clips out --character sally blubby --workers 4'
 DEFAULT_CHARACTER = 'blubby'
@@ -49,20 +27,11 @@ _TO_DO, _FINISHED, _UNREADABLE = 'to do', 'finished', 'unreadable'  # of a dry r
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommand's arguments."""
     add = parser.add_argument
-    add(
-        'in_dir',
-        metavar='IN_DIR',
-        type=Path,
-        help='folder with clips: .bvh, .amc, .c3d, bags with /performer/posture',
-    )
-    add(
-        'out_dir',
-        metavar='OUT_DIR',
-        type=Path,
-        help=f'made: CHARACTER/… as below IN_DIR, {SUMMARY}, {TIMES_LIST}, {FAILED_LIST}',
-    )
+    text = 'folder with clips: .bvh, .amc, .c3d, bags with /performer/posture'
+    add('in_dir', metavar='IN_DIR', type=Path, help=text)
+    text = f'made: CHARACTER/… as below IN_DIR, {SUMMARY}, {TIMES_LIST}, {FAILED_LIST}'
+    add('out_dir', metavar='OUT_DIR', type=Path, help=text)
     add(
         '--character',
         nargs='+',
@@ -73,79 +42,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument('--workers', type=int, metavar='N', help='processes; default one a core')
-    where.add_argument(
-        '--dask',
-        metavar='ADDRESS',
-        help="an existing cluster's scheduler instead, e.g. tcp://127.0.0.1:8786",
-    )
-    add(
-        '--glob',
-        action='append',
-        default=[],
-        metavar='PATTERN',
-        help='only clips of such a name, or of such a path below IN_DIR; may be repeated',
-    )
+    text = "an existing cluster's scheduler instead, e.g. tcp://127.0.0.1:8786"
+    where.add_argument('--dask', metavar='ADDRESS', help=text)
+    text = 'only clips of such a name, or of such a path below IN_DIR; may be repeated'
+    add('--glob', action='append', default=[], metavar='PATTERN', help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of all .amc clips; else the one beside')
-    add(
-        '--solver',
-        choices=SOLVER_NAMES,
-        default=SOLVER_NAMES[0],
-        help='how puppets follow; default %(default)s',
-    )
-    add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
+    clip_arguments.add_solver_options(parser)
     add('--overwrite', action='store_true', help='make finished outputs anew, too')
     add('--dry-run', action='store_true', help='only say what would be done')
-    add(
-        '--memory-gib',
-        type=float,
-        metavar='G',
-        help='address space of a process; a clip that needs more fails; default any',
-    )
-    add(
-        '--timeout',
-        type=float,
-        default=3600.0,
-        metavar='S',
-        help='how long a clip may take [s], 0 for any time; default %(default)g',
-    )
-    add(
-        '--summary',
-        type=Path,
-        metavar='FILE',
-        help=f'the table also here, .csv or .parquet; it always is in OUT_DIR/{SUMMARY}',
-    )
+    text = 'address space of a process; a clip that needs more fails; default any'
+    add('--memory-gib', type=float, metavar='G', help=text)
+    text = 'how long a clip may take [s], 0 for any time; default %(default)g'
+    add('--timeout', type=float, default=3600.0, metavar='S', help=text)
+    text = f'the table also here, .csv or .parquet; it always is in OUT_DIR/{SUMMARY}'
+    add('--summary', type=Path, metavar='FILE', help=text)
     add('--json', type=Path, metavar='FILE', help='counts, rates and times of the run')
     clip_arguments.add_tuning_options(parser)
     clip_arguments.add_clip_options(parser)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
-    """
-    Retarget a library and return a summary.
-
-    Raises PuppetError for bad arguments; nothing is written then. Raises RuntimeError if clips
-    failed; the others are written.
-    """
+    """Retarget a library and return a summary; RuntimeError if clips failed, beside the others."""
     _check(arguments)
     tasks = _tasks(arguments, files)
     if arguments.dry_run:
-        return printable(_plan(tasks))
-    result = BatchResult()
+        return batch_run.printable(_plan(tasks))
+    result = batch_run.BatchResult()
     with progress('batch', len(tasks), unit='clip') as advance:
 
-        def tell(outcome: Outcome) -> None:
+        def report(outcome: Outcome) -> None:
             advance(1, outcome.status == SKIPPED)
 
         try:
             runner = _runner(arguments, tasks)
             advance(0, True)  # compiling does not predict the time that is left
-            run_batch(tasks, runner, result, tell)
+            batch_run.run_batch(tasks, runner, result, report)
         finally:
             if arguments.summary and result.rows:
-                write_table(result.table, arguments.summary)
+                batch_run.write_table(result.table, arguments.summary)
     if arguments.json:
         write_report(result.figures(), arguments.json)
-    return printable(_summary(arguments.out_dir, result))
+    return batch_run.printable(_summary(arguments.out_dir, result))
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -160,10 +97,10 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.out_dir.exists() and not arguments.out_dir.is_dir():
         raise ConfigError(f'OUT_DIR: expected a folder, got {str(arguments.out_dir)!r}')
     if arguments.summary:
-        check_summary(arguments.summary)
+        batch_run.check_summary(arguments.summary)
     if arguments.json:
         check_writable(arguments.json, '--json')
-    own = {f'OUT_DIR/{name}': arguments.out_dir / name for name in OWN_FILES}
+    own = {f'OUT_DIR/{name}': arguments.out_dir / name for name in batch_run.OWN_FILES}
     for name, path in own.items():
         check_writable(path, name)
     outputs = {'--summary': arguments.summary, '--json': arguments.json}
@@ -179,18 +116,12 @@ def _tasks(arguments: argparse.Namespace, files: ConfigFiles) -> list[Task]:
     tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
     environment = clip_arguments.find_environment(files, arguments.environment)
     given = arguments.character or [(DEFAULT_CHARACTER,)]
-    jobs = [
-        RetargetJob(
-            clip_arguments.find_character(files, name, arguments.world_scale),
-            environment,
-            arguments.solver,
-            tuning.importance,
-            tuning.solver,
-            tuning.self_interaction,
-        )
+    characters = [
+        clip_arguments.find_character(files, name, arguments.world_scale)
         for names in given
         for name in names
     ]
+    jobs = [tuning.job(character, environment, arguments.solver) for character in characters]
     options = clip_options(arguments)
     reading = Reading(
         _from_anywhere(arguments.name_map),
@@ -233,7 +164,7 @@ def _plan(tasks: Sequence[Task]) -> str:
     return '\n'.join([*lines, f'{told}; nothing was written'])
 
 
-def _summary(out_dir: Path, result: BatchResult) -> str:
+def _summary(out_dir: Path, result: batch_run.BatchResult) -> str:
     counts, figures = result.counts, result.figures()
     text = f'{out_dir / SUMMARY}: {counts[DONE]} retargeted, {counts[SKIPPED]} finished before'
     if result.frames:
@@ -244,11 +175,8 @@ def _summary(out_dir: Path, result: BatchResult) -> str:
     if not counts[FAILED]:
         return text
     first = result.failures[0]
+    why = '; '.join(first[name] for name in ('reason', 'detail') if first[name])
     raise RuntimeError(
         f'{counts[FAILED]} of {sum(counts.values())}, listed in {out_dir / FAILED_LIST}, the '
-        f'first {first["clip"]} for {first["character"]}: {_why(first)} ({text})'
+        f'first {first["clip"]} for {first["character"]}: {why} ({text})'
     )
-
-
-def _why(failure: Row) -> str:
-    return '; '.join(failure[name] for name in ('reason', 'detail') if failure[name])

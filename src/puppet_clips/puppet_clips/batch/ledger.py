@@ -38,7 +38,6 @@ _State = tuple[tuple[int, int, int], ...]
 
 
 def file_digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
     total = hashlib.sha256()
     with open(path, 'rb') as file:
         while block := file.read(1 << 20):
@@ -77,23 +76,16 @@ def _plain(value: Any) -> Any:
 @cache
 def suite_version() -> str:
     """Return the digest of the code and libraries that decide what an output contains."""
+    specs = [find_spec(name) for name in PACKAGES]  # imports none of them; ROS's may be missing
+    folders = [
+        Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ()
+    ]
     files = {
         f'{folder.name}/{path.relative_to(folder).as_posix()}': file_digest(path)
-        for folder in code_folders()
+        for folder in folders
         for path in folder.rglob('*.py')
     }
     return value_digest([_library_version(name) for name in LIBRARIES], files)[:16]
-
-
-def code_folders() -> list[Path]:
-    """Return the folders of the suite's packages that make an output; ROS's may be missing."""
-    specs = [find_spec(name) for name in PACKAGES]  # which imports none of them
-    return [
-        Path(place)
-        for spec in specs
-        if spec is not None
-        for place in spec.submodule_search_locations or ()
-    ]
 
 
 def _library_version(name: str) -> str | None:
@@ -104,22 +96,13 @@ def _library_version(name: str) -> str | None:
 
 
 def task_key(task: Task) -> str:
-    """
-    Return the digest of all that decides a task's output.
-
-    Raises InputFileError or OSError if an input is no file, or cannot be read.
-    """
-    return value_digest(
-        task.parameters, [file_digest(path) for path in _inputs(task)], task.clip.suffix.lower()
-    )
+    """Return the digest of all that decides a task's output, or InputFileError or OSError."""
+    inputs = [file_digest(path) for path in _inputs(task)]
+    return value_digest(task.parameters, inputs, task.clip.suffix.lower())
 
 
 def input_state(task: Task) -> _State:
-    """
-    Return what changes when somebody writes to an input of a task.
-
-    Raises OSError if an input cannot be found.
-    """
+    """Return what changes when somebody writes to an input of a task, or OSError."""
     states = (path.stat() for path in _inputs(task))
     return tuple((state.st_ino, state.st_size, state.st_mtime_ns) for state in states)
 
@@ -129,7 +112,7 @@ def _inputs(task: Task) -> list[Path]:
     reading = task.reading
     files = [task.clip]
     if is_bag(task.clip):
-        from puppet_view.bag_motion import bag_files  # imports ROS, which other clips do not need
+        from puppet_ros.bags import bag_files  # imports ROS, which other clips do not need
 
         files = bag_files(task.clip)
     files += [task.asf] if task.asf else []

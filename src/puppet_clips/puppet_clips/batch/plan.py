@@ -33,7 +33,8 @@ def find_clips(in_dir: Path, out_dir: Path, patterns: Sequence[str] = ()) -> lis
     names = sorted(
         name
         for name in _files(in_dir, out_dir.resolve())
-        if _is_clip(in_dir, name) and _is_wanted(name, patterns)
+        if (PurePosixPath(name).suffix.lower() in SUFFIXES or is_bag(in_dir / name))
+        and _is_wanted(name, patterns)
     )
     if not names:
         which = f' that {" or ".join(patterns)} names' if patterns else ''
@@ -67,22 +68,9 @@ def make_tasks(
         own = asf if clip.suffix.lower() == '.amc' else None
         beside = skeleton_beside(clip, own)
         skeleton = None if beside is None else Path(beside)
-        tasks += [
-            Task(
-                len(tasks) + i,
-                clip,
-                skeleton,
-                name,
-                out_dir,
-                job,
-                reading,
-                version,
-                digests[i],
-                redo,
-                timeout_s,
-            )
-            for i, job in enumerate(jobs)
-        ]
+        for job, digest in zip(jobs, digests):
+            what = len(tasks), clip, skeleton, name, out_dir, job, reading, version, digest
+            tasks.append(Task(*what, redo, timeout_s))
     _check_outputs(tasks)
     return tasks
 
@@ -106,10 +94,6 @@ def _raise(err: OSError) -> NoReturn:
     raise ConfigError(
         f'IN_DIR: expected folders that can be read, got {err.filename!r}: {err.strerror}'
     ) from err
-
-
-def _is_clip(in_dir: Path, name: str) -> bool:
-    return PurePosixPath(name).suffix.lower() in SUFFIXES or is_bag(in_dir / name)
 
 
 def _is_wanted(name: str, patterns: Sequence[str]) -> bool:

@@ -34,11 +34,7 @@ _RATE_HZ = 100.0
 
 
 def run_task(task: Task) -> Outcome:
-    """
-    Do a task, unless its output is there already; return what came of it.
-
-    Raises nothing that a clip can cause: what goes wrong is the reason of the outcome.
-    """
+    """Do a task that is not done; what goes wrong with a clip is the reason of the outcome."""
     start = thread_time()
     try:
         outcome = _outcome(task)
@@ -52,7 +48,6 @@ def run_task(task: Task) -> Outcome:
 
 
 def timed_out(task: Task) -> str:
-    """Return the reason of a task that took too long."""
     return f'expected to take at most {task.timeout_s:g} s, took longer; see --timeout'
 
 
@@ -175,10 +170,8 @@ def warm_up(tasks: Iterable[Task]) -> None:
     jobs = {id(task.job): task.job for task in tasks}
     for job in jobs.values():
         skeleton = job.character.skeleton
-        rotations = np.zeros((_FRAMES, N_SEGMENTS, 4))
-        rotations[..., 0] = 1.0
-        roots = np.zeros((_FRAMES, 3))
-        roots[:, 2] = skeleton.leg_length
+        rotations = np.tile([1.0, 0.0, 0.0, 0.0], (_FRAMES, N_SEGMENTS, 1))
+        roots = np.tile([0.0, 0.0, skeleton.leg_length], (_FRAMES, 1))
         still = Motion.from_rotations(skeleton, _RATE_HZ, roots, rotations)
         report(still, job, retarget_motion(still, job))
         with TemporaryDirectory() as folder:

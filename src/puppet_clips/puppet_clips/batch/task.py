@@ -58,7 +58,6 @@ class Task:
 
     @property
     def out(self) -> Path:
-        """Return the file to make."""
         return self.out_dir / self.out_name
 
     @property
@@ -103,5 +102,4 @@ class Runner(Protocol):
 
 
 def failed(task: Task, reason: str, detail: str = '') -> Outcome:
-    """Return the outcome of a task that came to nothing."""
     return Outcome(task.number, FAILED, {}, ' '.join(reason.split()), ' '.join(detail.split()))

@@ -13,20 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, Motion, N_SEGMENTS
-from puppet_core.math import Floats, quaternions
+from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_performer.calibration import Calibration, MotionRecording, SLIPPED, SWAPPED
-from puppet_performer.calibration.synthetic_recording import (
-    Disturbances,
-    exchanged,
-    make_take,
-    measure,
-    Mounting,
-    posed_badly,
-    random_mounting,
-    RANGE_S,
-    slipped,
-    Take,
-)
+from puppet_performer.calibration import synthetic_recording as synthetic
 from puppet_performer.sensor_layout import SensorLayout
 
 T_POSE_S = 2.0
@@ -39,19 +28,22 @@ SORTS = {
 SLIP_TIMES = (0.2, 0.85)  # as fractions of the range of motion
 
 
+def _off(found: Quats, true: Quats) -> Vec3s:
+    """Return the rotation vectors from orientations that were found to the true ones [rad]."""
+    return quaternions.log(quaternions.multiply(quaternions.conjugate(found), true))
+
+
 class SyntheticRecording(NamedTuple):
     """A recording whose truth is known."""
 
     motion: Motion  # what was done, by whom
-    mounting: Mounting  # how the sensors sit
+    mounting: synthetic.Mounting  # how the sensors sit
     recording: MotionRecording  # what they measured
 
     def compare(self, calibration: Calibration) -> str:
         """Return one line on how far a calibration is from the truth."""
-        between = quaternions.multiply(
-            quaternions.conjugate(calibration.rotations), self.mounting.rotations
-        )
-        turned = np.degrees(np.linalg.norm(quaternions.log(between), axis=1))
+        off = _off(calibration.rotations, self.mounting.rotations)
+        turned = np.degrees(np.linalg.norm(off, axis=1))
         line = f'off the truth: sensors turned by {np.sqrt(np.mean(turned**2)):.2f} deg RMS'
         if calibration.skeleton is not None:
             true = self.motion.skeleton.limb_lengths
@@ -63,7 +55,7 @@ class SyntheticRecording(NamedTuple):
 def record_clip(
     motion: Motion,
     layout: SensorLayout,
-    disturbances: Disturbances,
+    disturbances: synthetic.Disturbances,
     seed: int,
     pose_deg: float = 0.0,
 ) -> SyntheticRecording:
@@ -74,31 +66,24 @@ def record_clip(
     from the T-pose, standard deviation per axis [deg].
     """
     off = np.radians(pose_deg) * np.random.default_rng(seed + 2).normal(size=(N_SEGMENTS, 3))
-    motion = posed_badly(motion, T_POSE_S, off)
-    mounting = random_mounting(layout, seed)
-    recording = measure(motion, layout, mounting, disturbances, seed + 1)
+    motion = synthetic.posed_badly(motion, T_POSE_S, off)
+    mounting = synthetic.random_mounting(layout, seed)
+    recording = synthetic.measure(motion, layout, mounting, disturbances, seed + 1)
     return SyntheticRecording(motion, mounting, recording)
 
 
 def bench_lines(
     ordinary: Character,
     layout: SensorLayout,
-    disturbances: Disturbances,
+    disturbances: synthetic.Disturbances,
     trials: int,
     pose_deg: float = 0.0,
 ) -> Iterator[str]:
-    """Yield the lines of the report; each takes a while."""
-    takes = [
-        make_take(ordinary, layout, disturbances, seed, pose_deg=pose_deg)
-        for seed in range(trials)
-    ]
+    given = ordinary, layout, disturbances
+    takes = [synthetic.make_take(*given, seed, pose_deg=pose_deg) for seed in range(trials)]
     outcomes = [take.calibrate() for take in takes]
     yield f'performers: {trials}, each with {len(layout.sensors)} sensors put on at random'
-    done = [
-        (take, outcome.calibration)
-        for take, outcome in zip(takes, outcomes)
-        if outcome.calibration is not None
-    ]
+    done = [(take, found.calibration) for take, found in zip(takes, outcomes) if found.calibration]
     if done:
         yield _spread('joint centres', [take.centre_errors(found) for take, found in done])
         if len(outcomes[0].evaluation.lengths):
@@ -115,29 +100,17 @@ def bench_lines(
     yield f'one sensor slipped, named: {sum(map(_names_slip, takes))} of {trials}'
 
 
-def _turned(layout: SensorLayout, done: Sequence[tuple[Take, Calibration]]) -> str:
+def _turned(layout: SensorLayout, done: Sequence[tuple[synthetic.Take, Calibration]]) -> str:
     """Return how far the sensors are turned on their segments, of several sorts of them."""
-    off = quaternions.log(
-        np.array(
-            [
-                quaternions.multiply(
-                    quaternions.conjugate(found.rotations), take.mounting.rotations
-                )
-                for take, found in done
-            ]
-        )
-    )
+    off = np.array([_off(found.rotations, take.mounting.rotations) for take, found in done])
     squares = np.degrees(1.0) ** 2 * np.sum(off**2, axis=2).mean(axis=0)
     parts = []
     for what, names in SORTS.items():
-        kept = [
-            row for row, name in enumerate(layout.segment_names) if name.split('_', 1)[-1] in names
-        ]
-        if kept:
+        kept = [name.split('_', 1)[-1] in names for name in layout.segment_names]
+        if any(kept):
             parts.append(f'{what} {np.sqrt(np.mean(squares[kept])):.3g}')
-    return f'sensors on their segments: {np.sqrt(np.mean(squares)):.3g} deg RMS; ' + ', '.join(
-        parts
-    )
+    all_of_them = np.sqrt(np.mean(squares))
+    return f'sensors on their segments: {all_of_them:.3g} deg RMS; {", ".join(parts)}'
 
 
 def _spread(what: str, errors_m: Sequence[Floats]) -> str:
@@ -147,17 +120,21 @@ def _spread(what: str, errors_m: Sequence[Floats]) -> str:
     return f'{what}: median {median:.3g} mm, 95 % {most:.3g} mm, worst {worst:.3g} mm'
 
 
-def _names_swap(take: Take) -> bool:
+def _names_swap(take: synthetic.Take) -> bool:
     rng = np.random.default_rng(len(take.layout.sensors) + int(1e6 * take.skeleton.leg_length))
     names = rng.choice(take.layout.sensors, 2, replace=False).tolist()
-    evaluation = take.calibrate(exchanged(take.recording, take.layout, *names)).evaluation
+    evaluation = take.calibrate(
+        synthetic.exchanged(take.recording, take.layout, *names)
+    ).evaluation
     return [set(finding.names) for finding in evaluation.of_kind(SWAPPED)] == [set(names)]
 
 
-def _names_slip(take: Take) -> bool:
+def _names_slip(take: synthetic.Take) -> bool:
     rng = np.random.default_rng(int(1e6 * take.skeleton.leg_length))
     name = str(rng.choice(take.layout.sensors))
-    when_s = float(rng.uniform(*SLIP_TIMES)) * RANGE_S
-    recording = slipped(take.recording, take.layout, name, when_s, int(rng.integers(1000)))
+    when_s = float(rng.uniform(*SLIP_TIMES)) * synthetic.RANGE_S
+    recording = synthetic.slipped(
+        take.recording, take.layout, name, when_s, int(rng.integers(1000))
+    )
     evaluation = take.calibrate(recording).evaluation
     return [finding.names for finding in evaluation.of_kind(SLIPPED)] == [(name,)]

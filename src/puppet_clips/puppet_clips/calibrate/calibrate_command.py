@@ -27,25 +27,13 @@ from puppet_clips.calibrate.calibrate_clip import (
     T_POSE_S,
 )
 from puppet_clips.calibrate.calibrate_live import LiveSession, retried
-from puppet_core.body import Character, default_capsules, load_character, Motion, save_character
+from puppet_core.body import Character, default_capsules, load_character, save_character
 from puppet_core.io import check_writable, ConfigError, InputFileError
 from puppet_core.math import Quat, Vec3
 from puppet_core.procedural import clip_loop_motion, range_of_motion
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import PoseFrame, TrackerFrame
-from puppet_performer.calibration import (
-    calibrate_motion,
-    Calibration,
-    CalibrationLimits,
-    find_pose,
-    load_calibration,
-    MotionRecording,
-    PoseRecording,
-    rezero_sensor,
-    save_calibration,
-    split_recording,
-    StreamRecorder,
-)
+from puppet_performer import calibration as cal
 from puppet_performer.calibration.synthetic_recording import Disturbances, RATE_HZ
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments
@@ -65,7 +53,7 @@ _KINDS: dict[str, tuple[type, Callable[[Any], FilteredFrame | SensorFrame]]] = {
 Place = tuple[Vec3, Quat]
 
 BAG, LIVE, CLIP = 'bag', 'live', 'clip'
-LIMITS = CalibrationLimits()
+LIMITS = cal.CalibrationLimits()
 MORE_PARSERS = (surface_command.make_parser,)
 MAX_POSE_DEG = 90.0
 EXAMPLE = """\
@@ -78,7 +66,6 @@ example: ./puppet calibrate --from live --output my_calibration.yaml
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if '--surface' in arguments:
         return surface_command.main(arguments)
@@ -90,7 +77,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command's own arguments."""
     parser = argparse.ArgumentParser(
         prog='calibrate',
         description=(__doc__ or '').strip(),
@@ -98,57 +84,31 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add(
-        '--from',
-        dest='origin',
-        choices=(BAG, LIVE, CLIP),
-        required=True,
-        help='where the recording comes from',
-    )
-    add(
-        'file',
-        nargs='?',
-        type=Path,
-        help='the bag, or a clip: .bvh, .amc or .c3d; the built-in range of motion by default',
-    )
+    origins, text = (BAG, LIVE, CLIP), 'where the recording comes from'
+    add('--from', dest='origin', choices=origins, required=True, help=text)
+    text = 'the bag, or a clip: .bvh, .amc or .c3d; the built-in range of motion by default'
+    add('file', nargs='?', type=Path, help=text)
     add('--output', type=Path, help='calibration file to write, or to re-zero a sensor of')
     add('--rezero', metavar='SENSOR', help='only this sensor, which was moved')
     add('--force', action='store_true', help='write what should not be used, too')
-    add(
-        '--performer',
-        default='performer',
-        metavar='CHARACTER',
-        help='whose proportions fill in what is not measured; by name or path',
-    )
+    text = 'whose proportions fill in what is not measured; by name or path'
+    add('--performer', default='performer', metavar='CHARACTER', help=text)
     add('--write-character', type=Path, metavar='YAML', help="save the performer's own body")
     add('--layout', default='default14', help='of the sensors, by name or path')
     bag = parser.add_argument_group('from a bag')
     bag.add_argument('--topic', default='', help='/tracker/filtered by default, or the raw one')
-    bag.add_argument(
-        '--transmitter-m',
-        nargs=3,
-        type=float,
-        metavar=('X', 'Y', 'Z'),
-        help='where the tracker stands, for a bag without /tf_static',
-    )
+    text, metavar = 'where the tracker stands, for a bag without /tf_static', ('X', 'Y', 'Z')
+    bag.add_argument('--transmitter-m', nargs=3, type=float, metavar=metavar, help=text)
     clip = parser.add_argument_group('from a clip: how the virtual sensors are disturbed')
     clip.add_argument('--noise-mm', type=float, default=0.0, help='standard deviation [mm]')
     clip.add_argument('--noise-deg', type=float, default=0.0, help='standard deviation [deg]')
     clip.add_argument('--outliers', type=float, default=0.0, help='share of the samples')
     clip.add_argument('--skin-mm', type=float, default=0.0, help='soft tissue')
-    clip.add_argument(
-        '--pose-deg',
-        type=float,
-        default=0.0,
-        help='of each segment from the T-pose, standard deviation per axis',
-    )
+    text = 'of each segment from the T-pose, standard deviation per axis'
+    clip.add_argument('--pose-deg', type=float, default=0.0, help=text)
     clip.add_argument('--seed', type=int, default=1, help='of noise and outliers')
-    clip.add_argument(
-        '--trials',
-        type=int,
-        metavar='N',
-        help='measure N performers of random proportions instead',
-    )
+    text = 'measure N performers of random proportions instead'
+    clip.add_argument('--trials', type=int, metavar='N', help=text)
     clip.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     clip_arguments.add_clip_options(parser)
     return parser
@@ -156,10 +116,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     """Calibrate as the options ask for; return the exit code."""
-    for path, name in (
-        (options.output, '--output'),
-        (options.write_character, '--write-character'),
-    ):
+    outputs = {'--output': options.output, '--write-character': options.write_character}
+    for name, path in outputs.items():
         if path is not None:
             check_writable(path, name)
     if options.origin == BAG and options.file is None:
@@ -174,23 +132,37 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         raise ConfigError(f'--seed: expected 0 or more, got {options.seed}')
     if options.trials is not None:
         return bench(options, performer, layout)
-    if options.rezero:
-        return rezero(options, performer, layout, ros_arguments)
-    pose, motion, truth = record(options, performer, layout, ros_arguments)
-    outcome = calibrate_motion(pose, motion, layout, performer, LIMITS, _date())
+    before = cal.load_calibration(options.output) if options.rezero else None
+    if before is not None and options.rezero not in before.sensors:
+        known = ', '.join(before.sensors)
+        raise ConfigError(f'--rezero: expected one of {known}, got {options.rezero!r}')
+    truth = None
+    if options.origin == LIVE:
+        with closing(LiveSession(layout, performer, LIMITS, ros_arguments)) as session:
+            pose = retried(session)
+            motion = session.motion() if before is None else None
+    else:
+        recording, truth = _recorded(options, performer, layout)
+        if before is None:
+            pose, motion = cal.split_recording(recording, layout, performer, LIMITS)
+        else:
+            pose, motion = cal.find_pose(recording, layout, performer, LIMITS)[0], None
+    if before is not None:
+        return _rezero(options, before, pose, performer, layout)
+    assert motion is not None
+    outcome = cal.calibrate_motion(pose, motion, layout, performer, LIMITS, _date())
     print(outcome.evaluation.table())
     if outcome.calibration is not None and truth is not None:
         print(truth.compare(outcome.calibration))
     usable = outcome.evaluation.usable
     if outcome.calibration is not None and (usable or options.force):
-        write(options, performer, outcome.calibration)
+        _write(options, performer, outcome.calibration)
     if options.output is None and options.write_character is None:
         print('nothing was written: there is no --output')
     return EXIT_OK if usable else EXIT_FAILED
 
 
 def bench(options: argparse.Namespace, performer: Character, layout: SensorLayout) -> int:
-    """Print how far calibrations are off over many performers; return the exit code."""
     if options.origin != CLIP or options.file is not None or not 1 <= options.trials <= 1000:
         raise ConfigError('--trials: expected 1 .. 1000, with --from clip and no file')
     disturbances = _disturbances(options)
@@ -199,50 +171,32 @@ def bench(options: argparse.Namespace, performer: Character, layout: SensorLayou
     return EXIT_OK
 
 
-def record(
+def _rezero(
     options: argparse.Namespace,
+    before: cal.Calibration,
+    pose: cal.PoseRecording,
     performer: Character,
     layout: SensorLayout,
-    ros_arguments: Sequence[str],
-) -> tuple[PoseRecording, MotionRecording, SyntheticRecording | None]:
-    """Return the pose, the motion after it, and the truth of a clip or None."""
-    if options.origin == LIVE:
-        with closing(LiveSession(layout, performer, LIMITS, ros_arguments)) as session:
-            return retried(session), session.motion(), None
-    recording, truth = _recorded(options, performer, layout)
-    return (*split_recording(recording, layout, performer, LIMITS), truth)
-
-
-def rezero(
-    options: argparse.Namespace,
-    performer: Character,
-    layout: SensorLayout,
-    ros_arguments: Sequence[str],
 ) -> int:
-    """Find one sensor's mounting anew and write the file; return the exit code."""
-    before = load_calibration(options.output)
-    if options.rezero not in before.sensors:
-        known = ', '.join(before.sensors)
-        raise ConfigError(f'--rezero: expected one of {known}, got {options.rezero!r}')
-    pose = _held_pose(options, performer, layout, ros_arguments)
-    after = rezero_sensor(
-        before, pose, layout, options.rezero, performer.skeleton, LIMITS, _date()
-    )
-    row = after.sensors.index(options.rezero)
+    """Write the calibration with one sensor's mounting found anew; return the exit code."""
+    name, skeleton = options.rezero, performer.skeleton
+    after = cal.rezero_sensor(before, pose, layout, name, skeleton, LIMITS, _date())
+    row = after.sensors.index(name)
     moved = float(np.linalg.norm(after.positions[row] - before.positions[row]))
     cosine = min(abs(float(after.rotations[row] @ before.rotations[row])), 1.0)
-    save_calibration(after, options.output)
+    cal.save_calibration(after, options.output)
     print(
-        f'{options.rezero}: moved by {1e3 * moved:.0f} mm and '
+        f'{name}: moved by {1e3 * moved:.0f} mm and '
         f'{np.degrees(2.0 * np.arccos(cosine)):.0f} deg; written: {options.output}'
     )
     return EXIT_OK
 
 
-def write(options: argparse.Namespace, performer: Character, calibration: Calibration) -> None:
-    """Write what was asked for."""
+def _write(
+    options: argparse.Namespace, performer: Character, calibration: cal.Calibration
+) -> None:
     if options.output is not None:
-        save_calibration(calibration, options.output)
+        cal.save_calibration(calibration, options.output)
         print(f'written: {options.output}')
     if options.write_character is not None and calibration.skeleton is not None:
         capsules = default_capsules(calibration.skeleton)
@@ -251,38 +205,23 @@ def write(options: argparse.Namespace, performer: Character, calibration: Calibr
         print(f'written: {options.write_character}')
 
 
-def _held_pose(
-    options: argparse.Namespace,
-    performer: Character,
-    layout: SensorLayout,
-    ros_arguments: Sequence[str],
-) -> PoseRecording:
-    if options.origin == LIVE:
-        with closing(LiveSession(layout, performer, LIMITS, ros_arguments)) as session:
-            return retried(session)
-    recording, _ = _recorded(options, performer, layout)
-    return find_pose(recording, layout, performer, LIMITS)[0]
-
-
 def _recorded(
     options: argparse.Namespace, performer: Character, layout: SensorLayout
-) -> tuple[MotionRecording, SyntheticRecording | None]:
+) -> tuple[cal.MotionRecording, SyntheticRecording | None]:
+    """Return what a bag or the virtual sensors of a clip recorded, and the truth of a clip."""
     if options.origin == BAG:
         place = None
         if options.transmitter_m is not None:
             place = np.array(options.transmitter_m), np.array([1.0, 0.0, 0.0, 0.0])
         return read_bag(options.file, layout.sensors, options.topic, place), None
-    take = record_clip(
-        _motion(options, performer), layout, _disturbances(options), options.seed, options.pose_deg
-    )
-    return take.recording, take
-
-
-def _motion(options: argparse.Namespace, performer: Character) -> Motion:
     if options.file is None:
-        return range_of_motion(performer, RATE_HZ, T_POSE_S)
-    clip = clip_arguments.read_clip(options.file, options, options.asf)
-    return clip_loop_motion(clip, RATE_HZ, T_POSE_S)
+        motion = range_of_motion(performer, RATE_HZ, T_POSE_S)
+    else:
+        clip = clip_arguments.read_clip(options.file, options, options.asf)
+        motion = clip_loop_motion(clip, RATE_HZ, T_POSE_S)
+    disturbances = _disturbances(options)
+    take = record_clip(motion, layout, disturbances, options.seed, options.pose_deg)
+    return take.recording, take
 
 
 def _disturbances(options: argparse.Namespace) -> Disturbances:
@@ -295,7 +234,7 @@ def _date() -> str:
 
 def read_bag(
     path: Path, sensors: tuple[str, ...], topic: str = '', place: Place | None = None
-) -> MotionRecording:
+) -> cal.MotionRecording:
     """
     Return what the sensors of a layout measured, in this order.
 
@@ -312,53 +251,33 @@ def read_bag(
 
 def _read(
     reader: BagReader, path: Path, sensors: tuple[str, ...], topic: str, place: Place | None
-) -> MotionRecording:
+) -> cal.MotionRecording:
     topics = reader.topics
     name = topic or (FILTERED_TOPIC if FILTERED_TOPIC in topics else RAW_TOPIC)
-    if topics.get(name) not in _KINDS:
+    found = topics.get(name, 'none')
+    if found not in _KINDS:
         known = ', '.join(sorted(t for t, kind in topics.items() if kind in _KINDS)) or 'none'
-        raise InputFileError(
-            path,
-            f'a topic {name} of sensor frames',
-            topics.get(name, 'none'),
-            hint=f'such topics here: {known}',
-        )
-    message, from_msg = _KINDS[topics[name]]
-    tree = _transforms(reader)
-    recorder = StreamRecorder(sensors)
-    for recorded in reader.messages([name]):
-        msg = decoded(recorded.data, message)
-        stands = place or tree.lookup(WORLD, msg.header.frame_id)
-        if stands is None:
-            raise InputFileError(
-                path,
-                f'a transform {WORLD} -> {msg.header.frame_id} on {TF_STATIC_TOPIC}',
-                'none',
-                hint='give --transmitter-m X Y Z',
-            )
-        recorder.add(from_msg(msg), *stands)
-    _require(path, sensors, recorder)
-    return recorder.recording()
-
-
-def _require(path: Path, sensors: tuple[str, ...], recorder: StreamRecorder) -> None:
-    usable = recorder.recording().usable
-    missing = [name for i, name in enumerate(sensors) if not np.any(usable[:, i])]
-    if missing:
-        raise InputFileError(
-            path,
-            f'the sensors of the layout: {", ".join(sensors)}',
-            f'none of {", ".join(missing)}',
-            hint='choose another --layout',
-        )
-
-
-def _transforms(reader: BagReader) -> StaticTransformTree:
+        wanted, hint = f'a topic {name} of sensor frames', f'such topics here: {known}'
+        raise InputFileError(path, wanted, found, hint=hint)
+    message, from_msg = _KINDS[found]
     tree = StaticTransformTree()
     for recorded in reader.messages([TF_STATIC_TOPIC]):
         for edge in decoded(recorded.data, TFMessage).transforms:
             tree.add(edge)
-    return tree
+    recorder = cal.StreamRecorder(sensors)
+    for recorded in reader.messages([name]):
+        msg = decoded(recorded.data, message)
+        stands = place or tree.lookup(WORLD, msg.header.frame_id)
+        if stands is None:
+            wanted = f'a transform {WORLD} -> {msg.header.frame_id} on {TF_STATIC_TOPIC}'
+            raise InputFileError(path, wanted, 'none', hint='give --transmitter-m X Y Z')
+        recorder.add(from_msg(msg), *stands)
+    usable = recorder.recording().usable
+    missing = [name for i, name in enumerate(sensors) if not np.any(usable[:, i])]
+    if missing:
+        wanted, got = f'the sensors of the layout: {", ".join(sensors)}', ', '.join(missing)
+        raise InputFileError(path, wanted, f'none of {got}', hint='choose another --layout')
+    return recorder.recording()
 
 
 if __name__ == '__main__':

@@ -62,7 +62,6 @@ class CalibrationNode(Node):
         self._spinner.add_node(self)
 
     def close(self) -> None:
-        """Leave the graph."""
         self._spinner.shutdown()
         self.destroy_node()
         rclpy.try_shutdown()
@@ -95,7 +94,6 @@ class CalibrationNode(Node):
         return self._transforms.lookup(WORLD, self._frame_id)
 
     def on_frame(self, frame: FilteredFrame) -> None:
-        """Use a frame that has come."""
         raise NotImplementedError
 
     def decoded(self, from_msg: Callable[[Any], Content], msg: Any) -> Content | None:
@@ -138,12 +136,7 @@ class LiveSession(CalibrationNode):
             self._recorder.add(frame, *place)
 
     def pose(self) -> PoseRecording:
-        """
-        Return the T-pose, after a countdown.
-
-        Raises CalibrationError if the performer moves or a sensor is missing. Raises RuntimeError
-        if nothing comes.
-        """
+        """Return the T-pose, after a countdown; CalibrationError if that cannot be used."""
         _say(POSE_PROMPT)
         for left in range(COUNTDOWN_S, 0, -1):
             _say(f'  {left}')
@@ -157,11 +150,7 @@ class LiveSession(CalibrationNode):
         return pose
 
     def motion(self) -> MotionRecording:
-        """
-        Return the range of motion; it ends when all joints have moved enough.
-
-        Raises RuntimeError if nothing comes.
-        """
+        """Return the range of motion; it ends when all joints have moved enough."""
         _say(MOTION_PROMPT)
         recorder = self._recorder
         recorder.restart()
@@ -184,11 +173,7 @@ class LiveSession(CalibrationNode):
 
 
 def retried(session: LiveSession, times: int = 3) -> PoseRecording:
-    """
-    Return the T-pose, asked for again if it was none.
-
-    Raises CalibrationError why the last one was refused.
-    """
+    """Return the T-pose, asked for again if it was none; CalibrationError why not at last."""
     for _ in range(times - 1):
         try:
             return session.pose()

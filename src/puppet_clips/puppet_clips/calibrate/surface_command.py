@@ -23,16 +23,7 @@ from puppet_core.io import check_writable, ConfigError
 from puppet_core.math import Vec3
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_msgs.msg import Posture
-from puppet_performer.calibration.surface import (
-    as_samples,
-    describe,
-    mirrored,
-    segments_to_touch,
-    stylus_tip,
-    SurfaceRecorder,
-    Touch,
-    TouchConfig,
-)
+from puppet_performer.calibration import surface
 from puppet_ros import share
 from puppet_ros.command import run_command
 from puppet_ros.messages import posture_msg, PostureRecord
@@ -40,7 +31,7 @@ from puppet_ros.node import ExactTimeSynchronizer, EXIT_OK, qos
 from rclpy.utilities import remove_ros_args
 
 POSTURE_TOPIC = '/performer/posture'
-_TOUCH = TouchConfig()
+_TOUCH = surface.TouchConfig()
 EXAMPLE = """\
 example: ./puppet calibrate --surface --sensor stylus --tip 0 0 0.12 --output my_surface.yaml
          ./puppet calibrate --surface --output my_surface.yaml --segments chest left_hand --again
@@ -52,7 +43,7 @@ class SurfaceNode(CalibrationNode):
 
     def __init__(
         self,
-        recorder: SurfaceRecorder,
+        recorder: surface.SurfaceRecorder,
         body: str,
         sensor: str,
         tip: Vec3,
@@ -64,10 +55,8 @@ class SurfaceNode(CalibrationNode):
         self._tip = tip
         self._join: ExactTimeSynchronizer[FilteredFrame, PostureRecord] = ExactTimeSynchronizer()
         self._postures = 0
-        self.touches: list[Touch] = []
-        """Rests not processed yet."""
-        self.error: ConfigError | None = None
-        """What makes going on useless."""
+        self.touches: list[surface.Touch] = []  # rests not processed yet
+        self.error: ConfigError | None = None  # what makes going on useless
         super().__init__(ros_arguments)
         self.create_subscription(Posture, POSTURE_TOPIC, self._on_posture, qos.STREAM)
 
@@ -104,19 +93,17 @@ class SurfaceNode(CalibrationNode):
             return
         frame, record = pair
         self.heard_at = time.monotonic()
-        tip = stylus_tip(frame, self._sensor, self._tip, *place)
+        tip = surface.stylus_tip(frame, self._sensor, self._tip, *place)
         waited = self._recorder.place
         if waited is not None and record.status[waited.segment] == Posture.STATUS_STALE:
             tip = None
-        touch = self._recorder.step(
-            record.stamp_ns, record.posture.rotations, record.segments, tip
-        )
+        posed = record.posture.rotations, record.segments
+        touch = self._recorder.step(record.stamp_ns, *posed, tip)
         if touch is not None:
             self.touches.append(touch)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     return run_command(
         'calibrate',
@@ -126,7 +113,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command's own arguments."""
     parser = argparse.ArgumentParser(
         prog='calibrate',
         description=(__doc__ or '').strip(),
@@ -136,45 +122,20 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add('--surface', action='store_true', required=True, help='record surface points')
     add('--output', type=Path, required=True, help='YAML file to write or extend')
-    add(
-        '--performer',
-        default='performer',
-        metavar='CHARACTER',
-        help='that of the performer node, by name or path; default performer',
-    )
+    text = 'that of the performer node, by name or path; default performer'
+    add('--performer', default='performer', metavar='CHARACTER', help=text)
     add('--sensor', default='stylus', help="the stylus' sensor, default stylus")
-    add(
-        '--tip',
-        type=float,
-        nargs=3,
-        default=(0.0, 0.0, 0.0),
-        metavar=('X', 'Y', 'Z'),
-        help="the tip in the sensor's frame [m]; default the sensor itself",
-    )
-    add(
-        '--segments',
-        nargs='+',
-        default=list(SEGMENTS),
-        metavar='SEGMENT',
-        help=f'which, in this order; default all: {", ".join(SEGMENTS)}',
-    )
+    text, tip = "the tip in the sensor's frame [m]; default the sensor itself", (0.0, 0.0, 0.0)
+    add('--tip', type=float, nargs=3, default=tip, metavar=('X', 'Y', 'Z'), help=text)
+    text = f'which, in this order; default all: {", ".join(SEGMENTS)}'
+    add('--segments', nargs='+', default=list(SEGMENTS), metavar='SEGMENT', help=text)
     add('--mirror', action='store_true', help='right limbs are copied from the left ones')
     add('--again', action='store_true', help='touch segments once more that the file has')
-    add(
-        '--rest',
-        type=float,
-        default=_TOUCH.rest_s,
-        metavar='S',
-        help=f'how long to hold still [s], default {_TOUCH.rest_s:g}',
-    )
-    add(
-        '--max-off',
-        type=float,
-        default=_TOUCH.max_off_m,
-        metavar='M',
-        help=f"how far from the character's surface a point may be [m], "
-        f'default {_TOUCH.max_off_m:g}',
-    )
+    text = f'how long to hold still [s], default {_TOUCH.rest_s:g}'
+    add('--rest', type=float, default=_TOUCH.rest_s, metavar='S', help=text)
+    text = "how far from the character's surface a point may be [m], default "
+    text += f'{_TOUCH.max_off_m:g}'
+    add('--max-off', type=float, default=_TOUCH.max_off_m, metavar='M', help=text)
     return parser
 
 
@@ -185,12 +146,12 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         raise ConfigError(f'--tip: expected finite numbers, got {options.tip}')
     kept = read_surface(options.output) if options.output.exists() else {}
     present = () if options.again else kept
-    segments = segments_to_touch(options.segments, present, options.mirror)
+    segments = surface.segments_to_touch(options.segments, present, options.mirror)
     character = load_character(share.character_file(options.performer))
-    recorder = SurfaceRecorder(
+    recorder = surface.SurfaceRecorder(
         segments,
         surface_samples(character.skeleton, character.capsules),
-        TouchConfig(rest_s=options.rest, max_off_m=options.max_off),
+        surface.TouchConfig(rest_s=options.rest, max_off_m=options.max_off),
     )
     if not segments and set(options.segments) - set(kept):
         raise ConfigError('--mirror: expected a left limb or a part of the trunk, got right limbs')
@@ -198,9 +159,8 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         print(f'{options.output} has them all; --again touches them once more')
         return EXIT_OK
     tip = np.array(options.tip)
-    with closing(
-        SurfaceNode(recorder, character.name, options.sensor, tip, ros_arguments)
-    ) as node:
+    node = SurfaceNode(recorder, character.name, options.sensor, tip, ros_arguments)
+    with closing(node):
         prompt(recorder)
         while recorder.place is not None:
             node.spin_for(0.0)  # message by message: a touch is taken before the next
@@ -213,29 +173,31 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     return EXIT_OK
 
 
-def take(touch: Touch, recorder: SurfaceRecorder, kept: dict, options: argparse.Namespace) -> None:
+def take(
+    touch: surface.Touch,
+    recorder: surface.SurfaceRecorder,
+    kept: dict,
+    options: argparse.Namespace,
+) -> None:
     """Report the result of a touch, and save a segment that is complete with it."""
+    off_mm = f'{1e3 * touch.off_m:.0f} mm'
     if not touch.accepted:
-        print(
-            f'\a  refused: {1e3 * touch.off_m:.0f} mm from where the point is expected; lift',
-            flush=True,
-        )
+        print(f'\a  refused: {off_mm} from where the point is expected; lift', flush=True)
         return
-    print(f'\a  recorded, {1e3 * touch.off_m:.0f} mm from the character; lift', flush=True)
+    print(f'\a  recorded, {off_mm} from the character; lift', flush=True)
     place = recorder.place
     if place is None or place.segment != touch.place.segment:
         points = recorder.complete()
-        points = {**kept, **(mirrored(points) if options.mirror else points)}
-        save_surface(as_samples(points), options.output, tuple(points))
+        points = {**kept, **(surface.mirrored(points) if options.mirror else points)}
+        save_surface(surface.as_samples(points), options.output, tuple(points))
         print(f'written: {options.output}, with {", ".join(points)}')
     prompt(recorder)
 
 
-def prompt(recorder: SurfaceRecorder) -> None:
-    """Report which point comes next."""
+def prompt(recorder: surface.SurfaceRecorder) -> None:
     if recorder.place is not None:
         count = f'{recorder.n_done + 1}/{recorder.n_total}'
-        print(f'{count} {describe(recorder.place)}: touch and hold', flush=True)
+        print(f'{count} {surface.describe(recorder.place)}: touch and hold', flush=True)
 
 
 if __name__ == '__main__':

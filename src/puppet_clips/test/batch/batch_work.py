@@ -21,7 +21,6 @@ VICTIM, KILLER = 'victim.bvh', 'killer.bvh'
 
 
 def waits_to_be_killed_once(task: Task) -> Outcome:
-    """Tell the own process id and wait, the first time that the victim is at work."""
     pid_file = task.out_dir / 'pid'
     if task.name == VICTIM and not pid_file.exists():
         part = pid_file.with_suffix('.part')
@@ -32,7 +31,6 @@ def waits_to_be_killed_once(task: Task) -> Outcome:
 
 
 def dies_of_the_killer(task: Task) -> Outcome:
-    """Die over one clip every time, after noting that."""
     if task.name == KILLER:
         with open(task.out_dir / 'deaths', 'a', encoding='utf-8') as file:
             file.write('x')
@@ -41,21 +39,18 @@ def dies_of_the_killer(task: Task) -> Outcome:
 
 
 def hangs_over_the_killer(task: Task) -> Outcome:
-    """Never end one clip."""
     if task.name == KILLER:
         signal.pause()
     return run_task(task)
 
 
 def finds_no_memory(task: Task) -> Outcome:
-    """Fail as what is outside of a task does."""
     raise OSError(errno.ENOMEM, 'Cannot allocate memory')
 
 
 def library_plan(
     clip: Path, folder: Path, character: Character, names: Sequence[str]
 ) -> Callable[[str], list[Task]]:
-    """Return a function that plans copies of a clip into a folder of a name."""
     for name in names:
         path = folder / 'in' / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +65,6 @@ def library_plan(
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
-    """Return the clips below a folder by their paths."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob('*.bvh'))
@@ -86,6 +80,5 @@ def finished(out: Path) -> int:
 
 
 def table(path: Path) -> list[dict[str, str]]:
-    """Return the lines of a CSV file."""
     with open(path, encoding='utf-8', newline='') as file:
         return list(csv.DictReader(file))

@@ -37,7 +37,6 @@ class Cluster(NamedTuple):
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """Return a scheduler and two workers that it knows; they end with the test."""
     file, end = tmp_path / 'scheduler.json', monotonic() + DEADLINE_S
     with ExitStack() as stack:
 
@@ -73,14 +72,11 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 @pytest.fixture
 def planned(walk_bvh: Path, tmp_path: Path, performer: Character) -> Callable[[str], list[Task]]:
-    """Return a function that plans the same library into a folder of a name."""
     return library_plan(walk_bvh, tmp_path, performer, [f'{i}.bvh' for i in range(N_CLIPS)])
 
 
 @pytest.mark.slow
-def test_a_killed_worker_changes_no_byte(
-    cluster: Cluster, planned: Callable[[str], list[Task]], tmp_path: Path
-) -> None:
+def test_a_killed_worker_changes_no_byte(cluster, planned, tmp_path):
     def kill(outcome: Outcome) -> None:
         if cluster.workers[0].poll() is None:
             cluster.workers[0].send_signal(signal.SIGKILL)
@@ -104,14 +100,7 @@ def test_a_killed_worker_changes_no_byte(
 @pytest.mark.parametrize(
     ('lost', 'reason'), [('scheduler', 'the scheduler is gone'), ('workers', 'has had no worker')]
 )
-def test_a_lost_cluster_ends_the_run(
-    cluster: Cluster,
-    planned: Callable[[str], list[Task]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    lost: str,
-    reason: str,
-) -> None:
+def test_a_lost_cluster_ends_the_run(cluster, planned, tmp_path, monkeypatch, lost, reason):
     monkeypatch.setattr('puppet_clips.batch.runners.LOOK_S', 0.1)
     monkeypatch.setattr('puppet_clips.batch.runners.NO_WORKER_S', 2.0)
 
@@ -127,9 +116,7 @@ def test_a_lost_cluster_ends_the_run(
 
 
 @pytest.mark.parametrize('address', ['tcp://127.0.0.1:9', 'nowhere at all'])
-def test_an_address_without_a_scheduler_is_refused(
-    monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_an_address_without_a_scheduler_is_refused(monkeypatch, address):
     monkeypatch.setattr('puppet_clips.batch.runners.CONNECT_S', 0.5)
     with pytest.raises(ConfigError, match='--dask: expected the address of a scheduler'):
         DaskRunner(address)

@@ -4,7 +4,6 @@
 
 from dataclasses import replace
 from importlib import metadata
-from pathlib import Path
 import pickle
 import subprocess
 import sys
@@ -13,13 +12,12 @@ import numpy as np
 from puppet_clips.batch.ledger import input_state, LIBRARIES, suite_version, task_key, value_digest
 from puppet_clips.batch.plan import make_tasks
 from puppet_clips.batch.task import Reading
-from puppet_core.body.character import Character
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.whole_motion import RetargetJob
 import pytest
 
 
-def test_another_process_finds_the_same() -> None:
+def test_another_process_finds_the_same():
     code = (
         'from puppet_clips.batch.ledger import *; '
         "print(value_digest({'b': 1.5, 'a': None}, ('x',)), suite_version())"
@@ -35,7 +33,7 @@ def test_another_process_finds_the_same() -> None:
     assert done.stdout.split() == [wanted, suite_version()]
 
 
-def test_every_change_of_a_job_shows_and_a_copy_has_the_same(performer: Character) -> None:
+def test_every_change_of_a_job_shows_and_a_copy_has_the_same(performer):
     job = RetargetJob(performer, floor_only())
     assert value_digest(pickle.loads(pickle.dumps(job))) == value_digest(job)
     longer = replace(
@@ -66,19 +64,17 @@ def test_every_change_of_a_job_shows_and_a_copy_has_the_same(performer: Characte
         ((True,), (1,)),
     ],
 )
-def test_what_is_alike_is_not_the_same(a: tuple, b: tuple) -> None:
+def test_what_is_alike_is_not_the_same(a, b):
     assert value_digest(*a) != value_digest(*b)
 
 
-def test_what_is_no_plain_data_is_refused() -> None:
+def test_what_is_no_plain_data_is_refused():
     with pytest.raises(TypeError, match='object'):
         value_digest({'key': object()})
 
 
 @pytest.mark.parametrize('is_missing', [False, True], ids=['another', 'missing'])
-def test_another_library_is_another_version(
-    monkeypatch: pytest.MonkeyPatch, is_missing: bool
-) -> None:
+def test_another_library_is_another_version(monkeypatch, is_missing):
     before, own = suite_version(), metadata.version
 
     def version(name: str) -> str:
@@ -92,12 +88,8 @@ def test_another_library_is_another_version(
 
 @pytest.mark.parametrize('suffix, is_other', [('.C3D', True), ('.bvh', False)])
 def test_built_in_marker_sets_decide_over_c3d_clips(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    performer: Character,
-    suffix: str,
-    is_other: bool,
-) -> None:
+    tmp_path, monkeypatch, performer, suffix, is_other
+):
     folder = tmp_path / 'share' / 'puppet_bringup' / 'config' / 'markersets'
     folder.mkdir(parents=True)
     (folder / 'own.yaml').write_text('1')

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command itself, interrupted or killed: what is finished stays, the rest is done later."""
 
-from collections.abc import Callable
 import os
 from pathlib import Path
 import shutil
@@ -21,7 +20,6 @@ DEADLINE_S = 120.0
 
 
 def started(library: Path, out: Path) -> subprocess.Popen:
-    """Start the command with two processes in a group of its own."""
     return subprocess.Popen(
         [sys.executable, '-m', 'puppet_clips.cli', 'batch', library, out, '--workers', '2'],
         stdout=subprocess.PIPE,
@@ -32,7 +30,7 @@ def started(library: Path, out: Path) -> subprocess.Popen:
     )
 
 
-def test_ctrl_c_keeps_what_is_finished(library: Path, walk_bvh: Path, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_is_finished(library, walk_bvh, tmp_path):
     for number in range(400):  # many more than are done until the signal comes
         shutil.copy(walk_bvh, library / f'{number}.bvh')
     out, end = tmp_path / 'out', monotonic() + DEADLINE_S
@@ -63,9 +61,7 @@ def _is_of(process: psutil.Process, group: int) -> bool:
         return False
 
 
-def test_a_killed_run_is_ended_by_the_next(
-    run: Callable, library: Path, walk_bvh: Path, tmp_path: Path
-) -> None:
+def test_a_killed_run_is_ended_by_the_next(run, library, walk_bvh, tmp_path):
     """With SIGKILL nothing is put in order, and processes are left over."""
     for number in range(20):
         shutil.copy(walk_bvh, library / f'{number}.bvh')

@@ -36,20 +36,16 @@ Planned = Callable[[str], list[Task]]
 
 @pytest.fixture
 def planned(walk_bvh: Path, tmp_path: Path, performer: Character) -> Planned:
-    """Return a function that plans the same library into a folder of a name."""
     return library_plan(walk_bvh, tmp_path, performer, NAMES)
 
 
 @pytest.fixture
 def undisturbed(planned: Planned, tmp_path: Path) -> dict[str, bytes]:
-    """Return what one process makes."""
     run_batch(planned('one'), LocalRunner(1), BatchResult())
     return outputs(tmp_path / 'one')
 
 
-def test_three_processes_make_what_one_makes(
-    planned: Planned, undisturbed: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_three_processes_make_what_one_makes(planned, undisturbed, tmp_path):
     result = BatchResult()
     run_batch(planned('three'), LocalRunner(3), result)
     assert result.counts == {DONE: len(NAMES), SKIPPED: 0, FAILED: 0}
@@ -57,9 +53,7 @@ def test_three_processes_make_what_one_makes(
     assert outputs(tmp_path / 'three') == undisturbed
 
 
-def test_a_killed_process_loses_nothing(
-    planned: Planned, undisturbed: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_killed_process_loses_nothing(planned, undisturbed, tmp_path):
     pid_file, killed = tmp_path / 'two' / 'pid', []
 
     def kill() -> None:
@@ -78,9 +72,7 @@ def test_a_killed_process_loses_nothing(
     assert outputs(tmp_path / 'two') == undisturbed
 
 
-def test_a_clip_that_kills_its_process_fails_alone(
-    planned: Planned, undisturbed: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_clip_that_kills_its_process_fails_alone(planned, undisturbed, tmp_path):
     result = BatchResult()
     run_batch(planned('two'), LocalRunner(2, work=dies_of_the_killer), result)
     assert result.counts == {DONE: len(NAMES) - 1, SKIPPED: 0, FAILED: 1}
@@ -94,12 +86,7 @@ def test_a_clip_that_kills_its_process_fails_alone(
     assert outputs(tmp_path / 'two') == wanted
 
 
-def test_a_clip_that_hangs_fails_alone(
-    planned: Planned,
-    undisturbed: dict[str, bytes],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_clip_that_hangs_fails_alone(planned, undisturbed, tmp_path, monkeypatch):
     monkeypatch.setattr('puppet_clips.batch.runners.GRACE_S', 0.0)
     result, tasks = BatchResult(), planned('two')
     # the others have all the time they need
@@ -112,9 +99,7 @@ def test_a_clip_that_hangs_fails_alone(
     assert not multiprocessing.active_children()
 
 
-def test_tasks_are_taken_as_there_is_room_and_a_closed_run_leaves_no_process(
-    planned: Planned,
-) -> None:
+def test_tasks_are_taken_as_there_is_room_and_a_closed_run_leaves_no_process(planned):
     taken: list[int] = []
     tasks = planned('two')
     (tasks[0].out_dir / '.batch' / 'parts').mkdir(parents=True)
@@ -132,7 +117,7 @@ def test_tasks_are_taken_as_there_is_room_and_a_closed_run_leaves_no_process(
 
 
 @pytest.mark.parametrize('limited', [True, False])
-def test_too_little_memory_is_a_reason(planned: Planned, limited: bool) -> None:
+def test_too_little_memory_is_a_reason(planned, limited):
     """Whoever finds no memory, Python or a compiled library, the limit is named."""
     runner = (
         LocalRunner(1, memory_bytes=350 << 20) if limited else LocalRunner(1, work=finds_no_memory)

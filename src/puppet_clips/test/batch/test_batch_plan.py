@@ -28,7 +28,6 @@ CLIPS = ['a/02_01.amc', 'a/b/run.BVH', 'c/jump.c3d', 'walk.bvh']
 
 @pytest.fixture
 def clips(tmp_path: Path) -> Path:
-    """Return a folder with empty files of all kinds."""
     for name in FILES:
         path = tmp_path / 'in' / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +37,6 @@ def clips(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def job(performer: Character) -> RetargetJob:
-    """Return any job."""
     return RetargetJob(performer, floor_only())
 
 
@@ -51,14 +49,12 @@ def job(performer: Character) -> RetargetJob:
         (['a/*'], ['a/02_01.amc', 'a/b/run.BVH']),
     ],
 )
-def test_patterns_are_of_names_or_of_paths(
-    clips: Path, tmp_path: Path, patterns: list[str], wanted: list[str]
-) -> None:
+def test_patterns_are_of_names_or_of_paths(clips, tmp_path, patterns, wanted):
     (clips / 'a' / 'loop').symlink_to(clips)  # links to folders are not followed
     assert find_clips(clips, tmp_path / 'out', patterns) == wanted
 
 
-def test_outputs_below_the_input_are_no_clips(clips: Path, tmp_path: Path) -> None:
+def test_outputs_below_the_input_are_no_clips(clips, tmp_path):
     out, other = clips / 'a' / 'out', clips / 'a' / 'other'
     (other / '.batch').mkdir(parents=True)
     for folder in (out, other):
@@ -68,9 +64,7 @@ def test_outputs_below_the_input_are_no_clips(clips: Path, tmp_path: Path) -> No
     assert find_clips(other, tmp_path / 'out') == ['sally/walk.bvh']  # asked for by its name
 
 
-def test_the_tree_is_kept_for_each_character(
-    clips: Path, tmp_path: Path, job: RetargetJob
-) -> None:
+def test_the_tree_is_kept_for_each_character(clips, tmp_path, job):
     other = replace(job, character=replace(job.character, name='other'))
     tasks = make_tasks(clips, tmp_path / 'out', CLIPS, [job, other], Reading())
     assert [task.out_name for task in tasks] == [
@@ -81,9 +75,7 @@ def test_the_tree_is_kept_for_each_character(
     assert [task.number for task in tasks] == list(range(8))
 
 
-def test_a_skeleton_is_given_or_found_beside_its_motion(
-    clips: Path, tmp_path: Path, job: RetargetJob
-) -> None:
+def test_a_skeleton_is_given_or_found_beside_its_motion(clips, tmp_path, job):
     for asf in (None, tmp_path / 'own.asf'):
         tasks = make_tasks(clips, tmp_path / 'out', CLIPS, [job], Reading(), asf)
         assert [task.asf for task in tasks] == [asf or clips / 'a/02.asf', None, None, None]
@@ -97,9 +89,7 @@ def test_a_skeleton_is_given_or_found_beside_its_motion(
         ('folder', r'a/x\.amc, whose output .* is a folder of others'),
     ],
 )
-def test_outputs_that_clash_are_refused(
-    clips: Path, tmp_path: Path, job: RetargetJob, case: str, match: str
-) -> None:
+def test_outputs_that_clash_are_refused(clips, tmp_path, job, case, match):
     out = tmp_path / 'out'
     if case == 'one output':
         (clips / 'walk.c3d').touch()
@@ -114,7 +104,7 @@ def test_outputs_that_clash_are_refused(
         make_tasks(clips, out, find_clips(clips, out), [job], Reading())
 
 
-def test_bags_are_files_or_folders(clips: Path, tmp_path: Path, job: RetargetJob) -> None:
+def test_bags_are_files_or_folders(clips, tmp_path, job):
     (clips / 'one.mcap').touch()
     (clips / 'rec').mkdir()
     for name in ('metadata.yaml', 'rec_0.mcap', 'rec_1.mcap'):
@@ -126,17 +116,13 @@ def test_bags_are_files_or_folders(clips: Path, tmp_path: Path, job: RetargetJob
 
 
 @pytest.mark.parametrize('name', ['', 'a/b', '..', '/x', '.batch', 'summary.csv'])
-def test_names_that_are_no_folder_are_refused(
-    clips: Path, tmp_path: Path, job: RetargetJob, name: str
-) -> None:
+def test_names_that_are_no_folder_are_refused(clips, tmp_path, job, name):
     odd = replace(job, character=replace(job.character, name=name))
     with pytest.raises(ConfigError, match='--character'):
         make_tasks(clips, tmp_path / 'out', CLIPS, [odd], Reading())
 
 
-def test_arguments_that_do_not_fit_are_refused(
-    clips: Path, tmp_path: Path, job: RetargetJob
-) -> None:
+def test_arguments_that_do_not_fit_are_refused(clips, tmp_path, job):
     with pytest.raises(ConfigError, match='twice'):
         make_tasks(clips, tmp_path / 'out', CLIPS, [job, job], Reading())
     with pytest.raises(ConfigError, match='OUT_DIR'):

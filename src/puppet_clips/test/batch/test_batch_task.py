@@ -33,7 +33,6 @@ ODD_NAMES = (
 
 @pytest.fixture
 def task(walk_bvh: Path, tmp_path: Path, performer: Character) -> Task:
-    """Return a task over one clip."""
     (tmp_path / 'in').mkdir()
     shutil.copy(walk_bvh, tmp_path / 'in' / 'walk.bvh')
     job = RetargetJob(performer, floor_only())
@@ -42,11 +41,10 @@ def task(walk_bvh: Path, tmp_path: Path, performer: Character) -> Task:
 
 
 def here(tasks: Iterator[Task]) -> Iterator[Outcome]:
-    """Do tasks in this process."""
     yield from map(run_task, tasks)
 
 
-def test_a_run_that_is_over_writes_nothing(task: Task) -> None:
+def test_a_run_that_is_over_writes_nothing(task):
     with ledger.held(task.out_dir) as first:
         left_over = replace(task, run=first, parameters='others')
     with ledger.held(task.out_dir) as second:
@@ -57,9 +55,7 @@ def test_a_run_that_is_over_writes_nothing(task: Task) -> None:
         assert run_task(replace(task, run=second)).status == SKIPPED
 
 
-def test_a_clip_that_is_being_written_is_not_taken(
-    task: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clip_that_is_being_written_is_not_taken(task, monkeypatch):
     def read(path: Path, *rest: object) -> object:
         found = read_clip(path)
         with open(path, 'a', encoding='utf-8') as file:
@@ -74,7 +70,7 @@ def test_a_clip_that_is_being_written_is_not_taken(
 
 
 @pytest.mark.parametrize('kind', ['pipe', 'loop', 'folder', 'gone', 'slow'])
-def test_what_cannot_be_read_is_a_reason(task: Task, kind: str) -> None:
+def test_what_cannot_be_read_is_a_reason(task, kind):
     if kind == 'slow':
         task = replace(task, timeout_s=1e-9)
     else:
@@ -91,9 +87,7 @@ def test_what_cannot_be_read_is_a_reason(task: Task, kind: str) -> None:
     assert ('--timeout' if kind == 'slow' else 'walk.bvh') in outcome.reason
 
 
-def test_a_full_disk_is_a_reason_and_leaves_no_part(
-    task: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_a_reason_and_leaves_no_part(task, monkeypatch):
     def write(path: Path, data: bytes) -> None:
         with open(path, 'wb') as file:
             file.write(data[: len(data) // 2])
@@ -106,9 +100,7 @@ def test_a_full_disk_is_a_reason_and_leaves_no_part(
         assert not list(replace(task, run=run).part().parent.iterdir()) and not task.out.exists()
 
 
-def test_only_a_clip_that_was_refused_takes_its_output_along(
-    task: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_clip_that_was_refused_takes_its_output_along(task, monkeypatch):
     """What else goes wrong says nothing of the output of an earlier run."""
     run_batch([task], here, BatchResult())
     made = task.out.read_bytes(), task.record.read_bytes()
@@ -140,7 +132,7 @@ def test_only_a_clip_that_was_refused_takes_its_output_along(
     assert not task.out.exists() and not task.record.exists()
 
 
-def test_odd_names_are_done_and_listed(task: Task) -> None:
+def test_odd_names_are_done_and_listed(task):
     for name in ODD_NAMES:
         shutil.copy(task.clip, task.clip.with_name(name))
     tasks = make_tasks(task.clip.parent, task.out_dir, ODD_NAMES, [task.job], Reading())

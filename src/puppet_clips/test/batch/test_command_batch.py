@@ -18,17 +18,13 @@ pytestmark = pytest.mark.ros
 
 @pytest.fixture
 def batch(run: Callable) -> Callable:
-    """Return a function that runs the command with one process."""
-
     def call(*words: object) -> object:
         return run('batch', *words, '--workers', 1)
 
     return call
 
 
-def test_outputs_and_figures_are_those_of_retarget(
-    run: Callable, library: Path, tmp_path: Path
-) -> None:
+def test_outputs_and_figures_are_those_of_retarget(run, library, tmp_path):
     done = run('batch --json', tmp_path / 'b.json', library, tmp_path / 'out')
     assert done.code == 0 and '2 retargeted, 0 finished before' in done.out, done.err
     run('retarget', library / 'one.bvh', tmp_path / 'o.bvh', '--report', tmp_path / 'r.json')
@@ -56,7 +52,7 @@ def test_outputs_and_figures_are_those_of_retarget(
     assert set(figures['cpu_us_per_frame']) == stages
 
 
-def test_parquet_has_the_same_table(batch: Callable, library: Path, tmp_path: Path) -> None:
+def test_parquet_has_the_same_table(batch, library, tmp_path):
     parquet = pytest.importorskip('pyarrow.parquet', reason='pip install pyarrow')
     shutil.copy(library / 'one.bvh', library / 'bad.bvh')
     (library / 'bad.bvh').write_text('no clip')
@@ -68,7 +64,7 @@ def test_parquet_has_the_same_table(batch: Callable, library: Path, tmp_path: Pa
         assert {k: '' if v is None else str(v) for k, v in row.items()} == text
 
 
-def test_what_is_finished_is_skipped(run: Callable, library: Path, tmp_path: Path) -> None:
+def test_what_is_finished_is_skipped(run, library, tmp_path):
     out = tmp_path / 'out'
     assert run('batch', library, out).code == 0
     stamps = {path: path.stat().st_mtime_ns for path in out.rglob('*.bvh')}
@@ -80,9 +76,7 @@ def test_what_is_finished_is_skipped(run: Callable, library: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize('change', ['input', 'truncated', 'deleted', 'record'])
-def test_only_what_is_not_right_is_done_again(
-    batch: Callable, library: Path, tmp_path: Path, change: str
-) -> None:
+def test_only_what_is_not_right_is_done_again(batch, library, tmp_path, change):
     out, clip = tmp_path / 'out', library / 'one.bvh'
     assert batch(library, out).code == 0
     made = out / 'blubby' / 'one.bvh'
@@ -105,17 +99,13 @@ def test_only_what_is_not_right_is_done_again(
     [('--set', 'root_softness=0.5'), ('--unit', 'in'), ('--overwrite',)],
     ids=lambda words: words[0][2:],
 )
-def test_other_parameters_make_outputs_anew(
-    batch: Callable, library: Path, tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_other_parameters_make_outputs_anew(batch, library, tmp_path, words):
     assert batch(library, tmp_path / 'out').code == 0
     again = batch(library, tmp_path / 'out', *words)
     assert again.code == 0 and '2 retargeted' in again.out
 
 
-def test_failed_clips_are_listed_and_the_rest_is_done(
-    batch: Callable, library: Path, tmp_path: Path
-) -> None:
+def test_failed_clips_are_listed_and_the_rest_is_done(batch, library, tmp_path):
     (library / 'bad.bvh').write_text('HIERARCHY\nnonsense\n')
     (library / 'alone.amc').write_text(':FULLY-SPECIFIED\n:DEGREES\n1\n')
     out = tmp_path / 'out'
@@ -135,7 +125,7 @@ def test_failed_clips_are_listed_and_the_rest_is_done(
     assert set(outputs(out)) == {'blubby/a/two.bvh'}
 
 
-def test_a_dry_run_writes_nothing(batch: Callable, library: Path, tmp_path: Path) -> None:
+def test_a_dry_run_writes_nothing(batch, library, tmp_path):
     out = tmp_path / 'out'
     (library / 'gone.bvh').symlink_to(tmp_path / 'nowhere.bvh')
     done = batch(library, out, '--dry-run')
@@ -160,23 +150,19 @@ def test_a_dry_run_writes_nothing(batch: Callable, library: Path, tmp_path: Path
         (('--memory-gib', '1', '--dask', 'tcp://127.0.0.1:1'), '--memory-gib'),
     ],
 )
-def test_arguments_that_do_not_fit_are_named(
-    run: Callable, library: Path, tmp_path: Path, words: tuple[str, ...], named: str
-) -> None:
+def test_arguments_that_do_not_fit_are_named(run, library, tmp_path, words, named):
     done = run('batch', library, tmp_path / 'out', *words)
     assert done.code == 2 and named in done.err and len(done.err.splitlines()) == 1
     assert not (tmp_path / 'out').exists()
 
 
-def test_files_are_named_so_that_any_worker_finds_them(
-    run: Callable, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_named_so_that_any_worker_finds_them(run, library, tmp_path, monkeypatch):
     given: list[Task] = []
 
     def note(tasks: list[Task], *_: object) -> None:
         given.extend(tasks)
 
-    monkeypatch.setattr('puppet_clips.batch.command_batch.run_batch', note)
+    monkeypatch.setattr('puppet_clips.batch.batch_run.run_batch', note)
     monkeypatch.setattr('puppet_clips.batch.command_batch.warm_up', note)
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'cmu').touch()  # a file that has the name of a built-in map
@@ -191,9 +177,7 @@ def test_files_are_named_so_that_any_worker_finds_them(
             assert reading.options.marker_set == str(tmp_path / markers)
 
 
-def test_a_table_that_cannot_be_written_is_refused_first(
-    run: Callable, library: Path, tmp_path: Path
-) -> None:
+def test_a_table_that_cannot_be_written_is_refused_first(run, library, tmp_path):
     out, name = tmp_path / 'out', 'times.csv'
     (out / name).mkdir(parents=True)
     done = run('batch', library, out)
@@ -203,9 +187,7 @@ def test_a_table_that_cannot_be_written_is_refused_first(
 
 @pytest.mark.parametrize('name', ['summary.csv', '.batch/lock', 'x/../.batch/a.csv'])
 @pytest.mark.parametrize('option', ['--json', '--summary'])
-def test_an_output_in_place_of_another_is_refused(
-    run: Callable, library: Path, tmp_path: Path, option: str, name: str
-) -> None:
+def test_an_output_in_place_of_another_is_refused(run, library, tmp_path, option, name):
     if option == '--summary' and not name.endswith('.csv'):
         name += '.csv' if '/' in name else '/a.csv'
     done = run('batch', library, tmp_path / 'out', option, tmp_path / 'out' / name)
@@ -213,9 +195,7 @@ def test_an_output_in_place_of_another_is_refused(
     assert not (tmp_path / 'out').exists()
 
 
-def test_missing_packages_are_named(
-    run: Callable, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_packages_are_named(run, library, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'distributed', None)
     monkeypatch.setitem(sys.modules, 'pyarrow.parquet', None)
     done = run('batch', library, tmp_path / 'out', '--dask', 'tcp://127.0.0.1:1')
@@ -224,9 +204,7 @@ def test_missing_packages_are_named(
     assert done.code == 2 and 'pip install pyarrow' in done.err
 
 
-def test_clips_and_bags_of_all_kinds_are_done(
-    run: Callable, library: Path, tmp_path: Path, mocap_dir: Path
-) -> None:
+def test_clips_and_bags_of_all_kinds_are_done(run, library, tmp_path, mocap_dir):
     for name in ('02.asf', '02_03.amc'):
         shutil.copy(mocap_dir / 'cmu_asfamc' / name, library / name)
     assert run('retarget', library / 'one.bvh', library / 'take.mcap').code == 0
@@ -245,9 +223,7 @@ def test_clips_and_bags_of_all_kinds_are_done(
     assert '4 finished before' in run('batch', library, out, '--workers', 1).err
 
 
-def test_of_a_folder_only_the_files_of_the_bag_count(
-    run: Callable, batch: Callable, library: Path, tmp_path: Path
-) -> None:
+def test_of_a_folder_only_the_files_of_the_bag_count(run, batch, library, tmp_path):
     bags = pytest.importorskip('puppet_ros.bags')
     bag, words = library / 'take', (library, tmp_path / 'out', '--glob', 'take')
     bag.mkdir()

@@ -18,7 +18,6 @@ from tf2_msgs.msg import TFMessage
 
 
 def place_message(position: np.ndarray, quaternion: np.ndarray) -> TFMessage:
-    """Return where the tracker stands, as a message of /tf_static."""
     writer = TransformsWriter([('world', 'transmitter')])
     return writer.fill(0, position[None], quaternion[None])
 
@@ -26,7 +25,6 @@ def place_message(position: np.ndarray, quaternion: np.ndarray) -> TFMessage:
 def sensor_frame(
     stamp_ns: int, index: int, sensors: tuple[str, ...], positions: Any, rotations: Any
 ) -> FilteredFrame:
-    """Return a frame of sensors that do not move."""
     n = len(sensors)
     still, status = np.zeros((n, 3)), np.full(n, FILTER_OK, dtype=np.uint8)
     fixed = positions, rotations, still, still, np.zeros((n, 6, 6))
@@ -34,14 +32,12 @@ def sensor_frame(
 
 
 def header(stamp_ns: int) -> Header:
-    """Return the header of what the tracker measured at a time."""
     made = Header(frame_id='transmitter')
     made.stamp.sec, made.stamp.nanosec = divmod(stamp_ns, 10**9)
     return made
 
 
 def filtered_message(frame: FilteredFrame) -> PoseFrame:
-    """Return a frame as a message."""
     return to_pose_frame(frame, header(frame.stamp_ns))
 
 

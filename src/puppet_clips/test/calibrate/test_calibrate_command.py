@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command calibrate: from a clip, from bags, live; exit codes; re-zeroing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 import threading
 from typing import Any
@@ -28,25 +28,16 @@ from stream_rig import filtered_message, header, place_message, sensor_frame, St
 RATE_HZ = 30.0
 PERIOD_NS = 33_333_333
 PLACE, NO_TURN = np.array([0.4, -0.3, 1.0]), np.array([1.0, 0.0, 0.0, 0.0])
-OWN = (
-    '--performer',
-    str(CONFIG / 'characters' / 'performer.yaml'),
-    '--layout',
-    str(CONFIG / 'layouts' / 'default14.yaml'),
-)
+OWN = ('--performer', str(CONFIG / 'characters' / 'performer.yaml'))
+OWN += ('--layout', str(CONFIG / 'layouts' / 'default14.yaml'))
 pytestmark = pytest.mark.ros
 
 
 def _message(take: Take, index: int, raw: bool, at: int = -1) -> Any:
     """Return a frame of a recording, published as that of another index."""
     poses, at = take.recording, index if at < 0 else at
-    frame = sensor_frame(
-        (at + 1) * PERIOD_NS,
-        at,
-        LAYOUT.sensors,
-        poses.positions[index] - PLACE,
-        poses.rotations[index],
-    )
+    pose = poses.positions[index] - PLACE, poses.rotations[index]
+    frame = sensor_frame((at + 1) * PERIOD_NS, at, LAYOUT.sensors, *pose)
     if not raw:
         return filtered_message(frame)
     times = np.zeros(len(frame.sensors))
@@ -60,12 +51,9 @@ def _write_bag(path: Path, take: Take, raw: bool, storage: Any, statics: bool = 
     kind = 'TrackerFrame' if raw else 'PoseFrame'
     store = get_typestore(Stores.ROS2_JAZZY)
     with rosbag2.Writer(path, version=9, storage_plugin=storage) as writer:
-        topic = writer.add_connection(
-            '/tracker/raw' if raw else '/tracker/filtered',
-            f'puppet_msgs/msg/{kind}',
-            msgdef='# unused',
-            rihs01='RIHS01_' + 64 * '0',
-        )
+        name = '/tracker/raw' if raw else '/tracker/filtered'
+        unused = {'msgdef': '# unused', 'rihs01': 'RIHS01_' + 64 * '0'}
+        topic = writer.add_connection(name, f'puppet_msgs/msg/{kind}', **unused)
         if statics:
             place = writer.add_connection('/tf_static', 'tf2_msgs/msg/TFMessage', typestore=store)
             writer.write(place, 0, serialize_message(place_message(PLACE, NO_TURN)))
@@ -76,13 +64,11 @@ def _write_bag(path: Path, take: Take, raw: bool, storage: Any, statics: bool = 
 
 @pytest.fixture(scope='module')
 def exact() -> Take:
-    """Return a recording without noise."""
     return make_take(11, EXACT, RATE_HZ)
 
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
-    """Return where the calibration goes."""
     return tmp_path / 'calibration.yaml'
 
 
@@ -91,14 +77,7 @@ def output(tmp_path: Path) -> Path:
     [(False, rosbag2.StoragePlugin.MCAP), (True, rosbag2.StoragePlugin.SQLITE3)],
     ids=['filtered-mcap', 'raw-sqlite'],
 )
-def test_bag_becomes_a_calibration(
-    tmp_path: Path,
-    output: Path,
-    exact: Take,
-    raw: bool,
-    storage: Any,
-    capsys: pytest.CaptureFixture,
-) -> None:
+def test_bag_becomes_a_calibration(tmp_path, output, exact, raw, storage, capsys):
     _write_bag(tmp_path / 'bag', exact, raw, storage)
     assert main(['--from', 'bag', str(tmp_path / 'bag'), '--output', str(output), *OWN]) == 0
     calibration = load_calibration(output)
@@ -107,9 +86,7 @@ def test_bag_becomes_a_calibration(
     assert 'good to use' in capsys.readouterr().out
 
 
-def test_bag_without_transform_needs_the_trackers_place(
-    tmp_path: Path, output: Path, exact: Take, capsys: pytest.CaptureFixture
-) -> None:
+def test_bag_without_transform_needs_the_trackers_place(tmp_path, output, exact, capsys):
     _write_bag(tmp_path / 'bag', exact, False, rosbag2.StoragePlugin.MCAP, statics=False)
     arguments = ['--from', 'bag', str(tmp_path / 'bag'), '--output', str(output), *OWN]
     assert main(arguments) == 2
@@ -118,8 +95,8 @@ def test_bag_without_transform_needs_the_trackers_place(
 
 
 def test_exchanged_sensors_are_told_with_exit_code_1_and_nothing_is_written(
-    tmp_path: Path, output: Path, capsys: pytest.CaptureFixture
-) -> None:
+    tmp_path, output, capsys
+):
     take = make_take(12, REAL, RATE_HZ)
     swapped = exchanged(take.recording, LAYOUT, 'left_hand', 'right_hand')
     take = take._replace(recording=swapped)
@@ -131,9 +108,7 @@ def test_exchanged_sensors_are_told_with_exit_code_1_and_nothing_is_written(
     assert not output.exists()
 
 
-def test_clip_is_calibrated_and_compared_with_the_truth(
-    tmp_path: Path, output: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_clip_is_calibrated_and_compared_with_the_truth(tmp_path, output, capsys):
     own = tmp_path / 'own.yaml'
     arguments = ['--from', 'clip', '--output', str(output), '--write-character', str(own)]
     assert main([*arguments, *OWN]) == 0
@@ -143,7 +118,7 @@ def test_clip_is_calibrated_and_compared_with_the_truth(
     np.testing.assert_allclose(found.limb_lengths, true.limb_lengths, atol=1e-5)
 
 
-def test_rezeroing_changes_one_sensor_only(output: Path, capsys: pytest.CaptureFixture) -> None:
+def test_rezeroing_changes_one_sensor_only(output, capsys):
     assert main(['--from', 'clip', '--output', str(output), *OWN]) == 0
     before = load_calibration(output)
     again = ['--from', 'clip', '--output', str(output), '--rezero', 'left_hand', *OWN]
@@ -156,7 +131,7 @@ def test_rezeroing_changes_one_sensor_only(output: Path, capsys: pytest.CaptureF
     np.testing.assert_allclose(after.rotations[others], before.rotations[others], atol=1e-15)
 
 
-def test_trials_tell_how_far_calibrations_are_off(capsys: pytest.CaptureFixture) -> None:
+def test_trials_tell_how_far_calibrations_are_off(capsys):
     assert main(['--from', 'clip', '--trials', '1', *OWN]) == 0
     text = capsys.readouterr().out
     assert 'though all is well: 0 of 1' in text and 'upper arms and thighs' in text
@@ -166,9 +141,7 @@ def test_trials_tell_how_far_calibrations_are_off(capsys: pytest.CaptureFixture)
 
 
 @pytest.mark.mocap
-def test_acclaim_clips_are_read_as_by_the_other_commands(
-    mocap_dir: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_acclaim_clips_are_read_as_by_the_other_commands(mocap_dir, capsys):
     folder = mocap_dir / 'cmu_asfamc'
     clip = ['--from', 'clip', str(folder / '02_01.amc'), *OWN]
     assert main(clip) in (0, 1)  # a walk is no range of motion
@@ -190,14 +163,12 @@ def test_acclaim_clips_are_read_as_by_the_other_commands(
         (['--from', 'clip', '--trials', '0'], '--trials: expected 1 .. 1000'),
     ],
 )
-def test_bad_input_is_refused_with_exit_code_2(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture
-) -> None:
+def test_bad_input_is_refused_with_exit_code_2(arguments, message, capsys):
     assert main([*OWN, *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_examples_are_accepted(capsys: pytest.CaptureFixture) -> None:
+def test_examples_are_accepted(capsys):
     for module in (calibrate_command, surface_command):
         for line in module.EXAMPLE.splitlines():
             module.make_parser().parse_args(line.split('calibrate ', 1)[1].split())
@@ -227,17 +198,13 @@ class Publisher(Stream):
 
 @pytest.fixture
 def publisher(ros_context: Any, monkeypatch: Any, exact: Take) -> Iterator[Publisher]:
-    """Return one who moves once the command says so."""
     monkeypatch.setattr(calibrate_live, 'COUNTDOWN_S', 1)
-    who = Publisher(ros_context, exact)
+    who, say = Publisher(ros_context, exact), calibrate_live._say
 
-    def listen(say: Callable[[str], None]) -> Callable[[str], None]:
-        def heard(text: str) -> None:
-            if text == calibrate_live.MOTION_PROMPT:
-                who.moving.set()
-            say(text)
-
-        return heard
+    def heard(text: str) -> None:
+        if text == calibrate_live.MOTION_PROMPT:
+            who.moving.set()
+        say(text)
 
     class Watched(calibrate_live.StreamRecorder):
         def add(self, frame: Any, *place: Any) -> None:
@@ -245,13 +212,11 @@ def publisher(ros_context: Any, monkeypatch: Any, exact: Take) -> Iterator[Publi
             who.heard = frame.frame_index
 
     monkeypatch.setattr(calibrate_live, 'StreamRecorder', Watched)
-    monkeypatch.setattr(calibrate_live, '_say', listen(calibrate_live._say))
+    monkeypatch.setattr(calibrate_live, '_say', heard)
     yield who
 
 
-def test_live_calibration_is_guided_to_its_end(
-    publisher: Publisher, output: Path, exact: Take, capfd: pytest.CaptureFixture
-) -> None:
+def test_live_calibration_is_guided_to_its_end(publisher, output, exact, capfd):
     with publisher:
         assert main(['--from', 'live', '--output', str(output), *OWN]) == 0
     assert np.max(exact.centre_errors(load_calibration(output))) < 0.002
@@ -259,9 +224,7 @@ def test_live_calibration_is_guided_to_its_end(
     assert 'stand in the T-pose' in said and '12 of 12 joints' in said
 
 
-def test_silence_is_a_failure_with_what_to_do(
-    ros_context: Any, monkeypatch: Any, capfd: pytest.CaptureFixture
-) -> None:
+def test_silence_is_a_failure_with_what_to_do(ros_context, monkeypatch, capfd):
     monkeypatch.setattr(calibrate_live, 'COUNTDOWN_S', 0)
     monkeypatch.setattr(calibrate_live, 'SILENCE_LIMIT_S', 0.2)
     assert main(['--from', 'live', *OWN]) == 1

@@ -49,7 +49,6 @@ class Toucher(Stream):
         self.postures = self.node.create_publisher(Posture, '/performer/posture', qos.STREAM)
 
     def publish(self) -> bool:
-        """Publish a frame and its posture, if there is somebody who publishes postures."""
         self._index += 1
         posture = self._make_posture(self._index % 500)
         posture.header = header(self._index * TICK_NS)
@@ -59,7 +58,6 @@ class Toucher(Stream):
         return self._index < MAX_FRAMES
 
     def _hand(self, index: int) -> tuple[tuple[int, int], np.ndarray]:
-        """Return where the hand is: at a point, or above it until that has been heard of."""
         wanted = None if self.recorder is None else self.recorder.place
         if wanted is not None and wanted != self._at and self._lifted_at is None:
             self._lifted_at = index
@@ -68,7 +66,6 @@ class Toucher(Stream):
         return self._at, LIFT if self._lifted_at is not None else np.zeros(3)
 
     def _frame(self, index: int, instant: int) -> PoseFrame:
-        """Return sensor poses with the tip at the point that is waited for."""
         (segment, row), lift = self._hand(index)
         tip = (
             lift
@@ -88,7 +85,6 @@ class Toucher(Stream):
 def toucher(
     ros_context: Any, procedural: Any, postures: Any, adult_character: Any, monkeypatch: Any
 ) -> Toucher:
-    """Return one who reads the prompts of the command that runs in this process."""
     who = Toucher(ros_context, procedural, postures, adult_character)
 
     class Watched(SurfaceRecorder):
@@ -107,8 +103,6 @@ def toucher(
 
 @pytest.fixture
 def calibrate(tmp_path: Path) -> Callable[..., int]:
-    """Return a function that runs the command on a file of its own."""
-
     def run(*arguments: str) -> int:
         own = ['--performer', str(PERFORMER), '--output', str(tmp_path / 's.yaml')]
         return main(['--surface', *own, '--rest', '0.05', '--tip', *map(str, TIP), *arguments])
@@ -117,8 +111,8 @@ def calibrate(tmp_path: Path) -> Callable[..., int]:
 
 
 def test_touches_become_a_file_and_kept_segments_are_not_asked_for(
-    toucher: Toucher, calibrate: Callable, tmp_path: Path, capfd: Any
-) -> None:
+    toucher, calibrate, tmp_path, capfd
+):
     save_surface(np.full((16, N_SAMPLES, 3), 0.1), tmp_path / 's.yaml', ('head',))
     with toucher:
         assert calibrate('--segments', 'head', 'left_hand', 'right_hand', '--mirror') == 0
@@ -131,9 +125,7 @@ def test_touches_become_a_file_and_kept_segments_are_not_asked_for(
     assert '40/40 left_hand: ring 8 of 8' in text and 'head: ring' not in text
 
 
-def test_a_sensor_that_is_not_there_is_named(
-    toucher: Toucher, calibrate: Callable, capfd: Any
-) -> None:
+def test_a_sensor_that_is_not_there_is_named(toucher, calibrate, capfd):
     toucher.sensor = 'left_hand'
     with toucher:
         assert calibrate() == 2
@@ -145,14 +137,8 @@ def test_a_sensor_that_is_not_there_is_named(
     [('postures', 'is the performer calibrated'), ('place', '/tf_s'), ('', 'is the filter')],
 )
 def test_what_does_not_come_is_named(
-    toucher: Toucher,
-    calibrate: Callable,
-    capfd: Any,
-    monkeypatch: Any,
-    silent: str,
-    text: str,
-    tmp_path: Path,
-) -> None:
+    toucher, calibrate, capfd, monkeypatch, silent, text, tmp_path
+):
     monkeypatch.setattr(calibrate_live, 'SILENCE_LIMIT_S', 2.0)
     if silent:
         setattr(toucher, silent, None)
@@ -161,9 +147,7 @@ def test_what_does_not_come_is_named(
     assert text in capfd.readouterr().err and not (tmp_path / 's.yaml').exists()
 
 
-def test_nothing_left_to_touch_is_reported(
-    calibrate: Callable, tmp_path: Path, capfd: Any
-) -> None:
+def test_nothing_left_to_touch_is_reported(calibrate, tmp_path, capfd):
     save_surface(np.zeros((16, N_SAMPLES, 3)), tmp_path / 's.yaml')
     assert calibrate() == 0
     assert '--again' in capfd.readouterr().out
@@ -179,16 +163,12 @@ def test_nothing_left_to_touch_is_reported(
         (['--output', '/proc/none/s.yaml'], '--output: expected a writable folder'),
     ],
 )
-def test_bad_arguments_exit_2(
-    calibrate: Callable, capfd: Any, arguments: list[str], text: str
-) -> None:
+def test_bad_arguments_exit_2(calibrate, capfd, arguments, text):
     assert calibrate(*arguments) == 2
     assert text in capfd.readouterr().err
 
 
-def test_a_file_of_another_kind_is_not_overwritten(
-    calibrate: Callable, tmp_path: Path, capfd: Any
-) -> None:
+def test_a_file_of_another_kind_is_not_overwritten(calibrate, tmp_path, capfd):
     (tmp_path / 's.yaml').write_text('format: something-else/1\n')
     assert calibrate() == 2
     assert 'expected one of puppet-surface/1' in capfd.readouterr().err

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole clips: the figures that the report must show, captured and procedural."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,6 @@ PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'
 
 
 def figures(motion: Motion, character: Any, **job: Any) -> dict[str, Any]:
-    """Return the report of a motion on a floor."""
     full = RetargetJob(character, floor_only(), **job)
     return report(motion, full, retarget_motion(motion, full))
 
@@ -46,9 +44,7 @@ def check(found: dict[str, Any]) -> None:
 @pytest.mark.mocap
 @PUPPETS
 @pytest.mark.parametrize('clip', ['02_01', '02_03', 'salsa_10'])
-def test_captured_clips_meet_the_figures(
-    captured: Callable, clip: str, puppet: str, request
-) -> None:
+def test_captured_clips_meet_the_figures(captured, clip, puppet, request):
     """A walk, a run and jog, a dance."""
     found = figures(captured(clip), request.getfixturevalue(puppet))
     check(found)
@@ -60,9 +56,7 @@ def test_captured_clips_meet_the_figures(
 
 
 @PUPPETS
-def test_procedural_performance_meets_the_figures(
-    procedural: Motion, puppet: str, request
-) -> None:
+def test_procedural_performance_meets_the_figures(procedural, puppet, request):
     """
     It stands, walks, reaches, claps, squats and jumps.
 
@@ -78,9 +72,7 @@ def test_procedural_performance_meets_the_figures(
 
 
 @pytest.mark.mocap
-def test_printed_formulas_are_as_abrupt_as_the_spec_says(
-    captured: Callable, short_character
-) -> None:
+def test_printed_formulas_are_as_abrupt_as_the_spec_says(captured, short_character):
     """Errata 12: root jerk of an order of magnitude, and feet several times."""
     solver = solver_config(check_values(RETARGET_ROWS, {'preset': 'as_printed'}))
     importance = importance_config(check_values(IMPORTANCE_ROWS, {'preset': 'as_printed'}))
@@ -89,7 +81,7 @@ def test_printed_formulas_are_as_abrupt_as_the_spec_says(
     assert found['jerk_ratio']['feet'] > 2.0
 
 
-def test_progress_is_told_in_hundreds(procedural: Motion, short_character) -> None:
+def test_progress_is_told_in_hundreds(procedural, short_character):
     told: list[int] = []
     job = RetargetJob(short_character, floor_only(), 'joint_angles')
     retarget_motion(procedural, job, told.append)
@@ -97,9 +89,7 @@ def test_progress_is_told_in_hundreds(procedural: Motion, short_character) -> No
     assert sum(told) == procedural.n_frames // 100 * 100
 
 
-def test_frames_do_not_depend_on_what_was_retargeted_before(
-    procedural: Motion, short_character
-) -> None:
+def test_frames_do_not_depend_on_what_was_retargeted_before(procedural, short_character):
     job = RetargetJob(short_character, floor_only())
     first, second = retarget_motion(procedural, job), retarget_motion(procedural, job)
     np.testing.assert_array_equal(first.puppet.rotations, second.puppet.rotations)
@@ -107,9 +97,7 @@ def test_frames_do_not_depend_on_what_was_retargeted_before(
 
 
 @PUPPETS
-def test_copied_angles_are_what_their_solver_makes(
-    procedural: Motion, puppet: str, request: pytest.FixtureRequest
-) -> None:
+def test_copied_angles_are_what_their_solver_makes(procedural, puppet, request):
     """All frames at once, against the frame-by-frame solver on the same environment."""
     job = RetargetJob(request.getfixturevalue(puppet), floor_only(), 'joint_angles')
     plain, solved = copied_angles(procedural, job), retarget_motion(procedural, job).puppet

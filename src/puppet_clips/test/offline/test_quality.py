@@ -15,12 +15,11 @@ N = 50
 
 @pytest.fixture
 def still() -> MotionArrays:
-    """Return a body that does not move, its soles on the floor."""
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N, 16, 1))
     return MotionArrays(np.zeros((N, 3)), rotations, np.zeros((N, 8, 3)))
 
 
-def test_planted_feet_are_low_and_slow(still: MotionArrays) -> None:
+def test_planted_feet_are_low_and_slow(still):
     still.end_effectors[20:30, 2, 2] = 0.2  # lifted
     still.end_effectors[:, 3, 0] = 0.01 * np.arange(N)  # 1 m/s
     planted = quality.planted_feet(still, RATE_HZ)
@@ -29,7 +28,7 @@ def test_planted_feet_are_low_and_slow(still: MotionArrays) -> None:
     assert not planted[:, 1].any()
 
 
-def test_slide_is_the_mean_speed_of_planted_soles(still: MotionArrays) -> None:
+def test_slide_is_the_mean_speed_of_planted_soles(still):
     planted = np.zeros((N, 2), dtype=bool)
     planted[10:20, 0] = planted[10:20, 1] = True
     still.end_effectors[:, 2, 1] = 0.001 * np.arange(N)  # 100 mm/s, the other foot none
@@ -37,20 +36,18 @@ def test_slide_is_the_mean_speed_of_planted_soles(still: MotionArrays) -> None:
     assert np.isnan(quality.slide_mm_s(still, planted & False, RATE_HZ))
 
 
-def test_jerk_ratio_compares_third_differences() -> None:
+def test_jerk_ratio_compares_third_differences():
     t = np.arange(N) / RATE_HZ
     one = np.stack((t**3, 0.0 * t, 0.0 * t), axis=1)
     assert quality.jerk_ratio(3.0 * one, one, 1.0) == pytest.approx(3.0)
     assert quality.jerk_ratio(3.0 * one, one, 3.0) == pytest.approx(1.0)
     assert quality.jerk_ratio(one + t[:, None] ** 2, one, 1.0) == pytest.approx(1.0)
-
-
-def test_jerk_of_too_short_or_still_motions_is_no_number() -> None:
+    # of too short or still motions it is no number
     assert np.isnan(quality.jerk_ratio(np.zeros((3, 3)), np.zeros((3, 3)), 1.0))
     assert np.isnan(quality.jerk_ratio(np.ones((9, 3)), np.ones((9, 3)), 1.0))
 
 
-def test_jerk_ratios_are_of_root_feet_and_hands(still: MotionArrays, rng) -> None:
+def test_jerk_ratios_are_of_root_feet_and_hands(still, rng):
     roots, ends = rng.normal(size=(N, 3)), rng.normal(size=(N, 8, 3))
     performer = MotionArrays(roots, still.rotations, ends)
     puppet = MotionArrays(2.0 * roots, still.rotations, ends.copy())
@@ -59,7 +56,7 @@ def test_jerk_ratios_are_of_root_feet_and_hands(still: MotionArrays, rng) -> Non
     assert ratios == pytest.approx({'root': 2.0, 'feet': 0.5, 'hands': 1.0})
 
 
-def test_free_limb_deviation_counts_unimportant_limbs_only(still: MotionArrays) -> None:
+def test_free_limb_deviation_counts_unimportant_limbs_only(still):
     turned = MotionArrays(still.root_positions, still.rotations.copy(), still.end_effectors)
     turned.rotations[10, SEGMENT_INDEX['left_forearm']] = qb.exp(np.radians([3.0, 0.0, 0.0]))
     turned.rotations[20, SEGMENT_INDEX['left_shank']] = qb.exp(np.radians([9.0, 0.0, 0.0]))
@@ -71,7 +68,7 @@ def test_free_limb_deviation_counts_unimportant_limbs_only(still: MotionArrays) 
     assert SEGMENT_INDEX['left_shank'] in LIMB_SEGMENTS[2]
 
 
-def test_percentiles_of_nothing_are_no_numbers() -> None:
+def test_percentiles_of_nothing_are_no_numbers():
     found = quality.percentiles(np.arange(101.0), 10.0)
     assert found == {'p50': 500.0, 'p99': 990.0, 'max': 1000.0}
     assert all(np.isnan(v) for v in quality.percentiles(np.array([])).values())

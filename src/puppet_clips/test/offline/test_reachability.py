@@ -20,7 +20,6 @@ LIMBS = np.arange(4)
 
 @pytest.fixture
 def posture(adult_character: Character, rng):
-    """Return segments in world and end-effectors of a random posture."""
     skeleton, turns = adult_character.skeleton, rng.normal(0.0, 0.3, (1, 16, 4))
     turns[..., 0] = 1.0
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
@@ -31,7 +30,7 @@ def posture(adult_character: Character, rng):
     return q_world[0], p_world[0], palms
 
 
-def test_a_posture_reaches_where_it_is(adult_character: Character, posture) -> None:
+def test_a_posture_reaches_where_it_is(adult_character, posture):
     q_world, p_world, palms = posture
     starts = p_world[LIMB_SEGMENTS[:, 0]] - p_world[0]
     centres, radii = root_balls(adult_character.skeleton, LIMBS, q_world, starts, palms)
@@ -41,7 +40,7 @@ def test_a_posture_reaches_where_it_is(adult_character: Character, posture) -> N
     assert are_reachable(centres, radii)
 
 
-def test_reachable_is_what_some_place_of_a_grid_reaches(rng) -> None:
+def test_reachable_is_what_some_place_of_a_grid_reaches(rng):
     steps = np.linspace(-1.0, 1.0, 41)
     grid = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
     seen = set()
@@ -57,7 +56,7 @@ def test_reachable_is_what_some_place_of_a_grid_reaches(rng) -> None:
     assert seen == {True, False}
 
 
-def test_only_what_can_be_met_together_counts(adult_character: Character, posture) -> None:
+def test_only_what_can_be_met_together_counts(adult_character, posture):
     q_world, p_world, palms = posture
     goals = np.stack((palms, palms, palms))
     goals[1, 3, 0] += 3.0  # feet three metres apart
@@ -70,7 +69,7 @@ def test_only_what_can_be_met_together_counts(adult_character: Character, postur
     assert nothing.size == 0
 
 
-def test_share_of_frames_whose_feet_are_too_far_apart(adult_character: Character, posture) -> None:
+def test_share_of_frames_whose_feet_are_too_far_apart(adult_character, posture):
     q_world, _, palms = posture
     soles = np.stack([palms[2:]] * 4)
     soles[1:, 1, 1] += 3.0

@@ -3,7 +3,6 @@
 """Reports are strict JSON, whatever numbers they are made of."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 from puppet_retarget.offline.motion_report import plain, report_text, write_report
@@ -26,12 +25,12 @@ import pytest
         ({'a': {'b': -np.inf}}, {'a': {'b': None}}),
     ],
 )
-def test_values_become_what_json_has(value: object, expected: object) -> None:
+def test_values_become_what_json_has(value, expected):
     assert plain(value) == expected
     assert json.loads(report_text(value)) == expected
 
 
-def test_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_file_is_replaced_as_a_whole(tmp_path):
     path = tmp_path / 'r.json'
     path.write_text('old')
     with pytest.raises(TypeError):

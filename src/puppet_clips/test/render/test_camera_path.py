@@ -17,7 +17,6 @@ TIMES_S = np.linspace(0.0, 0.9, 10)
 
 @pytest.fixture
 def actors(performer, steps):
-    """Return two that walk."""
     return [Actor(performer, steps, 'one'), Actor(performer, steps, 'other')]
 
 

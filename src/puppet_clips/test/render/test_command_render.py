@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip render: pictures of the promised size, and what it refuses."""
 
-from collections.abc import Callable
-from pathlib import Path
 import shlex
 
 from PIL import Image
@@ -13,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.ros
 
 
-def test_instant_is_a_wide_picture(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_instant_is_a_wide_picture(run, walk_bvh, tmp_path):
     out = tmp_path / 'i.png'
     words = '--frame 20 --width-px 200 --characters performer,sally'
     done = run('render', walk_bvh, '-o', out, *words.split())
@@ -23,7 +21,7 @@ def test_instant_is_a_wide_picture(run: Callable, walk_bvh: Path, tmp_path: Path
         assert picture.size == (200, 112)
 
 
-def test_strip_has_a_row_for_each_body(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_strip_has_a_row_for_each_body(run, walk_bvh, tmp_path):
     heights = []
     for characters in ('performer', 'performer,blubby'):
         out = tmp_path / f'{characters}.png'
@@ -36,9 +34,7 @@ def test_strip_has_a_row_for_each_body(run: Callable, walk_bvh: Path, tmp_path: 
     assert heights[1] > 1.8 * heights[0]  # the captions are above both
 
 
-def test_example_of_the_help_runs(
-    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'walk.bvh').write_bytes(walk_bvh.read_bytes())
     words = shlex.split(command_render.EXAMPLE.removeprefix('example: ./puppet '))
@@ -75,14 +71,7 @@ def test_example_of_the_help_runs(
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
 )
-def test_what_does_not_fit_is_refused(
-    run: Callable,
-    walk_bvh: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
-    says: str,
-) -> None:
+def test_what_does_not_fit_is_refused(run, walk_bvh, tmp_path, monkeypatch, words, says):
     monkeypatch.chdir(tmp_path)
     done = run('render', walk_bvh, *words)
     assert done.code == 2

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Films: as many frames as promised, of the promised size and instants, whole or not at all."""
 
-from collections.abc import Callable
 import os
-from pathlib import Path
 import sys
 
 import numpy as np
@@ -27,18 +25,18 @@ PREFIXES = os.environ.get('AMENT_PREFIX_PATH', '')  # where the messages are
         ((0.0, 0.001, 30.0), 1, 0.0),
     ],
 )
-def test_instants_are_exact(times: tuple[float, ...], count: int, last_s: float) -> None:
+def test_instants_are_exact(times, count, last_s):
     instants = film.film_instants(*times)
     assert len(instants) == count and instants[0] == times[0]
     assert instants[-1] == pytest.approx(last_s) and instants[-1] < times[1]
 
 
-def test_too_many_frames_are_refused() -> None:
+def test_too_many_frames_are_refused():
     with pytest.raises(ConfigError, match='--video: expected at most 100000 frames'):
         film.film_instants(0.0, 1e6, 30.0)
 
 
-def test_an_mp4_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_an_mp4_has_what_was_promised(run, walk_bvh, tmp_path):
     av = pytest.importorskip('av', reason='av, an optional package, is not installed')
     out = tmp_path / 'walk.mp4'
     words = '--size 161x91 --character performer --fps 15 --seconds 0.2:0.8 --no-labels'
@@ -57,7 +55,7 @@ def test_an_mp4_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: P
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_colours_of_an_mp4_are_those_of_its_pictures(tmp_path: Path) -> None:
+def test_colours_of_an_mp4_are_those_of_its_pictures(tmp_path):
     av = pytest.importorskip('av', reason='av, an optional package, is not installed')
     colours = [(200, 40, 40), (40, 160, 60), (50, 70, 190), (225, 228, 230)]
     picture = np.concatenate(
@@ -72,7 +70,7 @@ def test_colours_of_an_mp4_are_those_of_its_pictures(tmp_path: Path) -> None:
         np.testing.assert_allclose(seen[32, 32 * k + 16], colour, atol=6)
 
 
-def test_a_gif_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_a_gif_has_what_was_promised(run, walk_bvh, tmp_path):
     out = tmp_path / 'walk.gif'
     words = '--size 120x90 --character performer --fps 12 --speed 0.5 --camera fixed'
     done = run('render', walk_bvh, '--video', out, *words.split())
@@ -90,9 +88,7 @@ def test_a_gif_has_what_was_promised(run: Callable, walk_bvh: Path, tmp_path: Pa
     assert set(durations) <= {80, 90}
 
 
-def test_what_is_broken_off_leaves_nothing(
-    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_broken_off_leaves_nothing(run, walk_bvh, tmp_path, monkeypatch):
     drawn = []
 
     def interrupted(scenes: film.LineUp, i: int, *others: object) -> None:
@@ -111,27 +107,21 @@ def test_what_is_broken_off_leaves_nothing(
     assert len(drawn) < 20
 
 
-def test_a_gif_too_large_for_memory_is_refused_before_it_is_drawn(
-    run: Callable, walk_bvh: Path, tmp_path: Path
-) -> None:
+def test_a_gif_too_large_for_memory_is_refused_before_it_is_drawn(run, walk_bvh, tmp_path):
     out = tmp_path / 'x.gif'
     done = run('render', walk_bvh, '--video', out, '--size', '8192x8192', '--fps', '50')
     assert done.code == 2 and 'expected at most 22 pictures of 8192 x 8192' in done.err
     assert 'retarget' not in done.out + done.err and not out.exists()
 
 
-def test_without_av_the_error_says_what_to_install(
-    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_av_the_error_says_what_to_install(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'av', None)
     done = run('render', walk_bvh, '--video', tmp_path / 'x.mp4')
     assert done.code == 2
     assert 'expected the package av for .mp4' in done.err and 'pip install av' in done.err
 
 
-def test_a_recorded_puppet_looks_as_one_that_is_made_now(
-    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recorded_puppet_looks_as_one_that_is_made_now(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{os.environ["AMENT_PREFIX_PATH"]}:{PREFIXES}')
     bag = tmp_path / 'recorded.mcap'
     assert run('retarget', walk_bvh, bag, '--character', 'blubby').code == 0
@@ -145,7 +135,7 @@ def test_a_recorded_puppet_looks_as_one_that_is_made_now(
     assert done.code == 2
 
 
-def test_an_output_that_is_the_input_is_refused(run: Callable, tmp_path: Path) -> None:
+def test_an_output_that_is_the_input_is_refused(run, tmp_path):
     clip = tmp_path / 'a.png'
     save_png(clip, np.zeros((4, 4, 3), dtype=np.uint8))
     done = run('render', clip, '-o', clip)

@@ -18,7 +18,6 @@ GREEN = (0.05, 0.8, 0.05)
 
 
 def _standing(performer, raised=''):
-    """Return a motion of one frame: the T-pose, with one arm straight up."""
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (1, 16, 1))
     if raised:
         side = 1.0 if raised.startswith('left') else -1.0
@@ -104,7 +103,6 @@ def test_no_text_lies_over_a_body(performer, steps, size_px):
 
 
 def _mask(bodies, camera, size_px=SIZE_PX):
-    """Return where bodies are seen: where the picture changes with their colour alone."""
     pictures = [
         render_scene(
             [b._replace(segment_colours=np.full((16, 3), grey)) for b in bodies],

@@ -41,7 +41,6 @@ def later(data: bytes) -> tuple[bytes, int]:
 def recording(
     run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """Return a bag of a walk with two puppets and 14 seconds in which nobody was seen."""
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{os.environ["AMENT_PREFIX_PATH"]}:{PREFIXES}')
     out = tmp_path / 'both.mcap'
     written = set()
@@ -62,7 +61,7 @@ def recording(
     return out
 
 
-def test_all_puppets_are_seen_at_their_times(recording: Path) -> None:
+def test_all_puppets_are_seen_at_their_times(recording):
     recorded = read_recording(recording)
     assert [body.who for body in recorded.bodies] == ['performer', 'puppet', 'puppet_2']
     assert [body.name for body in recorded.puppets] == ['blubby', 'sally']
@@ -73,7 +72,7 @@ def test_all_puppets_are_seen_at_their_times(recording: Path) -> None:
         assert len({capsule.segment for capsule in body.capsules()}) == 16
 
 
-def test_bodies_stand_in_a_gap_and_go_on_after_it(recording: Path) -> None:
+def test_bodies_stand_in_a_gap_and_go_on_after_it(recording):
     body = read_recording(recording).bodies[0]
     before = int(np.argmax(np.diff(body.times_s)))
     times = body.times_s
@@ -94,9 +93,7 @@ def test_bodies_stand_in_a_gap_and_go_on_after_it(recording: Path) -> None:
     np.testing.assert_allclose(half, 0.5 * (body.p_world[4, 0] + body.p_world[5, 0]), atol=1e-6)
 
 
-def test_a_bag_with_a_gap_and_two_puppets_is_drawn(
-    run: Callable, recording: Path, tmp_path: Path
-) -> None:
+def test_a_bag_with_a_gap_and_two_puppets_is_drawn(run, recording, tmp_path):
     sizes = []
     for words in ((), ('--character', 'performer'), ('--character', 'recorded')):
         out = tmp_path / 'strip.png'
@@ -109,9 +106,7 @@ def test_a_bag_with_a_gap_and_two_puppets_is_drawn(
     assert sizes[0] > 2.5 * one and 1.8 * one < sizes[2] < sizes[0]  # three rows, one, two
 
 
-def test_a_motion_with_such_a_gap_cannot_be_retargeted(
-    run: Callable, recording: Path, tmp_path: Path
-) -> None:
+def test_a_motion_with_such_a_gap_cannot_be_retargeted(run, recording, tmp_path):
     with pytest.raises(InputFileError, match='expected postures at a rate, got a gap of 14'):
         read_bag_motion(recording)
     out = tmp_path / 'x.png'

@@ -33,6 +33,7 @@ from puppet_retarget.importance import (
     load_environment,
     SelfInteractionConfig,
 )
+from puppet_retarget.offline.whole_motion import RetargetJob
 from puppet_retarget.parameters import (
     importance_config,
     IMPORTANCE_ROWS,
@@ -42,7 +43,7 @@ from puppet_retarget.parameters import (
     solver_config,
     SOLVER_ROWS,
 )
-from puppet_retarget.solvers import SolverConfig
+from puppet_retarget.solvers import SOLVER_NAMES, SolverConfig
 import yaml
 
 BAG_SUFFIXES = ('.mcap', '.db3')
@@ -85,11 +86,26 @@ class ClipTuning:
     solver: SolverConfig
     self_interaction: SelfInteractionConfig = SelfInteractionConfig()
 
+    def job(
+        self, character: Character, environment: Environment, solver: str = SOLVER_NAMES[0]
+    ) -> RetargetJob:
+        """Return what has to be done to give a motion to a character."""
+        parts = self.importance, self.solver, self.self_interaction
+        return RetargetJob(character, environment, solver, *parts)
+
 
 def add_clip_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options for reading a clip."""
     group = parser.add_argument_group('reading the clip')
     add_reading_options(group)
+
+
+def add_solver_options(parser: argparse.ArgumentParser) -> None:
+    """Declare solver and preset."""
+    text = 'how puppets follow; default %(default)s'
+    parser.add_argument('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help=text)
+    text = 'tuning; default %(default)s'
+    parser.add_argument('--preset', choices=PRESETS, default=PRESETS[0], help=text)
 
 
 def add_tuning_options(parser: argparse.ArgumentParser, has_procedural: bool = False) -> None:

@@ -6,10 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS
-from puppet_core.math import Vec3
+from puppet_core.math import Vec3s
+from puppet_view.browser import played_page
 from puppet_view.browser.body import BodyNodes
-from puppet_view.browser.panel import HtmlText, importance_html, numbers_html, text_html
-from puppet_view.browser.played_page import look_at_row, PlayedPage, PlayedPanel, row_direction
+from puppet_view.browser.panel import (
+    HtmlText,
+    importance_html,
+    latency_text,
+    numbers_html,
+    text_html,
+)
 from puppet_view.browser.stage import BrowserStage
 from puppet_view.recording import frame_at, Recording
 
@@ -17,9 +23,7 @@ UNKNOWN = 'not recorded'
 SIDE_STEP_M = 1.5  # between neighbours in the row
 
 
-class RecordingPage(PlayedPage):
-    """A page with recordings."""
-
+class RecordingPage(played_page.PlayedPage):
     def __init__(self, stage: BrowserStage, recordings: Sequence[Recording]) -> None:
         """Build the page of at least one; the first one's importance is shown."""
         first = recordings[0]
@@ -33,31 +37,26 @@ class RecordingPage(PlayedPage):
         for body, track in zip(self.bodies, self._tracks):
             body.set_parts(track.parts(), is_pale=track.is_performer and n_bodies > 1)
         begin = self._tracks[0]
-        self._row, front = row_direction(begin.q_world[0, 0], begin.p_world[:, 0])
-        look_at_row(stage, self._row, front, n_bodies)
+        self._row, front = played_page.row_direction(begin.q_world[0, 0], begin.p_world[:, 0])
+        played_page.look_at_row(stage, self._row, front, n_bodies)
         self._add_panel(first, n_bodies)
         self._shifts = np.zeros((n_bodies, 3))
         self._arrange()
-        stage.root.position = -self._centre()
+        stage.follow(self._places(), 1.0)
         self._draw()
 
     def _add_panel(self, first: Recording, n_bodies: int) -> None:
         gui = self._stage.server.gui
-        self.panel = PlayedPanel(gui, self.put, self.playback.n_frames)
+        self.panel = played_page.PlayedPanel(gui, self.put, self.playback.n_frames)
         tabs = gui.add_tab_group()
         with tabs.add_tab('Importance'):
-            has_importance = len(first.importance.times_s) > 0
-            self.bars = HtmlText(
-                gui, importance_html({}) if has_importance else text_html(UNKNOWN)
-            )
+            is_known = len(first.importance.times_s) > 0
+            self.bars = HtmlText(gui, importance_html({}) if is_known else text_html(UNKNOWN))
         with tabs.add_tab('Take'):
-            latency = UNKNOWN
-            if first.latency_ms is not None:
-                latency = '{:.1f} ms (p99 {:.1f})'.format(*first.latency_ms)
             facts = {
                 'file': first.name,
                 'rate': f'{first.rate_hz:.1f} Hz',
-                'latency': latency,
+                'latency': latency_text(first.latency_ms) or UNKNOWN,
                 'length': f'{first.duration_s:.1f} s',
             }
             HtmlText(gui, numbers_html(facts))
@@ -70,11 +69,11 @@ class RecordingPage(PlayedPage):
             if state != self._drawn:
                 self._drawn = state
                 for body, track in zip(self.bodies, self._tracks):
-                    frame = track.frame_at(self.playback.time_s)
+                    frame = frame_at(track.times_s, self.playback.time_s)
                     body.move(track.q_world[frame], track.p_world[frame])
                 self._show_importance(self.panel.show_time(self.playback))
             if self.panel.follow.value:
-                self._follow(self._centre())
+                self._stage.follow(self._places(), played_page.FOLLOW_FRACTION)
 
     def _show_importance(self, has_bars: bool) -> None:
         first = self._recordings[0]
@@ -102,8 +101,8 @@ class RecordingPage(PlayedPage):
             self._shifts[i] = body.world.position = aside + i * step * self._row
             body.set_caption(track.name if self.panel.names.value else '')
 
-    def _centre(self) -> Vec3:
-        """Return the place on the floor between the bodies [m]."""
+    def _places(self) -> Vec3s:
+        """Return where the bodies are now, shape (n, 3) [m]."""
         time_s = self.playback.time_s
-        places = self._shifts + [t.p_world[t.frame_at(time_s), 0] for t in self._tracks]
-        return 0.5 * (np.min(places, axis=0) + np.max(places, axis=0)) * (1.0, 1.0, 0.0)
+        roots = [t.p_world[frame_at(t.times_s, time_s), 0] for t in self._tracks]
+        return self._shifts + roots

@@ -48,7 +48,6 @@ class BodyNodes:
         self.parts: list[tuple[Part, viser.MeshHandle]] = []  # what is drawn
 
     def set_parts(self, parts: Sequence[Part], is_pale: bool = False) -> None:
-        """Show another body."""
         for _, handle in self.parts:
             handle.remove()
         self.parts = []

@@ -17,15 +17,9 @@ from puppet_core.math import Quats, Vec3s
 from puppet_core.robots import merged_parts, read_shape, urdf_text
 from puppet_edit.edit_session import EditSession, POINTS, REACH_S, warm_up
 from puppet_edit.editor import PointGoal
+from puppet_view.browser import played_page
 from puppet_view.browser.body import BodyNodes
 from puppet_view.browser.panel import HtmlText, rich_html, text_html
-from puppet_view.browser.played_page import (
-    look_at_row,
-    PlayedPage,
-    PlayedPanel,
-    row_direction,
-    set_if_other,
-)
 from puppet_view.browser.stage import BrowserStage, SceneSolid, SolidScene, STAGE
 import viser
 
@@ -33,7 +27,7 @@ POINT, REACH, DRAG, READY = 'point', 'reach_s', 'drag', 'ready'
 UNDO, REDO, REMOVE, SAVE, REDRAW = 'undo', 'redo', 'remove', 'save', 'redraw'
 MAX_ROWS = 8  # of the list; the panel is to leave the bodies in sight
 NO_ENTRY = 'none yet: drag a point'
-_ROW = '<div style="margin:2px 0">{number}. {text}{error}</div>'
+_ROW = '<div style="margin:2px 0">{}. {}{}</div>'
 _OFF = ' <b style="color:#c0392b">{:.1f} mm off</b>'
 
 EDITED, BEFORE = 'clip0', 'before'
@@ -45,9 +39,7 @@ GOAL_COLOUR = (0.85, 0.12, 0.10, 0.9)
 FAR_OPACITY, FAR_FRAMES = 0.18, 40.0  # of goals in other frames
 
 
-class ClipPanel(PlayedPanel):
-    """Controls and texts beside the scene."""
-
+class ClipPanel(played_page.PlayedPanel):
     def __init__(
         self,
         gui: viser.GuiApi,
@@ -61,17 +53,10 @@ class ClipPanel(PlayedPanel):
         tabs = gui.add_tab_group()
         with tabs.add_tab('Drag'):
             self.point = gui.add_dropdown('point', POINTS)
-            self.hold = gui.add_checkbox(
-                'hold feet', True, hint='feet that stand in this frame stay where they are'
-            )
-            self.reach = gui.add_slider(
-                'reach [s]',
-                min=0.05,
-                max=2.0,
-                step=0.05,
-                initial_value=REACH_S,
-                hint='how far a drag spreads to both sides',
-            )
+            text = 'feet that stand in this frame stay where they are'
+            self.hold = gui.add_checkbox('hold feet', True, hint=text)
+            text = 'how far a drag spreads to both sides'
+            self.reach = gui.add_slider('reach [s]', 0.05, 2.0, 0.05, REACH_S, hint=text)
             self.steps = gui.add_button_group('edits', (UNDO, REDO))
         with tabs.add_tab('Constraints'):
             self.list = HtmlText(gui, rich_html(NO_ENTRY))
@@ -90,16 +75,13 @@ class ClipPanel(PlayedPanel):
 
     @property
     def chosen_entry(self) -> int | None:
-        """Return the index of the entry that is chosen in the list."""
         value = str(self.chosen.value)
         return self._entries.index(value) if value in self._entries else None
 
     def show_entries(self, texts: Sequence[str], errors_mm: Sequence[float]) -> None:
         """Show the constraints, and how far off each is."""
         rows = [
-            _ROW.format(
-                number=number, text=escape(text), error=_OFF.format(error) if error > 1.0 else ''
-            )
+            _ROW.format(number, escape(text), _OFF.format(error) if error > 1.0 else '')
             for number, (text, error) in enumerate(zip(texts, errors_mm), start=1)
         ]
         if len(rows) > MAX_ROWS:
@@ -112,12 +94,10 @@ class ClipPanel(PlayedPanel):
                 self.chosen.value = self._entries[-1]
 
     def show_point(self, name: str) -> None:
-        """Show which point is dragged."""
         with self.silently():
-            set_if_other(self.point, 'value', name)
+            played_page.set_if_other(self.point, 'value', name)
 
     def report(self, text: str, is_error: bool = False) -> None:
-        """Show a line below the list."""
         self.status.show(text_html(text, is_error))
 
 
@@ -129,9 +109,7 @@ class ShownClip(NamedTuple):
     colour: tuple[float, float, float]  # of the body: red, green, blue in 0 .. 1
 
 
-class ClipPage(PlayedPage):
-    """A page with clips, the first of which is edited."""
-
+class ClipPage(played_page.PlayedPage):
     panel: ClipPanel
 
     def __init__(
@@ -161,8 +139,8 @@ class ClipPage(PlayedPage):
         self._set_motion(BEFORE, clips[0].motion, clips[0].colour, is_pale=True)
         stage.root.position = session.edited.root_positions[0] * (-1.0, -1.0, 0.0)
         _, q_world, p_world = self._worlds[EDITED]
-        self._row, front = row_direction(q_world[0, 0], p_world[:, 0])
-        look_at_row(stage, self._row, front, len(clips))
+        self._row, front = played_page.row_direction(q_world[0, 0], p_world[:, 0])
+        played_page.look_at_row(stage, self._row, front, len(clips))
         self._show_session()
         self._arrange()
 
@@ -269,12 +247,14 @@ class ClipPage(PlayedPage):
                 self._draw_handles()
             panel.show_time(playback)
         if panel.follow.value and not self._is_dragging:
-            self._follow(self._worlds[EDITED][2][self._edited_frame, 0])
+            self._stage.follow(
+                [self._worlds[EDITED][2][self._edited_frame, 0]], played_page.FOLLOW_FRACTION
+            )
 
     def _draw_handles(self) -> None:
         is_still, frame = not self.playback.is_playing, self._edited_frame
         for name, handle in self._handles.items():
-            set_if_other(handle, 'visible', is_still and name != self.point)
+            played_page.set_if_other(handle, 'visible', is_still and name != self.point)
             if is_still:
                 handle.position = self._session.place(name, frame)
         self._gizmo.visible = is_still
@@ -291,22 +271,13 @@ class ClipPage(PlayedPage):
                 continue
             gap = abs(int(goal.frames[0]) - frame)
             opacity = round(max(FAR_OPACITY, GOAL_COLOUR[3] * (1.0 - gap / FAR_FRAMES)), 2)
-            still = np.array([1.0, 0.0, 0.0, 0.0])
-            size, colour = np.full(3, GOAL_M), (*GOAL_COLOUR[:3], opacity)
-            solids.append(
-                SceneSolid('goals', str(number), 'sphere', goal.goals[0], still, size, colour)
-            )
+            looks = np.array([1.0, 0.0, 0.0, 0.0]), np.full(3, GOAL_M), (*GOAL_COLOUR[:3], opacity)
+            solids.append(SceneSolid('goals', str(number), 'sphere', goal.goals[0], *looks))
         return solids
 
     def _handle(self, scene: viser.SceneApi, name: str) -> viser.IcosphereHandle:
         radius = HANDLES_M.get(name.split('_')[-1], HANDLE_M)
-        handle = scene.add_icosphere(
-            f'{STAGE}/{EDITED}/handles/{name}',
-            radius,
-            HANDLE_COLOUR,
-            subdivisions=2,
-            cast_shadow=False,
-            opacity=0.85,
-        )
+        path, looks = f'{STAGE}/{EDITED}/handles/{name}', {'cast_shadow': False, 'opacity': 0.85}
+        handle = scene.add_icosphere(path, radius, HANDLE_COLOUR, subdivisions=2, **looks)
         handle.on_click(lambda _: self.put(POINT, name))
         return handle

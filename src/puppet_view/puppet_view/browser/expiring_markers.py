@@ -55,12 +55,7 @@ class ExpiringMarkers:
         return tuple(self._groups)
 
     def shown(self, group: str, side_by_side: bool) -> list[SceneSolid]:
-        """
-        Return the solids of a group that are alive.
-
-        An object that is the same in both worlds is published once; with the worlds side by
-        side the performer gets a copy of it.
-        """
+        """Return the living solids of a group; side by side both worlds have shared objects."""
         alive = self._alive(group)
         solids = [solid for _, solid in alive]
         if group == REAL and side_by_side:

@@ -29,24 +29,17 @@ from puppet_msgs.srv import Calibrate
 from puppet_ros import share
 from puppet_ros.messages import decoded, importance_msg, posture_of, raw_header
 from puppet_ros.node import qos, spin_node
+from puppet_view.browser import stage
 from puppet_view.browser.body import BodyNodes
-from puppet_view.browser.expiring_markers import ExpiringMarkers
+from puppet_view.browser.expiring_markers import ExpiringMarkers, REAL
 from puppet_view.browser.panel import (
     HtmlText,
     importance_html,
+    latency_text,
     numbers_html,
     QuietPanel,
     ScreenshotButton,
     text_html,
-)
-from puppet_view.browser.stage import (
-    BrowserStage,
-    is_open,
-    LOOPBACK,
-    OPEN_WARNING,
-    SceneSolid,
-    SolidScene,
-    STAGE,
 )
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
@@ -61,18 +54,22 @@ import viser
 from visualization_msgs.msg import MarkerArray
 
 CHARACTER, CALIBRATE = 'character', 'calibrate'
-# name of the control, which is the parameter's: title, the parameter's range, step
+# control, which has its parameter's name: node that has it, title, the parameter's range, step
 SLIDERS = {
-    'prediction_s': ('prediction λ [s]', 0.0, 1.0, 0.005),
-    'influence_distance_m': ('influence D [m]', 0.0, 10.0, 0.05),
-    'smoothing_s': ('smoothing [s]', 0.0, 1.0, 0.005),
-    'stretch_limit': ('stretch limit', 0.5, 1.0, 0.002),
-    'root_smoothing_s': ('root settles [s]', 0.0, 1.0, 0.005),
+    'prediction_s': ('importance', 'prediction λ [s]', 0.0, 1.0, 0.005),
+    'influence_distance_m': ('importance', 'influence D [m]', 0.0, 10.0, 0.05),
+    'smoothing_s': ('importance', 'smoothing [s]', 0.0, 1.0, 0.005),
+    'stretch_limit': ('retarget', 'stretch limit', 0.5, 1.0, 0.002),
+    'root_smoothing_s': ('retarget', 'root settles [s]', 0.0, 1.0, 0.005),
+}
+# control -> nodes that have a parameter of that name; the first one's value is shown
+TARGETS = {
+    CHARACTER: ('retarget', 'visualization'),
+    **{n: (row[0],) for n, row in SLIDERS.items()},
 }
 MAX_LATENCY_MS = 60e3  # more is no latency: the stamps are of another clock, as of a played bag
 
-PERFORMER, PUPPET = 'performer', 'puppet'
-REAL, RANGE_BALLS = 'real', 'range_balls'
+PERFORMER, PUPPET, RANGE_BALLS = 'performer', 'puppet', 'range_balls'
 # between neighbours in the row: the performer, the puppet, and what other puppets there are
 SIDE_STEP_M = np.array([2.4, 0.0, 0.0])
 CAMERA_FROM, CAMERA_TO = (4.6, -3.5, 2.4), (0.0, 0.0, 0.8)
@@ -83,16 +80,6 @@ WIDE_M = 5.0
 
 SERVICE = '/performer/calibrate'
 DURATION_S = 2.0
-
-# control -> nodes that have a parameter of that name; the first one's value is shown
-TARGETS = {
-    'character': ('retarget', 'visualization'),
-    'prediction_s': ('importance',),
-    'influence_distance_m': ('importance',),
-    'smoothing_s': ('importance',),
-    'stretch_limit': ('retarget',),
-    'root_smoothing_s': ('retarget',),
-}
 
 NODE_NAME = 'puppet_view'
 DRAW_PERIOD_S = 1.0 / 60.0
@@ -112,8 +99,6 @@ Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of
 
 
 class ViewPanel(QuietPanel):
-    """Text and controls beside the scene."""
-
     def __init__(
         self,
         gui: viser.GuiApi,
@@ -122,27 +107,19 @@ class ViewPanel(QuietPanel):
         on_arrange: Callable[[], None],
         follow: bool,
     ) -> None:
-        """
-        Build the panel.
-
-        `on_setting` is called with a control's name and value, and `on_arrange` when the bodies
-        are to stand otherwise, in other threads; `follow` is whether to follow the performer at
-        first.
-        """
+        """`on_setting` gets a control's name and value; both are called in other threads."""
         super().__init__(gui, 'puppet')
-        self._numbers = HtmlText(gui, _numbers(None, None))
+        self.numbers = HtmlText(gui, _numbers(None, None))
         tabs = gui.add_tab_group()
         with tabs.add_tab('Importance'):
-            self._bars = HtmlText(gui, importance_html({}))
+            self.bars = HtmlText(gui, importance_html({}))
         with tabs.add_tab('Tuning'):
+            # what sets parameters, by the parameters' names
             self.controls: dict[str, viser.GuiDropdownHandle | viser.GuiSliderHandle] = {
                 CHARACTER: gui.add_dropdown('character', characters or ('-',))
             }
-            """What sets parameters, by the parameters' names."""
-            for name, (title, low, high, step) in SLIDERS.items():
-                self.controls[name] = gui.add_slider(
-                    title, min=low, max=high, step=step, initial_value=low
-                )
+            for name, (_, title, low, high, step) in SLIDERS.items():
+                self.controls[name] = gui.add_slider(title, low, high, step, low)
             self._refusal = HtmlText(gui)
         with tabs.add_tab('View'):
             self.side = gui.add_checkbox('side by side', True)
@@ -165,14 +142,6 @@ class ViewPanel(QuietPanel):
         for box in (self.side, self.names):
             box.on_update(lambda _: on_arrange())
 
-    def show_numbers(self, rate_hz: float | None, latency_ms: tuple[float, float] | None) -> None:
-        """Show the frame rate, and median and 99th percentile of the latency [ms] if it is one."""
-        self._numbers.show(_numbers(rate_hz, latency_ms))
-
-    def show_importance(self, values: Mapping[str, float]) -> None:
-        """Show importance in [0, 1] by end-effector."""
-        self._bars.show(importance_html(values))
-
     def show_settings(self, values: Mapping[str, object]) -> None:
         """Move the controls to what the nodes have, without telling the nodes."""
         with self.silently():
@@ -188,51 +157,40 @@ class ViewPanel(QuietPanel):
         self._refusal.show(text_html(text, is_error=True) if text else '')
 
     def show_calibration(self, text: str, is_error: bool, is_running: bool) -> None:
-        """Show what came of a calibration, or that one runs."""
         self._outcome.show(text_html(text, is_error))
         self._calibrate.disabled = is_running
 
 
 def _numbers(rate_hz: float | None, latency_ms: tuple[float, float] | None) -> str:
     rate = 'waiting' if rate_hz is None else f'{rate_hz:.1f} Hz'
-    latency = '-'
-    if latency_ms is not None and abs(latency_ms[0]) < MAX_LATENCY_MS:
-        latency = '{:.1f} ms (p99 {:.1f})'.format(*latency_ms)
-    return numbers_html({'rate': rate, 'latency': latency})
+    if latency_ms is not None and abs(latency_ms[0]) >= MAX_LATENCY_MS:
+        latency_ms = None
+    return numbers_html({'rate': rate, 'latency': latency_text(latency_ms) or '-'})
 
 
 class LiveView:
-    """One page with a scene and a panel."""
-
     def __init__(
         self,
         on_setting: Callable[[str, object], None],
         characters: tuple[str, ...],
-        host: str = LOOPBACK,
+        host: str = stage.LOOPBACK,
         port: int = 0,
         follow: bool = False,
     ) -> None:
         """Start the server; see ViewPanel and BrowserStage for what is given."""
-        self._stage = BrowserStage(host, port)
+        self._stage = stage.BrowserStage(host, port)
         self._scene = self._stage.server.scene
         self.address = self._stage.address  # what to open in a browser
-        self.panel = ViewPanel(
-            self._stage.server.gui, on_setting, characters, self._arrange, follow
-        )
-        self._solids: dict[str, SolidScene] = {}
+        gui = self._stage.server.gui
+        self.panel = ViewPanel(gui, on_setting, characters, self._arrange, follow)
+        self._solids: dict[str, stage.SolidScene] = {}
         self._captions: dict[str, str] = {}
         self._roots: dict[str, Vec3] = {}
         self._bodies = {who: BodyNodes(self._scene, who) for who in (PERFORMER, PUPPET)}
         self._arrange()
 
     @property
-    def is_side_by_side(self) -> bool:
-        """Whether the performer's world stands beside the puppet's."""
-        return bool(self.panel.side.value)
-
-    @property
     def is_watched(self) -> bool:
-        """Whether a browser shows the page."""
         return self._stage.is_watched
 
     def set_body(self, who: str, parts: Sequence[Part], caption: str = '') -> None:
@@ -252,7 +210,9 @@ class LiveView:
                     self._bodies[who].move(q_world, p_world)
                     self._roots[who] = p_world[0]
             if self.panel.follow.value and self._roots:
-                self._follow()
+                worlds = {who: self._bodies[who].world.position for who in self._roots}
+                places = [root + worlds[who] for who, root in self._roots.items()]
+                self._stage.follow(places, FOLLOW_FRACTION)
 
     def set_importance(self, importances: Floats) -> None:
         """Turn the puppets' hands and feet, and a little their limbs, to importance's colour."""
@@ -260,17 +220,16 @@ class LiveView:
             if who != PERFORMER:
                 body.set_importance(importances)
 
-    def set_solids(self, group: str, solids: list[SceneSolid]) -> None:
+    def set_solids(self, group: str, solids: list[stage.SceneSolid]) -> None:
         """Show exactly these solids of a group."""
         if group == RANGE_BALLS and not self.panel.balls.value:
             solids = []
         if group not in self._solids:
             world = PERFORMER if group == REAL else PUPPET
-            self._solids[group] = SolidScene(self._scene, f'{STAGE}/{world}/{group}')
+            self._solids[group] = stage.SolidScene(self._scene, f'{stage.STAGE}/{world}/{group}')
         self._solids[group].show([solid for solid in solids if not _is_floor(solid)])
 
     def close(self) -> None:
-        """Stop the server."""
         self._stage.close()
 
     def _arrange(self) -> None:
@@ -278,22 +237,14 @@ class LiveView:
         others = sorted(who for who in self._bodies if who not in (PERFORMER, PUPPET))
         for number, who in enumerate((PERFORMER, PUPPET, *others), start=-1):
             body = self._bodies[who]
-            body.world.position = number * SIDE_STEP_M * self.is_side_by_side
+            body.world.position = number * SIDE_STEP_M * bool(self.panel.side.value)
             body.set_caption(self._captions.get(who, '') if self.panel.names.value else '')
         back = 1.0 + STEP_BACK * len(others)
         place = CAMERA_TO + back * np.subtract(CAMERA_FROM, CAMERA_TO)
         self._stage.look(tuple(place.tolist()), CAMERA_TO)
 
-    def _follow(self) -> None:
-        """Move the stage so that the bodies stay in the picture."""
-        places = [root + self._bodies[who].world.position for who, root in self._roots.items()]
-        middle = 0.5 * (np.min(places, axis=0) + np.max(places, axis=0)) * (1.0, 1.0, 0.0)
-        step = FOLLOW_FRACTION * (-middle - self._stage.root.position)
-        if np.linalg.norm(step) > 1e-4:
-            self._stage.root.position = self._stage.root.position + step
 
-
-def _is_floor(solid: SceneSolid) -> bool:
+def _is_floor(solid: stage.SceneSolid) -> bool:
     return bool(solid.size[2] < FLAT_M and min(solid.size[:2]) > WIDE_M)
 
 
@@ -461,8 +412,7 @@ class ViewNode(Node):
         self.create_subscription(kind, topic, keep, qos.STREAM, raw=True)
 
     def _on_joints(self, data: bytes) -> None:
-        now_ns = time.time_ns()
-        self._arrivals.append((raw_header.stamp_ns(data), now_ns))
+        self._arrivals.append((raw_header.stamp_ns(data), time.time_ns()))
 
     def _on_description(self, who: str, msg: String) -> None:
         parts, name = merged_parts(read_shape(msg.data)), robot_name(msg.data)
@@ -490,7 +440,7 @@ class ViewNode(Node):
     def _draw_solids(self) -> None:
         if self._view.is_watched:
             for group in self._solids.groups():
-                shown = self._solids.shown(group, self._view.is_side_by_side)
+                shown = self._solids.shown(group, bool(self._view.panel.side.value))
                 self._view.set_solids(group, shown)
 
     def _fill_panel(self) -> None:
@@ -504,12 +454,13 @@ class ViewNode(Node):
         self._calibration.step()
         if not self._view.is_watched:
             return
-        self._view.panel.show_numbers(*self._rate_and_latency())
+        panel = self._view.panel
+        panel.numbers.show(_numbers(*self._rate_and_latency()))
         data = self._latest.get('importance')
         if data is not None:
             rows = importance_msg.from_msg(decoded(data, Importance)).rows
             values = rows[:, Importance.COLUMN_IMPORTANCE]
-            self._view.panel.show_importance(dict(zip(END_EFFECTORS, values.tolist())))
+            panel.bars.show(importance_html(dict(zip(END_EFFECTORS, values.tolist()))))
             self._view.set_importance(values)
 
     def _rate_and_latency(self) -> tuple[float | None, tuple[float, float] | None]:
@@ -524,41 +475,31 @@ class ViewNode(Node):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = argparse.ArgumentParser(
         prog='puppet_view', description='Show the running graph in a browser.', epilog=EXAMPLE
     )
     p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
-    p.add_argument(
-        '--follow',
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help='keep the bodies in the middle of the picture from the start',
-    )
-    p.add_argument('--host', default=LOOPBACK, help='default %(default)s: only this machine')
+    text, flag = 'keep the bodies in the middle of the picture', argparse.BooleanOptionalAction
+    p.add_argument('--follow', action=flag, default=True, help=f'{text} from the start')
+    p.add_argument('--host', default=stage.LOOPBACK, help='default %(default)s: only this machine')
     return p
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve the page until interrupted; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     options = parser().parse_args(remove_ros_args(words))
     changes: Changes = queue.SimpleQueue()
     try:
-        view = LiveView(
-            lambda name, value: changes.put((name, value)),
-            share.available('characters'),
-            options.host,
-            options.port,
-            options.follow,
-        )
+        place = options.host, options.port, options.follow
+        characters = share.available('characters')
+        view = LiveView(lambda *change: changes.put(change), characters, *place)
     except (PuppetError, OSError) as err:
         print(f'puppet_view: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
     try:
         print(f'open {view.address} in a browser', flush=True)
-        if is_open(options.host):
-            print(f'puppet_view: {OPEN_WARNING}', file=sys.stderr, flush=True)
+        if stage.is_open(options.host):
+            print(f'puppet_view: {stage.OPEN_WARNING}', file=sys.stderr, flush=True)
         os.nice(NICENESS)
         own = [word for word in words if word not in remove_ros_args(words)]
         return spin_node(lambda: ViewNode(view, changes), own)

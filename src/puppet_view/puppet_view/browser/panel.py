@@ -25,16 +25,16 @@ _TEXT = (
 )
 _BAR = (
     '<div style="display:flex;align-items:center;font-size:0.85em;line-height:1.2;'
-    'margin:2px 0.6em"><span style="width:6.2em">{title}</span>'
+    'margin:2px 0.6em"><span style="width:6.2em">{}</span>'
     '<span style="flex:1;background:#e9ecef;border-radius:3px;height:0.8em">'
-    '<span style="display:block;width:{percent}%;background:{colour};border-radius:3px;'
+    '<span style="display:block;width:{}%;background:{};border-radius:3px;'
     'height:0.8em"></span></span>'
-    '<span style="width:2.8em;text-align:right">{value}</span></div>'
+    '<span style="width:2.8em;text-align:right">{}</span></div>'
 )
-_BLOCK = '<div style="padding:0.15em 0 0.5em">{rows}</div>'
+_BLOCK = '<div style="padding:0.15em 0 0.5em">{}</div>'
 _NUMBER = (
     '<div style="display:flex;font-size:0.85em;line-height:1.45;margin:0 0.6em">'
-    '<span style="flex:1">{title}</span><b>{value}</b></div>'
+    '<span style="flex:1">{}</span><b>{}</b></div>'
 )
 
 
@@ -65,7 +65,6 @@ class HtmlText:
 
     @property
     def html(self) -> str:
-        """Return what is shown."""
         return str(self._handle.content)
 
     def show(self, html: str) -> None:
@@ -104,7 +103,6 @@ class ScreenshotButton:
 
 
 def text_html(text: str, is_error: bool = False) -> str:
-    """Return a line of plain text."""
     return _TEXT.format(style=f'color:{ERROR if is_error else OK}', text=escape(text))
 
 
@@ -114,13 +112,13 @@ def rich_html(html: str) -> str:
 
 
 def numbers_html(values: Mapping[str, str]) -> str:
-    """Return values by title, one line each."""
-    return _BLOCK.format(
-        rows=''.join(
-            _NUMBER.format(title=escape(title), value=escape(value))
-            for title, value in values.items()
-        )
-    )
+    rows = (_NUMBER.format(escape(title), escape(value)) for title, value in values.items())
+    return _BLOCK.format(''.join(rows))
+
+
+def latency_text(latency_ms: tuple[float, float] | None) -> str:
+    """Return median and 99th percentile of a latency [ms] in words; '' if it was not measured."""
+    return '' if latency_ms is None else '{:.1f} ms (p99 {:.1f})'.format(*latency_ms)
 
 
 def importance_html(values: Mapping[str, float]) -> str:
@@ -129,12 +127,8 @@ def importance_html(values: Mapping[str, float]) -> str:
     for name in END_EFFECTORS:
         value = values.get(name, 0.0)
         red, green, blue = (round(255.0 * c) for c in importance_colour(value))
+        colour = f'rgb({red},{green},{blue})'
         rows.append(
-            _BAR.format(
-                title=name.replace('_', ' '),
-                percent=round(100.0 * value),
-                colour=f'rgb({red},{green},{blue})',
-                value=f'{value:.2f}',
-            )
+            _BAR.format(name.replace('_', ' '), round(100.0 * value), colour, f'{value:.2f}')
         )
-    return _BLOCK.format(rows=''.join(rows))
+    return _BLOCK.format(''.join(rows))

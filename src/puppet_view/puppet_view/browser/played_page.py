@@ -46,7 +46,6 @@ class Playback:
 
     @property
     def frame(self) -> int:
-        """Return the present frame."""
         return int(self._frames)
 
     @property
@@ -139,7 +138,6 @@ class PlayedPage:
         self._events.put((name, value))
 
     def run(self) -> None:
-        """Serve until interrupted."""
         then = time.monotonic()
         while True:
             time.sleep(PERIOD_S)
@@ -160,7 +158,6 @@ class PlayedPage:
         self._draw()
 
     def _do(self, name: str, value: Any) -> None:
-        """Do what an event asks for."""
         playback = self.playback
         if name in (FRAME, STEP):
             playback.is_playing = False
@@ -180,14 +177,7 @@ class PlayedPage:
         raise NotImplementedError
 
     def _draw(self) -> None:
-        """Draw the present frame, if that is another."""
         raise NotImplementedError
-
-    def _follow(self, centre: Vec3) -> None:
-        """Move the stage towards having a place [m] in its middle."""
-        away = centre * (-1.0, -1.0, 0.0) - self._stage.root.position
-        if np.linalg.norm(away) > 1e-3:
-            self._stage.root.position = self._stage.root.position + FOLLOW_FRACTION * away
 
 
 def row_direction(q_root: Quats, roots: Vec3s) -> tuple[Vec3, Vec3]:

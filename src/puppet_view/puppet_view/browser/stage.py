@@ -8,7 +8,7 @@ second arrives late in the browser and loses its later movements, so nodes that 
 needed are hidden and used again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 import socket
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import closed_cylinder, unit_sphere
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Quat, Vec3
+from puppet_core.math import Floats, Quat, Vec3, Vec3s
 import viser
 
 STAGE = '/stage'
@@ -50,24 +50,16 @@ class BrowserStage:
     """A page with an empty scene, served until it is closed."""
 
     def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
-        """
-        Start the server.
-
-        Port 0 takes 8080 or, if that is taken, any free one. Raises ConfigError for a host that
-        is not this machine.
-        """
+        """Start the server; port 0 is 8080 or any free one. ConfigError for a host not here."""
+        port = _free_port(host, port)
         with redirect_stdout(StringIO()):  # viser's banner; the address is reported by the caller
-            self.server = _OwnServer(
-                host=host, port=_free_port(host, port), label='puppet', verbose=False
-            )
-            """Of viser."""
-        self.address = f'http://{_reachable(host)}:{self.server.get_port()}'
-        """What to open in a browser."""
+            self.server = _OwnServer(host=host, port=port, label='puppet', verbose=False)
+        self.address = f'http://{_reachable(host)}:{self.server.get_port()}'  # what to open
         self._view = np.array([5.0, 0.0, 1.5]), np.array([0.0, 0.0, 0.9])
         self.server.on_client_connect(self._fit)
         self._sun = _build(self.server.scene)
+        # what everything stands on
         self.root = self.server.scene.add_frame(STAGE, show_axes=False)
-        """What everything stands on."""
         self.server.scene.add_grid(
             f'{STAGE}/floor',
             FLOOR_EXTENT_M,
@@ -86,7 +78,6 @@ class BrowserStage:
 
     @property
     def is_watched(self) -> bool:
-        """Whether a browser shows the page."""
         return bool(self.server.get_clients())
 
     def look(self, place: tuple[float, ...], target: tuple[float, ...]) -> None:
@@ -119,6 +110,13 @@ class BrowserStage:
             target = target + covered * high * camera.aspect * right / np.linalg.norm(right)
         camera.position, camera.look_at = target + away, target
 
+    def follow(self, places: Sequence[Vec3] | Vec3s, fraction: float) -> None:
+        """Move all a part of the way to having the place between some [m] in the middle."""
+        centre = 0.5 * (np.min(places, axis=0) + np.max(places, axis=0))
+        away = centre * (-1.0, -1.0, 0.0) - self.root.position
+        if np.linalg.norm(away) > 1e-3:
+            self.root.position = self.root.position + fraction * away
+
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """Send what changes within this as one picture, without waiting for more."""
@@ -127,7 +125,6 @@ class BrowserStage:
         self.server.flush()
 
     def close(self) -> None:
-        """Stop the server."""
         with redirect_stdout(StringIO()):
             self.server.stop()
 
@@ -234,7 +231,6 @@ class SolidScene:
                 self._nodes.pop(key).remove()
 
     def _make(self, solid: SceneSolid) -> viser.MeshHandle | viser.BoxHandle:
-        """Return a node of unit size at the origin."""
         name = f'{self._parent}/{solid.shape}_{solid.name}'
         casts_shadow = solid.colour[3] > OPAQUE
         if solid.shape == 'cube':

@@ -37,31 +37,20 @@ EXAMPLE = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = argparse.ArgumentParser(
         prog='view_clip',
         epilog=EXAMPLE,
         description='Show clips and bags in a browser; edit the first of clips by dragging.',
     )
-    p.add_argument(
-        'clips', nargs='+', type=Path, metavar='FILE', help='.bvh, .amc, .c3d, or a bag'
-    )
-    p.add_argument(
-        '--characters',
-        type=clip_arguments.listed,
-        metavar='A,B',
-        default=(),
-        help='names or files of puppets that the performance is given to',
-    )
-    p.add_argument('--edit', type=Path, metavar='EDIT.yaml', help='an edit file to go on with')
-    p.add_argument(
-        '--write',
-        type=Path,
-        metavar='EDIT.yaml',
-        help='what the button writes; default: --edit, or CLIP_edit.yaml in this folder',
-    )
-    p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
-    p.add_argument('--host', default=LOOPBACK, help='default %(default)s: only this machine')
+    add, listed = p.add_argument, clip_arguments.listed
+    add('clips', nargs='+', type=Path, metavar='FILE', help='.bvh, .amc, .c3d, or a bag')
+    text = 'names or files of puppets that the performance is given to'
+    add('--characters', type=listed, metavar='A,B', default=(), help=text)
+    add('--edit', type=Path, metavar='EDIT.yaml', help='an edit file to go on with')
+    text = 'what the button writes; default: --edit, or CLIP_edit.yaml in this folder'
+    add('--write', type=Path, metavar='EDIT.yaml', help=text)
+    add('--port', type=int, default=0, help='8080 or any free one if absent')
+    add('--host', default=LOOPBACK, help='default %(default)s: only this machine')
     edit_session.add_reading_arguments(p)
     clip_arguments.add_tuning_options(p)
     return p
@@ -104,7 +93,6 @@ def _write_path(arguments: argparse.Namespace) -> Path:
 
 
 def serve(argv: Sequence[str] | None = None) -> int:
-    """Show the page until interrupted."""
     arguments = parser().parse_args(argv)
     if not 0 <= arguments.port <= 65535:
         raise ConfigError(f'--port: expected 0 .. 65535, got {arguments.port}')
@@ -148,7 +136,6 @@ def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], PlayedPag
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
     return run_command(NAME, lambda: serve(argv), 'nothing was written')
 
 

@@ -49,7 +49,6 @@ class Actor:
             object.__setattr__(self, 'times_s', times)
 
     def body(self, frame: int) -> Body:
-        """Return the body in one frame of its motion."""
         return self.body_at(float(self.times_s[frame]))
 
     def body_at(self, time_s: float) -> Body:
@@ -82,8 +81,6 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class LineUp:
-    """What is drawn at some instants."""
-
     shots: tuple[tuple[Body, ...], ...]  # the bodies at each instant, from left to right
     objects: tuple[SceneObject, ...]  # what stands around them at all instants
     cameras: tuple[Camera, ...]  # one for each instant
@@ -92,7 +89,6 @@ class LineUp:
     captions: tuple[str, ...]  # one for each instant; '' for none
 
     def picture(self, i: int, samples: int = SAMPLES) -> Picture:
-        """Return the picture of one instant."""
         camera, size_px = self.cameras[i], self.texts.size_px
         picture = render_scene(
             self.shots[i], camera, size_px, self.objects, samples, self.cameras[0]
@@ -158,7 +154,6 @@ def _shifts(actors: Sequence[Actor], shots: Sequence[Sequence[Body]], right: Vec
 
 
 def _extent(body: Body, right: Vec3) -> tuple[float, float]:
-    """Return how far a body reaches to the left and right [m]."""
     starts, ends, radii, _ = body.capsules()
     if not len(radii):
         return float(body.p_world[0] @ right), float(body.p_world[0] @ right)

@@ -10,17 +10,11 @@ import numpy as np
 from puppet_core.body import Character, default_capsules, Motion
 from puppet_core.io import ConfigError, InputFileError, progress, PuppetError
 from puppet_core.math import Floats, quaternions
+from puppet_retarget import offline
 from puppet_retarget.importance import Environment
 from puppet_retarget.importance import objects as shapes
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import (
-    ConfigFiles,
-    limb_importances,
-    PERFORMER,
-    retarget_motion,
-    RetargetJob,
-    RetargetResult,
-)
+from puppet_retarget.offline import ConfigFiles, PERFORMER
 from puppet_view.bag_motion import read_bag_motion
 from puppet_view.recording import read_recording, RecordedBody, Recording
 from puppet_view.render.actors import Actor
@@ -32,8 +26,6 @@ USUAL = (PERFORMER, 'sally', 'blubby')
 
 
 class Casting:
-    """The bodies of one clip or bag."""
-
     def __init__(self, arguments: argparse.Namespace, files: ConfigFiles) -> None:
         """Read the clip; PuppetError if it cannot be read, or a name is not known."""
         self._arguments, self._files = arguments, files
@@ -42,7 +34,7 @@ class Casting:
             files, arguments.environment, arguments.procedural
         )
         self._recorded: Recording | None = None
-        self._result: RetargetResult | None = None
+        self._result: offline.RetargetResult | None = None
         names: tuple[str, ...] = USUAL
         if arguments.clip and clip_arguments.is_bag(arguments.clip):
             self._recorded = recorded = read_recording(arguments.clip)
@@ -55,7 +47,6 @@ class Casting:
         self.span = self._checked_span()  # frames and their rate [Hz] that instants are counted in
 
     def actors(self) -> list[Actor]:
-        """Return the bodies in order, each with what it does."""
         # puppets first: how important limbs are comes of retargeting
         found = {name: self._puppets(name) for name in self._names if name != PERFORMER}
         if PERFORMER in self._names:
@@ -94,23 +85,16 @@ class Casting:
         character, motion = self._character(name), self._motion
         self._result = result = self._retargeted(character)
         moved = result.motion(character, motion.rate_hz)
-        importances = limb_importances(result) if self._arguments.importance else None
+        importances = offline.limb_importances(result) if self._arguments.importance else None
         objects = self._objects(True, character.scale_for(motion.skeleton.leg_length))
         title = character.name.capitalize()
         return [Actor(character, moved, title, importances, objects, self._times_s)]
 
-    def _retargeted(self, character: Character) -> RetargetResult:
-        tuning, motion = self._tuning, self._motion
-        job = RetargetJob(
-            character,
-            self._environment,
-            self._arguments.solver,
-            tuning.importance,
-            tuning.solver,
-            tuning.self_interaction,
-        )
+    def _retargeted(self, character: Character) -> offline.RetargetResult:
+        job = self._tuning.job(character, self._environment, self._arguments.solver)
+        motion = self._motion
         with progress(f'retarget to {character.name}', motion.n_frames) as advance:
-            return retarget_motion(motion, job, advance)
+            return offline.retarget_motion(motion, job, advance)
 
     def _captured(self) -> Actor:
         recorded = self._recorded.performer if self._recorded else None
@@ -122,7 +106,7 @@ class Casting:
             body = Character(PERFORMER, '', motion.skeleton, capsules, body.colour)
         importances = self._known_importances(times)
         if importances is None and self._arguments.importance:
-            importances = limb_importances(self._result or self._retargeted(body))
+            importances = offline.limb_importances(self._result or self._retargeted(body))
             motion, times = self._motion, self._times_s
         objects, title = self._objects(False), PERFORMER.capitalize()
         return Actor(body, motion, title, importances, objects, times)

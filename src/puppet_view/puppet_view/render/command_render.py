@@ -18,19 +18,10 @@ from puppet_core.io import ConfigError, progress
 from puppet_core.math import Floats
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles
-from puppet_retarget.parameters import PRESETS
-from puppet_retarget.solvers import SOLVER_NAMES
+from puppet_view.render import film
 from puppet_view.render.actors import Actor, line_up, near_objects
 from puppet_view.render.camera import FOLLOW, KINDS, View, VIEWS_DEG
 from puppet_view.render.cast import Casting
-from puppet_view.render.film import (
-    check_film,
-    check_length,
-    film_instants,
-    film_pictures,
-    film_size,
-    save_film,
-)
 from puppet_view.render.image import MAX_SIDE_PX, SAMPLES
 from puppet_view.render.strip import even_instants, render_strip, StripRow, Texts
 
@@ -42,15 +33,9 @@ MAX_FPS = 240.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommand's arguments."""
     add = parser.add_argument
-    add(
-        'clip',
-        nargs='?',
-        metavar='CLIP',
-        type=Path,
-        help='.bvh, .amc or .c3d, or a bag with postures',
-    )
+    text = '.bvh, .amc or .c3d, or a bag with postures'
+    add('clip', nargs='?', metavar='CLIP', type=Path, help=text)
     add('out', nargs='?', metavar='PNG', type=Path, help='the picture; or -o, or --video')
     add('--procedural', action='store_true', help='the built-in performer instead of a clip')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
@@ -66,9 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument('--frame', type=int, metavar='I', help='one instant, bodies side by side')
-    which.add_argument(
-        '--strip', nargs='+', metavar=('N', 'PNG'), help='N instants, a row for each body'
-    )
+    text = 'N instants, a row for each body'
+    which.add_argument('--strip', nargs='+', metavar=('N', 'PNG'), help=text)
     which.add_argument('--times', type=_numbers, metavar='S,S', help='a strip of these times [s]')
     which.add_argument('--video', type=Path, metavar='FILE', help='.mp4 or .gif: a film')
     add('--first', type=int, metavar='I', help='frame of the first instant')
@@ -76,61 +60,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seconds', type=_span, metavar='A:B', help='only this part; either may be left out')
     add('-o', '--out', type=Path, dest='out_option', metavar='PNG', help='the picture')
     _add_looks(parser)
-    add(
-        '--solver',
-        choices=SOLVER_NAMES,
-        default=SOLVER_NAMES[0],
-        help='how puppets follow; default %(default)s',
-    )
-    add('--preset', choices=PRESETS, default=PRESETS[0], help='tuning; default %(default)s')
+    clip_arguments.add_solver_options(parser)
     clip_arguments.add_tuning_options(parser, has_procedural=True)
     clip_arguments.add_clip_options(parser)
 
 
 def _add_looks(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group('looks').add_argument
-    add(
-        '--camera', choices=KINDS, default=FOLLOW, help='how the viewer moves; default %(default)s'
-    )
+    text = 'how the viewer moves; default %(default)s'
+    add('--camera', choices=KINDS, default=FOLLOW, help=text)
     add('--view', choices=tuple(VIEWS_DEG), help='where the viewer stands')
-    add(
-        '--azimuth-deg',
-        type=float,
-        metavar='A',
-        help='the same by angle: 0 in front of the performer, 90 on its left; default -60',
-    )
-    add(
-        '--elevation-deg',
-        type=float,
-        default=8.0,
-        metavar='E',
-        help='how far above the level of the bodies; default %(default)s',
-    )
+    text = 'the same by angle: 0 in front of the performer, 90 on its left; default -60'
+    add('--azimuth-deg', type=float, metavar='A', help=text)
+    text = 'how far above the level of the bodies; default %(default)s'
+    add('--elevation-deg', type=float, default=8.0, metavar='E', help=text)
     add('--size', type=_size, metavar='WxH', help='of an instant or a film, in pixels')
-    add(
-        '--width-px',
-        type=int,
-        metavar='W',
-        help=f'of a picture; default {PICTURE_PX}, of a film {FILM_PX}',
-    )
-    add(
-        '--samples',
-        type=int,
-        default=None,
-        metavar='N',
-        help=f'rays along each side of a pixel on an edge; default {SAMPLES}, of a film 2',
-    )
+    text = f'of a picture; default {PICTURE_PX}, of a film {FILM_PX}'
+    add('--width-px', type=int, metavar='W', help=text)
+    text = f'rays along each side of a pixel on an edge; default {SAMPLES}, of a film 2'
+    add('--samples', type=int, metavar='N', help=text)
     add('--importance', action='store_true', help='limbs coloured by importance, and a legend')
     add('--no-objects', action='store_true', help='without the solids of the environment')
     add('--no-labels', action='store_true', help='without any text')
     add('--fps', type=float, default=30.0, metavar='F', help='of a film; default %(default)s')
-    add(
-        '--speed',
-        type=float,
-        default=1.0,
-        metavar='K',
-        help='seconds of the clip in a second of a film; default %(default)s',
-    )
+    text = 'seconds of the clip in a second of a film; default %(default)s'
+    add('--speed', type=float, default=1.0, metavar='K', help=text)
 
 
 def settle(arguments: argparse.Namespace) -> None:
@@ -150,7 +104,7 @@ def settle(arguments: argparse.Namespace) -> None:
     _check_numbers(arguments)
     is_film = arguments.video is not None
     if is_film:
-        check_film(arguments.out, arguments.fps)
+        film.check_film(arguments.out, arguments.fps)
     name = '--video' if is_film else '--out'
     clip_arguments.check_output(arguments.out, name, '' if is_film else '.png')
     clip_arguments.require_other_files(
@@ -240,11 +194,10 @@ def film_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> 
     else:
         frames = _frame_span(arguments, n_frames, rate_hz)
         first, last = frames[0] / rate_hz, (frames[1] + 1) / rate_hz
-    return film_instants(first, last, arguments.fps, arguments.speed)
+    return film.film_instants(first, last, arguments.fps, arguments.speed)
 
 
 def _frame_span(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> tuple[int, int]:
-    """Return the first and the last frame."""
     if arguments.seconds:
         start, end = _seconds(arguments.seconds, n_frames / rate_hz)
         first = min(math.ceil(start * rate_hz - 1e-6), n_frames - 1)
@@ -325,16 +278,16 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 def _film(cast: Casting, arguments: argparse.Namespace, span: tuple[int, float]) -> str:
     times, fps = film_times(arguments, *span), arguments.fps
-    width, height = size_px = film_size(arguments.out, arguments.size)
-    check_length(arguments.out, size_px, len(times))
+    width, height = size_px = film.film_size(arguments.out, arguments.size)
+    film.check_length(arguments.out, size_px, len(times))
     actors = _with_near_objects(cast, times)
     captions = [] if arguments.no_labels else [f'{time:.2f} s' for time in times]
     texts = _texts(actors, arguments, size_px)
     scenes = line_up(actors, times, _view(arguments), texts, captions)
     with progress(f'draw {arguments.out.name}', len(times)) as advance:
-        pictures = film_pictures(scenes, arguments.samples, advance)
+        pictures = film.film_pictures(scenes, arguments.samples, advance)
         try:
-            save_film(arguments.out, pictures, len(times), fps)
+            film.save_film(arguments.out, pictures, len(times), fps)
         finally:
             pictures.close()  # or what waits to be drawn would be, after Ctrl-C
     return (

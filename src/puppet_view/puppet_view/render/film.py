@@ -39,11 +39,7 @@ _WHOLE = 1e-6  # of a frame
 
 
 def film_instants(first_s: float, last_s: float, fps: float, speed: float = 1.0) -> Floats:
-    """
-    Return the times of a film's frames in the clip, at least one, rising to before the last [s].
-
-    A second of the film shows `speed` seconds of the clip. Raises ConfigError for too many.
-    """
+    """Return a film's times in the clip, at least one, to before the last [s], or ConfigError."""
     count = max(math.ceil((last_s - first_s) * fps / speed - _WHOLE), 1)
     if count > MAX_FRAMES:
         raise ConfigError(f'--video: expected at most {MAX_FRAMES} frames, got {count}')
@@ -171,7 +167,6 @@ def _save_gif(path: Path, pictures: Iterable[Picture], count: int, fps: float) -
 
 
 def _table(some: Sequence[Picture]) -> Image.Image:
-    """Return the colours of all pictures, taken from some."""
     # half by area, half each colour once, or floor and sky would take nearly the whole table
     pixels = np.concatenate(some).reshape(-1, 3)
     colours = np.unique(pixels & _KEPT_BITS, axis=0)

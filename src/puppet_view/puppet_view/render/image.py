@@ -88,7 +88,6 @@ def _check_libraries() -> None:
 
 
 def to_screen(image: Singles) -> Picture:
-    """Return linear light as screen values."""
     return np.rint(255.0 * np.clip(image, 0.0, 1.0) ** (1.0 / GAMMA)).astype(np.uint8)
 
 

@@ -60,7 +60,6 @@ class Body(NamedTuple):
         return starts, ends, np.array([c.radius for c in capsules]), self._own(colours, segments)
 
     def surface(self) -> 'Surface':
-        """Return its mesh in world."""
         mesh = _body_mesh(self.character)
         vertices, normals = np.empty_like(mesh.vertices), np.empty_like(mesh.normals)
         for segment, rows in mesh.rows.items():
@@ -91,7 +90,6 @@ class Solid(NamedTuple):
     colour: tuple[float, float, float] = OBJECT_COLOUR  # red, green, blue in 0 .. 1
 
     def surface(self) -> 'Surface':
-        """Return its mesh in world."""
         import trimesh
 
         if self.is_cylinder:
@@ -118,7 +116,6 @@ class Capsule(NamedTuple):
     colour: tuple[float, float, float] = OBJECT_COLOUR  # red, green, blue in 0 .. 1
 
     def surface(self) -> 'Surface':
-        """Return its mesh in world."""
         vertices, faces = _capsule_mesh(self.start, self.end, self.radius)
         normals = from_core(vertices, self.start, self.end)[0] / self.radius
         bounds = Rods(self.start[None], self.end[None], np.array([self.radius]))

@@ -46,11 +46,7 @@ class LinkFrames:
         self._split = ContinuousEuler()
 
     def step(self, root: Vec3, rotations: Quats, segments: Vec3s) -> tuple[Vec3s, Quats]:
-        """
-        Return positions (46, 3) [m] and quaternions (46, 4) of the next posture, as `frames`.
-
-        The joints in world, shape (16, 3), give the segments' lengths [m].
-        """
+        """Return places and turns of `frames`, (46, 3) [m] and (46, 4), for joints in world."""
         positions, turns = np.zeros((len(self.frames), 3)), np.zeros((len(self.frames), 4))
         positions[0], turns[0] = root, rotations[0]
         above = quaternions.conjugate(world_orientations(rotations)[PARENTS[1:]])

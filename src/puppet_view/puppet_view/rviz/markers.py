@@ -170,11 +170,8 @@ def range_ball_markers(
 ) -> tuple[MarkerSpec, ...]:
     """Return the ball of each goal: (1 - w) D as radius, Shin2002 eq. 5.10."""
     radii = (1.0 - importances) * radii_at_zero
-    return tuple(
-        _ball(RANGE_BALLS, i, goals[i], radii[i], (*importance_colour(importances[i]), 0.15))
-        for i in _visible(importances, goals)
-        if radii[i] > MIN_BALL_RADIUS_M
-    )
+    shown = np.where(radii > MIN_BALL_RADIUS_M, importances, 0.0)
+    return _range_balls(shown, goals, radii, 0)
 
 
 def self_ball_markers(
@@ -186,16 +183,17 @@ def self_ball_markers(
     Shin2002 eqs. 5.6-5.9. They have no goal that hides the smallest, so these stay visible. In
     the group of the goals' balls, numbered on from those: a view shows or hides all.
     """
-    first, least = len(END_EFFECTORS), MIN_BALL_RADIUS_M
+    radii = np.maximum(radii, MIN_BALL_RADIUS_M)
+    return _range_balls(importances, centres, radii, len(END_EFFECTORS))
+
+
+def _range_balls(
+    importances: Floats, centres: Vec3s, radii: Floats, first: int
+) -> tuple[MarkerSpec, ...]:
+    colours = [(*importance_colour(importance), 0.15) for importance in importances]
     return tuple(
-        _ball(
-            RANGE_BALLS,
-            first + j,
-            centres[j],
-            max(radii[j], least),
-            (*importance_colour(importances[j]), 0.15),
-        )
-        for j in _visible(importances, centres)
+        _ball(RANGE_BALLS, first + i, centres[i], radii[i], colours[i])
+        for i in _visible(importances, centres)
     )
 
 
@@ -309,6 +307,7 @@ class SelfBallView:
     """The range balls of one character."""
 
     def __init__(self, character: Character) -> None:
+        """Prepare, and compile before the first message."""
         skeleton = character.skeleton
         self._offsets = skeleton.offsets.copy()
         self._interaction_points = skeleton.interaction_points.copy()
@@ -316,7 +315,9 @@ class SelfBallView:
         self._q_world, self._p_world = np.zeros((16, 4)), np.zeros((16, 3))
         self._points = np.zeros((8, 3))
         self._balls = empty_self_balls()
-        self._warm_up()
+        rest, nothing = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)), np.zeros((8, 3))
+        posture = Posture(np.zeros(3), rest, nothing, nothing)
+        self.balls(posture, rest, np.zeros((4, ROW)), np.zeros((8, SELF_ROW)), 1.0)
 
     def balls(
         self, puppet: Posture, captured: Quats, rows: Floats, self_rows: Floats, world_scale: float
@@ -330,55 +331,30 @@ class SelfBallView:
         self._balls.importances[:] = 0.0
         root, rotations = np.array(puppet.root_position), np.array(puppet.rotations)
         rows, self_rows = np.array(rows), np.array(self_rows)
+        q_world, p_world = self._q_world, self._p_world
         # as retarget checks its input; the joints' positions are not used here
         if not (
-            is_usable(root, self._p_world, captured, rows, self_rows)
-            and is_posture(root, self._p_world, rotations)
+            is_usable(root, p_world, captured, rows, self_rows)
+            and is_posture(root, p_world, rotations)
         ):
             return self._balls
         limbs, legs = LIMB_SEGMENTS.ravel(), LIMB_SEGMENTS[2:].ravel()
         legs_posed = rotations[legs]
         rotations[limbs] = captured[limbs]
-        self._fill((2, 3), root, rotations, rows, self_rows, world_scale)
-        # arms find the legs as they were posed before them
-        rotations[legs] = legs_posed
-        self._fill((0, 1), root, rotations, rows, self_rows, world_scale)
+        for pair in ((2, 3), (0, 1)):
+            forward_kinematics(self._offsets, root, rotations, q_world, p_world)
+            end_effector_positions(self._interaction_points, q_world, p_world, self._points)
+            for limb in pair:
+                limb_self_balls(
+                    limb,
+                    rows[limb, IMPORTANCE],
+                    self_rows,
+                    self._samples,
+                    world_scale,
+                    q_world,
+                    p_world,
+                    self._points,
+                    self._balls,
+                )
+            rotations[legs] = legs_posed  # arms find the legs as they were posed before them
         return self._balls
-
-    def _warm_up(self) -> None:
-        """Compile before the first message."""
-        rest = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
-        nothing = np.zeros((8, 3))
-        self.balls(
-            Posture(np.zeros(3), rest, nothing, nothing),
-            rest,
-            np.zeros((4, ROW)),
-            np.zeros((8, SELF_ROW)),
-            1.0,
-        )
-
-    def _fill(
-        self,
-        limbs: tuple[int, int],
-        root: Vec3,
-        rotations: Quats,
-        rows: Floats,
-        self_rows: Floats,
-        world_scale: float,
-    ) -> None:
-        """Fill the balls of two limbs, found with the puppet in this posture."""
-        q_world, p_world = self._q_world, self._p_world
-        forward_kinematics(self._offsets, root, rotations, q_world, p_world)
-        end_effector_positions(self._interaction_points, q_world, p_world, self._points)
-        for limb in limbs:
-            limb_self_balls(
-                limb,
-                rows[limb, IMPORTANCE],
-                self_rows,
-                self._samples,
-                world_scale,
-                q_world,
-                p_world,
-                self._points,
-                self._balls,
-            )

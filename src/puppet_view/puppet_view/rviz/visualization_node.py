@@ -320,7 +320,6 @@ def _load(config: VisualizationConfig) -> Character:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the node; return its exit code."""
     return spin_node(VisualizationNode, argv)
 
 

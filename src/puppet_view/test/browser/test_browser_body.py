@@ -23,7 +23,6 @@ SALLY = load_character(CHARACTERS / 'sally.yaml')
 
 @pytest.fixture
 def stage() -> Iterator[BrowserStage]:
-    """Yield an empty page."""
     opened = BrowserStage()
     yield opened
     opened.close()
@@ -37,7 +36,6 @@ def _posture(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sent(stage: BrowserStage, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return a list that fills with what is sent to browsers."""
     sent: list[object] = []
     scene = stage.server.scene
     queue = scene._queue_scene_message
@@ -50,7 +48,7 @@ def _sent(stage: BrowserStage, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return sent
 
 
-def test_body_stands_where_it_was_put(stage: BrowserStage) -> None:
+def test_body_stands_where_it_was_put(stage):
     body = BodyNodes(stage.server.scene, 'body')
     for seed in range(3):
         q_world, p_world = _posture(seed)
@@ -58,7 +56,7 @@ def test_body_stands_where_it_was_put(stage: BrowserStage) -> None:
         np.testing.assert_allclose(body.places(), p_world, atol=1e-4)
 
 
-def test_any_place_of_a_segment_is_shown(stage: BrowserStage) -> None:
+def test_any_place_of_a_segment_is_shown(stage):
     """Recorded segments need not keep their distances."""
     body = BodyNodes(stage.server.scene, 'body')
     q_world, p_world = _posture(1)
@@ -67,9 +65,7 @@ def test_any_place_of_a_segment_is_shown(stage: BrowserStage) -> None:
     np.testing.assert_allclose(body.places(), p_world, atol=1e-4)
 
 
-def test_posture_is_seventeen_messages_and_a_still_one_none(
-    stage: BrowserStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_posture_is_seventeen_messages_and_a_still_one_none(stage, monkeypatch):
     body = BodyNodes(stage.server.scene, 'body')
     body.move(*_posture(0))
     sent = _sent(stage, monkeypatch)
@@ -80,9 +76,7 @@ def test_posture_is_seventeen_messages_and_a_still_one_none(
     assert sent == []
 
 
-def test_importance_turns_colours_only_where_it_changed(
-    stage: BrowserStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_importance_turns_colours_only_where_it_changed(stage, monkeypatch):
     body = BodyNodes(stage.server.scene, 'body')
     body.set_parts(merged_parts(read_shape(urdf_text(SALLY))))
     before = [handle.color for _, handle in body.parts]

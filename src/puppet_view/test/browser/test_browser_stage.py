@@ -14,12 +14,12 @@ from puppet_view.browser.stage import BrowserStage, PREFERRED_PORT  # noqa: E402
 
 
 @pytest.mark.parametrize('host', ['192.0.2.77', 'no such host', 'a' * 80])
-def test_a_host_that_is_not_here_is_refused(host: str) -> None:
+def test_a_host_that_is_not_here_is_refused(host):
     with pytest.raises(ConfigError, match='--host: expected a name or address of this machine'):
         BrowserStage(host)
 
 
-def test_a_taken_port_is_not_served_twice() -> None:
+def test_a_taken_port_is_not_served_twice():
     with socket.socket() as other:
         try:
             other.bind(('127.0.0.1', PREFERRED_PORT))

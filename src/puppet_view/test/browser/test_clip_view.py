@@ -61,15 +61,12 @@ class Page:
                 pass
 
     def send(self, kind: str, **fields: Any) -> None:
-        """Send what a browser sends."""
         self._socket.send(msgspec.msgpack.encode({'type': kind, **fields}))
 
     def move(self, control: Any, value: object) -> None:
-        """Move a control, or press it."""
         self.send('GuiUpdateMessage', uuid=control._impl.uuid, updates={'value': value})
 
     def drag(self, step: np.ndarray) -> np.ndarray:
-        """Drag the gizmo; return where to."""
         gizmo = self.view._gizmo
         goal = np.asarray(gizmo.position) + step
         own = {'name': gizmo.name, 'owner': ''}
@@ -86,7 +83,6 @@ class Page:
         return goal
 
     def until(self, condition: Callable[[], bool], elapsed_s: float = 0.0) -> bool:
-        """Let the view work until a condition holds or the deadline passes."""
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
             self.view.step(elapsed_s)
@@ -95,13 +91,11 @@ class Page:
         return condition()
 
     def close(self) -> None:
-        """Go away."""
         self._socket.close()
 
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[Page]:
-    """Yield a page with two clips, seen by one browser."""
     stage = BrowserStage()
     session = EditSession(walk(), path=tmp_path / 'edit.yaml')
     clips = [ShownClip('walk', walk(), BLUE), ShownClip('again', walk(), GREEN)]
@@ -111,7 +105,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
     stage.close()
 
 
-def test_slider_scrubs_and_bodies_move(page: Page) -> None:
+def test_slider_scrubs_and_bodies_move(page):
     before = page.view._bodies['clip0'].places()[0]
     page.move(page.view.panel.frame, 40)
     assert page.until(lambda: page.view.playback.frame == 40)
@@ -120,7 +114,7 @@ def test_slider_scrubs_and_bodies_move(page: Page) -> None:
     assert np.linalg.norm(after - before) > 0.1
 
 
-def test_play_runs_through_frames_until_it_is_pressed_again(page: Page) -> None:
+def test_play_runs_through_frames_until_it_is_pressed_again(page):
     """The slider that follows the time does not stop it."""
     view = page.view
     page.move(view.panel.play, True)
@@ -135,7 +129,7 @@ def test_play_runs_through_frames_until_it_is_pressed_again(page: Page) -> None:
     assert page.until(lambda: view.playback.frame == before - 1)
 
 
-def test_drag_in_the_browser_edits_the_posture(page: Page) -> None:
+def test_drag_in_the_browser_edits_the_posture(page):
     page.move(page.view.panel.frame, 30)
     assert page.until(lambda: page.view.playback.frame == 30)
     goal = page.drag(np.array([0.05, 0.0, 0.15]))
@@ -148,7 +142,7 @@ def test_drag_in_the_browser_edits_the_posture(page: Page) -> None:
     assert 'position left_hand, frame 30' in page.view.panel.list.html
 
 
-def test_buttons_take_back_and_write(page: Page) -> None:
+def test_buttons_take_back_and_write(page):
     panel, session = page.view.panel, page.session
     page.drag(np.array([0.0, 0.0, 0.1]))
     assert page.until(lambda: bool(session.entries))
@@ -165,28 +159,28 @@ def test_buttons_take_back_and_write(page: Page) -> None:
     assert page.until(lambda: len(session.entries) < text.count('position:'))
 
 
-def test_chosen_point_gets_the_arrows(page: Page) -> None:
+def test_chosen_point_gets_the_arrows(page):
     page.move(page.view.panel.point, 'head')
     assert page.until(lambda: page.view.point == 'head')
     np.testing.assert_allclose(page.view._gizmo.position, page.session.place('head', 0))
     assert not page.view._handles['head'].visible and page.view._handles['left_hand'].visible
 
 
-def test_refused_drag_says_why_and_changes_nothing(page: Page) -> None:
+def test_refused_drag_says_why_and_changes_nothing(page):
     page.drag(np.array([50.0, 0.0, 0.0]))
     assert page.until(lambda: 'a place in metres' in page.view.panel.status.html)
     assert not page.session.entries and not page.view._is_dragging
     np.testing.assert_allclose(page.view._gizmo.position, page.session.place('left_hand', 0))
 
 
-def test_clips_stand_side_by_side_or_in_one_place(page: Page) -> None:
+def test_clips_stand_side_by_side_or_in_one_place(page):
     world = page.view._bodies['clip1'].world
     assert np.linalg.norm(world.position) > 1.0
     page.move(page.view.panel.side, False)
     assert page.until(lambda: np.linalg.norm(world.position) < 1e-9)
 
 
-def test_reach_is_an_option_of_the_file(page: Page) -> None:
+def test_reach_is_an_option_of_the_file(page):
     before = page.session.plan.config.frames_per_knot
     page.move(page.view.panel.reach, 1.0)
     assert page.until(lambda: page.session.plan.config.frames_per_knot != before)

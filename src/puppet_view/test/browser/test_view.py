@@ -40,7 +40,7 @@ CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 
 
-def test_a_robot_is_shown() -> None:
+def test_a_robot_is_shown():
     """Not from its own URDF, whose links are not our segments."""
     robot = character_from_urdf(HUMANOID, RobotMap()).character
     rclpy.init(args=[], domain_id=1 + os.getpid() % 100)
@@ -82,11 +82,10 @@ def _give(subscription: Any, data: bytes) -> None:
 
 
 def posture_of_puppet(node: live_page.ViewNode) -> Any:
-    """Return the subscription to the puppet's posture."""
     return next(s for s in node.subscriptions if s.topic_name == '/puppet/posture')
 
 
-def test_hostile_messages_neither_end_the_view_nor_are_drawn() -> None:
+def test_hostile_messages_neither_end_the_view_nor_are_drawn():
     marker = Marker(ns='goals', type=Marker.SPHERE)
     good = {PostureMsg: PostureWriter().fill(_still()), MarkerArray: MarkerArray(markers=[marker])}
     with isolated_context() as context:
@@ -115,7 +114,7 @@ def test_hostile_messages_neither_end_the_view_nor_are_drawn() -> None:
             assert np.isfinite([*solid.position, *solid.rotation, *solid.size]).all()
 
 
-def test_puppets_of_other_nodes_are_found() -> None:
+def test_puppets_of_other_nodes_are_found():
     """Whatever moves on a topic /NAME/posture."""
     sally = load_character(CHARACTERS / 'sally.yaml')
     with isolated_context() as context:

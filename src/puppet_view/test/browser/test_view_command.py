@@ -31,14 +31,13 @@ EDIT = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the working folder, with a walk and an edit file."""
     write_bvh(walk(), tmp_path / 'walk.bvh')
     (tmp_path / 'reach.yaml').write_text(EDIT)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_serves_until_interrupted(folder: Path) -> None:
+def test_serves_until_interrupted(folder):
     words = ['walk.bvh', 'walk.bvh', '--edit', 'reach.yaml', '--port', '0']
     with subprocess.Popen(
         [sys.executable, '-c', PROGRAM, *words],
@@ -77,9 +76,7 @@ def test_serves_until_interrupted(folder: Path) -> None:
         ('no.mcap', 'no.mcap: expected a bag'),
     ],
 )
-def test_bad_input_is_named(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: str, says: str
-) -> None:
+def test_bad_input_is_named(folder, capsys, words, says):
     names = {path.name for path in folder.iterdir()}
     assert view_command.main(shlex.split(words)) == 2
     err = capsys.readouterr().err
@@ -87,9 +84,7 @@ def test_bad_input_is_named(
     assert {path.name for path in folder.iterdir()} == names
 
 
-def test_bad_edit_file_is_named_with_its_line(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_edit_file_is_named_with_its_line(folder, capsys):
     # as it stands there, not as it would be written
     text = EDIT.replace('frame: 30', 'frame: 300').replace('constraints', '\nconstraints')
     (folder / 'bad.yaml').write_text(text)
@@ -97,7 +92,7 @@ def test_bad_edit_file_is_named_with_its_line(
     assert 'bad.yaml:4: constraints[0].frame: expected a frame 0 .. 59' in capsys.readouterr().err
 
 
-def test_session_goes_on_with_a_file_and_writes_another(folder: Path) -> None:
+def test_session_goes_on_with_a_file_and_writes_another(folder):
     arguments = view_command.parser().parse_args(
         ['walk.bvh', '--as-is', '--edit', 'reach.yaml', '--write', 'more.yaml']
     )
@@ -110,6 +105,6 @@ def test_session_goes_on_with_a_file_and_writes_another(folder: Path) -> None:
     assert len(view_command.open_session(again)[0].entries) == 2
 
 
-def test_new_file_is_named_after_the_clip(folder: Path) -> None:
+def test_new_file_is_named_after_the_clip(folder):
     arguments = view_command.parser().parse_args(['walk.bvh'])
     assert view_command.open_session(arguments)[0].path == Path('walk_edit.yaml')

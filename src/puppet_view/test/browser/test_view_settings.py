@@ -29,11 +29,9 @@ class Panel:
         self.refusal = ''
 
     def show_settings(self, values: dict[str, object]) -> None:
-        """Take values."""
         self.shown.update(values)
 
     def show_refusal(self, text: str) -> None:
-        """Take why a value was refused."""
         self.refusal = text
 
 
@@ -59,28 +57,24 @@ class Rig:
             self.executor.add_node(node)
 
     def step_until(self, condition: Callable[[], bool]) -> bool:
-        """Step and spin until the condition holds or the deadline passes."""
         return spin_until(self.executor, condition, before=self.settings.step)
 
     def is_known(self) -> bool:
-        """Return whether every control has been given a value."""
         return len(self.panel.shown) == len(TARGETS)
 
     def value(self, node: Node, name: str) -> object:
-        """Return a parameter's value."""
         return node.get_parameter(name).value
 
 
 @pytest.fixture
 def rig() -> Iterator[Rig]:
-    """Yield a rig on a context of its own."""
     with isolated_context() as context:
         made = Rig(context)
         yield made
         made.executor.shutdown()
 
 
-def test_values_of_the_nodes_are_shown(rig: Rig) -> None:
+def test_values_of_the_nodes_are_shown(rig):
     assert rig.step_until(rig.is_known)
     assert rig.panel.shown == {
         'prediction_s': 0.1,
@@ -92,20 +86,20 @@ def test_values_of_the_nodes_are_shown(rig: Rig) -> None:
     }
 
 
-def test_sliders_have_the_ranges_of_their_parameters() -> None:
+def test_sliders_have_the_ranges_of_their_parameters():
     rows = {row.name: row for row in (*IMPORTANCE_ROWS, *RETARGET_ROWS)}
-    for name, (_, low, high, _) in SLIDERS.items():
+    for name, (_, _, low, high, _) in SLIDERS.items():
         assert (rows[name].low, rows[name].high) == (low, high)
 
 
-def test_slider_sets_the_parameter_to_where_it_is_now(rig: Rig) -> None:
+def test_slider_sets_the_parameter_to_where_it_is_now(rig):
     assert rig.step_until(rig.is_known)
     for value in (0.2, 0.25, 0.3):
         rig.changes.put(('prediction_s', value))
     assert rig.step_until(lambda: rig.value(rig.importance, 'prediction_s') == 0.3)
 
 
-def test_character_changes_in_every_node_that_has_it(rig: Rig) -> None:
+def test_character_changes_in_every_node_that_has_it(rig):
     assert rig.step_until(rig.is_known)
     rig.changes.put(('character', 'sally'))
     assert rig.step_until(
@@ -113,7 +107,7 @@ def test_character_changes_in_every_node_that_has_it(rig: Rig) -> None:
     )
 
 
-def test_refused_value_is_replaced_by_the_one_in_force(rig: Rig) -> None:
+def test_refused_value_is_replaced_by_the_one_in_force(rig):
     assert rig.step_until(rig.is_known)
 
     def refuse(parameters: list[Parameter]) -> SetParametersResult:
@@ -127,7 +121,7 @@ def test_refused_value_is_replaced_by_the_one_in_force(rig: Rig) -> None:
     assert rig.step_until(lambda: rig.panel.shown.get('prediction_s') == 0.1)
 
 
-def test_change_made_elsewhere_moves_the_control(rig: Rig) -> None:
+def test_change_made_elsewhere_moves_the_control(rig):
     assert rig.step_until(rig.is_known)
     rig.importance.set_parameters([Parameter('prediction_s', value=0.35)])
     assert rig.step_until(lambda: rig.panel.shown['prediction_s'] == 0.35)

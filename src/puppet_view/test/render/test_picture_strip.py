@@ -19,7 +19,6 @@ CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 
 @pytest.fixture(scope='module')
 def rows():
-    """Return two bodies that walk sideways in three instants."""
     characters = [load_character(CHARACTERS / f'{name}.yaml') for name in ('sally', 'blubby')]
     return [
         StripRow(

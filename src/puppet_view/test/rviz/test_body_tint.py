@@ -6,7 +6,6 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.skeleton import LIMB_SEGMENTS, LIMBS, SEGMENTS
 from puppet_core.marker_spec import importance_colour, MarkerSpec
 from puppet_core.math.quaternions import rotate
@@ -25,7 +24,7 @@ def limbs(markers: tuple[MarkerSpec, ...]) -> set[str]:
     return {marker.namespace for marker in markers}
 
 
-def test_only_the_limb_that_matters_is_drawn(short_character: Character) -> None:
+def test_only_the_limb_that_matters_is_drawn(short_character):
     tint = BodyTint(short_character, 'puppet/')
     assert tint.step(NOTHING, 0) == ()
     markers = tint.step(np.array([0.0, 0.8, 0.0, np.nan]), 1)
@@ -34,7 +33,7 @@ def test_only_the_limb_that_matters_is_drawn(short_character: Character) -> None
     assert len({m.identifier for m in markers}) == len(markers)
 
 
-def test_only_changes_are_sent_and_the_rest_kept_alive(short_character: Character) -> None:
+def test_only_changes_are_sent_and_the_rest_kept_alive(short_character):
     tint = BodyTint(short_character, 'puppet/')
     tint.step(np.array([0.5, 0.0, 1.0, 0.0]), 0)
     assert tint.step(np.array([0.5, 0.0, 1.0, 0.0]), 1) == ()
@@ -44,7 +43,7 @@ def test_only_changes_are_sent_and_the_rest_kept_alive(short_character: Characte
     assert KEEP_ALIVE_NS < 0.5e9 * LIFETIME_S
 
 
-def test_colour_is_the_capsules_own_until_it_matters(short_character: Character) -> None:
+def test_colour_is_the_capsules_own_until_it_matters(short_character):
     tint = BodyTint(short_character, 'puppet/')
     last = tint.step(np.array([1.0, 0.0, 0.0, 0.0]), 0)
     calm = tint.step(NOTHING, 1)
@@ -58,7 +57,7 @@ def test_colour_is_the_capsules_own_until_it_matters(short_character: Character)
     assert list(TINTS) == sorted(TINTS) and all(m.colour[3] == 1.0 for m in last)
 
 
-def test_solids_are_the_robot_models_and_a_skin_thicker(tall_character: Character) -> None:
+def test_solids_are_the_robot_models_and_a_skin_thicker(tall_character):
     """So the model below never shows through, and its parts are nowhere at the same depth."""
     markers = BodyTint(tall_character, 'puppet/').step(np.ones(4), 0)
     robot = Xml.fromstring(urdf_text(tall_character).split('\n', 1)[1])
@@ -91,7 +90,7 @@ def _same_ends(marker: MarkerSpec, ends: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize('limb', range(2))
-def test_right_limbs_mirror_the_left(short_character: Character, limb: int) -> None:
+def test_right_limbs_mirror_the_left(short_character, limb):
     tint = BodyTint(short_character, '')
     left, right = tint.step(np.eye(4)[2 * limb], 0), tint.step(np.eye(4)[2 * limb + 1], 1)
     left = [m for m in left if m.namespace == LIMBS[2 * limb]]
@@ -102,6 +101,6 @@ def test_right_limbs_mirror_the_left(short_character: Character, limb: int) -> N
         assert any(np.allclose(marker.position * mirror, other.position) for other in right)
 
 
-def test_robot_has_no_coloured_limbs() -> None:
+def test_robot_has_no_coloured_limbs():
     tin = character_from_urdf(HUMANOID, RobotMap()).character
     assert BodyTint(tin, 'puppet/').step(np.ones(4), 0) == ()

@@ -20,7 +20,6 @@ EXACT_TOL = 1e-9
 
 @pytest.fixture
 def sally() -> Character:
-    """Return a character with long limbs."""
     return load_character(CHARACTERS / 'sally.yaml')
 
 
@@ -41,7 +40,7 @@ def _world(frames: LinkFrames, transforms: tuple) -> dict[str, tuple]:
     return poses
 
 
-def test_tree_is_the_urdf_under_the_prefix(sally: Character) -> None:
+def test_tree_is_the_urdf_under_the_prefix(sally):
     robot = ElementTree.fromstring(urdf_text(sally).split('\n', 1)[1])
     joints = {
         (f'puppet/{j.find("parent").get("link")}', f'puppet/{j.find("child").get("link")}')
@@ -54,7 +53,7 @@ def test_tree_is_the_urdf_under_the_prefix(sally: Character) -> None:
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_chained_frames_meet_the_posture(sally: Character, seed: int) -> None:
+def test_chained_frames_meet_the_posture(sally, seed):
     root, rotations = _posture(seed)
     q, p = world_segments(sally.skeleton, root[None], rotations[None])
     frames = LinkFrames('puppet/')
@@ -65,7 +64,7 @@ def test_chained_frames_meet_the_posture(sally: Character, seed: int) -> None:
         assert abs(quaternion @ q[0, i]) == pytest.approx(1.0, abs=EXACT_TOL)
 
 
-def test_offsets_are_the_urdfs(sally: Character) -> None:
+def test_offsets_are_the_urdfs(sally):
     root, rotations = _posture(9)
     _, p = world_segments(sally.skeleton, root[None], rotations[None])
     positions, _ = LinkFrames('').step(root, rotations, p[0])

@@ -5,7 +5,6 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.math.quaternions import rotate
 from puppet_retarget.importance.environment import Environment, floor_only, load_environment
 from puppet_view.rviz.markers import (
@@ -46,20 +45,20 @@ def _of(namespace: str, markers: tuple) -> list:
     return [m for m in markers if m.namespace == namespace]
 
 
-def test_floor_is_a_thin_slab_whose_top_is_the_floor() -> None:
+def test_floor_is_a_thin_slab_whose_top_is_the_floor():
     (slab,) = environment_markers(floor_only())
     assert slab.shape == 'cube'
     assert slab.position[2] + 0.5 * slab.size[2] == 0.0
 
 
-def test_every_solid_is_drawn_as_large_as_it_is(scene: Environment) -> None:
+def test_every_solid_is_drawn_as_large_as_it_is(scene):
     _, _, ball, pole, *_ = _of('environment', environment_markers(scene))
     sizes = {m.shape: m.size for m in (ball, pole)}
     np.testing.assert_allclose(sizes['sphere'], [0.4, 0.4, 0.4])
     np.testing.assert_allclose(sizes['cylinder'], [0.1, 0.1, 2.0])
 
 
-def test_capsule_has_balls_at_the_ends_of_its_turned_axis(scene: Environment) -> None:
+def test_capsule_has_balls_at_the_ends_of_its_turned_axis(scene):
     core, *balls = _of('environment', environment_markers(scene))[-3:]
     assert [m.shape for m in (core, *balls)] == ['cylinder', 'sphere', 'sphere']
     axis = rotate(core.orientation, np.array([0.0, 0.0, 0.5]))
@@ -67,13 +66,13 @@ def test_capsule_has_balls_at_the_ends_of_its_turned_axis(scene: Environment) ->
     assert abs(axis[1]) == pytest.approx(0.5)
 
 
-def test_real_object_is_added_only_where_it_differs(scene: Environment) -> None:
+def test_real_object_is_added_only_where_it_differs(scene):
     real = _of('real', environment_markers(scene))
     assert len(real) == 1
     np.testing.assert_allclose(real[0].size, [0.6, 1.2, 0.04])
 
 
-def test_puppet_world_is_scaled_and_the_real_one_is_not(scene: Environment) -> None:
+def test_puppet_world_is_scaled_and_the_real_one_is_not(scene):
     markers = environment_markers(scene, 0.5)
     table = _of('environment', markers)[1]
     np.testing.assert_allclose(table.size, [0.15, 0.3, 0.02])
@@ -82,23 +81,23 @@ def test_puppet_world_is_scaled_and_the_real_one_is_not(scene: Environment) -> N
     assert len(bar) == 3  # of three parts, after table, ball and pole
 
 
-def test_parts_carry_the_name_of_their_object(scene: Environment) -> None:
+def test_identifiers_are_unique_within_their_namespace(scene):
+    keys = [(m.namespace, m.identifier) for m in environment_markers(scene, 0.5)]
+    assert len(set(keys)) == len(keys)
     names = [m.text for m in _of('environment', environment_markers(scene))]
     assert names == ['floor', 'table', 'ball', 'pole', 'bar', 'bar', 'bar']
 
 
-def test_identifiers_are_unique_within_their_namespace(scene: Environment) -> None:
-    keys = [(m.namespace, m.identifier) for m in environment_markers(scene, 0.5)]
-    assert len(set(keys)) == len(keys)
-
-
-def test_only_goals_that_matter_are_drawn() -> None:
+def test_only_goals_that_matter_are_drawn():
     markers = goal_markers(np.array([0.0, 0.5, 1.0, 0.001]), GOALS)
     assert [m.identifier for m in markers] == [1, 2]
     np.testing.assert_array_equal(markers[0].position, GOALS[1])
+    goals = GOALS.copy()
+    goals[2] = np.nan  # without an object
+    assert [m.identifier for m in goal_markers(np.ones(4), goals)] == [0, 1, 3]
 
 
-def test_labels_stand_over_the_goals_that_matter_and_say_how_much() -> None:
+def test_labels_stand_over_the_goals_that_matter_and_say_how_much():
     importances = np.array([0.0, 0.5, 1.0, 0.001])
     labels, goals = label_markers(importances, GOALS), goal_markers(importances, GOALS)
     assert [m.text for m in labels] == ['right hand 0.50', 'left foot 1.00']
@@ -109,39 +108,31 @@ def test_labels_stand_over_the_goals_that_matter_and_say_how_much() -> None:
         assert label.size[2] == LABEL_HEIGHT_M and label.colour[3] > 0.9
 
 
-def test_labels_of_a_pair_that_touches_do_not_overlap() -> None:
+def test_labels_of_a_pair_that_touches_do_not_overlap():
     labels = label_markers(np.ones(4), np.zeros((4, 3)))
     for left, right in (labels[:2], labels[2:]):
         assert abs(right.position[2] - left.position[2]) > LABEL_HEIGHT_M
 
 
-def test_names_stand_over_the_heads_of_bodies_that_are_there(short_character: Character) -> None:
+def test_names_stand_over_the_heads_of_bodies_that_are_there(short_character):
     bodies = {'performer/': ('adult', 0.9), 'puppet/': ('blubby', 0.45)}
     names = body_names(bodies, short_character)
-    assert [(m.text, m.frame) for m in names] == [
-        ('adult', 'performer/head'),
-        ('blubby', 'puppet/head'),
-    ]
+    frames = [(m.text, m.frame) for m in names]
+    assert frames == [('adult', 'performer/head'), ('blubby', 'puppet/head')]
     crown = max(c.end[2] + c.radius for c in short_character.capsules if c.segment == 3)
     assert names[1].position[2] - 0.5 * names[1].size[2] > crown
     alone = body_names({**bodies, 'puppet/': ('', 0.0)}, short_character)
     assert [m.text for m in alone] == ['adult']
 
 
-def test_goal_without_an_object_is_not_drawn() -> None:
-    goals = GOALS.copy()
-    goals[2] = np.nan
-    assert [m.identifier for m in goal_markers(np.ones(4), goals)] == [0, 1, 3]
-
-
-def test_eq_5_10_ball_shrinks_as_importance_grows() -> None:
+def test_eq_5_10_ball_shrinks_as_importance_grows():
     importances = np.array([0.1, 0.5, 0.9, 1.0])
     balls = range_ball_markers(importances, GOALS, np.full(4, 0.4))
     radii = [0.5 * m.size[0] for m in balls]
     np.testing.assert_allclose(radii, [0.36, 0.2, 0.04], atol=1e-12)
 
 
-def test_balls_of_the_body_are_numbered_on_and_never_vanish() -> None:
+def test_balls_of_the_body_are_numbered_on_and_never_vanish():
     """Elbows and knees too; below the visible importance there is none."""
     importances = np.array([0.0, 0.5, 1.0, 0.04, 0.0, 0.9, 0.0, 0.06])
     centres = np.arange(24.0).reshape(8, 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.continuous_euler import JOINT_NAMES
-from puppet_core.body.posture import Motion, Posture
+from puppet_core.body.posture import Posture
 from puppet_core.robots.follow import follow_segments, read_posture
 from puppet_core.robots.joints import reach
 from puppet_core.robots.limbs import RobotMap
@@ -26,13 +26,10 @@ TICK_NS = 8_333_333
 
 @pytest.fixture(scope='module')
 def tin() -> Character:
-    """Return a humanoid robot."""
     return character_from_urdf(HUMANOID, RobotMap()).character
 
 
-def test_frames_of_a_robot_have_its_joints_and_its_posture(
-    tin: Character, adult_character: Character, stepping_motion: Motion
-) -> None:
+def test_frames_of_a_robot_have_its_joints_and_its_posture(tin, adult_character, stepping_motion):
     assert tin.robot is not None
     motion, config = stepping_motion, RetargetConfig()
     model = RetargetModel(tin, floor_only(), config)

@@ -34,8 +34,6 @@ FINGERS = ''.join(
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Character]:
-    """Return a maker of robots: the test's URDF with something put before its end."""
-
     def make(more: str = '', robot_map: str = FACING_X) -> Character:
         (tmp_path / 'map.yaml').write_text(robot_map)
         urdf = tmp_path / 'robot.urdf'
@@ -46,7 +44,6 @@ def made(tmp_path: Path) -> Callable[..., Character]:
 
 
 def world_poses(frames: RobotFrames, *posture: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the 4 x 4 pose of each frame, composed one after the other."""
     poses = {'world': np.eye(4)}
     for (above, link), p, q in zip(frames.frames, *frames.step(*posture)):
         pose = np.eye(4)
@@ -72,9 +69,7 @@ def world_poses(frames: RobotFrames, *posture: np.ndarray) -> dict[str, np.ndarr
     ],
     ids=['plain', 'turned', 'own pelvis'],
 )
-def test_links_are_where_the_pelvis_is_however_the_root_is_called(
-    made, more: str, robot_map: str, first: list
-) -> None:
+def test_links_are_where_the_pelvis_is_however_the_root_is_called(made, more, robot_map, first):
     robot = made(more, robot_map).robot
     frames = RobotFrames(robot, 'puppet/')
     assert list(frames.frames[:2]) == first
@@ -93,7 +88,7 @@ def test_links_are_where_the_pelvis_is_however_the_root_is_called(
     assert Rotation.from_matrix(shank[:3, :3]).inv().magnitude() > 0.6
 
 
-def test_a_joint_that_follows_another_does_so(made) -> None:
+def test_a_joint_that_follows_another_does_so(made):
     robot = made(FINGERS).robot
     assert 'left_grip' in robot.published_names and 'right_grip' not in robot.published_names
     frames = RobotFrames(robot, '')

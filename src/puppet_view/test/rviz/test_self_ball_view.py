@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The balls that are drawn are those that the solver had, from what the topics carry alone."""
 
-from collections.abc import Callable
-
 from continuity_runs import Script, Stage
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.posture import Posture
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
@@ -39,7 +36,6 @@ NEAR = (
 
 
 def touching(stage: Stage, rng: np.random.Generator) -> Script:
-    """Return one frame in which much is near, feet are held and the body bends."""
     script = stage.script(1)
     script.rotations[0] = qb.multiply(script.rotations[0], qb.exp(0.2 * rng.normal(size=(16, 3))))
     script.rows[0, :, IMPORTANCE] = [0.3, 1.0, 0.5, 0.9]
@@ -55,9 +51,7 @@ def touching(stage: Stage, rng: np.random.Generator) -> Script:
 
 
 @PUPPETS
-def test_balls_are_those_of_the_solver(
-    adult_character: Character, scene: Callable, puppet: str, request, rng
-) -> None:
+def test_balls_are_those_of_the_solver(adult_character, scene, puppet, request, rng):
     """Without what is done to a posed body afterwards, to the last digits."""
     character = request.getfixturevalue(puppet)
     stage, view = Stage(character, adult_character), SelfBallView(character)
@@ -79,9 +73,7 @@ def test_balls_are_those_of_the_solver(
 
 
 @PUPPETS
-def test_what_cannot_be_used_has_no_balls(
-    adult_character: Character, puppet: str, request, rng
-) -> None:
+def test_what_cannot_be_used_has_no_balls(adult_character, puppet, request, rng):
     """A sample that does not exist would be read from beyond the arrays."""
     character = request.getfixturevalue(puppet)
     stage, view = Stage(character, adult_character), SelfBallView(character)

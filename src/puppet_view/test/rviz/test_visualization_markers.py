@@ -23,7 +23,6 @@ LEFT_LEG = {'puppet/left_thigh', 'puppet/left_shank', 'puppet/left_foot'}
 
 @pytest.fixture
 def rig(ros_context: Any, tmp_path: Path) -> Iterator[Rig]:
-    """Yield a node that is watched, with all that is drawn on its way."""
     made = Rig(ros_context, tmp_path)
     made.watch()
     made.watch_limbs()
@@ -38,7 +37,6 @@ def rig(ros_context: Any, tmp_path: Path) -> Iterator[Rig]:
 
 
 def takes_away(rig: Rig) -> Callable[[], bool]:
-    """Return a condition: from now on everything was deleted on both topics."""
     first = len(rig.messages), len(rig.limbs)
 
     def done() -> bool:
@@ -51,12 +49,12 @@ def takes_away(rig: Rig) -> Callable[[], bool]:
     return done
 
 
-def test_only_known_groups_are_drawn(rig: Rig) -> None:
+def test_only_known_groups_are_drawn(rig):
     assert {m.ns for m in rig.markers} <= set(NAMESPACES)
     assert {m.ns for m in rig.limbs if m.action == Marker.ADD} == {'left_leg'}
 
 
-def test_limb_that_matters_is_coloured_in_the_frames_of_its_links(rig: Rig) -> None:
+def test_limb_that_matters_is_coloured_in_the_frames_of_its_links(rig):
     limbs = [m for m in rig.limbs if m.action == Marker.ADD]
     assert {m.header.frame_id for m in limbs} == LEFT_LEG
     # locked to the frame and stamp zero: the latest transform, so nothing is extrapolated
@@ -72,7 +70,7 @@ def test_limb_that_matters_is_coloured_in_the_frames_of_its_links(rig: Rig) -> N
     )
 
 
-def test_labels_face_the_viewer_and_may_be_switched_off(rig: Rig) -> None:
+def test_labels_face_the_viewer_and_may_be_switched_off(rig):
     texts = {m.ns: m.text for m in rig.markers if m.type == Marker.TEXT_VIEW_FACING}
     assert set(texts) == {'labels', 'names'} and texts['labels'] == 'left foot 0.60'
     assert rig.node.set_parameters([Parameter('show_labels', value=False)])[0].successful
@@ -81,7 +79,7 @@ def test_labels_face_the_viewer_and_may_be_switched_off(rig: Rig) -> None:
     assert not {'labels', 'names'} & {m.ns for m in rig.markers}
 
 
-def test_other_parameters_take_nothing_away(rig: Rig) -> None:
+def test_other_parameters_take_nothing_away(rig):
     gone = takes_away(rig)
     assert rig.node.set_parameters([Parameter('marker_rate_hz', value=25.0)])[0].successful
     rig.markers.clear()
@@ -89,7 +87,7 @@ def test_other_parameters_take_nothing_away(rig: Rig) -> None:
     assert not gone()
 
 
-def test_time_that_jumps_back_takes_all_away_and_goes_on(rig: Rig) -> None:
+def test_time_that_jumps_back_takes_all_away_and_goes_on(rig):
     assert rig.feed_until(lambda: rig.frame_index > 80)
     gone = takes_away(rig)
     rig.frame_index = 0
@@ -100,14 +98,14 @@ def test_time_that_jumps_back_takes_all_away_and_goes_on(rig: Rig) -> None:
     assert rig.feed_until(lambda: any(m.action == Marker.ADD for m in rig.limbs))
 
 
-def test_another_puppet_takes_all_away(rig: Rig) -> None:
+def test_another_puppet_takes_all_away(rig):
     gone = takes_away(rig)
     sally = str(CONFIG / 'characters' / 'sally.yaml')
     assert rig.node.set_parameters([Parameter('character', value=sally)])[0].successful
     assert rig.feed_until(gone)
 
 
-def test_node_that_goes_takes_all_away(rig: Rig) -> None:
+def test_node_that_goes_takes_all_away(rig):
     gone = takes_away(rig)
     rig.executor.remove_node(rig.node)
     rig.node.destroy_node()

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.ros
 
 @pytest.fixture
 def make_rig(ros_context: Any, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
-    """Yield a maker of rigs on a context of their own."""
     rigs: list[Rig] = []
 
     def make(**parameters: Any) -> Rig:
@@ -36,9 +35,7 @@ def make_rig(ros_context: Any, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
 
 
 @pytest.mark.parametrize('body', ['performer', 'puppet'])
-def test_tf_of_each_body_has_the_stamp_of_its_posture(
-    make_rig: Callable[..., Rig], body: str
-) -> None:
+def test_tf_of_each_body_has_the_stamp_of_its_posture(make_rig, body):
     rig = make_rig()
     rig.watch()
     assert rig.feed_until(lambda: bool(rig.transforms), f'/{body}/posture')
@@ -50,7 +47,7 @@ def test_tf_of_each_body_has_the_stamp_of_its_posture(
     assert stamps.pop() % TICK_NS == 0
 
 
-def test_markers_have_lifetimes_and_show_what_matters(make_rig: Callable[..., Rig]) -> None:
+def test_markers_have_lifetimes_and_show_what_matters(make_rig):
     rig = make_rig()
     rig.watch()
     groups = {'environment', 'goals', 'range_balls', 'labels', 'names'}
@@ -61,7 +58,6 @@ def test_markers_have_lifetimes_and_show_what_matters(make_rig: Callable[..., Ri
 
 
 def touch_the_belly(rig: Rig) -> None:
-    """Let the rig's left palm and right elbow be near a point of the spine."""
     for j, importance in ((0, 0.75), (5, 0.5), (6, 0.01)):
         row = rig.self_rows[j]
         row[self_interaction.SELF_IMPORTANCE] = row[self_interaction.SELF_PLACE] = importance
@@ -71,7 +67,7 @@ def touch_the_belly(rig: Rig) -> None:
         contact[self_interaction.DISPLACEMENT] = 0.2
 
 
-def test_balls_of_the_own_body_are_drawn_with_the_others(make_rig: Callable[..., Rig]) -> None:
+def test_balls_of_the_own_body_are_drawn_with_the_others(make_rig):
     """Eq. 5.6: of the sizes that importance leaves, for those that matter, with a lifetime."""
     rig = make_rig()
     rig.watch()
@@ -90,7 +86,7 @@ def test_balls_of_the_own_body_are_drawn_with_the_others(make_rig: Callable[...,
     assert (stamp.sec * 10**9 + stamp.nanosec) % TICK_NS == 0
 
 
-def test_balls_of_the_own_body_need_all_of_a_frame(make_rig: Callable[..., Rig]) -> None:
+def test_balls_of_the_own_body_need_all_of_a_frame(make_rig):
     """Without the performer's posture nobody knows where the limbs were captured."""
     rig = make_rig()
     rig.watch()
@@ -99,7 +95,7 @@ def test_balls_of_the_own_body_need_all_of_a_frame(make_rig: Callable[..., Rig])
     assert {m.id for m in rig.markers if m.ns == 'range_balls'} == {2}
 
 
-def test_range_balls_can_be_switched_off_while_running(make_rig: Callable[..., Rig]) -> None:
+def test_range_balls_can_be_switched_off_while_running(make_rig):
     rig = make_rig()
     rig.watch()
     touch_the_belly(rig)
@@ -110,7 +106,7 @@ def test_range_balls_can_be_switched_off_while_running(make_rig: Callable[..., R
     assert not any(m.ns == 'range_balls' for m in rig.markers)
 
 
-def test_nobody_watching_costs_no_messages(make_rig: Callable[..., Rig]) -> None:
+def test_nobody_watching_costs_no_messages(make_rig):
     rig = make_rig()
     for _ in range(50):
         rig.feed('/puppet/posture')
@@ -119,11 +115,11 @@ def test_nobody_watching_costs_no_messages(make_rig: Callable[..., Rig]) -> None
     assert not rig.markers
 
 
-def test_marker_rate_above_thirty_is_refused(make_rig: Callable[..., Rig]) -> None:
+def test_marker_rate_above_thirty_is_refused(make_rig):
     with pytest.raises(ConfigError, match='marker_rate_hz: expected 0.0 <= value <= 30.0'):
         make_rig(marker_rate_hz=31.0)
 
 
-def test_character_that_does_not_exist_is_refused(make_rig: Callable[..., Rig]) -> None:
+def test_character_that_does_not_exist_is_refused(make_rig):
     with pytest.raises(ConfigError, match='expected an existing file'):
         make_rig(character='/nowhere/x.yaml')

@@ -36,11 +36,8 @@ class Rig:
     def __init__(self, context: Any, tmp_path: Path, **parameters: Any) -> None:
         scene = tmp_path / 'scene.yaml'
         scene.write_text('format: puppet-environment/1\nobjects:\n- {name: floor, shape: plane}\n')
-        values = {
-            'character': str(CONFIG / 'characters' / 'blubby.yaml'),
-            'environment': str(scene),
-            **parameters,
-        }
+        values = {'character': str(CONFIG / 'characters' / 'blubby.yaml'), **parameters}
+        values['environment'] = str(scene)
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         self.node = VisualizationNode(context=context, parameter_overrides=overrides)
         self.watcher = Node('watcher', context=context)
@@ -64,12 +61,10 @@ class Rig:
         self._writer = ImportanceWriter('world')
 
     def watch(self) -> None:
-        """Subscribe to what the node publishes."""
         self.watcher.create_subscription(TFMessage, '/tf', self.transforms.append, qos.TRANSFORMS)
         self.watcher.create_subscription(MarkerArray, '/markers', self._on_markers, 10)
 
     def watch_limbs(self) -> None:
-        """Subscribe to the coloured limbs."""
         self.watcher.create_subscription(
             MarkerArray, '/puppet/markers', lambda msg: self.limbs.extend(msg.markers), 10
         )
@@ -79,46 +74,34 @@ class Rig:
         self.markers.extend(m for m in msg.markers if m.action == Marker.ADD)
 
     def feed(self, topic: str) -> int:
-        """Publish a T-pose and an importance; return their stamp."""
         self.frame_index += 1
         stamp_ns = self.frame_index * TICK_NS
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
         root = np.array([0.0, 0.0, 1.0])
         _, p = world_segments(self.skeleton, root[None], rotations[None])
         posture = Posture(root, rotations, np.zeros((8, 3)), np.zeros((8, 3)))
-        record = PostureRecord(
-            stamp_ns,
-            self.frame_index,
-            'performer',
-            posture,
-            p[0],
-            np.zeros(16, dtype=np.uint8),
-            self.skeleton.leg_length,
-        )
+        status, leg_m = np.zeros(16, dtype=np.uint8), self.skeleton.leg_length
+        name = 'performer'
+        record = PostureRecord(stamp_ns, self.frame_index, name, posture, p[0], status, leg_m)
         header = Header(frame_id='world')
         header.stamp.sec, header.stamp.nanosec = divmod(stamp_ns, 10**9)
         for one in (topic, *self.besides):
             self._publishers[one].publish(posture_msg.to_msg(record, header))
         rows = np.zeros((4, 8))
         rows[2] = [self.importance, 0.02, 0.0, 0.4, 1.0, 2.0, 0.0, 0.0]
-        self._importances.publish(
-            self._writer.fill(
-                ImportanceRecord(stamp_ns, self.frame_index, rows, self.self_rows, ('floor',))
-            )
-        )
+        near = ImportanceRecord(stamp_ns, self.frame_index, rows, self.self_rows, ('floor',))
+        self._importances.publish(self._writer.fill(near))
         for _ in range(6):  # one event each
             self.executor.spin_once(timeout_sec=0.001)
         return stamp_ns
 
     def feed_until(self, condition: Callable[[], bool], topic: str = '/puppet/posture') -> bool:
-        """Feed until the condition holds or the deadline passes."""
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
             self.feed(topic)
         return condition()
 
     def close(self) -> None:
-        """Destroy the nodes."""
         self.executor.shutdown()
         self.node.destroy_node()
         self.watcher.destroy_node()
