@@ -92,7 +92,7 @@ def _cells(error: LayoutErrors) -> list[str]:
 
 
 def _estimated(motion: Motion, layout: SensorLayout) -> tuple[Quats, Vec3s]:
-    place = np.array([1.0, 0.0, 0.0, 0.0]), np.array(TRACKER_M)
+    place = (1.0, 0.0, 0.0, 0.0), TRACKER_M
     calibration = known_calibration(layout)
     estimator = PostureEstimator(motion.skeleton, calibration, *place, PostureConfig())
     q, p = np.empty((motion.n_frames, len(SEGMENTS), 4)), np.empty((motion.n_frames, 16, 3))
