@@ -9,7 +9,7 @@ import sys
 from tempfile import TemporaryDirectory
 
 from benchmarks.batch_stages import bench, best, efficiency, Timing
-from benchmarks.command import bench_command
+from benchmarks.command import bench_command, bench_parser
 from puppet_core.clips import SUFFIXES, write_bvh
 from puppet_core.io import check_writable, ConfigError
 from puppet_retarget.offline import arguments as clip_arguments
@@ -128,9 +128,13 @@ def _table(timings: Sequence[Timing], workers: int) -> str:
     )
 
 
+def parser() -> argparse.ArgumentParser:
+    return bench_parser('batch', DESCRIPTION, EXAMPLE, add_arguments)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the bench; return the exit code."""
-    return bench_command('batch', DESCRIPTION, EXAMPLE, add_arguments, run, argv)
+    return bench_command(parser(), run, argv)
 
 
 if __name__ == '__main__':

@@ -12,15 +12,13 @@ from puppet_ros import share
 Run = Callable[[argparse.Namespace, ConfigFiles], str]
 
 
-def bench_command(
+def bench_parser(
     name: str,
     description: str,
     example: str,
     add_arguments: Callable[[argparse.ArgumentParser], None],
-    run: Run,
-    argv: Sequence[str] | None = None,
-) -> int:
-    """Measure, print what `run` returns; return the exit code."""
+) -> CommandParser:
+    """Return the grammar of a bench."""
     parser = CommandParser(
         prog=f'puppet bench {name}',
         epilog=example,
@@ -28,4 +26,11 @@ def bench_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_arguments(parser)
+    return parser
+
+
+def bench_command(
+    parser: argparse.ArgumentParser, run: Run, argv: Sequence[str] | None = None
+) -> int:
+    """Measure, print what `run` returns; return the exit code."""
     return run_command(parser, lambda arguments: run(arguments, share), argv)

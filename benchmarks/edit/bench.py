@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 import sys
 
-from benchmarks.command import bench_command
+from benchmarks.command import bench_command, bench_parser
 from benchmarks.edit.experiments import experiments, FRAMES
 from benchmarks.edit.figures import strip
 from benchmarks.edit.results import as_tree, markdown
@@ -67,9 +67,13 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     return markdown(benches)
 
 
+def parser() -> argparse.ArgumentParser:
+    return bench_parser('edit', DESCRIPTION, EXAMPLE, add_arguments)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the bench; return the exit code."""
-    return bench_command('edit', DESCRIPTION, EXAMPLE, add_arguments, run, argv)
+    return bench_command(parser(), run, argv)
 
 
 if __name__ == '__main__':

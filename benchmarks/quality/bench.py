@@ -12,7 +12,7 @@ import platform
 import sys
 from typing import Any
 
-from benchmarks.command import bench_command
+from benchmarks.command import bench_command, bench_parser
 from benchmarks.quality.forms import form_jobs, form_rows, forms_table
 from benchmarks.quality.path_timing import PASSES
 from benchmarks.quality.peer_table import peer_table
@@ -318,9 +318,13 @@ def _search(jobs: Sequence[tuple[str, RetargetJob]], n_candidates: int, files: C
     return '\n'.join(lines)
 
 
+def parser() -> argparse.ArgumentParser:
+    return bench_parser('quality', DESCRIPTION, EXAMPLE, add_arguments)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the bench; return the exit code."""
-    return bench_command('quality', DESCRIPTION, EXAMPLE, add_arguments, run, argv)
+    return bench_command(parser(), run, argv)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 import sys
 
-from benchmarks.command import bench_command
+from benchmarks.command import bench_command, bench_parser
 from benchmarks.rate.experiments import as_tree, bench_peer, bench_swings, bench_walk, markdown
 from benchmarks.rate.figures import figures
 from puppet_core.drawing import save_png
@@ -65,9 +65,13 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     return markdown([walk, *swings], peer)
 
 
+def parser() -> argparse.ArgumentParser:
+    return bench_parser('rate', DESCRIPTION, EXAMPLE, add_arguments)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the bench; return the exit code."""
-    return bench_command('rate', DESCRIPTION, EXAMPLE, add_arguments, run, argv)
+    return bench_command(parser(), run, argv)
 
 
 if __name__ == '__main__':
