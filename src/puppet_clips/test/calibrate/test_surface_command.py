@@ -97,7 +97,7 @@ def toucher(
             who.heard_index = stamp_ns // TICK_NS
             return touch
 
-    monkeypatch.setattr(surface_command, 'SurfaceRecorder', Watched)
+    monkeypatch.setattr(surface_command.surface, 'SurfaceRecorder', Watched)
     return who
 
 
