@@ -141,11 +141,11 @@ class Reporter:
                 lost.append(name)
             if said[row]:
                 faulty.setdefault(said[row], []).append(name)
-        told = [f'{", ".join(names)}: {text}' for text, names in faulty.items()]
-        if not lost:
-            return told
-        notes = [f'{s.port}: {n}' for s in statuses for n in s.notes]
-        return [f'no samples of {", ".join(lost)}', *notes, *told]
+        warnings = [f'{", ".join(names)}: {text}' for text, names in faulty.items()]
+        if lost:
+            notes = [f'{s.port}: {n}' for s in statuses for n in s.notes]
+            warnings = [f'no samples of {", ".join(lost)}', *notes, *warnings]
+        return warnings
 
     def _clock(self, reader: LineReader, values: dict[str, Any]) -> list[str]:
         status = reader.assembler.clock.status

@@ -157,17 +157,14 @@ class DriverConfig:
                 f'silence_timeout_s: expected value > {1.0 / self.rate_hz:g}, a period of '
                 f'rate_hz = {self.rate_hz:g}, got {self.silence_timeout_s:g}'
             )
-        if DEVICES[self.device].is_serial:
-            self._check_line()
-        self.trackers[0].check(self.ports, self.sensors_per_line)
-
-    def _check_line(self) -> None:
-        if self.baud_rate_bps not in BAUD_RATES_BPS:
+        is_serial = DEVICES[self.device].is_serial
+        if is_serial and self.baud_rate_bps not in BAUD_RATES_BPS:
             known = ', '.join(map(str, BAUD_RATES_BPS))
             raise ConfigError(f'baud_rate_bps: expected one of {known}, got {self.baud_rate_bps}')
-        for port in self.ports:
+        for port in self.ports if is_serial else ():
             if is_network_name(port) or port.partition(':')[0] in SCHEMES:
                 parse_endpoint(port)
+        self.trackers[0].check(self.ports, self.sensors_per_line)
 
     @property
     def ignored(self) -> tuple[str, ...]:

@@ -57,11 +57,7 @@ class TopicPlan:
 
 
 def plan_topics(sensors: Sequence[str], entries: Sequence[str]) -> tuple[TopicPlan, ...]:
-    """
-    Return what each topic brings.
-
-    Raise ConfigError naming the entry that cannot be meant so.
-    """
+    """Return what each topic brings; ConfigError names the entry that cannot be meant so."""
     words = _one_for_each(sensors, entries)
     found: dict[str, TopicPlan] = {}
     for row, word in enumerate(words):

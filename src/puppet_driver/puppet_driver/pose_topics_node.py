@@ -72,33 +72,26 @@ class PoseTopicsNode(Node):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
-        table = ParameterTable(
-            self, POSE_TOPICS_ROWS, lambda values: build_config(PoseTopicsConfig, values)
-        )
-        self._config: PoseTopicsConfig = table.config
-        self._given_axes = self._config.source
-        self._merger = PoseMerger(self._config.sensors, round(1e9 * self._config.wait_s))
-        self._writer = TrackerFrameWriter(TRANSMITTER)
-        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, self._writer.data)
+        rows, make = POSE_TOPICS_ROWS, PoseTopicsConfig
+        table = ParameterTable(self, rows, lambda values: build_config(make, values))
+        config: PoseTopicsConfig = table.config
+        self._config, n = config, len(config.sensors)
+        self._merger = PoseMerger(config.sensors, round(1e9 * config.wait_s))
+        writer = TrackerFrameWriter(TRANSMITTER)
+        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
-        self._transforms = SensorTransforms(
-            self, self._config.sensors, self._config.transforms_rate_hz
-        )
-        self._transforms.announce(self._now_ns(), *self._config.transmitter)
+        self._transforms = SensorTransforms(self, config.sensors, config.transforms_rate_hz)
+        self._transforms.announce(self._now_ns(), *config.transmitter)
         self._axes: dict[str, Axes | None] = {}
         self._static = StaticTransforms(self, self._axes.clear)
-        self._row_axes: list[Axes] = [self._given_axes] * len(self._config.sensors)
-        self._origins = np.tile(self._given_axes[0], (len(self._config.sensors), 1))
-        self._turns = np.tile(self._given_axes[1], (len(self._config.sensors), 1))
-        self._diagnostics = Diagnostics(self, self._config.rate_hz, 'topics')
-        self._topics = [self._listen(plan) for plan in self._config.plans]
-        self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._expire_timer = self.create_timer(
-            self._config.wait_s, self._on_expire, clock=self._steady_clock
-        )
-        self._report_timer = self.create_timer(
-            REPORT_PERIOD_S, self._report, clock=self._steady_clock
-        )
+        self._given_axes = config.source
+        self._row_axes: list[Axes] = [self._given_axes] * n
+        self._origins, self._turns = (np.tile(axis, (n, 1)) for axis in self._given_axes)
+        self._diagnostics = Diagnostics(self, config.rate_hz, 'topics')
+        self._topics = [self._listen(plan) for plan in config.plans]
+        clock = self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._expire_timer = self.create_timer(config.wait_s, self._on_expire, clock=clock)
+        self._report_timer = self.create_timer(REPORT_PERIOD_S, self._report, clock=clock)
 
     def _listen(self, plan: TopicPlan) -> Any:
         def on_array(msg: PoseArray) -> None:

@@ -11,7 +11,8 @@ elsewhere; a device module can be tested with byte strings.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass
+from operator import add
 from typing import Any, ClassVar, NamedTuple
 
 from puppet_driver.transport import open_port, Port
@@ -42,8 +43,7 @@ class StreamCounters:
     implausible_records: int = 0
 
     def __add__(self, other: 'StreamCounters') -> 'StreamCounters':
-        names = (field.name for field in fields(self))
-        return StreamCounters(*(getattr(self, name) + getattr(other, name) for name in names))
+        return StreamCounters(*map(add, astuple(self), astuple(other)))
 
 
 class RecordStream(ABC):
@@ -125,11 +125,7 @@ class Tracker(ABC):
     def check(  # noqa: B027
         self, ports: tuple[str, ...], sensors_per_line: tuple[int, ...]
     ) -> None:
-        """
-        Refuse what the device cannot do; called on the line with the most sensors.
-
-        Raise ConfigError naming the parameter.
-        """
+        """Refuse by ConfigError what it cannot do; called on the line with the most sensors."""
 
     def open_port(self) -> Port:
         """Open the line's port or raise LinkError."""

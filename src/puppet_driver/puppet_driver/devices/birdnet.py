@@ -237,7 +237,7 @@ class SystemStatus(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """What the system complains of, '' if nothing."""
+        """Return what the system complains of, '' if nothing."""
         problems = [text for flag, text in SYSTEM_PROBLEMS.items() if self.flags & flag]
         if problems and self.error:
             problems.append(error_text(self.error))
@@ -245,11 +245,7 @@ class SystemStatus(NamedTuple):
 
 
 def decode_system(body: bytes) -> SystemStatus:
-    """
-    Return the system's status from a body.
-
-    Raise ProtocolError if it is too short or its rate is no number.
-    """
+    """Return the system's status from a body; ProtocolError if it is too short or has no rate."""
     if len(body) < _SYSTEM.size:
         raise ProtocolError(
             f'expected a system status of {_SYSTEM.size} or more bytes, got {len(body)}'
@@ -285,11 +281,7 @@ class UnitStatus(NamedTuple):
 
 
 def decode_unit(body: bytes) -> UnitStatus:
-    """
-    Return a unit's status from a body.
-
-    Raise ProtocolError if it is too short.
-    """
+    """Return a unit's status from a body; ProtocolError if it is too short."""
     if len(body) < _UNIT.size:
         raise ProtocolError(f'expected a unit status of {_UNIT.size} bytes, got {len(body)}')
     return UnitStatus._make(_UNIT.unpack_from(body))

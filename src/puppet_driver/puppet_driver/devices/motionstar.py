@@ -24,21 +24,8 @@ import struct
 
 from puppet_core.io import ConfigError
 from puppet_driver.devices import birdnet
-from puppet_driver.devices.birdnet import (
-    BUTTON_BYTES,
-    BUTTONS_FLAG,
-    encode_packet,
-    find_packet,
-    FULL_SCALE,
-    HEAD_BYTES,
-    Header,
-    HEADER_BYTES,
-    INVALID,
-    LAYOUT,
-    MAX_BODY_BYTES,
-    Message,
-    Packet,
-)
+from puppet_driver.devices import flock_of_birds as flock
+from puppet_driver.devices.birdnet import find_packet, Header, HEADER_BYTES, LAYOUT, Message
 from puppet_driver.devices.decoding import (
     ANYWHERE,
     LineConfig,
@@ -46,14 +33,6 @@ from puppet_driver.devices.decoding import (
     rep103_pose,
     SensorErrors,
     SensorPaths,
-)
-from puppet_driver.devices.flock_of_birds import (
-    error_text,
-    full_scale_m,
-    orientation_of,
-    POSITION_QUATERNION,
-    UNIT_ACCESSIBLE,
-    UNIT_HAS_SENSOR,
 )
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.tracker import Exchange, Exchanges, RecordStream, Tracker, TrackerRecord
@@ -87,15 +66,11 @@ _TYPES = frozenset({int(Message.DATA), *map(int, ANSWERS_WHILE_RUNNING)})
 REORDER_WINDOW = 64  # datagrams by which one may be overtaken
 MAX_OLD = 3  # old ones in a row after which it is the count that has begun anew
 
-Steps = Generator[Exchange, bytes, Packet]
+Steps = Generator[Exchange, bytes, birdnet.Packet]
 
 
 def parse_way(name: str) -> Endpoint:
-    """
-    Return what a port's name means, its scheme tcp, udp or tcp+udp.
-
-    Raise ConfigError naming the parameter and what it may be.
-    """
+    """Return what a port's name means: tcp, udp or tcp+udp; ConfigError if it is no such name."""
     scheme, separator, rest = name.partition('://')
     if not separator or scheme not in (BOTH, 'tcp', 'udp'):
         raise ConfigError(
@@ -140,7 +115,11 @@ class SplitPort:
 
 
 def record_length(address: int, n_words: int) -> int:
-    return HEAD_BYTES + 2 * n_words + (BUTTON_BYTES if address & BUTTONS_FLAG else 0)
+    return (
+        birdnet.HEAD_BYTES
+        + 2 * n_words
+        + (birdnet.BUTTON_BYTES if address & birdnet.BUTTONS_FLAG else 0)
+    )
 
 
 def packet_length(data: bytes | bytearray, start: int) -> int:
@@ -161,13 +140,13 @@ def packet_length(data: bytes | bytearray, start: int) -> int:
         return HEADER_BYTES if body_bytes == 0 else NO_PACKET
     at = start + HEADER_BYTES
     body_end, addresses = at + body_bytes, {0}
-    while body_bytes <= MAX_BODY_BYTES and at < body_end and at + 1 < len(data):
+    while body_bytes <= birdnet.MAX_BODY_BYTES and at < body_end and at + 1 < len(data):
         address, n_words = data[at] & ADDRESS_MASK, LAYOUT[data[at + 1]][1]
-        if n_words == INVALID or address in addresses:
+        if n_words == birdnet.INVALID or address in addresses:
             return NO_PACKET
         addresses.add(address)
         at += record_length(data[at], n_words)
-    if body_bytes > MAX_BODY_BYTES or at > body_end:
+    if body_bytes > birdnet.MAX_BODY_BYTES or at > body_end:
         return NO_PACKET
     return HEADER_BYTES + body_bytes if at == body_end <= len(data) else INCOMPLETE
 
@@ -300,9 +279,9 @@ class BirdnetStream(RecordStream):
                 # unit 0 is the whole system
                 code_here = error if unit in (0, address) else 0
                 self._errors.record(ordinal, code_here, self._first_ns)
-                words = struct.unpack_from(f'>{n_words}h', data, at + HEAD_BYTES)
-                x, y, z, *turned = [word / FULL_SCALE for word in words] or (0.0,) * 3
-                q = orientation_of(code, turned)
+                words = struct.unpack_from(f'>{n_words}h', data, at + birdnet.HEAD_BYTES)
+                x, y, z, *turned = [word / birdnet.FULL_SCALE for word in words] or (0.0,) * 3
+                q = flock.orientation_of(code, turned)
                 at += length
                 if q is None:
                     counters.rejected_records += 1
@@ -335,7 +314,7 @@ class MotionStar(Tracker):
     Config = MotionStarConfig
     title = 'MotionStar'
     is_serial = False
-    record_bytes = HEAD_BYTES + 2 * birdnet.FORMATS[POSITION_QUATERNION].n_words
+    record_bytes = birdnet.HEAD_BYTES + 2 * birdnet.FORMATS[flock.POSITION_QUATERNION].n_words
 
     def __init__(self, config: MotionStarConfig) -> None:
         super().__init__(config)
@@ -388,7 +367,7 @@ class MotionStar(Tracker):
         texts = []
         for ordinal in range(self.n_sensors):
             problem = ''
-            if not system.units[self._addresses[ordinal] - 1] & UNIT_HAS_SENSOR:
+            if not system.units[self._addresses[ordinal] - 1] & flock.UNIT_HAS_SENSOR:
                 text = f'expected a sensor, got a unit without one among {system.n_units}; '
                 problem = self._about(ordinal, text + 'check its cables and first_address')
             try:
@@ -404,7 +383,7 @@ class MotionStar(Tracker):
 
     def _command(self, message: Message, unit: int = 0, body: bytes = b'') -> bytes:
         self._sequence = (self._sequence + 1) & 0xFFFF
-        return encode_packet(Header(message, unit, self._sequence), body)
+        return birdnet.encode_packet(Header(message, unit, self._sequence), body)
 
     def _ask(
         self, message: Message, unit: int = 0, body: bytes = b'', allows_refusal: bool = False
@@ -441,7 +420,7 @@ class MotionStar(Tracker):
             raise ProtocolError(f'expected the system to be ready, got {system.problem}')
         for ordinal, address in enumerate(self._addresses):
             flags = system.units[address - 1] if address <= len(system.units) else 0
-            if not flags & UNIT_ACCESSIBLE:
+            if not flags & flock.UNIT_ACCESSIBLE:
                 text = f'expected a sensor, got no such unit among {system.n_units}; '
                 raise ProtocolError(
                     self._about(ordinal, text + 'check its cables and first_address')
@@ -473,16 +452,16 @@ class MotionStar(Tracker):
         scaling_in = unit.scaling & birdnet.SCALING_MASK
         if scaling_in == 0:
             raise ProtocolError('expected a full scale of positions, got 0 inch')
-        self._full_scales_m[ordinal] = full_scale_m(scaling_in)
+        self._full_scales_m[ordinal] = flock.full_scale_m(scaling_in)
         setup = unit._replace(
             setup=unit.setup & ~birdnet.SETUP_APPEND_BUTTONS,
-            format_byte=birdnet.setup_byte(POSITION_QUATERNION),
+            format_byte=birdnet.setup_byte(flock.POSITION_QUATERNION),
             report_rate=1,
             hemisphere=birdnet.HEMISPHERES[self._config.hemisphere],
         )
         problem = ''
         if unit.flags & birdnet.UNIT_ERROR:
-            got = error_text(unit.error)
+            got = flock.error_text(unit.error)
             problem = self._about(ordinal, f'expected it to be ready, got {got}')
         try:
             yield from self._ask(Message.SEND_SETUP, address, setup.encode())

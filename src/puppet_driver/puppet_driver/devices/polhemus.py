@@ -101,7 +101,7 @@ class RecordLayout(NamedTuple):
 
     @property
     def allowed(self) -> list[bytes]:
-        """The bytes that can stand at each place of a record."""
+        """Return the bytes that can stand at each place of a record."""
         numbers = [_ANY] * BINARY_NUMBERS.size
         if self.is_ascii:
             numbers = []
@@ -126,11 +126,7 @@ def _liberty_layout(preamble: bytes, max_stations: int) -> RecordLayout:
 
 
 class PolhemusStream(FixedRecordStream):
-    """
-    Decoder of records of one layout.
-
-    `error_text` puts the device's error characters into words, '' for none.
-    """
+    """Decoder of one layout; `error_text` puts error characters into words, '' for none."""
 
     def __init__(
         self,
@@ -227,11 +223,7 @@ class PolhemusTracker(Tracker):
         return Exchange(POLL, reply_bytes=n_bytes, timeout_s=timeout_s)
 
     def check_poll(self, reply: bytes) -> Steps:
-        """
-        Note what the answer to a poll reports of each sensor, and which stations lack one.
-
-        Raise ProtocolError if no sensor reports, or if something else came than records.
-        """
+        """Note what a poll shows; ProtocolError if no sensor reports or it shows no records."""
         layout, allowed = self.layout, self.layout.allowed
         size = len(allowed)
         records = [reply[at : at + size] for at in range(0, len(reply), size)]

@@ -104,11 +104,7 @@ class EmulatorConfig:
             )
 
     def make_devices(self) -> list[DeviceSimulator]:
-        """
-        Return the device of each line.
-
-        Raise ConfigError if a line has more sensors or higher addresses than a device.
-        """
+        """Return the device of each line; ConfigError if one has too many sensors or addresses."""
         kind, counts = SIMULATORS[self.device], spread(len(self.sensors), len(self.links))
         if counts[0] > kind.max_sensors:
             needed = -(-sum(counts) // kind.max_sensors)
@@ -139,11 +135,7 @@ def performance(
 
 
 def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
-    """
-    Return the performance moved sideways, if need be, to where the tracker can see it.
-
-    Raise ConfigError if it takes more room than the tracker's range.
-    """
+    """Return the performance, moved sideways into range if need be; ConfigError if too wide."""
     motion = looped.motion
     points = np.concatenate((motion.root_positions, motion.end_effectors.reshape(-1, 3)))
     relative = points - config.transmitter_position_m
@@ -169,11 +161,7 @@ def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
 
 
 def build_server(config: EmulatorConfig, looped: LoopedMotion) -> EmulatorServer:
-    """
-    Return a server whose ports exist: pseudo-terminals, or TCP and UDP at an address.
-
-    Raise ConfigError if the device cannot do what it should or a port cannot be made.
-    """
+    """Return a server whose ports exist; ConfigError if device or ports cannot be made."""
     faults = Faults(config.faults, config.seed)
     source = measured_poses(config, looped, faults)
     lines: list[EmulatedLine] = []

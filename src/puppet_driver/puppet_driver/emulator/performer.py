@@ -75,11 +75,7 @@ class Mounting(NamedTuple):
 
 
 def random_mounting(sensors: Sequence[str], skeleton: Skeleton, seed: int) -> Mounting:
-    """
-    Return a mounting of the named sensors, each name a segment's.
-
-    Raise ConfigError for a name that is no segment.
-    """
+    """Return a mounting of the named sensors; ConfigError for a name that is no segment."""
     for name in sensors:
         if name not in SEGMENT_INDEX:
             known = ', '.join(SEGMENTS)
@@ -165,11 +161,7 @@ def _per_axis(millimetres: float, degrees: float) -> Floats:
 
 
 def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter_m: Vec3) -> Floats:
-    """
-    Return the true poses of the sensors in the transmitter's axes, which are the world's.
-
-    Shape (frames, n, 7).
-    """
+    """Return the true poses in the transmitter's axes, which are the world's, (frames, n, 7)."""
     q_world, p_world = looped.motion.world_segments()
     segments = list(mounting.segments)
     q_segment, p_segment = q_world[:, segments], p_world[:, segments]

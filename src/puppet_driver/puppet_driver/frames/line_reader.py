@@ -169,11 +169,7 @@ class LineReader:
         return ', '.join(busy) or 'a consumer of frames'
 
     def start(self) -> None:
-        """
-        Start a run; lines open their ports in its thread.
-
-        Raise LinkError if the last run has not ended.
-        """
+        """Start a run, which opens the ports; LinkError if the last one has not ended."""
         assert not self.is_running
         if self.held_up_at:
             raise LinkError(

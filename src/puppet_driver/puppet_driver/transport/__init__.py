@@ -59,11 +59,7 @@ def open_port(name: str, baud_rate_bps: int) -> Port:
 
 
 def spread(n_sensors: int, n_lines: int) -> tuple[int, ...]:
-    """
-    Return the number of sensors on each line: as even as possible, more on the first ones.
-
-    Raise ConfigError if there are more lines than sensors, or none.
-    """
+    """Return the sensors on each line, evenly, more on the first; ConfigError if one has none."""
     if not 1 <= n_lines <= n_sensors:
         raise ConfigError(
             f'ports: expected 1 to {n_sensors} line(s) for {n_sensors} sensor(s), got {n_lines}'
@@ -81,11 +77,7 @@ def sensors_per_line(baud_rate_bps: int, record_bytes: int, rate_hz: float) -> i
 def check_bandwidth(
     counts: tuple[int, ...], baud_rate_bps: int, record_bytes: int, rate_hz: float
 ) -> None:
-    """
-    Refuse lines that would have to carry more than they can.
-
-    Raise ConfigError saying how many lines are needed.
-    """
+    """Refuse lines that would carry too much; the ConfigError says how many are needed."""
     limit = sensors_per_line(baud_rate_bps, record_bytes, rate_hz)
     if max(counts) <= limit:
         return

@@ -98,11 +98,7 @@ def is_network_name(name: str) -> bool:
 
 
 def parse_endpoint(name: str) -> Endpoint:
-    """
-    Return what a port's name means.
-
-    Raise ConfigError if it is not `tcp://HOST`, `udp://HOST` or one of them with `:PORT`.
-    """
+    """Return what `tcp://HOST[:PORT]` or `udp://HOST[:PORT]` means; ConfigError if neither."""
     try:
         parts = urlsplit(name)
         port = DEFAULT_PORT if parts.port is None else parts.port

@@ -30,11 +30,7 @@ _IN_USE = (errno.EBUSY, errno.EAGAIN, errno.EWOULDBLOCK)
 
 
 class SerialPort:
-    """
-    An open port; 8N1, raw, not shared with anybody.
-
-    LinkError if it cannot be opened or another program has it.
-    """
+    """An open port; 8N1, raw, not shared; LinkError if it cannot be opened or is in use."""
 
     def __init__(self, name: str, baud_rate_bps: int) -> None:
         self.name = name
@@ -67,11 +63,7 @@ class SerialPort:
         return self._descriptor
 
     def read(self) -> bytes:
-        """
-        Return what has arrived, select having reported that the port is readable.
-
-        Raise LinkError if the device has gone.
-        """
+        """Return what has arrived; LinkError if the device has gone."""
         try:
             data = os.read(self._descriptor, MAX_READ_BYTES)
         except BlockingIOError:
@@ -83,11 +75,7 @@ class SerialPort:
         return data
 
     def write(self, data: bytes) -> None:
-        """
-        Send a short command.
-
-        Raise LinkError if it cannot be sent whole at once.
-        """
+        """Send a short command; LinkError if it cannot be sent whole at once."""
         try:
             n_bytes = os.write(self._descriptor, data) if data else 0
         except OSError as err:
