@@ -9,7 +9,6 @@ performer will be, start the driver, run this, then give the file to pose_filter
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 import math
 from pathlib import Path
 import sys
@@ -37,42 +36,32 @@ then:    ros2 run puppet_filter pose_filter --ros-args -p noise.file:=noise.yaml
 """
 
 
-@dataclass
 class Recording:
     """Frames of one set of sensors, as they come."""
 
-    sensors: tuple[str, ...] = ()
-    positions: list[np.ndarray] = field(default_factory=list)
-    quaternions: list[np.ndarray] = field(default_factory=list)
-    first_ns: int = 0
-    last_ns: int = 0
+    def __init__(self) -> None:
+        self.frames: list[SensorFrame] = []
 
     def add(self, frame: SensorFrame) -> None:
         """Take a frame; one with other sensors or an earlier stamp starts anew."""
-        if frame.sensors != self.sensors or frame.stamp_ns < self.last_ns:
-            self.sensors = frame.sensors
-            self.positions.clear()
-            self.quaternions.clear()
-        if not self.positions:
-            self.first_ns = frame.stamp_ns
-        self.last_ns = frame.stamp_ns
-        self.positions.append(frame.positions)
-        self.quaternions.append(frame.quaternions)
+        last = self.frames[-1] if self.frames else frame
+        if frame.sensors != last.sensors or frame.stamp_ns < last.stamp_ns:
+            self.frames.clear()
+        self.frames.append(frame)
 
     @property
     def duration_s(self) -> float:
         """Time between first and last stamp [s]."""
-        return (self.last_ns - self.first_ns) * 1e-9 if self.positions else 0.0
+        return (self.frames[-1].stamp_ns - self.frames[0].stamp_ns) * 1e-9 if self.frames else 0.0
 
     def estimates(self) -> dict[str, NoiseEstimate | str]:
         """Return the estimate of each sensor, or why there is none."""
         results: dict[str, NoiseEstimate | str] = {}
-        if not self.positions:
-            return results
-        positions, quaternions = np.array(self.positions), np.array(self.quaternions)
-        for i, sensor in enumerate(self.sensors):
+        for i, sensor in enumerate(self.frames[0].sensors if self.frames else ()):
+            positions = np.array([frame.positions[i] for frame in self.frames])
+            quaternions = np.array([frame.quaternions[i] for frame in self.frames])
             try:
-                results[sensor] = estimate_noise(positions[:, i], quaternions[:, i])
+                results[sensor] = estimate_noise(positions, quaternions)
             except CalibrationError as err:
                 results[sensor] = str(err)
         return results

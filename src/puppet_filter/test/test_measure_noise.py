@@ -72,7 +72,7 @@ def test_other_sensors_start_the_recording_anew() -> None:
     recording.add(make_frame(0, np.zeros((1, 3))))
     recording.add(make_frame(5, np.zeros((2, 3))))
     recording.add(make_frame(6, np.zeros((2, 3))))
-    assert len(recording.positions) == 2
+    assert len(recording.frames) == 2
     assert recording.duration_s == pytest.approx(1 / 120, rel=1e-3)
 
 
@@ -132,8 +132,9 @@ def test_old_file_survives_a_failed_run(rng: np.random.Generator, tmp_path: Path
     save_noise({'s0': 1e-6 * np.eye(6)}, path)
     before = path.read_text()
     recording = recorded(rng, sway_m=0.1)
-    recording.positions = [
-        p[:, ::-1] + 0.1 * np.sin(0.05 * k) for k, p in enumerate(recording.positions)
+    recording.frames = [
+        frame._replace(positions=frame.positions[:, ::-1] + 0.1 * np.sin(0.05 * k))
+        for k, frame in enumerate(recording.frames)
     ]
     assert report(recording, options(path), load_noise(path)) == 1
     assert path.read_text() == before

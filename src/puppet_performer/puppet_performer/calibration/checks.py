@@ -37,11 +37,11 @@ from puppet_performer.calibration.calibration import (
     UNIT,
 )
 from puppet_performer.calibration.joint_centres import (
-    Centres,
     fit_joint,
     normal_equations,
     plain_residual,
     residual_vectors,
+    Solution,
 )
 from puppet_performer.calibration.measured_body import bone_joints, hinge_axis
 from puppet_performer.calibration.pose import (
@@ -360,17 +360,13 @@ def _rss(sums: Floats) -> float:
 # Findings.
 
 
-def joint_reports(
-    joints: Sequence[Joint], relatives: Sequence[RelativePoses], centres: Centres
-) -> tuple[JointReport, ...]:
+def joint_reports(solution: Solution) -> tuple[JointReport, ...]:
     """Return a report on each joint."""
+    centres = solution.centres
+    rows = zip(solution.joints, solution.relatives, centres.residuals_m, centres.sds_m())
     return tuple(
-        JointReport(
-            joint.segment, float(residual), float(sd), tuple(joint_range(relative).tolist())
-        )
-        for joint, relative, residual, sd in zip(
-            joints, relatives, centres.residuals_m, centres.sds_m()
-        )
+        JointReport(joint.segment, float(residual), float(sd), tuple(joint_range(seen).tolist()))
+        for joint, seen, residual, sd in rows
     )
 
 
@@ -396,19 +392,14 @@ def swap_findings(
 
 
 def motion_findings(
-    joints: Sequence[Joint],
-    relatives: Sequence[RelativePoses],
-    centres: Centres,
-    reports: Sequence[JointReport],
-    layout: SensorLayout,
-    motion: MotionRecording,
-    means: MeanPose,
+    solution: Solution, reports: Sequence[JointReport], motion: MotionRecording
 ) -> tuple[Finding, ...]:
     """Return what is wrong with a recording whose sensors are where they belong."""
+    joints = solution.joints
     findings = []
-    slips = slipped_sensors(joints, relatives, motion.n_frames, motion.rate_hz)
+    slips = slipped_sensors(joints, solution.relatives, motion.n_frames, motion.rate_hz)
     for slip in slips:
-        name = layout.sensors[slip.sensor]
+        name = solution.layout.sensors[slip.sensor]
         text = (
             f'{name} slipped on its segment after {slip.share * motion.duration_s:.0f} s, its '
             f'joints moved by about {2e3 * slip.moved_m:.0f} mm; fasten it and record again'
@@ -418,7 +409,7 @@ def motion_findings(
     for j, (joint, report) in enumerate(zip(joints, reports)):
         name = SEGMENTS[joint.segment]
         if blamed.isdisjoint(joint[1:]):
-            kind, text = _joint_complaint(joint, centres, j, means)
+            kind, text = _joint_complaint(j, solution)
             if text:
                 findings.append(Finding(kind, (name,), f'{name}: {text}'))
         complaint = range_complaint(joint, report.range_deg, report.sd_m)
@@ -427,8 +418,9 @@ def motion_findings(
     return tuple(findings)
 
 
-def _joint_complaint(joint: Joint, centres: Centres, j: int, means: MeanPose) -> tuple[str, str]:
+def _joint_complaint(j: int, solution: Solution) -> tuple[str, str]:
     """Return what is wrong with a joint's centre, the kind first; '' if nothing."""
+    means, centres = solution.means, solution.centres
     residual, outliers = centres.residuals_m[j], centres.outliers[j]
     if residual > MAX_RESIDUAL_M:
         return RESIDUAL, (
@@ -442,7 +434,7 @@ def _joint_complaint(joint: Joint, centres: Centres, j: int, means: MeanPose) ->
         )
     ends = [
         means.positions[sensor] + quaternions.rotate(means.rotations[sensor], point)
-        for sensor, point in zip(joint[1:], centres.points[j])
+        for sensor, point in zip(solution.joints[j][1:], centres.points[j])
     ]
     off = float(np.linalg.norm(ends[0] - ends[1]))
     if off > MAX_POSE_OFF_M + residual:
@@ -461,62 +453,51 @@ def _joint_complaint(joint: Joint, centres: Centres, j: int, means: MeanPose) ->
 # and in the roll of forearms and shanks, nothing can be checked.
 
 
-def pose_findings(
-    joints: Sequence[Joint],
-    relatives: Sequence[RelativePoses],
-    centres: Centres,
-    layout: SensorLayout,
-    stance: TPose,
-    means: MeanPose,
-) -> list[Finding]:
+def pose_findings(solution: Solution, stance: TPose) -> list[Finding]:
     """Return how a pose differs from a T-pose, by the joint centres found in the motion."""
     to_body = quaternions.conjugate(stance.orientation)
-    turns = quaternions.multiply(to_body, means.rotations)
-    findings = []
-    for sensor, segment in enumerate(layout.segments):
-        name = SEGMENTS[segment]
-        bone = bone_joints(joints, sensor, int(segment))
+    turns = quaternions.multiply(to_body, solution.means.rotations)
+    points, findings = solution.centres.points, []
+    for sensor, name in enumerate(solution.layout.segment_names):
+        bone = bone_joints(solution.joints, sensor, name)
         if bone is None:
             continue
-        length = centres.points[bone[1], 0] - centres.points[bone[0], 1]
+        length = points[bone[1], 0] - points[bone[0], 1]
         off = _angle_deg(quaternions.rotate(turns[sensor], length), canonical_direction(name))
         if off > MAX_LIMB_DEG:
             findings.append(_finding(name, 'points', off, MAX_LIMB_DEG))
             continue
-        hinge = hinge_axis(bone, joints, relatives, centres)
+        hinge = hinge_axis(bone, solution)
         if hinge is None:
             continue
         limit = MAX_ROLL_DEG + 2.0 * float(np.degrees(hinge.sd))
-        rolled = _roll_deg(quaternions.rotate(turns[sensor], hinge.axis), name)
+        # about the segment's length, from where it belongs
+        axis, wanted = quaternions.rotate(turns[sensor], hinge.axis), canonical_hinge(name)
+        beside = np.cross(canonical_direction(name), wanted)
+        rolled = abs(float(np.degrees(np.arctan2(axis @ beside, axis @ wanted))))
         if rolled > limit:
             findings.append(_finding(name, 'is rolled', rolled, limit))
-    return findings + _trunk_findings(joints, centres, stance, means)
+    return findings + _trunk_findings(solution, stance)
 
 
 def place_findings(
-    layout: SensorLayout,
-    skeleton: Skeleton,
-    stance: TPose,
-    means: MeanPose,
-    limits: CalibrationLimits,
+    solution: Solution, skeleton: Skeleton, stance: TPose, limits: CalibrationLimits
 ) -> list[Finding]:
     """Return why the sensors' places cannot be those of a T-pose; no more than one reason."""
+    layout, positions = solution.layout, solution.means.positions
     try:
-        require_t_pose(layout, skeleton, stance, means.positions, limits.max_mismatch_m)
+        require_t_pose(layout, skeleton, stance, positions, limits.max_mismatch_m)
     except CalibrationError as err:
         return [Finding(POSE, (), f'{err}; record again')]
     return []
 
 
-def _trunk_findings(
-    joints: Sequence[Joint], centres: Centres, stance: TPose, means: MeanPose
-) -> list[Finding]:
+def _trunk_findings(solution: Solution, stance: TPose) -> list[Finding]:
     """Return whether the trunk leans, and whether shoulders or hips are turned or oblique."""
+    means, joints = solution.means, solution.joints
     parents = [joint.parent for joint in joints]
-    places = stance.to_body(
-        means.positions[parents]
-        + quaternions.rotate(means.rotations[parents], centres.points[:, 0])
-    )
+    turned = quaternions.rotate(means.rotations[parents], solution.centres.points[:, 0])
+    places = stance.to_body(means.positions[parents] + turned)
     by_segment = {joint.segment: place for joint, place in zip(joints, places)}
     firsts = LIMB_SEGMENTS[:, 0].tolist()
     findings, middles = [], []
@@ -538,12 +519,6 @@ def _trunk_findings(
 def _finding(name: str, does: str, off: float, limit: float) -> Finding:
     text = f'{name} {does} {off:.0f} deg off the T-pose, expected at most {limit:.0f}; {AGAIN}'
     return Finding(POSE, (name,), text)
-
-
-def _roll_deg(hinge: Vec3, name: str) -> float:
-    """Return how far a hinge is turned about the segment's length from where it belongs [deg]."""
-    along, wanted = canonical_direction(name), canonical_hinge(name)
-    return abs(float(np.degrees(np.arctan2(hinge @ np.cross(along, wanted), hinge @ wanted))))
 
 
 def _angle_deg(vector: Vec3, wanted: Vec3) -> float:

@@ -31,7 +31,7 @@ from puppet_performer.calibration.checks import (
     size_findings,
     swap_findings,
 )
-from puppet_performer.calibration.joint_centres import Centres, solve_joints
+from puppet_performer.calibration.joint_centres import Solution, solve_joints
 from puppet_performer.calibration.measured_body import measured_body, segment_rotations, sized
 from puppet_performer.calibration.pose import (
     calibrate_pose,
@@ -108,29 +108,23 @@ def calibrate_motion(
         np.array([[noise[joint.parent], noise[joint.child]] for joint in joints]),
         straight_limbs(joints, means, stance),
     )
-    stance = _faced(stance, joints, centres, means)
-    reports = joint_reports(joints, relatives, centres)
+    solution = Solution(layout, means, joints, relatives, centres)
+    stance = _faced(stance, solution)
+    reports = joint_reports(solution)
     lengths, sds = centres.lengths(np.array([b for _, b in bones]).reshape(-1, 2))
-    of_pose = pose_findings(joints, relatives, centres, layout, stance, means) or place_findings(
-        layout, ordinary, stance, means, limits
-    )
-    of_motion = motion_findings(joints, relatives, centres, reports, layout, motion, means)
+    of_pose = pose_findings(solution, stance)
+    of_pose = of_pose or place_findings(solution, ordinary, stance, limits)
     evaluation = Evaluation(
         reports,
         tuple(LengthReport(s, float(m), float(sd)) for (s, _), m, sd in zip(bones, lengths, sds)),
-        (*of_pose, *of_motion),
+        (*of_pose, *motion_findings(solution, reports, motion)),
     )
     turned = segment_rotations(
-        joints,
-        relatives,
-        centres,
-        layout.segments,
+        solution,
         quaternions.multiply(quaternions.conjugate(stance.orientation), means.rotations),
         means.spreads_rad / np.sqrt(EFFECTIVE_FRAMES),
     )
-    body = measured_body(
-        layout, joints, centres, turned.rotations, stance, means.positions, ordinary
-    )
+    body = measured_body(solution, turned.rotations, stance, ordinary)
     sds_m = means.spreads_m / np.sqrt(EFFECTIVE_FRAMES)
     for joint, sd in zip(joints, centres.sds_m()):
         sds_m[joint.child] = sd
@@ -167,20 +161,20 @@ def _expected_centres(
     return expected
 
 
-def _faced(stance: TPose, joints: Sequence[Joint], centres: Centres, means: MeanPose) -> TPose:
+def _faced(stance: TPose, solution: Solution) -> TPose:
     """
     Return the stance with the heading of the joint centres.
 
     Joints are where they are however their sensors are mounted; left and right of a pair are
     beside each other in the T-pose.
     """
+    means, joints = solution.means, solution.joints
     pairs = left_right([SEGMENTS[joint.segment] for joint in joints])
     if not pairs:
         return stance
     sensors = [joint.child for joint in joints]
-    places = means.positions[sensors] + quaternions.rotate(
-        means.rotations[sensors], centres.points[:, 1]
-    )
+    turned = quaternions.rotate(means.rotations[sensors], solution.centres.points[:, 1])
+    places = means.positions[sensors] + turned
     across = np.array([places[left] - places[right] for left, right in pairs])
     widths = np.linalg.norm(across, axis=1)
     heading = fit_heading(across[:, :2], np.stack((np.zeros(len(widths)), widths), axis=1))

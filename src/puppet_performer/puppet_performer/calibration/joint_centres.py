@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math import Floats, Ints, Vec3s
-from puppet_performer.calibration.pose import tukey_weights
+from puppet_performer.calibration.pose import MeanPose, tukey_weights
 from puppet_performer.calibration.recording import Joint, RelativePoses
+from puppet_performer.sensor_layout import SensorLayout
 
 SCALE_FLOOR_M = 1e-7  # residuals below it are rounding
 # Deviations below it count as good however still the joint was held otherwise: a joint that
@@ -77,6 +78,16 @@ class Centres(NamedTuple):
             row, lengths[i] = length_row(self.points, int(near), int(far))
             sds[i] = np.sqrt(max(float(row @ self.covariance @ row), 0.0))
         return lengths, sds
+
+
+class Solution(NamedTuple):
+    """What a known pose and a motion show together."""
+
+    layout: SensorLayout
+    means: MeanPose  # The sensors in the known pose
+    joints: Sequence[Joint]
+    relatives: Sequence[RelativePoses]  # Of each joint, in the motion
+    centres: Centres
 
 
 def plain_residual(relative: RelativePoses) -> float:

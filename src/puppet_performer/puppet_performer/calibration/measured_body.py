@@ -16,9 +16,9 @@ import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.clips import canonical_direction, canonical_hinge
 from puppet_core.math import Floats, Ints, Quat, quaternions, Quats, Vec3, Vec3s
-from puppet_performer.calibration.joint_centres import Centres
+from puppet_performer.calibration.joint_centres import Solution
 from puppet_performer.calibration.pose import TPose, tukey_weights
-from puppet_performer.calibration.recording import Joint, RelativePoses
+from puppet_performer.calibration.recording import Joint
 from puppet_performer.sensor_layout import SensorLayout
 
 SIZES = (0.5, 1.5)  # of a performer over an ordinary body
@@ -36,26 +36,19 @@ class MeasuredBody(NamedTuple):
 
 
 def measured_body(
-    layout: SensorLayout,
-    joints: Sequence[Joint],
-    centres: Centres,
-    rotations: Quats,
-    pose: TPose,
-    positions: Vec3s,
-    ordinary: Skeleton,
+    seen: Solution, rotations: Quats, pose: TPose, ordinary: Skeleton
 ) -> MeasuredBody:
     """
     Return the performer's skeleton and the places of the sensors on it.
 
-    `rotations` are q_segment_sensor (n, 4), `positions` the sensors' means (n, 3) in the known
-    pose in world [m]; proportions of the `ordinary` skeleton, at about the performer's size, fill
-    in what is not measured.
+    `rotations` are q_segment_sensor (n, 4); proportions of the `ordinary` skeleton, at about the
+    performer's size, fill in what is not measured.
     """
-    places = pose.to_body(positions)  # origin at the pelvis of the ordinary skeleton
-    sensor = layout.sensor_of_segment
+    places = pose.to_body(seen.means.positions)  # origin at the pelvis of the ordinary skeleton
+    sensor = seen.layout.sensor_of_segment
     # each measured joint in its parent's frame from that sensor; in its own the sensor from it
     in_parent, own = {}, {}
-    for (segment, parent, child), (near, far) in zip(joints, centres.points):
+    for (segment, parent, child), (near, far) in zip(seen.joints, seen.centres.points):
         in_parent[segment] = quaternions.rotate(rotations[parent], near)
         own[segment] = -quaternions.rotate(rotations[child], far)
 
@@ -83,7 +76,7 @@ def measured_body(
     rest = skeleton.rest_positions()
     mounted = [
         own[int(segment)] if int(segment) in own else place - pelvis - rest[segment]
-        for segment, place in zip(layout.segments, places)
+        for segment, place in zip(seen.layout.segments, places)
     ]
     return MeasuredBody(skeleton, np.array(mounted))
 
@@ -179,26 +172,22 @@ class Hinge(NamedTuple):
     sd: float  # Standard deviation [rad]
 
 
-def hinge_axis(
-    bone: tuple[int, int],
-    joints: Sequence[Joint],
-    relatives: Sequence[RelativePoses],
-    centres: Centres,
-) -> Hinge | None:
+def hinge_axis(bone: tuple[int, int], solution: Solution) -> Hinge | None:
     """
     Return the hinge at the far end of an upper arm or thigh; None if the motion hides it.
 
     `bone` holds the joints at the segment's near and far end.
     """
     near, far = bone
+    joints, points = solution.joints, solution.centres.points
     if SEGMENTS[PARENTS[joints[far].segment]].split('_', 1)[-1] not in HINGES:
         return None
     beyond = [j for j, joint in enumerate(joints) if joint.parent == joints[far].child]
     if len(beyond) != 1 or PARENTS[joints[beyond[0]].segment] != joints[far].segment:
         return None
-    lower = centres.points[beyond[0], 0] - centres.points[far, 1]
-    upper = centres.points[far, 0] - centres.points[near, 1]
-    swept = relatives[far].rotations @ (lower / max(float(np.linalg.norm(lower)), 1e-3))
+    lower = points[beyond[0], 0] - points[far, 1]
+    upper = points[far, 0] - points[near, 1]
+    swept = solution.relatives[far].rotations @ (lower / max(float(np.linalg.norm(lower)), 1e-3))
     normal, variances = _plane(swept)
     if variances[1] < MIN_BULGE:
         return None
@@ -242,35 +231,27 @@ class _Row(NamedTuple):
     sd: float
 
 
-def segment_rotations(
-    joints: Sequence[Joint],
-    relatives: Sequence[RelativePoses],
-    centres: Centres,
-    segments: np.ndarray,
-    by_pose: Quats,
-    still_sds: Floats,
-) -> Turned:
+def segment_rotations(solution: Solution, by_pose: Quats, still_sds: Floats) -> Turned:
     """
     Return the rotation of every sensor on its segment.
 
     `by_pose` (n, 4) are the rotations as the known pose alone has them, and `still_sds` (n,) how
     well the mean rotation in the pose was measured [rad].
     """
-    rotations, sds = by_pose.copy(), np.empty(len(segments))
-    centre_sds = centres.sds_m()
-    for sensor, segment in enumerate(segments):
-        name = SEGMENTS[segment]
-        bone = bone_joints(joints, sensor, int(segment))
+    rotations, sds = by_pose.copy(), np.empty(len(by_pose))
+    points, centre_sds = solution.centres.points, solution.centres.sds_m()
+    for sensor, name in enumerate(solution.layout.segment_names):
+        bone = bone_joints(solution.joints, sensor, name)
         if bone is None:
             # the pose defines what is measured by nothing else
             sds[sensor] = still_sds[sensor]
             continue
         near, far = bone
-        vector, along = centres.points[far, 0] - centres.points[near, 1], canonical_direction(name)
+        vector, along = points[far, 0] - points[near, 1], canonical_direction(name)
         length = max(float(np.linalg.norm(vector)), 1e-3)
         sd = np.sqrt(centre_sds[near] ** 2 + centre_sds[far] ** 2 + SKIN_M**2) / length
         rows = [_Row(quaternions.rotate(by_pose[sensor], vector / length), along, float(sd))]
-        hinge = hinge_axis(bone, joints, relatives, centres)
+        hinge = hinge_axis(bone, solution)
         if hinge is not None:
             seen = quaternions.rotate(by_pose[sensor], hinge.axis)
             sd = np.hypot(np.radians(HINGE_DEG), hinge.sd)
@@ -283,11 +264,11 @@ def segment_rotations(
     return Turned(rotations, sds)
 
 
-def bone_joints(joints: Sequence[Joint], sensor: int, segment: int) -> tuple[int, int] | None:
+def bone_joints(joints: Sequence[Joint], sensor: int, name: str) -> tuple[int, int] | None:
     """Return the joints at both ends of a limb segment, indices; None if one is unmeasured."""
     near = next((j for j, joint in enumerate(joints) if joint.child == sensor), None)
     far = [j for j, joint in enumerate(joints) if joint.parent == sensor]
-    is_limb = SEGMENTS[segment].startswith(('left_', 'right_'))
+    is_limb = name.startswith(('left_', 'right_'))
     if near is None or len(far) != 1 or not is_limb:
         return None
     return near, far[0]

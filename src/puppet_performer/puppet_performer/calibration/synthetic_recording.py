@@ -213,18 +213,12 @@ def slipped(
 def _centres(skeleton: Skeleton, mounting: Mounting, layout: SensorLayout) -> Vec3s:
     """Return joint centres in the sensors' frames, shape (joints, 2, 3) [m]."""
     inverse = quaternions.conjugate(mounting.rotations)
-    return np.array(
-        [
-            [
-                quaternions.rotate(
-                    inverse[joint.parent],
-                    skeleton.offsets[joint.segment] - mounting.positions[joint.parent],
-                ),
-                quaternions.rotate(inverse[joint.child], -mounting.positions[joint.child]),
-            ]
-            for joint in measured_joints(layout)
-        ]
-    )
+    joints = measured_joints(layout)
+    parents, children = ([joint[side] for joint in joints] for side in (1, 2))
+    apart = skeleton.offsets[[joint.segment for joint in joints]] - mounting.positions[parents]
+    near = quaternions.rotate(inverse[parents], apart)
+    far = quaternions.rotate(inverse[children], -mounting.positions[children])
+    return np.stack((near, far), axis=1)
 
 
 def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:
@@ -242,35 +236,16 @@ def sensor_frames(motion: Motion, layout: SensorLayout) -> list[FilteredFrame]:
     covariances, status = np.zeros((n, 6, 6)), np.full(n, FILTER_OK, dtype=np.uint8)
     period_ns = round(1e9 / motion.rate_hz)
     return [
-        FilteredFrame(
-            i * period_ns,
-            i,
-            layout.sensors,
-            positions[i],
-            rotations[i],
-            linear[i],
-            angular[i],
-            covariances,
-            status,
-        )
-        for i in range(motion.n_frames)
+        FilteredFrame(i * period_ns, i, layout.sensors, *rows, covariances, status)
+        for i, rows in enumerate(zip(positions, rotations, linear, angular))
     ]
 
 
 def known_calibration(layout: SensorLayout) -> Calibration:
     """Return the calibration that knows how `sensor_frames` wears the sensors."""
+    worn = layout.sensors, layout.segments, _mounting_rotations(layout), layout.mountings
     zeros = np.zeros(len(layout.sensors))
-    return Calibration(
-        '',
-        layout.name,
-        '',
-        layout.sensors,
-        layout.segments,
-        _mounting_rotations(layout),
-        layout.mountings,
-        zeros,
-        zeros,
-    )
+    return Calibration('', layout.name, '', *worn, zeros, zeros)
 
 
 def _mounting_rotations(layout: SensorLayout) -> Vec3s:

@@ -1,0 +1,580 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sensors to posture: the truth without noise; sensors that come and go; a body that leaps."""
+
+from typing import Any
+
+from motion_samples import ADULT, LAYOUT
+import numpy as np
+from puppet_core.body.motion_measures import FASTEST_M_S, FASTEST_RAD_S, PERFORMER_RATIO
+from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS
+from puppet_core.math import quaternions
+from puppet_core.math.arrays import Floats, Quats, Vec3
+from puppet_core.sensor_frames import (
+    FILTER_LOST,
+    FILTER_PREDICTED,
+    FILTER_REINITIALISED,
+    FilteredFrame,
+)
+from puppet_performer.posture.estimator import (
+    EstimatedPosture,
+    LEAP_FRAMES,
+    PostureConfig,
+    STATUS_INFERRED,
+    STATUS_MEASURED,
+    STATUS_STALE,
+    step_posture,
+    warm_up,
+)
+from puppet_performer.sensor_layout import SensorLayout
+import pytest
+from virtual_performer import (
+    make_virtual,
+    random_character,
+    random_posture,
+    rotation_errors,
+    VirtualPerformer,
+)
+
+EXACT_TOL = 1e-9  # position [m] and rotation [rad], without noise
+
+
+@pytest.mark.parametrize('repeat', range(5))
+def test_random_motion_of_a_random_skeleton_is_recovered(repeat: int) -> None:
+    rng = np.random.default_rng(repeat)
+    character = random_character(rng, ADULT) if repeat else ADULT
+    virtual = VirtualPerformer(rng, character, LAYOUT, rng.uniform(-3.0, 3.0))
+    estimator = virtual.estimator()
+    for _ in range(4):
+        root, rotations = random_posture(rng, virtual.place)
+        estimate = estimator.step(virtual.frame(root, rotations))
+        q, p, points = virtual.truth(root, rotations)
+        assert np.max(rotation_errors(estimate.posture.rotations, rotations)) < EXACT_TOL
+        assert np.max(rotation_errors(estimate.q_world, q)) < EXACT_TOL
+        np.testing.assert_allclose(estimate.posture.root_position, root, atol=EXACT_TOL)
+        np.testing.assert_allclose(estimate.p_world, p, atol=EXACT_TOL)
+        np.testing.assert_allclose(estimate.posture.end_effectors, points, atol=EXACT_TOL)
+
+
+def test_flipped_quaternions_change_nothing(virtual: Any, rng: np.random.Generator) -> None:
+    """Errata 11: -q is q, also in the signs that are published."""
+    poses = [random_posture(rng, virtual.place) for _ in range(5)]
+    results = []
+    for flips in (False, True):
+        estimator = virtual.estimator()
+        for pose in poses:
+            frame = virtual.frame(*pose)
+            if flips:
+                signs = rng.choice([-1.0, 1.0], size=(14, 1))
+                frame = frame._replace(quaternions=frame.quaternions * signs)
+            estimate = estimator.step(frame)
+        results.append(np.array(estimate.posture.rotations))
+    np.testing.assert_allclose(results[0], results[1], atol=EXACT_TOL)
+
+
+def test_published_signs_are_continuous(virtual: Any) -> None:
+    root, rotations = virtual.t_pose()
+    estimator, last = virtual.estimator(), None
+    for angle in np.linspace(0.0, 4.0 * np.pi, 200):
+        rotations[0] = [np.cos(0.5 * angle), 0.0, 0.0, np.sin(0.5 * angle)]
+        now = np.array(estimator.step(virtual.frame(root, rotations)).posture.rotations)
+        assert last is None or np.min(np.sum(now * last, axis=1)) > 0.99
+        last = now
+
+
+def test_noise_stays_of_its_own_size(virtual: Any, rng: np.random.Generator) -> None:
+    """
+    Sensor noise in, posture noise out: no amplification beyond the lever arms.
+
+    2 mm and 0.5 degrees RMS an axis; a palm is at most 12 cm from its sensor (1 mm), a segment
+    angle is its sensor's own.
+    """
+    estimator = virtual.estimator()
+    root, rotations = random_posture(rng, virtual.place)
+    _, _, points = virtual.truth(root, rotations)
+    errors = []
+    for _ in range(300):
+        frame = virtual.frame(root, rotations, (0.002, np.radians(0.5)), rng)
+        errors.append(estimator.step(frame).posture.end_effectors - points)
+    rms = np.sqrt(np.mean(np.square(errors), axis=(0, 2)))
+    assert np.all(rms[:4] < 0.0025)
+    assert np.all(rms < 0.005)
+
+
+def test_velocities_are_those_of_the_rigid_segments(
+    virtual: Any, rng: np.random.Generator
+) -> None:
+    """Independent computation: central differences of a body that turns and drifts as one."""
+    root, rotations = random_posture(rng, virtual.place)
+    omega, drift, h = rng.normal(size=3), rng.normal(size=3), 1e-5
+    frame = virtual.frame(root, rotations)
+    inverse = quaternions.conjugate(virtual.q_world_tracker)
+    p_world = quaternions.rotate(virtual.q_world_tracker, frame.positions)
+    p_world = p_world + virtual.p_world_tracker
+    frame.linear_velocities[:] = quaternions.rotate(inverse, drift + np.cross(omega, p_world))
+    frame.angular_velocities[:] = quaternions.rotate(inverse, omega)
+    estimate = virtual.estimator().step(frame)
+    _, _, points = virtual.truth(root, rotations)
+    turn = quaternions.exp(h * omega)
+    ahead = quaternions.rotate(turn, points) + h * drift
+    back = quaternions.rotate(quaternions.conjugate(turn), points) - h * drift
+    expected = (ahead - back) / (2.0 * h)
+    np.testing.assert_allclose(estimate.posture.end_effector_velocities, expected, atol=1e-6)
+
+
+def test_end_effectors_come_from_positions_not_angles(virtual: Any) -> None:
+    """A shifted hand sensor moves the palm though no angle changed."""
+    root, rotations = virtual.t_pose()
+    estimator = virtual.estimator()
+    before = np.array(estimator.step(virtual.frame(root, rotations)).posture.end_effectors)
+    frame = virtual.frame(root, rotations)
+    inverse = quaternions.conjugate(virtual.q_world_tracker)
+    row = frame.sensors.index('left_hand')
+    frame.positions[row] += quaternions.rotate(inverse, np.array([0.0, 0.0, 0.1]))
+    estimate = estimator.step(frame)
+    moved = estimate.posture.end_effectors - before
+    np.testing.assert_allclose(moved[0], [0.0, 0.0, 0.1], atol=EXACT_TOL)
+    np.testing.assert_allclose(moved[1:], 0.0, atol=EXACT_TOL)
+
+
+def test_spine_is_halfway_and_head_follows(virtual: Any) -> None:
+    """An evenly bent torso is recovered."""
+    root, rotations = virtual.t_pose()
+    even = quaternions.exp(np.array([0.15, 0.1, -0.2]))
+    rotations[[SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest']]] = even
+    estimate = virtual.estimator().step(virtual.frame(root, rotations))
+    spine = estimate.posture.rotations[SEGMENT_INDEX['spine']]
+    np.testing.assert_allclose(quaternions.log(spine), [0.15, 0.1, -0.2], atol=EXACT_TOL)
+    assert estimate.status[SEGMENT_INDEX['spine']] == STATUS_INFERRED
+    np.testing.assert_allclose(
+        estimate.posture.rotations[SEGMENT_INDEX['head']], [1.0, 0.0, 0.0, 0.0], atol=EXACT_TOL
+    )
+
+
+def test_spine_leans_to_where_the_chest_is(virtual: Any, rng: np.random.Generator) -> None:
+    """A torso that bends anywhere: all joints but none of the spine's twist are told."""
+    root, rotations = virtual.t_pose()
+    rotations[1:3] = quaternions.exp(rng.normal(size=(2, 3)) * 0.4)
+    _, p, _ = virtual.truth(root, rotations)
+    estimate = virtual.estimator().step(virtual.frame(root, rotations))
+    np.testing.assert_allclose(estimate.p_world, p, atol=EXACT_TOL)
+
+
+def test_rows_may_come_in_another_order_and_with_strangers(
+    virtual: Any, rng: np.random.Generator
+) -> None:
+    root, rotations = random_posture(rng, virtual.place)
+    frame = virtual.frame(root, rotations)
+    order = rng.permutation(14)
+    shuffled = frame._replace(
+        sensors=tuple(frame.sensors[i] for i in order),
+        **{
+            name: np.ascontiguousarray(getattr(frame, name)[order])
+            for name in (
+                'positions',
+                'quaternions',
+                'linear_velocities',
+                'angular_velocities',
+                'status',
+            )
+        },
+    )
+    estimate = virtual.estimator().step(shuffled)
+    _, p, _ = virtual.truth(root, rotations)
+    np.testing.assert_allclose(estimate.p_world, p, atol=EXACT_TOL)
+
+
+@pytest.mark.parametrize(
+    'names',
+    [('pelvis', 'left_hand', 'right_hand', 'left_foot', 'right_foot'), SEGMENTS],
+    ids=['five', 'sixteen'],
+)
+def test_other_layouts_put_measured_segments_right(
+    rng: np.random.Generator, names: tuple[str, ...]
+) -> None:
+    segments = np.array([SEGMENT_INDEX[n] for n in names])
+    layout = SensorLayout('other', names, segments, np.zeros((len(names), 3)))
+    virtual = make_virtual(yaw=0.5, layout=layout)
+    root, rotations = random_posture(rng, virtual.place)
+    estimate = virtual.estimator().step(virtual.frame(root, rotations))
+    q, _, points = virtual.truth(root, rotations)
+    products = np.abs(np.sum(estimate.q_world[segments] * q[segments], axis=1))
+    np.testing.assert_allclose(products, 1.0, atol=1e-12)
+    np.testing.assert_allclose(estimate.posture.end_effectors[:4], points[:4], atol=EXACT_TOL)
+
+
+def test_frames_find_every_kernel_compiled(virtual: Any) -> None:
+    """After the warm-up no frame of a live-like run compiles anything."""
+    warm_up(virtual.character.skeleton)
+    before = tuple(step_posture.signatures)
+    estimator = virtual.estimator()
+    for _ in range(20):
+        estimator.step(virtual.frame(*virtual.t_pose()))
+    assert tuple(step_posture.signatures) == before
+
+
+PERIOD_S = 8_333_333e-9
+SETTLE_FRAMES = 200  # longer than hold, fade and return together
+
+
+def _lose(frame: FilteredFrame, *names: str) -> FilteredFrame:
+    for name in names:
+        row = frame.sensors.index(name)
+        frame.positions[row] = frame.quaternions[row] = np.nan
+        frame.status[row] = FILTER_LOST
+    return frame
+
+
+def test_lost_sensor_holds_then_fades_without_a_jump(
+    virtual: Any, rng: np.random.Generator
+) -> None:
+    pose = random_posture(rng, virtual.place)
+    estimator, hand = virtual.estimator(), SEGMENT_INDEX['left_hand']
+    last = np.array(estimator.step(virtual.frame(*pose)).posture.rotations[hand])
+    held = last.copy()
+    for step in range(SETTLE_FRAMES):
+        estimate = estimator.step(_lose(virtual.frame(*pose), 'left_hand'))
+        now = np.array(estimate.posture.rotations[hand])
+        assert 2.0 * np.arccos(min(abs(now @ last), 1.0)) < 0.05
+        if step * PERIOD_S < 0.2:
+            assert abs(now @ held) > 1.0 - 1e-9
+            assert estimate.status[hand] == STATUS_STALE
+        last = now
+    np.testing.assert_allclose(np.abs(now), [1.0, 0.0, 0.0, 0.0], atol=1e-9)
+    assert estimate.status[hand] == STATUS_INFERRED
+
+
+@pytest.mark.parametrize(
+    'names',
+    [
+        ('left_hand',),
+        ('pelvis',),
+        ('chest',),
+        ('right_thigh',),
+        ('left_foot', 'left_shank'),
+        SEGMENTS,
+    ],
+)
+def test_sensors_that_go_and_return_never_jump(
+    virtual: Any, rng: np.random.Generator, names: tuple[str, ...]
+) -> None:
+    """A still body: nothing moves faster than easing needs, and all is exact in the end."""
+    root, rotations = random_posture(rng, virtual.place)
+    names = tuple(n for n in names if n in virtual.layout.sensors)
+    estimator = virtual.estimator()
+    _, p, points = virtual.truth(root, rotations)
+    last = None
+    for step in range(3 * SETTLE_FRAMES):
+        frame = virtual.frame(root, rotations)
+        if SETTLE_FRAMES <= step < 2 * SETTLE_FRAMES:
+            _lose(frame, *names)
+        elif step == 2 * SETTLE_FRAMES:  # as a filter says it
+            frame.status[[frame.sensors.index(name) for name in names]] = FILTER_REINITIALISED
+        estimate = estimator.step(frame)
+        now = np.concatenate((estimate.p_world, estimate.posture.end_effectors))
+        assert np.all(np.isfinite(now))
+        assert last is None or np.max(np.linalg.norm(now - last, axis=1)) < 0.08
+        last = now
+    np.testing.assert_allclose(estimate.p_world, p, atol=EXACT_TOL)
+    np.testing.assert_allclose(estimate.posture.end_effectors, points, atol=EXACT_TOL)
+
+
+@pytest.mark.parametrize(
+    'names',
+    [('left_hand',), ('pelvis',), ('right_foot',), ('pelvis', 'left_upper_arm', 'right_foot')],
+)
+def test_loss_right_after_a_leap_does_not_carry_the_leap_on(
+    virtual: Any, rng: np.random.Generator, names: tuple[str, ...]
+) -> None:
+    """A whole body that is elsewhere at once, then loses sensors, stays where it is."""
+    names = tuple(n for n in names if n in virtual.layout.sensors)
+    estimator, pose = virtual.estimator(), random_posture(rng, virtual.place)
+    for _ in range(2):
+        estimator.step(virtual.frame(*virtual.t_pose()))
+    estimate = estimator.step(virtual.frame(*pose))
+    last = np.concatenate((estimate.p_world, estimate.posture.end_effectors))
+    for step in range(2 * SETTLE_FRAMES):
+        frame = virtual.frame(*pose)
+        estimate = estimator.step(_lose(frame, *names) if step < SETTLE_FRAMES else frame)
+        now = np.concatenate((estimate.p_world, estimate.posture.end_effectors))
+        assert np.max(np.linalg.norm(now - last, axis=1)) < 0.02
+        last = now
+
+
+def test_lost_pelvis_does_not_turn_on(virtual: Any) -> None:
+    """A trunk that twists at 3 rad/s loses the pelvis in its last frame of motion, and stands."""
+    root, rotations = virtual.t_pose()
+    estimator, twist = virtual.estimator(), 0.5 * 3.0 * PERIOD_S
+    last = 30
+    for step in range(last + SETTLE_FRAMES):
+        now, half = np.array(rotations), 0.5 * twist * min(step, last)
+        for segment in (SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest']):
+            now[segment] = [np.cos(half), 0.0, 0.0, np.sin(half)]
+        frame = virtual.frame(root, now)
+        estimate = estimator.step(frame if step < last else _lose(frame, 'pelvis'))
+        turned = 2.0 * np.arccos(min(abs(estimate.posture.rotations[0] @ now[0]), 1.0))
+        assert turned < 2.0 * twist + EXACT_TOL
+
+
+def test_lost_pelvis_is_carried_by_the_chest(virtual: Any) -> None:
+    root, rotations = virtual.t_pose()
+    estimator = virtual.estimator()
+    estimator.step(virtual.frame(root, rotations))
+    for step in range(60):
+        moved = root + [0.01 * step, 0.0, 0.0]
+        estimate = estimator.step(_lose(virtual.frame(moved, rotations), 'pelvis'))
+    np.testing.assert_allclose(estimate.posture.root_position, moved, atol=EXACT_TOL)
+
+
+@pytest.mark.parametrize('gap_ns', [2_000_000_000, -2_000_000_000], ids=['gap', 'back'])
+def test_gap_in_the_stamps_is_eased(virtual: Any, gap_ns: int) -> None:
+    """Far away, the body is what it was, elsewhere."""
+    root, rotations = virtual.t_pose()
+    estimator = virtual.estimator()
+    before = np.array(estimator.step(virtual.frame(root, rotations)).p_world)
+    near, far = np.array([0.05, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    frame = virtual.frame(root + near, rotations)
+    estimate = estimator.step(frame._replace(stamp_ns=frame.stamp_ns + gap_ns))
+    np.testing.assert_allclose(estimate.p_world, before, atol=EXACT_TOL)
+    frame = virtual.frame(root + far, rotations)
+    estimate = estimator.step(frame._replace(stamp_ns=frame.stamp_ns + 2 * gap_ns))
+    np.testing.assert_allclose(estimate.p_world, before + far, atol=EXACT_TOL)
+
+
+def test_status_says_how_a_segment_is_known(virtual: Any) -> None:
+    estimator = virtual.estimator()
+    frame = virtual.frame(*virtual.t_pose())
+    frame.status[frame.sensors.index('left_foot')] = FILTER_PREDICTED
+    status = estimator.step(frame).status
+    assert status[SEGMENT_INDEX['pelvis']] == STATUS_MEASURED
+    assert status[SEGMENT_INDEX['head']] == STATUS_INFERRED
+    assert status[SEGMENT_INDEX['left_foot']] == STATUS_STALE
+
+
+def test_new_times_apply_while_running(virtual: Any) -> None:
+    root, rotations = virtual.t_pose()
+    rotations[SEGMENT_INDEX['left_hand']] = quaternions.exp(np.array([1.0, 0.0, 0.0]))
+    estimator = virtual.estimator()
+    estimator.step(virtual.frame(root, rotations))
+    estimator.configure(PostureConfig(hold_s=0.0, fade_s=0.01, return_s=0.0))
+    for _ in range(4):
+        estimate = estimator.step(_lose(virtual.frame(root, rotations), 'left_hand'))
+    hand = estimate.posture.rotations[SEGMENT_INDEX['left_hand']]
+    np.testing.assert_allclose(hand, [1.0, 0.0, 0.0, 0.0], atol=EXACT_TOL)
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    'field', ['positions', 'quaternions', 'linear_velocities', 'angular_velocities']
+)
+def test_row_that_is_not_finite_counts_as_lost(virtual: Any, field: str, bad: float) -> None:
+    estimator = virtual.estimator()
+    estimator.step(virtual.frame(*virtual.t_pose()))
+    frame = virtual.frame(*virtual.t_pose())
+    getattr(frame, field)[frame.sensors.index('left_hand'), 1] = bad
+    estimate = estimator.step(frame)
+    assert estimate.status[SEGMENT_INDEX['left_hand']] == STATUS_STALE
+    for values in (estimate.p_world, estimate.q_world, estimate.posture.end_effector_velocities):
+        assert np.all(np.isfinite(values))
+
+
+LEAP_M = PERFORMER_RATIO * FASTEST_M_S * LEAP_FRAMES * PERIOD_S
+LEAP_RAD = PERFORMER_RATIO * FASTEST_RAD_S * LEAP_FRAMES * PERIOD_S
+N_BEFORE, N_AFTER = 20, 80  # frames
+N_LOST = 5, 30  # so many before the leap and after it
+LOST = ('left_hand', 'right_foot')
+OFF_M = 0.03  # of each sensor, so that lengths are not those of the skeleton
+SLOW_M = 0.08  # in a frame: what easing needs
+SINKS_M = 0.08  # as the segments are eased each by itself; the pelvis goes down by 0.2
+
+
+def _moved(root: Vec3, rotations: Quats, way: Vec3, turn: Floats) -> tuple[Vec3, Quats]:
+    """Return a pose seen from elsewhere."""
+    rotations = rotations.copy()
+    rotations[0] = quaternions.multiply(turn, rotations[0])
+    return quaternions.rotate(turn, root) + way, rotations
+
+
+def _motion(rng: np.random.Generator, pose: tuple[Vec3, Quats]) -> list[tuple[Vec3, Quats]]:
+    """Return poses of a body on its way: the root and all joints turn and move."""
+    root, rotations = pose
+    speed, turning = rng.normal(size=3), rng.normal(size=(len(rotations), 3))
+    times = PERIOD_S * np.arange(N_BEFORE + N_AFTER)
+    return [
+        (root + t * speed, quaternions.multiply(rotations, quaternions.exp(t * turning)))
+        for t in times
+    ]
+
+
+def _lose_some(frame: FilteredFrame) -> FilteredFrame:
+    for name in set(LOST) & set(frame.sensors):
+        row = frame.sensors.index(name)
+        frame.positions[row] = frame.quaternions[row] = np.nan
+        frame.status[row] = FILTER_LOST
+    return frame
+
+
+def _displaced(frame: FilteredFrame) -> FilteredFrame:
+    """Let all sensors but the pelvis' be elsewhere on their segments than calibrated."""
+    offsets = OFF_M * np.sin(np.arange(3 * len(frame.sensors))).reshape(-1, 3)
+    offsets[frame.sensors.index('pelvis')] = 0.0
+    frame.positions[:] += quaternions.rotate(frame.quaternions, offsets)
+    return frame
+
+
+def _numbers(estimate: EstimatedPosture) -> tuple[Floats, ...]:
+    posture = estimate.posture
+    return (
+        estimate.p_world,
+        estimate.q_world,
+        posture.root_position,
+        posture.rotations,
+        posture.end_effectors,
+        posture.end_effector_velocities,
+    )
+
+
+@pytest.mark.parametrize(
+    'way, angle',
+    [
+        ([2.0, -1.0, 0.0], 0.0),
+        ([0.0, 0.0, 0.0], 2.5),
+        ([-0.5, 0.3, 0.0], -1.0),
+        ([1.3 * LEAP_M, 0.0, 0.0], 0.0),
+        ([0.0, 0.0, 0.0], 1.3 * LEAP_RAD),
+    ],
+)
+@pytest.mark.parametrize('has_lost', [False, True])
+def test_a_leap_changes_nothing_but_the_place(
+    virtual: Any, rng: np.random.Generator, way: list[float], angle: float, has_lost: bool
+) -> None:
+    """All that comes after is as if he had always been there, sensors missing or not."""
+    turn = quaternions.exp(np.array([0.0, 0.0, angle]))
+    leaping, steady = virtual.estimator(), virtual.estimator()
+    poses = _motion(rng, random_posture(rng, virtual.place))
+    # a turn is about the pelvis, which stays where it is
+    pivot = poses[N_BEFORE][0] - quaternions.rotate(turn, poses[N_BEFORE][0])
+    there = [_moved(*pose, np.array(way) + pivot, turn) for pose in poses]
+    for k in range(N_BEFORE + N_AFTER):
+        frame = _displaced(virtual.frame(*there[k]))
+        virtual.frame_index -= 1
+        before = _displaced(virtual.frame(*poses[k]))
+        if k == N_BEFORE:
+            frame.status[:] = FILTER_REINITIALISED
+        if has_lost and -N_LOST[0] <= k - N_BEFORE < N_LOST[1]:
+            _lose_some(frame)
+            _lose_some(before)
+        of_leaping = leaping.step(before if k < N_BEFORE else frame)
+        of_steady = steady.step(frame)
+        if k < N_BEFORE:
+            continue
+        for ours, theirs in zip(_numbers(of_leaping), _numbers(of_steady)):
+            if ours.shape[-1] == 4:
+                ours = ours * np.sign(np.sum(ours * theirs, axis=-1))[..., None]
+            np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize('share', [0.1, 0.9])
+def test_what_a_body_may_do_is_eased(virtual: Any, rng: np.random.Generator, share: float) -> None:
+    """A pelvis whose pose does not go on, but near; and one that went far by itself."""
+    pose = random_posture(rng, virtual.place)
+    estimator = virtual.estimator()
+    for _ in range(2):
+        root = np.array(estimator.step(virtual.frame(*pose)).posture.root_position)
+    near = pose[0] + [share * LEAP_M, 0.0, 0.0], pose[1]
+    frame = virtual.frame(*near)
+    frame.status[:] = FILTER_REINITIALISED
+    np.testing.assert_allclose(estimator.step(frame).posture.root_position, root, atol=1e-9)
+    for _ in range(N_AFTER):
+        root = estimator.step(virtual.frame(*near)).posture.root_position
+    np.testing.assert_allclose(root, near[0], atol=1e-9)
+    far = pose[0] + [1.0, 0.0, 0.0], pose[1]
+    root = estimator.step(virtual.frame(*far)).posture.root_position
+    np.testing.assert_allclose(root, far[0], atol=1e-9)
+
+
+def test_a_pelvis_that_is_back_is_eased(virtual: Any) -> None:
+    """Its filter begins anew, however far from where the chest had carried it."""
+    root, rotations = virtual.t_pose()
+    estimator, pelvis = virtual.estimator(), virtual.layout.sensors.index('pelvis')
+    chest = SEGMENT_INDEX['chest']
+    before = root + [0.0, 0.0, 0.2]
+    _, bent = virtual.t_pose()
+    bent[0] = quaternions.multiply(bent[0], quaternions.exp(np.array([0.0, 0.0, 1.5])))
+    # the chest as it was: only the pelvis turns, by more than a leap
+    bent[chest] = quaternions.exp(np.array([0.0, 0.0, -1.5]))
+    last = None
+    for k in range(N_BEFORE + N_AFTER):
+        frame = virtual.frame(before, rotations if k < N_BEFORE // 2 else bent)
+        if N_BEFORE // 2 <= k < N_BEFORE:
+            frame.positions[pelvis] = np.nan
+            frame.status[pelvis] = FILTER_LOST
+        elif k == N_BEFORE:
+            frame.status[pelvis] = FILTER_REINITIALISED
+        estimate = estimator.step(frame)
+        now = np.concatenate((estimate.p_world, estimate.posture.end_effectors))
+        if k >= N_BEFORE:
+            assert np.linalg.norm(now - last, axis=1).max() < SLOW_M
+        last = now
+
+
+@pytest.mark.parametrize('name', ['left_hand', 'right_foot', 'pelvis'])
+def test_a_body_is_not_torn(virtual: Any, name: str) -> None:
+    """A sensor that is predicted for a frame where it was, while the others are elsewhere."""
+    root, rotations = virtual.t_pose()
+    estimator, row = virtual.estimator(), virtual.layout.sensors.index(name)
+    away = [2.0, 0.0, 0.0]
+    _, _, points = virtual.truth(root, rotations)
+    reach = np.linalg.norm(points - root, axis=1).max()
+    for k in range(N_BEFORE + N_AFTER):
+        there = virtual.frame(root + (away if k >= N_BEFORE else 0.0), rotations)
+        virtual.frame_index -= 1
+        here = virtual.frame(root, rotations)
+        if k == N_BEFORE:
+            there.status[:] = FILTER_REINITIALISED
+            there.positions[row] = here.positions[row]
+            there.quaternions[row] = here.quaternions[row]
+            there.status[row] = FILTER_PREDICTED
+        elif k == N_BEFORE + 1:
+            there.status[row] = FILTER_REINITIALISED
+        posture = estimator.step(there).posture
+        ways = np.linalg.norm(posture.end_effectors - posture.root_position, axis=1)
+        assert ways.max() < 1.3 * reach
+    np.testing.assert_allclose(posture.root_position, root + away, atol=1e-9)
+
+
+@pytest.mark.parametrize('way', [0.0, 1.0])
+def test_feet_stay_on_the_floor(virtual: Any, way: float) -> None:
+    """A squat that nobody saw, on the spot or elsewhere, does not take the feet down."""
+    root, rotations = virtual.t_pose()
+    estimator = virtual.estimator()
+    _, _, points = virtual.truth(root, rotations)
+    floor = points[:, 2].min()
+    squat = rotations.copy()
+    for side in ('left', 'right'):
+        for part, angle in (('thigh', -0.7), ('shank', 1.4), ('foot', -0.7)):
+            squat[SEGMENT_INDEX[f'{side}_{part}']] = quaternions.exp([0.0, angle, 0.0])
+    _, _, points = virtual.truth(root, squat)
+    low = root + [way, 0.0, floor - points[:, 2].min()]
+    for k in range(N_BEFORE + N_AFTER):
+        pose = (root, rotations) if k < N_BEFORE else (low, squat)
+        frame = virtual.frame(*pose)
+        if k >= N_BEFORE:
+            frame = frame._replace(stamp_ns=frame.stamp_ns + 600_000_000)
+        estimate = estimator.step(frame)
+        assert estimate.posture.end_effectors[:, 2].min() > floor - SINKS_M
+    np.testing.assert_allclose(estimate.posture.root_position, low, atol=1e-9)
+
+
+def test_the_first_frame_is_no_leap(virtual: Any, rng: np.random.Generator) -> None:
+    """It is taken as it comes, also after a reset."""
+    estimator = virtual.estimator()
+    for _ in range(2):
+        pose = random_posture(rng, virtual.place)
+        frame = virtual.frame(*pose)
+        frame.status[:] = FILTER_REINITIALISED
+        _, joints, points = virtual.truth(*pose)
+        estimate = estimator.step(frame)
+        np.testing.assert_allclose(estimate.p_world, joints, atol=1e-9)
+        np.testing.assert_allclose(estimate.posture.end_effectors, points, atol=1e-9)
+        estimator.reset()
