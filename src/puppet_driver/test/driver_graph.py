@@ -14,47 +14,56 @@ from puppet_ros.node import qos
 from puppet_ros.node.spin import make_executor
 from puppet_ros.testing import spin_until
 import rclpy
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from tf2_msgs.msg import TFMessage
 
 
-class Graph:
-    """A driver node, a listener, and an executor for both."""
+class NodeGraph:
+    """A node, a listener, and an executor for both."""
 
-    def __init__(self, context: rclpy.Context, server: EmulatorServer, **options: object) -> None:
-        ports = [str(line.pty.link) for line in server.lines]
-        overrides = {'ports': ports, 'auto_configure_pause_s': 0.3, **options}
-        self.node = TrackerDriverNode(
-            context=context,
-            parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()],
-        )
-        self.frames: list[tuple[int, TrackerFrame]] = []
+    def __init__(self, context: rclpy.Context, node: Node) -> None:
+        self.node = node
+        self.frames: list[tuple[int, TrackerFrame]] = []  # and when they came [ns]
         self.arrays: list[PoseArray] = []
         self.diagnostics: list[DiagnosticArray] = []
         self.transforms: dict[str, list[TFMessage]] = {'/tf': [], '/tf_static': []}
         self.listener = rclpy.create_node('listener', context=context)
-        self.listener.create_subscription(
-            TrackerFrame,
-            OUTPUT_TOPIC,
-            lambda m: self.frames.append((time.time_ns(), m)),
-            qos.STREAM,
-        )
-        self.listener.create_subscription(
-            PoseArray, POSE_ARRAY_TOPIC, self.arrays.append, qos.STREAM
-        )
-        self.listener.create_subscription(
-            DiagnosticArray, '/diagnostics', self.diagnostics.append, 10
-        )
+        listen = self.listener.create_subscription
+
+        def keep(frame: TrackerFrame) -> None:
+            self.frames.append((time.time_ns(), frame))
+
+        listen(TrackerFrame, OUTPUT_TOPIC, keep, qos.STREAM)
+        listen(PoseArray, POSE_ARRAY_TOPIC, self.arrays.append, qos.STREAM)
+        listen(DiagnosticArray, '/diagnostics', self.diagnostics.append, 10)
         for topic, profile in (('/tf', qos.TRANSFORMS), ('/tf_static', qos.STATIC_TRANSFORMS)):
-            self.listener.create_subscription(
-                TFMessage, topic, self.transforms[topic].append, profile
-            )
-        self._executor = make_executor(context)
-        self._executor.add_node(self.node)
-        self._executor.add_node(self.listener)
+            listen(TFMessage, topic, self.transforms[topic].append, profile)
+        self.executor = make_executor(context)
+        self.executor.add_node(self.node)
+        self.executor.add_node(self.listener)
 
     def spin_until(self, condition: Callable[[], bool]) -> bool:
-        return spin_until(self._executor, condition)
+        return spin_until(self.executor, condition)
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.listener.destroy_node()
+
+
+def overrides(**values: object) -> list[Parameter]:
+    """Return parameters by their names, with `__` for a dot."""
+    return [Parameter(name.replace('__', '.'), value=value) for name, value in values.items()]
+
+
+class Graph(NodeGraph):
+    """A driver node on an emulator's ports and its listener."""
+
+    def __init__(self, context: rclpy.Context, server: EmulatorServer, **options: object) -> None:
+        ports = [str(line.pty.link) for line in server.lines]
+        given = overrides(**{'ports': ports, 'auto_configure_pause_s': 0.3, **options})
+        super().__init__(context, TrackerDriverNode(context=context, parameter_overrides=given))
 
     def has(self, n_frames: int) -> Callable[[], bool]:
         wanted = len(self.frames) + n_frames
@@ -73,8 +82,3 @@ class Graph:
         if not self.diagnostics:
             return {}
         return {v.key: v.value for v in self.diagnostics[-1].status[0].values}
-
-    def close(self) -> None:
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self.listener.destroy_node()

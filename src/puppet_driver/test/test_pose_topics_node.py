@@ -13,23 +13,19 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402,I100
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402,I100
+from driver_graph import NodeGraph, overrides  # noqa: E402
 from geometry_msgs.msg import PoseArray, PoseStamped  # noqa: E402
 from puppet_core.io import build_config, check_values, defaults, read_parameter_file  # noqa: E402
 from puppet_core.math import quaternions as quaternion_batch  # noqa: E402
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_driver.parameters import rotation_of  # noqa: E402
 from puppet_driver.pose_topics import POSE_TOPICS_ROWS, PoseTopicsConfig  # noqa: E402
-from puppet_driver.pose_topics_node import OUTPUT_TOPIC, POSE_ARRAY_TOPIC, PoseTopicsNode  # noqa: E402
-from puppet_msgs.msg import TrackerFrame  # noqa: E402
+from puppet_driver.pose_topics_node import OUTPUT_TOPIC, PoseTopicsNode  # noqa: E402
 from puppet_ros.messages import flat_array, from_tracker_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
-from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.node.streams import pose_row, to_poses  # noqa: E402
-from puppet_ros.testing import spin_until  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -40,54 +36,27 @@ PLACES = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.25]])
 TURNS = quaternion_batch.exp(np.array([[0.1, -0.4, 0.8], [1.0, 0.0, 0.2]]))
 
 
-class Graph:
+class Graph(NodeGraph):
     """The node, a tracker's program and a listener."""
 
-    def __init__(self, context: Any, **overrides: Any) -> None:
-        given = {'sensors': SENSORS, **overrides}
-        self.node = PoseTopicsNode(
-            context=context,
-            parameter_overrides=[
-                Parameter(k.replace('__', '.'), value=v) for k, v in given.items()
-            ],
-        )
-        self.other = Node('other', context=context)
-        self.frames: list[TrackerFrame] = []
-        self.poses: list[PoseArray] = []
-        self.statuses: list[Any] = []
-        self.transforms: list[Any] = []
-        listen = self.other.create_subscription
-        listen(TrackerFrame, OUTPUT_TOPIC, self.frames.append, qos.STREAM)
-        listen(PoseArray, POSE_ARRAY_TOPIC, self.poses.append, qos.STREAM)
-        listen(DiagnosticArray, '/diagnostics', lambda m: self.statuses.extend(m.status), 10)
-        listen(TFMessage, '/tf', lambda m: self.transforms.extend(m.transforms), qos.TRANSFORMS)
-        listen(
-            TFMessage,
-            '/tf_static',
-            lambda m: self.transforms.extend(m.transforms),
-            qos.STATIC_TRANSFORMS,
-        )
-        self.executor = make_executor(context)
-        self.executor.add_node(self.node)
-        self.executor.add_node(self.other)
+    def __init__(self, context: Any, **options: Any) -> None:
+        given = overrides(**{'sensors': SENSORS, **options})
+        super().__init__(context, PoseTopicsNode(context=context, parameter_overrides=given))
 
     def publisher(self, kind: type, topic: str) -> Any:
-        publisher = self.other.create_publisher(kind, topic, 10)
+        """Return a reliable publisher that is heard."""
+        publisher = self.listener.create_publisher(kind, topic, 10)
         assert self.spin_until(lambda: publisher.get_subscription_count() > 0)
         assert self.spin_until(lambda: self.node.count_subscribers(OUTPUT_TOPIC) > 0)
         return publisher
 
-    def spin_until(self, condition: Callable[[], bool]) -> bool:
-        return spin_until(self.executor, condition)
-
     def frame(self, number: int = 1) -> SensorFrame:
+        """Return the arrays of the frame of that number, from 1."""
         assert self.spin_until(lambda: len(self.frames) >= number)
-        return from_tracker_frame(self.frames[number - 1])
+        return from_tracker_frame(self.frames[number - 1][1])
 
-    def close(self) -> None:
-        self.executor.shutdown()
-        self.node.destroy_node()
-        self.other.destroy_node()
+    def statuses(self) -> list[DiagnosticStatus]:
+        return [status for message in self.diagnostics for status in message.status]
 
 
 @pytest.fixture
@@ -123,11 +92,16 @@ def test_stamped_poses_become_frames_with_ages(graph: Callable[..., Graph]) -> N
         np.testing.assert_allclose(frame.positions, PLACES)
         np.testing.assert_allclose(frame.quaternions, TURNS)
         np.testing.assert_allclose(frame.ages_s, [0.002, 0.0], atol=1e-9)
-    assert run.frames[0].header.frame_id == 'transmitter'
+    assert run.frames[0][1].header.frame_id == 'transmitter'
     assert run.spin_until(
         lambda: (
             {('world', 'transmitter'), ('transmitter', 'tracker/head')}
-            <= {(t.header.frame_id, t.child_frame_id) for t in run.transforms}
+            <= {
+                (t.header.frame_id, t.child_frame_id)
+                for messages in run.transforms.values()
+                for message in messages
+                for t in message.transforms
+            }
         )
     )
 
@@ -149,22 +123,22 @@ def test_pose_array_of_a_tracker_with_y_up_in_millimetres(graph: Callable[..., G
     expected = quaternion_batch.multiply(turn, TURNS[::-1])
     np.testing.assert_allclose(frame.quaternions, expected, atol=1e-12)
     assert abs(frame.stamp_ns - time.time_ns()) < 60e9  # no stamp in the header: arrival
-    assert run.spin_until(lambda: bool(run.poses))
-    rows = np.array([pose_row(pose) for pose in run.poses[0].poses])
+    assert run.spin_until(lambda: bool(run.arrays))
+    rows = np.array([pose_row(pose) for pose in run.arrays[0].poses])
     positions, quaternions = rows[:, :3], rows[:, 3:]
     np.testing.assert_array_equal(positions, frame.positions)
     np.testing.assert_array_equal(quaternions, frame.quaternions)
-    assert run.poses[0].header == run.frames[0].header
+    assert run.arrays[0].header == run.frames[0][1].header
 
 
 def test_axes_come_from_static_transforms(graph: Callable[..., Graph]) -> None:
     run = graph(topics=['/a', '/b'], axes='tf', transmitter__position_m=[0.0, 0.0, 1.0])
     publishers = [run.publisher(PoseStamped, topic) for topic in ('/a', '/b')]
-    static = run.other.create_publisher(TFMessage, '/tf_static', qos.STATIC_TRANSFORMS)
+    static = run.listener.create_publisher(TFMessage, '/tf_static', qos.STATIC_TRANSFORMS)
 
     def refused() -> bool:
         publishers[0].publish(stamped(0, time.time_ns()))
-        return any('/tf_static does not connect lab' in s.message for s in run.statuses)
+        return any('/tf_static does not connect lab' in s.message for s in run.statuses())
 
     assert run.spin_until(refused)
     turn = quaternion_batch.exp(np.array([0.0, 0.0, np.pi / 2.0]))
@@ -176,10 +150,10 @@ def test_axes_come_from_static_transforms(graph: Callable[..., Graph]) -> None:
         for row, publisher in enumerate(publishers):
             publisher.publish(stamped(row, time.time_ns()))
         run.executor.spin_once(timeout_sec=0.05)
-        return any(not any(frame.status) for frame in run.frames)
+        return any(not any(frame.status) for _, frame in run.frames)
 
     assert run.spin_until(whole)
-    frame = from_tracker_frame(next(f for f in run.frames if not any(f.status)))
+    frame = from_tracker_frame(next(f for _, f in run.frames if not any(f.status)))
     expected = np.array([5.0, 0.0, -1.0]) + quaternion_batch.rotate(turn, PLACES)
     np.testing.assert_allclose(frame.positions, expected, atol=1e-12)
 
@@ -190,8 +164,8 @@ def test_silent_sensor_is_missing_and_its_topic_named(graph: Callable[..., Graph
     publisher.publish(stamped(0, time.time_ns()))
     frame = run.frame()  # after the timeout
     assert list(frame.status) == [0, 1] and np.isnan(frame.positions[1]).all()
-    assert run.spin_until(lambda: bool(run.poses)) and len(run.poses[0].poses) == 1
-    assert run.spin_until(lambda: any('nobody publishes /b' in s.message for s in run.statuses))
+    assert run.spin_until(lambda: bool(run.arrays)) and len(run.arrays[0].poses) == 1
+    assert run.spin_until(lambda: any('nobody publishes /b' in s.message for s in run.statuses()))
 
 
 def test_short_array_and_garbage_are_counted(graph: Callable[..., Graph]) -> None:
@@ -202,7 +176,7 @@ def test_short_array_and_garbage_are_counted(graph: Callable[..., Graph]) -> Non
     np.testing.assert_allclose(run.frame().positions, PLACES)
 
     def counted() -> bool:
-        values = {v.key: v.value for s in run.statuses for v in s.values}
+        values = {v.key: v.value for s in run.statuses() for v in s.values}
         return values.get('drops_short_array') == '1' and values.get('invalid_samples') == '1'
 
     assert run.spin_until(counted)
