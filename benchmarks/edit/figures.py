@@ -12,8 +12,8 @@ from puppet_core.body import Character, default_capsules, Motion, Skeleton
 from puppet_core.drawing import Picture
 from puppet_core.math import Floats, Vec3
 from puppet_core.math import quaternions as qb
-from puppet_edit.editor import Bodies, Surface
-from puppet_edit.scene import Doorway, normals
+from puppet_edit.editor import Bodies, normals, Surface
+from puppet_edit.scene import Doorway
 from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow, View
 
 INSTANTS = 7

@@ -133,9 +133,8 @@ def keyframes(
     try:
         frames = [int(word) for word in text.split(',')]
     except ValueError:
-        raise ConfigError(
-            f'--keyframes: expected {AUTO_KEYFRAMES} or frames with commas between, got {text!r}'
-        ) from None
+        wanted = f'{AUTO_KEYFRAMES} or frames with commas between'
+        raise ConfigError(f'--keyframes: expected {wanted}, got {text!r}') from None
     return enhancement.given_keyframes(frames, motion.n_frames)
 
 
@@ -149,10 +148,8 @@ def _targets_of_clip(motion: Motion, other: Motion, start_s: float) -> enhanceme
     at = np.arange(motion.n_frames) / motion.rate_hz
     positions = enhancement.resampled(times, measured, at)
     if not np.isfinite(positions).any():
-        raise ConfigError(
-            f'--targets: expected frames within 0 .. {at[-1]:g} s of CLIP, '
-            f'got {times[0]:g} .. {times[-1]:g} s'
-        )
+        wanted, got = f'0 .. {at[-1]:g} s of CLIP', f'{times[0]:g} .. {times[-1]:g} s'
+        raise ConfigError(f'--targets: expected frames within {wanted}, got {got}')
     return enhancement.Targets(positions)
 
 
@@ -174,14 +171,12 @@ def _require_same_body(motion: Motion, targets: enhancement.Targets) -> None:
     apart = enhancement.end_effector_errors(motion, targets.positions)
     apart = apart[np.isfinite(apart)]
     if np.median(apart) > OTHER_BODY_M:
-        raise ConfigError(
-            f'--targets: expected end-effectors of the same body in the same world, '
-            f'got a median distance of {np.median(apart):.2f} m'
-        )
+        wanted = 'end-effectors of the same body in the same world'
+        got = f'a median distance of {np.median(apart):.2f} m'
+        raise ConfigError(f'--targets: expected {wanted}, got {got}')
     if apart.max() < 1e-6:
-        raise ConfigError(
-            '--targets: expected positions that differ from those of the angles, got the same'
-        )
+        wanted = 'positions that differ from those of the angles'
+        raise ConfigError(f'--targets: expected {wanted}, got the same')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -93,8 +93,7 @@ def _unknown(name: object, *_: object) -> Any:
 class Readers:
     """How clips and characters that a file names are found; without, such names are refused."""
 
-    # A clip by its path and that of its .asf
-    clip: Callable[[Path, Path | None], Motion] = _unknown
+    clip: Callable[[Path, Path | None], Motion] = _unknown  # By its path and its .asf
     character: Callable[[str], Character] = _unknown  # By name or file
 
 
@@ -141,15 +140,12 @@ class EditPlan:
     """An edit file, understood for one motion."""
 
     motion: Motion  # To be edited: the clip, or what the tasks made of it
-    # Where the body was, for what is relative to that: upright where it stoops in `motion`
-    before: Motion
+    before: Motion  # What places are relative to: upright where it stoops in `motion`
     config: EditConfig  # How it is edited
     entries: tuple[EditEntry, ...]  # What the file asks for
-    # All of them: those of the entries, then those of the tasks
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[Constraint, ...]  # Those of the entries, then those of the tasks
     notes: tuple[str, ...] = ()  # What the tasks did, in words
-    # What the body walks on after the tasks, if not the floor; for pictures
-    ground: Surface | None = None
+    ground: Surface | None = None  # What it walks on after the tasks, if not the floor
 
 
 def load_edit(path: str | Path, motion: Motion, readers: Readers = PLAIN_READERS) -> EditPlan:
@@ -309,10 +305,6 @@ def _read_surfaces(tree: Section) -> dict[str, Surface]:
     return found
 
 
-def _flat(entry: Section) -> Surface:
-    return FlatSurface(entry.number('z_m', low=-MAX_HEIGHT_M, high=MAX_HEIGHT_M))
-
-
 def _heights(entry: Section) -> Surface:
     """Return the surface of a file of heights, which is named from the edit file's folder."""
     x, y = entry.numbers('origin_m', 2, np.zeros(2)).tolist()
@@ -343,7 +335,7 @@ def _function(entry: Section) -> Surface:
 
 
 _SURFACES: Mapping[str, Callable[[Section], Surface]] = {
-    'z_m': _flat,
+    'z_m': lambda entry: FlatSurface(entry.number('z_m', low=-MAX_HEIGHT_M, high=MAX_HEIGHT_M)),
     'function': _function,
     'heights': _heights,
 }

@@ -12,6 +12,7 @@ import zlib
 import numpy as np
 from PIL import Image
 from puppet_core.io import ConfigError, InputFileError
+from puppet_edit.editor.constraints import normals
 from puppet_edit.scene.doorway import Doorway
 from puppet_edit.scene.surfaces import (
     FLOOR,
@@ -19,7 +20,6 @@ from puppet_edit.scene.surfaces import (
     HeightField,
     MAX_CELLS,
     MAX_FILE_BYTES,
-    normals,
     read_height_field,
     read_heights,
     rough,

@@ -13,6 +13,7 @@ from puppet_edit.editor.constraints import (
     FlatSurface,
     LookAt,
     MAX_WEIGHT,
+    normals,
     ON,
     OnSurface,
     OrientationGoal,

@@ -34,6 +34,7 @@ from puppet_edit.editor.constraints import (
     Constraint,
     EditConfig,
     LookAt,
+    normals,
     ON,
     OnSurface,
     OrientationGoal,
@@ -110,12 +111,9 @@ def planes_at(constraint: OnSurface, points: Vec3s) -> Floats:
     """Return the planes that touch a surface next to points (k, 3): normal and level (k, 4)."""
     x, y = points[:, 0], points[:, 1]
     heights = constraint.surface.height(x, y) + constraint.clearance_m
-    slopes = np.reshape(constraint.surface.gradient(x, y), (-1, 2))
-    normals = np.concatenate((-slopes, np.ones((len(x), 1))), axis=1)
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    places = np.stack((x, y, heights), axis=1)
-    levels = np.sum(normals * places, axis=1, keepdims=True)
-    return _checked(np.concatenate((normals, levels), axis=1))
+    upward = normals(constraint.surface, x, y)
+    levels = np.sum(upward * np.stack((x, y, heights), axis=1), axis=1, keepdims=True)
+    return _checked(np.concatenate((upward, levels), axis=1))
 
 
 def _checked(values: Floats) -> Floats:
@@ -141,11 +139,9 @@ class ConstraintTable:
         for index, constraint in enumerate(constraints):
             if not isinstance(constraint, Constraint):
                 raise ConfigError(f'constraints: expected constraints, got {constraint!r}')
-            if constraint.frames[-1] >= len(poses):
-                raise ConfigError(
-                    f'constraint {index}: expected frames of 0 .. {len(poses) - 1}, '
-                    f'got {constraint.frames[-1]}'
-                )
+            last, wanted = constraint.frames[-1], f'frames of 0 .. {len(poses) - 1}'
+            if last >= len(poses):
+                raise ConfigError(f'constraint {index}: expected {wanted}, got {last}')
             parts += ((index, found) for found in constraint_items(constraint, bodies, poses))
         lengths = [len(found) for _, found in parts]
         items = np.concatenate([np.zeros(0, ITEM), *(found for _, found in parts)])

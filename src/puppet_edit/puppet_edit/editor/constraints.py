@@ -41,8 +41,7 @@ class BodyPoint:
     """A point fixed in a segment."""
 
     segment: int  # Index into SEGMENTS
-    # In the segment's frame [m]; None for the palm or sole centre, or else the joint
-    offset: Vec3 | None = None
+    offset: Vec3 | None = None  # In the segment [m]; None for palm, sole centre or joint
 
     def __post_init__(self) -> None:
         check_segment(self.segment)
@@ -83,6 +82,13 @@ class Surface(Protocol):
 
     def gradient(self, x: Floats, y: Floats) -> Floats:
         """Return how z changes with x and with y, shape (..., 2) [-]."""
+
+
+def normals(surface: Surface, x: Floats, y: Floats) -> Vec3s:
+    """Return unit normals that point up, shape (..., 3)."""
+    slope = surface.gradient(x, y)
+    upward = np.concatenate((-slope, np.ones_like(slope[..., :1])), axis=-1)
+    return np.asarray(upward / np.linalg.norm(upward, axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +146,8 @@ class PointGoal(_Framed):
     point: BodyPoint
     goals: Vec3s  # In world, shape (k, 3), or (3,) for all frames [m]
     axes: tuple[bool, bool, bool] = (True, True, True)  # Which coordinates count
-    # Whether the segment also keeps the orientation in world that it had before editing
-    keep_orientation: bool = False
-    # Whether the root goes along with the goal from the start (LeeShin1999 section 4.5)
-    contact: bool = False
+    keep_orientation: bool = False  # Whether the segment keeps its orientation in world
+    contact: bool = False  # Whether the root goes along from the start (section 4.5)
 
     def _check(self) -> None:
         self._set_rows('goals', 3)
@@ -192,8 +196,7 @@ class OnSurface(_Framed):
     point: BodyPoint
     surface: Surface
     side: str = ON  # One of SIDES
-    # How far above the surface the boundary is, straight up; negative for below
-    clearance_m: float = 0.0
+    clearance_m: float = 0.0  # Of the boundary above the surface, straight up; negative: below
     contact: bool = False  # Whether the root goes along with the surface from the start
 
     def _check(self) -> None:
@@ -208,16 +211,13 @@ class Relative(_Framed):
 
     first: BodyPoint
     second: BodyPoint
-    # From first to second, in world, shape (k, 3), or (3,) for all frames [m]
-    vectors: Vec3s | None = None
-    # Or how far, shape (k,), or () for all frames, > 0 [m]; for none a vector of zero
-    distances: Floats | None = None
+    vectors: Vec3s | None = None  # First to second, in world, (k, 3), or (3,) for all [m]
+    distances: Floats | None = None  # Or how far, (k,), or () for all, > 0 [m]
 
     def _check(self) -> None:
         if self.first.segment == self.second.segment:
-            raise ConfigError(
-                f'relative: expected two segments, got {SEGMENTS[self.first.segment]} twice'
-            )
+            name = SEGMENTS[self.first.segment]
+            raise ConfigError(f'relative: expected two segments, got {name} twice')
         if (self.vectors is None) == (self.distances is None):
             raise ConfigError('relative: expected either vectors or distances')
         if self.vectors is not None:
@@ -239,8 +239,7 @@ class Plant(_Framed):
     points: tuple[BodyPoint, ...]  # What, such as a sole's centre or its heel and toe
     surface: Surface | None = None  # What the place is on; None leaves its height free too
     clearance_m: float = 0.0  # How far above the surface, straight up
-    # Whether the segments keep the orientation in world that they had before editing
-    keep_orientation: bool = True
+    keep_orientation: bool = True  # Whether the segments keep theirs in world
 
     def _check(self) -> None:
         self._set('points', tuple(self.points))
@@ -277,22 +276,18 @@ class EditConfig:
 
     levels: int = 4  # Of the hierarchy; 0 for the exact pass alone
     frames_per_knot: float = 16.0  # At the first level; each level halves it
-    # Maximum error at which no further level is needed, of the body's height
-    tolerance_percent: float = 0.0
+    tolerance_percent: float = 0.0  # Error that needs no further level, of the height
     exact: bool = True  # Whether a last pass brings every constrained frame in place
-    # Whether the root goes along with contacts from the start (LeeShin1999 section 4.5)
-    root_shift: bool = True
+    root_shift: bool = True  # Whether the root goes along with contacts (section 4.5)
     solver: str = HYBRID  # One of SOLVERS
-    # What displacing the root costs (alpha_0 of eq. 4): a decimetre is like a radian [1/m^2]
-    root_rigidity: float = 100.0
+    root_rigidity: float = 100.0  # alpha_0 of eq. 4: a decimetre is like a radian [1/m^2]
 
     joint_rigidity: Floats = field(
         default_factory=lambda: np.array([*TORSO_RIGIDITY, *[1.0] * (N_SEGMENTS - 3)])
     )
     """What turning each joint costs, shape (16,) [1/rad^2]; row 0 the root's orientation."""
 
-    # Limits of the character's joints, if they are to be kept
-    joint_limits: Sequence[JointLimit] = ()
+    joint_limits: Sequence[JointLimit] = ()  # Of the character, if they are to be kept
     max_iterations: int = 40  # Of the inverse kinematics, for one frame
     body_height_m: float = 0.0  # What errors are compared with; 0 for that of the skeleton
 
@@ -305,10 +300,8 @@ class EditConfig:
             ('max_iterations', 1, 10_000),
             ('body_height_m', 0.0, 100.0),
         ):
-            if not low <= getattr(self, name) <= high:
-                raise ConfigError(
-                    f'{name}: expected {low:g} .. {high:g}, got {getattr(self, name)}'
-                )
+            if not low <= (value := getattr(self, name)) <= high:
+                raise ConfigError(f'{name}: expected {low:g} .. {high:g}, got {value}')
         if self.solver not in SOLVERS:
             raise ConfigError(f'solver: expected one of {", ".join(SOLVERS)}, got {self.solver!r}')
         rigidity = read_only(check_array('joint_rigidity', self.joint_rigidity, (N_SEGMENTS,)))
@@ -354,17 +347,13 @@ class LevelReport:
 class EditResult:
     """An edited motion."""
 
-    # End-effectors are those of its angles, and of the frame's body where that changes
-    motion: Motion
+    motion: Motion  # End-effectors are those of its angles, on the frame's body
     levels: tuple[LevelReport, ...]
-    # After the exact pass, of the body's height; None without
-    exact_max_error_percent: float | None
+    exact_max_error_percent: float | None  # After the exact pass, if there is one
     total_time_s: float
     frames_constrained: int  # Frames with at least one constraint
-    # Numbers that were constrained, as LeeShin1999 table 1 counts: three for a place
-    constraint_count: int
-    # Largest error of each constraint at the end, in their order [m]; see `motion_edit`
-    constraint_errors_m: Floats
+    constraint_count: int  # Numbers, as LeeShin1999 table 1 counts: three for a place
+    constraint_errors_m: Floats  # Largest of each at the end [m]; see `motion_edit`
     initial_max_error_percent: float = 0.0
 
 

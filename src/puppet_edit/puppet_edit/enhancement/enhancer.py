@@ -54,8 +54,7 @@ class Enhanced(NamedTuple):
     """A motion made better."""
 
     motion: Motion  # The same body; end-effectors are those of its angles
-    # Frames where end-effectors are in place, in order, each with its reason
-    keyframes: Mapping[int, str]
+    keyframes: Mapping[int, str]  # Where end-effectors are in place, each with its reason
     goals: Vec3s  # Where end-effectors had to be, shape (n, 8, 3) [m]; NaN where not known
     curve: BSpline  # The channels over time [s], two derivatives continuous
     joints: tuple[int, ...]  # Segments whose joints the channels are of

@@ -61,10 +61,8 @@ def choose_keyframes(
     Two are `least_s` apart or more, and `most_s` or less. Raises ConfigError if that cannot be.
     """
     if not 0.0 < least_s <= most_s <= MAX_SPACING_S:
-        raise ConfigError(
-            f'keyframe spacing: expected 0 < least <= most <= {MAX_SPACING_S:g}, '
-            f'got {least_s:g} and {most_s:g} s'
-        )
+        wanted = f'0 < least <= most <= {MAX_SPACING_S:g}'
+        raise ConfigError(f'keyframe spacing: expected {wanted}, got {least_s:g} and {most_s:g} s')
     n = len(targets.positions)
     least, most = max(1, round(least_s * rate_hz)), max(1, round(most_s * rate_hz))
     chosen = {0: END, n - 1: END}

@@ -76,11 +76,10 @@ class RotvecChannels:
         lengths = _longest(vectors)
         if np.any(lengths > MAX_ROTVEC):
             worst = int(np.argmax(lengths))
-            raise ConfigError(
-                f'{SEGMENTS[joints[worst]]}: expected a joint that turns at most '
-                f'{np.degrees(MAX_ROTVEC):.0f} degrees from its mean, '
-                f'got {np.degrees(lengths[worst]):.0f}; choose {EULER} channels'
-            )
+            most, got = np.degrees((MAX_ROTVEC, lengths[worst]))
+            wanted = f'a joint that turns at most {most:.0f} degrees from its mean'
+            name, hint = SEGMENTS[joints[worst]], f'choose {EULER} channels'
+            raise ConfigError(f'{name}: expected {wanted}, got {got:.0f}; {hint}')
         # The numbers of these rotations, shape (n, joints, 4) [rad]
         self.values: Floats = np.concatenate((self._turns[..., None], vectors), axis=-1)
 
@@ -254,12 +253,9 @@ class EnhanceConfig:
     weight: float = 0.999999  # w1 of eq. 1, for metres and radians
     channels: str = ROTVEC  # Numbers that curves are fitted to
     detail_s: float = 0.05  # Spacing of free knots [s]; 0 for none, the paper's curve
-    # With detail: whether the curve follows end-effectors between keyframes as well
-    follow: bool = True
-    # Without detail: keyframes from one joint of segments to the next; 0 for one segment
-    segment: int = 0
-    # Whether keyframes may move the root; auto: if a foot is measured, so that feet stay put
-    root: str = AUTO
+    follow: bool = True  # With detail: whether end-effectors are followed between keyframes
+    segment: int = 0  # Without detail: keyframes of each segment; 0 for one segment
+    root: str = AUTO  # Whether it may move; auto: if a foot is measured, so that feet stay put
     tolerance_m: float = 0.0  # Errors above it get a keyframe of their own [m]; 0 for none
     least_s: float = 0.1  # Between two keyframes that are added [s]
 
@@ -274,9 +270,8 @@ class EnhanceConfig:
             if not 0.0 <= getattr(self, name) <= high:
                 raise ConfigError(f'{name}: expected 0 .. {high:g}, got {getattr(self, name)}')
         if 0.0 < self.detail_s < MIN_DETAIL_S:
-            raise ConfigError(
-                f'detail_s: expected 0 or at least {MIN_DETAIL_S:g}, got {self.detail_s}'
-            )
+            wanted = f'0 or at least {MIN_DETAIL_S:g}'
+            raise ConfigError(f'detail_s: expected {wanted}, got {self.detail_s}')
 
 
 DEFAULT_CONFIG = EnhanceConfig()

@@ -78,14 +78,12 @@ class Targets:
             raise ConfigError('targets: expected measured positions, got none')
         farthest = np.nanmax(np.abs(positions))
         if farthest > MAX_DISTANCE_M:
-            raise ConfigError(
-                f'targets: expected positions within {MAX_DISTANCE_M:g} m, got {farthest:g} m'
-            )
-        for name in {row for meeting in self.meetings for row in meeting.pair}:
-            if not self.rows[name]:
-                raise ConfigError(
-                    f'meet: expected end-effectors with targets, got {GENERAL_END_EFFECTORS[name]}'
-                )
+            wanted = f'positions within {MAX_DISTANCE_M:g} m'
+            raise ConfigError(f'targets: expected {wanted}, got {farthest:g} m')
+        for row in {row for meeting in self.meetings for row in meeting.pair}:
+            if not self.rows[row]:
+                name = GENERAL_END_EFFECTORS[row]
+                raise ConfigError(f'meet: expected end-effectors with targets, got {name}')
 
     @property
     def measured(self) -> NDArray[np.bool_]:
@@ -104,19 +102,17 @@ class Targets:
 
     def require_frames(self, n_frames: int) -> None:
         """Raise ConfigError unless there are as many frames, and two at least."""
-        if len(self.positions) != n_frames or n_frames < 2:
-            raise ConfigError(
-                f'targets: expected {max(n_frames, 2)} frames, got {len(self.positions)}'
-            )
+        n, least = len(self.positions), max(n_frames, 2)
+        if n != n_frames or n_frames < 2:
+            raise ConfigError(f'targets: expected {least} frames, got {n}')
 
     def only(self, names: Sequence[str]) -> 'Targets':
         """Return the targets of some end-effectors; raise ConfigError if one has none."""
         rows = [end_effector_row(name) for name in names]
         for name, row in zip(names, rows):
             if not self.rows[row]:
-                raise ConfigError(
-                    f'end-effectors: expected some of {", ".join(self.names)}, got {name!r}'
-                )
+                known = ', '.join(self.names)
+                raise ConfigError(f'end-effectors: expected some of {known}, got {name!r}')
         positions = np.full_like(self.positions, np.nan)
         positions[:, rows] = self.positions[:, rows]
         return replace(self, positions=positions)
@@ -186,8 +182,7 @@ class TargetFile(NamedTuple):
     """The contents of a file."""
 
     targets: Targets
-    # Frames where they have to be right; None if the file does not name them
-    keyframes: tuple[int, ...] | None
+    keyframes: tuple[int, ...] | None  # None if the file does not name them
 
 
 def read_targets(path: str | Path, n_frames: int, rate_hz: float) -> TargetFile:

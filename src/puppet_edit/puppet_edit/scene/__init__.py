@@ -12,7 +12,7 @@ from puppet_edit.scene.foot_plants import (
     on_terrain,
     stretches,
 )
-from puppet_edit.scene.surfaces import FUNCTIONS, normals, read_height_field, rough
+from puppet_edit.scene.surfaces import FUNCTIONS, read_height_field, rough
 from puppet_edit.scene.transition import (
     ALIGNMENTS,
     cut,

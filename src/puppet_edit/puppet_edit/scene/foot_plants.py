@@ -34,8 +34,8 @@ from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import ADULT_LEG_LENGTH_M, smooth_step, TOE_M
-from puppet_edit.editor import BodyPoint, Constraint, OrientationGoal, PointGoal, Surface
-from puppet_edit.scene.surfaces import FLOOR, normals
+from puppet_edit.editor import BodyPoint, Constraint, normals, OrientationGoal, PointGoal, Surface
+from puppet_edit.scene.surfaces import FLOOR
 from scipy.ndimage import (
     distance_transform_edt,
     gaussian_filter1d,
@@ -109,18 +109,15 @@ def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootConta
     Ground that is not known (None) is where the feet are lowest around each time.
     """
     points = world_foot_points(motion.skeleton, *motion.world_segments())
-    n = len(points)
-    flat = points.reshape(n, 4, 3)
-    smooth = gaussian_filter1d(
-        flat, max(SMOOTHING_S * motion.rate_hz, 1e-3), axis=0, mode='nearest'
-    )
+    flat, sigma = points.reshape(-1, 4, 3), max(SMOOTHING_S * motion.rate_hz, 1e-3)
+    smooth = gaussian_filter1d(flat, sigma, axis=0, mode='nearest')
     above = _above_ground(smooth, motion.rate_hz, ground)
     near = np.concatenate((smooth[..., :2], above[..., None]), axis=-1)
     loose = _slow_and_near(near, motion.rate_hz)
     # half of the height and half of the speed
     core = _slow_and_near(near * (1.0, 1.0, 2.0), motion.rate_hz, 2.0)
     flags = np.stack([_bridged(loose[:, k], core[:, k], motion.rate_hz) for k in range(4)], axis=1)
-    return FootContacts(flags.reshape(n, 2, 2))
+    return FootContacts(flags.reshape(-1, 2, 2))
 
 
 def stretches(inside: Bools) -> list[tuple[int, int]]:

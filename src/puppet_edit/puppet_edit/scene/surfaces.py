@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 from puppet_core.clips import read_text
 from puppet_core.io import brief, ConfigError, cut, InputFileError, require_file
-from puppet_core.math import check_array, Floats, read_only, Vec3s
+from puppet_core.math import check_array, Floats, read_only
 from puppet_core.procedural import smooth_step
 from puppet_edit.editor import FlatSurface, Surface
 from scipy.interpolate import BSpline, RectBivariateSpline
@@ -39,13 +39,6 @@ _REASON_LENGTH = 120
 _GREY_DEPTHS = {'L': 255.0, 'I;16': 65535.0, 'I': 65535.0, '1': 1.0}
 
 
-def normals(surface: Surface, x: Floats, y: Floats) -> Vec3s:
-    """Return unit normals that point up, shape (..., 3)."""
-    slope = surface.gradient(x, y)
-    upward = np.concatenate((-slope, np.ones_like(slope[..., :1])), axis=-1)
-    return np.asarray(upward / np.linalg.norm(upward, axis=-1, keepdims=True))
-
-
 @dataclass(frozen=True, slots=True)
 class HeightField:
     """Heights on a grid, smooth between its points."""
@@ -58,19 +51,16 @@ class HeightField:
 
     def __post_init__(self) -> None:
         heights = read_only(check_array('heights', self.heights, (None, None)))
-        if min(heights.shape) < MIN_GRID:
-            raise ConfigError(
-                f'heights: expected at least {MIN_GRID} rows and columns, '
-                f'got {heights.shape[0]} x {heights.shape[1]}'
-            )
+        rows, columns = heights.shape
+        if min(rows, columns) < MIN_GRID:
+            wanted = f'at least {MIN_GRID} rows and columns'
+            raise ConfigError(f'heights: expected {wanted}, got {rows} x {columns}')
         if not 1e-4 <= self.cell_m <= 1e4:
             raise ConfigError(f'cell_m: expected 0.0001 <= value <= 10000, got {self.cell_m:g}')
         check_array('origin_m', self.origin_m, (2,))
         object.__setattr__(self, 'heights', heights)
-        x, y = (
-            start + self.cell_m * np.arange(count)
-            for start, count in zip(self.origin_m, heights.shape[::-1])
-        )
+        x = self.origin_m[0] + self.cell_m * np.arange(columns)
+        y = self.origin_m[1] + self.cell_m * np.arange(rows)
         object.__setattr__(self, 'spline', RectBivariateSpline(y, x, heights))
 
     def height(self, x: Floats, y: Floats) -> Floats:
@@ -98,7 +88,6 @@ class Profile:
     along: Callable[[Floats], Floats]  # Height over the way [m]
     slope: Callable[[Floats], Floats]  # Its derivative [-]
     heading_rad: float = 0.0  # Direction of the way, from +x to +y
-    start_m: tuple[float, float] = (0.0, 0.0)  # Where the way is zero [m]
 
     def height(self, x: Floats, y: Floats) -> Floats:
         """Return heights at places of any equal shape [m]."""
@@ -111,8 +100,8 @@ class Profile:
         return np.stack((np.cos(turn) * slope, np.sin(turn) * slope), axis=-1)
 
     def _way(self, x: Floats, y: Floats) -> Floats:
-        dx, dy = np.asarray(x) - self.start_m[0], np.asarray(y) - self.start_m[1]
-        return np.asarray(np.cos(self.heading_rad) * dx + np.sin(self.heading_rad) * dy)
+        turn = self.heading_rad
+        return np.asarray(np.cos(turn) * np.asarray(x) + np.sin(turn) * np.asarray(y))
 
 
 def sine(height_m: float = 0.15, length_m: float = 2.0, heading_rad: float = 0.0) -> Surface:

@@ -20,7 +20,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from puppet_core.body import Motion
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Vec3
@@ -212,10 +211,8 @@ def find_windows(
     span = max(round(fade_s * first.rate_hz), MIN_SEAM)
     a, b = posture_features(first), posture_features(second)
     if min(len(a) - earliest, len(b)) <= span:
-        raise ConfigError(
-            f'transition: expected clips of more than {span} frames for a seam of {fade_s:g} s, '
-            f'got {len(a) - earliest} and {len(b)}'
-        )
+        wanted = f'clips of more than {span} frames for a seam of {fade_s:g} s'
+        raise ConfigError(f'transition: expected {wanted}, got {len(a) - earliest} and {len(b)}')
     far = round(search_s * first.rate_hz) + 1
     last = len(a) - span
     starts_a = np.arange(max(min(len(a) // 2, last - 1), last - far, earliest), last)
@@ -270,7 +267,12 @@ def join(
     motion = Motion.from_rotations(
         first.skeleton, first.rate_hz, np.concatenate(roots), np.concatenate(rotations)
     )
-    joined = FootContacts(_joined_flags(*both, seam, rest))
+    # contacts of the clip with the larger weight
+    half = len(seam.times_a) // 2
+    at_a = np.rint(seam.times_a[:half]).astype(np.int64)
+    at_b = np.rint(seam.times_b[half:]).astype(np.int64)
+    a, b = (found.flags for found in both)
+    joined = FootContacts(np.concatenate((a[: seam.start], a[at_a], b[at_b], b[rest:])))
     return Transition(motion, (*seams, seam), joined, turn, shift)
 
 
@@ -312,10 +314,9 @@ def _check(
         )
     for name, motion, window in zip(('first', 'second'), (first, second), windows or ()):
         if not 0 <= window[0] <= window[1] - MIN_SEAM or window[1] >= motion.n_frames:
-            raise ConfigError(
-                f'window of the {name} clip: expected at least {MIN_SEAM + 1} frames within '
-                f'0 .. {motion.n_frames - 1}, got {window[0]} .. {window[1]}'
-            )
+            wanted = f'at least {MIN_SEAM + 1} frames within 0 .. {motion.n_frames - 1}'
+            got = f'{window[0]} .. {window[1]}'
+            raise ConfigError(f'window of the {name} clip: expected {wanted}, got {got}')
 
 
 def _placement(first: Motion, second: Motion, seam: Seam) -> tuple[float, Vec3]:
@@ -344,14 +345,3 @@ def _moved(motion: Motion, turn: float, shift: Vec3) -> Motion:
     rotations[:, 0] = qb.multiply(q, rotations[:, 0])
     roots = qb.rotate(q, motion.root_positions) + shift
     return Motion.from_rotations(motion.skeleton, motion.rate_hz, roots, rotations)
-
-
-def _joined_flags(
-    first: FootContacts, second: FootContacts, seam: Seam, rest: int
-) -> NDArray[np.bool_]:
-    """Return the flags of the clip with the larger weight, frame by frame."""
-    half = len(seam.times_a) // 2
-    at_a = np.rint(seam.times_a[:half]).astype(np.int64)
-    at_b = np.rint(seam.times_b[half:]).astype(np.int64)
-    parts = (first.flags[: seam.start], first.flags[at_a], second.flags[at_b], second.flags[rest:])
-    return np.concatenate(parts)
