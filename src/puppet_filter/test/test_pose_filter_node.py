@@ -136,12 +136,6 @@ def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(graph: Graph
     assert graph.spin_until(counted)
 
 
-def test_sensors_may_change_on_the_way(graph: Graph) -> None:
-    assert list(graph.send(raw(0, np.zeros((2, 3)))).sensors) == ['s0', 's1']
-    got = graph.send(raw(1, np.zeros((3, 3))))
-    assert list(got.sensors) == ['s0', 's1', 's2'] and len(got.poses) == 21
-
-
 def test_lookahead_takes_effect_while_running(graph: Graph) -> None:
     for k in range(60):
         graph.send(raw(k, [[2.0 * (k + 1) * 8_333_333e-9, 0.0, 0.0]]))

@@ -30,7 +30,19 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.math import kernel, quaternions, Quats, vec3, Vec3s
-from puppet_core.math.values import add, conjugate, multiply, norm, Quat, quat, rotate, sub, Vec3
+from puppet_core.math.values import (
+    add,
+    conjugate,
+    multiply,
+    norm,
+    Quat,
+    quat,
+    QuatLike,
+    rotate,
+    sub,
+    Vec3,
+    Vec3Like,
+)
 from puppet_core.sensor_frames import FilteredFrame, UNKNOWN
 from puppet_performer.calibration import Calibration
 from puppet_performer.posture.segments import estimate_limb, estimate_trunk
@@ -218,8 +230,8 @@ class PostureEstimator:
         self,
         skeleton: Skeleton,
         calibration: Calibration,
-        q_world_tracker: Quat,
-        p_world_tracker: Vec3,
+        q_world_tracker: QuatLike,
+        p_world_tracker: Vec3Like,
         config: PostureConfig,
     ) -> None:
         self._calibration = calibration

@@ -12,7 +12,7 @@ from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
 from puppet_performer.calibration.calibration import RANGE, SLIPPED, SWAPPED
 from puppet_performer.calibration.functional import Outcome
-from puppet_performer.calibration.synthetic_recording import Disturbances, measure
+from puppet_performer.calibration.synthetic_recording import measure
 from puppet_performer.sensor_layout import SensorLayout
 import pytest
 
@@ -119,20 +119,14 @@ def test_exchanged_sensors_are_named(names: tuple[str, str]) -> None:
     assert not outcome.evaluation.usable
 
 
-def test_arms_worn_on_the_wrong_sides_are_told_by_the_pose() -> None:
-    take, _ = _real(2)
-    pairs = [(f'left_{part}', f'right_{part}') for part in ('upper_arm', 'forearm', 'hand')]
-    flat = [name for pair in pairs for name in pair]
-    outcome = take.calibrate(exchanged(take.recording, LAYOUT, *flat))
-    assert [f.names for f in outcome.evaluation.of_kind(SWAPPED)] == pairs
+ARMS = [(f'left_{part}', f'right_{part}') for part in ('upper_arm', 'forearm', 'hand')]
+ALL = [(LAYOUT.sensors[i], LAYOUT.sensors[j]) for i, j in LAYOUT.pairs]
 
 
-def test_all_of_one_side_worn_on_the_other_is_told_by_knees_and_elbows() -> None:
+@pytest.mark.parametrize('pairs', [ARMS, ALL], ids=['arms', 'all'])
+def test_limbs_worn_on_the_wrong_sides_are_told_by_pose_knees_and_elbows(pairs: list) -> None:
     take, _ = _real(2)
-    pairs = [(LAYOUT.sensors[i], LAYOUT.sensors[j]) for i, j in LAYOUT.pairs]
-    outcome = take.calibrate(
-        exchanged(take.recording, LAYOUT, *[name for pair in pairs for name in pair])
-    )
+    outcome = take.calibrate(exchanged(take.recording, LAYOUT, *sum(pairs, ())))
     assert [f.names for f in outcome.evaluation.of_kind(SWAPPED)] == pairs
 
 
@@ -166,15 +160,14 @@ def test_joint_that_was_not_moved_is_named_with_what_to_do() -> None:
     assert not evaluation.usable
 
 
+def _part_of_layout(name: str, kept: list[int]) -> SensorLayout:
+    sensors = tuple(LAYOUT.sensors[i] for i in kept)
+    return SensorLayout(name, sensors, LAYOUT.segments[kept], LAYOUT.mountings[kept])
+
+
 def test_fewer_sensors_calibrate_too() -> None:
     kept = [i for i, name in enumerate(LAYOUT.sensors) if not name.endswith(('hand', 'foot'))]
-    layout = SensorLayout(
-        'ten',
-        tuple(LAYOUT.sensors[i] for i in kept),
-        LAYOUT.segments[kept],
-        LAYOUT.mountings[kept],
-    )
-    take = make_take(5, EXACT, COARSE_HZ, layout=layout)
+    take = make_take(5, EXACT, COARSE_HZ, layout=_part_of_layout('ten', kept))
     calibration = take.calibrate().calibration
     assert calibration is not None
     assert np.max(take.centre_errors(calibration)) < EXACT_TOL_M
@@ -182,13 +175,7 @@ def test_fewer_sensors_calibrate_too() -> None:
 
 def test_layout_without_neighbours_is_refused() -> None:
     kept = [LAYOUT.sensors.index(name) for name in ('pelvis', 'left_hand', 'right_hand')]
-    layout = SensorLayout(
-        'three',
-        tuple(LAYOUT.sensors[i] for i in kept),
-        LAYOUT.segments[kept],
-        LAYOUT.mountings[kept],
-    )
-    take = make_take(5, Disturbances(), COARSE_HZ, layout=layout)
+    take = make_take(5, EXACT, COARSE_HZ, layout=_part_of_layout('three', kept))
     with pytest.raises(CalibrationError, match='neighbouring segments'):
         take.calibrate()
 
