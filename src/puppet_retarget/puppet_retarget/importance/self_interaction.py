@@ -53,8 +53,7 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import Vec3 as Point
-from puppet_core.math.values import Vec3Like
+from puppet_core.math.values import Vec3, Vec3Like
 from puppet_retarget.importance.estimator import importance, smooth_pairs, step_time
 
 MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
@@ -171,7 +170,7 @@ def _relative_velocity(
     q_before: Floats,
     p_before: Vec3Like,
     dt: float,
-) -> Point:
+) -> Vec3:
     """Return how a point moves beside a segment, in world [m/s]."""
     if dt <= 0.0 or dt == math.inf:
         return 0.0, 0.0, 0.0

@@ -156,21 +156,6 @@ class RateController:
         return self._arrays.state.p_world[: len(self.tree.names)]
 
     @property
-    def dexterity(self) -> float:
-        """Return sigma_min over sigma_max of the last step's Jacobian [-]."""
-        return float(self._arrays.state.dexterity[0])
-
-    @property
-    def damping(self) -> float:
-        """Return lambda of the last step [m/rad]."""
-        return float(self._arrays.state.damping[0])
-
-    @property
-    def n_steps(self) -> int:
-        """Return how many sub-steps and corrections the last frame took."""
-        return int(self._arrays.state.steps[0])
-
-    @property
     def error(self) -> float:
         """Return how far the goals are after the last frame, all tasks together [m], [rad]."""
         return float(self._arrays.state.error[0])

@@ -35,12 +35,10 @@ from puppet_core.math import (
     Quats,
     scale,
     sub,
-    Vec3,
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import QuatLike, Vec3Like
-from puppet_core.math.values import Vec3 as Point
+from puppet_core.math.values import QuatLike, Vec3, Vec3Like
 
 KEPT = 0.9  # fraction of a limit up to which nothing changes [-]
 FADE_START_RAD = math.radians(MAX_ANGLE_DEG)  # no limit is beyond this
@@ -79,7 +77,7 @@ def limit_arrays(character: Character) -> LimitArrays:
 
 
 @kernel
-def _swing_axes(axis: Vec3Like) -> tuple[Point, Point]:
+def _swing_axes(axis: Vec3Like) -> tuple[Vec3, Vec3]:
     """Return the axes of `puppet_core.body.joint_limits.swing_axes`."""
     along_x = abs(axis[0]) >= abs(axis[1]) and abs(axis[0]) >= abs(axis[2])
     reference = (0.0, 1.0, 0.0) if along_x else (1.0, 0.0, 0.0)
@@ -88,7 +86,7 @@ def _swing_axes(axis: Vec3Like) -> tuple[Point, Point]:
 
 
 @kernel
-def split_swing_twist(q: QuatLike, axis: Vec3Like, swing: Vec3) -> float:
+def split_swing_twist(q: QuatLike, axis: Vec3Like, swing: Floats) -> float:
     """
     Split q into a swing after a twist about a unit axis; write the swing, return the twist.
 
@@ -184,7 +182,7 @@ def soft_swing(x: float, y: float, limits: Floats) -> tuple[bool, float, float]:
 
 @kernel
 def limit_joint(
-    q: Quat, axis: Vec3, frame: Quat, swing_limits: Floats, twist_limits: Floats, out: Quat
+    q: Quat, axis: Floats, frame: Quat, swing_limits: Floats, twist_limits: Floats, out: Quat
 ) -> bool:
     """
     Write a joint rotation within its limits; return whether it had to change.

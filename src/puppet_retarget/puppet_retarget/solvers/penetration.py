@@ -27,13 +27,11 @@ from puppet_core.math import (
     rotate_inverse,
     scale,
     sub,
-    Vec3,
     vec3,
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import Vec3 as Point
-from puppet_core.math.values import Vec3Like
+from puppet_core.math.values import Vec3, Vec3Like
 from puppet_retarget.importance import (
     from_object,
     ObjectArrays,
@@ -95,7 +93,7 @@ def _swivel(shoulder: Vec3Like, wrist: Vec3Like, a: Vec3Like, b: Vec3Like) -> fl
 @kernel
 def _turn_about(
     shoulder: Vec3Like, wrist: Vec3Like, angle: float, elbow: Vec3Like
-) -> tuple[Point, float]:
+) -> tuple[Vec3, float]:
     """Return an elbow turned about the line shoulder-wrist, and its distance from it [m]."""
     line = sub(wrist, shoulder)
     if norm(line) < 1e-9:
@@ -178,7 +176,7 @@ HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
 
 
 @kernel
-def puppet_distance(objects: ObjectArrays, j: int, p: Vec3Like) -> tuple[float, Point, Point]:
+def puppet_distance(objects: ObjectArrays, j: int, p: Vec3Like) -> tuple[float, Vec3, Vec3]:
     """Return distance [m], place and normal of a world point in the frame of puppet's object j."""
     local = to_object(objects.puppet_orientations[j], objects.puppet_positions[j], p)
     distance, normal = signed_distance(objects.shapes[j], objects.puppet_sizes[j], local)
@@ -216,8 +214,8 @@ def _way_back(shape: int, size: Vec3Like, p: Vec3Like, direction: Vec3Like) -> f
 
 @kernel
 def leave_object(
-    objects: ObjectArrays, j: int, start: Vec3Like, p: Point, ray_only: bool
-) -> tuple[bool, Point]:
+    objects: ObjectArrays, j: int, start: Vec3Like, p: Vec3, ray_only: bool
+) -> tuple[bool, Vec3]:
     """
     Return whether a point is inside the puppet's object j, and the one of its surface, else p.
 
@@ -249,7 +247,7 @@ def leave_object(
 @kernel
 def leave_objects(
     objects: ObjectArrays, start: Vec3Like, p: Vec3Like, ray_only: bool
-) -> tuple[bool, Point]:
+) -> tuple[bool, Vec3]:
     """Return whether a point is inside of objects, and one outside of all, p itself if not."""
     has_moved, point = False, vec3(p)
     for _ in range(MAX_SWEEPS):
@@ -292,8 +290,8 @@ def leave_segment(
     frame: Frame,
     allowed: float,
     share: float,
-    point: Vec3,
-    ball: Vec3,
+    point: Floats,
+    ball: Floats,
 ) -> float:
     """
     Move a point out of a segment by a fraction of the way; return a ball that it leaves.
@@ -320,8 +318,8 @@ def leave_body(
     j: int,
     allowed: float,
     meets_half_way: bool,
-    point: Vec3,
-    ball: Vec3,
+    point: Floats,
+    ball: Floats,
 ) -> float:
     """
     Move general end-effector j out of its body, in place, where deeper than allowed [m].
@@ -381,7 +379,7 @@ def self_depths(shape: ShapeArrays, frame: Frame) -> None:
 @kernel
 def approach(
     a: Vec3Like, b: Vec3Like, p: Vec3Like, velocity: Vec3Like, span: float
-) -> tuple[float, Point]:
+) -> tuple[float, Vec3]:
     """
     Return when a moving point is nearest to the line from a to b [s], and the way [m].
 
@@ -406,8 +404,8 @@ def approach(
 
 @kernel
 def step_aside(
-    shape: ShapeArrays, segment: int, velocity: Point, allowed: float, point: Point
-) -> Point:
+    shape: ShapeArrays, segment: int, velocity: Vec3, allowed: float, point: Vec3
+) -> Vec3:
     """
     Return a passing point moved aside by what it will be or was inside a segment.
 
@@ -436,7 +434,7 @@ def swing_leg_clearance(
     dt: float,
     before: Vec3s,
     room: Floats,
-) -> Point:
+) -> Vec3:
     """
     Return the way in world [m] by which a sole makes room for the other leg.
 
@@ -610,13 +608,8 @@ def resolve_self_penetration(
 
 @kernel
 def _into_reach_and_out(
-    model: PuppetModel,
-    tuning: Tuning,
-    objects: ObjectArrays,
-    limb: int,
-    frame: Frame,
-    point: Point,
-) -> Point:
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame, point: Vec3
+) -> Vec3:
     """Return a free place of a palm or sole that the limb reaches if there is one near."""
     start, trial = STARTS[limb], point
     reach = tuning.stretch_limit * (model.upper_lengths[limb] + model.lower_lengths[limb])

@@ -22,10 +22,9 @@ from puppet_core.math import (
     rotate,
     scale,
     sub,
-    Vec3,
     Vec3s,
 )
-from puppet_core.math.values import Vec3 as Point
+from puppet_core.math.values import Vec3
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.state import (
     Frame,
@@ -78,7 +77,7 @@ def centre_balls(frame: Frame) -> None:
 
 
 @kernel
-def excess(balls: LimbBalls, root: Vec3) -> float:
+def excess(balls: LimbBalls, root: Floats) -> float:
     """Return how much the balls must grow to hold the root where it is; 0 if they do."""
     worst = 0.0
     for i in range(len(balls.radii)):
@@ -88,7 +87,7 @@ def excess(balls: LimbBalls, root: Vec3) -> float:
 
 
 @kernel
-def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
+def soften(balls: LimbBalls, softness: float, root: Floats) -> None:
     """
     Move the root to the mean of its nearest points in ever smaller balls.
 
@@ -118,7 +117,7 @@ def soften(balls: LimbBalls, softness: float, root: Vec3) -> None:
 
 @kernel
 def hold_root(
-    model: PuppetModel, tuning: Tuning, importances: Floats, balls: LimbBalls, root: Vec3
+    model: PuppetModel, tuning: Tuning, importances: Floats, balls: LimbBalls, root: Floats
 ) -> None:
     """
     Move the smoothed root back to where it reaches what is wholly important [m].
@@ -147,7 +146,7 @@ def hold_root(
 
 @kernel
 def reference_root(
-    model: PuppetModel, tuning: Tuning, performer_hips: Vec3, q_root: Floats, out: Vec3
+    model: PuppetModel, tuning: Tuning, performer_hips: Floats, q_root: Floats, out: Floats
 ) -> None:
     """
     Write the root that puts the puppet's hips where its own leg length wants them.
@@ -162,7 +161,7 @@ def reference_root(
 
 
 @kernel
-def mean_offset(goals: Vec3s, importances: Floats, positions: Vec3s, as_printed: bool) -> Point:
+def mean_offset(goals: Vec3s, importances: Floats, positions: Vec3s, as_printed: bool) -> Vec3:
     """
     Return the importance-weighted mean displacement of the end-effectors (Shin2002 eq. 5.1).
 
@@ -217,7 +216,12 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
 
 @kernel
 def smooth_root(
-    model: PuppetModel, tuning: Tuning, captured_root: Vec3, goals: Goals, dt: float, frame: Frame
+    model: PuppetModel,
+    tuning: Tuning,
+    captured_root: Floats,
+    goals: Goals,
+    dt: float,
+    frame: Frame,
 ) -> None:
     """
     Smooth in time what is added to the performer's root (carried over with the world scale).

@@ -333,71 +333,54 @@ def test_ordinary_input_is_usable(run, given: list[np.ndarray]) -> None:
     assert run(*given)
 
 
+PLACES = {
+    'root': (0, (1,)),
+    'segment': (1, (15, 2)),
+    'rotation': (2, (3, 0)),
+    'importance': (3, (0, IMPORTANCE)),
+    'radius': (3, (3, RADIUS)),
+    'goal': (3, (2, GOAL + 1)),
+    'self importance': (4, (7, SELF_IMPORTANCE)),
+    'place': (4, (2, SELF_PLACE)),
+    'depth': (4, (0, SELF_DEPTH)),
+    'sample': (4, (7, LAST_USED + SAMPLE)),
+    'weight': (4, (0, FIRST_CONTACT + WEIGHT)),
+    'displacement': (4, (1, LAST_USED + DISPLACEMENT + 2)),
+    'share': (4, (5, FIRST_CONTACT + SHARE)),
+}
+
+
 @JIT_AND_PY
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf, 1e150])
-@pytest.mark.parametrize(
-    ('which', 'place'),
-    [
-        (0, (1,)),
-        (1, (15, 2)),
-        (2, (3, 0)),
-        (3, (0, IMPORTANCE)),
-        (3, (3, RADIUS)),
-        (3, (2, GOAL + 1)),
-        (4, (7, SELF_IMPORTANCE)),
-        (4, (2, SELF_PLACE)),
-        (4, (0, SELF_DEPTH)),
-        (4, (7, LAST_USED + SAMPLE)),
-        (4, (0, FIRST_CONTACT + WEIGHT)),
-        (4, (1, LAST_USED + DISPLACEMENT + 2)),
-        (4, (5, FIRST_CONTACT + SHARE)),
-    ],
-    ids=[
-        'root',
-        'segment',
-        'rotation',
-        'importance',
-        'radius',
-        'goal',
-        'self importance',
-        'place',
-        'depth',
-        'sample',
-        'weight',
-        'displacement',
-        'share',
-    ],
-)
+@pytest.mark.parametrize(('which', 'place'), PLACES.values(), ids=PLACES)
 def test_one_bad_number_is_enough(run, given, which: int, place: tuple, bad: float) -> None:
     given[which][place] = bad
     assert not run(*given)
 
 
-@pytest.mark.parametrize('value', [-0.01, 1.01])
-def test_importance_outside_zero_to_one_is_refused(given, value: float) -> None:
-    given[3][1, IMPORTANCE] = value
-    assert not is_usable(*given)
-
-
 @JIT_AND_PY
 @pytest.mark.parametrize(
-    ('column', 'value'),
+    ('which', 'column', 'value'),
     [
-        (SELF_IMPORTANCE, -0.01),
-        (SELF_IMPORTANCE, 1.01),
-        (SELF_PLACE, 1.01),
-        (SELF_DEPTH, -0.01),
-        (FIRST_CONTACT + SAMPLE, 640.0),
-        (FIRST_CONTACT + SAMPLE, -2.0),
-        (FIRST_CONTACT + SAMPLE, -0.5),
-        (FIRST_CONTACT + SAMPLE, 3.5),
-        (FIRST_CONTACT + WEIGHT, -0.01),
-        (FIRST_CONTACT + SHARE, 1.01),
-        (FIRST_CONTACT + SHARE, -0.01),
-        (FIRST_CONTACT + DISPLACEMENT, -200.0),
+        (3, IMPORTANCE, -0.01),
+        (3, IMPORTANCE, 1.01),
+        (4, SELF_IMPORTANCE, -0.01),
+        (4, SELF_IMPORTANCE, 1.01),
+        (4, SELF_PLACE, 1.01),
+        (4, SELF_DEPTH, -0.01),
+        (4, FIRST_CONTACT + SAMPLE, 640.0),
+        (4, FIRST_CONTACT + SAMPLE, -2.0),
+        (4, FIRST_CONTACT + SAMPLE, -0.5),
+        (4, FIRST_CONTACT + SAMPLE, 3.5),
+        (4, FIRST_CONTACT + WEIGHT, -0.01),
+        (4, FIRST_CONTACT + SHARE, 1.01),
+        (4, FIRST_CONTACT + SHARE, -0.01),
+        (4, FIRST_CONTACT + DISPLACEMENT, -200.0),
     ],
 )
-def test_self_interaction_out_of_range_is_refused(run, given, column: int, value: float) -> None:
+def test_what_is_out_of_range_is_refused(
+    run, given, which: int, column: int, value: float
+) -> None:
     """A sample is an index: solvers would read outside of their arrays."""
-    given[4][3, column] = value
+    given[which][3, column] = value
     assert not run(*given)
