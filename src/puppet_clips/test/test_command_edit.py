@@ -17,7 +17,7 @@ import pytest
 
 pytestmark = pytest.mark.ros
 
-AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)
+AS_WRITTEN = ClipOptions(correct=False)
 BVH_TOL_M = 2e-4  # what the digits of a BVH file leave of a place
 REACH = """\
 format: puppet-edit/1

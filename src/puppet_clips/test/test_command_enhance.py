@@ -20,7 +20,7 @@ import pytest
 
 pytestmark = pytest.mark.ros
 
-AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)
+AS_WRITTEN = ClipOptions(correct=False)
 MEETS = ('--meet', f'left_hand,right_hand:{FIST_M}')
 
 

@@ -61,7 +61,7 @@ def test_written_clip_is_the_puppet(run, walk_bvh, walk, tmp_path, solver):
     assert np.allclose(load_clip(out).skeleton.offsets, sally.skeleton.offsets, atol=FILE_TOL_M)
     environment = load_environment(CHARACTERS.parent / 'environments/floor.yaml')
     result = retarget_motion(walk, RetargetJob(sally, environment, solver))
-    as_written = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)
+    as_written = ClipOptions(correct=False)
     _, p_back = load_clip(out, options=as_written).world_segments()
     _, p_puppet = result.motion(sally, walk.rate_hz).world_segments()
     assert np.max(np.abs(p_back - p_puppet)) < FILE_TOL_M

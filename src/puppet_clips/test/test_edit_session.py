@@ -16,7 +16,7 @@ from puppet_edit.edit_session import EditSession, POINTS
 from puppet_view.browser.played_page import Playback
 import pytest
 
-AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)
+AS_WRITTEN = ClipOptions(correct=False)
 FRAME = 30
 UP = np.array([0.05, 0.0, 0.15])
 

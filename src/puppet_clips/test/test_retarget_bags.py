@@ -29,7 +29,7 @@ ANGLE_TOL_RAD = 1e-6  # of a motion that was taken apart and put together again
 STREAMS = ('/performer/posture', '/importance', '/joint_states', '/puppet/posture')
 LATCHED = ('/robot_description', '/puppet/robot_description')
 OTHER_CLOCK_NS = 1_700_000_000_123_456_789
-AS_WRITTEN = ClipOptions(drop_artificial_start=False, level_floor=False, shift_to_floor=False)
+AS_WRITTEN = ClipOptions(correct=False)
 
 
 def messages(path: Path, topic: str) -> list[BagMessage]:

@@ -137,6 +137,8 @@ def line_chart(
 ) -> Picture:
     """Return a picture of lines over rising times (n,) [s]; panels by axis name and unit."""
     with styled():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
         figure, grid = new_figure([1.0] * len(panels), height_px)
         for (axes,), (title, lines) in zip(grid, panels.items()):
             for line in lines:
@@ -151,16 +153,9 @@ def line_chart(
             axes.set_title(title)
             legend_above(axes)
         grid[-1][0].set_xlim(times_s[0], times_s[-1])
-        return picture_of(figure)
-
-
-def picture_of(figure: 'Figure') -> Picture:
-    """Return a figure as a picture, shape (height, width, 3)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
 def svg_text(figure: 'Figure') -> str:

@@ -15,6 +15,7 @@ NO_POINTS: Vec3s = read_only(np.zeros((0, 3)))
 NO_COLOURS: Floats = read_only(np.zeros((0, 4)))
 
 Colour = tuple[float, float, float, float]
+WHITE: Colour = (1.0, 1.0, 1.0, 1.0)
 
 STOPS = np.array([0.0, 0.5, 1.0])
 COLOURS = np.array([[0.45, 0.58, 0.72], [0.95, 0.78, 0.25], [0.88, 0.20, 0.16]])
@@ -31,7 +32,7 @@ class MarkerSpec(NamedTuple):
     orientation: Quat  # Shape (4,)
     # Full extents along its own axes [m]; of lines the width first, of text the height last
     size: Vec3
-    colour: Colour  # Red, green, blue, opacity in 0 .. 1.
+    colour: Colour  # Red, green, blue, opacity in 0 .. 1
     text: str = ''  # What to write; of a solid the name of the object it is part of
     points: Vec3s = NO_POINTS  # Ends of lines, two of each, in its own axes, shape (2 n, 3) [m]
     colours: Floats = NO_COLOURS  # Of each end, shape (2 n, 4) in 0 .. 1; or none, for one colour.
@@ -47,18 +48,9 @@ def line_marker(
 
     Colours (2 n, 4) are red, green, blue and opacity of each end in 0 .. 1.
     """
-    size, white = np.array([width, 0.0, 0.0]), (1.0, 1.0, 1.0, 1.0)
-    return MarkerSpec(
-        namespace,
-        identifier,
-        LINES_SHAPE,
-        np.zeros(3),
-        IDENTITY,
-        size,
-        white,
-        points=points,
-        colours=colours,
-    )
+    size, here = np.array([width, 0.0, 0.0]), np.zeros(3)
+    lines = MarkerSpec(namespace, identifier, LINES_SHAPE, here, IDENTITY, size, WHITE)
+    return lines._replace(points=points, colours=colours)
 
 
 def text_marker(
@@ -67,7 +59,7 @@ def text_marker(
     text: str,
     position: Vec3,
     height: float,
-    colour: Colour = (1.0, 1.0, 1.0, 1.0),
+    colour: Colour = WHITE,
     frame: str = '',
 ) -> MarkerSpec:
     """

@@ -19,7 +19,6 @@ from puppet_core.body import Capsule, Character, default_capsules, Motion, Skele
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.robots import (
-    CYLINDER,
     merged_parts,
     Part,
     read_shape,
@@ -105,18 +104,17 @@ class RecordedBody:
         if not self.description:
             return ()
         found: list[Capsule] = []
-        for solid in sorted(read_shape(self.description), key=lambda s: s.kind != CYLINDER):
-            along = 0.5 * solid.scale[2] * solid.rotation[:, 2] * (solid.kind == CYLINDER)
-            start, end = solid.position - along, solid.position + along
-            radius, segment = float(solid.scale[0]), solid.segment
-            if solid.kind != CYLINDER and any(
-                c.segment == segment
-                and np.max(np.abs([*(place - start), c.radius - radius])) < SAME_PLACE_M
+        solids = [(np.array_equal(c.start, c.end), c) for c in read_shape(self.description)]
+        for is_ball, solid in sorted(solids, key=lambda row: row[0]):
+            if is_ball and any(
+                c.segment == solid.segment
+                and np.max(np.abs([*(place - solid.start), c.radius - solid.radius]))
+                < SAME_PLACE_M
                 for c in found
                 for place in (c.start, c.end)
             ):
                 continue  # the round end of a cylinder that is a capsule already
-            found.append(Capsule(segment, start, end, radius, solid.colour))
+            found.append(solid)
         return tuple(found)
 
 

@@ -30,7 +30,7 @@ from puppet_clips.calibrate.calibrate_live import LiveSession, retried
 from puppet_core.body import Character, default_capsules, load_character, save_character
 from puppet_core.io import check_writable, ConfigError, InputFileError
 from puppet_core.math import Quat, Vec3
-from puppet_core.procedural import clip_loop_motion, range_of_motion
+from puppet_core.procedural import clip_loop, range_of_motion
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_performer import calibration as cal
@@ -218,7 +218,7 @@ def _recorded(
         motion = range_of_motion(performer, RATE_HZ, T_POSE_S)
     else:
         clip = clip_arguments.read_clip(options.file, options, options.asf)
-        motion = clip_loop_motion(clip, RATE_HZ, T_POSE_S)
+        motion = clip_loop(clip, RATE_HZ, T_POSE_S).motion
     disturbances = _disturbances(options)
     take = record_clip(motion, layout, disturbances, options.seed, options.pose_deg)
     return take.recording, take

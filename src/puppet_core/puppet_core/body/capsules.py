@@ -11,17 +11,19 @@ skeleton that has none. Sample points on the surface are in `body.surface`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.math import Floats, Ints, kernel, read_only, Vec3, Vec3s
-from puppet_core.math.values import Vec3Like
+from puppet_core.math.values import clamp, dot, normalized, scale, sub, Vec3Like
+from puppet_core.math.values import Vec3 as Value
 
 _ROUNDING = 1.0 + 1e-12  # of squares that are compared for whether a root is worth taking
 ON_CORE_M = 1e-12  # nearer to the core line than this, there is no direction from it
 
 Colour = tuple[float, float, float] | None
+_ZERO = np.zeros(3)
 
 ADULT_LEG_M = 0.928  # hip to sole of the adult that the tables describe
 ADULT_HIP_M, ADULT_SHOULDER_M = 0.09, 0.185  # its joints' distances from the middle
@@ -129,7 +131,7 @@ class Capsule:
     end: Vec3  # The other end; equal to `start` for a ball [m]
     radius: float  # [m]
     # Red, green, blue in 0 .. 1; None for the body's own.
-    colour: tuple[float, float, float] | None = None
+    colour: Colour = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'start', read_only(self.start))
@@ -174,27 +176,18 @@ def shape_arrays(capsules: tuple[Capsule, ...]) -> ShapeArrays:
 
 
 @kernel
-def _away_from_core(start: Vec3, end: Vec3, normal: Vec3) -> None:
-    """Write a unit vector square to a core line; +X for a ball."""
-    x, y, z = end[0] - start[0], end[1] - start[1], end[2] - start[2]
-    normal[0], normal[1], normal[2] = 1.0, 0.0, 0.0
-    square = x * x + y * y + z * z
+def _away_from_core(core: Value) -> Value:
+    """Return a unit vector square to a core line; +X for a ball."""
+    square = dot(core, core)
     if square <= ON_CORE_M * ON_CORE_M:
-        return
-    if abs(x) > 0.8 * math.sqrt(square):
-        normal[0], normal[2] = 0.0, 1.0
-    along = (normal[0] * x + normal[2] * z) / square
-    normal[0] -= along * x
-    normal[1] -= along * y
-    normal[2] -= along * z
-    length = math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
-    for k in range(3):
-        normal[k] /= length
+        return 1.0, 0.0, 0.0
+    axis = (0.0, 0.0, 1.0) if abs(core[0]) > 0.8 * math.sqrt(square) else (1.0, 0.0, 0.0)
+    return normalized(sub(axis, scale(core, dot(axis, core) / square)))
 
 
 @kernel
-def nearest_capsule(
-    shape: ShapeArrays, segment: int, p: Vec3Like, normal: Vec3
+def nearest_capsule_within(
+    shape: ShapeArrays, segment: int, p: Vec3Like, limit: float, normal: Vec3
 ) -> tuple[float, int]:
     """
     Return the signed distance of a point from a segment's capsules and the nearest of them.
@@ -204,57 +197,36 @@ def nearest_capsule(
     out of the union: a bound from below. It changes by at most the way that the point moves.
 
     `normal` becomes the outward unit normal of the nearest (deepest) capsule; the surface is at p
-    - distance * normal. On a core line it is a fixed direction square to it. A segment without
-    capsules is infinitely far, its capsule -1 and the normal +X.
+    - distance * normal. On a core line it is a fixed direction square to it. Only capsules nearer
+    than `limit` [m] count; without any, as in a segment that has none, the limit, -1 and the
+    normal +X come back. With a limit of zero it is the depth that is asked for, and what is
+    outside costs little.
     """
-    return nearest_capsule_within(shape, segment, p, math.inf, normal)
-
-
-@kernel
-def nearest_capsule_within(
-    shape: ShapeArrays, segment: int, p: Vec3Like, limit: float, normal: Vec3
-) -> tuple[float, int]:
-    """
-    As `nearest_capsule`, of the capsules that are nearer than `limit` [m] alone.
-
-    The limit and -1 are returned if there are none. With a limit of zero it is the depth that
-    is asked for, and what is outside costs little.
-    """
-    best, nearest, nearest_rho = limit, -1, 0.0
-    normal[0], normal[1], normal[2] = 1.0, 0.0, 0.0
+    best, nearest, nearest_rho, away = limit, -1, 0.0, (1.0, 0.0, 0.0)
     for j in range(shape.first[segment], shape.first[segment + 1]):
         # from the nearest point of the core line
-        bx = p[0] - shape.starts[j, 0]
-        by = p[1] - shape.starts[j, 1]
-        bz = p[2] - shape.starts[j, 2]
-        ax = shape.ends[j, 0] - shape.starts[j, 0]
-        ay = shape.ends[j, 1] - shape.starts[j, 1]
-        az = shape.ends[j, 2] - shape.starts[j, 2]
-        square = ax * ax + ay * ay + az * az
+        core, own = sub(shape.ends[j], shape.starts[j]), sub(p, shape.starts[j])
+        square = dot(core, core)
         if square > 0.0:
-            along = min(max((ax * bx + ay * by + az * bz) / square, 0.0), 1.0)
-            bx, by, bz = bx - along * ax, by - along * ay, bz - along * az
-        square, reach = bx * bx + by * by + bz * bz, best + shape.radii[j]
+            own = sub(own, scale(core, clamp(dot(core, own) / square, 0.0, 1.0)))
+        square, reach = dot(own, own), best + shape.radii[j]
         if reach < 0.0 or square > _ROUNDING * reach * reach:
             continue
         rho = math.sqrt(square)
         if rho - shape.radii[j] < best:
-            best, nearest, nearest_rho = rho - shape.radii[j], j, rho
-            normal[0], normal[1], normal[2] = bx, by, bz
-    if nearest < 0:
-        return best, nearest
+            best, nearest, nearest_rho, away = rho - shape.radii[j], j, rho, own
     if nearest_rho > ON_CORE_M:
-        for k in range(3):
-            normal[k] /= nearest_rho
-    else:
-        _away_from_core(shape.starts[nearest], shape.ends[nearest], normal)
+        away = normalized(away)
+    elif nearest >= 0:
+        away = _away_from_core(sub(shape.ends[nearest], shape.starts[nearest]))
+    normal[:] = away
     return best, nearest
 
 
 @kernel
 def segment_distance(shape: ShapeArrays, segment: int, p: Vec3Like, normal: Vec3) -> float:
-    """Return the signed distance alone; see `nearest_capsule`."""
-    return nearest_capsule(shape, segment, p, normal)[0]
+    """Return the signed distance alone; see `nearest_capsule_within`."""
+    return nearest_capsule_within(shape, segment, p, math.inf, normal)[0]
 
 
 # Where straight lines enter and leave capsules, many at a time, in plain numpy.
@@ -340,16 +312,8 @@ def default_capsules(skeleton: Skeleton) -> tuple[Capsule, ...]:
     capsules = _torso(skeleton, size)
     for start, end, radius, colour in _HEAD:
         for side in (1.0, -1.0) if start[1] else (1.0,):
-            scale = np.array([size, side * size, size])
-            capsules.append(
-                Capsule(
-                    SEGMENT_INDEX['head'],
-                    np.array(start) * scale,
-                    np.array(end) * scale,
-                    size * radius,
-                    colour,
-                )
-            )
+            solid = start, end, radius
+            capsules.append(_sized(SEGMENT_INDEX['head'], solid, (size, side), colour))
     for index, segment in enumerate(SEGMENTS):
         side = -1.0 if segment.startswith('right_') else 1.0
         part = segment.split('_', 1)[-1]
@@ -399,15 +363,15 @@ def _end(skeleton: Skeleton, index: int, part: str, side: float, size: float) ->
     is_foot = part == 'foot'
     limb = (0 if part == 'hand' else 2) + (side < 0.0)
     sole = np.array([0.0, 0.0, skeleton.interaction_points[limb, 2] if is_foot else 0.0])
-    scale = np.array([size, side * size, size])
     colour = SHOES if is_foot else SKIN
-    return [
-        Capsule(
-            index,
-            np.array(start) * scale + sole,
-            np.array(end) * scale + sole,
-            size * radius,
-            colour,
-        )
-        for start, end, radius in (_FOOT if is_foot else _HAND)
-    ]
+    rows = _FOOT if is_foot else _HAND
+    return [_sized(index, solid, (size, side), colour, sole) for solid in rows]
+
+
+def _sized(
+    index: int, solid: Sequence[Any], size: tuple[float, float], colour: Colour, base: Vec3 = _ZERO
+) -> Capsule:
+    """Return a solid of the tables, (start, end, radius), at the body's size; side -1 mirrors."""
+    factor, side = size
+    start, end = (np.array(place) * [factor, side * factor, factor] + base for place in solid[:2])
+    return Capsule(index, start, end, factor * solid[2], colour)

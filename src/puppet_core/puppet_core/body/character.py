@@ -9,7 +9,7 @@ lives in its world (scale, height of its root) is part of its description.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +37,7 @@ class Character:
     title: str  # One line for people
     skeleton: Skeleton  # Lengths and interaction points
     capsules: tuple[Capsule, ...]  # Shape, for pictures and self-interaction
-    colour: tuple[float, float, float] = (0.6, 0.65, 0.7)  # Red, green, blue in 0 .. 1.
+    colour: tuple[float, float, float] = (0.6, 0.65, 0.7)  # Red, green, blue in 0 .. 1
     # Size of the puppet's world over the performer's, or AUTO for the leg-length ratio
     world_scale: float | str = 1.0
     # Reference height of the root over the performer's, or LEGS (errata 2)
@@ -168,15 +168,9 @@ def _read_capsules(source: Section) -> tuple[Capsule, ...]:
         name = SEGMENTS[capsule.segment]
         other = name.replace('left_', 'right_')
         if other != name and other not in shaped:
-            capsules.append(
-                Capsule(
-                    SEGMENT_INDEX[other],
-                    capsule.start * _MIRROR,
-                    capsule.end * _MIRROR,
-                    capsule.radius,
-                    capsule.colour,
-                )
-            )
+            start, end = capsule.start * _MIRROR, capsule.end * _MIRROR
+            mirrored = replace(capsule, segment=SEGMENT_INDEX[other], start=start, end=end)
+            capsules.append(mirrored)
     return tuple(capsules)
 
 

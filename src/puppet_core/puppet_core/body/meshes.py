@@ -42,7 +42,11 @@ def smooth_surface(rods: Rods) -> tuple[Vec3s, Ints]:
     """Return vertices (n, 3) [m] and triangles (m, 3), outside in front, around the rods."""
     low = np.min(np.minimum(rods.starts, rods.ends) - rods.radii[:, None], axis=0)
     high = np.max(np.maximum(rods.starts, rods.ends) + rods.radii[:, None], axis=0)
-    size = _cell_size(float(rods.radii.min()), float(np.prod(high - low)))
+    # cells so small that the thinnest rod is seen, as long as they are not too many
+    radius, volume = float(rods.radii.min()), float(np.prod(high - low))
+    size = float(np.clip(radius / CELLS_A_RADIUS, FINEST_M, COARSEST_M))
+    enough = min((volume / ENOUGH_CELLS) ** (1.0 / 3.0), radius / FEWEST_A_RADIUS)
+    size = max(size, enough, (volume / MAX_CELLS) ** (1.0 / 3.0))
     counts = np.ceil((high - low) / size).astype(np.int64) + 3
     origin = low - size
     axes = [origin[k] + size * np.arange(counts[k]) for k in range(3)]
@@ -51,13 +55,6 @@ def smooth_surface(rods: Rods) -> tuple[Vec3s, Ints]:
     vertices, numbers = _vertices(distances)
     triangles = _triangles(distances, numbers)
     return _smoothed(origin + size * vertices, triangles), triangles
-
-
-def _cell_size(radius: float, volume: float) -> float:
-    """Return how wide the cells of a grid are that shows the thinnest rod."""
-    size = float(np.clip(radius / CELLS_A_RADIUS, FINEST_M, COARSEST_M))
-    enough = min((volume / ENOUGH_CELLS) ** (1.0 / 3.0), radius / FEWEST_A_RADIUS)
-    return max(size, float(enough), float(volume / MAX_CELLS) ** (1.0 / 3.0))
 
 
 def _distances(points: Vec3s, rods: Rods) -> Floats:
@@ -143,18 +140,12 @@ def unit_sphere() -> tuple[Floats, Ints]:
     return rings.reshape(-1, 3), _rings_joined(len(heights))
 
 
-def unit_cylinder() -> tuple[Floats, Ints]:
-    """Return the open cylinder of radius 1 and length 1 along z, centred; its ends are balls."""
-    around = np.arange(ROUND_STEPS) * 2.0 * np.pi / ROUND_STEPS
-    ring = np.stack([np.cos(around), np.sin(around), np.full(ROUND_STEPS, 0.5)], axis=-1)
-    return np.concatenate((ring, ring * [1.0, 1.0, -1.0])), _rings_joined(2)
-
-
 def closed_cylinder() -> tuple[Floats, Ints]:
     """Return the cylinder of radius 0.5 and length 1 along z with its end faces."""
-    side, triangles = unit_cylinder()
-    side = side * [0.5, 0.5, 1.0]
     n = ROUND_STEPS
+    around = np.arange(n) * 2.0 * np.pi / n
+    ring = 0.5 * np.stack([np.cos(around), np.sin(around), np.ones(n)], axis=-1)
+    side, triangles = np.concatenate((ring, ring * [1.0, 1.0, -1.0])), _rings_joined(2)
     # end faces have vertices of their own, so that their edge is shaded sharply
     vertices = np.concatenate((side, side, [[0.0, 0.0, 0.5], [0.0, 0.0, -0.5]]))
     here, there = np.arange(n), (np.arange(n) + 1) % n

@@ -96,13 +96,8 @@ class Skeleton:
         return positions
 
 
-def _considered() -> NDArray[np.bool_]:
-    table = np.ones((len(GENERAL_END_EFFECTORS), N_SEGMENTS), dtype=bool)
-    for general in range(len(GENERAL_END_EFFECTORS)):
-        # hands and feet come first, then elbows and knees, both in the order of the limbs
-        table[general, LIMB_SEGMENTS[general % len(LIMB_SEGMENTS)]] = False
-    return read_only(table, np.bool_)
-
-
-CONSIDERED: NDArray[np.bool_] = _considered()
-"""Whether a segment counts for a general end-effector, shape (8, 16)."""
+# Whether a segment counts for a general end-effector, shape (8, 16). Hands and feet come first,
+# then elbows and knees, both in the order of the limbs.
+CONSIDERED: NDArray[np.bool_] = np.ones((len(GENERAL_END_EFFECTORS), N_SEGMENTS), dtype=bool)
+np.put_along_axis(CONSIDERED, np.tile(LIMB_SEGMENTS, (2, 1)), False, axis=1)
+CONSIDERED.setflags(write=False)

@@ -16,7 +16,6 @@ have their own capsules alone. Points measured on a body can take their place: f
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +34,8 @@ _DECIMALS = 6  # a micrometre
 _TORSO = ('pelvis', 'spine', 'chest')
 _SHARES = (np.arange(N_RINGS) + 0.5) / N_RINGS
 _FRONT, _UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+_KNOWN: dict[bytes, Vec3s] = {}  # by the numbers of a body: a tenth of a second each
+_MOST_KNOWN = 16
 _PARALLEL_SINE = 0.1  # [-]; below it two directions do not span a plane well
 
 
@@ -52,29 +53,17 @@ def surface_samples(skeleton: Skeleton, capsules: Sequence[Capsule]) -> Vec3s:
     feet: the right side of a symmetric body mirrors the left row by row, and on the torso row k
     mirrors row 5 - k.
     """
-    return _surface_samples(_Exact((skeleton, tuple(capsules)))).copy()
+    numbers = [skeleton.offsets, skeleton.interaction_points]
+    numbers += [np.array([c.segment, *c.start, *c.end, c.radius]) for c in capsules]
+    key = b''.join(array.tobytes() for array in numbers)
+    if key not in _KNOWN:
+        while len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.pop(next(iter(_KNOWN)))
+        _KNOWN[key] = _surface_samples(skeleton, capsules)
+    return _KNOWN[key].copy()
 
 
-class _Exact:
-    """A body as a key: equal to one of the same numbers."""
-
-    def __init__(self, body: tuple[Skeleton, tuple[Capsule, ...]]) -> None:
-        self.skeleton, self.capsules = body
-        arrays = [self.skeleton.offsets, self.skeleton.interaction_points]
-        arrays += [end for c in self.capsules for end in (c.start, c.end)]
-        numbers = [(c.segment, float(c.radius)) for c in self.capsules]
-        self._key = (b''.join(array.tobytes() for array in arrays), tuple(numbers))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Exact) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-
-@lru_cache(maxsize=16)
-def _surface_samples(body: _Exact) -> Vec3s:
-    skeleton, capsules = body.skeleton, body.capsules
+def _surface_samples(skeleton: Skeleton, capsules: Sequence[Capsule]) -> Vec3s:
     samples = np.empty((N_SEGMENTS, N_SAMPLES, 3))
     torso = _torso_capsules(skeleton, capsules)
     rest = skeleton.rest_positions()
@@ -218,12 +207,9 @@ def _points(section: Section, segment: str) -> Vec3s:
         raise section.error(segment, wanted, got)
     for i, row in enumerate(rows):
         good = isinstance(row, list) and len(row) == 3
-        if not good or not all(_fits(value) for value in row):
+        # a truth value is an integer to Python
+        if not good or not all(
+            type(value) in (int, float) and abs(value) <= FARTHEST_M for value in row
+        ):
             raise section.error(segment, wanted, f'{str(row):.60} as point {i}')
     return np.array(rows, dtype=np.float64)
-
-
-def _fits(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return abs(value) <= FARTHEST_M

@@ -355,15 +355,8 @@ def read_amc(
             if name in columns:
                 moved[:, axis] = skeleton.unit_m * values[:, columns[name]]
         translations[:, joint] += moved if joint == 0 else rotate(axes, moved)
-    return ClipFile(
-        path,
-        rate_hz,
-        skeleton.joint_names,
-        skeleton.parents,
-        skeleton.offsets,
-        frozen(rotations),
-        frozen(translations),
-    )
+    joints = skeleton.joint_names, skeleton.parents, skeleton.offsets
+    return ClipFile(path, rate_hz, *joints, frozen(rotations), frozen(translations))
 
 
 def _rows(path: Path) -> Iterator[_Row]:

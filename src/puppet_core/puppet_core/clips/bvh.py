@@ -17,7 +17,7 @@ from pathlib import Path
 import re
 
 import numpy as np
-from puppet_core.body import END_EFFECTORS, Motion, PARENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
+from puppet_core.body import END_EFFECTORS, Motion, PARENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.clips.clip_file import (
     ClipFile,
     euler_to_quats,
@@ -340,15 +340,8 @@ def _assemble(
         rotations[:, index] = euler_to_quats(axes, np.radians(values[:, turns]))
         if joint.parent >= 0 and moves and not offsets[index].any():
             offsets[index] = np.median(translations[:, index], axis=0)
-    return ClipFile(
-        path,
-        rate_hz,
-        tuple(joint.name for joint in joints),
-        np.array([joint.parent for joint in joints]),
-        offsets,
-        frozen(rotations),
-        frozen(translations),
-    )
+    body = tuple(j.name for j in joints), np.array([j.parent for j in joints]), offsets
+    return ClipFile(path, rate_hz, *body, frozen(rotations), frozen(translations))
 
 
 # The writer.
@@ -364,7 +357,10 @@ def write_bvh(motion: Motion, path: str | Path) -> None:
 
 def bvh_text(motion: Motion) -> str:
     """Return a motion as the text of a BVH file; see `write_bvh`."""
-    lines = ['HIERARCHY', *_hierarchy(motion.skeleton)]
+    skeleton = motion.skeleton
+    ends = {SEGMENT_INDEX[n]: p for n, p in zip(END_EFFECTORS, skeleton.interaction_points)}
+    ends[SEGMENT_INDEX['head']] = np.array([0.0, 0.0, _HEAD_PER_LEG * skeleton.leg_length])
+    lines = ['HIERARCHY', *_joint_lines(0, '', _to_file_cm(skeleton.offsets), ends)]
     lines += ['MOTION', f'Frames: {motion.n_frames}', f'Frame Time: {1.0 / motion.rate_hz:.12g}']
     q_file = multiply(multiply(conjugate(Q_WORLD_Y_UP), motion.rotations), Q_WORLD_Y_UP)
     angles = np.empty((motion.n_frames, len(SEGMENTS), 3))
@@ -383,13 +379,6 @@ def _rotation_order(index: int) -> tuple[int, int, int]:
 
 def _to_file_cm(points: Vec3s) -> Vec3s:
     return _CM_PER_M * rotate(conjugate(Q_WORLD_Y_UP), points)
-
-
-def _hierarchy(skeleton: Skeleton) -> Iterator[str]:
-    names = [SEGMENT_INDEX[name] for name in END_EFFECTORS]
-    ends = dict(zip(names, skeleton.interaction_points))
-    ends[SEGMENT_INDEX['head']] = np.array([0.0, 0.0, _HEAD_PER_LEG * skeleton.leg_length])
-    return _joint_lines(0, '', _to_file_cm(skeleton.offsets), ends)
 
 
 def _joint_lines(index: int, indent: str, offsets: Vec3s, ends: dict[int, Vec3]) -> Iterator[str]:

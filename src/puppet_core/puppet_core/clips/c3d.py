@@ -81,13 +81,8 @@ def _read(path: Path, options: ClipOptions) -> tuple[MarkerData, Finding, str]:
         raise InputFileError(path, 'labelled points over two frames or more', got, field='POINT')
     rate_hz = options.rate_hz or float(content['rate_hz'])
     if not 0.1 <= rate_hz <= 1e4:
-        raise InputFileError(
-            path,
-            'a rate in 0.1 .. 10000',
-            f'{rate_hz:g}',
-            field='POINT:RATE',
-            hint='or give the rate, --rate-hz',
-        )
+        wanted, field, hint = 'a rate in 0.1 .. 10000', 'POINT:RATE', 'or give the rate, --rate-hz'
+        raise InputFileError(path, wanted, f'{rate_hz:g}', field=field, hint=hint)
     unit_m, unit = _unit(path, str(content['unit']), options.unit_m)
     positions = content['points'] * unit_m
     with np.errstate(invalid='ignore'):
@@ -172,13 +167,9 @@ def _fitting_set(data: MarkerData, name: str | None) -> MarkerSet:
         return max(fitting, key=lambda found: len(found.names()))
     missing, nearest = min(trials, key=lambda trial: len(trial[0]))
     here = ', '.join(label for label in data.labels if not plain_label(label).startswith('*'))
-    raise InputFileError(
-        data.path,
-        f'the markers of {nearest.name}',
-        f'none for {", ".join(missing)}',
-        field='POINT:LABELS',
-        hint=f'markers here: {here}; or give a marker set, --markers',
-    )
+    wanted, got = f'the markers of {nearest.name}', f'none for {", ".join(missing)}'
+    hint = f'markers here: {here}; or give a marker set, --markers'
+    raise InputFileError(data.path, wanted, got, field='POINT:LABELS', hint=hint)
 
 
 def _up_axis(

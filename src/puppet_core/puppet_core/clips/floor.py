@@ -91,7 +91,9 @@ def fit_floor(feet: Vec3s, rate_hz: float, leg_length: float) -> FloorFit:
     right foot over time, Z up, `leg_length` is hip to ankle [m].
     """
     stands = find_stands(feet, rate_hz)
-    floor = _floor_stands(stands, leg_length)
+    heights = stands.points[:, 2]
+    low = heights < heights.min(initial=np.inf) + _FLOOR_BAND * leg_length
+    floor = Stands(stands.feet[low], stands.points[low], stands.weights[low])
     lowest = np.sort(feet[..., 2].min(axis=1))[int(_SELDOM_FRACTION * (len(feet) - 1))]
     drop = _DEFAULT_DROP * leg_length
     if not floor.weights.size or (lowest < floor.points[:, 2].min() - _BELOW_STANDS * leg_length):
@@ -104,15 +106,6 @@ def fit_floor(feet: Vec3s, rate_hz: float, leg_length: float) -> FloorFit:
     if _LOWEST_DROP <= base / leg_length <= _HIGHEST_DROP:
         return FloorFit(normal, pivot, levels, 0.0)
     return FloorFit(normal, pivot, levels - base + drop, base - drop)
-
-
-def _floor_stands(stands: Stands, leg_length: float) -> Stands:
-    """Return the stands near the lowest one."""
-    if not stands.weights.size:
-        return stands
-    heights = stands.points[:, 2]
-    low = heights < heights.min() + _FLOOR_BAND * leg_length
-    return Stands(stands.feet[low], stands.points[low], stands.weights[low])
 
 
 def _fit_tilt(stands: Stands, leg_length: float) -> tuple[Vec3, Vec3]:
@@ -161,13 +154,9 @@ def _levels(stands: Stands, normal: Vec3, pivot: Vec3, leg_length: float) -> Flo
     for foot in range(2):
         own = stands.feet == foot
         if own.any():
-            levels[foot] = _weighted_quantile(heights[own], stands.weights[own])
+            order = np.flatnonzero(own)[np.argsort(heights[own])]
+            total = np.cumsum(stands.weights[order])
+            levels[foot] = heights[order[np.searchsorted(total, _LEVEL_QUANTILE * total[-1])]]
     low = float(np.nanmin(levels))
     differs = np.abs(levels - low) > _MAX_FEET_DIFFERENCE * leg_length
     return np.where(np.isnan(levels) | differs, low, levels)
-
-
-def _weighted_quantile(values: Floats, weights: Floats) -> float:
-    order = np.argsort(values)
-    total = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(total, _LEVEL_QUANTILE * total[-1])])

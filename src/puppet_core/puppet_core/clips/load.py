@@ -110,7 +110,11 @@ def read_clip(
 ) -> ReadClip:
     """Return the clip with what was found out about it; see `load_clip`."""
     if Path(path).suffix.lower() == c3d.SUFFIX:
-        return _read_markers(Path(path), asf, options)
+        _refuse_asf(Path(path), asf)
+        clip, names, unit, up_axis, notes = c3d.read_c3d(Path(path), options)
+        motion = to_motion(clip, names, replace(options, up_axis='z'))
+        notes += _discontinuities(motion)
+        return ReadClip(motion, Path(path), names.name, unit, up_axis, notes)
     clip = read_clip_file(path, asf, options)
     joints = match_joints(clip, _name_map(name_map))
     if options.unit_m is not None:
@@ -149,13 +153,6 @@ def read_clip_by_options(
     if read.names != PUPPET:  # of our own files there is nothing to find out
         report(read.text)
     return read.motion
-
-
-def _read_markers(path: Path, asf: str | Path | None, options: ClipOptions) -> ReadClip:
-    _refuse_asf(path, asf)
-    clip, names, unit, up_axis, notes = c3d.read_c3d(path, options)
-    motion = to_motion(clip, names, replace(options, up_axis='z'))
-    return ReadClip(motion, path, names.name, unit, up_axis, notes + _discontinuities(motion))
 
 
 def _discontinuities(motion: Motion) -> tuple[str, ...]:

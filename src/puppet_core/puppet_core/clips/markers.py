@@ -122,7 +122,11 @@ def _read_set(path: Path) -> MarkerSet:
     name = source.text('name', path.stem)
     source.text('title', '')
     section = source.section('points')
-    points = {key: _recipes(section, key) for key in section.keys()}
+    points = {}
+    for key in section.keys():
+        has_many = isinstance(section.raw(key), list)
+        recipes = section.sections(key) if has_many else (section.section(key),)
+        points[key] = tuple(map(_recipe, recipes))
     section.finish()
     rows = source.section('segments')
     segments = {segment: _segment(rows, segment) for segment in SEGMENTS}
@@ -132,11 +136,6 @@ def _read_set(path: Path) -> MarkerSet:
     ends.finish()
     source.finish()
     return MarkerSet(name, points, segments, tips)
-
-
-def _recipes(section: Section, key: str) -> tuple[Recipe, ...]:
-    rows = section.sections(key) if isinstance(section.raw(key), list) else (section.section(key),)
-    return tuple(_recipe(row) for row in rows)
 
 
 def _recipe(row: Section) -> Recipe:
@@ -322,7 +321,8 @@ def plain_label(label: str) -> str:
 
 def missing_markers(data: MarkerData, marker_set: MarkerSet) -> list[str]:
     """Return the points of a set that the markers cannot give, empty if it fits."""
-    made = _seen_labels(data)
+    seen = np.isfinite(data.positions).all(axis=2).any(axis=0)
+    made = {plain_label(data.labels[k]) for k in np.flatnonzero(seen)}
     missing = []
     for name, recipes in marker_set.points.items():
         if any(_has(recipe, made) for recipe in recipes):
@@ -374,20 +374,12 @@ def to_clip_file(
     frames = _longest_run(np.asarray(np.isfinite(sums)))
     n_kept = frames.stop - frames.start
     if n_kept < 2:
-        raise InputFileError(
-            data.path,
-            'frames with all markers of the set',
-            f'none for {_worst(world)}',
-            field='POINT',
-        )
-    note = (
-        ''
-        if n_kept == len(q_world)
-        else (
-            f'frames {frames.start + 1} to {frames.stop} of {len(q_world)}: '
-            f'elsewhere markers are missing for more than {MAX_GAP_S} s'
-        )
-    )
+        wanted, got = 'frames with all markers of the set', f'none for {_worst(world)}'
+        raise InputFileError(data.path, wanted, got, field='POINT')
+    note = ''
+    if n_kept < len(q_world):
+        note = f'frames {frames.start + 1} to {frames.stop} of {len(q_world)}: '
+        note += f'elsewhere markers are missing for more than {MAX_GAP_S} s'
     clip = _clip_file(data, q_world[frames], p_world[frames])
     return clip, NameMap(marker_set.name, _NAME_MAP, T_POSE), note
 
@@ -409,11 +401,6 @@ def _clip_file(data: MarkerData, q_world: Quats, p_world: Vec3s) -> ClipFile:
     offsets = np.median(translations, axis=0)
     offsets[0] = 0.0
     return ClipFile(data.path, data.rate_hz, names, parents, offsets, rotations, translations)
-
-
-def _seen_labels(data: MarkerData) -> set[str]:
-    seen = np.isfinite(data.positions).all(axis=2).any(axis=0)
-    return {plain_label(data.labels[k]) for k in np.flatnonzero(seen)}
 
 
 def _has(recipe: Recipe, made: set[str]) -> bool:

@@ -261,13 +261,9 @@ def _segment_joints(clip: ClipFile, joints: dict[str, int], name_map: NameMap) -
         origins.append(own)
         if parent >= 0 and clip.path_down(frames[parent], frames[-1]) is None:
             below, above = clip.joint_names[frames[-1]], clip.joint_names[frames[parent]]
-            raise InputFileError(
-                clip.path,
-                f'{segment} below {SEGMENTS[parent]}',
-                f'{below} not below {above}',
-                field='HIERARCHY',
-                hint=f'joints were named by the map {name_map.name}',
-            )
+            wanted, got = f'{segment} below {SEGMENTS[parent]}', f'{below} not below {above}'
+            hint = f'joints were named by the map {name_map.name}'
+            raise InputFileError(clip.path, wanted, got, field='HIERARCHY', hint=hint)
     extras = {role: joint for role, joint in joints.items() if role not in SEGMENT_INDEX}
     return SegmentJoints(name_map, tuple(frames), tuple(origins), extras)
 

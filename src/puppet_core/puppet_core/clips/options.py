@@ -29,11 +29,9 @@ class ClipOptions:
 
     # Marker set of a C3D: a built-in name or a YAML file; None for the one that fits
     marker_set: str | None = None
-    # Drop first frames that jump: conversions put a T-pose there, in another place
-    drop_artificial_start: bool = True
-    # Turn the clip where its standing feet agree on a floor that is slightly tilted
-    level_floor: bool = True
-    shift_to_floor: bool = True  # Move the clip vertically where its floor is not at zero height
+    # Drop first frames that jump (conversions put a T-pose there, in another place), turn the clip
+    # where its standing feet agree on a floor that is slightly tilted, move that to zero height
+    correct: bool = True
 
     def __post_init__(self) -> None:
         if self.up_axis not in UP_AXES:
@@ -90,15 +88,8 @@ def add_reading_options(
 
 def clip_options(arguments: argparse.Namespace, correct: bool = True) -> ClipOptions:
     """Return the options as data; without `correct` nothing is dropped, levelled or moved."""
-    return ClipOptions(
-        unit_m=arguments.unit_m,
-        rate_hz=arguments.clip_rate_hz,
-        up_axis=arguments.up_axis,
-        marker_set=arguments.markers,
-        drop_artificial_start=correct,
-        level_floor=correct,
-        shift_to_floor=correct,
-    )
+    a = arguments
+    return ClipOptions(a.unit_m, a.clip_rate_hz, a.up_axis, a.markers, correct)
 
 
 def skeleton_beside(clip: Path, asf: str | Path | None) -> str | Path | None:

@@ -308,7 +308,7 @@ def to_motion(
     """
     joints = match_joints(clip, name_map)
     q_file, p_file = clip.world()
-    if options.drop_artificial_start:
+    if options.correct:
         count = count_artificial_frames(p_file, clip.rate_hz, leg_length(clip, joints))
         clip, q_file, p_file = clip.without_first(count), q_file[count:], p_file[count:]
     is_auto = options.up_axis == AUTO
@@ -325,15 +325,10 @@ def to_motion(
     q_world[:, _SPINE] = _aimed_spine(skeleton, q_world[:, _SPINE], p_world)
     ends, middles = LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]
     tips = p_world[:, ends] + rotate(q_world[:, ends], skeleton.interaction_points)
+    points = np.concatenate([tips, p_world[:, middles]], axis=1)
     rotations = q_world.copy()
     rotations[:, 1:] = multiply(conjugate(q_world[:, PARENTS[1:]]), q_world[:, 1:])
-    return Motion(
-        skeleton,
-        clip.rate_hz,
-        p_world[:, 0],
-        rotations,
-        np.concatenate([tips, p_world[:, middles]], axis=1),
-    )
+    return Motion(skeleton, clip.rate_hz, p_world[:, 0], rotations, points)
 
 
 def _find_floor(
@@ -357,12 +352,11 @@ def _place(floor: FloorFit | None, q_world_file: Quat, options: ClipOptions) -> 
     """Return the rotation from the file's world to ours, and the floor's height after it [m]."""
     if floor is None:
         return q_world_file, 0.0
-    height = floor.floor_height if options.shift_to_floor else 0.0
-    if not options.level_floor:
-        return q_world_file, height
+    if not options.correct:
+        return q_world_file, 0.0
     level = np.array(values.between(floor.normal, _UP))
     # The turn is about the pivot; of what it moves the origin by, only the height matters.
-    height += float(rotate(level, floor.pivot)[2] - floor.pivot[2])
+    height = floor.floor_height + float(rotate(level, floor.pivot)[2] - floor.pivot[2])
     return multiply(level, q_world_file), height
 
 

@@ -56,7 +56,10 @@ _SHOWN_KEYS = 60
 def brief(value: object) -> str:
     """Return a text of any value of a file, for an error: of a long one only the beginning."""
     if isinstance(value, dict):
-        return 'the keys ' + ', '.join(_key_text(key) for key in islice(value, 4))
+        keys = islice(value, 4)
+        return 'the keys ' + ', '.join(
+            cut(k, 20) if isinstance(k, str) else brief(k) for k in keys
+        )
     if isinstance(value, list):
         items = ['[..]' if isinstance(v, (dict, list)) else brief(v) for v in value[:6]]
         return '[' + ', '.join(items + ['..'] * (len(value) > 6)) + ']'
@@ -85,7 +88,3 @@ def printable(text: str) -> str:
         c if c.isprintable() or c == '\n' else c.encode('unicode_escape').decode('ascii')
         for c in text
     )
-
-
-def _key_text(key: object) -> str:
-    return cut(key, 20) if isinstance(key, str) else brief(key)

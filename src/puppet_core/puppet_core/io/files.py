@@ -63,7 +63,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
             with open(temporary, 'rb') as source, open(target, 'wb') as sink:
                 shutil.copyfileobj(source, sink)
             return
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask
         os.chmod(temporary, mode)
         os.replace(temporary, target)
     finally:
@@ -103,9 +105,3 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     """Write `data` to `path`, all or nothing."""
     with replacing(path) as temporary:
         temporary.write_bytes(data)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, cast, TypeVar
 
 from puppet_core.io.errors import brief, ConfigError, InputFileError
-from puppet_core.io.yaml_file import load_plain_yaml, read_utf8
-import yaml
+from puppet_core.io.yaml_file import load_plain_yaml, read_utf8, yaml_errors
 
 Scalar = bool | int | float | str
 Config = TypeVar('Config')
@@ -96,9 +95,9 @@ class Row:
             raise ConfigError(f'{self.name}: expected a finite number, got {value}')
         if self.choices and value not in self.choices:
             raise ConfigError(f'{self.name}: expected {self.range_text()}, got {value!r}')
-        if self.low is not None and (value < self.low or (self.low_open and value == self.low)):
-            raise ConfigError(f'{self.name}: expected {self.range_text()}, got {value}')
-        if self.high is not None and value > self.high:
+        low, high = self.low, self.high
+        is_low = low is not None and (value < low or (self.low_open and value == low))
+        if is_low or (high is not None and value > high):
             raise ConfigError(f'{self.name}: expected {self.range_text()}, got {value}')
         return value
 
@@ -178,12 +177,9 @@ def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
 
     Raise InputFileError if the file is missing or is not a ROS parameter file.
     """
-    try:
-        tree = load_plain_yaml(read_utf8(path))
-    except (yaml.YAMLError, RecursionError) as err:
-        mark = getattr(err, 'problem_mark', None)
-        problem = getattr(err, 'problem', None) or str(err).partition('\n')[0]
-        raise InputFileError(path, 'valid YAML', problem, mark.line + 1 if mark else None) from err
+    text = read_utf8(path)
+    with yaml_errors(path, text):
+        tree = load_plain_yaml(text)
     if not isinstance(tree, dict):
         raise InputFileError(path, f'{node_name}: ros__parameters: ..', brief(tree))
     values: dict[str, Any] = {}

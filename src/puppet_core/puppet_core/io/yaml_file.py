@@ -10,6 +10,7 @@ A `Section` wraps one mapping. Its typed getters validate and remember what was 
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 import math
 from pathlib import Path
 import re
@@ -88,12 +89,13 @@ class _LineLoader(PlainLoader):
 
 
 class _LinedDict(dict):
-    lines: dict[str, int]
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[str, int] = {}
 
 
 def _construct_mapping(loader: _LineLoader, node: yaml.MappingNode) -> Iterator[_LinedDict]:
     mapping = _LinedDict()
-    mapping.lines = {}
     yield mapping
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
@@ -227,7 +229,7 @@ class Section:
 
     def section(self, key: str, optional: bool = False) -> 'Section':
         """Return the mapping under `key`; an empty one if it is absent and optional."""
-        value = self.raw(key, _empty(self.line) if optional else _MISSING)
+        value = self.raw(key, _LinedDict() if optional else _MISSING)
         if not isinstance(value, _LinedDict):
             raise self.error(key, 'named keys', brief(value))
         line = self._mapping.lines.get(key, self.line)
@@ -290,8 +292,21 @@ def read_utf8(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> str:
 def parse_yaml(text: str, path: str | Path, file_format: str) -> Section:
     """Return the text of a file; see `load_yaml`. The path is only named in errors."""
     path = Path(path)
-    try:
+    with yaml_errors(path, text):
         tree = yaml.load(text, Loader=_LineLoader)
+    if not isinstance(tree, _LinedDict):
+        got = 'nothing' if tree is None else brief(tree)
+        raise InputFileError(path, f'named keys, the first format: {file_format}', got, 1)
+    section = Section(path, tree)
+    section.text('format', choices=[file_format])
+    return section
+
+
+@contextmanager
+def yaml_errors(path: str | Path, text: str) -> Iterator[None]:
+    """Raise InputFileError, naming the line of a text, for what a loader says about it."""
+    try:
+        yield
     except yaml.reader.ReaderError as err:
         line = text[: err.position].count('\n') + 1
         raise InputFileError(path, 'printable text', f'{err.character:#x}', line) from err
@@ -302,18 +317,6 @@ def parse_yaml(text: str, path: str | Path, file_format: str) -> Section:
         raise InputFileError(path, 'valid YAML', cut(problem, _PROBLEM_LENGTH), place) from err
     except RecursionError as err:
         raise InputFileError(path, 'shallow YAML', 'very deep nesting') from err
-    if not isinstance(tree, _LinedDict):
-        got = 'nothing' if tree is None else brief(tree)
-        raise InputFileError(path, f'named keys, the first format: {file_format}', got, 1)
-    section = Section(path, tree)
-    section.text('format', choices=[file_format])
-    return section
-
-
-def _empty(line: int) -> _LinedDict:
-    mapping = _LinedDict()
-    mapping.lines = {}
-    return mapping
 
 
 def _is_finite_number(value: object) -> bool:

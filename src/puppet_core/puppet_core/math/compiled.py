@@ -3,9 +3,16 @@
 """
 How the kernels of a frame are compiled: `kernel`, arrays on the stack, packed arguments.
 
-A kernel works on arrays that its caller holds, and neither makes nor keeps any; `kernel`
-compiles it without reference counting. `work_array` gives it working space on its stack.
-`pack_arrays` makes one argument of many arrays. Each section says why and what to observe.
+A kernel works on arrays that its caller holds, and neither makes nor keeps any. So it need not
+count who holds an array: compiled code otherwise does that at every slice, which takes as long as
+what is done with the three numbers. Division by zero gives infinity or NaN, as in C, without a
+check for an exception.
+
+Working space is from `work_array`, and `copy` copies, since `a[:] = b` may want memory. A kernel
+that wants memory, or returns an array that it was not given, is refused by the compiler. Only
+tuples are not looked into: never return one that holds an argument, which a caller that does
+count would then let go of twice. What a kernel calls is compiled in the same way unless it says
+otherwise.
 """
 
 from collections.abc import Callable
@@ -29,20 +36,6 @@ Named = TypeVar('Named', bound=tuple)
 _KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bools
 
 
-# Kernels.
-#
-# A kernel works on arrays that its caller holds, and neither makes nor keeps any. So it need not
-# count who holds an array: compiled code otherwise does that at every slice, which takes as long
-# as what is done with the three numbers. Division by zero gives infinity or NaN, as in C, without
-# a check for an exception.
-#
-# Working space is from `work_array`, and `copy` copies, since `a[:] = b` may want memory. A
-# kernel that wants memory, or returns an array that it was not given, is refused by the compiler.
-# Only tuples are not looked into: never return one that holds an argument, which a caller that
-# does count would then let go of twice. What a kernel calls is compiled in the same way unless it
-# says otherwise.
-
-
 def kernel(function: Function) -> 'Dispatcher[Function]':
     """Return the compiled function."""
     return njit(**_OPTIONS)(function)
@@ -58,17 +51,10 @@ def copy(values: Floats | tuple[float, ...], out: Floats) -> None:
 # Small working arrays of a kernel on its stack.
 #
 # `np.empty(3)` inside a kernel asks the heap for memory, which takes longer than most of what is
-# done with three numbers; a frame has hundreds of them. These arrays lie on the stack, where the
-# compiler may keep them in registers:
-#
-#     @kernel
-#     def step(q, v, out):
-#         work = work_array(3)
-#         rotate(q, v, work)
-#
-# They hold anything at first, and live as long as the kernel that made them runs: it must not
-# return them or store them in anything that outlives it. Each call in the kernel's text is one
-# array, so in a loop it is the same one every time. Sizes are written as numbers in place.
+# done with three numbers. These arrays lie on the stack, where the compiler may keep them in
+# registers. They hold anything at first, and live as long as the kernel that made them runs: it
+# must not return or store them. Each call in the kernel's text is one array, so in a loop it is
+# the same one every time. Sizes are written as numbers in place.
 
 
 def _on_stack(sizes: tuple[Any, ...]) -> tuple[Any, Any] | None:
@@ -81,17 +67,14 @@ def _on_stack(sizes: tuple[Any, ...]) -> tuple[Any, Any] | None:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         number = context.get_data_type(types.float64)
         room = cgutils.alloca_once(builder, cgutils.ir.ArrayType(number, int(np.prod(shape))))
-        width = 8
-        strides = [width * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
-        array = make_array(array_type)(context, builder)
-        populate_array(
-            array,
-            data=builder.bitcast(room, array.data.type),
-            shape=[context.get_constant(types.intp, size) for size in shape],
-            strides=[context.get_constant(types.intp, stride) for stride in strides],
-            itemsize=context.get_constant(types.intp, width),
-            meminfo=None,
+        strides = [8 * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+        lengths, steps, (width,) = (
+            [context.get_constant(types.intp, value) for value in values]
+            for values in (shape, strides, [8])
         )
+        array = make_array(array_type)(context, builder)
+        data = builder.bitcast(room, array.data.type)
+        populate_array(array, data, lengths, steps, width, meminfo=None)
         return array._getvalue()
 
     return array_type(*sizes), codegen
@@ -129,49 +112,27 @@ _RECORD_TYPES: dict[np.dtype, np.dtype] = {}
 # Many small arrays as one argument of a kernel.
 #
 # A call from Python into a compiled kernel costs time for every array it passes, also for those
-# inside named tuples, and for a model of forty arrays more than its arithmetic. A structured
-# array of one row costs as much as a single array, whatever it holds. Python writes and reads it
-# through ordinary views; a kernel reads and writes the record's fields by their names, and passes
-# it on, or a part of it, as one pointer. A named tuple of all its arrays would be hundreds of
-# numbers that each call copies. The class of that tuple stands for the record in annotations:
-#
-#     @kernel
-#     def advance(body: BodyArrays, dt: float) -> None: ...
-#
-#     @kernel
-#     def step(packed, dt):
-#         advance(packed[0].body, dt)
+# inside named tuples. A structured array of one row costs as much as a single array, whatever it
+# holds. Python writes and reads it through ordinary views; a kernel reads and writes the record's
+# fields by their names, and passes it on, or a part of it, as one pointer: `advance(packed[0].body)`.
+# The class of the named tuple that was packed stands for the record in annotations.
 #
 # A field is an array of one shape; `field[:]` is one of any, for callees that are to be compiled
-# once for all. Shapes are part of the array's type: each combination
-# compiles the kernel anew, so what differs from run to run does not belong here.
+# once for all. Shapes are part of the array's type: each combination compiles the kernel anew, so
+# what differs from run to run does not belong here.
 
 
 def pack_arrays(example: Named) -> tuple[np.ndarray, Named]:
     """
     Return a structured array of one row with the fields of a named tuple, and views on it.
 
-    Parameters
-    ----------
-    example : NamedTuple
-        Arrays of float64, int64 or uint8 and of any shape but empty, numbers of these types
-        or bool, and named tuples of such. It is copied from, not kept.
-
-    Returns
-    -------
-    packed : ndarray, shape (1,)
-        What kernels take; `packed[0]` is the record. Fields are contiguous and aligned.
-    views : NamedTuple
-        Of the example's class: each array a view on its field. A number becomes an array of
-        shape () that is set by `views.number[()] = 1.0`.
-
-    Raise ValueError if a field is empty or of another type.
-
+    The example has arrays of float64, int64 or uint8 of any shape but empty, numbers of these
+    types or bool, and named tuples of such; it is copied from. Kernels take the array, whose
+    fields are contiguous and aligned; the views are a named tuple of the example's class, in which
+    a number is an array of shape (). Raise ValueError if a field is empty or of another type.
     """
     packed = np.zeros(1, dtype=_record_type(example))
-    views = _views(packed, example)
-    _copy(example, views)
-    return packed, views
+    return packed, _views(packed, example)
 
 
 def _record_type(example: Any) -> np.dtype:
@@ -196,14 +157,9 @@ def _views(packed: np.ndarray, example: Any) -> Any:
     parts = []
     for name, value in zip(example._fields, example):
         field = packed[name]  # (1,) + shape
-        is_group = isinstance(value, tuple)
-        parts.append(_views(field, value) if is_group else field.reshape(np.shape(value)))
-    return type(example)._make(parts)
-
-
-def _copy(source: Any, views: Any) -> None:
-    for value, view in zip(source, views):
         if isinstance(value, tuple):
-            _copy(value, view)
+            parts.append(_views(field, value))
         else:
-            view[...] = value
+            field[...] = value
+            parts.append(field.reshape(np.shape(value)))
+    return type(example)._make(parts)

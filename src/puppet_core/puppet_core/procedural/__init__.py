@@ -6,7 +6,6 @@ from puppet_core.procedural.calibration_motion import range_of_motion
 from puppet_core.procedural.curve import bump, eased, two_bone_rotations, unit
 from puppet_core.procedural.motion_loop import (
     clip_loop,
-    clip_loop_motion,
     heading,
     LoopedMotion,
     rest_rotations,

@@ -53,11 +53,6 @@ def clip_loop(motion: Motion, rate_hz: float, t_pose_s: float = 2.0) -> LoopedMo
     return LoopedMotion(looped, len(roots))
 
 
-def clip_loop_motion(motion: Motion, rate_hz: float, t_pose_s: float = 2.0) -> Motion:
-    """Return one pass of `clip_loop`: T-pose, approach, clip forward and backward."""
-    return clip_loop(motion, rate_hz, t_pose_s).motion
-
-
 def sample(motion: Motion, times_s: Floats) -> tuple[Vec3s, Quats]:
     """
     Return root positions (n, 3) [m] and rotations (n, 16, 4) at any times of a motion.

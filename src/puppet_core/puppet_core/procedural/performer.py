@@ -435,7 +435,7 @@ def add_arms(skeleton: Skeleton, plan: Plan, t: Floats, body: Body, chests: tupl
     for side in range(2):
         upper, lower, hand = LIMB_SEGMENTS[side]
         gesture = _gesture(plan, t, body.stride, side)
-        rotations = [*hanging_arm(gesture, side), _rest(len(t))]
+        rotations = [*hanging_arm(gesture, side), np.tile((1.0, 0.0, 0.0, 0.0), (len(t), 1))]
         scale = float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
         for palm in (_table(plan, t, side), _clap(plan, t, side, chests, scale)):
             placed = placed_arm(skeleton, side, chests, palm)
@@ -544,19 +544,15 @@ def placed_arm(
     rest_hinge = np.cross(-_X_AXIS, unit(bones[0]))
     q_upper, q_lower = two_bone_rotations(shoulders, wrists, bones, rest_hinge, palm.pole)
     q_hand = relative(q_lower, palm.rotation)
-    turn = _twist(q_hand, unit(bones[1]), PRONATION_SHARE)
+    # the forearm takes a part of the turn about its axis that is nearest to the hand's
+    angle = 2.0 * np.arctan2(q_hand[..., 1:] @ unit(bones[1]), q_hand[..., 0])
+    angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
+    turn = about(unit(bones[1]), PRONATION_SHARE * angle)
     return (
         relative(q_chest, q_upper),
         quaternions.multiply(relative(q_upper, q_lower), turn),
         relative(turn, q_hand),
     )
-
-
-def _twist(q: Quats, axis: Vec3, share: float) -> Quats:
-    """Return a fraction of the rotation about `axis` that is nearest to q."""
-    angle = 2.0 * np.arctan2(q[..., 1:] @ axis, q[..., 0])
-    angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
-    return about(axis, share * angle)
 
 
 def hand_rotations(side: int, fingers: Vec3s, palm_normal: Vec3) -> Quats:
@@ -565,7 +561,3 @@ def hand_rotations(side: int, fingers: Vec3s, palm_normal: Vec3) -> Quats:
     z = -np.broadcast_to(palm_normal, y.shape)
     x = np.cross(y, z)
     return quaternions.from_matrix(np.stack((x, y, z), axis=-1))
-
-
-def _rest(n: int) -> Quats:
-    return np.tile((1.0, 0.0, 0.0, 0.0), (n, 1))

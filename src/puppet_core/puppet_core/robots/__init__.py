@@ -4,7 +4,6 @@
 
 from puppet_core.robots.character_check import findings
 from puppet_core.robots.description import (
-    CYLINDER,
     description_text,
     link_chain,
     merged_parts,

@@ -31,7 +31,7 @@ from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3
 from scipy.spatial.transform import Rotation
 
-SPHERE, CYLINDER = 'sphere', 'cylinder'
+Colour = tuple[float, float, float]  # red, green, blue in 0 .. 1
 DEFAULT_COLOUR = (0.6, 0.65, 0.7)
 MAX_BYTES = 2_000_000
 _AXIS_TEXT = {'z': '0 0 1', 'y': '0 1 0', 'x': '1 0 0'}
@@ -101,7 +101,7 @@ def _add_visual(
     Xml.SubElement(visual, 'material', name=material)
 
 
-def _material(colour: tuple[float, float, float]) -> str:
+def _material(colour: Colour) -> str:
     return 'colour_' + ''.join(f'{round(255 * value):02x}' for value in colour)
 
 
@@ -120,29 +120,18 @@ def _numbers(values: Iterable[float]) -> str:
 # The visuals of a description.
 
 
-class Solid(NamedTuple):
-    """A sphere, or a cylinder along its own z, on a segment."""
-
-    segment: int  # Index into SEGMENTS
-    kind: str  # SPHERE or CYLINDER
-    position: Vec3  # Centre in the segment's frame [m]
-    rotation: Floats  # Matrix from its own axes to the segment's, shape (3, 3)
-    scale: Vec3  # Radius, radius, radius or length [m]
-    colour: tuple[float, float, float]  # Red, green, blue in 0 .. 1
-
-
 class Part(NamedTuple):
     """All solids of one colour on one segment, as one surface in the segment's frame."""
 
     segment: int  # Index into SEGMENTS
-    colour: tuple[float, float, float]  # Red, green, blue in 0 .. 1.
+    colour: Colour
     vertices: Floats  # Shape (n, 3) [m]
     triangles: Ints  # Shape (m, 3)
 
 
-def read_shape(text: str) -> tuple[Solid, ...]:
+def read_shape(text: str) -> tuple[Capsule, ...]:
     """
-    Return the solids of a robot description.
+    Return the solids of a robot description; a cylinder by its axis, a sphere without length.
 
     Raise ConfigError if the text is not a URDF with numbers where they belong.
     """
@@ -170,30 +159,22 @@ def robot_name(text: str) -> str:
     return Xml.fromstring(text.encode()).get('name', '')
 
 
-def merged_parts(solids: Sequence[Solid]) -> list[Part]:
+def merged_parts(solids: Sequence[Capsule]) -> list[Part]:
     """
     Return few meshes that resemble the solids: one for each segment and colour.
 
     The ends of cylinders are rounded, and the seams between the solids smoothed; a surface is up
     to some millimetres off.
     """
-    groups: dict[tuple[int, tuple[float, float, float]], list[Solid]] = {}
+    groups: dict[tuple[int, Colour], list[Capsule]] = {}
     for solid in solids:
-        groups.setdefault((solid.segment, solid.colour), []).append(solid)
-    return [
-        Part(segment, colour, *smooth_surface(_rods(members)))
-        for (segment, colour), members in groups.items()
-    ]
-
-
-def _rods(solids: Sequence[Solid]) -> Rods:
-    halves = [
-        0.5 * s.scale[2] * s.rotation[:, 2] if s.kind == CYLINDER else np.zeros(3) for s in solids
-    ]
-    places = [solid.position for solid in solids]
-    return Rods(
-        np.subtract(places, halves), np.add(places, halves), np.array([s.scale[0] for s in solids])
-    )
+        groups.setdefault((solid.segment, solid.colour or DEFAULT_COLOUR), []).append(solid)
+    parts = []
+    for (segment, colour), members in groups.items():
+        starts, ends, radii = zip(*((c.start, c.end, c.radius) for c in members))
+        rods = Rods(np.array(starts), np.array(ends), np.array(radii))
+        parts.append(Part(segment, colour, *smooth_surface(rods)))
+    return parts
 
 
 def world_orientations(rotations: Quats) -> Quats:
@@ -205,7 +186,7 @@ def world_orientations(rotations: Quats) -> Quats:
     return q_world
 
 
-def _read_link(link: Xml.Element, colours: Mapping[str, Floats]) -> Iterator[Solid]:
+def _read_link(link: Xml.Element, colours: Mapping[str, Floats]) -> Iterator[Capsule]:
     segment = SEGMENT_INDEX[link.get('name', '')]
     for visual in link.findall('visual'):
         origin, geometry = visual.find('origin'), visual.find('geometry')
@@ -215,14 +196,14 @@ def _read_link(link: Xml.Element, colours: Mapping[str, Floats]) -> Iterator[Sol
         material = visual.find('material')
         name = material.get('name', '') if material is not None else ''
         red, green, blue = colours.get(name, DEFAULT_COLOUR)
-        for kind in (SPHERE, CYLINDER):
+        for kind in ('sphere', 'cylinder'):
             shape = geometry.find(kind) if geometry is not None else None
             if shape is None:
                 continue
-            radius = _finite(shape.get('radius', ''), 1)[0]
-            depth = _finite(shape.get('length', ''), 1)[0] if kind == CYLINDER else radius
-            scale = np.array([radius, radius, depth])
-            yield Solid(segment, kind, position, rotation, scale, (red, green, blue))
+            radius = float(_finite(shape.get('radius', ''), 1)[0])
+            length = _finite(shape.get('length', ''), 1) if kind == 'cylinder' else 0.0
+            half = 0.5 * length * rotation[:, 2]
+            yield Capsule(segment, position - half, position + half, radius, (red, green, blue))
 
 
 def _finite(text: str, count: int) -> Floats:

@@ -284,18 +284,10 @@ def robot_arrays(robot: Robot, skeleton: Skeleton) -> RobotArrays:
     first = np.searchsorted(robot.segments, segments)
     centres = robot.centres(skeleton)
     ends = LIMB_SEGMENTS[:, 2]
-    back = qb.conjugate(robot.rest[ends])
-    return RobotArrays(
-        first,
-        np.searchsorted(robot.segments, segments, side='right') - first,
-        robot.axes.copy(),
-        robot.origins.copy(),
-        robot.lower.copy(),
-        robot.upper.copy(),
-        robot.rest.copy(),
-        centres,
-        centres[ends] + qb.rotate(back, skeleton.interaction_points),
-    )
+    points = centres[ends] + qb.rotate(qb.conjugate(robot.rest[ends]), skeleton.interaction_points)
+    counts = np.searchsorted(robot.segments, segments, side='right') - first
+    parts = (robot.axes, robot.origins, robot.lower, robot.upper, robot.rest)
+    return RobotArrays._make([first, counts, *(p.copy() for p in parts), centres, points])
 
 
 class RobotJoints:
@@ -312,17 +304,9 @@ class RobotJoints:
         self._robot = robot_arrays(robot, skeleton)
         n = len(robot.names)
         self._angles = np.concatenate((np.zeros(n), [angle for _, angle in robot.held]))
-        self._state = RobotState(
-            self._angles[:n],
-            np.zeros(n),
-            np.zeros(n),
-            np.zeros(n),
-            np.zeros((N_SEGMENTS, 4)),
-            np.zeros(N_SEGMENTS),
-            np.zeros((4, 3)),
-            np.zeros((N_SEGMENTS, 4)),
-            np.zeros((N_SEGMENTS, 3)),
-        )
+        turns, points = (N_SEGMENTS, 4), (N_SEGMENTS, 3)
+        shapes: list[Any] = [n, n, n, turns, N_SEGMENTS, (4, 3), turns, points]
+        self._state = RobotState._make([self._angles[:n], *map(np.zeros, shapes)])
         self.reset()
 
     def reset(self) -> None:

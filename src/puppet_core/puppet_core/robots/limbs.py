@@ -155,14 +155,11 @@ def _cost(
             if apart > MAX_SPREAD * lengths.sum():
                 return np.inf
             cost += AXIS_COST * apart / lengths.sum()
-        cost += NAME_COST * sum(_names_another_part(tree.names[j], part, parts) for j in index)
+        for j in index:
+            named = [p for p in parts if any(word in tree.names[j].lower() for word in HINTS[p])]
+            cost += NAME_COST * (bool(named) and part not in named)
         cost += 5.0 * NAME_COST * sum(_is_not_ours(tree.names[j]) for j in index)
     return float(cost)
-
-
-def _names_another_part(name: str, part: str, parts: tuple[str, ...]) -> bool:
-    named = [p for p in parts if any(word in name.lower() for word in HINTS[p])]
-    return bool(named) and part not in named
 
 
 def _is_not_ours(name: str) -> bool:

@@ -85,19 +85,16 @@ def test_impossible_options_are_refused(fields, text):
 
 
 @pytest.mark.parametrize(
-    ('frames', 'shift', 'option', 'dropped'),
-    [
-        (slice(None), [0.0, 0.7, 0.0], 'shift_to_floor', False),
-        (slice(1), [0.5, 0.2, 0.4], 'drop_artificial_start', True),
-    ],
+    ('frames', 'shift', 'dropped'),
+    [(slice(None), [0.0, 0.7, 0.0], False), (slice(1), [0.5, 0.2, 0.4], True)],
 )
 def test_floor_and_artificial_start_are_corrected_unless_switched_off(
-    clip, frames, shift, option, dropped
+    clip, frames, shift, dropped
 ):
     translations = np.array(clip.translations)
     translations[frames, 0] += shift
     moved = changed(clip, translations=translations)
-    corrected, kept = to_motion(moved), to_motion(moved, options=ClipOptions(**{option: False}))
+    corrected, kept = to_motion(moved), to_motion(moved, options=ClipOptions(correct=False))
     np.testing.assert_allclose(corrected.end_effectors[-1, 2:4, 2], 0.0, atol=1e-9)
     assert kept.n_frames == clip.n_frames and (corrected.n_frames < clip.n_frames) == dropped
     if not dropped:

@@ -14,7 +14,7 @@ from puppet_core.body.meshes import closed_cylinder, unit_sphere
 from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as batch
-from puppet_core.robots.description import merged_parts, read_shape, SPHERE, urdf_text
+from puppet_core.robots.description import merged_parts, read_shape, urdf_text
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
 import pytest
@@ -106,7 +106,7 @@ def test_merged_parts_keep_extent_and_colour() -> None:
     assert {(p.segment, p.colour) for p in parts} == {(s.segment, s.colour) for s in solids}
     for part in parts:
         own = [s for s in solids if (s.segment, s.colour) == (part.segment, part.colour)]
-        top = max(s.position[2] + s.scale[0] for s in own if s.kind == SPHERE)
+        top = max(s.start[2] + s.radius for s in own if np.array_equal(s.start, s.end))
         assert part.vertices[:, 2].max() == pytest.approx(top, abs=TESSELLATION)
         assert part.triangles.max() < len(part.vertices)
 
