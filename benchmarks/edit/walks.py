@@ -3,7 +3,7 @@
 """
 Walks made of formulas, whose footsteps are known: round a square, and the same stooped.
 
-The square is walked by the steps and turns of `puppet_core.procedural.plan`; what else the
+The square is walked by the steps and turns of `puppet_core.procedural.performer`; what else the
 built-in performer does comes after it and is left out. A stooped walk has the same footsteps
 with the pelvis lower and the trunk ahead.
 """

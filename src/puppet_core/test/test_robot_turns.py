@@ -3,7 +3,7 @@
 """A rotation as turns about any one to three axes: exact where it can be, else the nearest."""
 
 import numpy as np
-from puppet_core.robots.follow import refine_angles, turn_angles
+from puppet_core.robots.joints import refine_angles, turn_angles
 import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation

@@ -8,7 +8,7 @@ from benchmarks.edit.walks import square_walk, Walk
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import Skeleton
-from puppet_core.procedural.plan import Step
+from puppet_core.procedural.performer import Step
 from puppet_edit.scene.foot_plants import detect_contacts, FootContacts, HEEL, stretches, TOE
 import pytest
 

@@ -14,7 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.math import Floats, Ints, kernel, read_only, Vec3, Vec3s
 from puppet_core.math.values import clamp, dot, normalized, scale, sub, Vec3Like
 from puppet_core.math.values import Vec3 as Value
@@ -247,16 +247,10 @@ def crossings(
         bone = capsule.end - capsule.start
         length = float(np.linalg.norm(bone))
         # a capsule is convex: its interval is from the first entry to the last exit of its parts
-        parts = [
-            _ball_interval(origins - end, directions, capsule.radius)
-            for end in (capsule.start, capsule.end)
-        ]
+        radius, own = capsule.radius, origins - capsule.start
+        parts = [_ball_interval(at, directions, radius) for at in (own, origins - capsule.end)]
         if length > 0.0:
-            parts.append(
-                _tube_interval(
-                    origins - capsule.start, directions, bone / length, length, capsule.radius
-                )
-            )
+            parts.append(_tube_interval(own, directions, bone / length, length, radius))
         for part_enter, part_leave in parts:
             hit = part_enter <= part_leave
             enter[hit, j] = np.minimum(enter[hit, j], part_enter[hit])
@@ -288,16 +282,14 @@ def _tube_interval(
     half = np.where(square >= 0.0, np.sqrt(np.maximum(square, 0.0)), -np.inf)
     # a line along the tube is inside for good, or never
     always = np.where(c <= 0.0, np.inf, -np.inf)
-    side = (
-        np.where(slanted, (-b - half) / safe, -always),
-        np.where(slanted, (-b + half) / safe, always),
-    )
+    first = np.where(slanted, (-b - half) / safe, -always)
+    last = np.where(slanted, (-b + half) / safe, always)
     level = np.abs(climb) < 1e-16
     steep = np.where(level, 1.0, climb)
     within = np.where((height >= 0.0) & (height <= length), np.inf, -np.inf)
     floor = np.where(level, -within, np.minimum(-height / steep, (length - height) / steep))
     roof = np.where(level, within, np.maximum(-height / steep, (length - height) / steep))
-    return np.maximum(side[0], floor), np.minimum(side[1], roof)
+    return np.maximum(first, floor), np.minimum(last, roof)
 
 
 # The default human shape.
@@ -326,26 +318,22 @@ def default_capsules(skeleton: Skeleton) -> tuple[Capsule, ...]:
 
 def _torso(skeleton: Skeleton, size: float) -> list[Capsule]:
     offsets = skeleton.offsets
-    hip, shoulder = (
-        abs(float(offsets[SEGMENT_INDEX[name], 1])) for name in ('left_thigh', 'left_upper_arm')
-    )
+    shoulder, hip = np.abs(offsets[LIMB_SEGMENTS[[0, 2], 0], 1])
     widths = {'pelvis': hip / ADULT_HIP_M, 'spine': size, 'chest': shoulder / ADULT_SHOULDER_M}
-    hips = offsets[[SEGMENT_INDEX['left_thigh'], SEGMENT_INDEX['right_thigh']]].mean(axis=0)
+    hips = offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0)
     capsules = []
     for segment, rows in _BARS.items():
         index = SEGMENT_INDEX[segment]
         base = hips if segment == 'pelvis' else np.zeros(3)
         for share, half, ahead, radius in rows:
             middle = base + share * (offsets[index + 1] - base) + [size * ahead, 0.0, 0.0]
-            half_width = np.array([0.0, half * widths[segment], 0.0])
-            capsules.append(
-                Capsule(index, middle - half_width, middle + half_width, size * radius)
-            )
+            side = np.array([0.0, half * widths[segment], 0.0])
+            capsules.append(Capsule(index, middle - side, middle + side, size * radius))
     # from the shoulders up to the neck
     neck = offsets[SEGMENT_INDEX['head']]
-    for side in (1.0, -1.0):
-        low = 0.73 * neck + [0.0, side * 0.62 * shoulder, 0.0]
-        high = 0.91 * neck + [0.0, side * 0.16 * shoulder, 0.0]
+    for sign in (1.0, -1.0):
+        low = 0.73 * neck + [0.0, sign * 0.62 * shoulder, 0.0]
+        high = 0.91 * neck + [0.0, sign * 0.16 * shoulder, 0.0]
         capsules.append(Capsule(SEGMENT_INDEX['chest'], low, high, 0.043 * size))
     return capsules
 

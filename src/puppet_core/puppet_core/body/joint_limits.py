@@ -59,9 +59,8 @@ class JointLimit:
     def mirrored(self) -> 'JointLimit':
         """Return the limit of the joint on the right that has this one as its mirror image."""
         name = SEGMENTS[self.segment].replace('left_', 'right_')
-        return JointLimit(
-            SEGMENT_INDEX[name], self.swing, -self.twist[::-1], self.centre_rpy * [-1.0, 1.0, -1.0]
-        )
+        centre = self.centre_rpy * [-1.0, 1.0, -1.0]
+        return JointLimit(SEGMENT_INDEX[name], self.swing, -self.twist[::-1], centre)
 
 
 def segment_axis(skeleton: Skeleton, segment: int) -> Vec3:
@@ -138,11 +137,9 @@ def _read_limit(entry: Section, segment: int) -> JointLimit:
         expected = f'two half angles in {MIN_ANGLE_DEG:g} .. {MAX_ANGLE_DEG:g}'
         raise entry.error(SWING, expected, swing.tolist())
     twist = entry.numbers(TWIST, 2)
-    if not 2.0 * MIN_ANGLE_DEG <= twist[1] - twist[0] <= 2.0 * MAX_ANGLE_DEG:
-        expected = (
-            f'the least and the greatest angle, {2.0 * MIN_ANGLE_DEG:g} .. '
-            f'{2.0 * MAX_ANGLE_DEG:g} apart'
-        )
+    least, most = 2.0 * MIN_ANGLE_DEG, 2.0 * MAX_ANGLE_DEG
+    if not least <= twist[1] - twist[0] <= most:
+        expected = f'the least and the greatest angle, {least:g} .. {most:g} apart'
         raise entry.error(TWIST, expected, twist.tolist())
     if np.abs(twist).max() > 360.0:
         raise entry.error(TWIST, 'angles in -360 .. 360', twist.tolist())

@@ -62,12 +62,8 @@ class Motion:
             raise ConfigError('motion: expected at least one frame, got none')
         if not 0.0 < self.rate_hz < 1e5:
             raise ConfigError(f'rate_hz: expected a number > 0, got {self.rate_hz}')
-        shapes = {
-            'root_positions': (n, 3),
-            'rotations': (n, N_SEGMENTS, 4),
-            'end_effectors': (n, 8, 3),
-        }
-        for name, shape in shapes.items():
+        names = ('root_positions', 'rotations', 'end_effectors')
+        for name, shape in zip(names, [(n, 3), (n, N_SEGMENTS, 4), (n, 8, 3)]):
             values = check_array(name, getattr(self, name), shape)
             if name == 'rotations':
                 squares = np.einsum('...i,...i', values, values)

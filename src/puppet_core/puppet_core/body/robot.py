@@ -368,9 +368,8 @@ def read_robot(source: Section) -> Robot | None:
     path = section.path.parent / named
     urdf = read_urdf(path)
     known = {joint.name for joint in urdf.joints if joint.turns}
-    entries = sorted(
-        (_read_entry(entry, known) for entry in section.sections('joints')), key=lambda row: row[1]
-    )
+    entries = [_read_entry(entry, known) for entry in section.sections('joints')]
+    entries.sort(key=lambda row: row[1])
     names = [row[0] for row in entries]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -386,12 +385,12 @@ def read_robot(source: Section) -> Robot | None:
     kept.finish()
     facing = _unit(section, 'facing_wxyz', 4) if 'facing_wxyz' in section else UPRIGHT
     section.finish()
-    segments, axes, origins, lower, upper = (
-        np.array([row[k] for row in entries]) for k in range(1, 6)
-    )
-    joints = tuple(names), segments, axes, origins, lower, upper
+    parts: dict[str, Any] = {
+        key: np.array([row[k] for row in entries])
+        for k, key in enumerate(('segments', 'axes', 'origins', 'lower', 'upper'), start=1)
+    }
     try:
-        return Robot(path, urdf.text, *joints, rest, held, facing)
+        return Robot(path, urdf.text, tuple(names), **parts, rest=rest, held=held, facing=facing)
     except (ConfigError, ValueError) as err:
         raise section.error('joints', 'one to three joints a segment', str(err)) from err
 
@@ -422,12 +421,8 @@ def robot_section(robot: Robot, path: Path) -> dict[str, Any]:
 def _read_entry(entry: Section, known: set[str]) -> tuple[str, int, Floats, Floats, float, float]:
     name = entry.text('joint')
     if name not in known:
-        raise entry.error(
-            'joint',
-            'a revolute or continuous joint of the URDF',
-            brief(name),
-            'there are ' + ', '.join(sorted(known)),
-        )
+        wanted, hint = 'a revolute or continuous joint of the URDF', ', '.join(sorted(known))
+        raise entry.error('joint', wanted, brief(name), f'there are {hint}')
     segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS[1:])]
     lower = entry.number('lower_rad', -np.inf) if 'lower_rad' in entry else -np.inf
     upper = entry.number('upper_rad', low=lower) if 'upper_rad' in entry else np.inf

@@ -60,12 +60,8 @@ class ClipFile:
         if parents.shape != (count,) or not np.all((-1 <= parents) & (parents < np.arange(count))):
             raise ConfigError(f'parents: expected {count} joints before their own, got {parents}')
         object.__setattr__(self, 'parents', parents)
-        shapes = {
-            'offsets': (count, 3),
-            'rotations': (None, count, 4),
-            'translations': (len(self.rotations), count, 3),
-        }
-        for name, shape in shapes.items():
+        n, names = len(self.rotations), ('offsets', 'rotations', 'translations')
+        for name, shape in zip(names, [(count, 3), (n, count, 4), (n, count, 3)]):
             values = check_shape(name, getattr(self, name), shape)
             object.__setattr__(self, name, read_only(values))
 
@@ -103,9 +99,8 @@ class ClipFile:
 
     def without_first(self, count: int) -> 'ClipFile':
         """Return the clip from frame `count` on."""
-        return replace(
-            self, rotations=self.rotations[count:], translations=self.translations[count:]
-        )
+        q, p = self.rotations[count:], self.translations[count:]
+        return replace(self, rotations=q, translations=p)
 
     def scaled(self, factor: float) -> 'ClipFile':
         """Return the clip with all lengths multiplied."""
@@ -117,12 +112,8 @@ class ClipFile:
     def thinned(self, max_frames: int) -> 'ClipFile':
         """Return evenly spaced frames of the clip, at most so many."""
         step = -(-self.n_frames // max_frames)
-        return replace(
-            self,
-            rate_hz=self.rate_hz / step,
-            rotations=self.rotations[::step],
-            translations=self.translations[::step],
-        )
+        q, p = self.rotations[::step], self.translations[::step]
+        return replace(self, rate_hz=self.rate_hz / step, rotations=q, translations=p)
 
     def world(self) -> tuple[Quats, Vec3s]:
         """Return orientations (n, j, 4) and positions (n, j, 3) [m] in the file's world."""

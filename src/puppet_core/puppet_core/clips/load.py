@@ -56,13 +56,12 @@ def describe_discontinuities(motion: Motion) -> str | None:
     places = np.split(torn, breaks)
     worst = max(places, key=lambda place: float(speeds[place].max()))
     segment = int(np.argmax(speeds[worst].max(axis=0)))
-    others = {1: '', 2: ' and in another place'}.get(
-        len(places), f' and in {len(places) - 1} other places'
-    )
-    return (
-        f'torn in frames {worst[0] + 1} to {worst[-1] + 2}: {SEGMENTS[segment]} at '
-        f'{speeds[worst].max():.0f} m/s, which no body reaches{others}'
-    )
+    text = f'torn in frames {worst[0] + 1} to {worst[-1] + 2}: {SEGMENTS[segment]} at '
+    text += f'{speeds[worst].max():.0f} m/s, which no body reaches'
+    if len(places) == 1:
+        return text
+    others = 'another place' if len(places) == 2 else f'{len(places) - 1} other places'
+    return f'{text} and in {others}'
 
 
 @dataclass(frozen=True, slots=True)

@@ -363,10 +363,9 @@ def to_clip_file(
     Raise InputFileError if no two frames in a row have all points.
     """
     world = {name: rotate(q_world_file, point) for name, point in points.items()}
-    q_world = np.stack(
-        [_orientation(marker_set.segments[name], world) for name in SEGMENTS], axis=1
-    )
-    origins = [marker_set.segments[name].origin for name in SEGMENTS]
+    segments = [marker_set.segments[name] for name in SEGMENTS]
+    q_world = np.stack([_orientation(segment, world) for segment in segments], axis=1)
+    origins = [segment.origin for segment in segments]
     ends = [marker_set.ends[name] for name in ENDS]
     p_world = np.stack([world[plain_label(name)] for name in (*origins, *ends)], axis=1)
     # A sum is finite where all its parts are.
@@ -408,10 +407,8 @@ def _has(recipe: Recipe, made: set[str]) -> bool:
 
 
 def _make(recipe: Recipe, points: Mapping[str, Vec3s], widths_m: Mapping[str, float]) -> Vec3s:
-    inputs = [
-        np.mean([points[plain_label(name)] for name in names], axis=0)
-        for names in recipe.points.values()
-    ]
+    groups = [[points[plain_label(n)] for n in names] for names in recipe.points.values()]
+    inputs = [np.mean(group, axis=0) for group in groups]
     numbers = recipe.numbers
     if recipe.kind == 'mean':
         return inputs[0]

@@ -167,9 +167,7 @@ def _corrected(axes: Quat, bone: Vec3, direction: Vec3) -> Quat:
 
 def _trunk_axes(clip: ClipFile, joints: SegmentJoints, segment: str, limb: str) -> Quat:
     """Return axes of pelvis or chest from geometry: the limbs' line is Y, up to the head Z."""
-    left, right = (
-        bone_vector(clip, joints, segment, f'{side}_{limb}') for side in ('left', 'right')
-    )
+    left, right = (bone_vector(clip, joints, segment, f'{s}_{limb}') for s in ('left', 'right'))
     middle = 0.5 * (left + right) if segment == 'pelvis' else np.zeros(3)
     up = bone_vector(clip, joints, segment, 'head') - middle
     if min(np.linalg.norm(left - right), np.linalg.norm(np.cross(left - right, up))) < 1e-6:
@@ -200,9 +198,8 @@ def _upright(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Quat)
     lean = _angle(rotate(conjugate(carried), bone), _UP)
     if segment != 'chest':
         return carried if lean < _MAX_TRUNK_LEAN_RAD else _corrected(carried, bone, _UP)
-    left, right = (
-        bone_vector(clip, joints, 'chest', f'{side}_upper_arm') for side in ('left', 'right')
-    )
+    arms = (f'{side}_upper_arm' for side in ('left', 'right'))
+    left, right = (bone_vector(clip, joints, 'chest', arm) for arm in arms)
     turn = _angle(rotate(conjugate(carried), left - right), _LEFT)
     if max(lean, turn) < _MAX_TRUNK_LEAN_RAD:
         return carried
@@ -390,9 +387,8 @@ def _skeleton(
     try:
         return Skeleton(offsets, np.array(points))
     except ConfigError as err:
-        raise InputFileError(
-            clip.path, 'a body with arms and legs', str(err), field='OFFSET'
-        ) from err
+        wanted = 'a body with arms and legs'
+        raise InputFileError(clip.path, wanted, str(err), field='OFFSET') from err
 
 
 def _aimed_spine(skeleton: Skeleton, q_spine: Quats, p_world: Vec3s) -> Quats:

@@ -56,10 +56,8 @@ _SHOWN_KEYS = 60
 def brief(value: object) -> str:
     """Return a text of any value of a file, for an error: of a long one only the beginning."""
     if isinstance(value, dict):
-        keys = islice(value, 4)
-        return 'the keys ' + ', '.join(
-            cut(k, 20) if isinstance(k, str) else brief(k) for k in keys
-        )
+        keys = [cut(k, 20) if isinstance(k, str) else brief(k) for k in islice(value, 4)]
+        return 'the keys ' + ', '.join(keys)
     if isinstance(value, list):
         items = ['[..]' if isinstance(v, (dict, list)) else brief(v) for v in value[:6]]
         return '[' + ', '.join(items + ['..'] * (len(value) > 6)) + ']'

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, Motion, SEGMENT_INDEX, Skeleton
+from puppet_core.body import Character, LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton
 from puppet_core.clips import canonical_direction, canonical_hinge
 from puppet_core.math import Floats, quaternions, Quats
-from puppet_core.procedural.curve import about, check_timing, eased, product
+from puppet_core.procedural.curve import about, check_timing, eased, product, relative
 
 T_POSE_S = 2.0
 RANGE_S = 25.0  # without the T-pose
@@ -96,59 +96,41 @@ def _add_trunk(rotations: Quats, t: Floats) -> None:
 
 def _add_arm(rotations: Quats, t: Floats, side: str) -> None:
     # the right arm a little behind, so that no two joints do the same
-    curves = {
-        name: _curve(t - (0.1 if side == 'right' else 0.0), turns) for name, turns in _ARM.items()
-    }
+    late = t - (0.1 if side == 'right' else 0.0)
+    curves = [_curve(late, turns) for turns in _ARM.values()]
+    raised, swing, roll, bend, pronate, flap, wave = curves
     direction = canonical_direction(f'{side}_forearm')
     hinge = canonical_hinge(f'{side}_upper_arm')
     lift = np.cross(direction, _Z)
-    rotations[:, SEGMENT_INDEX[f'{side}_upper_arm']] = product(
-        about(lift, curves['raise']),
-        about(hinge, curves['swing']),
-        about(direction, curves['roll']),
-    )
-    rotations[:, SEGMENT_INDEX[f'{side}_forearm']] = product(
-        about(hinge, curves['bend']), about(direction, curves['pronate'])
-    )
-    rotations[:, SEGMENT_INDEX[f'{side}_hand']] = product(
-        about(lift, curves['flap']), about(hinge, curves['wave'])
-    )
+    upper, lower, hand = LIMB_SEGMENTS[_SIDES.index(side)]
+    rotations[:, upper] = product(about(lift, raised), about(hinge, swing), about(direction, roll))
+    rotations[:, lower] = product(about(hinge, bend), about(direction, pronate))
+    rotations[:, hand] = product(about(lift, flap), about(hinge, wave))
 
 
 def _add_leg(rotations: Quats, t: Floats, side: str) -> None:
     index = _SIDES.index(side)
-    curves = {}
-    for name, (alone, together) in _LEG.items():
+    curves = []
+    for alone, together in _LEG.values():
         shift = _LEG_TOGETHER_S[index] - together.start_s
         late = together._replace(start_s=together.start_s + shift, end_s=together.end_s + shift)
         start = _LEG_START_S[index]
         alone = alone._replace(start_s=alone.start_s + start, end_s=alone.end_s + start)
-        curves[name] = _curve(t, (alone, late))
+        curves.append(_curve(t, (alone, late)))
+    raised, spread, roll, bend, pronate, flap, wave = curves
     out = -1.0 if side == 'right' else 1.0
-    thigh_in_world = product(
-        about(-_Y, curves['raise']),
-        about(out * _X, curves['spread']),
-        about(out * _Z, curves['roll']),
-    )
+    in_world = product(about(-_Y, raised), about(out * _X, spread), about(out * _Z, roll))
+    thigh, shank, foot = LIMB_SEGMENTS[2 + index]
     # a leg that stands stays upright while the pelvis leans
-    pelvis = rotations[:, SEGMENT_INDEX['pelvis']]
-    rotations[:, SEGMENT_INDEX[f'{side}_thigh']] = quaternions.multiply(
-        quaternions.conjugate(pelvis), thigh_in_world
-    )
-    rotations[:, SEGMENT_INDEX[f'{side}_shank']] = product(
-        about(_Y, curves['bend']), about(out * _Z, curves['pronate'])
-    )
-    rotations[:, SEGMENT_INDEX[f'{side}_foot']] = product(
-        about(_Y, curves['flap']), about(_X, curves['wave'])
-    )
+    rotations[:, thigh] = relative(rotations[:, 0], in_world)
+    rotations[:, shank] = product(about(_Y, bend), about(out * _Z, pronate))
+    rotations[:, foot] = product(about(_Y, flap), about(_X, wave))
 
 
 def _roots(skeleton: Skeleton, rotations: Quats) -> Floats:
     """Return root positions that keep the middle between the hips where it is in the T-pose."""
-    middle = 0.5 * (
-        skeleton.offsets[SEGMENT_INDEX['left_thigh']]
-        + skeleton.offsets[SEGMENT_INDEX['right_thigh']]
-    )
+    left, right = skeleton.offsets[LIMB_SEGMENTS[2:, 0]]
+    middle = 0.5 * (left + right)
     rest = np.array([0.0, 0.0, skeleton.rest_root_height])
     return rest + middle - quaternions.rotate(rotations[:, 0], middle)
 
@@ -159,9 +141,7 @@ def _curve(t: Floats, turns: Sequence[Turn]) -> Floats:
     for turn in turns:
         values = (0.0, *turn.angles_deg, 0.0)
         # the way of each piece takes its fraction of the time
-        ways = np.abs(np.diff(values))
-        times = turn.start_s + (turn.end_s - turn.start_s) * np.append(0.0, np.cumsum(ways)) / (
-            np.sum(ways)
-        )
+        ways, duration_s = np.abs(np.diff(values)), turn.end_s - turn.start_s
+        times = turn.start_s + duration_s * np.append(0.0, np.cumsum(ways)) / np.sum(ways)
         curve += eased(t, list(zip(times, np.radians(values))))
     return curve

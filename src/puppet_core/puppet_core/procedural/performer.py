@@ -8,6 +8,7 @@ claps, squats and jumps, and begins again without a seam. Planted soles lie flat
 the floor, palms touch the table and each other, and all curves have two derivatives.
 """
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -34,17 +35,121 @@ from puppet_core.procedural.curve import (
     unit,
 )
 from puppet_core.procedural.motion_loop import smooth_step
-from puppet_core.procedural.plan import (
-    make_plan,
-    Plan,
-    Step,
-    STEP_M,
-    TABLE_CENTRE_M,
-    TABLE_SIZE_M,
-    TABLE_TOP_M,
-)
 
 T_POSE_S = 2.0
+
+# What it does, when and where: footsteps and moments, no postures yet. The table's place is fixed
+# in world; config/environments/demo.yaml repeats it.
+
+ADULT_LEG_LENGTH_M = 0.928  # lengths of the plan are given for such legs and scale with them
+START_XY_M = (1.0, -1.5)  # in front of a transmitter at the origin
+WALK_M = 3.0
+TABLE_CENTRE_M = (1.0, 2.06, 0.375)
+TABLE_SIZE_M = (1.2, 0.6, 0.75)
+TABLE_TOP_M = TABLE_CENTRE_M[2] + 0.5 * TABLE_SIZE_M[2]
+
+STEP_M = 0.60
+STEP_S = 0.54
+TURN_STEP_S = 0.52
+TURN_PER_STEP = np.pi / 4.0
+SWING_OVERLAP = 0.2  # of a step: the heel rises while the other foot is landing
+WALKING_WIDTH = 0.7  # of the feet's distance in the T-pose
+LEFT, RIGHT = 0, 1
+
+LOWER_ARMS_S = 1.3
+REACH_S = 7.0
+CLAP_S = 4.2
+SQUAT_S = 3.6
+JUMP_S = 3.2
+RAISE_ARMS_S = 1.5
+PAUSE_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One foot leaves the floor, swings, and is planted again."""
+
+    foot: int  # LEFT or RIGHT
+    lift_s: float  # When the heel begins to rise [s]
+    land_s: float  # When the sole is flat again [s]
+    sole: Vec3  # Where the sole's centre comes to rest, z = 0 [m]
+    yaw: float  # Heading of the foot there [rad]
+
+
+@dataclass(slots=True)
+class Plan:
+    """Footsteps and the starts of what is done between them."""
+
+    leg_scale: float  # Size of the legs over an adult's
+    soles: Vec3  # Both soles relative to the point below the pelvis, heading 0, shape (2, 3) [m]
+    duration_s: float = 0.0  # Length of one pass [s]
+    steps: list[Step] = field(default_factory=list)  # In order of time
+    starts_s: dict[str, float] = field(default_factory=dict)  # When each activity begins [s]
+    # Where the performer stands at the end of the plan so far [m]
+    place: Vec3 = field(default_factory=lambda: np.array([*START_XY_M, 0.0]))
+    yaw: float = 0.0  # Where it faces [rad]
+
+    def stay(self, activity: str, duration_s: float) -> None:
+        """Do something on the spot."""
+        self.starts_s[activity] = self.duration_s
+        self.duration_s += duration_s
+
+    def walk(self, distance: float) -> None:
+        """Walk straight ahead and bring the feet together."""
+        n_steps = max(round(distance / (STEP_M * self.leg_scale)), 1)
+        start = self.place
+        step_s = STEP_S * np.sqrt(self.leg_scale)
+        first = RIGHT if not self.steps else 1 - self.steps[-1].foot
+        for k in range(1, n_steps + 2):
+            forward = distance * min(k, n_steps) / n_steps
+            ahead = turned(np.array([forward, 0.0, 0.0]), self.yaw)
+            width = WALKING_WIDTH if k < n_steps else 1.0
+            self._step((first + k - 1) % 2, start + ahead, self.yaw, step_s, width)
+        self.place = start + ahead
+
+    def turn(self, angle: float) -> None:
+        """Turn on the spot, to the left if positive, the inner foot first."""
+        n_steps = max(round(abs(angle) / TURN_PER_STEP), 1)
+        inner = LEFT if angle > 0.0 else RIGHT
+        step_s = TURN_STEP_S * np.sqrt(self.leg_scale)
+        for k in range(1, n_steps + 2):
+            yaw = self.yaw + angle * min(k, n_steps) / n_steps
+            self._step((inner + k - 1) % 2, self.place, yaw, step_s, 1.0)
+        self.yaw += angle
+
+    def _step(self, foot: int, place: Vec3, yaw: float, step_s: float, width: float) -> None:
+        lift_s = self.duration_s - SWING_OVERLAP * step_s
+        self.duration_s += step_s
+        sole = place + turned(self.soles[foot] * (1.0, width, 1.0), yaw)
+        self.steps.append(Step(foot, lift_s, self.duration_s, sole, yaw))
+
+
+def turned(vector: Vec3, yaw: float) -> Vec3:
+    """Return a vector (3,) turned about the vertical."""
+    x, y, z = vector
+    cosine, sine = np.cos(yaw), np.sin(yaw)
+    return np.array([cosine * x - sine * y, sine * x + cosine * y, z])
+
+
+def make_plan(skeleton: Skeleton, t_pose_s: float) -> Plan:
+    """Return the performance for a body, beginning with a T-pose of `t_pose_s`."""
+    ankles = skeleton.rest_positions()[LIMB_SEGMENTS[2:, 2]]
+    soles = (ankles + skeleton.interaction_points[2:]) * (1.0, 1.0, 0.0)
+    plan = Plan(skeleton.leg_length / ADULT_LEG_LENGTH_M, soles)
+    plan.stay('t_pose', t_pose_s)
+    plan.stay('lower_arms', LOWER_ARMS_S)
+    plan.stay('pause', PAUSE_S)
+    plan.turn(np.pi / 2.0)
+    plan.walk(WALK_M)
+    plan.stay('reach', REACH_S)
+    plan.turn(-np.pi)
+    plan.walk(WALK_M)
+    plan.turn(np.pi / 2.0)
+    plan.stay('clap', CLAP_S)
+    plan.stay('squat', SQUAT_S)
+    plan.stay('jump', JUMP_S)
+    plan.stay('raise_arms', RAISE_ARMS_S)
+    return plan
 
 
 def procedural_motion(
@@ -277,27 +382,12 @@ def _pelvis_path(
 ) -> Vec3s:
     leftward = np.stack((-np.sin(yaw), np.cos(yaw), np.zeros(len(t))), axis=1)
     forward = np.stack((leftward[:, 1], -leftward[:, 0], np.zeros(len(t))), axis=1)
-    ahead_of_pelvis = plan.soles[:, 0].mean() * np.stack(
-        (np.cos(feet.yaws), np.sin(feet.yaws)), axis=-1
-    )
+    directions = np.stack((np.cos(feet.yaws), np.sin(feet.yaws)), axis=-1)
+    ahead_of_pelvis = plan.soles[:, 0].mean() * directions
     roots = np.zeros((len(t), 3))
     under = (feet.soles[:, :, :2] - ahead_of_pelvis).mean(axis=1)
     roots[:, :2] = smoothed(under, rate_hz, TRAVEL_WIDTH_S)
     roots -= plan.leg_scale * SWAY_M * swing[:, None] * leftward
-    roots[:, 2] = _standing_height(skeleton, plan, t, rate_hz, feet, roots, (forward, leftward))
-    return roots
-
-
-def _standing_height(
-    skeleton: Skeleton,
-    plan: Plan,
-    t: Floats,
-    rate_hz: float,
-    feet: Feet,
-    roots: Vec3s,
-    axes: tuple[Vec3s, Vec3s],
-) -> Floats:
-    forward, leftward = axes
     reach = LEG_STRETCH * skeleton.limb_lengths[2:].sum(axis=1)
     heights = []
     for foot in range(2):
@@ -314,7 +404,8 @@ def _standing_height(
     lower, lift = plan.starts_s['lower_arms'], plan.starts_s['raise_arms']
     share = smooth_step((t - lower) / 1.0) - smooth_step((t - lift - 0.4) / 1.0)
     # squared: the knee's angle goes as the root of the height and must start smoothly, too
-    return rest + share**2 * (bent - rest)
+    roots[:, 2] = rest + share**2 * (bent - rest)
+    return roots
 
 
 def _torso(
@@ -330,14 +421,10 @@ def _torso(
     )
     back_twist = -twist + CHEST_TWIST * stride
     for segment, share in ((1, 0.45), (2, 0.55)):
-        rotations[:, segment] = product(
-            about(_Z_AXIS, share * back_twist),
-            about(_Y_AXIS, 0.3 * lean),
-            about(_X_AXIS, -share * HIP_DROP * swing),
-        )
-    rotations[:, 3] = product(
-        about(_Z_AXIS, -CHEST_TWIST * stride), about(_Y_AXIS, -0.55 * bending.lean)
-    )
+        turn, aside = about(_Z_AXIS, share * back_twist), about(_X_AXIS, -share * HIP_DROP * swing)
+        rotations[:, segment] = product(turn, about(_Y_AXIS, 0.3 * lean), aside)
+    turn = about(_Z_AXIS, -CHEST_TWIST * stride)
+    rotations[:, 3] = product(turn, about(_Y_AXIS, -0.55 * bending.lean))
     return rotations
 
 

@@ -263,9 +263,8 @@ class _Body:
             forward = way[0] if abs(way[0]) > 0.1 * np.linalg.norm(way) else way[2]
             ahead, behind = (0.0, forward) if is_leg else (forward, 0.0)
         if not data.lower - 1e-6 <= straight <= data.upper + 1e-6:
-            self._notes.append(
-                f'{data.name}: does not get straight, which would be {straight:.2f} rad'
-            )
+            text = f'{data.name}: does not get straight, which would be {straight:.2f} rad'
+            self._notes.append(text)
         return (axis, straight) if ahead > behind else (-axis, -straight)
 
     def _sole(self, limb: int, rows: list[tuple[int, ...]], ankle: Vec3) -> Vec3:

@@ -7,10 +7,10 @@ from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENTS
 from puppet_core.io.yaml_file import load_yaml
 from puppet_core.math import quaternions
-from puppet_core.procedural.performer import procedural_motion
-from puppet_core.procedural.plan import (
+from puppet_core.procedural.performer import (
     make_plan,
     Plan,
+    procedural_motion,
     START_XY_M,
     TABLE_CENTRE_M,
     TABLE_SIZE_M,

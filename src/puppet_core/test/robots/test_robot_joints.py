@@ -9,8 +9,7 @@ from puppet_core.body.kinematics import end_effector_positions, forward_kinemati
 from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.math import quaternions as qb
-from puppet_core.robots.follow import REST_STEP_RAD, SPEED_RATIO
-from puppet_core.robots.joints import bounded_step, RobotJoints
+from puppet_core.robots.joints import bounded_step, REST_STEP_RAD, RobotJoints, SPEED_RATIO
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
 import pytest

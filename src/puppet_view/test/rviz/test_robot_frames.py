@@ -8,8 +8,7 @@ import numpy as np
 from puppet_core.body.character import Character
 from puppet_core.body.continuous_euler import JOINT_NAMES
 from puppet_core.body.posture import Posture
-from puppet_core.robots.follow import follow_segments, read_posture
-from puppet_core.robots.joints import reach
+from puppet_core.robots.joints import follow_segments, reach, read_posture
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
 from puppet_retarget.importance.environment import floor_only
