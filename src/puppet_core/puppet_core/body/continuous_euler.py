@@ -53,28 +53,31 @@ def _unwrap(angle: float, near: float, period: float) -> float:
 
 
 @kernel
+def _x_axis(q: Quat) -> tuple[float, float, float]:
+    """Return where q turns the x axis: cos a cos b, sin a cos b, sin b."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    return w * w + x * x - y * y - z * z, 2.0 * (x * y + w * z), 2.0 * (w * y - x * z)
+
+
+@kernel
 def principal_angles(q: Quat, out: Vec3) -> None:
     """Write the triple of q with |b| <= pi/2; at gimbal lock c is zero [rad]."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    # the first column of the matrix; cos b from its other entries is exact near the lock
-    col_x = w * w + x * x - y * y - z * z
-    col_y = 2.0 * (x * y + w * z)
-    cos_b = math.sqrt(col_x * col_x + col_y * col_y)
-    out[1] = math.atan2(2.0 * (w * y - x * z), cos_b)
+    ahead, left, sin_b = _x_axis(q)
+    # exact near the lock
+    cos_b = math.sqrt(ahead * ahead + left * left)
+    out[1] = math.atan2(sin_b, cos_b)
     if cos_b > 1e-12:
-        out[0] = math.atan2(col_y, col_x)
+        out[0] = math.atan2(left, ahead)
     else:
-        out[0] = _unwrap(2.0 * math.atan2(z, w), 0.0, 2.0 * math.pi)
+        out[0] = _unwrap(2.0 * math.atan2(q[3], q[0]), 0.0, 2.0 * math.pi)
     out[2] = _x_angle(q, out[0], out[1])
 
 
 @kernel
 def _y_angle(q: Quat, a: float) -> float:
     """Return the b for which the x axis of Rz(a) Ry(b) is nearest to that of q [rad]."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    col_x = w * w + x * x - y * y - z * z
-    col_y = 2.0 * (x * y + w * z)
-    return math.atan2(2.0 * (w * y - x * z), math.cos(a) * col_x + math.sin(a) * col_y)
+    ahead, left, sin_b = _x_axis(q)
+    return math.atan2(sin_b, math.cos(a) * ahead + math.sin(a) * left)
 
 
 @kernel
@@ -93,11 +96,9 @@ def _x_angle(q: Quat, a: float, b: float) -> float:
 @kernel
 def _nearest_z(q: Quat, near: Vec3) -> tuple[float, float]:
     """Return the exact a next to the angles `near`, and r = |cos b|, 1 / a's largest gain."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    col_x = w * w + x * x - y * y - z * z
-    col_y = 2.0 * (x * y + w * z)
-    r = math.sqrt(col_x * col_x + col_y * col_y)
-    a = math.atan2(col_y, col_x) if r > 1e-12 else near[0]
+    ahead, left, _ = _x_axis(q)
+    r = math.sqrt(ahead * ahead + left * left)
+    a = math.atan2(left, ahead) if r > 1e-12 else near[0]
     if r < ZONE:
         return _unwrap(a, near[0], math.pi), r
     # after a true jump the nearest a alone could put b on the far side for good

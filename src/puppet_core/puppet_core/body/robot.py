@@ -124,7 +124,8 @@ def parse_urdf(path: Path, text: str) -> UrdfRobot:
         raise top.error('links', 'none')
     joints = [_read_joint(part) for part in _named(top, 'joint')]
     root, ordered = _ordered(top, links, joints)
-    return UrdfRobot(path, text, top.name or path.stem, root, links, ordered)
+    name = top.xml.values.get('name') or path.stem
+    return UrdfRobot(path, text, name, root, links, ordered)
 
 
 class _Element:
@@ -132,13 +133,12 @@ class _Element:
 
     def __init__(self, path: Path, xml: XmlElement, name: str = '') -> None:
         self.path, self.xml = path, xml
-        self.name = name or xml.values.get('name', '')
+        self.name = name or ('' if xml.tag == 'robot' else xml.values.get('name', ''))
 
     def parts(self, tag: str = '') -> 'list[_Element]':
         """Return the elements inside, all or those of a tag."""
         found = self.xml.named(tag) if tag else self.xml.children
-        name = self.name if self.xml.tag != 'robot' else ''
-        return [_Element(self.path, xml, name) for xml in found]
+        return [_Element(self.path, xml, self.name) for xml in found]
 
     def part(self, tag: str) -> '_Element | None':
         return next(iter(self.parts(tag)), None)
@@ -150,8 +150,7 @@ class _Element:
         return part
 
     def error(self, wanted: str, got: str, hint: str = '') -> InputFileError:
-        name = self.name if self.xml.tag != 'robot' else ''
-        return InputFileError(self.path, wanted, got, self.xml.line, name or None, hint)
+        return InputFileError(self.path, wanted, got, self.xml.line, self.name or None, hint)
 
     def word(self, key: str) -> str:
         value = self.xml.values.get(key, '')

@@ -18,7 +18,7 @@ from puppet_core.math import Floats, Ints, kernel
 
 MAX_FILE_BYTES = 512 * 2**20  # hours of motion; bounds what a file that is none can cost
 # Integers of so many digits, and powers of ten up to this one, are exact in a float: one rounding
-# is all there is to their quotient.
+# is all there is to their product or quotient.
 MAX_DIGITS, MAX_POWER = 15, 22
 POWERS: Floats = np.array([float(f'1e{power}') for power in range(MAX_POWER + 1)])
 UNUSUAL = -1
@@ -26,6 +26,7 @@ _FEW = 4  # of so many numbers one may be left to Python
 _NUMBER_BYTES = 20  # sign, digits before the point, point and space
 _MAX_SCALED = 2.0**52  # above it there is no fraction to round
 _ZERO, _NINE, _PLUS, _MINUS, _POINT = 48, 57, 43, 45, 46
+_LOWER_E, _UPPER_E = 101, 69
 # Control characters that no text file has; tab, line ends, form feed and Ctrl-Z (DOS end of file)
 # are left out.
 _BINARY_BYTES = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1A}) + b'\x7f'
@@ -138,12 +139,26 @@ def _is_space(byte: int) -> bool:
 
 
 @kernel
+def _read_exponent(text: Bytes, start: int) -> tuple[int, int]:
+    """Return the exponent after an E, and where it ends; the start itself if it is none."""
+    at, sign = start, 1
+    if at < len(text) and (text[at] == _PLUS or text[at] == _MINUS):
+        sign = -1 if text[at] == _MINUS else 1
+        at += 1
+    first, value = at, 0
+    while at < len(text) and _ZERO <= text[at] <= _NINE and at - first < 4:
+        value = 10 * value + int(text[at]) - _ZERO
+        at += 1
+    return (sign * value, at) if at > first else (0, start)
+
+
+@kernel
 def read_decimals(text: Bytes, powers: Floats, out: Floats, left: Ints) -> tuple[int, int]:
     """
     Read numbers with white space between; return how many there are, and how many are left.
 
-    `left` (k, 3) gets index, first byte and end of each word that is no plain decimal number, or
-    one that cannot be made exactly here. UNUSUAL and 0 if `out` or `left` is too short.
+    `left` (k, 3) gets index, first byte and end of each number that cannot be made exactly here.
+    UNUSUAL and 0 if `out` or `left` is too short, or if one is no number.
     """
     at, count, n_left = 0, 0, 0
     while True:
@@ -157,8 +172,8 @@ def read_decimals(text: Bytes, powers: Floats, out: Floats, left: Ints) -> tuple
         is_negative = text[at] == _MINUS
         if is_negative or text[at] == _PLUS:
             at += 1
-        mantissa, digits, places, has_point, is_plain, first = 0, 0, 0, False, True, at
-        while at < len(text) and not _is_space(text[at]):
+        mantissa, digits, places, has_point, first = 0, 0, 0, False, at
+        while at < len(text):
             byte = text[at]
             if _ZERO <= byte <= _NINE:
                 if digits <= MAX_DIGITS:
@@ -168,11 +183,20 @@ def read_decimals(text: Bytes, powers: Floats, out: Floats, left: Ints) -> tuple
             elif byte == _POINT and not has_point:
                 has_point = True
             else:
-                is_plain = False
+                break
             at += 1
-        is_plain = is_plain and at - first > int(has_point)  # a digit
-        if is_plain and digits <= MAX_DIGITS and places <= MAX_POWER:
-            value = mantissa / powers[places]
+        if at - first == int(has_point):  # no digit
+            return UNUSUAL, 0
+        power = -places
+        if at < len(text) and (text[at] == _LOWER_E or text[at] == _UPPER_E):
+            exponent, end = _read_exponent(text, at + 1)
+            if end == at + 1:
+                return UNUSUAL, 0
+            power, at = power + exponent, end
+        if at < len(text) and not _is_space(text[at]):
+            return UNUSUAL, 0
+        if digits <= MAX_DIGITS and -MAX_POWER <= power <= MAX_POWER:
+            value = mantissa * powers[power] if power >= 0 else mantissa / powers[-power]
             out[count] = -value if is_negative else value
         elif n_left < len(left):
             left[n_left, 0], left[n_left, 1], left[n_left, 2] = count, begin, at

@@ -196,7 +196,9 @@ def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: li
         if rest:
             notes.append(f'{limb}: held, no part of it: {_listed(tree, rest)}')
         groups |= dict(zip(segments, cut))
-    trunk = _row_between(tree, ROOT, tree.parents[arms[0][0]])
+    trunk: tuple[int, ...] = ()
+    while (body := tree.parents[trunk[0] if trunk else arms[0][0]]) != ROOT:
+        trunk = (body, *trunk)
     groups |= _trunk(tree, given, tuple(j for j in trunk if tree.joints[j].turns))
     if 'head' in given:
         groups['head'] = given['head']
@@ -259,14 +261,6 @@ def _row(tree: RobotTree, first: int) -> tuple[int, ...]:
     while len(below := tree.children(row[-1])) == 1:
         row.append(below[0])
     return tuple(row)
-
-
-def _row_between(tree: RobotTree, above: int, below: int) -> tuple[int, ...]:
-    row: list[int] = []
-    while below != above:
-        row.append(below)
-        below = tree.parents[below]
-    return tuple(reversed(row))
 
 
 def _pair(
@@ -380,7 +374,11 @@ def _named_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]]) -> Grou
         groups[segment] = tuple(index[name] for name in names)
     for limb, segments in zip(LIMBS, LIMB_SEGMENTS):
         row = sum((groups.get(SEGMENTS[i], ()) for i in segments), ())
-        _require_row(tree, row)
+        for before, joint in zip(row, row[1:]):
+            if _above(tree, joint) != before:
+                wanted = f'{tree.names[joint]} to follow the joint named before it'
+                hint = 'joints are named from the trunk outwards'
+                _fail(tree, wanted, 'it hangs elsewhere', hint)
         parts = [SEGMENTS[i] for i in segments[:2]]
         named_ones = [p for p in parts if groups.get(p)]
         if len(named_ones) == 1:
@@ -394,14 +392,6 @@ def _above(tree: RobotTree, joint: int) -> int:
     while above != ROOT and not tree.joints[above].turns:
         above = tree.parents[above]
     return above
-
-
-def _require_row(tree: RobotTree, row: tuple[int, ...]) -> None:
-    for before, joint in zip(row, row[1:]):
-        if _above(tree, joint) != before:
-            wanted = f'{tree.names[joint]} to follow the joint named before it'
-            hint = 'joints are named from the trunk outwards'
-            _fail(tree, wanted, 'it hangs elsewhere', hint)
 
 
 def _listed(tree: RobotTree, row: tuple[int, ...]) -> str:
