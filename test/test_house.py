@@ -172,8 +172,6 @@ def test_tests_wait_on_conditions() -> None:
 
 
 UNSAFE_CALLS = {'eval', 'exec', 'yaml.unsafe_load', 'yaml.full_load', 'os.system', 'os.popen'}
-# Text made of the names of our own fields: numba takes code of a form that varies in no other way.
-OWN_TEXT = 'src/puppet_core/puppet_core/math/compiled.py'
 UNSAFE_MODULES = {'pickle', 'marshal', 'shelve', 'dill', 'xml.etree.cElementTree'}
 
 
@@ -191,7 +189,7 @@ def test_nothing_from_outside_is_run() -> None:
             name = ast.unparse(node.func)
             loader = words.get('Loader', 'SafeLoader')
             if (
-                (name in UNSAFE_CALLS and (name_of(path), name) != (OWN_TEXT, 'exec'))
+                name in UNSAFE_CALLS
                 or words.get('shell') == 'True'
                 or (
                     name == 'yaml.load'

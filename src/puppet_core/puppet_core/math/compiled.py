@@ -114,8 +114,8 @@ _RECORD_TYPES: dict[np.dtype, np.dtype] = {}
 # A call from Python into a compiled kernel costs time for every array it passes, also for those
 # inside named tuples. A structured array of one row costs as much as a single array, whatever it
 # holds. Python writes and reads it through ordinary views; a kernel reads and writes the record's
-# fields by their names, and passes it on, or a part of it, as one pointer: `advance(packed[0].body)`.
-# The class of the named tuple that was packed stands for the record in annotations.
+# fields by their names, and passes it on, or a part of it, as one pointer: `go(packed[0].body)`.
+# The class of the named tuple that was packed stands for it in annotations.
 #
 # A field is an array of one shape; `field[:]` is one of any, for callees that are to be compiled
 # once for all. Shapes are part of the array's type: each combination compiles the kernel anew, so
