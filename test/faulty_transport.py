@@ -47,8 +47,7 @@ class FaultyTransport:
     def fileno(self) -> int:
         return self._transport.fileno() if self._transport is not None else -1
 
-    def look(self) -> bool:
-        was_open = self.is_open
+    def look(self) -> None:
         if self._transport is not None and not self.is_plugged:
             self._transport.close()
             self._transport = None
@@ -57,7 +56,6 @@ class FaultyTransport:
         if self._transport is not None:
             self._transport.look()
         self.is_open = self._transport is not None and self._transport.is_open
-        return self.is_open != was_open
 
     def receive(self) -> bytes:
         data = self._transport.receive() if self._transport is not None else b''

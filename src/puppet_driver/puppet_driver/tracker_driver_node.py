@@ -70,12 +70,10 @@ class TrackerDriverNode(LifecycleNode):
         self._diagnostics = Diagnostics(self, self.config.rate_hz, self.config.device)
         self._diagnostics.condition(DiagnosticStatus.WARN, 'not active')
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
-        self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._report_timer = self.create_timer(
-            REPORT_PERIOD_S, self._report, clock=self._steady_clock
-        )
+        clock = self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._report_timer = self.create_timer(REPORT_PERIOD_S, self._report, clock=clock)
         if self.config.autostart:
-            self._start_timer = self.create_timer(0.0, self._autostart, clock=self._steady_clock)
+            self._start_timer = self.create_timer(0.0, self._autostart, clock=clock)
 
     @property
     def config(self) -> DriverConfig:
@@ -90,9 +88,8 @@ class TrackerDriverNode(LifecycleNode):
         """Make everything but open ports; a device that cannot work is refused by name."""
         config = self.config
         try:
-            self._reader = make_reader(
-                config, self._on_frame, self._on_news, self._frame_clock.now_ns
-            )
+            clock_ns = self._frame_clock.now_ns
+            self._reader = make_reader(config, self._on_frame, self._on_news, clock_ns)
         except PuppetError as err:
             return self._refuse(err)
         self._refusal = ''
@@ -160,16 +157,13 @@ class TrackerDriverNode(LifecycleNode):
     def _on_frame(self, queued: QueuedFrame) -> None:
         try:
             self._publish(queued)
-        except PuppetError as err:
-            self._on_frame_error(str(err))
         except Exception as err:  # the reader must outlive whatever one frame does to it
             if not self.context.ok():
                 return  # shutting down, the publisher has gone before the reader
-            self._on_frame_error(f'frame not published: {type(err).__name__}: {err}')
-
-    def _on_frame_error(self, text: str) -> None:
-        self._reporter.record_error(text)
-        self._diagnostics.error(text)
+            text = f'frame not published: {type(err).__name__}: {err}'
+            text = str(err) if isinstance(err, PuppetError) else text
+            self._reporter.record_error(text)
+            self._diagnostics.error(text)
 
     def _publish(self, queued: QueuedFrame) -> None:
         assert self._transforms is not None

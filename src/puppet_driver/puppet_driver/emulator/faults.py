@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults on purpose and repeatably: bad samples, lost records, bad bytes."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from puppet_core.io import ConfigError
@@ -21,8 +21,7 @@ class FaultRates:
     bad_byte: float = 0.0  # That a byte is lost, doubled or garbled on the line, per byte
 
     def __post_init__(self) -> None:
-        for name in ('drop_out', 'outlier', 'bad_byte'):
-            value = getattr(self, name)
+        for name, value in asdict(self).items():
             if not 0.0 <= value <= 1.0:
                 raise ConfigError(f'{name}: expected 0.0 <= value <= 1.0, got {value}')
 

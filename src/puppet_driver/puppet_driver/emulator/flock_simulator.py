@@ -22,6 +22,7 @@ MASTER_ADDRESS = 1
 # commands with data, and how much of it
 _DATA_BYTES = {0x4F: 1, 0x50: 1, 0x4C: 2, 0x4D: 1, 0x4A: 12, 0x71: 6, 0x48: 12, 0x72: 6, 0x30: 1}
 _LONG_PREFIX = 0xA0
+_ADDRESSES = {flock.address_prefix(a): a for a in range(1, flock.MAX_ADDRESS + 1)}
 
 
 def encode_words(words: Ints) -> np.ndarray:
@@ -166,15 +167,11 @@ class FlockSimulator(DeviceSimulator):
 
     def obey(self, message: bytes, now_s: float) -> bytes:
         start = self._prefix_length(message)
-        unit = self._units[self._host_address]
-        if start:
-            address = message[start - 1]
-            address = address - 0xF0 if address >= 0xF0 else address - 0xE0 + 16
-            address = message[1] if start == 2 else address
-            if address not in self._units:
-                self.error_code = NO_REPLY_ON_BUS
-                return b''
-            unit = self._units[address]
+        address = _ADDRESSES.get(message[:start], 0) if start else self._host_address
+        unit = self._units.get(address)
+        if unit is None:
+            self.error_code = NO_REPLY_ON_BUS
+            return b''
         command, data = message[start:][:1], message[start + 1 :]
         if command == flock.EXAMINE_VALUE:
             return self._examine(data[0], unit)

@@ -9,7 +9,7 @@ repeated.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -119,8 +119,7 @@ class NoiseLevels:
     slow_deg: float = 0.03  # Orientation noise between 1 and 10 Hz [deg]
 
     def __post_init__(self) -> None:
-        for name in ('white_mm', 'white_deg', 'slow_mm', 'slow_deg'):
-            value = getattr(self, name)
+        for name, value in asdict(self).items():
             if not 0.0 <= value < 1000.0:
                 raise ConfigError(f'{name}: expected 0.0 <= value < 1000, got {value}')
 

@@ -23,7 +23,9 @@ BIND_ATTEMPTS = 20  # for a number that is free for both, if any will do
 class Transport(Protocol):
     """The way to one host; nothing in it ever blocks."""
 
-    is_open: bool  # Whether a host is there
+    @property
+    def is_open(self) -> bool:
+        """Whether a host is there."""
 
     @property
     def link(self) -> object:
@@ -32,8 +34,8 @@ class Transport(Protocol):
     def fileno(self) -> int:
         """Return the descriptor, for select; meaningful while `is_open`."""
 
-    def look(self) -> bool:
-        """See whether a host is there; return whether that is news."""
+    def look(self) -> None:
+        """See whether a host is there."""
 
     def receive(self) -> bytes:
         """Return what the host has sent, empty if nothing or gone."""
@@ -82,7 +84,7 @@ class PtyTransport:
     def fileno(self) -> int:
         return self._master
 
-    def look(self) -> bool:
+    def look(self) -> None:
         was_open, self.is_open = self.is_open, not self._poll.poll(0)
         if self.is_open and not was_open:
             self._is_choked = False
@@ -91,7 +93,6 @@ class PtyTransport:
                 termios.tcflush(self._master, termios.TCOFLUSH)
             except termios.error:
                 pass
-        return self.is_open != was_open
 
     def receive(self) -> bytes:
         try:
@@ -141,7 +142,6 @@ class NetworkTransport:
 
     def __init__(self, host: str, port: int) -> None:
         self.dropped_bytes = 0
-        self.is_open = False
         self._listener, self._datagrams = _bind_both(host, port)
         self._host, self._port = self._listener.getsockname()[:2]
         self._client: socket.socket | None = None
@@ -163,17 +163,13 @@ class NetworkTransport:
     def fileno(self) -> int:
         return self._epoll.fileno()
 
-    def look(self) -> bool:
-        was_open = self.is_open
-        self._accept()
-        self.is_open = self._client is not None or self._peer is not None
-        return self.is_open != was_open
+    @property
+    def is_open(self) -> bool:
+        return self._client is not None or self._peer is not None
 
     def receive(self) -> bytes:
         self.look()
-        data = self._receive_stream() or self._receive_datagram()
-        self.is_open = self._client is not None or self._peer is not None
-        return data
+        return self._receive_stream() or self._receive_datagram()
 
     def send(self, data: bytes) -> None:
         if self._peer is not None:
@@ -195,7 +191,7 @@ class NetworkTransport:
         self._listener.close()
         self._datagrams.close()
 
-    def _accept(self) -> None:
+    def look(self) -> None:
         try:
             client, _ = self._listener.accept()
         except OSError:
