@@ -83,16 +83,9 @@ def enhance_config(arguments: argparse.Namespace) -> enhancement.EnhanceConfig:
     tolerance_mm = arguments.tolerance_mm
     if not 0.0 <= tolerance_mm <= 1e4:
         raise ConfigError(f'--tolerance-mm: expected 0 <= value <= 10000, got {tolerance_mm:g}')
-    return enhancement.EnhanceConfig(
-        weight,
-        arguments.channels,
-        arguments.detail_s,
-        not arguments.only_keyframes,
-        arguments.segment,
-        arguments.root,
-        1e-3 * tolerance_mm,
-        arguments.least_s,
-    )
+    follow, tolerance_m = not arguments.only_keyframes, 1e-3 * tolerance_mm
+    curve = (arguments.channels, arguments.detail_s, follow, arguments.segment, arguments.root)
+    return enhancement.EnhanceConfig(weight, *curve, tolerance_m, arguments.least_s)
 
 
 def read_targets(motion: Motion, arguments: argparse.Namespace) -> enhancement.TargetFile:

@@ -11,7 +11,7 @@ What the words of a file mean is explained in doc/edit.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
 from itertools import combinations
@@ -801,7 +801,7 @@ def _doorway(entry: Section, motion: Motion) -> scene.Doorway:
     width_m = entry.number('width_m', doorway.width_m, above=0.0, high=100.0)
     depth_m = entry.number('depth_m', doorway.depth_m, above=0.0, high=100.0)
     entry.finish()
-    return replace(doorway, width_m=width_m, depth_m=depth_m)
+    return doorway._replace(width_m=width_m, depth_m=depth_m)
 
 
 STEPS: Mapping[str, Callable[[Section, _Work], None]] = {

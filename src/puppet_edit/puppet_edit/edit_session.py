@@ -42,7 +42,6 @@ from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, write_report
 
 KNOTS_REACHED = 7  # of the coarsest level, by one constraint (LeeShin1999 section 6)
-
 POINTS = (*GENERAL_END_EFFECTORS, 'pelvis', 'chest', 'head')
 FEET = END_EFFECTORS[2:]
 REACH_S = 0.4  # to both sides of a drag

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 from puppet_core.io import ConfigError, InputFileError
 from puppet_edit.editor.constraints import normals
-from puppet_edit.scene.doorway import Doorway
+from puppet_edit.scene.doorway import Ceiling, Doorway
 from puppet_edit.scene.surfaces import (
     FLOOR,
     FUNCTIONS,
@@ -42,7 +42,7 @@ def _difference(surface, x, y):
 @pytest.mark.parametrize('name', [*FUNCTIONS, 'door', 'floor'])
 def test_gradient_is_that_of_the_height(name: str, rng) -> None:
     if name == 'door':
-        surface = Doorway((0.3, -0.2), 0.7, 1.5).ceiling(rough(2))
+        surface = Ceiling(Doorway((0.3, -0.2), 0.7, 1.5), rough(2))
     else:
         surface = FLOOR if name == 'floor' else FUNCTIONS[name]()
     x, y = rng.uniform(-3.0, 3.0, (2, 200))

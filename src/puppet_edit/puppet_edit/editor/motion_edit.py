@@ -92,8 +92,7 @@ def exact_displacement(
     """
     Return a displacement map (n_frames, 3 g) through values where there are any.
 
-    `frames` (k,) rise, `goals` (k, 3 g) are in groups of three, `weights` (k, g) are 0 where
-    there is no value; after `reach` frames, at least 1, it has faded out.
+    As in `fit_control_points`; after `reach` frames, at least 1, it has faded out.
     """
     out = np.zeros((n_frames, goals.shape[1]))
     alike: dict[bytes, list[int]] = {}
@@ -180,10 +179,8 @@ class _Edit:
 
     def solve(self, tolerance: float, rounds: int) -> Floats:
         """Return displacements that put the constrained frames right, after `errors`, (k, 51)."""
-        options = SolverOptions(
-            self._config.solver == FULL, self._config.max_iterations, tolerance
-        )
-        poses, solved = self._poses, self._solved
+        config, poses, solved = self._config, self._poses, self._solved
+        options = SolverOptions(config.solver == FULL, config.max_iterations, tolerance)
         for _ in range(rounds):
             solve_frames(self.table.tasks, poses, options, self._work, solved, self._weights)
             # planes and places follow the solutions
@@ -202,9 +199,8 @@ class _Edit:
         """Displace the motion by exactly these at constrained frames."""
         finest = self._config.frames_per_knot / 2 ** max(self._config.levels - 1, 0)
         reach = max(int(math.ceil(EXACT_REACH * finest)), 2)
-        self._displace(
-            exact_displacement(self._frames, displacements, self._weights, self._n_frames, reach)
-        )
+        given = (self._frames, displacements, self._weights)
+        self._displace(exact_displacement(*given, self._n_frames, reach))
 
     def keep_limits(self) -> None:
         """Bring joints that the displacements took beyond their limits back."""

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import GENERAL_END_EFFECTORS, Motion
+from puppet_core.body import GENERAL_END_EFFECTORS, general_end_effectors, Motion
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
 from puppet_edit.enhancement.keyframes import ERROR, GENERAL_SEGMENTS, ROOT_LENGTH_M, worst_frames
@@ -63,9 +63,7 @@ class Enhanced(NamedTuple):
 
 def end_effector_errors(motion: Motion, goals: Vec3s) -> Floats:
     """Return distances of a motion's end-effectors from goals, shape (n, 8) [m], or NaN."""
-    points = Motion.from_rotations(
-        motion.skeleton, motion.rate_hz, motion.root_positions, motion.rotations
-    ).end_effectors
+    points = general_end_effectors(motion.skeleton, *motion.world_segments())
     return np.linalg.norm(points - goals, axis=-1)
 
 
@@ -150,6 +148,7 @@ def enhance_report(
     at[list(keyframes)] = True
     rows = np.flatnonzero(targets.rows)
     turned = joint_angles_between(before.rotations, after.rotations)
+    shifts = after.root_positions - before.root_positions
     return {
         'frames': before.n_frames,
         'rate_hz': before.rate_hz,
@@ -165,8 +164,7 @@ def enhance_report(
             'rms': float(np.degrees(rms(turned))),
             'max': float(np.degrees(turned.max())),
         },
-        'root_change_mm_max': MM_PER_M
-        * float(np.linalg.norm(after.root_positions - before.root_positions, axis=1).max()),
+        'root_change_mm_max': MM_PER_M * float(np.linalg.norm(shifts, axis=1).max()),
     }
 
 

@@ -112,8 +112,7 @@ def _candidates(targets: Targets, rate_hz: float) -> Iterator[tuple[int, str]]:
         near &= distances < meeting.distance_m + MEETING_WITHIN_M
         for first, last in stretches(near):
             yield first + int(np.argmin(distances[first:last])), MEETING
-    feet = [row for row in _FEET if targets.rows[row]]
-    for row in feet:
+    for row in (row for row in _FEET if targets.rows[row]):
         planted = planted_soles(smooth[:, [row, row]], rate_hz)[:, 0]
         for first, last in stretches(planted & seen[:, row]):
             if last - first >= MIN_CONTACT_S * rate_hz:

@@ -10,15 +10,13 @@ as the root of somebody walking in circles, and is zero for the others. Euler an
 that lock least for each joint. Both are continuous in time and not reduced to one turn; any
 smooth curve of the numbers is one of rotations.
 
-Keyframes are solved on the measured motion, or on what is slow of it, and the curve is fitted
-through them; what it follows between them depends on the options. ChoiParkKo section 4: a
-cubic spline with two derivatives through n keyframes has two freedoms left, its end
-derivatives, and depends on them linearly (eq. 2): they are fitted to what was measured in
-between (eq. 3). Free knots add more such freedoms: the values of the curve there. Here the
-curve is written in B-splines, whose matrices are sparse however long the motion is, and the
-fit is one linear system with the keyframes as constraints; without free knots it is eqs. 2
-and 3. The printed (X^T X)^-1 does not exist where f2 and f3 vanish at all measurements, as
-when every frame is a keyframe. Of several best curves the one that bends least is chosen.
+ChoiParkKo section 4: a cubic spline with two derivatives through n keyframes has two freedoms
+left, its end derivatives, and depends on them linearly (eq. 2): they are fitted to what was
+measured in between (eq. 3). Free knots add more such freedoms: the values of the curve there. Here
+the curve is written in B-splines, whose matrices are sparse however long the motion is, and the
+fit is one linear system with the keyframes as constraints; without free knots it is eqs. 2 and 3.
+The printed (X^T X)^-1 does not exist where f2 and f3 vanish at all measurements, as when every
+frame is a keyframe. Of several best curves the one that bends least is chosen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -104,13 +102,11 @@ class EulerChannels:
     def __init__(self, rotations: Quats, joints: Sequence[int]) -> None:
         names = [SEGMENTS[joint].split('_', 1)[-1] for joint in joints]
         self._axes = [_EULER_AXES.get(name, _OTHER_EULER_AXES) for name in names]
-        self.values: Floats = np.concatenate(
-            [
-                quats_to_continuous_euler(rotations[:, i : i + 1], axes)
-                for i, axes in enumerate(self._axes)
-            ],
-            axis=1,
-        )
+        triples = [
+            quats_to_continuous_euler(rotations[:, i : i + 1], axes)
+            for i, axes in enumerate(self._axes)
+        ]
+        self.values: Floats = np.concatenate(triples, axis=1)
         """The numbers of these rotations, shape (n, joints, 3) [rad]."""
 
     def near(self, rotations: Quats, frames: Ints) -> Floats:
@@ -341,9 +337,8 @@ class MotionCurves:
         values, roots = values[:, :-3], values[:, -3:]
         rotations = np.array(self._motion.rotations)
         listed = list(self.joints)
-        rotations[:, listed] = self._channels.rotations(
-            values.reshape(len(values), len(listed), -1)
-        )
+        by_joint = values.reshape(len(values), len(listed), -1)
+        rotations[:, listed] = self._channels.rotations(by_joint)
         return Motion.from_rotations(self._motion.skeleton, self._motion.rate_hz, roots, rotations)
 
     def _columns(self, values: Floats, roots: Vec3s) -> Floats:

@@ -50,9 +50,8 @@ class Meeting:
             name = GENERAL_END_EFFECTORS[self.pair[0]]
             raise ConfigError(f'meet: expected two different end-effectors, got {name} twice')
         if not 0.0 <= self.distance_m <= MAX_MEETING_M:
-            raise ConfigError(
-                f'meet: expected a distance of 0 .. {MAX_MEETING_M:g} m, got {self.distance_m:g}'
-            )
+            wanted = f'a distance of 0 .. {MAX_MEETING_M:g} m'
+            raise ConfigError(f'meet: expected {wanted}, got {self.distance_m:g}')
 
     def distances(self, positions: Vec3s) -> Floats:
         """Return the distance of the two in each frame, shape (n,) [m]."""

@@ -8,7 +8,7 @@ rises before and behind it: so stooping begins some steps ahead, and ends after 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Motion, SEGMENT_INDEX, Skeleton
@@ -28,8 +28,7 @@ STOOP_WIDTH_S = 0.3  # over which the stoop is smoothed
 _BENT = ((0, 0.2), (1, 0.4), (2, 0.4), (3, -0.2))  # pelvis, spine, chest; the head faces ahead
 
 
-@dataclass(frozen=True, slots=True)
-class Doorway:
+class Doorway(NamedTuple):
     """A lintel across the way."""
 
     place_m: tuple[float, float]  # Middle of the threshold seen from above [m]
@@ -37,10 +36,6 @@ class Doorway:
     lintel_m: float  # Height of its lower edge in world [m]
     width_m: float = 1.2  # Between the posts [m]
     depth_m: float = 0.3  # Along the way [m]
-
-    def ceiling(self, ground: Surface = FLOOR) -> Surface:
-        """Return the surface to keep under: level in the door, rising on both sides."""
-        return _Ceiling(self, ground)
 
     def way(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return how far behind and left of the door's middle places are [m]."""
@@ -55,9 +50,8 @@ class Doorway:
         return np.flatnonzero(near & (np.abs(aside) < 0.5 * self.width_m))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ceiling:
-    """Over the way through a door; before and behind it, it follows the ground."""
+class Ceiling(NamedTuple):
+    """What to keep under: level in the door, rising on both sides with the ground."""
 
     doorway: Doorway
     ground: Surface
@@ -110,7 +104,7 @@ def doorway_constraints(
     found: list[Constraint] = []
     points = upper_points(motion.skeleton)
     for doorway in doorways:
-        frames, ceiling = doorway.frames(motion), doorway.ceiling(ground)
+        frames, ceiling = doorway.frames(motion), Ceiling(doorway, ground)
         if len(frames):
             found += [OnSurface(frames, point, ceiling, BELOW) for point in points]
     return found
@@ -129,13 +123,12 @@ def stooping(
     top = upper_points(motion.skeleton)[0]
     q_world, p_world = motion.world_segments()
     places = p_world[:, top.segment] + shifts
-    places = places + qb.rotate(
-        q_world[:, top.segment], top.offset_in(motion.skeleton.interaction_points)
-    )
+    offset = top.offset_in(motion.skeleton.interaction_points)
+    places = places + qb.rotate(q_world[:, top.segment], offset)
     need = np.zeros(motion.n_frames)
     for doorway in doorways:
         frames = doorway.frames(motion)
-        ceiling = doorway.ceiling(ground).height(places[frames, 0], places[frames, 1])
+        ceiling = Ceiling(doorway, ground).height(places[frames, 0], places[frames, 1])
         need[frames] = np.maximum(need[frames], places[frames, 2] - ceiling + SPARE_M)
     width = STOOP_WIDTH_S * motion.rate_hz
     need = maximum_filter1d(np.maximum(need, 0.0), 2 * round(width) + 1, mode='nearest')

@@ -32,7 +32,6 @@ ROUGH_RANGE = 1.2  # of the body's height, over which control points vary (ditto
 
 FLOOR: Surface = FlatSurface()
 
-SUFFIXES = ('.npy', '.csv', '.png')
 MAX_CELLS = 4_000_000
 MAX_FILE_BYTES = 32 * MAX_CELLS  # a height of numpy's own text takes 25
 _REASON_LENGTH = 120
@@ -200,7 +199,7 @@ def read_heights(path: str | Path, white_m: float = 1.0) -> Floats:
     readers = {'.npy': _read_npy, '.csv': _read_csv, '.png': _read_png}
     suffix = path.suffix.lower()
     if suffix not in readers:
-        raise InputFileError(path, f'a {", ".join(SUFFIXES)} file', brief(path.suffix))
+        raise InputFileError(path, f'a {", ".join(readers)} file', brief(path.suffix))
     try:
         size = require_file(path)
     except InputFileError:

@@ -254,7 +254,11 @@ def join(
         pairs = dynamic_pairs((first, second), windows)
     seam = warp(*windows, pairs)
     turn, shift = _placement(first, second, seam)
-    placed = _moved(second, turn, shift)
+    about = qb.exp(np.array([0.0, 0.0, turn]))
+    rotations = np.array(second.rotations)
+    rotations[:, 0] = qb.multiply(about, rotations[:, 0])
+    roots = qb.rotate(about, second.root_positions) + shift
+    placed = Motion.from_rotations(second.skeleton, second.rate_hz, roots, rotations)
     u = np.arange(len(seam.times_a)) / (len(seam.times_a) - 1)
     share = u * u * (3.0 - 2.0 * u)  # cubic Hermite blend: slope 0 at both ends
     roots_a, rotations_a = sample(first, seam.times_a / first.rate_hz)
@@ -262,10 +266,10 @@ def join(
     mixed_roots = roots_a + share[:, None] * (roots_b - roots_a)
     mixed = qb.slerp(rotations_a, rotations_b, share[:, None])
     rest = windows[1][1] + 1
-    roots = (first.root_positions[: seam.start], mixed_roots, placed.root_positions[rest:])
-    rotations = (first.rotations[: seam.start], mixed, placed.rotations[rest:])
+    parts = (first.root_positions[: seam.start], mixed_roots, placed.root_positions[rest:])
+    turned = (first.rotations[: seam.start], mixed, placed.rotations[rest:])
     motion = Motion.from_rotations(
-        first.skeleton, first.rate_hz, np.concatenate(roots), np.concatenate(rotations)
+        first.skeleton, first.rate_hz, np.concatenate(parts), np.concatenate(turned)
     )
     # contacts of the clip with the larger weight
     half = len(seam.times_a) // 2
@@ -293,9 +297,8 @@ def seam_constraints(transition: Transition, everywhere: bool = False) -> list[C
     touched = np.zeros(goals.planted.shape, dtype=bool)
     for foot in range(2):
         for begin, end in stretches(goals.planted[:, foot]):
-            touched[begin:end, foot] = everywhere or any(
-                begin <= seam.end and end > seam.start for seam in transition.seams
-            )
+            held = (begin <= seam.end and end > seam.start for seam in transition.seams)
+            touched[begin:end, foot] = everywhere or any(held)
     return foot_constraints(replace(goals, planted=touched), swings=False)
 
 
@@ -308,10 +311,8 @@ def _check(
         got = f'{first.rate_hz:g} and {second.rate_hz:g} Hz'
         raise ConfigError(f'transition: expected clips of one rate, got {got}')
     if not np.allclose(first.skeleton.offsets, second.skeleton.offsets, atol=1e-6):
-        raise ConfigError(
-            'transition: expected clips of one body, got different lengths; '
-            'retarget one of them first'
-        )
+        wanted, hint = 'clips of one body', 'retarget one of them first'
+        raise ConfigError(f'transition: expected {wanted}, got different lengths; {hint}')
     for name, motion, window in zip(('first', 'second'), (first, second), windows or ()):
         if not 0 <= window[0] <= window[1] - MIN_SEAM or window[1] >= motion.n_frames:
             wanted = f'at least {MIN_SEAM + 1} frames within 0 .. {motion.n_frames - 1}'
@@ -327,9 +328,8 @@ def _placement(first: Motion, second: Motion, seam: Seam) -> tuple[float, Vec3]:
     """
     places = []
     for motion, times in ((first, seam.times_a), (second, seam.times_b)):
-        at = Motion.from_rotations(
-            motion.skeleton, motion.rate_hz, *sample(motion, times / motion.rate_hz)
-        )
+        sampled = sample(motion, times / motion.rate_hz)
+        at = Motion.from_rotations(motion.skeleton, motion.rate_hz, *sampled)
         places.append(at.world_segments()[1][..., :2].reshape(-1, 2))
     middles = [points.mean(axis=0) for points in places]
     a, b = (points - middle for points, middle in zip(places, middles))
@@ -337,11 +337,3 @@ def _placement(first: Motion, second: Motion, seam: Seam) -> tuple[float, Vec3]:
     c, s = np.cos(turn), np.sin(turn)
     back = np.array([c * middles[1][0] - s * middles[1][1], s * middles[1][0] + c * middles[1][1]])
     return turn, np.append(middles[0] - back, 0.0)
-
-
-def _moved(motion: Motion, turn: float, shift: Vec3) -> Motion:
-    q = qb.exp(np.array([0.0, 0.0, turn]))
-    rotations = np.array(motion.rotations)
-    rotations[:, 0] = qb.multiply(q, rotations[:, 0])
-    roots = qb.rotate(q, motion.root_positions) + shift
-    return Motion.from_rotations(motion.skeleton, motion.rate_hz, roots, rotations)
