@@ -25,14 +25,12 @@ def test_presets_allow_what_the_table_says_or_nothing(unit: str) -> None:
 
 
 def test_later_rules_outweigh_earlier_ones(tmp_path: Path) -> None:
-    found = loaded(
-        tmp_path,
-        """
+    rules = """
 rules:
   - {max_mm: 1.0, max_deg: 2.0}
   - {topic: '/puppet/*', field: segments, max_mm: 3.0, p99_mm: 0.5}
-""",
-    )
+"""
+    found = loaded(tmp_path, rules)
     assert found.field('/tf', 'translation', 'mm').max == 1.0
     assert found.field('/puppet/posture', 'segments', 'mm').max == 3.0
     assert found.field('/puppet/posture', 'segments', 'mm').p99 == 0.5
@@ -41,16 +39,14 @@ rules:
 
 
 def test_topics_and_fields_are_left_out_and_taken_in(tmp_path: Path) -> None:
-    found = loaded(
-        tmp_path,
-        """
+    rules = """
 preset: exact
 rules:
   - {topic: /markers, ignore: true}
   - {topic: /diagnostics, ignore: false, missing_messages: 3}
   - {field: solve_time, ignore: false}
-""",
-    )
+"""
+    found = loaded(tmp_path, rules)
     assert found.topic('/markers').ignored and found.topic('/rosout').ignored
     assert not found.topic('/diagnostics').ignored
     assert found.topic('/diagnostics').missing == 3

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from bag_samples import GOLDENS, messages_of, plain_messages
+from bag_samples import GOLDENS, plain_messages
 from graph_messages import items_of, moments, write_bag, write_items
 import numpy as np
 from PIL import Image
@@ -25,16 +25,13 @@ from puppet_replay.plots.drawings import draw_filter, draw_latency, FATES
 from puppet_replay.plots.reading import PlotBag
 from puppet_replay.record import RecordNode
 from puppet_replay.replay import replay
-from puppet_ros.bags import BagReader, BagWriter, definition_of
+from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.messages.sensor_msg import TrackerFrameWriter
 from puppet_ros.node import qos
 from puppet_ros.testing import isolated_context, spin_until
 import pytest
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rosbags import rosbag2
-from rosbags.rosbag2 import StoragePlugin
-from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 pytestmark = pytest.mark.ros
 
@@ -303,38 +300,6 @@ def test_band_is_three_deviations_of_the_worst_axis(faulty_bag: Path) -> None:
 TOPICS = ('/tracker/raw', '/tracker/filtered', '/performer/posture', '/importance')
 
 
-def copied(source: Path, target: Path, plugin: StoragePlugin) -> Path:
-    store = get_typestore(Stores.ROS2_JAZZY)
-    writer = rosbag2.Writer(target, version=9, storage_plugin=plugin)
-    writer.open()
-    connections = {}
-    for message in messages_of(source, TOPICS):
-        if message.type not in store.fielddefs:
-            store.register(get_types_from_msg(definition_of(message.type), message.type))
-        if message.topic not in connections:
-            connections[message.topic] = writer.add_connection(
-                message.topic, message.type, typestore=store
-            )
-        writer.write(connections[message.topic], message.log_ns, message.data)
-    writer.close()
-    return target
-
-
-@pytest.mark.parametrize('plugin', list(StoragePlugin), ids=lambda plugin: plugin.name.lower())
-def test_folders_of_both_kinds_give_the_same_plots(
-    plugin: StoragePlugin, replayed_bag, tmp_path
-) -> None:
-    bag = copied(replayed_bag, tmp_path / 'folder', plugin)
-    assert (bag / 'metadata.yaml').is_file()
-    plots = []
-    for path in (replayed_bag, bag):
-        report = tmp_path / 'report.json'
-        words = ['--what', 'importance,filter', '--json', str(report), str(tmp_path / 'a.png')]
-        assert plot_command.main([str(path), *words]) == 0
-        plots.append(json.loads(report.read_text())['plots'])
-    assert plots[0] == plots[1] and plots[0]['importance']['series'][0]['count'] > 100
-
-
 N = 60
 HOPS_MS = {
     '/tracker/raw': 2.0,
@@ -400,15 +365,9 @@ def test_a_live_recording_tells_how_late_the_filter_is(tmp_path: Path) -> None:
         message = TrackerFrameWriter('transmitter')
 
         def publish() -> None:
-            frame = SensorFrame(
-                time.time_ns(),
-                0,
-                ('head',),
-                np.zeros((1, 3)),
-                np.array([[1.0, 0.0, 0.0, 0.0]]),
-                np.zeros(1),
-                np.zeros(1, np.uint8),
-            )
+            pose = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
+            rest = np.zeros(1), np.zeros(1, np.uint8)
+            frame = SensorFrame(time.time_ns(), 0, ('head',), *pose, *rest)
             publisher.publish(message.fill(frame))
             recorder.poll()
 

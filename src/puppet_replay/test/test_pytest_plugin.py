@@ -62,14 +62,8 @@ def test_a_lab_tests_its_own_bags(lab: Path, pytester: pytest.Pytester) -> None:
 
 
 def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', *PLUGIN],
-        cwd=lab,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [sys.executable, '-m', 'pytest', '-q', *PLUGIN]
+    done = subprocess.run(words, cwd=lab, env=os.environ, capture_output=True, text=True)
     assert done.returncode == 1
     expected = f'puppet_regression: {lab}/walk.mcap: expected a bag, got nothing'
     assert expected in done.stdout and 'Traceback' not in done.stdout

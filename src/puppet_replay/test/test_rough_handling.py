@@ -69,13 +69,6 @@ def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[st
     assert f'{tmp_path / "a.mcap"}: File too large; what was written' in done.stderr
 
 
-@pytest.mark.parametrize('name', ['out', 'out.mcap'])
-def test_a_replay_makes_the_folders_around_its_output(walk, tmp_path, name: str) -> None:
-    assert replay.main([str(walk), str(tmp_path / 'later' / name)]) in (0, 1)
-    with BagReader(tmp_path / 'later' / name) as reader:
-        assert reader.counts['/tracker/raw'] > 0
-
-
 def test_a_replay_never_writes_into_its_bag(walk: Path, tmp_path: Path, capsys) -> None:
     """Not over a file in the folder, nor beside it."""
     folder = tmp_path / 'bag'

@@ -54,15 +54,10 @@ def test_bytes_of_a_stream_are_those_of_its_messages(rng) -> None:
     """Also where texts and lengths change from one message to the next."""
     writer = TrackerFrameWriter('world')
     for n in (0, 2, 2, 2, 3, 3, 0):
-        frame = SensorFrame(
-            int(rng.integers(1 << 60)),
-            int(rng.integers(99)),
-            tuple('x' * int(length) for length in rng.integers(1, 3, n)),
-            rng.normal(size=(n, 3)),
-            rng.normal(size=(n, 4)),
-            rng.random(n),
-            rng.integers(0, 2, n).astype(np.uint8),
-        )
+        names = tuple('x' * int(length) for length in rng.integers(1, 3, n))
+        head = int(rng.integers(1 << 60)), int(rng.integers(99)), names
+        poses = rng.normal(size=(n, 3)), rng.normal(size=(n, 4))
+        frame = SensorFrame(*head, *poses, rng.random(n), rng.integers(0, 2, n).astype(np.uint8))
         assert writer.data(frame) == encoded(writer.fill(frame))
 
 
