@@ -11,8 +11,8 @@ from benchmarks.quality.peers import make_peer
 from benchmarks.quality.self_quality import performer_body, puppet_body, self_figures
 import numpy as np
 from puppet_core.body import Motion
-from puppet_performer.calibration.synthetic_recording import sensor_frames
 from puppet_performer.sensor_layout import SensorLayout
+from puppet_performer.synthetic_recording import sensor_frames
 from puppet_retarget.importance import GOAL, IMPORTANCE
 from puppet_retarget.offline import (
     copied_angles,

@@ -8,8 +8,8 @@ from benchmarks.quality.path_timing import LivePath, PathTimes, STAGES, time_pat
 import numpy as np
 from puppet_core.body.character import Character, load_character
 from puppet_core.body.posture import Motion
-from puppet_performer.calibration.synthetic_recording import sensor_frames
 from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_performer.synthetic_recording import sensor_frames
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 import pytest

@@ -13,10 +13,12 @@ from puppet_core.body.skeleton import Skeleton
 from puppet_core.math.arrays import Quats, Vec3s
 from puppet_core.procedural.performer import procedural_motion
 from puppet_core.sensor_frames import FilteredFrame
-from puppet_performer.calibration import synthetic_recording
+from puppet_performer import synthetic_recording
 from puppet_performer.calibration.calibration import Calibration
 from puppet_performer.calibration.pose import PoseRecording
-from puppet_performer.calibration.synthetic_recording import (
+from puppet_performer.posture.estimator import EstimatedPosture, PostureConfig, PostureEstimator
+from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_performer.synthetic_recording import (
     Disturbances,
     exchanged,
     known_calibration,
@@ -25,8 +27,6 @@ from puppet_performer.calibration.synthetic_recording import (
     Take,
     TRACKER_M,
 )
-from puppet_performer.posture.estimator import EstimatedPosture, PostureConfig, PostureEstimator
-from puppet_performer.sensor_layout import load_layout, SensorLayout
 
 __all__ = [
     'ADULT',

@@ -15,9 +15,9 @@ from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
 from puppet_core.clips.load import load_clip
 from puppet_core.procedural.calibration_motion import range_of_motion
 from puppet_performer.calibration.calibration import Calibration
-from puppet_performer.calibration.synthetic_recording import measure, Mounting, random_mounting
 from puppet_performer.posture.estimator import EstimatedPosture
 from puppet_performer.sensor_layout import SensorLayout
+from puppet_performer.synthetic_recording import measure, Mounting, random_mounting
 import pytest
 from virtual_performer import make_virtual
 

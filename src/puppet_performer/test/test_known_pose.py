@@ -15,13 +15,8 @@ from puppet_performer.calibration.calibration import Calibration, POSE, SWAPPED,
 from puppet_performer.calibration.checks import range_complaint
 from puppet_performer.calibration.functional import calibrate_motion, Outcome, split_recording
 from puppet_performer.calibration.recording import Joint
-from puppet_performer.calibration.synthetic_recording import (
-    LIMITS,
-    measure,
-    posed_badly,
-    SYNTHETIC_T_POSE_S,
-)
 from puppet_performer.sensor_layout import load_layout
+from puppet_performer.synthetic_recording import LIMITS, measure, posed_badly, SYNTHETIC_T_POSE_S
 import pytest
 
 COARSE_HZ = 30.0

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import Character, Motion, N_SEGMENTS
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
+from puppet_performer import synthetic_recording as synthetic
 from puppet_performer.calibration import Calibration, MotionRecording, SLIPPED, SWAPPED
-from puppet_performer.calibration import synthetic_recording as synthetic
 from puppet_performer.sensor_layout import SensorLayout
 
 T_POSE_S = 2.0

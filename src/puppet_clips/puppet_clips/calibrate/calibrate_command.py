@@ -34,8 +34,8 @@ from puppet_core.procedural import clip_loop, range_of_motion
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_performer import calibration as cal
-from puppet_performer.calibration.synthetic_recording import Disturbances, RATE_HZ
 from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_performer.synthetic_recording import Disturbances, RATE_HZ
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import share
 from puppet_ros.bags import BagReader

@@ -23,7 +23,7 @@ from puppet_core.io import check_writable, ConfigError
 from puppet_core.math import Vec3
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_msgs.msg import Posture
-from puppet_performer.calibration import surface
+from puppet_performer import surface
 from puppet_ros import share
 from puppet_ros.command import run_command
 from puppet_ros.messages import posture_msg, PostureRecord

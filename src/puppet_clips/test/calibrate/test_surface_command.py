@@ -19,7 +19,7 @@ from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, read_surface, save_surface, surface_samples  # noqa: E402
 from puppet_core.math import quaternions  # noqa: E402,I100
 from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
-from puppet_performer.calibration.surface import SurfaceRecorder  # noqa: E402
+from puppet_performer.surface import SurfaceRecorder  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from stream_rig import filtered_message, header, sensor_frame, Stream  # noqa: E402
 

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-From a T-pose and a range of motion to sensor mountings, segment lengths and an evaluation.
-
-Points of the surface (`surface`) and simulated sensors (`synthetic_recording`) are apart.
-"""
+"""From a T-pose and a range of motion to sensor mountings, segment lengths and an evaluation."""
 
 from puppet_performer.calibration.calibration import (
     Calibration,
@@ -27,6 +23,7 @@ from puppet_performer.calibration.pose import (
     rezero_sensor,
 )
 from puppet_performer.calibration.recording import (
+    in_world,
     measured_joints,
     MotionRecording,
     part_of,
@@ -47,6 +44,7 @@ __all__ = [
     'calibrate_motion',
     'calibrate_pose',
     'find_pose',
+    'in_world',
     'left_to_move',
     'load_calibration',
     'measured_joints',

@@ -12,8 +12,8 @@ from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
 from puppet_performer.calibration.calibration import RANGE, SLIPPED, SWAPPED
 from puppet_performer.calibration.functional import Outcome
-from puppet_performer.calibration.synthetic_recording import measure
 from puppet_performer.sensor_layout import SensorLayout
+from puppet_performer.synthetic_recording import measure
 import pytest
 
 EXACT_TOL_M = 1e-6

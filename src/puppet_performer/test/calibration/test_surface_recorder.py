@@ -10,7 +10,7 @@ from puppet_core.body.surface import N_ROUND, N_SAMPLES, surface_samples
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_OK, FILTER_PREDICTED
-from puppet_performer.calibration.surface import (
+from puppet_performer.surface import (
     as_samples,
     describe,
     mirrored,

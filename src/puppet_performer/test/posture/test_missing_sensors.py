@@ -17,14 +17,10 @@ from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_core.procedural.performer import procedural_motion
 from puppet_core.sensor_frames import FILTER_LOST, FILTER_REINITIALISED, FilteredFrame
 from puppet_performer.calibration.calibration import Calibration
-from puppet_performer.calibration.synthetic_recording import (
-    known_calibration,
-    sensor_frames,
-    TRACKER_M,
-)
 from puppet_performer.posture.limbs import LEVER_M
 from puppet_performer.posture.segments import INFERRED_SPEED_RAD_S, TURN_SPEED_RAD_S
 from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_performer.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 import pytest
 
 LAYOUTS = sorted(path.stem for path in (CONFIG / 'layouts').glob('*.yaml'))

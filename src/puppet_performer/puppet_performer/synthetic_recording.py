@@ -11,10 +11,15 @@ from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.procedural import range_of_motion
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
-from puppet_performer.calibration.calibration import Calibration
-from puppet_performer.calibration.functional import calibrate_motion, Outcome
-from puppet_performer.calibration.pose import CalibrationLimits
-from puppet_performer.calibration.recording import measured_joints, MotionRecording, part_of
+from puppet_performer.calibration import (
+    calibrate_motion,
+    Calibration,
+    CalibrationLimits,
+    measured_joints,
+    MotionRecording,
+    Outcome,
+    part_of,
+)
 from puppet_performer.sensor_layout import SensorLayout
 
 OUTLIER_M = 0.3  # size of a wild position

@@ -27,7 +27,7 @@ from puppet_core.body import (
 from puppet_core.io import ConfigError
 from puppet_core.math import check_array, Quat, quaternions, Quats, read_only, Vec3, Vec3s
 from puppet_core.sensor_frames import FilteredFrame
-from puppet_performer.calibration.recording import in_world
+from puppet_performer.calibration import in_world
 
 MIN_FRAMES = 5  # fewer are no mean
 _MIRROR = np.array([1.0, -1.0, 1.0])
