@@ -1,36 +1,65 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies that touch themselves, from posture to puppet: the figure 7.6 of the thesis."""
+"""Self-interaction: pairs, contacts without jumps, whole performances (thesis fig. 7.6)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
 from benchmarks.quality.self_contact import MovingBody, self_distances_m, self_penetration_m
 from benchmarks.quality.self_quality import performer_body, puppet_body
 import numpy as np
-from puppet_core.body.capsules import shape_arrays
+from puppet_core.body.capsules import default_capsules, shape_arrays
 from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import SEGMENT_INDEX
-from puppet_core.math.arrays import Floats
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_core.math import pack_arrays
+from puppet_core.math import quaternions as qb
+from puppet_core.math.arrays import Floats, Vec3
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import MAX_STEP_S
 from puppet_retarget.importance.self_interaction import (
+    body_arrays,
+    DISPLACEMENT,
+    DISTANCE,
+    estimate_self_pairs,
     estimator_of,
+    IMPORTANCE,
+    list_contacts,
+    moved_share,
+    N_SAMPLES,
+    PAIR_COLUMNS,
+    RATE,
+    RELEVANT,
+    SAMPLE,
+    sample_spacings,
+    SelfArrays,
     SelfInteractionConfig,
+    SelfInteractionEstimator,
+    SHARE,
     skeleton_of,
+    WEIGHT,
 )
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
 import pytest
-from self_bodies import curled_up
+from self_bodies import at_rest, Body, body_of_rotations, contacts, curled_up, plain_distances
 
 RATE_HZ = 120.0
 EXACT_M = 0.5e-3
 CLAP_M, SMOKE_M, WAIST_M = 5e-3, 5e-3, 10e-3
 ADDED_DEPTH_M = 2e-3
-PALMS = slice(0, 2)
 TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
+TOL_M = 1e-12
+INFLUENCES = SelfInteractionConfig().influences_m
+MARGINS = SelfInteractionConfig().margins_m
+TICK_S = 1.0 / 120.0
+LEFT_HAND, RIGHT_HAND, RIGHT_ELBOW = 0, 1, 5
+UNSMOOTHED = SelfInteractionConfig(smoothing_s=0.0, prediction_s=0.0)
+
+
+PALMS = slice(0, 2)
+
+
 PUPPETS = pytest.mark.parametrize('puppet', ['tall_character', 'short_character'])
 
 
@@ -124,3 +153,267 @@ def test_long_gap_or_step_back_starts_anew(adult_character, rng) -> None:
         fresh = estimator.step(stamp_ns, other.posture(), other.p_world, far).copy()
         np.testing.assert_array_equal(got, fresh)
         estimator.step(stamp_ns + 8_333_333, near.posture(), near.p_world, far)
+
+
+class Pairs:
+    """The kernel with its memory."""
+
+    def __init__(self, skeleton, passing: float = 0.0) -> None:
+        _, self.arrays = pack_arrays(SelfArrays(body_arrays(skeleton), INFLUENCES, MARGINS))
+        self.passing = passing
+
+    def of(self, body: Body, velocities: Floats | None = None, dt: float = np.inf) -> Floats:
+        """Return the pairs (8, 16, 3) of the next posture."""
+        speeds = np.zeros((8, 3)) if velocities is None else velocities
+        tuning = 0.0, self.passing, False, dt
+        posture = body.rotations, body.p_world, body.points
+        estimate_self_pairs(self.arrays, *posture, speeds, *tuning)
+        return self.arrays.pairs.copy()
+
+
+@pytest.fixture
+def skeleton(adult_character):
+    """Return an ordinary body's lengths."""
+    return adult_character.skeleton
+
+
+def test_distances_are_the_least_over_capsules_wherever_they_matter(skeleton, rng) -> None:
+    """Farther off than anything matters a bound from below is enough."""
+    kernel, capsules = Pairs(skeleton), default_capsules(skeleton)
+    near = 0
+    for _ in range(40):
+        body = curled_up(skeleton, rng)
+        got, wanted = kernel.of(body)[..., DISTANCE], plain_distances(body, capsules)
+        np.testing.assert_allclose(kernel.arrays.q_world, body.q_world, atol=TOL_M)
+        close = RELEVANT & (wanted < INFLUENCES + MARGINS[:, None])
+        np.testing.assert_allclose(got[close], wanted[close], atol=TOL_M)
+        assert np.all(got[RELEVANT] <= wanted[RELEVANT] + TOL_M)
+        near += close.sum()
+    assert near > 50
+
+
+def test_importance_is_eq_4_4_of_the_gap_and_zero_beyond_its_influence(skeleton, rng) -> None:
+    kernel, capsules = Pairs(skeleton), default_capsules(skeleton)
+    for _ in range(20):
+        body = curled_up(skeleton, rng)
+        w = kernel.of(body)[..., IMPORTANCE]
+        gap = np.maximum(plain_distances(body, capsules) - MARGINS[:, None], 0.0)
+        d = np.minimum(gap / INFLUENCES, 1.0)
+        wanted = np.where(RELEVANT, 2.0 * d**3 - 3.0 * d**2 + 1.0, 0.0)
+        np.testing.assert_allclose(w, wanted, atol=1e-9)
+        assert np.all(w[d >= 1.0] == 0.0)
+
+
+def test_rate_is_the_change_of_the_distance(skeleton, rng) -> None:
+    """Both the point and the segment move and turn; against differences of distances."""
+    kernel, dt = Pairs(skeleton), 1e-6
+    checked = 0
+    for _ in range(40):
+        vectors, spins = 1.2 * rng.normal(size=(16, 3)), rng.normal(size=(16, 3))
+        first = body_of_rotations(skeleton, qb.exp(vectors))
+        second = body_of_rotations(skeleton, qb.exp(vectors + dt * spins))
+        before = kernel.of(first)
+        pairs = kernel.of(second, (second.points - first.points) / dt, dt)
+        change = (pairs[RELEVANT] - before[RELEVANT])[:, DISTANCE] / dt
+        near = (pairs[..., DISTANCE] < 0.05)[RELEVANT]
+        rates = pairs[..., RATE][RELEVANT]
+        # a pair that cannot matter soon has a bound for its distance, and no rate
+        good = near & (np.abs(change) < 3.9) & (rates != 0.0)
+        np.testing.assert_allclose(rates[good], change[good], atol=1e-3)
+        checked += good.sum()
+    assert checked > 20
+
+
+def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton) -> None:
+    body = curled_up(skeleton, np.random.default_rng(1))
+    sole, palm = 2, 0
+    shank, head = SEGMENT_INDEX['right_shank'], SEGMENT_INDEX['head']
+    forward, sideways = np.eye(3)[0], np.eye(3)[1]
+    for j, segment, speed in ((sole, shank, 0.2), (palm, head, 0.2)):
+        # beside the segment's joint, a little outside of it
+        at = body.p_world[segment] + qb.rotate(body.q_world[segment], [0.0, 0.0, 0.0])
+        kernel, passing = Pairs(skeleton), Pairs(skeleton, 0.03)
+        for step in np.linspace(0.0, 0.4, 2000):
+            body.points[j] = at + step * qb.rotate(body.q_world[segment], sideways)
+            if kernel.of(body)[j, segment, DISTANCE] > MARGINS[j] + 0.003:
+                break
+        velocities = np.zeros((8, 3))
+        velocities[j] = speed * qb.rotate(body.q_world[segment], forward)
+        passing.of(body)
+        w = [k.of(body, velocities, TICK_S)[j, segment, IMPORTANCE] for k in (kernel, passing)]
+        assert w[0] > 0.5
+        if j == sole:
+            # 6 mm more of the influence distance
+            gap = (0.003 + 0.03 * speed) / INFLUENCES[j, segment]
+            assert w[1] == pytest.approx(2.0 * gap**3 - 3.0 * gap**2 + 1.0, abs=0.02)
+        else:
+            assert w[1] == w[0]
+
+
+class Estimator:
+    """Rows of single postures without any memory."""
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        self.body = body_arrays(skeleton)
+        self._estimator = SelfInteractionEstimator(self.body, UNSMOOTHED)
+
+    def rows(self, body: Body, environment: Floats | None = None) -> Floats:
+        """Return what the body is near, shape (8, SELF_ROW)."""
+        self._estimator.reset()
+        outside = np.zeros((4, 8)) if environment is None else environment
+        return self._estimator.step(0, body.posture(), body.p_world, outside).copy()
+
+    def place(self, body: Body, sample: float) -> Vec3:
+        """Return a sample point in world."""
+        segment, k = divmod(int(sample), N_SAMPLES)
+        local = self.body.samples[segment][:, k]
+        return body.p_world[segment] + qb.rotate(body.q_world[segment], local)
+
+
+@pytest.fixture
+def estimator(adult_character) -> Estimator:
+    """Return an estimator of an ordinary body."""
+    return Estimator(adult_character.skeleton)
+
+
+@pytest.fixture
+def standing(adult_character) -> Body:
+    """Return that body, arms spread."""
+    return at_rest(adult_character.skeleton)
+
+
+def over_the_body(body: Body, n: int) -> Iterator[Vec3]:
+    """Yield a path near the surface: belly, chest, neck, face, down the other arm."""
+    head, chest, spine = (body.p_world[SEGMENT_INDEX[s]] for s in ('head', 'chest', 'spine'))
+    upper, lower, hand = (body.p_world[s] for s in LIMB_SEGMENTS[LEFT_HAND])
+    corners = np.array(
+        [
+            spine + [0.11, -0.14, 0.0],
+            spine + [0.125, 0.12, 0.05],
+            chest + [0.13, -0.1, 0.12],
+            chest + [0.06, 0.0, 0.24],
+            head + [0.12, 0.0, 0.05],
+            head + [0.05, 0.1, 0.1],
+            upper + [0.05, 0.02, 0.03],
+            lower + [0.045, 0.0, 0.0],
+            hand + [0.0, 0.03, 0.04],
+            hand + [0.0, 0.16, 0.03],
+        ]
+    )
+    lengths = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(corners, axis=0), axis=1))))
+    for way in np.linspace(0.0, lengths[-1], n):
+        yield np.array([np.interp(way, lengths, corners[:, k]) for k in range(3)])
+
+
+def plain_contacts(estimator: Estimator, body: Body, j: int, pairs: Floats) -> dict[int, float]:
+    """Return weights of all sample points by definition; without a limit to their number."""
+    spacings = sample_spacings(estimator.body.samples.transpose(0, 2, 1))
+    out = {}
+    for segment in np.flatnonzero(RELEVANT[j] & (pairs[j, :, IMPORTANCE] > 0.0)):
+        q, origin = body.q_world[segment], body.p_world[segment]
+        local = qb.rotate(qb.conjugate(q), body.points[j] - origin)
+        squares = ((estimator.body.samples[segment].T - local) ** 2).sum(axis=1)
+        farther = (squares - squares.min()) / spacings[segment] ** 2
+        w = pairs[j, segment, IMPORTANCE]
+        for k in np.flatnonzero(farther < 1.0):
+            closeness = 2.0 * farther[k] ** 3 - 3.0 * farther[k] ** 2 + 1.0
+            out[N_SAMPLES * int(segment) + int(k)] = (w / (1.03 - w)) ** 2 * closeness
+    return out
+
+
+def listed(estimator: Estimator, body: Body, pairs: Floats) -> Floats:
+    """Return the rows of given pairs."""
+    config = UNSMOOTHED
+    _, arrays = pack_arrays(
+        SelfArrays(estimator.body, config.influences_m, config.margins_m, pairs)
+    )
+    arrays.q_world[:] = body.q_world
+    list_contacts(arrays, body.p_world, body.points, np.zeros((4, 8)))
+    return arrays.rows
+
+
+def test_weights_are_those_of_the_definition_and_none_that_matters_is_left_out(
+    estimator, standing
+) -> None:
+    """A hand that sweeps over torso, head, arm and hand; the list is never too short for it."""
+    most = 0
+    for point in over_the_body(standing, 300):
+        standing.points[RIGHT_HAND] = point
+        pairs = pairs_of(estimator, standing)
+        wanted = plain_contacts(estimator, standing, RIGHT_HAND, pairs)
+        found = contacts(listed(estimator, standing, pairs)[RIGHT_HAND])
+        assert set(found[:, SAMPLE].astype(int)) <= set(wanted)
+        for sample, weight in found[:, [SAMPLE, WEIGHT]]:
+            assert weight == pytest.approx(wanted[int(sample)], rel=1e-9)
+        missing = sum(wanted.values()) - found[:, WEIGHT].sum()
+        assert missing <= 1e-3 * sum(wanted.values()) + 1e-12
+        most = max(most, len(wanted))
+    assert most > 10
+
+
+def pairs_of(estimator: Estimator, body: Body) -> Floats:
+    """Return the unsmoothed pairs of a posture."""
+    estimator.rows(body)
+    return estimator._estimator._arrays.pairs.copy()
+
+
+def test_displacements_lead_from_the_samples_to_the_end_effector(
+    estimator, adult_character, rng
+) -> None:
+    checked = 0
+    for _ in range(10):
+        body = curled_up(adult_character.skeleton, rng)
+        for j, row in enumerate(estimator.rows(body)):
+            for contact in contacts(row):
+                way = contact[DISPLACEMENT : DISPLACEMENT + 3]
+                segment = int(contact[SAMPLE]) // N_SAMPLES
+                assert RELEVANT[j, segment]
+                point = estimator.place(body, contact[SAMPLE]) + qb.rotate(
+                    body.q_world[segment], way
+                )
+                np.testing.assert_allclose(point, body.points[j], atol=1e-12)
+                checked += 1
+    assert checked > 100
+
+
+def pairs_with(*entries: tuple[int, str, float]) -> Floats:
+    """Return pairs without importance but for some."""
+    pairs = np.zeros((8, 16, PAIR_COLUMNS))
+    for j, segment, w in entries:
+        pairs[j, SEGMENT_INDEX[segment], IMPORTANCE] = w
+    return pairs
+
+
+def held(limb: int) -> Floats:
+    """Return rows of the environment of which one limb's importance is 1."""
+    rows = np.zeros((4, 8))
+    rows[limb, 0] = 1.0
+    return rows
+
+
+@pytest.mark.parametrize('w', [1e-3, 0.3, 1.0])
+def test_symmetric_hands_meet_half_way(w: float) -> None:
+    pairs = pairs_with((LEFT_HAND, 'right_hand', w), (RIGHT_HAND, 'left_hand', w))
+    for j, segment in ((LEFT_HAND, 'right_hand'), (RIGHT_HAND, 'left_hand')):
+        share = moved_share(pairs, j, SEGMENT_INDEX[segment], np.zeros((4, 8)))
+        assert share == pytest.approx(0.5, abs=0.13 if w < 0.01 else 1e-5)
+
+
+def test_shares_of_two_limbs_add_up_and_are_listed(estimator, adult_character) -> None:
+    """Palms together: (mine + theirs) of the gap is all of it, whoever holds on to something."""
+    body = body_of_rotations(adult_character.skeleton, at_rest(adult_character.skeleton).rotations)
+    middle = 0.5 * (body.points[LEFT_HAND] + body.points[RIGHT_HAND]) + [0.4, 0.0, 0.0]
+    hands = [LIMB_SEGMENTS[limb, 2] for limb in (LEFT_HAND, RIGHT_HAND)]
+    for j, hand in enumerate(hands):
+        body.p_world[hand] += middle - body.points[j]
+        body.points[j] = middle
+    for w in (0.0, 0.4, 1.0):
+        rows = estimator.rows(body, w * held(LEFT_HAND))
+        shares = []
+        for j in (LEFT_HAND, RIGHT_HAND):
+            found = contacts(rows[j])
+            others = found[found[:, SAMPLE] // N_SAMPLES == hands[1 - j]]
+            assert len(others) > 0
+            shares.append(others[0, SHARE])
+        assert sum(shares) == pytest.approx(1.0, abs=1e-4)
+        assert shares[0] == pytest.approx((1.0 - w) / (2.0 - w), abs=1e-4)
