@@ -23,8 +23,6 @@ import pytest
 
 UNSMOOTHED = ImportanceConfig(smoothing_s=0.0)
 TICK_NS = 8_333_333
-
-
 STILL = np.zeros((8, 3))
 
 

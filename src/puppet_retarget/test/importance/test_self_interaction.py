@@ -46,20 +46,16 @@ from self_bodies import at_rest, Body, body_of_rotations, contacts, curled_up, p
 
 RATE_HZ = 120.0
 EXACT_M = 0.5e-3
-CLAP_M, SMOKE_M, WAIST_M = 5e-3, 5e-3, 10e-3
+WAIST_M = 10e-3
 ADDED_DEPTH_M = 2e-3
 TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
 TOL_M = 1e-12
 INFLUENCES = SelfInteractionConfig().influences_m
 MARGINS = SelfInteractionConfig().margins_m
 TICK_S = 1.0 / 120.0
-LEFT_HAND, RIGHT_HAND, RIGHT_ELBOW = 0, 1, 5
+LEFT_HAND, RIGHT_HAND = 0, 1
 UNSMOOTHED = SelfInteractionConfig(smoothing_s=0.0, prediction_s=0.0)
-
-
 PALMS = slice(0, 2)
-
-
 PUPPETS = pytest.mark.parametrize('puppet', ['tall_character', 'short_character'])
 
 

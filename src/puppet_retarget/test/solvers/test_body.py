@@ -16,8 +16,6 @@ from scipy.optimize import minimize
 
 STEP = 1e-5
 MINIMISER_TOL = 1e-5  # of scipy's answer, metres and radians
-
-
 WEIGHTS = np.array([0.3, 0.7, 1.3])
 
 

@@ -28,8 +28,6 @@ POSITION_TOL_M = 1e-9
 UPPER, LOWER = 0.3, 0.25
 FULL = UPPER + LOWER
 STRETCH = 0.998
-
-
 ALL_LIMBS = pytest.mark.parametrize('limb', range(4), ids=LIMBS)
 
 

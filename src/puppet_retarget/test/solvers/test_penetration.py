@@ -356,8 +356,6 @@ def test_a_wrist_that_is_thrown_out_follows_at_the_bound_and_comes_back(leg: Leg
 
 
 POST = shape_arrays((Capsule(SHANK, (0.0, 0.0, -HALF), (0.0, 0.0, HALF), RADIUS),))
-
-
 UPRIGHT = Frame()._replace(q_world=np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)))
 
 
