@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.math import Floats, Ints, kernel, read_only, Vec3, Vec3s
-from puppet_core.math.values import clamp, dot, normalized, scale, sub, Vec3Like
+from puppet_core.math.values import dot, normalized, scale, sub, Vec3Like
 from puppet_core.math.values import Vec3 as Value
 
 _ROUNDING = 1.0 + 1e-12  # of squares that are compared for whether a root is worth taking
@@ -202,24 +202,34 @@ def nearest_capsule_within(
     normal +X come back. With a limit of zero it is the depth that is asked for, and what is
     outside costs little.
     """
-    best, nearest, nearest_rho, away = limit, -1, 0.0, (1.0, 0.0, 0.0)
+    # numbers one by one: a sixth faster than with vectors as values
+    best, nearest, nearest_rho = limit, -1, 0.0
+    normal[0], normal[1], normal[2] = 1.0, 0.0, 0.0
     for j in range(shape.first[segment], shape.first[segment + 1]):
         # from the nearest point of the core line
-        core, own = sub(shape.ends[j], shape.starts[j]), sub(p, shape.starts[j])
-        square = dot(core, core)
+        bx = p[0] - shape.starts[j, 0]
+        by = p[1] - shape.starts[j, 1]
+        bz = p[2] - shape.starts[j, 2]
+        ax = shape.ends[j, 0] - shape.starts[j, 0]
+        ay = shape.ends[j, 1] - shape.starts[j, 1]
+        az = shape.ends[j, 2] - shape.starts[j, 2]
+        square = ax * ax + ay * ay + az * az
         if square > 0.0:
-            own = sub(own, scale(core, clamp(dot(core, own) / square, 0.0, 1.0)))
-        square, reach = dot(own, own), best + shape.radii[j]
+            along = min(max((ax * bx + ay * by + az * bz) / square, 0.0), 1.0)
+            bx, by, bz = bx - along * ax, by - along * ay, bz - along * az
+        square, reach = bx * bx + by * by + bz * bz, best + shape.radii[j]
         if reach < 0.0 or square > _ROUNDING * reach * reach:
             continue
         rho = math.sqrt(square)
         if rho - shape.radii[j] < best:
-            best, nearest, nearest_rho, away = rho - shape.radii[j], j, rho, own
+            best, nearest, nearest_rho = rho - shape.radii[j], j, rho
+            normal[0], normal[1], normal[2] = bx, by, bz
     if nearest_rho > ON_CORE_M:
-        away = normalized(away)
+        for k in range(3):
+            normal[k] /= nearest_rho
     elif nearest >= 0:
-        away = _away_from_core(sub(shape.ends[nearest], shape.starts[nearest]))
-    normal[:] = away
+        core = sub(shape.ends[nearest], shape.starts[nearest])
+        normal[0], normal[1], normal[2] = _away_from_core(core)
     return best, nearest
 
 
