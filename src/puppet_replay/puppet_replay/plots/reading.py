@@ -299,9 +299,12 @@ class PlotBag:
         if not found:
             raise InputFileError(self._reader.path, 'messages between --from and --to', 'none')
         if is_of_a_replay(found):
-            made = 'the bag was made by ./puppet replay or exported, so they tell no latency'
-            got = f'those of the input: {made}'
-            raise InputFileError(self._reader.path, 'log times of a live recording', got)
+            raise InputFileError(
+                self._reader.path,
+                'log times of a live recording',
+                'those of the input: the bag was made by ./puppet replay or exported, so they '
+                'tell no latency',
+            )
         return found
 
     def _latency(self, topic: str, stamps: dict[str, dict[int, int]]) -> Latency:
