@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of all packages: bodies, environments, motions, clips, commands, a ROS context."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 import os
 from pathlib import Path
@@ -30,37 +30,37 @@ NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
     """Return a seeded source of numbers."""
     return np.random.default_rng(20025)
 
 
 @pytest.fixture(scope='session')
-def repository() -> Path:
+def repository():
     """Return the root of the checkout."""
     return REPOSITORY
 
 
 @pytest.fixture(scope='session')
-def adult_character() -> Character:
+def adult_character():
     """Return a body of ordinary proportions."""
     return load_character(CHARACTERS / 'performer.yaml')
 
 
 @pytest.fixture(scope='session')
-def tall_character() -> Character:
+def tall_character():
     """Return a body with very long limbs."""
     return load_character(CHARACTERS / 'sally.yaml')
 
 
 @pytest.fixture(scope='session')
-def short_character() -> Character:
+def short_character():
     """Return a body with very short limbs."""
     return load_character(CHARACTERS / 'blubby.yaml')
 
 
 @pytest.fixture(scope='session')
-def scaled() -> Callable[[Character, float], Character]:
+def scaled():
     """Return a maker of characters of the same proportions and another size."""
 
     def make(character: Character, factor: float) -> Character:
@@ -105,7 +105,7 @@ def make_object(
 
 
 @pytest.fixture(scope='session')
-def scene() -> Callable[..., Environment]:
+def scene():
     """Return a maker of environments from the arguments of several `make_object`."""
 
     def make(*objects: SceneObject) -> Environment:
@@ -117,7 +117,7 @@ def scene() -> Callable[..., Environment]:
 
 
 @pytest.fixture(scope='session')
-def floor() -> Environment:
+def floor():
     """Return the level floor."""
     return floor_only()
 
@@ -153,19 +153,19 @@ def _stepping(skeleton: Skeleton, duration_s: float, rate_hz: float) -> Motion:
 
 
 @pytest.fixture(scope='session')
-def stepping_motion(adult_character: Character) -> Motion:
+def stepping_motion(adult_character):
     """Return two seconds of stepping with bent knees."""
     return _stepping(adult_character.skeleton, 2.0, 120.0)
 
 
 @pytest.fixture(scope='session')
-def procedural(adult_character: Character) -> Motion:
+def procedural(adult_character):
     """Return one pass of the built-in performance."""
     return procedural_motion(adult_character, 120.0)
 
 
 @pytest.fixture(scope='session')
-def retarget() -> Callable[..., RetargetResult]:
+def retarget():
     """Return a function that puts a motion on another body, on a floor if not said otherwise."""
 
     def run(
@@ -178,7 +178,7 @@ def retarget() -> Callable[..., RetargetResult]:
 
 
 @pytest.fixture(scope='session')
-def mocap_dir() -> Path:
+def mocap_dir():
     """Return the folder of captured clips; skip where it is absent."""
     folder = REPOSITORY.parent / 'shared' / 'mocap'
     if not folder.is_dir():
@@ -187,7 +187,7 @@ def mocap_dir() -> Path:
 
 
 @pytest.fixture(scope='session')
-def captured(mocap_dir: Path) -> Callable[[str], Motion]:
+def captured(mocap_dir):
     """Return a loader of captured clips by name, each read once."""
     loaded: dict[str, Motion] = {}
 
@@ -205,7 +205,7 @@ def captured(mocap_dir: Path) -> Callable[[str], Motion]:
 
 
 @pytest.fixture
-def ros_context() -> Iterator[Any]:
+def ros_context():
     """Yield an initialised ROS context of its own, on a domain of this process."""
     pytest.importorskip('rclpy', reason='needs ROS 2')
     from puppet_ros.testing import isolated_context
@@ -215,7 +215,7 @@ def ros_context() -> Iterator[Any]:
 
 
 @pytest.fixture(scope='session')
-def postures(procedural: Motion) -> Callable[[int], Any]:
+def postures(procedural):
     """Return a maker of posture messages: frame n of the built-in performance."""
     pytest.importorskip('puppet_msgs', reason='needs the built messages')
     from puppet_ros.messages import posture_msg
@@ -242,32 +242,32 @@ def postures(procedural: Motion) -> Callable[[int], Any]:
 
 
 @pytest.fixture(scope='session')
-def characters_dir() -> Path:
+def characters_dir():
     """Return the folder of the built-in characters."""
     return CHARACTERS
 
 
 @pytest.fixture(scope='session')
-def walk_clip(mocap_dir: Path) -> Motion:
+def walk_clip(mocap_dir):
     """Return a captured walk on a flat floor."""
     folder = mocap_dir / 'cmu_asfamc'
     return load_clip(folder / '02_01.amc', folder / '02.asf')
 
 
 @pytest.fixture(scope='session')
-def dance_clip(mocap_dir: Path) -> Motion:
+def dance_clip(mocap_dir):
     """Return a captured dance, converted to BVH."""
     return load_clip(mocap_dir / 'cmu_bvh' / 'indian_13.bvh')
 
 
 @pytest.fixture(scope='session')
-def config_dir() -> Path:
+def config_dir():
     """Return the folder of the shipped configuration."""
     return REPOSITORY / 'config'
 
 
 @pytest.fixture(scope='session')
-def performer() -> Character:
+def performer():
     """Return the built-in performer's body."""
     return load_character(CHARACTERS / 'performer.yaml')
 
@@ -281,7 +281,7 @@ class Outcome(NamedTuple):
 
 
 @pytest.fixture
-def outcome(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+def outcome(capsys):
     """Return a function that runs a command's `main`; returns its exit code and texts."""
 
     def call(main: Callable[[list[str]], int], *words: object) -> Outcome:
@@ -295,9 +295,7 @@ def outcome(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
 
 
 @pytest.fixture
-def checkout_installed(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def checkout_installed(tmp_path_factory, monkeypatch):
     """Stand before the installation: the ament index shows the checkout's configuration."""
     prefix = tmp_path_factory.mktemp('prefix')
     index = prefix / 'share/ament_index/resource_index/packages'
@@ -312,7 +310,7 @@ def checkout_installed(
 
 
 @pytest.fixture(scope='session')
-def steps(performer: Character) -> Motion:
+def steps(performer):
     """Return two steps of the built-in performance."""
     motion = procedural_motion(performer, 120.0)
     return Motion.from_rotations(
@@ -321,7 +319,7 @@ def steps(performer: Character) -> Motion:
 
 
 @pytest.fixture(scope='session')
-def walk_bvh(steps: Motion, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def walk_bvh(steps, tmp_path_factory):
     """Return a clip file of two steps."""
     path = tmp_path_factory.mktemp('clips') / 'walk.bvh'
     write_bvh(steps, path)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the tests that run whole programs."""
 
-from collections.abc import Iterator
 import uuid
 
 from marked_processes import has_mark, MARK
@@ -11,7 +10,7 @@ import pytest
 
 
 @pytest.fixture
-def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def mark(monkeypatch):
     """Mark what the test starts; afterwards nothing of it may be left."""
     value = uuid.uuid4().hex
     monkeypatch.setenv(MARK, value)

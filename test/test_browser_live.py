@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`puppet_view` in a real browser, on real nodes: bodies move, sliders set parameters."""
 
-from collections.abc import Iterator
 import queue
 import threading
 from typing import Any
@@ -111,7 +110,7 @@ class Stage:
 
 
 @pytest.fixture(scope='module')
-def stage() -> Iterator[Stage]:
+def stage():
     """Yield a running graph with its viewer."""
     with isolated_context() as context:
         running = Stage(context)
@@ -120,13 +119,13 @@ def stage() -> Iterator[Stage]:
 
 
 @pytest.fixture(scope='module')
-def tab(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+def tab(stage, tmp_path_factory):
     """Yield the viewer's page in a browser."""
     with chromium(tmp_path_factory.mktemp('profile')) as context:
         yield Tab(context, stage.view.address)
 
 
-def test_page_shows_the_running_graph(tab: Tab, stage: Stage) -> None:
+def test_page_shows_the_running_graph(tab, stage):
     tab.until(lambda: tab.sees('left foot') and ' Hz' in tab.text(), 'rate and bars')
     tab.until(lambda: np.isfinite(stage.place(PUPPET)).all(), 'a puppet')
     before = {who: stage.place(who) for who in (PERFORMER, PUPPET)}
@@ -139,7 +138,7 @@ def test_page_shows_the_running_graph(tab: Tab, stage: Stage) -> None:
     assert tab.errors == []
 
 
-def test_slider_sets_the_parameter_of_the_node(tab: Tab, stage: Stage) -> None:
+def test_slider_sets_the_parameter_of_the_node(tab, stage):
     tab.open_tab('Tuning')
     box = tab.number_beside('prediction λ [s]')
     tab.until(lambda: float(box.input_value()) == stage.value('prediction_s'), "the node's value")
@@ -151,7 +150,7 @@ def test_slider_sets_the_parameter_of_the_node(tab: Tab, stage: Stage) -> None:
     assert tab.errors == []
 
 
-def test_refused_value_is_told_and_taken_back(tab: Tab, stage: Stage) -> None:
+def test_refused_value_is_told_and_taken_back(tab, stage):
     tab.open_tab('Tuning')
     before = stage.value('influence_distance_m')
     box = tab.number_beside('influence D [m]')
@@ -163,13 +162,13 @@ def test_refused_value_is_told_and_taken_back(tab: Tab, stage: Stage) -> None:
     assert stage.value('influence_distance_m') == before and tab.errors == []
 
 
-def test_calibrate_button_shows_the_answer(tab: Tab) -> None:
+def test_calibrate_button_shows_the_answer(tab):
     tab.open_tab('Calibrate')
     tab.press('calibrate')
     tab.until(lambda: tab.sees('/tracker/filtered: expected frames'), 'the answer')
 
 
-def test_character_is_chosen_for_the_puppet(tab: Tab, stage: Stage) -> None:
+def test_character_is_chosen_for_the_puppet(tab, stage):
     assert stage.retarget.get_parameter('character').value == 'blubby'
     tab.open_tab('Tuning')
     tab.page.locator('input[value="blubby"]:visible').click()

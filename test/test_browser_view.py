@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`view_clip` in a real browser: pages load without errors, bodies move, pictures are saved."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,19 +26,19 @@ PHONE = {'width': 390, 'height': 844}
 
 
 @pytest.fixture(scope='module')
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def browser(tmp_path_factory):
     """Yield one browser for all tests of this module."""
     with chromium(tmp_path_factory.mktemp('profile')) as context:
         yield context
 
 
 @pytest.fixture(scope='module')
-def bag(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bag(browser, tmp_path_factory):
     """Return a bag as the live graph's, with a walk and a puppet."""
     return recorded_bag(tmp_path_factory.mktemp('bag') / 'walk.mcap')
 
 
-def test_scrubbing_a_bag_moves_the_bodies(browser: Any, bag: Path, tmp_path: Path) -> None:
+def test_scrubbing_a_bag_moves_the_bodies(browser, bag, tmp_path):
     take = read_recording(bag)
     assert [body.name for body in take.bodies] == ['performer', 'sally']
     with Served(lambda stage: RecordingPage(stage, [take])) as served:
@@ -67,7 +65,7 @@ def test_scrubbing_a_bag_moves_the_bodies(browser: Any, bag: Path, tmp_path: Pat
         tab.page.close()
 
 
-def test_page_of_a_clip_fits_a_phone(browser: Any, tmp_path: Path) -> None:
+def test_page_of_a_clip_fits_a_phone(browser, tmp_path):
     session = EditSession(walk(), path=tmp_path / 'edit.yaml')
     clips = [ShownClip('walk', walk(), BLUE)]
     with Served(lambda stage: ClipPage(stage, session, clips)) as served:

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A closed terminal ends a graph with its processes and its folder, but not under nohup."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import fcntl
 import os
-from pathlib import Path
 import pty
 import signal
 import subprocess
@@ -35,7 +34,7 @@ def _until(condition: Callable[[], bool]) -> bool:
 
 
 @pytest.fixture
-def environ(mark: str, tmp_path: Path) -> dict[str, str]:
+def environ(mark, tmp_path):
     """Return that of a graph of its own, with its own place for temporary files."""
     return {
         **os.environ,
@@ -46,16 +45,14 @@ def environ(mark: str, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def terminal() -> Iterator[tuple[int, int]]:
+def terminal():
     """Yield both ends of a terminal; a test may close the first."""
     ours, theirs = pty.openpty()
     yield ours, theirs
     os.close(theirs)
 
 
-def test_up_whose_terminal_is_closed_leaves_nothing(
-    environ: dict[str, str], terminal: tuple[int, int], tmp_path: Path
-) -> None:
+def test_up_whose_terminal_is_closed_leaves_nothing(environ, terminal, tmp_path):
     ours, theirs = terminal
     up = subprocess.Popen(
         [sys.executable, program('puppet_up'), 'sim'],
@@ -75,9 +72,7 @@ def test_up_whose_terminal_is_closed_leaves_nothing(
     assert not any(tmp_path.glob(FOLDERS))
 
 
-def test_up_under_nohup_goes_on_without_its_terminal(
-    environ: dict[str, str], tmp_path: Path
-) -> None:
+def test_up_under_nohup_goes_on_without_its_terminal(environ, tmp_path):
     up = subprocess.Popen(
         ['nohup', sys.executable, program('puppet_up'), 'sim'],
         env=environ,

@@ -119,7 +119,7 @@ class Graph:
         return self.performer._transforms.lookup(WORLD, TRANSMITTER) is not None
 
 
-def test_both_forms_publish_the_same_bytes() -> None:
+def test_both_forms_publish_the_same_bytes():
     found = []
     for is_composed in (False, True):
         with isolated_context() as context:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo and the graph as real processes: figures, bad input, signals, dead nodes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import json
 import os
 from pathlib import Path
@@ -50,7 +50,7 @@ def _run_demo(*arguments: str, deadline_s: float = START_DEADLINE_S + RUN_DEADLI
     )
 
 
-def test_headless_demo_writes_the_figures_and_leaves_no_process(mark: str, tmp_path: Path) -> None:
+def test_headless_demo_writes_the_figures_and_leaves_no_process(mark, tmp_path):
     report = tmp_path / 'new' / 'demo.json'
     done = _run_demo('--headless', '--duration', '8', '--json', str(report))
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
@@ -79,9 +79,7 @@ def test_headless_demo_writes_the_figures_and_leaves_no_process(mark: str, tmp_p
     ],
     ids=['clip', 'character', 'environment', 'duration', 'rate', 'domain', 'json'],
 )
-def test_bad_input_is_refused_before_anything_starts(
-    mark: str, arguments: tuple[str, ...], message: str
-) -> None:
+def test_bad_input_is_refused_before_anything_starts(mark, arguments, message):
     """One line that names it, exit code 2."""
     done = _run_demo('--headless', *arguments, deadline_s=60.0)
     assert done.returncode == 2
@@ -90,9 +88,7 @@ def test_bad_input_is_refused_before_anything_starts(
     assert 'processes' not in done.stdout
 
 
-def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
-    mark: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(mark, monkeypatch):
     from puppet_ros.process import free_domain
 
     monkeypatch.setenv('ROS_DOMAIN_ID', str(free_domain()))
@@ -125,7 +121,7 @@ def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(
     assert killed
 
 
-def test_failing_process_is_named_with_its_last_lines(mark: str) -> None:
+def test_failing_process_is_named_with_its_last_lines(mark):
     """A solver that only the node can judge."""
     done = _run_demo('--headless', '--solver', 'magic', '--duration', '5')
     assert done.returncode == 2
@@ -156,13 +152,11 @@ def _interrupt_demo(number: signal.Signals, *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGHUP], ids=['INT', 'HUP'])
-def test_interrupted_demo_sums_up_and_leaves_no_process(mark: str, number: signal.Signals) -> None:
+def test_interrupted_demo_sums_up_and_leaves_no_process(mark, number):
     _interrupt_demo(number)
 
 
-def test_composed_demo_runs_in_one_process_until_it_is_terminated(
-    mark: str, tmp_path: Path
-) -> None:
+def test_composed_demo_runs_in_one_process_until_it_is_terminated(mark, tmp_path):
     report = tmp_path / 'demo.json'
     lines = _interrupt_demo(signal.SIGTERM, '--composed', '--json', str(report))
     assert '2 processes' in lines[0]
@@ -215,7 +209,7 @@ class Graph:
 
 
 @pytest.fixture
-def graph(mark: str, tmp_path: Path) -> Iterator[Graph]:
+def graph(mark, tmp_path):
     """Yield a running graph."""
     program('puppet_demo')
     running = Graph(tmp_path)
@@ -245,7 +239,7 @@ def _flows_until(graph: Graph, wanted: int) -> bool:
     return graph.spin_until(lambda: graph.monitor.frames_solved > wanted, RUN_DEADLINE_S)
 
 
-def test_killed_nodes_rejoin_after_a_restart(graph: Graph) -> None:
+def test_killed_nodes_rejoin_after_a_restart(graph):
     """A node that restarts rejoins; the others live on without it."""
     for name in ('importance', 'pose_filter', 'performer', 'retarget', 'tracker_driver'):
         _kill_and_restart(graph, name)

@@ -44,7 +44,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @EACH_PAGE
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere(page):
     """Files are there, and headings."""
     for target in targets(page):
         path, _, anchor = target.partition('#')
@@ -54,7 +54,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(file), f'{name_of(page)}: {target}'
 
 
-def test_every_page_and_picture_is_reached_from_the_readme() -> None:
+def test_every_page_and_picture_is_reached_from_the_readme():
     """Nothing is written that nobody finds."""
     seen, waiting = set(), [PAGES[0]]
     while waiting:
@@ -68,7 +68,7 @@ def test_every_page_and_picture_is_reached_from_the_readme() -> None:
     assert not {name_of(path) for path in wanted - seen}
 
 
-def test_pictures_are_small() -> None:
+def test_pictures_are_small():
     for picture in (ROOT / 'doc' / 'images').iterdir():
         assert picture.stat().st_size < MAX_PICTURE_BYTES, picture.name
 
@@ -130,7 +130,7 @@ def check_command(words: list[str]) -> None:
 
 
 @EACH_PAGE
-def test_commands_are_commands_and_options_their_options(page: Path) -> None:
+def test_commands_are_commands_and_options_their_options(page):
     for words in puppet_lines(page.read_text()):
         check_command(words)
 
@@ -150,7 +150,7 @@ def said_by_the_code() -> str:
     return '\n\0'.join(texts)
 
 
-def test_quoted_messages_are_those_of_the_code() -> None:
+def test_quoted_messages_are_those_of_the_code():
     """Whoever searches the page for a message finds it; `..` stands for names and numbers."""
     messages = MESSAGE.findall((ROOT / 'doc' / 'troubleshooting.md').read_text())
     assert len(messages) > 30
@@ -161,7 +161,7 @@ def test_quoted_messages_are_those_of_the_code() -> None:
             assert piece in said_by_the_code(), f'{message}: {piece!r}'
 
 
-def test_each_erratum_of_the_papers_is_told() -> None:
+def test_each_erratum_of_the_papers_is_told():
     """Each number that code and tests cite is an item of the page."""
     page = (ROOT / 'doc' / 'errata.md').read_text()
     items = {int(n) for n in re.findall(r'^\| (\d+) \|', page, re.MULTILINE)}

@@ -8,7 +8,7 @@ further than the performer at its fastest and the noise allow, unless the frame 
 pose does not continue.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 import threading
@@ -277,7 +277,7 @@ def assert_complete(frames: list[FilteredFrame]) -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
+def run(tmp_path):
     """Yield a running graph on a domain of this process."""
     warm_up()
     with isolated_context() as context:
@@ -286,7 +286,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
         run.close()
 
 
-def test_filtered_poses_stay_finite_and_do_not_jump_without_saying_so(run: Run) -> None:
+def test_filtered_poses_stay_finite_and_do_not_jump_without_saying_so(run):
     run.recover('start')
     gate = PoseFilterConfig()
     anyone = np.tile([gate.gate_jump_speed_m_s, gate.gate_jump_rate_rad_s], (len(SENSORS), 1))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The graph does with the golden performance what it did when the goldens were made."""
 
-from pathlib import Path
 import shutil
 
 import pytest
@@ -15,7 +14,6 @@ from puppet_replay.goldens import (  # noqa: E402
     check_case,
     FOLDER,
     golden_cases,
-    GoldenCase,
     main,  # noqa: E402
     PERFORMANCE,
     TOLERANCES,
@@ -26,23 +24,21 @@ MOST_BYTES = 5_000_000
 
 
 @pytest.mark.parametrize('case', golden_cases(), ids=lambda case: case.name)
-def test_replay_is_as_before(case: GoldenCase, tmp_path: Path) -> None:
+def test_replay_is_as_before(case, tmp_path):
     """To what machines differ by; a wanted change is taken by ./puppet dev goldens --update."""
     found = check_case(case, GOLDENS, tmp_path / 'now.mcap')
     assert found.within, '\n'.join(['', *report_lines(found)])
     assert all(topic.counts[0] > 50 for topic in found.topics)
 
 
-def test_goldens_are_small_and_none_is_left_over() -> None:
+def test_goldens_are_small_and_none_is_left_over():
     """Together at most 5 MB, and a file for each case."""
     files = {path.stem: path.stat().st_size for path in GOLDENS.glob('*.mcap')}
     assert sum(files.values()) <= MOST_BYTES
     assert set(files) == {case.name for case in golden_cases()} | {'performance'}
 
 
-def test_all_goldens_that_are_missing_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_goldens_that_are_missing_are_named(tmp_path, capsys):
     for name in (PERFORMANCE, TOLERANCES, 'sally_position.mcap'):
         shutil.copy(GOLDENS / name, tmp_path)
     assert main(['--folder', str(tmp_path), 'sally']) == 2
@@ -51,9 +47,7 @@ def test_all_goldens_that_are_missing_are_named(
     assert len(missing) > 2 and f'none for {len(missing)}: {", ".join(missing)}' in told
 
 
-def test_goldens_are_checked_and_made_anew_by_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_goldens_are_checked_and_made_anew_by_command(tmp_path, capsys):
     """Missing, new, as before, another one that is named, and taken."""
     for name in (PERFORMANCE, TOLERANCES):
         shutil.copy(GOLDENS / name, tmp_path)
@@ -87,7 +81,7 @@ def test_goldens_are_checked_and_made_anew_by_command(
         ['--folder', str(GOLDENS), '--performance', 'x.mcap'],
     ],
 )
-def test_bad_arguments_are_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_arguments_are_named(words, capsys):
     """Exit code 2, nothing done."""
     assert main(words) == 2
     assert 'expected' in capsys.readouterr().err

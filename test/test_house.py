@@ -48,7 +48,7 @@ def run_tool(module: str, *arguments: str) -> None:
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
 
 
-def test_ruff_finds_nothing() -> None:
+def test_ruff_finds_nothing():
     """Order of imports, quotes, docstrings, likely mistakes; `ruff check --fix` corrects most."""
     run_tool('ruff', 'check', '--no-cache', '--output-format', 'concise', '.')
 
@@ -57,7 +57,7 @@ def test_ruff_finds_nothing() -> None:
     ('linter', 'options'),
     [('ament_flake8', ['--config', str(ROOT / 'test' / 'flake8.ini')]), ('ament_pep257', [])],
 )
-def test_linters_of_ros_find_nothing(linter: str, options: list[str]) -> None:
+def test_linters_of_ros_find_nothing(linter, options):
     """On all packages; ament_copyright does not know the short licence headers."""
     if importlib.util.find_spec(linter) is None:
         pytest.skip(f'{linter} is not installed')
@@ -72,12 +72,12 @@ def test_linters_of_ros_find_nothing(linter: str, options: list[str]) -> None:
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
 
 
-def test_mypy_finds_nothing() -> None:
+def test_mypy_finds_nothing():
     """Every function is annotated and the annotations agree."""
     run_tool('mypy')
 
 
-def test_layers_are_kept() -> None:
+def test_layers_are_kept():
     """Who may import whom: the contracts of pyproject.toml."""
     pytest.importorskip('importlinter', reason='import-linter is not installed')
     paths = os.pathsep.join(map(str, (ROOT / 'src').glob('puppet_*')))
@@ -93,7 +93,7 @@ def test_layers_are_kept() -> None:
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
 
 
-def test_only_edge_files_know_ros() -> None:
+def test_only_edge_files_know_ros():
     """A model is finished when it runs on a file without ROS."""
     wrong = {}
     for package in PYTHON_PACKAGES:
@@ -111,7 +111,7 @@ def may_know_ros(path: Path) -> bool:
     return any(map(path.match, ROS_FILES))
 
 
-def test_kernel_files_import_only_numbers() -> None:
+def test_kernel_files_import_only_numbers():
     """Arrays and floats in and out, nothing of the outside world."""
     wrong = {}
     for path in python_files():
@@ -126,7 +126,7 @@ def test_kernel_files_import_only_numbers() -> None:
     assert not wrong
 
 
-def test_every_file_says_whose_it_is() -> None:
+def test_every_file_says_whose_it_is():
     """Copyright and licence open every Python file."""
     assert not [
         name_of(path)
@@ -135,7 +135,7 @@ def test_every_file_says_whose_it_is() -> None:
     ]
 
 
-def test_every_module_says_what_it_owns() -> None:
+def test_every_module_says_what_it_owns():
     """A docstring follows the header."""
     assert not [
         name_of(path)
@@ -145,7 +145,7 @@ def test_every_module_says_what_it_owns() -> None:
     ]
 
 
-def test_nothing_is_left_unfinished() -> None:
+def test_nothing_is_left_unfinished():
     """What is not done yet is an issue, not a mark in the code."""
     assert not [
         name_of(path)
@@ -154,7 +154,7 @@ def test_nothing_is_left_unfinished() -> None:
     ]
 
 
-def test_tests_wait_on_conditions() -> None:
+def test_tests_wait_on_conditions():
     """
     No sleeping in tests: a deadline says when to give up, a condition when to go on.
 
@@ -175,7 +175,7 @@ UNSAFE_CALLS = {'eval', 'exec', 'yaml.unsafe_load', 'yaml.full_load', 'os.system
 UNSAFE_MODULES = {'pickle', 'marshal', 'shelve', 'dill', 'xml.etree.cElementTree'}
 
 
-def test_nothing_from_outside_is_run() -> None:
+def test_nothing_from_outside_is_run():
     """No eval, no pickle, no shell, no YAML that makes objects."""
     found = []
     for path in python_files():

@@ -31,7 +31,7 @@ def description(package: str, interface: str) -> Path:
     return Path(index.get_package_share_directory(package), interface)
 
 
-def test_tf_message_has_the_hash_of_the_original() -> None:
+def test_tf_message_has_the_hash_of_the_original():
     """Whether it is ours or the system's."""
     path = description('tf2_msgs', 'msg/TFMessage').with_suffix('.json')
     hashes = {
@@ -41,7 +41,7 @@ def test_tf_message_has_the_hash_of_the_original() -> None:
 
 
 @pytest.mark.parametrize('interface', INTERFACES)
-def test_interface_is_installed_with_its_comments(interface: str) -> None:
+def test_interface_is_installed_with_its_comments(interface):
     """`ros2 interface show` prints layouts and units from there."""
     path = description('puppet_msgs', interface)
     source = path.with_suffix(f'.{path.parent.name}')

@@ -49,7 +49,7 @@ def _address(digits: str) -> IPv4Address | IPv6Address:
     return ip_address(b''.join(words))
 
 
-def test_what_is_open_to_others_is_seen() -> None:
+def test_what_is_open_to_others_is_seen():
     """The table that the test below trusts tells one from the other."""
     with socket.socket() as everywhere, socket.socket() as here:
         everywhere.bind(('0.0.0.0', 0))
@@ -61,7 +61,7 @@ def test_what_is_open_to_others_is_seen() -> None:
 
 
 @pytest.mark.parametrize('page', PAGES)
-def test_a_page_is_reached_on_this_machine_only(mark: str, page: str) -> None:
+def test_a_page_is_reached_on_this_machine_only(mark, page):
     package, name, *arguments = PAGES[page]
     with subprocess.Popen(
         [sys.executable, program(name, package), *arguments],

@@ -46,7 +46,7 @@ BY_THE_CLOCK = ('solve_time_us',)
 
 
 @pytest.fixture
-def environ() -> dict[str, str]:
+def environ():
     """Return the environment of processes that only hear each other."""
     try:
         get_package_prefix('puppet_replay')
@@ -130,9 +130,7 @@ def until_recorded(path: Path, last_ns: int) -> None:
             return
 
 
-def test_live_replay_loses_nothing_and_equals_the_deterministic_one(
-    tmp_path: Path, environ: dict[str, str]
-) -> None:
+def test_live_replay_loses_nothing_and_equals_the_deterministic_one(tmp_path, environ):
     """Issue: equal within float rounding, no frame lost at rate 5."""
     bag, live, told = (tmp_path / f'{name}.mcap' for name in ('in', 'live', 'told'))
     assert emulator.main(['--export', str(bag), '--export-s', '4', '--drop-out', '0.01']) == 0

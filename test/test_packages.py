@@ -9,7 +9,7 @@ import re
 import sys
 from xml.etree import ElementTree
 
-from puppet_setup.commands import Command, COMMANDS, DEV_PROGRAMS, FAMILIES
+from puppet_setup.commands import COMMANDS, DEV_PROGRAMS, FAMILIES
 import pytest
 from source_tree import (
     imported_modules,
@@ -143,7 +143,7 @@ def needed_keys(package: Path, files: list[Path]) -> set[str]:
 
 
 @by_name
-def test_manifest_is_of_format_3_and_complete(package: Path) -> None:
+def test_manifest_is_of_format_3_and_complete(package):
     """Name, version, description, maintainer, licence with its text, build type."""
     root = manifest(package)
     assert root.get('format') == '3'
@@ -157,7 +157,7 @@ def test_manifest_is_of_format_3_and_complete(package: Path) -> None:
 
 
 @by_name
-def test_dependencies_are_keys_of_rosdep(package: Path) -> None:
+def test_dependencies_are_keys_of_rosdep(package):
     """Every key is one of ours, of ROS, or a system package by rosdep's naming."""
     known = ROS_KEYS | {path.name for path in PACKAGES}
     assert not {
@@ -168,7 +168,7 @@ def test_dependencies_are_keys_of_rosdep(package: Path) -> None:
 
 
 @python_by_name
-def test_every_import_is_declared(package: Path) -> None:
+def test_every_import_is_declared(package):
     """What the modules import is installed with the package."""
     files = list((package / package.name).rglob('*.py'))
     declared = dependencies(package, ('depend', 'exec_depend'))
@@ -176,14 +176,14 @@ def test_every_import_is_declared(package: Path) -> None:
 
 
 @python_by_name
-def test_every_import_of_the_tests_is_declared(package: Path) -> None:
+def test_every_import_of_the_tests_is_declared(package):
     """What the tests import is installed for testing."""
     files = list((package / 'test').rglob('*.py'))
     assert needed_keys(package, files) <= dependencies(package)
 
 
 @python_by_name
-def test_packaging_files_are_there(package: Path) -> None:
+def test_packaging_files_are_there(package):
     """Typed, found by the ament index, its scripts where `ros2 run` looks."""
     assert (package / package.name / 'py.typed').is_file()
     if (package / 'setup.py').is_file():
@@ -192,14 +192,14 @@ def test_packaging_files_are_there(package: Path) -> None:
 
 
 @python_by_name
-def test_every_folder_of_modules_is_a_package(package: Path) -> None:
+def test_every_folder_of_modules_is_a_package(package):
     """find_packages installs only folders with an __init__.py."""
     folders = {path.parent for path in (package / package.name).rglob('*.py')}
     assert not [folder for folder in folders if not (folder / '__init__.py').is_file()]
 
 
 @python_by_name
-def test_every_program_exists(package: Path) -> None:
+def test_every_program_exists(package):
     """Each console script names a function that its module defines."""
     for program, target in entry_points(package).items():
         module, function = target.split(':')
@@ -212,7 +212,7 @@ def test_every_program_exists(package: Path) -> None:
 @pytest.mark.parametrize(
     'command', [*COMMANDS.values(), *DEV_PROGRAMS.values()], ids=lambda command: command.program
 )
-def test_every_command_is_a_program(command: Command) -> None:
+def test_every_command_is_a_program(command):
     """The commands of ./puppet are programs of the packages."""
     assert command.program in entry_points(ROOT / 'src' / command.package)
 
@@ -221,7 +221,7 @@ def test_every_command_is_a_program(command: Command) -> None:
     'name',
     [f'{family} {name}' for family, (_, programs, _) in FAMILIES.items() for name in programs],
 )
-def test_every_bench_and_stress_has_a_main(name: str) -> None:
+def test_every_bench_and_stress_has_a_main(name):
     """A module of the checkout defines it."""
     family, _, word = name.partition(' ')
     command = FAMILIES[family][1][word]
@@ -233,7 +233,7 @@ def test_every_bench_and_stress_has_a_main(name: str) -> None:
         }
 
 
-def test_no_package_imports_what_is_not_installed() -> None:
+def test_no_package_imports_what_is_not_installed():
     """Benches and stress may import everything; nothing that is installed imports them."""
     found = {
         name_of(path): names
@@ -250,7 +250,7 @@ def test_no_package_imports_what_is_not_installed() -> None:
     assert not found
 
 
-def test_clip_commands_are_those_of_puppet_clip() -> None:
+def test_clip_commands_are_those_of_puppet_clip():
     """None is missing and none is too many."""
     cli = pytest.importorskip('puppet_clips.cli', reason='needs ROS 2')
     commands = {name for name, command in COMMANDS.items() if command.program == 'puppet_clip'}

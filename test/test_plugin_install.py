@@ -20,7 +20,7 @@ PACKAGE = 'puppet_replay'
 
 
 @pytest.fixture(scope='module')
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(tmp_path_factory):
     """Return the prefix of the package, built from a copy and without links to it."""
     if find_spec('colcon_core') is None:
         pytest.skip('colcon is not installed')
@@ -54,9 +54,7 @@ def fixtures_of(folder: Path, *paths: str) -> str:
     return done.stdout
 
 
-def test_installed_plugin_shows_its_fixture_in_a_foreign_repository(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_installed_plugin_shows_its_fixture_in_a_foreign_repository(installed, tmp_path):
     """The entry point brings it, and nothing else does."""
     others = [
         path for path in os.environ.get('PYTHONPATH', '').split(os.pathsep) if PACKAGE not in path

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tracker that only speaks PoseStamped drives the pose filter, on real topics."""
 
-from collections.abc import Iterator
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,13 +31,13 @@ SPEED = np.array([0.5, 0.0, 0.25])  # [m/s], Y up
 
 
 @pytest.fixture
-def context() -> Iterator[Any]:
+def context():
     """Yield an initialised context of its own, on a domain of this process."""
     with isolated_context() as context:
         yield context
 
 
-def test_poses_of_another_tracker_come_out_filtered_in_our_axes(context: Any) -> None:
+def test_poses_of_another_tracker_come_out_filtered_in_our_axes(context):
     warm_up()
     given = {
         'sensors': SENSORS,

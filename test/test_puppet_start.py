@@ -27,7 +27,7 @@ def puppet(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_second_start_adds_less_than_a_second() -> None:
+def test_second_start_adds_less_than_a_second():
     """Nothing is installed, nothing is built."""
     times_s = []
     for _ in range(TRIES):
@@ -39,7 +39,7 @@ def test_second_start_adds_less_than_a_second() -> None:
     assert min(times_s) < SECOND_START_S
 
 
-def test_shell_in_our_environment_changes_nothing() -> None:
+def test_shell_in_our_environment_changes_nothing():
     """This process has it already; the folders that conftest.py adds are the tests' own."""
     own = {str(ROOT), str(ROOT / 'test')}
     before = os.environ['PYTHONPATH'].split(os.pathsep)
@@ -50,7 +50,7 @@ def test_shell_in_our_environment_changes_nothing() -> None:
     assert not changed & {'AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PATH', 'PYTHONPATH'}
 
 
-def test_program_of_a_package_runs() -> None:
+def test_program_of_a_package_runs():
     """As with `ros2 run`: its own exit status, its own help."""
     done = puppet('run', 'puppet_driver', 'tracker_emulator', '--help')
     assert done.returncode == 0
@@ -61,7 +61,7 @@ def test_program_of_a_package_runs() -> None:
     ('package', 'program'),
     [('puppet_driver', 'tracker_drivers'), ('puppet_drivers', 'tracker_driver')],
 )
-def test_unknown_program_exits_2(package: str, program: str) -> None:
+def test_unknown_program_exits_2(package, program):
     """With what there is."""
     done = puppet('run', package, program)
     assert done.returncode == 2

@@ -11,7 +11,6 @@ import sys
 
 from doc_page import blocks, commands, run_puppet
 from puppet_replay import goldens as goldens_command
-import pytest
 from source_tree import ROOT
 import yaml
 
@@ -19,7 +18,7 @@ PAGE = (ROOT / 'doc' / 'regression.md').read_text()
 EXIT_CODES = {'compare before.mcap after.mcap --html': 1}  # what differs is the lesson
 
 
-def test_ci_keeps_the_folder_that_the_launcher_runs_from() -> None:
+def test_ci_keeps_the_folder_that_the_launcher_runs_from():
     """What is cached is what is cloned, set up and asked for the environment."""
     (text,) = [block for block in blocks(PAGE, 'yaml') if 'jobs:' in block]
     steps = yaml.safe_load(text)['jobs']['puppet']['steps']
@@ -40,9 +39,7 @@ def run_pytest(arguments: list[str]) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_page_is_followed_from_recording_to_plugin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_is_followed_from_recording_to_plugin(tmp_path, monkeypatch, capsys):
     """Every command ends as it should, and the comparison says what the page says."""
     monkeypatch.chdir(tmp_path)
     named = {

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of RViz name only displays, keys, topics, frames and namespaces that exist."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -52,7 +51,7 @@ SHOWN = [
 
 
 @pytest.fixture(scope='module')
-def graph() -> Iterator[Graph]:
+def graph():
     """Yield the topics of real nodes, and the frames that they publish."""
     put = {'pose_array': 'all'}
     given: dict[Any, dict[str, Any]] = {
@@ -105,17 +104,17 @@ def config_of(name: str) -> dict[str, Any]:
     return yaml.safe_load((RVIZ / f'{name}.rviz').read_text())
 
 
-def test_these_files_are_shipped() -> None:
+def test_these_files_are_shipped():
     assert sorted(path.name for path in RVIZ.iterdir()) == [f'{name}.rviz' for name in FILES]
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_everything_named_is_there(graph: Graph, name: str) -> None:
+def test_everything_named_is_there(graph, name):
     assert complaints(config_of(name), graph) == []
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_displays_stand_in_groups_with_names_of_their_own(name: str) -> None:
+def test_displays_stand_in_groups_with_names_of_their_own(name):
     config = config_of(name)
     tops = config['Visualization Manager']['Displays']
     assert {display['Class'] for display in tops} == {'rviz_common/Group'}
@@ -125,7 +124,7 @@ def test_displays_stand_in_groups_with_names_of_their_own(name: str) -> None:
 
 
 @pytest.mark.parametrize('name', FILES)
-def test_no_group_of_markers_is_drawn_twice(name: str) -> None:
+def test_no_group_of_markers_is_drawn_twice(name):
     """Every namespace is ticked in exactly one display of its topic, if any shows the topic."""
     ticked: dict[tuple[str, str], int] = {}
     for display in displays(config_of(name)):
@@ -135,7 +134,7 @@ def test_no_group_of_markers_is_drawn_twice(name: str) -> None:
     assert ticked and set(ticked.values()) == {1}
 
 
-def test_operator_sees_both_models_and_tidy_frames(graph: Graph) -> None:
+def test_operator_sees_both_models_and_tidy_frames(graph):
     shown = {display['Name']: display for display in displays(config_of('puppet'))}
     models = {
         (d['TF Prefix'], d['Description Topic']['Value'])
@@ -150,7 +149,7 @@ def test_operator_sees_both_models_and_tidy_frames(graph: Graph) -> None:
     assert frames == {'world', 'transmitter', *SHOWN}
 
 
-def test_lab_needs_nothing_of_the_puppet(graph: Graph) -> None:
+def test_lab_needs_nothing_of_the_puppet(graph):
     for display in displays(config_of('tracker')):
         topic = display.get('Topic', {}).get('Value', '/tracker/')
         assert topic.startswith('/tracker/')
@@ -180,14 +179,14 @@ def test_lab_needs_nothing_of_the_puppet(graph: Graph) -> None:
         ('/World1', '/Worlds1', 'expanded'),
     ],
 )
-def test_wrong_name_is_found(graph: Graph, right: str, wrong: str, complaint: str) -> None:
+def test_wrong_name_is_found(graph, right, wrong, complaint):
     text = (RVIZ / 'puppet.rviz').read_text()
     assert right in text
     found = complaints(yaml.safe_load(text.replace(right, wrong)), graph)
     assert any(complaint in line for line in found), found
 
 
-def test_reliable_display_of_a_stream_is_found(graph: Graph) -> None:
+def test_reliable_display_of_a_stream_is_found(graph):
     text = (RVIZ / 'tracker.rviz').read_text().replace('Best Effort', 'Reliable')
     found = complaints(yaml.safe_load(text), graph)
     assert 'Raw poses: topic /tracker/raw_poses is best effort' in found

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The TF tree of the whole graph: which frames, whose, static or not, stamped like the data."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ WANTED_FRAMES = 25
 
 
 @pytest.fixture(scope='module')
-def tin_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tin_file(tmp_path_factory):
     """Return the character file of a humanoid robot."""
     path = tmp_path_factory.mktemp('robot') / 'tin.yaml'
     save_character(character_from_urdf(HUMANOID, RobotMap()).character, path)
@@ -41,7 +40,7 @@ def tin_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def make_rig() -> Iterator[Callable[..., TfRig]]:
+def make_rig():
     """Yield a maker of a graph on a domain of its own."""
     rigs: list[TfRig] = []
     with isolated_context() as context:
@@ -128,9 +127,7 @@ def assert_same(a: np.ndarray, b: np.ndarray, what: str) -> None:
 
 
 @pytest.mark.parametrize('is_robot', [False, True], ids=['body', 'robot'])
-def test_tree_is_exactly_this(
-    make_rig: Callable[..., TfRig], tin_file: Path, tmp_path: Path, is_robot: bool
-) -> None:
+def test_tree_is_exactly_this(make_rig, tin_file, tmp_path, is_robot):
     """One parent a frame, one publisher a frame, static where static, the data's stamps."""
     rig = make_rig(tin_file if is_robot else CHARACTERS / 'blubby.yaml')
     rig.add_tracker(tmp_path)
@@ -182,7 +179,7 @@ def test_tree_is_exactly_this(
 
 
 @pytest.mark.parametrize('name', ['performer', 'sally', 'blubby', 'frog'])
-def test_urdf_with_joint_states_is_the_posture(make_rig: Callable[..., TfRig], name: str) -> None:
+def test_urdf_with_joint_states_is_the_posture(make_rig, name):
     """Conventions of robot_state_publisher: both descriptions, /joint_states and /tf agree."""
     rig = make_rig(CHARACTERS / f'{name}.yaml', seed=len(name))
     got = rig.got
@@ -209,9 +206,7 @@ def test_urdf_with_joint_states_is_the_posture(make_rig: Callable[..., TfRig], n
             assert_same(pose, shown[f'performer/{segment}'], segment)
 
 
-def test_robot_with_joint_states_is_its_frames(
-    make_rig: Callable[..., TfRig], tin_file: Path
-) -> None:
+def test_robot_with_joint_states_is_its_frames(make_rig, tin_file):
     """A robot's own URDF, its joint states and its frames on /tf and /tf_static agree."""
     rig = make_rig(tin_file, seed=7)
     assert rig.feed_until(
@@ -247,7 +242,7 @@ def _whole_frames(rig: TfRig) -> list[tuple[Any, Any, Any]]:
     ]
 
 
-def test_the_tree_of_the_spec_is_documented() -> None:
+def test_the_tree_of_the_spec_is_documented():
     text = (ROOT / 'doc' / 'rviz.md').read_text()
     for frame in ('world', 'transmitter', 'tracker/<sensor>', 'performer/pelvis', 'puppet/pelvis'):
         assert frame in text

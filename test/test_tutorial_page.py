@@ -16,9 +16,7 @@ WRITTEN = {'my_tracker.yaml', 'imp.yaml', 'stage.yaml'}
 
 
 @pytest.mark.slow
-def test_the_pages_are_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_pages_are_followed(tmp_path, monkeypatch, capsys):
     """Every command without a prompt runs, the tutorial's from the files of the quick start."""
     monkeypatch.chdir(tmp_path)
     named = {text.splitlines()[0][2:]: text for text in blocks(TUTORIAL, 'yaml')}

@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the benches: bodies, clips, frames of samples, and the benches themselves."""
 
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from puppet_core.body import Character, Skeleton
 from puppet_setup.commands import BENCHES
 import pytest
 
@@ -16,24 +13,24 @@ CONFIG = REPOSITORY / 'config'
 
 
 @pytest.fixture(autouse=True)
-def installed(checkout_installed: None) -> None:
+def installed(checkout_installed):
     """Let every bench find the checkout's configuration."""
 
 
 @pytest.fixture
-def run(outcome: Callable[..., Any]) -> Callable[..., Any]:
+def run(outcome):
     """Return a function that runs a bench by its name; returns its exit code and texts."""
     return lambda name, *words: outcome(import_module(BENCHES[name].program).main, *words)
 
 
 @pytest.fixture(scope='session')
-def skeleton(performer: Character) -> Skeleton:
+def skeleton(performer):
     """Return the average adult's lengths."""
     return performer.skeleton
 
 
 @pytest.fixture(scope='session')
-def sensors_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sensors_bag(tmp_path_factory):
     """Return a bag with three seconds of /tracker/raw, from the T-pose on."""
     from puppet_driver.emulator import cli
 

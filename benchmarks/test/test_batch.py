@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet bench batch: its figures belong together, and bad arguments are named."""
 
-from collections.abc import Callable
 import json
-from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.ros
 
 
-def test_the_table_and_the_figures_say_the_same(
-    run: Callable, walk_bvh: Path, tmp_path: Path
-) -> None:
+def test_the_table_and_the_figures_say_the_same(run, walk_bvh, tmp_path):
     path = tmp_path / 'b.json'
     words = ('--copies', 3, '--rounds', 1, '--json', path)
     done = run('batch', walk_bvh, *words)
@@ -41,8 +37,6 @@ def test_the_table_and_the_figures_say_the_same(
         (('--character', 'nobody'), 'nobody'),
     ],
 )
-def test_arguments_that_do_not_fit_are_named(
-    run: Callable, words: tuple[str, ...], named: str
-) -> None:
+def test_arguments_that_do_not_fit_are_named(run, words, named):
     done = run('batch', *words)
     assert done.code == 2 and named in done.err and len(done.err.splitlines()) == 1

@@ -46,7 +46,7 @@ def cells(text: str) -> list[list[str]]:
     return [line.strip('| ').split(' | ') for line in text.splitlines()[2:]]
 
 
-def test_iterations_are_of_the_first_solver_and_preset() -> None:
+def test_iterations_are_of_the_first_solver_and_preset():
     assert cells(iterations_table(ROWS)) == [
         ['walk', '100', '40 (8)', '40 (8)', '0', '0'],
         ['jump', '300', '40 (8)', '0', '7 (2)', '0'],
@@ -54,7 +54,7 @@ def test_iterations_are_of_the_first_solver_and_preset() -> None:
     ]
 
 
-def test_times_are_elapsed_and_per_frame() -> None:
+def test_times_are_elapsed_and_per_frame():
     assert cells(timing_table(ROWS)) == [
         ['walk', '100', '2.0', '0.0200', '4.0', '0.0400'],
         ['jump', '300', '2.0', '0.0067', '2.0', '0.0067'],
@@ -62,10 +62,10 @@ def test_times_are_elapsed_and_per_frame() -> None:
     ]
 
 
-def test_a_table_is_markdown() -> None:
+def test_a_table_is_markdown():
     assert table(['a', 'b'], [['1', '2']]) == '| a | b |\n|---|---|\n| 1 | 2 |'
 
 
-def test_what_is_not_there_is_a_dash() -> None:
+def test_what_is_not_there_is_a_dash():
     assert numbers(None, 1) == '–'
     assert numbers({'p50': 1.25, 'p99': float('nan')}, 1) == '1.2 / –'

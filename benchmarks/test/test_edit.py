@@ -3,7 +3,6 @@
 """puppet bench edit: the limits of the issue, its file, its pictures and its errors."""
 
 import json
-from pathlib import Path
 
 from benchmarks.edit import bench as command_bench_edit
 from benchmarks.edit import experiments as edit_experiments
@@ -20,7 +19,7 @@ SPACINGS = [16.0, 8.0, 4.0, 2.0]
 
 
 @pytest.fixture(scope='module')
-def told(config_dir: Path) -> list[dict]:
+def told(config_dir):
     """Return the figures of the four experiments on walks of our own."""
     skeleton = load_character(config_dir / 'characters/performer.yaml').skeleton
     return edit_bench.as_tree(edit_bench.run(edit_experiments.experiments(skeleton)))[
@@ -28,7 +27,7 @@ def told(config_dir: Path) -> list[dict]:
     ]
 
 
-def test_frames_and_knots_are_the_paper_s(told: list[dict]) -> None:
+def test_frames_and_knots_are_the_paper_s(told):
     """LeeShin1999 table 1."""
     assert {one['name']: one['frames'] for one in told} == FRAMES
     for one in told:
@@ -36,21 +35,21 @@ def test_frames_and_knots_are_the_paper_s(told: list[dict]) -> None:
         assert one['constraints'] > 6 * one['frames']
 
 
-def test_errors_fall_and_end_below_the_limits(told: list[dict]) -> None:
+def test_errors_fall_and_end_below_the_limits(told):
     for one in told:
         errors = [level['max_error_percent'] for level in one['levels']]
         assert all(a > b for a, b in zip(errors, errors[1:])), one['name']
         assert errors[-1] <= 1.1 and one['exact_max_error_percent'] <= 0.1
 
 
-def test_fast_detail_is_kept(told: list[dict]) -> None:
+def test_fast_detail_is_kept(told):
     for one in told:
         assert one['detail_above_hz'] == 7.5
         assert one['detail_change_percent_free_joints'] <= 1.0
         assert one['detail_change_percent_median_joint'] <= 1.0
 
 
-def test_detail_would_show_a_loss(config_dir: Path) -> None:
+def test_detail_would_show_a_loss(config_dir):
     """Means of neighbouring frames halve the detail just above a quarter cycle, and more above."""
     skeleton = load_character(config_dir / 'characters/performer.yaml').skeleton
     walk = edit_experiments.built_in_sources(skeleton).stride
@@ -63,7 +62,7 @@ def test_detail_would_show_a_loss(config_dir: Path) -> None:
     assert np.all(lost[arms] < 0.75 * full[arms])
 
 
-def test_command_writes_file_and_pictures(tmp_path: Path, run, monkeypatch) -> None:
+def test_command_writes_file_and_pictures(tmp_path, run, monkeypatch):
     monkeypatch.setattr(edit_bench, 'REPEATS', 1)
     monkeypatch.setattr(edit_figures, 'INSTANTS', 3)
     monkeypatch.setattr(edit_figures, 'CELL_PX', (90, 110))
@@ -92,7 +91,7 @@ def test_command_writes_file_and_pictures(tmp_path: Path, run, monkeypatch) -> N
 
 
 @pytest.mark.mocap
-def test_captured_walks_end_below_the_limits(mocap_dir: Path, config_dir: Path) -> None:
+def test_captured_walks_end_below_the_limits(mocap_dir, config_dir):
     skeleton = load_character(config_dir / 'characters/performer.yaml').skeleton
     found = edit_experiments.experiments(skeleton, mocap_dir)
     for one in edit_bench.as_tree(edit_bench.run(found))['experiments']:
@@ -109,12 +108,12 @@ def test_captured_walks_end_below_the_limits(mocap_dir: Path, config_dir: Path) 
         (['--figures', '/proc/f'], '--figures'),
     ],
 )
-def test_bad_arguments_are_told_in_one_line(words: list[str], text: str, capsys) -> None:
+def test_bad_arguments_are_told_in_one_line(words, text, capsys):
     assert command_bench_edit.main(words) == 2
     error = capsys.readouterr().err
     assert text in error and error.count('\n') == 1
 
 
-def test_folder_without_the_clips_is_told(tmp_path: Path, run) -> None:
+def test_folder_without_the_clips_is_told(tmp_path, run):
     done = run('edit', tmp_path)
     assert done.code == 2 and 'CLIPS: expected 02_01.amc in' in done.err

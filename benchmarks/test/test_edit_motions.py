@@ -9,11 +9,10 @@ from benchmarks.edit.morph import (
     MorphedMotion,
     proportioned,
 )
-from benchmarks.edit.rope import carried_to, Climb, climb, grip_constraints, Rope
+from benchmarks.edit.rope import carried_to, climb, grip_constraints, Rope
 from benchmarks.edit.walks import square_walk
 import numpy as np
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import ConfigError
 from puppet_edit.editor import edit_motion
 from puppet_edit.scene import cut, detect_contacts, firm_poses, foot_constraints
@@ -21,18 +20,18 @@ import pytest
 
 
 @pytest.fixture(scope='module')
-def source(skeleton: Skeleton) -> Climb:
+def source(skeleton):
     """Return a little more than one cycle of a climb."""
     return climb(skeleton, 30.0, 90)
 
 
 @pytest.fixture(scope='module')
-def walk(skeleton: Skeleton) -> Motion:
+def walk(skeleton):
     """Return two seconds of walking."""
     return cut(square_walk(skeleton, 30.0).motion, 10, 72)
 
 
-def test_holds_are_still_and_evenly_spaced(skeleton: Skeleton) -> None:
+def test_holds_are_still_and_evenly_spaced(skeleton):
     long = climb(skeleton, 30.0, 200)
     for end in range(4):
         held = long.motion.end_effectors[long.holds[:, end], end]
@@ -41,12 +40,12 @@ def test_holds_are_still_and_evenly_spaced(skeleton: Skeleton) -> None:
         assert np.allclose(held[:, :2], held[0, :2], atol=1e-9)
 
 
-def test_at_least_two_ends_hold_and_one_at_a_time_moves_of_the_hands(source: Climb) -> None:
+def test_at_least_two_ends_hold_and_one_at_a_time_moves_of_the_hands(source):
     assert source.holds.sum(axis=1).min() >= 2
     assert source.holds[:, :2].any(axis=1).all()
 
 
-def test_grips_stay_where_they_are_from_the_rope(source: Climb) -> None:
+def test_grips_stay_where_they_are_from_the_rope(source):
     """On a rope that leans, hands and feet are as far from it and from its point as before."""
     rope = Rope(np.array([0.5, 0.2, 0.1]), np.array([0.3, -0.2, 1.0]))
     other = proportioned(source.motion.skeleton, 1.15, 0.9, 0.95)
@@ -66,19 +65,19 @@ def _from_rope(motion: Motion, rope: Rope, held: np.ndarray, end: int) -> np.nda
     return np.stack((along, np.linalg.norm(way - along[:, None] * rope.direction, axis=1)))
 
 
-def test_rope_needs_a_direction() -> None:
+def test_rope_needs_a_direction():
     with pytest.raises(ConfigError, match='rope: expected a direction'):
         Rope(np.zeros(3), np.zeros(3))
 
 
-def test_proportions_are_factors_of_lengths(skeleton: Skeleton) -> None:
+def test_proportions_are_factors_of_lengths(skeleton):
     other = proportioned(skeleton, 1.3, 0.8, 0.9)
     assert np.allclose(other.limb_lengths[2:], 1.3 * skeleton.limb_lengths[2:])
     assert np.allclose(other.limb_lengths[:2], 0.9 * skeleton.limb_lengths[:2])
     assert np.allclose(other.offsets[1:4], 0.8 * skeleton.offsets[1:4])
 
 
-def test_bodies_are_the_given_ones_in_their_frames(skeleton: Skeleton) -> None:
+def test_bodies_are_the_given_ones_in_their_frames(skeleton):
     shapes = [skeleton, proportioned(skeleton, 1.4, 0.75), proportioned(skeleton, 0.75, 1.3)]
     bodies = bodies_between(shapes, (0, 30, 60), 62)
     for frame, shape in zip((0, 30, 60, 61), [*shapes, shapes[-1]]):
@@ -89,7 +88,7 @@ def test_bodies_are_the_given_ones_in_their_frames(skeleton: Skeleton) -> None:
         bodies_between(shapes, (0, 30), 62)
 
 
-def test_morph_walks_with_the_same_stride(walk: Motion) -> None:
+def test_morph_walks_with_the_same_stride(walk):
     n = walk.n_frames
     legs = (walk.skeleton, proportioned(walk.skeleton, 1.3, 0.8))
     start = morphed(walk, bodies_between(legs, (0, n - 1), n))
@@ -107,7 +106,7 @@ def test_morph_walks_with_the_same_stride(walk: Motion) -> None:
     assert np.allclose(lengths, np.linalg.norm(start.bodies.offsets[:, 12], axis=1))
 
 
-def test_constant_bodies_change_nothing(walk: Motion) -> None:
+def test_constant_bodies_change_nothing(walk):
     bodies = bodies_between([walk.skeleton], [0], walk.n_frames)
     start = morphed(walk, bodies)
     assert np.allclose(start.motion.root_positions, walk.root_positions)

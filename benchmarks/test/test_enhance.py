@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./puppet bench enhance`: all conditions and methods, its tables, a clip for the truth."""
 
-from collections.abc import Callable
 import json
-from pathlib import Path
 
 from benchmarks import enhance
 import numpy as np
-from puppet_core.body import Motion, Skeleton
+from puppet_core.body import Motion
 from puppet_core.clips import write_bvh
-import pytest
 
 
 def _few(steps: Motion, rate_hz: float) -> Motion:
@@ -20,7 +17,7 @@ def _few(steps: Motion, rate_hz: float) -> Motion:
     )
 
 
-def test_fists_meet_in_truth_and_miss_each_other_as_measured(skeleton: Skeleton) -> None:
+def test_fists_meet_in_truth_and_miss_each_other_as_measured(skeleton):
     fist = enhance.fist_motion(skeleton)
     gaps = fist.meeting.distances(fist.motion.end_effectors)
     assert np.allclose(gaps[fist.meetings], enhance.FIST_M, atol=1e-9)
@@ -29,7 +26,7 @@ def test_fists_meet_in_truth_and_miss_each_other_as_measured(skeleton: Skeleton)
     assert np.max(np.abs(fist.meeting.distances(measured) - enhance.FIST_M)) > 0.01
 
 
-def test_all_methods_are_compared_and_counted(steps: Motion) -> None:
+def test_all_methods_are_compared_and_counted(steps):
     done: list[int] = []
     rows = enhance.study(_few(steps, 30.0), range(1), done.append)
     assert [row['condition'] for row in rows] == list(enhance.CONDITIONS)
@@ -41,9 +38,7 @@ def test_all_methods_are_compared_and_counted(steps: Motion) -> None:
         assert row['online']['seeds_with_both_better'] == 1
 
 
-def test_a_clip_is_the_truth(
-    run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clip_is_the_truth(run, tmp_path, steps, monkeypatch):
     write_bvh(_few(steps, 30.0), tmp_path / 'truth.bvh')
     monkeypatch.setattr(enhance, 'fist_study', lambda *_: [])
     done = run('enhance', tmp_path / 'truth.bvh', '--seeds', '1', '--json', tmp_path / 'e.json')
@@ -51,9 +46,7 @@ def test_a_clip_is_the_truth(
     assert json.loads((tmp_path / 'e.json').read_text())['frames'] == 6
 
 
-def test_prints_tables_and_writes_figures(
-    run: Callable, tmp_path: Path, steps: Motion, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prints_tables_and_writes_figures(run, tmp_path, steps, monkeypatch):
     made = enhance.fist_motion
     monkeypatch.setattr(enhance, 'WALK', (0, 24, 4))
     monkeypatch.setattr(enhance.clip_arguments, 'procedural_clip', lambda files: steps)
@@ -65,6 +58,6 @@ def test_prints_tables_and_writes_figures(
     assert list(figures) == ['seeds', 'frames', 'rate_hz', 'conditions', 'fists']
 
 
-def test_no_seeds_are_refused(run: Callable) -> None:
+def test_no_seeds_are_refused(run):
     done = run('enhance', '--seeds', '0')
     assert done.code == 2 and '--seeds: expected 1 .. 1000, got 0' in done.err

@@ -3,7 +3,6 @@
 """puppet bench filter: the command, its file and pictures, and what it should show."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from benchmarks.filter import bench as bench_filter
@@ -23,7 +22,7 @@ def only(monkeypatch: Any, *names: str) -> None:
     monkeypatch.setattr(bench_filter, 'DATA_SETS', {name: DATA_SETS[name] for name in names})
 
 
-def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch: Any) -> None:
+def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch):
     only(
         monkeypatch,
         'static',
@@ -47,8 +46,8 @@ def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch: 
 
 @pytest.mark.parametrize('count', [2, 3])
 def test_gate_costs_a_frame_less_a_jump_than_it_waits_for_and_pays_with_outliers(
-    monkeypatch: Any, count: int
-) -> None:
+    monkeypatch, count
+):
     only(monkeypatch, 'jumps', 'jumps_outliers', 'fast_outliers', 'fast_outlier_pairs')
     config = PoseFilterConfig(gate_jump_count=count)
     results = bench(8.0, 4, ('kalman', 'none'), config=config)
@@ -62,7 +61,7 @@ def test_gate_costs_a_frame_less_a_jump_than_it_waits_for_and_pays_with_outliers
     assert (pairs['kalman'].rms_mm < 0.01 * pairs['none'].rms_mm) == (count == 3)
 
 
-def test_noise_is_measured_as_the_command_would() -> None:
+def test_noise_is_measured_as_the_command_would():
     expected = {
         'static': 0.5,
         'static_outliers': 0.5,
@@ -76,15 +75,13 @@ def test_noise_is_measured_as_the_command_would() -> None:
         )
 
 
-def test_every_motion_comes_with_every_disturbance() -> None:
+def test_every_motion_comes_with_every_disturbance():
     for motion in ('static', 'slow', 'fast', 'jumps'):
         endings = ('', '_hum_50', '_hum_60', '_dropouts', '_outliers')
         assert {motion + ending for ending in endings} <= set(DATA_SETS)
 
 
-def test_command_prints_a_table_and_writes_json_and_pictures(
-    tmp_path: Path, capsys: Any, monkeypatch: Any
-) -> None:
+def test_command_prints_a_table_and_writes_json_and_pictures(tmp_path, capsys, monkeypatch):
     only(monkeypatch, 'static', 'walk')
     path, folder = tmp_path / 'f.json', tmp_path / 'figures'
     words = ['--duration', '4', '--sensors', '2', '--json', str(path), '--figures', str(folder)]
@@ -108,9 +105,7 @@ def test_command_prints_a_table_and_writes_json_and_pictures(
 
 
 @pytest.mark.parametrize('option', ['--json', '--figures'])
-def test_place_that_cannot_be_written_is_refused_at_once(
-    option: str, tmp_path: Path, capsys: Any
-) -> None:
+def test_place_that_cannot_be_written_is_refused_at_once(option, tmp_path, capsys):
     place = tmp_path
     if option == '--figures':
         place = tmp_path / 'a file'
@@ -130,13 +125,13 @@ def test_place_that_cannot_be_written_is_refused_at_once(
         ['--nonsense'],
     ],
 )
-def test_bad_arguments_exit_2(arguments: list[str], capsys: Any) -> None:
+def test_bad_arguments_exit_2(arguments, capsys):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
 
 
-def test_help_ends_with_an_example(capsys: Any) -> None:
+def test_help_ends_with_an_example(capsys):
     with pytest.raises(SystemExit):
         main(['--help'])
     assert capsys.readouterr().out.rstrip().endswith(bench_filter.EXAMPLE)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """baselines: each does what its formula says, and all take the same frames."""
 
-from collections.abc import Callable
-
 from benchmarks.filter import baseline_kernels
 from benchmarks.filter.baselines import (
     EulerKalman,
@@ -32,9 +30,7 @@ TOL = 1e-12  # a handful of roundings
     ],
     ids=['jit', 'py'],
 )
-def test_euler_angles_are_scipys(
-    euler_of: Callable, quaternion_of: Callable, rng: np.random.Generator
-) -> None:
+def test_euler_angles_are_scipys(euler_of, quaternion_of, rng):
     for _ in range(20):
         euler = rng.uniform(-1.4, 1.4, 3)
         q, back = np.zeros(4), np.zeros(3)
@@ -46,7 +42,7 @@ def test_euler_angles_are_scipys(
 
 
 @pytest.mark.parametrize('name', FILTERS)
-def test_resting_sensor_stays_where_it_is(name: str) -> None:
+def test_resting_sensor_stays_where_it_is(name):
     frame_filter = make_filter(name, PoseFilterConfig())
     q = Rotation.from_euler('xyz', [0.3, 0.4, 0.5]).as_quat()[[3, 0, 1, 2]]
     for k in range(50):
@@ -56,7 +52,7 @@ def test_resting_sensor_stays_where_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize('name', FILTERS)
-def test_missing_samples_and_repeated_stamps_are_survived(name: str) -> None:
+def test_missing_samples_and_repeated_stamps_are_survived(name):
     frame_filter = make_filter(name, PoseFilterConfig())
     for k in range(20):
         missing = np.full((1, 3), np.nan) if k in (5, 6) else np.ones((1, 3))
@@ -65,7 +61,7 @@ def test_missing_samples_and_repeated_stamps_are_survived(name: str) -> None:
     assert frame_filter.step(make_frame(19, np.ones((1, 3)))) is None
 
 
-def test_no_filter_returns_the_samples(rng: np.random.Generator) -> None:
+def test_no_filter_returns_the_samples(rng):
     frame_filter = NoFilter()
     for k in range(5):
         positions = rng.normal(size=(2, 3))
@@ -73,7 +69,7 @@ def test_no_filter_returns_the_samples(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(poses.positions, positions)
 
 
-def test_low_pass_follows_a_ramp_at_its_theoretical_lag() -> None:
+def test_low_pass_follows_a_ramp_at_its_theoretical_lag():
     frame_filter, cutoff_hz = LowPass(10.0), 10.0
     for k in range(240):
         poses = frame_filter.step(make_frame(k, [[k * STEP_S, 0.0, 0.0]]))
@@ -83,7 +79,7 @@ def test_low_pass_follows_a_ramp_at_its_theoretical_lag() -> None:
     assert lag == pytest.approx(expected, abs=STEP_S)
 
 
-def test_low_pass_does_not_overshoot_a_step() -> None:
+def test_low_pass_does_not_overshoot_a_step():
     frame_filter = LowPass()
     places = [
         frame_filter.step(make_frame(k, [[float(k > 10), 0.0, 0.0]])).positions[0, 0]
@@ -92,7 +88,7 @@ def test_low_pass_does_not_overshoot_a_step() -> None:
     assert max(places) <= 1.0 and places[-1] == pytest.approx(1.0, abs=1e-6)
 
 
-def test_one_euro_opens_up_with_speed() -> None:
+def test_one_euro_opens_up_with_speed():
     lags = []
     for speed in (0.05, 2.0):
         frame_filter = OneEuro()
@@ -103,7 +99,7 @@ def test_one_euro_opens_up_with_speed() -> None:
     assert lags[1] < 0.2 * lags[0]
 
 
-def test_euler_kalman_agrees_with_ours_on_slow_turns(rng: np.random.Generator) -> None:
+def test_euler_kalman_agrees_with_ours_on_slow_turns(rng):
     config = PoseFilterConfig(process_model='physical')
     densities = (config.process_linear_m2_s3, config.process_angular_rad2_s3)
     ours, theirs = make_filter('kalman', config), EulerKalman(config, densities=densities)

@@ -18,33 +18,33 @@ def along_x(places: np.ndarray) -> SensorMotion:
 
 
 @pytest.mark.parametrize('delay_frames', [0, 1, 3])
-def test_lag_of_a_delayed_copy_is_its_delay(delay_frames: int, rng: np.random.Generator) -> None:
+def test_lag_of_a_delayed_copy_is_its_delay(delay_frames, rng):
     motion = make_motion('fast', 2, 5.0, RATE_HZ, rng)
     delayed = np.roll(motion.positions, delay_frames, axis=0)
     expected = delay_frames * 1e3 / RATE_HZ
     assert measure_lag(motion, delayed) == pytest.approx(expected, abs=0.1)
 
 
-def test_lag_without_motion_is_not_a_number(rng: np.random.Generator) -> None:
+def test_lag_without_motion_is_not_a_number(rng):
     motion = make_motion('static', 2, 2.0, RATE_HZ, rng)
     assert np.isnan(measure_lag(motion, motion.positions))
 
 
-def test_overshoot_is_a_share_of_the_way(rng: np.random.Generator) -> None:
+def test_overshoot_is_a_share_of_the_way(rng):
     motion = make_motion('walk', 3, 8.0, RATE_HZ, rng)  # steps of 1.2 m
     assert measure_overshoot(motion, motion.positions) == pytest.approx(0.0, abs=1e-4)
     ahead = motion.positions + 0.006 * np.array([1.0, 0.0, 0.0])
     assert measure_overshoot(motion, ahead) == pytest.approx(0.005, abs=1e-4)
 
 
-def test_overshoot_of_a_jump_is_found() -> None:
+def test_overshoot_of_a_jump_is_found():
     motion = along_x(np.repeat([0.0, 0.5, 0.1], 40))
     output = motion.positions.copy()
     output[41:45, 0, 0] += 0.05  # a tenth of the first jump, nothing of the second
     assert measure_overshoot(motion, output) == pytest.approx(0.05)
 
 
-def test_movements_end_in_rest_or_are_jumps() -> None:
+def test_movements_end_in_rest_or_are_jumps():
     speed = np.zeros(200)
     speed[20:50] = 1.0
     speed[55:60] = 1.0  # a rest of five frames is none
@@ -52,7 +52,7 @@ def test_movements_end_in_rest_or_are_jumps() -> None:
     assert movements(speed, 18) == [(55, 60), (120, 121)]
 
 
-def test_score_of_a_known_error(rng: np.random.Generator) -> None:
+def test_score_of_a_known_error(rng):
     motion = make_motion('slow', 2, 3.0, RATE_HZ, rng)
     off = motion.positions + np.array([0.003, 0.0, 0.004])
     one = score(motion, Output(off, -motion.quaternions, 7.0))

@@ -33,7 +33,7 @@ DEADLINE_S = 300.0
 GOLDENS = Path(__file__).parents[2] / 'test' / 'goldens'
 
 
-def test_figures_of_all_forms(tmp_path: Path) -> None:
+def test_figures_of_all_forms(tmp_path):
     try:
         get_package_prefix('puppet_bringup')
     except LookupError:
@@ -73,7 +73,7 @@ def test_figures_of_all_forms(tmp_path: Path) -> None:
         assert f'{title}, 100 Hz: {found["frames"]} frames' in done.stdout
 
 
-def test_relays_send_as_much_as_the_graph() -> None:
+def test_relays_send_as_much_as_the_graph():
     sent: dict[str, bytes] = {}
     for bag in ('performance.mcap', 'graph.mcap'):
         with BagReader(GOLDENS / bag) as reader:

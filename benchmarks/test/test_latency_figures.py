@@ -36,7 +36,7 @@ def _rows() -> np.ndarray:
     return rows
 
 
-def test_percentiles_end_to_end_and_what_was_lost() -> None:
+def test_percentiles_end_to_end_and_what_was_lost():
     found = end_to_end(_rows(), 0.0, 10.0)
     times = np.full(N_FRAMES - 1, 1.5)
     times[0] = 21.5
@@ -47,7 +47,7 @@ def test_percentiles_end_to_end_and_what_was_lost() -> None:
 
 
 @pytest.mark.parametrize('dropped', [[], [200], [100, 199], [1, 101, 150, 198, 998]])
-def test_frames_of_which_nothing_was_seen_are_lost(dropped: list[int]) -> None:
+def test_frames_of_which_nothing_was_seen_are_lost(dropped):
     """Whatever their stamps say: they are off, and move by half a period."""
     rows = _rows()
     rows[:, 0] += np.random.default_rng(6).uniform(-2e-3, 2e-3, len(rows))
@@ -57,7 +57,7 @@ def test_frames_of_which_nothing_was_seen_are_lost(dropped: list[int]) -> None:
     assert (found['frames'], found['lost']) == (N_FRAMES - 1, 1 + len(dropped))
 
 
-def test_a_frame_is_complete_with_the_joint_states_of_all_puppets() -> None:
+def test_a_frame_is_complete_with_the_joint_states_of_all_puppets():
     """The last one's arrival counts; a frame that one puppet lacks is lost."""
     log = FrameLog()
     for i in range(100):
@@ -73,7 +73,7 @@ def test_a_frame_is_complete_with_the_joint_states_of_all_puppets() -> None:
     assert end_to_end(rows, 0.0, 1.0)['lost'] == 0
 
 
-def test_each_hop_is_that_of_its_node() -> None:
+def test_each_hop_is_that_of_its_node():
     found = hops(_rows())
     assert list(found) == ['driver', 'filter', 'performer', 'importance', 'retarget']
     medians = [times['p50'] for times in found.values()]
@@ -81,7 +81,7 @@ def test_each_hop_is_that_of_its_node() -> None:
     assert found['retarget']['max'] == pytest.approx(20.5, abs=1e-3)
 
 
-def test_windows_leave_out_their_end_and_may_be_empty() -> None:
+def test_windows_leave_out_their_end_and_may_be_empty():
     rows = _rows()
     assert len(in_window(rows, 1.0, 2.0)) == 100
     empty = end_to_end(rows, 50.0, 60.0)
@@ -103,9 +103,7 @@ def test_windows_leave_out_their_end_and_may_be_empty() -> None:
         ['--hops', 'nan'],
     ],
 )
-def test_bad_arguments_are_named(
-    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_arguments_are_named(words, capsys, monkeypatch):
     monkeypatch.setenv('ROS_DOMAIN_ID', '0')  # which main sets
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
     assert bench_latency.main(words) == 2

@@ -34,7 +34,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_node_is_timed_with_warm_and_with_cold_caches(tmp_path: Path) -> None:
+def test_every_node_is_timed_with_warm_and_with_cold_caches(tmp_path):
     target = tmp_path / 'nodes.json'
     done = run(str(PERFORMANCE), '--frames', '50', '--json', str(target))
     assert done.returncode == 0, done.stderr[-2000:]
@@ -58,7 +58,7 @@ def test_every_node_is_timed_with_warm_and_with_cold_caches(tmp_path: Path) -> N
         assert all(0.0 < times['p50'] <= times['p90'] for times in kinds.values())
 
 
-def test_a_bag_that_is_too_short_ends_in_a_line() -> None:
+def test_a_bag_that_is_too_short_ends_in_a_line():
     done = run(str(PERFORMANCE), '--frames', '100000', '--evict-mb', '0')
     assert done.returncode == 1
     (line,) = [line for line in done.stderr.splitlines() if 'puppet bench nodes' in line]
@@ -76,12 +76,7 @@ def test_a_bag_that_is_too_short_ends_in_a_line() -> None:
     ],
     ids=['missing', 'frames', 'memory', 'topics', 'target'],
 )
-def test_bad_arguments_are_named(
-    words: list[str],
-    said: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_bad_arguments_are_named(words, said, capsys, monkeypatch):
     monkeypatch.setenv('ROS_DOMAIN_ID', '0')  # which main sets
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
     bags = {'BAG': PERFORMANCE, 'OTHER': PERFORMANCE.parent / 'blubby_position.mcap'}

@@ -7,8 +7,7 @@ import gc
 from benchmarks.quality.path_timing import LivePath, PathTimes, STAGES, time_path
 import numpy as np
 from puppet_core.body.character import Character, load_character
-from puppet_core.body.posture import Motion
-from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_performer.sensor_layout import load_layout
 from puppet_performer.synthetic_recording import sensor_frames
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
@@ -20,19 +19,19 @@ SPINE_TOL_M = 0.02  # the spine has no sensor: it stands halfway between pelvis 
 
 
 @pytest.fixture
-def layout(config_dir) -> SensorLayout:
+def layout(config_dir):
     """Return the usual fourteen sensors."""
     return load_layout(config_dir / 'layouts/default14.yaml')
 
 
 @pytest.fixture
-def job(config_dir) -> RetargetJob:
+def job(config_dir):
     """Return a puppet on a floor."""
     blubby: Character = load_character(config_dir / 'characters/blubby.yaml')
     return RetargetJob(blubby, floor_only())
 
 
-def test_figures_are_of_each_stage_and_their_sum() -> None:
+def test_figures_are_of_each_stage_and_their_sum():
     stages = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [5.0, 5.0, 5.0]])
     figures = PathTimes(stages).figures()
     assert list(figures) == [*STAGES, 'total']
@@ -40,18 +39,14 @@ def test_figures_are_of_each_stage_and_their_sum() -> None:
     assert figures['total']['median'] == 6.0 and figures['total']['max'] == 15.0
 
 
-def test_every_frame_is_timed_and_garbage_collected_after(
-    steps: Motion, job: RetargetJob, layout: SensorLayout
-) -> None:
+def test_every_frame_is_timed_and_garbage_collected_after(steps, job, layout):
     times = time_path(steps, job, layout)
     assert times.stages_us.shape == (steps.n_frames, 3)
     assert np.all(times.stages_us > 0.0)
     assert gc.isenabled() and gc.get_freeze_count() == 0
 
 
-def test_path_ends_where_the_offline_loop_ends(
-    steps: Motion, job: RetargetJob, layout: SensorLayout
-) -> None:
+def test_path_ends_where_the_offline_loop_ends(steps, job, layout):
     """Live and offline differ by conversion at most."""
     path = LivePath(steps, job, layout)
     path.play()
@@ -62,7 +57,7 @@ def test_path_ends_where_the_offline_loop_ends(
     assert np.allclose(path.solution.end_effectors[3], end[3], atol=TWIST_TOL_M)
 
 
-def test_sensors_move_with_the_velocities_they_report(steps: Motion, layout: SensorLayout) -> None:
+def test_sensors_move_with_the_velocities_they_report(steps, layout):
     """Independent of our quaternions: the turns are scipy's."""
     a, b = sensor_frames(steps, layout)[40:42]
     dt = (b.stamp_ns - a.stamp_ns) * 1e-9

@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The peer on mink and MuJoCo: its model moves as ours, and it reaches what can be reached."""
 
-from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 
 from benchmarks.quality.peer_mjcf import mjcf_text, site_name
 import numpy as np
 from puppet_core.body import (
-    Character,
     END_EFFECTORS,
     general_end_effectors,
     load_character,
@@ -28,7 +25,7 @@ MinkSolver = import_module('benchmarks.quality.peer_mink').MinkSolver
 
 
 @pytest.mark.parametrize('name', ['sally', 'blubby'])
-def test_mujoco_moves_the_model_as_our_kinematics(name: str, config_dir: Path) -> None:
+def test_mujoco_moves_the_model_as_our_kinematics(name, config_dir):
     skeleton = load_character(config_dir / f'characters/{name}.yaml').skeleton
     rng = np.random.default_rng(20)
     rotations = quaternions.normalize(rng.normal(size=(50, 16, 4)))
@@ -48,7 +45,7 @@ def test_mujoco_moves_the_model_as_our_kinematics(name: str, config_dir: Path) -
         np.testing.assert_allclose(np.abs(along), 1.0, atol=1e-9)
 
 
-def test_a_body_of_the_performers_size_takes_its_pose(steps: Motion, performer: Character) -> None:
+def test_a_body_of_the_performers_size_takes_its_pose(steps, performer):
     job = RetargetJob(performer, floor_only(), 'mink')
     result = retarget_motion(steps, job, solver=MinkSolver(job, steps.skeleton))
     q_world, p_world = steps.world_segments()
@@ -57,7 +54,7 @@ def test_a_body_of_the_performers_size_takes_its_pose(steps: Motion, performer: 
     assert np.degrees(np.linalg.norm(quaternions.log(turn), axis=-1)).max() < 0.1
 
 
-def test_feet_of_other_legs_are_near_their_targets(steps: Motion, config_dir: Path) -> None:
+def test_feet_of_other_legs_are_near_their_targets(steps, config_dir):
     sally = load_character(config_dir / 'characters/sally.yaml')
     job = RetargetJob(sally, floor_only(), 'mink')
     result = retarget_motion(steps, job, solver=MinkSolver(job, steps.skeleton))
@@ -74,7 +71,7 @@ def copied_miss(steps: Motion, job: RetargetJob) -> float:
 
 
 @pytest.mark.ros
-def test_bench_shows_the_peer_beside_ours(run: Callable, walk_bvh: Path) -> None:
+def test_bench_shows_the_peer_beside_ours(run, walk_bvh):
     done = run(
         'bench', walk_bvh, '--characters', 'sally', '--solvers', 'joint_angles', '--peers', 'mink'
     )

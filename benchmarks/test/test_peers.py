@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peers on the bench: what is refused, their targets, and the rows beside ours."""
 
-from collections.abc import Callable
 from dataclasses import replace
 import math
-from pathlib import Path
 import sys
 from xml.etree import ElementTree as Xml
 
@@ -16,7 +14,7 @@ from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.run import ClipBench
 from benchmarks.quality.tables import markdown
 import numpy as np
-from puppet_core.body import AUTO, Character, load_character, Motion, PARENTS, SEGMENTS, Skeleton
+from puppet_core.body import AUTO, load_character, PARENTS, SEGMENTS, Skeleton
 from puppet_core.math import Quats, Vec3
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.importance import floor_only
@@ -37,20 +35,18 @@ class Follower(PeerSolver):
 
 
 @pytest.fixture
-def follower(monkeypatch: pytest.MonkeyPatch) -> None:
+def follower(monkeypatch):
     """Stand in for a peer from a library."""
     monkeypatch.setattr(peers, '_peer_class', lambda name: Follower)
 
 
 @pytest.fixture(scope='module')
-def blubby(config_dir: Path) -> Character:
+def blubby(config_dir):
     """Return the puppet with short legs."""
     return load_character(config_dir / 'characters/blubby.yaml')
 
 
-def test_a_missing_library_is_said_with_what_to_install(
-    run: Callable, walk_bvh: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_is_said_with_what_to_install(run, walk_bvh, monkeypatch):
     monkeypatch.setitem(sys.modules, 'mink', None)
     monkeypatch.delitem(sys.modules, 'benchmarks.quality.peer_mink', raising=False)
     done = run('quality', walk_bvh, '--peers', 'mink')
@@ -60,23 +56,19 @@ def test_a_missing_library_is_said_with_what_to_install(
     assert done.err.rstrip().endswith('pip install mink')
 
 
-def test_an_unknown_peer_is_refused(run: Callable, walk_bvh: Path) -> None:
+def test_an_unknown_peer_is_refused(run, walk_bvh):
     done = run('quality', walk_bvh, '--peers', 'mimic')
     assert done.code == 2
     assert "--peers: expected names of mink, got 'mimic'" in done.err
 
 
-def test_nothing_of_a_peer_is_imported_unasked(
-    blubby: Character, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_of_a_peer_is_imported_unasked(blubby, monkeypatch):
     monkeypatch.delitem(sys.modules, 'benchmarks.quality.peer_mink', raising=False)
     assert peers.peer_runs([('default', RetargetJob(blubby, floor_only()))], ()) == []
     assert 'benchmarks.quality.peer_mink' not in sys.modules
 
 
-def test_each_peer_runs_once_on_each_puppet(
-    performer: Character, blubby: Character, follower: None
-) -> None:
+def test_each_peer_runs_once_on_each_puppet(performer, blubby, follower):
     jobs = [
         (preset, RetargetJob(character, floor_only(), solver))
         for character in (performer, blubby)
@@ -90,9 +82,7 @@ def test_each_peer_runs_once_on_each_puppet(
     ]
 
 
-def test_targets_of_the_own_size_are_the_captured_segments(
-    steps: Motion, performer: Character
-) -> None:
+def test_targets_of_the_own_size_are_the_captured_segments(steps, performer):
     peer = Follower(RetargetJob(performer, floor_only()), steps.skeleton)
     retarget_motion(steps, RetargetJob(performer, floor_only()), solver=peer)
     q_world, p_world = steps.world_segments()
@@ -104,9 +94,7 @@ def test_targets_of_the_own_size_are_the_captured_segments(
     np.testing.assert_allclose(np.abs(along), 1.0, atol=1e-12)
 
 
-def test_targets_of_a_body_of_half_the_size_are_a_scaled_copy(
-    steps: Motion, performer: Character
-) -> None:
+def test_targets_of_a_body_of_half_the_size_are_a_scaled_copy(steps, performer):
     own = performer.skeleton
     half = replace(
         performer,
@@ -124,9 +112,7 @@ def test_targets_of_a_body_of_half_the_size_are_a_scaled_copy(
     assert np.all(np.sum(result.puppet.rotations * steps.rotations, axis=-1) > 0.0)
 
 
-def test_soles_are_the_performers_in_a_world_of_the_same_size(
-    steps: Motion, performer: Character, blubby: Character
-) -> None:
+def test_soles_are_the_performers_in_a_world_of_the_same_size(steps, performer, blubby):
     job = RetargetJob(blubby, floor_only())
     peer = Follower(job, steps.skeleton)
     retarget_motion(steps, job, solver=peer)
@@ -136,9 +122,7 @@ def test_soles_are_the_performers_in_a_world_of_the_same_size(
     assert ratios[0] == 1.0 and ratios[11] < 0.6  # a knee of Blubby is near its pelvis
 
 
-def test_rows_of_a_peer_have_the_keys_of_ours(
-    steps: Motion, config_dir: Path, blubby: Character, follower: None
-) -> None:
+def test_rows_of_a_peer_have_the_keys_of_ours(steps, config_dir, blubby, follower):
     bench = ClipBench('steps', steps, load_layout(config_dir / 'layouts/default14.yaml'))
     job = RetargetJob(blubby, floor_only())
     told: list[int] = []
@@ -174,7 +158,7 @@ def clip_row(solver: str, character: str, slide: float, contact: float | None) -
     }
 
 
-def test_table_has_means_and_the_worst_clip() -> None:
+def test_table_has_means_and_the_worst_clip():
     rows = [
         clip_row(solver, character, slide, contact)
         for slide, contact in ((60.0, 10.0), (80.0, None))
@@ -199,7 +183,7 @@ def test_table_has_means_and_the_worst_clip() -> None:
     ]
 
 
-def test_mjcf_has_the_segments_in_their_order(blubby: Character) -> None:
+def test_mjcf_has_the_segments_in_their_order(blubby):
     root = Xml.fromstring(mjcf_text(blubby.skeleton, blubby.name))
     bodies = list(root.iter('body'))
     assert [body.get('name') for body in bodies] == list(SEGMENTS)

@@ -21,13 +21,13 @@ REACH_M = 0.11  # the farthest point of a hand from its palm
 
 
 @pytest.fixture(scope='module', params=SELF_CONTACTS)
-def kind(request) -> str:
+def kind(request):
     """Return each kind of contact."""
     return request.param
 
 
 @pytest.fixture(scope='module')
-def motions(adult_character) -> dict[str, Motion]:
+def motions(adult_character):
     """Return all of them."""
     return {kind: self_contact_motion(kind, adult_character.skeleton) for kind in SELF_CONTACTS}
 

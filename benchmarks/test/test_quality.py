@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet bench quality: tables, JSON and figures of runs, and what it refuses."""
 
-from collections.abc import Callable
 import json
-from pathlib import Path
 import shlex
 
 from benchmarks.quality import bench as command_bench
@@ -12,7 +10,6 @@ from benchmarks.quality import thesis_figures
 from benchmarks.quality.bench import PROCEDURAL_WALK
 import numpy as np
 from PIL import Image
-from puppet_core.body import Character
 from puppet_core.procedural import procedural_motion
 from puppet_retarget.offline import PROCEDURAL_RATE_HZ
 from puppet_retarget.solvers import SOLVER_NAMES
@@ -47,7 +44,7 @@ def table_rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip('|').split('|')] for line in lines]
 
 
-def test_every_combination_has_a_row(run: Callable, walk_bvh: Path) -> None:
+def test_every_combination_has_a_row(run, walk_bvh):
     done = run(
         'quality',
         walk_bvh,
@@ -69,7 +66,7 @@ def test_every_combination_has_a_row(run: Callable, walk_bvh: Path) -> None:
     assert {len(row) for row in rows} == {len(done.out.splitlines()[0].strip('|').split('|'))}
 
 
-def test_json_has_a_run_for_each_solver(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_json_has_a_run_for_each_solver(run, walk_bvh, tmp_path):
     path = tmp_path / 'bench.json'
     run('quality', '--clip', walk_bvh, '--characters', 'sally', '--json', path)
     bench = json.loads(path.read_text())
@@ -82,7 +79,7 @@ def test_json_has_a_run_for_each_solver(run: Callable, walk_bvh: Path, tmp_path:
         assert 0.0 < row['us_per_frame']['median'] <= row['us_per_frame']['max']
 
 
-def test_tables_of_the_thesis_follow(run: Callable, walk_bvh: Path) -> None:
+def test_tables_of_the_thesis_follow(run, walk_bvh):
     done = run('quality', walk_bvh, '--characters', 'blubby,sally')
     _, _, iterations, _, times, machine = done.out.split('\n\n')
     head, _, clip, total = (line.strip('| ').split(' | ') for line in iterations.splitlines())
@@ -101,7 +98,7 @@ def test_tables_of_the_thesis_follow(run: Callable, walk_bvh: Path) -> None:
     assert 'cores, Python' in machine
 
 
-def test_forms_are_compared_with_the_printed_ones(run: Callable, walk_bvh: Path) -> None:
+def test_forms_are_compared_with_the_printed_ones(run, walk_bvh):
     done = run(
         'quality',
         walk_bvh,
@@ -121,9 +118,7 @@ def test_forms_are_compared_with_the_printed_ones(run: Callable, walk_bvh: Path)
     assert float(rows[6][-1]) > float(rows[0][-1])  # errata 12: feet jerk as printed
 
 
-def test_figures_are_drawn_instead(
-    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_are_drawn_instead(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.setattr(thesis_figures, 'CELL_PX', (60, 70))
     monkeypatch.setattr(thesis_figures, 'CONTACT_CELL_PX', (60, 70))
     folder = tmp_path / 'new/figures'
@@ -139,7 +134,7 @@ def test_figures_are_drawn_instead(
     assert all(0 < height - (3 * down - GUTTER_PX) < 40 for height in tall)
 
 
-def test_worst_frame_is_searched_instead(run: Callable) -> None:
+def test_worst_frame_is_searched_instead(run):
     done = run('quality', '--worst', '20', '--characters', 'blubby')
     assert done.code == 0, done.err
     cells = done.out.split('\n')[2].split('|')
@@ -149,14 +144,14 @@ def test_worst_frame_is_searched_instead(run: Callable) -> None:
     assert done.code == 2 and '--worst: expected 16 or more, got 3' in done.err
 
 
-def test_the_built_in_performer_walks_in_its_figures(performer: Character) -> None:
+def test_the_built_in_performer_walks_in_its_figures(performer):
     part = procedural_motion(performer, PROCEDURAL_RATE_HZ).root_positions[PROCEDURAL_WALK]
     steps = np.linalg.norm(np.diff(part[:, :2], axis=0), axis=1) * PROCEDURAL_RATE_HZ
     assert np.median(steps) > 0.7
     assert 2.5 < np.linalg.norm(part[-1] - part[0]) < 3.2
 
 
-def test_clips_of_one_name_are_told_apart(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_clips_of_one_name_are_told_apart(run, walk_bvh, tmp_path):
     paths = [tmp_path / folder / 'walk.bvh' for folder in ('a', 'b')]
     for path in paths:
         path.parent.mkdir()
@@ -165,7 +160,7 @@ def test_clips_of_one_name_are_told_apart(run: Callable, walk_bvh: Path, tmp_pat
     assert [row[0] for row in table_rows(done.out)] == [str(path) for path in paths]
 
 
-def test_folders_stand_for_their_clips(run: Callable, walk_bvh: Path, tmp_path: Path) -> None:
+def test_folders_stand_for_their_clips(run, walk_bvh, tmp_path):
     for name in ('b/two.bvh', 'a.bvh', 'notes.txt'):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(walk_bvh.read_bytes())
@@ -173,15 +168,13 @@ def test_folders_stand_for_their_clips(run: Callable, walk_bvh: Path, tmp_path: 
     assert [row[0] for row in table_rows(done.out)] == ['a', 'two']
 
 
-def test_built_in_performer_needs_no_clip(run: Callable) -> None:
+def test_built_in_performer_needs_no_clip(run):
     done = run('quality', '--characters', 'sally', '--solvers', 'joint_angles')
     assert done.code == 0, done.err
     assert [row[0] for row in table_rows(done.out)] == ['procedural']
 
 
-def test_example_of_the_help_runs(
-    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'walk.bvh').write_bytes(walk_bvh.read_bytes())
     done = run(*shlex.split(command_bench.EXAMPLE.removeprefix('example: ./puppet bench ')))
@@ -204,22 +197,20 @@ def test_example_of_the_help_runs(
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
 )
-def test_what_does_not_fit_is_refused(
-    run: Callable, walk_bvh: Path, words: tuple[str, ...], says: str
-) -> None:
+def test_what_does_not_fit_is_refused(run, walk_bvh, words, says):
     done = run('quality', walk_bvh, *words)
     assert done.code == 2
     assert says in done.err.splitlines()[-1]
 
 
-def test_folder_without_clips_is_refused(run: Callable, tmp_path: Path) -> None:
+def test_folder_without_clips_is_refused(run, tmp_path):
     done = run('quality', tmp_path)
     assert done.code == 2
     assert 'expected a folder with .bvh or .amc or .c3d files, got none' in done.err
 
 
 @pytest.mark.mocap
-def test_skeleton_is_found_beside_the_motion(run: Callable, mocap_dir: Path) -> None:
+def test_skeleton_is_found_beside_the_motion(run, mocap_dir):
     clip = mocap_dir / 'cmu_asfamc' / '02_03.amc'
     done = run('quality', clip, '--characters', 'sally', '--solvers', 'joint_angles')
     assert done.code == 0, done.err

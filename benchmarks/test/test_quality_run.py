@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run on the bench: the figures of the report, iterations both ways, contacts."""
 
-from pathlib import Path
-
 from benchmarks.quality.procedural_self_contact import self_contact_motion
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
 from benchmarks.quality.self_quality import performer_body, self_figures
 import numpy as np
-from puppet_core.body import Character, default_capsules, load_character, Motion
-from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_core.body import default_capsules, load_character
+from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.importance import floor_only
 from puppet_retarget.offline import report, retarget_motion, RetargetJob
 from puppet_retarget.solvers import SolverConfig
@@ -17,20 +15,18 @@ import pytest
 
 
 @pytest.fixture(scope='module')
-def layout(config_dir: Path) -> SensorLayout:
+def layout(config_dir):
     """Return the usual sensors."""
     return load_layout(config_dir / 'layouts/default14.yaml')
 
 
 @pytest.fixture(scope='module')
-def blubby(config_dir: Path) -> Character:
+def blubby(config_dir):
     """Return the puppet with short legs."""
     return load_character(config_dir / 'characters/blubby.yaml')
 
 
-def test_a_run_has_the_report_of_the_retarget_command(
-    steps: Motion, layout: SensorLayout, blubby: Character
-) -> None:
+def test_a_run_has_the_report_of_the_retarget_command(steps, layout, blubby):
     job = RetargetJob(blubby, floor_only())
     row = ClipBench('steps', steps, layout).row(job)
     expected = report(steps, job, retarget_motion(steps, job))
@@ -39,9 +35,7 @@ def test_a_run_has_the_report_of_the_retarget_command(
     assert list(row)[:3] == ['clip', 'character', 'solver']
 
 
-def test_iterations_without_root_estimation_are_of_the_unmoved_root(
-    steps: Motion, layout: SensorLayout, blubby: Character
-) -> None:
+def test_iterations_without_root_estimation_are_of_the_unmoved_root(steps, layout, blubby):
     row = ClipBench('steps', steps, layout).row(RetargetJob(blubby, floor_only()))
     tuning = SolverConfig(root_form='reference')
     result = retarget_motion(steps, RetargetJob(blubby, floor_only(), tuning=tuning))
@@ -51,16 +45,14 @@ def test_iterations_without_root_estimation_are_of_the_unmoved_root(
     assert row['body_iterations'] == row['body_frames'] == 0
 
 
-def test_all_passes_are_told(steps: Motion, layout: SensorLayout, blubby: Character) -> None:
+def test_all_passes_are_told(steps, layout, blubby):
     told: list[int] = []
     bench, job = ClipBench('steps', steps, layout), RetargetJob(blubby, floor_only())
     bench.row(job, progress=told.append)
     assert PASSES_OF_A_RUN * (steps.n_frames - 99) <= sum(told) <= PASSES_OF_A_RUN * steps.n_frames
 
 
-def test_puppet_segments_in_the_result_belong_to_its_angles(
-    steps: Motion, blubby: Character
-) -> None:
+def test_puppet_segments_in_the_result_belong_to_its_angles(steps, blubby):
     result = retarget_motion(steps, RetargetJob(blubby, floor_only()))
     q_world, p_world = result.motion(blubby, steps.rate_hz).world_segments()
     np.testing.assert_allclose(result.p_world, p_world, atol=1e-9)
@@ -68,7 +60,7 @@ def test_puppet_segments_in_the_result_belong_to_its_angles(
     np.testing.assert_allclose(along, 1.0, atol=1e-9)
 
 
-def test_a_performer_has_no_error_against_itself(performer: Character) -> None:
+def test_a_performer_has_no_error_against_itself(performer):
     body = performer_body(self_contact_motion('waist', performer.skeleton, 30.0))
     figures = self_figures(body, body, 1.0)
     assert figures['self_contact_error_mm'] == {'p50': 0.0, 'p99': 0.0, 'max': 0.0}
@@ -76,7 +68,7 @@ def test_a_performer_has_no_error_against_itself(performer: Character) -> None:
     assert figures['self_penetration_mm_max'] == deepest < 5.0
 
 
-def test_apart_hands_are_an_error_and_no_touch_is_none(performer: Character) -> None:
+def test_apart_hands_are_an_error_and_no_touch_is_none(performer):
     motion = self_contact_motion('clap', performer.skeleton, 30.0)
     body = performer_body(motion)
     apart = body._replace(end_effectors=body.end_effectors.copy())

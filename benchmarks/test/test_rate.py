@@ -3,7 +3,6 @@
 """puppet bench rate: its file, its figures, its peer and its errors."""
 
 import json
-from pathlib import Path
 
 from benchmarks.rate import bench
 from benchmarks.rate import experiments as rate_bench
@@ -15,7 +14,7 @@ KEYS = {'max_error_cm_paper_settings', 'max_error_cm', 'frames_per_s', 'joint_co
 MAX_BYTES = 300_000
 
 
-def test_bench_writes_what_the_issue_asks_for(tmp_path: Path, capsys) -> None:
+def test_bench_writes_what_the_issue_asks_for(tmp_path, capsys):
     path = tmp_path / 'r.json'
     arguments = [
         '--json',
@@ -57,13 +56,13 @@ def test_bench_writes_what_the_issue_asks_for(tmp_path: Path, capsys) -> None:
         (['--what'], '--what'),
     ],
 )
-def test_bad_arguments_are_told_in_one_line(arguments, text: str, capsys) -> None:
+def test_bad_arguments_are_told_in_one_line(arguments, text, capsys):
     assert bench.main(arguments) == 2
     error = capsys.readouterr().err
     assert text in error and error.count('\n') == 1
 
 
-def test_missing_peer_is_no_error(monkeypatch) -> None:
+def test_missing_peer_is_no_error(monkeypatch):
     def missing(name: str) -> None:
         raise ImportError(name)
 
@@ -73,7 +72,7 @@ def test_missing_peer_is_no_error(monkeypatch) -> None:
     assert 'mink is not installed' in rate_bench.markdown([row], None)
 
 
-def test_peer_meets_the_same_tasks() -> None:
+def test_peer_meets_the_same_tasks():
     pytest.importorskip('mink', reason='mink is not installed')
     from benchmarks.rate.peer import GOOD_ENOUGH_M, run_mink
 

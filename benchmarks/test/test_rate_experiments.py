@@ -5,15 +5,7 @@
 from benchmarks.rate import swing as rate_swing
 from benchmarks.rate import walk as rate_walk
 from benchmarks.rate.experiments import course_correlation
-from benchmarks.rate.run import (
-    correlations,
-    flexion,
-    RateClip,
-    RateResult,
-    run_clip,
-    task_errors,
-    task_track,
-)
+from benchmarks.rate.run import correlations, flexion, RateClip, run_clip, task_errors, task_track
 import numpy as np
 from puppet_core.math import quaternions as qb
 from puppet_retarget.rate_control import AS_PRINTED, RateConfig, RateController
@@ -26,20 +18,20 @@ TABLE_1_CM = {'thigh': (46.0, 26.0), 'shank': (46.0, 34.0), 'foot': (16.0, 16.0)
 
 
 @pytest.fixture(scope='module')
-def walk() -> RateClip:
+def walk():
     """Return the source's walk."""
     return rate_walk.walk()
 
 
 @pytest.fixture(scope='module')
-def walks(walk: RateClip) -> dict[str, RateResult]:
+def walks(walk):
     """Return the destination's walk by both settings."""
     body = rate_walk.lower_body(rate_walk.DESTINATION_LEG_M)
     settings = {'printed': AS_PRINTED, 'ours': RateConfig()}
     return {name: run_clip(walk, body, config)[0] for name, config in settings.items()}
 
 
-def test_bodies_are_those_of_table_1() -> None:
+def test_bodies_are_those_of_table_1():
     for column, leg in enumerate((rate_walk.SOURCE_LEG_M, rate_walk.DESTINATION_LEG_M)):
         body = rate_walk.lower_body(leg)
         assert body.n_dofs == 30
@@ -66,20 +58,20 @@ def forward_error(clip: RateClip) -> float:
     return worst
 
 
-def test_source_motions_are_those_of_rigid_bodies(walk: RateClip) -> None:
+def test_source_motions_are_those_of_rigid_bodies(walk):
     """No leg or arm is asked for more than its length."""
     assert forward_error(walk) < 1e-9
     assert forward_error(rate_swing.swing()) < 1e-9
 
 
-def test_walk_has_thirteen_steps_in_390_frames_and_eight_constraints(walk: RateClip) -> None:
+def test_walk_has_thirteen_steps_in_390_frames_and_eight_constraints(walk):
     assert len(walk.p_world) == 390 and walk.rate_hz == 30.0
     assert 1 + np.count_nonzero(np.diff(walk.script.bases)) == 13
     rows = np.array([task.n_rows for task in walk.tasks])
     np.testing.assert_array_equal(walk.script.active @ rows, 8)
 
 
-def test_source_walks_on_the_floor(walk: RateClip) -> None:
+def test_source_walks_on_the_floor(walk):
     """The stance toe tip stays where it is, the swinging one is above the floor."""
     for foot in range(2):
         tip = task_track(walk.tasks[2 * foot], walk)
@@ -92,16 +84,16 @@ def test_source_walks_on_the_floor(walk: RateClip) -> None:
     assert np.radians(60.0) < heading[-1] - heading[0] < np.radians(120.0)
 
 
-def test_error_as_printed_is_the_papers(walk: RateClip, walks) -> None:
+def test_error_as_printed_is_the_papers(walk, walks):
     worst = task_errors(walk, walks['printed']).max()
     assert 1e-3 < worst < PAPER_MAX_ERROR_M
 
 
-def test_error_with_our_settings_is_below_a_millimetre(walk: RateClip, walks) -> None:
+def test_error_with_our_settings_is_below_a_millimetre(walk, walks):
     assert task_errors(walk, walks['ours']).max() < 0.1 * OUR_MAX_ERROR_M
 
 
-def test_pattern_of_the_joints_is_kept(walk: RateClip, walks) -> None:
+def test_pattern_of_the_joints_is_kept(walk, walks):
     joints = (*rate_walk.HIP, *rate_walk.KNEE, *rate_walk.ANKLE)
     found = walks['ours'].rotations
     assert correlations(walk.script.imitated, found, joints).min() > 0.98
@@ -109,7 +101,7 @@ def test_pattern_of_the_joints_is_kept(walk: RateClip, walks) -> None:
     assert hips[1] > 1.15 * hips[0]  # the paper: a smaller body takes bigger steps
 
 
-def test_destination_walks_on_the_floor_too(walks) -> None:
+def test_destination_walks_on_the_floor_too(walks):
     result = walks['ours']
     for first in (1, 5):
         heel = qb.rotate(
@@ -119,7 +111,7 @@ def test_destination_walks_on_the_floor_too(walks) -> None:
         assert result.p_world[:, first + 3, 2].min() > -1e-5
 
 
-def test_steps_join_without_a_jump(walk: RateClip, walks) -> None:
+def test_steps_join_without_a_jump(walk, walks):
     """Base and end-effector change places; no segment accelerates more than within a step."""
     boundaries = np.flatnonzero(np.diff(walk.script.bases)) + 1
     for result in walks.values():
@@ -129,7 +121,7 @@ def test_steps_join_without_a_jump(walk: RateClip, walks) -> None:
         assert at.max() < 0.02
 
 
-def test_bat_swing_has_the_papers_numbers() -> None:
+def test_bat_swing_has_the_papers_numbers():
     clip = rate_swing.swing()
     assert len(clip.p_world) == 136 and clip.source.n_dofs == 42
     assert sum(task.n_rows for task in clip.tasks) == 9
@@ -137,7 +129,7 @@ def test_bat_swing_has_the_papers_numbers() -> None:
 
 
 @pytest.mark.parametrize('name', ['A', 'B', 'C'])
-def test_bat_is_swung_by_all_characters(name: str) -> None:
+def test_bat_is_swung_by_all_characters(name):
     clip = rate_swing.swing()
     torso, limbs = rate_swing.PROPORTIONS[name]
     result, _ = run_clip(clip, rate_swing.upper_body(torso, limbs), RateConfig())
@@ -153,7 +145,7 @@ def test_bat_is_swung_by_all_characters(name: str) -> None:
     assert min(likeness) > (0.99 if name == 'B' else 0.9)
 
 
-def test_unmeasured_torso_bends_evenly() -> None:
+def test_unmeasured_torso_bends_evenly():
     """Five joints share what one orientation says; the source's equal shares are found again."""
     clip = rate_swing.swing()
     result, _ = run_clip(clip, clip.source, RateConfig())

@@ -3,7 +3,6 @@
 """The bench of the replay: what it prints and writes; how fast that is, it is not asked."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +15,7 @@ pytestmark = pytest.mark.ros
 PARTS = {'read', 'bytes', 'filter', 'performer', 'importance', 'solver', 'write', 'rest'}
 
 
-def test_bag_and_its_replay_are_measured_in_parts(
-    sensors_bag: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_bag_and_its_replay_are_measured_in_parts(sensors_bag, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = [str(sensors_bag), '--runs', '1', '--json', 'figures.json']
     assert bench_replay.main(words) == 0
@@ -38,9 +32,7 @@ def test_bag_and_its_replay_are_measured_in_parts(
 
 
 @pytest.mark.parametrize('words', [['/no/bag.mcap'], ['--runs', '0']])
-def test_bad_arguments_are_named(
-    words: list[str], sensors_bag: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_arguments_are_named(words, sensors_bag, capsys):
     bag = [] if words[0].startswith('/') else [str(sensors_bag)]
     assert bench_replay.main([*bag, *words]) == 2
     assert 'expected' in capsys.readouterr().err

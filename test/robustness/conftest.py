@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of chaos, fuzz and soak."""
 
-from pathlib import Path
-
 import pytest
 
 
 @pytest.fixture(scope='session')
-def sensors_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sensors_bag(tmp_path_factory):
     """Return a bag with three seconds of /tracker/raw, from the T-pose on."""
     from puppet_driver.emulator import cli
 

@@ -9,7 +9,6 @@ node may fall or process be left behind.
 """
 
 import json
-from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -28,7 +27,7 @@ DEADLINE_S = 400.0  # a first compilation of the kernels fits
 FAULTS = ('kill', 'unplug', 'hostile', 'parameters', 'pause', 'publisher')
 
 
-def test_the_graph_gets_over_a_fault_of_each_kind(tmp_path: Path) -> None:
+def test_the_graph_gets_over_a_fault_of_each_kind(tmp_path):
     """Ctrl-C ends the run with its table, its report and no process."""
     report = tmp_path / 'chaos.json'
     run = subprocess.Popen(

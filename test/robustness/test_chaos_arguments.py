@@ -23,12 +23,7 @@ from robustness.chaos import command as chaos  # noqa: E402,I100
         (['--json', '/proc/x/y.json'], '--json'),
     ],
 )
-def test_bad_arguments_are_exit_code_2_and_one_line(
-    words: list[str],
-    text: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_bad_arguments_are_exit_code_2_and_one_line(words, text, capsys, monkeypatch):
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
     assert chaos.main(words) == 2
     error = capsys.readouterr().err

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Causes of faults on programs that stand in for the graph's."""
 
-from collections.abc import Iterator
 import os
 import sys
 import time
@@ -28,16 +27,14 @@ FAILING = (
 
 
 @pytest.fixture
-def group() -> Iterator[Supervisor]:
+def group():
     """Return a supervisor that ends with the test."""
     with Supervisor(lambda name, line: None, os.environ) as supervisor:
         yield supervisor
 
 
 @pytest.mark.parametrize('way', [STOPPED, PULLED])
-def test_a_tracker_that_ends_with_an_error_comes_back_once_and_is_told(
-    group: Supervisor, way: str
-) -> None:
+def test_a_tracker_that_ends_with_an_error_comes_back_once_and_is_told(group, way):
     deadline = time.monotonic() + DEADLINE_S
     respawner = Respawner(
         group, [(EMULATOR, [sys.executable, '-c', FAILING])], lambda _, code: not code

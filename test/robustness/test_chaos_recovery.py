@@ -3,7 +3,6 @@
 """The checks of a fault run find what they are for: jumps, NaN, slow recovery, gaps."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +43,7 @@ def _checked(frames: list[Seen]) -> MotionCheck:
     return check
 
 
-def test_a_lively_motion_is_no_jump() -> None:
+def test_a_lively_motion_is_no_jump():
     check = _checked(_motion())
     assert 0.0 < check.largest.ratio < 1.0
     assert check.n_not_finite == 0 and check.n_frames == 240
@@ -56,7 +55,7 @@ def _changed(seen: Seen, place: int, by: float) -> Seen:
     return seen._replace(angles=angles)
 
 
-def test_a_joint_that_jumps_is_found_and_named() -> None:
+def test_a_joint_that_jumps_is_found_and_named():
     frames = _motion()
     frames[100:] = [_changed(f, 3 * 4, 0.8) for f in frames[100:]]
     check = _checked(frames)
@@ -64,7 +63,7 @@ def test_a_joint_that_jumps_is_found_and_named() -> None:
     assert 'left_forearm' in check.largest.text
 
 
-def test_a_whole_turn_of_an_angle_is_a_jump_though_the_joint_stands() -> None:
+def test_a_whole_turn_of_an_angle_is_a_jump_though_the_joint_stands():
     frames = _motion(2)
     assert _checked(frames).largest.ratio < 1.0
     frames[1] = _changed(frames[0], 7, 2.0 * np.pi)._replace(stamp_s=PERIOD_S)
@@ -72,7 +71,7 @@ def test_a_whole_turn_of_an_angle_is_a_jump_though_the_joint_stands() -> None:
 
 
 @pytest.mark.parametrize('step', [[0.1, 0, 0, 0, 0, 0, 0], [0, 0, 0, -0.1, 0.3, 0, 0]])
-def test_a_root_that_jumps_is_found(step: list[float]) -> None:
+def test_a_root_that_jumps_is_found(step):
     frames = _motion()
     for i in range(100, len(frames)):
         root = frames[i].root + np.array(step)
@@ -83,7 +82,7 @@ def test_a_root_that_jumps_is_found(step: list[float]) -> None:
 
 
 @pytest.mark.parametrize('gap_s', [1.0, -3.0])
-def test_after_a_gap_the_puppet_goes_on_from_where_it_was_held(gap_s: float) -> None:
+def test_after_a_gap_the_puppet_goes_on_from_where_it_was_held(gap_s):
     """Hold, then ease; also where stamps go back."""
     before, after = _motion(120), _motion(120, 2.0)
     moved = [f._replace(stamp_s=f.stamp_s - 1.0 + gap_s, n_solved=f.n_solved + 120) for f in after]
@@ -93,7 +92,7 @@ def test_after_a_gap_the_puppet_goes_on_from_where_it_was_held(gap_s: float) -> 
     assert _checked(before + held).largest.ratio < 1.0
 
 
-def test_messages_that_only_the_watch_missed_are_no_gap() -> None:
+def test_messages_that_only_the_watch_missed_are_no_gap():
     frames = _motion(240)
     missed = round(1.2 * HOLD_AFTER_S / PERIOD_S)
     assert _checked(frames[:100] + frames[100 + missed :]).largest.ratio < 1.0
@@ -102,9 +101,7 @@ def test_messages_that_only_the_watch_missed_are_no_gap() -> None:
 @pytest.mark.parametrize(
     ('gap_s', 'missed'), [(0.1, 0), (0.1, 1), (0.8 * HOLD_AFTER_S, 0), (2.0, 1)]
 )
-def test_a_gap_allows_no_longer_way_than_the_frames_that_were_solved(
-    gap_s: float, missed: int
-) -> None:
+def test_a_gap_allows_no_longer_way_than_the_frames_that_were_solved(gap_s, missed):
     """In the gap itself nothing moved, so a puppet that is elsewhere has jumped."""
     frames = _motion(2)
     turned_rad = min(0.5 * MAX_JOINT_RAD_S * gap_s, 2.0)  # which the gap's own time would allow
@@ -116,7 +113,7 @@ def test_a_gap_allows_no_longer_way_than_the_frames_that_were_solved(
 
 
 @pytest.mark.parametrize('value', [np.nan, np.inf])
-def test_numbers_that_are_none_are_counted(value: float) -> None:
+def test_numbers_that_are_none_are_counted(value):
     frames = _motion()
     frames[50] = _changed(frames[50], 3, value)
     frames[60] = frames[60]._replace(root=np.full(7, value))
@@ -128,7 +125,7 @@ def _flow(begin_s: float, end_s: float) -> list[float]:
     return list(np.arange(begin_s, end_s, 1.0 / RATE_HZ))
 
 
-def test_recovery_is_when_messages_flow_again_and_when_easing_ends() -> None:
+def test_recovery_is_when_messages_flow_again_and_when_easing_ends():
     times = _flow(0.0, 2.0) + _flow(3.7, 6.0)
     eased = [3.7 <= t < 4.2 for t in times]
     found = recovery(times, eased, 2.0, 3.0, RATE_HZ)
@@ -138,7 +135,7 @@ def test_recovery_is_when_messages_flow_again_and_when_easing_ends() -> None:
     assert found.gap_s == pytest.approx(1.7, abs=0.02)
 
 
-def test_a_flow_that_was_never_broken_has_recovered_at_once() -> None:
+def test_a_flow_that_was_never_broken_has_recovered_at_once():
     times = _flow(0.0, 6.0)
     found = recovery(times, [False] * len(times), 2.0, 3.0, RATE_HZ)
     assert found is not None and found.flowing_s == 0.0 and found.gap_s < 0.02
@@ -149,11 +146,11 @@ def test_a_flow_that_was_never_broken_has_recovered_at_once() -> None:
     [_flow(0.0, 2.0), _flow(0.0, 2.0) + _flow(3.0, 6.0)[::2], _flow(0.0, 3.2)],
     ids=['silent', 'half the rate', 'not watched long enough'],
 )
-def test_what_does_not_flow_at_rate_has_not_recovered(times: list[float]) -> None:
+def test_what_does_not_flow_at_rate_has_not_recovered(times):
     assert recovery(times, [False] * len(times), 2.0, 3.0, RATE_HZ) is None
 
 
-def test_a_puppet_that_never_stops_easing_has_not_recovered() -> None:
+def test_a_puppet_that_never_stops_easing_has_not_recovered():
     times = _flow(0.0, 6.0)
     assert recovery(times, [t > 2.0 for t in times], 2.0, 3.0, RATE_HZ) is None
 
@@ -184,7 +181,7 @@ GOOD = Row(
         ({'kind': KILL, 'said': ('puppet_up: performer: was ended by SIGKILL',)}, 'do not name'),
     ],
 )
-def test_what_misses_an_aim_is_said(change: dict[str, Any], text: str) -> None:
+def test_what_misses_an_aim_is_said(change, text):
     assert GOOD.misses() == []
     assert text in '\n'.join(replace(GOOD, **change).misses())
 
@@ -204,17 +201,15 @@ def test_what_misses_an_aim_is_said(change: dict[str, Any], text: str) -> None:
         (HOSTILE, '/importance', 'tracker_driver: line0: expected records, got none', False),
     ],
 )
-def test_a_fault_is_named_by_who_notices_it_in_its_words(
-    kind: str, target: str, text: str, is_it: bool
-) -> None:
+def test_a_fault_is_named_by_who_notices_it_in_its_words(kind, target, text, is_it):
     assert names(kind, target, text) is is_it
 
 
-def test_readers_are_known_of_each_topic_that_hostile_messages_come_on() -> None:
+def test_readers_are_known_of_each_topic_that_hostile_messages_come_on():
     assert set(READERS) == set(TOPICS)
 
 
-def test_what_goes_wrong_without_a_fault_is_missed_too() -> None:
+def test_what_goes_wrong_without_a_fault_is_missed_too():
     run = Run({'seed': 1}, rows=[GOOD])
     run.add_undisturbed(Step(0.5, 'small'), 0)
     assert run.misses() == [] and run.undisturbed.ratio == 0.5
@@ -226,13 +221,13 @@ def test_what_goes_wrong_without_a_fault_is_missed_too() -> None:
     ]
 
 
-def test_a_fault_that_nobody_felt_need_not_be_named() -> None:
+def test_a_fault_that_nobody_felt_need_not_be_named():
     unfelt = replace(GOOD, said=(), recovery=Recovery(0.0, 0.0, 0.02))
     assert unfelt.is_named is None and unfelt.misses() == []
     assert replace(GOOD, kind=DEAF, said=()).is_named is None
 
 
-def test_the_run_tells_its_table_and_what_was_left() -> None:
+def test_the_run_tells_its_table_and_what_was_left():
     run = Run({'seed': 1}, rows=[GOOD, replace(GOOD, recovery=Recovery(0.4, 0.9, 0.8))])
     run.memory_mb = {'retarget': (200.0, 201.0)}
     text = '\n'.join(table(run))
@@ -243,7 +238,7 @@ def test_the_run_tells_its_table_and_what_was_left() -> None:
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_what_names_a_cause_comes_first_in_the_table(kind: str) -> None:
+def test_what_names_a_cause_comes_first_in_the_table(kind):
     told = {KILL: 'puppet_up: a: was ended by SIGKILL', HOSTILE: 'other: /importance: refused'}
     target = {KILL: 'a', HOSTILE: '/importance'}.get(kind, '')
     text = told.get(kind, 'performer: clock: no frame of another publisher')

@@ -13,7 +13,7 @@ NODES = ('driver', 'filter', 'retarget')
 TARGETS = schedule.targets_of(NODES, NODES, 'emulator')
 
 
-def test_same_seed_same_faults_another_seed_others() -> None:
+def test_same_seed_same_faults_another_seed_others():
     def first(seed: int) -> list[schedule.Fault]:
         return list(islice(faults(seed, tuple(KINDS), TARGETS), 40))
 
@@ -22,7 +22,7 @@ def test_same_seed_same_faults_another_seed_others() -> None:
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_every_kind_comes_once_a_round_and_every_target_in_its_turn(seed: int) -> None:
+def test_every_kind_comes_once_a_round_and_every_target_in_its_turn(seed):
     kinds = tuple(KINDS)
     rounds = max(len(TARGETS[kind]) for kind in kinds)
     listed = list(islice(faults(seed, kinds, TARGETS), rounds * len(kinds)))
@@ -32,20 +32,20 @@ def test_every_kind_comes_once_a_round_and_every_target_in_its_turn(seed: int) -
         assert {f.target for f in listed if f.kind == kind} == set(TARGETS[kind]), kind
 
 
-def test_causes_last_as_long_as_their_kind_says() -> None:
+def test_causes_last_as_long_as_their_kind_says():
     for fault in islice(faults(3, tuple(KINDS), TARGETS), 200):
         kind = KINDS[fault.kind]
         assert kind.least_s <= fault.hold_s <= kind.most_s
         assert 0.0 <= fault.size < 1.0 and fault.pause_s > 0.0
 
 
-def test_clock_steps_are_small_and_large() -> None:
+def test_clock_steps_are_small_and_large():
     assert clock_step_s(0.0) == pytest.approx(schedule.LEAST_CLOCK_STEP_S)
     assert clock_step_s(1.0) == pytest.approx(schedule.MOST_CLOCK_STEP_S)
     assert clock_step_s(0.2) < clock_step_s(0.3)
 
 
-def test_the_clock_is_a_fault_of_simulated_time_only() -> None:
+def test_the_clock_is_a_fault_of_simulated_time_only():
     assert CLOCK in read_kinds('', True)
     assert CLOCK not in read_kinds('', False)
     assert read_kinds('pause, kill,pause', False) == ('pause', 'kill')
@@ -53,13 +53,13 @@ def test_the_clock_is_a_fault_of_simulated_time_only() -> None:
         read_kinds('clock', False)
 
 
-def test_within_a_process_nobody_can_interfere() -> None:
+def test_within_a_process_nobody_can_interfere():
     left = read_kinds('', False, True)
     assert schedule.RIVAL not in left and schedule.HOSTILE not in left and schedule.KILL in left
     with pytest.raises(ConfigError, match="got 'hostile'"):
         read_kinds('hostile', False, True)
 
 
-def test_unknown_fault_is_refused_with_those_there_are() -> None:
+def test_unknown_fault_is_refused_with_those_there_are():
     with pytest.raises(ConfigError, match="expected some of kill,.*got 'fire'"):
         read_kinds('kill,fire', False)

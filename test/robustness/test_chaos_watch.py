@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The observer of a fault run: a fault is not named by what is still said of the one before."""
 
-from collections.abc import Iterator
-
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
@@ -19,7 +17,7 @@ pytestmark = pytest.mark.ros
 
 
 @pytest.fixture(name='watch')
-def _watch() -> Iterator[ChaosWatch]:
+def _watch():
     with isolated_context() as context:
         yield ChaosWatch(120.0, context=context)
 
@@ -30,7 +28,7 @@ def _say(watch: ChaosWatch, text: str) -> None:
     watch._on_diagnostics(DiagnosticArray(status=[status]))
 
 
-def test_an_error_that_stands_is_not_said_anew(watch: ChaosWatch) -> None:
+def test_an_error_that_stands_is_not_said_anew(watch):
     _say(watch, 'poses: expected 7, got 3')
     assert watch.said == watch.standing == ['pose_filter: poses: expected 7, got 3']
     watch.begin()
@@ -40,7 +38,7 @@ def test_an_error_that_stands_is_not_said_anew(watch: ChaosWatch) -> None:
     assert watch.said == ['pose_filter: no input on /tracker/raw for 0.6 s']
 
 
-def test_an_error_that_had_gone_is_said_anew(watch: ChaosWatch) -> None:
+def test_an_error_that_had_gone_is_said_anew(watch):
     _say(watch, 'poses: expected 7, got 3')
     watch.begin()
     _say(watch, '')
@@ -62,7 +60,7 @@ def _frame(watch: ChaosWatch, stamp_s: int, x_m: float, n_solved: int) -> None:
     watch.settle()
 
 
-def test_a_stamp_that_comes_again_is_another_frame(watch: ChaosWatch) -> None:
+def test_a_stamp_that_comes_again_is_another_frame(watch):
     """As when the clock goes back: the root of before is not taken for the one of now."""
     _frame(watch, 10, 0.0, 1)
     _frame(watch, 11, 0.004, 2)
@@ -73,7 +71,7 @@ def test_a_stamp_that_comes_again_is_another_frame(watch: ChaosWatch) -> None:
     assert watch.check.largest.ratio > 1.0 and 'root moved 0.396' in watch.check.largest.text
 
 
-def test_frames_that_became_no_joint_states_are_counted(watch: ChaosWatch) -> None:
+def test_frames_that_became_no_joint_states_are_counted(watch):
     """By their numbers; those of a driver that was started again begin anew."""
     for index in (5, 6, 9, 9, 0, 1, 3):
         watch._on_status(RetargetStatus(frame_index=index))

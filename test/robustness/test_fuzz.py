@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged files of every kind, a few; and that the command tells each way to fail."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import itertools
 import json
 import os
@@ -75,7 +75,7 @@ class Content(NamedTuple):
 
 
 @pytest.mark.parametrize('name', KINDS)
-def test_a_few_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+def test_a_few_damaged_files_are_read_or_refused(name, tmp_path):
     """What stands in the place of a file is refused; the undamaged ones are read."""
     kind = KINDS[name]
     for i, good in enumerate(kind.seeds()[: 1 if name in N_DAMAGED else None]):
@@ -114,13 +114,13 @@ def _raises(err: Exception) -> Callable[[Path], Any]:
         (lambda path: Content(np.ones(3)), READ),
     ],
 )
-def test_each_way_to_fail_is_told(read: Callable[[Path], Any], outcome: str) -> None:
+def test_each_way_to_fail_is_told(read, outcome):
     kind = FileKind('.bvh', True, lambda: [b''], read)
     assert judged(kind, Path('a.bvh'))[0] == outcome
 
 
 @pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def stub(monkeypatch, tmp_path):
     """Let another program stand in for the one that reads; return where files are put."""
     monkeypatch.setattr(fuzz_reader, 'WORKER', (sys.executable, '-I', '-S', '-c', STUB))
     folder = tmp_path / 'temporary'
@@ -130,7 +130,7 @@ def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _own_signals() -> Iterator[None]:
+def _own_signals():
     """Put back what the command does on a signal."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
@@ -143,9 +143,7 @@ def _cases(seed: int, folder: Path, first: int, count: int) -> list[dict[str, An
         return list(reader.cases('bvh', first, count))
 
 
-def test_a_reader_that_ends_or_hangs_is_told_and_the_rest_is_read(
-    stub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_that_ends_or_hangs_is_told_and_the_rest_is_read(stub, monkeypatch):
     monkeypatch.setattr(fuzz_reader, 'CASE_LIMIT_S', 4.0)
     lines = _cases(1, stub, 5, 6)
     assert [line['case'] for line in lines] == [5, 6, 7, 8, 9, 10]
@@ -153,21 +151,19 @@ def test_a_reader_that_ends_or_hangs_is_told_and_the_rest_is_read(
     assert lines[2]['text'] == 'process: -6' and lines[3]['what'] == 'flip'
 
 
-def test_an_undamaged_file_that_ends_the_reader_ends_the_turn(stub: Path) -> None:
+def test_an_undamaged_file_that_ends_the_reader_ends_the_turn(stub):
     lines = _cases(2, stub, 0, 10)
     assert [(line['case'], line['outcome']) for line in lines] == [(UNDAMAGED, CRASH)]
 
 
-def test_a_reader_that_does_not_start_is_told_once_a_turn(
-    stub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_that_does_not_start_is_told_once_a_turn(stub, monkeypatch):
     ends = (sys.executable, '-I', '-S', '-c', 'raise SystemExit(3)')
     monkeypatch.setattr(fuzz_reader, 'WORKER', ends)
     lines = _cases(3, stub, 20, 10)
     assert [(line['case'], line['text']) for line in lines] == [(20, 'process: 3')]
 
 
-def test_every_round_has_all_kinds_in_an_order_of_the_seed() -> None:
+def test_every_round_has_all_kinds_in_an_order_of_the_seed():
     names = list('abcdefgh')
     listed = [list(itertools.islice(fuzz_command.turns(names, seed), 16)) for seed in (1, 1, 2)]
     assert listed[0] == listed[1] != listed[2]
@@ -180,9 +176,7 @@ def test_every_round_has_all_kinds_in_an_order_of_the_seed() -> None:
     [(3, 60.0, 1), (1, 0.3, 1), (2, 60.0, 1), (4, 0.3, 1)],
     ids=['end of time', 'hangs once', 'dies', 'hangs always'],
 )
-def test_nothing_is_left_however_a_run_ends(
-    stub: Path, monkeypatch: pytest.MonkeyPatch, seed: int, limit_s: float, code: int
-) -> None:
+def test_nothing_is_left_however_a_run_ends(stub, monkeypatch, seed, limit_s, code):
     monkeypatch.setattr(fuzz_reader, 'CASE_LIMIT_S', limit_s)
     words = f'--seed {seed} --kinds bvh --minutes 0.02'
     assert fuzz_command.main(words.split()) == code
@@ -192,8 +186,8 @@ def test_nothing_is_left_however_a_run_ends(
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['Ctrl-C', 'SIGTERM'])
 @pytest.mark.parametrize('seed', [3, 4], ids=['reads', 'hangs'])
 def test_an_interrupted_run_reports_what_there_is_and_leaves_nothing(
-    stub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int, seed: int
-) -> None:
+    stub, tmp_path, capsys, number, seed
+):
     report = tmp_path / 'r.json'
     words = f'--seed {seed} --kinds bvh,asf --minutes 100 --json {report}'
     timer = threading.Timer(1.0, os.kill, (os.getpid(), number))
@@ -209,9 +203,7 @@ def test_an_interrupted_run_reports_what_there_is_and_leaves_nothing(
     assert not list(stub.iterdir())
 
 
-def test_failures_are_counted_reported_and_kept(
-    stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_are_counted_reported_and_kept(stub, tmp_path, monkeypatch):
     """Each file that failed is there again, whole; nothing else is in the folder."""
     monkeypatch.setattr(fuzz_command, 'ODD', ())
     report, kept = tmp_path / 'r.json', tmp_path / 'new' / 'kept'
@@ -237,7 +229,7 @@ def test_failures_are_counted_reported_and_kept(
         '--save /dev/null',
     ],
 )
-def test_bad_arguments_are_named(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_arguments_are_named(words, capsys):
     assert fuzz_command.main(words.split()) == 2
     said = capsys.readouterr().err
     assert words.split()[0] in said and said.count('\n') == 1

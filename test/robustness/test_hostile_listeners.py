@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hostile messages to the nodes beside the chain: what they publish stays sound, and goes on."""
 
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -91,7 +90,7 @@ def filtered(raw: bytes) -> PoseFrame:
 
 
 @pytest.fixture(scope='module')
-def good_messages() -> dict[str, bytes]:
+def good_messages():
     """Return a sound message of each topic of the graph."""
     found: dict[str, list[bytes]] = {}
     for name in BAGS:
@@ -108,7 +107,7 @@ def good_messages() -> dict[str, bytes]:
 
 
 @pytest.fixture(params=NODES)
-def listener(request: pytest.FixtureRequest) -> Iterator[Listener]:
+def listener(request):
     """Yield a node to whose every topic somebody listens, and for which all is due."""
     with isolated_context() as context:
         made = Listener(request.param, context)
@@ -134,9 +133,7 @@ def require_sound(kind: type, data: bytes) -> None:
         assert np.isfinite(numbers).all() and np.isfinite(np.array(points)).all()
 
 
-def test_what_comes_out_is_sound_and_good_messages_go_on(
-    listener: Listener, good_messages: dict[str, bytes]
-) -> None:
+def test_what_comes_out_is_sound_and_good_messages_go_on(listener, good_messages):
     heard = [s for s in listener.node.subscriptions if not s.topic_name.startswith('/parameter')]
     assert heard
     for subscription in heard:

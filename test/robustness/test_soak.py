@@ -3,7 +3,6 @@
 """The soak as real processes: a short run, one that is interrupted, bad arguments."""
 
 import json
-from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ DEADLINE_S = 370.0  # a first compilation of the kernels fits
 NODES = {'tracker_driver', 'pose_filter', 'performer', 'importance', 'retarget', 'visualization'}
 
 
-def test_short_run_tells_what_it_can_and_leaves_no_process(mark: str, tmp_path: Path) -> None:
+def test_short_run_tells_what_it_can_and_leaves_no_process(mark, tmp_path):
     path = tmp_path / 'soak.json'
     done = subprocess.run(
         [*SOAK, '--minutes', '0.1', '--json', str(path)],
@@ -46,7 +45,7 @@ def test_short_run_tells_what_it_can_and_leaves_no_process(mark: str, tmp_path: 
     assert 'too short to tell' in done.stdout and 'lost' in done.stdout
 
 
-def test_ctrl_c_prints_what_there_is_and_leaves_no_process(mark: str) -> None:
+def test_ctrl_c_prints_what_there_is_and_leaves_no_process(mark):
     soak = subprocess.Popen(
         [*SOAK, '--composed', '--minutes', '50'],
         text=True,
@@ -66,7 +65,7 @@ def test_ctrl_c_prints_what_there_is_and_leaves_no_process(mark: str) -> None:
     assert any(line.startswith('puppet_pipeline') for line in lines), ''.join(lines)
 
 
-def test_accelerated_run_loops_the_recorded_performance(mark: str, tmp_path: Path) -> None:
+def test_accelerated_run_loops_the_recorded_performance(mark, tmp_path):
     path = tmp_path / 'day.json'
     done = subprocess.run(
         [*SOAK, '--accelerated', '--hours', '0.003', '--rate', '60', '--json', str(path)],
@@ -95,13 +94,7 @@ def test_accelerated_run_loops_the_recorded_performance(mark: str, tmp_path: Pat
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else '',
 )
-def test_bad_arguments_are_refused(
-    mark: str,
-    arguments: tuple[str, ...],
-    message: str,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_bad_arguments_are_refused(mark, arguments, message, capfd, monkeypatch):
     from robustness.soak import command as soak
 
     monkeypatch.setattr(signal, 'signal', lambda *_: None)

@@ -3,7 +3,6 @@
 """Looped recordings, and what passes of the same motion are held to."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,7 +40,7 @@ def day_of(
     return day
 
 
-def test_steady_day_keeps_all_limits() -> None:
+def test_steady_day_keeps_all_limits():
     day = day_of()
     result = judged(day, 49 * N_PASSES)
     assert not result.is_missed
@@ -66,18 +65,18 @@ def test_steady_day_keeps_all_limits() -> None:
     ],
     ids=['time', 'memory', 'answers', 'frames'],
 )
-def test_what_does_not_stay_is_found(change: dict[str, float], missed: str) -> None:
+def test_what_does_not_stay_is_found(change, missed):
     result = judged(day_of(**change), 49 * N_PASSES)
     evaluations = report(day_of(), result)['evaluations']
     assert [name for name, one in evaluations.items() if one['outcome'] == 'missed'] == [missed]
 
 
-def test_frame_without_an_answer_is_lost() -> None:
+def test_frame_without_an_answer_is_lost():
     result = judged(day_of(), 49 * N_PASSES + 1)
     assert result.frames.outcome == 'missed' and result.frames.found == 1.0
 
 
-def test_angles_that_mean_the_same_do_not_differ() -> None:
+def test_angles_that_mean_the_same_do_not_differ():
     rng = np.random.default_rng(9)
     angles = rng.uniform(-3.0, 3.0, (200, 6))
     same = angles + 2.0 * np.pi * rng.integers(-50, 50, angles.shape)
@@ -93,7 +92,7 @@ def test_angles_that_mean_the_same_do_not_differ() -> None:
     assert angle_differences(turned, angles) == pytest.approx(1e-3)
 
 
-def test_looped_frames_go_on_past_all_seams(sensors_bag: Path) -> None:
+def test_looped_frames_go_on_past_all_seams(sensors_bag):
     frames, static = read_frames(sensors_bag)
     looped = LoopedFrames(frames, 2_147_400_000_000_000_000, (1 << 32) - 400)
     assert (len(looped), len(static)) == (360, 1)
@@ -109,9 +108,7 @@ def test_looped_frames_go_on_past_all_seams(sensors_bag: Path) -> None:
     assert np.array_equal(reader.read(made[377]).positions, first)
 
 
-def test_accelerated_run_of_seconds_keeps_what_it_can_judge(
-    sensors_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_accelerated_run_of_seconds_keeps_what_it_can_judge(sensors_bag, tmp_path, capsys):
     path = tmp_path / 'day.json'
     assert soak_command.main([str(sensors_bag), '--hours', '0.004', '--json', str(path)]) == 0
     found = json.loads(path.read_text())
@@ -130,9 +127,7 @@ def test_accelerated_run_of_seconds_keeps_what_it_can_judge(
         (['--character', 'nobody'], 'expected one of'),
     ],
 )
-def test_bad_arguments_are_named(
-    words: list[str], message: str, sensors_bag: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_arguments_are_named(words, message, sensors_bag, capsys):
     bag = [] if words[0].startswith('/') else [str(sensors_bag)]
     assert soak_command.main([*bag, *words]) == 2
     assert message in capsys.readouterr().err

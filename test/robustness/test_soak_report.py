@@ -42,12 +42,12 @@ def tally_of(lost: Mapping[int, int], taken_every: int = 15) -> tuple[FrameTally
 
 
 @pytest.fixture(scope='module')
-def hour() -> tuple[FrameTally, FrameLog]:
+def hour():
     """Return an hour with four lost frames, twice as slow at its end."""
     return tally_of(LOST)
 
 
-def test_lost_frames_are_counted_by_index_and_place(hour: tuple[FrameTally, FrameLog]) -> None:
+def test_lost_frames_are_counted_by_index_and_place(hour):
     tally, log = hour
     assert (tally.published, tally.lost) == (N_MINUTES * A_MINUTE, 4)
     assert tally.lost_where() == {
@@ -62,7 +62,7 @@ def test_lost_frames_are_counted_by_index_and_place(hour: tuple[FrameTally, Fram
     assert lost[[0, 1, 50]] == pytest.approx([1, 2, 1]) and lost.sum() == 4
 
 
-def test_minutes_have_their_own_times(hour: tuple[FrameTally, FrameLog]) -> None:
+def test_minutes_have_their_own_times(hour):
     minutes = hour[0].minutes()
     assert len(minutes['time_s']) == N_MINUTES and minutes['frames'].sum() == N_MINUTES * A_MINUTE
     middles = 2.0 + np.arange(0.5, 60.0) / 30.0
@@ -71,7 +71,7 @@ def test_minutes_have_their_own_times(hour: tuple[FrameTally, FrameLog]) -> None
     assert hour[0].latency_ms()['max'] == pytest.approx(4.0, abs=1e-3)
 
 
-def test_frames_that_a_log_has_given_away_do_not_come_back() -> None:
+def test_frames_that_a_log_has_given_away_do_not_come_back():
     log = FrameLog()
     for i in range(3000):
         log.arrived(0, START_NS + i * PERIOD_NS, START_NS + i * PERIOD_NS)
@@ -81,7 +81,7 @@ def test_frames_that_a_log_has_given_away_do_not_come_back() -> None:
     assert len(log) <= 12 and not np.isfinite(log.table()[:, 6]).any()
 
 
-def test_an_index_that_was_not_seen_is_no_loss() -> None:
+def test_an_index_that_was_not_seen_is_no_loss():
     tally, log = FrameTally(1), FrameLog()
     for i in range(1000):
         row = log.arrived(4, START_NS + i * PERIOD_NS, START_NS + i * PERIOD_NS)
@@ -106,7 +106,7 @@ def soak_of(growth_mb_h: float, hour: tuple[FrameTally, FrameLog]) -> Soak:
     return Soak({'rate_hz': 10.0}, 3600.0, hour[0], series, drops)
 
 
-def test_the_process_that_grows_is_named(hour: tuple[FrameTally, FrameLog]) -> None:
+def test_the_process_that_grows_is_named(hour):
     for growth, outcome in ((0.0, 'kept'), (0.5, 'kept'), (4.0, 'missed')):
         soak = soak_of(growth, hour)
         evaluations = judged(soak)
@@ -122,9 +122,7 @@ def test_the_process_that_grows_is_named(hour: tuple[FrameTally, FrameLog]) -> N
 @pytest.mark.parametrize(
     ('rate_hz', 'outcome'), [(20.0, 'missed'), (10.01, 'missed'), (10.0, 'kept'), (9.0, 'kept')]
 )
-def test_a_graph_that_has_fallen_behind_its_rate_is_named(
-    rate_hz: float, outcome: str, hour: tuple[FrameTally, FrameLog]
-) -> None:
+def test_a_graph_that_has_fallen_behind_its_rate_is_named(rate_hz, outcome, hour):
     """Though no frame that was numbered is lost."""
     soak = soak_of(0.0, hour)._replace(settings={'rate_hz': rate_hz})
     evaluations = {one.what: one.evaluation for one in judged(soak)}
@@ -133,7 +131,7 @@ def test_a_graph_that_has_fallen_behind_its_rate_is_named(
     assert evaluations['missing frames'].found == pytest.approx(wanted)
 
 
-def test_report_is_json_of_all_series(hour: tuple[FrameTally, FrameLog]) -> None:
+def test_report_is_json_of_all_series(hour):
     soak = soak_of(4.0, hour)
     evaluations = judged(soak)
     told = json.loads(json.dumps(report(soak, evaluations), allow_nan=False))
@@ -157,7 +155,7 @@ def test_report_is_json_of_all_series(hour: tuple[FrameTally, FrameLog]) -> None
     assert '35996 solved, 4 lost' in text and '4.00 .. 4.00' in text
 
 
-def test_run_that_never_began_is_still_a_table() -> None:
+def test_run_that_never_began_is_still_a_table():
     soak = Soak({'rate_hz': 120.0}, 0.0, FrameTally(1), UsageSeries(('monitor',), 3), {})
     evaluations = judged(soak)
     assert not is_missed(evaluations)

@@ -10,7 +10,7 @@ from robustness.soak.time_histogram import EDGES_S, LONGEST_S, SHORTEST_S, TimeH
 
 
 @pytest.mark.parametrize('percent', [1.0, 50.0, 90.0, 99.0, 99.9])
-def test_percentiles_are_those_of_the_values(percent: float) -> None:
+def test_percentiles_are_those_of_the_values(percent):
     rng = np.random.default_rng(int(percent))
     times_s = 2e-3 * np.exp(0.7 * rng.standard_normal(200_000))
     histogram = TimeHistogram()
@@ -25,9 +25,7 @@ def test_percentiles_are_those_of_the_values(percent: float) -> None:
     st.lists(st.floats(SHORTEST_S, 0.99 * LONGEST_S), min_size=1, max_size=30),
     st.floats(0.0, 100.0),
 )
-def test_percentiles_are_between_values_next_to_each_other(
-    values: list[float], percent: float
-) -> None:
+def test_percentiles_are_between_values_next_to_each_other(values, percent):
     histogram = TimeHistogram()
     histogram.add(np.array(values))
     found = histogram.percentile_s(percent)
@@ -36,7 +34,7 @@ def test_percentiles_are_between_values_next_to_each_other(
     assert low * (1.0 - 2.0 * WIDTH) <= found <= high * (1.0 + 2.0 * WIDTH)
 
 
-def test_nothing_and_no_numbers_count_for_nothing() -> None:
+def test_nothing_and_no_numbers_count_for_nothing():
     histogram = TimeHistogram()
     histogram.add(np.array([np.nan]))
     assert histogram.count == 0 and np.isnan(histogram.percentile_s(50.0))
@@ -46,6 +44,6 @@ def test_nothing_and_no_numbers_count_for_nothing() -> None:
     assert histogram.count == 0 and np.isnan(histogram.longest_s)
 
 
-def test_bins_are_one_per_cent_wide() -> None:
+def test_bins_are_one_per_cent_wide():
     assert np.diff(EDGES_S) / EDGES_S[:-1] == pytest.approx(WIDTH)
     assert EDGES_S[0] == SHORTEST_S and EDGES_S[-1] >= LONGEST_S

@@ -11,7 +11,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
+def checkout(tmp_path):
     """Return a checkout with one message package, one Python package and puppet_bringup."""
     files = {
         'src/puppet_msgs/package.xml': '<package/>',

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 import re
 
-from puppet_setup.checkout import Checkout
 from puppet_setup.environment import (
     cache_folder,
     choose_ros,
@@ -40,7 +39,7 @@ SYSTEM = RosSource('jazzy', is_system=True)
         'PIP_REQUIRE_VIRTUALENV',
     ],
 )
-def test_foreign_variables_do_not_reach_the_wheels(checkout: Checkout, name: str) -> None:
+def test_foreign_variables_do_not_reach_the_wheels(checkout, name):
     """Each of them would make another Python, ROS or pip of it."""
     assert tool_environment({name: '/elsewhere'}, checkout, WHEELS).get(name) != '/elsewhere'
 
@@ -57,12 +56,12 @@ def test_foreign_variables_do_not_reach_the_wheels(checkout: Checkout, name: str
         'HOME',
     ],
 )
-def test_choices_of_the_user_are_kept(checkout: Checkout, name: str) -> None:
+def test_choices_of_the_user_are_kept(checkout, name):
     """Where packages come from, and who hears the topics."""
     assert program_environment({name: 'x'}, checkout, WHEELS)[name] == 'x'
 
 
-def test_libraries_of_another_ros_are_left_out(checkout: Checkout) -> None:
+def test_libraries_of_another_ros_are_left_out(checkout):
     """The user's own libraries stay."""
     outer = {
         'AMENT_PREFIX_PATH': '/opt/ros/humble',
@@ -72,7 +71,7 @@ def test_libraries_of_another_ros_are_left_out(checkout: Checkout) -> None:
     assert entries == [str(checkout.venv / 'lib'), '/opt/own/lib']
 
 
-def test_modules_come_from_the_sources(checkout: Checkout) -> None:
+def test_modules_come_from_the_sources(checkout):
     """A change needs no build."""
     entries = program_environment({}, checkout, WHEELS)['PYTHONPATH'].split(':')
     assert entries.index(str(checkout.source / 'puppet_core')) < entries.index(
@@ -80,7 +79,7 @@ def test_modules_come_from_the_sources(checkout: Checkout) -> None:
     )
 
 
-def test_system_ros_stays_in_front_of_nothing_but_the_suite(checkout: Checkout) -> None:
+def test_system_ros_stays_in_front_of_nothing_but_the_suite(checkout):
     """Our install is an overlay."""
     outer = {'AMENT_PREFIX_PATH': '/opt/ros/jazzy', 'PYTHONPATH': '/opt/ros/jazzy/site'}
     environ = program_environment(outer, checkout, SYSTEM)
@@ -89,14 +88,14 @@ def test_system_ros_stays_in_front_of_nothing_but_the_suite(checkout: Checkout) 
 
 
 @pytest.mark.parametrize('ros', [WHEELS, SYSTEM], ids=['wheels', 'system'])
-def test_a_shell_with_our_environment_gives_the_same(checkout: Checkout, ros: RosSource) -> None:
+def test_a_shell_with_our_environment_gives_the_same(checkout, ros):
     """Eval "$(./puppet shell-env)", then ./puppet: nothing piles up, nothing is built again."""
     outer = {'PATH': '/usr/bin:/bin', 'AMENT_PREFIX_PATH': '/opt/ros/jazzy'}
     once = program_environment(outer, checkout, ros)
     assert program_environment(once, checkout, ros) == once
 
 
-def test_changed_kernels_get_their_own_cache_in_such_a_shell(checkout: Checkout) -> None:
+def test_changed_kernels_get_their_own_cache_in_such_a_shell(checkout):
     """The shell holds the name of the old one."""
     once = program_environment({}, checkout, SYSTEM)
     (checkout.source / 'puppet_core/puppet_core/math/values.py').write_text('@njit # changed')
@@ -105,7 +104,7 @@ def test_changed_kernels_get_their_own_cache_in_such_a_shell(checkout: Checkout)
 
 
 @pytest.mark.parametrize('name', ['OMP_NUM_THREADS', 'NUMBA_CACHE_DIR', 'ROS_LOG_DIR'])
-def test_defaults_give_way_to_the_user(checkout: Checkout, name: str) -> None:
+def test_defaults_give_way_to_the_user(checkout, name):
     """What has only a default here is the user's to choose."""
     assert program_environment({name: '/own'}, checkout, WHEELS)[name] == '/own'
 
@@ -121,9 +120,7 @@ def test_defaults_give_way_to_the_user(checkout: Checkout, name: str) -> None:
         ({'ROS_DISTRO': 'jazzy', 'PUPPET_ROS': 'wheels'}, 'jazzy', False, ''),
     ],
 )
-def test_sourced_ros_is_used_where_it_can_be(
-    tmp_path: Path, variables: dict[str, str], distro: str, is_system: bool, notice: str
-) -> None:
+def test_sourced_ros_is_used_where_it_can_be(tmp_path, variables, distro, is_system, notice):
     """The wheels elsewhere; if the user may wonder, it is said."""
     (tmp_path / 'rclpy').mkdir()
     (tmp_path / 'rclpy' / '__init__.py').touch()
@@ -132,14 +129,14 @@ def test_sourced_ros_is_used_where_it_can_be(
     assert notice in ros.notice and bool(notice) == bool(ros.notice)
 
 
-def test_same_kernels_same_cache(checkout: Checkout) -> None:
+def test_same_kernels_same_cache(checkout):
     """Also after a change of a file without kernels."""
     before = cache_folder(checkout)
     (checkout.source / 'puppet_core/puppet_core/errors.py').write_text('class Other: pass')
     assert cache_folder(checkout) == before
 
 
-def test_changed_kernel_starts_an_empty_cache(checkout: Checkout) -> None:
+def test_changed_kernel_starts_an_empty_cache(checkout):
     """Numba would keep using kernels that call the changed one from other files."""
     before = cache_folder(checkout)
     (checkout.source / 'puppet_core/puppet_core/math/values.py').write_text('@njit # changed')
@@ -157,7 +154,7 @@ def test_changed_kernel_starts_an_empty_cache(checkout: Checkout) -> None:
         'from puppet_core.limits import LIMIT',
     ],
 )
-def test_changed_number_starts_an_empty_cache(checkout: Checkout, imported: str) -> None:
+def test_changed_number_starts_an_empty_cache(checkout, imported):
     """A kernel holds the numbers that it imports, also those that come from further away."""
     package = checkout.source / 'puppet_core/puppet_core'
     (package / 'limits.py').write_text('from puppet_core.fastest import FASTEST_M_S as LIMIT')
@@ -168,7 +165,7 @@ def test_changed_number_starts_an_empty_cache(checkout: Checkout, imported: str)
     assert cache_folder(checkout) != before
 
 
-def test_every_kernel_of_the_suite_is_seen() -> None:
+def test_every_kernel_of_the_suite_is_seen():
     """Whichever way it is marked."""
     modules = [
         path
@@ -182,7 +179,7 @@ def test_every_kernel_of_the_suite_is_seen() -> None:
         assert has_kernel(path.read_bytes()), path
 
 
-def test_old_caches_are_removed(checkout: Checkout) -> None:
+def test_old_caches_are_removed(checkout):
     """The newest few stay: a developer goes back and forth."""
     kernel = checkout.source / 'puppet_core/puppet_core/math/values.py'
     for number in range(KEPT_CACHES + 2):

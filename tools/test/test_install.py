@@ -3,7 +3,6 @@
 """What is installed, when again, and what a machine must have for it."""
 
 from collections import namedtuple
-from pathlib import Path
 import platform
 import shutil
 import subprocess
@@ -27,7 +26,7 @@ WHEEL_TEXT = (
 
 
 @pytest.fixture
-def installed(checkout: Checkout) -> Installation:
+def installed(checkout):
     """Return an environment that is up to date, tests included."""
     result = Installation(checkout, RosSource('jazzy', is_system=False), {})
     write_stamp(result.stamp_file, result.expected(with_tests=True))
@@ -41,7 +40,7 @@ def change(installed: Installation, name: str, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_changed_pin_is_noticed(installed: Installation) -> None:
+def test_changed_pin_is_noticed(installed):
     """Nothing is compiled against a library, but messages are against ROS."""
     before = installed.toolchain()
     change(installed, 'runtime', '4.70.1', '4.71.0')
@@ -51,7 +50,7 @@ def test_changed_pin_is_noticed(installed: Installation) -> None:
     assert installed.toolchain() != before
 
 
-def test_pins_of_other_pythons_do_not_count(installed: Installation) -> None:
+def test_pins_of_other_pythons_do_not_count(installed):
     """Each interpreter has versions of its own."""
     before = installed.requirements('runtime')
     change(installed, 'runtime', 'tqdm', "tomli==2.5.0 ; python_version in '3.8 3.9'\ntqdm")
@@ -60,14 +59,14 @@ def test_pins_of_other_pythons_do_not_count(installed: Installation) -> None:
     assert set(installed.requirements('runtime')) == {*before, 'tomli==2.5.0'}
 
 
-def test_pins_of_the_tests_matter_only_to_them(installed: Installation) -> None:
+def test_pins_of_the_tests_matter_only_to_them(installed):
     """The demo does not wait for a linter."""
     change(installed, 'test', '0.17.5', '0.18.0')
     assert installed.is_ready(with_tests=False)
     assert not installed.is_ready(with_tests=True)
 
 
-def test_moved_checkout_is_set_up_anew(installed: Installation) -> None:
+def test_moved_checkout_is_set_up_anew(installed):
     """The environment's programs hold its path."""
     moved = installed.checkout.root.with_name('moved')
     installed.checkout.root.rename(moved)
@@ -75,9 +74,7 @@ def test_moved_checkout_is_set_up_anew(installed: Installation) -> None:
     assert not there.is_ready(with_tests=False)
 
 
-def test_sourced_ros_gets_what_it_lacks(
-    checkout: Checkout, tools: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sourced_ros_gets_what_it_lacks(checkout, tools, monkeypatch):
     """Not ROS itself; colcon only where there is none."""
     (checkout.pins / 'runtime.in').write_text('# comment\nros-rclpy==7\ntqdm\ncolcon-core\n')
     here = Installation(checkout, RosSource('jazzy', is_system=True), {})
@@ -87,19 +84,19 @@ def test_sourced_ros_gets_what_it_lacks(
 
 
 @pytest.mark.parametrize('text', ['', '{"a": ', '[]', '\x00'], ids=['empty', 'cut', 'list', 'nul'])
-def test_damaged_stamp_counts_as_none(tmp_path: Path, text: str) -> None:
+def test_damaged_stamp_counts_as_none(tmp_path, text):
     """Then the step is done again."""
     (tmp_path / 'stamp.json').write_text(text)
     assert read_stamp(tmp_path / 'stamp.json') == {}
 
 
-def test_fingerprint_separates_its_parts() -> None:
+def test_fingerprint_separates_its_parts():
     """Moving a letter from one part to the next is a change."""
     assert fingerprint(['ab', 'c']) != fingerprint(['a', 'bc'])
     assert fingerprint(['ab', b'c']) == fingerprint([b'ab', 'c'])
 
 
-def test_wheels_are_corrected(tmp_path: Path) -> None:
+def test_wheels_are_corrected(tmp_path):
     """By the headers of this Python and numpy's of the environment; twice changes nothing."""
     cmake = tmp_path / 'share' / 'std_msgs' / 'cmake' / 'export.cmake'
     cmake.parent.mkdir(parents=True)
@@ -122,7 +119,7 @@ def test_wheels_are_corrected(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def tools(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def tools(monkeypatch):
     """Return the set of tools that the machine has; tests remove some."""
     present = {'cc', 'c++', 'cmake', 'make'}
     monkeypatch.setattr(shutil, 'which', lambda name: name if name in present else None)
@@ -134,7 +131,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return present
 
 
-def test_complete_machine_passes(tools: set[str], tmp_path: Path) -> None:
+def test_complete_machine_passes(tools, tmp_path):
     """Another compiler will do: CMake finds it by itself."""
     check_machine(tmp_path, has_ros=False)
     tools -= {'cc', 'c++'}
@@ -152,9 +149,7 @@ def test_complete_machine_passes(tools: set[str], tmp_path: Path) -> None:
         ('make', 'install make'),
     ],
 )
-def test_missing_tool_is_named_with_the_fix(
-    tools: set[str], tmp_path: Path, missing: str, fix: str, has_ros: bool
-) -> None:
+def test_missing_tool_is_named_with_the_fix(tools, tmp_path, missing, fix, has_ros):
     """One sentence."""
     tools.remove(missing)
     with pytest.raises(SetupError, match=fix) as failure:
@@ -162,9 +157,7 @@ def test_missing_tool_is_named_with_the_fix(
     assert '\n' not in str(failure.value)
 
 
-def test_wrong_compiler_variable_is_named(
-    tools: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_compiler_variable_is_named(tools, tmp_path, monkeypatch):
     """The user has set it, and forgotten it."""
     monkeypatch.setenv('CXX', 'icc -std=c++17')
     with pytest.raises(SetupError, match='unset CXX'):
@@ -181,15 +174,7 @@ def test_wrong_compiler_variable_is_named(
         (install, 'find_spec', None, r'python3\.\d+-venv'),
     ],
 )
-def test_unfit_machine_is_told_why(
-    tools: set[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    place: object,
-    name: str,
-    value: object,
-    words: str,
-) -> None:
+def test_unfit_machine_is_told_why(tools, tmp_path, monkeypatch, place, name, value, words):
     """Before the work begins."""
     monkeypatch.setattr(place, name, lambda *_: value)
     with pytest.raises(SetupError, match=words):

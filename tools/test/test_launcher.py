@@ -38,14 +38,14 @@ def program(folder: Path, name: str, text: str) -> None:
     path.chmod(0o755)
 
 
-def test_help_exits_0() -> None:
+def test_help_exits_0():
     """On standard output, without setting anything up."""
     done = puppet('--help', PUPPET_PYTHON=sys.executable)
     assert done.returncode == 0
     assert done.stdout.startswith('usage: ./puppet COMMAND')
 
 
-def test_unknown_command_exits_2_with_the_nearest() -> None:
+def test_unknown_command_exits_2_with_the_nearest():
     """And names what was given."""
     done = puppet('dmo', PUPPET_PYTHON=sys.executable)
     assert done.returncode == 2
@@ -54,14 +54,14 @@ def test_unknown_command_exits_2_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize('words', [['bench'], ['bench', 'qualty'], ['stress'], ['dev', 'x']])
-def test_a_family_without_one_of_its_names_lists_them(words: list[str]) -> None:
+def test_a_family_without_one_of_its_names_lists_them(words):
     """Exit code 2, on standard error."""
     done = puppet(*words, PUPPET_PYTHON=sys.executable)
     assert done.returncode == 2
     assert f'usage: ./puppet {words[0]} NAME' in done.stderr and not done.stdout
 
 
-def test_the_version_is_that_of_the_packages() -> None:
+def test_the_version_is_that_of_the_packages():
     """All have the same."""
     done = puppet('--version', PUPPET_PYTHON=sys.executable)
     name, version = done.stdout.split()
@@ -70,7 +70,7 @@ def test_the_version_is_that_of_the_packages() -> None:
         assert f'<version>{version}</version>' in path.read_text(), path
 
 
-def test_a_bench_is_a_module_of_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bench_is_a_module_of_the_checkout(monkeypatch):
     """It finds benchmarks/ and test/robustness/ behind whatever else is on the path."""
     checkout = SimpleNamespace(source=REPOSITORY / 'src')
     ready = SimpleNamespace(checkout=checkout, environ={'PYTHONPATH': '/other'}, python='python')
@@ -84,7 +84,7 @@ def test_a_bench_is_a_module_of_the_checkout(monkeypatch: pytest.MonkeyPatch) ->
     assert environ['PYTHONPATH'].split(os.pathsep)[:2] == ['/other', str(REPOSITORY)]
 
 
-def test_no_command_exits_2_with_the_help() -> None:
+def test_no_command_exits_2_with_the_help():
     """A command is needed."""
     assert puppet(PUPPET_PYTHON=sys.executable).returncode == 2
 
@@ -93,15 +93,13 @@ def test_no_command_exits_2_with_the_help() -> None:
     'arguments',
     [['run'], ['run', 'puppet_core'], ['setup', '--nonsense'], ['dev', 'completion', 'fish']],
 )
-def test_incomplete_commands_exit_2(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_incomplete_commands_exit_2(arguments, capsys):
     """Before anything is set up."""
     assert main(arguments) == 2
     assert arguments[0] in capsys.readouterr().err
 
 
-def test_wrong_python_variable_is_named() -> None:
+def test_wrong_python_variable_is_named():
     """One sentence."""
     done = puppet('--help', PUPPET_PYTHON='/nowhere/python')
     assert done.returncode == 1
@@ -109,7 +107,7 @@ def test_wrong_python_variable_is_named() -> None:
     assert done.stderr.count('\n') == 1
 
 
-def test_missing_python_is_said_with_the_fix(tmp_path: Path) -> None:
+def test_missing_python_is_said_with_the_fix(tmp_path):
     """A command that only prints an error, as version managers install, is no Python."""
     for name in ('dirname', 'readlink'):
         (tmp_path / name).symlink_to(shutil.which(name))
@@ -120,7 +118,7 @@ def test_missing_python_is_said_with_the_fix(tmp_path: Path) -> None:
     assert done.stderr.count('\n') == 1
 
 
-def test_usable_python_is_found_behind_unusable_ones(tmp_path: Path) -> None:
+def test_usable_python_is_found_behind_unusable_ones(tmp_path):
     """By asking each for its version."""
     program(tmp_path, 'python3', '#!/bin/sh\nexit 1\n')
     program(tmp_path, 'python3.12', f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -129,7 +127,7 @@ def test_usable_python_is_found_behind_unusable_ones(tmp_path: Path) -> None:
     assert puppet('--help', PATH=str(tmp_path), ROS_DISTRO='jazzy').returncode == 0
 
 
-def test_link_to_puppet_works(tmp_path: Path) -> None:
+def test_link_to_puppet_works(tmp_path):
     """From anywhere on PATH."""
     (tmp_path / 'puppet').symlink_to(REPOSITORY / 'puppet')
     environ = {'PATH': os.defpath, 'PUPPET_PYTHON': sys.executable}
@@ -154,12 +152,8 @@ def test_link_to_puppet_works(tmp_path: Path) -> None:
     ],
 )
 def test_discovery_stays_on_this_machine_where_a_command_has_its_own_graph(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    given: str | None,
-    expected: str | None,
-) -> None:
+    tmp_path, monkeypatch, command, given, expected
+):
     """Unless the user says otherwise; this is what the program finds in its environment."""
     row = COMMANDS[command]
     place = tmp_path / 'lib' / row.package
@@ -177,9 +171,7 @@ def test_discovery_stays_on_this_machine_where_a_command_has_its_own_graph(
     assert started[0].get(RANGE) == expected
 
 
-def test_ctrl_c_waits_until_the_starter_takes_care_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_waits_until_the_starter_takes_care_of_it(tmp_path, monkeypatch):
     """Of a program, not of the tests, which know nothing of it."""
     row = COMMANDS['compare']
     place = tmp_path / 'lib' / row.package
@@ -201,7 +193,7 @@ def test_ctrl_c_waits_until_the_starter_takes_care_of_it(
     assert (signal.SIGINT in blocked, signal.SIGINT in of_others) == (True, False)
 
 
-def test_shell_exports_change_one_environment_to_the_other() -> None:
+def test_shell_exports_change_one_environment_to_the_other():
     """Quoted for the shell; what is gone is unset."""
     text = shell_exports({'A': '1', 'GONE': 'x', 'SAME': 's'}, {'A': "it's", 'SAME': 's'})
     shown = subprocess.run(

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A change triggers the build of just what it concerns."""
 
-from pathlib import Path
-
-from puppet_setup.checkout import Checkout, write_stamp
+from puppet_setup.checkout import write_stamp
 from puppet_setup.environment import RosSource
 from puppet_setup.install import Installation
 from puppet_setup.prepare import build_stamp, pending
@@ -14,7 +12,7 @@ ALL = ['puppet_bringup', 'puppet_core', 'puppet_msgs', 'tf2_msgs']
 
 
 @pytest.fixture
-def built(checkout: Checkout) -> Installation:
+def built(checkout):
     """Return a checkout whose build is up to date."""
     result = Installation(checkout, RosSource('jazzy', is_system=False), {})
     assert pending(result) == ALL
@@ -44,9 +42,7 @@ def built(checkout: Checkout) -> Installation:
         ('README.md', []),
     ],
 )
-def test_change_triggers_what_it_concerns(
-    built: Installation, name: str, expected: list[str]
-) -> None:
+def test_change_triggers_what_it_concerns(built, name, expected):
     """Modules and configuration are linked to: their contents never need a build."""
     path = built.checkout.root / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,13 +50,13 @@ def test_change_triggers_what_it_concerns(
     assert pending(built) == expected
 
 
-def test_removed_configuration_triggers_its_package(built: Installation) -> None:
+def test_removed_configuration_triggers_its_package(built):
     """Its link must go."""
     (built.checkout.root / 'config' / 'filter.yaml').unlink()
     assert pending(built) == ['puppet_bringup']
 
 
-def test_tf2_msgs_of_the_system_is_used(checkout: Checkout, tmp_path: Path) -> None:
+def test_tf2_msgs_of_the_system_is_used(checkout, tmp_path):
     """Ours is for where there is none."""
     manifest = tmp_path / 'ros' / 'share' / 'tf2_msgs' / 'package.xml'
     manifest.parent.mkdir(parents=True)

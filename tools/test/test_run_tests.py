@@ -25,9 +25,7 @@ BY_FILE = ['--dist', 'loadfile', '--no-loadscope-reorder']
     ],
     ids=['one processor', 'two', 'many', 'no xdist'],
 )
-def test_processors_are_used_where_xdist_is(
-    monkeypatch: pytest.MonkeyPatch, processors: set[int], module: str, arguments: list[str]
-) -> None:
+def test_processors_are_used_where_xdist_is(monkeypatch, processors, module, arguments):
     """And no more than memory bears."""
     find = run_tests.find_spec
     monkeypatch.setattr(os, 'sched_getaffinity', lambda pid: processors)
@@ -36,9 +34,7 @@ def test_processors_are_used_where_xdist_is(
 
 
 @pytest.mark.parametrize(('given', 'passed'), [([], ['all']), (['-k', 'x'], ['-k', 'x'])])
-def test_arguments_are_pytests_own(
-    monkeypatch: pytest.MonkeyPatch, given: list[str], passed: list[str]
-) -> None:
+def test_arguments_are_pytests_own(monkeypatch, given, passed):
     """They replace ours."""
     monkeypatch.setattr(sys, 'argv', ['run_tests.py', *given])
     monkeypatch.setattr(sys, 'path', ['tools', *sys.path])
@@ -51,7 +47,7 @@ def test_arguments_are_pytests_own(
     assert sys.argv[1:] == passed and sys.path[0] != 'tools'
 
 
-def test_programs_are_spread_and_files_stay_whole() -> None:
+def test_programs_are_spread_and_files_stay_whole():
     """Before each file of programs, and after the last one, are several others."""
     programs = Path('/checkout/test')
     short = [Path(f'/checkout/src/test_{i}.py') for i in range(40)]

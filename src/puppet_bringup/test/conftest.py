@@ -14,7 +14,7 @@ PERFORMER = Path(__file__).resolve().parents[3] / 'config' / 'characters' / 'per
 
 
 @pytest.fixture
-def small_clip(tmp_path: Path) -> Path:
+def small_clip(tmp_path):
     skeleton = load_character(PERFORMER).skeleton
     n = 60
     roots = np.tile([0.0, 0.0, skeleton.rest_root_height], (n, 1))

@@ -50,7 +50,7 @@ sys.exit({self.codes.get(process.name, 0)})"""
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(tmp_path, monkeypatch):
     return Run(tmp_path, monkeypatch)
 
 

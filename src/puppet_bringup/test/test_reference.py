@@ -25,7 +25,7 @@ MESSAGES = sorted((ROOT / 'src' / 'puppet_msgs').glob('*/*.[ms][sr][gv]'))
 
 
 @pytest.fixture(scope='module')
-def page() -> str:
+def page():
     return reference.reference_text(ROOT)
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The running graph is as doc/reference.md and the access policy say."""
 
-from collections.abc import Iterator
 import difflib
 from pathlib import Path
 import re
@@ -14,7 +13,6 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_bringup.reference import (  # noqa: E402,I100  # noqa: E402
-    Graph,
     node_programs,
     POLICY,
     policy_text,
@@ -40,7 +38,7 @@ CASES = sorted(node_programs())
 
 
 @pytest.fixture(scope='module')
-def graph() -> Iterator[Graph]:
+def graph():
     with running_nodes() as running:
         yield running
 

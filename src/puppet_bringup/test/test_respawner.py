@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that die are started again, later and later; those that are done or held are not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import os
 import signal
 import sys
@@ -29,7 +29,7 @@ DONE = [sys.executable, '-c', '']
 
 
 @pytest.fixture
-def group() -> Iterator[Supervisor]:
+def group():
     with Supervisor(lambda name, line: None, os.environ) as supervisor:
         yield supervisor
 
@@ -93,7 +93,7 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that does not run for a while: what was sent meanwhile is there when it wakes."""
 
-from collections.abc import Iterator
 import os
 import queue
 import signal
@@ -75,7 +74,7 @@ class Reader:
 
 
 @pytest.fixture
-def publisher() -> Iterator[Publisher]:
+def publisher():
     """Yield a publisher of frames, on a domain that children are told of."""
     with isolated_context() as context:
         node = rclpy.create_node('writer', context=context)
@@ -83,7 +82,7 @@ def publisher() -> Iterator[Publisher]:
 
 
 @pytest.fixture
-def reader(publisher: Publisher) -> Iterator[Reader]:
+def reader(publisher):
     reader = Reader()
     yield reader
     reader.close()

@@ -38,12 +38,12 @@ def _until(condition: Callable[[], bool]) -> bool:
 
 
 @pytest.fixture
-def heard() -> list[tuple[str, str]]:
+def heard():
     return []
 
 
 @pytest.fixture
-def group(heard: list[tuple[str, str]]) -> Supervisor:
+def group(heard):
     return Supervisor(lambda name, line: heard.append((name, line)), os.environ)
 
 

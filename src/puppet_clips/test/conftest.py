@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the offline commands: an installation, clips, characters, and the command itself."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 import shutil
-from typing import Any
 
 from puppet_clips.cli import main
-from puppet_core.body import Character, default_capsules, save_character
-from puppet_core.body.posture import Motion
+from puppet_core.body import default_capsules, save_character
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.clips.load import load_clip
 import pytest
@@ -20,18 +17,18 @@ CONFIG = REPOSITORY / 'config'
 
 
 @pytest.fixture(autouse=True)
-def installed(checkout_installed: None) -> None:
+def installed(checkout_installed):
     """Let every command find the checkout's configuration."""
 
 
 @pytest.fixture
-def run(outcome: Callable[..., Any]) -> Callable[..., Any]:
+def run(outcome):
     """Return a function that runs puppet_clip; its first argument is split into words."""
     return lambda first='', *words: outcome(main, *first.split(), *words)
 
 
 @pytest.fixture
-def library(walk_bvh: Path, tmp_path: Path) -> Path:
+def library(walk_bvh, tmp_path):
     """Return a folder with two clips."""
     (tmp_path / 'in' / 'a').mkdir(parents=True)
     shutil.copy(walk_bvh, tmp_path / 'in' / 'one.bvh')
@@ -40,15 +37,13 @@ def library(walk_bvh: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope='session')
-def walk(walk_bvh: Path) -> Motion:
+def walk(walk_bvh):
     """Return what `walk_bvh` is read as."""
     return load_clip(walk_bvh)
 
 
 @pytest.fixture(scope='session')
-def scaled_body(
-    performer: Character, walk: Motion, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[float], Path]:
+def scaled_body(performer, walk, tmp_path_factory):
     """Return a function that writes the clip's own body, made larger, as a character file."""
 
     def write(factor: float) -> Path:

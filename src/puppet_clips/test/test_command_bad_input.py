@@ -14,7 +14,7 @@ FLOOR = 'format: puppet-environment/1\nobjects:\n  - {name: floor, shape: plane}
 
 
 @pytest.fixture
-def refused(run: Callable, tmp_path: Path) -> Callable[..., str]:
+def refused(run, tmp_path):
     def call(*words: object) -> str:
         before = sorted(tmp_path.rglob('*'))
         done = run(*words)
@@ -28,7 +28,7 @@ def refused(run: Callable, tmp_path: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     return tmp_path / 'out.bvh'
 
 

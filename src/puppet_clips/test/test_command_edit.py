@@ -3,7 +3,6 @@
 """puppet_clip edit: clips that meet their edit file, reports and pictures, and bad input."""
 
 import json
-from pathlib import Path
 import shlex
 
 from edit_samples import walk as sample_walk
@@ -33,7 +32,7 @@ constraints:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     write_bvh(sample_walk(), tmp_path / 'walk.bvh')
     (tmp_path / 'reach.yaml').write_text(REACH)
     monkeypatch.chdir(tmp_path)

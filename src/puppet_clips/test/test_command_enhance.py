@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip enhance: files and report of good runs, pictures, and bad input."""
 
-from collections.abc import Callable
 import json
 from pathlib import Path
 import shlex
@@ -10,7 +9,6 @@ import shlex
 from benchmarks.enhance import FIST_M, fist_motion, fist_take
 import numpy as np
 from PIL import Image
-from puppet_core.body.character import Character
 from puppet_core.body.skeleton import GENERAL_END_EFFECTORS
 from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.load import load_clip
@@ -25,7 +23,7 @@ MEETS = ('--meet', f'left_hand,right_hand:{FIST_M}')
 
 
 @pytest.fixture(scope='session')
-def session(performer: Character, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def session(performer, tmp_path_factory):
     folder = tmp_path_factory.mktemp('session')
     take = fist_take(fist_motion(performer.skeleton, 20.0), 1)
     write_bvh(take.motion, folder / 'take.bvh')
@@ -38,7 +36,7 @@ def session(performer: Character, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture
-def enhance(run: Callable, session: Path, tmp_path: Path) -> Callable:
+def enhance(run, session, tmp_path):
     """Return a function that enhances the take by its hands, or what else is given."""
 
     def call(*words: object) -> object:

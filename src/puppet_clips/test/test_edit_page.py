@@ -26,7 +26,7 @@ COMMANDS = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     for name in ('walk', 'run', 'second'):
         write_bvh(walk(), tmp_path / f'{name}.bvh')
     (tmp_path / 'reach.yaml').write_text(FILES[0])

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An editing session without a browser: drags, undo, and the file that `edit` reads."""
 
-from pathlib import Path
-
 from edit_samples import walk as sample_walk
 import numpy as np
 from puppet_core.body.posture import Motion
@@ -22,7 +20,7 @@ UP = np.array([0.05, 0.0, 0.15])
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> EditSession:
+def session(tmp_path):
     return EditSession(sample_walk(), path=tmp_path / 'edit.yaml')
 
 

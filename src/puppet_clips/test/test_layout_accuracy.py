@@ -21,7 +21,7 @@ PAGE = REPOSITORY / 'doc/layouts.md'
 
 
 @pytest.fixture(scope='module')
-def performance() -> Motion:
+def performance():
     return procedural_motion(load_character(REPOSITORY / 'config/characters/performer.yaml'), 10.0)
 
 

@@ -69,7 +69,7 @@ def shifted(source: Path, target: Path, change: Callable[[int, Any], int | None]
 
 
 @pytest.fixture
-def bag(run: Callable, walk_bvh: Path, tmp_path: Path) -> Path:
+def bag(run, walk_bvh, tmp_path):
     path = tmp_path / 'walk.mcap'
     done = run('retarget', walk_bvh, path, '--character', 'sally')
     assert done.code == 0, done.err

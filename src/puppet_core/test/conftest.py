@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the tests of robots."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 from puppet_core.robots import character_from_urdf, RobotMap
 import pytest
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable:
+def made(tmp_path):
     """Return a function that makes the character of a URDF text, with its notes."""
 
     def run(text: str, robot_map: RobotMap | None = None) -> tuple:

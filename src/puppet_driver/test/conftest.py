@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of puppet_driver's tests: seeded numbers, plausible poses, an emulator on ptys."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 import threading
 import time
@@ -23,17 +23,17 @@ QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
     return np.random.default_rng(19680101)
 
 
 @pytest.fixture(scope='session')
-def config_dir() -> Path:
+def config_dir():
     return REPOSITORY / 'config'
 
 
 @pytest.fixture
-def wait_until() -> Callable[[Callable[[], bool]], bool]:
+def wait_until():
     def wait(condition: Callable[[], bool], seconds: float = WAIT_S) -> bool:
         deadline = time.monotonic() + seconds
         never = threading.Event()
@@ -45,12 +45,12 @@ def wait_until() -> Callable[[Callable[[], bool]], bool]:
 
 
 @pytest.fixture(scope='session')
-def performance() -> LoopedMotion:
+def performance():
     return LoopedMotion(procedural_motion(default_body(), 120.0, t_pose_s=0.5), 0)
 
 
 @pytest.fixture
-def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[..., EmulatorServer]]:
+def emulator(tmp_path, performance):
     servers: list[EmulatorServer] = []
 
     def start(n_lines: int = 3, **options: object) -> EmulatorServer:
@@ -68,7 +68,7 @@ def emulator(tmp_path: Path, performance: LoopedMotion) -> Iterator[Callable[...
 
 
 @pytest.fixture
-def session() -> Iterator[Callable[..., Session]]:
+def session():
     sessions: list[Session] = []
 
     def start(*arguments: object, **options: object) -> Session:
@@ -81,7 +81,7 @@ def session() -> Iterator[Callable[..., Session]]:
 
 
 @pytest.fixture
-def ros_context() -> Iterator[object]:
+def ros_context():
     pytest.importorskip('rclpy', reason='needs ROS 2')
     from puppet_ros.testing import isolated_context
 
@@ -90,7 +90,7 @@ def ros_context() -> Iterator[object]:
 
 
 @pytest.fixture
-def graph(ros_context: object) -> Iterator[Callable[..., object]]:
+def graph(ros_context):
     from driver_graph import Graph
 
     graphs: list[Graph] = []

@@ -59,7 +59,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
+def desk():
     return Desk()
 
 

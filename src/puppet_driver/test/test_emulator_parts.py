@@ -27,7 +27,7 @@ RATE_HZ = 120.0
 
 
 @pytest.fixture
-def poses(rng) -> np.ndarray:
+def poses(rng):
     """Return an array of poses within range, shape (20, 3, 7)."""
     poses = rng.normal(size=(20, 3, 7))
     poses[..., 3:] = quaternions.normalize(poses[..., 3:])

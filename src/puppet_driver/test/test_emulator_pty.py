@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The emulator's cables: what a host sees of them, and that no host can hold it up."""
 
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 import os
 from pathlib import Path
@@ -35,7 +34,7 @@ def line(tmp_path):
 
 
 @pytest.fixture
-def open_port() -> Iterator[Callable[..., serial.Serial]]:
+def open_port():
     with ExitStack() as ports:
         yield lambda server, index=0: ports.enter_context(
             serial.Serial(str(server.lines[index].pty.link), 115200, timeout=1.0)

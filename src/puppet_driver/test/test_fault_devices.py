@@ -9,7 +9,7 @@ it takes a second at most is checked in test_recovery.py, by a clock that no bus
 can hold up.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 import socket
 import struct
@@ -93,7 +93,7 @@ def last(seconds: float) -> None:
 
 
 @pytest.fixture(scope='module')
-def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
+def rigs(tmp_path_factory, performance):
     folder: Path = tmp_path_factory.mktemp('lines')
     made = []
     for name in DEVICES:
@@ -109,7 +109,7 @@ def rigs(tmp_path_factory, performance) -> Iterator[list[Rig]]:
 
 
 @pytest.fixture
-def at_rest(rigs) -> list[LineStatus]:
+def at_rest(rigs):
     n_frames = [len(rig.session.poses) for rig in rigs]
     assert wait(lambda: all(rig.is_whole_since(n + 5) for rig, n in zip(rigs, n_frames)))
     return [rig.line for rig in rigs]

@@ -44,7 +44,7 @@ class Feeder:
 
 
 @pytest.fixture
-def feeder() -> Feeder:
+def feeder():
     return Feeder()
 
 

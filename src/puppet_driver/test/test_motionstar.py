@@ -254,7 +254,7 @@ def answer_of(
 
 
 @pytest.fixture
-def device() -> MotionStarSimulator:
+def device():
     device = MotionStarSimulator(3)
     device.receive(encode_packet(Header(Message.WAKE_UP)), 0.0)
     return device

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emulated MotionStars and the whole driver without ROS, over real loopback sockets."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import astuple
 from functools import partial
 import socket
 
 from birdnet_bytes import decode_records, POSITION_TOL_M
-from driver_session import nearest_error, Session
+from driver_session import nearest_error
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_driver.devices.birdnet import (
@@ -35,7 +34,7 @@ EVERY_WAY = pytest.mark.parametrize('scheme', ['tcp', 'udp', 'tcp+udp'])
 
 
 @pytest.fixture
-def serve(performance) -> Iterator[Callable[..., EmulatorServer]]:
+def serve(performance):
     servers: list[EmulatorServer] = []
 
     def start(port: int = 0, n_devices: int = 1, **options: object) -> EmulatorServer:
@@ -59,7 +58,7 @@ def kill(server: EmulatorServer) -> None:
 
 
 @pytest.fixture
-def session(session) -> Callable[..., Session]:
+def session(session):
     return partial(session, device='motionstar')
 
 

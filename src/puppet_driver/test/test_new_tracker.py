@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """doc/new_tracker.md, followed word for word: its code runs, on a pseudo-terminal."""
 
-from collections.abc import Iterator
 import os
 from pathlib import Path
 import re
@@ -60,14 +59,14 @@ class TurntableHardware:
 
 
 @pytest.fixture
-def hardware() -> Iterator[TurntableHardware]:
+def hardware():
     one = TurntableHardware()
     yield one
     one.close()
 
 
 @pytest.fixture
-def config(monkeypatch: pytest.MonkeyPatch, hardware: TurntableHardware) -> DriverConfig:
+def config(monkeypatch, hardware):
     module, entry = re.findall(r'```python\n(.*?)```', PAGE.read_text(), re.DOTALL)
     names = dict(vars(devices))
     exec(compile(module, str(PAGE), 'exec'), names)

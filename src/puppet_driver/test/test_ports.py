@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ports on real pseudo-terminals and sockets: bytes pass, and what goes wrong is a LinkError."""
 
-from collections.abc import Callable, Iterator
 import os
 import select
 import socket
@@ -71,7 +70,7 @@ class SocketDevice:
 
 
 @pytest.fixture(params=['serial', 'tcp', 'udp'])
-def device(request: pytest.FixtureRequest) -> Iterator[PtyDevice | SocketDevice]:
+def device(request):
     one = PtyDevice() if request.param == 'serial' else SocketDevice(request.param)
     yield one
     one.close()
@@ -80,7 +79,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[PtyDevice | SocketDevice]
 
 
 @pytest.fixture
-def listener() -> Iterator[socket.socket]:
+def listener():
     with socket.create_server((HOST, 0)) as server:
         server.settimeout(5.0)
         yield server
@@ -245,9 +244,7 @@ def test_a_last_command_arrives_although_input_is_unread(listener):
         assert device.recv(100) == b'stop' and device.recv(100) == b''
 
 
-def test_a_name_server_that_does_not_answer_holds_up_nobody(
-    monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., bool]
-):
+def test_a_name_server_that_does_not_answer_holds_up_nobody(monkeypatch, wait_until):
     may_answer = threading.Event()
     real = socket.getaddrinfo
 

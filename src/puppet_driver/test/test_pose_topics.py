@@ -34,7 +34,7 @@ def add(
     return one.add(row, stamp_ns, now_ns, (x, row, 0.0, *IDENTITY))
 
 
-def test_frame_is_complete_when_all_sensors_are_in() -> None:
+def test_frame_is_complete_when_all_sensors_are_in():
     one = merger()
     assert add(one, 1, 10 * MS) == []
     (frame,) = add(one, 0, 12 * MS)
@@ -44,7 +44,7 @@ def test_frame_is_complete_when_all_sensors_are_in() -> None:
     assert (frame.status == SAMPLE_OK).all()
 
 
-def test_sensor_that_comes_again_ends_the_tick() -> None:
+def test_sensor_that_comes_again_ends_the_tick():
     one = merger()
     add(one, 0, 10 * MS)
     (frame,) = add(one, 0, 18 * MS)
@@ -52,7 +52,7 @@ def test_sensor_that_comes_again_ends_the_tick() -> None:
     assert np.isnan(frame.positions[1]).all() and np.isnan(frame.quaternions[1]).all()
 
 
-def test_tick_ends_after_the_timeout() -> None:
+def test_tick_ends_after_the_timeout():
     one = merger()
     add(one, 0, 10 * MS, now_ns=100 * MS)
     assert one.expire(103 * MS) is None
@@ -61,7 +61,7 @@ def test_tick_ends_after_the_timeout() -> None:
     assert one.expire(200 * MS) is None
 
 
-def test_lost_sensor_is_not_waited_for_until_it_returns() -> None:
+def test_lost_sensor_is_not_waited_for_until_it_returns():
     one = merger()
     for tick in range(MAX_MISSED_TICKS):
         add(one, 0, (tick + 1) * 8 * MS)
@@ -84,14 +84,14 @@ def test_lost_sensor_is_not_waited_for_until_it_returns() -> None:
         (ORIGIN, (1e200,) * 4),
     ],
 )
-def test_garbage_is_counted_and_dropped(position: tuple, quaternion: tuple) -> None:
+def test_garbage_is_counted_and_dropped(position, quaternion):
     one = merger(1)
     assert one.add(0, MS, MS, (*position, *quaternion)) == []
     assert one.counters['invalid_samples'] == 1
     assert len(add(one, 0, 2 * MS)) == 1
 
 
-def test_repeated_and_older_samples_are_dropped_but_a_clock_set_back_is_followed() -> None:
+def test_repeated_and_older_samples_are_dropped_but_a_clock_set_back_is_followed():
     one = merger(1)
     base = 10_000 * MS
     assert len(add(one, 0, base)) == 1
@@ -108,7 +108,7 @@ def test_repeated_and_older_samples_are_dropped_but_a_clock_set_back_is_followed
         max_size=60,
     )
 )
-def test_every_sample_is_in_one_frame_or_counted(events: list[tuple[int, int, int, bool]]) -> None:
+def test_every_sample_is_in_one_frame_or_counted(events):
     one, frames, now_ns, base_ns = merger(4), [], 0, 10**12
     for number, (row, stamp_step_ms, wait_ms, is_garbage) in enumerate(events):
         now_ns += wait_ms * MS
@@ -152,9 +152,7 @@ SENSORS = ('pelvis', 'head')
         ),
     ],
 )
-def test_entries_name_topic_and_pose_of_each_sensor(
-    entries: list[str], plans: list[TopicPlan]
-) -> None:
+def test_entries_name_topic_and_pose_of_each_sensor(entries, plans):
     assert list(plan_topics(SENSORS, entries)) == plans
 
 
@@ -170,12 +168,12 @@ def test_entries_name_topic_and_pose_of_each_sensor(
         (['', '/b'], 'expected TOPIC or TOPIC'),
     ],
 )
-def test_entry_that_means_nothing_is_named(entries: list[str], text: str) -> None:
+def test_entry_that_means_nothing_is_named(entries, text):
     with pytest.raises(ConfigError, match=text):
         plan_topics(SENSORS, entries)
 
 
-def test_poses_are_turned_row_by_row(rng: np.random.Generator) -> None:
+def test_poses_are_turned_row_by_row(rng):
     n = 5
     origins, turns = rng.normal(size=(n, 3)), quaternion_batch.exp(rng.normal(size=(n, 3)))
     positions, quaternions = rng.normal(size=(n, 3)), quaternion_batch.exp(rng.normal(size=(n, 3)))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """pose_topics on real topics: PoseStamped and PoseArray in, whole frames in our axes out."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 import time
 from typing import Any
@@ -60,7 +59,7 @@ class Graph(NodeGraph):
 
 
 @pytest.fixture
-def graph(ros_context: Any) -> Iterator[Callable[..., Graph]]:
+def graph(ros_context):
     graphs: list[Graph] = []
 
     def make(**overrides: Any) -> Graph:
@@ -79,7 +78,7 @@ def stamped(row: int, stamp_ns: int, frame_id: str = 'lab') -> PoseStamped:
     return msg
 
 
-def test_stamped_poses_become_frames_with_ages(graph: Callable[..., Graph]) -> None:
+def test_stamped_poses_become_frames_with_ages(graph):
     run = graph(topics=['/vrpn_mocap/{sensor}/pose'], frame_timeout_s=1.0)
     publishers = [run.publisher(PoseStamped, f'/vrpn_mocap/{s}/pose') for s in SENSORS]
     begin_ns = time.time_ns()
@@ -106,7 +105,7 @@ def test_stamped_poses_become_frames_with_ages(graph: Callable[..., Graph]) -> N
     )
 
 
-def test_pose_array_of_a_tracker_with_y_up_in_millimetres(graph: Callable[..., Graph]) -> None:
+def test_pose_array_of_a_tracker_with_y_up_in_millimetres(graph):
     run = graph(
         topics=['/poses[1]', '/poses[0]'],
         unit_m=0.001,
@@ -131,7 +130,7 @@ def test_pose_array_of_a_tracker_with_y_up_in_millimetres(graph: Callable[..., G
     assert run.arrays[0].header == run.frames[0][1].header
 
 
-def test_axes_come_from_static_transforms(graph: Callable[..., Graph]) -> None:
+def test_axes_come_from_static_transforms(graph):
     run = graph(topics=['/a', '/b'], axes='tf', transmitter__position_m=[0.0, 0.0, 1.0])
     publishers = [run.publisher(PoseStamped, topic) for topic in ('/a', '/b')]
     static = run.listener.create_publisher(TFMessage, '/tf_static', qos.STATIC_TRANSFORMS)
@@ -158,7 +157,7 @@ def test_axes_come_from_static_transforms(graph: Callable[..., Graph]) -> None:
     np.testing.assert_allclose(frame.positions, expected, atol=1e-12)
 
 
-def test_silent_sensor_is_missing_and_its_topic_named(graph: Callable[..., Graph]) -> None:
+def test_silent_sensor_is_missing_and_its_topic_named(graph):
     run = graph(topics=['/a', '/b'], pose_array='valid')
     publisher = run.publisher(PoseStamped, '/a')
     publisher.publish(stamped(0, time.time_ns()))
@@ -168,7 +167,7 @@ def test_silent_sensor_is_missing_and_its_topic_named(graph: Callable[..., Graph
     assert run.spin_until(lambda: any('nobody publishes /b' in s.message for s in run.statuses()))
 
 
-def test_short_array_and_garbage_are_counted(graph: Callable[..., Graph]) -> None:
+def test_short_array_and_garbage_are_counted(graph):
     run = graph(topics=['/poses[*]'])
     publisher = run.publisher(PoseArray, '/poses')
     publisher.publish(PoseArray(poses=to_poses(np.array([[np.nan, 0.0, 0.0]]), TURNS[:1])))
@@ -182,7 +181,7 @@ def test_short_array_and_garbage_are_counted(graph: Callable[..., Graph]) -> Non
     assert run.spin_until(counted)
 
 
-def test_shipped_file_has_every_row_in_order_with_its_default() -> None:
+def test_shipped_file_has_every_row_in_order_with_its_default():
     if not CONFIG_FILE.is_file():
         pytest.skip('config/pose_topics.yaml stands only in a checkout')
     values = read_parameter_file(CONFIG_FILE, 'pose_topics')

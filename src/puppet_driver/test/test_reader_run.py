@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames wait in order for a slow consumer, and a run that is held up is left behind."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import os
 import threading
 
@@ -38,7 +38,7 @@ class Consumer:
 
 
 @pytest.mark.parametrize('slow_s', [0.0, 10.0], ids=['other_thread', 'same_thread'])
-def test_frames_are_handed_on_in_order(wait_until: Callable[..., bool], slow_s: float):
+def test_frames_are_handed_on_in_order(wait_until, slow_s):
     consumer = Consumer()
     consumer.may_go_on.set()
     queue = FrameQueue(consumer.take, 8, slow_s)
@@ -162,7 +162,7 @@ class Held:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+def held(monkeypatch):
     monkeypatch.setattr(reader_run, 'JOIN_TIMEOUT_S', 0.05)
     one = Held()
     yield one

@@ -28,7 +28,7 @@ VALUES = defaults(DRIVER_ROWS)
 
 
 @pytest.fixture
-def bench(name: str) -> Bench:
+def bench(name):
     names = ('silence_timeout_s', 'retry_first_s', 'retry_last_s')
     one = Bench(name, RetryPolicy(*(VALUES[name] for name in names)))
     one.warm()

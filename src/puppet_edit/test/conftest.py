@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fist-matching experiment, measured, and a short walk, for the tests of editing."""
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from benchmarks.enhance import fist_motion, fist_take, FistMotion, Take
+from benchmarks.enhance import fist_motion, fist_take
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import Skeleton
 from puppet_core.clips.load import load_clip
 from puppet_core.procedural.performer import procedural_motion
-from puppet_edit.enhancement.enhancer import enhance, Enhanced
+from puppet_edit.enhancement.enhancer import enhance
 from puppet_edit.enhancement.keyframes import choose_keyframes
 from puppet_edit.enhancement.motion_curves import EnhanceConfig
 import pytest
@@ -22,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope='session')
-def captured() -> Callable[[str], Motion]:
+def captured():
     """Return a loader of captured clips by name, each read once; skip where they are absent."""
     folder = REPOSITORY.parent / 'shared' / 'mocap'
     if not folder.is_dir():
@@ -39,25 +36,25 @@ def captured() -> Callable[[str], Motion]:
 
 
 @pytest.fixture(scope='session')
-def skeleton(adult_character: Character) -> Skeleton:
+def skeleton(adult_character):
     """Return the average adult's lengths."""
     return adult_character.skeleton
 
 
 @pytest.fixture(scope='session')
-def fist(skeleton: Skeleton) -> FistMotion:
+def fist(skeleton):
     """Return arms that swing and fists that meet."""
     return fist_motion(skeleton)
 
 
 @pytest.fixture(scope='session')
-def take(fist: FistMotion) -> Take:
+def take(fist):
     """Return what was measured of it."""
     return fist_take(fist, 1)
 
 
 @pytest.fixture(scope='session')
-def chosen(take: Take) -> dict[int, str]:
+def chosen(take):
     """Return keyframes found in the measurement."""
     return choose_keyframes(take.targets, take.motion.rate_hz)
 
@@ -72,13 +69,13 @@ def chosen(take: Take) -> dict[int, str]:
     ],
     ids=['the paper', 'detail', 'followed', 'euler'],
 )
-def enhanced(request: pytest.FixtureRequest, take: Take, chosen: dict[int, str]) -> Enhanced:
+def enhanced(request, take, chosen):
     """Return the fist-matching experiment made better, by each kind of curve."""
     return enhance(take.motion, take.targets, chosen, request.param)
 
 
 @pytest.fixture(scope='session')
-def walk(skeleton: Skeleton) -> Motion:
+def walk(skeleton):
     """Return two seconds of a walk at 30 Hz."""
     motion = procedural_motion(skeleton, 60.0)
     frames = slice(345, 465, 2)

@@ -31,7 +31,7 @@ def _curve(frames: list[int], values: Floats, spacing: float, n_frames: int) -> 
 
 @pytest.mark.parametrize('spacing', [16.0, 5.3, 2.0, 1.0, 0.5])
 @pytest.mark.parametrize('frame', [0, 17, 40])
-def test_one_value_is_interpolated(spacing: float, frame: int) -> None:
+def test_one_value_is_interpolated(spacing, frame):
     """Errata 9: with the printed denominator it is not."""
     values = np.array([[0.3, -1.0, 0.2]])
     curve = _curve([frame], values, spacing, 41)
@@ -39,7 +39,7 @@ def test_one_value_is_interpolated(spacing: float, frame: int) -> None:
     assert np.abs(curve).max() <= 1.0 + 1e-9
 
 
-def test_influence_ends_within_seven_knots() -> None:
+def test_influence_ends_within_seven_knots():
     spacing, frame = 4.0, 50
     curve = _curve([frame], np.ones((1, 3)), spacing, 101)[:, 0]
     touched = np.flatnonzero(curve)
@@ -56,7 +56,7 @@ def _omegas(frame: int, spacing: float) -> tuple[int, Floats]:
     return first, np.array(polynomials) / 6.0
 
 
-def test_control_points_are_the_weighted_means_of_eq_2(rng: np.random.Generator) -> None:
+def test_control_points_are_the_weighted_means_of_eq_2(rng):
     n, spacing = 30, 3.7
     frames = np.sort(rng.choice(n, 11, replace=False))
     values = rng.normal(size=(11, 3))
@@ -73,7 +73,7 @@ def test_control_points_are_the_weighted_means_of_eq_2(rng: np.random.Generator)
         np.testing.assert_allclose(points[j], expected, atol=1e-13)
 
 
-def test_sum_of_levels_comes_nearer_at_every_level(rng: np.random.Generator) -> None:
+def test_sum_of_levels_comes_nearer_at_every_level(rng):
     frames = np.sort(rng.choice(200, 40, replace=False))
     rest = np.sin(0.05 * frames)[:, None] + 0.02 * rng.normal(size=(40, 3))
     errors = [np.abs(rest).max()]
@@ -84,7 +84,7 @@ def test_sum_of_levels_comes_nearer_at_every_level(rng: np.random.Generator) -> 
     assert errors[-1] < 1e-3 * errors[0]
 
 
-def test_displacing_is_eq_1(rng: np.random.Generator) -> None:
+def test_displacing_is_eq_1(rng):
     n, poses = 5, np.zeros(5, POSE)
     roots, rotations = rng.normal(size=(n, 3)), qb.exp(rng.normal(size=(n, N_SEGMENTS, 3)))
     poses['root'], poses['rotations'] = roots, rotations
@@ -111,9 +111,7 @@ def _brute_force(frames: list[int], values: Floats, n: int, reach: int) -> Float
 
 @pytest.mark.parametrize('frames', [[10], [0], [29], [3, 4, 5, 9, 20, 22], list(range(30))])
 @pytest.mark.parametrize('reach', [1, 2, 8])
-def test_exact_displacement_bends_least(
-    rng: np.random.Generator, frames: list[int], reach: int
-) -> None:
+def test_exact_displacement_bends_least(rng, frames, reach):
     values = rng.normal(size=(len(frames), 2))
     out = least_bent(np.array(frames), values, 30, reach)
     np.testing.assert_array_equal(out[frames], values)
@@ -121,13 +119,13 @@ def test_exact_displacement_bends_least(
 
 
 @pytest.mark.parametrize('n', [1, 2, 3])
-def test_exact_displacement_of_hardly_any_frames(n: int) -> None:
+def test_exact_displacement_of_hardly_any_frames(n):
     out = least_bent(np.array([0]), np.ones((1, 1)), n, 4)
     assert out[0, 0] == 1.0
     assert np.all(np.isfinite(out))
 
 
-def test_groups_without_a_value_in_a_frame_are_free_there(rng: np.random.Generator) -> None:
+def test_groups_without_a_value_in_a_frame_are_free_there(rng):
     frames, values = np.array([5, 10, 15]), rng.normal(size=(3, 9))
     counts = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     out = exact_displacement(frames, values, counts, 21, 8)
@@ -140,7 +138,7 @@ def test_groups_without_a_value_in_a_frame_are_free_there(rng: np.random.Generat
     np.testing.assert_allclose(points[:, 3:6], _points([5, 15], values[[0, 2], 3:6], 4.0, 21))
 
 
-def test_values_have_weights(rng: np.random.Generator) -> None:
+def test_values_have_weights(rng):
     frames, values, says = np.array([5, 6]), rng.normal(size=(2, 3)), np.array([[1.0], [0.25]])
     points = fit_control_points(frames, values, says, 4.0, 9)
     omegas = [_omegas(frame, 4.0)[1] for frame in frames]

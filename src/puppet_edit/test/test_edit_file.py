@@ -37,14 +37,14 @@ def same(a: EditPlan, b: EditPlan) -> bool:
     return True
 
 
-def test_entries_say_line_and_frames() -> None:
+def test_entries_say_line_and_frames():
     texts = {entry.line: entry.text for entry in plan_of(FULL_FILE).entries}
     assert list(texts) == [11, 14, 18, 21, 25, 29, 32]
     assert texts[11] == 'position left_hand, frame 20'
     assert texts[25] == 'on surface left_hand, frames 45 .. 59'
 
 
-def test_written_file_reads_back_the_same() -> None:
+def test_written_file_reads_back_the_same():
     def written(text: str) -> str:
         tree = parse_yaml(text, 'e.yaml', FORMAT)
         return edit_text({key: plain_value(tree.raw(key)) for key in tree.keys()})
@@ -65,29 +65,29 @@ def test_written_file_reads_back_the_same() -> None:
         ('from_s: 0.1, to_s: 0.2', [3, 4, 5, 6]),
     ],
 )
-def test_frames_and_times(where: str, frames: list[int]) -> None:
+def test_frames_and_times(where, frames):
     goal = only(f'{{position: left_hand, move_m: [0, 0, 0], {where}}}')
     assert goal.frames.tolist() == frames
 
 
-def test_move_is_from_where_the_point_was() -> None:
+def test_move_is_from_where_the_point_was():
     goal = only('{position: right_hand, frames: [4, 8], move_m: [0.1, 0, -0.2]}')
     own = walk().end_effectors[[4, 8], RIGHT_HAND]
     np.testing.assert_allclose(goal.goals, own + [0.1, 0.0, -0.2], atol=1e-12)
 
 
-def test_as_in_frame_is_the_place_of_that_frame() -> None:
+def test_as_in_frame_is_the_place_of_that_frame():
     goal = only('{position: left_hand, from_frame: 4, to_frame: 6, as_in_frame: 5}')
     np.testing.assert_allclose(goal.goals, np.tile(walk().end_effectors[5, LEFT_HAND], (3, 1)))
 
 
-def test_rows_are_one_for_each_frame() -> None:
+def test_rows_are_one_for_each_frame():
     goal = only('{position: pelvis, frames: [4, 8], at_m: [[1, 0, 1], [2, 0, 1]], axes: xy}')
     np.testing.assert_array_equal(goal.goals, [[1, 0, 1], [2, 0, 1]])
     assert goal.axes == (True, True, False)
 
 
-def test_offset_is_in_the_frame_of_the_segment() -> None:
+def test_offset_is_in_the_frame_of_the_segment():
     goal = only('{position: head, frame: 9, offset_m: [0.1, 0, 0.1], move_m: [0, 0, 0]}')
     q_world, p_world = walk().world_segments()
     head = SEGMENT_INDEX['head']
@@ -95,44 +95,44 @@ def test_offset_is_in_the_frame_of_the_segment() -> None:
     np.testing.assert_allclose(goal.goals[0], top, atol=1e-12)
 
 
-def test_moving_object_is_met_on_its_straight_way() -> None:
+def test_moving_object_is_met_on_its_straight_way():
     """The ball goes one metre in thirty frames; an offset is added to it."""
     goal = plan_of(FULL_FILE).constraints[1]
     np.testing.assert_allclose(goal.goals, [[0.5, 0.2, 1.1], [0.5, 0.5, 1.1]], atol=1e-12)
 
 
 @pytest.mark.parametrize('angles', [(10, 20, 30), (0, 0, 90), (-170, 40, 5)])
-def test_rpy_is_about_x_then_y_then_z(angles: tuple) -> None:
+def test_rpy_is_about_x_then_y_then_z(angles):
     goal = only(f'{{orientation: chest, frame: 3, rpy_deg: {list(angles)}}}')
     wanted = Rotation.from_euler('xyz', angles, degrees=True).as_matrix()
     np.testing.assert_allclose(qb.to_matrix(goal.orientations[0]), wanted, atol=1e-12)
 
 
-def test_turn_is_in_world_on_top_of_its_own_orientation() -> None:
+def test_turn_is_in_world_on_top_of_its_own_orientation():
     goal = only('{orientation: left_foot, frame: 3, turn_rpy_deg: [0, 0, 90]}')
     own = walk().world_segments()[0][3, SEGMENT_INDEX['left_foot']]
     wanted = Rotation.from_euler('z', 90, degrees=True).as_matrix() @ qb.to_matrix(own)
     np.testing.assert_allclose(qb.to_matrix(goal.orientations[0]), wanted, atol=1e-12)
 
 
-def test_kept_relation_is_the_one_of_each_frame() -> None:
+def test_kept_relation_is_the_one_of_each_frame():
     goal = only('{relative: [left_hand, right_hand], frames: [3, 9], keep: vector}')
     palms = walk().end_effectors[[3, 9]]
     np.testing.assert_allclose(goal.vectors, palms[:, RIGHT_HAND] - palms[:, LEFT_HAND])
 
 
-def test_touching_is_a_distance_of_zero() -> None:
+def test_touching_is_a_distance_of_zero():
     goal = only('{relative: [left_hand, right_hand], frame: 3, distance_m: 0}')
     np.testing.assert_array_equal(goal.vectors, np.zeros((1, 3)))
 
 
-def test_looked_at_point_is_where_it_was() -> None:
+def test_looked_at_point_is_where_it_was():
     goal = only('{look_at: head, frame: 3, target_point: left_hand}')
     np.testing.assert_allclose(goal.targets[0], walk().end_effectors[3, LEFT_HAND])
     np.testing.assert_array_equal(goal.axis, [1, 0, 0])
 
 
-def test_options_reach_the_editor() -> None:
+def test_options_reach_the_editor():
     config = plan_of(
         'options: {levels: 2, frames_per_knot: 5, exact: false, tolerance_percent: 1, '
         'solver: full, root_rigidity: 7, joint_rigidity: {spine: 3}}'
@@ -144,7 +144,7 @@ def test_options_reach_the_editor() -> None:
     np.testing.assert_array_equal(config.joint_rigidity, usual)
 
 
-def test_joint_limits_are_those_of_a_character_file() -> None:
+def test_joint_limits_are_those_of_a_character_file():
     limits = plan_of(
         'joint_limits:\n  left_shank: {swing_deg: [80, 10], twist_deg: [-10, 10]}\n'
     ).config.joint_limits
@@ -154,11 +154,11 @@ def test_joint_limits_are_those_of_a_character_file() -> None:
     ]
 
 
-def test_file_without_constraints_asks_for_nothing() -> None:
+def test_file_without_constraints_asks_for_nothing():
     assert plan_of('options: {levels: 2}').constraints == ()
 
 
-def test_entries_that_agree_are_accepted() -> None:
+def test_entries_that_agree_are_accepted():
     """The same place twice, another axis, another frame: no contradiction."""
     plan = plan_of(
         'constraints:\n'

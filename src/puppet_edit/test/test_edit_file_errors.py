@@ -51,7 +51,7 @@ TWO_HANDS = 'relative: [left_hand, right_hand], frame: 3'
     ],
     ids=lambda value: str(value).strip()[:32] if isinstance(value, str) else '',
 )
-def test_bad_file_is_refused_with_its_line(good: str, bad: str, line: int, says: str) -> None:
+def test_bad_file_is_refused_with_its_line(good, bad, line, says):
     assert good in FULL_FILE
     with pytest.raises(InputFileError) as caught:
         plan_of(FULL_FILE.replace(good, bad, 1))
@@ -79,7 +79,7 @@ def test_bad_file_is_refused_with_its_line(good: str, bad: str, line: int, says:
         ('{plant: left_foot, frames: [1, 3]}', 'plant: expected an interval'),
     ],
 )
-def test_bad_entry_is_refused(text: str, says: str) -> None:
+def test_bad_entry_is_refused(text, says):
     with pytest.raises(InputFileError) as caught:
         plan_of(entry(text))
     assert says in str(caught.value) and caught.value.line == 3
@@ -112,14 +112,14 @@ def test_bad_entry_is_refused(text: str, says: str) -> None:
         (f'{TWO_HANDS}, vector_m: [1, 0, 0]', f'{TWO_HANDS}, distance_m: 0.5', 'goals 0.5 m'),
     ],
 )
-def test_contradicting_entries_are_refused(first: str, second: str, says: str) -> None:
+def test_contradicting_entries_are_refused(first, second, says):
     with pytest.raises(InputFileError) as caught:
         plan_of(f'constraints:\n  - {{{first}}}\n  - {{{second}}}\n')
     text = str(caught.value)
     assert caught.value.line == 4 and 'agrees with line 3 (' in text and says in text
 
 
-def test_plant_refuses_two_places_within_it() -> None:
+def test_plant_refuses_two_places_within_it():
     with pytest.raises(InputFileError) as caught:
         plan_of(
             'constraints:\n'
@@ -132,7 +132,7 @@ def test_plant_refuses_two_places_within_it() -> None:
     assert 'places 0.1 m apart in frames 3 and 5' in str(caught.value)
 
 
-def test_so_many_entries_that_comparing_them_takes_minutes_are_refused() -> None:
+def test_so_many_entries_that_comparing_them_takes_minutes_are_refused():
     lines = f'  - {{{HAND}, move_m: [0, 0, 0]}}\n' * (MAX_ENTRIES + 1)
     with pytest.raises(InputFileError, match=f'at most {MAX_ENTRIES} entries, got 1001'):
         plan_of(f'constraints:\n{lines}')

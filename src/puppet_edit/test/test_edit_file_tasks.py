@@ -37,7 +37,7 @@ def edited(plan: EditPlan) -> Motion:
     return edit_motion(plan.motion, plan.constraints, plan.config).motion
 
 
-def test_transition_is_longer_and_frames_are_its_own() -> None:
+def test_transition_is_longer_and_frames_are_its_own():
     plan = tasks(
         '{transition: {clip: second.bvh, fade_s: 0.4}}',
         'constraints: [{position: left_hand, frame: 80, move_m: [0, 0, 0.1]}]',
@@ -47,7 +47,7 @@ def test_transition_is_longer_and_frames_are_its_own() -> None:
     assert len(plan.constraints) > 1
 
 
-def test_transition_takes_the_windows_that_are_given() -> None:
+def test_transition_takes_the_windows_that_are_given():
     plan = tasks(
         '{transition: {clip: second.bvh, from_frame: 40, to_frame: 50, second_from_frame: 5, '
         'second_to_frame: 15}}'
@@ -55,7 +55,7 @@ def test_transition_takes_the_windows_that_are_given() -> None:
     assert plan.notes == ('second.bvh joined on in frames 40 .. 50',)
 
 
-def test_retargeting_gives_the_other_body_planted_feet() -> None:
+def test_retargeting_gives_the_other_body_planted_feet():
     plan = tasks('{retarget: {character: sally}}')
     motion = edited(plan)
     np.testing.assert_array_equal(motion.skeleton.offsets, _character('sally').skeleton.offsets)
@@ -64,7 +64,7 @@ def test_retargeting_gives_the_other_body_planted_feet() -> None:
 
 
 @pytest.mark.parametrize('task', ['{terrain: {surface: hill}}', '{hold_feet: true}'])
-def test_feet_that_stand_stay_where_they_have_to(task: str) -> None:
+def test_feet_that_stand_stay_where_they_have_to(task):
     plan = tasks(task, 'surfaces: {hill: {function: ramp, slope_deg: 8}}')
     assert (plan.ground is not None) == ('terrain' in task)
     motion = edited(plan)
@@ -76,7 +76,7 @@ def test_feet_that_stand_stay_where_they_have_to(task: str) -> None:
     assert tasks('{hold_feet: false}').constraints == ()
 
 
-def test_retargeting_onto_terrain_is_one_step() -> None:
+def test_retargeting_onto_terrain_is_one_step():
     plan = tasks(
         '{retarget: {character: sally, world_scale: 1}, terrain: {surface: high}}',
         'surfaces: {high: {z_m: 0.5}}',
@@ -87,7 +87,7 @@ def test_retargeting_onto_terrain_is_one_step() -> None:
     assert 0.4 < soles.min() < 0.55
 
 
-def test_doorway_keeps_the_head_below_the_lintel() -> None:
+def test_doorway_keeps_the_head_below_the_lintel():
     plan = tasks('{doorways: [{frame: 30, lintel_m: 1.5}]}')
     assert all(isinstance(c, OnSurface) and c.side == BELOW for c in plan.constraints)
     x, y = walk().root_positions[30, :2]
@@ -97,7 +97,7 @@ def test_doorway_keeps_the_head_below_the_lintel() -> None:
     assert len(placed.constraints) == len(plan.constraints)
 
 
-def test_moves_below_a_lintel_are_from_the_upright_body() -> None:
+def test_moves_below_a_lintel_are_from_the_upright_body():
     plan = tasks(
         '{doorways: [{frame: 30, lintel_m: 1.5}]}',
         'constraints: [{position: pelvis, frame: 30, move_m: [0, 0, -0.3]}]',
@@ -107,7 +107,7 @@ def test_moves_below_a_lintel_are_from_the_upright_body() -> None:
     assert plan.motion.root_positions[30, 2] < walk().root_positions[30, 2]
 
 
-def test_heights_are_read_from_beside_the_edit_file(tmp_path: Path) -> None:
+def test_heights_are_read_from_beside_the_edit_file(tmp_path):
     (tmp_path / 'hills.csv').write_text('0,0,0,0\n0,1,1,0\n0,1,1,0\n0,0,0,0\n')
     text = (
         'format: puppet-edit/1\nsurfaces: {hills: {heights: hills.csv, cell_m: 1}}\n'
@@ -142,7 +142,7 @@ def test_heights_are_read_from_beside_the_edit_file(tmp_path: Path) -> None:
         ('surfaces:\n  a: {function: steps, tread_m: x}', 3, 'tread_m: expected a number'),
     ],
 )
-def test_bad_task_is_refused_with_its_line(text: str, line: int, says: str) -> None:
+def test_bad_task_is_refused_with_its_line(text, line, says):
     with pytest.raises(InputFileError) as caught:
         plan_of(text, READERS)
     assert caught.value.line == line and says in str(caught.value)

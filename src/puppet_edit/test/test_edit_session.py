@@ -20,7 +20,7 @@ KERNELS = (
 )
 
 
-def test_nothing_is_left_to_compile() -> None:
+def test_nothing_is_left_to_compile():
     warm_up(walk())
     counts = [len(kernel.signatures) for kernel in KERNELS]
     plan = plan_of(FULL_FILE)
@@ -28,11 +28,11 @@ def test_nothing_is_left_to_compile() -> None:
     assert [len(kernel.signatures) for kernel in KERNELS] == counts == [1, 1, 1]
 
 
-def test_a_clip_of_one_frame_is_enough() -> None:
+def test_a_clip_of_one_frame_is_enough():
     warm_up(cut(walk(), 0, 1))
 
 
-def test_a_drag_reaches_no_farther_than_seven_knots() -> None:
+def test_a_drag_reaches_no_farther_than_seven_knots():
     hand, foot = BodyPoint.named('left_hand'), BodyPoint.named('right_foot')
     at, before = np.array([30]), BodyTrack(walk())
     goal = PointGoal(at, hand, before.places(hand, at) + [0.05, 0.1, 0.15])
@@ -47,6 +47,6 @@ def test_a_drag_reaches_no_farther_than_seven_knots() -> None:
     assert len(changed) < walk().n_frames
 
 
-def test_a_drag_reaches_somewhere() -> None:
+def test_a_drag_reaches_somewhere():
     with pytest.raises(ConfigError, match='reach_s: expected > 0, got 0'):
         drag_config(0.0, 30.0)

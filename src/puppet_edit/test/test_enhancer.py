@@ -5,7 +5,7 @@
 from dataclasses import replace
 import math
 
-from benchmarks.enhance import CONDITIONS, FIST_M, FistMotion, measured_take, Take, TakeErrors
+from benchmarks.enhance import CONDITIONS, FIST_M, measured_take, Take, TakeErrors
 import numpy as np
 from puppet_core.body.posture import general_end_effectors, Motion, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS
@@ -33,26 +33,24 @@ EXACT_TOL_M = 1e-4  # issue 6
 HANDS = [0, 1]
 
 
-def test_meetings_are_among_the_keyframes(fist: FistMotion, chosen: dict[int, str]) -> None:
+def test_meetings_are_among_the_keyframes(fist, chosen):
     """Found from the noisy positions alone."""
     found = [frame for frame, reason in chosen.items() if reason == 'meeting']
     assert len(found) == 3 and np.all(np.abs(np.array(found) - fist.meetings) <= 2)
 
 
-def test_end_effectors_are_exact_at_keyframes(enhanced: Enhanced) -> None:
+def test_end_effectors_are_exact_at_keyframes(enhanced):
     errors = end_effector_errors(enhanced.motion, enhanced.goals)
     assert np.nanmax(errors[list(enhanced.keyframes)]) < EXACT_TOL_M
 
 
-def test_fists_meet_exactly(fist: FistMotion, enhanced: Enhanced) -> None:
+def test_fists_meet_exactly(fist, enhanced):
     met = [frame for frame, reason in enhanced.keyframes.items() if reason == 'meeting']
     gaps = fist.meeting.distances(enhanced.motion.end_effectors)[met]
     assert np.all(np.abs(gaps - FIST_M) < EXACT_TOL_M)
 
 
-def test_between_keyframes_it_is_closer_to_what_was_measured(
-    take: Take, enhanced: Enhanced
-) -> None:
+def test_between_keyframes_it_is_closer_to_what_was_measured(take, enhanced):
     between = np.ones(take.motion.n_frames, dtype=bool)
     between[list(enhanced.keyframes)] = False
     before, after = (
@@ -62,7 +60,7 @@ def test_between_keyframes_it_is_closer_to_what_was_measured(
     assert rms(after) < 0.6 * rms(before)
 
 
-def test_it_is_closer_to_the_truth(fist: FistMotion, take: Take, enhanced: Enhanced) -> None:
+def test_it_is_closer_to_the_truth(fist, take, enhanced):
     truth = fist.motion
     apart = [
         m.end_effectors[:, HANDS] - truth.end_effectors[:, HANDS]
@@ -97,9 +95,7 @@ def palms(take: Take, enhanced: Enhanced, stand: Channels, times_s: np.ndarray) 
     ],
     ids=['the paper', 'followed', 'euler, segments'],
 )
-def test_palms_move_with_two_continuous_derivatives(
-    take: Take, chosen: dict[int, str], config: EnhanceConfig, channels: str
-) -> None:
+def test_palms_move_with_two_continuous_derivatives(take, chosen, config, channels):
     """Issue 6, C2 everywhere: one-sided second differences agree over every knot, also joints."""
     done = enhance(take.motion, take.targets, chosen, config)
     rotations = take.motion.rotations[:, list(done.joints)]
@@ -123,14 +119,14 @@ def test_palms_move_with_two_continuous_derivatives(
     assert jumps[1] < 0.05 * accelerations
 
 
-def test_joints_that_carry_nothing_measured_are_left_alone(take: Take, enhanced: Enhanced) -> None:
+def test_joints_that_carry_nothing_measured_are_left_alone(take, enhanced):
     kept = [joint for joint in range(16) if joint not in enhanced.joints]
     assert 3 in kept and set(LIMB_SEGMENTS[2:].ravel()) <= set(kept)
     before, after = take.motion.rotations[:, kept], enhanced.motion.rotations[:, kept]
     assert np.all(np.abs(np.sum(before * after, axis=-1)) > 1.0 - 1e-12)
 
 
-def test_a_smooth_motion_with_its_own_end_effectors_is_left_as_it_is(fist: FistMotion) -> None:
+def test_a_smooth_motion_with_its_own_end_effectors_is_left_as_it_is(fist):
     """Nothing is wrong, so nothing is to be changed."""
     exact = measured_take(fist.motion, TakeErrors(), 0, (), (0, 1))
     keys = choose_keyframes(exact.targets, 60.0)
@@ -138,7 +134,7 @@ def test_a_smooth_motion_with_its_own_end_effectors_is_left_as_it_is(fist: FistM
     assert np.max(joint_angles_between(fist.motion.rotations, done.motion.rotations)) < 0.01
 
 
-def test_segments_keep_the_angles_of_long_motions(walk: Motion) -> None:
+def test_segments_keep_the_angles_of_long_motions(walk):
     """Nearer to the true angles the more there are; exact at keyframes, joints included."""
     measured = measured_take(walk, TakeErrors(2.0, 0.5), 3)
     keys = choose_keyframes(measured.targets, 30.0, 0.1, 0.3)
@@ -152,14 +148,14 @@ def test_segments_keep_the_angles_of_long_motions(walk: Motion) -> None:
     assert np.all(np.diff(off) < 0.0)
 
 
-def test_segments_have_two_freedoms_each() -> None:
+def test_segments_have_two_freedoms_each():
     keys = np.arange(11) / 2.0
     config = EnhanceConfig(detail_s=0.0, segment=4)
     assert np.allclose(free_knots(keys, config), [1.75, 2.25, 3.75, 4.25])
     assert len(free_knots(keys, replace(config, segment=0))) == 0
 
 
-def test_tolerance_adds_keyframes_until_errors_are_small(take: Take) -> None:
+def test_tolerance_adds_keyframes_until_errors_are_small(take):
     ends = {0: 'end', 135: 'given', 270: 'end'}
     config = EnhanceConfig(follow=False, tolerance_m=0.06)
     done = enhance(take.motion, take.targets, ends, config)
@@ -173,7 +169,7 @@ def test_tolerance_adds_keyframes_until_errors_are_small(take: Take) -> None:
     assert set(done.keyframes.values()) == {'end', 'given', 'error'}
 
 
-def test_frames_without_measurement_are_passed_over(take: Take) -> None:
+def test_frames_without_measurement_are_passed_over(take):
     positions = np.array(take.targets.positions)
     positions[60:200] = np.nan
     positions[:, 1] = np.nan
@@ -186,7 +182,7 @@ def test_frames_without_measurement_are_passed_over(take: Take) -> None:
     assert rms(errors[np.isfinite(errors)]) < 0.02 and np.isfinite(errors).sum() == 131
 
 
-def test_measured_feet_stay_put_when_the_root_gives_way(walk: Motion) -> None:
+def test_measured_feet_stay_put_when_the_root_gives_way(walk):
     """By default a measured foot frees the root."""
     measured = measured_take(walk, TakeErrors(3.0, 1.0), 3)
     keys = choose_keyframes(measured.targets, 30.0)
@@ -211,12 +207,12 @@ def test_measured_feet_stay_put_when_the_root_gives_way(walk: Motion) -> None:
         ({'tolerance_m': float('nan')}, 'tolerance_m: expected 0 .. 10'),
     ],
 )
-def test_options_are_checked(options: dict, says: str) -> None:
+def test_options_are_checked(options, says):
     with pytest.raises(ConfigError, match=says):
         EnhanceConfig(**options)
 
 
-def test_targets_of_another_length_are_refused(take: Take, chosen: dict[int, str]) -> None:
+def test_targets_of_another_length_are_refused(take, chosen):
     with pytest.raises(ConfigError, match='targets: expected 271 frames, got 100'):
         enhance(take.motion, Targets(take.targets.positions[:100]), chosen)
 
@@ -233,7 +229,7 @@ def errors(truth: Motion, motion: Motion) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize('name', list(CONDITIONS))
-def test_both_errors_fall_for_every_seed(walk: Motion, name: str) -> None:
+def test_both_errors_fall_for_every_seed(walk, name):
     """Noise and bias of angles, noise of positions, wrong lengths of limbs."""
     for seed in SEEDS:
         take = measured_take(walk, CONDITIONS[name], seed)
@@ -242,14 +238,14 @@ def test_both_errors_fall_for_every_seed(walk: Motion, name: str) -> None:
         assert after[0] < 0.5 * before[0] and after[1] < before[1], seed
 
 
-def test_exact_weight_puts_end_effectors_in_place(walk: Motion) -> None:
+def test_exact_weight_puts_end_effectors_in_place(walk):
     take = measured_take(walk, TakeErrors(3.0, 1.0), 5)
     better = enhance_online(take.motion, take.targets, weight=0.999999)
     apart = (better.end_effectors - take.targets.positions)[:, :4]
     assert np.max(np.linalg.norm(apart, axis=-1)) < 1e-4
 
 
-def test_later_frames_change_nothing(walk: Motion) -> None:
+def test_later_frames_change_nothing(walk):
     """Causal: the first half alone gives the same."""
     take = measured_take(walk, TakeErrors(3.0, 1.0, 3.0), 5)
     half = Motion.from_rotations(
@@ -263,13 +259,13 @@ def test_later_frames_change_nothing(walk: Motion) -> None:
     assert np.allclose(whole.rotations[:30], part.rotations, atol=1e-12)
 
 
-def test_a_kept_root_stays_where_it_was_measured(walk: Motion) -> None:
+def test_a_kept_root_stays_where_it_was_measured(walk):
     take = measured_take(walk, TakeErrors(3.0), 5)
     better = enhance_online(take.motion, take.targets, root='fixed')
     assert np.allclose(better.root_positions, take.motion.root_positions, atol=1e-12)
 
 
-def test_end_effectors_without_measurement_follow_their_angles(walk: Motion) -> None:
+def test_end_effectors_without_measurement_follow_their_angles(walk):
     """After a gap in one hand's trajectory nothing is left of the gap."""
     take = measured_take(walk, TakeErrors(3.0), 5)
     positions = np.array(take.targets.positions)
@@ -281,6 +277,6 @@ def test_end_effectors_without_measurement_follow_their_angles(walk: Motion) -> 
 
 
 @pytest.mark.parametrize('weight', [0.0, 1.0, float('nan')])
-def test_weights_out_of_range_are_refused(weight: float) -> None:
+def test_weights_out_of_range_are_refused(weight):
     with pytest.raises(ConfigError, match='weight: expected 0.0 < value < 1.0'):
         rate_config(weight)

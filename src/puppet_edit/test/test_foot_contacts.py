@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts of heels and toes: against the plan of a walk, on captured clips, under noise."""
 
-from collections.abc import Callable
-
 from benchmarks.edit.walks import square_walk, Walk
 import numpy as np
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import Skeleton
 from puppet_core.procedural.performer import Step
 from puppet_edit.scene.foot_plants import detect_contacts, FootContacts, HEEL, stretches, TOE
 import pytest
@@ -16,7 +13,7 @@ EARLY_S, LATE_S = 0.13, 0.05  # a toe-first landing is slow and near before the 
 
 
 @pytest.fixture(scope='module', params=[30.0, 120.0])
-def walk(request, skeleton: Skeleton) -> Walk:
+def walk(request, skeleton):
     """Return a walk whose steps are known, at a slow and a fast rate."""
     return square_walk(skeleton, request.param)
 
@@ -44,7 +41,7 @@ def _toe_offs(contacts: FootContacts, foot: int) -> list[int]:
     return [end for _, end in stretches(contacts.flags[:, foot, TOE]) if end < n]
 
 
-def test_every_step_strikes_when_the_plan_says(walk: Walk) -> None:
+def test_every_step_strikes_when_the_plan_says(walk):
     contacts = detect_contacts(walk.motion)
     strikes = [np.array(_strikes(contacts, foot)) / walk.motion.rate_hz for foot in (0, 1)]
     for step in _whole(walk):
@@ -53,7 +50,7 @@ def test_every_step_strikes_when_the_plan_says(walk: Walk) -> None:
         assert -EARLY_S <= apart <= LATE_S
 
 
-def test_every_step_lifts_after_the_heel_and_before_mid_swing(walk: Walk) -> None:
+def test_every_step_lifts_after_the_heel_and_before_mid_swing(walk):
     contacts = detect_contacts(walk.motion)
     steps = _whole(walk)
     for step in steps[2:]:
@@ -66,14 +63,14 @@ def test_every_step_lifts_after_the_heel_and_before_mid_swing(walk: Walk) -> Non
         assert not heel.any()
 
 
-def test_there_are_no_more_plants_than_steps(walk: Walk) -> None:
+def test_there_are_no_more_plants_than_steps(walk):
     plants = detect_contacts(walk.motion).plants()
     # the left foot stands at the beginning; the last landing is cut off by the clip's end
     assert len(plants) == len(_whole(walk)) + 2
     assert all(p.first <= p.flat_first <= p.flat_last <= p.last for p in plants)
 
 
-def test_noise_of_a_millimetre_neither_makes_nor_breaks_a_plant(walk: Walk, rng) -> None:
+def test_noise_of_a_millimetre_neither_makes_nor_breaks_a_plant(walk, rng):
     clean = detect_contacts(walk.motion).plants()
     roots = walk.motion.root_positions + 0.001 * rng.standard_normal((walk.motion.n_frames, 3))
     noisy = Motion.from_rotations(
@@ -85,7 +82,7 @@ def test_noise_of_a_millimetre_neither_makes_nor_breaks_a_plant(walk: Walk, rng)
     assert max(abs(a.first - b.first) for a, b in zip(found, clean)) <= slack
 
 
-def test_unknown_ground_gives_the_same_plants_on_a_level_floor(walk: Walk) -> None:
+def test_unknown_ground_gives_the_same_plants_on_a_level_floor(walk):
     known, unknown = (detect_contacts(walk.motion, *args).plants() for args in ((), (None,)))
     assert [p.foot for p in known] == [p.foot for p in unknown]
 
@@ -94,9 +91,7 @@ def test_unknown_ground_gives_the_same_plants_on_a_level_floor(walk: Walk) -> No
 @pytest.mark.parametrize(
     ('clip', 'ground', 'least'), [('02_01', (), 6), ('02_03', (), 4), ('03_01', (None,), 4)]
 )
-def test_captured_feet_take_turns(
-    captured: Callable[[str], Motion], clip: str, ground: tuple, least: int
-) -> None:
+def test_captured_feet_take_turns(captured, clip, ground, least):
     plants = detect_contacts(captured(clip), *ground).plants()
     assert len(plants) >= least
     assert all(a.foot != b.foot for a, b in zip(plants, plants[1:]))

@@ -4,7 +4,7 @@
 
 import numpy as np
 from puppet_core.body.motion_measures import planted_soles
-from puppet_core.body.posture import general_end_effectors, Motion, world_segments
+from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
@@ -35,7 +35,7 @@ def swinging(n: int = 181) -> Targets:
     return Targets(positions)
 
 
-def test_turning_points_are_found(rng: np.random.Generator) -> None:
+def test_turning_points_are_found(rng):
     """With a millimetre of noise too."""
     targets = swinging()
     noisy = Targets(targets.positions + rng.normal(0.0, 1e-3, targets.positions.shape))
@@ -46,7 +46,7 @@ def test_turning_points_are_found(rng: np.random.Generator) -> None:
         assert list(found)[0] == 0 and list(found)[-1] == 180
 
 
-def test_steps_begin_and_end_at_keyframes(walk: Motion) -> None:
+def test_steps_begin_and_end_at_keyframes(walk):
     targets = Targets(np.where(np.arange(8)[:, None] < 4, walk.end_effectors, np.nan))
     found = choose_keyframes(targets, walk.rate_hz, 0.05, 2.0)
     contacts = np.array([frame for frame, reason in found.items() if reason == 'contact'])
@@ -57,23 +57,23 @@ def test_steps_begin_and_end_at_keyframes(walk: Motion) -> None:
 
 
 @pytest.mark.parametrize(('least_s', 'most_s'), [(0.1, 0.5), (0.3, 0.4), (0.02, 0.1)])
-def test_gaps_are_neither_short_nor_long(least_s: float, most_s: float) -> None:
+def test_gaps_are_neither_short_nor_long(least_s, most_s):
     frames = list(choose_keyframes(swinging(), RATE_HZ, least_s, most_s))
     gaps = np.diff(frames)
     assert gaps.max() <= np.ceil(most_s * RATE_HZ) and gaps.min() >= 0.5 * least_s * RATE_HZ
 
 
-def test_two_frames_are_both_keyframes() -> None:
+def test_two_frames_are_both_keyframes():
     assert list(choose_keyframes(Targets(swinging().positions[:2]), 60.0)) == [0, 1]
 
 
-def test_given_ones_come_with_first_and_last() -> None:
+def test_given_ones_come_with_first_and_last():
     assert given_keyframes([30, 10, 30], 50) == {0: 'end', 10: 'given', 30: 'given', 49: 'end'}
     with pytest.raises(ConfigError, match='keyframes: expected 0 .. 49, got 50'):
         given_keyframes([50], 50)
 
 
-def test_worst_frames_keep_their_distance(rng: np.random.Generator) -> None:
+def test_worst_frames_keep_their_distance(rng):
     errors = rng.random(100)
     errors[10:20] = -1.0  # not known
     keys = [0, 20, 24, 60, 99]
@@ -86,7 +86,7 @@ def test_worst_frames_keep_their_distance(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize(('least_s', 'most_s'), [(0.0, 0.5), (0.6, 0.5), (-1.0, 1.0)])
-def test_spacing_is_checked(least_s: float, most_s: float) -> None:
+def test_spacing_is_checked(least_s, most_s):
     with pytest.raises(ConfigError, match='keyframe spacing: expected 0 < least <= most'):
         choose_keyframes(swinging(), RATE_HZ, least_s, most_s)
 
@@ -119,7 +119,7 @@ def moved(measured: Measured, deltas: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return measured.root_positions + deltas[:, 48:], qb.multiply(measured.rotations, turns)
 
 
-def test_jacobian_is_that_of_differences(skeleton: Skeleton, rng: np.random.Generator) -> None:
+def test_jacobian_is_that_of_differences(skeleton, rng):
     measured = random_measured(skeleton, rng)
     start = moved(measured, rng.normal(0.0, 0.3, (4, 51)))
     _, jacobian = objective_residuals(skeleton, measured, *start, ALL)
@@ -137,7 +137,7 @@ def test_jacobian_is_that_of_differences(skeleton: Skeleton, rng: np.random.Gene
 
 
 @pytest.mark.parametrize('angle', [0.0, 1e-5, 9.9e-4, 1.1e-3, 0.5, 3.0, np.pi, 5.0])
-def test_derivative_of_the_logarithm(angle: float) -> None:
+def test_derivative_of_the_logarithm(angle):
     rotvec = angle * np.array([0.6, -0.64, 0.48])
     step = 1e-6
 
@@ -153,7 +153,7 @@ def test_derivative_of_the_logarithm(angle: float) -> None:
     assert np.allclose(right_jacobian_inverse(rotvec), np.transpose(slopes), atol=1e-7)
 
 
-def test_minimum_is_that_of_scipy(skeleton: Skeleton, rng: np.random.Generator) -> None:
+def test_minimum_is_that_of_scipy(skeleton, rng):
     """An independent minimiser without our Jacobian finds no lower G."""
     one = random_measured(skeleton, rng, 1)
     ours = fit_postures(skeleton, one, ALL)
@@ -169,9 +169,7 @@ def test_minimum_is_that_of_scipy(skeleton: Skeleton, rng: np.random.Generator) 
     assert ours.values[0] == pytest.approx(2.0 * scipys.cost, rel=1e-8)
 
 
-def test_default_weight_is_exact_at_keyframes(
-    skeleton: Skeleton, rng: np.random.Generator
-) -> None:
+def test_default_weight_is_exact_at_keyframes(skeleton, rng):
     """Issue 6: end-effectors at keyframes within 0.1 mm."""
     measured = random_measured(skeleton, rng, 30, 0.02)
     goals = np.array(measured.goals)
@@ -183,7 +181,7 @@ def test_default_weight_is_exact_at_keyframes(
     assert np.median(fitted.iterations) < 15
 
 
-def test_what_may_not_move_stays(skeleton: Skeleton, rng: np.random.Generator) -> None:
+def test_what_may_not_move_stays(skeleton, rng):
     measured = random_measured(skeleton, rng)
     fitted = fit_postures(skeleton, measured, ARMS)
     kept = [j for j in range(16) if j not in ARMS.joints]
@@ -191,16 +189,14 @@ def test_what_may_not_move_stays(skeleton: Skeleton, rng: np.random.Generator) -
     assert np.allclose(fitted.rotations[:, kept], measured.rotations[:, kept], atol=1e-15)
 
 
-def test_goals_that_are_met_change_nothing(skeleton: Skeleton, rng: np.random.Generator) -> None:
+def test_goals_that_are_met_change_nothing(skeleton, rng):
     measured = random_measured(skeleton, rng, off_m=0.0)
     fitted = fit_postures(skeleton, measured, ALL)
     assert np.allclose(fitted.rotations, measured.rotations, atol=1e-12)
 
 
 @pytest.mark.parametrize('weight', [0.5, 0.999999])
-def test_goals_out_of_reach_are_pointed_at(
-    skeleton: Skeleton, rng: np.random.Generator, weight: float
-) -> None:
+def test_goals_out_of_reach_are_pointed_at(skeleton, rng, weight):
     """Two metres off: finite, and the arm stretched nearly all the way."""
     measured = random_measured(skeleton, rng)
     goals = np.full((4, 8, 3), np.nan)
@@ -213,7 +209,7 @@ def test_goals_out_of_reach_are_pointed_at(
     assert np.all(gaps[0] < gaps[1])
 
 
-def test_greater_weight_comes_nearer(skeleton: Skeleton, rng: np.random.Generator) -> None:
+def test_greater_weight_comes_nearer(skeleton, rng):
     measured = random_measured(skeleton, rng)
     errors = []
     for weight in (0.0, 0.5, 0.9, 0.999):

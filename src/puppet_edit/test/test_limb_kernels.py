@@ -5,7 +5,7 @@
 import math
 
 import numpy as np
-from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_edit.editor.constraint_kernels import (
@@ -30,7 +30,7 @@ ENDS = LIMB_SEGMENTS[:, 2]
 
 
 @pytest.mark.parametrize('along', [0.0, 0.05, 0.3])
-def test_eq_7_is_the_distance_of_a_limb_built_from_its_angle(along: float) -> None:
+def test_eq_7_is_the_distance_of_a_limb_built_from_its_angle(along):
     r1, r2 = 0.31, 0.24
     for phi in np.linspace(0.01, math.pi - 0.01, 50):
         # elbow axis along z, appendix of LeeShin1999
@@ -40,14 +40,14 @@ def test_eq_7_is_the_distance_of_a_limb_built_from_its_angle(along: float) -> No
         assert bend_angle(r1, r2, along, distance) == pytest.approx(phi, abs=1e-9)
 
 
-def test_eq_7_as_printed() -> None:
+def test_eq_7_as_printed():
     l1, l2, r1, r2, distance = 0.33, 0.28, 0.31, 0.24, 0.45
     s1, s2 = math.sqrt(l1**2 - r1**2), math.sqrt(l2**2 - r2**2)
     printed = math.acos((l1**2 + l2**2 + 2.0 * s1 * s2 - distance**2) / (2.0 * r1 * r2))
     assert bend_angle(r1, r2, s1 + s2, distance) == pytest.approx(printed, abs=1e-12)
 
 
-def test_eq_7_is_clamped_at_full_stretch_and_at_folding() -> None:
+def test_eq_7_is_clamped_at_full_stretch_and_at_folding():
     """Errata 9."""
     assert bend_angle(0.3, 0.2, 0.0, 0.6) == math.pi
     assert bend_angle(0.3, 0.2, 0.0, 0.05) == 0.0
@@ -132,9 +132,7 @@ def _goals(
 
 
 @pytest.mark.parametrize('is_oriented', [True, False], ids=['oriented', 'hand as it was'])
-def test_closed_form_agrees_with_forward_kinematics(
-    rng: np.random.Generator, is_oriented: bool
-) -> None:
+def test_closed_form_agrees_with_forward_kinematics(rng, is_oriented):
     n = 26_000  # bodies of four limbs: more than 1e5
     offsets, rotations = _limbs(rng, n)
     roots, points = rng.normal(size=(n, 3)), rng.normal(0.0, 0.05, (n, 4, 3))
@@ -161,7 +159,7 @@ def test_closed_form_agrees_with_forward_kinematics(
     np.testing.assert_array_equal(solved[:, torso], rotations[:, torso])
 
 
-def test_a_limb_whose_goal_is_out_of_reach_points_there(rng: np.random.Generator) -> None:
+def test_a_limb_whose_goal_is_out_of_reach_points_there(rng):
     n = 200
     offsets, rotations = _limbs(rng, n)
     roots, tips = rng.normal(size=(n, 3)), offsets[:, ENDS]
@@ -177,7 +175,7 @@ def test_a_limb_whose_goal_is_out_of_reach_points_there(rng: np.random.Generator
     assert stretch.min() > 0.99
 
 
-def test_what_is_in_place_stays_as_it_is(skeleton: Skeleton, rng: np.random.Generator) -> None:
+def test_what_is_in_place_stays_as_it_is(skeleton, rng):
     n = 500
     rotations = qb.exp(rng.normal(0.0, 0.4, (n, N_SEGMENTS, 3)))
     offsets = np.broadcast_to(skeleton.offsets, (n, N_SEGMENTS, 3)).copy()

@@ -17,13 +17,13 @@ CLOSED_FORM_TOL = 1e-8  # the two ways have different round-off
 
 
 @pytest.fixture
-def walk_of_three(rng: np.random.Generator) -> Floats:
+def walk_of_three(rng):
     """Return three channels that wander."""
     return np.cumsum(rng.normal(size=(len(TIMES), 3)), axis=0)
 
 
 @pytest.fixture
-def corrected(walk_of_three: Floats, rng: np.random.Generator) -> Floats:
+def corrected(walk_of_three, rng):
     """Return keyframe values that are not quite those of the channels."""
     return walk_of_three[KEYS] + rng.normal(size=(len(KEYS), 3))
 
@@ -42,7 +42,7 @@ def two_derivatives(measured: Floats, values: Floats) -> Floats:
     return np.linalg.inv(x.T @ x) @ x.T @ (measured - f1)
 
 
-def test_without_free_knots_it_is_eqs_2_and_3(walk_of_three: Floats, corrected: Floats) -> None:
+def test_without_free_knots_it_is_eqs_2_and_3(walk_of_three, corrected):
     curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected)
     ends = two_derivatives(walk_of_three, corrected)
     printed = clamped(corrected, ends[0], ends[1])
@@ -52,7 +52,7 @@ def test_without_free_knots_it_is_eqs_2_and_3(walk_of_three: Floats, corrected: 
 
 
 @pytest.mark.parametrize('free', [None, FREE], ids=['eqs. 2-3', 'free knots'])
-def test_keyframes_are_met(walk_of_three: Floats, corrected: Floats, free: Floats | None) -> None:
+def test_keyframes_are_met(walk_of_three, corrected, free):
     curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, free)
     assert np.allclose(curve(TIMES[KEYS]), corrected, atol=1e-11)
 
@@ -70,9 +70,7 @@ def jumps(curve: BSpline, order: int, step: float) -> Floats:
 
 @pytest.mark.parametrize('free', [None, FREE], ids=['eqs. 2-3', 'free knots'])
 @pytest.mark.parametrize('order', [1, 2])
-def test_two_derivatives_are_continuous_over_the_knots(
-    walk_of_three: Floats, corrected: Floats, free: Floats | None, order: int
-) -> None:
+def test_two_derivatives_are_continuous_over_the_knots(walk_of_three, corrected, free, order):
     """A jump would stay as the step shrinks; what is left shrinks in proportion."""
     curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, free)
     wide, narrow = jumps(curve, order, 1e-3), jumps(curve, order, 1e-4)
@@ -80,7 +78,7 @@ def test_two_derivatives_are_continuous_over_the_knots(
     assert narrow < 0.2 * wide and wide < 3.0 * third * 1e-3
 
 
-def test_a_free_knot_never_fits_worse(walk_of_three: Floats, corrected: Floats) -> None:
+def test_a_free_knot_never_fits_worse(walk_of_three, corrected):
     misfits = []
     for free in (None, FREE[:1], FREE[:3], FREE):
         curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, free)
@@ -88,9 +86,7 @@ def test_a_free_knot_never_fits_worse(walk_of_three: Floats, corrected: Floats) 
     assert np.all(np.diff(misfits) < 0.0)
 
 
-def test_no_other_curve_of_these_knots_fits_better(
-    walk_of_three: Floats, corrected: Floats, rng: np.random.Generator
-) -> None:
+def test_no_other_curve_of_these_knots_fits_better(walk_of_three, corrected, rng):
     """The misfit is square to every curve of the same knots that is zero at the keyframes."""
     curve = fit_spline(TIMES, walk_of_three, TIMES[KEYS], corrected, FREE)
     rest = curve(TIMES) - walk_of_three
@@ -101,7 +97,7 @@ def test_no_other_curve_of_these_knots_fits_better(
         assert abs(np.sum(rest * other)) < 1e-8 * np.linalg.norm(rest) * np.linalg.norm(other)
 
 
-def test_the_two_freedoms_of_the_ends_do_not_reach_far(walk_of_three: Floats) -> None:
+def test_the_two_freedoms_of_the_ends_do_not_reach_far(walk_of_three):
     """
     Eq. 3 fits the whole motion with them, but each keyframe passes on 2 - sqrt(3) of it.
 
@@ -120,7 +116,7 @@ def test_the_two_freedoms_of_the_ends_do_not_reach_far(walk_of_three: Floats) ->
     assert np.allclose(change[1:6] / change[:5], 2.0 - np.sqrt(3.0), rtol=1e-2)
 
 
-def test_every_frame_a_keyframe_is_the_natural_spline(walk_of_three: Floats) -> None:
+def test_every_frame_a_keyframe_is_the_natural_spline(walk_of_three):
     """Eq. 3 as printed is 0/0 there; what is left open is bent least."""
     curve = fit_spline(TIMES, walk_of_three, TIMES, walk_of_three)
     fine = np.linspace(TIMES[0], TIMES[-1], 1001)
@@ -128,13 +124,13 @@ def test_every_frame_a_keyframe_is_the_natural_spline(walk_of_three: Floats) -> 
     assert np.allclose(curve(fine), natural(fine), atol=1e-4)
 
 
-def test_two_frames_give_a_straight_line() -> None:
+def test_two_frames_give_a_straight_line():
     values = np.array([[1.0, 2.0], [4.0, -1.0]])
     curve = fit_spline(TIMES[:2], values, TIMES[:2], values)
     assert np.allclose(curve(TIMES[:2].mean()), values.mean(axis=0), atol=1e-12)
 
 
-def test_without_keyframes_it_is_scipys_least_squares_spline(walk_of_three: Floats) -> None:
+def test_without_keyframes_it_is_scipys_least_squares_spline(walk_of_three):
     curve = fit_spline(TIMES, walk_of_three, free_knots=FREE)
     scipys = make_lsq_spline(TIMES, walk_of_three, curve.t)
     assert np.allclose(curve.c, scipys.c, atol=1e-6)
@@ -150,7 +146,7 @@ def test_without_keyframes_it_is_scipys_least_squares_spline(walk_of_three: Floa
         ([0.0, 1.0], [0.0, 2.0], [], 'knots: expected all between 0 and 1'),
     ],
 )
-def test_knots_of_no_use_are_refused(times: list, keys: list, free: list, says: str) -> None:
+def test_knots_of_no_use_are_refused(times, keys, free, says):
     with pytest.raises(ConfigError, match=says):
         fit_spline(
             np.array(times),
@@ -200,9 +196,7 @@ def same_rotations(a: np.ndarray, b: np.ndarray) -> bool:
     ],
     ids=['small', 'large', 'walking round', 'cartwheels'],
 )
-def test_values_stand_for_their_rotations_whatever_their_signs(
-    kind: str, rotations: np.ndarray, joints: tuple, rng: np.random.Generator
-) -> None:
+def test_values_stand_for_their_rotations_whatever_their_signs(kind, rotations, joints, rng):
     signs = np.where(rng.random(rotations.shape[:2]) < 0.5, -1.0, 1.0)[..., None]
     channels = CHANNEL_KINDS[kind](signs * rotations, joints)
     assert same_rotations(channels.rotations(channels.values), rotations)
@@ -213,9 +207,7 @@ def test_values_stand_for_their_rotations_whatever_their_signs(
     [(smooth_rotations(0.8), JOINTS, 4.0), (walking_round(), (0,), 1.5), (tumbling(), (0,), 2.0)],
     ids=['large', 'walking round', 'cartwheels'],
 )
-def test_rotation_vectors_change_about_as_fast_as_the_joint(
-    rotations: np.ndarray, joints: tuple, fastest: float
-) -> None:
+def test_rotation_vectors_change_about_as_fast_as_the_joint(rotations, joints, fastest):
     """No jump by a turn, no run through a pole."""
     channels = CHANNEL_KINDS[ROTVEC](rotations, joints)
     turned = np.linalg.norm(
@@ -225,7 +217,7 @@ def test_rotation_vectors_change_about_as_fast_as_the_joint(
     assert np.max(steps / turned.max()) < fastest
 
 
-def test_a_joint_past_half_a_turn_is_continuous() -> None:
+def test_a_joint_past_half_a_turn_is_continuous():
     """The logarithm alone would jump by a turn at pi."""
     angles = 2.6 + 1.2 * np.sin(T)
     rotations = qb.exp(angles[:, None] * np.array([0.0, 0.6, 0.8]))[:, None]
@@ -234,9 +226,7 @@ def test_a_joint_past_half_a_turn_is_continuous() -> None:
 
 
 @pytest.mark.parametrize('kind', CHANNEL_KINDS)
-def test_values_of_corrected_keyframes_are_next_to_the_measured_ones(
-    kind: str, rng: np.random.Generator
-) -> None:
+def test_values_of_corrected_keyframes_are_next_to_the_measured_ones(kind, rng):
     rotations = smooth_rotations(0.8)
     channels = CHANNEL_KINDS[kind](rotations, JOINTS)
     frames = np.arange(5, 721, 45)
@@ -247,7 +237,7 @@ def test_values_of_corrected_keyframes_are_next_to_the_measured_ones(
     assert np.max(np.abs(near - channels.values[frames])) < 0.5
 
 
-def test_what_rotation_vectors_cannot_hold_is_refused_by_name() -> None:
+def test_what_rotation_vectors_cannot_hold_is_refused_by_name():
     """Turns about two axes in one motion: a whole turn about y after one about z."""
     half = np.linspace(0.0, 4.0 * np.pi, 300)
     zero = 0.0 * half

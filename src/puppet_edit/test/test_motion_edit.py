@@ -47,7 +47,7 @@ def _apart(a: Motion, b: Motion) -> np.ndarray:
     return np.linalg.norm(qb.log(between), axis=-1)
 
 
-def test_without_a_constraint_the_motion_is_the_same(walk: Motion) -> None:
+def test_without_a_constraint_the_motion_is_the_same(walk):
     result = edit_motion(walk, [])
     np.testing.assert_array_equal(result.motion.rotations, walk.rotations)
     np.testing.assert_array_equal(result.motion.root_positions, walk.root_positions)
@@ -55,7 +55,7 @@ def test_without_a_constraint_the_motion_is_the_same(walk: Motion) -> None:
     assert result.constraint_count == 0
 
 
-def test_a_constraint_that_is_met_changes_nothing(walk: Motion) -> None:
+def test_a_constraint_that_is_met_changes_nothing(walk):
     goals = [
         PointGoal(np.arange(10, 41), LEFT_HAND, walk.end_effectors[10:41, 0]),
         PointGoal(
@@ -69,7 +69,7 @@ def test_a_constraint_that_is_met_changes_nothing(walk: Motion) -> None:
 
 @pytest.mark.parametrize('solver', ['hybrid', 'full'])
 @pytest.mark.parametrize('frame', [0, 17, MIDDLE, 59])
-def test_a_single_constraint_is_interpolated(walk: Motion, solver: str, frame: int) -> None:
+def test_a_single_constraint_is_interpolated(walk, solver, frame):
     goal = _raised(walk, frame)
     result = edit_motion(walk, [goal], EditConfig(levels=1, exact=False, solver=solver))
     assert np.linalg.norm(result.motion.end_effectors[frame, 2] - goal.goals[0]) < 1e-4
@@ -77,7 +77,7 @@ def test_a_single_constraint_is_interpolated(walk: Motion, solver: str, frame: i
     assert result.levels[0].max_error_percent < 0.01
 
 
-def test_limbs_without_a_constraint_keep_their_joints(walk: Motion) -> None:
+def test_limbs_without_a_constraint_keep_their_joints(walk):
     result = edit_motion(walk, [_raised(walk)])
     others = [i for i in range(1, 16) if i not in LEG]
     assert _apart(walk, result.motion)[:, others].max() < ROUNDING
@@ -99,7 +99,7 @@ def _planted(walk: Motion) -> list[Constraint]:
     return feet
 
 
-def test_errors_fall_at_every_level_and_end_as_in_table_1(walk: Motion) -> None:
+def test_errors_fall_at_every_level_and_end_as_in_table_1(walk):
     result = edit_motion(walk, _planted(walk))
     percents = [level.max_error_percent for level in result.levels]
     assert [level.frames_per_knot for level in result.levels] == [16.0, 8.0, 4.0, 2.0]
@@ -110,7 +110,7 @@ def test_errors_fall_at_every_level_and_end_as_in_table_1(walk: Motion) -> None:
 
 
 @pytest.mark.parametrize('moved', ['hand', 'pelvis'])
-def test_planted_feet_do_not_hold_the_rest_of_the_body(walk: Motion, moved: str) -> None:
+def test_planted_feet_do_not_hold_the_rest_of_the_body(walk, moved):
     feet = [
         PointGoal(np.arange(0, 60), point, walk.end_effectors[:, row], keep_orientation=True)
         for point, row in ((LEFT_FOOT, 2), (RIGHT_FOOT, 3))
@@ -123,7 +123,7 @@ def test_planted_feet_do_not_hold_the_rest_of_the_body(walk: Motion, moved: str)
     assert result.levels[-1].max_error_percent < LEVEL_4_PERCENT
 
 
-def test_plants_keep_still_and_lie_on_their_surface(walk: Motion) -> None:
+def test_plants_keep_still_and_lie_on_their_surface(walk):
     plants = _planted(walk)
     moved = edit_motion(walk, plants).motion
     for plant in plants:
@@ -135,7 +135,7 @@ def test_plants_keep_still_and_lie_on_their_surface(walk: Motion) -> None:
         np.testing.assert_allclose(places[:, 2], height, atol=5e-4)
 
 
-def test_a_plant_without_a_surface_stays_about_where_it_was(walk: Motion) -> None:
+def test_a_plant_without_a_surface_stays_about_where_it_was(walk):
     frames = np.arange(20, 31)
     drift = np.linspace(-0.02, 0.02, 11)[:, None] * [1.0, 0.0, 0.0]
     mean = walk.end_effectors[frames, 0].mean(axis=0)
@@ -148,7 +148,7 @@ def test_a_plant_without_a_surface_stays_about_where_it_was(walk: Motion) -> Non
     np.testing.assert_allclose(places.mean(axis=0), mean, atol=2e-3)
 
 
-def test_a_goal_within_a_plant_settles_its_place(walk: Motion) -> None:
+def test_a_goal_within_a_plant_settles_its_place(walk):
     goal = walk.end_effectors[25, 2] + [0.05, 0.02, 0.03]
     constraints = [Plant(np.arange(20, 31), (LEFT_FOOT,)), PointGoal([25], LEFT_FOOT, goal)]
     result = edit_motion(walk, constraints)
@@ -179,7 +179,7 @@ KINDS = 'masked knee pelvis turned look on below above together distance'.split(
 
 @pytest.mark.parametrize('solver', ['hybrid', 'full'])
 @pytest.mark.parametrize('kind', KINDS)
-def test_every_kind_of_constraint_is_met(walk: Motion, kind: str, solver: str) -> None:
+def test_every_kind_of_constraint_is_met(walk, kind, solver):
     result = edit_motion(walk, [_kinds(walk)[kind]], EditConfig(solver=solver))
     assert result.initial_max_error_percent > 1.0
     assert result.exact_max_error_percent is not None
@@ -188,14 +188,14 @@ def test_every_kind_of_constraint_is_met(walk: Motion, kind: str, solver: str) -
     assert _apart(walk, result.motion).max() < 2.0
 
 
-def test_one_sided_surfaces_leave_what_is_on_the_right_side(walk: Motion) -> None:
+def test_one_sided_surfaces_leave_what_is_on_the_right_side(walk):
     low = OnSurface(np.arange(0, 60), RIGHT_HAND, FlatSurface(-5.0), side=ABOVE)
     result = edit_motion(walk, [low])
     assert _apart(walk, result.motion).max() < ROUNDING
     assert result.initial_max_error_percent == 0.0
 
 
-def test_hybrid_and_full_solver_agree(walk: Motion) -> None:
+def test_hybrid_and_full_solver_agree(walk):
     goals = [
         _raised(walk),
         PointGoal([MIDDLE], LEFT_HAND, walk.end_effectors[MIDDLE, 0] + [0.2, 0.1, 0.3]),
@@ -213,7 +213,7 @@ def test_hybrid_and_full_solver_agree(walk: Motion) -> None:
     )
 
 
-def test_bodies_that_change_over_time(walk: Motion) -> None:
+def test_bodies_that_change_over_time(walk):
     """LeeShin1999 section 6: morphing."""
     n = walk.n_frames
     scale = np.linspace(1.0, 1.3, n)[:, None, None]
@@ -233,7 +233,7 @@ def test_bodies_that_change_over_time(walk: Motion) -> None:
         edit_motion(walk, feet, bodies=Bodies.constant(walk.skeleton, 3))
 
 
-def test_the_root_goes_along_with_contacts(walk: Motion) -> None:
+def test_the_root_goes_along_with_contacts(walk):
     lifted = PointGoal(
         np.arange(0, 60), LEFT_FOOT, walk.end_effectors[:, 2] + [0, 0, 0.3], contact=True
     )
@@ -243,7 +243,7 @@ def test_the_root_goes_along_with_contacts(walk: Motion) -> None:
     assert _apart(walk, moved).max() < 0.2 * _apart(walk, left_behind).max()
 
 
-def test_tolerance_ends_the_hierarchy(walk: Motion) -> None:
+def test_tolerance_ends_the_hierarchy(walk):
     result = edit_motion(walk, [_raised(walk)], EditConfig(tolerance_percent=1.0))
     assert len(result.levels) == 1
     said: list[str] = []
@@ -271,7 +271,7 @@ def _shares_of_limit(motion: Motion, limit: JointLimit) -> np.ndarray:
 
 
 @pytest.mark.parametrize('solver', ['hybrid', 'full'])
-def test_joint_limits_are_kept(walk: Motion, solver: str) -> None:
+def test_joint_limits_are_kept(walk, solver):
     limits = [
         JointLimit(ELBOW, np.radians([50.0, 50.0]), np.radians([-40.0, 40.0]), np.zeros(3)),
         JointLimit(KNEE, np.radians([70.0, 70.0]), np.radians([-20.0, 20.0]), np.zeros(3)),
@@ -288,7 +288,7 @@ def test_joint_limits_are_kept(walk: Motion, solver: str) -> None:
     assert max(_shares_of_limit(free, limit).max() for limit in limits) > 1.2
 
 
-def test_wide_joint_limits_change_nothing(walk: Motion) -> None:
+def test_wide_joint_limits_change_nothing(walk):
     wide = [
         JointLimit(segment, np.radians([150.0, 150.0]), np.radians([-150.0, 150.0]), np.zeros(3))
         for segment in LIMB_SEGMENTS[:, 0]
@@ -300,9 +300,7 @@ def test_wide_joint_limits_change_nothing(walk: Motion) -> None:
 
 @pytest.mark.parametrize('solver', ['hybrid', 'full'])
 @pytest.mark.parametrize('far', [2.0, 50.0, 9000.0])
-def test_goals_out_of_reach_are_approached_and_no_more(
-    walk: Motion, solver: str, far: float
-) -> None:
+def test_goals_out_of_reach_are_approached_and_no_more(walk, solver, far):
     goal = PointGoal([MIDDLE], LEFT_HAND, walk.end_effectors[MIDDLE, 0] + [far, 0.0, 0.0])
     result = edit_motion(walk, [goal], EditConfig(solver=solver))
     moved = result.motion
@@ -316,7 +314,7 @@ def test_goals_out_of_reach_are_approached_and_no_more(
     np.testing.assert_allclose(arm, np.broadcast_to(walk.skeleton.limb_lengths[0], arm.shape))
 
 
-def test_contradicting_constraints_meet_half_way(walk: Motion) -> None:
+def test_contradicting_constraints_meet_half_way(walk):
     place = walk.end_effectors[MIDDLE, 0]
     goals = [PointGoal([MIDDLE], LEFT_HAND, place + [0.0, y, 0.0]) for y in (-0.2, 0.2)]
     result = edit_motion(walk, goals)
@@ -324,7 +322,7 @@ def test_contradicting_constraints_meet_half_way(walk: Motion) -> None:
     np.testing.assert_allclose(result.constraint_errors_m, [0.2, 0.2], atol=0.01)
 
 
-def test_goals_of_neighbouring_frames_that_jump_stay_bounded(walk: Motion) -> None:
+def test_goals_of_neighbouring_frames_that_jump_stay_bounded(walk):
     frames = np.arange(20, 30)
     jumps = 0.3 * (-1.0) ** frames[:, None] * [0.0, 0.0, 1.0]
     goals = [PointGoal(frames, LEFT_HAND, walk.end_effectors[frames, 0] + jumps)]
@@ -334,7 +332,7 @@ def test_goals_of_neighbouring_frames_that_jump_stay_bounded(walk: Motion) -> No
 
 
 @pytest.mark.parametrize('n_frames', [1, 2, 3])
-def test_motions_of_hardly_any_frames(walk: Motion, n_frames: int) -> None:
+def test_motions_of_hardly_any_frames(walk, n_frames):
     short = Motion.from_rotations(
         walk.skeleton, 30.0, walk.root_positions[:n_frames], np.array(walk.rotations[:n_frames])
     )
@@ -344,7 +342,7 @@ def test_motions_of_hardly_any_frames(walk: Motion, n_frames: int) -> None:
     assert edit_motion(short, []).motion.n_frames == n_frames
 
 
-def test_detail_above_the_knots_is_kept(walk: Motion) -> None:
+def test_detail_above_the_knots_is_kept(walk):
     """Issue 7: the spectrum above the finest knots' frequency within 1 %."""
     rng = np.random.default_rng(5)
     n = walk.n_frames
@@ -375,14 +373,14 @@ class _Broken:
         return np.zeros((*np.shape(x), 2))
 
 
-def test_surfaces_without_a_height_are_refused(walk: Motion) -> None:
+def test_surfaces_without_a_height_are_refused(walk):
     with pytest.raises(ConfigError, match='surface: expected finite'):
         edit_motion(walk, [OnSurface([3], LEFT_FOOT, _Broken())])
     with pytest.raises(ConfigError, match='surface: expected finite'):
         edit_motion(walk, [Plant([3, 4], (LEFT_FOOT,), _Broken())])
 
 
-def test_frames_outside_the_motion_are_refused(walk: Motion) -> None:
+def test_frames_outside_the_motion_are_refused(walk):
     with pytest.raises(ConfigError, match='constraint 0: expected frames of 0 .. 59, got 60'):
         edit_motion(walk, [PointGoal([60], LEFT_FOOT, [0.0, 0.0, 0.0])])
     with pytest.raises(ConfigError, match='constraints: expected constraints'):
@@ -390,7 +388,7 @@ def test_frames_outside_the_motion_are_refused(walk: Motion) -> None:
 
 
 @pytest.mark.parametrize('frames', [[], [2, 1], [1, 1], [-1], [1.5], 'x', 3])
-def test_frames_have_to_rise(frames: object) -> None:
+def test_frames_have_to_rise(frames):
     with pytest.raises(ConfigError, match='frames: expected'):
         check_frames(frames)  # type: ignore[arg-type]
 
@@ -422,6 +420,6 @@ def test_frames_have_to_rise(frames: object) -> None:
         (lambda: EditConfig(joint_rigidity=np.zeros(16)), 'joint_rigidity: expected'),
     ],
 )
-def test_what_makes_no_sense_is_refused(build: object, text: str) -> None:
+def test_what_makes_no_sense_is_refused(build, text):
     with pytest.raises(ConfigError, match=text):
         build()  # type: ignore[operator]

@@ -134,9 +134,7 @@ def _tight_limits() -> list[JointLimit]:
 @pytest.mark.parametrize('seed', range(4))
 @pytest.mark.parametrize('is_full', [False, True], ids=['hybrid', 'full'])
 @pytest.mark.parametrize('limits', [(), _tight_limits()], ids=['free', 'limited'])
-def test_gradient_is_that_of_finite_differences(
-    skeleton: Skeleton, seed: int, is_full: bool, limits: list[JointLimit]
-) -> None:
+def test_gradient_is_that_of_finite_differences(skeleton, seed, is_full, limits):
     motion = random_motion(skeleton, np.random.default_rng(seed), 1)
     problem = PoseProblem(motion, _goals(motion.end_effectors[0]), is_full, limits)
     rng = np.random.default_rng(seed + 100)
@@ -148,7 +146,7 @@ def test_gradient_is_that_of_finite_differences(
 
 
 @pytest.mark.parametrize('stretch', [0.9, 0.9985, 1.02], ids=['bent', 'slowed', 'out of reach'])
-def test_gradient_of_closed_limbs_near_full_stretch(skeleton: Skeleton, stretch: float) -> None:
+def test_gradient_of_closed_limbs_near_full_stretch(skeleton, stretch):
     motion = random_motion(skeleton, np.random.default_rng(7), 1)
     q_world, p_world = motion.world_segments()
     shoulder, wrist = p_world[0, 4], p_world[0, 6]
@@ -163,7 +161,7 @@ def test_gradient_of_closed_limbs_near_full_stretch(skeleton: Skeleton, stretch:
     np.testing.assert_allclose(gradient, differences, atol=1e-4 * np.abs(gradient).max())
 
 
-def test_limbs_are_closed_only_where_one_place_says_all(skeleton: Skeleton) -> None:
+def test_limbs_are_closed_only_where_one_place_says_all(skeleton):
     motion = random_motion(skeleton, np.random.default_rng(1), 1)
     problem = PoseProblem(motion, _goals(motion.end_effectors[0])[:4])
     assert problem.task.limbs['mode'].tolist() == [CLOSED, FREE, FREE, NUMERIC]
@@ -175,9 +173,7 @@ def test_limbs_are_closed_only_where_one_place_says_all(skeleton: Skeleton) -> N
     assert PoseProblem(motion, feet, is_full=True).n == 24
 
 
-def test_closed_limbs_leave_no_residual_in_reach(
-    skeleton: Skeleton, adult_character: Character
-) -> None:
+def test_closed_limbs_leave_no_residual_in_reach(skeleton, adult_character):
     motion = random_motion(skeleton, np.random.default_rng(2), 1)
     goal = motion.end_effectors[0, 0] + [0.02, -0.03, 0.05]
     problem = PoseProblem(motion, [PointGoal([0], HAND, goal)])
@@ -191,7 +187,7 @@ def _hand(character: Character, pose: np.void) -> np.ndarray:
     return qb.rotate(pose['q_world'][6], point) + pose['p_world'][6]
 
 
-def test_weights_are_passed_on(skeleton: Skeleton) -> None:
+def test_weights_are_passed_on(skeleton):
     motion = random_motion(skeleton, np.random.default_rng(3), 1)
     goal = PointGoal([0], CHEST, [0.0, 0.0, 9.0])
     heavy = PoseProblem(motion, [replace(goal, weight=2.0)])

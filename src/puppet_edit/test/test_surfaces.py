@@ -4,7 +4,6 @@
 
 import io
 import os
-from pathlib import Path
 import struct
 import warnings
 import zlib
@@ -40,7 +39,7 @@ def _difference(surface, x, y):
 
 
 @pytest.mark.parametrize('name', [*FUNCTIONS, 'door', 'floor'])
-def test_gradient_is_that_of_the_height(name: str, rng) -> None:
+def test_gradient_is_that_of_the_height(name, rng):
     if name == 'door':
         surface = Ceiling(Doorway((0.3, -0.2), 0.7, 1.5), rough(2))
     else:
@@ -49,7 +48,7 @@ def test_gradient_is_that_of_the_height(name: str, rng) -> None:
     assert np.allclose(surface.gradient(x, y), _difference(surface, x, y), atol=2e-4)
 
 
-def test_normals_are_square_to_the_slope(rng) -> None:
+def test_normals_are_square_to_the_slope(rng):
     surface = rough(3)
     x, y = rng.uniform(-5.0, 5.0, (2, 50))
     normal, slope = normals(surface, x, y), surface.gradient(x, y)
@@ -58,7 +57,7 @@ def test_normals_are_square_to_the_slope(rng) -> None:
     assert np.all(normal[:, 2] > 0.0)
 
 
-def test_field_goes_through_its_heights_and_holds_its_edge(rng) -> None:
+def test_field_goes_through_its_heights_and_holds_its_edge(rng):
     heights = rng.uniform(0.0, 0.3, (5, 7))
     field = HeightField(heights, 0.5, (-1.0, 2.0))
     x, y = np.meshgrid(-1.0 + 0.5 * np.arange(7), 2.0 + 0.5 * np.arange(5))
@@ -67,7 +66,7 @@ def test_field_goes_through_its_heights_and_holds_its_edge(rng) -> None:
     assert field.gradient(np.array([-9.0]), np.array([2.5]))[0, 0] == 0.0
 
 
-def test_rough_ground_is_as_rough_as_the_paper_says() -> None:
+def test_rough_ground_is_as_rough_as_the_paper_says():
     """Control points vary over 1.2 body heights; the spline smooths them by 0.479 each way."""
     surface = rough(1, body_height_m=1.8, size_m=60.0)
     x, y = np.meshgrid(*[np.linspace(-25.0, 25.0, 200)] * 2)
@@ -83,13 +82,13 @@ def test_rough_ground_is_as_rough_as_the_paper_says() -> None:
         ('steps', {'edge_m': 1.0}, 'edge_m: expected 0 < value <= tread_m, got 1'),
     ],
 )
-def test_impossible_functions_are_refused(name: str, settings: dict, text: str) -> None:
+def test_impossible_functions_are_refused(name, settings, text):
     with pytest.raises(ConfigError) as error:
         FUNCTIONS[name](**settings)
     assert text in str(error.value)
 
 
-def test_all_files_give_the_same_field(tmp_path: Path, rng) -> None:
+def test_all_files_give_the_same_field(tmp_path, rng):
     levels = rng.integers(0, 256, (6, 5))
     heights = levels / 255.0 * 0.4
     np.save(tmp_path / 'h.npy', heights)
@@ -117,7 +116,7 @@ def test_all_files_give_the_same_field(tmp_path: Path, rng) -> None:
         ('none.png', None, 'none.png: expected'),
     ],
 )
-def test_bad_files_are_told(tmp_path: Path, name: str, content: bytes | None, text: str) -> None:
+def test_bad_files_are_told(tmp_path, name, content, text):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputFileError) as error:
@@ -166,9 +165,7 @@ DAMAGED = 'expected a numpy array, got'
     ],
     ids=lambda value: value[:60] if isinstance(value, str) else '',
 )
-def test_hostile_files_are_told_at_once(
-    tmp_path: Path, name: str, content: bytes, text: str
-) -> None:
+def test_hostile_files_are_told_at_once(tmp_path, name, content, text):
     (tmp_path / name).write_bytes(content)
     with warnings.catch_warnings(), pytest.raises(InputFileError) as error:
         warnings.simplefilter('error')
@@ -177,7 +174,7 @@ def test_hostile_files_are_told_at_once(
     assert '\n' not in str(error.value) and len(str(error.value)) < 500
 
 
-def test_the_size_of_a_picture_is_looked_at_before_its_data(tmp_path: Path) -> None:
+def test_the_size_of_a_picture_is_looked_at_before_its_data(tmp_path):
     """Of 144 million heights there is nothing but the beginning."""
     ihdr = b'IHDR' + struct.pack('>IIBBBBB', 12_000, 12_000, 8, 0, 0, 0, 0)
     chunks = [ihdr, b'IDAT' + zlib.compress(bytes(1000))]
@@ -191,7 +188,7 @@ def test_the_size_of_a_picture_is_looked_at_before_its_data(tmp_path: Path) -> N
         read_heights(tmp_path / 'h.png')
 
 
-def test_what_is_no_file_or_too_large_is_refused_unread(tmp_path: Path) -> None:
+def test_what_is_no_file_or_too_large_is_refused_unread(tmp_path):
     os.mkfifo(tmp_path / 'pipe.png')
     with open(tmp_path / 'large.npy', 'wb') as file:
         file.truncate(MAX_FILE_BYTES + 1)
@@ -202,7 +199,7 @@ def test_what_is_no_file_or_too_large_is_refused_unread(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('order', ['C', 'F'])
 @pytest.mark.parametrize('kind', ['<f8', '>f4', '<i2', 'u1', 'g'])
-def test_every_array_of_numbers_is_read(tmp_path: Path, kind: str, order: str) -> None:
+def test_every_array_of_numbers_is_read(tmp_path, kind, order):
     heights = np.arange(42).reshape(6, 7)
     np.save(tmp_path / 'h.npy', np.array(heights, dtype=kind, order=order))
     assert np.array_equal(read_heights(tmp_path / 'h.npy'), heights)

@@ -19,18 +19,18 @@ def hands(n: int = 4) -> np.ndarray:
     return positions
 
 
-def test_names_are_those_with_a_position() -> None:
+def test_names_are_those_with_a_position():
     assert Targets(hands()).names == ('left_hand', 'right_hand')
     assert Targets(hands()).only(['right_hand']).names == ('right_hand',)
 
 
-def test_two_coordinates_are_no_position() -> None:
+def test_two_coordinates_are_no_position():
     positions = hands()
     positions[1, 0, 2] = np.inf
     assert Targets(positions).measured[:, 0].tolist() == [True, False, True, True]
 
 
-def test_what_meets_is_moved_by_half_each() -> None:
+def test_what_meets_is_moved_by_half_each():
     """Only where it is nearly met: in the first frame here."""
     targets = Targets(hands(), (Meeting((0, 1), 0.06),))
     goals = targets.goals(range(4))
@@ -40,7 +40,7 @@ def test_what_meets_is_moved_by_half_each() -> None:
     assert np.array_equal(goals[1:, :2], targets.positions[1:, :2])
 
 
-def test_fists_on_each_other_stay_finite() -> None:
+def test_fists_on_each_other_stay_finite():
     positions = hands()
     positions[:, 1] = positions[:, 0]
     goals = Targets(positions, (Meeting((0, 1), 0.05),)).goals([0, 1])
@@ -60,12 +60,12 @@ def test_fists_on_each_other_stay_finite() -> None:
         (lambda: Targets(hands()).require_frames(3), 'expected 3 frames, got 4'),
     ],
 )
-def test_what_does_not_fit_is_refused(make: object, says: str) -> None:
+def test_what_does_not_fit_is_refused(make, says):
     with pytest.raises(ConfigError, match=says):
         make()
 
 
-def test_samples_at_other_times_are_interpolated_where_near() -> None:
+def test_samples_at_other_times_are_interpolated_where_near():
     times = np.array([0.0, 0.05, 0.1, 0.5, 0.55])
     positions = np.full((5, 8, 3), np.nan)
     positions[:, 0] = times[:, None]
@@ -74,7 +74,7 @@ def test_samples_at_other_times_are_interpolated_where_near() -> None:
     assert np.allclose(out, [np.nan, 0.0, 0.02, 0.1, np.nan, 0.5, 0.55, np.nan], equal_nan=True)
 
 
-def test_a_single_sample_counts_at_its_own_time_only() -> None:
+def test_a_single_sample_counts_at_its_own_time_only():
     positions = np.full((1, 8, 3), np.nan)
     positions[:, 2] = 1.0
     out = resampled(np.array([0.1]), positions, np.array([0.0, 0.1, 0.2]))
@@ -101,7 +101,7 @@ def read(folder: Path, name: str, text: str, n_frames: int = 6) -> TargetFile:
     return read_targets(path, n_frames, 10.0)
 
 
-def test_csv_has_units_and_gaps(tmp_path: Path) -> None:
+def test_csv_has_units_and_gaps(tmp_path):
     text = f'{HEAD}\n0,0.1,20,1000\n2,,20,1000\n\n3,0.3,nan,1000\n5,0.5,-20,1100\n'
     targets = read(tmp_path, 't.csv', text).targets
     assert targets.names == ('left_hand',)
@@ -109,14 +109,14 @@ def test_csv_has_units_and_gaps(tmp_path: Path) -> None:
     assert np.allclose(targets.positions[[0, 5], 0], [[0.1, 0.2, 1.0], [0.5, -0.2, 1.1]])
 
 
-def test_csv_at_times_is_brought_to_the_frames(tmp_path: Path) -> None:
+def test_csv_at_times_is_brought_to_the_frames(tmp_path):
     rows = '\n'.join(f'{t:.3f},{t},0,1000' for t in np.arange(0.0, 0.31, 0.04))
     targets = read(tmp_path, 't.csv', f'{HEAD.replace("frame", "time_s")}\n{rows}\n').targets
     assert np.allclose(targets.positions[:3, 0, 0], [0.0, 0.1, 0.2])
     assert not targets.measured[3:].any()
 
 
-def test_yaml_has_keyframes_and_meetings(tmp_path: Path) -> None:
+def test_yaml_has_keyframes_and_meetings(tmp_path):
     found = read(tmp_path, 't.yaml', YAML)
     assert found.keyframes == (0, 3)
     assert found.targets.meetings == (Meeting((0, 1), 0.09),)
@@ -130,7 +130,7 @@ def test_yaml_has_keyframes_and_meetings(tmp_path: Path) -> None:
     ]
 
 
-def test_yaml_may_hold_positions_alone(tmp_path: Path) -> None:
+def test_yaml_may_hold_positions_alone(tmp_path):
     text = 'format: puppet-targets/1\npositions:\n  - {frame: 2, left_knee: [0, 0, 0.5]}\n'
     found = read(tmp_path, 't.yml', text)
     assert found.keyframes is None and found.targets.names == ('left_knee',)
@@ -158,7 +158,7 @@ def test_yaml_may_hold_positions_alone(tmp_path: Path) -> None:
         (f'{HEAD}\n0,,2,3\n', 'got none with all of x, y and z'),
     ],
 )
-def test_broken_csv_is_named_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+def test_broken_csv_is_named_with_its_line(tmp_path, text, says):
     with pytest.raises(InputFileError) as caught:
         read(tmp_path, 't.csv', text)
     assert says in str(caught.value)
@@ -181,7 +181,7 @@ def test_broken_csv_is_named_with_its_line(tmp_path: Path, text: str, says: str)
         ('puppet-targets/1', 'puppet-target/1', 'format: expected one of puppet-targets/1'),
     ],
 )
-def test_broken_yaml_is_named_with_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_broken_yaml_is_named_with_its_line(tmp_path, old, new, says):
     with pytest.raises(InputFileError) as caught:
         read(tmp_path, 't.yaml', YAML.replace(old, new))
     assert says in str(caught.value)

@@ -7,15 +7,13 @@ from benchmarks.edit.walks import square_walk
 import numpy as np
 from puppet_core.body.motion_measures import slide_mm_s
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import Skeleton
 from puppet_core.procedural.motion_loop import smooth_step
 from puppet_edit.edit_file import BodyTrack
-from puppet_edit.editor.constraints import EditResult, OnSurface
+from puppet_edit.editor.constraints import OnSurface
 from puppet_edit.editor.motion_edit import edit_motion
 from puppet_edit.scene import foot_plants
 from puppet_edit.scene.doorway import doorway_at, doorway_constraints, stooping, upper_points
 from puppet_edit.scene.foot_plants import (
-    Adaptation,
     CLEARANCE_M,
     detect_contacts,
     firm_poses,
@@ -33,25 +31,25 @@ SLIDE_MM_S = 1.0
 
 
 @pytest.fixture(scope='module')
-def walk(skeleton: Skeleton) -> Motion:
+def walk(skeleton):
     """Return four seconds of walking and turning."""
     return cut(square_walk(skeleton, 30.0).motion, 0, 120)
 
 
 @pytest.fixture(scope='module')
-def hills() -> object:
+def hills():
     """Return rough ground."""
     return rough(1)
 
 
 @pytest.fixture(scope='module')
-def adapted(walk: Motion, hills) -> Adaptation:
+def adapted(walk, hills):
     """Return what brings the walk onto the hills."""
     return on_terrain(walk, hills)
 
 
 @pytest.fixture(scope='module')
-def on_hills(adapted: Adaptation) -> EditResult:
+def on_hills(adapted):
     """Return the walk on the hills."""
     return edit_motion(adapted.motion, adapted.constraints)
 
@@ -61,39 +59,39 @@ def _above(motion: Motion, surface) -> np.ndarray:
     return points[..., 2] - surface.height(points[..., 0], points[..., 1])
 
 
-def test_flat_soles_lie_on_the_ground(adapted: Adaptation, on_hills: EditResult, hills) -> None:
+def test_flat_soles_lie_on_the_ground(adapted, on_hills, hills):
     above = _above(on_hills.motion, hills)
     flat = adapted.contacts.flags.all(axis=2)
     assert np.abs(above[flat]).max() < ON_GROUND_M
 
 
-def test_swinging_feet_clear_the_ground(adapted: Adaptation, on_hills: EditResult, hills) -> None:
+def test_swinging_feet_clear_the_ground(adapted, on_hills, hills):
     before, after = _above(adapted.motion, FLOOR), _above(on_hills.motion, hills)
     swing = ~adapted.contacts.planted
     assert (after - np.clip(before, 0.0, CLEARANCE_M))[swing].min() > -0.006
 
 
-def test_planted_feet_do_not_slide(adapted: Adaptation, on_hills: EditResult) -> None:
+def test_planted_feet_do_not_slide(adapted, on_hills):
     flat = adapted.contacts.flags.all(axis=2)
     inside = flat & np.roll(flat, 1, axis=0)
     soles = on_hills.motion.end_effectors[:, 2:4]
     assert slide_mm_s(soles, inside, on_hills.motion.rate_hz) < SLIDE_MM_S
 
 
-def test_goals_move_as_smoothly_as_the_feet(adapted: Adaptation, walk: Motion) -> None:
+def test_goals_move_as_smoothly_as_the_feet(adapted, walk):
     own = own_poses(walk, adapted.contacts)
     jerks = [np.abs(np.diff(poses.soles, 2, axis=0)).max() for poses in (own, adapted.goals)]
     assert jerks[1] < 1.5 * jerks[0]
 
 
-def test_level_ground_changes_little(walk: Motion) -> None:
+def test_level_ground_changes_little(walk):
     contacts = detect_contacts(walk)
     goals, own = firm_poses(walk, contacts), own_poses(walk, contacts)
     assert np.abs(goals.soles - own.soles).max() < 0.012
     assert np.allclose(goals.soles[..., 2][contacts.flags.all(axis=2)], 0.0, atol=1e-9)
 
 
-def test_plants_are_still_even_where_the_motion_slides(walk: Motion) -> None:
+def test_plants_are_still_even_where_the_motion_slides(walk):
     drift = np.zeros((walk.n_frames, 3))
     drift[:, 0] = 0.003 * np.arange(walk.n_frames)  # 9 cm/s
     contacts = detect_contacts(walk)
@@ -105,7 +103,7 @@ def test_plants_are_still_even_where_the_motion_slides(walk: Motion) -> None:
     assert slide_mm_s(goals.soles, inside, 30.0) < 1e-9
 
 
-def test_soles_tilt_as_the_ramp_does(walk: Motion) -> None:
+def test_soles_tilt_as_the_ramp_does(walk):
     slope = np.radians(8.0)
     goals = on_terrain(walk, ramp(8.0)).goals
     contacts = detect_contacts(walk)
@@ -113,7 +111,7 @@ def test_soles_tilt_as_the_ramp_does(walk: Motion) -> None:
     assert np.allclose(points[..., 2], np.tan(slope) * points[..., 0], atol=1e-9)
 
 
-def test_other_body_stands_where_it_should(walk: Motion) -> None:
+def test_other_body_stands_where_it_should(walk):
     other = proportioned(walk.skeleton, 0.8, 1.1)
     adaptation = for_body(walk, other)
     result = edit_motion(adaptation.motion, adaptation.constraints)
@@ -128,7 +126,7 @@ def test_other_body_stands_where_it_should(walk: Motion) -> None:
     )
 
 
-def test_head_stays_below_the_lintel(walk: Motion) -> None:
+def test_head_stays_below_the_lintel(walk):
     doorway = doorway_at(walk, 45, 1.5)
     start = stooping(walk, [doorway], np.zeros((walk.n_frames, 3)))
     constraints = [*on_terrain(walk, FLOOR).constraints, *doorway_constraints(walk, [doorway])]
@@ -142,7 +140,7 @@ def test_head_stays_below_the_lintel(walk: Motion) -> None:
     assert BodyTrack(walk).places(top, np.array([45]))[0, 2] > 1.6
 
 
-def test_swings_are_free_half_way_between_plants(rng: np.random.Generator) -> None:
+def test_swings_are_free_half_way_between_plants(rng):
     """Against all distances; feet that never stand are free throughout."""
     planted = rng.uniform(size=(80, 2)) < [0.1, 0.0]
     share = foot_plants._swing_share(planted, 5)

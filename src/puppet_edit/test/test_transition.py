@@ -8,7 +8,6 @@ from benchmarks.edit.walks import square_walk, stooped
 import numpy as np
 from puppet_core.body.motion_measures import slide_mm_s
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural.motion_loop import sample
@@ -20,7 +19,6 @@ from puppet_edit.scene.transition import (
     cut,
     join,
     seam_constraints,
-    Transition,
     warp,
 )
 import pytest
@@ -29,7 +27,7 @@ RATE_HZ = 60.0
 
 
 @pytest.fixture(scope='module')
-def clips(skeleton: Skeleton) -> tuple[Motion, Motion]:
+def clips(skeleton):
     """Return a walk, and a stooped and slower one."""
     walk = square_walk(skeleton, RATE_HZ, side_m=6.0).motion
     stoop = stooped(cut(walk, 40, 300))
@@ -39,13 +37,13 @@ def clips(skeleton: Skeleton) -> tuple[Motion, Motion]:
 
 
 @pytest.fixture(scope='module')
-def joined(clips: tuple[Motion, Motion]) -> Transition:
+def joined(clips):
     """Return both as one, the strikes of the feet brought together."""
     return join(*clips)
 
 
 @pytest.mark.parametrize('alignment', ALIGNMENTS)
-def test_outside_of_the_seam_it_is_both_clips(clips, alignment: str) -> None:
+def test_outside_of_the_seam_it_is_both_clips(clips, alignment):
     first, second = clips
     done = join(first, second, ((100, 136), (30, 60)), alignment)
     seam = done.seams[0]
@@ -60,7 +58,7 @@ def test_outside_of_the_seam_it_is_both_clips(clips, alignment: str) -> None:
 
 
 @pytest.mark.parametrize('alignment', ALIGNMENTS)
-def test_time_runs_on_and_at_its_own_speed_at_both_ends(clips, alignment: str) -> None:
+def test_time_runs_on_and_at_its_own_speed_at_both_ends(clips, alignment):
     """Continuous first derivative: each clip's speed is 1 where it is alone."""
     seam = join(*clips, ((100, 136), (30, 60)), alignment).seams[0]
     for times in (seam.times_a, seam.times_b):
@@ -71,7 +69,7 @@ def test_time_runs_on_and_at_its_own_speed_at_both_ends(clips, alignment: str) -
     assert abs(np.diff(seam.times_b)[-1] - 1.0) <= bends[1] + 1e-9
 
 
-def test_velocity_has_no_jump_at_the_seam(clips, joined: Transition) -> None:
+def test_velocity_has_no_jump_at_the_seam(clips, joined):
     """Second differences over the seam's ends are those of clips, not of a corner."""
     places = joined.motion.end_effectors
     bends = np.linalg.norm(np.diff(places, 2, axis=0), axis=-1).max(axis=1)
@@ -83,7 +81,7 @@ def test_velocity_has_no_jump_at_the_seam(clips, joined: Transition) -> None:
         assert bends[end - 2 : end + 1].max() < 1.2 * usual
 
 
-def test_matched_contacts_meet(clips) -> None:
+def test_matched_contacts_meet(clips):
     windows = ((60, 150), (30, 130))
     contacts = tuple(detect_contacts(clip) for clip in clips)
     pairs = contact_pairs(contacts, windows)
@@ -95,7 +93,7 @@ def test_matched_contacts_meet(clips) -> None:
         assert abs(at_a - at_b) < 0.02
 
 
-def test_feet_that_slide_in_the_mixture_are_held(joined: Transition) -> None:
+def test_feet_that_slide_in_the_mixture_are_held(joined):
     result = edit_motion(joined.motion, seam_constraints(joined))
     seam = joined.seams[0]
     flat = joined.contacts.flags.all(axis=2) & np.roll(joined.contacts.flags.all(axis=2), 1, 0)
@@ -109,7 +107,7 @@ def test_feet_that_slide_in_the_mixture_are_held(joined: Transition) -> None:
     assert result.exact_max_error_percent <= 0.1
 
 
-def test_third_clip_is_joined_to_two(clips, joined: Transition) -> None:
+def test_third_clip_is_joined_to_two(clips, joined):
     both = join(joined, clips[0])
     assert len(both.seams) == 2 and both.seams[1].start > both.seams[0].end
     part = trimmed(both, both.seams[1].end - both.seams[0].start + 11)
@@ -126,13 +124,13 @@ def test_third_clip_is_joined_to_two(clips, joined: Transition) -> None:
         ({'fade_s': 60.0}, 'expected clips of more than 3600 frames'),
     ],
 )
-def test_what_does_not_fit_is_told(clips, change: dict, text: str) -> None:
+def test_what_does_not_fit_is_told(clips, change, text):
     with pytest.raises(ConfigError) as error:
         join(*clips, **change)
     assert text in str(error.value)
 
 
-def test_other_rates_and_bodies_are_refused(clips) -> None:
+def test_other_rates_and_bodies_are_refused(clips):
     first, second = clips
     slow = Motion.from_rotations(first.skeleton, 30.0, second.root_positions, second.rotations)
     with pytest.raises(ConfigError, match='expected clips of one rate, got 60 and 30 Hz'):

@@ -2,21 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of puppet_filter: seeded numbers, and a context of ROS."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pytest
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
     """Return a seeded generator."""
     return np.random.default_rng(20261120)
 
 
 @pytest.fixture
-def ros_context() -> Iterator[Any]:
+def ros_context():
     """Yield an initialised context of its own, on a domain of this process."""
     pytest.importorskip('rclpy', reason='needs ROS 2')
     from puppet_ros.testing import isolated_context

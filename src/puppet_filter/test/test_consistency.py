@@ -144,7 +144,7 @@ def within(value: float, dof: int) -> bool:
 
 
 @pytest.fixture(scope='module', params=[0.0, 0.1], ids=['all samples', 'a tenth missing'])
-def case(request: pytest.FixtureRequest) -> tuple[Truth, np.ndarray]:
+def case(request):
     """Return trajectories and the R of their samples."""
     rng = np.random.default_rng(4)
     noise = coupled_noise(rng)
@@ -156,9 +156,7 @@ def with_noise(noise: np.ndarray) -> PoseFilter:
     return PoseFilter(CONFIG, {f's{i}': noise for i in range(N_SENSORS)})
 
 
-def test_errors_and_innovations_are_as_large_as_the_filter_says(
-    case: tuple[Truth, np.ndarray],
-) -> None:
+def test_errors_and_innovations_are_as_large_as_the_filter_says(case):
     truth, noise = case
     got = squares(with_noise(noise), truth)
     sums = {
@@ -173,7 +171,7 @@ def test_errors_and_innovations_are_as_large_as_the_filter_says(
 
 
 @pytest.mark.parametrize('factor', [0.8, 1.25])
-def test_wrong_noise_is_found_out(case: tuple[Truth, np.ndarray], factor: float) -> None:
+def test_wrong_noise_is_found_out(case, factor):
     truth, noise = case
     got = squares(with_noise(factor * noise), truth)
     assert not within(*got.innovations)

@@ -106,7 +106,7 @@ class Filter:
         k.correct(self.predicted, self.lower, y, self.w, self.p, self.change)
 
 
-def test_random_sequence_equals_the_textbook_filter(rng: np.random.Generator) -> None:
+def test_random_sequence_equals_the_textbook_filter(rng):
     noise, q = 1e-2 * random_covariance(rng, 6), (1e-3, 1e-4, 1e-2, 2e-3, 2e-4, 3e-2)
     ours = Filter(random_covariance(rng, 12), noise, q)
     book = Textbook(noise, q, ours.p)
@@ -128,7 +128,7 @@ def test_random_sequence_equals_the_textbook_filter(rng: np.random.Generator) ->
     assert np.linalg.norm(state.orientation) == pytest.approx(1.0, abs=TOL)
 
 
-def test_covariance_stays_symmetric_to_the_bit(rng: np.random.Generator) -> None:
+def test_covariance_stays_symmetric_to_the_bit(rng):
     ours = Filter(random_covariance(rng, 12), random_covariance(rng, 6), (1e-3,) * 6)
     for _ in range(50):
         ours.step(DT, rng.normal(size=6))
@@ -137,7 +137,7 @@ def test_covariance_stays_symmetric_to_the_bit(rng: np.random.Generator) -> None
     assert np.linalg.eigvalsh(ours.p)[0] > 0.0
 
 
-def test_steady_covariance_solves_the_riccati_equation() -> None:
+def test_steady_covariance_solves_the_riccati_equation():
     q = process_noise(PHYSICAL, np.array([20.0, 300.0]), DT, 1.0)
     noise = np.diag([2.5e-7] * 3 + [7.6e-7] * 3)
     a, q_full, h = textbook_matrices(DT, q)
@@ -149,7 +149,7 @@ def test_steady_covariance_solves_the_riccati_equation() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
 
 
-def test_distance_is_mahalanobis_and_nan_if_indefinite(rng: np.random.Generator) -> None:
+def test_distance_is_mahalanobis_and_nan_if_indefinite(rng):
     p, noise, dz = random_covariance(rng, 12), random_covariance(rng, 6), rng.normal(size=6)
     got = k.factor_innovation(p, noise, dz, np.zeros((6, 6)), np.zeros(6))
     assert got == pytest.approx(dz @ np.linalg.solve(p[:6, :6] + noise, dz))
@@ -160,7 +160,7 @@ def test_distance_is_mahalanobis_and_nan_if_indefinite(rng: np.random.Generator)
 @pytest.mark.parametrize(
     'turn', [(0.3, -0.2, 0.1), (0.0, 0.0, 0.0), (1e-12, 0.0, 0.0), (1e-6, 0.0, 0.0)]
 )
-def test_residual_is_log_of_the_turn_for_either_sign(turn: tuple, sign: float) -> None:
+def test_residual_is_log_of_the_turn_for_either_sign(turn, sign):
     q_e, out = Rotation.random(random_state=1), np.zeros(6)
     z_q = sign * wxyz(q_e * Rotation.from_rotvec(turn))
     sample = k.Sample((1.0, 1.0, 1.0), tuple(z_q), 0)
@@ -168,7 +168,7 @@ def test_residual_is_log_of_the_turn_for_either_sign(turn: tuple, sign: float) -
     np.testing.assert_allclose(out, [1, 1, 1, *turn], atol=1e-15)
 
 
-def test_spec_5_11_residual_goes_the_short_way_past_half_a_turn() -> None:
+def test_spec_5_11_residual_goes_the_short_way_past_half_a_turn():
     # predicted 175 deg ahead, measured 190 deg ahead: 15 deg to go, not -345
     half, out = np.radians(95.0), np.zeros(6)
     sample = k.Sample((0.0, 0.0, 0.0), (np.cos(half), 0.0, 0.0, np.sin(half)), 0)
@@ -176,7 +176,7 @@ def test_spec_5_11_residual_goes_the_short_way_past_half_a_turn() -> None:
     np.testing.assert_allclose(out[3:], [0.0, 0.0, np.radians(15.0)], atol=TOL)
 
 
-def test_advance_turns_by_the_rate_in_the_sensors_own_axes() -> None:
+def test_advance_turns_by_the_rate_in_the_sensors_own_axes():
     quarter = Rotation.from_euler('z', 90.0, degrees=True)
     state = state_of([1.0, 0, 0, 2.0, 0, 0], wxyz(quarter))
     k.advance(state, 0.1, np.zeros(12))
@@ -186,7 +186,7 @@ def test_advance_turns_by_the_rate_in_the_sensors_own_axes() -> None:
     np.testing.assert_array_equal(state.velocity, [1.0, 0, 0, 2.0, 0, 0])
 
 
-def test_covariances_turn_into_the_transmitters_axes(rng: np.random.Generator) -> None:
+def test_covariances_turn_into_the_transmitters_axes(rng):
     """That of the twist by differences of R exp(r) (w + e), independent of the kernel."""
     p, rotation = random_covariance(rng, 12), Rotation.random(random_state=2)
     rate, matrix = rng.normal(size=3), np.zeros((3, 3))
@@ -212,7 +212,7 @@ def test_covariances_turn_into_the_transmitters_axes(rng: np.random.Generator) -
 
 
 @pytest.mark.parametrize('noise', [1.0, 1e-6, 1e-20])
-def test_josephs_form_is_the_same_covariance(noise: float, rng: np.random.Generator) -> None:
+def test_josephs_form_is_the_same_covariance(noise, rng):
     """The inverse of the sum of informations, which loses no digits to small R."""
     p, r = 12.0 * random_covariance(rng, 12), 6.0 * noise * random_covariance(rng, 6)
     lower, w, out = np.zeros((6, 6)), np.zeros((6, 12)), np.zeros((12, 12))

@@ -40,7 +40,7 @@ def options(path: Path, *more: str) -> Any:
     return make_parser().parse_args(['--output', str(path), *more])
 
 
-def test_resting_sensors_are_written(rng: np.random.Generator, tmp_path: Path) -> None:
+def test_resting_sensors_are_written(rng, tmp_path):
     path = tmp_path / 'noise.yaml'
     assert report(recorded(rng), options(path), {}) == 0
     matrices = load_noise(path)
@@ -48,9 +48,7 @@ def test_resting_sensors_are_written(rng: np.random.Generator, tmp_path: Path) -
     assert np.sqrt(matrices['s0'][0, 0]) == pytest.approx(5e-4, rel=0.2)
 
 
-def test_moved_sensor_is_left_out_and_said(
-    rng: np.random.Generator, tmp_path: Path, capfd: Any
-) -> None:
+def test_moved_sensor_is_left_out_and_said(rng, tmp_path, capfd):
     path = tmp_path / 'noise.yaml'
     recording = recorded(rng, sway_m=0.1)
     assert report(recording, options(path), {}) == 1
@@ -60,14 +58,14 @@ def test_moved_sensor_is_left_out_and_said(
     assert list(load_noise(path)) == ['s0', 's1']
 
 
-def test_sensors_measured_before_are_kept(rng: np.random.Generator, tmp_path: Path) -> None:
+def test_sensors_measured_before_are_kept(rng, tmp_path):
     old = {'other': 1e-6 * np.eye(6)}
     path = tmp_path / 'noise.yaml'
     report(recorded(rng), options(path), old)
     assert list(load_noise(path)) == ['other', 's0', 's1']
 
 
-def test_other_sensors_start_the_recording_anew() -> None:
+def test_other_sensors_start_the_recording_anew():
     recording = Recording()
     recording.add(make_frame(0, np.zeros((1, 3))))
     recording.add(make_frame(5, np.zeros((2, 3))))
@@ -76,9 +74,7 @@ def test_other_sensors_start_the_recording_anew() -> None:
     assert recording.duration_s == pytest.approx(1 / 120, rel=1e-3)
 
 
-def test_command_records_from_the_topic(
-    ros_context: Any, rng: np.random.Generator, tmp_path: Path
-) -> None:
+def test_command_records_from_the_topic(ros_context, rng, tmp_path):
     publisher = Node('talker', context=ros_context).create_publisher(
         TrackerFrame, measure_noise.RAW_TOPIC, qos.STREAM
     )
@@ -104,22 +100,20 @@ def test_command_records_from_the_topic(
     assert np.sqrt(load_noise(path)['s0'][0, 0]) == pytest.approx(5e-4, rel=0.3)
 
 
-def test_silence_is_an_error_that_asks_for_the_driver(
-    ros_context: Any, tmp_path: Path, monkeypatch: Any, capfd: Any
-) -> None:
+def test_silence_is_an_error_that_asks_for_the_driver(ros_context, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(measure_noise, 'SILENCE_LIMIT_S', 0.3)
     assert main(['--output', str(tmp_path / 'n.yaml')]) == 1
     assert 'is the driver running' in capfd.readouterr().err
     assert not (tmp_path / 'n.yaml').exists()
 
 
-def test_bad_arguments_exit_2(tmp_path: Path, capfd: Any) -> None:
+def test_bad_arguments_exit_2(tmp_path, capfd):
     assert main(['--output', str(tmp_path / 'n.yaml'), '--duration', '-1']) == 2
     assert 'expected value > 0, got -1' in capfd.readouterr().err
     assert main([]) == 2
 
 
-def test_output_that_is_no_noise_file_is_not_overwritten(tmp_path: Path, capfd: Any) -> None:
+def test_output_that_is_no_noise_file_is_not_overwritten(tmp_path, capfd):
     path = tmp_path / 'n.yaml'
     path.write_text('format: something-else/1\n')
     assert main(['--output', str(path)]) == 2
@@ -127,7 +121,7 @@ def test_output_that_is_no_noise_file_is_not_overwritten(tmp_path: Path, capfd: 
     assert path.read_text() == 'format: something-else/1\n'
 
 
-def test_old_file_survives_a_failed_run(rng: np.random.Generator, tmp_path: Path) -> None:
+def test_old_file_survives_a_failed_run(rng, tmp_path):
     path = tmp_path / 'noise.yaml'
     save_noise({'s0': 1e-6 * np.eye(6)}, path)
     before = path.read_text()

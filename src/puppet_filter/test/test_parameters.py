@@ -11,7 +11,7 @@ import pytest
 CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'pose_filter.yaml'
 
 
-def test_shipped_file_has_every_row_in_order_with_its_default() -> None:
+def test_shipped_file_has_every_row_in_order_with_its_default():
     if not CONFIG_FILE.is_file():
         pytest.skip('config/pose_filter.yaml stands only in a checkout')
     values = read_parameter_file(CONFIG_FILE, 'pose_filter')
@@ -28,6 +28,6 @@ def test_shipped_file_has_every_row_in_order_with_its_default() -> None:
         ({'gap.lost_after_s': 0.01}, 'gap.lost_after_s: expected value >= gap.hold_s'),
     ],
 )
-def test_impossible_combination_is_refused(values: dict, text: str) -> None:
+def test_impossible_combination_is_refused(values, text):
     with pytest.raises(ConfigError, match=text):
         make_config(check_values(ROWS, values))

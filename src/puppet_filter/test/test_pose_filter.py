@@ -22,7 +22,7 @@ def turned(q: np.ndarray, positions: np.ndarray, quaternions: np.ndarray) -> tup
 
 
 @MODELS
-def test_constant_velocity_is_followed_without_error(model: str) -> None:
+def test_constant_velocity_is_followed_without_error(model):
     times = np.arange(120)[:, None] / RATE_HZ * 8_333_333 * 120e-9
     velocity, rate = np.array([1.0, -2.0, 0.5]), np.array([1.0, 0.5, -2.0])
     start = quaternion_batch.exp(np.array([0.3, -1.0, 0.4]))
@@ -36,7 +36,7 @@ def test_constant_velocity_is_followed_without_error(model: str) -> None:
 
 
 @pytest.mark.parametrize('kind', ['slow', 'fast', 'walk'])
-def test_filtering_beats_the_raw_samples_without_lag(kind: str, rng: np.random.Generator) -> None:
+def test_filtering_beats_the_raw_samples_without_lag(kind, rng):
     motion = make_motion(kind, 4, 10.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
     run = run_filter(PoseFilter(CONFIG), positions, quaternions)
@@ -47,7 +47,7 @@ def test_filtering_beats_the_raw_samples_without_lag(kind: str, rng: np.random.G
     assert abs(lag_s) < 1e-4
 
 
-def test_resting_sensor_is_far_quieter_than_its_samples(rng: np.random.Generator) -> None:
+def test_resting_sensor_is_far_quieter_than_its_samples(rng):
     motion = make_motion('static', 4, 10.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
     run = run_filter(PoseFilter(CONFIG), positions, quaternions)
@@ -58,7 +58,7 @@ def test_resting_sensor_is_far_quieter_than_its_samples(rng: np.random.Generator
 
 
 @MODELS
-def test_turned_world_turns_the_output(model: str, rng: np.random.Generator) -> None:
+def test_turned_world_turns_the_output(model, rng):
     motion = make_motion('fast', 3, 2.0, RATE_HZ, rng)
     samples = disturb(motion, Disturbance(missing=0.05, outliers=0.02), rng)
     q = quaternion_batch.exp(np.array([0.4, -1.2, 2.0]))
@@ -74,7 +74,7 @@ def test_turned_world_turns_the_output(model: str, rng: np.random.Generator) -> 
     np.testing.assert_allclose(other.covariances, turn @ plain.covariances @ turn.T, atol=1e-12)
 
 
-def test_quaternion_sign_of_the_samples_does_not_matter(rng: np.random.Generator) -> None:
+def test_quaternion_sign_of_the_samples_does_not_matter(rng):
     motion = make_motion('fast', 3, 2.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
     plain = run_filter(PoseFilter(CONFIG), positions, quaternions)
@@ -85,15 +85,13 @@ def test_quaternion_sign_of_the_samples_does_not_matter(rng: np.random.Generator
     np.testing.assert_allclose(dots, 1.0, atol=1e-12)
 
 
-def test_output_quaternions_do_not_flip(rng: np.random.Generator) -> None:
+def test_output_quaternions_do_not_flip(rng):
     motion = make_motion('fast', 3, 4.0, RATE_HZ, rng)
     run = run_filter(PoseFilter(CONFIG), *disturb(motion, Disturbance(), rng))
     assert np.sum(run.quaternions[1:] * run.quaternions[:-1], axis=-1).min() > 0.9
 
 
-def test_adaptive_covariance_is_neither_smug_nor_timid_on_body_motion(
-    rng: np.random.Generator,
-) -> None:
+def test_adaptive_covariance_is_neither_smug_nor_timid_on_body_motion(rng):
     motion = make_motion('fast', 6, 8.0, RATE_HZ, rng)
     run = run_filter(PoseFilter(CONFIG), *disturb(motion, Disturbance(), rng))
     error = (run.positions - motion.positions)[60:]
@@ -103,7 +101,7 @@ def test_adaptive_covariance_is_neither_smug_nor_timid_on_body_motion(
     assert 1.5 < nees.mean() < 6.0  # 3 if the model were the truth
 
 
-def test_late_sensors_are_brought_to_the_frames_stamp() -> None:
+def test_late_sensors_are_brought_to_the_frames_stamp():
     pose_filter, ages = PoseFilter(CONFIG), np.array([0.0, 0.004])
     for k in range(120):
         seconds = (k + 1) * 8_333_333e-9 - ages
@@ -112,7 +110,7 @@ def test_late_sensors_are_brought_to_the_frames_stamp() -> None:
     assert out.covariances[1, 0, 0] > out.covariances[0, 0, 0]
 
 
-def test_measured_noise_goes_to_its_own_sensor_and_unused_one_is_named() -> None:
+def test_measured_noise_goes_to_its_own_sensor_and_unused_one_is_named():
     noise = {'s1': 4.0 * default_noise(CONFIG), 'S0': default_noise(CONFIG)}
     pose_filter = PoseFilter(CONFIG, noise)
     run = run_filter(pose_filter, *still(2, 2))
@@ -120,7 +118,7 @@ def test_measured_noise_goes_to_its_own_sensor_and_unused_one_is_named() -> None
     assert pose_filter.unused_noise() == ('S0',)
 
 
-def test_noise_coupling_position_and_rotation_is_used() -> None:
+def test_noise_coupling_position_and_rotation_is_used():
     positions, quaternions = still(200)
     positions[100:, 0, 0] = 1e-4
     matrix = default_noise(CONFIG).copy()
@@ -131,7 +129,7 @@ def test_noise_coupling_position_and_rotation_is_used() -> None:
     assert abs(run.covariances[99, 0, 0, 3]) > 1e-9
 
 
-def test_change_of_tuning_keeps_the_states() -> None:
+def test_change_of_tuning_keeps_the_states():
     pose_filter = PoseFilter(CONFIG)
     for k in range(20):
         pose_filter.step(make_frame(k, np.full((1, 3), 0.01 * k)))
@@ -140,7 +138,7 @@ def test_change_of_tuning_keeps_the_states() -> None:
     assert out.status[0] == FILTER_OK and out.linear_velocities[0, 0] > 1.0
 
 
-def test_live_like_run_compiles_each_kernel_once(rng: np.random.Generator) -> None:
+def test_live_like_run_compiles_each_kernel_once(rng):
     warm_up()
     pose_filter = PoseFilter(CONFIG)
     for model in ('adaptive', 'physical', 'printed'):

@@ -3,10 +3,9 @@
 """pose_filter_node on real topics: one frame in, one out, same stamp; live tuning; bad input."""
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import itertools
 import math
-from pathlib import Path
 import time
 from typing import Any
 
@@ -92,7 +91,7 @@ class Graph:
 
 
 @pytest.fixture
-def graph(ros_context: Any) -> Iterator[Graph]:
+def graph(ros_context):
     """Yield a running graph with default parameters."""
     graph = Graph(ros_context)
     yield graph
@@ -107,7 +106,7 @@ def raw(index: int, positions: Any) -> TrackerFrame:
     return to_tracker_frame(frame, header)
 
 
-def test_every_frame_comes_out_with_its_own_stamp_and_index(graph: Graph) -> None:
+def test_every_frame_comes_out_with_its_own_stamp_and_index(graph):
     for k in range(10):
         sent = raw(k, [[0.01 * k, 1.0, 2.0]])
         got = graph.send(sent)
@@ -118,7 +117,7 @@ def test_every_frame_comes_out_with_its_own_stamp_and_index(graph: Graph) -> Non
     np.testing.assert_allclose(frame.linear_velocities[0], [1.2, 0.0, 0.0], atol=0.05)
 
 
-def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(graph: Graph) -> None:
+def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(graph):
     graph.send(raw(1, [[0.0, 0.0, 0.0]]))
     broken = raw(2, [[0.0, 0.0, 0.0]])
     broken.poses = array('d', [1.0])
@@ -136,7 +135,7 @@ def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(graph: Graph
     assert graph.spin_until(counted)
 
 
-def test_lookahead_takes_effect_while_running(graph: Graph) -> None:
+def test_lookahead_takes_effect_while_running(graph):
     for k in range(60):
         graph.send(raw(k, [[2.0 * (k + 1) * 8_333_333e-9, 0.0, 0.0]]))
     result = graph.node.set_parameters([Parameter('lookahead_s', value=0.05)])[0]
@@ -146,7 +145,7 @@ def test_lookahead_takes_effect_while_running(graph: Graph) -> None:
     assert ahead == pytest.approx(0.1, abs=1e-3)
 
 
-def test_every_parameter_may_be_changed_while_running(graph: Graph) -> None:
+def test_every_parameter_may_be_changed_while_running(graph):
     for row in ROWS:
         value = row.choices[-1] if row.choices else graph.node.get_parameter(row.name).value
         result = graph.node.set_parameters([Parameter(row.name, value=value)])[0]
@@ -164,9 +163,7 @@ def test_every_parameter_may_be_changed_while_running(graph: Graph) -> None:
         ('lookahead_s', 'soon', 'lookahead_s'),
     ],
 )
-def test_bad_value_is_refused_in_the_stream_and_changes_nothing(
-    graph: Graph, name: str, value: Any, text: str
-) -> None:
+def test_bad_value_is_refused_in_the_stream_and_changes_nothing(graph, name, value, text):
     twin = PoseFilter(PoseFilterConfig())
     places = np.cumsum(np.full((40, 1, 3), 0.01), axis=0)
     for k in range(40):
@@ -182,9 +179,7 @@ def test_bad_value_is_refused_in_the_stream_and_changes_nothing(
         np.testing.assert_array_equal(got.twist_covariances, expected.twist_covariances)
 
 
-def test_measured_noise_is_read_while_running_and_a_bad_file_refused(
-    graph: Graph, tmp_path: Path
-) -> None:
+def test_measured_noise_is_read_while_running_and_a_bad_file_refused(graph, tmp_path):
     path = tmp_path / 'noise.yaml'
     before = graph.send(raw(0, [[0.0, 0.0, 0.0]]))
     save_noise({'s0': 16.0 * default_noise(PoseFilterConfig())}, path)
@@ -201,7 +196,7 @@ def test_measured_noise_is_read_while_running_and_a_bad_file_refused(
     assert again.covariances[0] == pytest.approx(after.covariances[0])
 
 
-def test_pose_array_comes_on_request(graph: Graph) -> None:
+def test_pose_array_comes_on_request(graph):
     arrays: list[PoseArray] = []
     graph.other.create_subscription(PoseArray, POSE_ARRAY_TOPIC, arrays.append, qos.STREAM)
     places = [[1.0, 2.0, 3.0], [np.nan, 0.0, 0.0]]
@@ -220,7 +215,7 @@ def test_pose_array_comes_on_request(graph: Graph) -> None:
         assert arrays[-1].poses[0].position.x == pytest.approx(1.0)
 
 
-def test_lost_sensor_is_named_in_the_diagnostics(graph: Graph) -> None:
+def test_lost_sensor_is_named_in_the_diagnostics(graph):
     indices = iter(range(100_000))
 
     def named() -> bool:
@@ -242,8 +237,6 @@ def test_lost_sensor_is_named_in_the_diagnostics(graph: Graph) -> None:
         ),
     ],
 )
-def test_bad_start_parameter_is_refused(
-    ros_context: Any, overrides: dict, error: type, text: str
-) -> None:
+def test_bad_start_parameter_is_refused(ros_context, overrides, error, text):
     with pytest.raises(error, match=text):
         Graph(ros_context, **overrides)

@@ -18,7 +18,7 @@ from scipy.stats import chi2
 
 
 @pytest.mark.parametrize('model', [PHYSICAL, ADAPTIVE])
-def test_physical_q_is_the_integral_of_white_acceleration(model: int) -> None:
+def test_physical_q_is_the_integral_of_white_acceleration(model):
     dt, density = 0.02, 3.0
     out = process_noise(model, np.array([density, 2.0 * density]), dt, 1.0)
     for k, power in ((0, 2), (1, 1), (2, 0)):
@@ -28,12 +28,12 @@ def test_physical_q_is_the_integral_of_white_acceleration(model: int) -> None:
 
 
 @pytest.mark.parametrize(('dt', 'steps'), [(0.001, 1.0), (0.1, 1.0), (0.01, 3.0)])
-def test_eq_3_5_adds_its_numbers_a_frame_whatever_the_step(dt: float, steps: float) -> None:
+def test_eq_3_5_adds_its_numbers_a_frame_whatever_the_step(dt, steps):
     values = np.arange(1.0, 7.0)
     np.testing.assert_array_equal(process_noise(PRINTED, values, dt, steps), steps * values)
 
 
-def test_two_physical_steps_are_one_long_step() -> None:
+def test_two_physical_steps_are_one_long_step():
     def block(dt: float) -> np.ndarray:
         q = process_noise(PHYSICAL, np.array([5.0, 7.0]), dt, 1.0)
         return np.array([[q[0], q[1]], [q[1], q[2]]])
@@ -42,7 +42,7 @@ def test_two_physical_steps_are_one_long_step() -> None:
     np.testing.assert_allclose(a @ block(0.01) @ a.T + block(0.02), block(0.03))
 
 
-def test_raised_density_explains_the_residual_up_to_its_ceiling() -> None:
+def test_raised_density_explains_the_residual_up_to_its_ceiling():
     dt, before = 0.01, 3e-7
     raised = raised_density(0.01, 1e9, 30.0, before, dt)
     assert before + (raised - 0.01) * dt**3 / 3.0 == pytest.approx(before * 30.0 / 3.0)
@@ -60,7 +60,7 @@ def surprises(residuals: np.ndarray, keep: float, limit: float) -> np.ndarray:
     return out
 
 
-def test_chance_surprises_as_rarely_as_chi_square_says(rng: np.random.Generator) -> None:
+def test_chance_surprises_as_rarely_as_chi_square_says(rng):
     n, limit = 100_000, 14.0
     found = surprises(rng.normal(size=(n, 6)), 0.75, limit) > 0.0
     expected = chi2.sf(limit, 3)
@@ -68,14 +68,14 @@ def test_chance_surprises_as_rarely_as_chi_square_says(rng: np.random.Generator)
     assert 0.9 * expected < found.mean() < 2.5 * expected
 
 
-def test_small_residuals_that_agree_surprise_in_their_own_part(rng: np.random.Generator) -> None:
+def test_small_residuals_that_agree_surprise_in_their_own_part(rng):
     residuals = 0.1 * rng.normal(size=(100, 6))
     residuals[:, 1] += 2.0  # no single one is surprising
     found = surprises(residuals, 0.75, 14.0)
     assert (found[30:, 0] > 3.0).all() and (found[:, 1] == 0.0).all()
 
 
-def test_single_outlying_residual_surprises_by_its_square() -> None:
+def test_single_outlying_residual_surprises_by_its_square():
     residuals = np.zeros((10, 6))
     residuals[5, 3:] = 4.0
     found = surprises(residuals, 0.5, 14.0)

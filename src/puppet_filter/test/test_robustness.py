@@ -64,7 +64,7 @@ def assert_covariances(matrices: np.ndarray) -> None:
 
 @pytest.mark.parametrize('tuning', EXTREMES)
 @pytest.mark.parametrize('seed', [1, 2])
-def test_no_input_makes_an_output_that_is_neither_lost_nor_sane(tuning: str, seed: int) -> None:
+def test_no_input_makes_an_output_that_is_neither_lost_nor_sane(tuning, seed):
     rng = np.random.default_rng(seed)
     pose_filter = PoseFilter(replace(CONFIG, **EXTREMES[tuning]))
     base, stamp_ns = rng.normal(size=(N, 3)), int(rng.choice([0, 10**9, 2**62, -(2**62)]))
@@ -94,7 +94,7 @@ def test_no_input_makes_an_output_that_is_neither_lost_nor_sane(tuning: str, see
 
 
 @pytest.mark.parametrize('tuning', EXTREMES)
-def test_covariances_keep_their_symmetry_and_their_sign(tuning: str) -> None:
+def test_covariances_keep_their_symmetry_and_their_sign(tuning):
     """With gaps between, after which everything is subtracted from what has grown large."""
     rng = np.random.default_rng(3)
     config = replace(CONFIG, **EXTREMES[tuning])

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """sensor_noise: R recovered from samples, motion told from noise, and the file of both."""
 
-from pathlib import Path
-
 import numpy as np
 from puppet_core.io import CalibrationError, InputFileError
 from puppet_core.math import quaternions as quaternion_batch
@@ -34,14 +32,14 @@ def moved(recording: tuple[np.ndarray, np.ndarray], part: int, way: np.ndarray) 
 
 
 @pytest.fixture
-def matrix(rng: np.random.Generator) -> np.ndarray:
+def matrix(rng):
     """Return a full R with coupling."""
     a = rng.normal(size=(6, 6))
     scale = np.repeat([5e-4, 9e-4], 3)
     return np.outer(scale, scale) * (a @ a.T / 6.0 + 0.3 * np.eye(6))
 
 
-def test_full_matrix_is_recovered(rng: np.random.Generator, matrix: np.ndarray) -> None:
+def test_full_matrix_is_recovered(rng, matrix):
     estimate = estimate_noise(*samples(rng, matrix))
     scale = np.sqrt(np.diag(matrix))
     # standard error of a correlation from N samples is below 1/sqrt(N); five of them
@@ -54,7 +52,7 @@ def test_full_matrix_is_recovered(rng: np.random.Generator, matrix: np.ndarray) 
     np.testing.assert_allclose(estimate.position, [1, 2, 3], atol=1e-3)
 
 
-def test_missing_samples_are_left_out(rng: np.random.Generator, matrix: np.ndarray) -> None:
+def test_missing_samples_are_left_out(rng, matrix):
     positions, quaternions = samples(rng, matrix)
     positions[::2] = np.nan
     assert estimate_noise(positions, quaternions).n_samples == N // 2
@@ -71,9 +69,7 @@ DRIFTS = {
 
 @pytest.mark.parametrize('kind', DRIFTS)
 @pytest.mark.parametrize('part', [0, 1])
-def test_drift_is_found_before_it_matters_and_not_much_sooner(
-    rng: np.random.Generator, matrix: np.ndarray, part: int, kind: str
-) -> None:
+def test_drift_is_found_before_it_matters_and_not_much_sooner(rng, matrix, part, kind):
     """Of a sixth of the noise's variance it would spoil R; of a five-hundredth nobody minds."""
     times = np.arange(1200) / 120.0
 
@@ -88,9 +84,7 @@ def test_drift_is_found_before_it_matters_and_not_much_sooner(
 
 
 @pytest.mark.parametrize('part', [0, 1])
-def test_outliers_are_left_out_of_the_noise(
-    rng: np.random.Generator, matrix: np.ndarray, part: int
-) -> None:
+def test_outliers_are_left_out_of_the_noise(rng, matrix, part):
     recording = samples(rng, matrix)
     outliers = rng.choice(N, 20, replace=False)
     expected = estimate_noise(*(np.delete(rows, outliers, axis=0) for rows in recording))
@@ -104,7 +98,7 @@ def test_outliers_are_left_out_of_the_noise(
 
 
 @pytest.mark.parametrize('part', [0, 1])
-def test_knock_is_no_outlier(rng: np.random.Generator, matrix: np.ndarray, part: int) -> None:
+def test_knock_is_no_outlier(rng, matrix, part):
     recording = list(samples(rng, matrix))
     if part == 0:
         recording[0][900:912] += 0.1
@@ -115,34 +109,26 @@ def test_knock_is_no_outlier(rng: np.random.Generator, matrix: np.ndarray, part:
 
 
 @pytest.mark.parametrize(('part', 'text'), [(0, 'was moved'), (1, 'was turned')])
-def test_moving_sensor_is_told_from_a_noisy_one(
-    rng: np.random.Generator, matrix: np.ndarray, part: int, text: str
-) -> None:
+def test_moving_sensor_is_told_from_a_noisy_one(rng, matrix, part, text):
     sway = 0.2 * np.sin(np.linspace(0.0, 20.0, N))
     assert text in estimate_noise(*moved(samples(rng, matrix), part, sway)).warning
 
 
 @pytest.mark.parametrize('part', [0, 1])
-def test_sensor_in_a_quiet_hand_is_told_from_a_resting_one(
-    rng: np.random.Generator, matrix: np.ndarray, part: int
-) -> None:
+def test_sensor_in_a_quiet_hand_is_told_from_a_resting_one(rng, matrix, part):
     sway = np.sin(2.0 * np.pi * 3.0 * np.arange(N) / 120.0)  # means of parts agree
     recording = moved(samples(rng, matrix), part, (3e-3, 5e-3)[part] * sway)
     assert 'sway slowly' in estimate_noise(*recording).warning
 
 
-def test_resting_sensor_is_hardly_ever_suspected(
-    rng: np.random.Generator, matrix: np.ndarray
-) -> None:
+def test_resting_sensor_is_hardly_ever_suspected(rng, matrix):
     warnings = [estimate_noise(*samples(rng, matrix, 300)).warning for _ in range(100)]
     assert sum(map(bool, warnings)) <= 3
 
 
 @pytest.mark.parametrize('part', [0, 1])
 @pytest.mark.parametrize('hertz', [0.3, 1.0, 2.3, 6.0])
-def test_small_sway_under_the_noise_is_found(
-    rng: np.random.Generator, matrix: np.ndarray, hertz: float, part: int
-) -> None:
+def test_small_sway_under_the_noise_is_found(rng, matrix, hertz, part):
     """A twentieth of the noise's variance in ten seconds, at any phase."""
     times = np.arange(1200) / 120.0
 
@@ -157,7 +143,7 @@ def test_small_sway_under_the_noise_is_found(
     assert sum(is_found() for _ in range(20)) >= 17
 
 
-def test_noise_that_the_device_has_filtered_is_no_swing(rng: np.random.Generator) -> None:
+def test_noise_that_the_device_has_filtered_is_no_swing(rng):
     floor, alarms = np.full(6, 1e-12), 0
     for _ in range(300):
         white = rng.normal(size=(1200, 6))
@@ -167,14 +153,14 @@ def test_noise_that_the_device_has_filtered_is_no_swing(rng: np.random.Generator
     assert alarms <= 6
 
 
-def test_mains_hum_is_noise_and_no_swing(rng: np.random.Generator, matrix: np.ndarray) -> None:
+def test_mains_hum_is_noise_and_no_swing(rng, matrix):
     positions, quaternions = samples(rng, matrix)
     hum = np.sin(2.0 * np.pi * 50.0 * np.arange(N) / 120.0)
     positions[:, 0] += np.sqrt(matrix[0, 0]) * hum
     assert estimate_noise(positions, quaternions).warning == ''
 
 
-def test_variance_is_at_least_that_of_the_devices_steps(rng: np.random.Generator) -> None:
+def test_variance_is_at_least_that_of_the_devices_steps(rng):
     # quieter than half a step: without a floor R would be a thousandth of the true error
     step_m, step = 144 * 0.0254 / 32768, 1.0 / 32768
     positions = np.round(rng.normal(size=(N, 3)) * 0.02 + 0.2) * step_m + [1.0, 0.0, 0.0]
@@ -188,13 +174,13 @@ def test_variance_is_at_least_that_of_the_devices_steps(rng: np.random.Generator
     assert resolution(positions, 1e-6) == pytest.approx(step_m, rel=0.02)
 
 
-def test_silent_axis_still_gives_an_invertible_matrix() -> None:
+def test_silent_axis_still_gives_an_invertible_matrix():
     positions, quaternions = np.zeros((100, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (100, 1))
     estimate = estimate_noise(positions, quaternions)
     assert np.linalg.eigvalsh(estimate.matrix)[0] > 0.0 and estimate.warning == ''
 
 
-def test_too_few_samples_are_refused(rng: np.random.Generator, matrix: np.ndarray) -> None:
+def test_too_few_samples_are_refused(rng, matrix):
     with pytest.raises(CalibrationError, match='expected at least 50 samples.*got 49'):
         estimate_noise(*samples(rng, matrix, 49))
 
@@ -205,7 +191,7 @@ def covariance(rng: np.random.Generator) -> np.ndarray:
     return 1e-7 * (a @ a.T + np.eye(6))
 
 
-def test_round_trip_keeps_names_and_numbers(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_round_trip_keeps_names_and_numbers(tmp_path, rng):
     noise = {name: covariance(rng) for name in ('pelvis', 'left hand: a', 'no')}
     save_noise(noise, tmp_path / 'noise.yaml')
     loaded = load_noise(tmp_path / 'noise.yaml')
@@ -224,9 +210,7 @@ def test_round_trip_keeps_names_and_numbers(tmp_path: Path, rng: np.random.Gener
         (('\nsensors:', '\nsensor:'), 'sensors: expected this key'),
     ],
 )
-def test_bad_file_is_refused_with_line_and_sensor(
-    tmp_path: Path, change: tuple[str, str], text: str
-) -> None:
+def test_bad_file_is_refused_with_line_and_sensor(tmp_path, change, text):
     path = tmp_path / 'noise.yaml'
     save_noise({'a': 1e-6 * np.eye(6)}, path)
     path.write_text(path.read_text().replace(*change, 1))
@@ -234,6 +218,6 @@ def test_bad_file_is_refused_with_line_and_sensor(
         load_noise(path)
 
 
-def test_missing_file_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_named(tmp_path):
     with pytest.raises(InputFileError, match='none.yaml: expected a readable file'):
         load_noise(tmp_path / 'none.yaml')

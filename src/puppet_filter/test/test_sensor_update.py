@@ -23,7 +23,7 @@ ORDER = np.r_[0:3, 6:9, 3:6, 9:12]  # the thesis' p, p', r, r' from ours p, r, p
 
 
 @MODELS
-def test_missing_samples_are_predicted_with_growing_uncertainty(model: str) -> None:
+def test_missing_samples_are_predicted_with_growing_uncertainty(model):
     positions, quaternions = still(60)
     positions[:, 0, 0] = np.arange(60) / RATE_HZ  # 1 m/s
     truth = positions.copy()
@@ -35,7 +35,7 @@ def test_missing_samples_are_predicted_with_growing_uncertainty(model: str) -> N
     np.testing.assert_allclose(run.positions[48:], truth[48:], atol=2e-3)
 
 
-def test_long_gap_coasts_a_bounded_way_then_loses_the_sensor() -> None:
+def test_long_gap_coasts_a_bounded_way_then_loses_the_sensor():
     positions, quaternions = still(120)
     positions[:, 0, 0] = 3.0 * np.arange(120) / RATE_HZ
     positions[30:110] = np.nan
@@ -51,7 +51,7 @@ def test_long_gap_coasts_a_bounded_way_then_loses_the_sensor() -> None:
 
 
 @MODELS
-def test_outlier_is_rejected_and_leaves_no_trace(model: str) -> None:
+def test_outlier_is_rejected_and_leaves_no_trace(model):
     positions, quaternions = still(60)
     positions[40, 0] = [0.3, 0.0, 0.0]
     quaternions[50, 0] = quaternion_batch.exp(np.array([0.5, 0.0, 0.0]))
@@ -62,7 +62,7 @@ def test_outlier_is_rejected_and_leaves_no_trace(model: str) -> None:
     np.testing.assert_allclose(run.angular, 0.0, atol=1e-9)
 
 
-def test_scattered_outliers_never_reinitialise(rng: np.random.Generator) -> None:
+def test_scattered_outliers_never_reinitialise(rng):
     positions, quaternions = still(60)
     positions[40:46, 0] = rng.choice([-1.0, 1.0], (6, 3)) * rng.uniform(0.3, 1.0, (6, 3))
     positions[41, 0] *= -1.0
@@ -73,7 +73,7 @@ def test_scattered_outliers_never_reinitialise(rng: np.random.Generator) -> None
 
 @pytest.mark.parametrize('count', [1, 2, 3])
 @MODELS
-def test_true_jump_is_taken_after_some_samples_agree(model: str, count: int) -> None:
+def test_true_jump_is_taken_after_some_samples_agree(model, count):
     positions, quaternions = still(60)
     positions[40:, 0] = [0.5, 0.0, 0.0]
     quaternions[40:, 0] = quaternion_batch.exp(np.array([0.0, 0.6, 0.0]))
@@ -92,7 +92,7 @@ def test_true_jump_is_taken_after_some_samples_agree(model: str, count: int) -> 
     assert pose_filter.counts()['rejected'] == count
 
 
-def test_jump_is_taken_in_motion_and_tells_the_new_velocity(rng: np.random.Generator) -> None:
+def test_jump_is_taken_in_motion_and_tells_the_new_velocity(rng):
     """As when a recording starts over: place and velocity are others at once."""
     n, k = 4000, 40
     positions, quaternions = still(60, n)
@@ -119,7 +119,7 @@ def test_jump_is_taken_in_motion_and_tells_the_new_velocity(rng: np.random.Gener
     assert squares.mean() == pytest.approx(3.0, rel=0.05)
 
 
-def test_small_outliers_do_not_confirm_each_other(rng: np.random.Generator) -> None:
+def test_small_outliers_do_not_confirm_each_other(rng):
     """All of them are within any motion's reach of each other, so direction must tell."""
     n = 2000
     positions, quaternions = still(60, n)
@@ -132,7 +132,7 @@ def test_small_outliers_do_not_confirm_each_other(rng: np.random.Generator) -> N
     assert np.mean(run.status[41] == FILTER_REINITIALISED) == pytest.approx(1 / 16, abs=0.02)
 
 
-def test_outlier_that_is_sent_again_does_not_confirm_itself() -> None:
+def test_outlier_that_is_sent_again_does_not_confirm_itself():
     pose_filter = PoseFilter(CONFIG)
     for k in range(10):
         pose_filter.step(make_frame(k, np.zeros((1, 3))))
@@ -145,7 +145,7 @@ def test_outlier_that_is_sent_again_does_not_confirm_itself() -> None:
     assert pose_filter.step(make_frame(16, np.zeros((1, 3)))).status[0] == FILTER_OK
 
 
-def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance() -> None:
+def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance():
     positions, quaternions = still(60)
     positions[40, 0], positions[52, 0] = [2.6, 0.0, 0.0], [2.0, 0.0, 0.0]
     positions[41:52] = np.nan
@@ -168,9 +168,7 @@ def test_outliers_either_side_of_a_gap_do_not_agree_at_any_distance() -> None:
     ],
     ids=['inf', 'nan', 'zero_q', 'nan_q', 'long_q', 'future', 'nan_age'],
 )
-def test_impossible_sample_is_counted_and_never_propagated(
-    position: list, quaternion: np.ndarray, age: float
-) -> None:
+def test_impossible_sample_is_counted_and_never_propagated(position, quaternion, age):
     pose_filter = PoseFilter(CONFIG)
     for k in range(10):
         pose_filter.step(make_frame(k, np.zeros((1, 3))))
@@ -182,7 +180,7 @@ def test_impossible_sample_is_counted_and_never_propagated(
 
 
 @pytest.mark.parametrize(('back_ns', 'name'), [(0, 'repeated_frames'), (1, 'backward_frames')])
-def test_repeated_or_backward_stamp_is_dropped_and_counted(back_ns: int, name: str) -> None:
+def test_repeated_or_backward_stamp_is_dropped_and_counted(back_ns, name):
     pose_filter = PoseFilter(CONFIG)
     frame = make_frame(0, np.zeros((1, 3)))
     pose_filter.step(frame)
@@ -191,14 +189,14 @@ def test_repeated_or_backward_stamp_is_dropped_and_counted(back_ns: int, name: s
     assert pose_filter.step(make_frame(1, np.zeros((1, 3)))) is not None
 
 
-def test_clock_set_far_back_starts_anew() -> None:
+def test_clock_set_far_back_starts_anew():
     pose_filter = PoseFilter(CONFIG)
     pose_filter.step(make_frame(1000, np.zeros((1, 3))))
     out = pose_filter.step(make_frame(0, np.ones((1, 3))))
     assert out.status[0] == FILTER_REINITIALISED and out.positions[0, 0] == 1.0
 
 
-def test_clock_set_back_a_little_starts_anew_soon() -> None:
+def test_clock_set_back_a_little_starts_anew_soon():
     """One or two frames that come late are dropped; more of them in order are not late."""
     pose_filter = PoseFilter(CONFIG)
     for k in range(60):
@@ -213,7 +211,7 @@ def test_clock_set_back_a_little_starts_anew_soon() -> None:
     assert pose_filter.step(make_frame(13, np.ones((1, 3)))).status[0] == FILTER_OK
 
 
-def test_sample_sent_again_is_not_taken_twice() -> None:
+def test_sample_sent_again_is_not_taken_twice():
     pose_filter = PoseFilter(CONFIG)
     pose_filter.step(make_frame(0, np.zeros((1, 3))))
     out = pose_filter.step(make_frame(1, np.zeros((1, 3)), ages_s=[8_333_333e-9]))
@@ -225,7 +223,7 @@ def named(frame: SensorFrame, *sensors: str) -> SensorFrame:
     return frame._replace(sensors=sensors)
 
 
-def test_sensors_come_and_go_without_touching_the_others() -> None:
+def test_sensors_come_and_go_without_touching_the_others():
     places = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     pose_filter, twin = PoseFilter(CONFIG), PoseFilter(CONFIG)
     for k in range(10):
@@ -247,7 +245,7 @@ def test_sensors_come_and_go_without_touching_the_others() -> None:
     assert out.status.tolist() == [FILTER_REINITIALISED]
 
 
-def test_sensors_of_one_name_are_two() -> None:
+def test_sensors_of_one_name_are_two():
     pose_filter = PoseFilter(CONFIG)
     frames = [named(make_frame(k, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), 'a', 'a') for k in (0, 1)]
     pose_filter.step(frames[0])
@@ -255,17 +253,17 @@ def test_sensors_of_one_name_are_two() -> None:
     np.testing.assert_allclose(out.positions[:, 0], [0.0, 1.0], atol=1e-9)
 
 
-def test_sensor_that_never_answers_is_lost_from_the_start() -> None:
+def test_sensor_that_never_answers_is_lost_from_the_start():
     out = PoseFilter(CONFIG).step(make_frame(0, np.array([[0.0, 0, 0], [np.nan] * 3])))
     assert out.status.tolist() == [FILTER_REINITIALISED, FILTER_LOST]
     assert np.isnan(out.positions[1]).all() and np.isnan(out.linear_velocities[1]).all()
 
 
-def test_no_sensors_at_all_is_an_empty_frame() -> None:
+def test_no_sensors_at_all_is_an_empty_frame():
     assert PoseFilter(CONFIG).step(make_frame(0, np.zeros((0, 3)))).positions.shape == (0, 3)
 
 
-def test_gap_is_not_bridged_faster_than_a_body_moves() -> None:
+def test_gap_is_not_bridged_faster_than_a_body_moves():
     """Two samples far from each other, both damaged, are a velocity that nobody has."""
     positions, quaternions = still(40)
     positions[1] = [0.14, 0.0, 0.0]  # 17 m/s
@@ -283,9 +281,7 @@ def test_gap_is_not_bridged_faster_than_a_body_moves() -> None:
 
 @pytest.mark.parametrize('n_missing', [0, 1, 3])
 @pytest.mark.parametrize('speed_m_s', [8.0, 12.0, 15.0, 19.0])
-def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(
-    speed_m_s: float, n_missing: int
-) -> None:
+def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(speed_m_s, n_missing):
     times = np.arange(360) / RATE_HZ
     speeds = speed_m_s * np.sin(np.pi * np.clip((times - 1.0) / 0.4, 0.0, 1.0)) ** 2
     positions, quaternions = still(len(times))
@@ -298,7 +294,7 @@ def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(
     assert np.abs(run.positions - truth).max() < 0.02
 
 
-def test_end_of_a_gap_says_so_where_the_pose_does_not_continue() -> None:
+def test_end_of_a_gap_says_so_where_the_pose_does_not_continue():
     positions, quaternions = still(100, 3)
     positions[40:60] = np.nan
     positions[60:, 1, 0] = 0.05  # moved unseen
@@ -312,7 +308,7 @@ def test_end_of_a_gap_says_so_where_the_pose_does_not_continue() -> None:
 
 
 @pytest.mark.parametrize('rate_hz', [20.0, 120.0])
-def test_gap_without_frames_is_one_too_and_a_slow_device_has_none(rate_hz: float) -> None:
+def test_gap_without_frames_is_one_too_and_a_slow_device_has_none(rate_hz):
     pose_filter, step_ns = PoseFilter(CONFIG), int(1e9 / rate_hz)
     seen = []
     for k in [*range(20), 26, 27]:
@@ -343,9 +339,7 @@ def predicted(state: np.void, ahead_s: float, q: np.ndarray) -> tuple[np.ndarray
 
 @pytest.mark.parametrize('model', ['physical', 'adaptive'])
 @pytest.mark.parametrize('ahead_s', [0.0, 0.02, 0.2])
-def test_output_is_the_analytic_prediction(
-    model: str, ahead_s: float, rng: np.random.Generator
-) -> None:
+def test_output_is_the_analytic_prediction(model, ahead_s, rng):
     motion = make_motion('fast', 3, 1.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
     pose_filter = PoseFilter(replace(CONFIG, process_model=model, lookahead_s=ahead_s))
@@ -366,7 +360,7 @@ def test_output_is_the_analytic_prediction(
             np.testing.assert_allclose(out.covariances[i], covariance, rtol=1e-9, atol=1e-15)
 
 
-def test_known_latency_is_made_up_for(rng: np.random.Generator) -> None:
+def test_known_latency_is_made_up_for(rng):
     """Looking two frames ahead is nearer to the truth two frames later than not looking."""
     motion = make_motion('walk', 4, 8.0, RATE_HZ, rng)
     samples = disturb(motion, Disturbance(), rng)
@@ -378,7 +372,7 @@ def test_known_latency_is_made_up_for(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize('ahead_s', [0.0, 0.05, 0.2])
-def test_output_does_not_jump_when_samples_stop(ahead_s: float) -> None:
+def test_output_does_not_jump_when_samples_stop(ahead_s):
     """What is predicted anyhow is predicted the same, whether or not a sample came."""
     pose_filter = PoseFilter(replace(CONFIG, lookahead_s=ahead_s))
     speed = np.array([2.0, 0.0, 0.0])

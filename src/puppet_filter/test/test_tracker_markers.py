@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers of a tracker: where sensors are, where they came from, what the filter took away."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +41,7 @@ Pair = tuple[FilteredFrame, SensorFrame]
 
 
 @pytest.fixture
-def shown() -> Callable[..., Pair]:
+def shown():
     """Return a maker of a filtered frame and its raw one, off by a known residual."""
 
     def make(
@@ -69,7 +68,7 @@ def of(namespace: str, markers: tuple[MarkerSpec, ...]) -> list[MarkerSpec]:
     return [m for m in markers if m.namespace == namespace]
 
 
-def test_sensor_has_ball_axes_and_name(shown: Callable[..., Pair]) -> None:
+def test_sensor_has_ball_axes_and_name(shown):
     markers = TrackerMarkers(CONFIG).step(*shown(1, [[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]))
     assert {m.namespace for m in markers} == {STATUS, AXES, NAMES, RESIDUALS}
     assert [m.text for m in of(NAMES, markers)] == ['s0', 's1']
@@ -95,9 +94,7 @@ def test_sensor_has_ball_axes_and_name(shown: Callable[..., Pair]) -> None:
         (FILTER_LOST, 's0: lost'),
     ],
 )
-def test_status_tells_by_colour_and_word(
-    shown: Callable[..., Pair], status: int, word: str
-) -> None:
+def test_status_tells_by_colour_and_word(shown, status, word):
     markers = TrackerMarkers(CONFIG)
     markers.step(*shown(1, [[1.0, 0.0, 0.0]]))
     drawn = markers.step(*shown(2, [[1.1, 0.0, 0.0]], status))
@@ -106,7 +103,7 @@ def test_status_tells_by_colour_and_word(
     assert len(set(LOOKS.values())) == 5
 
 
-def test_lost_sensor_stays_where_it_was_last_without_axes(shown: Callable[..., Pair]) -> None:
+def test_lost_sensor_stays_where_it_was_last_without_axes(shown):
     markers = TrackerMarkers(CONFIG)
     assert markers.step(*shown(1, [[1.0, 0.0, 0.0]], FILTER_LOST)) == ()
     markers.step(*shown(2, [[1.0, 0.0, 0.0]]))
@@ -115,7 +112,7 @@ def test_lost_sensor_stays_where_it_was_last_without_axes(shown: Callable[..., P
     assert not of(AXES, drawn) and not of(RESIDUALS, drawn)
 
 
-def test_trail_is_the_way_of_the_last_while_fading(shown: Callable[..., Pair]) -> None:
+def test_trail_is_the_way_of_the_last_while_fading(shown):
     markers = TrackerMarkers(CONFIG)
     for k in range(60):
         drawn = markers.step(*shown(k, [[0.01 * k, 0.0, 1.0]]))
@@ -129,7 +126,7 @@ def test_trail_is_the_way_of_the_last_while_fading(shown: Callable[..., Pair]) -
     assert opacity[0] == 0.0 and opacity[-1] == 1.0 and np.all(np.diff(opacity) >= 0.0)
 
 
-def test_trail_leaves_out_gaps_and_jumps(shown: Callable[..., Pair]) -> None:
+def test_trail_leaves_out_gaps_and_jumps(shown):
     markers = TrackerMarkers(CONFIG)
     states = [0, 0, FILTER_LOST, FILTER_REINITIALISED, 0, FILTER_REINITIALISED, 0]
     for k, status in enumerate(states):
@@ -138,7 +135,7 @@ def test_trail_leaves_out_gaps_and_jumps(shown: Callable[..., Pair]) -> None:
     assert trail.points[:, 0].tolist() == [0.0, 1.0, 3.0, 4.0, 5.0, 6.0]
 
 
-def test_residual_is_drawn_longer_from_filtered_towards_raw(shown: Callable[..., Pair]) -> None:
+def test_residual_is_drawn_longer_from_filtered_towards_raw(shown):
     drawn = TrackerMarkers(CONFIG).step(*shown(1, [[1.0, 0.0, 0.0]], residual_m=2e-3))
     (lines,) = of(RESIDUALS, drawn)
     np.testing.assert_allclose(
@@ -147,20 +144,20 @@ def test_residual_is_drawn_longer_from_filtered_towards_raw(shown: Callable[...,
     np.testing.assert_allclose(lines.colours, np.repeat(residual_colours(np.array([0.4])), 2, 0))
 
 
-def test_residual_turns_from_green_to_red() -> None:
+def test_residual_turns_from_green_to_red():
     colours = residual_colours(np.array([0.0, 0.5, 1.0, 9.0]))
     assert np.argmax(colours[0, :3]) == 1 and np.argmax(colours[2, :3]) == 0
     assert np.all(np.diff(colours[:, 0]) >= 0.0) and np.all(np.diff(colours[1:, 1]) <= 0.0)
     np.testing.assert_array_equal(colours[2], colours[3])
 
 
-def test_other_or_no_raw_frame_draws_no_residuals(shown: Callable[..., Pair]) -> None:
+def test_other_or_no_raw_frame_draws_no_residuals(shown):
     frame, _ = shown(1, [[1.0, 0.0, 0.0]])
     for raw in (None, make_frame(1, np.zeros((2, 3)))):
         assert not of(RESIDUALS, TrackerMarkers(CONFIG).step(frame, raw))
 
 
-def test_other_sensors_and_a_reset_begin_anew(shown: Callable[..., Pair]) -> None:
+def test_other_sensors_and_a_reset_begin_anew(shown):
     markers = TrackerMarkers(CONFIG)
     markers.step(*shown(1, [[0.0, 0.0, 0.0]]))
     assert not of(TRAILS, markers.step(*shown(2, [[0.0, 0.0, 0.0]] * 2)))
@@ -169,14 +166,14 @@ def test_other_sensors_and_a_reset_begin_anew(shown: Callable[..., Pair]) -> Non
     assert not of(TRAILS, markers.step(*shown(4, [[0.0, 0.0, 0.0]] * 2)))
 
 
-def test_what_is_switched_off_is_not_drawn(shown: Callable[..., Pair]) -> None:
+def test_what_is_switched_off_is_not_drawn(shown):
     markers = TrackerMarkers(replace(CONFIG, trail_s=0.0, show_names=False))
     for k in range(3):
         drawn = markers.step(*shown(k, [[0.0, 0.0, 0.1 * k]]))
     assert {m.namespace for m in drawn} == set(NAMESPACES) - {TRAILS, NAMES}
 
 
-def test_markers_are_finite_and_numbered_once(shown: Callable[..., Pair]) -> None:
+def test_markers_are_finite_and_numbered_once(shown):
     """A marker with NaN, or a number used twice, is an error in RViz."""
     markers = TrackerMarkers(CONFIG)
     for k in range(4):
@@ -190,7 +187,7 @@ def test_markers_are_finite_and_numbered_once(shown: Callable[..., Pair]) -> Non
     assert len(set(keys)) == len(keys)
 
 
-def test_shipped_file_has_every_row_in_order_with_its_default() -> None:
+def test_shipped_file_has_every_row_in_order_with_its_default():
     values = read_parameter_file(CONFIG_FILE, 'tracker_markers')
     assert list(values) == [row.name for row in TRACKER_MARKERS_ROWS]
     assert check_values(TRACKER_MARKERS_ROWS, values) == defaults(TRACKER_MARKERS_ROWS)

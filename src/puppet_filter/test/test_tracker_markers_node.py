@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tracker_markers on real topics, behind the real filter: what is drawn, when, and where."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from filter_samples import make_frame
@@ -87,14 +87,14 @@ class Lab:
 
 
 @pytest.fixture
-def lab(ros_context: Any) -> Iterator[Lab]:
+def lab(ros_context):
     """Yield a lab without a puppet."""
     made = Lab(ros_context)
     yield made
     made.executor.shutdown()
 
 
-def test_all_groups_are_drawn_in_the_trackers_frame(lab: Lab) -> None:
+def test_all_groups_are_drawn_in_the_trackers_frame(lab):
     lab.watch()
     assert lab.feed_until(lambda: {m.ns for m in lab.drawn()} == set(NAMESPACES))
     stamps = {(m.header.stamp.sec, m.header.stamp.nanosec) for m in lab.filtered}
@@ -106,14 +106,14 @@ def test_all_groups_are_drawn_in_the_trackers_frame(lab: Lab) -> None:
     assert trail.type == Marker.LINE_LIST and len(trail.points) == len(trail.colors) > 0
 
 
-def test_nobody_watching_costs_no_markers(lab: Lab) -> None:
+def test_nobody_watching_costs_no_markers(lab):
     made = []
     lab.node._markers.step = lambda *given: made.append(given) or ()
     assert lab.feed_until(lambda: len(lab.filtered) > 30)
     assert not made
 
 
-def test_time_that_jumps_back_takes_all_away(lab: Lab) -> None:
+def test_time_that_jumps_back_takes_all_away(lab):
     lab.watch()
     lab.index = LATER
     assert lab.feed_until(lambda: bool(lab.drawn()))
@@ -124,7 +124,7 @@ def test_time_that_jumps_back_takes_all_away(lab: Lab) -> None:
     )
 
 
-def test_parameters_change_while_running_and_are_checked(lab: Lab, ros_context: Any) -> None:
+def test_parameters_change_while_running_and_are_checked(lab, ros_context):
     lab.watch()
     changed = lab.node.set_parameters([Parameter('show_names', value=False)])[0]
     assert changed.successful

@@ -5,7 +5,6 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from motion_samples import estimates, EXACT, LAYOUT, Take
 import numpy as np
@@ -41,7 +40,7 @@ N_FRAMES = 60  # of each clip, evenly spaced
 
 
 @pytest.fixture(scope='module', params=CLIPS)
-def clip(request: Any) -> Motion:
+def clip(request):
     """Return some frames of each clip."""
     if not MOCAP.is_dir():
         pytest.skip(f'captured clips are not in {MOCAP}')
@@ -91,19 +90,19 @@ def _distances(clip: Motion, estimates: Iterable[EstimatedPosture]) -> np.ndarra
     return np.linalg.norm(np.array(found) - true, axis=2)
 
 
-def test_a_sensor_on_every_segment_gives_the_clip_back(clip: Motion) -> None:
+def test_a_sensor_on_every_segment_gives_the_clip_back(clip):
     errors = errors_m(clip, with_spine_and_head(LAYOUT), 3)
     # What is left is the T-pose of a body whose left and right differ by a millimetre.
     assert errors.max() < 1e-4
 
 
-def test_fourteen_sensors_calibrated_by_a_pose_give_every_joint(clip: Motion) -> None:
+def test_fourteen_sensors_calibrated_by_a_pose_give_every_joint(clip):
     """Within 5 mm RMS, and much less; also above the spine that no sensor is on."""
     errors = errors_m(clip, LAYOUT, 4)
     assert errors.max() < POSE_TOL_M
 
 
-def test_fourteen_sensors_calibrated_by_a_motion_give_every_joint(clip: Motion) -> None:
+def test_fourteen_sensors_calibrated_by_a_motion_give_every_joint(clip):
     """Within 5 mm RMS; soles, which stand on the floor in the T-pose, are off most."""
     calibration, mounting = _by_motion(clip.skeleton)
     poses = measure(clip, LAYOUT, mounting, EXACT, 0)

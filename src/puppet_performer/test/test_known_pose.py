@@ -28,7 +28,7 @@ TRUNK = ('pelvis', 'spine', 'chest', 'head')
 
 
 @pytest.fixture(scope='module')
-def exact() -> Take:
+def exact():
     """Return a recording without noise."""
     return make_take(11, EXACT, COARSE_HZ)
 
@@ -73,16 +73,14 @@ def _errors_deg(take: Take, calibration: Calibration | None) -> dict[str, float]
         'chest-turned',
     ],
 )
-def test_pose_that_is_no_t_pose_is_named(
-    exact: Take, turned: list[tuple[tuple[str, ...], tuple[float, float, float]]], named: set[str]
-) -> None:
+def test_pose_that_is_no_t_pose_is_named(exact, turned, named):
     evaluation = _posed(exact, *turned).evaluation
     assert {name for f in evaluation.of_kind(POSE) for name in f.names} >= named
     assert not evaluation.usable
     assert all('record again' in finding.text for finding in evaluation.of_kind(POSE))
 
 
-def test_pose_found_by_falling_back_is_named_too(exact: Take) -> None:
+def test_pose_found_by_falling_back_is_named_too(exact):
     off = np.zeros((N_SEGMENTS, 3))
     off[[SEGMENT_INDEX[name] for name in LEFT_ARM]] = [np.radians(-70.0), 0.0, 0.0]
     motion = posed_badly(exact.motion, SYNTHETIC_T_POSE_S, off)
@@ -101,9 +99,7 @@ def test_pose_found_by_falling_back_is_named_too(exact: Take) -> None:
         (('left_thigh',), (0.0, 0.0, -15.0)),
     ],
 )
-def test_hinge_corrects_a_rolled_limb(
-    exact: Take, names: tuple[str, ...], vector: tuple[float, float, float]
-) -> None:
+def test_hinge_corrects_a_rolled_limb(exact, names, vector):
     outcome = _posed(exact, (names, vector))
     assert outcome.evaluation.usable
     errors = _errors_deg(exact, outcome.calibration)
@@ -112,7 +108,7 @@ def test_hinge_corrects_a_rolled_limb(
     assert max(errors.values()) < 1.0
 
 
-def test_bones_correct_a_limb_that_points_elsewhere(exact: Take) -> None:
+def test_bones_correct_a_limb_that_points_elsewhere(exact):
     outcome = _posed(exact, (LEFT_ARM, (-10.0, 0.0, 0.0)))
     errors = _errors_deg(exact, outcome.calibration)
     assert outcome.evaluation.usable
@@ -121,7 +117,7 @@ def test_bones_correct_a_limb_that_points_elsewhere(exact: Take) -> None:
     assert errors['left_hand'] == pytest.approx(10.0, abs=0.5)
 
 
-def test_ordinary_pose_is_good_enough() -> None:
+def test_ordinary_pose_is_good_enough():
     upper = []
     for seed in range(2):
         take = make_take(seed, REAL, COARSE_HZ, pose_deg=3.0)
@@ -134,13 +130,13 @@ def test_ordinary_pose_is_good_enough() -> None:
 
 
 @pytest.mark.parametrize('name', ['head15', 'choi_ko13', 'enhance11'])
-def test_layouts_with_a_head_are_calibrated_by_the_built_in_range_of_motion(name: str) -> None:
+def test_layouts_with_a_head_are_calibrated_by_the_built_in_range_of_motion(name):
     layout = load_layout(CONFIG / 'layouts' / f'{name}.yaml')
     evaluation = make_take(3, REAL, COARSE_HZ, layout=layout).calibrate().evaluation
     assert evaluation.usable, evaluation.findings
 
 
-def test_every_refusal_names_the_joint_and_what_to_do() -> None:
+def test_every_refusal_names_the_joint_and_what_to_do():
     take = make_take(4, REAL, COARSE_HZ, layout=load_layout(CONFIG / 'layouts' / 'head15.yaml'))
     rotations = take.motion.rotations.copy()
     turns = quaternions.log(rotations[:, SEGMENT_INDEX['head']])
@@ -155,14 +151,14 @@ def test_every_refusal_names_the_joint_and_what_to_do() -> None:
     assert 'turn the head' in evaluation.findings[0].text
 
 
-def test_unsure_centre_is_a_complaint_however_far_the_joint_moved() -> None:
+def test_unsure_centre_is_a_complaint_however_far_the_joint_moved():
     joint, moved = Joint(SEGMENT_INDEX['left_thigh'], 0, 1), (90.0, 60.0, 40.0)
     assert range_complaint(joint, moved, 0.01) == ''
     assert 'unsure by 20 mm' in range_complaint(joint, moved, 0.02)
 
 
 @pytest.mark.parametrize('factor', [2.54, 1.0 / 2.54])
-def test_wrong_unit_is_named(exact: Take, factor: float) -> None:
+def test_wrong_unit_is_named(exact, factor):
     recording = exact.recording
     outcome = exact.calibrate(replace(recording, positions=recording.positions * factor))
     assert [finding.kind for finding in outcome.evaluation.findings] == [UNIT]
@@ -170,21 +166,21 @@ def test_wrong_unit_is_named(exact: Take, factor: float) -> None:
     assert 'metres' in outcome.evaluation.findings[0].text
 
 
-def test_wrong_unit_in_which_nobody_stands_still_is_told() -> None:
+def test_wrong_unit_in_which_nobody_stands_still_is_told():
     recording = make_take(11, REAL, COARSE_HZ).recording
     recording = replace(recording, positions=recording.positions * 1e3)
     with pytest.raises(CalibrationError, match='would be about 1.* m tall.* in metres'):
         split_recording(recording, LAYOUT, ADULT, LIMITS)
 
 
-def test_sensors_that_were_hardly_measured_are_named(exact: Take) -> None:
+def test_sensors_that_were_hardly_measured_are_named(exact):
     usable = exact.recording.usable.copy()
     usable[100:, LAYOUT.sensors.index('left_shank')] = False
     with pytest.raises(CalibrationError, match='got .* with left_thigh and left_shank'):
         exact.calibrate(replace(exact.recording, usable=usable))
 
 
-def test_upside_down_is_told_where_all_sides_are_exchanged(exact: Take) -> None:
+def test_upside_down_is_told_where_all_sides_are_exchanged(exact):
     recording, mirror = exact.recording, np.array([1.0, -1.0, 1.0])
     positions = recording.positions * mirror
     rotations = recording.rotations * [1.0, -1.0, 1.0, -1.0]

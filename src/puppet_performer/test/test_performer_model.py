@@ -32,7 +32,7 @@ def _run(model: PerformerModel, virtual: Any, frames: int, drift_m: float = 0.0)
     return outcomes
 
 
-def test_still_t_pose_calibrates_by_itself_and_postures_follow(virtual: Any) -> None:
+def test_still_t_pose_calibrates_by_itself_and_postures_follow(virtual):
     model, pose = _model(virtual), virtual.t_pose()
     results, texts = [], []
     for _ in range(60):
@@ -42,14 +42,14 @@ def test_still_t_pose_calibrates_by_itself_and_postures_follow(virtual: Any) -> 
     assert model.calibration is not None and model.calibration.date == 'today'
 
 
-def test_moving_performer_is_waited_for(virtual: Any) -> None:
+def test_moving_performer_is_waited_for(virtual):
     model = _model(virtual)
     assert _run(model, virtual, 100, drift_m=0.02) == []
     assert model.calibration is None
     assert _run(model, virtual, 40)[-1].calibration is not None
 
 
-def test_still_pose_that_is_no_t_pose_is_told_and_waited_for(virtual: Any) -> None:
+def test_still_pose_that_is_no_t_pose_is_told_and_waited_for(virtual):
     model = _model(virtual)
     root, rotations = virtual.t_pose()
     for arm, sign in ((4, -1.0), (7, 1.0)):
@@ -64,14 +64,14 @@ def test_still_pose_that_is_no_t_pose_is_told_and_waited_for(virtual: Any) -> No
     assert _run(model, virtual, 40)[-1].calibration is not None
 
 
-def test_nothing_happens_unasked_when_not_automatic(virtual: Any) -> None:
+def test_nothing_happens_unasked_when_not_automatic(virtual):
     model = _model(virtual, replace(CONFIG, auto_calibrate=False))
     assert _run(model, virtual, 60) == []
     model.request_calibration(0.1)
     assert _run(model, virtual, 20)[0].requested
 
 
-def test_failed_request_keeps_the_calibration_in_force(virtual: Any) -> None:
+def test_failed_request_keeps_the_calibration_in_force(virtual):
     model = _model(virtual)
     _run(model, virtual, 40)
     before = model.calibration
@@ -82,7 +82,7 @@ def test_failed_request_keeps_the_calibration_in_force(virtual: Any) -> None:
     assert model.calibration is before
 
 
-def test_postures_go_on_while_a_request_records(virtual: Any) -> None:
+def test_postures_go_on_while_a_request_records(virtual):
     model = _model(virtual)
     _run(model, virtual, 40)
     model.request_calibration(1.0)
@@ -90,7 +90,7 @@ def test_postures_go_on_while_a_request_records(virtual: Any) -> None:
     assert model.is_recording
 
 
-def test_cancelled_request_leaves_nothing(virtual: Any) -> None:
+def test_cancelled_request_leaves_nothing(virtual):
     model = _model(virtual)
     _run(model, virtual, 40)
     model.request_calibration(0.2)
@@ -98,13 +98,13 @@ def test_cancelled_request_leaves_nothing(virtual: Any) -> None:
     assert _run(model, virtual, 60) == []
 
 
-def test_unplaced_tracker_gives_nothing(virtual: Any) -> None:
+def test_unplaced_tracker_gives_nothing(virtual):
     model = PerformerModel(virtual.character, virtual.layout, CONFIG, lambda: '')
     assert model.step(virtual.frame(*virtual.t_pose())) is None
     assert not model.is_placed
 
 
-def test_moved_tracker_keeps_the_calibration(virtual: Any) -> None:
+def test_moved_tracker_keeps_the_calibration(virtual):
     """The mounting does not depend on where the tracker stands."""
     model = _model(virtual)
     _run(model, virtual, 40)
@@ -126,7 +126,7 @@ def test_moved_tracker_keeps_the_calibration(virtual: Any) -> None:
     ],
     ids=['other performer', 'other sensors', 'other segments'],
 )
-def test_foreign_calibration_is_refused(virtual: Any, change: dict, message: str) -> None:
+def test_foreign_calibration_is_refused(virtual, change, message):
     calibration = replace(virtual.calibrate(), **change)
     with pytest.raises(CalibrationError, match=message):
         _model(virtual).use(calibration)
@@ -149,7 +149,7 @@ def _asked_for_motion() -> PerformerModel:
     return model
 
 
-def test_requested_motion_gives_lengths_that_are_used() -> None:
+def test_requested_motion_gives_lengths_that_are_used():
     take, model = make_take(21, EXACT, 30.0), _asked_for_motion()
     (outcome,) = _play(model, take)
     assert outcome.requested and outcome.calibration is model.calibration
@@ -157,7 +157,7 @@ def test_requested_motion_gives_lengths_that_are_used() -> None:
     assert not model.is_recording
 
 
-def test_motion_with_exchanged_sensors_is_refused_and_changes_nothing() -> None:
+def test_motion_with_exchanged_sensors_is_refused_and_changes_nothing():
     take, model = make_take(22, EXACT, 30.0), _asked_for_motion()
     before = replace(take.calibrate().calibration, date='before')
     model.use(before)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The performer node on topics: calibration by itself, by service, from a file; bad input."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 import time
 from typing import Any
@@ -110,7 +110,7 @@ def _header(stamp_ns: int) -> Header:
 
 
 @pytest.fixture
-def make_rig(ros_context: Any, virtual: Any, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+def make_rig(ros_context, virtual, tmp_path):
     """Yield a maker of rigs, each on a context of its own."""
     save_character(virtual.character, tmp_path / 'random.yaml')
     rigs: list[Rig] = []
@@ -131,9 +131,7 @@ def _calibrated(make_rig: Callable[..., Rig], **parameters: Any) -> Rig:
     return rig
 
 
-def test_t_pose_then_motion_gives_the_true_posture(
-    make_rig: Callable[..., Rig], rng: np.random.Generator
-) -> None:
+def test_t_pose_then_motion_gives_the_true_posture(make_rig, rng):
     rig = _calibrated(make_rig)
     pose = random_posture(rng, rig.virtual.place, 0.05)
     start = rig.virtual.frame_index
@@ -147,9 +145,7 @@ def test_t_pose_then_motion_gives_the_true_posture(
     assert record.leg_length == pytest.approx(rig.virtual.character.skeleton.leg_length)
 
 
-def test_lost_sensors_degrade_to_what_is_inferred_and_come_back_without_a_jump(
-    make_rig: Callable[..., Rig], rng: np.random.Generator
-) -> None:
+def test_lost_sensors_degrade_to_what_is_inferred_and_come_back_without_a_jump(make_rig, rng):
     """A still body that loses pelvis, an upper arm and a foot: nothing is faster than 4 m/s."""
     rig = _calibrated(make_rig)
     pose, arm = random_posture(rng, rig.virtual.place), SEGMENT_INDEX['left_upper_arm']
@@ -178,7 +174,7 @@ def _settled(rig: Rig, pose: Any) -> Callable[[], bool]:
     return lambda: np.allclose(posture_msg.from_msg(rig.postures[-1]).segments, truth, atol=1e-9)
 
 
-def test_robot_description_is_latched(make_rig: Callable[..., Rig]) -> None:
+def test_robot_description_is_latched(make_rig):
     rig = make_rig()
     assert rig.spin_until(lambda: bool(rig.descriptions))
     assert rig.descriptions[0].startswith('<?xml')
@@ -190,7 +186,7 @@ def _call(rig: Rig, kind: str = 'pose', duration_s: float = 0.3) -> Any:
     return client.call_async(Calibrate.Request(kind=kind, duration_s=duration_s))
 
 
-def test_service_calibrates_and_saves(make_rig: Callable[..., Rig], tmp_path: Path) -> None:
+def test_service_calibrates_and_saves(make_rig, tmp_path):
     path = str(tmp_path / 'new' / 'calibration.yaml')
     rig = _calibrated(make_rig, calibration_file=path)
     future = _call(rig)
@@ -200,7 +196,7 @@ def test_service_calibrates_and_saves(make_rig: Callable[..., Rig], tmp_path: Pa
     assert Path(path).read_text().startswith('format: puppet-calibration/1')
 
 
-def test_service_refuses_a_moving_performer(make_rig: Callable[..., Rig]) -> None:
+def test_service_refuses_a_moving_performer(make_rig):
     """Calibration while the performer moves."""
     rig = _calibrated(make_rig)
     future = _call(rig)
@@ -222,25 +218,21 @@ def test_service_refuses_a_moving_performer(make_rig: Callable[..., Rig]) -> Non
     ],
     ids=['kind', 'zero', 'nan'],
 )
-def test_service_refuses_bad_requests(
-    make_rig: Callable[..., Rig], kind: str, duration_s: float, message: str
-) -> None:
+def test_service_refuses_bad_requests(make_rig, kind, duration_s, message):
     rig = _calibrated(make_rig)
     future = _call(rig, kind, duration_s)
     assert rig.spin_until(future.done)
     assert message in future.result().message
 
 
-def test_service_says_when_no_frames_have_come(make_rig: Callable[..., Rig]) -> None:
+def test_service_says_when_no_frames_have_come(make_rig):
     rig = make_rig()
     future = _call(rig)
     assert rig.spin_until(future.done)
     assert '/tracker/filtered' in future.result().message
 
 
-def test_saved_calibration_is_used_at_once(
-    make_rig: Callable[..., Rig], tmp_path: Path, virtual: Any
-) -> None:
+def test_saved_calibration_is_used_at_once(make_rig, tmp_path, virtual):
     save_calibration(virtual.calibrate(), tmp_path / 'c.yaml')
     rig = make_rig(calibration_file=str(tmp_path / 'c.yaml'))
     rig.announce_tracker()
@@ -249,15 +241,13 @@ def test_saved_calibration_is_used_at_once(
     assert start - virtual.frame_index < 60
 
 
-def test_foreign_calibration_file_is_refused_at_start(
-    make_rig: Callable[..., Rig], tmp_path: Path
-) -> None:
+def test_foreign_calibration_file_is_refused_at_start(make_rig, tmp_path):
     save_calibration(make_virtual().calibrate(), tmp_path / 'c.yaml')
     with pytest.raises(CalibrationError, match='got one of performer'):
         make_rig(calibration_file=str(tmp_path / 'c.yaml'))
 
 
-def test_garbage_is_dropped_and_the_node_goes_on(make_rig: Callable[..., Rig]) -> None:
+def test_garbage_is_dropped_and_the_node_goes_on(make_rig):
     rig = _calibrated(make_rig)
     bad = PoseFrame(sensors=['pelvis'], poses=[1.0, 2.0])
     bad.header.frame_id = 'transmitter'

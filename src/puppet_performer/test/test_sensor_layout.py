@@ -33,14 +33,14 @@ def _write(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_all_sizes_are_there() -> None:
+def test_all_sizes_are_there():
     layouts = [load_layout(path) for path in FILES]
     counts = {layout.name: len(layout.sensors) + len(layout.unused) for layout in layouts}
     assert counts == COUNTS
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
-def test_layout_is_symmetric_and_named_as_its_file(path: Path) -> None:
+def test_layout_is_symmetric_and_named_as_its_file(path):
     layout = load_layout(path)
     left, right = layout.pairs.T
     mirrored = layout.mountings[left] * [1.0, -1.0, 1.0]
@@ -51,7 +51,7 @@ def test_layout_is_symmetric_and_named_as_its_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
-def test_t_pose_calibrates_every_layout(path: Path) -> None:
+def test_t_pose_calibrates_every_layout(path):
     virtual = make_virtual(yaw=0.7, layout=load_layout(path))
     estimate = virtual.estimator().step(virtual.frame(*virtual.t_pose()))
     _, p, _ = virtual.truth(*virtual.t_pose())
@@ -59,13 +59,13 @@ def test_t_pose_calibrates_every_layout(path: Path) -> None:
         np.testing.assert_allclose(estimate.p_world[segment], p[segment], atol=1e-3)
 
 
-def test_unmeasured_segments_have_no_sensor() -> None:
+def test_unmeasured_segments_have_no_sensor():
     sensors = LAYOUT.sensor_of_segment
     assert sensors[SEGMENT_INDEX['spine']] == NO_SENSOR
     assert LAYOUT.sensors[sensors[SEGMENT_INDEX['left_hand']]] == 'left_hand'
 
 
-def test_pelvis_and_one_pair_suffice_under_any_names(tmp_path: Path) -> None:
+def test_pelvis_and_one_pair_suffice_under_any_names(tmp_path):
     text = GOOD.replace('{segment: pelvis}', '{sensor: bird_2, segment: pelvis}')
     layout = load_layout(_write(tmp_path, text + 'unused: [left_shoulder, right_shoulder]\n'))
     assert layout.sensors == ('bird_2', 'left_foot', 'right_foot')
@@ -90,13 +90,11 @@ def test_pelvis_and_one_pair_suffice_under_any_names(tmp_path: Path) -> None:
         ('format: puppet-layout/2\n', 1, 'puppet-layout/1'),
     ],
 )
-def test_bad_layout_is_refused_with_file_line_and_reason(
-    tmp_path: Path, text: str, line: int, message: str
-) -> None:
+def test_bad_layout_is_refused_with_file_line_and_reason(tmp_path, text, line, message):
     with pytest.raises(InputFileError, match=rf'mine\.yaml:{line}: .*{re.escape(message)}'):
         load_layout(_write(tmp_path, text))
 
 
-def test_layout_in_code_is_checked_too() -> None:
+def test_layout_in_code_is_checked_too():
     with pytest.raises(ConfigError, match='mountings: expected shape'):
         SensorLayout('x', ('a', 'b'), np.array([0, 1]), np.zeros((3, 3)))

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recording of the built-in performer, and what the graph makes of it, each made once."""
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
@@ -11,7 +9,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 
 @pytest.fixture(scope='session')
-def sensors_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sensors_bag(tmp_path_factory):
     """Return a bag with three seconds of /tracker/raw, from the T-pose on."""
     from puppet_driver.emulator import cli
 
@@ -21,7 +19,7 @@ def sensors_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope='session')
-def replayed_bag(sensors_bag: Path) -> Path:
+def replayed_bag(sensors_bag):
     """Return what the graph makes of it."""
     from puppet_replay.pipeline import read_settings
     from puppet_replay.replay import replay

@@ -20,7 +20,7 @@ OWN = ('--performer', str(PERFORMER), '--layout', str(CONFIG / 'layouts' / 'defa
 
 
 @pytest.fixture(scope='module')
-def range_of_motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def range_of_motion(tmp_path_factory):
     path = tmp_path_factory.mktemp('range') / 'range.mcap'
     words = ['--export', str(path), '--export-s', '30', '--script', 'range', '--seed', '5']
     assert emulator.main(words) == 0
@@ -28,9 +28,7 @@ def range_of_motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize('is_filtered', [False, True], ids=['raw', 'filtered'])
-def test_one_file_becomes_a_calibration(
-    range_of_motion: Path, tmp_path, is_filtered: bool, capsys
-) -> None:
+def test_one_file_becomes_a_calibration(range_of_motion, tmp_path, is_filtered, capsys):
     """The limbs are as long as those of the body that the emulator has."""
     bag, body, output = range_of_motion, tmp_path / 'own.yaml', tmp_path / 'calibration.yaml'
     if is_filtered:

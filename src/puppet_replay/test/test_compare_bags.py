@@ -36,12 +36,12 @@ FRAMES = moments(N)
 
 
 @pytest.fixture(scope='module')
-def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def before(tmp_path_factory):
     return write_bag(tmp_path_factory.mktemp('bags') / 'a.mcap', FRAMES)
 
 
 @pytest.fixture
-def after(before: Path, tmp_path: Path) -> Callable[..., Comparison]:
+def after(before, tmp_path):
     def compared(change: Change | None = None, preset: str = 'default', **kind: Any) -> Comparison:
         frames = kind.get('frames', FRAMES)
         items = kind.get('items')
@@ -67,7 +67,7 @@ def all_items(change: Callable[[Item], Item | None] = lambda item: item) -> list
     return [new for new in map(change, items) if new is not None]
 
 
-def test_a_bag_equals_itself_exactly(after: Callable[..., Comparison]) -> None:
+def test_a_bag_equals_itself_exactly(after):
     found = after(preset=EXACT)
     assert found.within and found.origin() == '' and not found.warnings
     assert len(found.topics) == 8
@@ -77,7 +77,7 @@ def test_a_bag_equals_itself_exactly(after: Callable[..., Comparison]) -> None:
 
 
 @pytest.mark.parametrize('amount_mm', [0.11, 5.0, -5.0])
-def test_an_offset_in_a_character_is_named(after, amount_mm: float) -> None:
+def test_an_offset_in_a_character_is_named(after, amount_mm):
     body = a_skeleton()
     offsets = body.offsets.copy()
     offsets[5, 1] += 1e-3 * amount_mm
@@ -89,7 +89,7 @@ def test_an_offset_in_a_character_is_named(after, amount_mm: float) -> None:
     assert worst.first.frame_index == 0
 
 
-def test_importance_that_changed_alone_is_named(after: Callable[..., Comparison]) -> None:
+def test_importance_that_changed_alone_is_named(after):
     def changed(moment: Moment) -> Moment:
         rows = moment.rows.copy()
         rows[1, 0] += 0.002 * max(moment.index - 9, 0)
@@ -104,7 +104,7 @@ def test_importance_that_changed_alone_is_named(after: Callable[..., Comparison]
     assert set(wrong(found)) == {('/importance', 'importance')}
 
 
-def test_negated_quaternions_are_the_same_rotations(after: Callable[..., Comparison]) -> None:
+def test_negated_quaternions_are_the_same_rotations(after):
     def negated(moment: Moment) -> Moment:
         raw = moment.raw._replace(quaternions=-moment.raw.quaternions)
         posture = with_posture(moment, rotations=-moment.posture.posture.rotations)
@@ -113,7 +113,7 @@ def test_negated_quaternions_are_the_same_rotations(after: Callable[..., Compari
     assert after(negated, preset=EXACT).within
 
 
-def test_a_sign_that_changes_on_the_way_is_named_as_such(after: Callable[..., Comparison]) -> None:
+def test_a_sign_that_changes_on_the_way_is_named_as_such(after):
     """The rotation is the same; a program that interpolates would go the long way round."""
 
     def negated(moment: Moment) -> Moment:
@@ -127,7 +127,7 @@ def test_a_sign_that_changes_on_the_way_is_named_as_such(after: Callable[..., Co
     assert (first.frame_index, first.component) == (15, 'right_hand')
 
 
-def test_a_swapped_sign_of_one_part_is_a_rotation(after: Callable[..., Comparison]) -> None:
+def test_a_swapped_sign_of_one_part_is_a_rotation(after):
     def swapped(moment: Moment) -> Moment:
         q = moment.posture.posture.rotations.copy()
         q[6, 0] *= -1.0
@@ -138,7 +138,7 @@ def test_a_swapped_sign_of_one_part_is_a_rotation(after: Callable[..., Compariso
     assert found.worst().worst.component == 'left_hand'
 
 
-def test_missing_and_extra_messages_are_differences(after: Callable[..., Comparison]) -> None:
+def test_missing_and_extra_messages_are_differences(after):
     def fewer(moment: Moment) -> Moment | None:
         return None if moment.index in (7, 8, 30) else moment
 
@@ -152,7 +152,7 @@ def test_missing_and_extra_messages_are_differences(after: Callable[..., Compari
     assert counts['/joint_states'] == (N, N - 3)
 
 
-def test_missing_and_extra_topics_are_differences(before, after, tmp_path) -> None:
+def test_missing_and_extra_topics_are_differences(before, after, tmp_path):
     found = after(items=all_items(lambda i: None if i.topic == '/importance' else i))
     assert worst_name(found) == ('/importance', 'topic')
     assert found.worst().note == 'missing'
@@ -161,7 +161,7 @@ def test_missing_and_extra_topics_are_differences(before, after, tmp_path) -> No
 
 
 @pytest.mark.parametrize('shift_ns', [1, 1_000_000, -900_000_000, 3_600_000_000_000])
-def test_shifted_stamps_are_a_difference_of_the_stamps(after, shift_ns: int) -> None:
+def test_shifted_stamps_are_a_difference_of_the_stamps(after, shift_ns):
     def shifted(moment: Moment) -> Moment:
         stamp_ns = moment.stamp_ns + shift_ns
         return moment._replace(
@@ -175,7 +175,7 @@ def test_shifted_stamps_are_a_difference_of_the_stamps(after, shift_ns: int) -> 
     assert found.worst().peak == pytest.approx(abs(shift_ns) * 1e-6)
 
 
-def test_no_number_is_worse_than_any_number(after: Callable[..., Comparison]) -> None:
+def test_no_number_is_worse_than_any_number(after):
     """One NaN in one bag; the same in both is equal (goal errors without a goal are)."""
 
     def broken(moment: Moment) -> Moment:
@@ -192,7 +192,7 @@ def test_no_number_is_worse_than_any_number(after: Callable[..., Comparison]) ->
     assert ('/retarget/status', 'goal_errors') not in wrong(found)
 
 
-def test_joints_are_compared_by_name(after: Callable[..., Comparison]) -> None:
+def test_joints_are_compared_by_name(after):
     from puppet_core.body.continuous_euler import JOINT_NAMES
     from puppet_ros.messages.retarget_msg import JointStateWriter
     from rclpy.serialization import serialize_message
@@ -215,7 +215,7 @@ def test_joints_are_compared_by_name(after: Callable[..., Comparison]) -> None:
     assert found.worst().peak == pytest.approx(0.01)
 
 
-def test_transforms_are_compared_by_frames(after: Callable[..., Comparison]) -> None:
+def test_transforms_are_compared_by_frames(after):
     def turned(moment: Moment) -> Moment:
         q = moment.raw.quaternions.copy()
         q[2] = multiply(q[2], exp(np.array([0.0, 0.0, 0.01])))
@@ -227,7 +227,7 @@ def test_transforms_are_compared_by_frames(after: Callable[..., Comparison]) -> 
     assert found['/tracker/raw', 'orientation'].worst.component == 'left_hand'
 
 
-def test_texts_and_types_are_compared(after: Callable[..., Comparison]) -> None:
+def test_texts_and_types_are_compared(after):
     from rclpy.serialization import serialize_message
     from std_msgs.msg import String
 
@@ -243,7 +243,7 @@ def test_texts_and_types_are_compared(after: Callable[..., Comparison]) -> None:
     assert 'std_msgs/msg/Header' in found.worst().note
 
 
-def test_messages_in_any_order_find_each_other(after: Callable[..., Comparison]) -> None:
+def test_messages_in_any_order_find_each_other(after):
     items = all_items()
     order = np.random.default_rng(1).permutation(len(items))
     shuffled = [items[i]._replace(log_ns=10**9 + k) for k, i in enumerate(order)]
@@ -252,7 +252,7 @@ def test_messages_in_any_order_find_each_other(after: Callable[..., Comparison])
     assert 'stamps go back 0 times in A' in found.worst().note
 
 
-def test_messages_of_one_stamp_are_joined_in_their_order() -> None:
+def test_messages_of_one_stamp_are_joined_in_their_order():
     pairs: list[tuple[Message, Message]] = []
     join = Join(lambda a, b: pairs.append((a, b)))
     for i in range(50):
@@ -291,7 +291,7 @@ def shuffled(rows: np.ndarray) -> np.ndarray:
     return np.concatenate((rows[:, :5], contacts.reshape(8, -1)), axis=1)
 
 
-def test_contacts_may_stand_in_any_place(tmp_path: Path) -> None:
+def test_contacts_may_stand_in_any_place(tmp_path):
     before = importance_with(lambda rows: rows)
     assert not differing(tmp_path, before, importance_with(shuffled))
 
@@ -305,7 +305,7 @@ def test_contacts_may_stand_in_any_place(tmp_path: Path) -> None:
     assert found['contact_weights'].peak == pytest.approx(0.25 / 1.25)
 
 
-def test_no_self_interaction_is_the_same_as_zeros(tmp_path: Path) -> None:
+def test_no_self_interaction_is_the_same_as_zeros(tmp_path):
     """The message may leave it out; contacts without weight are not in use."""
     nothing = importance_with(lambda rows: rows[:0])
     zeros = importance_with(lambda rows: 0.0 * rows)
@@ -314,7 +314,7 @@ def test_no_self_interaction_is_the_same_as_zeros(tmp_path: Path) -> None:
     assert {'contact_samples', 'contact_weights'} <= set(found)
 
 
-def test_covariances_are_compared_as_standard_deviations(tmp_path: Path) -> None:
+def test_covariances_are_compared_as_standard_deviations(tmp_path):
     """A factor of 4 on one axis is ln 2 of its deviation, whatever its size."""
     a, b = [], []
     for item in (item for moment in FRAMES for item in items_of(moment)):
@@ -329,7 +329,7 @@ def test_covariances_are_compared_as_standard_deviations(tmp_path: Path) -> None
     assert found['covariances'].peak == pytest.approx(np.log(2.0))
 
 
-def test_only_rigid_bodies_have_a_skeleton(tmp_path: Path) -> None:
+def test_only_rigid_bodies_have_a_skeleton(tmp_path):
     """A performer's joints come from measured positions: they are no measure of a body."""
 
     def measured(moment: Moment) -> Moment:
@@ -343,7 +343,7 @@ def test_only_rigid_bodies_have_a_skeleton(tmp_path: Path) -> None:
     assert 'segments' in names and 'skeleton' not in names
 
 
-def test_skeleton_is_that_of_the_body() -> None:
+def test_skeleton_is_that_of_the_body():
     """Found again from positions and rotations, to rounding."""
     posture = FRAMES[7].posture
     found = skeleton_of(

@@ -22,7 +22,7 @@ SVG = '{http://www.w3.org/2000/svg}'
 
 
 @pytest.fixture(scope='module')
-def bags(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def bags(tmp_path_factory):
     folder = tmp_path_factory.mktemp('bags')
 
     def changed(moment: Moment) -> Moment | None:
@@ -37,7 +37,7 @@ def run(*arguments: object) -> int:
     return command.main([str(argument) for argument in arguments])
 
 
-def test_what_differs_is_printed_shortly_the_worst_first(bags, capsys) -> None:
+def test_what_differs_is_printed_shortly_the_worst_first(bags, capsys):
     assert run(*bags) == 1
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r'differs: 8 of \d+ fields of 8 topics', lines[0])
@@ -52,7 +52,7 @@ def test_what_differs_is_printed_shortly_the_worst_first(bags, capsys) -> None:
     assert max(map(len, lines)) < 180
 
 
-def test_equal_bags_are_one_line(bags, capsys) -> None:
+def test_equal_bags_are_one_line(bags, capsys):
     assert run(bags[0], bags[0], '--exact') == 0
     assert re.fullmatch(
         r'within tolerance: \d+ fields of 8 topics; all equal\n', capsys.readouterr().out
@@ -61,7 +61,7 @@ def test_equal_bags_are_one_line(bags, capsys) -> None:
     assert capsys.readouterr().out.count('/puppet/posture') > 8
 
 
-def test_tolerances_and_topics_decide(bags, tmp_path, capsys) -> None:
+def test_tolerances_and_topics_decide(bags, tmp_path, capsys):
     rules = tmp_path / 't.yaml'
     rules.write_text(
         'format: puppet-tolerances/1\nrules:\n  - {missing_messages: 2}\n'
@@ -74,7 +74,7 @@ def test_tolerances_and_topics_decide(bags, tmp_path, capsys) -> None:
     assert run(*bags, '--topics', '/imp*') == 1
 
 
-def test_json_has_what_its_page_says(bags: tuple[Path, Path], tmp_path: Path) -> None:
+def test_json_has_what_its_page_says(bags, tmp_path):
     path = tmp_path / 'r.json'
     run(*bags, '--json', path)
     report = json.loads(path.read_text(), parse_constant=lambda text: pytest.fail(text))
@@ -95,7 +95,7 @@ def test_json_has_what_its_page_says(bags: tuple[Path, Path], tmp_path: Path) ->
         assert f'`{key}`' in page, f'{key} is not on the page'
 
 
-def test_junit_has_a_case_for_each_field(bags: tuple[Path, Path], tmp_path: Path) -> None:
+def test_junit_has_a_case_for_each_field(bags, tmp_path):
     path = tmp_path / 'r.xml'
     run(*bags, '--junit', path)
     root = ElementTree.parse(path).getroot()
@@ -134,7 +134,7 @@ class Page(HTMLParser):
             self.open.pop()
 
 
-def test_page_is_whole_and_loads_nothing(bags: tuple[Path, Path], tmp_path: Path) -> None:
+def test_page_is_whole_and_loads_nothing(bags, tmp_path):
     path = tmp_path / 'r.html'
     run(*bags, '--html', path, '--plots', tmp_path / 'plots')
     text = path.read_text()
@@ -152,7 +152,7 @@ def test_page_is_whole_and_loads_nothing(bags: tuple[Path, Path], tmp_path: Path
     assert sum(name.startswith('line2d_') for name in names) > 5
 
 
-def test_the_same_bags_give_the_same_page(bags: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_same_bags_give_the_same_page(bags, tmp_path):
     pages = []
     for name in ('a', 'b'):
         run(*bags, '--html', tmp_path / f'{name}.html')
@@ -173,14 +173,14 @@ def test_the_same_bags_give_the_same_page(bags: tuple[Path, Path], tmp_path: Pat
         ('A', __file__),
     ],
 )
-def test_bad_input_is_said_in_a_line(bags, arguments: tuple[str, ...], capsys) -> None:
+def test_bad_input_is_said_in_a_line(bags, arguments, capsys):
     assert run(*(bags[0] if word == 'A' else word for word in arguments)) == 2
     text = capsys.readouterr().err
     assert 'expected' in text or 'required' in text
     assert 'Traceback' not in text
 
 
-def test_topics_without_messages_are_no_comparison(tmp_path, capsys) -> None:
+def test_topics_without_messages_are_no_comparison(tmp_path, capsys):
     for name in 'ab':
         with BagWriter(tmp_path / f'{name}.mcap') as writer:
             writer.add_topic('/x', 'std_msgs/msg/String')
@@ -190,7 +190,7 @@ def test_topics_without_messages_are_no_comparison(tmp_path, capsys) -> None:
     assert 'expected messages on /x, /y, got none' in told.err and 'within' not in told.out
 
 
-def test_names_of_topics_do_not_command_the_terminal(tmp_path, capsys) -> None:
+def test_names_of_topics_do_not_command_the_terminal(tmp_path, capsys):
     for name, count in (('a', 1), ('b', 2)):
         with BagWriter(tmp_path / f'{name}.mcap') as writer:
             for i in range(count):
@@ -209,7 +209,7 @@ def test_names_of_topics_do_not_command_the_terminal(tmp_path, capsys) -> None:
         assert '\x1b' not in text and '\\x1b[31m' in text
 
 
-def test_cut_bags_end_in_an_error_or_a_difference(bags: tuple[Path, Path], tmp_path: Path) -> None:
+def test_cut_bags_end_in_an_error_or_a_difference(bags, tmp_path):
     data = bags[0].read_bytes()
     path = tmp_path / 'cut.mcap'
     for cut in np.random.default_rng(4).integers(0, len(data) - 1, 25):

@@ -79,7 +79,7 @@ def found_in(comparison: Comparison) -> list[tuple[str, float, int]]:
 
 
 @pytest.mark.parametrize('topic', list(dict.fromkeys(item.topic for item in ITEMS)))
-def test_every_number_and_text_is_compared_both_ways_alike(topic: str, tmp_path: Path) -> None:
+def test_every_number_and_text_is_compared_both_ways_alike(topic, tmp_path):
     at = max(k for k, item in enumerate(ITEMS) if item.topic == topic)
     item = ITEMS[at]
     kind = class_of(item.msgtype)
@@ -105,7 +105,7 @@ def bag(path: Path, topic: str, kind: str, messages: list[Any]) -> Path:
     return path
 
 
-def test_static_frames_that_are_only_announced_are_missing(tmp_path: Path) -> None:
+def test_static_frames_that_are_only_announced_are_missing(tmp_path):
     edge = TransformStamped(child_frame_id='transmitter')
     a = bag(tmp_path / 'a.mcap', '/tf_static', STATIC, [TFMessage(transforms=[edge])])
     b = bag(tmp_path / 'b.mcap', '/tf_static', STATIC, [])
@@ -114,7 +114,7 @@ def test_static_frames_that_are_only_announced_are_missing(tmp_path: Path) -> No
     assert not back.within and back.worst().note == '0 missing, 1 extra'
 
 
-def test_static_frames_may_be_said_at_another_time(tmp_path: Path) -> None:
+def test_static_frames_may_be_said_at_another_time(tmp_path):
     def said(path: Path, *seconds: int) -> Path:
         edges = [TransformStamped(child_frame_id=f'frame_{i}') for i in range(len(seconds))]
         for edge, second in zip(edges, seconds):
@@ -125,7 +125,7 @@ def test_static_frames_may_be_said_at_another_time(tmp_path: Path) -> None:
     assert there.within and back.within
 
 
-def test_messages_without_a_header_are_placed_by_their_log_time(tmp_path: Path) -> None:
+def test_messages_without_a_header_are_placed_by_their_log_time(tmp_path):
     a = bag(tmp_path / 'a.mcap', '/x', STRING, [String(data='a') for _ in range(4)])
     b = bag(tmp_path / 'b.mcap', '/x', STRING, [String(data='ab'[i == 2]) for i in range(4)])
     found = compare_bags(a, b, Tolerances())
@@ -135,7 +135,7 @@ def test_messages_without_a_header_are_placed_by_their_log_time(tmp_path: Path) 
     assert found.topics[0].rates_hz == (1.0, 1.0)
 
 
-def test_texts_that_are_no_utf8_are_compared(tmp_path: Path) -> None:
+def test_texts_that_are_no_utf8_are_compared(tmp_path):
     a, b = (
         bag(tmp_path / f'{byte}.mcap', '/x', STRING, [bytes([0, 1, 0, 0, 2, 0, 0, 0, byte, 0])])
         for byte in (0xFE, 0xFF)
@@ -144,7 +144,7 @@ def test_texts_that_are_no_utf8_are_compared(tmp_path: Path) -> None:
     assert all(found.within for found in both_ways(a, a))
 
 
-def test_rows_of_one_name_are_each_compared(tmp_path: Path) -> None:
+def test_rows_of_one_name_are_each_compared(tmp_path):
     def joints(path: Path, names: str, values: list[float]) -> Path:
         return bag(
             path,
@@ -171,9 +171,7 @@ def test_rows_of_one_name_are_each_compared(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize('keep', [0, 1, 13, 25])
-def test_a_message_that_cannot_be_read_is_named(
-    topic: str, kind: str, message: Any, keep: int, tmp_path
-) -> None:
+def test_a_message_that_cannot_be_read_is_named(topic, kind, message, keep, tmp_path):
     whole = serialize_message(message)
     a = bag(tmp_path / 'a.mcap', topic, kind, [whole] * 9)
     short = whole[: min(keep, len(whole) - 2)]
@@ -190,7 +188,7 @@ def test_a_message_that_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize('option', ['--json', '--junit', '--html', '--plots'])
-def test_a_report_never_replaces_a_bag(option: str, tmp_path, capsys) -> None:
+def test_a_report_never_replaces_a_bag(option, tmp_path, capsys):
     a = write_items(tmp_path / 'a.mcap', ITEMS[:1])
     b = write_items(tmp_path / 'b.mcap', ITEMS[:1])
     before = b.read_bytes()

@@ -33,9 +33,7 @@ LABELS, AXES = ('left_hand', 'right_hand'), ('x', 'y', 'z')
     ],
     ids=['no number', 'length', 'size', 'flags', 'flags without a number'],
 )  # fmt: skip
-def test_values_are_compared_by_their_metric(
-    metric: str, a: list, b: list, apart: list[float]
-) -> None:
+def test_values_are_compared_by_their_metric(metric, a, b, apart):
     for one, other in ((a, b), (b, a)):
         channels = [Channel(np.array(v)[:, None], metric, 'mm', ()) for v in (one, other)]
         amounts, axes = difference(*channels)
@@ -45,7 +43,7 @@ def test_values_are_compared_by_their_metric(
 
 
 @pytest.mark.parametrize('angle', [0.0, 1e-12, 1e-7, 1e-3, 1.0, 90.0, 179.0, 180.0])
-def test_angle_is_that_of_scipy_whatever_the_signs(angle: float) -> None:
+def test_angle_is_that_of_scipy_whatever_the_signs(angle):
     rng = np.random.default_rng(1)
     a, axes = Rotation.random(50, random_state=2), rng.normal(size=(50, 3))
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
@@ -55,7 +53,7 @@ def test_angle_is_that_of_scipy_whatever_the_signs(angle: float) -> None:
         assert found == pytest.approx(np.full(50, angle), rel=1e-6, abs=3e-14)
 
 
-def test_what_is_no_rotation_differs_from_one() -> None:
+def test_what_is_no_rotation_differs_from_one():
     """Zero, NaN, another length; two that are none are equal; the inverse is another rotation."""
     unit, none, turned = [0.0, 0.0, 0.0, 1.0], [0.0] * 4, [0.0, 0.0, 0.6, 0.8]
     a = np.array([unit, unit, none, [NAN] * 4, turned])
@@ -64,7 +62,7 @@ def test_what_is_no_rotation_differs_from_one() -> None:
     assert angles_deg(a, b) == pytest.approx(expected)
 
 
-def test_sign_breaks_are_where_one_stream_alone_jumps() -> None:
+def test_sign_breaks_are_where_one_stream_alone_jumps():
     q = Rotation.from_rotvec(np.linspace(0, 1, 20)[:, None] * [1.0, 0, 0]).as_quat()[:, None]
     other = q.copy()
     other[7:] *= -1.0
@@ -89,7 +87,7 @@ def evaluated(
 
 @pytest.mark.parametrize('scale', [1e-12, 1.0, 1e6])
 @pytest.mark.parametrize('block', [7, 5000])
-def test_figures_are_those_of_numpy(scale: float, block: int) -> None:
+def test_figures_are_those_of_numpy(scale, block):
     values = scale * np.random.default_rng(1).gamma(0.5, size=(5000, 2))
     values[::3] = 0.0
     found = evaluated(values, block)
@@ -99,7 +97,7 @@ def test_figures_are_those_of_numpy(scale: float, block: int) -> None:
     assert found.p99 == np.percentile(values, 99, method='inverted_cdf')
 
 
-def test_first_and_worst_are_named() -> None:
+def test_first_and_worst_are_named():
     values = np.full((50, 2), 0.05)
     values[20, 1], values[30, 0] = 0.2, 0.9
     found = evaluated(values, 7)
@@ -109,7 +107,7 @@ def test_first_and_worst_are_named() -> None:
     assert evaluated(np.ones((3, 2)), 1, [5, 3, 9]).first.frame_index == 3
 
 
-def test_what_is_no_number_is_the_greatest_and_left_out_of_the_mean() -> None:
+def test_what_is_no_number_is_the_greatest_and_left_out_of_the_mean():
     values = np.full((10, 2), 3.0)
     values[4, 0] = INF
     found = evaluated(values)
@@ -117,7 +115,7 @@ def test_what_is_no_number_is_the_greatest_and_left_out_of_the_mean() -> None:
     assert found.note.startswith('1 values without a number')
 
 
-def test_equal_streams_have_no_worst() -> None:
+def test_equal_streams_have_no_worst():
     found = evaluated(np.zeros((5, 2)))
     assert (found.worst, found.first, found.p99, found.rms) == (None, None, 0.0, 0.0)
     assert found.within

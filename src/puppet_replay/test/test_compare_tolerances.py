@@ -19,12 +19,12 @@ def loaded(folder: Path, text: str) -> Tolerances:
 
 
 @pytest.mark.parametrize('unit', UNITS)
-def test_presets_allow_what_the_table_says_or_nothing(unit: str) -> None:
+def test_presets_allow_what_the_table_says_or_nothing(unit):
     assert Tolerances(DEFAULT).field('/t', 'f', unit).max == UNITS[unit].tolerance
     assert Tolerances(EXACT).field('/t', 'f', unit).max == 0.0
 
 
-def test_later_rules_outweigh_earlier_ones(tmp_path: Path) -> None:
+def test_later_rules_outweigh_earlier_ones(tmp_path):
     rules = """
 rules:
   - {max_mm: 1.0, max_deg: 2.0}
@@ -38,7 +38,7 @@ rules:
     assert found.field('/joint_states', 'position', 'rad').max == UNITS['rad'].tolerance
 
 
-def test_topics_and_fields_are_left_out_and_taken_in(tmp_path: Path) -> None:
+def test_topics_and_fields_are_left_out_and_taken_in(tmp_path):
     rules = """
 preset: exact
 rules:
@@ -54,7 +54,7 @@ rules:
     assert found.field('/retarget/status', 'frames_solved', 'count').ignored
 
 
-def test_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
+def test_rules_that_fit_nothing_are_told(tmp_path):
     """Importance is no length: the rule fits by its names and still says nothing."""
     found = loaded(
         tmp_path,
@@ -88,14 +88,14 @@ def test_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
         ('rule: []\n', 2, 'rule: expected a known key'),
     ],
 )
-def test_errors_name_file_line_and_key(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_errors_name_file_line_and_key(tmp_path, text, line, words):
     with pytest.raises(InputFileError) as caught:
         loaded(tmp_path, text)
     assert f'{tmp_path}/t.yaml:{line}:' in str(caught.value)
     assert words in str(caught.value)
 
 
-def test_other_formats_and_presets_are_refused(tmp_path: Path) -> None:
+def test_other_formats_and_presets_are_refused(tmp_path):
     path = tmp_path / 'c.yaml'
     path.write_text('format: puppet-character/1\n')
     with pytest.raises(InputFileError, match='puppet-tolerances/1'):

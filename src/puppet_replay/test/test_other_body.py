@@ -67,7 +67,7 @@ def _played(bag: Path, way_m: float, yaw: float) -> tuple[np.ndarray, np.ndarray
 @pytest.mark.parametrize(
     'way_m, yaw', [(0.2, 0.0), (0.5, 0.0), (0.0, 1.5), (0.4, -2.5), (2.0, 0.0), (-3.0, 3.0)]
 )
-def test_the_puppet_goes_there_and_back(sensors_bag: Path, way_m: float, yaw: float) -> None:
+def test_the_puppet_goes_there_and_back(sensors_bag, way_m, yaw):
     performer, puppet, joints = _played(sensors_bag, way_m, yaw)
     ways = np.linalg.norm(np.diff(puppet, axis=0), axis=1)
     turns = quaternions.log(quaternions.multiply(quaternions.conjugate(joints[:-1]), joints[1:]))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The player: which topics, with which QoS, to whom it is connected, how far it runs ahead."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from puppet_replay.play import Connections, DEFAULT_DEPTH, fits, Flow, profile_of, WINDOW
@@ -24,7 +24,7 @@ TOPIC = '/frames'
 
 
 @pytest.mark.parametrize('entry', ENTRIES)
-def test_the_place_of_the_tracker_is_played_and_what_is_live_is_not(entry: str) -> None:
+def test_the_place_of_the_tracker_is_played_and_what_is_live_is_not(entry):
     recorded = sorted({*TYPES, TF, TF_STATIC, '/clock', '/camera/image'})
     played = played_topics(recorded, entry)
     assert {TF_STATIC, entry, '/camera/image'} <= set(played)
@@ -32,11 +32,11 @@ def test_the_place_of_the_tracker_is_played_and_what_is_live_is_not(entry: str) 
 
 
 @pytest.mark.parametrize('profile', [qos.STREAM, qos.LATCHED, qos.JOINT_STATES])
-def test_qos_survives_the_text(profile) -> None:
+def test_qos_survives_the_text(profile):
     assert profile_of(qos_text([profile])) == profile
 
 
-def test_old_numbers_are_qos_too() -> None:
+def test_old_numbers_are_qos_too():
     text = '- {history: 3, depth: 0, reliability: 1, durability: 1}'
     found = profile_of(text)
     assert (found.durability, found.depth) == (qos.LATCHED.durability, DEFAULT_DEPTH)
@@ -47,12 +47,12 @@ def test_old_numbers_are_qos_too() -> None:
     ['2001-99-99', '[' * 9999, '- {depth: true}', '- 5', '%', '!!int ""', '"\\UFFFFFFFF"'],
     ids=['date', 'deep', 'truth', 'number', 'directive', 'tag', 'escape'],
 )
-def test_a_damaged_text_of_qos_gives_the_default(text: str) -> None:
+def test_a_damaged_text_of_qos_gives_the_default(text):
     assert profile_of(text) == profile_of('')
 
 
 @pytest.mark.parametrize('level', ['[{}]', '{{<<: [{}]}}'], ids=['lists', 'merge keys'])
-def test_qos_with_nested_aliases_costs_nothing(level: str) -> None:
+def test_qos_with_nested_aliases_costs_nothing(level):
     """Nine levels of nine stand for 400 million values, and no writer of bags has any."""
     lines = ['- &a0 {depth: 7}']
     lines += [f'- &a{i} ' + level.format(', '.join([f'*a{i - 1}'] * 9)) for i in range(1, 10)]
@@ -62,7 +62,7 @@ def test_qos_with_nested_aliases_costs_nothing(level: str) -> None:
     assert 'offered_qos_profiles: []' in found
 
 
-def test_frames_between_all_nodes_count_together() -> None:
+def test_frames_between_all_nodes_count_together():
     flow = Flow(CHAIN)
     for i in range(WINDOW - 1):
         flow.sent(i)
@@ -75,7 +75,7 @@ def test_frames_between_all_nodes_count_together() -> None:
     assert not flow.crowded()
 
 
-def test_a_node_that_gives_nothing_yet_can_say_how_far_it_is() -> None:
+def test_a_node_that_gives_nothing_yet_can_say_how_far_it_is():
     flow = Flow(CHAIN)
     for i in range(WINDOW):
         flow.sent(i)
@@ -85,7 +85,7 @@ def test_a_node_that_gives_nothing_yet_can_say_how_far_it_is() -> None:
     assert not flow.crowded() and flow.waiting('/c') == 0
 
 
-def test_lost_frames_are_not_waited_for_once_a_later_one_came() -> None:
+def test_lost_frames_are_not_waited_for_once_a_later_one_came():
     flow = Flow(CHAIN)
     for i in range(WINDOW):
         flow.sent(i)
@@ -94,7 +94,7 @@ def test_lost_frames_are_not_waited_for_once_a_later_one_came() -> None:
     assert not flow.crowded(1)
 
 
-def test_a_dead_node_is_given_up_until_it_is_heard_of() -> None:
+def test_a_dead_node_is_given_up_until_it_is_heard_of():
     flow = Flow(CHAIN)
     for i in range(WINDOW):
         flow.sent(i)
@@ -130,12 +130,12 @@ class Graph:
 
 
 @pytest.fixture
-def graph() -> Iterator[Graph]:
+def graph():
     with isolated_context() as context:
         yield Graph(context)
 
 
-def test_nodes_that_say_how_they_are_connected_are_waited_for(graph: Graph) -> None:
+def test_nodes_that_say_how_they_are_connected_are_waited_for(graph):
     graph.until(lambda: graph.missing() == f'{TOPIC} of giver')
     assert graph.is_silent()
     diagnostics = [Diagnostics(graph.giver), Diagnostics(graph.taker)]
@@ -143,7 +143,7 @@ def test_nodes_that_say_how_they_are_connected_are_waited_for(graph: Graph) -> N
     assert not graph.is_silent() and diagnostics
 
 
-def test_a_subscriber_that_comes_later_is_waited_for_too(graph: Graph) -> None:
+def test_a_subscriber_that_comes_later_is_waited_for_too(graph):
     """Until its publisher says that it has found it."""
     diagnostics = Diagnostics(graph.giver)
     graph.until(lambda: not graph.missing())
@@ -153,7 +153,7 @@ def test_a_subscriber_that_comes_later_is_waited_for_too(graph: Graph) -> None:
     assert late and diagnostics
 
 
-def test_a_subscriber_that_cannot_hear_is_not_waited_for(graph: Graph) -> None:
+def test_a_subscriber_that_cannot_hear_is_not_waited_for(graph):
     """A reliable one hears no publisher that is not."""
     deaf = graph.taker.create_subscription(String, TOPIC, print, 10)
     assert not fits(graph.publisher.qos_profile, deaf.qos_profile)

@@ -48,7 +48,7 @@ def series_of(file: Path, kind: str) -> Rows:
 
 
 @pytest.fixture(scope='module')
-def numbers(replayed_bag: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def numbers(replayed_bag, tmp_path_factory):
     folder = tmp_path_factory.mktemp('plots')
     what = ('--what', OF_POSTURES, '--sensors', 'left_hand,chest')
     assert run(replayed_bag, *what, folder / 'a.png', '--json', folder / 'a.json') == 0
@@ -63,7 +63,7 @@ def assert_statistics(row: dict[str, Any], values: np.ndarray, unit: str) -> Non
     assert found == pytest.approx(expected, abs=1e-9, rel=1e-9)
 
 
-def test_importances_are_those_of_the_messages(replayed_bag: Path, numbers: Path) -> None:
+def test_importances_are_those_of_the_messages(replayed_bag, numbers):
     said = [m.msg for m in plain_messages(replayed_bag, '/importance')]
     near = np.array([m.end_effectors.reshape(4, 8)[:, 0] for m in said])
     rows = series_of(numbers, 'importance')
@@ -84,7 +84,7 @@ def test_importances_are_those_of_the_messages(replayed_bag: Path, numbers: Path
 
 def test_feet_are_those_of_the_messages_and_stand_where_they_are_low_and_slow(
     replayed_bag, numbers
-) -> None:
+):
     rows = series_of(numbers, 'feet')
     postures = plain_messages(replayed_bag, '/performer/posture')
     soles = np.array([m.msg.end_effectors.reshape(8, 3)[2:4] for m in postures])
@@ -105,7 +105,7 @@ def test_feet_are_those_of_the_messages_and_stand_where_they_are_low_and_slow(
         assert np.mean(quiet[within]) > 0.9 and quiet[within][-1]
 
 
-def test_residuals_and_deviations_are_those_of_the_messages(replayed_bag, numbers) -> None:
+def test_residuals_and_deviations_are_those_of_the_messages(replayed_bag, numbers):
     rows = series_of(numbers, 'filter')
     raw = {m.stamp_ns: m.msg for m in plain_messages(replayed_bag, '/tracker/raw')}
     filtered = plain_messages(replayed_bag, '/tracker/filtered')
@@ -124,7 +124,7 @@ def test_residuals_and_deviations_are_those_of_the_messages(replayed_bag, number
 
 
 @pytest.mark.parametrize('kind', OF_POSTURES.split(','))
-def test_pictures_are_as_wide_as_they_should_be(numbers: Path, kind: str) -> None:
+def test_pictures_are_as_wide_as_they_should_be(numbers, kind):
     with Image.open(numbers.with_name(f'a_{kind}.png')) as picture:
         assert picture.size[0] == 1000
         colours = picture.convert('RGB').getcolors(1 << 24)
@@ -132,7 +132,7 @@ def test_pictures_are_as_wide_as_they_should_be(numbers: Path, kind: str) -> Non
 
 
 @pytest.mark.parametrize('suffix', ['png', 'svg', 'pdf'])
-def test_the_same_bag_gives_the_same_bytes(replayed_bag, tmp_path, suffix: str) -> None:
+def test_the_same_bag_gives_the_same_bytes(replayed_bag, tmp_path, suffix):
     for name in ('a', 'b'):
         assert run(replayed_bag, tmp_path / f'{name}.{suffix}', '--what', 'feet') == 0
     data = (tmp_path / f'a.{suffix}').read_bytes()
@@ -140,7 +140,7 @@ def test_the_same_bag_gives_the_same_bytes(replayed_bag, tmp_path, suffix: str) 
     assert data[:5] in (b'\x89PNG\r', b'<?xml', b'%PDF-')
 
 
-def test_span_is_counted_from_the_first_stamp(replayed_bag: Path, tmp_path: Path) -> None:
+def test_span_is_counted_from_the_first_stamp(replayed_bag, tmp_path):
     report = tmp_path / 'a.json'
     what = ('--what', 'importance', '--from', '1.5', '--to', '2.25')
     assert run(replayed_bag, *what, tmp_path / 'a.svg', '--json', report) == 0
@@ -151,7 +151,7 @@ def test_span_is_counted_from_the_first_stamp(replayed_bag: Path, tmp_path: Path
     assert series_of(report, 'importance')['environment left_foot']['count'] == inside
 
 
-def test_everything_is_drawn_that_the_bag_has(replayed_bag, tmp_path, capsys, monkeypatch) -> None:
+def test_everything_is_drawn_that_the_bag_has(replayed_bag, tmp_path, capsys, monkeypatch):
     """Also that a replay's log times tell no latency, and where files go by default."""
     monkeypatch.chdir(tmp_path)
     assert run(replayed_bag) == 0
@@ -177,9 +177,7 @@ def test_everything_is_drawn_that_the_bag_has(replayed_bag, tmp_path, capsys, mo
     ],
     ids=['kind', 'suffix', 'span', 'empty', 'sensor', 'replay', 'json'],
 )
-def test_mistakes_are_named(
-    replayed_bag, arguments: list[str], words: str, tmp_path, capsys, monkeypatch
-) -> None:
+def test_mistakes_are_named(replayed_bag, arguments, words, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(replayed_bag, *arguments) == 2
     assert words in capsys.readouterr().err
@@ -195,16 +193,14 @@ def test_mistakes_are_named(
     ],
     ids=['filter', 'feet', 'importance'],
 )
-def test_a_topic_that_is_missing_is_named(
-    golden: str, kind: str, missing: str, tmp_path, capsys
-) -> None:
+def test_a_topic_that_is_missing_is_named(golden, kind, missing, tmp_path, capsys):
     bag = GOLDENS / f'{golden}.mcap'
     assert run(bag, '--what', kind, tmp_path / 'a.png') == 2
     assert f'expected messages on {missing}' in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_no_bag_and_no_matplotlib_are_told(replayed_bag, tmp_path, capsys, monkeypatch) -> None:
+def test_no_bag_and_no_matplotlib_are_told(replayed_bag, tmp_path, capsys, monkeypatch):
     assert run(tmp_path / 'none.mcap') == 2
     assert 'expected a bag, got nothing' in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
@@ -212,7 +208,7 @@ def test_no_bag_and_no_matplotlib_are_told(replayed_bag, tmp_path, capsys, monke
     assert 'matplotlib: expected it for plots' in capsys.readouterr().err
 
 
-def test_the_bag_is_never_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bag_is_never_the_output(tmp_path, capsys):
     bag = write_bag(tmp_path / 'a.mcap', moments(9))
     before = bag.read_bytes()
     assert run(bag, '--what', 'feet', bag) == 2
@@ -222,7 +218,7 @@ def test_the_bag_is_never_the_output(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize('kind', OF_POSTURES.split(','))
-def test_nothing_lies_over_anything_else(replayed_bag: Path, kind: str) -> None:
+def test_nothing_lies_over_anything_else(replayed_bag, kind):
     """Legends stand over their panels and beside the titles; all axes say what they are."""
     with BagReader(replayed_bag) as reader, styled():
         shown = KINDS[kind].read(PlotBag(reader), ['right_upper_arm'])
@@ -249,7 +245,7 @@ FAULTS = ('--drop-out', '0.05', '--outlier', '0.05', '--seed', '5')
 
 
 @pytest.fixture(scope='module')
-def faulty_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def faulty_bag(tmp_path_factory):
     folder = tmp_path_factory.mktemp('bags')
     assert cli.main(['--export', str(folder / 'in.mcap'), '--export-s', '3', *FAULTS]) == 0
     replay(folder / 'in.mcap', folder / 'out.mcap', read_settings())
@@ -267,7 +263,7 @@ def statuses(bag: Path, sensor: str) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def test_statuses_are_counted_and_marked_at_their_times(faulty_bag: Path) -> None:
+def test_statuses_are_counted_and_marked_at_their_times(faulty_bag):
     report = faulty_bag.with_suffix('.json')
     words = [str(faulty_bag), '--what', 'filter', '--sensors', ','.join(SENSORS)]
     picture = str(faulty_bag.with_suffix('.png'))
@@ -284,7 +280,7 @@ def test_statuses_are_counted_and_marked_at_their_times(faulty_bag: Path) -> Non
         assert frames[sensor]['rejected'] > 3 and frames[sensor]['predicted'] > 3
 
 
-def test_band_is_three_deviations_of_the_worst_axis(faulty_bag: Path) -> None:
+def test_band_is_three_deviations_of_the_worst_axis(faulty_bag):
     with BagReader(faulty_bag) as reader, styled():
         figure = draw_filter(PlotBag(reader).sensors(SENSORS[:1]), 'faults')
     filtered = plain_messages(faulty_bag, '/tracker/filtered')
@@ -332,7 +328,7 @@ def rows_of(bag: Path, report: Path) -> dict[str, dict[str, float]]:
     return {row['name']: row for row in plots['latency']['series']}
 
 
-def test_known_delays_are_found(tmp_path: Path) -> None:
+def test_known_delays_are_found(tmp_path):
     """Since the stamp, and since what each topic is made from; the posture is not in this bag."""
     rows = rows_of(known_bag(tmp_path / 'a.mcap'), tmp_path / 'a.json')
     assert rows['/tracker/raw since the stamp']['p50_ms'] == pytest.approx(2.0)
@@ -344,7 +340,7 @@ def test_known_delays_are_found(tmp_path: Path) -> None:
     assert all(row['count'] == N for row in rows.values())
 
 
-def test_titles_tell_the_percentiles_of_what_is_drawn(tmp_path: Path) -> None:
+def test_titles_tell_the_percentiles_of_what_is_drawn(tmp_path):
     with BagReader(known_bag(tmp_path / 'a.mcap')) as reader, styled():
         figure = draw_latency(PlotBag(reader).latencies(), 'a.mcap')
     titles = [axes.get_title(loc='left') for axes in figure.axes]
@@ -353,7 +349,7 @@ def test_titles_tell_the_percentiles_of_what_is_drawn(tmp_path: Path) -> None:
     assert late.endswith('max 41.75 ms') and '\nsince /importance   p50 1.75' in late
 
 
-def test_a_live_recording_tells_how_late_the_filter_is(tmp_path: Path) -> None:
+def test_a_live_recording_tells_how_late_the_filter_is(tmp_path):
     """Frames stamped now go through the real filter; the recorder notes when each arrives."""
     bag = tmp_path / 'live.mcap'
     with isolated_context() as context, BagWriter(bag, growing=True) as writer:
@@ -386,7 +382,7 @@ def test_a_live_recording_tells_how_late_the_filter_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('kind', ['importance', 'filter', 'latency'])
-def test_one_frame_is_enough(kind: str, tmp_path: Path) -> None:
+def test_one_frame_is_enough(kind, tmp_path):
     report = tmp_path / 'a.json'
     words = ['--what', kind, '--from', '0.1', '--to', '0.107', str(tmp_path / 'a.png')]
     bag = known_bag(tmp_path / 'a.mcap')
@@ -394,7 +390,7 @@ def test_one_frame_is_enough(kind: str, tmp_path: Path) -> None:
     assert json.loads(report.read_text())['plots'][kind]['series'][0]['count'] == 1
 
 
-def test_a_message_that_cannot_be_read_is_named(tmp_path, capsys) -> None:
+def test_a_message_that_cannot_be_read_is_named(tmp_path, capsys):
     """Its bytes end too early, or its rows are not as many as they should be."""
     items = [item for moment in moments(3) for item in items_of(moment)]
     for damage in (lambda data: data[:60], lambda data: data[:6]):

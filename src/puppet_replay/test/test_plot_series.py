@@ -10,7 +10,7 @@ import pytest
 T = np.concatenate((np.arange(0.0, 1.0, 0.1), np.arange(3.0, 4.0, 0.1)))
 
 
-def test_a_gap_is_a_hole_and_nothing_else_is_lost() -> None:
+def test_a_gap_is_a_hole_and_nothing_else_is_lost():
     assert reading.pieces(T) == [slice(0, 10), slice(10, 20)]
     times, values = reading.with_gaps(T, np.stack((T, 2.0 * T), axis=-1))
     assert np.isnan(times[10]) and np.isnan(values[10]).all() and len(times) == 21
@@ -21,7 +21,7 @@ def test_a_gap_is_a_hole_and_nothing_else_is_lost() -> None:
 
 
 @given(strategies.lists(strategies.booleans(), min_size=20, max_size=20))
-def test_spans_cover_what_is_inside_and_cross_no_gap(flags: list[bool]) -> None:
+def test_spans_cover_what_is_inside_and_cross_no_gap(flags):
     inside = np.array(flags)
     found = reading.spans(T, inside)
     covered = np.zeros(20, bool)
@@ -31,7 +31,7 @@ def test_spans_cover_what_is_inside_and_cross_no_gap(flags: list[bool]) -> None:
     np.testing.assert_array_equal(covered, inside)
 
 
-def test_a_foot_stands_while_it_is_low_and_slow() -> None:
+def test_a_foot_stands_while_it_is_low_and_slow():
     """Five frames low and still, five low and fast, ten high; counted by hand."""
     places = np.zeros((20, 2, 3))
     places[5:10, 0, 0] = np.arange(1, 6) * 0.1  # 1 m/s at 10 Hz
@@ -41,7 +41,7 @@ def test_a_foot_stands_while_it_is_low_and_slow() -> None:
     assert flags[:, 1].all(), 'also the first frame, and the first one after the gap'
 
 
-def test_contacts_bridge_an_instant_and_are_no_shorter_than_a_step() -> None:
+def test_contacts_bridge_an_instant_and_are_no_shorter_than_a_step():
     """Frames at 100 Hz: a lift of 0.04 s is bridged, one of 0.2 s not, 0.05 s down is no step."""
     times = np.arange(200) * 0.01
     places = np.zeros((200, 2, 3))
@@ -53,7 +53,7 @@ def test_contacts_bridge_an_instant_and_are_no_shorter_than_a_step() -> None:
     assert right == []
 
 
-def test_statistics_are_those_of_the_finite_values() -> None:
+def test_statistics_are_those_of_the_finite_values():
     row = reading.statistics(reading.Series('a', 'mm', np.array([1.0, np.nan, 3.0, 8.0])))
     assert row['name'] == 'a' and row['count'] == 3
     assert (row['min_mm'], row['max_mm'], row['mean_mm'], row['p50_mm']) == (1.0, 8.0, 4.0, 3.0)
@@ -63,14 +63,14 @@ def test_statistics_are_those_of_the_finite_values() -> None:
     assert reading.statistics(nothing) == {'name': 'b', 'count': 0}
 
 
-def test_the_sensor_that_moves_most_is_chosen_by_finite_places() -> None:
+def test_the_sensor_that_moves_most_is_chosen_by_finite_places():
     still, lively = np.zeros((9, 3)), np.zeros((9, 3))
     lively[:5, 0] = np.arange(5.0)
     lively[5:] = np.nan
     assert reading.liveliest({'a': still, 'b': lively, 'c': np.full((9, 3), np.nan)}) == 'b'
 
 
-def test_log_times_without_any_delay_are_those_of_a_replay() -> None:
+def test_log_times_without_any_delay_are_those_of_a_replay():
     def latency(age_ms: float, hop_ms: float | None) -> reading.Latency:
         hops = np.zeros(0) if hop_ms is None else np.full(3, hop_ms)
         source = '' if hop_ms is None else '/tracker/raw'

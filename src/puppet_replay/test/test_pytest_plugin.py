@@ -20,7 +20,7 @@ def test_walk(puppet_regression):
 
 
 @pytest.fixture
-def lab(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+def lab(pytester, monkeypatch):
     monkeypatch.setenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')
     monkeypatch.delenv('PYTEST_ADDOPTS', raising=False)
     pytester.makeini('[pytest]\n')
@@ -32,7 +32,7 @@ def write_test(lab: Path, *settings: str) -> None:
     (lab / 'test_lab.py').write_text(LAB_TEST.format(settings=settings))
 
 
-def test_a_lab_tests_its_own_bags(lab: Path, pytester: pytest.Pytester) -> None:
+def test_a_lab_tests_its_own_bags(lab, pytester):
     def run(*arguments: str) -> tuple[int, str]:
         result = pytester.runpytest_inprocess(*PLUGIN, *arguments)
         return int(result.ret), str(result.stdout)
@@ -61,7 +61,7 @@ def test_a_lab_tests_its_own_bags(lab: Path, pytester: pytest.Pytester) -> None:
     assert run()[0] == 0
 
 
-def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
+def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab):
     words = [sys.executable, '-m', 'pytest', '-q', *PLUGIN]
     done = subprocess.run(words, cwd=lab, env=os.environ, capture_output=True, text=True)
     assert done.returncode == 1
@@ -69,7 +69,7 @@ def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab: Path) -> None:
     assert expected in done.stdout and 'Traceback' not in done.stdout
 
 
-def test_pages_of_bags_of_one_name_are_kept_apart(lab: Path, pytester: pytest.Pytester) -> None:
+def test_pages_of_bags_of_one_name_are_kept_apart(lab, pytester):
     text = """
 def test_a(puppet_regression):
     puppet_regression.check('walk.mcap', settings=['importance.prediction_s={}'])
@@ -93,7 +93,7 @@ def test_b(puppet_regression):
     assert all(f'report: {folder / name}' in told for name in names)
 
 
-def test_two_checks_never_share_a_golden(lab: Path, pytester: pytest.Pytester) -> None:
+def test_two_checks_never_share_a_golden(lab, pytester):
     recorded(lab / 'walk.mcap', 2.0)
     (lab / 'test_lab.py').write_text("""
 def test_a(puppet_regression):

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording a graph of real publishers: what was latched, what appears later, what was lost."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 import time
 from typing import Any
 
@@ -29,7 +28,7 @@ N = 300
 
 
 @pytest.fixture
-def lab() -> Iterator[Node]:
+def lab():
     with isolated_context() as context:
         yield Node('lab', context=context)
 
@@ -48,7 +47,7 @@ def publish_frames(node: RecordNode, publisher: Any, first: int, count: int) -> 
             node.poll()
 
 
-def test_latched_and_later_topics_are_recorded_whole(lab: Node, tmp_path: Path) -> None:
+def test_latched_and_later_topics_are_recorded_whole(lab, tmp_path):
     latched = lab.create_publisher(String, '/description', qos.LATCHED)
     latched.publish(String(data='said before'))
     hidden = lab.create_publisher(String, '/_hidden', 10)
@@ -69,7 +68,7 @@ def test_latched_and_later_topics_are_recorded_whole(lab: Node, tmp_path: Path) 
         assert profile_of(reader.info['/frames'].qos).reliability == qos.STREAM.reliability
 
 
-def test_what_overran_the_queue_is_counted_as_lost(lab, tmp_path, monkeypatch) -> None:
+def test_what_overran_the_queue_is_counted_as_lost(lab, tmp_path, monkeypatch):
     monkeypatch.setattr('puppet_replay.record.DEPTH', 5)
     publisher = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
     with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
@@ -83,7 +82,7 @@ def test_what_overran_the_queue_is_counted_as_lost(lab, tmp_path, monkeypatch) -
     assert node.lost['/frames'] >= 20
 
 
-def test_a_later_publisher_that_offers_less_is_heard(lab: Node, tmp_path: Path) -> None:
+def test_a_later_publisher_that_offers_less_is_heard(lab, tmp_path):
     first = lab.create_publisher(String, '/said', 10)
     with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
         node = RecordNode(writer, ['/said'], context=lab.context)
@@ -101,9 +100,7 @@ def test_a_later_publisher_that_offers_less_is_heard(lab: Node, tmp_path: Path) 
 
 
 @pytest.mark.parametrize('is_late', [True, False], ids=['late', 'first'])
-def test_latched_and_other_publishers_of_a_topic_are_both_heard(
-    lab, tmp_path, is_late: bool
-) -> None:
+def test_latched_and_other_publishers_of_a_topic_are_both_heard(lab, tmp_path, is_late):
     """Also what was latched before, and each message once; the bag has the QoS of both."""
     latched = lab.create_publisher(String, '/said', qos.LATCHED)
     latched.publish(String(data='before'))
@@ -137,7 +134,7 @@ def test_latched_and_other_publishers_of_a_topic_are_both_heard(
             assert text.count('durability: volatile') == text.count('durability: tr') == 1
 
 
-def test_a_later_latched_publisher_is_heard_from_its_beginning(lab: Node, tmp_path: Path) -> None:
+def test_a_later_latched_publisher_is_heard_from_its_beginning(lab, tmp_path):
     other = lab.create_publisher(String, '/said', 10)
     with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
         node = RecordNode(writer, ['/said'], context=lab.context)
@@ -151,7 +148,7 @@ def test_a_later_latched_publisher_is_heard_from_its_beginning(lab: Node, tmp_pa
     assert len(messages_of(tmp_path / 'a.mcap', ['/said'])) == 1
 
 
-def test_what_was_published_before_the_recording_is_counted(lab: Node, tmp_path: Path) -> None:
+def test_what_was_published_before_the_recording_is_counted(lab, tmp_path):
     """A recorder that comes late, or is late to be connected, says how much it missed."""
     publisher = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
     for i in range(7):
@@ -174,13 +171,13 @@ def test_what_was_published_before_the_recording_is_counted(lab: Node, tmp_path:
         (['--compression', 'zip'], 'invalid choice'),
     ],
 )
-def test_bad_arguments_are_one_line(tmp_path, words: list[str], says: str, capsys) -> None:
+def test_bad_arguments_are_one_line(tmp_path, words, says, capsys):
     assert record_command.main([str(tmp_path / 'a.mcap'), *words]) == 2
     assert says in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
+def test_a_recording_is_never_written_over(tmp_path):
     (tmp_path / 'a.mcap').write_bytes(b'precious')
     with pytest.raises(ConfigError, match='a name that is free'):
         BagWriter(tmp_path / 'a.mcap', growing=True)

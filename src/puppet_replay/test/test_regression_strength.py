@@ -21,7 +21,7 @@ import pytest
 
 
 @pytest.fixture(scope='module')
-def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def walk(tmp_path_factory):
     return recorded(tmp_path_factory.mktemp('walk') / 'walk.mcap', 2.2)
 
 
@@ -34,7 +34,7 @@ def compared(a: Path, b: Path, preset: str = 'default') -> Comparison:
     return compare_bags(a, b, Tolerances(preset))
 
 
-def test_prediction_that_changed_is_named(walk: Path, tmp_path: Path) -> None:
+def test_prediction_that_changed_is_named(walk, tmp_path):
     a = replayed(walk, tmp_path / 'a.mcap', 'importance.prediction_s=0.15')
     b = replayed(walk, tmp_path / 'b.mcap', 'importance.prediction_s=0.10')
     found = compared(a, b)
@@ -48,9 +48,7 @@ def test_prediction_that_changed_is_named(walk: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(('segment', 'axis'), [('left_hand', 1), ('right_shank', 2)])
-def test_five_millimetres_in_a_character_are_named(
-    walk, tmp_path, segment: str, axis: int
-) -> None:
+def test_five_millimetres_in_a_character_are_named(walk, tmp_path, segment, axis):
     sally = load_character(share.character_file('sally'))
     offsets = sally.skeleton.offsets.copy()
     offsets[SEGMENT_INDEX[segment], axis] += 0.005
@@ -83,7 +81,7 @@ def with_signs(bag: Path, target: Path, signs: np.ndarray) -> Path:
     return target
 
 
-def test_the_other_sign_of_a_rotation_changes_nothing(walk: Path, tmp_path: Path) -> None:
+def test_the_other_sign_of_a_rotation_changes_nothing(walk, tmp_path):
     negated = with_signs(walk, tmp_path / 'negated.mcap', -np.ones(4))
     a = replayed(walk, tmp_path / 'a.mcap')
     b = replayed(negated, tmp_path / 'b.mcap')

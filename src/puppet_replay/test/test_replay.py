@@ -3,7 +3,6 @@
 """The deterministic replay: the same every time, from every entry, and what it refuses."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from bag_samples import edited, messages_of
@@ -33,12 +32,12 @@ pytestmark = pytest.mark.ros
 N_FRAMES = 360
 
 
-def test_two_runs_give_the_same_bytes(sensors_bag, replayed_bag, tmp_path) -> None:
+def test_two_runs_give_the_same_bytes(sensors_bag, replayed_bag, tmp_path):
     replay(sensors_bag, tmp_path / 'again.mcap', read_settings())
     assert (tmp_path / 'again.mcap').read_bytes() == replayed_bag.read_bytes()
 
 
-def test_every_frame_comes_out_with_its_stamp(sensors_bag: Path, replayed_bag: Path) -> None:
+def test_every_frame_comes_out_with_its_stamp(sensors_bag, replayed_bag):
     with BagReader(replayed_bag) as reader:
         counts = reader.counts
     assert counts[RAW] == counts[FILTERED] == N_FRAMES
@@ -51,7 +50,7 @@ def test_every_frame_comes_out_with_its_stamp(sensors_bag: Path, replayed_bag: P
 
 
 @pytest.mark.parametrize('entry', ENTRIES[1:])
-def test_a_later_entry_gives_the_same_from_there_on(replayed_bag, tmp_path, entry: str) -> None:
+def test_a_later_entry_gives_the_same_from_there_on(replayed_bag, tmp_path, entry):
     """What was recorded between two nodes is all that the later one knows."""
     path = tmp_path / 'later.mcap'
     report = replay(replayed_bag, path, read_settings(), entry)
@@ -60,7 +59,7 @@ def test_a_later_entry_gives_the_same_from_there_on(replayed_bag, tmp_path, entr
     assert messages_of(path, topics) == messages_of(replayed_bag, topics)
 
 
-def test_parameters_reach_the_nodes(sensors_bag: Path, tmp_path: Path) -> None:
+def test_parameters_reach_the_nodes(sensors_bag, tmp_path):
     (tmp_path / 'own.yaml').write_text(
         'retarget:\n  ros__parameters:\n    character: sally\n    solver: position\n'
     )
@@ -84,7 +83,7 @@ def test_parameters_reach_the_nodes(sensors_bag: Path, tmp_path: Path) -> None:
         (['retarget.solver=ik'], 'retarget: solver: expected one of'),
     ],
 )
-def test_settings_that_do_not_fit_are_named(words: list[str], says: str) -> None:
+def test_settings_that_do_not_fit_are_named(words, says):
     with pytest.raises(ConfigError, match=says):
         read_settings(values=words)
 
@@ -99,7 +98,7 @@ def changed_stamps(messages: list[BagMessage]) -> list[BagMessage]:
     return [m for m in messages if m.topic != RAW] + [*frames, frames[-1]]
 
 
-def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(sensors_bag, tmp_path) -> None:
+def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(sensors_bag, tmp_path):
     path = edited(sensors_bag, tmp_path / 'odd.mcap', changed_stamps)
     report = replay(path, tmp_path / 'out.mcap', read_settings())
     text = '; '.join(report.warnings)
@@ -116,9 +115,7 @@ def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(sensors_bag, tmp_p
         ([], 'a still T-pose of the layout'),
     ],
 )
-def test_why_nothing_came_is_told(
-    sensors_bag, tmp_path, left_out: list[str], cause: str, capsys
-) -> None:
+def test_why_nothing_came_is_told(sensors_bag, tmp_path, left_out, cause, capsys):
     """The place of the tracker is missing, or the T-pose."""
 
     def late(messages: list[BagMessage]) -> list[BagMessage]:
@@ -136,7 +133,7 @@ def test_why_nothing_came_is_told(
 
 def test_other_versions_are_refused_with_the_difference_and_no_version_is_told(
     sensors_bag, tmp_path
-) -> None:
+):
     """By their fields, or by another hash alone."""
     old = ('float64[] ages_s', 'float32[] ages')
 
@@ -167,7 +164,7 @@ def test_other_versions_are_refused_with_the_difference_and_no_version_is_told(
         ),
     ],
 )
-def test_differences_are_found(field: str, says: str) -> None:
+def test_differences_are_found(field, says):
     kind = 'puppet_msgs/msg/TrackerFrame'
     text = definition_of(kind)
     assert field in text
@@ -177,7 +174,7 @@ def test_differences_are_found(field: str, says: str) -> None:
     assert not first_difference(fields_of(commented, kind), fields_of(text, kind))
 
 
-def test_unknown_types_and_broken_messages_beside_do_no_harm(sensors_bag, tmp_path) -> None:
+def test_unknown_types_and_broken_messages_beside_do_no_harm(sensors_bag, tmp_path):
     def change(messages: list[BagMessage]) -> list[BagMessage]:
         return [
             m._replace(data=m.data[:60]) if m.topic == RAW and i % 50 == 0 else m
@@ -203,18 +200,14 @@ def test_unknown_types_and_broken_messages_beside_do_no_harm(sensors_bag, tmp_pa
         ),
     ],
 )
-def test_bad_arguments_are_one_line(
-    sensors_bag, tmp_path, words: list[str], says: str, capsys
-) -> None:
+def test_bad_arguments_are_one_line(sensors_bag, tmp_path, words, says, capsys):
     code = replay_command.main([str(sensors_bag), str(tmp_path / 'o.mcap'), *words])
     error = capsys.readouterr().err
     assert code == (1 if 'never' in says else 2)
     assert says in error and 'Traceback' not in error
 
 
-def test_a_frame_that_is_latched_late_counts_from_the_start(
-    sensors_bag, replayed_bag, tmp_path
-) -> None:
+def test_a_frame_that_is_latched_late_counts_from_the_start(sensors_bag, replayed_bag, tmp_path):
     """A recorder that hears of the tracker's place after the first frames changes nothing."""
 
     def late(messages: list[BagMessage]) -> list[BagMessage]:

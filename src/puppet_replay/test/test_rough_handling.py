@@ -28,18 +28,18 @@ HOUR_NS = 3600 * 10**9
 
 
 @pytest.fixture
-def walk(tmp_path: Path) -> Path:
+def walk(tmp_path):
     return recorded(tmp_path / 'walk.mcap', 0.5)
 
 
 @pytest.fixture
-def environment() -> dict[str, str]:
+def environment():
     return {**os.environ, 'ROS_DOMAIN_ID': str(free_domain())}
 
 
 @pytest.mark.ros
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_recording_that_is_ended_is_whole(tmp_path, environment, number: signal.Signals) -> None:
+def test_a_recording_that_is_ended_is_whole(tmp_path, environment, number):
     """Also by a terminal that was closed; its folder need not be there."""
     path = tmp_path / 'later' / 'bag'
     with subprocess.Popen(
@@ -53,7 +53,7 @@ def test_a_recording_that_is_ended_is_whole(tmp_path, environment, number: signa
 
 
 @pytest.mark.ros
-def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_a_full_disk_is_named_with_the_file(tmp_path, environment):
     """A folder beside a recording is not in its way."""
     (tmp_path / 'x').mkdir()
     words = [*RECORD, str(tmp_path / 'a.mcap'), '--duration', '0.1']
@@ -69,7 +69,7 @@ def test_a_full_disk_is_named_with_the_file(tmp_path: Path, environment: dict[st
     assert f'{tmp_path / "a.mcap"}: File too large; what was written' in done.stderr
 
 
-def test_a_replay_never_writes_into_its_bag(walk: Path, tmp_path: Path, capsys) -> None:
+def test_a_replay_never_writes_into_its_bag(walk, tmp_path, capsys):
     """Not over a file in the folder, nor beside it."""
     folder = tmp_path / 'bag'
     folder.mkdir()
@@ -82,13 +82,13 @@ def test_a_replay_never_writes_into_its_bag(walk: Path, tmp_path: Path, capsys) 
 
 
 @pytest.mark.parametrize('value', ['2001-99-99', '[', '[' * 9999], ids=['date', 'open', 'deep'])
-def test_a_value_that_is_no_yaml_is_named(value: str) -> None:
+def test_a_value_that_is_no_yaml_is_named(value):
     with pytest.raises(ConfigError, match='set: expected a YAML value for importance.smoothing_s'):
         read_settings(values=[f'importance.smoothing_s={value}'])
 
 
 @pytest.mark.ros
-def test_a_player_stops_in_a_gap(walk: Path, tmp_path: Path) -> None:
+def test_a_player_stops_in_a_gap(walk, tmp_path):
     """An hour without messages is told, and does not keep it from ending."""
     with BagReader(walk) as reader, BagWriter(tmp_path / 'gap.mcap') as writer:
         for i, message in enumerate(reader.messages(['/tracker/raw'])):
@@ -119,9 +119,7 @@ def test_a_player_stops_in_a_gap(walk: Path, tmp_path: Path) -> None:
         (None, None, False),
     ],
 )
-def test_other_versions_beside_the_input_are_told(
-    walk, tmp_path, definition: str | None, type_hash: str | None, is_told: bool
-) -> None:
+def test_other_versions_beside_the_input_are_told(walk, tmp_path, definition, type_hash, is_told):
     """They are played as they are; those of the input are refused."""
     kind = 'std_msgs/msg/String'
     with BagReader(walk) as reader, BagWriter(tmp_path / 'a.mcap') as writer:
@@ -137,14 +135,14 @@ def test_other_versions_beside_the_input_are_told(
 
 
 @pytest.mark.parametrize('topics', [(), ('/joint_state',), ('/tracker/raw', '/x')])
-def test_goldens_of_nothing_are_refused(walk, tmp_path, topics: tuple[str, ...]) -> None:
+def test_goldens_of_nothing_are_refused(walk, tmp_path, topics):
     """A misspelt topic would be compared with nothing, and always be as before."""
     with pytest.raises(InputFileError, match='expected messages on .*there are /t'):
         keep_topics(walk, tmp_path / 'kept.mcap', topics)
     assert not (tmp_path / 'kept.mcap').exists()
 
 
-def test_a_damaged_golden_can_be_updated(walk: Path, tmp_path: Path) -> None:
+def test_a_damaged_golden_can_be_updated(walk, tmp_path):
     """It counts as none; a damaged result does not."""
     golden = tmp_path / 'golden.mcap'
     assert changes(golden, walk) is None
@@ -154,7 +152,7 @@ def test_a_damaged_golden_can_be_updated(walk: Path, tmp_path: Path) -> None:
         changes(walk, golden)
 
 
-def test_another_performance_is_for_all_goldens(walk, tmp_path, capsys) -> None:
+def test_another_performance_is_for_all_goldens(walk, tmp_path, capsys):
     """Part of them would no longer be of the performance beside them."""
     folder = tmp_path / 'goldens'
     folder.mkdir()

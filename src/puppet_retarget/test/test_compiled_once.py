@@ -78,7 +78,7 @@ print(json.dumps([warm, kernels()]))
 
 
 @pytest.fixture(scope='module')
-def counts(repository) -> tuple[dict[str, int], dict[str, int]]:
+def counts(repository):
     """Return the number of signatures of each kernel after the warm-up, and after a live run."""
     config = repository / 'config'
     result = subprocess.run(
@@ -97,12 +97,12 @@ def counts(repository) -> tuple[dict[str, int], dict[str, int]]:
     return json.loads(result.stdout)
 
 
-def test_a_live_run_compiles_each_kernel_for_one_layout(counts) -> None:
+def test_a_live_run_compiles_each_kernel_for_one_layout(counts):
     _, after = counts
     assert after == dict.fromkeys(after, 1) and len(after) == 10
 
 
-def test_warm_up_compiles_all_that_a_live_run_needs(counts) -> None:
+def test_warm_up_compiles_all_that_a_live_run_needs(counts):
     """No frame pays for compilation."""
     warm, after = counts
     assert warm == after

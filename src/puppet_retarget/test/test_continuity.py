@@ -11,7 +11,6 @@ is.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 from continuity_runs import (
     Act,
@@ -30,7 +29,6 @@ from continuity_runs import (
 )
 from joint_limit_samples import with_adult_limits
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions as qb
@@ -136,9 +134,7 @@ def check(given: Speeds, low: Speeds, high: Speeds, leg_length: float) -> None:
 
 @pytest.mark.parametrize('puppet', ['short_character', 'tall_character', 'adult_character'])
 @pytest.mark.parametrize('move', [splits, squat, jump], ids=lambda move: move.__name__)
-def test_smooth_moves_stay_smooth(
-    retarget: Callable, adult_character: Character, puppet: str, move: Callable, request
-) -> None:
+def test_smooth_moves_stay_smooth(retarget, adult_character, puppet, move, request):
     """Importance through 0 and 1, goals through reach, balls that vanish and no longer meet."""
     character = request.getfixturevalue(puppet)
 
@@ -155,14 +151,7 @@ def test_smooth_moves_stay_smooth(
 
 @pytest.mark.parametrize('puppet', ['short_character', 'tall_character', 'adult_character'])
 @pytest.mark.parametrize('shift', [-0.1, 0.3, 0.6])
-def test_hands_to_a_wall_stay_smooth(
-    retarget: Callable,
-    adult_character: Character,
-    scene: Callable,
-    puppet: str,
-    shift: float,
-    request,
-) -> None:
+def test_hands_to_a_wall_stay_smooth(retarget, adult_character, scene, puppet, shift, request):
     """The puppet's wall stands elsewhere, for a short puppet out of reach: the body bends."""
     character = request.getfixturevalue(puppet)
     wall = scene.thing(
@@ -193,7 +182,7 @@ TWO_SOLVERS = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def act(request, adult_character: Character, puppet: str) -> Act:
+def act(request, adult_character, puppet):
     """Return a puppet of a performer."""
     return Act(request.getfixturevalue(puppet), adult_character)
 
@@ -204,9 +193,7 @@ def turns(a: Played, b: Played) -> Floats:
 
 
 @TWO_SOLVERS
-def test_joints_pass_their_limits_smoothly(
-    act: Act, adult_character: Character, kind: type, tmp_path: Path
-) -> None:
+def test_joints_pass_their_limits_smoothly(act, adult_character, kind, tmp_path):
     """All eight kinds of joint pass from free to limited and back, most in swing and twist."""
     free = act.solver(AT_ONCE, kind)
     act.character = with_adult_limits(act.character, tmp_path)
@@ -247,9 +234,7 @@ def test_joints_pass_their_limits_smoothly(
     ],
     ids=['sphere', 'box', 'capsule', 'cylinder', 'far side'],
 )
-def test_palms_leave_solids_smoothly(
-    act: Act, scene: Callable, kind: type, shape: str, size: tuple, beyond: float, bend: float
-) -> None:
+def test_palms_leave_solids_smoothly(act, scene, kind, shape, size, beyond, bend):
     """A palm that matters to nothing dips into a solid on its way there and back."""
 
     def sweep(t: Floats) -> Script:
@@ -327,9 +312,7 @@ def knock_knees(act: Act, t: Floats, share: float) -> Script:
         ('tall_character', knock_knees, 0.3, 6),
     ],
 )
-def test_general_end_effectors_leave_the_body_smoothly(
-    act: Act, move: Callable, share: float, inside: int
-) -> None:
+def test_general_end_effectors_leave_the_body_smoothly(act, move, share, inside):
     def dip(t: Floats) -> Script:
         return move(act, t, share)
 
@@ -360,7 +343,7 @@ def wandering(act: Act, t: Floats, seed: int) -> Script:
 
 
 @PUPPETS
-def test_limbs_go_round_the_body_at_a_bounded_speed(act: Act) -> None:
+def test_limbs_go_round_the_body_at_a_bounded_speed(act):
     """However deep: where the way out changes sides the limb goes over, without a jump."""
     t, jumps = phase(HIGH_HZ), 0
     for seed in range(6):

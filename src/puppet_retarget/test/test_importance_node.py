@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importance node: one message for one, tuning while running, bad input counted."""
 
-from collections.abc import Callable
 from pathlib import Path
 import time
 from typing import Any
@@ -49,7 +48,7 @@ class Recorder:
 
 
 @pytest.fixture
-def make_node(ros_context: Any) -> Callable[..., ImportanceNode]:
+def make_node(ros_context):
     """Yield a maker of nodes on a floor."""
     nodes: list[ImportanceNode] = []
 
@@ -72,7 +71,7 @@ def heard(node: ImportanceNode, *messages: Posture) -> list[Any]:
     return node._publisher.records
 
 
-def test_each_posture_gives_one_importance_with_its_stamp(make_node, postures) -> None:
+def test_each_posture_gives_one_importance_with_its_stamp(make_node, postures):
     records = heard(make_node(), *(postures(i) for i in range(1, 6)))
     assert [r.frame_index for r in records] == [1, 2, 3, 4, 5]
     assert [r.stamp_ns for r in records] == [i * 8_333_333 for i in range(1, 6)]
@@ -80,7 +79,7 @@ def test_each_posture_gives_one_importance_with_its_stamp(make_node, postures) -
     assert records[0].rows[2:, IMPORTANCE].max() > 0.99
 
 
-def test_columns_of_the_self_interaction_are_those_of_its_estimator() -> None:
+def test_columns_of_the_self_interaction_are_those_of_its_estimator():
     for name in ('IMPORTANCE', 'DISTANCE', 'DEPTH', 'PLACE'):
         column = getattr(Importance, f'SELF_COLUMN_{name}')
         assert column == getattr(self_interaction, f'SELF_{name}')
@@ -95,7 +94,7 @@ def test_columns_of_the_self_interaction_are_those_of_its_estimator() -> None:
     assert self_interaction.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
 
 
-def test_measured_surface_is_taken(make_node, postures, tmp_path: Path) -> None:
+def test_measured_surface_is_taken(make_node, postures, tmp_path):
     path = tmp_path / 'mine.yaml'
     points = np.full((16, 40, 3), 0.25)
     save_surface(points, path, ['chest'])
@@ -107,7 +106,7 @@ def test_measured_surface_is_taken(make_node, postures, tmp_path: Path) -> None:
     assert not np.any(np.all(np.delete(samples, chest, axis=0) == 0.25, axis=1))
 
 
-def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
+def test_unusable_posture_is_counted_and_dropped(make_node, postures):
     node, bad = make_node(), postures(2)
     bad.end_effectors[4] = float('nan')
     records = heard(node, postures(1), bad, postures(3))
@@ -117,7 +116,7 @@ def test_unusable_posture_is_counted_and_dropped(make_node, postures) -> None:
     assert np.isfinite(records[1].self_rows).all()
 
 
-def test_tuning_changes_while_running(make_node, postures) -> None:
+def test_tuning_changes_while_running(make_node, postures):
     node = make_node()
     result = node.set_parameters([Parameter('influence_distance_m', value=0.9)])[0]
     assert result.successful
@@ -135,9 +134,7 @@ def test_tuning_changes_while_running(make_node, postures) -> None:
     ],
     ids=['bad shape', 'no environment', 'bad points', 'other format', 'no surface'],
 )
-def test_broken_or_missing_file_is_refused_at_start(
-    make_node, tmp_path: Path, name: str, text: str | None, expected: str
-) -> None:
+def test_broken_or_missing_file_is_refused_at_start(make_node, tmp_path, name, text, expected):
     path = tmp_path / 'x.yaml'
     if text is not None:
         path.write_text(text)
@@ -145,7 +142,7 @@ def test_broken_or_missing_file_is_refused_at_start(
         make_node(**{name: str(path)})
 
 
-def test_posture_on_the_topic_comes_out_as_importance(make_node, postures, ros_context) -> None:
+def test_posture_on_the_topic_comes_out_as_importance(make_node, postures, ros_context):
     """The wiring."""
     node, other, got = make_node(), Node('other', context=ros_context), []
     other.create_subscription(Importance, OUTPUT_TOPIC, got.append, qos.STREAM)

@@ -26,7 +26,7 @@ def retarget_values(**changes: Any) -> dict[str, Any]:
     return check_values(RETARGET_ROWS, changes)
 
 
-def test_changed_values_arrive() -> None:
+def test_changed_values_arrive():
     config = retarget_config(
         retarget_values(solver='position', stretch_limit=0.9, ease_s=2, max_iterations=7)
     )
@@ -37,7 +37,7 @@ def test_changed_values_arrive() -> None:
     assert importance_config(values) == ImportanceConfig(prediction_s=0.2, smoothing_s=0.01)
 
 
-def test_every_setting_of_the_self_interaction_arrives_by_its_own_name() -> None:
+def test_every_setting_of_the_self_interaction_arrives_by_its_own_name():
     default = SelfInteractionConfig()
     for name in SelfInteractionConfig.__dataclass_fields__:
         value = getattr(default, name)
@@ -47,7 +47,7 @@ def test_every_setting_of_the_self_interaction_arrives_by_its_own_name() -> None
         assert importance_config(values) == ImportanceConfig()
 
 
-def test_tuning_may_change_while_running() -> None:
+def test_tuning_may_change_while_running():
     """An environment and what was measured may not."""
     assert {row.name for row in IMPORTANCE_ROWS if not row.live} == FIXED_IMPORTANCE
     fixed = {row.name for row in RETARGET_ROWS if not row.live}
@@ -69,12 +69,12 @@ def test_tuning_may_change_while_running() -> None:
         ('stretch', 0.9, 'stretch: expected a known parameter'),
     ],
 )
-def test_refused_values_are_named(name: str, value: Any, text: str) -> None:
+def test_refused_values_are_named(name, value, text):
     with pytest.raises(ConfigError, match=text):
         retarget_values(**{name: value})
 
 
-def test_as_printed_takes_the_formulas_of_the_thesis() -> None:
+def test_as_printed_takes_the_formulas_of_the_thesis():
     """Errata 12: kept as a named preset, for comparison."""
     solver = solver_config(retarget_values(preset='as_printed'))
     assert solver.root_form == 'mean_as_printed'

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The solver rate_control in the live pipeline: what it keeps, and that it stays calm."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from continuity_runs import Act, phase, play, SIDES, swell
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.joint_limits import JointLimit
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
@@ -25,7 +23,7 @@ RATES = (10.0, 30.0, 120.0)
 
 
 @pytest.fixture(params=PUPPETS)
-def puppet(request) -> Character:
+def puppet(request):
     """Return each of the puppets in turn."""
     return request.getfixturevalue(request.param)
 
@@ -41,9 +39,7 @@ def at_rate(motion: Motion, every: int) -> Motion:
     )
 
 
-def test_puppet_that_is_the_performer_repeats_it(
-    retarget: Callable, stepping_motion: Motion, adult_character: Character
-) -> None:
+def test_puppet_that_is_the_performer_repeats_it(retarget, stepping_motion, adult_character):
     out = retarget(stepping_motion, adult_character, solver='rate_control')
     away = out.puppet.root_positions - stepping_motion.root_positions
     assert np.abs(away).max() < GOAL_TOL_M
@@ -52,9 +48,7 @@ def test_puppet_that_is_the_performer_repeats_it(
 
 
 @pytest.mark.parametrize('every', [1, 4, 12])
-def test_important_end_effectors_are_at_their_goals(
-    retarget: Callable, stepping_motion: Motion, puppet: Character, every: int
-) -> None:
+def test_important_end_effectors_are_at_their_goals(retarget, stepping_motion, puppet, every):
     """At 120, 30 and 10 Hz."""
     out = retarget(at_rate(stepping_motion, every), puppet, solver='rate_control')
     important = out.rows[..., IMPORTANCE] == 1.0
@@ -62,9 +56,7 @@ def test_important_end_effectors_are_at_their_goals(
     assert out.goal_errors[important].max() < GOAL_TOL_M
 
 
-def test_planted_feet_slide_as_little_as_the_performers(
-    retarget: Callable, procedural: Motion, puppet: Character
-) -> None:
+def test_planted_feet_slide_as_little_as_the_performers(retarget, procedural, puppet):
     planted = quality.planted_feet(performer_arrays(procedural), procedural.rate_hz)
     out = retarget(procedural, puppet, solver='rate_control')
     slide = quality.slide_mm_s(out.puppet, planted, procedural.rate_hz)
@@ -73,9 +65,7 @@ def test_planted_feet_slide_as_little_as_the_performers(
 
 
 @pytest.mark.parametrize('rate_hz', RATES)
-def test_goals_far_out_of_reach_are_left_in_peace(
-    puppet: Character, adult_character: Character, rate_hz: float
-) -> None:
+def test_goals_far_out_of_reach_are_left_in_peace(puppet, adult_character, rate_hz):
     """All at once important, metres away and moving; two seconds later all is as before."""
     act = Act(puppet, adult_character)
     t = np.concatenate((phase(rate_hz), np.zeros(round(2.0 * rate_hz))))
@@ -93,9 +83,7 @@ def test_goals_far_out_of_reach_are_left_in_peace(
     assert np.linalg.norm(played.roots[-1] - act.stage.reference) < 0.05
 
 
-def test_importance_that_comes_and_goes_moves_nothing_by_jumps(
-    puppet: Character, adult_character: Character
-) -> None:
+def test_importance_that_comes_and_goes_moves_nothing_by_jumps(puppet, adult_character):
     """A hand is drawn to a goal and let go: at ten times the rate it moves as fast, no faster."""
     act = Act(puppet, adult_character)
     fastest = []
@@ -112,9 +100,7 @@ def test_importance_that_comes_and_goes_moves_nothing_by_jumps(
     assert fastest[1].joints < 2.0 * fastest[0].joints
 
 
-def test_joint_limits_of_the_character_hold(
-    retarget: Callable, stepping_motion: Motion, short_character: Character
-) -> None:
+def test_joint_limits_of_the_character_hold(retarget, stepping_motion, short_character):
     knees = [SEGMENT_INDEX[f'{side}_shank'] for side, _ in SIDES]
     limits = tuple(
         JointLimit(knee, np.array([0.1, 0.6]), np.array([-0.5, 0.5]), np.zeros(3))

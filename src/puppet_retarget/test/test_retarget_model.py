@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One puppet frame by frame: gaps, changes, bad input; its last posture for a restarted node."""
 
-from collections.abc import Callable
 import os
-from pathlib import Path
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion, Posture
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.body.surface import surface_samples
@@ -121,7 +118,7 @@ class Live:
 
 
 @pytest.fixture
-def live(procedural: Motion, tall_character: Character) -> Live:
+def live(procedural, tall_character):
     """Return Sally driven by the built-in performer, in the middle of a step."""
     live = Live(procedural, RetargetModel(tall_character, floor_only(), RetargetConfig()))
     live.index = 700
@@ -133,7 +130,7 @@ def live(procedural: Motion, tall_character: Character) -> Live:
     [400_000_000, 20_000_000_000, -3_000_000_000],
     ids=['short gap', 'long gap', 'back in time'],
 )
-def test_puppet_eases_back_after_a_gap(live: Live, gap_ns: int) -> None:
+def test_puppet_eases_back_after_a_gap(live, gap_ns):
     """Held, then eased, never a jump; meanwhile the performer went elsewhere."""
     live.run(30)
     live.index += 150
@@ -146,7 +143,7 @@ def test_puppet_eases_back_after_a_gap(live: Live, gap_ns: int) -> None:
 
 
 @pytest.mark.parametrize('name', ['short_character', 'adult_character'])
-def test_other_puppet_is_eased_into(live: Live, name: str, request) -> None:
+def test_other_puppet_is_eased_into(live, name, request):
     live.run(30)
     live.model.configure(request.getfixturevalue(name), RetargetConfig())
     live.run(150)
@@ -155,7 +152,7 @@ def test_other_puppet_is_eased_into(live: Live, name: str, request) -> None:
 
 
 @pytest.mark.parametrize('solver', ['joint_angles', 'rate_control'])
-def test_other_solver_is_eased_into(live: Live, solver: str) -> None:
+def test_other_solver_is_eased_into(live, solver):
     live.run(30)
     for name in (solver, 'importance_based'):
         live.model.configure(live.model._character, RetargetConfig(solver=name))
@@ -164,7 +161,7 @@ def test_other_solver_is_eased_into(live: Live, solver: str) -> None:
     live.assert_no_jump()
 
 
-def test_configured_leg_length_overrides_the_messages(procedural, short_character) -> None:
+def test_configured_leg_length_overrides_the_messages(procedural, short_character):
     roots = []
     for config, sent in ((RetargetConfig(), 0.8), (RetargetConfig(performer_leg_length_m=0.8), 0)):
         live = Live(procedural, RetargetModel(short_character, floor_only(), config))
@@ -176,7 +173,7 @@ def test_configured_leg_length_overrides_the_messages(procedural, short_characte
 
 @pytest.mark.parametrize('what', ['root', 'segments', 'rotations', 'rows', 'self_rows'])
 @pytest.mark.parametrize('bad', [np.nan, np.inf, 0.0], ids=['nan', 'inf', 'zeros'])
-def test_unusable_input_gives_nothing_and_leaves_no_trace(live: Live, what: str, bad) -> None:
+def test_unusable_input_gives_nothing_and_leaves_no_trace(live, what, bad):
     """Dropped, never propagated."""
     shape = {'root': (3,), 'segments': (16, 3), 'rotations': (16, 4), 'rows': (4, 8)}
     live.run(30)
@@ -189,7 +186,7 @@ def test_unusable_input_gives_nothing_and_leaves_no_trace(live: Live, what: str,
         live.assert_no_jump()
 
 
-def test_palm_goes_where_the_self_interaction_says(live: Live, tall_character: Character) -> None:
+def test_palm_goes_where_the_self_interaction_says(live, tall_character):
     """On a sample point of the puppet's own chest, though nothing of its performer is near."""
     live.run(30)
     self_rows = np.zeros((8, SELF_ROW))
@@ -211,9 +208,7 @@ def test_palm_goes_where_the_self_interaction_says(live: Live, tall_character: C
     assert np.linalg.norm(out.end_effectors[0] - place) > 0.5
 
 
-def test_live_and_offline_pose_the_same_puppet(
-    live: Live, retarget: Callable, procedural: Motion, tall_character: Character
-) -> None:
+def test_live_and_offline_pose_the_same_puppet(live, retarget, procedural, tall_character):
     """They differ by nothing but messages."""
     live.index = -1
     live.run(60)
@@ -236,7 +231,7 @@ def assert_same(found: LastPosture, expected: LastPosture) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def test_the_last_one_written_is_read(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_the_last_one_written_is_read(tmp_path, rng):
     """While the writer lives, and it need not end well."""
     path = tmp_path / 'new' / 'x.posture'
     kept = LastPostureFile(path, NAMES)
@@ -248,9 +243,7 @@ def test_the_last_one_written_is_read(tmp_path: Path, rng: np.random.Generator) 
         assert_same(read_last_posture(path, NAMES, NOW_NS + k), last)
 
 
-def test_a_record_that_is_damaged_leaves_the_one_before(
-    tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_a_record_that_is_damaged_leaves_the_one_before(tmp_path, rng):
     """Any byte of any record: one of the two is read, or nothing, never a mixture."""
     path = tmp_path / 'x.posture'
     kept = LastPostureFile(path, NAMES)
@@ -276,7 +269,7 @@ def test_a_record_that_is_damaged_leaves_the_one_before(
         (lambda data: data[:48] + b'1' * (len(data) - 48), 'a record with its checksum'),
     ],
 )
-def test_what_is_no_such_file_is_refused(tmp_path: Path, rng, change, text: str) -> None:
+def test_what_is_no_such_file_is_refused(tmp_path, rng, change, text):
     path = tmp_path / 'x.posture'
     LastPostureFile(path, NAMES).write(NOW_NS, *random_last(rng))
     path.write_bytes(change(path.read_bytes()))
@@ -284,7 +277,7 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, rng, change, text: str)
         read_last_posture(path, NAMES, NOW_NS)
 
 
-def test_other_joints_old_ones_and_nonsense_are_refused(tmp_path: Path, rng) -> None:
+def test_other_joints_old_ones_and_nonsense_are_refused(tmp_path, rng):
     path = tmp_path / 'x.posture'
     kept, last = LastPostureFile(path, NAMES), random_last(rng)
     kept.write(NOW_NS, *last)
@@ -300,7 +293,7 @@ def test_other_joints_old_ones_and_nonsense_are_refused(tmp_path: Path, rng) -> 
             read_last_posture(path, NAMES, NOW_NS)
 
 
-def test_only_one_node_writes_a_file(tmp_path: Path, rng) -> None:
+def test_only_one_node_writes_a_file(tmp_path, rng):
     """Of two graphs with one folder the second keeps none, and the first one's stays."""
     path, last = tmp_path / 'x.posture', random_last(rng)
     kept = LastPostureFile(path, NAMES)
@@ -313,7 +306,7 @@ def test_only_one_node_writes_a_file(tmp_path: Path, rng) -> None:
 
 
 @pytest.mark.parametrize('kind', ['pipe', 'folder'])
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
     path = tmp_path / 'x.posture'
     os.mkfifo(path) if kind == 'pipe' else path.mkdir()
     with pytest.raises(InputFileError, match=f'got a .*{kind}'):

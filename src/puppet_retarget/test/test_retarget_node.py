@@ -99,7 +99,7 @@ class Rig:
 
 
 @pytest.fixture
-def make_rig(ros_context: Any, postures: Callable[[int], Any]) -> Callable[..., Rig]:
+def make_rig(ros_context, postures):
     """Yield a maker of recorded nodes."""
     rigs: list[Rig] = []
 
@@ -113,7 +113,7 @@ def make_rig(ros_context: Any, postures: Callable[[int], Any]) -> Callable[..., 
         rig.node.destroy_node()
 
 
-def test_joined_inputs_give_all_outputs_with_their_stamp(make_rig) -> None:
+def test_joined_inputs_give_all_outputs_with_their_stamp(make_rig):
     rig = make_rig()
     for i in range(1, 4):
         rig.feed(i)
@@ -128,7 +128,7 @@ def test_joined_inputs_give_all_outputs_with_their_stamp(make_rig) -> None:
     assert status[2].reachable and not status[2].easing and min(status[2].self_penetrations) >= 0.0
 
 
-def test_puppet_message_is_forward_kinematics_of_its_angles(make_rig, short_character) -> None:
+def test_puppet_message_is_forward_kinematics_of_its_angles(make_rig, short_character):
     rig = make_rig()
     rig.feed(1)
     record = posture_msg.from_msg(rig.puppet.messages[0])
@@ -142,7 +142,7 @@ def test_puppet_message_is_forward_kinematics_of_its_angles(make_rig, short_char
     assert record.leg_length == pytest.approx(short_character.skeleton.leg_length)
 
 
-def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig) -> None:
+def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig):
     """Not propagated, and no jump after."""
     rig = make_rig()
     for i in range(1, 5):
@@ -159,7 +159,7 @@ def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig) -> None:
     assert rig.status.messages[-1].frames_dropped == 1
 
 
-def test_other_character_is_taken_while_running(make_rig) -> None:
+def test_other_character_is_taken_while_running(make_rig):
     rig = make_rig()
     rig.feed(1)
     assert rig.change(character=str(CONFIG / 'characters' / 'sally.yaml')).successful
@@ -171,7 +171,7 @@ def test_other_character_is_taken_while_running(make_rig) -> None:
     np.testing.assert_allclose(angles[1], angles[0], atol=1e-6)
 
 
-def test_other_solver_and_tuning_are_taken_while_running(make_rig) -> None:
+def test_other_solver_and_tuning_are_taken_while_running(make_rig):
     rig = make_rig()
     rig.feed(1)
     assert rig.change(solver='joint_angles').successful
@@ -191,7 +191,7 @@ def test_other_solver_and_tuning_are_taken_while_running(make_rig) -> None:
     ],
     ids=['solver', 'range', 'no file', 'other file', 'not live'],
 )
-def test_refused_change_is_named_and_changes_nothing(make_rig, values, text: str) -> None:
+def test_refused_change_is_named_and_changes_nothing(make_rig, values, text):
     rig = make_rig()
     rig.feed(1)
     result = rig.change(**values)
@@ -202,7 +202,7 @@ def test_refused_change_is_named_and_changes_nothing(make_rig, values, text: str
     assert not rig.status.messages[-1].easing
 
 
-def test_the_first_frame_is_the_last_posture(make_rig, tmp_path: Path) -> None:
+def test_the_first_frame_is_the_last_posture(make_rig, tmp_path):
     """Though the first node never ended in order; a file of others is refused and replaced."""
     path = tmp_path / 'x.posture'
     first = make_rig(last_posture_file=str(path))
@@ -222,7 +222,7 @@ def test_the_first_frame_is_the_last_posture(make_rig, tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b'puppet posture')
 
 
-def test_topics_are_wired(ros_context, postures) -> None:
+def test_topics_are_wired(ros_context, postures):
     rig, other = Rig(ros_context, postures), Node('other', context=ros_context)
     got: dict[str, list[Any]] = {}
     for kind, topic, profile in (

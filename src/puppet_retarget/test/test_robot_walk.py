@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A humanoid robot follows walks: within its limits, and its planted feet do not slide."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion, world_segments
-from puppet_core.body.robot import Robot
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.limbs import RobotMap
@@ -25,20 +22,20 @@ KNEE_TOL_M, TILT_TOL_DEG = 0.06, 3.0
 
 
 @pytest.fixture(scope='module')
-def tin() -> Character:
+def tin():
     """Return a humanoid robot."""
     return character_from_urdf(HUMANOID, RobotMap()).character
 
 
 @pytest.fixture(scope='module')
-def robot(tin: Character) -> Robot:
+def robot(tin):
     """Return its joints."""
     assert tin.robot is not None
     return tin.robot
 
 
 @pytest.fixture(scope='module', params=['procedural', 'captured'])
-def walk(request: pytest.FixtureRequest) -> Motion:
+def walk(request):
     """Return the built-in performance, and a captured walk where there are clips."""
     if request.param == 'procedural':
         return request.getfixturevalue('procedural')
@@ -46,12 +43,12 @@ def walk(request: pytest.FixtureRequest) -> Motion:
 
 
 @pytest.fixture(scope='module')
-def walked(walk: Motion, tin: Character, retarget: Callable) -> RetargetResult:
+def walked(walk, tin, retarget):
     """Return what the robot does of the walk."""
     return retarget(walk, tin)
 
 
-def test_no_limit_is_violated(walked: RetargetResult, robot: Robot) -> None:
+def test_no_limit_is_violated(walked, robot):
     angles = walked.robot_angles
     assert angles.shape[1] == len(robot.names) == 29
     assert np.isfinite(angles).all()
@@ -72,15 +69,11 @@ def assert_planted_feet_do_not_slide(walk: Motion, walked: RetargetResult) -> No
     assert robots <= performers + MOST_SLIDE_MM_S
 
 
-def test_planted_feet_slide_as_little_as_the_performers(
-    walk: Motion, walked: RetargetResult
-) -> None:
+def test_planted_feet_slide_as_little_as_the_performers(walk, walked):
     assert_planted_feet_do_not_slide(walk, walked)
 
 
-def test_soles_and_palms_are_where_the_solver_puts_them(
-    walk: Motion, walked: RetargetResult, tin: Character, retarget: Callable
-) -> None:
+def test_soles_and_palms_are_where_the_solver_puts_them(walk, walked, tin, retarget):
     asked = retarget(walk, replace(tin, robot=None))
     off = np.linalg.norm(walked.puppet.end_effectors - asked.puppet.end_effectors, axis=2)
     assert off[:, 2:4].max() < SOLE_TOL_M
@@ -95,9 +88,7 @@ def test_soles_and_palms_are_where_the_solver_puts_them(
         assert tilt.max() < TILT_TOL_DEG
 
 
-def test_the_posture_is_one_of_the_robots_own(
-    walk: Motion, walked: RetargetResult, tin: Character
-) -> None:
+def test_the_posture_is_one_of_the_robots_own(walk, walked, tin):
     """Segments are those of its skeleton, and a knee turns about its hinge alone."""
     puppet = walked.puppet
     _, p = world_segments(tin.skeleton, puppet.root_positions, puppet.rotations)

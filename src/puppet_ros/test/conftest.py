@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of puppet_ros: seeded numbers and an isolated ROS context."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,13 +12,13 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
     """Return a seeded generator."""
     return np.random.default_rng(20261120)
 
 
 @pytest.fixture
-def ros_context() -> Iterator['rclpy.Context']:
+def ros_context():
     """Yield an initialised context of its own, on a domain of this process."""
     from puppet_ros.testing import isolated_context
 
@@ -27,7 +27,7 @@ def ros_context() -> Iterator['rclpy.Context']:
 
 
 @pytest.fixture
-def spin_until(ros_context: 'rclpy.Context') -> Iterator[Callable]:
+def spin_until(ros_context):
     """Yield a function of (nodes, condition) that spins until it holds or a deadline."""
     from puppet_ros.node.spin import make_executor
     from puppet_ros.testing import spin_until as wait

@@ -86,7 +86,7 @@ def refused(path: Path, says: str) -> str:
 
 
 @pytest.mark.parametrize('compression', ['', 'zstd', 'lz4'])
-def test_a_written_file_is_read_by_rosbags_and_mcap(tmp_path: Path, compression: str) -> None:
+def test_a_written_file_is_read_by_rosbags_and_mcap(tmp_path, compression):
     path = write(tmp_path / 'a.mcap', compression=compression)
     assert read(path) == MESSAGES
     with AnyReader([path]) as other:  # which checks the hashes against the definitions
@@ -104,7 +104,7 @@ def test_a_written_file_is_read_by_rosbags_and_mcap(tmp_path: Path, compression:
     }
 
 
-def test_a_written_folder_is_a_bag_for_rosbags(tmp_path: Path) -> None:
+def test_a_written_folder_is_a_bag_for_rosbags(tmp_path):
     path = write(tmp_path / 'bag')
     assert read(path) == MESSAGES
     with rosbag2.Reader(path) as other:
@@ -116,7 +116,7 @@ def test_a_written_folder_is_a_bag_for_rosbags(tmp_path: Path) -> None:
         assert {c.topic: c.digest for c in other.connections}['/frames'] == type_hash_of(FRAME)
 
 
-def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_messages_give_the_same_bytes(tmp_path):
     digests = {
         hashlib.sha256(write(tmp_path / name).read_bytes()).hexdigest()
         for name in ('a.mcap', 'b.mcap')
@@ -130,7 +130,7 @@ def test_the_same_messages_give_the_same_bytes(tmp_path: Path) -> None:
     [CompressionMode.NONE, CompressionMode.FILE, CompressionMode.MESSAGE],
     ids=lambda mode: mode.name,
 )
-def test_bags_of_rosbags_are_read(tmp_path, plugin: StoragePlugin, mode: CompressionMode) -> None:
+def test_bags_of_rosbags_are_read(tmp_path, plugin, mode):
     write_with_rosbags(tmp_path / 'bag', plugin, mode)
     assert read(tmp_path / 'bag') == MESSAGES
     with BagReader(tmp_path / 'bag') as reader:
@@ -140,8 +140,8 @@ def test_bags_of_rosbags_are_read(tmp_path, plugin: StoragePlugin, mode: Compres
 @pytest.mark.parametrize('compression', list(CompressionType), ids=lambda kind: kind.name)
 @pytest.mark.parametrize('is_chunked', [True, False], ids=['chunks', 'loose'])
 def test_other_writers_and_shuffled_messages_are_read_in_order(
-    tmp_path, compression: CompressionType, is_chunked: bool, rng
-) -> None:
+    tmp_path, compression, is_chunked, rng
+):
     """Small chunks that overlap in time, or none; without an index at the end, too."""
     path = tmp_path / 'a.mcap'
     with open(path, 'wb') as stream:
@@ -158,7 +158,7 @@ def test_other_writers_and_shuffled_messages_are_read_in_order(
     assert read(path) == MESSAGES
 
 
-def test_files_of_a_split_bag_are_read_as_one(tmp_path: Path) -> None:
+def test_files_of_a_split_bag_are_read_as_one(tmp_path):
     (tmp_path / 'bag').mkdir()
     write(tmp_path / 'bag' / 'bag_0.mcap', MESSAGES[:20])
     write(tmp_path / 'bag' / 'bag_1.mcap', MESSAGES[20:])
@@ -167,7 +167,7 @@ def test_files_of_a_split_bag_are_read_as_one(tmp_path: Path) -> None:
         assert 'it has no metadata.yaml' in reader.warnings[0]
 
 
-def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
+def test_an_error_leaves_what_was_there(tmp_path):
     path = write(tmp_path / 'a.mcap')
     before = path.read_bytes()
     with pytest.raises(ConfigError, match='none_msgs/msg/Nothing'), BagWriter(path) as writer:
@@ -176,14 +176,14 @@ def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ['a.mcap']
 
 
-def test_a_folder_that_exists_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_folder_that_exists_is_not_overwritten(tmp_path):
     with pytest.raises(ConfigError, match='a name that is free'):
         BagWriter(tmp_path)
 
 
 @pytest.mark.parametrize('growing', [True, False])
 @pytest.mark.parametrize('name', ['bag', 'a.mcap'])
-def test_folders_around_a_bag_are_made(tmp_path: Path, name: str, growing: bool) -> None:
+def test_folders_around_a_bag_are_made(tmp_path, name, growing):
     path = tmp_path / 'later' / 'still' / name
     with BagWriter(path, growing=growing) as writer:
         for message in MESSAGES:
@@ -191,7 +191,7 @@ def test_folders_around_a_bag_are_made(tmp_path: Path, name: str, growing: bool)
     assert read(path) == MESSAGES
 
 
-def test_a_killed_writer_leaves_what_was_flushed(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_what_was_flushed(tmp_path):
     with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
         for message in MESSAGES[:30]:
             writer.write(*message)
@@ -206,7 +206,7 @@ def test_a_killed_writer_leaves_what_was_flushed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('ending', ['-wal', '-journal'])
-def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path: Path, ending: str) -> None:
+def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path, ending):
     write_with_rosbags(tmp_path / 'bag', StoragePlugin.SQLITE3, CompressionMode.NONE)
     path = next((tmp_path / 'bag').glob('*.db3'))
     journal = path.with_name(path.name + ending)
@@ -226,7 +226,7 @@ def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path: Path, endin
         ('a.bag', b'#ROSBAG', 'expected a file ending in .mcap or .db3'),
     ],
 )
-def test_what_is_no_bag_is_named(tmp_path, name: str, content: bytes | None, says: str) -> None:
+def test_what_is_no_bag_is_named(tmp_path, name, content, says):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     refused(tmp_path / name, says)
@@ -246,7 +246,7 @@ def test_what_is_no_bag_is_named(tmp_path, name: str, content: bytes | None, say
         ('- bag_0.mcap', '- bag_0.mcap\n  - bag_0.mcap', 'each file once, got bag_0.mcap twice'),
     ],
 )
-def test_broken_metadata_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_broken_metadata_is_named(tmp_path, old, new, says):
     path = write(tmp_path / 'bag') / 'metadata.yaml'
     path.write_text(path.read_text().replace(old, new))
     refused(tmp_path / 'bag', says)
@@ -262,7 +262,7 @@ def sqlite_bag(folder: Path, *commands: str) -> Path:
     return path
 
 
-def test_messages_that_the_metadata_counts_and_no_file_has_are_told(tmp_path: Path) -> None:
+def test_messages_that_the_metadata_counts_and_no_file_has_are_told(tmp_path):
     path = write(tmp_path / 'bag') / 'metadata.yaml'
     path.write_text(path.read_text().replace('message_count: 39', 'message_count: 41'))
     with BagReader(tmp_path / 'bag') as reader:
@@ -270,7 +270,7 @@ def test_messages_that_the_metadata_counts_and_no_file_has_are_told(tmp_path: Pa
         assert list(reader.messages()) == MESSAGES
 
 
-def test_a_file_that_was_cut_lacks_what_the_metadata_counts(tmp_path: Path) -> None:
+def test_a_file_that_was_cut_lacks_what_the_metadata_counts(tmp_path):
     with BagWriter(tmp_path / 'bag', growing=True) as writer:
         for message in MESSAGES[:30]:
             writer.write(*message)
@@ -286,7 +286,7 @@ def test_a_file_that_was_cut_lacks_what_the_metadata_counts(tmp_path: Path) -> N
         assert list(reader.messages()) == MESSAGES[:30]
 
 
-def test_sqlite_messages_of_unknown_topics_are_counted(tmp_path: Path) -> None:
+def test_sqlite_messages_of_unknown_topics_are_counted(tmp_path):
     path = sqlite_bag(
         tmp_path / 'bag',
         'UPDATE messages SET topic_id = 77 WHERE id <= 3',
@@ -298,7 +298,7 @@ def test_sqlite_messages_of_unknown_topics_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('name', ['messages', 'topics'])
-def test_an_sqlite_view_is_no_table(tmp_path: Path, name: str) -> None:
+def test_an_sqlite_view_is_no_table(tmp_path, name):
     path = sqlite_bag(
         tmp_path / 'bag',
         f'DROP TABLE {name}',
@@ -310,7 +310,7 @@ def test_an_sqlite_view_is_no_table(tmp_path: Path, name: str) -> None:
     refused(path, "rosbag2's tables")
 
 
-def test_a_journal_of_a_change_is_taken_in_as_its_hint_says(tmp_path: Path) -> None:
+def test_a_journal_of_a_change_is_taken_in_as_its_hint_says(tmp_path):
     """A writer that was killed while it changed the file left it half changed."""
     path = sqlite_bag(tmp_path / 'bag')
     database = sqlite3.connect(path, isolation_level=None)
@@ -354,7 +354,7 @@ def salvaged(path: Path) -> list[BagMessage] | None:
 
 
 @pytest.fixture(params=['', 'zstd', 'lz4'], ids=['plain', 'zstd', 'lz4'])
-def whole(request: pytest.FixtureRequest, tmp_path: Path) -> bytes:
+def whole(request, tmp_path):
     with BagWriter(tmp_path / 'whole.mcap', request.param) as writer:
         for i, message in enumerate(MESSAGES):
             writer.write(*message)
@@ -363,7 +363,7 @@ def whole(request: pytest.FixtureRequest, tmp_path: Path) -> bytes:
     return (tmp_path / 'whole.mcap').read_bytes()
 
 
-def test_a_cut_file_gives_a_beginning_or_an_error(whole: bytes, tmp_path: Path, rng) -> None:
+def test_a_cut_file_gives_a_beginning_or_an_error(whole, tmp_path, rng):
     """Longer pieces give at least as much, so that nothing is lost before the cut."""
     path, last = tmp_path / 'cut.mcap', 0
     for end in sorted(rng.integers(0, len(whole), CUTS)):
@@ -375,7 +375,7 @@ def test_a_cut_file_gives_a_beginning_or_an_error(whole: bytes, tmp_path: Path, 
     assert last == len(MESSAGES)
 
 
-def test_changed_bytes_never_give_other_messages(whole: bytes, tmp_path: Path, rng) -> None:
+def test_changed_bytes_never_give_other_messages(whole, tmp_path, rng):
     """Checksums of the chunks tell: what is read is of the bag, in its order."""
     path = tmp_path / 'changed.mcap'
     for at in rng.integers(0, len(whole), CUTS):
@@ -386,7 +386,7 @@ def test_changed_bytes_never_give_other_messages(whole: bytes, tmp_path: Path, r
             assert any(message.data == known.data for known in MESSAGES)
 
 
-def test_a_cut_file_without_chunks_gives_a_beginning(tmp_path: Path, rng) -> None:
+def test_a_cut_file_without_chunks_gives_a_beginning(tmp_path, rng):
     path = tmp_path / 'cut.mcap'
     with open(path, 'wb') as stream:
         writer = Writer(stream, use_chunking=False)
@@ -409,9 +409,7 @@ def test_a_cut_file_without_chunks_gives_a_beginning(tmp_path: Path, rng) -> Non
 
 
 @pytest.mark.parametrize('mode', [CompressionMode.NONE, CompressionMode.FILE])
-def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(
-    tmp_path, mode: CompressionMode, rng
-) -> None:
+def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(tmp_path, mode, rng):
     write_with_rosbags(tmp_path / 'bag', StoragePlugin.SQLITE3, mode)
     path = next((tmp_path / 'bag').glob('*.db3*'))
     data = path.read_bytes()
@@ -421,7 +419,7 @@ def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(
         assert found == MESSAGES[: len(found)]
 
 
-def test_metadata_with_nested_aliases_costs_nothing(tmp_path: Path) -> None:
+def test_metadata_with_nested_aliases_costs_nothing(tmp_path):
     """Nine levels of nine stand for 400 million values."""
     levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
     levels += [f'a{i}: &a{i} [' + ', '.join([f'*a{i - 1}'] * 9) + ']' for i in range(1, 9)]
@@ -434,7 +432,7 @@ def test_metadata_with_nested_aliases_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('key', ['storage_identifier', 'compression_mode', 'compression_format'])
-def test_metadata_that_is_no_text_is_refused(tmp_path: Path, key: str) -> None:
+def test_metadata_that_is_no_text_is_refused(tmp_path, key):
     path = tmp_path / 'metadata.yaml'
     text = metadata_file_of([], 0, 0, 'a.mcap')
     path.write_text(text)
@@ -446,9 +444,7 @@ def test_metadata_that_is_no_text_is_refused(tmp_path: Path, key: str) -> None:
     assert len(str(caught.value)) < 400
 
 
-def test_compressed_files_and_messages_beyond_the_limits_are_refused(
-    tmp_path, monkeypatch
-) -> None:
+def test_compressed_files_and_messages_beyond_the_limits_are_refused(tmp_path, monkeypatch):
     for mode in (CompressionMode.FILE, CompressionMode.MESSAGE):
         write_with_rosbags(tmp_path / mode.name, StoragePlugin.MCAP, mode)
         with BagReader(tmp_path / mode.name) as bag:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.ros
         (SystemExit(2), 2, ''),
     ],
 )
-def test_what_goes_wrong_is_a_line_and_a_code(error, code: int, said: str, capsys) -> None:
+def test_what_goes_wrong_is_a_line_and_a_code(error, code, said, capsys):
     def command() -> int:
         raise error
 
@@ -30,7 +30,7 @@ def test_what_goes_wrong_is_a_line_and_a_code(error, code: int, said: str, capsy
     assert capsys.readouterr().err == said
 
 
-def test_what_goes_well_returns_its_code_and_ros_is_shut_down() -> None:
+def test_what_goes_well_returns_its_code_and_ros_is_shut_down():
     def command() -> int:
         rclpy.init(args=[])
         return 7
@@ -39,6 +39,6 @@ def test_what_goes_well_returns_its_code_and_ros_is_shut_down() -> None:
     assert not rclpy.ok()
 
 
-def test_a_bug_is_not_hidden() -> None:
+def test_a_bug_is_not_hidden():
     with pytest.raises(ZeroDivisionError):
         run_command('name', lambda: 1 // 0, 'nothing')

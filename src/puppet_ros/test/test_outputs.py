@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """joint_state, tf_message, robot_description: refilled outputs and the latched text."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from puppet_ros.messages.retarget_msg import JointStateWriter
 from puppet_ros.messages.tf_message import TransformsWriter
@@ -22,7 +19,7 @@ pytestmark = pytest.mark.ros
 STAMP_NS = 1_790_000_000_123_456_789
 
 
-def test_joint_state_carries_names_angles_and_stamp() -> None:
+def test_joint_state_carries_names_angles_and_stamp():
     writer = JointStateWriter(['a_z', 'a_y'], 'world')
     writer.fill(1, np.zeros(2))
     msg = writer.fill(STAMP_NS, np.array([0.5, -0.5]))
@@ -32,7 +29,7 @@ def test_joint_state_carries_names_angles_and_stamp() -> None:
     assert len(msg.velocity) == 0 and msg.header.frame_id == 'world'
 
 
-def test_every_transform_has_stamp_frames_and_xyzw(rng: np.random.Generator) -> None:
+def test_every_transform_has_stamp_frames_and_xyzw(rng):
     frames = [('world', 'puppet/pelvis'), ('puppet/pelvis', 'puppet/spine')]
     positions, quaternions = rng.normal(size=(2, 3)), rng.normal(size=(2, 4))
     msg = TransformsWriter(frames).fill(STAMP_NS, positions, quaternions)
@@ -45,12 +42,12 @@ def test_every_transform_has_stamp_frames_and_xyzw(rng: np.random.Generator) -> 
         assert [r.w, r.x, r.y, r.z] == q.tolist()
 
 
-def test_wrong_number_of_transforms_is_refused() -> None:
+def test_wrong_number_of_transforms_is_refused():
     with pytest.raises(ValueError, match='zip'):
         TransformsWriter([('a', 'b')]).fill(0, np.zeros((2, 3)), np.zeros((2, 4)))
 
 
-def test_late_subscriber_gets_the_last_description(ros_context: Any, spin_until: Callable) -> None:
+def test_late_subscriber_gets_the_last_description(ros_context, spin_until):
     node, late = Node('robot', context=ros_context), Node('late', context=ros_context)
     publisher = RobotDescriptionPublisher(node, 'robot_description', '<robot name="a"/>')
     publisher.publish('<robot name="b"/>')

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """share: installed files by short name, and errors that list what there is."""
 
-from pathlib import Path
-
 from puppet_core.io import ConfigError
 from puppet_ros import share
 import pytest
@@ -12,7 +10,7 @@ pytestmark = pytest.mark.ros
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def installed(tmp_path, monkeypatch):
     index = tmp_path / 'share/ament_index/resource_index/packages'
     index.mkdir(parents=True)
     (index / share.CONFIG_PACKAGE).touch()
@@ -25,31 +23,31 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return config
 
 
-def test_names_find_installed_files(installed: Path) -> None:
+def test_names_find_installed_files(installed):
     assert share.character_file('sally') == installed / 'characters/sally.yaml'
     assert share.environment_file('floor') == installed / 'environments/floor.yaml'
     assert share.layout_file('nine') == installed / 'layouts/nine.yaml'
     assert share.available('characters') == ('blubby', 'sally')
 
 
-def test_path_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_path_is_taken_as_it_is(tmp_path):
     own = tmp_path / 'own.yaml'
     own.touch()
     assert share.character_file(str(own)) == own
 
 
 @pytest.mark.parametrize('name', ['nobody', ''])
-def test_unknown_name_lists_what_there_is(installed: Path, name: str) -> None:
+def test_unknown_name_lists_what_there_is(installed, name):
     with pytest.raises(ConfigError, match='character: expected one of blubby, sally, or the path'):
         share.character_file(name)
 
 
-def test_missing_path_is_named() -> None:
+def test_missing_path_is_named():
     with pytest.raises(ConfigError, match="layout: expected an existing file, got '/no/x.yaml'"):
         share.layout_file('/no/x.yaml')
 
 
-def test_missing_installation_says_what_to_do(tmp_path, monkeypatch) -> None:
+def test_missing_installation_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     with pytest.raises(ConfigError, match='build the workspace'):
         share.config_dir()

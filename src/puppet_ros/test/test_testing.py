@@ -25,7 +25,7 @@ def _n_threads() -> int:
     return len(os.listdir('/proc/self/task'))
 
 
-def test_no_participant_outlives_its_context() -> None:
+def test_no_participant_outlives_its_context():
     with isolated_context() as context:  # the middleware's own thread stays
         Node('first', context=context)
     before = _n_threads()
@@ -39,7 +39,7 @@ def test_no_participant_outlives_its_context() -> None:
     assert not context.ok()
 
 
-def test_contexts_with_nodes_are_on_domains_of_their_own() -> None:
+def test_contexts_with_nodes_are_on_domains_of_their_own():
     with isolated_context() as one:
         Node('one', context=one)
         with isolated_context() as two:
@@ -49,7 +49,7 @@ def test_contexts_with_nodes_are_on_domains_of_their_own() -> None:
             assert free_domain() not in {one.get_domain_id(), two.get_domain_id()}
 
 
-def test_no_two_processes_are_given_a_domain() -> None:
+def test_no_two_processes_are_given_a_domain():
     """Not even before anyone listens on it."""
     text = """
 import os, sys
@@ -69,7 +69,7 @@ sys.stdin.read()"""
     assert len(set(domains)) == len(runs) and all(domain.strip() for domain in domains)
 
 
-def test_a_node_of_another_context_is_left_alone() -> None:
+def test_a_node_of_another_context_is_left_alone():
     with isolated_context() as outer:
         with isolated_context() as inner:
             other = Node('other', context=outer)
@@ -77,7 +77,7 @@ def test_a_node_of_another_context_is_left_alone() -> None:
         assert other.get_topic_names_and_types()
 
 
-def test_condition_is_awaited_and_a_deadline_kept() -> None:
+def test_condition_is_awaited_and_a_deadline_kept():
     with isolated_context() as context:
         executor = SingleThreadedExecutor(context=context)
         rounds: list[int] = []

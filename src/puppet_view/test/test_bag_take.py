@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bag to look at: bodies, importance and times are those that were recorded."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from edit_samples import CHARACTERS, walk
@@ -38,7 +37,7 @@ Sample = tuple[Path, Character, RetargetResult]
 
 
 @pytest.fixture(scope='module')
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+def sample(tmp_path_factory):
     sally = load_character(CHARACTERS / 'sally.yaml')
     job = RetargetJob(sally, load_environment(CHARACTERS.parent / 'environments' / 'floor.yaml'))
     result = retarget_motion(walk(), job)
@@ -48,7 +47,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 
 
 @pytest.fixture
-def stage() -> Iterator[BrowserStage]:
+def stage():
     opened = BrowserStage()
     yield opened
     opened.close()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes with a robot as the puppet: its own joints, description and frames on real topics."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 import time
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.body.character import Character, load_character, save_character  # noqa: E402,I100
+from puppet_core.body.character import load_character, save_character  # noqa: E402,I100
 from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
 from puppet_core.robots.description import urdf_text  # noqa: E402
 from puppet_core.robots.limbs import RobotMap  # noqa: E402
@@ -56,14 +56,14 @@ TOPICS = {
 
 
 @pytest.fixture(scope='module')
-def tin_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tin_file(tmp_path_factory):
     path = tmp_path_factory.mktemp('robot') / 'tin.yaml'
     save_character(character_from_urdf(HUMANOID, RobotMap()).character, path)
     return path
 
 
 @pytest.fixture(scope='module')
-def tin(tin_file: Path) -> Character:
+def tin(tin_file):
     return load_character(tin_file)
 
 
@@ -134,7 +134,7 @@ class Rig:
 
 
 @pytest.fixture
-def rig(ros_context: Any, postures: Callable[[int], Any], tin_file: Path) -> Iterator[Rig]:
+def rig(ros_context, postures, tin_file):
     made = Rig(ros_context, postures, tin_file)
     yield made
     made.close()

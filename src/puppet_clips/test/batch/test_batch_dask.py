@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real scheduler and real workers on loopback, one killed: the files of the local run."""
 
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 import json
 import os
-from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -16,8 +14,7 @@ from typing import NamedTuple
 from batch_work import library_plan, outputs
 from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.runners import DaskRunner, LocalRunner
-from puppet_clips.batch.task import DONE, FAILED, Outcome, SKIPPED, Task
-from puppet_core.body.character import Character
+from puppet_clips.batch.task import DONE, FAILED, Outcome, SKIPPED
 from puppet_core.io import ConfigError
 import pytest
 
@@ -36,7 +33,7 @@ class Cluster(NamedTuple):
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
+def cluster(tmp_path):
     file, end = tmp_path / 'scheduler.json', monotonic() + DEADLINE_S
     with ExitStack() as stack:
 
@@ -71,7 +68,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def planned(walk_bvh: Path, tmp_path: Path, performer: Character) -> Callable[[str], list[Task]]:
+def planned(walk_bvh, tmp_path, performer):
     return library_plan(walk_bvh, tmp_path, performer, [f'{i}.bvh' for i in range(N_CLIPS)])
 
 

@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import replace
 import multiprocessing
 import os
-from pathlib import Path
 import signal
 import threading
 from time import monotonic
@@ -25,7 +24,6 @@ from batch_work import (
 from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.runners import LocalRunner, MAX_ATTEMPTS
 from puppet_clips.batch.task import DONE, FAILED, KILLED, NO_MEMORY, SKIPPED, Task
-from puppet_core.body.character import Character
 import pytest
 
 DEADLINE_S = 120.0
@@ -35,12 +33,12 @@ Planned = Callable[[str], list[Task]]
 
 
 @pytest.fixture
-def planned(walk_bvh: Path, tmp_path: Path, performer: Character) -> Planned:
+def planned(walk_bvh, tmp_path, performer):
     return library_plan(walk_bvh, tmp_path, performer, NAMES)
 
 
 @pytest.fixture
-def undisturbed(planned: Planned, tmp_path: Path) -> dict[str, bytes]:
+def undisturbed(planned, tmp_path):
     run_batch(planned('one'), LocalRunner(1), BatchResult())
     return outputs(tmp_path / 'one')
 

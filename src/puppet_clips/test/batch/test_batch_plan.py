@@ -3,11 +3,9 @@
 """Which clips go where: the tree is kept, nothing is written twice or over a clip."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.task import Reading
-from puppet_core.body.character import Character
 from puppet_core.io import ConfigError
 from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.whole_motion import RetargetJob
@@ -27,7 +25,7 @@ CLIPS = ['a/02_01.amc', 'a/b/run.BVH', 'c/jump.c3d', 'walk.bvh']
 
 
 @pytest.fixture
-def clips(tmp_path: Path) -> Path:
+def clips(tmp_path):
     for name in FILES:
         path = tmp_path / 'in' / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +34,7 @@ def clips(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def job(performer: Character) -> RetargetJob:
+def job(performer):
     return RetargetJob(performer, floor_only())
 
 

@@ -14,7 +14,6 @@ from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.plan import make_tasks
 from puppet_clips.batch.retarget_file import run_task
 from puppet_clips.batch.task import DONE, FAILED, Outcome, Reading, SKIPPED, Task
-from puppet_core.body.character import Character
 from puppet_core.clips.load import read_clip
 from puppet_core.io import InputFileError
 from puppet_retarget.importance.environment import floor_only
@@ -32,7 +31,7 @@ ODD_NAMES = (
 
 
 @pytest.fixture
-def task(walk_bvh: Path, tmp_path: Path, performer: Character) -> Task:
+def task(walk_bvh, tmp_path, performer):
     (tmp_path / 'in').mkdir()
     shutil.copy(walk_bvh, tmp_path / 'in' / 'walk.bvh')
     job = RetargetJob(performer, floor_only())

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip batch: restarts, failures kept apart, tables, and arguments that do not fit."""
 
-from collections.abc import Callable
 import json
 from pathlib import Path
 import shutil
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.ros
 
 
 @pytest.fixture
-def batch(run: Callable) -> Callable:
+def batch(run):
     def call(*words: object) -> object:
         return run('batch', *words, '--workers', 1)
 

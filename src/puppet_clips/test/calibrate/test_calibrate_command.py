@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command calibrate: from a clip, from bags, live; exit codes; re-zeroing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 import threading
 from typing import Any
@@ -63,12 +62,12 @@ def _write_bag(path: Path, take: Take, raw: bool, storage: Any, statics: bool = 
 
 
 @pytest.fixture(scope='module')
-def exact() -> Take:
+def exact():
     return make_take(11, EXACT, RATE_HZ)
 
 
 @pytest.fixture
-def output(tmp_path: Path) -> Path:
+def output(tmp_path):
     return tmp_path / 'calibration.yaml'
 
 
@@ -197,7 +196,7 @@ class Publisher(Stream):
 
 
 @pytest.fixture
-def publisher(ros_context: Any, monkeypatch: Any, exact: Take) -> Iterator[Publisher]:
+def publisher(ros_context, monkeypatch, exact):
     monkeypatch.setattr(calibrate_live, 'COUNTDOWN_S', 1)
     who, say = Publisher(ros_context, exact), calibrate_live._say
 

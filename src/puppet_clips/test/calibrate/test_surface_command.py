@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command calibrate --surface: touches on real topics become a file; what can go wrong."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -82,9 +81,7 @@ class Toucher(Stream):
 
 
 @pytest.fixture
-def toucher(
-    ros_context: Any, procedural: Any, postures: Any, adult_character: Any, monkeypatch: Any
-) -> Toucher:
+def toucher(ros_context, procedural, postures, adult_character, monkeypatch):
     who = Toucher(ros_context, procedural, postures, adult_character)
 
     class Watched(SurfaceRecorder):
@@ -102,7 +99,7 @@ def toucher(
 
 
 @pytest.fixture
-def calibrate(tmp_path: Path) -> Callable[..., int]:
+def calibrate(tmp_path):
     def run(*arguments: str) -> int:
         own = ['--performer', str(PERFORMER), '--output', str(tmp_path / 's.yaml')]
         return main(['--surface', *own, '--rest', '0.05', '--tip', *map(str, TIP), *arguments])

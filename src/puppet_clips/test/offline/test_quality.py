@@ -14,7 +14,7 @@ N = 50
 
 
 @pytest.fixture
-def still() -> MotionArrays:
+def still():
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N, 16, 1))
     return MotionArrays(np.zeros((N, 3)), rotations, np.zeros((N, 8, 3)))
 

@@ -3,7 +3,6 @@
 """Which goals count as in reach, against legs that are drawn and brute force."""
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.posture import world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
@@ -19,7 +18,7 @@ LIMBS = np.arange(4)
 
 
 @pytest.fixture
-def posture(adult_character: Character, rng):
+def posture(adult_character, rng):
     skeleton, turns = adult_character.skeleton, rng.normal(0.0, 0.3, (1, 16, 4))
     turns[..., 0] = 1.0
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of bags: everybody who was recorded, at the recorded times, also across gaps."""
 
-from collections.abc import Callable
 import os
-from pathlib import Path
 import struct
 
 import numpy as np
@@ -38,9 +36,7 @@ def later(data: bytes) -> tuple[bytes, int]:
 
 
 @pytest.fixture
-def recording(
-    run: Callable, walk_bvh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def recording(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{os.environ["AMENT_PREFIX_PATH"]}:{PREFIXES}')
     out = tmp_path / 'both.mcap'
     written = set()

@@ -16,7 +16,7 @@ def _soles(speed_m_s: float, height_m: float, n: int = 50) -> np.ndarray:
     return soles
 
 
-def test_speed_is_that_of_the_motion() -> None:
+def test_speed_is_that_of_the_motion():
     measured = speeds(_soles(0.4, 0.0), RATE_HZ)
     assert np.all(measured[0] == 0.0)
     np.testing.assert_allclose(measured[1:], 0.4)
@@ -26,15 +26,13 @@ def test_speed_is_that_of_the_motion() -> None:
     ('speed_m_s', 'height_m', 'is_planted'),
     [(0.1, 0.02, True), (0.1, 0.06, False), (0.3, 0.02, False)],
 )
-def test_slow_and_low_feet_are_planted_but_in_the_first_frame(
-    speed_m_s: float, height_m: float, is_planted: bool
-) -> None:
+def test_slow_and_low_feet_are_planted_but_in_the_first_frame(speed_m_s, height_m, is_planted):
     planted = planted_soles(_soles(speed_m_s, height_m), RATE_HZ)
     assert not np.any(planted[0])
     assert np.all(planted[1:] == is_planted)
 
 
-def test_slide_is_the_mean_speed_over_planted_frames_only() -> None:
+def test_slide_is_the_mean_speed_over_planted_frames_only():
     performer = np.concatenate((_soles(0.1, 0.02), _soles(0.1, 0.5)))
     puppet = np.concatenate((_soles(0.03, 0.02), _soles(2.0, 0.5)))
     planted = planted_soles(performer, RATE_HZ)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts: lines where their values are, panels below each other, the same bytes every time."""
 
-from pathlib import Path
-
 import numpy as np
 from puppet_core.drawing import Line, line_chart, new_figure, save, styled
 import pytest
@@ -18,7 +16,7 @@ def rows_of(picture: np.ndarray, colour: tuple[int, int, int]) -> np.ndarray:
     return found[found[:, 0] > 40]
 
 
-def test_lines_are_drawn_where_their_values_are() -> None:
+def test_lines_are_drawn_where_their_values_are():
     lines = (Line('r', TIMES, RED, 3.0), Line('b', np.full(50, 0.5), BLUE, 3.0))
     picture = line_chart(TIMES, {'both': lines}, 300)
     assert picture.shape == (300, 1000, 3) and picture.dtype == np.uint8
@@ -28,7 +26,7 @@ def test_lines_are_drawn_where_their_values_are() -> None:
     assert np.ptp(blue[:, 0]) < 8 and np.ptp(blue[:, 1]) > 800
 
 
-def test_panels_are_below_each_other() -> None:
+def test_panels_are_below_each_other():
     panels = {'up': [Line('a', TIMES, RED)], 'down': [Line('b', TIMES, BLUE)]}
     picture = line_chart(TIMES, panels, 400)
     assert rows_of(picture, (255, 0, 0))[:, 0].mean() < 200
@@ -36,7 +34,7 @@ def test_panels_are_below_each_other() -> None:
 
 
 @pytest.mark.parametrize('suffix', ['.png', '.svg', '.pdf'])
-def test_files_have_no_date(suffix: str, tmp_path: Path) -> None:
+def test_files_have_no_date(suffix, tmp_path):
     files = []
     for name in 'ab':
         with styled():

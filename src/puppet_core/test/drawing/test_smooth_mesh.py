@@ -31,7 +31,7 @@ def _gap(vertices: np.ndarray, rods: Rods) -> np.ndarray:
 
 
 @pytest.mark.parametrize('rods', [BALL, LIMB, THIN], ids=['ball', 'limb', 'thin'])
-def test_surface_is_closed_and_faces_outwards(rods: Rods) -> None:
+def test_surface_is_closed_and_faces_outwards(rods):
     vertices, triangles = smooth_surface(rods)
     directed = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     there = set(map(tuple, directed.tolist()))
@@ -43,6 +43,6 @@ def test_surface_is_closed_and_faces_outwards(rods: Rods) -> None:
 @pytest.mark.parametrize(
     ('rods', 'off_m'), [(BALL, 1e-3), (LIMB, 3e-3), (THIN, 3e-3)], ids=['ball', 'limb', 'thin']
 )
-def test_surface_is_where_the_rods_end(rods: Rods, off_m: float) -> None:
+def test_surface_is_where_the_rods_end(rods, off_m):
     vertices, _ = smooth_surface(rods)
     assert np.abs(_gap(vertices, rods)).max() < off_m

@@ -3,8 +3,6 @@
 """Parameter rows: types, ranges, refusal texts, config building, ROS parameter files."""
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from puppet_core.io.errors import ConfigError, InputFileError
 from puppet_core.io.parameter_rows import build_config, check_values, read_parameter_file, Row
@@ -31,7 +29,7 @@ ROWS = (DISTANCE, COUNT, SWITCH, SOLVER, GAINS, NAMES)
         (NAMES, ['x', 'y', 'z'], ('x', 'y', 'z')),
     ],
 )
-def test_good_values_come_out_as_the_rows_type(row: Row, value: Any, expected: Any) -> None:
+def test_good_values_come_out_as_the_rows_type(row, value, expected):
     got = row.check(value)
     assert got == expected and type(got) is type(expected)
 
@@ -56,24 +54,24 @@ def test_good_values_come_out_as_the_rows_type(row: Row, value: Any, expected: A
         (NAMES, None, 'names: expected a list, got None'),
     ],
 )
-def test_bad_values_are_refused_by_name(row: Row, value: Any, text: str) -> None:
+def test_bad_values_are_refused_by_name(row, value, text):
     with pytest.raises(ConfigError) as caught:
         row.check(value)
     assert str(caught.value) == text
 
 
 @pytest.mark.parametrize(('default', 'low'), [((), None), (-1.0, 0.0)])
-def test_row_with_a_bad_default_cannot_be_made(default: Any, low: float | None) -> None:
+def test_row_with_a_bad_default_cannot_be_made(default, low):
     with pytest.raises(ConfigError, match='row: expected'):
         Row('row', default, '-', low)
 
 
-def test_unknown_name_is_refused_and_the_known_listed() -> None:
+def test_unknown_name_is_refused_and_the_known_listed():
     with pytest.raises(ConfigError, match='^speed: expected a known parameter.*known: enabled'):
         check_values(ROWS, {'speed': 1})
 
 
-def test_dots_become_underscores_in_the_config() -> None:
+def test_dots_become_underscores_in_the_config():
     @dataclass(frozen=True)
     class Config:
         gate_count: int
@@ -82,7 +80,7 @@ def test_dots_become_underscores_in_the_config() -> None:
     assert build_config(Config, {'gate.count': 5}) == Config(5, 2)
 
 
-def test_parameter_file_is_read_flat_for_one_node(tmp_path: Path) -> None:
+def test_parameter_file_is_read_flat_for_one_node(tmp_path):
     path = tmp_path / 'p.yaml'
     path.write_text(
         '/**:\n  ros__parameters: {a: 1, gate: {count: 2}}\n'
@@ -100,7 +98,7 @@ def test_parameter_file_is_read_flat_for_one_node(tmp_path: Path) -> None:
         ('pose_filter: 3\n', r'pose_filter: expected ros__parameters below it, got 3'),
     ],
 )
-def test_bad_parameter_file_is_refused(tmp_path: Path, text: str, match: str) -> None:
+def test_bad_parameter_file_is_refused(tmp_path, text, match):
     path = tmp_path / 'p.yaml'
     path.write_text(text)
     with pytest.raises(InputFileError, match=match):

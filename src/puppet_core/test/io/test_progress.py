@@ -17,7 +17,7 @@ class Terminal(StringIO):
         return True
 
 
-def test_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_gets_a_line_now_and_then(monkeypatch):
     now = clock(monkeypatch)
     log = StringIO()
     with progress('walk', 1000, log) as advance:
@@ -31,9 +31,7 @@ def test_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize('stream', [StringIO(), Terminal()], ids=['log', 'terminal'])
-def test_what_is_free_says_nothing_of_the_remaining_time(
-    monkeypatch: pytest.MonkeyPatch, stream: StringIO
-) -> None:
+def test_what_is_free_says_nothing_of_the_remaining_time(monkeypatch, stream):
     now = clock(monkeypatch)
     with progress('walk', 1000, stream) as advance:
         now[0] += 500.0
@@ -57,7 +55,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.parametrize('stream', [StringIO(), Terminal()], ids=['log', 'terminal'])
-def test_notes_are_shown(stream: StringIO) -> None:
+def test_notes_are_shown(stream):
     """Each of them in a log."""
     with progress('edit', None, stream, unit='level') as advance:
         advance(1, note='level 1: 1.500 %', total=2)
@@ -66,7 +64,7 @@ def test_notes_are_shown(stream: StringIO) -> None:
     assert 'edit' in stream.getvalue()
 
 
-def test_stderr_is_the_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_stderr_is_the_place(capsys):
     with progress('walk', 10) as advance:
         advance(10)
     out, err = capsys.readouterr()

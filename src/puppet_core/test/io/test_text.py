@@ -50,5 +50,5 @@ def test_of_many_keys_the_first_are_listed():
         ('\ud800', '\\ud800'),
     ],
 )
-def test_control_characters_are_escaped(text: str, shown: str) -> None:
+def test_control_characters_are_escaped(text, shown):
     assert printable(text) == shown

@@ -15,7 +15,7 @@ BOMB = (
 )
 
 
-def test_elements_know_their_lines() -> None:
+def test_elements_know_their_lines():
     """And what is inside, by name."""
     root = read_xml(Path('a.xml'), '<r>\n<link name="x"/>\n<joint/><link name="y"/></r>')
     assert [(link.values['name'], link.line) for link in root.named('link')] == [
@@ -37,7 +37,7 @@ def test_elements_know_their_lines() -> None:
     ],
     ids=['entities', 'doctype', 'open tag', 'deep', 'empty', 'unknown entity'],
 )
-def test_bad_text_is_refused_in_a_line(text: str, line: int) -> None:
+def test_bad_text_is_refused_in_a_line(text, line):
     """With the file and the line."""
     with pytest.raises(InputFileError) as failure:
         read_xml(Path('a.xml'), text)

@@ -12,7 +12,7 @@ from puppet_core.math.compiled import copy, kernel, pack_arrays, work_array
 import pytest
 
 
-def test_copy_takes_rows_and_parts_of_others() -> None:
+def test_copy_takes_rows_and_parts_of_others():
     table, out = np.arange(12.0).reshape(3, 4), np.zeros(4)
     copy(table[1], out)
     np.testing.assert_array_equal(out, [4.0, 5.0, 6.0, 7.0])
@@ -20,7 +20,7 @@ def test_copy_takes_rows_and_parts_of_others() -> None:
     np.testing.assert_array_equal(out, [2.0, 6.0, 10.0, 7.0])
 
 
-def test_what_wants_memory_is_not_compiled() -> None:
+def test_what_wants_memory_is_not_compiled():
     def fresh(n):  # type: ignore[no-untyped-def]
         return np.empty(n)[0]
 
@@ -32,7 +32,7 @@ def test_what_wants_memory_is_not_compiled() -> None:
             kernel(function)(argument)
 
 
-def test_division_by_zero_is_infinite_or_not_a_number() -> None:
+def test_division_by_zero_is_infinite_or_not_a_number():
     def share(a, b):  # type: ignore[no-untyped-def]
         return a / b
 
@@ -49,7 +49,7 @@ def _many_times(n):
     return total
 
 
-def test_a_loop_does_not_fill_the_stack() -> None:
+def test_a_loop_does_not_fill_the_stack():
     """A million times half a kilobyte would not fit."""
     assert njit(_many_times)(1_000_000) == pytest.approx(sum(range(1_000_000)))
 
@@ -94,7 +94,7 @@ def step(packed):
     record.counts[1] = 9
 
 
-def test_kernel_and_python_see_the_same_numbers() -> None:
+def test_kernel_and_python_see_the_same_numbers():
     packed, views = pack_arrays(example())
     views.rate[()] = 3.0
     step(packed)

@@ -13,7 +13,7 @@ ODE_TOL = 1e-9  # solve_ivp at rtol 1e-12
 
 @JIT_AND_PY
 @pytest.mark.parametrize('dt', [1e-4, 0.01, 0.3])
-def test_step_solves_the_critically_damped_equation(run, dt: float) -> None:
+def test_step_solves_the_critically_damped_equation(run, dt):
     tau, target = 0.05, 0.8
     state = np.array([0.1, 3.0])
 
@@ -26,7 +26,7 @@ def test_step_solves_the_critically_damped_equation(run, dt: float) -> None:
 
 
 @JIT_AND_PY
-def test_step_length_does_not_matter_for_a_held_target(run) -> None:
+def test_step_length_does_not_matter_for_a_held_target(run):
     one, many = np.array([1.0, -2.0]), np.array([1.0, -2.0])
     run(one, 0.3, 0.02, 0.05)
     for _ in range(500):
@@ -34,7 +34,7 @@ def test_step_length_does_not_matter_for_a_held_target(run) -> None:
     np.testing.assert_allclose(many, one, atol=1e-12)
 
 
-def test_from_rest_it_never_overshoots(rng: np.random.Generator) -> None:
+def test_from_rest_it_never_overshoots(rng):
     for target, tau, dt in rng.uniform(0.001, 1.0, (200, 3)):
         state = np.zeros(2)
         values = [follow(state, target, tau, dt) for _ in range(30)]
@@ -42,7 +42,7 @@ def test_from_rest_it_never_overshoots(rng: np.random.Generator) -> None:
         assert max(values) <= target
 
 
-def test_ramp_is_followed_two_time_constants_late() -> None:
+def test_ramp_is_followed_two_time_constants_late():
     tau, dt = 0.05, 1e-4
     state = np.zeros(2)
     for i in range(20_000):

@@ -7,7 +7,7 @@ from puppet_core.math.linear_system import factorise_in_place, solve_factorised,
 import pytest
 
 
-def test_four_equations_are_solved(rng) -> None:
+def test_four_equations_are_solved(rng):
     for _ in range(100):
         a, b = rng.normal(size=(4, 4)), rng.normal(size=4)
         a[rng.integers(4), 0] = 0.0  # pivots must be looked for
@@ -16,14 +16,14 @@ def test_four_equations_are_solved(rng) -> None:
         np.testing.assert_allclose(a @ system[:, 4], b, atol=1e-9)
 
 
-def test_singular_system_is_told(rng) -> None:
+def test_singular_system_is_told(rng):
     a = rng.normal(size=(4, 5))
     a[3] = a[1] - 2.0 * a[0]
     assert not solve_in_place(a)
 
 
 @pytest.mark.parametrize('n', [1, 4, 12])
-def test_factor_solves_positive_definite_systems(n: int, rng) -> None:
+def test_factor_solves_positive_definite_systems(n, rng):
     for _ in range(20):
         root = rng.normal(size=(n, n))
         a, b, x = root @ root.T + 0.01 * np.eye(n), rng.normal(size=n), np.empty(n)
@@ -33,7 +33,7 @@ def test_factor_solves_positive_definite_systems(n: int, rng) -> None:
         np.testing.assert_allclose(a @ x, b, atol=1e-9)
 
 
-def test_indefinite_matrix_is_told(rng) -> None:
+def test_indefinite_matrix_is_told(rng):
     for _ in range(20):
         root = rng.normal(size=(12, 12))
         vectors, _ = np.linalg.qr(root)
@@ -44,7 +44,7 @@ def test_indefinite_matrix_is_told(rng) -> None:
             assert not factorise_in_place(vectors * values @ vectors.T, 12, stiffen)
 
 
-def test_matrix_that_rounding_made_singular_stays_finite(rng) -> None:
+def test_matrix_that_rounding_made_singular_stays_finite(rng):
     root = rng.normal(size=(12, 4))
     factor, out = np.tril(root @ root.T), np.empty(12)
     factorise_in_place(factor, 12, True)

@@ -13,7 +13,7 @@ RATE_HZ = 120.0
 
 
 @pytest.fixture(scope='module')
-def clip(adult_character) -> Motion:
+def clip(adult_character):
     """Return three seconds of a walk, sampled slower than the live rate, turned and moved."""
     whole = procedural_motion(adult_character, 60.0)
     part = slice(240, 420)

@@ -3,7 +3,6 @@
 """The procedural performance: feet that stay, palms that touch, curves without corners."""
 
 import numpy as np
-from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENTS
 from puppet_core.io.yaml_file import load_yaml
 from puppet_core.math import quaternions
@@ -26,13 +25,13 @@ REST_TOL = 1e-5  # a straight limb is a square root away from rounding
 
 
 @pytest.fixture(scope='module')
-def motion(adult_character) -> Motion:
+def motion(adult_character):
     """Return one pass at the live rate."""
     return procedural_motion(adult_character, RATE_HZ)
 
 
 @pytest.fixture(scope='module')
-def plan(adult_character) -> Plan:
+def plan(adult_character):
     """Return what is done when."""
     return make_plan(adult_character.skeleton, 2.0)
 

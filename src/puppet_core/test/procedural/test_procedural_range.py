@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The range-of-motion script: every joint goes through its range, smoothly and without a seam."""
 
-from typing import Any
-
 import numpy as np
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.math import quaternions
@@ -21,7 +19,7 @@ RANGES_DEG = {
 }
 
 
-def test_it_begins_and_ends_in_the_t_pose(adult_character: Any) -> None:
+def test_it_begins_and_ends_in_the_t_pose(adult_character):
     motion = range_of_motion(adult_character, RATE_HZ)
     assert motion.n_frames == round((T_POSE_S + RANGE_S) * RATE_HZ)
     still = motion.rotations[: round(T_POSE_S * RATE_HZ)]
@@ -30,7 +28,7 @@ def test_it_begins_and_ends_in_the_t_pose(adult_character: Any) -> None:
     assert np.max(np.abs(motion.end_effectors[-1] - motion.end_effectors[0])) < 1e-3
 
 
-def test_every_limb_joint_goes_through_its_range(adult_character: Any) -> None:
+def test_every_limb_joint_goes_through_its_range(adult_character):
     motion = range_of_motion(adult_character, RATE_HZ)
     for index, name in enumerate(SEGMENTS):
         part = name.split('_', 1)[-1]
@@ -39,7 +37,7 @@ def test_every_limb_joint_goes_through_its_range(adult_character: Any) -> None:
             assert np.degrees(np.max(turns)) > 0.5 * RANGES_DEG[part], name
 
 
-def test_it_is_smooth_and_no_faster_than_a_person(adult_character: Any) -> None:
+def test_it_is_smooth_and_no_faster_than_a_person(adult_character):
     motion = range_of_motion(adult_character, 2.0 * RATE_HZ)
     steps = quaternions.log(
         quaternions.multiply(quaternions.conjugate(motion.rotations[:-1]), motion.rotations[1:])
@@ -50,7 +48,7 @@ def test_it_is_smooth_and_no_faster_than_a_person(adult_character: Any) -> None:
     assert np.max(np.abs(np.diff(speeds, axis=0))) < 0.1 * np.max(np.abs(speeds))
 
 
-def test_standing_foot_stays_while_the_other_leg_moves(adult_character: Any) -> None:
+def test_standing_foot_stays_while_the_other_leg_moves(adult_character):
     motion = range_of_motion(adult_character, RATE_HZ)
     soles = motion.end_effectors[:, 2:4]
     moved = np.linalg.norm(soles - soles[0], axis=2)

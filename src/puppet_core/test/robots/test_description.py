@@ -86,7 +86,7 @@ HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'human
 TESSELLATION = 0.02  # how far a 24-sided round solid is inside the true one
 
 
-def test_a_robot_has_a_body_made_of_its_own_solids() -> None:
+def test_a_robot_has_a_body_made_of_its_own_solids():
     """Its URDF's links are not ours: the description by segments shows it."""
     robot = character_from_urdf(HUMANOID, RobotMap()).character
     parts = merged_parts(read_shape(urdf_text(robot)))
@@ -98,7 +98,7 @@ def test_a_robot_has_a_body_made_of_its_own_solids() -> None:
     assert foot[:, 2].min() == pytest.approx(-0.07, abs=TESSELLATION)
 
 
-def test_merged_parts_keep_extent_and_colour() -> None:
+def test_merged_parts_keep_extent_and_colour():
     character = load_character(CHARACTERS / 'blubby.yaml')
     solids = read_shape(urdf_text(character))
     parts = merged_parts(solids)
@@ -126,13 +126,13 @@ LINK = '<robot><link name="pelvis"><visual>{}</visual></link></robot>'
     ],
     ids=['empty', 'text', 'words', 'radius', 'infinite', 'huge'],
 )
-def test_broken_description_is_refused(text: str) -> None:
+def test_broken_description_is_refused(text):
     with pytest.raises(ConfigError, match='robot_description: expected'):
         read_shape(text)
 
 
 @pytest.mark.parametrize('mesh', [unit_sphere(), closed_cylinder()], ids=['sphere', 'cylinder'])
-def test_closed_meshes_enclose_their_volume_outwards(mesh: tuple) -> None:
+def test_closed_meshes_enclose_their_volume_outwards(mesh):
     """The divergence theorem: signed volume is near the solid's, and positive."""
     vertices, triangles = mesh
     a, b, c = (vertices[triangles[:, k]] for k in range(3))

@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.fixture
-def bench() -> Bench:
+def bench():
     return Bench()
 
 

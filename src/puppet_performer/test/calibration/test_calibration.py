@@ -3,7 +3,6 @@
 """Calibration files: round trip, and what broken ones are told."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,9 +38,7 @@ def _with_motion(virtual: Any) -> Any:
 
 
 @pytest.mark.parametrize('has_motion', [False, True])
-def test_saved_calibration_loads_back_to_the_same_values(
-    tmp_path: Path, virtual: Any, has_motion: bool
-) -> None:
+def test_saved_calibration_loads_back_to_the_same_values(tmp_path, virtual, has_motion):
     calibration = _with_motion(virtual) if has_motion else virtual.calibrate()
     save_calibration(calibration, tmp_path / 'c.yaml')
     loaded = load_calibration(tmp_path / 'c.yaml')
@@ -78,9 +75,7 @@ def test_saved_calibration_loads_back_to_the_same_values(
         ('names: [left_foot]', 'names: left_foot', 'a list of names'),
     ],
 )
-def test_broken_file_is_refused_with_its_line(
-    tmp_path: Path, virtual: Any, old: str, new: str, message: str
-) -> None:
+def test_broken_file_is_refused_with_its_line(tmp_path, virtual, old, new, message):
     path = tmp_path / 'c.yaml'
     save_calibration(_with_motion(virtual), path)
     text = path.read_text()
@@ -98,9 +93,7 @@ def test_broken_file_is_refused_with_its_line(
     ],
     ids=['no unit quaternion', 'millimetres'],
 )
-def test_mounting_that_cannot_be_is_refused(
-    tmp_path: Path, virtual: Any, key: str, numbers: str, message: str
-) -> None:
+def test_mounting_that_cannot_be_is_refused(tmp_path, virtual, key, numbers, message):
     path = tmp_path / 'c.yaml'
     save_calibration(virtual.calibrate(), path)
     lines = path.read_text().split(f'{key}: [')

@@ -28,7 +28,7 @@ def _real(seed: int) -> tuple[Take, Outcome]:
     return take, take.calibrate()
 
 
-def test_everything_is_exact_without_noise() -> None:
+def test_everything_is_exact_without_noise():
     take = make_take(7, EXACT, COARSE_HZ)
     calibration = take.calibrate().calibration
     assert calibration is not None
@@ -40,7 +40,7 @@ def test_everything_is_exact_without_noise() -> None:
     assert np.max(np.abs(quaternions.log(between))) < EXACT_TOL_M
 
 
-def test_unmeasured_segments_have_the_right_size_where_proportions_are_ordinary() -> None:
+def test_unmeasured_segments_have_the_right_size_where_proportions_are_ordinary():
     take = make_take(3, EXACT, COARSE_HZ, stretch=0.0)
     calibration = take.calibrate().calibration
     assert calibration is not None and calibration.skeleton is not None
@@ -52,7 +52,7 @@ def test_unmeasured_segments_have_the_right_size_where_proportions_are_ordinary(
     )
 
 
-def test_centres_and_lengths_keep_their_tolerances_in_the_real_world() -> None:
+def test_centres_and_lengths_keep_their_tolerances_in_the_real_world():
     centres, lengths = [], []
     for seed in SEEDS:
         take, outcome = _real(seed)
@@ -63,7 +63,7 @@ def test_centres_and_lengths_keep_their_tolerances_in_the_real_world() -> None:
     assert np.max(lengths) < LENGTH_TOL_M
 
 
-def test_errors_are_about_as_large_as_the_uncertainty_says() -> None:
+def test_errors_are_about_as_large_as_the_uncertainty_says():
     shares = []
     for seed in SEEDS:
         take, outcome = _real(seed)
@@ -76,14 +76,14 @@ def test_errors_are_about_as_large_as_the_uncertainty_says() -> None:
 
 
 @pytest.mark.parametrize('seed', SEEDS)
-def test_nothing_is_named_when_all_is_well(seed: int) -> None:
+def test_nothing_is_named_when_all_is_well(seed):
     _, outcome = _real(seed)
     assert outcome.evaluation.findings == ()
     assert outcome.evaluation.usable
 
 
 @pytest.mark.parametrize('seed', SEEDS[:2])
-def test_posture_angles_keep_their_tolerance(seed: int) -> None:
+def test_posture_angles_keep_their_tolerance(seed):
     take, outcome = _real(seed)
     calibration, poses = outcome.calibration, take.recording
     assert calibration is not None
@@ -111,7 +111,7 @@ def test_posture_angles_keep_their_tolerance(seed: int) -> None:
     ],
     ids='-'.join,
 )
-def test_exchanged_sensors_are_named(names: tuple[str, str]) -> None:
+def test_exchanged_sensors_are_named(names):
     take, _ = _real(1)
     outcome = take.calibrate(exchanged(take.recording, LAYOUT, *names))
     assert [set(f.names) for f in outcome.evaluation.of_kind(SWAPPED)] == [set(names)]
@@ -124,7 +124,7 @@ ALL = [(LAYOUT.sensors[i], LAYOUT.sensors[j]) for i, j in LAYOUT.pairs]
 
 
 @pytest.mark.parametrize('pairs', [ARMS, ALL], ids=['arms', 'all'])
-def test_limbs_worn_on_the_wrong_sides_are_told_by_pose_knees_and_elbows(pairs: list) -> None:
+def test_limbs_worn_on_the_wrong_sides_are_told_by_pose_knees_and_elbows(pairs):
     take, _ = _real(2)
     outcome = take.calibrate(exchanged(take.recording, LAYOUT, *sum(pairs, ())))
     assert [f.names for f in outcome.evaluation.of_kind(SWAPPED)] == pairs
@@ -140,7 +140,7 @@ def test_limbs_worn_on_the_wrong_sides_are_told_by_pose_knees_and_elbows(pairs: 
         ('right_thigh', 10.0),
     ],
 )
-def test_slipped_sensor_is_named_with_the_instant(name: str, when_s: float) -> None:
+def test_slipped_sensor_is_named_with_the_instant(name, when_s):
     take, _ = _real(3)
     outcome = take.calibrate(slipped(take.recording, LAYOUT, name, when_s))
     slips = outcome.evaluation.of_kind(SLIPPED)
@@ -150,7 +150,7 @@ def test_slipped_sensor_is_named_with_the_instant(name: str, when_s: float) -> N
     assert not outcome.evaluation.usable
 
 
-def test_joint_that_was_not_moved_is_named_with_what_to_do() -> None:
+def test_joint_that_was_not_moved_is_named_with_what_to_do():
     take, _ = _real(4)
     still = take.motion.rotations.copy()
     still[:, LIMB_SEGMENTS[2, 2]] = [1.0, 0.0, 0.0, 0.0]  # the left foot
@@ -165,7 +165,7 @@ def _part_of_layout(name: str, kept: list[int]) -> SensorLayout:
     return SensorLayout(name, sensors, LAYOUT.segments[kept], LAYOUT.mountings[kept])
 
 
-def test_fewer_sensors_calibrate_too() -> None:
+def test_fewer_sensors_calibrate_too():
     kept = [i for i, name in enumerate(LAYOUT.sensors) if not name.endswith(('hand', 'foot'))]
     take = make_take(5, EXACT, COARSE_HZ, layout=_part_of_layout('ten', kept))
     calibration = take.calibrate().calibration
@@ -173,7 +173,7 @@ def test_fewer_sensors_calibrate_too() -> None:
     assert np.max(take.centre_errors(calibration)) < EXACT_TOL_M
 
 
-def test_layout_without_neighbours_is_refused() -> None:
+def test_layout_without_neighbours_is_refused():
     kept = [LAYOUT.sensors.index(name) for name in ('pelvis', 'left_hand', 'right_hand')]
     take = make_take(5, EXACT, COARSE_HZ, layout=_part_of_layout('three', kept))
     with pytest.raises(CalibrationError, match='neighbouring segments'):

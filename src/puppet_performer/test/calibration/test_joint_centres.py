@@ -35,7 +35,7 @@ def _ball(rng: np.random.Generator, n: int = 400, spread: float = 0.5) -> Floats
     return rng.normal(size=(n, 3)) * spread
 
 
-def test_fixed_point_is_that_of_scipy(rng: np.random.Generator) -> None:
+def test_fixed_point_is_that_of_scipy(rng):
     relative = _relative(rng, _ball(rng), NOISE_M)
     fit = fit_joint(relative)
     weights = np.sqrt(fit.weights)[:, None]
@@ -43,7 +43,7 @@ def test_fixed_point_is_that_of_scipy(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(fit.centre, told.x, atol=1e-7)
 
 
-def test_outliers_do_not_count(rng: np.random.Generator) -> None:
+def test_outliers_do_not_count(rng):
     relative = _relative(rng, _ball(rng))
     relative.positions[::20] += 1.0
     fit = fit_joint(relative)
@@ -51,7 +51,7 @@ def test_outliers_do_not_count(rng: np.random.Generator) -> None:
     assert fit.outliers == pytest.approx(0.05)
 
 
-def test_hinge_gives_the_shortest_solution_on_its_axis(rng: np.random.Generator) -> None:
+def test_hinge_gives_the_shortest_solution_on_its_axis(rng):
     """OBrien2000: along a hinge's axis the centre is open; the shortest one is taken."""
     axis = np.array([0.6, 0.0, 0.8])
     relative = _relative(rng, rng.uniform(-1.0, 1.0, (300, 1)) * axis)
@@ -67,7 +67,7 @@ def _solved(relatives: list[RelativePoses], joints: list[Joint], pairs: list) ->
     return solve_joints(joints, relatives, expected, pairs, RATE_HZ, np.zeros((len(joints), 2)))
 
 
-def test_covariance_is_that_of_many_samples(rng: np.random.Generator) -> None:
+def test_covariance_is_that_of_many_samples(rng):
     vectors = _ball(rng, 200)
     joint = [Joint(1, 0, 1)]
     found = [_solved([_relative(rng, vectors, NOISE_M)], joint, []) for _ in range(150)]
@@ -79,7 +79,7 @@ def test_covariance_is_that_of_many_samples(rng: np.random.Generator) -> None:
     assert np.all(sds < 20.0 * spread)
 
 
-def test_pose_fills_in_what_the_motion_leaves_open(rng: np.random.Generator) -> None:
+def test_pose_fills_in_what_the_motion_leaves_open(rng):
     axis = np.array([0.0, 0.0, 1.0])
     relative = _relative(rng, rng.uniform(-1.0, 1.0, (300, 1)) * axis)
     expected = (CENTRE + [0.0, 0.0, 0.01, 0.0, 0.0, 0.01]).reshape(1, 2, 3)
@@ -90,7 +90,7 @@ def test_pose_fills_in_what_the_motion_leaves_open(rng: np.random.Generator) -> 
     assert centres.sds_m()[0] > 0.02
 
 
-def test_exact_data_are_stronger_than_both_priors(rng: np.random.Generator) -> None:
+def test_exact_data_are_stronger_than_both_priors(rng):
     near, far = CENTRE, CENTRE * 1.5
     joints = [Joint(1, 0, 1), Joint(2, 1, 2), Joint(3, 3, 4), Joint(4, 4, 5)]
     relatives = [_relative(rng, _ball(rng), 0.0, c) for c in (near, far, near, far + 0.02)]
@@ -99,7 +99,7 @@ def test_exact_data_are_stronger_than_both_priors(rng: np.random.Generator) -> N
     np.testing.assert_allclose(centres.points, wanted, atol=1e-8)
 
 
-def test_left_and_right_are_alike_where_the_motion_hardly_tells(rng: np.random.Generator) -> None:
+def test_left_and_right_are_alike_where_the_motion_hardly_tells(rng):
     near, far = CENTRE, CENTRE * 1.5
     joints = [Joint(1, 0, 1), Joint(2, 1, 2), Joint(3, 3, 4), Joint(4, 4, 5)]
     spreads = (0.5, 0.5, 0.5, 0.002)
@@ -116,7 +116,7 @@ def test_left_and_right_are_alike_where_the_motion_hardly_tells(rng: np.random.G
     assert both[1][1] < 0.5 * alone[1][1]
 
 
-def test_correlated_residuals_count_as_fewer_frames(rng: np.random.Generator) -> None:
+def test_correlated_residuals_count_as_fewer_frames(rng):
     white = rng.normal(size=(4000, 3))
     kernel = np.ones(20) / 20.0
     smooth = np.stack([np.convolve(column, kernel, 'same') for column in white.T], axis=1)
@@ -126,9 +126,7 @@ def test_correlated_residuals_count_as_fewer_frames(rng: np.random.Generator) ->
     assert correlation_frames(smooth, ones, RATE_HZ) == pytest.approx(20.0, rel=0.25)
 
 
-def test_noise_of_rotations_does_not_seem_to_tell_where_on_its_hinge_a_centre_is(
-    rng: np.random.Generator,
-) -> None:
+def test_noise_of_rotations_does_not_seem_to_tell_where_on_its_hinge_a_centre_is(rng):
     noise_rad = np.radians(0.5)
     hinge = rng.uniform(-1.0, 1.0, (2000, 1)) * np.array([0.0, 0.0, 1.0])
     relative = _relative(rng, hinge, 0.002)
@@ -146,7 +144,7 @@ def test_noise_of_rotations_does_not_seem_to_tell_where_on_its_hinge_a_centre_is
     assert aware.sds_m()[0] > 0.03 > naive.sds_m()[0]
 
 
-def test_known_pose_can_put_a_centre_in_its_place(rng: np.random.Generator) -> None:
+def test_known_pose_can_put_a_centre_in_its_place(rng):
     axis = np.array([0.0, 0.0, 1.0])
     relative = _relative(rng, rng.uniform(-1.0, 1.0, (300, 1)) * axis)
     expected = (CENTRE + 0.05).reshape(1, 2, 3)

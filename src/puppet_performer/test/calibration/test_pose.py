@@ -28,14 +28,14 @@ EXACT_TOL = 1e-9  # issue of the performer: the truth is recovered
 NOISE = (0.002, np.radians(0.5))  # a good tracker, after the filter
 
 
-def test_mountings_of_a_random_performer_are_recovered(virtual: Any) -> None:
+def test_mountings_of_a_random_performer_are_recovered(virtual):
     calibration = virtual.calibrate()
     assert np.max(rotation_errors(calibration.rotations, virtual.mount_q)) < EXACT_TOL
     np.testing.assert_allclose(calibration.positions, virtual.mount_p, atol=EXACT_TOL)
     assert abs(np.angle(np.exp(1j * (calibration.heading - virtual.yaw)))) < EXACT_TOL
 
 
-def test_flipped_quaternions_change_nothing(virtual: Any, rng: np.random.Generator) -> None:
+def test_flipped_quaternions_change_nothing(virtual, rng):
     exact = virtual.calibrate()
 
     def flip(frame: FilteredFrame) -> FilteredFrame:
@@ -47,7 +47,7 @@ def test_flipped_quaternions_change_nothing(virtual: Any, rng: np.random.Generat
     np.testing.assert_allclose(products, 1.0, atol=1e-12)
 
 
-def test_noise_is_averaged_out(virtual: Any, rng: np.random.Generator) -> None:
+def test_noise_is_averaged_out(virtual, rng):
     """A second at 120 Hz divides the noise by about eleven; the fit shares the rest out."""
     calibration = virtual.calibrate(NOISE, rng, duration_s=1.0)
     assert np.max(rotation_errors(calibration.rotations, virtual.mount_q)) < np.radians(0.3)
@@ -56,7 +56,7 @@ def test_noise_is_averaged_out(virtual: Any, rng: np.random.Generator) -> None:
     assert calibration.residual_deg == pytest.approx(np.sqrt(3.0) * 0.5, rel=0.2)
 
 
-def test_outliers_do_not_count(virtual: Any, rng: np.random.Generator) -> None:
+def test_outliers_do_not_count(virtual, rng):
     def spoil(frame: FilteredFrame) -> FilteredFrame:
         if rng.random() < 0.05:
             frame.positions[3] += 2.0
@@ -67,7 +67,7 @@ def test_outliers_do_not_count(virtual: Any, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(calibration.positions, virtual.mount_p, atol=EXACT_TOL)
 
 
-def test_moving_or_turning_sensor_is_refused_by_name_and_amount(virtual: Any) -> None:
+def test_moving_or_turning_sensor_is_refused_by_name_and_amount(virtual):
     """Calibration while the performer moves."""
     row = virtual.layout.sensors.index('right_hand')
 
@@ -86,13 +86,13 @@ def test_moving_or_turning_sensor_is_refused_by_name_and_amount(virtual: Any) ->
         virtual.calibrate(change=turn)
 
 
-def test_limits_are_configurable(virtual: Any, rng: np.random.Generator) -> None:
+def test_limits_are_configurable(virtual, rng):
     with pytest.raises(CalibrationError, match='within 0.001 m'):
         virtual.calibrate(NOISE, rng, limits=CalibrationLimits(max_movement_m=0.001))
 
 
 @pytest.mark.parametrize('how', ['lost', 'nan', 'absent'])
-def test_missing_sensor_is_named(virtual: Any, how: str) -> None:
+def test_missing_sensor_is_named(virtual, how):
     row = virtual.layout.sensors.index('left_shank')
 
     def lose(frame: FilteredFrame) -> FilteredFrame:
@@ -109,7 +109,7 @@ def test_missing_sensor_is_named(virtual: Any, how: str) -> None:
         virtual.calibrate(change=lose)
 
 
-def test_short_drop_outs_are_no_hindrance(virtual: Any) -> None:
+def test_short_drop_outs_are_no_hindrance(virtual):
     def blink(frame: FilteredFrame) -> FilteredFrame:
         if frame.frame_index % 3 == 0:
             frame.status[5] = FILTER_LOST
@@ -124,19 +124,19 @@ FLOOR_M = 1e-3
 FLOOR_RAD = 1e-3
 
 
-def test_mean_of_gaussian_samples_is_near_the_plain_mean(rng: np.random.Generator) -> None:
+def test_mean_of_gaussian_samples_is_near_the_plain_mean(rng):
     points = rng.normal(size=(400, 3)) * 0.01
     difference = robust_mean(points, FLOOR_M) - points.mean(axis=0)
     assert np.linalg.norm(difference) < 0.3 * 0.01 / np.sqrt(400) * 3
 
 
-def test_third_of_wild_samples_leaves_the_mean_exact(rng: np.random.Generator) -> None:
+def test_third_of_wild_samples_leaves_the_mean_exact(rng):
     points = np.tile([1.0, 2.0, 3.0], (90, 1))
     points[::3] += rng.normal(size=(30, 3)) * 10.0
     np.testing.assert_allclose(robust_mean(points, FLOOR_M), [1.0, 2.0, 3.0], atol=1e-12)
 
 
-def test_rotation_mean_agrees_with_scipy(rng: np.random.Generator) -> None:
+def test_rotation_mean_agrees_with_scipy(rng):
     """Independent computation: scipy's mean is the chordal one, equal to second order."""
     centre = quaternions.normalize(rng.normal(size=4))
     turns = quaternions.exp(rng.normal(size=(300, 3)) * 0.01)
@@ -146,7 +146,7 @@ def test_rotation_mean_agrees_with_scipy(rng: np.random.Generator) -> None:
     assert abs(abs(mean @ expected) - 1.0) < 1e-8
 
 
-def test_rotation_mean_ignores_signs_and_outliers(rng: np.random.Generator) -> None:
+def test_rotation_mean_ignores_signs_and_outliers(rng):
     centre = quaternions.normalize(np.array([0.3, -0.4, 0.5, 0.7]))
     samples = np.tile(centre, (60, 1)) * rng.choice([-1.0, 1.0], size=(60, 1))
     samples[:20] = quaternions.normalize(rng.normal(size=(20, 4)))
@@ -157,7 +157,7 @@ STRAY_M = 0.04
 FRAMES_IN_A_FIFTH = 25  # 0.2 s at 120 Hz, both ends
 
 
-def test_window_is_full_after_its_duration(virtual: Any) -> None:
+def test_window_is_full_after_its_duration(virtual):
     recorder = virtual.recorder(0.2, STRAY_M)
     full = [
         virtual.add(recorder, virtual.frame(*virtual.t_pose()))
@@ -166,7 +166,7 @@ def test_window_is_full_after_its_duration(virtual: Any) -> None:
     assert full.index(True) in (FRAMES_IN_A_FIFTH - 1, FRAMES_IN_A_FIFTH)
 
 
-def test_recording_is_in_world(virtual: Any) -> None:
+def test_recording_is_in_world(virtual):
     recorder = virtual.recorder()
     virtual.add(recorder, virtual.frame(*virtual.t_pose()))
     q, p, _ = virtual.truth(*virtual.t_pose())
@@ -176,9 +176,7 @@ def test_recording_is_in_world(virtual: Any) -> None:
 
 
 @pytest.mark.parametrize(('stray_m', 'way_m', 'kept'), [(STRAY_M, 0.01, 5), (np.inf, 0.1, 20)])
-def test_movement_restarts_a_waiting_window_but_not_one_on_request(
-    virtual: Any, stray_m: float, way_m: float, kept: int
-) -> None:
+def test_movement_restarts_a_waiting_window_but_not_one_on_request(virtual, stray_m, way_m, kept):
     recorder = virtual.recorder(0.2, stray_m)
     root, rotations = virtual.t_pose()
     for step in range(20):
@@ -186,7 +184,7 @@ def test_movement_restarts_a_waiting_window_but_not_one_on_request(
     assert kept - 4 <= recorder.n_frames <= kept
 
 
-def test_one_straying_sensor_does_not_restart(virtual: Any) -> None:
+def test_one_straying_sensor_does_not_restart(virtual):
     recorder = virtual.recorder(0.2, STRAY_M)
     for _ in range(10):
         frame = virtual.frame(*virtual.t_pose())
@@ -196,7 +194,7 @@ def test_one_straying_sensor_does_not_restart(virtual: Any) -> None:
 
 
 @pytest.mark.parametrize('step_ns', [0, -1_000_000_000], ids=['repeated', 'back'])
-def test_stamps_that_do_not_advance_restart(virtual: Any, step_ns: int) -> None:
+def test_stamps_that_do_not_advance_restart(virtual, step_ns):
     recorder = virtual.recorder(0.2)
     frame = virtual.frame(*virtual.t_pose())
     virtual.add(recorder, frame)
@@ -214,14 +212,14 @@ def _sensors(virtual: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize('yaw', [0.0, 0.7, np.pi / 2, 3.14, -3.14, -1.9])
-def test_any_heading_is_found(yaw: float) -> None:
+def test_any_heading_is_found(yaw):
     virtual = make_virtual(yaw)
     pose = fit_t_pose(virtual.layout, virtual.character.skeleton, _sensors(virtual))
     assert abs(np.angle(np.exp(1j * (pose.heading - yaw)))) < EXACT_TOL
     np.testing.assert_allclose(pose.pelvis, virtual.place, atol=EXACT_TOL)
 
 
-def test_one_pair_mounted_askew_moves_nothing() -> None:
+def test_one_pair_mounted_askew_moves_nothing():
     virtual = make_virtual(0.4)
     virtual.mount_p[virtual.layout.sensors.index('left_thigh')] += [0.2, 0.0, 0.0]
     pose = fit_t_pose(virtual.layout, virtual.character.skeleton, _sensors(virtual))
@@ -229,7 +227,7 @@ def test_one_pair_mounted_askew_moves_nothing() -> None:
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_unequal_mountings_cost_little(seed: int) -> None:
+def test_unequal_mountings_cost_little(seed):
     """2 cm RMS on every axis of every sensor: 2.5 degrees and 3 cm at most."""
     virtual = make_virtual(-2.0, asymmetry_m=0.02, seed=seed)
     pose = fit_t_pose(virtual.layout, virtual.character.skeleton, _sensors(virtual))
@@ -237,7 +235,7 @@ def test_unequal_mountings_cost_little(seed: int) -> None:
     assert np.linalg.norm(pose.pelvis - virtual.place) < 0.03
 
 
-def test_exchanged_hands_are_named() -> None:
+def test_exchanged_hands_are_named():
     virtual = make_virtual(1.0)
     positions = _sensors(virtual)
     i, j = (virtual.layout.sensors.index(f'{side}_hand') for side in ('left', 'right'))
@@ -272,13 +270,13 @@ def _moved(virtual: Any, name: str, inward: float, up: float) -> np.ndarray:
     ],
     ids=['bent arms', 'lowered hands'],
 )
-def test_hands_elsewhere_are_what_does_not_fit(inward: float, up: float, texts: list) -> None:
+def test_hands_elsewhere_are_what_does_not_fit(inward, up, texts):
     virtual = make_virtual(0.3)
     refusal = _refused(virtual, _moved(virtual, 'hand', inward, up))
     assert all(text in refusal for text in texts)
 
 
-def test_sensor_beside_its_segment_is_named() -> None:
+def test_sensor_beside_its_segment_is_named():
     virtual = make_virtual(0.3)
     positions = _sensors(virtual)
     positions[virtual.layout.sensors.index('chest'), :2] += 0.4
@@ -313,9 +311,7 @@ def _rezero(
 
 
 @pytest.mark.parametrize('sensor', ['pelvis', 'chest', 'left_forearm', 'right_foot'])
-def test_moved_sensor_is_found_and_the_others_stay(
-    virtual: Any, rng: np.random.Generator, sensor: str
-) -> None:
+def test_moved_sensor_is_found_and_the_others_stay(virtual, rng, sensor):
     before = virtual.calibrate()
     row = virtual.layout.sensors.index(sensor)
     _move(virtual, row, rng)
@@ -330,7 +326,7 @@ def test_moved_sensor_is_found_and_the_others_stay(
     assert after.date == 'later'
 
 
-def test_two_bad_sensors_are_not_blamed_on_one(virtual: Any, rng: np.random.Generator) -> None:
+def test_two_bad_sensors_are_not_blamed_on_one(virtual, rng):
     before = virtual.calibrate()
     _move(virtual, virtual.layout.sensors.index('left_hand'), rng)
     _move(virtual, virtual.layout.sensors.index('chest'), rng)
@@ -338,7 +334,7 @@ def test_two_bad_sensors_are_not_blamed_on_one(virtual: Any, rng: np.random.Gene
         _rezero(virtual, before, _recording(virtual), 'left_hand')
 
 
-def test_another_pose_is_refused(virtual: Any) -> None:
+def test_another_pose_is_refused(virtual):
     before = virtual.calibrate()
 
     def lower_an_arm(rotations: Any) -> Any:
@@ -350,7 +346,7 @@ def test_another_pose_is_refused(virtual: Any) -> None:
         _rezero(virtual, before, _recording(virtual, lower_an_arm), 'left_hand')
 
 
-def test_sensor_on_another_segment_is_refused(virtual: Any) -> None:
+def test_sensor_on_another_segment_is_refused(virtual):
     before = virtual.calibrate()
     row = virtual.layout.sensors.index('left_hand')
     virtual.mount_p[row] = virtual.mount_p[row] + [0.0, -0.4, 0.0]
@@ -358,6 +354,6 @@ def test_sensor_on_another_segment_is_refused(virtual: Any) -> None:
         _rezero(virtual, before, _recording(virtual), 'left_hand')
 
 
-def test_unknown_sensor_is_refused_with_those_there_are(virtual: Any) -> None:
+def test_unknown_sensor_is_refused_with_those_there_are(virtual):
     with pytest.raises(CalibrationError, match="expected one of pelvis, .* got 'tail'"):
         _rezero(virtual, virtual.calibrate(), _recording(virtual), 'tail')

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sensors to posture: the truth without noise; sensors that come and go; a body that leaps."""
 
-from typing import Any
-
 from motion_samples import ADULT, LAYOUT
 import numpy as np
 from puppet_core.body.motion_measures import FASTEST_M_S, FASTEST_RAD_S, PERFORMER_RATIO
@@ -40,7 +38,7 @@ EXACT_TOL = 1e-9  # position [m] and rotation [rad], without noise
 
 
 @pytest.mark.parametrize('repeat', range(5))
-def test_random_motion_of_a_random_skeleton_is_recovered(repeat: int) -> None:
+def test_random_motion_of_a_random_skeleton_is_recovered(repeat):
     rng = np.random.default_rng(repeat)
     character = random_character(rng, ADULT) if repeat else ADULT
     virtual = VirtualPerformer(rng, character, LAYOUT, rng.uniform(-3.0, 3.0))
@@ -56,7 +54,7 @@ def test_random_motion_of_a_random_skeleton_is_recovered(repeat: int) -> None:
         np.testing.assert_allclose(estimate.posture.end_effectors, points, atol=EXACT_TOL)
 
 
-def test_flipped_quaternions_change_nothing(virtual: Any, rng: np.random.Generator) -> None:
+def test_flipped_quaternions_change_nothing(virtual, rng):
     """Errata 11: -q is q, also in the signs that are published."""
     poses = [random_posture(rng, virtual.place) for _ in range(5)]
     results = []
@@ -72,7 +70,7 @@ def test_flipped_quaternions_change_nothing(virtual: Any, rng: np.random.Generat
     np.testing.assert_allclose(results[0], results[1], atol=EXACT_TOL)
 
 
-def test_published_signs_are_continuous(virtual: Any) -> None:
+def test_published_signs_are_continuous(virtual):
     root, rotations = virtual.t_pose()
     estimator, last = virtual.estimator(), None
     for angle in np.linspace(0.0, 4.0 * np.pi, 200):
@@ -82,7 +80,7 @@ def test_published_signs_are_continuous(virtual: Any) -> None:
         last = now
 
 
-def test_noise_stays_of_its_own_size(virtual: Any, rng: np.random.Generator) -> None:
+def test_noise_stays_of_its_own_size(virtual, rng):
     """
     Sensor noise in, posture noise out: no amplification beyond the lever arms.
 
@@ -101,9 +99,7 @@ def test_noise_stays_of_its_own_size(virtual: Any, rng: np.random.Generator) -> 
     assert np.all(rms < 0.005)
 
 
-def test_velocities_are_those_of_the_rigid_segments(
-    virtual: Any, rng: np.random.Generator
-) -> None:
+def test_velocities_are_those_of_the_rigid_segments(virtual, rng):
     """Independent computation: central differences of a body that turns and drifts as one."""
     root, rotations = random_posture(rng, virtual.place)
     omega, drift, h = rng.normal(size=3), rng.normal(size=3), 1e-5
@@ -122,7 +118,7 @@ def test_velocities_are_those_of_the_rigid_segments(
     np.testing.assert_allclose(estimate.posture.end_effector_velocities, expected, atol=1e-6)
 
 
-def test_end_effectors_come_from_positions_not_angles(virtual: Any) -> None:
+def test_end_effectors_come_from_positions_not_angles(virtual):
     """A shifted hand sensor moves the palm though no angle changed."""
     root, rotations = virtual.t_pose()
     estimator = virtual.estimator()
@@ -137,7 +133,7 @@ def test_end_effectors_come_from_positions_not_angles(virtual: Any) -> None:
     np.testing.assert_allclose(moved[1:], 0.0, atol=EXACT_TOL)
 
 
-def test_spine_is_halfway_and_head_follows(virtual: Any) -> None:
+def test_spine_is_halfway_and_head_follows(virtual):
     """An evenly bent torso is recovered."""
     root, rotations = virtual.t_pose()
     even = quaternions.exp(np.array([0.15, 0.1, -0.2]))
@@ -151,7 +147,7 @@ def test_spine_is_halfway_and_head_follows(virtual: Any) -> None:
     )
 
 
-def test_spine_leans_to_where_the_chest_is(virtual: Any, rng: np.random.Generator) -> None:
+def test_spine_leans_to_where_the_chest_is(virtual, rng):
     """A torso that bends anywhere: all joints but none of the spine's twist are told."""
     root, rotations = virtual.t_pose()
     rotations[1:3] = quaternions.exp(rng.normal(size=(2, 3)) * 0.4)
@@ -160,9 +156,7 @@ def test_spine_leans_to_where_the_chest_is(virtual: Any, rng: np.random.Generato
     np.testing.assert_allclose(estimate.p_world, p, atol=EXACT_TOL)
 
 
-def test_rows_may_come_in_another_order_and_with_strangers(
-    virtual: Any, rng: np.random.Generator
-) -> None:
+def test_rows_may_come_in_another_order_and_with_strangers(virtual, rng):
     root, rotations = random_posture(rng, virtual.place)
     frame = virtual.frame(root, rotations)
     order = rng.permutation(14)
@@ -189,9 +183,7 @@ def test_rows_may_come_in_another_order_and_with_strangers(
     [('pelvis', 'left_hand', 'right_hand', 'left_foot', 'right_foot'), SEGMENTS],
     ids=['five', 'sixteen'],
 )
-def test_other_layouts_put_measured_segments_right(
-    rng: np.random.Generator, names: tuple[str, ...]
-) -> None:
+def test_other_layouts_put_measured_segments_right(rng, names):
     segments = np.array([SEGMENT_INDEX[n] for n in names])
     layout = SensorLayout('other', names, segments, np.zeros((len(names), 3)))
     virtual = make_virtual(yaw=0.5, layout=layout)
@@ -203,7 +195,7 @@ def test_other_layouts_put_measured_segments_right(
     np.testing.assert_allclose(estimate.posture.end_effectors[:4], points[:4], atol=EXACT_TOL)
 
 
-def test_frames_find_every_kernel_compiled(virtual: Any) -> None:
+def test_frames_find_every_kernel_compiled(virtual):
     """After the warm-up no frame of a live-like run compiles anything."""
     warm_up(virtual.character.skeleton)
     before = tuple(step_posture.signatures)
@@ -225,9 +217,7 @@ def _lose(frame: FilteredFrame, *names: str) -> FilteredFrame:
     return frame
 
 
-def test_lost_sensor_holds_then_fades_without_a_jump(
-    virtual: Any, rng: np.random.Generator
-) -> None:
+def test_lost_sensor_holds_then_fades_without_a_jump(virtual, rng):
     pose = random_posture(rng, virtual.place)
     estimator, hand = virtual.estimator(), SEGMENT_INDEX['left_hand']
     last = np.array(estimator.step(virtual.frame(*pose)).posture.rotations[hand])
@@ -255,9 +245,7 @@ def test_lost_sensor_holds_then_fades_without_a_jump(
         SEGMENTS,
     ],
 )
-def test_sensors_that_go_and_return_never_jump(
-    virtual: Any, rng: np.random.Generator, names: tuple[str, ...]
-) -> None:
+def test_sensors_that_go_and_return_never_jump(virtual, rng, names):
     """A still body: nothing moves faster than easing needs, and all is exact in the end."""
     root, rotations = random_posture(rng, virtual.place)
     names = tuple(n for n in names if n in virtual.layout.sensors)
@@ -283,9 +271,7 @@ def test_sensors_that_go_and_return_never_jump(
     'names',
     [('left_hand',), ('pelvis',), ('right_foot',), ('pelvis', 'left_upper_arm', 'right_foot')],
 )
-def test_loss_right_after_a_leap_does_not_carry_the_leap_on(
-    virtual: Any, rng: np.random.Generator, names: tuple[str, ...]
-) -> None:
+def test_loss_right_after_a_leap_does_not_carry_the_leap_on(virtual, rng, names):
     """A whole body that is elsewhere at once, then loses sensors, stays where it is."""
     names = tuple(n for n in names if n in virtual.layout.sensors)
     estimator, pose = virtual.estimator(), random_posture(rng, virtual.place)
@@ -301,7 +287,7 @@ def test_loss_right_after_a_leap_does_not_carry_the_leap_on(
         last = now
 
 
-def test_lost_pelvis_does_not_turn_on(virtual: Any) -> None:
+def test_lost_pelvis_does_not_turn_on(virtual):
     """A trunk that twists at 3 rad/s loses the pelvis in its last frame of motion, and stands."""
     root, rotations = virtual.t_pose()
     estimator, twist = virtual.estimator(), 0.5 * 3.0 * PERIOD_S
@@ -316,7 +302,7 @@ def test_lost_pelvis_does_not_turn_on(virtual: Any) -> None:
         assert turned < 2.0 * twist + EXACT_TOL
 
 
-def test_lost_pelvis_is_carried_by_the_chest(virtual: Any) -> None:
+def test_lost_pelvis_is_carried_by_the_chest(virtual):
     root, rotations = virtual.t_pose()
     estimator = virtual.estimator()
     estimator.step(virtual.frame(root, rotations))
@@ -327,7 +313,7 @@ def test_lost_pelvis_is_carried_by_the_chest(virtual: Any) -> None:
 
 
 @pytest.mark.parametrize('gap_ns', [2_000_000_000, -2_000_000_000], ids=['gap', 'back'])
-def test_gap_in_the_stamps_is_eased(virtual: Any, gap_ns: int) -> None:
+def test_gap_in_the_stamps_is_eased(virtual, gap_ns):
     """Far away, the body is what it was, elsewhere."""
     root, rotations = virtual.t_pose()
     estimator = virtual.estimator()
@@ -341,7 +327,7 @@ def test_gap_in_the_stamps_is_eased(virtual: Any, gap_ns: int) -> None:
     np.testing.assert_allclose(estimate.p_world, before + far, atol=EXACT_TOL)
 
 
-def test_status_says_how_a_segment_is_known(virtual: Any) -> None:
+def test_status_says_how_a_segment_is_known(virtual):
     estimator = virtual.estimator()
     frame = virtual.frame(*virtual.t_pose())
     frame.status[frame.sensors.index('left_foot')] = FILTER_PREDICTED
@@ -351,7 +337,7 @@ def test_status_says_how_a_segment_is_known(virtual: Any) -> None:
     assert status[SEGMENT_INDEX['left_foot']] == STATUS_STALE
 
 
-def test_new_times_apply_while_running(virtual: Any) -> None:
+def test_new_times_apply_while_running(virtual):
     root, rotations = virtual.t_pose()
     rotations[SEGMENT_INDEX['left_hand']] = quaternions.exp(np.array([1.0, 0.0, 0.0]))
     estimator = virtual.estimator()
@@ -367,7 +353,7 @@ def test_new_times_apply_while_running(virtual: Any) -> None:
 @pytest.mark.parametrize(
     'field', ['positions', 'quaternions', 'linear_velocities', 'angular_velocities']
 )
-def test_row_that_is_not_finite_counts_as_lost(virtual: Any, field: str, bad: float) -> None:
+def test_row_that_is_not_finite_counts_as_lost(virtual, field, bad):
     estimator = virtual.estimator()
     estimator.step(virtual.frame(*virtual.t_pose()))
     frame = virtual.frame(*virtual.t_pose())
@@ -445,9 +431,7 @@ def _numbers(estimate: EstimatedPosture) -> tuple[Floats, ...]:
     ],
 )
 @pytest.mark.parametrize('has_lost', [False, True])
-def test_a_leap_changes_nothing_but_the_place(
-    virtual: Any, rng: np.random.Generator, way: list[float], angle: float, has_lost: bool
-) -> None:
+def test_a_leap_changes_nothing_but_the_place(virtual, rng, way, angle, has_lost):
     """All that comes after is as if he had always been there, sensors missing or not."""
     turn = quaternions.exp(np.array([0.0, 0.0, angle]))
     leaping, steady = virtual.estimator(), virtual.estimator()
@@ -475,7 +459,7 @@ def test_a_leap_changes_nothing_but_the_place(
 
 
 @pytest.mark.parametrize('share', [0.1, 0.9])
-def test_what_a_body_may_do_is_eased(virtual: Any, rng: np.random.Generator, share: float) -> None:
+def test_what_a_body_may_do_is_eased(virtual, rng, share):
     """A pelvis whose pose does not go on, but near; and one that went far by itself."""
     pose = random_posture(rng, virtual.place)
     estimator = virtual.estimator()
@@ -493,7 +477,7 @@ def test_what_a_body_may_do_is_eased(virtual: Any, rng: np.random.Generator, sha
     np.testing.assert_allclose(root, far[0], atol=1e-9)
 
 
-def test_a_pelvis_that_is_back_is_eased(virtual: Any) -> None:
+def test_a_pelvis_that_is_back_is_eased(virtual):
     """Its filter begins anew, however far from where the chest had carried it."""
     root, rotations = virtual.t_pose()
     estimator, pelvis = virtual.estimator(), virtual.layout.sensors.index('pelvis')
@@ -519,7 +503,7 @@ def test_a_pelvis_that_is_back_is_eased(virtual: Any) -> None:
 
 
 @pytest.mark.parametrize('name', ['left_hand', 'right_foot', 'pelvis'])
-def test_a_body_is_not_torn(virtual: Any, name: str) -> None:
+def test_a_body_is_not_torn(virtual, name):
     """A sensor that is predicted for a frame where it was, while the others are elsewhere."""
     root, rotations = virtual.t_pose()
     estimator, row = virtual.estimator(), virtual.layout.sensors.index(name)
@@ -544,7 +528,7 @@ def test_a_body_is_not_torn(virtual: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize('way', [0.0, 1.0])
-def test_feet_stay_on_the_floor(virtual: Any, way: float) -> None:
+def test_feet_stay_on_the_floor(virtual, way):
     """A squat that nobody saw, on the spot or elsewhere, does not take the feet down."""
     root, rotations = virtual.t_pose()
     estimator = virtual.estimator()
@@ -566,7 +550,7 @@ def test_feet_stay_on_the_floor(virtual: Any, way: float) -> None:
     np.testing.assert_allclose(estimate.posture.root_position, low, atol=1e-9)
 
 
-def test_the_first_frame_is_no_leap(virtual: Any, rng: np.random.Generator) -> None:
+def test_the_first_frame_is_no_leap(virtual, rng):
     """It is taken as it comes, also after a reset."""
     estimator = virtual.estimator()
     for _ in range(2):

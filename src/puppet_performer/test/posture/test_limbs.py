@@ -56,7 +56,7 @@ def _distance(bend: float) -> float:
     return float(np.sqrt(UPPER**2 + LOWER**2 + 2.0 * UPPER * LOWER * np.cos(bend)))
 
 
-def test_wrist_of_a_bent_limb_comes_to_its_goal(rng: np.random.Generator) -> None:
+def test_wrist_of_a_bent_limb_comes_to_its_goal(rng):
     for _ in range(50):
         q_upper, q_lower = _bent_limb(rng, WELL_BENT)
         goal = rng.normal(size=3)
@@ -66,7 +66,7 @@ def test_wrist_of_a_bent_limb_comes_to_its_goal(rng: np.random.Generator) -> Non
 
 
 @pytest.mark.parametrize('off_m', [-0.004, 0.004])
-def test_millimetres_along_the_limb_bend_it_by_a_degree_or_two(off_m: float) -> None:
+def test_millimetres_along_the_limb_bend_it_by_a_degree_or_two(off_m):
     """However straight; exactly they would need 14 degrees from full stretch."""
     straight = np.array(between(tuple(TO_WRIST.tolist()), tuple(TO_ELBOW.tolist())))
     for bend in np.linspace(0.0, 2.5, 60):
@@ -78,7 +78,7 @@ def test_millimetres_along_the_limb_bend_it_by_a_degree_or_two(off_m: float) -> 
         assert abs(_bend(*turned) - _bend(IDENTITY, q_lower)) < np.radians(2.0)
 
 
-def test_goal_in_any_direction_is_pointed_at(rng: np.random.Generator) -> None:
+def test_goal_in_any_direction_is_pointed_at(rng):
     """Also out of reach; the wrist goes towards it along that direction, not beyond."""
     for _ in range(20):
         q_upper, q_lower = _bent_limb(rng, (0.0, 2.5))
@@ -92,7 +92,7 @@ def test_goal_in_any_direction_is_pointed_at(rng: np.random.Generator) -> None:
         assert near - 1e-4 < after < min(far, UPPER + LOWER) + 1e-4
 
 
-def test_angles_that_agree_with_the_goal_stay(rng: np.random.Generator) -> None:
+def test_angles_that_agree_with_the_goal_stay(rng):
     for _ in range(20):
         q_upper, q_lower = _bent_limb(rng)
         upper, lower = _turned(q_upper, q_lower, _wrist(q_upper, q_lower))
@@ -100,7 +100,7 @@ def test_angles_that_agree_with_the_goal_stay(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(lower, q_lower)
 
 
-def test_no_other_elbow_turns_the_segments_less(rng: np.random.Generator) -> None:
+def test_no_other_elbow_turns_the_segments_less(rng):
     """Brute force: all elbows on the circle, cost length (1 - cos turn) of both segments."""
     for _ in range(20):
         q_upper, q_lower = _bent_limb(rng)
@@ -122,7 +122,7 @@ def _cost(elbows: Floats, goal: Vec3, u: Vec3, v: Vec3) -> Floats:
     return UPPER * (1.0 - elbows @ u / UPPER**2) + LOWER * (1.0 - forearms @ v / LOWER**2)
 
 
-def test_elbow_is_continuous_through_full_stretch() -> None:
+def test_elbow_is_continuous_through_full_stretch():
     """A limb that is measured bent or straight while its goal goes out of reach and back."""
     for bend in (0.0, 0.02, 0.3):
         q_lower = quaternions.exp(np.array([0.0, 0.0, bend]))
@@ -134,14 +134,14 @@ def test_elbow_is_continuous_through_full_stretch() -> None:
         assert np.max(steps) < 1e-4  # a hundred times the goal's step, at the very stretch
 
 
-def test_straight_knee_bends_forward_and_elbow_back() -> None:
+def test_straight_knee_bends_forward_and_elbow_back():
     for limb, sign in ((0, -1.0), (2, 1.0)):
         to_elbow, goal = np.array([0.0, 0.3, 0.0]), np.array([0.0, 0.5, 0.0])
         upper, _ = _turned(IDENTITY, IDENTITY, goal, limb, to_elbow)
         assert sign * quaternions.rotate(upper, to_elbow)[0] > 0.03
 
 
-def test_turns_follow_at_a_limited_speed(rng: np.random.Generator) -> None:
+def test_turns_follow_at_a_limited_speed(rng):
     start, wanted = quaternions.normalize(rng.normal(size=(2, 4)))
     given = tuple(start.tolist()), tuple(wanted.tolist()), 0.1
     reached, turn = follow_turn(*given, tuple(IDENTITY.tolist()))
@@ -152,7 +152,7 @@ def test_turns_follow_at_a_limited_speed(rng: np.random.Generator) -> None:
     assert reached == given[1]
 
 
-def test_rotation_in_reach_is_not_held_back(rng: np.random.Generator) -> None:
+def test_rotation_in_reach_is_not_held_back(rng):
     last = quaternions.normalize(rng.normal(size=4))
     wanted = quaternions.multiply(last, quaternions.exp(np.array([0.05, 0.0, 0.0])))
     for sign in (1.0, -1.0):
@@ -163,7 +163,7 @@ def test_rotation_in_reach_is_not_held_back(rng: np.random.Generator) -> None:
         assert np.linalg.norm(quaternions.log(left)) == pytest.approx(0.01)
 
 
-def test_no_time_leaves_a_turn_that_differs_by_rounding_finite() -> None:
+def test_no_time_leaves_a_turn_that_differs_by_rounding_finite():
     wanted = (1.0 - 1e-16, 0.0, 0.0, 0.0)
     assert approach((1.0, 0.0, 0.0, 0.0), wanted, 0.0) == wanted
 
@@ -184,7 +184,7 @@ def _infer(
     return q_upper, q_lower, elbow, elbow + quaternions.rotate(q_lower, rest * lower)
 
 
-def test_wrist_is_where_it_is_measured(rng: np.random.Generator) -> None:
+def test_wrist_is_where_it_is_measured(rng):
     for limb, (_, upper, lower) in REACH.items():
         for _ in range(10):
             q_end, q_trunk = quaternions.normalize(rng.normal(size=(2, 4)))
@@ -194,7 +194,7 @@ def test_wrist_is_where_it_is_measured(rng: np.random.Generator) -> None:
             np.testing.assert_allclose(wrist, goal, atol=1e-9)
 
 
-def test_elbows_hang_and_knees_point_forward() -> None:
+def test_elbows_hang_and_knees_point_forward():
     for limb, side in ((0, 1.0), (1, -1.0)):
         before = np.array([0.3, 0.0, 0.0])  # a hand in front of its shoulder
         down = quaternions.exp(np.array([0.0, 0.0, -side * 0.5 * np.pi]))
@@ -205,14 +205,14 @@ def test_elbows_hang_and_knees_point_forward() -> None:
         assert _infer(limb, 0.7 * DOWN)[2][0] > 0.2
 
 
-def test_knee_turns_with_the_foot() -> None:
+def test_knee_turns_with_the_foot():
     for yaw in (-0.5, 0.5):
         foot = quaternions.exp(np.array([0.0, 0.0, yaw]))
         turned = _infer(2, 0.7 * DOWN, foot)[2]
         assert np.sign(turned[1] - _infer(2, 0.7 * DOWN)[2][1]) == np.sign(yaw)
 
 
-def test_right_mirrors_left(rng: np.random.Generator) -> None:
+def test_right_mirrors_left(rng):
     mirror = np.array([1.0, -1.0, 1.0])
     for limb in (0, 2):
         for _ in range(20):
@@ -223,7 +223,7 @@ def test_right_mirrors_left(rng: np.random.Generator) -> None:
             np.testing.assert_allclose(right[2], left[2] * mirror, atol=1e-12)
 
 
-def test_trunk_and_hand_turned_together_turn_the_limb(rng: np.random.Generator) -> None:
+def test_trunk_and_hand_turned_together_turn_the_limb(rng):
     goal = np.array([0.2, 0.1, -0.2])
     q_end, turn = quaternions.normalize(rng.normal(size=(2, 4)))
     elbow = _infer(0, goal, q_end)[2]
@@ -232,7 +232,7 @@ def test_trunk_and_hand_turned_together_turn_the_limb(rng: np.random.Generator) 
 
 
 @pytest.mark.parametrize('limb', REACH)
-def test_limb_is_continuous_over_its_workspace(limb: int, rng: np.random.Generator) -> None:
+def test_limb_is_continuous_over_its_workspace(limb, rng):
     """Small steps of wrist and hand, anywhere but straight against the workspace's middle."""
     _, upper, lower = REACH[limb]
     middle = np.array(limbs._SWIVEL[limb][0])
@@ -249,7 +249,7 @@ def test_limb_is_continuous_over_its_workspace(limb: int, rng: np.random.Generat
         assert np.linalg.norm(second - first) < 30.0 * 1e-5 * upper
 
 
-def test_pointed_segment_has_direction_and_side(rng: np.random.Generator) -> None:
+def test_pointed_segment_has_direction_and_side(rng):
     for _ in range(20):
         truth = quaternions.normalize(rng.normal(size=4))
         to, side = quaternions.rotate(truth, np.array([SIDE, BACK]))

@@ -80,7 +80,7 @@ def _speeds(played: Played) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize('name', LAYOUTS)
-def test_random_losses_never_make_a_jump(name: str, rng: np.random.Generator) -> None:
+def test_random_losses_never_make_a_jump(name, rng):
     """
     Nothing moves faster than the performer, the easing and the limb's turns together.
 
@@ -96,7 +96,7 @@ def test_random_losses_never_make_a_jump(name: str, rng: np.random.Generator) ->
 
 
 @pytest.mark.parametrize('name', LAYOUTS)
-def test_sensors_that_are_back_tell_what_they_told(name: str, rng: np.random.Generator) -> None:
+def test_sensors_that_are_back_tell_what_they_told(name, rng):
     motion, layout = walk_and_clap(N_FRAMES), _layout(name)
     lost = _random_losses(rng, motion.n_frames, len(layout.sensors))
     lost[-240:] = False
@@ -106,7 +106,7 @@ def test_sensors_that_are_back_tell_what_they_told(name: str, rng: np.random.Gen
     np.testing.assert_allclose(broken.points[-1], whole.points[-1], atol=1e-9)
 
 
-def test_lost_upper_arm_leaves_the_hand_where_it_is() -> None:
+def test_lost_upper_arm_leaves_the_hand_where_it_is():
     """Hand and forearm tell the elbow: nothing but the arm's twist is lost."""
     motion, layout = walk_and_clap(N_FRAMES), _layout('default14')
     lost = np.zeros((motion.n_frames, len(layout.sensors)), dtype=bool)
@@ -117,7 +117,7 @@ def test_lost_upper_arm_leaves_the_hand_where_it_is() -> None:
     np.testing.assert_allclose(played.points[:, :4], motion.end_effectors[:, :4], atol=1e-9)
 
 
-def test_lost_pelvis_is_carried_by_the_head_of_six() -> None:
+def test_lost_pelvis_is_carried_by_the_head_of_six():
     motion, layout = walk_and_clap(N_FRAMES), _layout('six_point')
     lost = np.zeros((motion.n_frames, 6), dtype=bool)
     lost[240:] = np.array(layout.sensors) == 'pelvis'
@@ -127,7 +127,7 @@ def test_lost_pelvis_is_carried_by_the_head_of_six() -> None:
     np.testing.assert_allclose(played.p[300:, head], truth[300:, head], atol=1e-9)
 
 
-def test_without_any_sensor_the_root_is_held() -> None:
+def test_without_any_sensor_the_root_is_held():
     motion, layout = walk_and_clap(N_FRAMES), _layout('six_point')
     lost = np.zeros((motion.n_frames, 6), dtype=bool)
     lost[240:] = True
@@ -138,7 +138,7 @@ def test_without_any_sensor_the_root_is_held() -> None:
     assert np.linalg.norm(played.p[-1] - played.p[240], axis=1).max() > 0.1
 
 
-def test_hand_through_its_own_shoulder_whips_no_elbow_round() -> None:
+def test_hand_through_its_own_shoulder_whips_no_elbow_round():
     """There nothing tells where the elbow is: its segments turn no faster than people's do."""
     motion, layout = walk_and_clap(N_FRAMES), _layout('six_point')
     start, hand = SEGMENT_INDEX['left_upper_arm'], layout.sensors.index('left_hand')
@@ -162,7 +162,7 @@ def test_hand_through_its_own_shoulder_whips_no_elbow_round() -> None:
 
 
 @pytest.mark.parametrize('scale', [1.0, 1.03])
-def test_wrong_lengths_leave_hands_and_feet_where_they_are(scale: float) -> None:
+def test_wrong_lengths_leave_hands_and_feet_where_they_are(scale):
     """
     End-effector data wins: to 0.1 mm for bent limbs, though every limb is too long.
 
@@ -265,9 +265,7 @@ def _speed(played: Vec3s) -> float:
 
 @pytest.mark.parametrize('names', [('pelvis',), ('left_hand', 'right_hand'), ('left_foot',)])
 @pytest.mark.parametrize('layout', ['default14', 'six_point'])
-def test_flicker_is_hardly_worse_than_loss(
-    layout: str, names: tuple[str, ...], rng: np.random.Generator
-) -> None:
+def test_flicker_is_hardly_worse_than_loss(layout, names, rng):
     index = np.arange(N_FLICKER)
     whole = _play_flicker(layout, names, index < 0)
     always = max(
@@ -280,7 +278,7 @@ def test_flicker_is_hardly_worse_than_loss(
 
 
 @pytest.mark.parametrize('seen, lost', [(1, 1), (2, 2), (10, 3)])
-def test_chest_that_flickers_carries_a_lost_pelvis(seen: int, lost: int) -> None:
+def test_chest_that_flickers_carries_a_lost_pelvis(seen, lost):
     names, index = ('pelvis', 'chest'), np.arange(N_FLICKER)
     gone = np.zeros((N_FLICKER, 2), dtype=bool)
     whole = _play_flicker('default14', names, gone)
@@ -292,7 +290,7 @@ def test_chest_that_flickers_carries_a_lost_pelvis(seen: int, lost: int) -> None
     assert _speed(played) < _speed(whole) + EASING_M_S
 
 
-def test_foot_that_is_back_does_not_leap_as_its_leg_flickers(rng: np.random.Generator) -> None:
+def test_foot_that_is_back_does_not_leap_as_its_leg_flickers(rng):
     """The hip is elsewhere than it seems to the leg: pelvis and chest come and go, too."""
     names = ('pelvis', 'chest', 'left_shank', 'left_thigh', 'left_foot')
     whole = _play_flicker('default14', names, np.zeros(N_FLICKER, dtype=bool))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from puppet_core.io import InputFileError
 from puppet_core.math import quaternions
-from puppet_retarget.importance.environment import Environment, floor_only, load_environment
+from puppet_retarget.importance.environment import floor_only, load_environment
 from puppet_retarget.importance.objects import SHAPES
 import pytest
 
@@ -49,18 +49,18 @@ def write(folder: Path, text: str) -> Path:
 
 
 @pytest.fixture
-def good(tmp_path: Path) -> Environment:
+def good(tmp_path):
     """Return the environment of the example above."""
     return load_environment(write(tmp_path, GOOD))
 
 
-def test_objects_keep_names_shapes_and_order(good: Environment) -> None:
+def test_objects_keep_names_shapes_and_order(good):
     assert good.names == ('floor', 'table', 'ball', 'pole', 'rail')
     shapes = [SHAPES[o.shape] for o in good.objects]
     assert shapes == ['plane', 'box', 'sphere', 'cylinder', 'capsule']
 
 
-def test_roll_pitch_yaw_turn_about_fixed_axes_in_that_order(tmp_path: Path) -> None:
+def test_roll_pitch_yaw_turn_about_fixed_axes_in_that_order(tmp_path):
     path = write(tmp_path, HEAD + '- {name: a, shape: plane, rpy_deg: [30.0, 40.0, 50.0]}')
     x, y, z = (
         quaternions.exp(np.radians(angle) * axis) for angle, axis in zip((30, 40, 50), np.eye(3))
@@ -70,7 +70,7 @@ def test_roll_pitch_yaw_turn_about_fixed_axes_in_that_order(tmp_path: Path) -> N
     np.testing.assert_allclose(own * np.sign(own[0]), wanted, atol=1e-15)
 
 
-def test_counterpart_is_the_object_itself_unless_given(good: Environment) -> None:
+def test_counterpart_is_the_object_itself_unless_given(good):
     pole, table, ball, rail = (good.objects[i] for i in (3, 1, 2, 4))
     assert pole.puppet is pole.real
     assert table.puppet.position.tolist() == [0.5, 0.5, 0.2]
@@ -80,7 +80,7 @@ def test_counterpart_is_the_object_itself_unless_given(good: Environment) -> Non
     np.testing.assert_array_equal(rail.puppet.orientation, [1.0, 0.0, 0.0, 0.0])
 
 
-def test_influence_and_margin_belong_to_end_effector_and_object(good: Environment) -> None:
+def test_influence_and_margin_belong_to_end_effector_and_object(good):
     """Errata 13; what the file leaves open comes from the parameters."""
     arrays = good.arrays(influence_distance=0.7, contact_margin=0.03)
     assert arrays.influence_distances[1].tolist() == [0.3, 0.7, 0.7, 0.2]
@@ -90,7 +90,7 @@ def test_influence_and_margin_belong_to_end_effector_and_object(good: Environmen
     assert arrays.contact_margins[4].tolist() == [0.03] * 4
 
 
-def test_world_scale_scales_the_counterparts_only(good: Environment) -> None:
+def test_world_scale_scales_the_counterparts_only(good):
     plain, scaled = good.arrays(0.6, 0.03), good.arrays(0.6, 0.03, world_scale=0.5)
     np.testing.assert_array_equal(scaled.positions, plain.positions)
     np.testing.assert_array_equal(scaled.sizes, plain.sizes)
@@ -98,7 +98,7 @@ def test_world_scale_scales_the_counterparts_only(good: Environment) -> None:
     np.testing.assert_array_equal(scaled.puppet_sizes, 0.5 * plain.puppet_sizes)
 
 
-def test_floor_only_equals_the_shipped_floor() -> None:
+def test_floor_only_equals_the_shipped_floor():
     shipped, built_in = load_environment(CONFIG / 'floor.yaml'), floor_only()
     assert shipped.names == built_in.names
     for a, b in zip(shipped.arrays(0.6, 0.03), built_in.arrays(0.6, 0.03)):
@@ -106,7 +106,7 @@ def test_floor_only_equals_the_shipped_floor() -> None:
 
 
 @pytest.mark.parametrize('path', sorted(CONFIG.glob('*.yaml')), ids=lambda path: path.stem)
-def test_shipped_environments_load(path: Path) -> None:
+def test_shipped_environments_load(path):
     assert load_environment(path).names
 
 
@@ -172,7 +172,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize('body, message', MISTAKES.values(), ids=MISTAKES)
-def test_mistake_is_told_with_file_line_and_key(tmp_path: Path, body: str, message: str) -> None:
+def test_mistake_is_told_with_file_line_and_key(tmp_path, body, message):
     path = write(tmp_path, HEAD + body)
     with pytest.raises(InputFileError, match=message) as caught:
         load_environment(path)

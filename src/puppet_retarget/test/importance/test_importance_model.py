@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is near a performer: whose skeleton it is, new calibrations, postures of nobody."""
 
-from collections.abc import Callable
-
 import numpy as np
 from puppet_core.body.capsules import default_capsules
-from puppet_core.body.posture import Motion, Posture
+from puppet_core.body.posture import Posture
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.body.surface import surface_samples
 from puppet_retarget.importance.environment import floor_only
@@ -31,7 +29,7 @@ def model_of(**options: object) -> ImportanceModel:
 
 
 @pytest.fixture(scope='module')
-def frame(procedural: Motion) -> Callable[[int], Frame]:
+def frame(procedural):
     """Return a maker of postures and joints from the built-in performance."""
     _, segments = procedural.world_segments()
     velocities = procedural.end_effector_velocities()
@@ -48,7 +46,7 @@ def frame(procedural: Motion) -> Callable[[int], Frame]:
     return make
 
 
-def test_rows_are_those_of_both_estimators(frame, procedural: Motion) -> None:
+def test_rows_are_those_of_both_estimators(frame, procedural):
     """The skeleton of the first posture is the performer's, to rounding."""
     model = model_of()
     environment = ImportanceEstimator(floor_only(), ImportanceConfig())
@@ -64,7 +62,7 @@ def test_rows_are_those_of_both_estimators(frame, procedural: Motion) -> None:
         np.testing.assert_allclose(near.self_rows, expected, atol=1e-7)
 
 
-def test_palm_on_the_chest_matters(frame) -> None:
+def test_palm_on_the_chest_matters(frame):
     model = model_of()
     posture, segments = frame(700)
     assert model.step(0, posture, segments).self_rows[0, SELF_IMPORTANCE] == 0.0
@@ -74,7 +72,7 @@ def test_palm_on_the_chest_matters(frame) -> None:
     assert near.self_rows[0, SELF_DISTANCE] < 0.0
 
 
-def test_skeleton_is_kept_until_another_leg_length_is_sent(frame) -> None:
+def test_skeleton_is_kept_until_another_leg_length_is_sent(frame):
     """A new calibration; a length that is no number says nothing."""
     model = model_of()
     posture, segments = frame(700)
@@ -85,7 +83,7 @@ def test_skeleton_is_kept_until_another_leg_length_is_sent(frame) -> None:
     assert [a is b for a, b in zip(seen, seen[1:])] == [True, False, True, False, True]
 
 
-def test_measured_points_take_the_place_of_ordinary_ones(frame, procedural: Motion) -> None:
+def test_measured_points_take_the_place_of_ordinary_ones(frame, procedural):
     measured = np.full((40, 3), 0.1)
     model = model_of(measured={'chest': measured})
     assert model.step(0, *frame(700)) is not None
@@ -99,7 +97,7 @@ def test_measured_points_take_the_place_of_ordinary_ones(frame, procedural: Moti
 @pytest.mark.parametrize(
     'what', ['root_position', 'segments', 'rotations', 'end_effectors', 'end_effector_velocities']
 )
-def test_one_bad_number_gives_nothing_and_leaves_no_trace(frame, what: str, bad: float) -> None:
+def test_one_bad_number_gives_nothing_and_leaves_no_trace(frame, what, bad):
     model, alone = model_of(), model_of()
     posture, segments = frame(700)
     values = segments if what == 'segments' else getattr(posture, what)
@@ -112,7 +110,7 @@ def test_one_bad_number_gives_nothing_and_leaves_no_trace(frame, what: str, bad:
         np.testing.assert_array_equal(ours.rows, theirs.rows)
 
 
-def test_giants_are_nobody(frame) -> None:
+def test_giants_are_nobody(frame):
     posture, segments = frame(700)
     for values in (posture.root_position, segments, posture.end_effectors):
         values *= 50.0

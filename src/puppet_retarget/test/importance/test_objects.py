@@ -59,7 +59,7 @@ def nearest_point_by_minimiser(shape: int, size: Floats, p: Vec3) -> Vec3:
 
 
 @SHAPE_IDS
-def test_distance_outside_is_that_of_the_nearest_point(shape: int, rng) -> None:
+def test_distance_outside_is_that_of_the_nearest_point(shape, rng):
     checked = 0
     while checked < 25:
         size, p = random_size(rng, shape), rng.normal(size=3)
@@ -72,7 +72,7 @@ def test_distance_outside_is_that_of_the_nearest_point(shape: int, rng) -> None:
 
 
 @SHAPE_IDS
-def test_normal_is_the_gradient(shape: int, rng) -> None:
+def test_normal_is_the_gradient(shape, rng):
     step = 1e-6
     for _ in range(100):
         size, p = random_size(rng, shape), rng.normal(size=3) * 0.6
@@ -96,7 +96,7 @@ def counterpart(shape: int, size: Floats, other: Floats, p: Vec3) -> Vec3:
 
 
 @SHAPE_IDS
-def test_gap_to_the_counterpart_keeps_length_and_direction(shape: int, rng) -> None:
+def test_gap_to_the_counterpart_keeps_length_and_direction(shape, rng):
     for _ in range(100):
         size, other = random_size(rng, shape), random_size(rng, shape)
         p = rng.normal(size=3)
@@ -108,7 +108,7 @@ def test_gap_to_the_counterpart_keeps_length_and_direction(shape: int, rng) -> N
 
 
 @SHAPE_IDS
-def test_touching_stays_touching_and_inside_comes_to_the_surface(shape: int, rng) -> None:
+def test_touching_stays_touching_and_inside_comes_to_the_surface(shape, rng):
     for _ in range(100):
         size, other = random_size(rng, shape), random_size(rng, shape)
         p = rng.normal(size=3) * 0.5

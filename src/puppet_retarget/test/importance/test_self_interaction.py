@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Self-interaction: pairs, contacts without jumps, whole performances (thesis fig. 7.6)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
@@ -69,7 +69,7 @@ class Run(NamedTuple):
 
 
 @pytest.fixture(scope='module')
-def perform(adult_character) -> Callable[[str, Character], Run]:
+def perform(adult_character):
     """Return a function that puts a kind of self-contact on a character, each once."""
     done: dict[tuple[str, str], Run] = {}
 
@@ -97,14 +97,14 @@ def depths(body: MovingBody) -> Floats:
 
 
 @pytest.mark.parametrize('kind', SELF_CONTACTS)
-def test_performer_on_itself_is_exact(perform, adult_character, kind: str) -> None:
+def test_performer_on_itself_is_exact(perform, adult_character, kind):
     run = perform(kind, adult_character)
     away = np.linalg.norm(run.result.puppet.end_effectors - run.motion.end_effectors, axis=2)
     assert away.max() < EXACT_M
 
 
 @PUPPETS
-def test_palms_stay_on_the_waist_however_fat(perform, puppet: str, request) -> None:
+def test_palms_stay_on_the_waist_however_fat(perform, puppet, request):
     run = perform('waist', request.getfixturevalue(puppet))
     for palm in (0, 1):
         touching = distances(run.performer)[:, palm, TORSO].min(axis=1) < 1e-3
@@ -115,9 +115,7 @@ def test_palms_stay_on_the_waist_however_fat(perform, puppet: str, request) -> N
 
 @pytest.mark.parametrize('kind', SELF_CONTACTS)
 @PUPPETS
-def test_puppet_is_no_deeper_in_itself_than_the_performer(
-    perform, puppet: str, kind: str, request
-) -> None:
+def test_puppet_is_no_deeper_in_itself_than_the_performer(perform, puppet, kind, request):
     run = perform(kind, request.getfixturevalue(puppet))
     assert depths(run.puppet).max() <= depths(run.performer).max() + ADDED_DEPTH_M
     np.testing.assert_allclose(
@@ -127,7 +125,7 @@ def test_puppet_is_no_deeper_in_itself_than_the_performer(
 
 def test_skeleton_is_recovered_from_any_posture(
     adult_character, tall_character, short_character, rng
-) -> None:
+):
     for character in (adult_character, tall_character, short_character):
         own = character.skeleton
         body = curled_up(own, rng)
@@ -136,7 +134,7 @@ def test_skeleton_is_recovered_from_any_posture(
         np.testing.assert_allclose(got.interaction_points, own.interaction_points, atol=1e-12)
 
 
-def test_long_gap_or_step_back_starts_anew(adult_character, rng) -> None:
+def test_long_gap_or_step_back_starts_anew(adult_character, rng):
     """Else an importance of before the gap would linger."""
     estimator = estimator_of(adult_character.skeleton, SelfInteractionConfig())
     near, far = curled_up(adult_character.skeleton, rng), np.zeros((4, 8))
@@ -173,7 +171,7 @@ def skeleton(adult_character):
     return adult_character.skeleton
 
 
-def test_distances_are_the_least_over_capsules_wherever_they_matter(skeleton, rng) -> None:
+def test_distances_are_the_least_over_capsules_wherever_they_matter(skeleton, rng):
     """Farther off than anything matters a bound from below is enough."""
     kernel, capsules = Pairs(skeleton), default_capsules(skeleton)
     near = 0
@@ -188,7 +186,7 @@ def test_distances_are_the_least_over_capsules_wherever_they_matter(skeleton, rn
     assert near > 50
 
 
-def test_importance_is_eq_4_4_of_the_gap_and_zero_beyond_its_influence(skeleton, rng) -> None:
+def test_importance_is_eq_4_4_of_the_gap_and_zero_beyond_its_influence(skeleton, rng):
     kernel, capsules = Pairs(skeleton), default_capsules(skeleton)
     for _ in range(20):
         body = curled_up(skeleton, rng)
@@ -200,7 +198,7 @@ def test_importance_is_eq_4_4_of_the_gap_and_zero_beyond_its_influence(skeleton,
         assert np.all(w[d >= 1.0] == 0.0)
 
 
-def test_rate_is_the_change_of_the_distance(skeleton, rng) -> None:
+def test_rate_is_the_change_of_the_distance(skeleton, rng):
     """Both the point and the segment move and turn; against differences of distances."""
     kernel, dt = Pairs(skeleton), 1e-6
     checked = 0
@@ -220,7 +218,7 @@ def test_rate_is_the_change_of_the_distance(skeleton, rng) -> None:
     assert checked > 20
 
 
-def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton) -> None:
+def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton):
     body = curled_up(skeleton, np.random.default_rng(1))
     sole, palm = 2, 0
     shank, head = SEGMENT_INDEX['right_shank'], SEGMENT_INDEX['head']
@@ -267,13 +265,13 @@ class Estimator:
 
 
 @pytest.fixture
-def estimator(adult_character) -> Estimator:
+def estimator(adult_character):
     """Return an estimator of an ordinary body."""
     return Estimator(adult_character.skeleton)
 
 
 @pytest.fixture
-def standing(adult_character) -> Body:
+def standing(adult_character):
     """Return that body, arms spread."""
     return at_rest(adult_character.skeleton)
 
@@ -330,7 +328,7 @@ def listed(estimator: Estimator, body: Body, pairs: Floats) -> Floats:
 
 def test_weights_are_those_of_the_definition_and_none_that_matters_is_left_out(
     estimator, standing
-) -> None:
+):
     """A hand that sweeps over torso, head, arm and hand; the list is never too short for it."""
     most = 0
     for point in over_the_body(standing, 300):
@@ -353,9 +351,7 @@ def pairs_of(estimator: Estimator, body: Body) -> Floats:
     return estimator._estimator._arrays.pairs.copy()
 
 
-def test_displacements_lead_from_the_samples_to_the_end_effector(
-    estimator, adult_character, rng
-) -> None:
+def test_displacements_lead_from_the_samples_to_the_end_effector(estimator, adult_character, rng):
     checked = 0
     for _ in range(10):
         body = curled_up(adult_character.skeleton, rng)
@@ -388,14 +384,14 @@ def held(limb: int) -> Floats:
 
 
 @pytest.mark.parametrize('w', [1e-3, 0.3, 1.0])
-def test_symmetric_hands_meet_half_way(w: float) -> None:
+def test_symmetric_hands_meet_half_way(w):
     pairs = pairs_with((LEFT_HAND, 'right_hand', w), (RIGHT_HAND, 'left_hand', w))
     for j, segment in ((LEFT_HAND, 'right_hand'), (RIGHT_HAND, 'left_hand')):
         share = moved_share(pairs, j, SEGMENT_INDEX[segment], np.zeros((4, 8)))
         assert share == pytest.approx(0.5, abs=0.13 if w < 0.01 else 1e-5)
 
 
-def test_shares_of_two_limbs_add_up_and_are_listed(estimator, adult_character) -> None:
+def test_shares_of_two_limbs_add_up_and_are_listed(estimator, adult_character):
     """Palms together: (mine + theirs) of the gap is all of it, whoever holds on to something."""
     body = body_of_rotations(adult_character.skeleton, at_rest(adult_character.skeleton).rotations)
     middle = 0.5 * (body.points[LEFT_HAND] + body.points[RIGHT_HAND]) + [0.4, 0.0, 0.0]

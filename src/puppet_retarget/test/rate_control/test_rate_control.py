@@ -124,7 +124,7 @@ def moved_goals(controller: RateController, rng: np.random.Generator, size: floa
 
 @pytest.mark.parametrize('base', [0, TOP, LEFT])
 @pytest.mark.parametrize('is_driven', [True, False], ids=['driven', 'free'])
-def test_goals_in_reach_are_met(rng, base: int, is_driven: bool) -> None:
+def test_goals_in_reach_are_met(rng, base, is_driven):
     controller = mixed_controller(rng, base)
     controller.drive_base(is_driven)
     if is_driven:
@@ -137,7 +137,7 @@ def test_goals_in_reach_are_met(rng, base: int, is_driven: bool) -> None:
         assert controller.error < MET_M
 
 
-def test_error_of_a_fixed_goal_falls_as_eq_13_says(rng) -> None:
+def test_error_of_a_fixed_goal_falls_as_eq_13_says(rng):
     """ChoiKo2000 eq. 13 with K = I: what is left after a step is of second order."""
     controller = mixed_controller(rng, config=AS_PRINTED)
     controller.inputs.gains[:] = 0.0
@@ -149,7 +149,7 @@ def test_error_of_a_fixed_goal_falls_as_eq_13_says(rng) -> None:
     assert errors[1] < 0.1 * errors[0] and errors[2] < 0.1 * errors[1]
 
 
-def test_estimate_of_three_steps_leaves_less_than_the_plain_one(rng) -> None:
+def test_estimate_of_three_steps_leaves_less_than_the_plain_one(rng):
     """Steps 1 to 3 before eq. 17, on goals that move on."""
     left = []
     for estimate in (0, 1, 2):
@@ -166,7 +166,7 @@ def test_estimate_of_three_steps_leaves_less_than_the_plain_one(rng) -> None:
     assert left[2] <= left[1]
 
 
-def test_new_base_begins_where_it_was_and_eases_to_its_pose(rng) -> None:
+def test_new_base_begins_where_it_was_and_eases_to_its_pose(rng):
     """Base and end-effector switched at a step's end, five centimetres wrong: no jump."""
     controller = mixed_controller(rng)
     controller.inputs.active[:] = 0
@@ -195,13 +195,13 @@ def test_new_base_begins_where_it_was_and_eases_to_its_pose(rng) -> None:
         ({'offsets': [[0, 0, 0], [0, 0, np.nan]]}, 'offsets: expected finite'),
     ],
 )
-def test_impossible_trees_are_refused(change: dict, text: str) -> None:
+def test_impossible_trees_are_refused(change, text):
     given = {'names': ('a', 'b'), 'parents': [-1, 0], 'offsets': np.zeros((2, 3)), **change}
     with pytest.raises(ConfigError, match=text):
         BodyTree(**given)
 
 
-def test_impossible_tasks_are_refused(adult_character: Character) -> None:
+def test_impossible_tasks_are_refused(adult_character):
     tree = BodyTree.of_skeleton(adult_character.skeleton)
     with pytest.raises(ConfigError, match='axes: expected one to three unit vectors'):
         Task(0, axes=np.ones((2, 3)))
@@ -218,7 +218,7 @@ def test_impossible_tasks_are_refused(adult_character: Character) -> None:
 
 
 @pytest.mark.parametrize('base', [0, TOP, LEFT, 12])
-def test_jacobian_is_that_of_differences(rng, base: int) -> None:
+def test_jacobian_is_that_of_differences(rng, base):
     """Balls, hinges and universal joints, walked both ways; the base's six; partial axes."""
     controller = mixed_controller(rng, base)
     assert controller.tree.n_dofs == 6 + 5 * 3 + 3 * 2 + 3 * 1
@@ -254,7 +254,7 @@ def solve(jacobian, wanted, wish, mobilities, max_damping=0.0, rounds=1):
 
 
 @pytest.mark.parametrize('shape', [(8, 30), (9, 42), (24, 51), (1, 6)])
-def test_rates_are_those_of_numpys_pseudo_inverse(rng, shape) -> None:
+def test_rates_are_those_of_numpys_pseudo_inverse(rng, shape):
     rows, dofs = shape
     for _ in range(20):
         jacobian = rng.normal(size=shape)
@@ -269,7 +269,7 @@ def test_rates_are_those_of_numpys_pseudo_inverse(rng, shape) -> None:
         np.testing.assert_allclose(plain, np.linalg.pinv(jacobian) @ wanted, atol=1e-8)
 
 
-def test_singular_rows_are_damped_and_bounded(rng) -> None:
+def test_singular_rows_are_damped_and_bounded(rng):
     """Damped least squares: twice the same constraint, and one of nothing at all."""
     jacobian = rng.normal(size=(8, 30))
     jacobian[1], jacobian[2] = jacobian[0], 0.0
@@ -281,7 +281,7 @@ def test_singular_rows_are_damped_and_bounded(rng) -> None:
     assert np.linalg.norm(rates) < np.linalg.norm(wanted) / (2.0 * damping)
 
 
-def test_damping_and_dexterity_follow_the_singular_values(rng) -> None:
+def test_damping_and_dexterity_follow_the_singular_values(rng):
     jacobian = rng.normal(size=(8, 30))
     u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
     for smallest in (1.0, 0.31, 0.29, 0.1, 0.01):
@@ -345,9 +345,7 @@ def settle(controller: RateController) -> float:
 @pytest.mark.parametrize('rate_hz', [5, 30, 120])
 @pytest.mark.parametrize('size_m', [0.0, 0.5, 5.0])
 @pytest.mark.parametrize('is_driven', [True, False], ids=['driven', 'free'])
-def test_wild_goals_stay_bounded_and_settle(
-    adult_character: Character, rate_hz: int, size_m: float, is_driven: bool
-) -> None:
+def test_wild_goals_stay_bounded_and_settle(adult_character, rate_hz, size_m, is_driven):
     for seed in range(2):
         controller = make(adult_character, RateConfig(), is_driven)
         harass(controller, size_m, rate_hz, seed)
@@ -355,7 +353,7 @@ def test_wild_goals_stay_bounded_and_settle(
         assert settle(controller) < SETTLED_RAD
 
 
-def test_body_comes_back_from_where_it_could_not_reach(adult_character: Character) -> None:
+def test_body_comes_back_from_where_it_could_not_reach(adult_character):
     controller = make(adult_character, RateConfig(), True)
     home = controller.inputs.positions[:4].copy()
     controller.inputs.positions[:4] += [3.0, -2.0, 1.0]

@@ -122,7 +122,7 @@ def problems(kind: str, count: int, seed: int) -> Iterator[Problem]:
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_answer_is_feasible_and_nothing_is_nearer(kind: str) -> None:
+def test_answer_is_feasible_and_nothing_is_nearer(kind):
     """Errata 4; empty intersections by the least relaxation."""
     solved = 0
     for problem in problems(kind, N_PROBLEMS // len(KINDS) + 1, seed=KINDS.index(kind)):
@@ -138,7 +138,7 @@ def test_answer_is_feasible_and_nothing_is_nearer(kind: str) -> None:
     assert solved > 50
 
 
-def test_independent_solver_agrees() -> None:
+def test_independent_solver_agrees():
     for problem in problems('meeting', 100, seed=77):
         x, _ = solve(problem)
         p, c, r = problem[:3]
@@ -158,7 +158,7 @@ def test_independent_solver_agrees() -> None:
             assert np.linalg.norm(x - p) == pytest.approx(np.linalg.norm(wanted.x - p), abs=1e-6)
 
 
-def test_point_inside_one_ball_is_not_drawn_to_its_sphere() -> None:
+def test_point_inside_one_ball_is_not_drawn_to_its_sphere():
     """P is inside the large ball and outside the two others, whose common part is nearer."""
     p = np.array([0.95, 0.0, 0.0])
     c = np.array([[0.0, 0.0, 0.0], [1.0, 0.30, 0.0], [1.0, -0.30, 0.0]])
@@ -168,7 +168,7 @@ def test_point_inside_one_ball_is_not_drawn_to_its_sphere() -> None:
     np.testing.assert_allclose(x, [1.0 - np.sqrt(0.301**2 - 0.3**2), 0.0, 0.0], atol=TOL_M)
 
 
-def test_infinite_radii_are_no_constraint(rng) -> None:
+def test_infinite_radii_are_no_constraint(rng):
     """Errata 3."""
     p = rng.normal(size=3)
     x, t = solve(Problem(p, rng.normal(size=(4, 3)) * 9.0, np.full(4, np.inf), np.ones(4)))
@@ -177,7 +177,7 @@ def test_infinite_radii_are_no_constraint(rng) -> None:
 
 
 @pytest.mark.parametrize('n_balls', [2, 3, 4])
-def test_empty_intersection_keeps_the_answer_continuous(n_balls: int) -> None:
+def test_empty_intersection_keeps_the_answer_continuous(n_balls):
     """
     Errata 4: the answer goes on where the last common point was.
 
@@ -201,14 +201,14 @@ def test_empty_intersection_keeps_the_answer_continuous(n_balls: int) -> None:
         assert steps.max() < 3.0 * np.sqrt(scales[1] - scales[0])
 
 
-def test_relaxation_gives_way_where_it_matters_least() -> None:
+def test_relaxation_gives_way_where_it_matters_least():
     centres = np.array([[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
     x, t = solve(Problem(np.zeros(3), centres, np.ones(2), np.array([1.0, 9.0])))
     assert t == pytest.approx(0.1)
     np.testing.assert_allclose(x, [1.1, 0.0, 0.0], atol=TOL_M)
 
 
-def test_halving_agrees_with_the_closed_form(monkeypatch) -> None:
+def test_halving_agrees_with_the_closed_form(monkeypatch):
     """The fallback alone, should no proof be found."""
     monkeypatch.setattr(ball_intersection, 'least_growth', _no_proof)
     for problem in problems('random', 60, seed=4):
@@ -250,7 +250,7 @@ def minimiser(centres: Vec3s, radii: Floats, slacks: Floats, start: Vec3) -> flo
 
 
 @pytest.mark.parametrize('n', [2, 3, 4])
-def test_growth_is_the_least(n: int, rng) -> None:
+def test_growth_is_the_least(n, rng):
     compared = 0
     for _ in range(60):
         c, r, s = rng.normal(size=(n, 3)), rng.uniform(0.1, 0.6, n), rng.uniform(0.3, 3.0, n)
@@ -265,7 +265,7 @@ def test_growth_is_the_least(n: int, rng) -> None:
     assert compared > 20
 
 
-def test_infinite_balls_are_left_out(rng) -> None:
+def test_infinite_balls_are_left_out(rng):
     c = np.array([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0], [4.0, 0.0, 0.0]])
     with_it = grow(c, np.array([1.0, np.inf, 1.0]), np.ones(3))
     without = grow(c[[0, 2]], np.ones(2), np.ones(2))
@@ -291,21 +291,21 @@ def solve_one(p, balls, radii, outside, slacks=None, fallback=UP) -> tuple[Vec3,
     return np.array(x), t
 
 
-def test_no_constraint_casts_the_point_on_the_sphere() -> None:
+def test_no_constraint_casts_the_point_on_the_sphere():
     """Infinite balls to stay inside of, and balls without radius to stay outside of."""
     x, t = solve_one([0.0, 3.0, 0.0], [UP, UP, UP], [np.inf, 0.0, -1.0], [False, True, True])
     assert t == 0.0
     np.testing.assert_allclose(x, [0.0, 1.0, 0.0], atol=1e-15)
 
 
-def test_shell_without_width_leaves_its_circle() -> None:
+def test_shell_without_width_leaves_its_circle():
     """The elbow's circle about shoulder and hand, when the hand's importance is one."""
     x, t = solve_one([1.0, 0.2, 0.1], [UP, UP], np.full(2, np.sqrt(2.0)), [False, True])
     assert t == 0.0
     np.testing.assert_allclose(x, np.array([1.0, 0.2, 0.0]) / np.hypot(1.0, 0.2), atol=1e-15)
 
 
-def test_what_matters_gives_way_least() -> None:
+def test_what_matters_gives_way_least():
     """Caps about the two poles, of which the second is ten times as stiff."""
     radii = np.full(2, np.sqrt(2.0 - 1.0))  # z >= 1/2 and z <= -1/2
     x, t = solve_one([1.0, 0.0, 0.0], [UP, -UP], radii, [False, False], np.array([1.0, 0.1]))
@@ -315,7 +315,7 @@ def test_what_matters_gives_way_least() -> None:
 
 
 @pytest.mark.parametrize('n_caps', [1, 2, 3, 5])
-def test_last_point_vanishes_without_a_jump(n_caps: int) -> None:
+def test_last_point_vanishes_without_a_jump(n_caps):
     """
     Errata 4: caps shrink until nothing is common to them, and further.
 
@@ -339,7 +339,7 @@ def test_last_point_vanishes_without_a_jump(n_caps: int) -> None:
         assert steps.max() < 3.0 * np.sqrt(cosines[1] - cosines[0])
 
 
-def test_no_sample_of_the_sphere_is_better(rng) -> None:
+def test_no_sample_of_the_sphere_is_better(rng):
     """Random balls: no sample is nearer, and none needs less relaxation where nothing is free."""
     samples = rng.normal(size=(20_000, 3))
     samples /= np.linalg.norm(samples, axis=1, keepdims=True)

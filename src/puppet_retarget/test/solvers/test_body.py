@@ -3,7 +3,6 @@
 """The body objective against plain numpy and differences, its minimum against scipy."""
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.posture import world_segments
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.math import pack_arrays, quaternions
@@ -87,7 +86,7 @@ def near_and_far(rng: np.random.Generator, torso_segments: int) -> Floats:
 both_torsos = pytest.mark.parametrize('torso_segments', [1, 2], ids=['rigid', 'spine and chest'])
 
 
-def test_energy_is_that_of_eqs_5_3_to_5_5(adult_character: Character, rng) -> None:
+def test_energy_is_that_of_eqs_5_3_to_5_5(adult_character, rng):
     skeleton = adult_character.skeleton
     for _ in range(50):
         body, unknowns = random_body(rng, skeleton), near_and_far(rng, 2)
@@ -96,9 +95,7 @@ def test_energy_is_that_of_eqs_5_3_to_5_5(adult_character: Character, rng) -> No
 
 
 @both_torsos
-def test_gradient_matches_finite_differences(
-    adult_character: Character, rng, torso_segments: int
-) -> None:
+def test_gradient_matches_finite_differences(adult_character, rng, torso_segments):
     n = 6 + 3 * torso_segments
     for _ in range(40):
         body = random_body(rng, adult_character.skeleton)
@@ -112,9 +109,7 @@ def test_gradient_matches_finite_differences(
 
 
 @both_torsos
-def test_curvature_with_all_bends_matches_finite_differences(
-    adult_character: Character, rng, torso_segments: int
-) -> None:
+def test_curvature_with_all_bends_matches_finite_differences(adult_character, rng, torso_segments):
     steps = 1e-4 * np.eye(6 + 3 * torso_segments)
     for _ in range(8):
         body = random_body(rng, adult_character.skeleton)
@@ -155,14 +150,14 @@ def minimised(
 
 
 @pytest.fixture
-def bodies(short_character, rng) -> list[BodyTask]:
+def bodies(short_character, rng):
     """Return strained bodies, some mildly and some wildly."""
     skeleton = short_character.skeleton
     return [strained(rng, skeleton, 0.1 if i % 2 else 0.25) for i in range(40)]
 
 
 @both_torsos
-def test_minimum_is_scipys(bodies: list[BodyTask], torso_segments: int) -> None:
+def test_minimum_is_scipys(bodies, torso_segments):
     n = 6 + 3 * torso_segments
     for body in bodies[::4]:
 
@@ -176,7 +171,7 @@ def test_minimum_is_scipys(bodies: list[BodyTask], torso_segments: int) -> None:
         np.testing.assert_array_equal(unknowns[n:], 0.0)
 
 
-def test_default_cap_reaches_the_minimum(short_character, rng) -> None:
+def test_default_cap_reaches_the_minimum(short_character, rng):
     """Also where goals stray by half a metre and more."""
     cap = SolverConfig().max_iterations
     for stray_m in (0.1, 0.25, 0.5):
@@ -187,7 +182,7 @@ def test_default_cap_reaches_the_minimum(short_character, rng) -> None:
         assert np.percentile(far, 97) < 1e-6
 
 
-def test_rigid_torso_bends_as_one(bodies: list[BodyTask]) -> None:
+def test_rigid_torso_bends_as_one(bodies):
     for body in bodies[:10]:
         found = minimised(body, 20, 1, 0.1)
         np.testing.assert_array_equal(found.unknowns[9:], 0.0)
@@ -196,7 +191,7 @@ def test_rigid_torso_bends_as_one(bodies: list[BodyTask]) -> None:
 
 
 @both_torsos
-def test_minimum_does_not_depend_on_the_start(short_character, rng, torso_segments: int) -> None:
+def test_minimum_does_not_depend_on_the_start(short_character, rng, torso_segments):
     for _ in range(60):
         body = strained(rng, short_character.skeleton, 0.2)
         drift = 0.02 * rng.normal(size=(4, 3))
@@ -207,7 +202,7 @@ def test_minimum_does_not_depend_on_the_start(short_character, rng, torso_segmen
         np.testing.assert_allclose(warm, cold, atol=1e-6)
 
 
-def test_minimum_moves_continuously_with_the_goals(short_character, rng) -> None:
+def test_minimum_moves_continuously_with_the_goals(short_character, rng):
     """An iteration that stops short of the minimum jumps with every change of its number."""
     skeleton = short_character.skeleton
     for _ in range(5):

@@ -66,7 +66,7 @@ def step(
     return root, rotations, changed
 
 
-def test_without_start_postures_pass_unchanged(rng) -> None:
+def test_without_start_postures_pass_unchanged(rng):
     ease = HoldAndBlend()
     root, rotations = random_posture(rng)
     turn = qb.exp(rng.normal(size=(16, 3)) * 0.1)
@@ -78,7 +78,7 @@ def test_without_start_postures_pass_unchanged(rng) -> None:
         assert not out[2]
 
 
-def test_easing_never_moves_faster_than_its_share(rng) -> None:
+def test_easing_never_moves_faster_than_its_share(rng):
     """The ease 3 s^2 - 2 s^3 is at most half as fast again as a straight line."""
     ease = HoldAndBlend()
     old, new = random_posture(rng), random_posture(rng)
@@ -94,7 +94,7 @@ def test_easing_never_moves_faster_than_its_share(rng) -> None:
     assert max(turns) <= limit * np.pi
 
 
-def test_after_a_restart_it_is_held_until_listeners_have_found_the_node(rng) -> None:
+def test_after_a_restart_it_is_held_until_listeners_have_found_the_node(rng):
     """Whoever hears the first frames late sees the puppet where it was nevertheless."""
     ease = HoldAndBlend()
     old, new = random_posture(rng), random_posture(rng)
@@ -108,7 +108,7 @@ def test_after_a_restart_it_is_held_until_listeners_have_found_the_node(rng) -> 
 
 
 @pytest.mark.parametrize('seed', range(20))
-def test_nothing_moves_faster_than_a_body_whatever_comes(seed: int) -> None:
+def test_nothing_moves_faster_than_a_body_whatever_comes(seed):
     """Random motion, leaps, gaps, stamps that go back, starts, times of easing, restarts."""
     rng = np.random.default_rng(seed)
     ease = HoldAndBlend()
@@ -144,7 +144,7 @@ def test_nothing_moves_faster_than_a_body_whatever_comes(seed: int) -> None:
         last = out[0].copy(), out[1].copy()
 
 
-def test_a_leap_is_held_then_eased_and_counted(rng) -> None:
+def test_a_leap_is_held_then_eased_and_counted(rng):
     ease = HoldAndBlend()
     old, new = random_posture(rng), random_posture(rng)
     step(ease, *old)
@@ -157,7 +157,7 @@ def test_a_leap_is_held_then_eased_and_counted(rng) -> None:
     np.testing.assert_array_equal(last[0], new[0])
 
 
-def test_the_puppet_of_a_runner_does_not_stay_behind(rng) -> None:
+def test_the_puppet_of_a_runner_does_not_stay_behind(rng):
     ease = HoldAndBlend()
     root, rotations = random_posture(rng)
     speed = np.array([3.0 * WARY_M_S, 0.0, 0.0])
@@ -181,7 +181,7 @@ def turn_of(angle: float) -> Quats:
 
 
 @pytest.mark.parametrize('late_s', [0.04, 0.1, 0.24])
-def test_what_a_late_frame_has_to_make_up_is_eased(late_s: float) -> None:
+def test_what_a_late_frame_has_to_make_up_is_eased(late_s):
     """From where the puppet was, in about the time that the frame was late."""
     ease = HoldAndBlend()
     root, rotations = standing()
@@ -207,7 +207,7 @@ def test_what_a_late_frame_has_to_make_up_is_eased(late_s: float) -> None:
 
 
 @pytest.mark.parametrize('lost', [1, 9])
-def test_lost_frames_of_a_slow_motion_are_not_eased(lost: int) -> None:
+def test_lost_frames_of_a_slow_motion_are_not_eased(lost):
     """Nor those of a fast one if it is only one that is lost."""
     ease = HoldAndBlend()
     root, rotations = standing()
@@ -225,9 +225,7 @@ def test_lost_frames_of_a_slow_motion_are_not_eased(lost: int) -> None:
     [[1.0 / 10.0], [1.0 / 5.0], [1.0 / 120.0] * 3 + [0.1], [1.0 / 120.0, 0.2]],
     ids=['10 Hz', '5 Hz', 'a pause after three', 'a pause after one'],
 )
-def test_a_walker_whose_frames_go_on_coming_late_is_not_left_behind(
-    intervals_s: list[float],
-) -> None:
+def test_a_walker_whose_frames_go_on_coming_late_is_not_left_behind(intervals_s):
     """The puppet is behind by no more than the second, and what it needs to come back."""
     ease = HoldAndBlend()
     root, rotations = standing()
@@ -288,7 +286,7 @@ class Reference:
 
 @pytest.mark.parametrize(('ratio', 'size'), [(1.0, 1.0), (0.75, 1.0), (1.0, 2.5)])
 @pytest.mark.parametrize('seed', [1, 2])
-def test_decisions_are_those_of_the_definitions(ratio: float, size: float, seed: int) -> None:
+def test_decisions_are_those_of_the_definitions(ratio, size, seed):
     """A walk at random with steps of all sizes, and times of all lengths."""
     rng = np.random.default_rng(seed)
     watch, reference = DiscontinuityDetector(ratio), Reference(ratio, size)
@@ -311,7 +309,7 @@ JIT_AND_PY = pytest.mark.parametrize('run', [is_usable, is_usable.py_func], ids=
 
 
 @pytest.fixture
-def given(rng: np.random.Generator) -> list[np.ndarray]:
+def given(rng):
     """Return a good root, segments, rotations and rows; every other contact is in use."""
     rows = rng.uniform(size=(4, 8))
     self_rows = rng.uniform(size=(8, SELF_ROW))
@@ -329,7 +327,7 @@ def given(rng: np.random.Generator) -> list[np.ndarray]:
 
 
 @JIT_AND_PY
-def test_ordinary_input_is_usable(run, given: list[np.ndarray]) -> None:
+def test_ordinary_input_is_usable(run, given):
     assert run(*given)
 
 
@@ -353,7 +351,7 @@ PLACES = {
 @JIT_AND_PY
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf, 1e150])
 @pytest.mark.parametrize(('which', 'place'), PLACES.values(), ids=PLACES)
-def test_one_bad_number_is_enough(run, given, which: int, place: tuple, bad: float) -> None:
+def test_one_bad_number_is_enough(run, given, which, place, bad):
     given[which][place] = bad
     assert not run(*given)
 
@@ -378,9 +376,7 @@ def test_one_bad_number_is_enough(run, given, which: int, place: tuple, bad: flo
         (4, FIRST_CONTACT + DISPLACEMENT, -200.0),
     ],
 )
-def test_what_is_out_of_range_is_refused(
-    run, given, which: int, column: int, value: float
-) -> None:
+def test_what_is_out_of_range_is_refused(run, given, which, column, value):
     """A sample is an index: solvers would read outside of their arrays."""
     given[which][3, column] = value
     assert not run(*given)

@@ -4,7 +4,6 @@
 
 from joint_limit_samples import adult_limits, any_rotations, JOINTS, limited, turn_between
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.joint_limits import swing_axes
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
@@ -19,7 +18,7 @@ EACH_JOINT = pytest.mark.parametrize('joint', JOINTS)
 
 
 @pytest.fixture(scope='module')
-def limits(adult_character: Character, tmp_path_factory) -> LimitArrays:
+def limits(adult_character, tmp_path_factory):
     """Return the adult's limits."""
     return adult_limits(adult_character, tmp_path_factory.mktemp('limits'))
 
@@ -60,7 +59,7 @@ def inner_rotations(limits: LimitArrays, joint: str, rng: np.random.Generator, n
 @pytest.mark.parametrize(
     'split', [split_swing_twist, split_swing_twist.py_func], ids=['jit', 'py']
 )
-def test_split_is_what_scipy_puts_together(split, rng) -> None:
+def test_split_is_what_scipy_puts_together(split, rng):
     swing = np.empty(3)
     for q in any_rotations(rng, 300):
         axis = rng.normal(size=3)
@@ -73,7 +72,7 @@ def test_split_is_what_scipy_puts_together(split, rng) -> None:
 
 
 @EACH_JOINT
-def test_limits_are_never_passed(joint: str, limits: LimitArrays, rng) -> None:
+def test_limits_are_never_passed(joint, limits, rng):
     rotations = any_rotations(rng, 2_000)
     before = parts(limits, joint, rotations)
     after = parts(limits, joint, limited(limits, joint, rotations))
@@ -83,12 +82,12 @@ def test_limits_are_never_passed(joint: str, limits: LimitArrays, rng) -> None:
 
 
 @EACH_JOINT
-def test_well_within_the_limits_nothing_changes(joint: str, limits: LimitArrays, rng) -> None:
+def test_well_within_the_limits_nothing_changes(joint, limits, rng):
     rotations = inner_rotations(limits, joint, rng, 300)
     np.testing.assert_array_equal(limited(limits, joint, rotations), rotations)
 
 
-def test_swing_moves_towards_the_nearest_point_of_the_smaller_ellipse(rng) -> None:
+def test_swing_moves_towards_the_nearest_point_of_the_smaller_ellipse(rng):
     """Found by searching that ellipse; the elbow's cone, fifteen times as long as wide."""
     halves = np.radians([5.0, 78.0])
     for x, y in rng.uniform(-1.6, 1.6, size=(100, 2)):
@@ -117,7 +116,7 @@ def test_swing_moves_towards_the_nearest_point_of_the_smaller_ellipse(rng) -> No
             assert step @ whole > 0.0
 
 
-def test_half_a_turn_of_swing_gives_the_middle(limits: LimitArrays, rng) -> None:
+def test_half_a_turn_of_swing_gives_the_middle(limits, rng):
     i = SEGMENT_INDEX['left_forearm']
     e1, e2 = swing_axes(limits.axes[i])
     angles = rng.uniform(0.0, 2.0 * np.pi, 20)
@@ -132,7 +131,7 @@ def mirror(q: Quats) -> Quats:
 
 
 @pytest.mark.parametrize('part', ['upper_arm', 'forearm', 'hand', 'thigh', 'shank', 'foot'])
-def test_right_side_is_the_mirror_image_of_the_left(part: str, limits: LimitArrays, rng) -> None:
+def test_right_side_is_the_mirror_image_of_the_left(part, limits, rng):
     rotations = any_rotations(rng, 300)
     left = limited(limits, f'left_{part}', rotations)
     right = limited(limits, f'right_{part}', mirror(rotations))

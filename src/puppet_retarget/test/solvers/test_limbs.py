@@ -116,7 +116,7 @@ def random_places(rng: np.random.Generator) -> tuple[Vec3, Vec3, Vec3]:
     )
 
 
-def test_wrist_reaches_goals_in_reach(rng) -> None:
+def test_wrist_reaches_goals_in_reach(rng):
     for _ in range(200):
         shoulder, elbow, wrist = random_places(rng)
         goal = shoulder + rng.uniform(0.06, limbs.EXACT_SHARE * FULL) * unit(rng.normal(size=3))
@@ -126,7 +126,7 @@ def test_wrist_reaches_goals_in_reach(rng) -> None:
         assert np.linalg.norm(goal - new_elbow) == pytest.approx(LOWER, abs=POSITION_TOL_M)
 
 
-def test_knee_cannot_pass_through_the_straight_leg(rng) -> None:
+def test_knee_cannot_pass_through_the_straight_leg(rng):
     """A goal just behind a nearly straight leg's foot bends it to the captured side."""
     shoulder = np.zeros(3)
     elbow, wrist = reaching(shoulder, np.array([0, 0, -1.0]), np.array([1.0, 0, 0]), 0.54)
@@ -138,7 +138,7 @@ def test_knee_cannot_pass_through_the_straight_leg(rng) -> None:
 
 
 @pytest.mark.parametrize('current', [0.0, 0.9995 * FULL], ids=['free', 'stretched'])
-def test_reach_is_exact_in_between_and_soft_at_the_ends(current: float) -> None:
+def test_reach_is_exact_in_between_and_soft_at_the_ends(current):
     d = np.linspace(0.0, 2.0 * FULL, 20_001)
     reached = np.array([limbs.soft_reach(x, current, UPPER, LOWER) for x in d])
     far = max(limbs.EXACT_SHARE * FULL, current)
@@ -151,7 +151,7 @@ def test_reach_is_exact_in_between_and_soft_at_the_ends(current: float) -> None:
     assert slopes.max() <= 1.0 + 1e-6
 
 
-def test_elbow_moves_continuously_with_goal_and_capture(rng) -> None:
+def test_elbow_moves_continuously_with_goal_and_capture(rng):
     """Goals sweep from close by to far out of reach while the captured limb straightens."""
     n = 4000
     s = np.linspace(0.0, 1.0, n)
@@ -166,7 +166,7 @@ def test_elbow_moves_continuously_with_goal_and_capture(rng) -> None:
 
 
 @pytest.mark.parametrize('run', [limbs.into_reach, limbs.into_reach.py_func], ids=['jit', 'py'])
-def test_goals_of_little_importance_are_slowed_before_they_leave_reach(run, rng) -> None:
+def test_goals_of_little_importance_are_slowed_before_they_leave_reach(run, rng):
     """Hardly past the reach, never farther than the goal, without a kink, exact where needed."""
     left, last = 0.5 * (1.0 - limbs.EXACT_SHARE) * FULL, None
     for slack in (0.0, 1e-9, 0.1, 0.7, 1.0):
@@ -202,7 +202,7 @@ def turn_between(a: Quats, b: Quats) -> Floats:
 
 
 @ALL_LIMBS
-def test_full_weight_takes_the_wrist_to_its_goal(limb: int, adult_character, rng) -> None:
+def test_full_weight_takes_the_wrist_to_its_goal(limb, adult_character, rng):
     for _ in range(100):
         body = random_limb(rng, adult_character, limb)
         goal = goal_in_reach(rng, body)
@@ -211,7 +211,7 @@ def test_full_weight_takes_the_wrist_to_its_goal(limb: int, adult_character, rng
 
 
 @ALL_LIMBS
-def test_no_weight_leaves_the_captured_rotations(limb: int, adult_character, rng) -> None:
+def test_no_weight_leaves_the_captured_rotations(limb, adult_character, rng):
     for _ in range(50):
         body = random_limb(rng, adult_character, limb)
         out = solved(limb, body, goal_in_reach(rng, body), 0.0)
@@ -219,7 +219,7 @@ def test_no_weight_leaves_the_captured_rotations(limb: int, adult_character, rng
 
 
 @ALL_LIMBS
-def test_eq_5_14_blends_every_joint_in_proportion(limb: int, adult_character, rng) -> None:
+def test_eq_5_14_blends_every_joint_in_proportion(limb, adult_character, rng):
     """Of the wrist, what would keep the hand's orientation on the blended forearm."""
     body = random_limb(rng, adult_character, limb)
     goal = goal_in_reach(rng, body)
@@ -234,12 +234,12 @@ def test_eq_5_14_blends_every_joint_in_proportion(limb: int, adult_character, rn
 
 
 @pytest.mark.parametrize('limb, forward_sign', [(0, -1), (1, -1), (2, 1), (3, 1)], ids=LIMBS)
-def test_straight_knees_bend_forward_and_elbows_back(limb: int, forward_sign: int) -> None:
+def test_straight_knees_bend_forward_and_elbows_back(limb, forward_sign):
     assert bend_hint(limb, (1.0, 0.0, 0.0, 0.0)) == (forward_sign, 0.0, 0.0)
 
 
 @ALL_LIMBS
-def test_degenerate_goals_stay_finite(limb: int, adult_character, rng) -> None:
+def test_degenerate_goals_stay_finite(limb, adult_character, rng):
     """At the shoulder, on the captured line, exactly opposite, folded and at full stretch."""
     body = random_limb(rng, adult_character, limb)
     wrist = forward(body, body.captured)[2] - body.shoulder
@@ -296,8 +296,8 @@ def without_self(
 @EASED
 @ALL_LIMBS
 def test_without_self_importance_it_is_the_limb_of_the_environment(
-    limb: int, eased: bool, adult_character, rng
-) -> None:
+    limb, eased, adult_character, rng
+):
     """And near it for little self importance: the two ways to solve a limb join."""
     for _ in range(30):
         body = bent_limb(rng, adult_character, limb)
@@ -313,9 +313,7 @@ def test_without_self_importance_it_is_the_limb_of_the_environment(
 
 @EASED
 @ALL_LIMBS
-def test_important_goal_is_met_whatever_the_body_wants(
-    limb: int, eased: bool, adult_character, rng
-) -> None:
+def test_important_goal_is_met_whatever_the_body_wants(limb, eased, adult_character, rng):
     for _ in range(100):
         body = bent_limb(rng, adult_character, limb)
         centres, w = places(rng, body), rng.uniform(0.0, 1.0, 2)
@@ -328,8 +326,8 @@ def test_important_goal_is_met_whatever_the_body_wants(
 @EASED
 @ALL_LIMBS
 def test_hand_that_touches_its_body_is_at_the_centre_of_its_ball(
-    limb: int, eased: bool, adult_character, rng
-) -> None:
+    limb, eased, adult_character, rng
+):
     for _ in range(100):
         body = bent_limb(rng, adult_character, limb)
         centres = places(rng, body)
@@ -339,9 +337,7 @@ def test_hand_that_touches_its_body_is_at_the_centre_of_its_ball(
 
 
 @ALL_LIMBS
-def test_elbow_turns_into_its_ball_while_a_firm_hand_stays(
-    limb: int, adult_character, rng
-) -> None:
+def test_elbow_turns_into_its_ball_while_a_firm_hand_stays(limb, adult_character, rng):
     """Up to a radian about the line from the shoulder to the hand, and no farther than square."""
     for _ in range(30):
         body = bent_limb(rng, adult_character, limb)
@@ -363,7 +359,7 @@ def test_elbow_turns_into_its_ball_while_a_firm_hand_stays(
             assert off[0] @ off[1] >= 0.0
 
 
-def test_swung_elbow_is_out_of_its_ball_and_a_firm_hand_stays(adult_character, rng) -> None:
+def test_swung_elbow_is_out_of_its_ball_and_a_firm_hand_stays(adult_character, rng):
     moved = 0
     for _ in range(100):
         body = bent_limb(rng, adult_character, 0)
@@ -417,9 +413,7 @@ def path_of(character: Character, limb: int, seed: int, n: int) -> Vec3s:
 
 
 @pytest.mark.parametrize('limb', [0, 2], ids=['arm', 'leg'])
-def test_limb_is_continuous_while_importances_come_go_and_cross(
-    limb: int, adult_character
-) -> None:
+def test_limb_is_continuous_while_importances_come_go_and_cross(limb, adult_character):
     """
     A jump of 1 mm would be 12 m/s at 12 kHz, and thrice the speed that is seen at 4 kHz.
 
@@ -453,7 +447,7 @@ def swivelled(axis: Vec3, angles: Floats, q: Quat) -> Quats:
 
 
 @COMPILED_AND_PLAIN
-def test_no_angle_of_ten_thousand_is_better_than_the_closed_form(swivel, rng) -> None:
+def test_no_angle_of_ten_thousand_is_better_than_the_closed_form(swivel, rng):
     angles = np.linspace(-np.pi, np.pi, 10_001)
     for _ in range(50):
         start, captured = qb.normalize(rng.normal(size=(2, 4)))
@@ -468,7 +462,7 @@ def test_no_angle_of_ten_thousand_is_better_than_the_closed_form(swivel, rng) ->
 
 
 @ALL_LIMBS
-def test_wrist_reaches_and_hand_stays_oriented(limb: int, adult_character, rng) -> None:
+def test_wrist_reaches_and_hand_stays_oriented(limb, adult_character, rng):
     for _ in range(100):
         body = random_limb(rng, adult_character, limb)
         goal = goal_in_reach(rng, body)
@@ -478,9 +472,7 @@ def test_wrist_reaches_and_hand_stays_oriented(limb: int, adult_character, rng) 
 
 
 @ALL_LIMBS
-def test_elbow_bends_only_about_the_axis_of_its_captured_bend(
-    limb: int, adult_character, rng
-) -> None:
+def test_elbow_bends_only_about_the_axis_of_its_captured_bend(limb, adult_character, rng):
     """What the elbow adds is a turn square to both segments; limbs bent enough to tell."""
     n_bent = 0
     for _ in range(50):
@@ -502,7 +494,7 @@ def test_elbow_bends_only_about_the_axis_of_its_captured_bend(
 
 @ALL_LIMBS
 @pytest.mark.parametrize('bend', [0.0, 0.1, 1.0], ids=['straight', 'nearly', 'bent'])
-def test_smooth_goals_give_smooth_rotations(limb: int, bend: float, adult_character, rng) -> None:
+def test_smooth_goals_give_smooth_rotations(limb, bend, adult_character, rng):
     """Speeds at two rates agree: a jump would be seen five times faster at the higher."""
     body = random_limb(rng, adult_character, limb)
     across = unit(np.cross(body.offsets[1], rng.normal(size=3)))

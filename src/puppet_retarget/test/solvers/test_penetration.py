@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing is left inside objects or the own body, nothing jumps, and swinging feet make room."""
 
-from collections.abc import Callable
-
 from continuity_runs import Act, phase, Script
 import numpy as np
 from puppet_core.body.capsules import Capsule, shape_arrays
@@ -67,7 +65,7 @@ def path_steps(objects: ObjectArrays, start: Vec3, path: Vec3s) -> float:
 
 
 @pytest.fixture
-def random_solid(scene: Callable, rng) -> Callable[[int], Environment]:
+def random_solid(scene, rng):
     """Return a maker of one object of a shape, any size, anywhere, any way round."""
 
     def make(shape: int) -> Environment:
@@ -82,7 +80,7 @@ def random_solid(scene: Callable, rng) -> Callable[[int], Environment]:
 
 
 @pytest.mark.parametrize('shape', range(5), ids=SHAPES)
-def test_no_point_is_left_inside(shape: int, random_solid, rng) -> None:
+def test_no_point_is_left_inside(shape, random_solid, rng):
     """The shoulder may be anywhere, in the object too."""
     moved = 0
     for _ in range(200):
@@ -96,13 +94,13 @@ def test_no_point_is_left_inside(shape: int, random_solid, rng) -> None:
     assert moved > 10
 
 
-def test_thin_board_is_left_on_the_side_of_the_shoulder(scene: Callable) -> None:
+def test_thin_board_is_left_on_the_side_of_the_shoulder(scene):
     board = arrays(scene(scene.thing('box', np.array([0, 0, 0.99]), np.array([2, 2, 0.02]))))
     _, out = pushed(board, [0.0, 0.0, 1.5], [0.1, 0.0, 0.987])
     assert out[2] == pytest.approx(1.0, abs=1e-9)
 
 
-def test_sliding_along_a_wall_is_continuous(scene: Callable) -> None:
+def test_sliding_along_a_wall_is_continuous(scene):
     """The line from the shoulder grazes the wall, entering it decimetres away."""
     wall = arrays(scene(scene.thing('box', np.array([0.5, 0, 1]), np.array([3, 0.2, 4.0]))))
     path = np.linspace([0.6, 0.11, 1.0], [0.6, 0.09, 1.0], 400)
@@ -110,7 +108,7 @@ def test_sliding_along_a_wall_is_continuous(scene: Callable) -> None:
 
 
 @pytest.mark.parametrize('shape', range(5), ids=SHAPES)
-def test_entering_a_solid_is_continuous_everywhere(shape: int, random_solid, rng) -> None:
+def test_entering_a_solid_is_continuous_everywhere(shape, random_solid, rng):
     """From any side and at any angle, the first millimetre inside moves the hand by little."""
     tried = 0
     while tried < 40:
@@ -125,7 +123,7 @@ def test_entering_a_solid_is_continuous_everywhere(shape: int, random_solid, rng
         tried += 1
 
 
-def test_overlapping_objects_are_all_left(scene: Callable, rng) -> None:
+def test_overlapping_objects_are_all_left(scene, rng):
     """A hand in the corner of table and wall."""
     table = scene.thing('box', np.array([0.5, 0.0, 0.4]), np.array([1.0, 1.0, 0.8]))
     wall = scene.thing('box', np.array([1.0, 0.0, 1.0]), np.array([0.4, 3.0, 2.0]))
@@ -135,7 +133,7 @@ def test_overlapping_objects_are_all_left(scene: Callable, rng) -> None:
         assert penetration.deepest(objects, out) >= -LEFT_INSIDE_M
 
 
-def test_ray_only_enters_from_the_shoulder_however_far(scene: Callable) -> None:
+def test_ray_only_enters_from_the_shoulder_however_far(scene):
     ball = arrays(scene(scene.thing('sphere', np.zeros(3), np.full(3, 0.5))))
     start, p = np.array([-2.0, 0.0, 0.0]), np.array([0.45, 0.0, 0.0])
     inside, out = penetration.leave_objects(ball, start, p, True)
@@ -147,7 +145,7 @@ PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'
 
 
 @pytest.fixture
-def solve(scene: Callable) -> Callable:
+def solve(scene):
     """Return a function that poses a puppet with captured rotations and no importance."""
     solvers: dict[tuple[str, bool], ImportanceBasedSolver] = {}
 
@@ -182,7 +180,7 @@ def depths_of(character: Character, rotations: Quats) -> Floats:
 
 
 @PUPPETS
-def test_depths_are_those_of_the_definition(solve, puppet: str, request, rng) -> None:
+def test_depths_are_those_of_the_definition(solve, puppet, request, rng):
     character = request.getfixturevalue(puppet)
     for _ in range(10):
         rotations = random_arms(character.skeleton, rng).rotations
@@ -191,7 +189,7 @@ def test_depths_are_those_of_the_definition(solve, puppet: str, request, rng) ->
 
 
 @PUPPETS
-def test_random_arms_end_outside_of_the_body(solve, puppet: str, request, rng) -> None:
+def test_random_arms_end_outside_of_the_body(solve, puppet, request, rng):
     character = request.getfixturevalue(puppet)
     before, after = [], []
     for _ in range(N_POSES):
@@ -204,7 +202,7 @@ def test_random_arms_end_outside_of_the_body(solve, puppet: str, request, rng) -
     assert np.mean(~left) >= REACHED_SHARE, np.round(1e3 * np.array(after)[left], 1)
 
 
-def test_depth_of_the_performer_is_left(solve, short_character, rng) -> None:
+def test_depth_of_the_performer_is_left(solve, short_character, rng):
     """What the performer's own body does, an elbow pressed into the side, may stay."""
     seen = 0
     for _ in range(40):
@@ -217,7 +215,7 @@ def test_depth_of_the_performer_is_left(solve, short_character, rng) -> None:
 
 
 @PUPPETS
-def test_a_point_leaves_the_body_or_stays_where_it_is(puppet: str, request, rng) -> None:
+def test_a_point_leaves_the_body_or_stays_where_it_is(puppet, request, rng):
     character = request.getfixturevalue(puppet)
     shape = body_arrays(character.skeleton, character.capsules).shape
     ball, left, stayed = np.empty(3), 0, 0
@@ -289,7 +287,7 @@ class Leg:
 
 
 @pytest.fixture
-def leg(adult_character: Character) -> Leg:
+def leg(adult_character):
     """Return a leg that is not pushed."""
     return Leg(adult_character)
 
@@ -314,7 +312,7 @@ def knee_turned(leg: Leg, free: Quats, angle: float) -> Quats:
     return pushed
 
 
-def test_slow_pushes_pass_as_they_are(leg: Leg, rng) -> None:
+def test_slow_pushes_pass_as_they_are(leg, rng):
     free = bent(rng)
     for angle in np.linspace(0.0, 0.6, 60):
         pushed = knee_turned(leg, free, angle)
@@ -323,9 +321,7 @@ def test_slow_pushes_pass_as_they_are(leg: Leg, rng) -> None:
 
 
 @pytest.mark.parametrize('rate_hz', [120.0, 12_000.0])
-def test_a_knee_that_changes_sides_swings_over_while_the_foot_stays(
-    leg: Leg, rng, rate_hz: float
-) -> None:
+def test_a_knee_that_changes_sides_swings_over_while_the_foot_stays(leg, rng, rate_hz):
     free = bent(rng)
     leg.limit(free, knee_turned(leg, free, 0.9), np.inf)
     pushed = knee_turned(leg, free, -0.9)
@@ -341,7 +337,7 @@ def test_a_knee_that_changes_sides_swings_over_while_the_foot_stays(
     np.testing.assert_allclose(leg.places(out), leg.places(pushed), atol=1e-9)
 
 
-def test_a_wrist_that_is_thrown_out_follows_at_the_bound_and_comes_back(leg: Leg, rng) -> None:
+def test_a_wrist_that_is_thrown_out_follows_at_the_bound_and_comes_back(leg, rng):
     free, pushed = bent(rng), bent(rng)
     way = np.linalg.norm(leg.places(pushed)[1] - leg.places(free)[1])
     ankles = [leg.places(free)[1]]
@@ -360,7 +356,7 @@ UPRIGHT = Frame()._replace(q_world=np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)))
 
 
 @pytest.mark.parametrize('kind', ['any', 'along the line', 'a ball', 'at rest'])
-def test_approach_is_the_least_of_its_box(rng, kind: str) -> None:
+def test_approach_is_the_least_of_its_box(rng, kind):
     for _ in range(40):
         a, b, p, v = rng.normal(0.0, 0.3, (4, 3))
         v *= 10.0
@@ -399,7 +395,7 @@ def jerk(points) -> float:
 
 
 @pytest.mark.parametrize('speed', [2.0, 3.0, 4.5])
-def test_room_is_made_early_and_gently(speed: float) -> None:
+def test_room_is_made_early_and_gently(speed):
     soles, ways = pass_by(speed, 0.025)
     inside = np.hypot(soles[:, 0], soles[:, 1]) < RADIUS
     thrown_out = np.zeros_like(ways)
@@ -422,9 +418,7 @@ def swing(solver: Solver, script: Script, dt: float) -> tuple[Floats, Floats]:
 
 
 @pytest.mark.parametrize('roll', [0.12, 0.13, 0.14])
-def test_a_puppet_swings_its_foot_round_the_other_leg(
-    tall_character: Character, adult_character: Character, roll: float
-) -> None:
+def test_a_puppet_swings_its_foot_round_the_other_leg(tall_character, adult_character, roll):
     act, t = Act(tall_character, adult_character), phase(1.0 / TICK_S)
     forth = 0.35 * np.cos(2.0 * np.pi * t) - 0.45
     script = act.pose(t, right_thigh=(roll, forth, 0.0), right_shank=(0.0, 0.9, 0.0))

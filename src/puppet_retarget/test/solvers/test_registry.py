@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The solvers as a whole: goals met, the rest left alone, symmetries; the baselines; tuning."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -65,14 +64,12 @@ class Standing:
 
 
 @pytest.fixture
-def standing(tall_character, adult_character, floor) -> Standing:
+def standing(tall_character, adult_character, floor):
     """Return a tall puppet of a standing performer."""
     return Standing(tall_character, adult_character, floor)
 
 
-def test_free_limbs_are_exactly_as_captured(
-    retarget: Callable, stepping_motion: Motion, tall_character
-) -> None:
+def test_free_limbs_are_exactly_as_captured(retarget, stepping_motion, tall_character):
     """The hands of the stepping motion touch nothing."""
     out = retarget(stepping_motion, tall_character)
     assert out.rows[:, :2, IMPORTANCE].max() == 0.0
@@ -83,7 +80,7 @@ def test_free_limbs_are_exactly_as_captured(
     assert out.body_iterations.max() == 0
 
 
-def test_important_end_effector_is_at_its_goal_and_keeps_its_orientation(standing) -> None:
+def test_important_end_effector_is_at_its_goal_and_keeps_its_orientation(standing):
     goals = standing.points[:4] + [[-0.3, 0.1, 0.2], [0, 0, 0], [0.1, 0, 0], [0, 0, 0]]
     out = standing.solve(np.ones(4), goals)
     np.testing.assert_allclose(out.end_effectors[:4], goals, atol=1e-9)
@@ -95,9 +92,7 @@ def test_important_end_effector_is_at_its_goal_and_keeps_its_orientation(standin
 @pytest.mark.parametrize(
     ('eased', 'share'), [(False, 0.4), (True, 0.4**2 * (3.0 - 0.8))], ids=['printed', 'eased']
 )
-def test_eq_5_14_turns_joints_by_their_share(
-    tall_character, adult_character, scene, eased: bool, share: float
-) -> None:
+def test_eq_5_14_turns_joints_by_their_share(tall_character, adult_character, scene, eased, share):
     """As printed by w itself, else by an ease of w; the range ball is shrunk to its goal."""
     config = SolverConfig(eased_blend=eased, root_softness=0.0)
     standing = Standing(tall_character, adult_character, scene(), config)
@@ -113,9 +108,7 @@ def test_eq_5_14_turns_joints_by_their_share(
     np.testing.assert_allclose(turns[1][2], -share * qb.log(forearm), atol=1e-9)
 
 
-def test_body_bends_only_if_the_root_cannot_reach_all(
-    short_character, adult_character, scene
-) -> None:
+def test_body_bends_only_if_the_root_cannot_reach_all(short_character, adult_character, scene):
     standing = Standing(short_character, adult_character, scene())
     near = standing.solve(np.array([0, 0, 1.0, 1.0]), 0.5 * standing.points[:4])
     assert near.body_iterations == 0
@@ -125,9 +118,7 @@ def test_body_bends_only_if_the_root_cannot_reach_all(
     assert largest_turn(out.rotations[:3], standing.rotations[:3]) > 0.1
 
 
-def test_nothing_ends_inside_the_environment(
-    retarget: Callable, procedural: Motion, short_character, scene
-) -> None:
+def test_nothing_ends_inside_the_environment(retarget, procedural, short_character, scene):
     """Issue: nothing sinks more than 1 mm below the floor; a table within the arms' swing."""
     table = scene.thing('box', np.array([1.0, 2.06, 0.375]), np.array([1.2, 0.6, 0.75]))
     out = retarget(procedural, short_character, scene(scene.floor, table))
@@ -135,8 +126,8 @@ def test_nothing_ends_inside_the_environment(
 
 
 def test_palms_touch_the_table_where_the_performers_do(
-    retarget: Callable, procedural: Motion, tall_character, scene
-) -> None:
+    retarget, procedural, tall_character, scene
+):
     table = scene.thing('box', np.array([1.0, 2.06, 0.375]), np.array([1.2, 0.6, 0.75]))
     out = retarget(procedural, tall_character, scene(scene.floor, table))
     touching = out.rows[:, :2, IMPORTANCE] > 0.9999
@@ -146,7 +137,7 @@ def test_palms_touch_the_table_where_the_performers_do(
 
 
 @pytest.fixture(params=PUPPETS)
-def both(request, retarget: Callable, stepping_motion: Motion):
+def both(request, retarget, stepping_motion):
     """Return the stepping motion on a puppet by this solver and by the thesis' own."""
     character = request.getfixturevalue(request.param)
     return [
@@ -155,7 +146,7 @@ def both(request, retarget: Callable, stepping_motion: Motion):
     ]
 
 
-def test_root_and_ends_are_those_of_the_importance_based_solver(both) -> None:
+def test_root_and_ends_are_those_of_the_importance_based_solver(both):
     """The same root and body; planted feet at the same goals, legs posed in their own way."""
     circle, side = both
     np.testing.assert_array_equal(circle.puppet.root_positions, side.puppet.root_positions)
@@ -176,7 +167,7 @@ def knee_axes_turn(result: RetargetResult, motion: Motion) -> float:
     return float(np.arctan2(sine, (before * after).sum(axis=-1)).max())
 
 
-def test_knees_stay_hinges_where_the_other_form_twists_them(both, stepping_motion) -> None:
+def test_knees_stay_hinges_where_the_other_form_twists_them(both, stepping_motion):
     """The performer's knees bend about one axis; so do the puppet's, whatever the blend."""
     circle, side = both
     assert knee_axes_turn(circle, stepping_motion) < EXACT_TOL_RAD
@@ -184,8 +175,8 @@ def test_knees_stay_hinges_where_the_other_form_twists_them(both, stepping_motio
 
 
 def test_joint_angles_copies_the_angles_and_nothing_else(
-    retarget: Callable, stepping_motion: Motion, short_character: Character
-) -> None:
+    retarget, stepping_motion, short_character
+):
     out = retarget(stepping_motion, short_character, solver='joint_angles')
     np.testing.assert_array_equal(out.puppet.rotations, stepping_motion.rotations)
     ratio = short_character.skeleton.leg_length / stepping_motion.skeleton.leg_length
@@ -198,9 +189,7 @@ def test_joint_angles_copies_the_angles_and_nothing_else(
     assert out.body_iterations.max() == 0
 
 
-def test_joint_angles_slides_several_times_more(
-    retarget: Callable, procedural: Motion, short_character: Character
-) -> None:
+def test_joint_angles_slides_several_times_more(retarget, procedural, short_character):
     """Issue: the joint-angle baseline slides several times more."""
     performer = performer_arrays(procedural)
     planted = quality.planted_feet(performer, procedural.rate_hz)
@@ -214,8 +203,8 @@ def test_joint_angles_slides_several_times_more(
 
 
 def test_position_puts_every_end_effector_where_the_performers_is(
-    retarget: Callable, stepping_motion: Motion, tall_character: Character
-) -> None:
+    retarget, stepping_motion, tall_character
+):
     """Important or not; a puppet with longer limbs reaches all of it."""
     out = retarget(
         stepping_motion,
@@ -229,7 +218,7 @@ def test_position_puts_every_end_effector_where_the_performers_is(
     )
 
 
-def test_unknown_solver_is_refused_with_the_known_ones(short_character: Character) -> None:
+def test_unknown_solver_is_refused_with_the_known_ones(short_character):
     with pytest.raises(SolverError, match=r"solver: expected one of importance_based, .*'ik'"):
         make_solver('ik', short_character, floor_only(), 0.93, SolverConfig())
 
@@ -273,9 +262,7 @@ def turned(motion: Motion, q: Floats, offset: Vec3) -> Motion:
     )
 
 
-def test_puppet_that_is_the_performer_repeats_it(
-    retarget: Callable, stepping_motion: Motion, adult_character: Character
-) -> None:
+def test_puppet_that_is_the_performer_repeats_it(retarget, stepping_motion, adult_character):
     """Knees bent, so that softening has nothing to do."""
     out = retarget(stepping_motion, adult_character)
     assert out.rows[..., IMPORTANCE].max() == 1.0
@@ -286,8 +273,8 @@ def test_puppet_that_is_the_performer_repeats_it(
 
 
 def test_scaled_world_scales_the_answer_of_any_puppet(
-    retarget: Callable, scaled: Callable, procedural: Motion, adult_character, tall_character
-) -> None:
+    retarget, scaled, procedural, adult_character, tall_character
+):
     """A puppet in a world of twice the size: the same motion at twice the size."""
     walk = Motion(
         procedural.skeleton,
@@ -306,9 +293,7 @@ def test_scaled_world_scales_the_answer_of_any_puppet(
 
 
 @pytest.mark.parametrize('puppet', ['tall_character', 'short_character'])
-def test_answer_turns_and_shifts_with_the_input(
-    retarget: Callable, stepping_motion: Motion, puppet: str, request
-) -> None:
+def test_answer_turns_and_shifts_with_the_input(retarget, stepping_motion, puppet, request):
     """About the vertical and on the floor: nothing in the world says where or which way."""
     character = request.getfixturevalue(puppet)
     q, offset = qb.exp(np.array([0.0, 0.0, 2.0])), np.array([3.0, -2.0, 0.0])
@@ -321,9 +306,7 @@ def test_answer_turns_and_shifts_with_the_input(
 
 
 @pytest.mark.parametrize('puppet', ['tall_character', 'short_character'])
-def test_mirrored_input_gives_the_mirrored_answer(
-    retarget: Callable, stepping_motion: Motion, puppet: str, request
-) -> None:
+def test_mirrored_input_gives_the_mirrored_answer(retarget, stepping_motion, puppet, request):
     character = request.getfixturevalue(puppet)
     plain = retarget(stepping_motion, character).puppet
     other = retarget(mirrored(stepping_motion), character).puppet
@@ -333,7 +316,7 @@ def test_mirrored_input_gives_the_mirrored_answer(
     assert largest_turn(other.rotations, mirrored_rotations(plain.rotations)) < EXACT_TOL_RAD
 
 
-def test_world_scale_and_root_ratio_are_worked_out(tall_character: Character) -> None:
+def test_world_scale_and_root_ratio_are_worked_out(tall_character):
     ratio = tall_character.skeleton.leg_length / 0.9
     plain = tuning(SolverConfig(), tall_character, 0.9)
     assert (plain.world_scale, plain.root_ratio) == (1.0, pytest.approx(ratio))
@@ -341,6 +324,6 @@ def test_world_scale_and_root_ratio_are_worked_out(tall_character: Character) ->
     assert auto.world_scale == auto.root_ratio == pytest.approx(ratio)
 
 
-def test_unknown_root_form_is_refused() -> None:
+def test_unknown_root_form_is_refused():
     with pytest.raises(ConfigError, match="root_form: expected one of projection, .*'middle'"):
         SolverConfig(root_form='middle')

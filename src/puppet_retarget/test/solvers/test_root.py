@@ -55,7 +55,7 @@ class Placing:
 
 
 @pytest.fixture
-def short(short_character: Character) -> Placing:
+def short(short_character):
     """Return Blubby, placed without softening or smoothing."""
     return Placing(short_character)
 
@@ -70,13 +70,13 @@ def stance(skeleton, apart: float) -> Vec3s:
 FEET = np.array([0.0, 0.0, 1.0, 1.0])
 
 
-def test_eq_5_1_as_printed_is_the_weighted_mean(rng) -> None:
+def test_eq_5_1_as_printed_is_the_weighted_mean(rng):
     goals, positions, w = rng.normal(size=(4, 3)), rng.normal(size=(8, 3)), rng.uniform(size=4)
     wanted = np.average(goals - positions[:4], axis=0, weights=w)
     np.testing.assert_allclose(kernels.mean_offset(goals, w, positions, True), wanted, atol=1e-12)
 
 
-def test_mean_offset_is_continuous_through_zero_importance(rng) -> None:
+def test_mean_offset_is_continuous_through_zero_importance(rng):
     """Errata 2: the last importance vanishes and so does the offset; as printed it jumps."""
     goals, positions = rng.normal(size=(4, 3)), rng.normal(size=(8, 3))
     w = 1e-9 * np.array([0.0, 0.0, 1.0, 0.0])
@@ -85,7 +85,7 @@ def test_mean_offset_is_continuous_through_zero_importance(rng) -> None:
     np.testing.assert_array_equal(kernels.mean_offset(goals, 0.0 * w, positions, True), 0.0)
 
 
-def test_reference_form_leaves_the_root_to_the_body_solver(short_character: Character) -> None:
+def test_reference_form_leaves_the_root_to_the_body_solver(short_character):
     """Shin2002 table 7.1, without root estimation."""
     placing = Placing(short_character, replace(ROOT_NOW, root_form='reference'))
     root = np.array([0.0, 0.0, placing.skeleton.rest_root_height])
@@ -102,7 +102,7 @@ def test_reference_form_leaves_the_root_to_the_body_solver(short_character: Char
     assert relaxation == pytest.approx(np.max(reach - full))
 
 
-def test_important_goals_come_within_reach(short: Placing) -> None:
+def test_important_goals_come_within_reach(short):
     root = np.array([0.3, 0.1, 0.9])
     out, relaxation = short.place(root, stance(short.skeleton, 0.3), FEET)
     assert relaxation == 0.0
@@ -111,7 +111,7 @@ def test_important_goals_come_within_reach(short: Placing) -> None:
     )
 
 
-def test_empty_intersection_is_told_and_shared(short: Placing) -> None:
+def test_empty_intersection_is_told_and_shared(short):
     """Feet 1.5 m apart: no root reaches both; the strain is the same for both."""
     goals = stance(short.skeleton, 1.5)
     out, relaxation = short.place(np.array([0.0, 0.0, 0.5]), goals, FEET)
@@ -121,7 +121,7 @@ def test_empty_intersection_is_told_and_shared(short: Placing) -> None:
 
 
 @pytest.mark.parametrize('softness', [0.5, 0.9])
-def test_straight_legs_under_the_body_are_not_lowered(short_character, softness: float) -> None:
+def test_straight_legs_under_the_body_are_not_lowered(short_character, softness):
     """Softening must not make a standing puppet crouch."""
     placing = Placing(short_character, replace(ROOT_NOW, root_softness=softness))
     skeleton = placing.skeleton
@@ -134,7 +134,7 @@ def test_straight_legs_under_the_body_are_not_lowered(short_character, softness:
 
 
 @pytest.mark.parametrize('softness', [0.0, 0.5])
-def test_root_is_continuous_while_the_feet_part(short_character, softness: float) -> None:
+def test_root_is_continuous_while_the_feet_part(short_character, softness):
     """Errata 4, through the empty intersection; a lens h thick is some sqrt(h) wide."""
     placing = Placing(short_character, replace(ROOT_NOW, root_softness=softness))
     apart = np.linspace(0.8, 1.6, 4001)
@@ -147,7 +147,7 @@ def test_root_is_continuous_while_the_feet_part(short_character, softness: float
     assert steps.max() < 2.0 * np.sqrt(apart[1] - apart[0])
 
 
-def test_a_late_root_is_brought_to_the_nearest_place_that_reaches(short: Placing) -> None:
+def test_a_late_root_is_brought_to_the_nearest_place_that_reaches(short):
     centres, importances = np.zeros((4, 3)), np.array([0.0, 0.0, 1.0, 0.0])
     reach = short.reaches[2]
     late = np.array([0.3, 0.4, 1.2])
@@ -157,9 +157,7 @@ def test_a_late_root_is_brought_to_the_nearest_place_that_reaches(short: Placing
     np.testing.assert_array_equal(short.hold(centres, importances, inside), inside)
 
 
-def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(
-    short: Placing,
-) -> None:
+def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(short):
     importances = np.array([0.0, 0.0, 1.0, 1.0])
     late = np.array([0.0, 0.1, 1.0])
     reach = short.reaches[2]
@@ -176,7 +174,7 @@ def test_feet_with_room_hold_the_root_exactly_and_without_it_give_way_evenly(
             np.testing.assert_allclose(misses.max(), grown, atol=1e-9)
 
 
-def test_holding_is_continuous_while_balls_part_and_matter(short: Placing) -> None:
+def test_holding_is_continuous_while_balls_part_and_matter(short):
     steps = np.linspace(0.0, 1.0, 20_001)
     outs = np.empty((len(steps), 3))
     for i, s in enumerate(steps):

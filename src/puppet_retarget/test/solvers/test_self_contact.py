@@ -83,12 +83,12 @@ def nearest_sample(row: Floats) -> float:
 
 
 @pytest.fixture
-def own_body(adult_character) -> Character:
+def own_body(adult_character):
     """Return a character with the very shape that a performer is taken to have."""
     return replace(adult_character, capsules=default_capsules(adult_character.skeleton))
 
 
-def test_own_body_gets_its_own_points_and_eq_5_6_radii(own_body, rng) -> None:
+def test_own_body_gets_its_own_points_and_eq_5_6_radii(own_body, rng):
     """Errata 5: r = (1 - w) min |v|."""
     checked = 0
     for _ in range(40):
@@ -138,9 +138,7 @@ def plain_gaps(row: Floats, character: Character, body: Body, j: int) -> tuple[F
 
 
 @pytest.mark.parametrize('share', [0.0, 0.5, 1.0])
-def test_eq_5_8_centre_is_the_weighted_mean_of_what_the_samples_want(
-    tall_character, rng, share: float
-) -> None:
+def test_eq_5_8_centre_is_the_weighted_mean_of_what_the_samples_want(tall_character, rng, share):
     """With the share of eq. 5.9."""
     for n in (1, 3, MAX_CONTACTS):
         body = curled_up(tall_character.skeleton, rng)
@@ -151,7 +149,7 @@ def test_eq_5_8_centre_is_the_weighted_mean_of_what_the_samples_want(
         np.testing.assert_allclose(ball(row, tall_character, body, 1, 1.0), wanted, atol=TOL_M)
 
 
-def test_without_sideways_only_the_distance_is_kept(tall_character, rng) -> None:
+def test_without_sideways_only_the_distance_is_kept(tall_character, rng):
     """An elbow keeps its distance from the waist, not the height at which it has it."""
     for n in (1, 4):
         body = curled_up(tall_character.skeleton, rng)

@@ -44,13 +44,13 @@ def filled(kind: type, rng: np.random.Generator) -> Any:
 
 
 @by_kind
-def test_bytes_are_the_message_for_the_middleware(kind: type, rng) -> None:
+def test_bytes_are_the_message_for_the_middleware(kind, rng):
     for _ in range(20):
         msg = filled(kind, rng)
         assert deserialize_message(encoded(msg), kind) == msg
 
 
-def test_bytes_of_a_stream_are_those_of_its_messages(rng) -> None:
+def test_bytes_of_a_stream_are_those_of_its_messages(rng):
     """Also where texts and lengths change from one message to the next."""
     writer = TrackerFrameWriter('world')
     for n in (0, 2, 2, 2, 3, 3, 0):
@@ -61,13 +61,13 @@ def test_bytes_of_a_stream_are_those_of_its_messages(rng) -> None:
         assert writer.data(frame) == encoded(writer.fill(frame))
 
 
-def test_lists_of_messages_are_written_plainly() -> None:
+def test_lists_of_messages_are_written_plainly():
     msg = TFMessage(transforms=[TransformStamped(child_frame_id=name) for name in ('a', 'bcd')])
     msg.transforms[1].transform.rotation.w = 0.5
     assert deserialize_message(encoded(msg), TFMessage) == msg
 
 
-def test_bytes_of_something_else_are_refused(rng) -> None:
+def test_bytes_of_something_else_are_refused(rng):
     data = bytearray(serialize_message(filled(TrackerFrame, rng)))
     for end in range(0, len(data) - 8, 3):
         with pytest.raises(MessageError, match='TrackerFrame: expected its bytes'):
@@ -76,7 +76,7 @@ def test_bytes_of_something_else_are_refused(rng) -> None:
 
 @pytest.mark.parametrize('kind', [TrackerFrame, PoseFrame, Posture, Importance])
 @pytest.mark.parametrize('frame_id', ['', 'w', 'world', 'transmitter', 'abcdefgh'])
-def test_index_and_stamp_are_those_of_the_message(kind: type, frame_id: str) -> None:
+def test_index_and_stamp_are_those_of_the_message(kind, frame_id):
     msg = kind(frame_index=2**40 + 7)
     msg.header.frame_id = frame_id
     msg.header.stamp.sec, msg.header.stamp.nanosec = 1795219683, 987654321
@@ -85,21 +85,21 @@ def test_index_and_stamp_are_those_of_the_message(kind: type, frame_id: str) -> 
     assert raw_header.frame_index(data) == 2**40 + 7
 
 
-def test_joint_state_has_its_stamp_in_the_same_place() -> None:
+def test_joint_state_has_its_stamp_in_the_same_place():
     msg = JointState(name=['a'], position=[1.0])
     msg.header.stamp.sec = 12
     assert raw_header.stamp_ns(serialize_message(msg)) == 12 * 10**9
 
 
 @pytest.mark.parametrize('data', [b'', b'\0', b'\0\1\0\0\0\0\0\0', b'\0\1' + bytes(14)])
-def test_short_data_is_refused(data: bytes) -> None:
+def test_short_data_is_refused(data):
     with pytest.raises(MessageError, match='header: expected'):
         raw_header.stamp_ns(data)
         raw_header.frame_index(data)
 
 
 @pytest.mark.parametrize('ns', [0, 999_999_999, 1_000_000_000, 1_790_000_000_123_456_789])
-def test_stamp_round_trip_is_exact(ns: int) -> None:
+def test_stamp_round_trip_is_exact(ns):
     stamp = Time()
     flat_array.write_stamp(ns, stamp)
     assert flat_array.stamp_ns(stamp) == ns

@@ -130,12 +130,12 @@ def received(msg: Any) -> Any:
 
 @of_all
 @pytest.mark.parametrize('names', [(), ('ab',), ('ab', 'c')])  # of two letters: UNKNOWN
-def test_round_trip_over_the_wire_is_the_identity(case: Case, names: tuple[str, ...], rng) -> None:
+def test_round_trip_over_the_wire_is_the_identity(case, names, rng):
     record = case.record(rng, names)
     assert_same(case.from_msg(received(case.to_msg(record, Header(frame_id='here')))), record)
 
 
-def test_round_trip_of_a_status_is_the_identity(rng: np.random.Generator) -> None:
+def test_round_trip_of_a_status_is_the_identity(rng):
     parts = rng.normal(size=3), rng.random(4), rng.normal(size=4), rng.random(8)
     record = RetargetStatusRecord(
         STAMP_NS, 7, 'importance_based', 'sally', 41.5, 3, *parts, True, False, 100, 1
@@ -148,7 +148,7 @@ def test_round_trip_of_a_status_is_the_identity(rng: np.random.Generator) -> Non
 @pytest.mark.parametrize(
     ('name', 'field'), [(name, field) for name, fields in FIELDS.items() for field in fields]
 )
-def test_wrong_length_is_refused_by_name(name: str, field: str, rng) -> None:
+def test_wrong_length_is_refused_by_name(name, field, rng):
     case = CASES[name]
     msg = case.to_msg(case.record(rng, ('ab', 'c')), Header())
     setattr(msg, field, array(getattr(msg, field).typecode, [1]))
@@ -156,7 +156,7 @@ def test_wrong_length_is_refused_by_name(name: str, field: str, rng) -> None:
         case.from_msg(msg)
 
 
-def test_tracker_frame_layout_is_xyz_then_xyzw() -> None:
+def test_tracker_frame_layout_is_xyz_then_xyzw():
     msg = TrackerFrame(sensors=['a', 'b'], frame_index=3)
     msg.poses = array('d', [1, 2, 3, 0.1, 0.2, 0.3, 0.9, 4, 5, 6, 0, 0, 0, 1])
     msg.ages_s, msg.status = array('d', [0.0, 0.001]), array('B', [0, 0])
@@ -166,7 +166,7 @@ def test_tracker_frame_layout_is_xyz_then_xyzw() -> None:
     assert frame.ages_s[1] == 0.001
 
 
-def test_pose_frame_layout_is_linear_then_angular() -> None:
+def test_pose_frame_layout_is_linear_then_angular():
     msg = PoseFrame(sensors=['a'])
     msg.poses = array('d', [1, 2, 3, 0, 0, 0, 1])
     msg.twists, msg.covariances = array('d', range(6)), array('d', range(36))
@@ -177,12 +177,12 @@ def test_pose_frame_layout_is_linear_then_angular() -> None:
     assert frame.covariances[0, 1, 2] == 8.0
 
 
-def test_frame_without_sensors_is_empty_not_an_error() -> None:
+def test_frame_without_sensors_is_empty_not_an_error():
     assert from_tracker_frame(TrackerFrame()).positions.shape == (0, 3)
     assert from_pose_frame(PoseFrame()).covariances.shape == (0, 6, 6)
 
 
-def test_messages_of_a_writer_are_its_own(rng: np.random.Generator) -> None:
+def test_messages_of_a_writer_are_its_own(rng):
     writer = TrackerFrameWriter('transmitter')
     first = writer.fill(CASES['raw'].record(rng, ('a', 'b')))
     again = CASES['raw'].record(rng, ('a', 'b'))
@@ -191,12 +191,12 @@ def test_messages_of_a_writer_are_its_own(rng: np.random.Generator) -> None:
     assert_same(from_tracker_frame(second), again)
 
 
-def test_posture_row_0_equals_the_root(rng: np.random.Generator) -> None:
+def test_posture_row_0_equals_the_root(rng):
     msg = posture_msg.to_msg(CASES['posture'].record(rng, ()), Header())
     assert msg.root[3:] == msg.rotations[:4]
 
 
-def test_status_values_are_those_of_the_messages() -> None:
+def test_status_values_are_those_of_the_messages():
     assert sensor_frames.SAMPLE_OK == TrackerFrame.STATUS_OK
     assert sensor_frames.SAMPLE_MISSING == TrackerFrame.STATUS_MISSING
     for name in ('OK', 'PREDICTED', 'REJECTED', 'REINITIALISED', 'LOST'):
@@ -205,7 +205,7 @@ def test_status_values_are_those_of_the_messages() -> None:
 
 
 @of_all
-def test_records_are_those_of_the_messages(case: Case, rng: Draw) -> None:
+def test_records_are_those_of_the_messages(case, rng):
     """Also where texts and lengths change from one message to the next."""
     reader = case.reader()
     for _ in range(20):
@@ -234,9 +234,7 @@ def test_records_are_those_of_the_messages(case: Case, rng: Draw) -> None:
     ],
     ids=['order', 'slack', 'options', 'text'],
 )
-def test_a_reader_that_knows_a_form_sees_what_is_not_of_it(
-    case: Case, odd: Callable[[bytes], bytes], rng, monkeypatch
-) -> None:
+def test_a_reader_that_knows_a_form_sees_what_is_not_of_it(case, odd, rng, monkeypatch):
     reader, decodes = case.reader(), []
     for _ in range(2):
         reader.read(serialize_message(message(case, rng, ('a', 'b'), 'world')))
@@ -255,7 +253,7 @@ def test_a_reader_that_knows_a_form_sees_what_is_not_of_it(
     assert len(decodes) == 1
 
 
-def test_the_frame_id_is_that_of_a_message_of_odd_make_too(rng: Draw) -> None:
+def test_the_frame_id_is_that_of_a_message_of_odd_make_too(rng):
     reader, case = TrackerFrameReader(), CASES['raw']
     for frame_id, options in (('abc', b'\0\0'), ('xyz', b'\0\1'), ('abc', b'\0\0')):
         data = bytes(serialize_message(message(case, rng, ('a',), frame_id)))
@@ -263,7 +261,7 @@ def test_the_frame_id_is_that_of_a_message_of_odd_make_too(rng: Draw) -> None:
         assert reader.frame_id == frame_id
 
 
-def test_a_name_with_a_zero_within_teaches_no_form(rng: Draw) -> None:
+def test_a_name_with_a_zero_within_teaches_no_form(rng):
     """The middleware cuts it there; what follows does not stand where its layout says."""
     reader, case = TrackerFrameReader(), CASES['raw']
     data = bytes(serialize_message(message(case, rng, ('aaaabbbb',), 'w')))
@@ -277,7 +275,7 @@ def test_a_name_with_a_zero_within_teaches_no_form(rng: Draw) -> None:
         reader.read(cut[:lengths] + (6).to_bytes(4, 'little') + cut[lengths + 4 :])
 
 
-def test_another_text_of_the_same_length_is_seen(rng: Draw) -> None:
+def test_another_text_of_the_same_length_is_seen(rng):
     reader, case = TrackerFrameReader(), CASES['raw']
     for names in (('a', 'b'), ('a', 'b'), ('a', 'c')):
         data = serialize_message(message(case, rng, names, 'world'))
@@ -286,7 +284,7 @@ def test_another_text_of_the_same_length_is_seen(rng: Draw) -> None:
     assert reader.frame_id == 'w0rld'
 
 
-def test_a_self_interaction_that_is_left_out_is_none(rng: Draw) -> None:
+def test_a_self_interaction_that_is_left_out_is_none(rng):
     reader, case = importance_msg.ImportanceReader(), CASES['importance']
     for _ in range(3):
         msg = message(case, rng, ('floor',), 'w')
@@ -297,7 +295,7 @@ def test_a_self_interaction_that_is_left_out_is_none(rng: Draw) -> None:
 
 
 @of_all
-def test_bytes_that_name_the_wrong_order_are_refused(case: Case, rng: Draw) -> None:
+def test_bytes_that_name_the_wrong_order_are_refused(case, rng):
     data = bytearray(serialize_message(message(case, rng, (), '')))
     data[1] = 0
     with pytest.raises(MessageError):
@@ -306,7 +304,7 @@ def test_bytes_that_name_the_wrong_order_are_refused(case: Case, rng: Draw) -> N
 
 @of_all
 @pytest.mark.parametrize('cut', [3, 30, 10_000])
-def test_bytes_that_are_cut_are_refused_and_do_no_harm(case: Case, cut: int, rng: Draw) -> None:
+def test_bytes_that_are_cut_are_refused_and_do_no_harm(case, cut, rng):
     reader, msg = case.reader(), message(case, rng, ('a', 'b', 'c'), 'world')
     data = serialize_message(msg)
     for _ in range(2):
@@ -317,9 +315,7 @@ def test_bytes_that_are_cut_are_refused_and_do_no_harm(case: Case, cut: int, rng
 
 @of_all
 @pytest.mark.parametrize(('seconds', 'nanoseconds'), [(-1, 0), (0, 10**9)])
-def test_a_stamp_that_is_no_time_is_refused(
-    case: Case, seconds: int, nanoseconds: int, rng
-) -> None:
+def test_a_stamp_that_is_no_time_is_refused(case, seconds, nanoseconds, rng):
     reader, msg = case.reader(), message(case, rng, ('a',), 'world')
     reader.read(serialize_message(msg))
     msg.header.stamp.sec, msg.header.stamp.nanosec = seconds, nanoseconds

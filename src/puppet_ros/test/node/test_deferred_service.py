@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 
 @pytest.fixture
-def node(ros_context: Any) -> Any:
+def node(ros_context):
     node = Node('deferring', context=ros_context)
     yield node
     node.destroy_node()
@@ -29,7 +29,7 @@ def _call(node: Node, spin_until: Callable, kind: str) -> Any:
     return client.call_async(Calibrate.Request(kind=kind))
 
 
-def test_answer_comes_when_it_is_there(node: Node, spin_until: Callable) -> None:
+def test_answer_comes_when_it_is_there(node, spin_until):
     service = DeferredService(
         node, Calibrate, '~/serve', lambda request: 30.0, lambda: _response('too late')
     )
@@ -42,7 +42,7 @@ def test_answer_comes_when_it_is_there(node: Node, spin_until: Callable) -> None
     assert not service.is_pending
 
 
-def test_refusal_is_answered_at_once(node: Node, spin_until: Callable) -> None:
+def test_refusal_is_answered_at_once(node, spin_until):
     DeferredService(
         node, Calibrate, '~/serve', lambda request: _response(f'no {request.kind}'), _response
     )
@@ -51,7 +51,7 @@ def test_refusal_is_answered_at_once(node: Node, spin_until: Callable) -> None:
     assert future.result().message == 'no dance'
 
 
-def test_deadline_answers_what_nobody_answered(node: Node, spin_until: Callable) -> None:
+def test_deadline_answers_what_nobody_answered(node, spin_until):
     start = time.monotonic()
     DeferredService(node, Calibrate, '~/serve', lambda request: 0.3, lambda: _response('time'))
     future = _call(node, spin_until, 'pose')

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnostics: statistics of a period, levels, ageing, guarded callbacks, the published array."""
 
-from collections.abc import Callable
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -43,12 +42,12 @@ OK, WARN, ERROR, STALE = (
     ],
     ids=['good', 'error', 'drops', 'slow', 'silent', 'never'],
 )
-def test_level_of_a_period(report: FrameReport, error: str, level: bytes, text: str) -> None:
+def test_level_of_a_period(report, error, level, text):
     assert judge(report, 120.0, error) == (level, text)
 
 
 @pytest.fixture
-def heard(ros_context: Any, spin_until: Callable) -> tuple[Node, Diagnostics, Callable]:
+def heard(ros_context, spin_until):
     node = Node('watched', context=ros_context)
     arrays: list[DiagnosticArray] = []
     diagnostics = Diagnostics(node, expected_rate_hz=0.0, hardware_id='flock')
@@ -62,7 +61,7 @@ def heard(ros_context: Any, spin_until: Callable) -> tuple[Node, Diagnostics, Ca
     return node, diagnostics, following
 
 
-def test_array_names_node_hardware_and_numbers(heard: tuple) -> None:
+def test_array_names_node_hardware_and_numbers(heard):
     node, diagnostics, following = heard
     now = node.get_clock().now().nanoseconds
     diagnostics.frame(now - 2_000_000)
@@ -76,7 +75,7 @@ def test_array_names_node_hardware_and_numbers(heard: tuple) -> None:
     assert status.level == WARN
 
 
-def test_drops_age_out_of_the_level(heard: tuple) -> None:
+def test_drops_age_out_of_the_level(heard):
     node, diagnostics, following = heard
     diagnostics.drop('stale')
     following()
@@ -84,7 +83,7 @@ def test_drops_age_out_of_the_level(heard: tuple) -> None:
     assert following().level == OK
 
 
-def test_guarded_callback_counts_and_never_raises(heard: tuple) -> None:
+def test_guarded_callback_counts_and_never_raises(heard):
     _, diagnostics, following = heard
 
     def fail(message: Any) -> None:
@@ -99,7 +98,7 @@ def test_guarded_callback_counts_and_never_raises(heard: tuple) -> None:
     assert status.level == ERROR and values['last_error'] == 'fail: ZeroDivisionError: by zero'
 
 
-def test_lasting_condition_outweighs_a_better_level_until_cleared(heard: tuple) -> None:
+def test_lasting_condition_outweighs_a_better_level_until_cleared(heard):
     node, diagnostics, following = heard
     diagnostics.condition(WARN, 'not calibrated')  # says more than 'waiting for input'
     status = following()
@@ -109,7 +108,7 @@ def test_lasting_condition_outweighs_a_better_level_until_cleared(heard: tuple) 
     assert following().level == OK
 
 
-def test_stopped_simulated_clock_does_not_silence(ros_context: Any, spin_until: Callable) -> None:
+def test_stopped_simulated_clock_does_not_silence(ros_context, spin_until):
     sim = [Parameter('use_sim_time', value=True)]
     node = Node('simulated', context=ros_context, parameter_overrides=sim)
     arrays: list[DiagnosticArray] = []
@@ -122,7 +121,7 @@ def test_stopped_simulated_clock_does_not_silence(ros_context: Any, spin_until: 
 SECOND = 1_000_000_000
 
 
-def test_rate_and_percentiles_of_one_second() -> None:
+def test_rate_and_percentiles_of_one_second():
     statistics = FrameStatistics()
     statistics.close_period(0)
     latencies_ns = np.linspace(1e6, 3e6, 100).astype(int)
@@ -135,7 +134,7 @@ def test_rate_and_percentiles_of_one_second() -> None:
     assert report.age_s == pytest.approx(0.01)
 
 
-def test_drops_age_out_of_the_report_and_stay_in_the_total() -> None:
+def test_drops_age_out_of_the_report_and_stay_in_the_total():
     statistics = FrameStatistics()
     statistics.drop('stale', 3)
     statistics.drop('stale', 0)
@@ -144,12 +143,12 @@ def test_drops_age_out_of_the_report_and_stay_in_the_total() -> None:
     assert statistics.drops_by_reason == {'stale': 3}
 
 
-def test_no_frame_ever_is_infinitely_old() -> None:
+def test_no_frame_ever_is_infinitely_old():
     report = FrameStatistics().close_period(SECOND)
     assert report.age_s == float('inf') and np.isnan(report.latency_ms[0])
 
 
-def test_clock_set_back_gives_no_negative_rate_or_age() -> None:
+def test_clock_set_back_gives_no_negative_rate_or_age():
     statistics = FrameStatistics()
     statistics.close_period(100 * SECOND)
     statistics.frame(100 * SECOND, 100 * SECOND)
@@ -157,7 +156,7 @@ def test_clock_set_back_gives_no_negative_rate_or_age() -> None:
     assert report.rate_hz == 0.0 and report.age_s == 0.0
 
 
-def test_more_frames_than_the_buffer_still_count() -> None:
+def test_more_frames_than_the_buffer_still_count():
     statistics = FrameStatistics()
     statistics.close_period(0)
     for i in range(MAX_LATENCIES + 500):

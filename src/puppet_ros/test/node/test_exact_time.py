@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """exact_time: pairs on equal stamps, bounded, nothing lost uncounted."""
 
-import numpy as np
 from puppet_ros.node.exact_time import ExactTimeSynchronizer
 import pytest
 
 pytestmark = pytest.mark.ros
 
 
-def test_pairs_come_out_whichever_side_is_first() -> None:
+def test_pairs_come_out_whichever_side_is_first():
     join: ExactTimeSynchronizer[str, str] = ExactTimeSynchronizer()
     assert join.push_left(1, 'l1') is None
     assert join.push_right(1, 'r1') == ('l1', 'r1')
@@ -18,7 +17,7 @@ def test_pairs_come_out_whichever_side_is_first() -> None:
     assert (join.unmatched_left, join.unmatched_right, join.n_waiting) == (0, 0, 0)
 
 
-def test_what_a_pair_passed_over_is_counted_and_forgotten() -> None:
+def test_what_a_pair_passed_over_is_counted_and_forgotten():
     join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer()
     for stamp in (1, 2, 3):
         join.push_left(stamp, stamp)
@@ -27,21 +26,21 @@ def test_what_a_pair_passed_over_is_counted_and_forgotten() -> None:
     assert join.push_right(3, 3) == (3, 3)
 
 
-def test_lagging_partner_still_pairs_later_stamps() -> None:
+def test_lagging_partner_still_pairs_later_stamps():
     join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer()
     pairs = [join.push_left(i, i) for i in range(10)] + [join.push_right(i, i) for i in range(10)]
     assert [p for p in pairs if p] == [(i, i) for i in range(10)]
     assert join.unmatched_left == 0
 
 
-def test_dead_partner_costs_bounded_memory() -> None:
+def test_dead_partner_costs_bounded_memory():
     join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
     for stamp in range(100):
         join.push_left(stamp, stamp)
     assert (join.n_waiting, join.unmatched_left) == (4, 96)
 
 
-def test_repeated_stamp_keeps_the_newer_and_counts_the_older() -> None:
+def test_repeated_stamp_keeps_the_newer_and_counts_the_older():
     join: ExactTimeSynchronizer[str, str] = ExactTimeSynchronizer()
     join.push_left(1, 'old')
     join.push_left(1, 'new')
@@ -49,7 +48,7 @@ def test_repeated_stamp_keeps_the_newer_and_counts_the_older() -> None:
     assert join.unmatched_left == 1
 
 
-def test_clock_set_back_does_not_block_the_join() -> None:
+def test_clock_set_back_does_not_block_the_join():
     join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
     for stamp in range(1000, 1004):
         join.push_left(stamp, stamp)
@@ -58,7 +57,7 @@ def test_clock_set_back_does_not_block_the_join() -> None:
     ]
 
 
-def test_random_order_and_loss_pairs_every_stamp_that_came_twice(rng: np.random.Generator) -> None:
+def test_random_order_and_loss_pairs_every_stamp_that_came_twice(rng):
     join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=64)
     kept_left = [i for i in range(500) if rng.random() > 0.1]
     kept_right = [i for i in range(500) if rng.random() > 0.1]
@@ -78,6 +77,6 @@ def test_random_order_and_loss_pairs_every_stamp_that_came_twice(rng: np.random.
     assert join.unmatched_left + join.unmatched_right + join.n_waiting == total
 
 
-def test_no_capacity_is_refused() -> None:
+def test_no_capacity_is_refused():
     with pytest.raises(ValueError, match='capacity: expected value >= 1, got 0'):
         ExactTimeSynchronizer(capacity=0)

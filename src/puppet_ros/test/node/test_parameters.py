@@ -48,7 +48,7 @@ MakeTable = Callable[..., tuple[Node, ParameterTable[Config], list[Config]]]
 
 
 @pytest.fixture
-def make_table(ros_context: Any) -> MakeTable:
+def make_table(ros_context):
     """Return a factory of (node, table, list of configs seen by on_change)."""
 
     def make(**overrides: Any) -> tuple[Node, ParameterTable[Config], list[Config]]:
@@ -65,19 +65,19 @@ def set_one(node: Node, name: str, value: Any) -> Any:
     return node.set_parameters([Parameter(name, value=value)])[0]
 
 
-def test_defaults_make_the_config(make_table: MakeTable) -> None:
+def test_defaults_make_the_config(make_table):
     _, table, _ = make_table()
     assert table.config == Config(0.4, 4.0, 3, True, 'ik', 115200, ('a',), (1.0, 2.0))
 
 
-def test_overrides_make_the_config(make_table: MakeTable) -> None:
+def test_overrides_make_the_config(make_table):
     node, table, _ = make_table(gate__limit=5.0, ports=['x', 'y'], gains=[3.0, 4.0])
     assert table.config.gate_limit == 5.0
     assert table.config.ports == ('x', 'y')
     assert node.get_parameter('gate.limit').value == 5.0
 
 
-def test_descriptor_carries_unit_range_and_description(make_table: MakeTable) -> None:
+def test_descriptor_carries_unit_range_and_description(make_table):
     node, _, _ = make_table()
     descriptor = node.describe_parameter('influence_distance_m')
     assert descriptor.description == 'reach of an object [m]'
@@ -97,12 +97,12 @@ def test_descriptor_carries_unit_range_and_description(make_table: MakeTable) ->
         ({'solver': 'position', 'enabled': False}, 'expected ik while disabled'),
     ],
 )
-def test_bad_override_is_refused_by_name(make_table, overrides: dict[str, Any], text: str) -> None:
+def test_bad_override_is_refused_by_name(make_table, overrides, text):
     with pytest.raises(ConfigError, match=text):
         make_table(**overrides)
 
 
-def test_change_swaps_the_config_and_tells(make_table: MakeTable) -> None:
+def test_change_swaps_the_config_and_tells(make_table):
     node, table, seen = make_table()
     before = table.config
     assert set_one(node, 'gate.limit', 6.0).successful
@@ -110,7 +110,7 @@ def test_change_swaps_the_config_and_tells(make_table: MakeTable) -> None:
     assert before.gate_limit == 4.0
 
 
-def test_whole_number_may_stand_for_a_float(make_table: MakeTable) -> None:
+def test_whole_number_may_stand_for_a_float(make_table):
     node, table, _ = make_table(gate__limit=5)
     assert set_one(node, 'gate.limit', 7).successful
     assert table.config.gate_limit == 7.0 and isinstance(table.config.gate_limit, float)
@@ -126,9 +126,7 @@ def test_whole_number_may_stand_for_a_float(make_table: MakeTable) -> None:
         ('baud_rate_bps', 9600, 'read-only parameter: baud_rate_bps'),
     ],
 )
-def test_bad_change_is_refused_with_the_reason(
-    make_table, name: str, value: Any, text: str
-) -> None:
+def test_bad_change_is_refused_with_the_reason(make_table, name, value, text):
     node, table, seen = make_table()
     before = table.config
     result = set_one(node, name, value)
@@ -136,7 +134,7 @@ def test_bad_change_is_refused_with_the_reason(
     assert table.config is before and seen == []
 
 
-def test_atomic_change_is_all_or_nothing(make_table: MakeTable) -> None:
+def test_atomic_change_is_all_or_nothing(make_table):
     node, table, seen = make_table()
     good, bad = Parameter('gate.limit', value=5.0), Parameter('gate.count', value=0)
     assert not node.set_parameters_atomically([good, bad]).successful
@@ -146,21 +144,21 @@ def test_atomic_change_is_all_or_nothing(make_table: MakeTable) -> None:
     assert len(seen) == 1 and seen[0].solver == 'position'
 
 
-def test_forbidden_combination_is_refused(make_table: MakeTable) -> None:
+def test_forbidden_combination_is_refused(make_table):
     node, table, _ = make_table(solver='position')
     result = set_one(node, 'enabled', False)
     assert not result.successful and 'expected ik while disabled' in result.reason
     assert table.config.enabled
 
 
-def test_refusal_does_not_stick_to_the_next_change(make_table: MakeTable) -> None:
+def test_refusal_does_not_stick_to_the_next_change(make_table):
     node, table, _ = make_table()
     set_one(node, 'gate.count', 99)
     assert set_one(node, 'gate.count', 9).successful
     assert table.config.gate_count == 9
 
 
-def test_use_sim_time_may_be_given_and_changed(make_table: MakeTable) -> None:
+def test_use_sim_time_may_be_given_and_changed(make_table):
     node, table, seen = make_table(use_sim_time=True)
     assert node.get_parameter('use_sim_time').value is True
     assert set_one(node, 'use_sim_time', False).successful

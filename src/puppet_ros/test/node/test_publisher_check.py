@@ -42,7 +42,7 @@ def run(
 
 @pytest.mark.parametrize('shift_ns', [3_000_000, -2_500_000])
 @pytest.mark.parametrize('ahead', [-100_000, -300, -7, -2, -1, 0, MOST_LOST + 1, 300, 100_000])
-def test_a_second_publisher_is_refused_and_named(ahead: int, shift_ns: int) -> None:
+def test_a_second_publisher_is_refused_and_named(ahead, shift_ns):
     """Wherever its numbers are; all of the first one's frames are taken."""
     check = PublisherCheck('/tracker/raw')
     first = Publisher(200_000)
@@ -55,7 +55,7 @@ def test_a_second_publisher_is_refused_and_named(ahead: int, shift_ns: int) -> N
     assert not check.causes(now_ns + 240 * PERIOD_NS)
 
 
-def test_the_second_takes_over_when_the_first_dies() -> None:
+def test_the_second_takes_over_when_the_first_dies():
     """Within the time of a takeover, and keeps the place when the first comes again."""
     check = PublisherCheck('/tracker/raw')
     first, second = Publisher(200_000), Publisher(0)
@@ -69,7 +69,7 @@ def test_the_second_takes_over_when_the_first_dies() -> None:
 
 
 @pytest.mark.parametrize('step_s', [-7200.0, -3.0, -0.3, 0.4, 2.0, 7200.0])
-def test_a_clock_that_steps_does_not_end_a_stream(step_s: float) -> None:
+def test_a_clock_that_steps_does_not_end_a_stream(step_s):
     check = PublisherCheck('/tracker/raw')
     publisher = Publisher()
     run(check, [publisher], 60, START_NS)
@@ -84,7 +84,7 @@ def test_a_clock_that_steps_does_not_end_a_stream(step_s: float) -> None:
 
 
 @pytest.mark.parametrize('step_s', [0.0, -0.3, -0.02, 0.005, 0.1, 0.3, 3.0])
-def test_a_lone_publisher_loses_nothing(step_s: float) -> None:
+def test_a_lone_publisher_loses_nothing(step_s):
     """Arrivals in bursts, lost frames, a clock that steps, another rate."""
     rng = np.random.default_rng(4)
     check, publisher, sent, at = PublisherCheck('/t'), Publisher(), START_NS, START_NS
@@ -101,7 +101,7 @@ def test_a_lone_publisher_loses_nothing(step_s: float) -> None:
 
 
 @pytest.mark.parametrize('seed', range(20))
-def test_a_lone_publisher_that_stands_still_is_not_refused(seed: int) -> None:
+def test_a_lone_publisher_that_stands_still_is_not_refused(seed):
     """
     A busy machine: the device misses ticks, bytes are late, frames are lost and come all at once.
 
@@ -127,7 +127,7 @@ def test_a_lone_publisher_that_stands_still_is_not_refused(seed: int) -> None:
     assert refused <= 1
 
 
-def test_frames_without_numbers_are_taken() -> None:
+def test_frames_without_numbers_are_taken():
     """Of a publisher that is not the suite's; and a message that is sent again."""
     check = PublisherCheck('/t')
     assert all(take(check, START_NS + k * PERIOD_NS, 0, k * PERIOD_NS) for k in range(100))
@@ -135,7 +135,7 @@ def test_frames_without_numbers_are_taken() -> None:
     assert all(take(check, START_NS, 7, k * PERIOD_NS) for k in range(100))
 
 
-def test_silence_is_named() -> None:
+def test_silence_is_named():
     check = PublisherCheck('/t')
     assert not check.causes(START_NS)  # nothing came yet: the node waits
     take(check, START_NS, 1, START_NS)
@@ -143,7 +143,7 @@ def test_silence_is_named() -> None:
     assert check.causes(START_NS + 2_100_000_000) == ['no input on /t for 2.1 s']
 
 
-def test_what_cannot_be_read_does_not_take_the_place() -> None:
+def test_what_cannot_be_read_does_not_take_the_place():
     """Neither that of nobody nor the next one of a stream."""
     check, publisher = PublisherCheck('/t'), Publisher()
     assert check.takes(START_NS, 2**63, START_NS)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """spin: exit codes, signals, simulated time, executors, and the system's scheduler."""
 
-from collections.abc import Callable, Iterator
 from itertools import chain, count, repeat
 import json
 import os
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
 
 from puppet_core.io import ConfigError
 from puppet_ros.node import spin
@@ -59,7 +57,7 @@ sys.exit(spin_node(build, sys.argv[2:], warm_up, usage='ticks; example: ticker')
 
 
 @pytest.fixture
-def start(ros_context: Any, tmp_path: Any) -> Iterator[Callable[..., subprocess.Popen]]:
+def start(ros_context, tmp_path):
     """Yield a function that starts PROGRAM; whatever still runs is killed at the end."""
     running: list[subprocess.Popen] = []
 
@@ -82,7 +80,7 @@ def start(ros_context: Any, tmp_path: Any) -> Iterator[Callable[..., subprocess.
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['int', 'term'])
-def test_signal_ends_a_spinning_node_with_0(start: Callable, number: int) -> None:
+def test_signal_ends_a_spinning_node_with_0(start, number):
     process = start('good')
     assert process.stdout.readline() == 'warm\n'
     assert process.stdout.readline() == 'ticking\n'
@@ -106,7 +104,7 @@ def test_signal_ends_a_spinning_node_with_0(start: Callable, number: int) -> Non
     ],
     ids=['config', 'file', 'ros file', 'ros', 'own', 'help'],
 )
-def test_what_does_not_run_says_so(start, words: list[str], code: int, output, error) -> None:
+def test_what_does_not_run_says_so(start, words, code, output, error):
     """Bad input and arguments are a line each, exit code 2."""
     process = start(*words)
     said, errors = process.communicate(timeout=DEADLINE_S)
@@ -115,7 +113,7 @@ def test_what_does_not_run_says_so(start, words: list[str], code: int, output, e
     assert 'Traceback' not in errors
 
 
-def test_timer_follows_the_simulated_clock(ros_context: Any, spin_until: Callable) -> None:
+def test_timer_follows_the_simulated_clock(ros_context, spin_until):
     sim = [Parameter('use_sim_time', value=True)]
     node = Node('simulated', context=ros_context, parameter_overrides=sim)
     ticks: list[int] = []
@@ -139,7 +137,7 @@ def test_timer_follows_the_simulated_clock(ros_context: Any, spin_until: Callabl
     assert spin_until([node], step_clock)
 
 
-def test_clock_before_zero_does_not_end_a_node(ros_context, capfd) -> None:
+def test_clock_before_zero_does_not_end_a_node(ros_context, capfd):
     sim = [Parameter('use_sim_time', value=True)]
     node = Node('simulated', context=ros_context, parameter_overrides=sim)
     publisher = node.create_publisher(ClockMsg, '/clock', 1)
@@ -168,7 +166,7 @@ def test_clock_before_zero_does_not_end_a_node(ros_context, capfd) -> None:
 
 
 @pytest.mark.parametrize('kind', [RuntimeError, ValueError, OverflowError])
-def test_exception_in_a_callback_leaves_spin(ros_context: Any, kind: type) -> None:
+def test_exception_in_a_callback_leaves_spin(ros_context, kind):
     """Whatever it is: only rclpy's own clock may raise without an end."""
     node = Node('failing', context=ros_context)
 
@@ -182,7 +180,7 @@ def test_exception_in_a_callback_leaves_spin(ros_context: Any, kind: type) -> No
         spin.spin(executor, ros_context)
 
 
-def test_shutdown_from_another_thread_ends_spin(ros_context: Any) -> None:
+def test_shutdown_from_another_thread_ends_spin(ros_context):
     node = Node('waiting', context=ros_context)
     executor = spin.make_executor(ros_context)
     executor.add_node(node)
@@ -228,32 +226,32 @@ def asked(*words: str) -> list[str]:
     'scheduling',
     [Scheduling(), Scheduling(True), Scheduling(False, (3,)), Scheduling(True, (0, 1))],
 )
-def test_words_say_what_they_were_made_of(scheduling: Scheduling) -> None:
+def test_words_say_what_they_were_made_of(scheduling):
     words = ['--ros-args', *scheduling.words(), '-p', 'a:=1']
     assert split_words(words) == (scheduling, ['--ros-args', '-p', 'a:=1'])
 
 
 @pytest.mark.parametrize('text', ['a', '1,', '-1', '1;2', '1.5'])
-def test_other_lists_of_processors_are_refused(text: str) -> None:
+def test_other_lists_of_processors_are_refused(text):
     with pytest.raises(ConfigError, match='pin: expected numbers'):
         cores_of(text)
 
 
 @LINUX
-def test_a_program_runs_where_it_is_pinned() -> None:
+def test_a_program_runs_where_it_is_pinned():
     core = max(os.sched_getaffinity(0))
     refused, state = asked(f'--pin={core}')
     assert not refused and state.startswith(f'[{core}] ')
 
 
 @LINUX
-def test_a_processor_that_is_not_there_is_refused_in_words_and_changes_nothing() -> None:
+def test_a_processor_that_is_not_there_is_refused_in_words_and_changes_nothing():
     refused, state = asked('--pin=4095')
     assert refused == 'pin' and state.startswith(f'{sorted(os.sched_getaffinity(0))} ')
 
 
 @LINUX
-def test_a_program_that_ran_first_for_a_while_is_as_before_afterwards() -> None:
+def test_a_program_that_ran_first_for_a_while_is_as_before_afterwards():
     """All its threads, also one that began meanwhile, its children, and its open files."""
     done = subprocess.run([sys.executable, '-c', FOR_A_WHILE], capture_output=True, text=True)
     assert not done.stderr
@@ -265,7 +263,7 @@ def test_a_program_that_ran_first_for_a_while_is_as_before_afterwards() -> None:
 
 
 @LINUX
-def test_realtime_is_in_force_or_refused_in_words() -> None:
+def test_realtime_is_in_force_or_refused_in_words():
     refused, state = asked('--realtime')
     if state.endswith(f'True {PRIORITY}'):
         assert refused in ('', 'realtime')  # processors may sleep

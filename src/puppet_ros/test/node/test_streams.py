@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams over the real middleware and within one process; bare poses of their frames."""
 
-from collections.abc import Iterator
 import threading
 import time
 from typing import Any
@@ -36,7 +35,7 @@ WRITER = TrackerFrameWriter('transmitter')
 
 
 @pytest.fixture
-def context() -> Iterator[Context]:
+def context():
     with isolated_context() as made:
         yield made
 
@@ -82,7 +81,7 @@ def _row_of(frame: SensorFrame) -> tuple:
     return frame.stamp_ns % 10**9, frame.frame_index, frame.sensors, tuple(poses)
 
 
-def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(context, rng) -> None:
+def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(context, rng):
     """A kept message is published; both our subscription and rclpy's own read every frame."""
     node, executor = _spun(context)
     kept, own = [], []
@@ -101,7 +100,7 @@ def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(con
     ]
 
 
-def test_bytes_that_are_no_message_are_counted(context: Context) -> None:
+def test_bytes_that_are_no_message_are_counted(context):
     node, executor = _spun(context)
     diagnostics, seen = Diagnostics(node), []
     subscribe(node, '/raw', seen.append, diagnostics, TrackerFrameReader())
@@ -114,7 +113,7 @@ def test_bytes_that_are_no_message_are_counted(context: Context) -> None:
     assert seen[0].record.frame_index == 7
 
 
-def test_a_malformed_next_frame_does_not_end_a_stream(context, rng) -> None:
+def test_a_malformed_next_frame_does_not_end_a_stream(context, rng):
     """It is counted; the genuine next one is taken, another publisher's not, and none is lost."""
     node, executor = _spun(context)
     diagnostics, held = Diagnostics(node), []
@@ -138,9 +137,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(context, rng) -> None:
     assert diagnostics.total_drops == 3
 
 
-def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterwards(
-    context, rng
-) -> None:
+def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterwards(context, rng):
     share(context, IntraProcessBus(('/raw',)))
     node, executor = _spun(context)
     outside, log = [], []
@@ -157,7 +154,7 @@ def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterward
     assert len(log) == 1
 
 
-def test_one_of_two_publishers_is_followed_and_the_other_takes_over(context, rng) -> None:
+def test_one_of_two_publishers_is_followed_and_the_other_takes_over(context, rng):
     """On the real middleware; what is refused is counted."""
     node, executor = _spun(context)
     reporter, seen = _Plain(), []
@@ -192,7 +189,7 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(context, rng
     )
 
 
-def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(context, rng) -> None:
+def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(context, rng):
     node, executor = _spun(context)
     watched, causes = PublisherCheck('/raw'), []
 
@@ -229,13 +226,13 @@ def _chain(log: list[str]) -> IntraProcessBus:
     return exchange
 
 
-def test_a_frame_runs_to_its_end_before_anything_is_sent_in_the_order_of_making() -> None:
+def test_a_frame_runs_to_its_end_before_anything_is_sent_in_the_order_of_making():
     log: list[str] = []
     _chain(log).publish('/a', 1, lambda msg: log.append(f'send /a {msg}'))
     assert log == ['a 1', 'b 10', 'also a 1', 'send /a 1', 'send /b 10']
 
 
-def test_a_failure_on_the_way_still_sends_and_leaves_nothing_behind() -> None:
+def test_a_failure_on_the_way_still_sends_and_leaves_nothing_behind():
     exchange, sent = IntraProcessBus(('/a',)), []
     failing = True
 
@@ -251,7 +248,7 @@ def test_a_failure_on_the_way_still_sends_and_leaves_nothing_behind() -> None:
     assert sent == [1, 2]
 
 
-def test_frames_of_two_threads_do_not_mix() -> None:
+def test_frames_of_two_threads_do_not_mix():
     exchange, seen = IntraProcessBus(('/a', '/b')), []
     barrier = threading.Barrier(2)
 
@@ -277,7 +274,7 @@ def test_frames_of_two_threads_do_not_mix() -> None:
         assert (first[0], second[0]) == ('a', 'b') and first[1] == second[1]
 
 
-def test_only_the_contexts_that_share_it_and_its_topics_use_an_exchange() -> None:
+def test_only_the_contexts_that_share_it_and_its_topics_use_an_exchange():
     context, other, exchange = Context(), Context(), IntraProcessBus(('/a',))
     share(context, exchange)
     assert exchange_of(context, '/a') is exchange
@@ -289,7 +286,7 @@ STAMP_NS = 1_790_000_000_123_456_789
 
 
 @pytest.fixture
-def frame() -> SensorFrame:
+def frame():
     rng = np.random.default_rng(1)
     positions, quaternions = rng.normal(size=(3, 3)), rng.normal(size=(3, 4))
     positions[1] = quaternions[1] = np.nan
@@ -297,14 +294,14 @@ def frame() -> SensorFrame:
     return SensorFrame(STAMP_NS, 7, ('a', 'b', 'c'), positions, quaternions, np.zeros(3), status)
 
 
-def test_quaternion_w_is_last_in_the_message(frame: SensorFrame) -> None:
+def test_quaternion_w_is_last_in_the_message(frame):
     pose = pose_array(frame, 'transmitter').poses[2]
     rotation = pose.orientation
     assert [rotation.w, rotation.x, rotation.y, rotation.z] == list(frame.quaternions[2])
     assert [pose.position.x, pose.position.y, pose.position.z] == list(frame.positions[2])
 
 
-def test_missing_sensors_are_nan_or_left_out(frame: SensorFrame) -> None:
+def test_missing_sensors_are_nan_or_left_out(frame):
     whole, valid = (pose_array(frame, 'transmitter', mode) for mode in (POSES_ALL, POSES_VALID))
     assert len(whole.poses) == 3 and np.isnan(whole.poses[1].position.x)
     assert len(valid.poses) == 2 and valid.poses[1] == whole.poses[2]

@@ -29,7 +29,7 @@ def matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
     return out
 
 
-def test_chain_across_a_fork_is_the_product_of_matrices(rng: np.random.Generator) -> None:
+def test_chain_across_a_fork_is_the_product_of_matrices(rng):
     tree = StaticTransformTree()
     edges = {
         ('world', 'a'): random_pose(rng),
@@ -46,14 +46,14 @@ def test_chain_across_a_fork_is_the_product_of_matrices(rng: np.random.Generator
     np.testing.assert_allclose(matrix(*tree.lookup('c', 'b')), expected, atol=TOL)
 
 
-def test_unconnected_frames_are_none_and_a_frame_is_itself() -> None:
+def test_unconnected_frames_are_none_and_a_frame_is_itself():
     tree = StaticTransformTree()
     assert tree.lookup('world', 'transmitter') is None
     position, quaternion = tree.lookup('x', 'x')
     assert position.tolist() == [0, 0, 0] and quaternion.tolist() == [1, 0, 0, 0]
 
 
-def test_loop_does_not_hang() -> None:
+def test_loop_does_not_hang():
     tree = StaticTransformTree()
     tree.set('a', 'b', np.zeros(3), QUARTER_TURN_Z)
     tree.set('b', 'a', np.ones(3), QUARTER_TURN_Z)
@@ -62,13 +62,13 @@ def test_loop_does_not_hang() -> None:
 
 
 @pytest.mark.parametrize('bad', [np.zeros(4), np.full(4, np.nan)], ids=['zero', 'nan'])
-def test_impossible_rotation_is_ignored(bad: np.ndarray) -> None:
+def test_impossible_rotation_is_ignored(bad):
     tree = StaticTransformTree()
     assert not tree.set('world', 'a', np.zeros(3), bad)
     assert tree.lookup('world', 'a') is None
 
 
-def test_endless_names_are_ignored() -> None:
+def test_endless_names_are_ignored():
     tree = StaticTransformTree()
     upright = np.array([1.0, 0.0, 0.0, 0.0])
     assert not tree.set('world', 'x' * 10_000, np.zeros(3), upright)
@@ -76,14 +76,14 @@ def test_endless_names_are_ignored() -> None:
     assert tree.set('world', 'tracker', np.zeros(3), upright)
 
 
-def test_repetition_is_no_change_but_a_new_place_is() -> None:
+def test_repetition_is_no_change_but_a_new_place_is():
     tree = StaticTransformTree()
     assert tree.set('world', 'a', np.zeros(3), QUARTER_TURN_Z)
     assert not tree.set('world', 'a', np.zeros(3), QUARTER_TURN_Z)
     assert tree.set('world', 'a', np.ones(3), QUARTER_TURN_Z)
 
 
-def test_latched_transform_reaches_a_late_node(ros_context, spin_until, rng) -> None:
+def test_latched_transform_reaches_a_late_node(ros_context, spin_until, rng):
     talker, listener = (Node(name, context=ros_context) for name in ('talker', 'listener'))
     publisher = talker.create_publisher(TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS)
     position, quaternion = random_pose(rng)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A body in the browser: it stands where it was put, and sends no more than what has changed."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ SALLY = load_character(CHARACTERS / 'sally.yaml')
 
 
 @pytest.fixture
-def stage() -> Iterator[BrowserStage]:
+def stage():
     opened = BrowserStage()
     yield opened
     opened.close()

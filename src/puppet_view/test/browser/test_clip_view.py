@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clip viewer on its real server: what a browser sends over its socket, and what is shown."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 import threading
 import time
 from typing import Any
@@ -95,7 +94,7 @@ class Page:
 
 
 @pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
+def page(tmp_path):
     stage = BrowserStage()
     session = EditSession(walk(), path=tmp_path / 'edit.yaml')
     clips = [ShownClip('walk', walk(), BLUE), ShownClip('again', walk(), GREEN)]

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The viewer without a browser: bound to this machine, bodies and solids come and go."""
 
-from collections.abc import Iterator
 from pathlib import Path
 import socket
 from typing import Any
@@ -27,7 +26,7 @@ CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 
 
 @pytest.fixture
-def view() -> Iterator[tuple[LiveView, list]]:
+def view():
     sent: list[tuple[str, object]] = []
     live = LiveView(lambda name, value: sent.append((name, value)), ('blubby', 'sally'))
     yield live, sent

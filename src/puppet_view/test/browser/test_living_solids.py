@@ -25,7 +25,7 @@ def _marker(ns: str, identifier: int = 0, text: str = '', seconds: int = 1) -> M
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def clock(monkeypatch):
     """Return a clock that the test moves: clock[0]."""
     now = [100.0]
     monkeypatch.setattr(expiring_markers.time, 'monotonic', lambda: now[0])

@@ -30,7 +30,7 @@ EDIT = (
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     write_bvh(walk(), tmp_path / 'walk.bvh')
     (tmp_path / 'reach.yaml').write_text(EDIT)
     monkeypatch.chdir(tmp_path)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Controls set the nodes' parameters, and show what the nodes have."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import queue
 from typing import Any
 
@@ -67,7 +67,7 @@ class Rig:
 
 
 @pytest.fixture
-def rig() -> Iterator[Rig]:
+def rig():
     with isolated_context() as context:
         made = Rig(context)
         yield made

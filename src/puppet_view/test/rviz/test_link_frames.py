@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-from puppet_core.body.character import Character, load_character
+from puppet_core.body.character import load_character
 from puppet_core.body.posture import world_segments
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.math import quaternions as quaternion_batch
@@ -19,7 +19,7 @@ EXACT_TOL = 1e-9
 
 
 @pytest.fixture
-def sally() -> Character:
+def sally():
     return load_character(CHARACTERS / 'sally.yaml')
 
 

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marker descriptions: solids where the environment has them, goals as they matter."""
 
-from pathlib import Path
-
 import numpy as np
 from puppet_core.math.quaternions import rotate
-from puppet_retarget.importance.environment import Environment, floor_only, load_environment
+from puppet_retarget.importance.environment import floor_only, load_environment
 from puppet_view.rviz.markers import (
     body_names,
     environment_markers,
@@ -34,7 +32,7 @@ GOALS = np.arange(12.0).reshape(4, 3)
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Environment:
+def scene(tmp_path):
     """Return one object of each shape, one with a counterpart of its own."""
     path = tmp_path / 'scene.yaml'
     path.write_text(SCENE)

@@ -5,7 +5,6 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.continuous_euler import JOINT_NAMES
 from puppet_core.body.posture import Posture
 from puppet_core.robots.joints import follow_segments, reach, read_posture
@@ -24,7 +23,7 @@ TICK_NS = 8_333_333
 
 
 @pytest.fixture(scope='module')
-def tin() -> Character:
+def tin():
     return character_from_urdf(HUMANOID, RobotMap()).character
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of a robot's links: turned roots, a link named pelvis, joints that follow others."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +32,7 @@ FINGERS = ''.join(
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[..., Character]:
+def made(tmp_path):
     def make(more: str = '', robot_map: str = FACING_X) -> Character:
         (tmp_path / 'map.yaml').write_text(robot_map)
         urdf = tmp_path / 'robot.urdf'

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers of the visualization node: limbs coloured, labels, all taken away on a reset."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -22,7 +20,7 @@ LEFT_LEG = {'puppet/left_thigh', 'puppet/left_shank', 'puppet/left_foot'}
 
 
 @pytest.fixture
-def rig(ros_context: Any, tmp_path: Path) -> Iterator[Rig]:
+def rig(ros_context, tmp_path):
     made = Rig(ros_context, tmp_path)
     made.watch()
     made.watch_limbs()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The visualization node on topics: TF with the data's stamps, markers with lifetimes."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ pytestmark = pytest.mark.ros
 
 
 @pytest.fixture
-def make_rig(ros_context: Any, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+def make_rig(ros_context, tmp_path):
     rigs: list[Rig] = []
 
     def make(**parameters: Any) -> Rig:
