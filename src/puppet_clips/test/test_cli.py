@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip as a program: help, and exit codes of runs that fail without the user's fault."""
 
+import shutil
+
 from puppet_clips import cli, command_retarget
+from puppet_view.render import command_render
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -15,6 +18,18 @@ def test_help_ends_with_an_example(word, capsys):
         cli.main([word, '--help'])
     assert ended.value.code == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith(f'example: ./puppet {word} ')
+
+
+@pytest.mark.parametrize(
+    ('module', 'files'),
+    [(command_retarget, {'out.bvh', 'report.json'}), (command_render, {'walk.png'})],
+)
+def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch, module, files):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(walk_bvh, 'walk.bvh')
+    done = run(module.EXAMPLE.removeprefix('example: ./puppet '))
+    assert done.code == 0, done.err
+    assert {path.name for path in tmp_path.iterdir()} == {'walk.bvh', *files}
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input of puppet_clip: one clear line, exit code 2, nothing written, never a traceback."""
 
-from collections.abc import Callable
-from pathlib import Path
 import re
 
 import pytest
@@ -30,49 +28,6 @@ def refused(run, tmp_path):
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / 'out.bvh'
-
-
-def damaged(walk_bvh: Path, folder: Path, change: Callable[[list[str]], list[str]]) -> Path:
-    path = folder / 'broken.bvh'
-    path.write_text('\n'.join(change(walk_bvh.read_text().splitlines())) + '\n')
-    return path
-
-
-def first_frame(lines: list[str]) -> int:
-    return next(i for i, line in enumerate(lines) if line.startswith('Frame Time')) + 1
-
-
-def one_channel_less(lines: list[str]) -> list[str]:
-    at = first_frame(lines) + 4
-    return [*lines[:at], lines[at].rsplit(' ', 1)[0], *lines[at + 1 :]]
-
-
-def not_a_number(lines: list[str]) -> list[str]:
-    at = first_frame(lines) + 7
-    return [*lines[:at], re.sub(r'\S+', 'nan', lines[at], count=1), *lines[at + 1 :]]
-
-
-def cut_short(lines: list[str]) -> list[str]:
-    return lines[:-30]
-
-
-def strange_names(lines: list[str]) -> list[str]:
-    return [re.sub(r'(ROOT|JOINT) (\w+)', r'\1 bone_\2_x', line) for line in lines]
-
-
-@pytest.mark.parametrize(
-    ('change', 'says'),
-    [
-        (one_channel_less, r'broken\.bvh:\d+: .*expected 51 .*got 50'),
-        (not_a_number, r"broken\.bvh:\d+: .*'nan'"),
-        (cut_short, r'broken\.bvh.* 120 .*90'),
-        (strange_names, r'broken\.bvh: .*bone_'),
-    ],
-    ids=['channel count', 'NaN', 'truncated', 'unknown joints'],
-)
-def test_broken_clips_are_named_with_their_line(refused, walk_bvh, tmp_path, out, change, says):
-    """Bad input is named, with exit code 2."""
-    assert re.search(says, refused('retarget', damaged(walk_bvh, tmp_path, change), out))
 
 
 def test_broken_files_are_named_with_their_line(refused, walk_bvh, scaled_body, tmp_path, out):
@@ -113,6 +68,7 @@ def test_arguments_are_refused_by_name(refused, walk_bvh, out, words, says):
     ('name', 'says'),
     [
         ('absent.bvh', 'absent.bvh: expected a readable BVH file, got No such file'),
+        ('broken.bvh', "broken.bvh:1: HIERARCHY: expected 'HIERARCHY', got"),
         ('walk.fbx', "walk.fbx: expected a .bvh or .amc or .c3d file, got suffix '.fbx'"),
         ('walk.mcap', 'walk.mcap: expected an MCAP file, got other bytes'),
         ('walk.amc', 'expected the .asf skeleton of this motion, got none; name it with --asf'),
@@ -120,7 +76,7 @@ def test_arguments_are_refused_by_name(refused, walk_bvh, out, words, says):
     ],
 )
 def test_clips_of_no_use_are_named(refused, tmp_path, out, name, says):
-    if name in ('walk.fbx', 'walk.mcap', 'walk.amc'):
+    if name not in ('absent.bvh', '.'):
         (tmp_path / name).write_text('something\n')
     assert says in refused('retarget', tmp_path / name, out)
 

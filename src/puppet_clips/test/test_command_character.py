@@ -114,12 +114,9 @@ def test_what_a_robot_leaves_undone_is_told(run, walk_bvh, tmp_path):
     ('old', 'new', 'says'),
     [
         ('type="revolute"', 'type="fixed"', 'expected two legs'),
-        ('<parent link="neck"/>', '<parent link="head"/>', 'neck_pitch: expected one tree below'),
-        ('xyz="0 -0.36 0"', 'xyz="0 0 0"', 'expected left_leg: hip and knee with two parts'),
         ('<axis xyz="0 0 -1"/>', '<mimic joint="no"/>', 'left_hip_pitch: expected to mimic'),
         ('<robot name="tin">', 'tin', ':5: expected valid XML'),
     ],
-    ids=['no legs', 'ring', 'zero length', 'mimic', 'no XML'],
 )
 def test_a_broken_urdf_is_told_in_a_sentence(run, tmp_path, old, new, says):
     """File and element, exit code 2, nothing written."""

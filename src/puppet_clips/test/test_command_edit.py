@@ -1,8 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""puppet_clip edit: clips that meet their edit file, reports and pictures, and bad input."""
+"""puppet_clip edit: clips that meet their edit file, reports, pictures, bad input, its page."""
 
+from dataclasses import fields
 import json
+from pathlib import Path
+import re
 import shlex
 
 from edit_samples import walk as sample_walk
@@ -12,6 +15,9 @@ from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.load import load_clip
 from puppet_core.clips.options import ClipOptions
 from puppet_edit import command_edit
+from puppet_edit.edit_file import FRAME_KEYS, KINDS, STEPS
+from puppet_edit.editor.constraints import EditConfig
+from puppet_view.browser import view_command
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -31,9 +37,15 @@ constraints:
 """
 
 
+PAGE = (Path(__file__).resolve().parents[3] / 'doc/edit.md').read_text()
+FILES = re.findall(r'```yaml\n(.*?)```', PAGE, re.DOTALL)
+VIEWS = re.findall(r'^\./puppet view ([^#\n]*)', PAGE, re.MULTILINE)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    write_bvh(sample_walk(), tmp_path / 'walk.bvh')
+    for name in ('walk', 'run', 'second'):
+        write_bvh(sample_walk(), tmp_path / f'{name}.bvh')
     (tmp_path / 'reach.yaml').write_text(REACH)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('puppet_clips.edit_pictures.INSTANTS', 1)
@@ -119,8 +131,8 @@ def test_example_of_the_help_runs(run, folder):
         ('move_m:', 'move_mm:', 6),
         ('frame: 30', 'frame: 30\n    at_m: [0, 0, 1]', 7),
         ('options: {', 'options: [', 2),
+        ('constraints:', 'joint_limits: performer\nconstraints:', 3),
     ],
-    ids=['unknown key', 'frame', 'nan', 'unit', 'two ways', 'no YAML'],
 )
 def test_bad_file_ends_with_its_line_and_nothing_written(run, folder, good, bad, line):
     (folder / 'bad.yaml').write_text(REACH.replace(good, bad))
@@ -129,15 +141,6 @@ def test_bad_file_ends_with_its_line_and_nothing_written(run, folder, good, bad,
     assert done.code == 2 and done.out == '' and len(done.err.splitlines()) == 1
     assert done.err.startswith(f'puppet_clip edit: bad.yaml:{line}: ')
     assert {path.name for path in folder.iterdir()} == names
-
-
-def test_contradiction_ends_with_both_lines(run, folder):
-    more = '  - {position: left_hand, frame: 30, at_m: [0.5, 0, 1]}\n'
-    (folder / 'bad.yaml').write_text(REACH + more)
-    done = run('edit', 'walk.bvh', 'bad.yaml', 'out.bvh')
-    assert done.code == 2 and not (folder / 'out.bvh').exists()
-    says = 'bad.yaml:10: position left_hand, frame 30: expected an entry that agrees with line 4'
-    assert says in done.err
 
 
 @pytest.mark.parametrize(
@@ -158,18 +161,24 @@ def test_bad_argument_is_named(run, folder, words, says):
     assert {path.name for path in folder.iterdir()} == names
 
 
-def test_limits_of_a_character_without_any_are_refused(run, folder):
-    (folder / 'l.yaml').write_text(REACH + 'joint_limits: performer\n')
-    done = run('edit', 'walk.bvh', 'l.yaml', 'out.bvh')
-    assert done.code == 2 and 'l.yaml:10: joint_limits: expected a character with' in done.err
-
-
-def test_other_clips_are_found_beside_the_edit_file(run, folder):
-    (folder / 'more').mkdir()
-    write_bvh(sample_walk(), folder / 'more' / 'second.bvh')
-    (folder / 'more' / 'join.yaml').write_text(
-        'format: puppet-edit/1\ntasks: {transition: {clip: second.bvh, fade_s: 0.3}}\n'
-    )
-    done = run('edit', 'walk.bvh', 'more/join.yaml', 'out.bvh')
+@pytest.mark.parametrize('text', FILES, ids=['example', 'names', 'tasks'])
+def test_files_of_the_page_are_edited_by(run, folder, text):
+    (folder / 'e.yaml').write_text(text)
+    done = run('edit', 'walk.bvh', 'e.yaml', 'out.bvh')
     assert done.code == 0, done.err
-    assert load_clip(folder / 'out.bvh', options=AS_WRITTEN).n_frames > 70
+    assert (folder / 'out.bvh').is_file()
+
+
+@pytest.mark.parametrize('line', VIEWS)
+def test_view_commands_of_the_page_open_a_session(folder, line):
+    arguments = view_command.parser().parse_args(shlex.split(line))
+    session, clips = view_command.open_session(arguments)
+    assert len(clips) == len(arguments.clips)
+    assert session.path.name in ('walk_edit.yaml', 'reach.yaml')
+
+
+def test_tables_of_the_page_name_all_there_is():
+    options = {field.name for field in fields(EditConfig)} - {'joint_limits', 'body_height_m'}
+    for name in (*options, *KINDS, *FRAME_KEYS, *STEPS):
+        assert f'`{name}`' in PAGE or f'`{name}: ' in PAGE, name
+    assert command_edit.EXAMPLE.removeprefix('example: ') in PAGE

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that do tasks: any number makes the same files, a dead one loses nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 import multiprocessing
@@ -29,8 +29,6 @@ import pytest
 DEADLINE_S = 120.0
 NAMES = ('a.bvh', 'b/c.bvh', VICTIM, 'x/y/z.bvh', KILLER)
 
-Planned = Callable[[str], list[Task]]
-
 
 @pytest.fixture
 def planned(walk_bvh, tmp_path, performer):
@@ -41,14 +39,6 @@ def planned(walk_bvh, tmp_path, performer):
 def undisturbed(planned, tmp_path):
     run_batch(planned('one'), LocalRunner(1), BatchResult())
     return outputs(tmp_path / 'one')
-
-
-def test_three_processes_make_what_one_makes(planned, undisturbed, tmp_path):
-    result = BatchResult()
-    run_batch(planned('three'), LocalRunner(3), result)
-    assert result.counts == {DONE: len(NAMES), SKIPPED: 0, FAILED: 0}
-    assert len(undisturbed) == len(NAMES)
-    assert outputs(tmp_path / 'three') == undisturbed
 
 
 def test_a_killed_process_loses_nothing(planned, undisturbed, tmp_path):

@@ -91,7 +91,6 @@ def test_an_orbit_goes_once_round(actors):
 
 
 def test_a_picture_without_room_is_refused(actors):
+    view = View(margins_px=(200, 0, 200, 0))
     with pytest.raises(ConfigError, match='size: expected room between the labels'):
-        cameras_along(
-            [[actors[0].body(0)]], np.zeros((1, 3)), View(margins_px=(200, 0, 200, 0)), (320, 180)
-        )
+        cameras_along([[actors[0].body(0)]], np.zeros((1, 3)), view, (320, 180))

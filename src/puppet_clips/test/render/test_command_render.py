@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip render: pictures of the promised size, and what it refuses."""
 
-import shlex
-
 from PIL import Image
-from puppet_view.render import command_render
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -32,15 +29,6 @@ def test_strip_has_a_row_for_each_body(run, walk_bvh, tmp_path):
         with Image.open(out) as picture:
             heights.append(picture.size[1])
     assert heights[1] > 1.8 * heights[0]  # the captions are above both
-
-
-def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / 'walk.bvh').write_bytes(walk_bvh.read_bytes())
-    words = shlex.split(command_render.EXAMPLE.removeprefix('example: ./puppet '))
-    done = run(*words, '--width-px', 250)
-    assert done.code == 0, done.err
-    assert (tmp_path / 'walk.png').is_file()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Films: as many frames as promised, of the promised size and instants, whole or not at all."""
 
-import os
 import sys
 
 import numpy as np
@@ -13,7 +12,6 @@ from puppet_view.render import film
 import pytest
 
 pytestmark = pytest.mark.ros
-PREFIXES = os.environ.get('AMENT_PREFIX_PATH', '')  # where the messages are
 
 
 @pytest.mark.parametrize(
@@ -119,20 +117,6 @@ def test_without_av_the_error_says_what_to_install(run, walk_bvh, tmp_path, monk
     done = run('render', walk_bvh, '--video', tmp_path / 'x.mp4')
     assert done.code == 2
     assert 'expected the package av for .mp4' in done.err and 'pip install av' in done.err
-
-
-def test_a_recorded_puppet_looks_as_one_that_is_made_now(run, walk_bvh, tmp_path, monkeypatch):
-    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{os.environ["AMENT_PREFIX_PATH"]}:{PREFIXES}')
-    bag = tmp_path / 'recorded.mcap'
-    assert run('retarget', walk_bvh, bag, '--character', 'blubby').code == 0
-    again, direct = tmp_path / 'again.png', tmp_path / 'direct.png'
-    common = ('--frame', '30', '--size', '160x120', '--no-labels')
-    assert run('render', bag, '--character', 'recorded', '-o', again, *common).code == 0
-    assert run('render', walk_bvh, '--character', 'blubby', '-o', direct, *common).code == 0
-    pictures = [np.asarray(Image.open(path)).astype(int) for path in (again, direct)]
-    assert np.mean(np.abs(pictures[0] - pictures[1]) > 24) < 0.02  # the same puppet, recorded
-    done = run('render', bag, '-o', bag.with_suffix('.png'), '--character', 'nobody')
-    assert done.code == 2
 
 
 def test_an_output_that_is_the_input_is_refused(run, tmp_path):

@@ -7,9 +7,8 @@ from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math.quaternions import exp
 from puppet_view.render.actors import Actor, limb_colours, line_up
-from puppet_view.render.camera import Camera, View
+from puppet_view.render.camera import View
 from puppet_view.render.image import render_scene
-from puppet_view.render.scene import Body, Capsule
 from puppet_view.render.strip import Texts
 import pytest
 
@@ -47,35 +46,6 @@ def test_a_raised_arm_is_on_its_side_of_the_picture(performer, raised, view):
     on_right = raised.startswith('left') == (view == 'front')
     assert (np.mean(columns) > head[0] + 5) == on_right
     assert rows.min() < head[1]
-
-
-def test_soles_end_where_the_floor_is(performer):
-    body = Body.at_rest(performer)
-    camera = Camera(np.array([6.0, 0.0, 0.02]), np.array([0.0, 0.0, 0.9]), 24.0)  # along the floor
-    mask = _mask([body], camera)
-    toe = max(camera.project(body.p_world[k] * (1.0, 1.0, 0.0), SIZE_PX)[0, 1] for k in (12, 15))
-    assert np.nonzero(mask)[0].max() == pytest.approx(toe, abs=3.0)
-
-
-def test_the_silhouette_of_a_capsule_is_that_of_its_projected_outline():
-    """Against points on spheres along the core line, projected one by one."""
-    camera = Camera(np.array([4.0, 1.0, 1.6]), np.array([0.0, 0.0, 0.7]), 35.0)
-    pill = Capsule(np.array([0.2, -0.5, 0.5]), np.array([-0.2, 0.5, 1.2]), 0.15, (0.9, 0.05, 0.05))
-    picture = render_scene([], camera, SIZE_PX, [pill], samples=1).astype(int)
-    seen = picture[..., 0] > 1.4 * picture[..., 1]
-    rng = np.random.default_rng(1)
-    directions = rng.normal(size=(20000, 3))
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
-    cores = pill.start + rng.uniform(size=(20000, 1)) * (pill.end - pill.start)
-    pixels = camera.project(cores + pill.radius * directions, SIZE_PX)
-    hit = np.zeros(seen.shape, dtype=bool)
-    hit[pixels[:, 1].astype(int), pixels[:, 0].astype(int)] = True
-    inside = np.pad(hit, 1)
-    near = (
-        sum(inside[1 + a : 241 + a, 1 + b : 321 + b] for a in (-1, 0, 1) for b in (-1, 0, 1)) > 0
-    )
-    assert not np.any(seen & ~near)
-    assert np.sum(seen) == pytest.approx(np.sum(hit), rel=0.06)
 
 
 @pytest.mark.parametrize('size_px', [(320, 240), (640, 200)])

@@ -13,10 +13,8 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.body.character import Character  # noqa: E402,I100
-from puppet_core.io import InputFileError  # noqa: E402
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
-from puppet_view.bag_motion import read_bag_motion  # noqa: E402
 from puppet_view.recording import read_recording  # noqa: E402
 from puppet_view.render.actors import Actor  # noqa: E402
 
@@ -100,11 +98,3 @@ def test_a_bag_with_a_gap_and_two_puppets_is_drawn(run, recording, tmp_path):
             sizes.append(picture.size[1])
     one = sizes[1]
     assert sizes[0] > 2.5 * one and 1.8 * one < sizes[2] < sizes[0]  # three rows, one, two
-
-
-def test_a_motion_with_such_a_gap_cannot_be_retargeted(run, recording, tmp_path):
-    with pytest.raises(InputFileError, match='expected postures at a rate, got a gap of 14'):
-        read_bag_motion(recording)
-    out = tmp_path / 'x.png'
-    done = run('render', recording, '--frame', '3', '-o', out, '--character', 'sally')
-    assert done.code == 2 and 'a gap of 14' in done.err and not out.exists()
