@@ -7,9 +7,8 @@ import subprocess
 import sys
 
 from puppet_ros.process import free_domain, HIGHEST_DOMAIN
-from puppet_ros.testing import isolated_context, spin_until
+from puppet_ros.testing import isolated_context
 import pytest
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 pytestmark = pytest.mark.ros
@@ -67,20 +66,3 @@ sys.stdin.read()"""
     for run in runs:
         run.communicate('')
     assert len(set(domains)) == len(runs) and all(domain.strip() for domain in domains)
-
-
-def test_a_node_of_another_context_is_left_alone():
-    with isolated_context() as outer:
-        with isolated_context() as inner:
-            other = Node('other', context=outer)
-            Node('one', context=inner)
-        assert other.get_topic_names_and_types()
-
-
-def test_condition_is_awaited_and_a_deadline_kept():
-    with isolated_context() as context:
-        executor = SingleThreadedExecutor(context=context)
-        rounds: list[int] = []
-        assert spin_until(executor, lambda: len(rounds) == 3, before=lambda: rounds.append(1))
-        assert not spin_until(executor, lambda: False, deadline_s=0.01)
-        executor.shutdown()

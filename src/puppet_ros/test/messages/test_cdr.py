@@ -85,12 +85,6 @@ def test_index_and_stamp_are_those_of_the_message(kind, frame_id):
     assert raw_header.frame_index(data) == 2**40 + 7
 
 
-def test_joint_state_has_its_stamp_in_the_same_place():
-    msg = JointState(name=['a'], position=[1.0])
-    msg.header.stamp.sec = 12
-    assert raw_header.stamp_ns(serialize_message(msg)) == 12 * 10**9
-
-
 @pytest.mark.parametrize('data', [b'', b'\0', b'\0\1\0\0\0\0\0\0', b'\0\1' + bytes(14)])
 def test_short_data_is_refused(data):
     with pytest.raises(MessageError, match='header: expected'):

@@ -28,9 +28,13 @@ from puppet_ros.messages import (
 )
 from puppet_ros.messages.cdr import CdrLayout, decoded, MOST_LEFT, StreamReader
 from puppet_ros.messages.flat_array import MessageError
+from puppet_ros.messages.retarget_msg import JointStateWriter
+from puppet_ros.messages.tf_message import TransformsWriter
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
 
@@ -177,11 +181,6 @@ def test_pose_frame_layout_is_linear_then_angular():
     assert frame.covariances[0, 1, 2] == 8.0
 
 
-def test_frame_without_sensors_is_empty_not_an_error():
-    assert from_tracker_frame(TrackerFrame()).positions.shape == (0, 3)
-    assert from_pose_frame(PoseFrame()).covariances.shape == (0, 6, 6)
-
-
 def test_messages_of_a_writer_are_its_own(rng):
     writer = TrackerFrameWriter('transmitter')
     first = writer.fill(CASES['raw'].record(rng, ('a', 'b')))
@@ -321,3 +320,31 @@ def test_a_stamp_that_is_no_time_is_refused(case, seconds, nanoseconds, rng):
     msg.header.stamp.sec, msg.header.stamp.nanosec = seconds, nanoseconds
     with pytest.raises(MessageError, match='stamp'):
         reader.read(serialize_message(msg))
+
+
+def test_joint_state_carries_names_angles_and_stamp():
+    writer = JointStateWriter(['a_z', 'a_y'], 'world')
+    writer.fill(1, np.zeros(2))
+    msg = writer.fill(STAMP_NS, np.array([0.5, -0.5]))
+    msg = deserialize_message(serialize_message(msg), JointState)
+    assert list(msg.name) == ['a_z', 'a_y'] and list(msg.position) == [0.5, -0.5]
+    assert (msg.header.stamp.sec, msg.header.stamp.nanosec) == divmod(STAMP_NS, 10**9)
+    assert len(msg.velocity) == 0 and msg.header.frame_id == 'world'
+
+
+def test_every_transform_has_stamp_frames_and_xyzw(rng):
+    frames = [('world', 'puppet/pelvis'), ('puppet/pelvis', 'puppet/spine')]
+    positions, quaternions = rng.normal(size=(2, 3)), rng.normal(size=(2, 4))
+    msg = TransformsWriter(frames).fill(STAMP_NS, positions, quaternions)
+    msg = deserialize_message(serialize_message(msg), TFMessage)
+    for item, names, p, q in zip(msg.transforms, frames, positions, quaternions):
+        t, r = item.transform.translation, item.transform.rotation
+        assert (item.header.frame_id, item.child_frame_id) == names
+        assert (item.header.stamp.sec, item.header.stamp.nanosec) == divmod(STAMP_NS, 10**9)
+        assert [t.x, t.y, t.z] == p.tolist()
+        assert [r.w, r.x, r.y, r.z] == q.tolist()
+
+
+def test_wrong_number_of_transforms_is_refused():
+    with pytest.raises(ValueError, match='zip'):
+        TransformsWriter([('a', 'b')]).fill(0, np.zeros((2, 3)), np.zeros((2, 4)))

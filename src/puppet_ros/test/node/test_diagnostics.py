@@ -75,14 +75,6 @@ def test_array_names_node_hardware_and_numbers(heard):
     assert status.level == WARN
 
 
-def test_drops_age_out_of_the_level(heard):
-    node, diagnostics, following = heard
-    diagnostics.drop('stale')
-    following()
-    diagnostics.frame(node.get_clock().now().nanoseconds)
-    assert following().level == OK
-
-
 def test_guarded_callback_counts_and_never_raises(heard):
     _, diagnostics, following = heard
 

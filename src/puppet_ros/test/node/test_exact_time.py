@@ -26,13 +26,6 @@ def test_what_a_pair_passed_over_is_counted_and_forgotten():
     assert join.push_right(3, 3) == (3, 3)
 
 
-def test_lagging_partner_still_pairs_later_stamps():
-    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer()
-    pairs = [join.push_left(i, i) for i in range(10)] + [join.push_right(i, i) for i in range(10)]
-    assert [p for p in pairs if p] == [(i, i) for i in range(10)]
-    assert join.unmatched_left == 0
-
-
 def test_dead_partner_costs_bounded_memory():
     join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
     for stamp in range(100):

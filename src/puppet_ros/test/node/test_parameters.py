@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """parameter_table: rows declared, changes taken or refused as one."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,9 +41,6 @@ class Config:
     def __post_init__(self) -> None:
         if self.solver == 'position' and not self.enabled:
             raise ConfigError('solver: expected ik while disabled, got position')
-
-
-MakeTable = Callable[..., tuple[Node, ParameterTable[Config], list[Config]]]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """spin: exit codes, signals, simulated time, executors, and the system's scheduler."""
 
-from itertools import chain, count, repeat
+from itertools import chain, repeat
 import json
 import os
 import signal
@@ -113,30 +113,6 @@ def test_what_does_not_run_says_so(start, words, code, output, error):
     assert 'Traceback' not in errors
 
 
-def test_timer_follows_the_simulated_clock(ros_context, spin_until):
-    sim = [Parameter('use_sim_time', value=True)]
-    node = Node('simulated', context=ros_context, parameter_overrides=sim)
-    ticks: list[int] = []
-    steady: list[int] = []
-    node.create_timer(1.0, lambda: ticks.append(1))
-    node.create_timer(
-        0.02, lambda: steady.append(1), clock=Clock(clock_type=ClockType.STEADY_TIME)
-    )
-    publisher = node.create_publisher(ClockMsg, '/clock', 10)
-    assert spin_until([node], lambda: publisher.get_subscription_count() == 1)
-    assert spin_until([node], lambda: len(steady) > 5)
-    assert ticks == []
-    seconds = count(1)
-
-    def step_clock() -> bool:
-        msg = ClockMsg()
-        msg.clock.sec = next(seconds)
-        publisher.publish(msg)
-        return len(ticks) >= 3
-
-    assert spin_until([node], step_clock)
-
-
 def test_clock_before_zero_does_not_end_a_node(ros_context, capfd):
     sim = [Parameter('use_sim_time', value=True)]
     node = Node('simulated', context=ros_context, parameter_overrides=sim)
@@ -178,15 +154,6 @@ def test_exception_in_a_callback_leaves_spin(ros_context, kind):
     executor.add_node(node)
     with pytest.raises(kind, match='on purpose'):
         spin.spin(executor, ros_context)
-
-
-def test_shutdown_from_another_thread_ends_spin(ros_context):
-    node = Node('waiting', context=ros_context)
-    executor = spin.make_executor(ros_context)
-    executor.add_node(node)
-    threading.Timer(0.2, ros_context.try_shutdown).start()
-    spin.spin(executor, ros_context)
-    assert not ros_context.ok()
 
 
 LINUX = pytest.mark.skipif(not hasattr(os, 'sched_setaffinity'), reason='another system')

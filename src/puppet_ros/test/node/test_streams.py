@@ -15,14 +15,7 @@ from puppet_ros.node import qos
 from puppet_ros.node.diagnostics import Diagnostics
 from puppet_ros.node.publisher_check import PublisherCheck
 from puppet_ros.node.spin import make_executor
-from puppet_ros.node.streams import (
-    exchange_of,
-    IntraProcessBus,
-    pose_array,
-    share,
-    StreamPublisher,
-    subscribe,
-)
+from puppet_ros.node.streams import IntraProcessBus, pose_array, share, StreamPublisher, subscribe
 from puppet_ros.testing import isolated_context, spin_until
 import pytest
 import rclpy
@@ -272,14 +265,6 @@ def test_frames_of_two_threads_do_not_mix():
     assert len(seen) == 2000
     for first, second in zip(seen[::2], seen[1::2]):
         assert (first[0], second[0]) == ('a', 'b') and first[1] == second[1]
-
-
-def test_only_the_contexts_that_share_it_and_its_topics_use_an_exchange():
-    context, other, exchange = Context(), Context(), IntraProcessBus(('/a',))
-    share(context, exchange)
-    assert exchange_of(context, '/a') is exchange
-    assert exchange_of(context, '/b') is None
-    assert exchange_of(other, '/a') is None
 
 
 STAMP_NS = 1_790_000_000_123_456_789

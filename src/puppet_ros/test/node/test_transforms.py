@@ -1,14 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""static_transforms: chains, loops, changes, and the latched topic."""
+"""Transforms: chains, loops, changes, and what is latched."""
 
 import numpy as np
 from puppet_core.math import quaternions
 from puppet_ros.messages.tf_message import TransformsWriter
 from puppet_ros.node import qos
-from puppet_ros.node.transforms import StaticTransforms, StaticTransformTree, TF_STATIC_TOPIC
+from puppet_ros.node.transforms import (
+    RobotDescriptionPublisher,
+    StaticTransforms,
+    StaticTransformTree,
+    TF_STATIC_TOPIC,
+)
 import pytest
 from rclpy.node import Node
+from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
@@ -94,3 +100,16 @@ def test_latched_transform_reaches_a_late_node(ros_context, spin_until, rng):
     assert spin_until([talker, listener], lambda: bool(calls))
     found = transforms.lookup('world', 'transmitter')
     np.testing.assert_allclose(matrix(*found), matrix(position, quaternion), atol=TOL)
+
+
+def test_late_subscriber_gets_the_last_description(ros_context, spin_until):
+    node, late = Node('robot', context=ros_context), Node('late', context=ros_context)
+    publisher = RobotDescriptionPublisher(node, 'robot_description', '<robot name="a"/>')
+    publisher.publish('<robot name="b"/>')
+    publisher.publish('<robot name="b"/>')
+    texts: list[str] = []
+    late.create_subscription(
+        String, 'robot_description', lambda msg: texts.append(msg.data), qos.LATCHED
+    )
+    assert spin_until([node, late], lambda: bool(texts))
+    assert texts == ['<robot name="b"/>']
