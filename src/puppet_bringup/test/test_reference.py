@@ -63,17 +63,6 @@ def test_every_launch_argument_and_command_is_in_it(page):
     assert all(f'| `./puppet {name}` |' in page for name in names)
 
 
-def test_options_are_those_of_the_parser(page):
-    """Those of `demo`, which this package may know."""
-    from puppet_bringup.demo import parser
-
-    start = page.index('### ./puppet demo\n')
-    section = page[start : page.index('\n### ', start + 1)]
-    for action in parser()._actions:
-        for option in action.option_strings:
-            assert option in ('-h', '--help') or option in section
-
-
 def test_cells_hold_what_would_be_markup():
     assert cell('a <b> | *c*\n  `<d>`') == 'a &lt;b> \\| \\*c\\* `<d>`'
     assert table(['a', 'b'], [['1', '2']]) == ['| a | b |', '| --- | --- |', '| 1 | 2 |', '']

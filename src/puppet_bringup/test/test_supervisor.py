@@ -63,17 +63,6 @@ def test_end_is_reported_once_with_its_code(group):
         assert group.ended() == []
 
 
-def test_killed_child_is_described_by_its_signal_and_can_be_restarted(group):
-    with group:
-        first = group.start('a', _python(SLEEPER))
-        os.kill(first.popen.pid, signal.SIGKILL)
-        assert _until(lambda: first.exit_code is not None)
-        assert describe_end(first) == 'was ended by SIGKILL'
-        second = group.start('a', group.child('a').command)
-        assert second.popen.pid != first.popen.pid
-        assert second.exit_code is None
-
-
 def test_stop_lets_children_end_by_themselves(group, heard):
     with group:
         group.start('a', _python(POLITE))
@@ -152,3 +141,32 @@ def test_a_forked_child_loads_no_library(group, monkeypatch):
     with group:
         child = group.start('a', _python(''))
         assert _until(lambda: child.exit_code == 0)
+
+
+COMMAND = (
+    sys.executable,
+    '-c',
+    'from puppet_bringup.supervisor import stop_on_signals\n'
+    'stopping = stop_on_signals()\nprint("here", flush=True)\n'
+    f'print(stopping.wait({DEADLINE_S}))',
+)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_each_lets_it_end_by_itself(number):
+    with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == 'here\n'
+        process.send_signal(number)
+        assert process.communicate(timeout=DEADLINE_S)[0] == 'True\n'
+    assert process.returncode == 0
+
+
+def test_nohup_is_respected():
+    asks = 'import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, flush=True)'
+    command = (*COMMAND[:2], COMMAND[2].replace('print("here", flush=True)', asks))
+    with subprocess.Popen(
+        ['nohup', *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == 'True\n'
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=DEADLINE_S)[0] == 'True\n'

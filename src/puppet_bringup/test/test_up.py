@@ -31,11 +31,11 @@ def test_simulation_gets_a_folder_for_its_ports(tmp_path):
     assert str(tmp_path) in emulator.arguments
 
 
-def test_clip_brings_its_performer(tmp_path, small_clip):
-    listed = up.prepared('sim', {'clip': str(small_clip)}, tmp_path)
+def test_clip_brings_its_performer(tmp_path, walk_bvh):
+    listed = up.prepared('sim', {'clip': str(walk_bvh)}, tmp_path)
     performer = next(p for p in listed if p.name == 'performer')
     character = load_character(performer.parameters['performer'])
-    assert character.name == small_clip.stem
+    assert character.name == walk_bvh.stem
     assert character.capsules
 
 
