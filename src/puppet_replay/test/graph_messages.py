@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from geometry_msgs.msg import Vector3
 import numpy as np
 from puppet_core.body.continuous_euler import ContinuousEuler, JOINT_NAMES
 from puppet_core.body.kinematics import end_effector_positions, forward_kinematics
@@ -169,7 +168,3 @@ def _status(moment: Moment) -> Any:
     head = stamp_ns, i, 'importance_based', 'sally', 30.0, 0, np.zeros(3), errors
     record = RetargetStatusRecord(*head, *own)
     return RetargetStatusWriter('world').fill(record)
-
-
-def a_vector(x: float, y: float, z: float) -> Vector3:
-    return Vector3(x=x, y=y, z=z)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `./puppet compare` prints, writes and returns."""
 
-from html.parser import HTMLParser
 import json
 from pathlib import Path
 import re
@@ -109,38 +108,12 @@ def test_junit_has_a_case_for_each_field(bags, tmp_path):
     assert any('/importance importance: 0.01 at' in text for text in messages)
 
 
-class Page(HTMLParser):
-    """What a page loads, and whether its elements are closed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loaded: list[str] = []
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.loaded += [f'{tag} {name}' for name, _ in attrs if name in ('src', 'href')]
-        if tag in ('script', 'link', 'iframe', 'img'):
-            self.loaded.append(tag)
-        if tag not in ('meta', 'br'):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list) -> None:
-        """Take an empty element."""
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in ('li', 'p'):
-            assert self.open.pop() == tag
-        elif self.open[-1] == tag:
-            self.open.pop()
-
-
 def test_page_is_whole_and_loads_nothing(bags, tmp_path):
     path = tmp_path / 'r.html'
     run(*bags, '--html', path, '--plots', tmp_path / 'plots')
     text = path.read_text()
-    page = Page()
-    page.feed(text)
-    assert page.loaded == [] and page.open == []
+    assert not re.search(r'<(script|link|iframe|img)\b|\s(src|href)=', text)
+    assert text.endswith('</html>\n')
     assert set(re.findall(r'url\(.', text)) <= {'url(#'}, 'links within the page alone'
     assert '/importance' in text and '2 missing, 0 extra' in text
     plots = sorted((tmp_path / 'plots').iterdir())

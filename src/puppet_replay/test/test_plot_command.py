@@ -5,7 +5,6 @@
 import json
 from pathlib import Path
 import sys
-import time
 from typing import Any
 
 from bag_samples import GOLDENS, plain_messages
@@ -14,24 +13,15 @@ import numpy as np
 from PIL import Image
 from puppet_core.body.motion_measures import PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
 from puppet_core.drawing import styled
-from puppet_core.sensor_frames import SensorFrame
 from puppet_driver.emulator import cli
-from puppet_filter.pose_filter_node import PoseFilterNode
-from puppet_msgs.msg import TrackerFrame
 from puppet_replay.pipeline import read_settings
 from puppet_replay.plots import command as plot_command
 from puppet_replay.plots.command import KINDS
-from puppet_replay.plots.drawings import draw_filter, draw_latency, FATES
+from puppet_replay.plots.drawings import draw_filter, FATES
 from puppet_replay.plots.reading import PlotBag
-from puppet_replay.record import RecordNode
 from puppet_replay.replay import replay
-from puppet_ros.bags import BagReader, BagWriter
-from puppet_ros.messages.sensor_msg import TrackerFrameWriter
-from puppet_ros.node import qos
-from puppet_ros.testing import isolated_context, spin_until
+from puppet_ros.bags import BagReader
 import pytest
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 
 pytestmark = pytest.mark.ros
 
@@ -265,9 +255,8 @@ def statuses(bag: Path, sensor: str) -> tuple[np.ndarray, np.ndarray]:
 
 def test_statuses_are_counted_and_marked_at_their_times(faulty_bag):
     report = faulty_bag.with_suffix('.json')
-    words = [str(faulty_bag), '--what', 'filter', '--sensors', ','.join(SENSORS)]
-    picture = str(faulty_bag.with_suffix('.png'))
-    assert plot_command.main([*words, picture, '--json', str(report)]) == 0
+    words = ('--what', 'filter', '--sensors', ','.join(SENSORS), '--json', report)
+    assert run(faulty_bag, *words, faulty_bag.with_suffix('.png')) == 0
     frames = json.loads(report.read_text())['plots']['filter']['frames']
     with BagReader(faulty_bag) as reader, styled():
         figure = draw_filter(PlotBag(reader).sensors(SENSORS), 'faults')
@@ -291,9 +280,6 @@ def test_band_is_three_deviations_of_the_worst_axis(faulty_bag):
     band = figure.axes[1].collections[0].get_paths()[0].vertices
     widest = 3e3 * np.sqrt(np.nanmax(variances))
     assert band[:, 1].max() == pytest.approx(widest) and band[:, 1].min() == pytest.approx(-widest)
-
-
-TOPICS = ('/tracker/raw', '/tracker/filtered', '/performer/posture', '/importance')
 
 
 N = 60
@@ -321,16 +307,11 @@ def known_bag(path: Path) -> Path:
     return write_items(path, items)
 
 
-def rows_of(bag: Path, report: Path) -> dict[str, dict[str, float]]:
-    words = [str(bag), '--what', 'latency', str(report.with_suffix('.png')), '--json', str(report)]
-    assert plot_command.main(words) == 0
-    plots = json.loads(report.read_text())['plots']
-    return {row['name']: row for row in plots['latency']['series']}
-
-
 def test_known_delays_are_found(tmp_path):
     """Since the stamp, and since what each topic is made from; the posture is not in this bag."""
-    rows = rows_of(known_bag(tmp_path / 'a.mcap'), tmp_path / 'a.json')
+    bag, report = known_bag(tmp_path / 'a.mcap'), tmp_path / 'a.json'
+    assert run(bag, '--what', 'latency', tmp_path / 'a.png', '--json', report) == 0
+    rows = series_of(report, 'latency')
     assert rows['/tracker/raw since the stamp']['p50_ms'] == pytest.approx(2.0)
     assert rows['/importance since the stamp']['p99_ms'] == pytest.approx(5.5)
     assert rows['/importance since /tracker/filtered']['max_ms'] == pytest.approx(3.0)
@@ -340,53 +321,11 @@ def test_known_delays_are_found(tmp_path):
     assert all(row['count'] == N for row in rows.values())
 
 
-def test_titles_tell_the_percentiles_of_what_is_drawn(tmp_path):
-    with BagReader(known_bag(tmp_path / 'a.mcap')) as reader, styled():
-        figure = draw_latency(PlotBag(reader).latencies(), 'a.mcap')
-    titles = [axes.get_title(loc='left') for axes in figure.axes]
-    assert '/tracker/raw   p50 2.00  p99 2.00  max 2.00 ms' in titles
-    late = next(title for title in titles if title.startswith('/retarget/status'))
-    assert late.endswith('max 41.75 ms') and '\nsince /importance   p50 1.75' in late
-
-
-def test_a_live_recording_tells_how_late_the_filter_is(tmp_path):
-    """Frames stamped now go through the real filter; the recorder notes when each arrives."""
-    bag = tmp_path / 'live.mcap'
-    with isolated_context() as context, BagWriter(bag, growing=True) as writer:
-        source, node = Node('source', context=context), PoseFilterNode(context=context)
-        publisher = source.create_publisher(TrackerFrame, '/tracker/raw', qos.STREAM)
-        recorder = RecordNode(writer, ['/tracker/raw', '/tracker/filtered'], context=context)
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        message = TrackerFrameWriter('transmitter')
-
-        def publish() -> None:
-            pose = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
-            rest = np.zeros(1), np.zeros(1, np.uint8)
-            frame = SensorFrame(time.time_ns(), 0, ('head',), *pose, *rest)
-            publisher.publish(message.fill(frame))
-            recorder.poll()
-
-        done = spin_until(
-            executor, lambda: recorder.counts.get('/tracker/filtered', 0) >= N, before=publish
-        )
-        executor.shutdown()
-    assert done
-    rows = rows_of(bag, tmp_path / 'a.json')
-    filtered = plain_messages(bag, '/tracker/filtered')
-    ages_ms = np.array([1e-6 * (m.log_ns - m.stamp_ns) for m in filtered])
-    row = rows['/tracker/filtered since the stamp']
-    assert row['max_ms'] == pytest.approx(ages_ms.max())
-    assert row['p50_ms'] == pytest.approx(np.percentile(ages_ms, 50)) and row['min_ms'] > 0.0
-    assert 0.0 < rows['/tracker/filtered since /tracker/raw']['mean_ms'] < row['mean_ms']
-
-
 @pytest.mark.parametrize('kind', ['importance', 'filter', 'latency'])
 def test_one_frame_is_enough(kind, tmp_path):
     report = tmp_path / 'a.json'
-    words = ['--what', kind, '--from', '0.1', '--to', '0.107', str(tmp_path / 'a.png')]
-    bag = known_bag(tmp_path / 'a.mcap')
-    assert plot_command.main([str(bag), *words, '--json', str(report)]) == 0
+    words = ('--what', kind, '--from', '0.1', '--to', '0.107', tmp_path / 'a.png')
+    assert run(known_bag(tmp_path / 'a.mcap'), *words, '--json', report) == 0
     assert json.loads(report.read_text())['plots'][kind]['series'][0]['count'] == 1
 
 
@@ -396,7 +335,7 @@ def test_a_message_that_cannot_be_read_is_named(tmp_path, capsys):
     for damage in (lambda data: data[:60], lambda data: data[:6]):
         worse = [i._replace(data=damage(i.data)) if i.topic == '/importance' else i for i in items]
         bag = write_items(tmp_path / 'a.mcap', worse)
-        assert plot_command.main([str(bag), '--what', 'importance', str(tmp_path / 'a.png')]) == 2
+        assert run(bag, '--what', 'importance', tmp_path / 'a.png') == 2
         assert 'a.mcap: /importance: expected messages' in capsys.readouterr().err
-    assert plot_command.main([str(bag), '--what', 'latency', str(tmp_path / 'b.png')]) == 2
+    assert run(bag, '--what', 'latency', tmp_path / 'b.png') == 2
     assert 'a.mcap: /importance: expected messages that can be read' in capsys.readouterr().err

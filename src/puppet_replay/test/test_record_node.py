@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 from bag_samples import messages_of
-from puppet_core.io import ConfigError
 from puppet_msgs.msg import PoseFrame
 from puppet_replay import record as record_command
 from puppet_replay.play import profile_of
@@ -175,9 +174,3 @@ def test_bad_arguments_are_one_line(tmp_path, words, says, capsys):
     assert record_command.main([str(tmp_path / 'a.mcap'), *words]) == 2
     assert says in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-def test_a_recording_is_never_written_over(tmp_path):
-    (tmp_path / 'a.mcap').write_bytes(b'precious')
-    with pytest.raises(ConfigError, match='a name that is free'):
-        BagWriter(tmp_path / 'a.mcap', growing=True)

@@ -6,9 +6,12 @@ from functools import partial
 from typing import Any
 
 from bag_samples import edited, messages_of
+import numpy as np
 from puppet_core.io import ConfigError, InputFileError
 from puppet_msgs.msg import RetargetStatus, TrackerFrame
 from puppet_replay import replay as replay_command
+from puppet_replay.compare import compare_bags
+from puppet_replay.compare.tolerances import Tolerances
 from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
 from puppet_replay.topics import ENTRIES
@@ -23,6 +26,7 @@ from puppet_ros.interface_table import (
     STATUS,
     TF_STATIC,
 )
+from puppet_ros.messages.cdr import decoded, encoded
 from puppet_ros.messages.raw_header import stamp_ns
 import pytest
 from rclpy.serialization import deserialize_message
@@ -81,6 +85,8 @@ def test_parameters_reach_the_nodes(sensors_bag, tmp_path):
         (['importance.prediction_s=-1'], 'prediction_s: expected 0.0 <= value'),
         (['camera.x=1'], 'set: expected NODE.PARAMETER=VALUE'),
         (['retarget.solver=ik'], 'retarget: solver: expected one of'),
+        (['importance.smoothing_s=2001-99-99'], 'set: expected a YAML value for importance'),
+        (['importance.smoothing_s=' + '[' * 9999], 'set: expected a YAML value for importance'),
     ],
 )
 def test_settings_that_do_not_fit_are_named(words, says):
@@ -218,3 +224,21 @@ def test_a_frame_that_is_latched_late_counts_from_the_start(sensors_bag, replaye
     replay(path, tmp_path / 'out.mcap', read_settings())
     assert messages_of(tmp_path / 'out.mcap') == messages_of(replayed_bag)
     assert deserialize_message(messages_of(path, [RAW])[0].data, TrackerFrame).frame_index == 0
+
+
+def negated(messages: list[BagMessage]) -> list[BagMessage]:
+    changed = []
+    for message in messages:
+        if message.topic == RAW:
+            msg = decoded(message.data, TrackerFrame)
+            np.frombuffer(msg.poses).reshape(-1, 7)[3, 3:] *= -1.0
+            message = message._replace(data=encoded(msg))
+        changed.append(message)
+    return changed
+
+
+def test_the_other_sign_of_a_rotation_changes_nothing(sensors_bag, replayed_bag, tmp_path):
+    bag = edited(sensors_bag, tmp_path / 'negated.mcap', negated)
+    replay(bag, tmp_path / 'out.mcap', read_settings())
+    assert (tmp_path / 'out.mcap').read_bytes() != replayed_bag.read_bytes()
+    assert compare_bags(replayed_bag, tmp_path / 'out.mcap', Tolerances()).within

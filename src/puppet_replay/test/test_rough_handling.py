@@ -12,10 +12,9 @@ import sys
 import threading
 
 from bag_samples import recorded
-from puppet_core.io import ConfigError, InputFileError
+from puppet_core.io import InputFileError
 from puppet_replay import goldens, replay
 from puppet_replay.goldens import changes, keep_topics
-from puppet_replay.pipeline import read_settings
 from puppet_replay.play import PlayNode
 from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.process import free_domain
@@ -79,12 +78,6 @@ def test_a_replay_never_writes_into_its_bag(walk, tmp_path, capsys):
         assert replay.main([str(folder), str(folder / name)]) == 2
         assert 'output: expected another place than the bag' in capsys.readouterr().err
     assert inside.read_bytes() == before and len(list(folder.iterdir())) == 1
-
-
-@pytest.mark.parametrize('value', ['2001-99-99', '[', '[' * 9999], ids=['date', 'open', 'deep'])
-def test_a_value_that_is_no_yaml_is_named(value):
-    with pytest.raises(ConfigError, match='set: expected a YAML value for importance.smoothing_s'):
-        read_settings(values=[f'importance.smoothing_s={value}'])
 
 
 @pytest.mark.ros
