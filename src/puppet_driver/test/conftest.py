@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of puppet_driver's tests: seeded numbers, plausible poses, an emulator on ptys."""
 
-from collections.abc import Callable
 from pathlib import Path
 import threading
 import time
@@ -13,7 +12,6 @@ from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.performer import default_body, NoiseLevels
-from puppet_driver.emulator.server import EmulatorServer
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -34,7 +32,7 @@ def config_dir():
 
 @pytest.fixture
 def wait_until():
-    def wait(condition: Callable[[], bool], seconds: float = WAIT_S) -> bool:
+    def wait(condition, seconds=WAIT_S):
         deadline = time.monotonic() + seconds
         never = threading.Event()
         while not condition() and time.monotonic() < deadline:
@@ -51,9 +49,9 @@ def performance():
 
 @pytest.fixture
 def emulator(tmp_path, performance):
-    servers: list[EmulatorServer] = []
+    servers = []
 
-    def start(n_lines: int = 3, **options: object) -> EmulatorServer:
+    def start(n_lines=3, **options):
         links = tuple(tmp_path / f'line{i}' for i in range(n_lines))
         options.setdefault('noise', QUIET)
         server = build_server(EmulatorConfig(links=links, **options), performance)
@@ -69,9 +67,9 @@ def emulator(tmp_path, performance):
 
 @pytest.fixture
 def session():
-    sessions: list[Session] = []
+    sessions = []
 
-    def start(*arguments: object, **options: object) -> Session:
+    def start(*arguments, **options):
         sessions.append(Session(*arguments, **options))
         return sessions[-1]
 
@@ -93,9 +91,9 @@ def ros_context():
 def graph(ros_context):
     from driver_graph import Graph
 
-    graphs: list[Graph] = []
+    graphs = []
 
-    def make(server: EmulatorServer, **options: object) -> Graph:
+    def make(server, **options):
         graphs.append(Graph(ros_context, server, **options))
         return graphs[-1]
 

@@ -241,7 +241,7 @@ def test_pure_garbage_yields_nothing_and_raises_nothing(rng):
     assert stream.counters.discarded_bytes > 0.99 * FUZZ_BYTES - MAX_READ_BYTES
 
 
-def damage(packet: bytes, rng: np.random.Generator) -> bytes:
+def damage(packet, rng):
     data = bytearray(packet)
     kind = rng.integers(4)
     place = int(rng.integers(len(data)))
@@ -344,7 +344,7 @@ def test_an_error_said_twice_stands_until_it_has_not_been_said_for_five_seconds(
     assert errors.standing(0) == 0
 
 
-def errors_after(error: int, unit: int, n_packets: int, *quiet_s: int) -> list[list[str]]:
+def errors_after(error, unit, n_packets, *quiet_s):
     stream = new_stream()
     packets = iter(PACKETS)
     found = []

@@ -23,39 +23,39 @@ class Run(NamedTuple):
     stamps_ns: np.ndarray
     clock: ClockFit
 
-    def error(self, start: int = LEARNT, stop: int | None = None) -> np.ndarray:
+    def error(self, start=LEARNT, stop=None):
         """Return the stamps' errors from a tick on [ns]."""
         return (self.stamps_ns - self.sent_ns)[start:stop]
 
-    def delay(self, start: int = LEARNT) -> np.ndarray:
+    def delay(self, start=LEARNT):
         """Return the arrivals' errors from a tick on [ns]."""
         return (self.arrivals_ns - self.sent_ns)[start:]
 
 
-def ticks(n: int, rate_hz: float, ppm: float) -> np.ndarray:
+def ticks(n, rate_hz, ppm):
     """Return the times of a device's ticks [ns]."""
     period_ns = 1e9 / rate_hz / (1.0 + 1e-6 * ppm)
     return START_NS + np.rint(np.arange(n) * period_ns).astype(np.int64)
 
 
-def late(sent_ns: np.ndarray, mean_ms: float, seed: int = 1) -> np.ndarray:
+def late(sent_ns, mean_ms, seed=1):
     """Return arrivals in order, with exponential delays [ns]."""
     delays = np.random.default_rng(seed).exponential(mean_ms * MS, len(sent_ns))
     return np.maximum.accumulate(sent_ns + np.rint(delays).astype(np.int64))
 
 
-def follow(sent_ns: np.ndarray, arrivals_ns: np.ndarray, nominal_hz: float) -> Run:
+def follow(sent_ns, arrivals_ns, nominal_hz):
     clock = ClockFit(nominal_hz)
     stamps_ns = np.array([clock.stamp(int(a)) for a in arrivals_ns])
     return Run(sent_ns, arrivals_ns, stamps_ns, clock)
 
 
-def simulate(n: int = 4000, rate_hz: float = 120.0, ppm: float = 0.0, mean_ms: float = 0.5) -> Run:
+def simulate(n=4000, rate_hz=120.0, ppm=0.0, mean_ms=0.5):
     sent_ns = ticks(n, rate_hz, ppm)
     return follow(sent_ns, late(sent_ns, mean_ms), rate_hz)
 
 
-def rms(values: np.ndarray) -> float:
+def rms(values):
     return float(np.std(values))
 
 

@@ -8,7 +8,7 @@ from device_start import burst, start
 from driver_session import driver_config
 from puppet_driver.devices.line import LineState, LineStatus
 from puppet_driver.devices.polhemus import Fastrak, FastrakAscii, Liberty, NO_ERROR, PolhemusConfig
-from puppet_driver.driver import make_reader, Report, Reporter
+from puppet_driver.driver import make_reader, Reporter
 from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator
 from puppet_driver.tracker import StreamCounters, TrackerRecord
 import pytest
@@ -24,30 +24,24 @@ GONE, SILENT, MISSING = 'p: got the end', 'p: got none for 0.5 s', 'p: no such f
 class Desk:
     """A reporter, and a reader whose lines stand as a test says."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         config = driver_config(**GIVEN)
         self.reader = make_reader(config, lambda _: None, lambda *_: None)
         self.reporter = Reporter(config)
         self.tick = 0
         self.stand()
 
-    def stand(
-        self,
-        state: LineState = LineState.STREAMING,
-        cause: str = '',
-        error: str = '',
-        said: str = '',
-    ) -> None:
+    def stand(self, state=LineState.STREAMING, cause='', error='', said=''):
         zero = StreamCounters()
         errors = (said,) if said else ()
         first = LineStatus('p', state, error or cause, 1, zero, ('a note',), cause, errors)
         other = LineStatus('q', LineState.STREAMING, '', 1, zero)
         self.reader.lines = tuple(SimpleNamespace(status=s) for s in (first, other))
 
-    def look(self) -> Report:
+    def look(self):
         return self.reporter.look(self.reader)
 
-    def play(self, ticks: int, lines: tuple[int, ...] = (0, 1), rate_hz: float = 120.0) -> None:
+    def play(self, ticks, lines=(0, 1), rate_hz=120.0):
         for _ in range(ticks):
             self.tick += 1
             now_ns = START_NS + round(self.tick * 1e9 / rate_hz)

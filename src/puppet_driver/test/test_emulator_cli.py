@@ -18,7 +18,7 @@ HOST = '127.0.0.1'
 MOTIONSTAR = ('--device', 'motionstar')
 
 
-def run(*arguments: str) -> subprocess.Popen:
+def run(*arguments):
     return subprocess.Popen(
         [sys.executable, '-m', 'puppet_driver.emulator.cli', *arguments],
         stdout=subprocess.PIPE,

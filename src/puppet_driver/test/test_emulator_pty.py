@@ -14,7 +14,6 @@ from puppet_core.io import ConfigError
 from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.emulator.emulator import EmulatorConfig, within_range
-from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.emulator.transports import MAX_BACKLOG_BYTES, PtyTransport
 import pytest
 import serial
@@ -41,7 +40,7 @@ def open_port():
         )
 
 
-def start_streams(server: EmulatorServer, open_port) -> list[serial.Serial]:
+def start_streams(server, open_port):
     ports = [open_port(server, i) for i in range(len(server.lines))]
     for port in ports:
         port.write(flock.change(flock.GROUP_MODE, [1]) + flock.STREAM)

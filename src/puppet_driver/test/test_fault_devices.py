@@ -9,8 +9,6 @@ it takes a second at most is checked in test_recovery.py, by a clock that no bus
 can hold up.
 """
 
-from collections.abc import Callable
-from pathlib import Path
 import socket
 import struct
 import threading
@@ -19,11 +17,9 @@ import time
 from driver_session import Session
 from faulty_transport import FaultyTransport
 import numpy as np
-from puppet_driver.devices.line import LineStatus
 from puppet_driver.devices.polhemus import XOFF
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.performer import NoiseLevels
-from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.emulator.transports import NetworkTransport
 from puppet_driver.transport.network_port import Endpoint
 import pytest
@@ -43,7 +39,7 @@ HAS_SENSOR = 0x04  # of a MotionStar's unit
 class Rig:
     """A device, its cable, and the driver at the other end."""
 
-    def __init__(self, name: str, server: EmulatorServer) -> None:
+    def __init__(self, name, server):
         self.name, self.server = name, server
         line = server.lines[0]
         remake = None
@@ -57,14 +53,14 @@ class Rig:
         self.record_bytes = SIMULATORS[name].record_bytes
 
     @property
-    def line(self) -> LineStatus:
+    def line(self):
         return self.session.reader.lines[0].status
 
     @property
-    def has_records(self) -> bool:
+    def has_records(self):
         return self.session.reader.lines[0].has_records
 
-    def set_sensor(self, is_there: bool) -> None:
+    def set_sensor(self, is_there):
         if self.name in NETWORKED:
             address = max(self.device.units)
             flags = self.device.units[address].flags & ~HAS_SENSOR | HAS_SENSOR * is_there
@@ -75,11 +71,11 @@ class Rig:
             self.device.n_sensors = 1 + is_there
         self.device.version += 1
 
-    def is_whole_since(self, n_frames: int) -> bool:
+    def is_whole_since(self, n_frames):
         return any(np.isfinite(poses).all() for poses in self.session.poses[n_frames:])
 
 
-def wait(condition: Callable[[], bool]) -> bool:
+def wait(condition):
     deadline_s = time.monotonic() + DEADLINE_S
     never = threading.Event()
     while not condition() and time.monotonic() < deadline_s:
@@ -87,14 +83,14 @@ def wait(condition: Callable[[], bool]) -> bool:
     return condition()
 
 
-def last(seconds: float) -> None:
+def last(seconds):
     until_s = time.monotonic() + seconds
     assert wait(lambda: time.monotonic() >= until_s)
 
 
 @pytest.fixture(scope='module')
 def rigs(tmp_path_factory, performance):
-    folder: Path = tmp_path_factory.mktemp('lines')
+    folder = tmp_path_factory.mktemp('lines')
     made = []
     for name in DEVICES:
         link = Endpoint('tcp', '127.0.0.1', 0) if name in NETWORKED else folder / name
@@ -115,12 +111,12 @@ def at_rest(rigs):
     return [rig.line for rig in rigs]
 
 
-def recover(rigs: list[Rig], what: str) -> None:
+def recover(rigs, what):
     since_s = time.monotonic()
     n_frames = [len(rig.session.poses) for rig in rigs]
-    took_s: dict[str, float] = {}
+    took_s = {}
 
-    def are_whole() -> bool:
+    def are_whole():
         for rig, n in zip(rigs, n_frames):
             if rig.name not in took_s and rig.has_records and rig.is_whole_since(n):
                 took_s[rig.name] = time.monotonic() - since_s

@@ -111,7 +111,7 @@ def test_an_error_of_the_device_is_named():
     class Failing(FlockSimulator):
         """A device whose transmitter is off."""
 
-        def receive(self, data: bytes, now_s: float) -> bytes:
+        def receive(self, data, now_s):
             self.error_code = self.error_code or 29
             return super().receive(data, now_s)
 
@@ -123,12 +123,12 @@ NAMES = ('pelvis', 'chest', 'left_hand')
 N_UNITS = len(NAMES)
 
 
-def devices_of_a_bus() -> list[FlockSimulator]:
+def devices_of_a_bus():
     bus = Bus({address: Unit(address, True) for address in range(1, N_UNITS + 1)})
     return [FlockSimulator(1, address, bus=bus) for address in bus.units]
 
 
-def line_of(ordinal: int) -> FlockOfBirds:
+def line_of(ordinal):
     return FlockOfBirds(
         FlockConfig(
             NAMES[ordinal : ordinal + 1],

@@ -23,24 +23,21 @@ components = st.floats(-1.0, 1.0)
 every_format = pytest.mark.parametrize('name', flock.POSE_FORMATS)
 
 
-def decode(
-    record: np.ndarray, name: str = QUATERNIONS, inverted: bool = False, range_in: int = RANGE_IN
-) -> np.ndarray | None:
-    """Return the pose of a record, None if its orientation is none."""
+def decode(record, name=QUATERNIONS, inverted=False, range_in=RANGE_IN):
     found = FlockStream((), range_in, inverted, name).decode(record.tobytes())
     return None if found is None else np.array(found[1])
 
 
-def encode(pose: np.ndarray, name: str = QUATERNIONS, range_in: int = RANGE_IN) -> np.ndarray:
+def encode(pose, name=QUATERNIONS, range_in=RANGE_IN):
     return encode_records(flock.FORMAT_COMMANDS[name], pose[None], range_in, None)[0]
 
 
-def record_of(values: np.ndarray, full_scale: float = 1.0) -> np.ndarray:
+def record_of(values, full_scale=1.0):
     counts = np.clip(np.rint(np.ravel(values) * (8192.0 / full_scale)), -8192, 8191)
     return encode_words(np.concatenate((np.zeros(3, int), counts.astype(int) * WORD_STEP)))
 
 
-def angle_between(p: np.ndarray, q: np.ndarray) -> float:
+def angle_between(p, q):
     """Return the angle of the rotation between two orientations [rad]."""
     return 2.0 * float(np.arccos(np.clip(abs(np.dot(p, q)), 0.0, 1.0)))
 
@@ -130,7 +127,7 @@ RECORDS = records_of(smooth_poses(np.random.default_rng(5), LINE_TICKS, len(LINE
 LINE_SETTLING = CONFIRMATIONS * len(LINE)
 
 
-def received(stream: FlockStream, chunks: list[bytes]) -> list[tuple]:
+def received(stream, chunks):
     records = [record for chunk in chunks for record in stream.feed(chunk)] + stream.flush()
     return [(LINE[record.ordinal], record.pose) for record in records]
 

@@ -17,12 +17,12 @@ START_NS = 1_000_000_000_000
 class Feeder:
     """Feeds an assembler and keeps what it emits."""
 
-    def __init__(self, lines: tuple[int, ...] = LINES, latency_s: float = 0.0) -> None:
+    def __init__(self, lines=LINES, latency_s=0.0):
         self.assembler = FrameAssembler(lines, RATE_HZ, TIMEOUT_S, latency_s)
         self.lines = lines
-        self.frames: list[tuple[int, np.ndarray, np.ndarray]] = []
+        self.frames = []
 
-    def read(self, line: int, ticks: list[int], at_ns: int, without: tuple[int, ...] = ()) -> None:
+    def read(self, line, ticks, at_ns, without=()):
         records = []
         first = sum(self.lines[:line])
         for tick in ticks:
@@ -32,11 +32,11 @@ class Feeder:
                     records.append(TrackerRecord(ordinal, at_ns, pose))
         self.assembler.add(line, records)
 
-    def take(self, now_ns: int) -> None:
+    def take(self, now_ns):
         while (frame := self.assembler.take(now_ns)) is not None:
             self.frames.append((frame.stamp_ns, frame.poses, frame.ages_s))
 
-    def tick(self, tick: int, lines: tuple[int, ...] = (), after_ns: int = 5000) -> None:
+    def tick(self, tick, lines=(), after_ns=5000):
         now_ns = START_NS + tick * PERIOD_NS
         for line in lines or range(len(self.lines)):
             self.read(line, [tick], now_ns + 1000 * line)
@@ -235,20 +235,13 @@ LEARNT = 600
 Read = tuple[int, int, list[tuple[int, int, int]]]  # when, line, (tick, ordinal, when it began)
 
 
-def batched(
-    line: int,
-    n_sensors: int,
-    n_ticks: int,
-    timer_ns: float,
-    first_ns: float,
-    packet_bytes: int = PACKET_BYTES,
-) -> list[Read]:
-    reads: list[Read] = []
-    records: list[list[int]] = []
-    begun: list[list[int]] = []  # records that have begun in the present packet
+def batched(line, n_sensors, n_ticks, timer_ns, first_ns, packet_bytes=PACKET_BYTES):
+    reads = []
+    records = []
+    begun = []  # records that have begun in the present packet
     n_bytes, timer_at_ns = 0, START_NS + first_ns
 
-    def hand_over(now_ns: float) -> None:
+    def hand_over(now_ns):
         nonlocal n_bytes
         for record in begun:
             record[2] = round(now_ns)
@@ -275,7 +268,7 @@ def batched(
     return reads
 
 
-def play(feeder: Feeder, reads: list[Read]) -> None:
+def play(feeder, reads):
     firsts = np.concatenate(([0], np.cumsum(feeder.lines)))
     for now_ns, line, records in sorted(reads):
         feeder.take(now_ns - 1)  # what has become due meanwhile
@@ -287,7 +280,7 @@ def play(feeder: Feeder, reads: list[Read]) -> None:
     feeder.take(now_ns + PERIOD_NS)
 
 
-def stamp_errors_ns(feeder: Feeder) -> np.ndarray:
+def stamp_errors_ns(feeder):
     return np.array([s - START_NS - p[0, 0] * PERIOD_NS for s, p, _ in feeder.frames])
 
 
@@ -313,7 +306,7 @@ def test_lumps_of_one_line_become_frames_at_the_devices_times(n_sensors, timer_m
     [((1, 1, 1), (16.0, 16.0, 16.0)), ((2, 2), (16.0, 16.0)), ((5, 2), (16.0, 1.0))],
 )
 def test_lumps_of_several_lines_become_whole_frames_of_one_tick(lines, timers_ms):
-    reads: list[Read] = []
+    reads = []
     for line, (n_sensors, timer_ms) in enumerate(zip(lines, timers_ms)):
         reads += batched(line, n_sensors, 2500, 1e6 * timer_ms, 5e6 * line)
     feeder = Feeder(lines)
@@ -328,7 +321,7 @@ def test_lumps_of_several_lines_become_whole_frames_of_one_tick(lines, timers_ms
     assert max(ages_s.max() for _, _, ages_s in frames) < 0.1e-9 * PERIOD_NS
 
 
-def late_ticks(feeder: Feeder, n_late: int, apart_ns: int, n_before: int = 40) -> np.ndarray:
+def late_ticks(feeder, n_late, apart_ns, n_before=40):
     for tick in range(n_before - n_late, n_before + 20):
         now_ns = START_NS + tick * PERIOD_NS
         if tick < n_before:

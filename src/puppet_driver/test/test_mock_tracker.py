@@ -16,7 +16,7 @@ PERIOD_S = round(1.0 / SWING_HZ)
 def test_frames_follow_the_known_paths(session, wait_until, n_ports):
     run = session([f'mock{i}' for i in range(n_ports)], device='mock')
 
-    def whole() -> list[np.ndarray]:
+    def whole():
         return [poses for poses in list(run.poses) if np.isfinite(poses).all()]
 
     assert wait_until(lambda: len(whole()) >= 20)

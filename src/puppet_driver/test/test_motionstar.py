@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting a MotionStar, what its simulator obeys, and a sentence for whatever is wrong."""
 
-from collections.abc import Callable
 from dataclasses import replace
 import re
 
-from device_start import Answer, deaf, start
+from device_start import deaf, start
 from hypothesis import given
 from hypothesis import strategies as st
 from line_bench import Bench, MS
@@ -30,16 +29,16 @@ import pytest
 CONFIG = MotionStarConfig(('pelvis', 'chest', 'left_hand'))
 
 
-def altered(wanted: Message, change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    def changed(reply: bytes) -> bytes:
+def altered(wanted, change):
+    def changed(reply):
         packet, _ = find_packet(reply, {wanted})
         return reply if packet is None else change(reply)
 
     return changed
 
 
-def with_body(change: Callable[[bytearray], object], at_unit: int) -> Callable[[bytes], bytes]:
-    def changed(reply: bytes) -> bytes:
+def with_body(change, at_unit):
+    def changed(reply):
         header, body = decode_header(reply), bytearray(reply[16:])
         if header.unit == at_unit:
             change(body)
@@ -48,7 +47,7 @@ def with_body(change: Callable[[bytearray], object], at_unit: int) -> Callable[[
     return changed
 
 
-def put(place: int | slice, value: int | bytes) -> Callable[[bytearray], None]:
+def put(place, value):
     return lambda body: body.__setitem__(place, value)
 
 
@@ -88,7 +87,7 @@ def test_the_scale_is_the_devices_own(range_in):
 def test_lost_answers_are_asked_for_again():
     device, n_asked = MotionStarSimulator(3), [0]
 
-    def answer(command: bytes, now_s: float) -> bytes:
+    def answer(command, now_s):
         n_asked[0] += 1
         reply = device.receive(command, now_s)
         if n_asked[0] % 3 == 0:
@@ -108,7 +107,7 @@ def test_data_under_way_is_not_mistaken_for_an_answer(skipped):
     assert device.is_sending
 
 
-def refuse(message: Message, error: int = 0) -> Answer:
+def refuse(message, error=0):
     return lambda command, now_s: encode_packet(Header(message, error=error))
 
 
@@ -237,7 +236,7 @@ def test_a_unit_in_error_may_refuse_its_setup():
     device = MotionStarSimulator(3)
     device.units[3] = device.units[3]._replace(flags=0xC4, error=32)
 
-    def refuse_of_unit(reply: bytes) -> bytes:
+    def refuse_of_unit(reply):
         header = decode_header(reply)
         return encode_packet(header._replace(error=8 if header.unit == 3 else 0))
 
@@ -247,9 +246,7 @@ def test_a_unit_in_error_may_refuse_its_setup():
     assert device.is_sending and len(notes) == 1 and 'error 32' in notes[0]
 
 
-def answer_of(
-    device: MotionStarSimulator, message: Message, unit: int = 0, body: bytes = b''
-) -> Header:
+def answer_of(device, message, unit=0, body=b''):
     return decode_header(device.receive(encode_packet(Header(message, unit), body), 2.25))
 
 

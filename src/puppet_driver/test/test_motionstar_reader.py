@@ -17,7 +17,6 @@ from puppet_driver.devices.birdnet import (
     find_packet,
     Header,
     Message,
-    Packet,
 )
 from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.line import LineState
@@ -25,7 +24,6 @@ from puppet_driver.devices.motionstar import parse_way
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import NoiseLevels
-from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 
@@ -35,9 +33,9 @@ EVERY_WAY = pytest.mark.parametrize('scheme', ['tcp', 'udp', 'tcp+udp'])
 
 @pytest.fixture
 def serve(performance):
-    servers: list[EmulatorServer] = []
+    servers = []
 
-    def start(port: int = 0, n_devices: int = 1, **options: object) -> EmulatorServer:
+    def start(port=0, n_devices=1, **options):
         links = (Endpoint('tcp', HOST, port),) * n_devices
         options.setdefault('noise', NoiseLevels(0.0, 0.0, 0.0, 0.0))
         config = EmulatorConfig(links, 'motionstar', **options)
@@ -50,7 +48,7 @@ def serve(performance):
         kill(one)
 
 
-def kill(server: EmulatorServer) -> None:
+def kill(server):
     if server.lines[0].pty._epoll.closed:
         return
     server.stop()
@@ -62,7 +60,7 @@ def session(session):
     return partial(session, device='motionstar')
 
 
-def names(server: EmulatorServer, scheme: str = 'tcp') -> list[str]:
+def names(server, scheme='tcp'):
     return [str(line.pty.endpoint(scheme)) for line in server.lines]
 
 
@@ -126,11 +124,11 @@ def test_bad_bytes_cost_packets_and_nothing_else(serve, session, wait_until, sch
 def test_commands_go_by_tcp_and_data_comes_by_udp(serve, session, wait_until):
     server = serve()
     cable = server.lines[0].pty
-    heard: dict[str, list[Message]] = {'stream': [], 'datagram': []}
+    heard = {'stream': [], 'datagram': []}
     for kind, messages in heard.items():
         receive = getattr(cable, f'_receive_{kind}')
 
-        def listen(receive=receive, messages=messages) -> bytes:
+        def listen(receive=receive, messages=messages):
             data = receive()
             messages += [decode_header(data).message] if data else []
             return data
@@ -164,22 +162,22 @@ def test_other_names_of_ports_are_refused(name):
         parse_way(name)
 
 
-def say(message: Message, unit: int = 0, body: bytes = b'') -> bytes:
+def say(message, unit=0, body=b''):
     return encode_packet(Header(message, unit), body)
 
 
 class Host:
     """A host by TCP, who waits for what it asks for."""
 
-    def __init__(self, server: EmulatorServer) -> None:
+    def __init__(self, server):
         self.socket = socket.create_connection(server.lines[0].pty.link[1:], 5.0)
         self._data = b''
 
-    def ask(self, message: Message, wanted: Message, unit: int = 0, body: bytes = b'') -> Packet:
+    def ask(self, message, wanted, unit=0, body=b''):
         self.socket.sendall(say(message, unit, body))
         return self.await_packet(wanted)
 
-    def await_packet(self, wanted: Message) -> Packet:
+    def await_packet(self, wanted):
         while True:
             packet, end = find_packet(self._data, {wanted})
             if packet is not None:
@@ -187,7 +185,7 @@ class Host:
                 return packet
             self._data += self.socket.recv(4096)
 
-    def run(self) -> None:
+    def run(self):
         self.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
         self.ask(Message.RUN_CONTINUOUS, Message.RUN_CONTINUOUS_ANSWER)
 

@@ -14,7 +14,6 @@ from puppet_core.io import build_config, defaults
 from puppet_driver import devices
 from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader
-from puppet_driver.frames.line_reader import QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 
@@ -26,7 +25,7 @@ DEGREES_A_TICK = 1.5
 class TurntableHardware:
     """The device that the page describes, behind a pseudo-terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)
@@ -36,13 +35,13 @@ class TurntableHardware:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
+    def close(self):
         self._has_ended.set()
         self._thread.join()
         os.close(self._master)
         os.close(self._slave)
 
-    def _run(self) -> None:
+    def _run(self):
         tick = 0
         while not self._has_ended.is_set():
             if select.select([self._master], (), (), PERIOD_S)[0]:
@@ -83,8 +82,8 @@ def config(monkeypatch, hardware):
 
 
 def test_the_pages_turntable_turns_in_the_drivers_frames(config, hardware, wait_until):
-    frames: list[QueuedFrame] = []
-    news: list[str] = []
+    frames = []
+    news = []
     reader = make_reader(config, frames.append, lambda _, text: news.append(text))
     reader.start()
     try:

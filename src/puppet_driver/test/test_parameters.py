@@ -10,18 +10,18 @@ from puppet_core.io import check_values, ConfigError, defaults, read_parameter_f
 from puppet_core.math import quaternions
 from puppet_driver.devices import DEVICES, ignored_parameters
 from puppet_driver.emulator.emulator import SIMULATORS
-from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+from puppet_driver.parameters import DRIVER_ROWS
 from puppet_driver.transport import sensors_per_line, spread
 import pytest
 
 FILE = 'tracker_driver.yaml'
 
 
-def config(**given: object) -> DriverConfig:
+def config(**given):
     return driver_config(**{name.replace('__', '.'): value for name, value in given.items()})
 
 
-def polhemus(device: str, n_lines: int, rate_hz: float) -> dict[str, object]:
+def polhemus(device, n_lines, rate_hz):
     return {'device': device, 'ports': [f'p{i}' for i in range(n_lines)], 'rate_hz': rate_hz}
 
 

@@ -114,7 +114,7 @@ def test_a_liberty_for_a_patriot_is_named():
 
 @pytest.mark.parametrize('line', [Fastrak(CONFIG), Liberty(CONFIG)])
 def test_another_device_is_not_taken_for_it(line):
-    def parrot(command: bytes, now_s: float) -> bytes:
+    def parrot(command, now_s):
         return (command + b'hello \r\n' * 40)[:53] + b'\r\n' + bytes(100)
 
     with pytest.raises(ProtocolError, match=r'expected .* got b.*; check the device parameter'):

@@ -21,8 +21,7 @@ coordinates = st.floats(-2.5, 2.5)
 quaternions = st.tuples(*[st.floats(-1.0, 1.0)] * 4).filter(lambda q: np.linalg.norm(q) > 0.1)
 
 
-def decode(name: str, record: bytes) -> np.ndarray | None:
-    """Return the pose of a record, None if it cannot be one."""
+def decode(name, record):
     stream = open_stream(name)
     assert stream.record_pattern.fullmatch(record)
     found = stream.decode(record)

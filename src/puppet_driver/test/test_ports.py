@@ -23,7 +23,7 @@ EVERYTHING = bytes(range(256))
 class PtyDevice:
     """A device at the other end of a pseudo-terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._master, slave = os.openpty()
         tty.setraw(slave)
         self.name = os.ttyname(slave)
@@ -31,13 +31,13 @@ class PtyDevice:
         self.port = SerialPort(self.name, BAUD)
         self.gone = self.name
 
-    def send(self, data: bytes) -> None:
+    def send(self, data):
         os.write(self._master, data)
 
-    def receive(self) -> bytes:
+    def receive(self):
         return os.read(self._master, 1000)
 
-    def close(self) -> None:
+    def close(self):
         if self._master >= 0:
             os.close(self._master)
             self._master = -1
@@ -46,7 +46,7 @@ class PtyDevice:
 class SocketDevice:
     """A device at the other end of a connection or of datagrams."""
 
-    def __init__(self, scheme: str) -> None:
+    def __init__(self, scheme):
         kind = socket.SOCK_STREAM if scheme == 'tcp' else socket.SOCK_DGRAM
         with socket.socket(socket.AF_INET, kind) as own:
             own.bind((HOST, 0))
@@ -65,7 +65,7 @@ class SocketDevice:
         self._socket.settimeout(5.0)
         self.send, self.close = self._socket.sendall, self._socket.close
 
-    def receive(self) -> bytes:
+    def receive(self):
         return self._socket.recv(1000)
 
 
@@ -85,11 +85,11 @@ def listener():
         yield server
 
 
-def name_of(server: socket.socket) -> str:
+def name_of(server):
     return f'tcp://{HOST}:{server.getsockname()[1]}'
 
 
-def readable(port: object, seconds: float = 5.0) -> bool:
+def readable(port, seconds=5.0):
     return bool(select.select([port], (), (), seconds)[0])
 
 
@@ -213,7 +213,7 @@ class ConnectsLater(socket.socket):
 
     waiting: tuple = ()
 
-    def connect_ex(self, address: tuple) -> int:
+    def connect_ex(self, address):
         self.waiting = address
         return network_port.errno.EINPROGRESS
 
@@ -248,7 +248,7 @@ def test_a_name_server_that_does_not_answer_holds_up_nobody(monkeypatch, wait_un
     may_answer = threading.Event()
     real = socket.getaddrinfo
 
-    def look_up(host: str, *more: object, flags: int = 0, **options: object) -> object:
+    def look_up(host, *more, flags=0, **options):
         if host != 'lab' or flags:
             return real(host, *more, flags=flags, **options)
         may_answer.wait(30.0)

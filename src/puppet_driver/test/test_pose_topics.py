@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as quaternion_batch
-from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
+from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK
 from puppet_driver.pose_topics import (
     MAX_MISSED_TICKS,
     plan_topics,
@@ -23,13 +23,11 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 ORIGIN, NOWHERE = (0.0, 0.0, 0.0), (np.nan, 0.0, 0.0)
 
 
-def merger(n: int = 2) -> PoseMerger:
+def merger(n=2):
     return PoseMerger(tuple('abcdef'[:n]), TIMEOUT_NS)
 
 
-def add(
-    one: PoseMerger, row: int, stamp_ns: int, now_ns: int | None = None, x: float = 0.0
-) -> list[SensorFrame]:
+def add(one, row, stamp_ns, now_ns=None, x=0.0):
     now_ns = stamp_ns if now_ns is None else now_ns
     return one.add(row, stamp_ns, now_ns, (x, row, 0.0, *IDENTITY))
 

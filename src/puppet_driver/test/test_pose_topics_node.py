@@ -4,7 +4,6 @@
 
 from pathlib import Path
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +11,10 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402,I100
 from driver_graph import NodeGraph, overrides  # noqa: E402
 from geometry_msgs.msg import PoseArray, PoseStamped  # noqa: E402
 from puppet_core.io import build_config, check_values, defaults, read_parameter_file  # noqa: E402
 from puppet_core.math import quaternions as quaternion_batch  # noqa: E402
-from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_driver.parameters import rotation_of  # noqa: E402
 from puppet_driver.pose_topics import POSE_TOPICS_ROWS, PoseTopicsConfig  # noqa: E402
 from puppet_driver.pose_topics_node import OUTPUT_TOPIC, PoseTopicsNode  # noqa: E402
@@ -38,31 +35,29 @@ TURNS = quaternion_batch.exp(np.array([[0.1, -0.4, 0.8], [1.0, 0.0, 0.2]]))
 class Graph(NodeGraph):
     """The node, a tracker's program and a listener."""
 
-    def __init__(self, context: Any, **options: Any) -> None:
+    def __init__(self, context, **options):
         given = overrides(**{'sensors': SENSORS, **options})
         super().__init__(context, PoseTopicsNode(context=context, parameter_overrides=given))
 
-    def publisher(self, kind: type, topic: str) -> Any:
-        """Return a reliable publisher that is heard."""
+    def publisher(self, kind, topic):
         publisher = self.listener.create_publisher(kind, topic, 10)
         assert self.spin_until(lambda: publisher.get_subscription_count() > 0)
         assert self.spin_until(lambda: self.node.count_subscribers(OUTPUT_TOPIC) > 0)
         return publisher
 
-    def frame(self, number: int = 1) -> SensorFrame:
-        """Return the arrays of the frame of that number, from 1."""
+    def frame(self, number=1):
         assert self.spin_until(lambda: len(self.frames) >= number)
         return from_tracker_frame(self.frames[number - 1][1])
 
-    def statuses(self) -> list[DiagnosticStatus]:
+    def statuses(self):
         return [status for message in self.diagnostics for status in message.status]
 
 
 @pytest.fixture
 def graph(ros_context):
-    graphs: list[Graph] = []
+    graphs = []
 
-    def make(**overrides: Any) -> Graph:
+    def make(**overrides):
         graphs.append(Graph(ros_context, **overrides))
         return graphs[-1]
 
@@ -71,7 +66,7 @@ def graph(ros_context):
         one.close()
 
 
-def stamped(row: int, stamp_ns: int, frame_id: str = 'lab') -> PoseStamped:
+def stamped(row, stamp_ns, frame_id='lab'):
     msg = PoseStamped(pose=to_poses(PLACES[row : row + 1], TURNS[row : row + 1])[0])
     msg.header.frame_id = frame_id
     flat_array.write_stamp(stamp_ns, msg.header.stamp)
@@ -135,7 +130,7 @@ def test_axes_come_from_static_transforms(graph):
     publishers = [run.publisher(PoseStamped, topic) for topic in ('/a', '/b')]
     static = run.listener.create_publisher(TFMessage, '/tf_static', qos.STATIC_TRANSFORMS)
 
-    def refused() -> bool:
+    def refused():
         publishers[0].publish(stamped(0, time.time_ns()))
         return any('/tf_static does not connect lab' in s.message for s in run.statuses())
 
@@ -145,7 +140,7 @@ def test_axes_come_from_static_transforms(graph):
         TransformsWriter([('world', 'lab')]).fill(0, np.array([[5.0, 0.0, 0.0]]), turn[None])
     )
 
-    def whole() -> bool:
+    def whole():
         for row, publisher in enumerate(publishers):
             publisher.publish(stamped(row, time.time_ns()))
         run.executor.spin_once(timeout_sec=0.05)
@@ -174,7 +169,7 @@ def test_short_array_and_garbage_are_counted(graph):
     publisher.publish(PoseArray(poses=to_poses(PLACES, TURNS)))
     np.testing.assert_allclose(run.frame().positions, PLACES)
 
-    def counted() -> bool:
+    def counted():
         values = {v.key: v.value for s in run.statuses() for v in s.values}
         return values.get('drops_short_array') == '1' and values.get('invalid_samples') == '1'
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames wait in order for a slow consumer, and a run that is held up is left behind."""
 
-from collections.abc import Callable
 import os
 import threading
 
@@ -13,25 +12,25 @@ from puppet_driver.devices.mock import MockPort
 from puppet_driver.driver import make_reader, Reporter
 from puppet_driver.errors import LinkError
 from puppet_driver.frames import line_reader as reader_run
-from puppet_driver.frames.line_reader import FrameQueue, LineReader, QueuedFrame
+from puppet_driver.frames.line_reader import FrameQueue, QueuedFrame
 import pytest
 
 NOTHING = np.zeros(0)
 
 
-def frame(index: int) -> QueuedFrame:
+def frame(index):
     return QueuedFrame(index, index, index, NOTHING, NOTHING, NOTHING)
 
 
 class Consumer:
     """Keeps the indices of what it is given, once it is let."""
 
-    def __init__(self) -> None:
-        self.seen: list[int] = []
+    def __init__(self):
+        self.seen = []
         self.may_go_on = threading.Event()
         self.is_busy = threading.Event()
 
-    def take(self, one: QueuedFrame) -> None:
+    def take(self, one):
         self.is_busy.set()
         self.may_go_on.wait(10.0)
         self.seen.append(one.frame_index)
@@ -67,11 +66,11 @@ def test_the_oldest_go_when_the_consumer_is_held_up(capacity):
 
 
 def test_a_consumer_that_was_slow_once_is_left_to_the_other_thread(wait_until):
-    threads: list[int] = []
+    threads = []
     is_slow = threading.Event()
     is_slow.set()
 
-    def take(_: QueuedFrame) -> None:
+    def take(_):
         threads.append(threading.get_ident())
         if is_slow.is_set():
             threading.Event().wait(0.02)
@@ -86,7 +85,7 @@ def test_a_consumer_that_was_slow_once_is_left_to_the_other_thread(wait_until):
     # prompt for long enough, it is called directly again
     n_frames = 2
 
-    def is_direct() -> bool:
+    def is_direct():
         nonlocal n_frames
         queue.put(frame(n_frames))
         n_frames += 1
@@ -99,7 +98,7 @@ def test_a_consumer_that_was_slow_once_is_left_to_the_other_thread(wait_until):
 def test_what_the_consumer_raises_is_kept(monkeypatch, wait_until):
     monkeypatch.setattr(threading, 'excepthook', lambda _: None)
 
-    def refuse(_: QueuedFrame) -> None:
+    def refuse(_):
         raise RuntimeError('enough')
 
     queue = FrameQueue(refuse, slow_s=0.0)
@@ -128,35 +127,33 @@ GIVEN = {'device': 'mock', 'ports': ['mock'], 'sensors': ['a', 'b'], 'rate_hz': 
 class Held:
     """A reader whose ports and consumer can be held up."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.config = driver_config(**GIVEN)
-        self.frames: list[tuple[threading.Thread, QueuedFrame]] = []
-        self.news: list[str] = []
-        self.ports: list[MockPort] = []
+        self.frames = []
+        self.news = []
+        self.ports = []
         self.may_open = threading.Event()
         self.may_take = threading.Event()
         self.is_opening = threading.Event()
         self.is_taking = threading.Event()
         self.may_open.set()
         self.may_take.set()
-        self.reader: LineReader = make_reader(
-            self.config, self._take, lambda _, text: self.news.append(text)
-        )
+        self.reader = make_reader(self.config, self._take, lambda _, text: self.news.append(text))
         self.reader.lines[0]._tracker.open_port = self._open
 
-    def _take(self, frame: QueuedFrame) -> None:
+    def _take(self, frame):
         self.is_taking.set()
         self.may_take.wait(30.0)
         self.frames.append((threading.current_thread(), frame))
 
-    def _open(self) -> MockPort:
+    def _open(self):
         self.is_opening.set()
         self.may_open.wait(30.0)
         port = MockPort('mock', range(2), 200.0)
         self.ports.append(port)
         return port
 
-    def has(self, n_frames: int) -> Callable[[], bool]:
+    def has(self, n_frames):
         wanted = len(self.frames) + n_frames
         return lambda: len(self.frames) >= wanted
 
@@ -248,7 +245,7 @@ def test_lines_are_closed_whatever_one_of_them_raises(held, wait_until):
     (port,) = held.ports
     close = port.close
 
-    def fail() -> None:
+    def fail():
         close()
         raise RuntimeError('a defect')
 

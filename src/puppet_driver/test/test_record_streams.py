@@ -19,7 +19,6 @@ import phased_bytes
 from polhemus_bytes import damage, keys, MODELS, open_stream, poses_of, REACH, received, records_of
 from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.flock_of_birds import FlockStream
-from puppet_driver.devices.polhemus import PolhemusStream
 from puppet_driver.transport import MAX_READ_BYTES
 import pytest
 
@@ -37,22 +36,22 @@ DRIVERS = ('fastrak', 'fastrak_ascii', 'liberty')
 driven = pytest.mark.parametrize('name', [*DRIVERS, FLOCK])
 
 
-def new_stream(name: str) -> FlockStream | PolhemusStream:
+def new_stream(name):
     return FlockStream(UNITS, 144) if name == FLOCK else open_stream(name)
 
 
-def sensors_of(name: str) -> int:
+def sensors_of(name):
     return len(UNITS) if name == FLOCK else min(4, MODELS[name].max_stations)
 
 
-def encoded(name: str, poses: np.ndarray) -> list[bytes]:
+def encoded(name, poses):
     """Return the records of poses (n_ticks, sensors, 7) in the order they are sent."""
     if name == FLOCK:
         return phased_bytes.records_of(poses, UNITS)
     return records_of(name, poses)
 
 
-def stream_of(name: str, n_ticks: int = N_TICKS) -> tuple[list[bytes], list[tuple]]:
+def stream_of(name, n_ticks=N_TICKS):
     n = sensors_of(name)
     records = encoded(name, poses_of(n_ticks, n))
     # before, the first tick again and again, so that all of the rest continue a path
@@ -151,7 +150,7 @@ def test_fuzz_changed_bytes_never_throw_a_sensor_off_its_path(name):
     spoilt = len(set((places // len(records[0])).tolist()))
     wrong = [r for r in got if r not in set(sent)]
     assert len(got) - len(wrong) >= len(records) - 3 * spoilt - SETTLING
-    last: dict[int, np.ndarray] = {}
+    last = {}
     for ordinal, pose in got:
         position = np.array(pose[:3])
         if ordinal in last:

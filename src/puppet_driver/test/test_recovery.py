@@ -8,7 +8,6 @@ round of attempts, it has a second at most. The same faults are in test_fault_de
 pseudo-terminals and sockets.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from line_bench import Bench, MS, PERIODS_MS
@@ -35,51 +34,51 @@ def bench(name):
     return one
 
 
-def unplug(bench: Bench) -> Callable[[], None]:
+def unplug(bench):
     bench.port.is_gone = True
     bench.port.arrived = b'x'
     open_port = bench.line._tracker.open_port
 
-    def refuse() -> None:
+    def refuse():
         raise LinkError('port: expected a serial port, got no such file')
 
     bench.line._tracker.open_port = refuse
 
-    def plug() -> None:
+    def plug():
         bench.line._tracker.open_port = open_port
 
     return plug
 
 
-def cut(bench: Bench) -> Callable[[], None]:
+def cut(bench):
     device = bench.device
     hear, device.receive = device.receive, lambda data, now_s: b''
     bench.distort = lambda data: b''
 
-    def mend() -> None:
+    def mend():
         device.receive = hear
         bench.distort = bytes
 
     return mend
 
 
-def other_speed(bench: Bench) -> Callable[[], None]:
+def other_speed(bench):
     device, rng = bench.device, np.random.default_rng(4)
     hear = device.receive
     device.receive = lambda data, now_s: rng.bytes(len(data))
     bench.distort = lambda data: rng.bytes(len(data))
 
-    def mend() -> None:
+    def mend():
         device.receive = hear
         bench.distort = bytes
 
     return mend
 
 
-def turn_bits(bench: Bench) -> Callable[[], None]:
+def turn_bits(bench):
     rng = np.random.default_rng(5)
 
-    def turn(data: bytes) -> bytes:
+    def turn(data):
         bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8))
         return np.packbits(bits ^ (rng.random(len(bits)) < 0.01)).tobytes()
 
@@ -87,23 +86,23 @@ def turn_bits(bench: Bench) -> Callable[[], None]:
     return lambda: setattr(bench, 'distort', bytes)
 
 
-def lose_sensor(bench: Bench) -> Callable[[], None]:
+def lose_sensor(bench):
     bench.set_sensor(False)
     return lambda: bench.set_sensor(True)
 
 
-def reset(bench: Bench) -> Callable[[], None]:
+def reset(bench):
     bench.port.is_gone = True
     bench.port.arrived = b'x'
     return lambda: None
 
 
-def half_open(bench: Bench) -> Callable[[], None]:
+def half_open(bench):
     mend = cut(bench)
     bench.device.on_disconnect()
     open_port = bench.line._tracker.open_port
 
-    def open_anew() -> object:
+    def open_anew():
         mend()
         return open_port()
 
@@ -111,7 +110,7 @@ def half_open(bench: Bench) -> Callable[[], None]:
     return lambda: None
 
 
-def since(bench: Bench, began_ns: int, before: int) -> float:
+def since(bench, began_ns, before):
     """Play until records come again; return the time since then [ms]."""
     while bench.records < before + 6 and bench.now_ns - began_ns < 5 * LIMIT_MS * MS:
         bench.play(1)

@@ -81,7 +81,7 @@ def test_node_by_itself_publishes_frames_transforms_poses_and_diagnostics(emulat
 def test_topics_come_with_configuring_and_go_with_cleaning_up(emulator, graph):
     run = graph(emulator(), autostart=False, pose_array='valid')
 
-    def topics() -> list[str]:
+    def topics():
         return sorted(publisher.topic_name for publisher in run.node.publishers)
 
     before = topics()
@@ -161,7 +161,7 @@ def test_parameters_that_mean_nothing_to_the_device_are_named_once(graph, emulat
     # the bench gives this one to all devices
     options = {'point_mode': True, 'range_in': 72, 'auto_configure_pause_s': 0.6}
     run = graph(emulator(), autostart=False, device='mock', **options)
-    said: list[str] = []
+    said = []
     monkeypatch.setattr(run.node, 'get_logger', lambda: SimpleNamespace(warning=said.append))
     assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
     monkeypatch.undo()
@@ -174,7 +174,7 @@ def test_parameters_that_mean_nothing_to_the_device_are_named_once(graph, emulat
 def test_what_cannot_be_configured_leaves_the_node_unconfigured_and_says_why(
     emulator, graph, monkeypatch
 ):
-    def refuse(*_: object) -> None:
+    def refuse(*_):
         raise LinkError('port: expected a device, got none')
 
     monkeypatch.setattr(tracker_driver_node, 'make_reader', refuse)
@@ -192,7 +192,7 @@ def test_a_reader_that_breaks_leaves_the_node_inactive_and_says_why(emulator, gr
     run = graph(emulator())
     assert run.spin_until(run.has(5))
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise RuntimeError('a defect')
 
     run.node.reader.assembler.take = fail

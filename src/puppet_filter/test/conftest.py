@@ -8,13 +8,11 @@ import pytest
 
 @pytest.fixture
 def rng():
-    """Return a seeded generator."""
     return np.random.default_rng(20261120)
 
 
 @pytest.fixture
 def ros_context():
-    """Yield an initialised context of its own, on a domain of this process."""
     pytest.importorskip('rclpy', reason='needs ROS 2')
     from puppet_ros.testing import isolated_context
 

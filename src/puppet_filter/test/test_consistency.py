@@ -51,15 +51,14 @@ class Truth(NamedTuple):
     sample_quaternions: np.ndarray
 
 
-def coupled_noise(rng: np.random.Generator) -> np.ndarray:
+def coupled_noise(rng):
     """Return a full R of half a millimetre and a twentieth of a degree or so."""
     a = rng.normal(size=(6, 6))
     scale = np.repeat([5e-4, np.radians(0.05)], 3)
     return np.outer(scale, scale) * (a @ a.T / 6.0 + 0.3 * np.eye(6))
 
 
-def draw(rng: np.random.Generator, noise: np.ndarray, missing: float) -> Truth:
-    """Return sensors driven by white acceleration, measured with R."""
+def draw(rng, noise, missing):
     shape, dt = (N_SENSORS, 6), STEP_S
     kick = np.linalg.cholesky(np.array([[dt**3 / 3, dt**2 / 2], [dt**2 / 2, dt]]))
     root = np.sqrt(np.repeat(DENSITIES, 3))
@@ -67,7 +66,7 @@ def draw(rng: np.random.Generator, noise: np.ndarray, missing: float) -> Truth:
     position = np.zeros((N_SENSORS, 3))
     q = quaternion_batch.exp(rng.normal(size=(N_SENSORS, 3)))
     velocity = rng.normal(size=shape) * np.repeat(INITIAL, 3)
-    rows: list[tuple[np.ndarray, ...]] = []
+    rows = []
     for _ in range(N_FRAMES):
         error = rng.normal(size=shape) @ lower.T
         sample = position + error[:, :3]
@@ -91,8 +90,7 @@ class Squares(NamedTuple):
     twists: list[tuple[float, int]]
 
 
-def squares(pose_filter: PoseFilter, truth: Truth) -> Squares:
-    """Return NIS of all frames and NEES at LOOKS."""
+def squares(pose_filter, truth):
     nis, count = 0.0, 0
     states, poses, twists = [], [], []
     for k in range(N_FRAMES):
@@ -132,27 +130,23 @@ def squares(pose_filter: PoseFilter, truth: Truth) -> Squares:
     return Squares((nis, count), states, poses, twists)
 
 
-def normalised(errors: np.ndarray, covariances: np.ndarray) -> float:
-    """Return the sum of e' P^-1 e."""
+def normalised(errors, covariances):
     return float(np.sum(errors * np.linalg.solve(covariances, errors[..., None])[..., 0]))
 
 
-def within(value: float, dof: int) -> bool:
-    """Return whether a sum of that many squared unit normals is plausible."""
+def within(value, dof):
     low, high = chi2.ppf([(1.0 - CONFIDENCE) / 2.0, (1.0 + CONFIDENCE) / 2.0], dof)
     return bool(low < value < high)
 
 
 @pytest.fixture(scope='module', params=[0.0, 0.1], ids=['all samples', 'a tenth missing'])
 def case(request):
-    """Return trajectories and the R of their samples."""
     rng = np.random.default_rng(4)
     noise = coupled_noise(rng)
     return draw(rng, noise, request.param), noise
 
 
-def with_noise(noise: np.ndarray) -> PoseFilter:
-    """Return a filter that knows R."""
+def with_noise(noise):
     return PoseFilter(CONFIG, {f's{i}': noise for i in range(N_SENSORS)})
 
 

@@ -17,14 +17,13 @@ DT = 1.0 / 120.0
 ORDER = np.r_[0:3, 6:9, 3:6, 9:12]
 
 
-def random_covariance(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return a well-conditioned symmetric positive definite matrix, symmetric to the bit."""
+def random_covariance(rng, n):
     a = rng.normal(size=(n, n))
     a = a @ a.T / n + np.eye(n)
     return 0.5 * (a + a.T)
 
 
-def textbook_matrices(dt: float, q: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def textbook_matrices(dt, q):
     """Return A (eq. 3.3), Q (eq. 3.5) and H (eq. 3.6) in the thesis' order."""
     one, zero = np.eye(3), np.zeros((3, 3))
     a = np.block(
@@ -50,14 +49,13 @@ def textbook_matrices(dt: float, q: tuple) -> tuple[np.ndarray, np.ndarray, np.n
 class Textbook:
     """Shin2002 eqs. 3.1-3.10 word by word: inverses, full matrices, scipy's rotations."""
 
-    def __init__(self, noise: np.ndarray, q: tuple, p: np.ndarray) -> None:
+    def __init__(self, noise, q, p):
         self.x = np.zeros(12)
         self.p = p[np.ix_(ORDER, ORDER)]
         self.q_e = Rotation.identity()
         self.noise, self.q = noise, q
 
-    def step(self, dt: float, position: np.ndarray, rotation: Rotation) -> None:
-        """Take one measurement."""
+    def step(self, dt, position, rotation):
         a, q, h = textbook_matrices(dt, self.q)
         z = np.concatenate((position, (self.q_e.inv() * rotation).as_rotvec()))
         x = a @ self.x
@@ -77,19 +75,18 @@ class State(NamedTuple):
     orientation: np.ndarray
 
 
-def state_of(velocity: object = (0.0,) * 6, orientation: object = (1.0, 0.0, 0.0, 0.0)) -> State:
-    """Return a state at the origin."""
+def state_of(velocity=(0.0,) * 6, orientation=(1.0, 0.0, 0.0, 0.0)):
     return State(np.zeros(3), np.array(velocity), np.array(orientation))
 
 
-def wxyz(rotation: Rotation) -> np.ndarray:
+def wxyz(rotation):
     return rotation.as_quat()[[3, 0, 1, 2]]
 
 
 class Filter:
     """The kernels' covariance from step to step, and what the last step left."""
 
-    def __init__(self, p: np.ndarray, noise: np.ndarray, q: tuple[float, ...]) -> None:
+    def __init__(self, p, noise, q):
         self.p, self.noise, self.q = p, noise, q
         self.predicted, self.lower, self.w = (
             np.zeros((12, 12)),
@@ -98,8 +95,7 @@ class Filter:
         )
         self.change = np.zeros(12)
 
-    def step(self, dt: float, dz: np.ndarray) -> None:
-        """Predict and correct with a residual."""
+    def step(self, dt, dz):
         y = np.zeros(6)
         k.predict_covariance(self.p, dt, self.q, self.predicted)
         k.factor_innovation(self.predicted, self.noise, dz, self.lower, y)
@@ -199,7 +195,7 @@ def test_covariances_turn_into_the_transmitters_axes(rng):
     np.testing.assert_allclose(out, turn @ p[:6, :6] @ turn.T, atol=TOL)
     assert np.array_equal(out, out.T)
 
-    def twist(error: np.ndarray) -> np.ndarray:
+    def twist(error):
         turned = rotation * Rotation.from_rotvec(error[3:6])
         return np.hstack((error[6:9], turned.apply(rate + error[9:])))
 

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """measure_noise: recordings to a file, from real topics, and everything that can go wrong."""
 
-from pathlib import Path
 import threading
-from typing import Any
 
 from filter_samples import make_frame
 import numpy as np
@@ -25,8 +23,7 @@ from std_msgs.msg import Header  # noqa: E402
 pytestmark = pytest.mark.ros
 
 
-def recorded(rng: np.random.Generator, sway_m: float = 0.0) -> Recording:
-    """Return a recording of two sensors, the second one swaying."""
+def recorded(rng, sway_m=0.0):
     recording = Recording()
     for k in range(300):
         positions = 5e-4 * rng.normal(size=(2, 3))
@@ -35,8 +32,7 @@ def recorded(rng: np.random.Generator, sway_m: float = 0.0) -> Recording:
     return recording
 
 
-def options(path: Path, *more: str) -> Any:
-    """Return parsed options that write to `path`."""
+def options(path, *more):
     return make_parser().parse_args(['--output', str(path), *more])
 
 
@@ -80,7 +76,7 @@ def test_command_records_from_the_topic(ros_context, rng, tmp_path):
     )
     stop = threading.Event()
 
-    def talk() -> None:
+    def talk():
         k = 0
         while not stop.wait(0.002):
             frame = make_frame(k, 5e-4 * rng.normal(size=(1, 3)))

@@ -16,7 +16,7 @@ import pytest
 PHYSICAL = replace(CONFIG, process_model='physical')
 
 
-def turned(q: np.ndarray, positions: np.ndarray, quaternions: np.ndarray) -> tuple:
+def turned(q, positions, quaternions):
     """Return a recording as seen from turned axes."""
     return quaternion_batch.rotate(q, positions), quaternion_batch.multiply(q, quaternions)
 

@@ -3,11 +3,9 @@
 """pose_filter_node on real topics: one frame in, one out, same stamp; live tuning; bad input."""
 
 from array import array
-from collections.abc import Callable
 import itertools
 import math
 import time
-from typing import Any
 
 from filter_samples import make_frame
 import numpy as np
@@ -46,12 +44,12 @@ SILENCE_S = 0.3  # more than what a takeover waits for
 class Graph:
     """The node under test, and another that talks to it and listens."""
 
-    def __init__(self, context: Any, **overrides: Any) -> None:
+    def __init__(self, context, **overrides):
         given = [Parameter(k.replace('__', '.'), value=v) for k, v in overrides.items()]
         self.node = PoseFilterNode(context=context, parameter_overrides=given)
         self.other = Node('other', context=context)
-        self.filtered: list[PoseFrame] = []
-        self.statuses: list[Any] = []
+        self.filtered = []
+        self.statuses = []
         self.publisher = self.other.create_publisher(TrackerFrame, RAW_TOPIC, qos.STREAM)
         self.other.create_subscription(PoseFrame, FILTERED_TOPIC, self.filtered.append, qos.STREAM)
         self.other.create_subscription(
@@ -67,23 +65,20 @@ class Graph:
             )
         )
 
-    def close(self) -> None:
-        """Release nodes and executor."""
+    def close(self):
         self.executor.shutdown()
         self.node.destroy_node()
         self.other.destroy_node()
 
-    def spin_until(self, condition: Callable[[], bool]) -> bool:
-        """Spin until the condition holds or a deadline passes."""
+    def spin_until(self, condition):
         return spin_until(self.executor, condition)
 
-    def fall_silent(self) -> None:
+    def fall_silent(self):
         """Let so much time pass that another publisher may take over."""
         until = time.monotonic() + SILENCE_S
         assert self.spin_until(lambda: time.monotonic() > until)
 
-    def send(self, msg: TrackerFrame) -> PoseFrame:
-        """Publish a frame and return what comes back."""
+    def send(self, msg):
         before = len(self.filtered)
         self.publisher.publish(msg)
         assert self.spin_until(lambda: len(self.filtered) > before)
@@ -92,14 +87,12 @@ class Graph:
 
 @pytest.fixture
 def graph(ros_context):
-    """Yield a running graph with default parameters."""
     graph = Graph(ros_context)
     yield graph
     graph.close()
 
 
-def raw(index: int, positions: Any) -> TrackerFrame:
-    """Return a raw message with its stamp."""
+def raw(index, positions):
     frame = make_frame(index, np.asarray(positions, dtype=float))
     header = Header(frame_id='transmitter')
     header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
@@ -126,7 +119,7 @@ def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(graph):
     got = graph.send(raw(3, [[0.0, 0.0, 0.0]]))
     assert got.frame_index == 3 and len(graph.filtered) == 2
 
-    def counted() -> bool:
+    def counted():
         if not graph.statuses:
             return False
         values = {item.key: item.value for item in graph.statuses[-1].values}
@@ -197,7 +190,7 @@ def test_measured_noise_is_read_while_running_and_a_bad_file_refused(graph, tmp_
 
 
 def test_pose_array_comes_on_request(graph):
-    arrays: list[PoseArray] = []
+    arrays = []
     graph.other.create_subscription(PoseArray, POSE_ARRAY_TOPIC, arrays.append, qos.STREAM)
     places = [[1.0, 2.0, 3.0], [np.nan, 0.0, 0.0]]
     graph.send(raw(0, places))
@@ -206,7 +199,7 @@ def test_pose_array_comes_on_request(graph):
     for mode, n_poses in (('all', 2), ('valid', 1)):
         assert graph.node.set_parameters([Parameter('pose_array', value=mode)])[0].successful
 
-        def heard(n_poses: int = n_poses) -> bool:
+        def heard(n_poses=n_poses):
             graph.send(raw(next(frames), places))
             return bool(arrays) and len(arrays[-1].poses) == n_poses
 
@@ -218,7 +211,7 @@ def test_pose_array_comes_on_request(graph):
 def test_lost_sensor_is_named_in_the_diagnostics(graph):
     indices = iter(range(100_000))
 
-    def named() -> bool:
+    def named():
         graph.send(raw(next(indices), [[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]]))
         return any('no samples from s1' in status.message for status in graph.statuses)
 

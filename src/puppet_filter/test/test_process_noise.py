@@ -34,7 +34,7 @@ def test_eq_3_5_adds_its_numbers_a_frame_whatever_the_step(dt, steps):
 
 
 def test_two_physical_steps_are_one_long_step():
-    def block(dt: float) -> np.ndarray:
+    def block(dt):
         q = process_noise(PHYSICAL, np.array([5.0, 7.0]), dt, 1.0)
         return np.array([[q[0], q[1]], [q[1], q[2]]])
 
@@ -51,7 +51,7 @@ def test_raised_density_explains_the_residual_up_to_its_ceiling():
     assert raised_density(20.0, 20.0, 1e9, before, dt) == 20.0
 
 
-def surprises(residuals: np.ndarray, keep: float, limit: float) -> np.ndarray:
+def surprises(residuals, keep, limit):
     """Return what find_surprise makes of whitened residuals (n, 6), shape (n, 2)."""
     trend, out = np.zeros(6), np.zeros((len(residuals), 2))
     for y, row in zip(residuals, out):

@@ -7,7 +7,7 @@ from typing import Any
 
 from filter_samples import CONFIG, STEP_NS
 import numpy as np
-from puppet_core.sensor_frames import FILTER_LOST, FilteredFrame, SensorFrame
+from puppet_core.sensor_frames import FILTER_LOST, SensorFrame
 from puppet_filter.pose_filter import PoseFilter
 import pytest
 
@@ -34,7 +34,7 @@ ODD_AGES = np.array([np.nan, -1.0, np.inf, 1e-3, 0.4, 0.6, 999.0, 1e300])
 STEPS_NS = np.array([STEP_NS, 0, -1, 1, 99_999, 100_000, 10**8, 6 * 10**8, -2 * 10**9, 10**12])
 
 
-def assert_sane(out: FilteredFrame) -> None:
+def assert_sane(out):
     """Check that rows are lost and NaN, or finite with unit quaternions and covariances."""
     lost = out.status == FILTER_LOST
     for values in (
@@ -52,7 +52,7 @@ def assert_sane(out: FilteredFrame) -> None:
     assert_covariances(out.twist_covariances[~lost])
 
 
-def assert_covariances(matrices: np.ndarray) -> None:
+def assert_covariances(matrices):
     """Check that they are symmetric to the bit and positive definite but for rounding."""
     np.testing.assert_array_equal(matrices, matrices.transpose(0, 2, 1))
     variances = np.einsum('nii->ni', matrices)

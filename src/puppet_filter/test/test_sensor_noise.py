@@ -12,9 +12,7 @@ import pytest
 N = 2000
 
 
-def samples(
-    rng: np.random.Generator, matrix: np.ndarray, n: int = N
-) -> tuple[np.ndarray, np.ndarray]:
+def samples(rng, matrix, n=N):
     """Return noisy samples of one resting sensor, quaternion signs at random."""
     deviations = rng.multivariate_normal(np.zeros(6), matrix, n)
     quaternions = quaternion_batch.multiply(
@@ -23,7 +21,7 @@ def samples(
     return deviations[:, :3] + [1.0, 2.0, 3.0], rng.choice([-1, 1], (n, 1)) * quaternions
 
 
-def moved(recording: tuple[np.ndarray, np.ndarray], part: int, way: np.ndarray) -> tuple:
+def moved(recording, part, way):
     """Return a recording in motion along an axis (0) [m] or about it (1) [rad]."""
     vectors = way[:, None] * np.array([1.0, 0.0, 0.0])
     if part == 0:
@@ -33,7 +31,6 @@ def moved(recording: tuple[np.ndarray, np.ndarray], part: int, way: np.ndarray) 
 
 @pytest.fixture
 def matrix(rng):
-    """Return a full R with coupling."""
     a = rng.normal(size=(6, 6))
     scale = np.repeat([5e-4, 9e-4], 3)
     return np.outer(scale, scale) * (a @ a.T / 6.0 + 0.3 * np.eye(6))
@@ -73,7 +70,7 @@ def test_drift_is_found_before_it_matters_and_not_much_sooner(rng, matrix, part,
     """Of a sixth of the noise's variance it would spoil R; of a five-hundredth nobody minds."""
     times = np.arange(1200) / 120.0
 
-    def is_found(share: float) -> bool:
+    def is_found(share):
         recording = samples(rng, matrix, len(times))
         drift = DRIFTS[kind](times, rng)
         drift *= np.sqrt(share * matrix[3 * part, 3 * part]) / drift.std()
@@ -132,7 +129,7 @@ def test_small_sway_under_the_noise_is_found(rng, matrix, hertz, part):
     """A twentieth of the noise's variance in ten seconds, at any phase."""
     times = np.arange(1200) / 120.0
 
-    def is_found() -> bool:
+    def is_found():
         recording = samples(rng, matrix, len(times))
         size = np.sqrt(matrix[3 * part, 3 * part] / 20.0)
         sway = size * np.sqrt(2.0) * np.sin(2.0 * np.pi * (hertz * times + rng.random()))
@@ -185,8 +182,7 @@ def test_too_few_samples_are_refused(rng, matrix):
         estimate_noise(*samples(rng, matrix, 49))
 
 
-def covariance(rng: np.random.Generator) -> np.ndarray:
-    """Return a covariance of the size of a tracker's noise."""
+def covariance(rng):
     a = rng.normal(size=(6, 6))
     return 1e-7 * (a @ a.T + np.eye(6))
 

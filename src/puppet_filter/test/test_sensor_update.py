@@ -14,7 +14,6 @@ from puppet_core.sensor_frames import (
     FILTER_PREDICTED,
     FILTER_REINITIALISED,
     FILTER_REJECTED,
-    SensorFrame,
 )
 from puppet_filter.pose_filter import PoseFilter
 import pytest
@@ -218,8 +217,7 @@ def test_sample_sent_again_is_not_taken_twice():
     assert out.status[0] == FILTER_PREDICTED and pose_filter.counts()['repeated'] == 1
 
 
-def named(frame: SensorFrame, *sensors: str) -> SensorFrame:
-    """Return the frame with other names."""
+def named(frame, *sensors):
     return frame._replace(sensors=sensors)
 
 
@@ -320,7 +318,7 @@ def test_gap_without_frames_is_one_too_and_a_slow_device_has_none(rate_hz):
     assert seen[20] == FILTER_REINITIALISED and seen[21] == FILTER_OK
 
 
-def predicted(state: np.void, ahead_s: float, q: np.ndarray) -> tuple[np.ndarray, ...]:
+def predicted(state, ahead_s, q):
     """Return position, quaternion and pose covariance by eqs. 3.3 to 3.5 in plain matrices."""
     one, zero = np.eye(3), np.zeros((3, 3))
     block = np.block([[one, ahead_s * one], [zero, one]])

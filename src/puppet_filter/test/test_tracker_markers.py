@@ -8,7 +8,7 @@ from pathlib import Path
 from filter_samples import make_frame
 import numpy as np
 from puppet_core.io import check_values, defaults, read_parameter_file
-from puppet_core.marker_spec import LINES_SHAPE, MarkerSpec, TEXT_SHAPE
+from puppet_core.marker_spec import LINES_SHAPE, TEXT_SHAPE
 from puppet_core.math import quaternions
 from puppet_core.sensor_frames import (
     FILTER_LOST,
@@ -42,14 +42,8 @@ Pair = tuple[FilteredFrame, SensorFrame]
 
 @pytest.fixture
 def shown():
-    """Return a maker of a filtered frame and its raw one, off by a known residual."""
 
-    def make(
-        index: int,
-        places: np.ndarray,
-        status: int | list[int] = FILTER_OK,
-        residual_m: float = 0.0,
-    ) -> Pair:
+    def make(index, places, status=FILTER_OK, residual_m=0.0):
         places = np.array(places, dtype=float)
         n = len(places)
         states = np.broadcast_to(np.array(status, dtype=np.uint8), (n,)).copy()
@@ -64,7 +58,7 @@ def shown():
     return make
 
 
-def of(namespace: str, markers: tuple[MarkerSpec, ...]) -> list[MarkerSpec]:
+def of(namespace, markers):
     return [m for m in markers if m.namespace == namespace]
 
 

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tracker_markers on real topics, behind the real filter: what is drawn, when, and where."""
 
-from collections.abc import Callable
-from typing import Any
-
 from filter_samples import make_frame
 import numpy as np
 import pytest
@@ -38,11 +35,11 @@ PATIENCE = 20  # events without an answer: the filter refuses some frames
 class Lab:
     """A filter, the node under test, and somebody who measures and watches."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context):
         self.node = TrackerMarkersNode(context=context)
         self.nodes = [PoseFilterNode(context=context), self.node, Node('lab', context=context)]
-        self.messages: list[MarkerArray] = []
-        self.filtered: list[PoseFrame] = []
+        self.messages = []
+        self.filtered = []
         self.index = self._waited = 0
         self._publisher = self.nodes[2].create_publisher(TrackerFrame, '/tracker/raw', qos.STREAM)
         self.nodes[2].create_subscription(
@@ -60,14 +57,12 @@ class Lab:
             ),
         )
 
-    def watch(self) -> None:
-        """Subscribe to the markers."""
+    def watch(self):
         self.nodes[2].create_subscription(MarkerArray, MARKERS_TOPIC, self.messages.append, 10)
 
-    def feed_until(self, condition: Callable[[], bool]) -> bool:
-        """Measure frame by frame until the condition holds."""
+    def feed_until(self, condition):
 
-        def feed() -> None:
+        def feed():
             self._waited += 1
             if self.index and len(self.filtered) < self.index and self._waited < PATIENCE:
                 return
@@ -81,14 +76,12 @@ class Lab:
 
         return spin_until(self.executor, condition, before=feed)
 
-    def drawn(self) -> list[Marker]:
-        """Return all markers so far."""
+    def drawn(self):
         return [m for msg in self.messages for m in msg.markers if m.action == Marker.ADD]
 
 
 @pytest.fixture
 def lab(ros_context):
-    """Yield a lab without a puppet."""
     made = Lab(ros_context)
     yield made
     made.executor.shutdown()

@@ -10,11 +10,9 @@ from virtual_performer import random_character, VirtualPerformer
 
 @pytest.fixture
 def rng():
-    """Return a seeded generator."""
     return np.random.default_rng(20261120)
 
 
 @pytest.fixture
 def virtual(rng):
-    """Return a random skeleton with random mountings, facing any way."""
     return VirtualPerformer(rng, random_character(rng, ADULT), LAYOUT, rng.uniform(-3.1, 3.1))

@@ -59,7 +59,6 @@ def make_take(
     stretch: float = 0.1,
     pose_deg: float = 0.0,
 ) -> Take:
-    """Return a recording of a performer of random proportions."""
     return synthetic_recording.make_take(
         ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg
     )
@@ -67,7 +66,6 @@ def make_take(
 
 @cache
 def walk_and_clap(n_frames: int) -> Motion:
-    """Return the middle of the procedural performance at 120 Hz."""
     whole, part = procedural_motion(ADULT, 120.0), slice(2100, 2100 + n_frames)
     return Motion.from_rotations(
         whole.skeleton, 120.0, whole.root_positions[part], whole.rotations[part]

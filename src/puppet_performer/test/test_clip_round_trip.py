@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captured clips through virtual sensors and back: calibration, posture, joint positions."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +9,10 @@ from motion_samples import estimates, EXACT, LAYOUT, Take
 import numpy as np
 from puppet_core.body import Character, default_capsules
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
+from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.clips.load import load_clip
 from puppet_core.procedural.calibration_motion import range_of_motion
-from puppet_performer.calibration.calibration import Calibration
-from puppet_performer.posture.estimator import EstimatedPosture
-from puppet_performer.sensor_layout import SensorLayout
-from puppet_performer.synthetic_recording import measure, Mounting, random_mounting
+from puppet_performer.synthetic_recording import measure, random_mounting
 import pytest
 from virtual_performer import make_virtual
 
@@ -41,7 +37,6 @@ N_FRAMES = 60  # of each clip, evenly spaced
 
 @pytest.fixture(scope='module', params=CLIPS)
 def clip(request):
-    """Return some frames of each clip."""
     if not MOCAP.is_dir():
         pytest.skip(f'captured clips are not in {MOCAP}')
     name, subject = request.param, CLIPS[request.param]
@@ -57,8 +52,7 @@ def clip(request):
     )
 
 
-def with_spine_and_head(layout: SensorLayout) -> SensorLayout:
-    """Return the layout with two more sensors."""
+def with_spine_and_head(layout):
     more = ('spine', 'head')
     return replace(
         layout,
@@ -69,7 +63,7 @@ def with_spine_and_head(layout: SensorLayout) -> SensorLayout:
     )
 
 
-def errors_m(clip: Motion, layout: SensorLayout, seed: int) -> np.ndarray:
+def errors_m(clip, layout, seed):
     """Return distances of joints and end-effectors by a T-pose, shape (frames, 24) [m]."""
     virtual = make_virtual(yaw=1.0, layout=layout, seed=seed)
     virtual.character = Character('clip', '', clip.skeleton, default_capsules(clip.skeleton))
@@ -84,7 +78,7 @@ def errors_m(clip: Motion, layout: SensorLayout, seed: int) -> np.ndarray:
     )
 
 
-def _distances(clip: Motion, estimates: Iterable[EstimatedPosture]) -> np.ndarray:
+def _distances(clip, estimates):
     found = [np.vstack((e.p_world, e.posture.end_effectors)) for e in estimates]
     true = np.concatenate((clip.world_segments()[1], clip.end_effectors), axis=1)
     return np.linalg.norm(np.array(found) - true, axis=2)
@@ -111,8 +105,7 @@ def test_fourteen_sensors_calibrated_by_a_motion_give_every_joint(clip):
     assert errors[:, :16].max() < JOINT_TOL_M
 
 
-def _by_motion(skeleton: Skeleton) -> tuple[Calibration, Mounting]:
-    """Return what a range of motion of the clip's body gives, and how the sensors sit."""
+def _by_motion(skeleton):
     motion, mounting = range_of_motion(skeleton, 15.0), random_mounting(LAYOUT, 5)
     ordinary = Character('clip', '', skeleton, default_capsules(skeleton))
     take = Take(

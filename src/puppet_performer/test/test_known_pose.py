@@ -4,16 +4,15 @@
 
 from dataclasses import replace
 
-from motion_samples import ADULT, CONFIG, EXACT, LAYOUT, make_take, REAL, Take
+from motion_samples import ADULT, CONFIG, EXACT, LAYOUT, make_take, REAL
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
-from puppet_core.math.arrays import Floats
-from puppet_performer.calibration.calibration import Calibration, POSE, SWAPPED, UNIT
+from puppet_performer.calibration.calibration import POSE, SWAPPED, UNIT
 from puppet_performer.calibration.checks import range_complaint
-from puppet_performer.calibration.functional import calibrate_motion, Outcome, split_recording
+from puppet_performer.calibration.functional import calibrate_motion, split_recording
 from puppet_performer.calibration.recording import Joint
 from puppet_performer.sensor_layout import load_layout
 from puppet_performer.synthetic_recording import LIMITS, measure, posed_badly, SYNTHETIC_T_POSE_S
@@ -29,11 +28,10 @@ TRUNK = ('pelvis', 'spine', 'chest', 'head')
 
 @pytest.fixture(scope='module')
 def exact():
-    """Return a recording without noise."""
     return make_take(11, EXACT, COARSE_HZ)
 
 
-def _posed(take: Take, *turned: tuple[tuple[str, ...], tuple[float, float, float]]) -> Outcome:
+def _posed(take, *turned):
     """Return the calibration with segments turned in the pose, in degrees about x, y and z."""
     off = np.zeros((N_SEGMENTS, 3))
     for names, vector in turned:
@@ -42,9 +40,9 @@ def _posed(take: Take, *turned: tuple[tuple[str, ...], tuple[float, float, float
     return take.calibrate(measure(motion, take.layout, take.mounting, EXACT, 99))
 
 
-def _errors_deg(take: Take, calibration: Calibration | None) -> dict[str, float]:
+def _errors_deg(take, calibration):
     assert calibration is not None
-    off: Floats = quaternions.log(
+    off = quaternions.log(
         quaternions.multiply(quaternions.conjugate(calibration.rotations), take.mounting.rotations)
     )
     return dict(zip(take.layout.sensors, np.degrees(np.linalg.norm(off, axis=1)).tolist()))

@@ -3,26 +3,24 @@
 """Waiting for a calibration, taking one on request, and keeping the old one on failure."""
 
 from dataclasses import replace
-from typing import Any
 
 from motion_samples import ADULT, EXACT, exchanged, LAYOUT, make_take, plain_frame
 import numpy as np
 from puppet_core.io import CalibrationError
 from puppet_performer.parameters import PerformerConfig
-from puppet_performer.performer_model import CalibrationOutcome, MOTION, PerformerModel
+from puppet_performer.performer_model import MOTION, PerformerModel
 import pytest
 
 CONFIG = PerformerConfig(calibration_duration_s=0.2)
 
 
-def _model(virtual: Any, config: PerformerConfig = CONFIG) -> PerformerModel:
+def _model(virtual, config=CONFIG):
     model = PerformerModel(virtual.character, virtual.layout, config, lambda: 'today')
     model.place_tracker(virtual.p_world_tracker, virtual.q_world_tracker)
     return model
 
 
-def _run(model: PerformerModel, virtual: Any, frames: int, drift_m: float = 0.0) -> list:
-    """Feed frames of the T-pose; return the outcomes on the way."""
+def _run(model, virtual, frames, drift_m=0.0):
     root, rotations = virtual.t_pose()
     outcomes = []
     for i in range(frames):
@@ -54,7 +52,7 @@ def test_still_pose_that_is_no_t_pose_is_told_and_waited_for(virtual):
     root, rotations = virtual.t_pose()
     for arm, sign in ((4, -1.0), (7, 1.0)):
         rotations[arm] = [np.cos(np.pi / 4), sign * np.sin(np.pi / 4), 0.0, 0.0]
-    texts: list[CalibrationOutcome] = []
+    texts = []
     for _ in range(80):
         model.step(virtual.frame(root, rotations))
         if model.outcome is not None:
@@ -132,7 +130,7 @@ def test_foreign_calibration_is_refused(virtual, change, message):
         _model(virtual).use(calibration)
 
 
-def _play(model: PerformerModel, take: Any) -> list[CalibrationOutcome]:
+def _play(model, take):
     """Feed a recording in world; return the outcomes."""
     recording, outcomes = take.recording, []
     for k, poses in enumerate(zip(recording.positions, recording.rotations)):
@@ -142,7 +140,7 @@ def _play(model: PerformerModel, take: Any) -> list[CalibrationOutcome]:
     return outcomes
 
 
-def _asked_for_motion() -> PerformerModel:
+def _asked_for_motion():
     model = PerformerModel(ADULT, LAYOUT, PerformerConfig(), lambda: 'now')
     model.place_tracker(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
     model.request_calibration(26.0, MOTION)

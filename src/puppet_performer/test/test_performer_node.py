@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The performer node on topics: calibration by itself, by service, from a file; bad input."""
 
-from collections.abc import Callable
 from pathlib import Path
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +39,7 @@ pytestmark = pytest.mark.ros
 class Rig:
     """A performer node, a node that plays the filter, and a hand to spin them."""
 
-    def __init__(self, context: Any, virtual: Any, character: Path, **parameters: Any) -> None:
+    def __init__(self, context, virtual, character, **parameters):
         values = {'performer': str(character), 'layout': str(LAYOUT), **parameters}
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         self.node = PerformerNode(context=context, parameter_overrides=overrides)
@@ -50,8 +48,8 @@ class Rig:
         self.executor = make_executor(context)
         for node in (self.node, self.feeder):
             self.executor.add_node(node)
-        self.postures: list[Any] = []
-        self.descriptions: list[str] = []
+        self.postures = []
+        self.descriptions = []
         self._frames = self.feeder.create_publisher(PoseFrame, '/tracker/filtered', qos.STREAM)
         self._statics = self.feeder.create_publisher(
             TFMessage, '/tf_static', qos.STATIC_TRANSFORMS
@@ -66,14 +64,12 @@ class Rig:
             qos.LATCHED,
         )
 
-    def announce_tracker(self) -> None:
-        """Publish where the tracker stands."""
+    def announce_tracker(self):
         writer = TransformsWriter([('world', 'transmitter')])
         position, quaternion = self.virtual.p_world_tracker, self.virtual.q_world_tracker
         self._statics.publish(writer.fill(0, position[None], quaternion[None]))
 
-    def feed(self, pose: Any = None, lost: tuple[str, ...] = ()) -> Any:
-        """Publish a frame of the T-pose, or of another, and let the node work."""
+    def feed(self, pose=None, lost=()):
         frame = self.virtual.frame(*(self.virtual.t_pose() if pose is None else pose))
         for row in map(frame.sensors.index, lost):
             frame.positions[row] = frame.quaternions[row] = np.nan
@@ -83,27 +79,22 @@ class Rig:
             self.executor.spin_once(timeout_sec=0.001)
         return frame
 
-    def feed_until(
-        self, condition: Callable[[], bool], pose: Any = None, lost: tuple[str, ...] = ()
-    ) -> bool:
-        """Feed frames until the condition holds or the deadline passes."""
+    def feed_until(self, condition, pose=None, lost=()):
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
             self.feed(pose, lost)
         return condition()
 
-    def spin_until(self, condition: Callable[[], bool]) -> bool:
-        """Spin without feeding."""
+    def spin_until(self, condition):
         return spin_until(self.executor, condition)
 
-    def close(self) -> None:
-        """Destroy the nodes."""
+    def close(self):
         self.executor.shutdown()
         self.node.destroy_node()
         self.feeder.destroy_node()
 
 
-def _header(stamp_ns: int) -> Header:
+def _header(stamp_ns):
     header = Header(frame_id='transmitter')
     header.stamp.sec, header.stamp.nanosec = divmod(stamp_ns, 10**9)
     return header
@@ -111,11 +102,10 @@ def _header(stamp_ns: int) -> Header:
 
 @pytest.fixture
 def make_rig(ros_context, virtual, tmp_path):
-    """Yield a maker of rigs, each on a context of its own."""
     save_character(virtual.character, tmp_path / 'random.yaml')
-    rigs: list[Rig] = []
+    rigs = []
 
-    def make(**parameters: Any) -> Rig:
+    def make(**parameters):
         rigs.append(Rig(ros_context, virtual, tmp_path / 'random.yaml', **parameters))
         return rigs[-1]
 
@@ -124,7 +114,7 @@ def make_rig(ros_context, virtual, tmp_path):
         rig.close()
 
 
-def _calibrated(make_rig: Callable[..., Rig], **parameters: Any) -> Rig:
+def _calibrated(make_rig, **parameters):
     rig = make_rig(calibration_duration_s=0.2, **parameters)
     rig.announce_tracker()
     assert rig.feed_until(lambda: len(rig.postures) > 0)
@@ -168,8 +158,7 @@ def test_lost_sensors_degrade_to_what_is_inferred_and_come_back_without_a_jump(m
     }
 
 
-def _settled(rig: Rig, pose: Any) -> Callable[[], bool]:
-    """Return a predicate: the last posture is the pose."""
+def _settled(rig, pose):
     _, truth, _ = rig.virtual.truth(*pose)
     return lambda: np.allclose(posture_msg.from_msg(rig.postures[-1]).segments, truth, atol=1e-9)
 
@@ -180,7 +169,7 @@ def test_robot_description_is_latched(make_rig):
     assert rig.descriptions[0].startswith('<?xml')
 
 
-def _call(rig: Rig, kind: str = 'pose', duration_s: float = 0.3) -> Any:
+def _call(rig, kind='pose', duration_s=0.3):
     client = rig.feeder.create_client(Calibrate, '/performer/calibrate')
     assert rig.spin_until(client.service_is_ready)
     return client.call_async(Calibrate.Request(kind=kind, duration_s=duration_s))

@@ -27,7 +27,7 @@ HEAD = 'format: puppet-layout/1\nsensors:\n- {segment: pelvis}\n- {segment: left
 GOOD = f'{HEAD}- {{segment: right_foot}}\n'
 
 
-def _write(tmp_path: Path, text: str) -> Path:
+def _write(tmp_path, text):
     path = tmp_path / 'mine.yaml'
     path.write_text(text)
     return path

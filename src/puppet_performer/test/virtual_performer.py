@@ -47,7 +47,6 @@ class VirtualPerformer:
         self.frame_index = 0
 
     def t_pose(self) -> tuple[Vec3, Quats]:
-        """Return root and rotations of the T-pose where the performer stands."""
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
         rotations[0] = [np.cos(0.5 * self.yaw), 0.0, 0.0, np.sin(0.5 * self.yaw)]
         return self.place, rotations
@@ -86,11 +85,9 @@ class VirtualPerformer:
         )
 
     def recorder(self, duration_s: float = 0.2, max_stray_m: float = np.inf) -> PoseRecorder:
-        """Return a recorder for this performer's sensors."""
         return PoseRecorder(self.layout.sensors, duration_s, max_stray_m)
 
     def add(self, recorder: PoseRecorder, frame: FilteredFrame) -> bool:
-        """Record a frame; return whether the recorder is full."""
         recorder.add(frame, self.p_world_tracker, self.q_world_tracker)
         return recorder.is_full
 
@@ -160,5 +157,4 @@ def random_character(rng: np.random.Generator, character: Character) -> Characte
 def make_virtual(
     yaw: float = 0.0, layout: SensorLayout = LAYOUT, asymmetry_m: float = 0.0, seed: int = 1
 ) -> VirtualPerformer:
-    """Return the built-in performer with random mountings."""
     return VirtualPerformer(np.random.default_rng(seed), ADULT, layout, yaw, asymmetry_m)

@@ -3,7 +3,6 @@
 """Calibration files: round trip, and what broken ones are told."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from puppet_core.io import InputFileError
@@ -25,7 +24,7 @@ EVALUATION = Evaluation(
 )
 
 
-def _with_motion(virtual: Any) -> Any:
+def _with_motion(virtual):
     plain = virtual.calibrate()
     n = len(plain.sensors)
     return replace(

@@ -4,14 +4,13 @@
 
 from functools import cache
 
-from motion_samples import estimates, EXACT, exchanged, LAYOUT, make_take, REAL, slipped, Take
+from motion_samples import estimates, EXACT, exchanged, LAYOUT, make_take, REAL, slipped
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
 from puppet_performer.calibration.calibration import RANGE, SLIPPED, SWAPPED
-from puppet_performer.calibration.functional import Outcome
 from puppet_performer.sensor_layout import SensorLayout
 from puppet_performer.synthetic_recording import measure
 import pytest
@@ -23,7 +22,7 @@ COARSE_HZ = 30.0  # is enough where nothing is averaged
 
 
 @cache
-def _real(seed: int) -> tuple[Take, Outcome]:
+def _real(seed):
     take = make_take(seed, REAL)
     return take, take.calibrate()
 
@@ -160,7 +159,7 @@ def test_joint_that_was_not_moved_is_named_with_what_to_do():
     assert not evaluation.usable
 
 
-def _part_of_layout(name: str, kept: list[int]) -> SensorLayout:
+def _part_of_layout(name, kept):
     sensors = tuple(LAYOUT.sensors[i] for i in kept)
     return SensorLayout(name, sensors, LAYOUT.segments[kept], LAYOUT.mountings[kept])
 
@@ -180,7 +179,7 @@ def test_layout_without_neighbours_is_refused():
         take.calibrate()
 
 
-def _remade(take: Take, rotations: np.ndarray) -> Outcome:
+def _remade(take, rotations):
     motion = Motion.from_rotations(
         take.skeleton, take.motion.rate_hz, take.motion.root_positions, rotations
     )

@@ -4,9 +4,7 @@
 
 import numpy as np
 from puppet_core.math import quaternions
-from puppet_core.math.arrays import Floats
 from puppet_performer.calibration.joint_centres import (
-    Centres,
     correlation_frames,
     fit_joint,
     residual_vectors,
@@ -22,16 +20,14 @@ NOISE_M = 0.003
 EXACT = np.zeros((1, 2))  # noise of the rotations
 
 
-def _relative(
-    rng: np.random.Generator, vectors: Floats, noise_m: float = 0.0, centre: Floats = CENTRE
-) -> RelativePoses:
+def _relative(rng, vectors, noise_m=0.0, centre=CENTRE):
     turns = quaternions.to_matrix(quaternions.exp(vectors))
     positions = centre[:3] - turns @ centre[3:]
     positions += rng.normal(size=positions.shape) * noise_m
     return RelativePoses(turns, positions, np.arange(len(vectors)))
 
 
-def _ball(rng: np.random.Generator, n: int = 400, spread: float = 0.5) -> Floats:
+def _ball(rng, n=400, spread=0.5):
     return rng.normal(size=(n, 3)) * spread
 
 
@@ -62,7 +58,7 @@ def test_hinge_gives_the_shortest_solution_on_its_axis(rng):
     assert np.linalg.norm(fit.centre) < np.linalg.norm(CENTRE)
 
 
-def _solved(relatives: list[RelativePoses], joints: list[Joint], pairs: list) -> Centres:
+def _solved(relatives, joints, pairs):
     expected = np.zeros((len(joints), 2, 3))
     return solve_joints(joints, relatives, expected, pairs, RATE_HZ, np.zeros((len(joints), 2)))
 

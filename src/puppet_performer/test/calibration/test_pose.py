@@ -2,19 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """T-poses: recorded, fitted and calibrated by; exact without noise, refused where not sure."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
 from puppet_core.math.quaternions import rotate
-from puppet_core.sensor_frames import FILTER_LOST, FilteredFrame
-from puppet_performer.calibration.calibration import Calibration
+from puppet_core.sensor_frames import FILTER_LOST
 from puppet_performer.calibration.pose import (
     CalibrationLimits,
     fit_t_pose,
-    PoseRecording,
     require_t_pose,
     rezero_sensor,
     robust_mean,
@@ -38,7 +33,7 @@ def test_mountings_of_a_random_performer_are_recovered(virtual):
 def test_flipped_quaternions_change_nothing(virtual, rng):
     exact = virtual.calibrate()
 
-    def flip(frame: FilteredFrame) -> FilteredFrame:
+    def flip(frame):
         signs = rng.choice([-1.0, 1.0], size=(len(frame.sensors), 1))
         return frame._replace(quaternions=frame.quaternions * signs)
 
@@ -57,7 +52,7 @@ def test_noise_is_averaged_out(virtual, rng):
 
 
 def test_outliers_do_not_count(virtual, rng):
-    def spoil(frame: FilteredFrame) -> FilteredFrame:
+    def spoil(frame):
         if rng.random() < 0.05:
             frame.positions[3] += 2.0
             frame.quaternions[3] = [0.0, 1.0, 0.0, 0.0]
@@ -71,11 +66,11 @@ def test_moving_or_turning_sensor_is_refused_by_name_and_amount(virtual):
     """Calibration while the performer moves."""
     row = virtual.layout.sensors.index('right_hand')
 
-    def drift(frame: FilteredFrame) -> FilteredFrame:
+    def drift(frame):
         frame.positions[row] += [0.0, 0.0, 0.004 * frame.frame_index]
         return frame
 
-    def turn(frame: FilteredFrame) -> FilteredFrame:
+    def turn(frame):
         half = np.radians(0.4 * frame.frame_index)
         frame.quaternions[0] = [np.cos(half), 0.0, 0.0, np.sin(half)]
         return frame
@@ -95,7 +90,7 @@ def test_limits_are_configurable(virtual, rng):
 def test_missing_sensor_is_named(virtual, how):
     row = virtual.layout.sensors.index('left_shank')
 
-    def lose(frame: FilteredFrame) -> FilteredFrame:
+    def lose(frame):
         if how == 'lost':
             frame.status[row] = FILTER_LOST
         elif how == 'nan':
@@ -110,7 +105,7 @@ def test_missing_sensor_is_named(virtual, how):
 
 
 def test_short_drop_outs_are_no_hindrance(virtual):
-    def blink(frame: FilteredFrame) -> FilteredFrame:
+    def blink(frame):
         if frame.frame_index % 3 == 0:
             frame.status[5] = FILTER_LOST
             frame.positions[5] = np.nan
@@ -205,7 +200,7 @@ def test_stamps_that_do_not_advance_restart(virtual, step_ns):
 LIMIT_M = 0.2
 
 
-def _sensors(virtual: Any) -> np.ndarray:
+def _sensors(virtual):
     q, p, _ = virtual.truth(*virtual.t_pose())
     segments = virtual.layout.segments
     return p[segments] + rotate(q[segments], virtual.mount_p)
@@ -244,7 +239,7 @@ def test_exchanged_hands_are_named():
         fit_t_pose(virtual.layout, virtual.character.skeleton, positions)
 
 
-def _refused(virtual: Any, positions: np.ndarray) -> str:
+def _refused(virtual, positions):
     skeleton = virtual.character.skeleton
     pose = fit_t_pose(virtual.layout, skeleton, positions)
     with pytest.raises(CalibrationError) as refusal:
@@ -252,7 +247,7 @@ def _refused(virtual: Any, positions: np.ndarray) -> str:
     return str(refusal.value)
 
 
-def _moved(virtual: Any, name: str, inward: float, up: float) -> np.ndarray:
+def _moved(virtual, name, inward, up):
     positions = _sensors(virtual)
     for side in ('left', 'right'):
         sensor = virtual.layout.sensors.index(f'{side}_{name}')
@@ -283,7 +278,7 @@ def test_sensor_beside_its_segment_is_named():
     assert 'place of chest' in _refused(virtual, positions)
 
 
-def _recording(virtual: Any, bend: Callable[[Any], Any] = lambda rotations: rotations) -> Any:
+def _recording(virtual, bend=lambda rotations: rotations):
     root, rotations = virtual.t_pose()
     recorder = virtual.recorder()
     while not virtual.add(recorder, virtual.frame(root, bend(rotations))):
@@ -291,14 +286,12 @@ def _recording(virtual: Any, bend: Callable[[Any], Any] = lambda rotations: rota
     return recorder.poses()
 
 
-def _move(virtual: Any, row: int, rng: np.random.Generator) -> None:
+def _move(virtual, row, rng):
     virtual.mount_q[row] = quaternions.normalize(rng.normal(size=4))
     virtual.mount_p[row] = virtual.mount_p[row] + rng.normal(size=3) * 0.03
 
 
-def _rezero(
-    virtual: Any, calibration: Calibration, recording: PoseRecording, sensor: str
-) -> Calibration:
+def _rezero(virtual, calibration, recording, sensor):
     return rezero_sensor(
         calibration,
         recording,
@@ -337,7 +330,7 @@ def test_two_bad_sensors_are_not_blamed_on_one(virtual, rng):
 def test_another_pose_is_refused(virtual):
     before = virtual.calibrate()
 
-    def lower_an_arm(rotations: Any) -> Any:
+    def lower_an_arm(rotations):
         rotations = rotations.copy()
         rotations[7] = quaternions.exp(np.array([1.2, 0.0, 0.0]))
         return rotations

@@ -41,7 +41,6 @@ class Bench:
         self.frame = 0
 
     def step(self, segment, local):
-        """Put the tip at a point of a segment's frame, for one frame of the sway."""
         self.frame += 1
         rotations = quaternions.exp(self.vectors + self.frame * self.rate)
         root = np.array([0.5, 0.01 * self.frame, 1.0])
@@ -52,14 +51,12 @@ class Bench:
         return self.recorder.step(self.frame * PERIOD_NS, rotations, p, tip)
 
     def hold(self, segment, local, frames=REST_FRAMES):
-        """Hold the tip there; return the touches."""
         touches = [self.step(segment, local) for _ in range(frames)]
         return [touch for touch in touches if touch is not None]
 
 
 @pytest.fixture
 def bench(adult_character, rng):
-    """Return a bench that waits for the points of the left hand."""
     return Bench(adult_character, rng)
 
 
@@ -161,7 +158,6 @@ def test_impossible_limits_are_refused(name, value):
 
 
 def _frame(rng, status):
-    """Return a frame of two sensors, the second with this status."""
     turn = quaternions.normalize(rng.normal(size=(2, 4)))
     frame = plain_frame(1, ('chest', 'stylus'), rng.normal(size=(2, 3)), turn)
     return frame._replace(status=np.array([FILTER_OK, status], dtype=np.uint8))

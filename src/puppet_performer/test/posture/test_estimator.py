@@ -7,15 +7,8 @@ import numpy as np
 from puppet_core.body.motion_measures import FASTEST_M_S, FASTEST_RAD_S, PERFORMER_RATIO
 from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS
 from puppet_core.math import quaternions
-from puppet_core.math.arrays import Floats, Quats, Vec3
-from puppet_core.sensor_frames import (
-    FILTER_LOST,
-    FILTER_PREDICTED,
-    FILTER_REINITIALISED,
-    FilteredFrame,
-)
+from puppet_core.sensor_frames import FILTER_LOST, FILTER_PREDICTED, FILTER_REINITIALISED
 from puppet_performer.posture.estimator import (
-    EstimatedPosture,
     LEAP_FRAMES,
     PostureConfig,
     STATUS_INFERRED,
@@ -209,7 +202,7 @@ PERIOD_S = 8_333_333e-9
 SETTLE_FRAMES = 200  # longer than hold, fade and return together
 
 
-def _lose(frame: FilteredFrame, *names: str) -> FilteredFrame:
+def _lose(frame, *names):
     for name in names:
         row = frame.sensors.index(name)
         frame.positions[row] = frame.quaternions[row] = np.nan
@@ -374,15 +367,13 @@ SLOW_M = 0.08  # in a frame: what easing needs
 SINKS_M = 0.08  # as the segments are eased each by itself; the pelvis goes down by 0.2
 
 
-def _moved(root: Vec3, rotations: Quats, way: Vec3, turn: Floats) -> tuple[Vec3, Quats]:
-    """Return a pose seen from elsewhere."""
+def _moved(root, rotations, way, turn):
     rotations = rotations.copy()
     rotations[0] = quaternions.multiply(turn, rotations[0])
     return quaternions.rotate(turn, root) + way, rotations
 
 
-def _motion(rng: np.random.Generator, pose: tuple[Vec3, Quats]) -> list[tuple[Vec3, Quats]]:
-    """Return poses of a body on its way: the root and all joints turn and move."""
+def _motion(rng, pose):
     root, rotations = pose
     speed, turning = rng.normal(size=3), rng.normal(size=(len(rotations), 3))
     times = PERIOD_S * np.arange(N_BEFORE + N_AFTER)
@@ -392,7 +383,7 @@ def _motion(rng: np.random.Generator, pose: tuple[Vec3, Quats]) -> list[tuple[Ve
     ]
 
 
-def _lose_some(frame: FilteredFrame) -> FilteredFrame:
+def _lose_some(frame):
     for name in set(LOST) & set(frame.sensors):
         row = frame.sensors.index(name)
         frame.positions[row] = frame.quaternions[row] = np.nan
@@ -400,7 +391,7 @@ def _lose_some(frame: FilteredFrame) -> FilteredFrame:
     return frame
 
 
-def _displaced(frame: FilteredFrame) -> FilteredFrame:
+def _displaced(frame):
     """Let all sensors but the pelvis' be elsewhere on their segments than calibrated."""
     offsets = OFF_M * np.sin(np.arange(3 * len(frame.sensors))).reshape(-1, 3)
     offsets[frame.sensors.index('pelvis')] = 0.0
@@ -408,7 +399,7 @@ def _displaced(frame: FilteredFrame) -> FilteredFrame:
     return frame
 
 
-def _numbers(estimate: EstimatedPosture) -> tuple[Floats, ...]:
+def _numbers(estimate):
     posture = estimate.posture
     return (
         estimate.p_world,

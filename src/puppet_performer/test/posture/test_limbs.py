@@ -4,7 +4,6 @@
 
 import numpy as np
 from puppet_core.math import quaternions
-from puppet_core.math.arrays import Floats, Quat, Vec3
 from puppet_core.math.values import between
 from puppet_performer.posture import limbs
 from puppet_performer.posture.limbs import (
@@ -23,35 +22,30 @@ WRIST_TOL_M = 1e-6  # the rest that is let be is at most half a micrometre
 WELL_BENT = (1.3, 2.5)  # where the elbow stands LEVER_M and more off the line [rad]
 
 
-def _wrist(q_upper: Quat, q_lower: Quat) -> Vec3:
+def _wrist(q_upper, q_lower):
     return quaternions.rotate(q_upper, TO_ELBOW) + quaternions.rotate(q_lower, TO_WRIST)
 
 
-def _bent_limb(
-    rng: np.random.Generator, bends: tuple[float, float] = (0.5, 2.0)
-) -> tuple[Quat, Quat]:
-    """Return a limb bent by half a radian to two, or else."""
+def _bent_limb(rng, bends=(0.5, 2.0)):
     q_upper = quaternions.normalize(rng.normal(size=4))
     bend = np.array([0.0, 0.0, rng.uniform(*bends)])
     return q_upper, quaternions.multiply(q_upper, quaternions.exp(bend))
 
 
-def _turned(
-    q_upper: Quat, q_lower: Quat, goal: Vec3, limb: int = 0, to_elbow: Vec3 = TO_ELBOW
-) -> tuple[Quat, Quat]:
+def _turned(q_upper, q_lower, goal, limb=0, to_elbow=TO_ELBOW):
     arguments = (tuple(v.tolist()) for v in (to_elbow, TO_WRIST, goal, q_upper, q_lower))
     upper, lower = reach_goal(limb, *arguments)
     return np.array(upper), np.array(lower)
 
 
-def _bend(q_upper: Quat, q_lower: Quat) -> float:
+def _bend(q_upper, q_lower):
     """Return the angle between both segments' directions, by the law of cosines [rad]."""
     distance = np.linalg.norm(_wrist(q_upper, q_lower))
     cosine = (distance**2 - UPPER**2 - LOWER**2) / (2.0 * UPPER * LOWER)
     return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 
-def _distance(bend: float) -> float:
+def _distance(bend):
     """Return the distance from shoulder to wrist of a limb bent so far [m]."""
     return float(np.sqrt(UPPER**2 + LOWER**2 + 2.0 * UPPER * LOWER * np.cos(bend)))
 
@@ -117,7 +111,7 @@ def test_no_other_elbow_turns_the_segments_less(rng):
         assert _cost(elbow[None], goal, u, v)[0] < np.min(_cost(elbows, goal, u, v)) + 1e-9
 
 
-def _cost(elbows: Floats, goal: Vec3, u: Vec3, v: Vec3) -> Floats:
+def _cost(elbows, goal, u, v):
     forearms = goal - elbows
     return UPPER * (1.0 - elbows @ u / UPPER**2) + LOWER * (1.0 - forearms @ v / LOWER**2)
 
@@ -172,10 +166,7 @@ DOWN, SIDE, BACK = -np.eye(3)[2], np.eye(3)[1], -np.eye(3)[0]
 REACH = {0: (SIDE, 0.3, 0.25), 1: (-SIDE, 0.3, 0.25), 2: (DOWN, 0.43, 0.43), 3: (DOWN, 0.43, 0.43)}
 
 
-def _infer(
-    limb: int, goal: Vec3, q_end: Quat = IDENTITY, q_trunk: Quat = IDENTITY
-) -> tuple[Quat, Quat, Vec3, Vec3]:
-    """Return both orientations, elbow and wrist."""
+def _infer(limb, goal, q_end=IDENTITY, q_trunk=IDENTITY):
     rest, upper, lower = REACH[limb]
     arguments = (q_trunk, q_end, rest * upper, rest * lower, goal)
     turned = infer_limb(limb, *(tuple(v.tolist()) for v in arguments))

@@ -8,18 +8,16 @@ from typing import NamedTuple
 
 from motion_samples import CONFIG, estimator_of, walk_and_clap
 import numpy as np
-from numpy.typing import NDArray
 from puppet_core.body.character import load_character
-from puppet_core.body.posture import general_end_effectors, Motion
+from puppet_core.body.posture import general_end_effectors
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions
-from puppet_core.math.arrays import Floats, Quats, Vec3s
+from puppet_core.math.arrays import Quats, Vec3s
 from puppet_core.procedural.performer import procedural_motion
-from puppet_core.sensor_frames import FILTER_LOST, FILTER_REINITIALISED, FilteredFrame
-from puppet_performer.calibration.calibration import Calibration
+from puppet_core.sensor_frames import FILTER_LOST, FILTER_REINITIALISED
 from puppet_performer.posture.limbs import LEVER_M
 from puppet_performer.posture.segments import INFERRED_SPEED_RAD_S, TURN_SPEED_RAD_S
-from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_performer.sensor_layout import load_layout
 from puppet_performer.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 import pytest
 
@@ -36,17 +34,11 @@ class Played(NamedTuple):
     points: Vec3s
 
 
-def _layout(name: str) -> SensorLayout:
+def _layout(name):
     return load_layout(CONFIG / f'layouts/{name}.yaml')
 
 
-def _play(
-    motion: Motion,
-    layout: SensorLayout,
-    lost: Floats,
-    skeleton: Skeleton,
-    calibration: Calibration | None = None,
-) -> Played:
+def _play(motion, layout, lost, skeleton, calibration=None):
     """Return what is estimated; `lost` is true where a sensor is not there, shape (n, s)."""
     estimator = estimator_of(skeleton, layout, calibration)
     rows = []
@@ -62,7 +54,7 @@ def _play(
     return Played(*(np.array(column) for column in zip(*rows)))
 
 
-def _random_losses(rng: np.random.Generator, n: int, sensors: int) -> Floats:
+def _random_losses(rng, n, sensors):
     """Return sensors that are there for a second and gone for 0.3 s, on average."""
     lost = np.zeros((n, sensors), dtype=bool)
     for i in range(1, n):
@@ -71,7 +63,7 @@ def _random_losses(rng: np.random.Generator, n: int, sensors: int) -> Floats:
     return lost
 
 
-def _speeds(played: Played) -> tuple[float, float]:
+def _speeds(played):
     """Return the highest speeds of joints and points [m/s], and of segments [rad/s]."""
     moved = [np.linalg.norm(np.diff(x, axis=0), axis=2).max() for x in (played.p, played.points)]
     back = quaternions.conjugate(played.q[:-1])
@@ -190,7 +182,7 @@ def test_wrong_lengths_leave_hands_and_feet_where_they_are(scale):
     assert _speeds(played)[1] < 1.2 * _speeds(Played(*motion.world_segments(), ends))[1] + 1.0
 
 
-def _levers(p: Vec3s) -> Floats:
+def _levers(p):
     """Return how far elbows and knees are off the line of their limb, shape (n, 4) [m]."""
     shoulders, elbows, wrists = (p[:, LIMB_SEGMENTS[:, k]] for k in range(3))
     across = np.cross(elbows - shoulders, wrists - shoulders)
@@ -208,7 +200,7 @@ TRUNK_TOO_M_S = 5.0  # of those of trunk and leg at once
 
 
 @cache
-def _frames(layout: str) -> list[FilteredFrame]:
+def _frames(layout):
     found = load_layout(CONFIG / f'layouts/{layout}.yaml')
     return [
         frame._replace(
@@ -222,7 +214,7 @@ def _frames(layout: str) -> list[FilteredFrame]:
     ]
 
 
-def _play_flicker(layout: str, names: tuple[str, ...], lost: NDArray[np.bool_]) -> Vec3s:
+def _play_flicker(layout, names, lost):
     """
     Return joints and end-effectors, shape (n, 24, 3) [m].
 
@@ -242,7 +234,7 @@ def _play_flicker(layout: str, names: tuple[str, ...], lost: NDArray[np.bool_]) 
     return np.array(rows)
 
 
-def _patterns(rng: np.random.Generator) -> list[NDArray[np.bool_]]:
+def _patterns(rng):
     """Return regular losses, and ones whose lengths are random, from a frame to half a second."""
     index = np.arange(N_FLICKER)
     patterns = [index % (seen + lost) < lost for seen, lost in ((1, 1), (2, 2), (6, 30))]
@@ -255,11 +247,11 @@ def _patterns(rng: np.random.Generator) -> list[NDArray[np.bool_]]:
     return patterns
 
 
-def _error(played: Vec3s, whole: Vec3s) -> float:
+def _error(played, whole):
     return float(np.linalg.norm(played - whole, axis=2).max())
 
 
-def _speed(played: Vec3s) -> float:
+def _speed(played):
     return float(np.linalg.norm(np.diff(played, axis=0), axis=2).max()) * RATE_HZ
 
 
