@@ -15,12 +15,10 @@ from puppet_driver.devices.birdnet import (
     LAYOUT,
     Message,
     setup_byte,
-    UnitStatus,
 )
 from puppet_driver.devices.flock_of_birds import full_scale_m, POSITION_QUATERNION
 from puppet_driver.devices.motionstar import BirdnetStream
 from puppet_driver.emulator.motionstar_simulator import encode_records, MotionStarSimulator
-from puppet_driver.tracker import TrackerRecord
 
 
 class Record(NamedTuple):
@@ -32,7 +30,7 @@ class Record(NamedTuple):
     buttons: int | None = None  # Two bytes, None if they are not sent
 
 
-def encode_record(record: Record) -> bytes:
+def encode_record(record):
     has_buttons = record.buttons is not None
     head = bytes(
         (
@@ -44,7 +42,7 @@ def encode_record(record: Record) -> bytes:
     return head + np.asarray(record.words, dtype='>i2').tobytes() + tail
 
 
-def decode_records(body: bytes) -> list[Record]:
+def decode_records(body):
     records = []
     start = 0
     while start < len(body):
@@ -67,12 +65,12 @@ FIRST_SEQUENCE = 0x86F0  # on the way, sequence numbers look like heads of recor
 POSITION_TOL_M, QUATERNION_TOL = 0.51 * SCALE_M / 32767.0, 6e-5
 
 
-def unit_of(address: int, code: int = POSITION_QUATERNION, setup: int = 0) -> UnitStatus:
+def unit_of(address, code=POSITION_QUATERNION, setup=0):
     unit = MotionStarSimulator(1, address, RANGE_IN).units[address]
     return unit._replace(format_byte=setup_byte(code), setup=setup)
 
 
-def packets_of(poses: np.ndarray, code: int = POSITION_QUATERNION, setup: int = 0) -> list[bytes]:
+def packets_of(poses, code=POSITION_QUATERNION, setup=0):
     """Return the data packets of poses (n_ticks, n_sensors, 7), sequence numbers and all."""
     records = [
         encode_records(unit_of(address, code, setup), poses[:, i], RANGE_IN)
@@ -87,16 +85,16 @@ def packets_of(poses: np.ndarray, code: int = POSITION_QUATERNION, setup: int = 
     ]
 
 
-def new_stream(**options: bool) -> BirdnetStream:
+def new_stream(**options):
     return BirdnetStream(ADDRESSES, (SCALE_M,) * len(ADDRESSES), **options)
 
 
-def sample_poses(n_ticks: int, n_sensors: int = len(ADDRESSES), seed: int = 5) -> np.ndarray:
+def sample_poses(n_ticks, n_sensors=len(ADDRESSES), seed=5):
     """Return seeded poses (n_ticks, n_sensors, 7) within the range."""
     return smooth_poses(np.random.default_rng(seed), n_ticks, n_sensors)
 
 
-def pose_error(poses: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+def pose_error(poses, truth):
     """Return the largest errors of positions [m] and of quaternions, whatever their sign."""
     sign = np.where(np.sum(poses[..., 3:] * truth[..., 3:], axis=-1) < 0.0, -1.0, 1.0)
     return (
@@ -111,17 +109,17 @@ PACKETS = packets_of(TRUTH)
 N_SENSORS = len(ADDRESSES)
 
 
-def received(stream: BirdnetStream, chunks: list[bytes]) -> list[TrackerRecord]:
+def received(stream, chunks):
     return [record for chunk in chunks for record in stream.feed(chunk)] + stream.flush()
 
 
 SENT = {(r.ordinal, r.pose) for r in received(new_stream(), PACKETS)}
 
 
-def all_sent(records: list[TrackerRecord]) -> bool:
+def all_sent(records):
     return {(r.ordinal, r.pose) for r in records} <= SENT
 
 
-def split(data: bytes, cuts: list[int]) -> list[bytes]:
+def split(data, cuts):
     places = [0, *sorted({c % (len(data) + 1) for c in cuts}), len(data)]
     return [data[a:b] for a, b in zip(places, places[1:])]

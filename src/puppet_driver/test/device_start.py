@@ -6,19 +6,16 @@ from collections.abc import Callable
 
 from polhemus_bytes import poses_of
 from puppet_driver.emulator.simulator import DeviceSimulator
-from puppet_driver.tracker import Tracker
 
 Answer = Callable[[bytes, float], bytes]
 """Returns what a device answers to a command at a time [s]."""
 
 
-def deaf(command: bytes, now_s: float) -> bytes:
+def deaf(command, now_s):
     return b''
 
 
-def start(
-    tracker: Tracker, device: DeviceSimulator | Answer, alter: Callable[[bytes], bytes] = bytes
-) -> tuple[list[bytes], list[str]]:
+def start(tracker, device, alter=bytes):
     commands, notes, now_s = [], [], 0.0
     steps = tracker.start_exchanges()
     reply = None
@@ -42,6 +39,6 @@ def start(
         reply = answer[: exchange.wanted_bytes(answer)]
 
 
-def burst(device: DeviceSimulator) -> bytes:
+def burst(device):
     records = device.encode(poses_of(1, device.n_sensors), 0)
     return b''.join(r.tobytes() for r in records)

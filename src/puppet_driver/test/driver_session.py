@@ -2,60 +2,56 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole driver without ROS on some ports, and what comes of it; for several tests."""
 
-from collections.abc import Callable, Iterable
-
 import numpy as np
 from puppet_core.io import build_config, check_values
-from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader
 from puppet_driver.emulator.server import EmulatorServer
-from puppet_driver.frames.line_reader import LineReader, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
 
-def driver_config(**given: object) -> DriverConfig:
+def driver_config(**given):
     return build_config(DriverConfig, check_values(DRIVER_ROWS, given))
 
 
 class Session:
     """A reader on an emulator's ports or others."""
 
-    def __init__(self, ports: EmulatorServer | Iterable[str], **options: object) -> None:
+    def __init__(self, ports, **options):
         if isinstance(ports, EmulatorServer):
             ports = [str(line.pty.link) for line in ports.lines]
-        self.stamps_ns: list[int] = []
-        self.poses: list[np.ndarray] = []
-        self.news: list[tuple[bool, str]] = []
-        self.reader: LineReader = make_reader(
+        self.stamps_ns = []
+        self.poses = []
+        self.news = []
+        self.reader = make_reader(
             driver_config(ports=list(ports), **options),
             self.keep,
             lambda *news: self.news.append(news),
         )
         self.reader.start()
 
-    def keep(self, frame: QueuedFrame) -> None:
+    def keep(self, frame):
         self.stamps_ns.append(frame.stamp_ns)
         self.poses.append(frame.poses.copy())
 
-    def has(self, n_frames: int) -> Callable[[], bool]:
+    def has(self, n_frames):
         wanted = len(self.poses) + n_frames
         return lambda: len(self.poses) >= wanted
 
-    def said(self, text: str) -> Callable[[], bool]:
+    def said(self, text):
         return lambda: any(is_error and text in news for is_error, news in self.news)
 
-    def states(self) -> list[LineState]:
+    def states(self):
         return [line.state for line in self.reader.lines]
 
-    def n_streams(self) -> int:
+    def n_streams(self):
         return sum('streams' in news for is_error, news in self.news if not is_error)
 
-    def stop(self) -> None:
+    def stop(self):
         self.reader.stop()
         assert self.reader.failure is None
 
 
-def nearest_error(truth: np.ndarray, poses: np.ndarray) -> tuple[float, float]:
+def nearest_error(truth, poses):
     """
     Return how far a frame is from the nearest of many true ones, NaN left out.
 

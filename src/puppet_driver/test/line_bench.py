@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line with an emulated device behind it, told the time by a number; for several tests."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from benchmarks.driver.decoders import started_pair
@@ -30,24 +29,24 @@ class FakePort:
     now_s: float = 0.0
     discards: int = field(default=0)
 
-    def fileno(self) -> int:
+    def fileno(self):
         return 99
 
-    def read(self) -> bytes:
+    def read(self):
         if self.is_gone:
             raise LinkError('port: expected a connected device, got the end of the line')
         data, self.arrived = self.arrived, b''
         return data
 
-    def write(self, data: bytes) -> None:
+    def write(self, data):
         self.written += data
         self.arrived += self.device.receive(data, self.now_s)
 
-    def discard_input(self) -> None:
+    def discard_input(self):
         self.discards += 1
         self.arrived = b''
 
-    def close(self) -> None:
+    def close(self):
         self.is_closed = True
 
 
@@ -66,15 +65,13 @@ N_TICKS = 500
 class Bench:
     """A line of two sensors, its port, and the time."""
 
-    def __init__(
-        self, name: str = 'flock_of_birds', retry_policy: RetryPolicy = RetryPolicy(0.5, 0.1, 1.0)
-    ) -> None:
-        self.news: list[tuple[bool, str]] = []
-        self.ports: list[FakePort] = []
-        self.refusals: list[LinkError] = []
+    def __init__(self, name='flock_of_birds', retry_policy=RetryPolicy(0.5, 0.1, 1.0)):
+        self.news = []
+        self.ports = []
+        self.refusals = []
         self.now_ns = 0
         self.tick = 0
-        self.distort: Callable[[bytes], bytes] = bytes
+        self.distort = bytes
         """What happens to bytes on their way to the host."""
         self.period_ms = PERIODS_MS[name]
         tracker, self.device, self.config = started_pair(
@@ -90,7 +87,7 @@ class Bench:
             self._last_unit = self.device.sensor_units[-1]
         hear = self.device.receive
 
-        def answer(data: bytes, now_s: float) -> bytes:
+        def answer(data, now_s):
             reply = hear(data, now_s)
             for _ in range(self.device.take_poll_requests()):
                 reply += self.burst()
@@ -98,17 +95,17 @@ class Bench:
 
         self.device.receive = answer
 
-    def open(self) -> FakePort:  # noqa: A003
+    def open(self):  # noqa: A003
         if self.refusals:
             raise self.refusals.pop(0)
         self.ports.append(FakePort(self.device, now_s=self.now_ns * 1e-9))
         return self.ports[-1]
 
     @property
-    def port(self) -> FakePort:
+    def port(self):
         return self.ports[-1]
 
-    def run(self, ms: int) -> None:
+    def run(self, ms):
         for _ in range(ms):
             self.now_ns += MS
             if self.ports:
@@ -118,13 +115,13 @@ class Bench:
             if self.now_ns >= self.line.deadline_ns:
                 self.line.on_time(self.now_ns)
 
-    def stream(self) -> None:
+    def stream(self):
         deadline_ns = self.now_ns + 10_000 * MS
         while self.line.state is not LineState.STREAMING and self.now_ns < deadline_ns:
             self.run(1)
         assert self.line.state is LineState.STREAMING
 
-    def play(self, ms: int) -> None:
+    def play(self, ms):
         for _ in range(ms):
             self.run(1)
             is_time = self.now_ns % (self.period_ms * MS) == 0
@@ -132,12 +129,12 @@ class Bench:
                 self.tick += 1
                 self.port.arrived += self.distort(self.burst())
 
-    def burst(self) -> bytes:
+    def burst(self):
         tick = self.tick % N_TICKS
         records = [r[0].tobytes() for r in self.device.encode(self._poses[tick : tick + 1], tick)]
         return self.device.packet(tick, records, [False] * len(records))
 
-    def bursts(self, n_ticks: int) -> bytes:
+    def bursts(self, n_ticks):
         sent = b''
         for _ in range(n_ticks):
             self.tick += 1
@@ -145,19 +142,19 @@ class Bench:
         return sent
 
     @property
-    def records(self) -> int:
+    def records(self):
         return self.line.status.counters.records
 
-    def send(self, data: bytes) -> int:
+    def send(self, data):
         self.port.arrived += data
         return len(self.line.on_readable(self.now_ns, self.now_ns))
 
-    def warm(self) -> None:
+    def warm(self):
         self.stream()
         self.play(40 * self.period_ms)
         assert self.records >= 2 * (38 - CONFIRMATIONS)
 
-    def set_sensor(self, is_there: bool) -> None:
+    def set_sensor(self, is_there):
         device = self.device
         if isinstance(device, MotionStarSimulator):
             address = max(device.units)

@@ -10,7 +10,7 @@ ADDRESSES = (2, 3, 4, 5, 6)
 RANGE_IN = 144
 
 
-def smooth_poses(rng: np.random.Generator, n_ticks: int, n_sensors: int) -> np.ndarray:
+def smooth_poses(rng, n_ticks, n_sensors):
     """Return poses (n_ticks, n_sensors, 7) that move as slowly as a body does."""
     start = rng.uniform(-2.0, 2.0, (n_sensors, 3))
     steps = rng.normal(0.0, 0.005, (n_ticks, n_sensors, 3))
@@ -21,7 +21,7 @@ def smooth_poses(rng: np.random.Generator, n_ticks: int, n_sensors: int) -> np.n
     return np.concatenate((start + steps.cumsum(axis=0), quaternions), axis=-1)
 
 
-def records_of(poses: np.ndarray, addresses: tuple[int, ...] = ADDRESSES) -> list[bytes]:
+def records_of(poses, addresses=ADDRESSES):
     """Return the records of poses (n_ticks, n_sensors, 7) in the order they are sent."""
     units = [
         encode_records(

@@ -17,7 +17,6 @@ from puppet_driver.devices.polhemus import (
     PolhemusTracker,
 )
 from puppet_driver.emulator.polhemus_simulator import encode_records
-from puppet_driver.tracker import Pose, TrackerRecord
 
 RATE_HZ = 120.0
 N_STATIONS = 4
@@ -30,12 +29,12 @@ MODELS: dict[str, type[PolhemusTracker]] = {
 }
 
 
-def open_stream(name: str, n_stations: int = N_STATIONS) -> PolhemusStream:
+def open_stream(name, n_stations=N_STATIONS):
     n_stations = min(n_stations, MODELS[name].max_stations)
     return PolhemusStream(MODELS[name].layout, n_stations, REACH)
 
 
-def poses_of(n_ticks: int, n_stations: int = N_STATIONS, seed: int = 7) -> np.ndarray:
+def poses_of(n_ticks, n_stations=N_STATIONS, seed=7):
     """Return poses (n_ticks, n_stations, 7) of sensors that stay within reach."""
     poses = smooth_poses(np.random.default_rng(seed), n_ticks, n_stations)
     # back and forth, so that a long stream does not leave the room
@@ -44,7 +43,7 @@ def poses_of(n_ticks: int, n_stations: int = N_STATIONS, seed: int = 7) -> np.nd
     return poses
 
 
-def records_of(name: str, poses: np.ndarray) -> list[bytes]:
+def records_of(name, poses):
     """Return the records of poses (n_ticks, stations, 7) in the order they are sent."""
     layout = MODELS[name].layout
     items = LIBERTY_ITEMS if issubclass(MODELS[name], Liberty) else FASTRAK_ITEMS
@@ -55,15 +54,15 @@ def records_of(name: str, poses: np.ndarray) -> list[bytes]:
     return [column[tick].tobytes() for tick in range(len(poses)) for column in columns]
 
 
-def keys(records: list[TrackerRecord]) -> list[tuple[int, Pose]]:
+def keys(records):
     return [(record.ordinal, record.pose) for record in records]
 
 
-def received(stream: PolhemusStream, chunks: list[bytes]) -> list[tuple[int, Pose]]:
+def received(stream, chunks):
     return keys([record for data in chunks for record in stream.feed(data)] + stream.flush())
 
 
-def damage(rng: np.random.Generator, data: bytes, size: int) -> tuple[bytes, np.ndarray]:
+def damage(rng, data, size):
     """
     Lose, insert and repeat bytes, singly and in runs, at random places two records apart.
 

@@ -33,15 +33,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import numpy as np
 from puppet_driver.devices import birdnet
-from puppet_driver.devices.birdnet import (
-    BAD_SAMPLE,
-    decode_header,
-    encode_packet,
-    FORMATS,
-    Header,
-    HEADER_BYTES,
-    Message,
-)
 from puppet_driver.devices.decoding import KEPT_NS, SensorErrors
 from puppet_driver.devices.flock_of_birds import (
     POSITION_ANGLES,
@@ -54,8 +45,8 @@ import pytest
 
 byte, word = st.integers(0, 0xFF), st.integers(0, 0xFFFF)
 headers = st.builds(
-    Header,
-    message=st.sampled_from(Message),
+    birdnet.Header,
+    message=st.sampled_from(birdnet.Message),
     unit=byte,
     sequence=word,
     milliseconds=word,
@@ -87,7 +78,7 @@ def test_unit_status_is_written_as_read(body):
 
 
 def test_a_packet_has_the_bytes_of_the_manual():
-    header = Header(Message.GET_STATUS, 4, 0x1234, 0x01020304, 0x0567, 0, 0)
+    header = birdnet.Header(birdnet.Message.GET_STATUS, 4, 0x1234, 0x01020304, 0x0567, 0, 0)
     assert birdnet.encode_packet(header, b'ab').hex(' ') == (
         '12 34 05 67 01 02 03 04 65 04 03 00 00 00 00 02 61 62'
     )
@@ -109,14 +100,14 @@ def test_both_orders_of_a_format_byte_are_understood():
 
 @given(st.binary(max_size=400))
 def test_any_bytes_are_searched_without_an_exception(data):
-    packet, wanted = birdnet.find_packet(data, {Message.DATA})
+    packet, wanted = birdnet.find_packet(data, {birdnet.Message.DATA})
     assert wanted > len(data) or packet is not None
 
 
 @given(st.binary(max_size=60), st.lists(headers.filter(lambda h: h.message != 20), max_size=3))
 def test_an_answer_is_found_behind_other_packets(body, others):
     before = b''.join(birdnet.encode_packet(h, body) for h in others)
-    answer = birdnet.encode_packet(Header(Message.WAKE_UP_ANSWER, 7), b'x')
+    answer = birdnet.encode_packet(birdnet.Header(birdnet.Message.WAKE_UP_ANSWER, 7), b'x')
     for length in range(len(before), len(before + answer)):
         packet, wanted = birdnet.find_packet((before + answer)[:length], {20})
         assert packet is None and length < wanted <= len(before + answer)
@@ -151,7 +142,7 @@ def test_all_attitudes_come_back_from_all_formats(q):
         assert abs(np.dot(records[0].pose[3:], q)) > 1.0 - 1e-7
 
 
-@pytest.mark.parametrize('code', sorted(set(FORMATS) - {4, 5, 8}))
+@pytest.mark.parametrize('code', sorted(set(birdnet.FORMATS) - {4, 5, 8}))
 def test_formats_without_a_pose_are_counted_as_rejected(code):
     stream = new_stream()
     assert received(stream, packets_of(TRUTH[:2], code)) == []
@@ -172,7 +163,7 @@ def test_bad_samples_and_impossible_words_are_rejected_alone():
         map(
             encode_record,
             (
-                Record(2, BAD_SAMPLE, (0,) * 7),
+                Record(2, birdnet.BAD_SAMPLE, (0,) * 7),
                 Record(3, POSITION_QUATERNION, GOOD_WORDS),
                 Record(4, POSITION_QUATERNION, (0,) * 7),
                 Record(5, POSITION_MATRIX, (0,) * 12),
@@ -181,7 +172,7 @@ def test_bad_samples_and_impossible_words_are_rejected_alone():
         )
     )
     stream = new_stream()
-    records = received(stream, [encode_packet(Header(Message.DATA), body)])
+    records = received(stream, [birdnet.encode_packet(birdnet.Header(birdnet.Message.DATA), body)])
     assert [r.ordinal for r in records] == [1]
     assert astuple(stream.counters) == (1, 0, 16 + 16 + 26 + 26, 4, 0)
 
@@ -196,7 +187,7 @@ def test_each_unit_has_its_own_scale():
     stream = BirdnetStream((2, 3), (1.0, 2.0))
     words = (32767, 0, 0, 32767, 0, 0, 0)
     body = b''.join(encode_record(Record(a, POSITION_QUATERNION, words)) for a in (2, 3))
-    records = received(stream, [encode_packet(Header(Message.DATA), body)])
+    records = received(stream, [birdnet.encode_packet(birdnet.Header(birdnet.Message.DATA), body)])
     assert [r.pose[0] for r in records] == [1.0, 2.0]
 
 
@@ -316,9 +307,13 @@ def test_datagrams_lost_doubled_overtaken_and_cut_short(rng):
 
 def test_numbers_of_datagrams_wrap_and_may_begin_anew():
     stream = new_stream(has_datagrams=True)
-    body = PACKETS[0][HEADER_BYTES:]
+    body = PACKETS[0][birdnet.HEADER_BYTES :]
     taken = [
-        bool(stream.feed(encode_packet(Header(Message.DATA, sequence=n), body)))
+        bool(
+            stream.feed(
+                birdnet.encode_packet(birdnet.Header(birdnet.Message.DATA, sequence=n), body)
+            )
+        )
         for n in (0xFFFE, 0xFFFF, 0, 1, 0xFFFF, 0x9000, 0x0010, 5, 6, 7, 8, 9)
     ]
     # an overtaken one; a new count far away, twice; one begun a little lower needs four
@@ -350,8 +345,8 @@ def errors_after(error, unit, n_packets, *quiet_s):
     found = []
     for _ in range(n_packets):
         packet = next(packets)
-        header = decode_header(packet)._replace(error=error, unit=unit)
-        stream.feed(encode_packet(header, packet[HEADER_BYTES:]))
+        header = birdnet.decode_header(packet)._replace(error=error, unit=unit)
+        stream.feed(birdnet.encode_packet(header, packet[birdnet.HEADER_BYTES :]))
     found.append([stream.sensor_error(i) for i in range(N_SENSORS)])
     for time_s in quiet_s:
         stream.feed(next(packets), time_s * SECOND_NS)

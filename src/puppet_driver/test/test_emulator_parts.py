@@ -7,18 +7,11 @@ from puppet_core.body.character import load_character
 from puppet_core.math import quaternions
 from puppet_core.procedural.calibration_motion import range_of_motion
 from puppet_driver.devices import flock_of_birds as flock
+from puppet_driver.emulator import performer
 from puppet_driver.emulator.emulator import EmulatorConfig, within_range
 from puppet_driver.emulator.emulator import performance as performed
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import FlockSimulator
-from puppet_driver.emulator.performer import (
-    default_body,
-    NoiseLevels,
-    random_mounting,
-    sensor_poses,
-    SensorNoise,
-    SensorPoses,
-)
 from puppet_driver.emulator.simulator import LinePackets
 from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
@@ -36,19 +29,21 @@ def poses(rng):
 
 def test_built_in_body_is_the_performer_file(config_dir):
     file = load_character(config_dir / 'characters' / 'performer.yaml').skeleton
-    np.testing.assert_allclose(default_body().skeleton.offsets, file.offsets)
-    np.testing.assert_allclose(default_body().skeleton.interaction_points, file.interaction_points)
+    np.testing.assert_allclose(performer.default_body().skeleton.offsets, file.offsets)
+    np.testing.assert_allclose(
+        performer.default_body().skeleton.interaction_points, file.interaction_points
+    )
 
 
 def test_noise_has_the_levels_asked_for():
-    noise = SensorNoise(NoiseLevels(0.5, 0.05, 0.3, 0.03), 14, RATE_HZ, 1)
+    noise = performer.SensorNoise(performer.NoiseLevels(0.5, 0.05, 0.3, 0.03), 14, RATE_HZ, 1)
     block = np.concatenate([noise.block(k * 60, 60) for k in range(60)])
     assert np.std(block[..., :3]) == pytest.approx(np.hypot(0.5e-3, 0.3e-3), rel=0.1)
     assert np.std(block[..., 3:]) == pytest.approx(np.radians(np.hypot(0.05, 0.03)), rel=0.1)
 
 
 def test_slow_noise_stays_in_its_band():
-    noise = SensorNoise(NoiseLevels(0.0, 0.0, 0.3, 0.0), 14, RATE_HZ, 1)
+    noise = performer.SensorNoise(performer.NoiseLevels(0.0, 0.0, 0.3, 0.0), 14, RATE_HZ, 1)
     block = np.concatenate([noise.block(k * 60, 60) for k in range(60)])[..., 0]
     power = np.abs(np.fft.rfft(block * np.hanning(len(block))[:, None], axis=0)) ** 2
     hz = np.fft.rfftfreq(len(block), 1 / RATE_HZ)
@@ -67,15 +62,15 @@ def test_fault_rates_are_kept(rng):
 
 
 def test_sensor_poses_are_seen_from_the_transmitter(performance):
-    mounting = random_mounting(DEFAULT_SENSORS, performance.motion.skeleton, 1)
-    at_origin = sensor_poses(performance, mounting, np.zeros(3))
-    moved = sensor_poses(performance, mounting, np.array([1.0, 2.0, 3.0]))
+    mounting = performer.random_mounting(DEFAULT_SENSORS, performance.motion.skeleton, 1)
+    at_origin = performer.sensor_poses(performance, mounting, np.zeros(3))
+    moved = performer.sensor_poses(performance, mounting, np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(moved[..., :3], at_origin[..., :3] - [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(moved[..., 3:], at_origin[..., 3:])
 
 
 def test_source_plays_the_opening_once_and_the_loop_for_ever():
-    source = SensorPoses(np.zeros((10, 1, 7)), loop_start=4)
+    source = performer.SensorPoses(np.zeros((10, 1, 7)), loop_start=4)
     frames = source.frames(np.arange(20))
     expected = list(range(10)) + [4, 5, 6, 7, 8, 9] + [4, 5, 6, 7]
     np.testing.assert_array_equal(frames, expected)
@@ -108,7 +103,7 @@ def test_a_line_without_any_sensor_sends_nothing_until_one_is_back(poses):
 
 def test_a_range_of_motion_can_be_performed_instead_of_the_show(tmp_path):
     config = EmulatorConfig(links=(tmp_path / 'line0',), rate_hz=60.0)
-    body = default_body()
+    body = performer.default_body()
     looped = performed(config, body, None, 1.0, 'range')
     expected = range_of_motion(body, 60.0, 1.0)
     np.testing.assert_array_equal(looped.motion.rotations, expected.rotations)

@@ -12,27 +12,18 @@ import numpy as np
 from polhemus_bytes import poses_of
 from puppet_driver.devices import polhemus
 from puppet_driver.devices.decoding import CONFIRMATIONS
-from puppet_driver.devices.polhemus import (
-    Fastrak,
-    FastrakAscii,
-    HEMISPHERES,
-    Liberty,
-    METRES_PER_CENTIMETRE,
-    Patriot,
-    PolhemusConfig,
-)
 from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator, RESET_S
 from puppet_driver.emulator.server import DeviceSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.tracker import Tracker
 import pytest
 
-CONFIG = PolhemusConfig(('pelvis', 'left_hand'))
+CONFIG = polhemus.PolhemusConfig(('pelvis', 'left_hand'))
 MAKERS: dict[str, tuple[Callable[..., Tracker], Callable[[int], DeviceSimulator]]] = {
-    'fastrak': (lambda c: Fastrak(c), FastrakSimulator),
-    'fastrak_ascii': (lambda c: FastrakAscii(c), FastrakSimulator),
-    'liberty': (Liberty, LibertySimulator),
-    'patriot': (lambda c: Patriot(c), lambda n: LibertySimulator(n, Patriot)),
+    'fastrak': (lambda c: polhemus.Fastrak(c), FastrakSimulator),
+    'fastrak_ascii': (lambda c: polhemus.FastrakAscii(c), FastrakSimulator),
+    'liberty': (polhemus.Liberty, LibertySimulator),
+    'patriot': (lambda c: polhemus.Patriot(c), lambda n: LibertySimulator(n, polhemus.Patriot)),
 }
 every = pytest.mark.parametrize('line, simulator', MAKERS.values(), ids=MAKERS)
 SIMULATORS = (lambda: FastrakSimulator(3), lambda: LibertySimulator(3))
@@ -43,7 +34,7 @@ def test_a_started_device_streams_what_the_stream_reads(line, simulator):
     device, tracker = simulator(2), line(CONFIG)
     said, notes = start(tracker, device)
     assert device.is_sending and notes == [] and said[-1][:1] == b'C'
-    assert device.metres_per_unit == METRES_PER_CENTIMETRE
+    assert device.metres_per_unit == polhemus.METRES_PER_CENTIMETRE
     stream = tracker.open_stream()
     for _ in range(CONFIRMATIONS):
         assert not stream.feed(burst(device))
@@ -63,18 +54,18 @@ def test_a_device_is_started_whatever_it_heard_before_and_stopped(line, simulato
     assert not device.is_sending
 
 
-@pytest.mark.parametrize('name, vector', HEMISPHERES.items())
+@pytest.mark.parametrize('name, vector', polhemus.HEMISPHERES.items())
 def test_hemisphere_reaches_every_station(name, vector):
     config = replace(CONFIG, hemisphere=name)
     device, other = FastrakSimulator(2), LibertySimulator(2)
-    start(Fastrak(config), device)
-    start(Liberty(config), other)
+    start(polhemus.Fastrak(config), device)
+    start(polhemus.Liberty(config), other)
     assert device.hemispheres == {1: vector, 2: vector} and other.hemisphere == vector
 
 
 def test_stations_that_are_not_used_do_not_take_time():
     device = FastrakSimulator(4)
-    start(Fastrak(CONFIG), device)
+    start(polhemus.Fastrak(CONFIG), device)
     assert [device.active[k] for k in (1, 2, 3, 4)] == [True, True, False, False]
 
 
@@ -95,7 +86,7 @@ def test_a_missing_sensor_is_noted_and_the_other_streams(line, simulator):
 
 def test_a_device_without_any_sensor_is_refused():
     with pytest.raises(ProtocolError, match=r'station 1 \(pelvis\): expected a record, got none'):
-        start(Fastrak(CONFIG), FastrakSimulator(0))
+        start(polhemus.Fastrak(CONFIG), FastrakSimulator(0))
 
 
 @every
@@ -109,10 +100,10 @@ def test_error_characters_are_noted(line, simulator):
 def test_a_liberty_for_a_patriot_is_named():
     text = 'expected records of a Polhemus PATRIOT, got those of a LIBERTY; change the device'
     with pytest.raises(ProtocolError, match=text):
-        start(Patriot(CONFIG), LibertySimulator(2))
+        start(polhemus.Patriot(CONFIG), LibertySimulator(2))
 
 
-@pytest.mark.parametrize('line', [Fastrak(CONFIG), Liberty(CONFIG)])
+@pytest.mark.parametrize('line', [polhemus.Fastrak(CONFIG), polhemus.Liberty(CONFIG)])
 def test_another_device_is_not_taken_for_it(line):
     def parrot(command, now_s):
         return (command + b'hello \r\n' * 40)[:53] + b'\r\n' + bytes(100)

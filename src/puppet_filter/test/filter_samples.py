@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of samples, and runs of the filter over recordings."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_filter.parameters import PoseFilterConfig
-from puppet_filter.pose_filter import PoseFilter
 import pytest
 
 RATE_HZ = 120.0
@@ -29,9 +28,7 @@ class Run(NamedTuple):
     status: np.ndarray  # (frames, n)
 
 
-def make_frame(
-    index: int, positions: Any, quaternions: Any = None, stamp_ns: Any = None, ages_s: Any = None
-) -> SensorFrame:
+def make_frame(index, positions, quaternions=None, stamp_ns=None, ages_s=None):
     """Return a frame of samples; NaN rows are missing."""
     positions = np.ascontiguousarray(positions, dtype=float)
     n = len(positions)
@@ -48,12 +45,12 @@ def make_frame(
     )
 
 
-def still(n_frames: int, n_sensors: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def still(n_frames, n_sensors=1):
     """Return a recording of sensors at rest at the origin, without noise."""
     return np.zeros((n_frames, n_sensors, 3)), np.tile(IDENTITY, (n_frames, n_sensors, 1))
 
 
-def run_filter(pose_filter: PoseFilter, positions: np.ndarray, quaternions: np.ndarray) -> Run:
+def run_filter(pose_filter, positions, quaternions):
     """Run a filter over positions (f, n, 3) and quaternions (f, n, 4)."""
     frames = []
     for k, (p, q) in enumerate(zip(positions, quaternions)):

@@ -2,22 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of the default fourteen sensors on performers much like the built-in adult."""
 
-from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import Skeleton
-from puppet_core.math.arrays import Quats, Vec3s
 from puppet_core.procedural.performer import procedural_motion
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer import synthetic_recording
-from puppet_performer.calibration.calibration import Calibration
-from puppet_performer.calibration.pose import PoseRecording
-from puppet_performer.posture.estimator import EstimatedPosture, PostureConfig, PostureEstimator
-from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
+from puppet_performer.sensor_layout import load_layout
 from puppet_performer.synthetic_recording import (
     Disturbances,
     exchanged,
@@ -51,30 +46,21 @@ ADULT = load_character(CONFIG / 'characters' / 'performer.yaml')
 LAYOUT = load_layout(CONFIG / 'layouts' / 'default14.yaml')
 
 
-def make_take(
-    seed: int,
-    disturbances: Disturbances,
-    rate_hz: float = RATE_HZ,
-    layout: SensorLayout = LAYOUT,
-    stretch: float = 0.1,
-    pose_deg: float = 0.0,
-) -> Take:
+def make_take(seed, disturbances, rate_hz=RATE_HZ, layout=LAYOUT, stretch=0.1, pose_deg=0.0):
     return synthetic_recording.make_take(
         ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg
     )
 
 
 @cache
-def walk_and_clap(n_frames: int) -> Motion:
+def walk_and_clap(n_frames):
     whole, part = procedural_motion(ADULT, 120.0), slice(2100, 2100 + n_frames)
     return Motion.from_rotations(
         whole.skeleton, 120.0, whole.root_positions[part], whole.rotations[part]
     )
 
 
-def estimator_of(
-    skeleton: Skeleton, layout: SensorLayout, calibration: Calibration | None = None
-) -> PostureEstimator:
+def estimator_of(skeleton, layout, calibration=None):
     """Return an estimator of frames of `sensor_frames`, calibrated exactly by default."""
     known = known_calibration(layout) if calibration is None else calibration
     return PostureEstimator(
@@ -82,9 +68,7 @@ def estimator_of(
     )
 
 
-def plain_frame(
-    index: int, sensors: tuple[str, ...], positions: Vec3s, rotations: Quats, stamp_ns: int = 0
-) -> FilteredFrame:
+def plain_frame(index, sensors, positions, rotations, stamp_ns=0):
     """Return a filtered frame of sensors at rest, all of them measured."""
     n = len(sensors)
     zeros, status = np.zeros((n, 3)), np.zeros(n, dtype=np.uint8)
@@ -94,9 +78,7 @@ def plain_frame(
     )
 
 
-def estimates(
-    calibration: Calibration, poses: PoseRecording, frames: Iterable[int]
-) -> Iterator[EstimatedPosture]:
+def estimates(calibration, poses, frames):
     """Yield the posture of some frames of a recording in world, each as if it were the first."""
     assert calibration.skeleton is not None
     estimator = PostureEstimator(

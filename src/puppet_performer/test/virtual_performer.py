@@ -2,21 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A virtual performer: any skeleton, sensors mounted at random, any posture, exact or noisy."""
 
-from collections.abc import Callable
-
 from motion_samples import ADULT, LAYOUT, plain_frame
 import numpy as np
 from puppet_core.body import Character, default_capsules
 from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions
-from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_core.sensor_frames import FilteredFrame
-from puppet_performer.calibration.calibration import Calibration
 from puppet_performer.calibration.pose import calibrate_pose, CalibrationLimits
 from puppet_performer.calibration.recording import PoseRecorder
 from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
-from puppet_performer.sensor_layout import SensorLayout
 
 PERIOD_NS = 8_333_333  # 120 Hz
 LIMITS = CalibrationLimits()
@@ -26,14 +20,7 @@ CONFIG_OF_POSTURE = PostureConfig()
 class VirtualPerformer:
     """Sensors on a body, seen by a tracker that stands anywhere."""
 
-    def __init__(
-        self,
-        rng: np.random.Generator,
-        character: Character,
-        layout: SensorLayout,
-        yaw: float,
-        asymmetry_m: float = 0.0,
-    ) -> None:
+    def __init__(self, rng, character, layout, yaw, asymmetry_m=0.0):
         self.character = character
         self.layout = layout
         self.yaw = yaw
@@ -46,24 +33,18 @@ class VirtualPerformer:
         self.place = np.append(rng.normal(size=2), character.skeleton.rest_root_height)
         self.frame_index = 0
 
-    def t_pose(self) -> tuple[Vec3, Quats]:
+    def t_pose(self):
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
         rotations[0] = [np.cos(0.5 * self.yaw), 0.0, 0.0, np.sin(0.5 * self.yaw)]
         return self.place, rotations
 
-    def truth(self, root: Vec3, rotations: Quats) -> tuple[Quats, Vec3s, Vec3s]:
+    def truth(self, root, rotations):
         """Return segments' orientations, joints and end-effectors in world."""
         skeleton = self.character.skeleton
         q, p = world_segments(skeleton, root[None], rotations[None])
         return q[0], p[0], general_end_effectors(skeleton, q, p)[0]
 
-    def frame(
-        self,
-        root: Vec3,
-        rotations: Quats,
-        noise: Floats | float = 0.0,
-        rng: np.random.Generator | None = None,
-    ) -> FilteredFrame:
+    def frame(self, root, rotations, noise=0.0, rng=None):
         """Return the next frame in the tracker's axes; noise is (metres, radians) RMS."""
         q, p, _ = self.truth(root, rotations)
         q, p = q[self.layout.segments], p[self.layout.segments]
@@ -84,21 +65,16 @@ class VirtualPerformer:
             self.frame_index * PERIOD_NS,
         )
 
-    def recorder(self, duration_s: float = 0.2, max_stray_m: float = np.inf) -> PoseRecorder:
+    def recorder(self, duration_s=0.2, max_stray_m=np.inf):
         return PoseRecorder(self.layout.sensors, duration_s, max_stray_m)
 
-    def add(self, recorder: PoseRecorder, frame: FilteredFrame) -> bool:
+    def add(self, recorder, frame):
         recorder.add(frame, self.p_world_tracker, self.q_world_tracker)
         return recorder.is_full
 
     def calibrate(
-        self,
-        noise: Floats | float = 0.0,
-        rng: np.random.Generator | None = None,
-        change: Callable[[FilteredFrame], FilteredFrame] = lambda frame: frame,
-        limits: CalibrationLimits = LIMITS,
-        duration_s: float = 0.2,
-    ) -> Calibration:
+        self, noise=0.0, rng=None, change=lambda frame: frame, limits=LIMITS, duration_s=0.2
+    ):
         """Return the calibration of a recorded T-pose."""
         recorder = self.recorder(duration_s)
         while not self.add(recorder, change(self.frame(*self.t_pose(), noise, rng))):
@@ -106,9 +82,7 @@ class VirtualPerformer:
         recording = recorder.poses()
         return calibrate_pose(recording, self.layout, self.character, limits, '2026-11-20')
 
-    def estimator(
-        self, calibration: Calibration | None = None, config: PostureConfig = CONFIG_OF_POSTURE
-    ) -> PostureEstimator:
+    def estimator(self, calibration=None, config=CONFIG_OF_POSTURE):
         """Return an estimator, calibrated exactly where no calibration is given."""
         if calibration is None:
             calibration = self.calibrate()
@@ -121,9 +95,7 @@ class VirtualPerformer:
         )
 
 
-def random_posture(
-    rng: np.random.Generator, base: Vec3, spread_rad: float = 0.5
-) -> tuple[Vec3, Quats]:
+def random_posture(rng, base, spread_rad=0.5):
     """Return a root and rotations that 14 sensors can tell: even spine, head on the chest."""
     rotations = quaternions.exp(rng.normal(size=(N_SEGMENTS, 3)) * spread_rad)
     rotations[SEGMENT_INDEX['chest']] = rotations[SEGMENT_INDEX['spine']]
@@ -131,13 +103,13 @@ def random_posture(
     return base + rng.normal(size=3), rotations
 
 
-def rotation_errors(a: Quats, b: Quats) -> Floats:
+def rotation_errors(a, b):
     """Return the angles between quaternions, whatever their signs [rad]."""
     product = quaternions.multiply(quaternions.conjugate(a), b)
     return np.linalg.norm(quaternions.log(product), axis=-1)
 
 
-def _paired_offsets(rng: np.random.Generator, layout: SensorLayout) -> Vec3s:
+def _paired_offsets(rng, layout):
     """Return mounting differences: free for single sensors, mirrored and sideways for pairs."""
     offsets = rng.normal(size=(len(layout.sensors), 3)) * 0.03
     for left, right in layout.pairs:
@@ -146,7 +118,7 @@ def _paired_offsets(rng: np.random.Generator, layout: SensorLayout) -> Vec3s:
     return offsets
 
 
-def random_character(rng: np.random.Generator, character: Character) -> Character:
+def random_character(rng, character):
     """Return a character with every length changed by up to a tenth."""
     skeleton = character.skeleton
     stretch = 1.0 + rng.uniform(-0.1, 0.1, size=3)
@@ -154,7 +126,5 @@ def random_character(rng: np.random.Generator, character: Character) -> Characte
     return Character('random', '', varied, default_capsules(varied))
 
 
-def make_virtual(
-    yaw: float = 0.0, layout: SensorLayout = LAYOUT, asymmetry_m: float = 0.0, seed: int = 1
-) -> VirtualPerformer:
+def make_virtual(yaw=0.0, layout=LAYOUT, asymmetry_m=0.0, seed=1):
     return VirtualPerformer(np.random.default_rng(seed), ADULT, layout, yaw, asymmetry_m)

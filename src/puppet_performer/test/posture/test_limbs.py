@@ -6,13 +6,6 @@ import numpy as np
 from puppet_core.math import quaternions
 from puppet_core.math.values import between
 from puppet_performer.posture import limbs
-from puppet_performer.posture.limbs import (
-    approach,
-    follow_turn,
-    infer_limb,
-    point_segment,
-    reach_goal,
-)
 import pytest
 
 TO_ELBOW, TO_WRIST = np.array([0.0, 0.3, 0.01]), np.array([0.0, 0.25, 0.0])
@@ -34,7 +27,7 @@ def _bent_limb(rng, bends=(0.5, 2.0)):
 
 def _turned(q_upper, q_lower, goal, limb=0, to_elbow=TO_ELBOW):
     arguments = (tuple(v.tolist()) for v in (to_elbow, TO_WRIST, goal, q_upper, q_lower))
-    upper, lower = reach_goal(limb, *arguments)
+    upper, lower = limbs.reach_goal(limb, *arguments)
     return np.array(upper), np.array(lower)
 
 
@@ -138,11 +131,11 @@ def test_straight_knee_bends_forward_and_elbow_back():
 def test_turns_follow_at_a_limited_speed(rng):
     start, wanted = quaternions.normalize(rng.normal(size=(2, 4)))
     given = tuple(start.tolist()), tuple(wanted.tolist()), 0.1
-    reached, turn = follow_turn(*given, tuple(IDENTITY.tolist()))
+    reached, turn = limbs.follow_turn(*given, tuple(IDENTITY.tolist()))
     moved = quaternions.multiply(np.array(reached), quaternions.conjugate(start))
     assert np.linalg.norm(quaternions.log(moved)) == pytest.approx(0.1)
     for _ in range(40):
-        reached, turn = follow_turn(*given, turn)
+        reached, turn = limbs.follow_turn(*given, turn)
     assert reached == given[1]
 
 
@@ -151,15 +144,15 @@ def test_rotation_in_reach_is_not_held_back(rng):
     wanted = quaternions.multiply(last, quaternions.exp(np.array([0.05, 0.0, 0.0])))
     for sign in (1.0, -1.0):
         given = tuple(last.tolist()), tuple((sign * wanted).tolist())
-        assert approach(*given, 0.06) == given[1]
-        reached = np.array(approach(*given, 0.04))
+        assert limbs.approach(*given, 0.06) == given[1]
+        reached = np.array(limbs.approach(*given, 0.04))
         left = quaternions.multiply(quaternions.conjugate(reached), wanted)
         assert np.linalg.norm(quaternions.log(left)) == pytest.approx(0.01)
 
 
 def test_no_time_leaves_a_turn_that_differs_by_rounding_finite():
     wanted = (1.0 - 1e-16, 0.0, 0.0, 0.0)
-    assert approach((1.0, 0.0, 0.0, 0.0), wanted, 0.0) == wanted
+    assert limbs.approach((1.0, 0.0, 0.0, 0.0), wanted, 0.0) == wanted
 
 
 DOWN, SIDE, BACK = -np.eye(3)[2], np.eye(3)[1], -np.eye(3)[0]
@@ -169,7 +162,7 @@ REACH = {0: (SIDE, 0.3, 0.25), 1: (-SIDE, 0.3, 0.25), 2: (DOWN, 0.43, 0.43), 3: 
 def _infer(limb, goal, q_end=IDENTITY, q_trunk=IDENTITY):
     rest, upper, lower = REACH[limb]
     arguments = (q_trunk, q_end, rest * upper, rest * lower, goal)
-    turned = infer_limb(limb, *(tuple(v.tolist()) for v in arguments))
+    turned = limbs.infer_limb(limb, *(tuple(v.tolist()) for v in arguments))
     q_upper, q_lower = np.array(turned)
     elbow = quaternions.rotate(q_upper, rest * upper)
     return q_upper, q_lower, elbow, elbow + quaternions.rotate(q_lower, rest * lower)
@@ -244,5 +237,5 @@ def test_pointed_segment_has_direction_and_side(rng):
     for _ in range(20):
         truth = quaternions.normalize(rng.normal(size=4))
         to, side = quaternions.rotate(truth, np.array([SIDE, BACK]))
-        out = point_segment(*(tuple(v.tolist()) for v in (2.0 * SIDE, BACK, to, side)))
+        out = limbs.point_segment(*(tuple(v.tolist()) for v in (2.0 * SIDE, BACK, to, side)))
         assert abs(np.array(out) @ truth) == pytest.approx(1.0, abs=1e-12)
