@@ -2,13 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting a device by bytes alone, for several tests."""
 
-from collections.abc import Callable
-
 from polhemus_bytes import poses_of
 from puppet_driver.emulator.simulator import DeviceSimulator
-
-Answer = Callable[[bytes, float], bytes]
-"""Returns what a device answers to a command at a time [s]."""
 
 
 def deaf(command, now_s):

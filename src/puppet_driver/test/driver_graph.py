@@ -17,8 +17,6 @@ from tf2_msgs.msg import TFMessage
 
 
 class NodeGraph:
-    """A node, a listener, and an executor for both."""
-
     def __init__(self, context, node):
         self.node = node
         self.frames = []  # and when they came [ns]
@@ -55,8 +53,6 @@ def overrides(**values):
 
 
 class Graph(NodeGraph):
-    """A driver node on an emulator's ports and its listener."""
-
     def __init__(self, context, server, **options):
         ports = [str(line.pty.link) for line in server.lines]
         given = overrides(**{'ports': ports, 'auto_configure_pause_s': 0.3, **options})

@@ -14,8 +14,6 @@ def driver_config(**given):
 
 
 class Session:
-    """A reader on an emulator's ports or others."""
-
     def __init__(self, ports, **options):
         if isinstance(ports, EmulatorServer):
             ports = [str(line.pty.link) for line in ports.lines]

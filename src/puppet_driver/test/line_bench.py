@@ -18,8 +18,6 @@ MS = 1_000_000
 
 @dataclass
 class FakePort:
-    """A port with an emulated device behind it, in the test's time."""
-
     device: DeviceSimulator
     name: str = 'port'
     arrived: bytes = b''
@@ -63,8 +61,6 @@ N_TICKS = 500
 
 
 class Bench:
-    """A line of two sensors, its port, and the time."""
-
     def __init__(self, name='flock_of_birds', retry_policy=RetryPolicy(0.5, 0.1, 1.0)):
         self.news = []
         self.ports = []

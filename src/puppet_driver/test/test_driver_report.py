@@ -22,8 +22,6 @@ GONE, SILENT, MISSING = 'p: got the end', 'p: got none for 0.5 s', 'p: no such f
 
 
 class Desk:
-    """A reporter, and a reader whose lines stand as a test says."""
-
     def __init__(self):
         config = driver_config(**GIVEN)
         self.reader = make_reader(config, lambda _: None, lambda *_: None)

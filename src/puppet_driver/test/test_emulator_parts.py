@@ -13,7 +13,6 @@ from puppet_driver.emulator.emulator import performance as performed
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.emulator.simulator import LinePackets
-from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
 
 RATE_HZ = 120.0
@@ -59,14 +58,6 @@ def test_fault_rates_are_kept(rng):
     assert thrown.mean() == pytest.approx(0.02, rel=0.2)
     data = bytes(20_000)
     assert len(faults.corrupt(data)) != len(data)
-
-
-def test_sensor_poses_are_seen_from_the_transmitter(performance):
-    mounting = performer.random_mounting(DEFAULT_SENSORS, performance.motion.skeleton, 1)
-    at_origin = performer.sensor_poses(performance, mounting, np.zeros(3))
-    moved = performer.sensor_poses(performance, mounting, np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_allclose(moved[..., :3], at_origin[..., :3] - [1.0, 2.0, 3.0])
-    np.testing.assert_array_equal(moved[..., 3:], at_origin[..., 3:])
 
 
 def test_source_plays_the_opening_once_and_the_loop_for_ever():

@@ -109,8 +109,6 @@ def test_what_is_no_answer_is_not_taken_for_a_device(alter, text):
 
 def test_an_error_of_the_device_is_named():
     class Failing(FlockSimulator):
-        """A device whose transmitter is off."""
-
         def receive(self, data, now_s):
             self.error_code = self.error_code or 29
             return super().receive(data, now_s)

@@ -162,9 +162,3 @@ def test_two_records_astray_are_not_believed_even_if_they_agree():
         assert {a for a, _ in received(stream, [data])} == set(LINE[1:])
     assert set(received(stream, [RECORDS[25]])) <= SENT
     assert stream.counters.implausible_records == CONFIRMATIONS
-
-
-def test_lines_with_one_unit_have_no_address_bytes():
-    stream = FlockStream((), RANGE_IN)
-    bare = [record[:14] for record in RECORDS[::5]]
-    assert len(stream.feed(b''.join(bare))) >= len(bare) - 1 - CONFIRMATIONS

@@ -15,8 +15,6 @@ START_NS = 1_000_000_000_000
 
 
 class Feeder:
-    """Feeds an assembler and keeps what it emits."""
-
     def __init__(self, lines=LINES, latency_s=0.0):
         self.assembler = FrameAssembler(lines, RATE_HZ, TIMEOUT_S, latency_s)
         self.lines = lines
@@ -232,7 +230,6 @@ BYTE_NS = 10e9 / 115200
 RECORD_BYTES = 15
 PACKET_BYTES = 62  # of a USB adapter, which hands over sooner when one is full
 LEARNT = 600
-Read = tuple[int, int, list[tuple[int, int, int]]]  # when, line, (tick, ordinal, when it began)
 
 
 def batched(line, n_sensors, n_ticks, timer_ns, first_ns, packet_bytes=PACKET_BYTES):

@@ -23,8 +23,6 @@ DEGREES_A_TICK = 1.5
 
 
 class TurntableHardware:
-    """The device that the page describes, behind a pseudo-terminal."""
-
     def __init__(self):
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)

@@ -25,6 +25,10 @@ def polhemus(device, n_lines, rate_hz):
     return {'device': device, 'ports': [f'p{i}' for i in range(n_lines)], 'rate_hz': rate_hz}
 
 
+def motionstar(*ports, **given):
+    return {'device': 'motionstar', 'ports': ports, **given}
+
+
 def test_file_has_every_row_in_order_at_its_default(config_dir):
     given = read_parameter_file(config_dir / FILE, 'tracker_driver')
     assert list(given) == [row.name for row in DRIVER_ROWS]
@@ -39,7 +43,6 @@ def test_defaults_fit_the_nominal_load():
     'given, text',
     [
         ({'ports': ['/dev/a', '/dev/b']}, r'ports: expected 3 or more lines for 14 .* got 2'),
-        ({'rate_hz': 144.0, 'ports': ['a', 'b']}, r'ports: expected 3 or more lines'),
         ({'ports': ['a', 'a', 'b']}, r"ports: expected different names, got 'a' twice"),
         ({'sensors': ['a', 'a'], 'ports': ['a']}, r"sensors: .* names, got 'a' twice"),
         ({'sensors': ['a', ''], 'ports': ['a']}, r'sensors: .* names, got an empty'),
@@ -56,33 +59,20 @@ def test_defaults_fit_the_nominal_load():
         ({'rate_hz': 2.0}, r'silence_timeout_s: expected value > 0.5, a period of rate_hz = 2'),
         ({'baud_rate_bps': 100000}, r'baud_rate_bps: expected one of .* got 100000'),
         ({'ports': ['tcp://']}, r"ports: expected tcp://HOST\[:PORT\] or udp://.* got 'tcp://'"),
-        ({'ports': ['tcp:/lab:4000']}, r"ports: expected tcp://HOST.* got 'tcp:/lab:4000'"),
         ({'ports': ['tcp://lab:port']}, r"ports: expected a port number .* in 'tcp://lab:port'"),
-        (
-            polhemus('fastrak', 3, 10.0),
-            'ports: expected 4 or more for 14 .* FASTRAK, .* 4 stations',
-        ),
+        (polhemus('fastrak', 3, 10.0), 'ports: expected 4 or more for 14 .* 4 stations'),
         (polhemus('fastrak', 4, 120.0), r'rate_hz: expected value <= 30 for 4 sensor\(s\) on'),
         (polhemus('patriot', 6, 30.0), 'ports: expected 7 or more .* 2 stations, got 6'),
         (polhemus('patriot', 7, 120.0), 'rate_hz: expected value <= 60 of a .* PATRIOT'),
         (polhemus('liberty', 1, 240.0), 'ports: expected 14 or more lines for 14'),
+        (motionstar('/dev/ttyUSB0'), r"ports: expected tcp://.* motionstar, got '/dev/ttyUSB0'"),
+        (motionstar('tcp://host:70000'), 'ports: expected a port number'),
         (
-            {'device': 'motionstar', 'ports': ['/dev/ttyUSB0']},
-            r"ports: expected tcp://HOST\[:PORT\], udp://.* device motionstar, got '/dev/ttyUSB0'",
-        ),
-        ({'device': 'motionstar', 'ports': ['tcp://host:70000']}, 'ports: expected a port number'),
-        (
-            {'device': 'motionstar', 'ports': ['tcp://a', 'udp://b']},
+            motionstar('tcp://a', 'udp://b'),
             'ports: expected all tcp://, all udp:// or .* tcp://a,',
         ),
-        (
-            {'device': 'motionstar', 'ports': ['tcp://a'], 'rate_hz': 150.0},
-            r'rate_hz: expected 20.0 <= value <= 144.0 for device motionstar, got',
-        ),
-        (
-            {'device': 'motionstar', 'ports': ['tcp://a'], 'first_address': 108},
-            r'first_address: expected addresses up to 120 .* got 121',
-        ),
+        (motionstar('tcp://a', rate_hz=150.0), 'rate_hz: expected 20.0 <= value <= 144.0 for'),
+        (motionstar('tcp://a', first_address=108), 'first_address: .* up to 120 .* got 121'),
         ({'device': 'sextant'}, r"device: expected one of flock_of_birds.* got 'sextant'"),
     ],
 )

@@ -21,8 +21,6 @@ EVERYTHING = bytes(range(256))
 
 
 class PtyDevice:
-    """A device at the other end of a pseudo-terminal."""
-
     def __init__(self):
         self._master, slave = os.openpty()
         tty.setraw(slave)
@@ -44,8 +42,6 @@ class PtyDevice:
 
 
 class SocketDevice:
-    """A device at the other end of a connection or of datagrams."""
-
     def __init__(self, scheme):
         kind = socket.SOCK_STREAM if scheme == 'tcp' else socket.SOCK_DGRAM
         with socket.socket(socket.AF_INET, kind) as own:
@@ -209,8 +205,6 @@ def test_a_host_that_does_not_answer_is_said_after_a_while(monkeypatch):
 
 
 class ConnectsLater(socket.socket):
-    """A socket that is connected on demand."""
-
     waiting: tuple = ()
 
     def connect_ex(self, address):

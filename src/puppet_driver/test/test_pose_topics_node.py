@@ -33,8 +33,6 @@ TURNS = quaternion_batch.exp(np.array([[0.1, -0.4, 0.8], [1.0, 0.0, 0.2]]))
 
 
 class Graph(NodeGraph):
-    """The node, a tracker's program and a listener."""
-
     def __init__(self, context, **options):
         given = overrides(**{'sensors': SENSORS, **options})
         super().__init__(context, PoseTopicsNode(context=context, parameter_overrides=given))

@@ -23,8 +23,6 @@ def frame(index):
 
 
 class Consumer:
-    """Keeps the indices of what it is given, once it is let."""
-
     def __init__(self):
         self.seen = []
         self.may_go_on = threading.Event()
@@ -125,8 +123,6 @@ GIVEN = {'device': 'mock', 'ports': ['mock'], 'sensors': ['a', 'b'], 'rate_hz': 
 
 
 class Held:
-    """A reader whose ports and consumer can be held up."""
-
     def __init__(self):
         self.config = driver_config(**GIVEN)
         self.frames = []

@@ -42,8 +42,6 @@ SILENCE_S = 0.3  # more than what a takeover waits for
 
 
 class Graph:
-    """The node under test, and another that talks to it and listens."""
-
     def __init__(self, context, **overrides):
         given = [Parameter(k.replace('__', '.'), value=v) for k, v in overrides.items()]
         self.node = PoseFilterNode(context=context, parameter_overrides=given)

@@ -210,13 +210,6 @@ def test_clock_set_back_a_little_starts_anew_soon():
     assert pose_filter.step(make_frame(13, np.ones((1, 3)))).status[0] == FILTER_OK
 
 
-def test_sample_sent_again_is_not_taken_twice():
-    pose_filter = PoseFilter(CONFIG)
-    pose_filter.step(make_frame(0, np.zeros((1, 3))))
-    out = pose_filter.step(make_frame(1, np.zeros((1, 3)), ages_s=[8_333_333e-9]))
-    assert out.status[0] == FILTER_PREDICTED and pose_filter.counts()['repeated'] == 1
-
-
 def named(frame, *sensors):
     return frame._replace(sensors=sensors)
 

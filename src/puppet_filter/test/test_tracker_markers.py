@@ -17,7 +17,6 @@ from puppet_core.sensor_frames import (
     FILTER_REINITIALISED,
     FILTER_REJECTED,
     FilteredFrame,
-    SensorFrame,
 )
 from puppet_filter.tracker_markers_node import (
     AXES,
@@ -37,7 +36,6 @@ import pytest
 CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'tracker_markers.yaml'
 STEP_NS = 50_000_000
 CONFIG = TrackerMarkersConfig(trail_s=1.0, residual_full_mm=5.0)
-Pair = tuple[FilteredFrame, SensorFrame]
 
 
 @pytest.fixture

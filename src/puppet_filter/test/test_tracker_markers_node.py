@@ -33,8 +33,6 @@ PATIENCE = 20  # events without an answer: the filter refuses some frames
 
 
 class Lab:
-    """A filter, the node under test, and somebody who measures and watches."""
-
     def __init__(self, context):
         self.node = TrackerMarkersNode(context=context)
         self.nodes = [PoseFilterNode(context=context), self.node, Node('lab', context=context)]

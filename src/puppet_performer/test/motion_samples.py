@@ -15,29 +15,10 @@ from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout
 from puppet_performer.synthetic_recording import (
     Disturbances,
-    exchanged,
     known_calibration,
     RATE_HZ,
-    slipped,
-    Take,
     TRACKER_M,
 )
-
-__all__ = [
-    'ADULT',
-    'CONFIG',
-    'estimates',
-    'estimator_of',
-    'EXACT',
-    'exchanged',
-    'LAYOUT',
-    'make_take',
-    'plain_frame',
-    'REAL',
-    'slipped',
-    'Take',
-    'walk_and_clap',
-]
 
 CONFIG = Path(__file__).resolve().parents[3] / 'config'
 EXACT = Disturbances()

@@ -5,14 +5,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from motion_samples import estimates, EXACT, LAYOUT, Take
+from motion_samples import estimates, EXACT, LAYOUT
 import numpy as np
 from puppet_core.body import Character, default_capsules
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.clips.load import load_clip
 from puppet_core.procedural.calibration_motion import range_of_motion
-from puppet_performer.synthetic_recording import measure, random_mounting
+from puppet_performer.synthetic_recording import measure, random_mounting, Take
 import pytest
 from virtual_performer import make_virtual
 

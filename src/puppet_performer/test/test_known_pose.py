@@ -60,16 +60,6 @@ def _errors_deg(take, calibration):
         ([(TRUNK, (0.0, 15.0, 0.0))], {'trunk'}),
         ([(('spine', 'chest'), (0.0, 0.0, 40.0))], {'shoulders'}),
     ],
-    ids=[
-        'A-pose',
-        'palms-back',
-        'rolled-over',
-        'leg-aside',
-        'leg-turned',
-        'all-lean',
-        'bow',
-        'chest-turned',
-    ],
 )
 def test_pose_that_is_no_t_pose_is_named(exact, turned, named):
     evaluation = _posed(exact, *turned).evaluation

@@ -18,8 +18,6 @@ CONFIG_OF_POSTURE = PostureConfig()
 
 
 class VirtualPerformer:
-    """Sensors on a body, seen by a tracker that stands anywhere."""
-
     def __init__(self, rng, character, layout, yaw, asymmetry_m=0.0):
         self.character = character
         self.layout = layout

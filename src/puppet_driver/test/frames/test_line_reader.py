@@ -8,7 +8,6 @@ import threading
 from driver_session import nearest_error
 import numpy as np
 from puppet_driver.devices.line import LineState
-from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.frames.line_reader import QUEUED_FRAMES
 import pytest
 
@@ -47,15 +46,6 @@ def test_frames_are_the_emulated_poses_and_stopping_stops_the_devices(
     run.reader.stop()
     assert wait_until(lambda: not any(line.device.is_streaming for line in server.lines))
     assert not run.reader.is_running
-
-
-def test_frames_come_at_the_devices_rate(emulator, session, wait_until):
-    run = session(emulator())
-    assert wait_until(run.has(130))
-    steps_s = np.diff(run.stamps_ns[-120:]) * 1e-9
-    # the median: a starved emulator skips ticks
-    assert np.median(steps_s) == pytest.approx(1.0 / 120.0, rel=0.1)
-    assert np.diff(run.stamps_ns).min() > 0
 
 
 @pytest.mark.parametrize('group_mode', [True, False])
@@ -98,20 +88,6 @@ def test_a_slow_consumer_does_not_slow_the_reading(emulator, session, wait_until
     assert wait_until(run.has(10))
 
 
-def test_a_vanished_device_is_said_and_found_again(emulator, session, wait_until):
-    first = emulator()
-    run = session(first)
-    assert wait_until(run.has(20))
-    first.stop()
-    for line in first.lines:
-        line.pty.close()
-    assert wait_until(lambda: all(s is not LineState.STREAMING for s in run.states()))
-    assert any('got the end of the line' in text for is_error, text in run.news if is_error)
-    first.close = lambda: None
-    emulator()
-    assert wait_until(run.has(20))
-
-
 def test_one_lost_line_leaves_the_others_running(emulator, session, wait_until):
     server = emulator()
     run = session(server)
@@ -123,17 +99,6 @@ def test_one_lost_line_leaves_the_others_running(emulator, session, wait_until):
     assert wait_until(run.has(60))
     poses = run.poses[-1]
     assert np.isnan(poses[5:10]).all() and np.isfinite(poses[:5]).all()
-
-
-@pytest.mark.parametrize(
-    'options, n_lines', [({}, 3), ({'device': 'liberty', 'rate_hz': 20.0}, 1)]
-)
-def test_bad_bytes_cost_records_and_nothing_else(emulator, session, wait_until, options, n_lines):
-    run = session(emulator(n_lines, faults=FaultRates(bad_byte=0.002), **options), **options)
-    assert wait_until(run.has(60))
-    counters = [line.status.counters for line in run.reader.lines]
-    assert sum(c.resyncs for c in counters) > 0
-    assert sum(c.records for c in counters) > 0.7 * 14 * 60
 
 
 def test_a_busy_port_is_said_and_waited_for(emulator, session, wait_until):

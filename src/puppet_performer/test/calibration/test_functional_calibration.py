@@ -4,7 +4,7 @@
 
 from functools import cache
 
-from motion_samples import estimates, EXACT, exchanged, LAYOUT, make_take, REAL, slipped
+from motion_samples import estimates, EXACT, LAYOUT, make_take, REAL
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS
@@ -12,7 +12,7 @@ from puppet_core.io import CalibrationError
 from puppet_core.math import quaternions
 from puppet_performer.calibration.calibration import RANGE, SLIPPED, SWAPPED
 from puppet_performer.sensor_layout import SensorLayout
-from puppet_performer.synthetic_recording import measure
+from puppet_performer.synthetic_recording import exchanged, measure, slipped
 import pytest
 
 EXACT_TOL_M = 1e-6

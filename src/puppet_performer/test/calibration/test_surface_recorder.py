@@ -30,8 +30,6 @@ LIFTED = np.array([0.0, 0.0, 0.05])
 
 
 class Bench:
-    """A recorder, a body that moves in every frame, and a hand with a stylus."""
-
     def __init__(self, character, rng, segments=('left_hand',), config=CONFIG):
         self.expected = surface_samples(character.skeleton, character.capsules)
         self.recorder = SurfaceRecorder(segments, self.expected, config)

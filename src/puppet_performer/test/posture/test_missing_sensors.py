@@ -3,7 +3,6 @@
 """Sensors of a moving performer that drop at random, or come and go all the time."""
 
 from dataclasses import replace
-from functools import cache
 from typing import NamedTuple
 
 from motion_samples import CONFIG, estimator_of, walk_and_clap
@@ -38,12 +37,14 @@ def _layout(name):
     return load_layout(CONFIG / f'layouts/{name}.yaml')
 
 
-def _play(motion, layout, lost, skeleton, calibration=None):
+def _play(motion, layout, lost, skeleton, calibration=None, says_back=False):
     """Return what is estimated; `lost` is true where a sensor is not there, shape (n, s)."""
     estimator = estimator_of(skeleton, layout, calibration)
-    rows = []
+    rows, before = [], False
     for frame, gone in zip(sensor_frames(motion, layout), lost):
-        status = np.where(gone, FILTER_LOST, 0).astype(np.uint8)
+        back = FILTER_REINITIALISED * (before & ~gone) if says_back else 0  # as a filter does
+        status = np.where(gone, FILTER_LOST, back).astype(np.uint8)
+        before = gone
         estimate = estimator.step(frame._replace(status=status))
         rows.append(
             [
@@ -199,39 +200,17 @@ EASING_M_S = 2.0  # of the losses here; the root is never half a metre off
 TRUNK_TOO_M_S = 5.0  # of those of trunk and leg at once
 
 
-@cache
-def _frames(layout):
-    found = load_layout(CONFIG / f'layouts/{layout}.yaml')
-    return [
-        frame._replace(
-            **{
-                name: np.array(value)
-                for name, value in frame._asdict().items()
-                if isinstance(value, np.ndarray)
-            }
-        )
-        for frame in sensor_frames(walk_and_clap(N_FLICKER), found)
-    ]
-
-
-def _play_flicker(layout, names, lost):
+def _play_flicker(name, names, lost):
     """
     Return joints and end-effectors, shape (n, 24, 3) [m].
 
     `lost` has shape (n,), or (n, k) for each of the k `names` its own.
     """
-    lost = np.broadcast_to(lost.reshape(N_FLICKER, -1), (N_FLICKER, len(names)))
-    found = load_layout(CONFIG / f'layouts/{layout}.yaml')
-    estimator = estimator_of(walk_and_clap(N_FLICKER).skeleton, found)
-    rows, before = [], False
-    for frame, are_gone in zip(_frames(layout), lost):
-        gone = np.isin(frame.sensors, np.array(names)[are_gone])
-        back = np.where(before & ~gone, FILTER_REINITIALISED, frame.status)  # as a filter says it
-        status = np.where(gone, FILTER_LOST, back).astype(np.uint8)
-        before = gone
-        estimate = estimator.step(frame._replace(status=status))
-        rows.append(np.concatenate((estimate.p_world, estimate.posture.end_effectors)))
-    return np.array(rows)
+    motion, layout = walk_and_clap(N_FLICKER), _layout(name)
+    gone = np.zeros((N_FLICKER, len(layout.sensors)), dtype=bool)
+    gone[:, list(map(layout.sensors.index, names))] = lost.reshape(N_FLICKER, -1)
+    played = _play(motion, layout, gone, motion.skeleton, says_back=True)
+    return np.concatenate((played.p, played.points), axis=1)
 
 
 def _patterns(rng):
