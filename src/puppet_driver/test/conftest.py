@@ -3,10 +3,8 @@
 """Fixtures of puppet_driver's tests: seeded numbers, plausible poses, an emulator on ptys."""
 
 from pathlib import Path
-import threading
-import time
 
-from driver_session import Session
+from driver_session import Session, wait
 import numpy as np
 from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_core.procedural.performer import procedural_motion
@@ -15,8 +13,6 @@ from puppet_driver.emulator.performer import default_body, NoiseLevels
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-WAIT_S = 15.0
-POLL_S = 0.005
 QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
 
 
@@ -32,13 +28,6 @@ def config_dir():
 
 @pytest.fixture
 def wait_until():
-    def wait(condition, seconds=WAIT_S):
-        deadline = time.monotonic() + seconds
-        never = threading.Event()
-        while not condition() and time.monotonic() < deadline:
-            never.wait(POLL_S)
-        return condition()
-
     return wait
 
 

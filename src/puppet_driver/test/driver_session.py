@@ -2,11 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole driver without ROS on some ports, and what comes of it; for several tests."""
 
+import threading
+import time
+
 import numpy as np
 from puppet_core.io import build_config, check_values
 from puppet_driver.driver import make_reader
 from puppet_driver.emulator.server import EmulatorServer
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
+
+
+def wait(condition, seconds=15.0):
+    deadline_s = time.monotonic() + seconds
+    never = threading.Event()
+    while not condition() and time.monotonic() < deadline_s:
+        never.wait(0.005)
+    return condition()
 
 
 def driver_config(**given):

@@ -67,15 +67,8 @@ def damage(rng, data, size):
     Lose, insert and repeat bytes, singly and in runs, at random places two records apart.
 
     Runs of as many bytes as a record has are not lost: the halves at both sides would make a
-    perfect record, as would a loss and an insertion in the same one.
-
-    Returns
-    -------
-    damaged : bytes
-        What arrives.
-    hit : ndarray of int
-        Places in `data` whose byte is lost or before which something is inserted.
-
+    perfect record, as would a loss and an insertion in the same one. Return what arrives, and
+    the places in `data` whose byte is lost or before which something is inserted.
     """
     steps = rng.integers(2 * size, 16 * size, len(data) // (9 * size))
     places = 1 + steps.cumsum()

@@ -159,18 +159,14 @@ def test_all_records_arrive_in_order_however_the_reads_are_cut(where):
 
 
 def test_bad_samples_and_impossible_words_are_rejected_alone():
-    body = b''.join(
-        map(
-            encode_record,
-            (
-                Record(2, birdnet.BAD_SAMPLE, (0,) * 7),
-                Record(3, POSITION_QUATERNION, GOOD_WORDS),
-                Record(4, POSITION_QUATERNION, (0,) * 7),
-                Record(5, POSITION_MATRIX, (0,) * 12),
-                Record(6, POSITION_MATRIX, (0, 0, 0, *MIRROR)),
-            ),
-        )
-    )
+    sent = [
+        Record(2, birdnet.BAD_SAMPLE, (0,) * 7),
+        Record(3, POSITION_QUATERNION, GOOD_WORDS),
+        Record(4, POSITION_QUATERNION, (0,) * 7),
+        Record(5, POSITION_MATRIX, (0,) * 12),
+        Record(6, POSITION_MATRIX, (0, 0, 0, *MIRROR)),
+    ]
+    body = b''.join(map(encode_record, sent))
     stream = new_stream()
     records = received(stream, [birdnet.encode_packet(birdnet.Header(birdnet.Message.DATA), body)])
     assert [r.ordinal for r in records] == [1]

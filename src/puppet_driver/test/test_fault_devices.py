@@ -9,12 +9,13 @@ test_recovery.py, by a clock that no busy computer can hold up, and so is what h
 a missing sensor cost.
 """
 
+from functools import partial
 import socket
 import struct
-import threading
 import time
 
 from driver_session import Session
+from driver_session import wait as session_wait
 from faulty_transport import FaultyTransport
 import numpy as np
 from puppet_driver.devices.polhemus import XOFF
@@ -31,7 +32,6 @@ NETWORKED = ('motionstar',)
 QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
 UNPLUGGED_S, SILENT_S, NOISY_S = 3.0, 0.9, 1.0
 BIT_ERROR_RATE = 0.01
-DEADLINE_S = 30.0
 ABRUPTLY = struct.pack('ii', 1, 0)  # how a connection is closed
 
 
@@ -61,12 +61,7 @@ class Rig:
         return any(np.isfinite(poses).all() for poses in self.session.poses[n_frames:])
 
 
-def wait(condition):
-    deadline_s = time.monotonic() + DEADLINE_S
-    never = threading.Event()
-    while not condition() and time.monotonic() < deadline_s:
-        never.wait(0.005)
-    return condition()
+wait = partial(session_wait, seconds=30.0)
 
 
 def last(seconds):

@@ -134,24 +134,15 @@ SENSORS = ('pelvis', 'head')
 @pytest.mark.parametrize(
     ('entries', 'plans'),
     [
-        (['/a', '/b'], [TopicPlan('/a', False, {0: 0}), TopicPlan('/b', False, {0: 1})]),
-        (
-            ['/vrpn/{sensor}/pose'],
-            [
-                TopicPlan('/vrpn/pelvis/pose', False, {0: 0}),
-                TopicPlan('/vrpn/head/pose', False, {0: 1}),
-            ],
-        ),
-        (['/poses[*]'], [TopicPlan('/poses', True, {0: 0, 1: 1})]),
-        (['/poses[7]', '/poses[2]'], [TopicPlan('/poses', True, {7: 0, 2: 1})]),
-        (
-            ['/poses[0]', '/head'],
-            [TopicPlan('/poses', True, {0: 0}), TopicPlan('/head', False, {0: 1})],
-        ),
+        (['/a', '/b'], [('/a', False, {0: 0}), ('/b', False, {0: 1})]),
+        (['/x/{sensor}/p'], [('/x/pelvis/p', False, {0: 0}), ('/x/head/p', False, {0: 1})]),
+        (['/poses[*]'], [('/poses', True, {0: 0, 1: 1})]),
+        (['/poses[7]', '/poses[2]'], [('/poses', True, {7: 0, 2: 1})]),
+        (['/poses[0]', '/head'], [('/poses', True, {0: 0}), ('/head', False, {0: 1})]),
     ],
 )
 def test_entries_name_topic_and_pose_of_each_sensor(entries, plans):
-    assert list(plan_topics(SENSORS, entries)) == plans
+    assert list(plan_topics(SENSORS, entries)) == [TopicPlan(*plan) for plan in plans]
 
 
 @pytest.mark.parametrize(

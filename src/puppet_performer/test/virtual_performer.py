@@ -84,13 +84,8 @@ class VirtualPerformer:
         """Return an estimator, calibrated exactly where no calibration is given."""
         if calibration is None:
             calibration = self.calibrate()
-        return PostureEstimator(
-            self.character.skeleton,
-            calibration,
-            self.q_world_tracker,
-            self.p_world_tracker,
-            config,
-        )
+        tracker = self.q_world_tracker, self.p_world_tracker
+        return PostureEstimator(self.character.skeleton, calibration, *tracker, config)
 
 
 def random_posture(rng, base, spread_rad=0.5):

@@ -189,7 +189,7 @@ def test_stamps_that_do_not_advance_restart(virtual, step_ns):
     assert recorder.n_frames == 1
 
 
-LIMIT_M = 0.2
+LIMITS, LIMIT_M = CalibrationLimits(), 0.2
 
 
 def _sensors(virtual):
@@ -284,15 +284,8 @@ def _move(virtual, row, rng):
 
 
 def _rezero(virtual, calibration, recording, sensor):
-    return rezero_sensor(
-        calibration,
-        recording,
-        virtual.layout,
-        sensor,
-        virtual.character.skeleton,
-        CalibrationLimits(),
-        'later',
-    )
+    body = virtual.character.skeleton
+    return rezero_sensor(calibration, recording, virtual.layout, sensor, body, LIMITS, 'later')
 
 
 @pytest.mark.parametrize('sensor', ['pelvis', 'chest', 'left_forearm', 'right_foot'])

@@ -139,18 +139,10 @@ def test_rows_may_come_in_another_order_and_with_strangers(virtual, rng):
     root, rotations = random_posture(rng, virtual.place)
     frame = virtual.frame(root, rotations)
     order = rng.permutation(14)
+    fields = 'positions', 'quaternions', 'linear_velocities', 'angular_velocities', 'status'
     shuffled = frame._replace(
         sensors=tuple(frame.sensors[i] for i in order),
-        **{
-            name: np.ascontiguousarray(getattr(frame, name)[order])
-            for name in (
-                'positions',
-                'quaternions',
-                'linear_velocities',
-                'angular_velocities',
-                'status',
-            )
-        },
+        **{name: np.ascontiguousarray(getattr(frame, name)[order]) for name in fields},
     )
     estimate = virtual.estimator().step(shuffled)
     _, p, _ = virtual.truth(root, rotations)

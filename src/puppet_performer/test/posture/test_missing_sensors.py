@@ -46,12 +46,8 @@ def _play(motion, layout, lost, skeleton, calibration=None, says_back=False):
         status = np.where(gone, FILTER_LOST, back).astype(np.uint8)
         before = gone
         estimate = estimator.step(frame._replace(status=status))
-        rows.append(
-            [
-                np.array(x)
-                for x in (estimate.q_world, estimate.p_world, estimate.posture.end_effectors)
-            ]
-        )
+        values = estimate.q_world, estimate.p_world, estimate.posture.end_effectors
+        rows.append([np.array(x) for x in values])
     return Played(*(np.array(column) for column in zip(*rows)))
 
 
@@ -64,12 +60,15 @@ def _random_losses(rng, n, sensors):
     return lost
 
 
+def _turn_speeds(q):
+    turned = quaternions.log(quaternions.multiply(quaternions.conjugate(q[:-1]), q[1:]))
+    return np.linalg.norm(turned, axis=2) * RATE_HZ
+
+
 def _speeds(played):
     """Return the highest speeds of joints and points [m/s], and of segments [rad/s]."""
     moved = [np.linalg.norm(np.diff(x, axis=0), axis=2).max() for x in (played.p, played.points)]
-    back = quaternions.conjugate(played.q[:-1])
-    turned = quaternions.log(quaternions.multiply(back, played.q[1:]))
-    return max(moved) * RATE_HZ, np.linalg.norm(turned, axis=2).max() * RATE_HZ
+    return max(moved) * RATE_HZ, _turn_speeds(played.q).max()
 
 
 @pytest.mark.parametrize('name', LAYOUTS)
@@ -143,12 +142,7 @@ def test_hand_through_its_own_shoulder_whips_no_elbow_round():
         frame.quaternions[hand] = [1.0, 0.0, 0.0, 0.0]
     estimator = estimator_of(motion.skeleton, layout)
     q = np.array([np.array(estimator.step(frame).q_world) for frame in frames])
-    turned = (
-        np.linalg.norm(
-            quaternions.log(quaternions.multiply(quaternions.conjugate(q[:-1]), q[1:])), axis=2
-        )
-        * RATE_HZ
-    )
+    turned = _turn_speeds(q)
     trunk = turned[:, SEGMENT_INDEX['chest']].max()
     assert turned[:, start].max() < trunk + INFERRED_SPEED_RAD_S + TURN_SPEED_RAD_S
     assert turned[:, start + 1].max() < trunk + 2.0 * INFERRED_SPEED_RAD_S + TURN_SPEED_RAD_S
