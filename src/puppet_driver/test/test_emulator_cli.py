@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The emulator as a program."""
 
-import os
 from pathlib import Path
 import shlex
 import signal
@@ -19,13 +18,9 @@ MOTIONSTAR = ('--device', 'motionstar')
 
 
 def run(*arguments):
-    return subprocess.Popen(
-        [sys.executable, '-m', 'puppet_driver.emulator.cli', *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ,
-    )
+    command = [sys.executable, '-m', 'puppet_driver.emulator.cli', *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The emulator's cables: what a host sees of them, and that no host can hold it up."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 import os
 from pathlib import Path
 import select
 import time
 
 import numpy as np
-from puppet_core.body.posture import Motion
 from puppet_core.io import ConfigError
 from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_driver.devices import flock_of_birds as flock
@@ -26,10 +26,8 @@ BURST_BYTES = 5 * 12  # power-up format of five units
 def line(tmp_path):
     line = PtyTransport(tmp_path / 'ports' / 'line0')
     yield line
-    try:
+    with suppress(OSError):
         line.close()
-    except OSError:
-        pass
 
 
 @pytest.fixture
@@ -161,12 +159,10 @@ def test_performer_too_far_away_is_moved_into_range(performance):
     config = EmulatorConfig(links=(Path('x'),))
     assert within_range(config, performance) is performance
     motion = performance.motion
-    far = Motion(
-        motion.skeleton,
-        motion.rate_hz,
-        motion.root_positions + [9.0, 0.0, 0.0],
-        motion.rotations,
-        motion.end_effectors + [9.0, 0.0, 0.0],
+    far = replace(
+        motion,
+        root_positions=motion.root_positions + [9.0, 0.0, 0.0],
+        end_effectors=motion.end_effectors + [9.0, 0.0, 0.0],
     )
     moved = within_range(config, LoopedMotion(far, 0)).motion
     assert np.abs(moved.root_positions[:, :2]).max() < 3.0

@@ -127,15 +127,9 @@ def devices_of_a_bus():
 
 
 def line_of(ordinal):
-    return FlockOfBirds(
-        FlockConfig(
-            NAMES[ordinal : ordinal + 1],
-            first_address=1,
-            group_mode=False,
-            n_all_sensors=N_UNITS,
-            auto_configure_pause_s=0.3,
-        )
-    )
+    names = NAMES[ordinal : ordinal + 1]
+    config = FlockConfig(names, first_address=1, group_mode=False, n_all_sensors=N_UNITS)
+    return FlockOfBirds(replace(config, auto_configure_pause_s=0.3))
 
 
 def test_the_masters_line_configures_the_bus_and_then_all_units_run():

@@ -26,6 +26,7 @@ MAKERS: dict[str, tuple[Callable[..., Tracker], Callable[[int], DeviceSimulator]
     'patriot': (lambda c: polhemus.Patriot(c), lambda n: LibertySimulator(n, polhemus.Patriot)),
 }
 every = pytest.mark.parametrize('line, simulator', MAKERS.values(), ids=MAKERS)
+WORDS = st.text('OHlU*F0123456789,\r-SPCcuf', max_size=30).map(str.encode)
 SIMULATORS = (lambda: FastrakSimulator(3), lambda: LibertySimulator(3))
 
 
@@ -125,15 +126,7 @@ def test_reset_takes_ten_seconds_and_forgets(simulator):
 
 
 @pytest.mark.parametrize('simulator', SIMULATORS)
-@given(
-    messages=st.lists(
-        st.one_of(
-            st.binary(max_size=30),
-            st.text('OHlU*F0123456789,\r-SPCcuf', max_size=30).map(str.encode),
-        ),
-        max_size=20,
-    )
-)
+@given(messages=st.lists(st.binary(max_size=30) | WORDS, max_size=20))
 def test_no_bytes_make_a_twin_raise(simulator, messages):
     device = simulator()
     for i, message in enumerate(messages):

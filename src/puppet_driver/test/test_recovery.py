@@ -50,10 +50,10 @@ def unplug(bench):
     return plug
 
 
-def cut(bench):
+def cut(bench, heard=lambda data: b''):
     device = bench.device
-    hear, device.receive = device.receive, lambda data, now_s: b''
-    bench.distort = lambda data: b''
+    hear, device.receive = device.receive, lambda data, now_s: heard(data)
+    bench.distort = heard
 
     def mend():
         device.receive = hear
@@ -63,16 +63,8 @@ def cut(bench):
 
 
 def other_speed(bench):
-    device, rng = bench.device, np.random.default_rng(4)
-    hear = device.receive
-    device.receive = lambda data, now_s: rng.bytes(len(data))
-    bench.distort = lambda data: rng.bytes(len(data))
-
-    def mend():
-        device.receive = hear
-        bench.distort = bytes
-
-    return mend
+    rng = np.random.default_rng(4)
+    return cut(bench, lambda data: rng.bytes(len(data)))
 
 
 def turn_bits(bench):

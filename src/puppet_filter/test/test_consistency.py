@@ -109,23 +109,15 @@ def squares(pose_filter, truth):
         )
         seen = out.status != FILTER_LOST  # predicted ones too
         poses.append((normalised(world[seen], out.covariances[seen]), 6 * int(seen.sum())))
-        speeds = np.hstack(
-            (
-                truth.velocities[k, :, :3] - out.linear_velocities,
-                quaternion_batch.rotate(truth.quaternions[k], truth.velocities[k, :, 3:])
-                - out.angular_velocities,
-            )
-        )
+        angular = quaternion_batch.rotate(truth.quaternions[k], truth.velocities[k, :, 3:])
+        linear = truth.velocities[k, :, :3] - out.linear_velocities
+        speeds = np.hstack((linear, angular - out.angular_velocities))
         twists.append((normalised(speeds[seen], out.twist_covariances[seen]), poses[-1][1]))
         # the states are those after a sample
         good |= out.status == FILTER_REINITIALISED
-        own = np.hstack(
-            (
-                apart,
-                quaternion_batch.log(quaternion_batch.multiply(back, truth.quaternions[k])),
-                truth.velocities[k] - pose_filter.states['velocity'],
-            )
-        )[good]
+        turned = quaternion_batch.log(quaternion_batch.multiply(back, truth.quaternions[k]))
+        slower = truth.velocities[k] - pose_filter.states['velocity']
+        own = np.hstack((apart, turned, slower))[good]
         states.append((normalised(own, pose_filter.states['covariance'][good]), own.size))
     return Squares((nis, count), states, poses, twists)
 

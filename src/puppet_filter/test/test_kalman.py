@@ -8,7 +8,7 @@ import numpy as np
 from puppet_filter import kalman as k
 from puppet_filter.process_noise import PHYSICAL, process_noise
 import pytest
-from scipy.linalg import solve_discrete_are
+from scipy.linalg import block_diag, solve_discrete_are
 from scipy.spatial.transform import Rotation
 
 TOL = 1e-12  # rounding of covariances near one over some hundred products
@@ -25,25 +25,11 @@ def random_covariance(rng, n):
 
 def textbook_matrices(dt, q):
     """Return A (eq. 3.3), Q (eq. 3.5) and H (eq. 3.6) in the thesis' order."""
-    one, zero = np.eye(3), np.zeros((3, 3))
-    a = np.block(
-        [
-            [one, dt * one, zero, zero],
-            [zero, one, zero, zero],
-            [zero, zero, one, dt * one],
-            [zero, zero, zero, one],
-        ]
-    )
-    noise = np.block(
-        [
-            [q[0] * one, q[1] * one, zero, zero],
-            [q[1] * one, q[2] * one, zero, zero],
-            [zero, zero, q[3] * one, q[4] * one],
-            [zero, zero, q[4] * one, q[5] * one],
-        ]
-    )
-    h = np.block([[one, zero, zero, zero], [zero, zero, one, zero]])
-    return a, noise, h
+    one = np.eye(3)
+    a = np.kron([[1.0, dt], [0.0, 1.0]], one)
+    noises = (np.kron([q[i : i + 2], q[i + 1 : i + 3]], one) for i in (0, 3))
+    h = np.kron([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]], one)
+    return block_diag(a, a), block_diag(*noises), h
 
 
 class Textbook:
@@ -86,12 +72,8 @@ def wxyz(rotation):
 class Filter:
     def __init__(self, p, noise, q):
         self.p, self.noise, self.q = p, noise, q
-        self.predicted, self.lower, self.w = (
-            np.zeros((12, 12)),
-            np.zeros((6, 6)),
-            np.zeros((6, 12)),
-        )
-        self.change = np.zeros(12)
+        self.predicted, self.change = np.zeros((12, 12)), np.zeros(12)
+        self.lower, self.w = np.zeros((6, 6)), np.zeros((6, 12))
 
     def step(self, dt, dz):
         y = np.zeros(6)

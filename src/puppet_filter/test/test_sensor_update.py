@@ -331,6 +331,7 @@ def predicted(state, ahead_s, q):
 @pytest.mark.parametrize('model', ['physical', 'adaptive'])
 @pytest.mark.parametrize('ahead_s', [0.0, 0.02, 0.2])
 def test_output_is_the_analytic_prediction(model, ahead_s, rng):
+    fixed = CONFIG.process_linear_m2_s3, CONFIG.process_angular_rad2_s3
     motion = make_motion('fast', 3, 1.0, RATE_HZ, rng)
     positions, quaternions = disturb(motion, Disturbance(), rng)
     pose_filter = PoseFilter(replace(CONFIG, process_model=model, lookahead_s=ahead_s))
@@ -340,12 +341,8 @@ def test_output_is_the_analytic_prediction(model, ahead_s, rng):
         assert out is not None and out.stamp_ns == frame.stamp_ns
         for i in np.flatnonzero(out.status == FILTER_OK):
             state = pose_filter.states[i]
-            density = (
-                state['density']
-                if model == 'adaptive'
-                else [CONFIG.process_linear_m2_s3, CONFIG.process_angular_rad2_s3]
-            )
-            position, quaternion, covariance = predicted(state, ahead_s, np.array(density))
+            density = np.array(state['density'] if model == 'adaptive' else fixed)
+            position, quaternion, covariance = predicted(state, ahead_s, density)
             np.testing.assert_allclose(out.positions[i], position, atol=1e-12)
             assert abs(out.quaternions[i] @ quaternion) == pytest.approx(1.0, abs=1e-12)
             np.testing.assert_allclose(out.covariances[i], covariance, rtol=1e-9, atol=1e-15)

@@ -10,27 +10,21 @@ from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
 from puppet_core.procedural.performer import procedural_motion
 from puppet_core.sensor_frames import FilteredFrame
-from puppet_performer import synthetic_recording
+from puppet_performer import synthetic_recording as synthetic
 from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout
-from puppet_performer.synthetic_recording import (
-    Disturbances,
-    known_calibration,
-    RATE_HZ,
-    TRACKER_M,
-)
 
 CONFIG = Path(__file__).resolve().parents[3] / 'config'
-EXACT = Disturbances()
-REAL = Disturbances(noise_mm=2.0, noise_deg=0.5, outliers=0.01, skin_mm=5.0)
+EXACT = synthetic.Disturbances()
+REAL = synthetic.Disturbances(noise_mm=2.0, noise_deg=0.5, outliers=0.01, skin_mm=5.0)
 ADULT = load_character(CONFIG / 'characters' / 'performer.yaml')
 LAYOUT = load_layout(CONFIG / 'layouts' / 'default14.yaml')
 
 
-def make_take(seed, disturbances, rate_hz=RATE_HZ, layout=LAYOUT, stretch=0.1, pose_deg=0.0):
-    return synthetic_recording.make_take(
-        ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg
-    )
+def make_take(
+    seed, disturbances, rate_hz=synthetic.RATE_HZ, layout=LAYOUT, stretch=0.1, pose_deg=0.0
+):
+    return synthetic.make_take(ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg)
 
 
 @cache
@@ -43,9 +37,13 @@ def walk_and_clap(n_frames):
 
 def estimator_of(skeleton, layout, calibration=None):
     """Return an estimator of frames of `sensor_frames`, calibrated exactly by default."""
-    known = known_calibration(layout) if calibration is None else calibration
+    known = synthetic.known_calibration(layout) if calibration is None else calibration
     return PostureEstimator(
-        skeleton, known, np.array([1.0, 0.0, 0.0, 0.0]), np.array(TRACKER_M), PostureConfig()
+        skeleton,
+        known,
+        np.array([1.0, 0.0, 0.0, 0.0]),
+        np.array(synthetic.TRACKER_M),
+        PostureConfig(),
     )
 
 

@@ -18,17 +18,8 @@ from virtual_performer import make_virtual
 
 pytestmark = pytest.mark.mocap
 MOCAP = Path(__file__).resolve().parents[4] / 'shared' / 'mocap'
-CLIPS = {
-    '02_01': '02',
-    '02_03': '02',
-    '02_04': '02',
-    '02_10': '02',
-    '03_01': '03',
-    '01_14': '01',
-    'salsa_10': '',
-    'martial_04': '',
-    'indian_13': '',
-}
+CLIPS = ('02_01', '02_03', '02_04', '02_10', '03_01', '01_14')
+CLIPS += ('salsa_10', 'martial_04', 'indian_13')
 MAX_RMS_M = 0.005
 JOINT_TOL_M = 5e-4  # of joints whose place two sensors tell, and of the trunk's between them
 POSE_TOL_M = 2e-4  # of a body whose left and right differ, taken as a mirror image in the T-pose
@@ -39,13 +30,11 @@ N_FRAMES = 60  # of each clip, evenly spaced
 def clip(request):
     if not MOCAP.is_dir():
         pytest.skip(f'captured clips are not in {MOCAP}')
-    name, subject = request.param, CLIPS[request.param]
-    folder = MOCAP / ('cmu_asfamc' if subject else 'cmu_bvh')
-    whole = (
-        load_clip(folder / f'{name}.amc', folder / f'{subject}.asf')
-        if subject
-        else load_clip(folder / f'{name}.bvh')
-    )
+    name, subject = request.param, request.param[:2]
+    if subject.isdigit():
+        whole = load_clip(*(MOCAP / 'cmu_asfamc' / n for n in (f'{name}.amc', f'{subject}.asf')))
+    else:
+        whole = load_clip(MOCAP / 'cmu_bvh' / f'{name}.bvh')
     frames = np.linspace(0, whole.n_frames - 1, N_FRAMES).astype(int)
     return Motion.from_rotations(
         whole.skeleton, whole.rate_hz, whole.root_positions[frames], whole.rotations[frames]
@@ -69,13 +58,8 @@ def errors_m(clip, layout, seed):
     virtual.character = Character('clip', '', clip.skeleton, default_capsules(clip.skeleton))
     virtual.place = np.array([0.3, -0.2, clip.skeleton.rest_root_height])
     estimator = virtual.estimator()
-    return _distances(
-        clip,
-        (
-            estimator.step(virtual.frame(*pose))
-            for pose in zip(clip.root_positions, clip.rotations)
-        ),
-    )
+    poses = zip(clip.root_positions, clip.rotations)
+    return _distances(clip, (estimator.step(virtual.frame(*pose)) for pose in poses))
 
 
 def _distances(clip, estimates):

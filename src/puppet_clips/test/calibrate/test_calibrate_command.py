@@ -6,7 +6,7 @@ from pathlib import Path
 import threading
 from typing import Any
 
-from motion_samples import CONFIG, EXACT, exchanged, LAYOUT, make_take, REAL, Take
+from motion_samples import CONFIG, EXACT, LAYOUT, make_take, REAL
 import numpy as np
 import pytest
 
@@ -19,6 +19,7 @@ from puppet_clips.calibrate.calibrate_command import main  # noqa: E402
 from puppet_core.body.character import load_character  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
+from puppet_performer.synthetic_recording import exchanged, Take  # noqa: E402
 from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from rosbags.typesys import get_typestore, Stores  # noqa: E402

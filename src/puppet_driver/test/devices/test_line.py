@@ -44,23 +44,6 @@ def test_bytes_without_records_hint_at_the_speed(bench):
     assert 'check baud rate, format and addresses' in bench.line.status.error
 
 
-def test_counters_survive_a_restart(bench):
-    bench.stream()
-    bench.send(bench.bursts(5)[: 9 * 15])
-    bench.run(600)
-    bench.stream()
-    bench.send(bench.bursts(5)[: 9 * 15])
-    bench.run(2)
-    assert bench.line.status.counters.records == 10 and bench.line.status.starts == 2
-
-
-def test_stopping_tells_the_device_and_closes_the_port(bench):
-    bench.stream()
-    bench.line.stop()
-    assert bench.port.written.endswith(b'?') and bench.port.is_closed
-    assert not bench.device.is_streaming
-
-
 def test_skipping_a_backlog_also_forgets_half_a_record(bench):
     bench.stream()
     bench.send(bench.bursts(1)[:7])

@@ -20,6 +20,10 @@ NOISE_M = 0.003
 EXACT = np.zeros((1, 2))  # noise of the rotations
 
 
+NEAR, FAR = CENTRE, CENTRE * 1.5
+JOINTS = [Joint(1, 0, 1), Joint(2, 1, 2), Joint(3, 3, 4), Joint(4, 4, 5)]
+
+
 def _relative(rng, vectors, noise_m=0.0, centre=CENTRE):
     turns = quaternions.to_matrix(quaternions.exp(vectors))
     positions = centre[:3] - turns @ centre[3:]
@@ -87,26 +91,22 @@ def test_pose_fills_in_what_the_motion_leaves_open(rng):
 
 
 def test_exact_data_are_stronger_than_both_priors(rng):
-    near, far = CENTRE, CENTRE * 1.5
-    joints = [Joint(1, 0, 1), Joint(2, 1, 2), Joint(3, 3, 4), Joint(4, 4, 5)]
-    relatives = [_relative(rng, _ball(rng), 0.0, c) for c in (near, far, near, far + 0.02)]
-    centres = _solved(relatives, joints, [((0, 1), (2, 3))])
-    wanted = np.array([near, far, near, far + 0.02]).reshape(4, 2, 3)
+    relatives = [_relative(rng, _ball(rng), 0.0, c) for c in (NEAR, FAR, NEAR, FAR + 0.02)]
+    centres = _solved(relatives, JOINTS, [((0, 1), (2, 3))])
+    wanted = np.array([NEAR, FAR, NEAR, FAR + 0.02]).reshape(4, 2, 3)
     np.testing.assert_allclose(centres.points, wanted, atol=1e-8)
 
 
 def test_left_and_right_are_alike_where_the_motion_hardly_tells(rng):
-    near, far = CENTRE, CENTRE * 1.5
-    joints = [Joint(1, 0, 1), Joint(2, 1, 2), Joint(3, 3, 4), Joint(4, 4, 5)]
     spreads = (0.5, 0.5, 0.5, 0.002)
     relatives = [
         _relative(rng, _ball(rng, spread=s), NOISE_M, c)
-        for s, c in zip(spreads, (near, far, near, far))
+        for s, c in zip(spreads, (NEAR, FAR, NEAR, FAR))
     ]
     bones = np.array([(0, 1), (2, 3)])
-    alone = _solved(relatives, joints, []).lengths(bones)
-    both = _solved(relatives, joints, [((0, 1), (2, 3))]).lengths(bones)
-    true = np.linalg.norm(far[:3] - near[3:])
+    alone = _solved(relatives, JOINTS, []).lengths(bones)
+    both = _solved(relatives, JOINTS, [((0, 1), (2, 3))]).lengths(bones)
+    true = np.linalg.norm(FAR[:3] - NEAR[3:])
     assert abs(alone[0][1] - true) > 0.02
     assert abs(both[0][1] - true) < 0.008
     assert both[1][1] < 0.5 * alone[1][1]

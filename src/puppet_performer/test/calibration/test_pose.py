@@ -66,7 +66,6 @@ def test_noise_is_averaged_out(virtual, rng):
 
 
 def test_moving_or_turning_sensor_is_refused_by_name_and_amount(virtual):
-    """Calibration while the performer moves."""
     row = virtual.layout.sensors.index('right_hand')
 
     def drift(frame):
