@@ -13,6 +13,7 @@ import numpy as np
 from puppet_core.io import ConfigError
 from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_driver.devices import flock_of_birds as flock
+from puppet_driver.emulator import server as server_module
 from puppet_driver.emulator.emulator import EmulatorConfig, within_range
 from puppet_driver.emulator.transports import MAX_BACKLOG_BYTES, PtyTransport
 import pytest
@@ -114,6 +115,15 @@ def test_performance_waits_for_all_lines(emulator, open_port, wait_until):
     ports = [open_port(server, i) for i in range(1, len(server.lines))]
     for port in ports:
         port.write(flock.STREAM)
+    assert wait_until(lambda: server.tick > 10)
+
+
+def test_a_line_that_nobody_opens_is_waited_for_a_while(
+    emulator, open_port, wait_until, monkeypatch
+):
+    monkeypatch.setattr(server_module, 'LAST_LINE_S', 0.2)
+    server = emulator()
+    open_port(server).write(flock.STREAM)
     assert wait_until(lambda: server.tick > 10)
 
 

@@ -147,10 +147,10 @@ class EmulatorServer:
         sending = [line for line in self.lines if line.is_sending]
         if sending:
             self._silent_since_s = now_s
-        for line in sending:
-            line.pty.send(line.packets.burst(self.tick))
         else:
             self._first_sent_s = now_s
+        for line in sending:
+            line.pty.send(line.packets.burst(self.tick))
         if len(sending) == len(self.lines) or now_s - self._first_sent_s > LAST_LINE_S:
             self._has_begun = True
         silence_s = now_s - self._silent_since_s
