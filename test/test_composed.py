@@ -29,7 +29,7 @@ from puppet_ros.messages.posture_msg import WORLD  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
-from puppet_ros.node.streams import IntraProcessBus, share  # noqa: E402
+from puppet_ros.node.streams import IntraProcessBus, use_bus  # noqa: E402
 from puppet_ros.node.transforms import TRANSMITTER  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 
@@ -52,7 +52,7 @@ class Graph:
 
     def __init__(self, context: Any, is_composed: bool) -> None:
         if is_composed:
-            share(context, IntraProcessBus(STREAMS[name] for name in CHAIN if name in STREAMS))
+            use_bus(context, IntraProcessBus(STREAMS[name] for name in CHAIN if name in STREAMS))
         self.seen: Seen = {topic: {} for topic in OUTPUTS}
         self.executor = make_executor(context)
         given = {'clock': 'false', 'environment': 'demo'}

@@ -25,7 +25,7 @@ ORDER = ('none', 'euler', 'low_pass', 'fixed_low_pass', 'kalman')  # ours on top
 
 
 def draw_figure(name: str, data: DataSet, outputs: Mapping[str, Output]) -> Picture:
-    """Return the chart of a data set: where its liveliest axis is, and how far the filters err."""
+    """Return the chart of a data set: its liveliest axis, and how far the filters err."""
     start_s, length_s = FIGURES[name]
     times = data.motion.times_s
     piece = (times >= start_s) & (times <= start_s + length_s)

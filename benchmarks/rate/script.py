@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math import copy, Ints, kernel, Quats, Vec3s
-from puppet_retarget.rate_control import advance, hang_on
+from puppet_retarget.rate_control import advance, change_base
 
 
 class Script(NamedTuple):
@@ -34,7 +34,7 @@ def play_packed(
         if tree.base[0] != script.bases[i]:
             copy(script.entry_positions[i], inputs.base_position)
             copy(script.entry_orientations[i], inputs.base_orientation)
-            hang_on(c, script.bases[i])
+            change_base(c, script.bases[i])
         copy(script.base_positions[i], inputs.base_position)
         copy(script.base_orientations[i], inputs.base_orientation)
         for task in range(tree.n_tasks):

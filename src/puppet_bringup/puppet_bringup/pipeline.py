@@ -24,9 +24,9 @@ from puppet_ros.node import (
     EXIT_BAD_INPUT,
     EXIT_OK,
     IntraProcessBus,
-    share,
     spin_nodes,
     split_words,
+    use_bus,
 )
 from rclpy.node import Node
 from rclpy.utilities import get_default_context
@@ -72,8 +72,8 @@ def read_words(words: Sequence[str]) -> list[NodeWords]:
 
 def make_nodes(listed: Sequence[NodeWords]) -> Iterator[Node]:
     """Make nodes that hand each other their messages, in the default context."""
-    exchange = IntraProcessBus({STREAMS[node.kind] for node in listed if node.kind in STREAMS})
-    share(get_default_context(), exchange)
+    bus = IntraProcessBus({STREAMS[node.kind] for node in listed if node.kind in STREAMS})
+    use_bus(get_default_context(), bus)
     for kind, arguments in listed:
         module_name, class_name = CLASSES[kind]
         module = import_module(module_name)
@@ -82,7 +82,7 @@ def make_nodes(listed: Sequence[NodeWords]) -> Iterator[Node]:
             warm_up()
         node = getattr(module, class_name)(cli_args=list(arguments))
         if kind not in SOURCES:
-            hold_during_callbacks(node, exchange.lock)
+            hold_during_callbacks(node, bus.lock)
         yield node
 
 

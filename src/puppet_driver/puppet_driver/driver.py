@@ -63,7 +63,7 @@ class Reporter:
         if not self._is_down:
             self.last_error = text
 
-    def look(self, reader: LineReader) -> Report:
+    def poll(self, reader: LineReader) -> Report:
         """Return what has changed and how things stand; to be called once a second or so."""
         values: dict[str, Any] = {}
         counters = reader.assembler.counters

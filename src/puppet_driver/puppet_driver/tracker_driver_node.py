@@ -199,7 +199,7 @@ class TrackerDriverNode(LifecycleNode):
             if self._is_active:
                 self.get_logger().error(self._refusal)
                 self.trigger_deactivate()
-        report = self._reporter.look(self._reader) if self._reader is not None else None
+        report = self._reporter.poll(self._reader) if self._reader is not None else None
         if report is not None:
             for reason, count in report.drops.items():
                 self._diagnostics.drop(reason, count)

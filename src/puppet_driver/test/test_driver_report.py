@@ -36,8 +36,8 @@ class Desk:
         other = LineStatus('q', LineState.STREAMING, '', 1, zero)
         self.reader.lines = tuple(SimpleNamespace(status=s) for s in (first, other))
 
-    def look(self):
-        return self.reporter.look(self.reader)
+    def poll(self):
+        return self.reporter.poll(self.reader)
 
     def play(self, ticks, lines=(0, 1), rate_hz=120.0):
         for _ in range(ticks):
@@ -57,52 +57,52 @@ def desk():
 
 def test_frames_with_missing_sensors_are_not_drops(desk):
     desk.play(10)
-    desk.look()
+    desk.poll()
     desk.play(5, lines=(0,))
     desk.play(5)
-    report = desk.look()
+    report = desk.poll()
     n_incomplete = int(report.values['incomplete_frames'])
     assert n_incomplete > 0 and report.drops == {'queue_full': 0, 'stalled': 0}
     assert report.warnings == (f'{n_incomplete} incomplete frames in the last second',)
-    assert desk.look().warnings == ()
+    assert desk.poll().warnings == ()
 
 
 def test_frames_that_a_stall_cost_are_drops(desk):
     run = make_reader(driver_config(**GIVEN), lambda _: None, lambda *_: None)
     desk.reader = run
     run._skip_backlog(0, 10 * PERIOD_NS)
-    assert desk.look().drops['stalled'] == 0  # before the lines have begun together
+    assert desk.poll().drops['stalled'] == 0  # before the lines have begun together
     run._has_gathered = True
     run._skip_backlog(0, 10 * PERIOD_NS)
-    report = desk.look()
+    report = desk.poll()
     assert report.drops['stalled'] == 10 and report.values['stalls'] == 2
-    assert desk.look().drops['stalled'] == 0
+    assert desk.poll().drops['stalled'] == 0
 
 
 def test_the_cause_of_an_outage_outlasts_what_follows_from_it(desk):
     desk.stand(LineState.CLOSED, GONE)
-    report = desk.look()
+    report = desk.poll()
     assert report.values['last_error'] == GONE and report.errors == (GONE,)
     desk.stand(LineState.CLOSED, GONE, MISSING)
     desk.reporter.record_error('frame not published')
-    report = desk.look()
+    report = desk.poll()
     assert report.values['last_error'] == report.values['p last_error'] == GONE
     assert report.values['p last_attempt'] == MISSING
     assert report.errors == (f'{GONE}; now no such file',)
     desk.stand(LineState.STREAMING, GONE, MISSING)
-    report = desk.look()
+    report = desk.poll()
     assert report.values['last_error'] == GONE and not report.errors
     # recovered: what comes now is news
     desk.reporter.record_error('frame not published')
-    assert desk.look().values['last_error'] == 'frame not published'
+    assert desk.poll().values['last_error'] == 'frame not published'
     desk.stand(LineState.CLOSED, SILENT)
-    assert desk.look().values['last_error'] == SILENT
+    assert desk.poll().values['last_error'] == SILENT
 
 
 def test_what_the_device_says_of_a_sensor_is_named(desk):
     desk.play(10)
     desk.stand(said="error 'A'")
-    report = desk.look()
+    report = desk.poll()
     assert report.values['sensor a'] == "ok; error 'A'" and report.values['sensor b'] == 'ok'
     assert report.warnings == ("a: error 'A'",)
 
@@ -135,5 +135,5 @@ def test_error_characters_in_polhemus_records_are_put_into_words(line):
 def test_another_rate_than_configured_is_told(desk, rate_hz, text):
     desk.play(400, rate_hz=rate_hz)
     expected = f'the device runs at {text} Hz, rate_hz says 120; set rate_hz to'
-    assert any(warning.startswith(expected) for warning in desk.look().warnings)
+    assert any(warning.startswith(expected) for warning in desk.poll().warnings)
     assert desk.reader.assembler.period_ns == pytest.approx(1e9 / rate_hz, rel=1e-3)

@@ -215,7 +215,7 @@ def test_no_run_starts_beside_one_that_is_held_up(held, wait_until):
             held.reader.start()
         held.reader.stop()
     assert threading.active_count() == n_threads
-    report = Reporter(held.config).look(held.reader)
+    report = Reporter(held.config).poll(held.reader)
     assert any('held up at mock (opening the port)' in text for text in report.warnings)
     held.may_open.set()
     assert wait_until(lambda: not held.reader.held_up_at)

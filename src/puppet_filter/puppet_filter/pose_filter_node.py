@@ -22,11 +22,11 @@ from puppet_msgs.msg import PoseFrame
 from puppet_ros.messages import PoseFrameWriter, TrackerFrameReader
 from puppet_ros.node import (
     Diagnostics,
-    Framed,
     NODE_OPTIONS,
     ParameterTable,
     PoseArrayOutput,
     spin_node,
+    StampedRecord,
     StreamPublisher,
     subscribe,
 )
@@ -83,8 +83,8 @@ class PoseFilterNode(Node):
         )
         self._counts_timer = self.create_timer(COUNTS_PERIOD_S, self._on_counts)
 
-    def _on_frame(self, framed: Framed) -> None:
-        filtered = self._stage.step(*framed)
+    def _on_frame(self, stamped: StampedRecord) -> None:
+        filtered = self._stage.step(*stamped)
         if filtered is None:
             self._diagnostics.drop('stamp')
             return

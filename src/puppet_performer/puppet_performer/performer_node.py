@@ -33,11 +33,11 @@ from puppet_ros.messages import PoseFrameReader, PostureRecord, PostureWriter, W
 from puppet_ros.node import (
     DeferredService,
     Diagnostics,
-    Framed,
     NODE_OPTIONS,
     ParameterTable,
     RobotDescriptionPublisher,
     spin_node,
+    StampedRecord,
     StaticTransforms,
     StreamPublisher,
     subscribe,
@@ -136,8 +136,8 @@ class PerformerNode(Node):
             self, Calibrate, CALIBRATE_SERVICE, self._on_calibrate, self._on_calibrate_deadline
         )
 
-    def _on_frame(self, framed: Framed) -> None:
-        frame, frame_id = framed
+    def _on_frame(self, stamped: StampedRecord) -> None:
+        frame, frame_id = stamped
         if frame_id != self._stage.tracker_frame and not self._locate(frame_id):
             self._diagnostics.drop('no_transform')
             return

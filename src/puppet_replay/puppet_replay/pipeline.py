@@ -38,7 +38,7 @@ from puppet_retarget.parameters import (
     RETARGET_ROWS,
     RetargetConfig,
 )
-from puppet_retarget.retarget_node import CharacterShelf, PuppetFrame, RetargetStage
+from puppet_retarget.retarget_node import CharacterCache, PuppetFrame, RetargetStage
 from puppet_ros import share
 from puppet_ros.interface_table import (
     BODY_DESCRIPTION,
@@ -169,7 +169,7 @@ class Pipeline:
         )
         self._performer.load_calibration(settings.performer)
         self._importance = ImportanceStage(settings.importance)
-        character = CharacterShelf().load(settings.retarget.character)
+        character = CharacterCache().load(settings.retarget.character)
         self._retarget = RetargetStage(character, settings.retarget)
         self._join = ExactTimeSynchronizer[PostureRecord, ImportanceRecord]()
         self._entry = entry

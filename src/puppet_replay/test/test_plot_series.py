@@ -67,7 +67,9 @@ def test_the_sensor_that_moves_most_is_chosen_by_finite_places():
     still, lively = np.zeros((9, 3)), np.zeros((9, 3))
     lively[:5, 0] = np.arange(5.0)
     lively[5:] = np.nan
-    assert reading.liveliest({'a': still, 'b': lively, 'c': np.full((9, 3), np.nan)}) == 'b'
+    assert (
+        reading.most_moving_sensor({'a': still, 'b': lively, 'c': np.full((9, 3), np.nan)}) == 'b'
+    )
 
 
 def test_log_times_without_any_delay_are_those_of_a_replay():

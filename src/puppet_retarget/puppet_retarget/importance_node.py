@@ -30,10 +30,10 @@ from puppet_ros.messages import (
 )
 from puppet_ros.node import (
     Diagnostics,
-    Framed,
     NODE_OPTIONS,
     ParameterTable,
     spin_node,
+    StampedRecord,
     StreamPublisher,
     subscribe,
 )
@@ -88,8 +88,8 @@ class ImportanceNode(Node):
             self, INPUT_TOPIC, self._on_posture, self._diagnostics, PostureReader()
         )
 
-    def _on_posture(self, framed: Framed) -> None:
-        record: PostureRecord = framed.record
+    def _on_posture(self, stamped: StampedRecord) -> None:
+        record: PostureRecord = stamped.record
         near = self._stage.step(record)
         if near is None:
             self._diagnostics.drop('not_usable')

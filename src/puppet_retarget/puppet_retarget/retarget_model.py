@@ -158,7 +158,7 @@ def read_last_posture(path: Path, joint_names: Sequence[str], now_ns: int) -> La
     return found
 
 
-def take_up(
+def open_last_posture(
     path: Path, joint_names: Sequence[str], now_ns: int
 ) -> tuple[LastPostureFile, LastPosture | None, str]:
     """

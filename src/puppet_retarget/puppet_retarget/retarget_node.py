@@ -23,7 +23,12 @@ from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import RetargetStatus
 from puppet_retarget.importance import load_environment
 from puppet_retarget.parameters import retarget_config, RETARGET_ROWS, RetargetConfig
-from puppet_retarget.retarget_model import LastPostureFile, RetargetedFrame, RetargetModel, take_up
+from puppet_retarget.retarget_model import (
+    LastPostureFile,
+    open_last_posture,
+    RetargetedFrame,
+    RetargetModel,
+)
 from puppet_ros import share
 from puppet_ros.messages import (
     ImportanceReader,
@@ -39,12 +44,12 @@ from puppet_ros.messages import (
 from puppet_ros.node import (
     Diagnostics,
     ExactTimeSynchronizer,
-    Framed,
     NODE_OPTIONS,
     ParameterTable,
     qos,
     RobotDescriptionPublisher,
     spin_node,
+    StampedRecord,
     StreamPublisher,
     subscribe,
 )
@@ -62,7 +67,7 @@ STATUS_TOPIC = '/retarget/status'
 DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
 
 
-class CharacterShelf:
+class CharacterCache:
     """The last character that was read: 0.1 s, too long for every slider."""
 
     def __init__(self) -> None:
@@ -175,7 +180,7 @@ class RetargetNode(Node):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
-        self._shelf = CharacterShelf()
+        self._shelf = CharacterCache()
         self._table = ParameterTable(self, RETARGET_ROWS, self._build_config, self._on_config)
         config = self._table.config
         self._character = self._shelf.load(config.character)
@@ -193,7 +198,7 @@ class RetargetNode(Node):
         )
         self._body = RobotDescriptionPublisher(self, BODY_TOPIC, urdf_text(self._character))
         self._diagnostics = Diagnostics(self)
-        self._last = self._take_up_last()
+        self._last = self._open_last()
         self._inputs = tuple(
             subscribe(self, topic, callback, self._diagnostics, reader)
             for topic, callback, reader in (
@@ -202,12 +207,12 @@ class RetargetNode(Node):
             )
         )
 
-    def _on_posture(self, framed: Framed) -> None:
-        record: PostureRecord = framed.record
+    def _on_posture(self, stamped: StampedRecord) -> None:
+        record: PostureRecord = stamped.record
         self._solve(self._join.push_left(record.stamp_ns, record))
 
-    def _on_importance(self, framed: Framed) -> None:
-        record: ImportanceRecord = framed.record
+    def _on_importance(self, stamped: StampedRecord) -> None:
+        record: ImportanceRecord = stamped.record
         self._solve(self._join.push_right(record.stamp_ns, record))
 
     def _solve(self, pair: tuple[PostureRecord, ImportanceRecord] | None) -> None:
@@ -231,14 +236,16 @@ class RetargetNode(Node):
         self._puppet.publish(puppet)
         self._status.publish(puppet)
 
-    def _take_up_last(self, is_start: bool = True) -> LastPostureFile | None:
+    def _open_last(self, is_start: bool = True) -> LastPostureFile | None:
         """Return the file of the last posture, None for none; a start blends from what it held."""
         path = self._table.config.last_posture_file
         if not path:
             return None
         names = self._stage.model.joint_names
         try:
-            kept, last, refusal = take_up(Path(path).expanduser(), names, time.monotonic_ns())
+            kept, last, refusal = open_last_posture(
+                Path(path).expanduser(), names, time.monotonic_ns()
+            )
         except (OSError, InputFileError) as err:
             got = getattr(err, 'strerror', None) or err
             self._diagnostics.error(f'{path}: expected a writable file, got {got}')
@@ -269,7 +276,7 @@ class RetargetNode(Node):
         if self._stage.model.joint_names != names:
             if self._last is not None:
                 self._last.close()
-            self._last = self._take_up_last(is_start=False)
+            self._last = self._open_last(is_start=False)
         if self._character is not before:
             self._description.publish(description_text(self._character))
             self._body.publish(urdf_text(self._character))

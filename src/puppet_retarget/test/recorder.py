@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from puppet_ros.messages import importance_msg, posture_msg
-from puppet_ros.node.streams import Framed
+from puppet_ros.node.streams import StampedRecord
 from rclpy.serialization import deserialize_message
 
 
@@ -22,11 +22,11 @@ class Recorder:
         self.messages.append(deserialize_message(self._data(record), self._kind))
 
 
-def of_posture(msg: Any) -> Framed:
+def of_posture(msg: Any) -> StampedRecord:
     """Return what a callback gets of a posture."""
-    return Framed(posture_msg.from_msg(msg), msg.header.frame_id)
+    return StampedRecord(posture_msg.from_msg(msg), msg.header.frame_id)
 
 
-def of_importance(msg: Any) -> Framed:
+def of_importance(msg: Any) -> StampedRecord:
     """Return what a callback gets of an importance."""
-    return Framed(importance_msg.from_msg(msg), msg.header.frame_id)
+    return StampedRecord(importance_msg.from_msg(msg), msg.header.frame_id)

@@ -30,10 +30,10 @@ from puppet_retarget.retarget_model import (
     LastPosture,
     LastPostureFile,
     MAX_AGE_S,
+    open_last_posture,
     read_last_posture,
     RetargetedFrame,
     RetargetModel,
-    take_up,
 )
 import pytest
 
@@ -299,10 +299,10 @@ def test_only_one_node_writes_a_file(tmp_path, rng):
     kept = LastPostureFile(path, NAMES)
     kept.write(NOW_NS, *last)
     with pytest.raises(OSError, match='one that another node writes'):
-        take_up(path, NAMES, NOW_NS)
+        open_last_posture(path, NAMES, NOW_NS)
     kept.write(NOW_NS, *last)
     kept.close()
-    assert_same(take_up(path, NAMES, NOW_NS)[1], last)
+    assert_same(open_last_posture(path, NAMES, NOW_NS)[1], last)
 
 
 @pytest.mark.parametrize('kind', ['pipe', 'folder'])

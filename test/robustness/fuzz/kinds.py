@@ -177,7 +177,7 @@ def _last_posture(path: Path) -> Any:
     """Return what a node would go on from that is started again."""
     files = import_module('puppet_retarget.retarget_model')
     try:
-        kept, last, refusal = files.take_up(path, JOINTS, WRITTEN_NS + 10**9)
+        kept, last, refusal = files.open_last_posture(path, JOINTS, WRITTEN_NS + 10**9)
     except OSError as err:
         raise InputFileError(path, 'a writable file', str(err.strerror)) from err
     kept.close()

@@ -197,7 +197,8 @@ class FlockStream(FixedRecordStream):
         _, self._code, n_words = RECORD_FORMATS[FORMAT_COMMANDS[record_format]]
         self._ordinal_of = {address: i for i, address in enumerate(addresses)}
         n_bytes = 2 * n_words + bool(addresses)
-        allowed = [bytes(range(0x80, 0x100)), *[bytes(range(0x80))] * (n_bytes - 1)]
+        first, others = bytes(range(PHASING_BIT, 2 * PHASING_BIT)), bytes(range(PHASING_BIT))
+        allowed = [first, *[others] * (n_bytes - 1)]
         super().__init__(allowed, max(len(addresses), 1), reach, stray_bytes=STRAY_BYTES)
         self._unpack = struct.Struct(f'<{n_words}H').unpack_from
         self._scale_m, self._inverted = full_scale_m(range_in) / FULL_SCALE, inverted

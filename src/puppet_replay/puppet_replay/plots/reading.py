@@ -192,7 +192,7 @@ def turned_deg(quaternions: Quats, reference: Quats) -> Vec3s:
     return np.rad2deg(log(multiply(quaternions, conjugate(reference))))
 
 
-def liveliest(positions: Mapping[str, Vec3s]) -> str:
+def most_moving_sensor(positions: Mapping[str, Vec3s]) -> str:
     """Return the name of the sensor whose positions (n, 3) spread the most."""
 
     def spread(name: str) -> float:
@@ -282,7 +282,7 @@ class PlotBag:
             raise InputFileError(self._reader.path, wanted, 'none')
         if not names:
             places = np.stack([frame.positions for frame, _ in pairs])
-            names = [liveliest({name: places[:, k] for k, name in enumerate(known)})]
+            names = [most_moving_sensor({name: places[:, k] for k, name in enumerate(known)})]
         origin_ns = self._origin_ns
         return tuple(_track(name, pairs, origin_ns) for name in dict.fromkeys(names))
 

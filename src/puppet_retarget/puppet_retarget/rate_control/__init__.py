@@ -3,14 +3,14 @@
 """Closed-loop inverse rate control of any articulated tree (ChoiKo2000)."""
 
 from puppet_retarget.rate_control.controller import RateController
-from puppet_retarget.rate_control.kinematics import hang_on, pose_tree
+from puppet_retarget.rate_control.kinematics import change_base, pose_tree
 from puppet_retarget.rate_control.state import (
     AS_PRINTED,
     Inputs,
     RateArrays,
     RateConfig,
+    SECONDARY_ONLY,
     State,
-    WISH_FIRST,
 )
 from puppet_retarget.rate_control.step import advance, begin
 from puppet_retarget.rate_control.tree import (

@@ -22,7 +22,7 @@ from puppet_core.math import check_array, Floats, pack_arrays, Quat, Quats, Vec3
 from puppet_retarget.rate_control.state import Inputs, RateArrays, RateConfig, TreeArrays
 from puppet_retarget.rate_control.step import (
     advance_packed,
-    hang_on_packed,
+    change_base_packed,
     jacobian_packed,
     pose_packed,
 )
@@ -79,7 +79,7 @@ class RateController:
         self._check_base(segment)
         self.inputs.base_position[:] = position
         self.inputs.base_orientation[:] = orientation
-        hang_on_packed(self.packed, segment)
+        change_base_packed(self.packed, segment)
 
     def _check_base(self, segment: int) -> None:
         if not 0 <= segment < len(self.tree.names):

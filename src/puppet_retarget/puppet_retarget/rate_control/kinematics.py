@@ -108,7 +108,7 @@ def base_difference(tree: TreeArrays, inputs: Inputs, state: State, out: Floats)
 
 
 @kernel
-def hang_on(c: RateArrays, segment: int) -> None:
+def change_base(c: RateArrays, segment: int) -> None:
     """
     Make a segment the base and note how far it is from its pose in `inputs`.
 

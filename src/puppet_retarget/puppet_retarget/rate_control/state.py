@@ -16,7 +16,7 @@ from puppet_retarget.rate_control.tree import BASE_DOFS, MAX_ROWS, MAX_SEGMENTS,
 
 MAX_DOFS = BASE_DOFS + 3 * (MAX_SEGMENTS - 1)
 
-NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST = 0, 1, 2, 3  # RateConfig.estimate
+NO_ESTIMATE, TASKS_ONLY, ALL_RATES, SECONDARY_ONLY = 0, 1, 2, 3  # RateConfig.estimate
 
 # segments, tasks, degrees of freedom, rows
 S, T, D, R = MAX_SEGMENTS, MAX_TASKS, MAX_DOFS, MAX_ROWS
@@ -43,7 +43,7 @@ def units(n: int) -> Quats:
 class RateConfig(NamedTuple):
     """Tuning of rate control; `AS_PRINTED` is the paper's."""
 
-    # How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY, ALL_RATES or WISH_FIRST
+    # How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY, ALL_RATES or SECONDARY_ONLY
     estimate: int = ALL_RATES
     max_sub_steps: int = 16  # Most parts that a frame is divided into [-]
     sub_step_m: float = 0.10  # How far a goal may go in a sub-step [m]
@@ -68,7 +68,7 @@ class RateConfig(NamedTuple):
 
     def require_valid(self) -> None:
         """Raise a ConfigError that names what is out of range."""
-        if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES, WISH_FIRST}:
+        if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES, SECONDARY_ONLY}:
             raise ConfigError(f'estimate: expected 0 to 3, got {self.estimate}')
         positive = {'max_sub_steps', 'sub_step_m', 'sub_step_rad', 'max_turn_rad'}
         for name, value in self._asdict().items():

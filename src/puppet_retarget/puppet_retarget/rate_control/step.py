@@ -28,10 +28,10 @@ from puppet_core.math import (
 )
 from puppet_retarget.rate_control.kinematics import (
     base_difference,
+    change_base,
     clamp_rows,
     error_rows,
     fill_jacobian,
-    hang_on,
     joint_difference,
     move_rows,
     move_tree,
@@ -43,7 +43,7 @@ from puppet_retarget.rate_control.state import (
     GoalArrays,
     NO_ESTIMATE,
     RateArrays,
-    WISH_FIRST,
+    SECONDARY_ONLY,
 )
 from puppet_retarget.rate_control.tree import POSITION
 
@@ -258,7 +258,7 @@ def _limit_rates(c: RateArrays, rates: Floats) -> None:
 
 
 @kernel
-def fill_wish(c: RateArrays, share: float, gain: float) -> None:
+def fill_secondary_rates(c: RateArrays, share: float, gain: float) -> None:
     """
     Fill the secondary rate, by its gain, and its driven part, which has none.
 
@@ -291,7 +291,7 @@ def estimate_errors(c: RateArrays, n: int) -> None:
 
     Steps 1 to 3 before ChoiKo2000 eq. 17. As printed the step that is tried out moves for the
     goals alone; with ALL_RATES for the secondary task as well, whose curvature is as large.
-    With WISH_FIRST it moves for the secondary task alone, and the pseudo-inverse is left what
+    With SECONDARY_ONLY it moves for the secondary task alone, and the pseudo-inverse is left what
     that misses: near singularities a wish that meets the goals is not projected away.
     The error of the secondary task is not estimated: it would differ from the plain one by
     what the tasks use, which the null space takes out again.
@@ -302,7 +302,7 @@ def estimate_errors(c: RateArrays, n: int) -> None:
         for i in range(n):
             work.errors[i] -= work.moves[i]
         return
-    if c.settings.estimate == WISH_FIRST:
+    if c.settings.estimate == SECONDARY_ONLY:
         copy(work.wish, work.rates)
         through_jacobian(c, work.wish, n, work.moves)
     else:
@@ -371,7 +371,7 @@ def _sub_step(c: RateArrays, share: float) -> None:
     n, gain = prepare_step(c)
     # goals out of reach push back: what is wished against them would swing about
     yielding = c.settings.full_gain_error / max(c.state.error[0], c.settings.full_gain_error)
-    fill_wish(c, share, gain * yielding)
+    fill_secondary_rates(c, share, gain * yielding)
     through_jacobian(c, work.driven, n, work.spare)
     carried = length_of(work.spare, n)
     bound = max(goal_error(c) + carried, c.settings.slack)
@@ -482,6 +482,6 @@ def jacobian_packed(packed: np.ndarray) -> int:
 
 
 @kernel
-def hang_on_packed(packed: np.ndarray, segment: int) -> None:
+def change_base_packed(packed: np.ndarray, segment: int) -> None:
     """Make a segment the base; `inputs` has its pose."""
-    hang_on(packed[0], segment)
+    change_base(packed[0], segment)

@@ -430,7 +430,7 @@ def _settle(
     wrist: Vec3Like,
     own: Range,
     end: float,
-    firmness: float,
+    weight: float,
     share: float,
 ) -> tuple[Vec3, Vec3]:
     """
@@ -444,7 +444,7 @@ def _settle(
     swung = _part_way(elbow, into_range_ball(elbow, own.centre, own.radius, 1.0), share)
     circled = _circle_point(shoulder, elbow, wrist, swung)
     # a hand that only comes near does not take the elbow out of what it touches
-    end = end * (1.0 - firmness * (1.0 - end**4))
+    end = end * (1.0 - weight * (1.0 - end**4))
     way = normalized(sub(_part_way(elbow, circled, end), shoulder))
     elbow = add(_lean(sub(_part_way(swung, circled, end), shoulder), way, limb.upper), shoulder)
     way = sub(wrist, circled)
@@ -464,27 +464,27 @@ def solve_limb_in_ranges(
     smooth step of their importance.
     """
     w = (ranges[0].importance, ranges[1].importance, ranges[2].importance)
-    firmness = (ease(w[0]), ease(w[1]), ease(w[2])) if eased else w
-    end = max(firmness[0], firmness[1])
-    largest = max(end, firmness[2])
+    weights = (ease(w[0]), ease(w[1]), ease(w[2])) if eased else w
+    end = max(weights[0], weights[1])
+    largest = max(end, weights[2])
     target = limb.wrist
     # what is least important is drawn least, and blended most
     for i in (1, 0):
         slack = 1.0 - w[i] if eased else 1.0
         inside = into_range_ball(target, ranges[i].centre, ranges[i].radius, slack)
-        target = _part_way(target, inside, firmness[i] / largest)
+        target = _part_way(target, inside, weights[i] / largest)
     if end > 0.0:
         target = into_reach(limb.shoulder, limb.wrist, reach, 1.0 - max(w[0], w[1]), target)
     elbow, wrist = bend_limb(limb, target, 0.0)
     if w[2] > 0.0:
-        share = firmness[2] / largest
-        elbow, wrist = _settle(limb, elbow, wrist, ranges[2], end, firmness[2], share)
+        share = weights[2] / largest
+        elbow, wrist = _settle(limb, elbow, wrist, ranges[2], end, weights[2], share)
     return turn_limb(limb, elbow, wrist, largest, end)
 
 
 @kernel
 def swing_elbow(
-    limb: Limb, target: Vec3Like, ball: Vec3Like, radius: float, firmness: float
+    limb: Limb, target: Vec3Like, ball: Vec3Like, radius: float, weight: float
 ) -> Joints:
     """
     Return the joint rotations of a limb whose elbow leaves a ball for a free place [m].
@@ -496,10 +496,10 @@ def swing_elbow(
     copy(ball, centres[0])
     copy(limb.wrist, centres[1])
     copy(limb.wrist, centres[2])
-    freedom = 2.0 * (limb.upper + limb.lower) * (1.0 - firmness)
+    freedom = 2.0 * (limb.upper + limb.lower) * (1.0 - weight)
     radii[0], slacks[0] = outside_of(radius), _PUSH_SLACK
     radii[1], radii[2] = limb.lower + freedom, outside_of(limb.lower - freedom)
-    slacks[1] = slacks[2] = max(1.0 - firmness, _FIRM)
+    slacks[1] = slacks[2] = max(1.0 - weight, _FIRM)
     _, elbow = closest_on_sphere(
         target, limb.shoulder, limb.upper, centres, radii, slacks, captured_way
     )

@@ -403,7 +403,7 @@ def approach(
 
 
 @kernel
-def step_aside(
+def sidestep_segment(
     shape: ShapeArrays, segment: int, velocity: Vec3, allowed: float, point: Vec3
 ) -> Vec3:
     """
@@ -453,7 +453,7 @@ def swing_leg_clearance(
         if pace == 0.0:
             continue
         start = rotate_inverse(q, add(way, out))
-        aside = sub(step_aside(shape, segment, velocity, allowed, start), start)
+        aside = sub(sidestep_segment(shape, segment, velocity, allowed, start), start)
         out = add(out, scale(rotate(q, aside), pace))
     if not dt < math.inf:
         room[:] = 0.0
@@ -496,11 +496,11 @@ def _take_end_to(
 
 
 @kernel
-def _take_elbow_out(model: PuppetModel, limb: int, firmness: float, frame: Frame) -> None:
+def _take_elbow_out(model: PuppetModel, limb: int, weight: float, frame: Frame) -> None:
     """Bring an elbow or knee out of its ball; the hand stays as far as it is firm."""
     own = limb_at(model, frame, limb, frame.rotations, frame.q_world[STARTS[limb] + 2])
     target, ball = vec3(frame.clear_points[limb + 4]), vec3(frame.clear_balls[limb])
-    joints = swing_elbow(own, target, ball, frame.clear_radii[limb], firmness)
+    joints = swing_elbow(own, target, ball, frame.clear_radii[limb], weight)
     set_joints(frame.rotations, limb, joints)
 
 

@@ -40,9 +40,9 @@ from puppet_retarget.rate_control import (
     RateArrays,
     RateConfig,
     RateController,
+    SECONDARY_ONLY,
     State,
     Task,
-    WISH_FIRST,
 )
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import ease, into_reach, solve_limb
@@ -78,7 +78,7 @@ _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
 TURN_WEIGHT = 0.3  # of the orientations of hands and feet: a radian counts as 0.3 m
 SHIFT_MOBILITY, TURN_MOBILITY, TORSO_MOBILITY = 0.2, 0.1, 0.2
 """How readily pelvis and torso move for hands and feet; the joints of the limbs 1 [-]."""
-CONFIG = RateConfig(tolerance=1e-4, estimate=WISH_FIRST)
+CONFIG = RateConfig(tolerance=1e-4, estimate=SECONDARY_ONLY)
 
 
 @kernel

@@ -29,11 +29,11 @@ from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.state import (
     Frame,
     Goals,
-    LimbBalls,
     MEAN,
     MEAN_AS_PRINTED,
     PuppetModel,
     REFERENCE,
+    RootBalls,
     STARTS,
     Tuning,
 )
@@ -52,7 +52,7 @@ STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the sof
 
 
 @kernel
-def limb_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -> None:
+def fill_root_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -> None:
     """
     Fill the balls of the root that bring goals within reach of limbs (Shin2002 eq. 5.2).
 
@@ -77,7 +77,7 @@ def centre_balls(frame: Frame) -> None:
 
 
 @kernel
-def excess(balls: LimbBalls, root: Floats) -> float:
+def excess(balls: RootBalls, root: Floats) -> float:
     """Return how much the balls must grow to hold the root where it is; 0 if they do."""
     worst = 0.0
     for i in range(len(balls.radii)):
@@ -87,7 +87,7 @@ def excess(balls: LimbBalls, root: Floats) -> float:
 
 
 @kernel
-def soften(balls: LimbBalls, softness: float, root: Floats) -> None:
+def soften(balls: RootBalls, softness: float, root: Floats) -> None:
     """
     Move the root to the mean of its nearest points in ever smaller balls.
 
@@ -117,7 +117,7 @@ def soften(balls: LimbBalls, softness: float, root: Floats) -> None:
 
 @kernel
 def hold_root(
-    model: PuppetModel, tuning: Tuning, importances: Floats, balls: LimbBalls, root: Floats
+    model: PuppetModel, tuning: Tuning, importances: Floats, balls: RootBalls, root: Floats
 ) -> None:
     """
     Move the smoothed root back to where it reaches what is wholly important [m].
@@ -192,7 +192,7 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
         is_printed = form == MEAN_AS_PRINTED
         offset = mean_offset(goals.positions, goals.importances, positions, is_printed)
         copy(add(root, offset), root)
-    limb_balls(model, tuning, goals, frame)
+    fill_root_balls(model, tuning, goals, frame)
     if form == REFERENCE:
         return excess(balls, root)
     # Shin2002 app. A: the nearest point in the intersection of the limbs' balls

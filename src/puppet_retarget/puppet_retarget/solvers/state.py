@@ -148,7 +148,7 @@ def zeros(*shape: int) -> Floats:
 PUSH_SIZE = 4  # of a limb: way of the wrist [m], turn of the elbow [rad]
 
 
-class LimbBalls(NamedTuple):
+class RootBalls(NamedTuple):
     """The balls in which the root reaches each limb's goal, and working space."""
 
     centres: Vec3s = zeros(4, 3)  # [m]
@@ -190,7 +190,7 @@ class Frame(NamedTuple):
     self_depths: Floats = zeros(8)  # depth inside the puppet's own body
     wrist_goals: Vec3s = zeros(4, 3)
     q_ends: Quats = zeros(4, 4)  # captured orientations of hands and feet in world
-    balls: LimbBalls = LimbBalls()
+    balls: RootBalls = RootBalls()
     self_balls: SelfBalls = empty_self_balls()
     bounding_centres: Vec3s = zeros(16, 3)
     clear_points: Vec3s = zeros(8, 3)  # where end-effectors are outside of the body

@@ -371,11 +371,11 @@ def test_swung_elbow_is_out_of_its_ball_and_a_firm_hand_stays(adult_character, r
         if np.linalg.norm(off) < 0.05:
             continue  # no room on the circle
         target = centre + 0.03 * (elbow - centre) / 0.01
-        for firmness in (0.0, 1.0):
-            out = swing_elbow(body.limb(0), tuple(target), tuple(centre), 0.03, firmness)
+        for weight in (0.0, 1.0):
+            out = swing_elbow(body.limb(0), tuple(target), tuple(centre), 0.03, weight)
             new_elbow, new_wrist = forward(body, np.array(out))[1:]
             assert np.linalg.norm(new_elbow - centre) > 0.03 - 1e-4
-            if firmness == 1.0:
+            if weight == 1.0:
                 np.testing.assert_allclose(new_wrist, wrist, atol=1e-6)
         moved += 1
     assert moved > 50

@@ -31,13 +31,13 @@ from puppet_ros.node.spin import (
     split_words,
 )
 from puppet_ros.node.streams import (
-    Framed,
     IntraProcessBus,
     pose_row,
     PoseArrayOutput,
-    share,
+    StampedRecord,
     StreamPublisher,
     subscribe,
+    use_bus,
 )
 from puppet_ros.node.transforms import (
     RobotDescriptionPublisher,

@@ -31,7 +31,7 @@ from rclpy.subscription import Subscription
 REFUSED = 'other_publisher'  # a reason for drops
 
 
-class Framed(NamedTuple):
+class StampedRecord(NamedTuple):
     """What comes on a stream."""
 
     record: Any  # the arrays of a message
@@ -87,18 +87,18 @@ class IntraProcessBus:
             send(msg)
 
 
-_EXCHANGES: WeakKeyDictionary[Context, IntraProcessBus] = WeakKeyDictionary()
+_BUSES: WeakKeyDictionary[Context, IntraProcessBus] = WeakKeyDictionary()
 
 
-def share(context: Context, exchange: IntraProcessBus) -> None:
-    """Let nodes that are made in a context from now on use an exchange."""
-    _EXCHANGES[context] = exchange
+def use_bus(context: Context, bus: IntraProcessBus) -> None:
+    """Let nodes that are made in a context from now on use a bus."""
+    _BUSES[context] = bus
 
 
-def exchange_of(context: Context, topic: str) -> IntraProcessBus | None:
-    """Return the exchange that keeps a topic within the nodes of a context, if one does."""
-    exchange = _EXCHANGES.get(context)
-    return exchange if exchange is not None and exchange.has(topic) else None
+def bus_of(context: Context, topic: str) -> IntraProcessBus | None:
+    """Return the bus that keeps a topic within the nodes of a context, if one does."""
+    bus = _BUSES.get(context)
+    return bus if bus is not None and bus.has(topic) else None
 
 
 class StreamPublisher:
@@ -116,7 +116,7 @@ class StreamPublisher:
         self._publisher = node.create_publisher(kind, topic, profile)
         self._data = data
         self._topic = node.resolve_topic_name(topic)
-        self._exchange = exchange_of(node.context, self._topic)
+        self._bus = bus_of(node.context, self._topic)
 
     def publish(self, record: Any, frame_id: str = '') -> None:
         """
@@ -124,17 +124,17 @@ class StreamPublisher:
 
         Subscribers in this process get `frame_id` as that of the header.
         """
-        if self._exchange is None:
+        if self._bus is None:
             self._publisher.publish(self._data(record))
         else:
-            self._exchange.publish(self._topic, Framed(record, frame_id), self._send)
+            self._bus.publish(self._topic, StampedRecord(record, frame_id), self._send)
 
     def destroy(self) -> None:
         """Remove the publisher from its node."""
         self._node.destroy_publisher(self._publisher)
 
-    def _send(self, framed: Framed) -> None:
-        self._publisher.publish(self._data(framed.record))
+    def _send(self, stamped: StampedRecord) -> None:
+        self._publisher.publish(self._data(stamped.record))
 
 
 class Reporter(Protocol):
@@ -165,9 +165,9 @@ def subscribe(
     several publishers one is followed as long as it lives, see `PublisherCheck`.
     """
     name = node.resolve_topic_name(topic)
-    exchange = exchange_of(node.context, name)
-    if exchange is not None:
-        exchange.subscribe(name, reporter.guarded(callback))
+    bus = bus_of(node.context, name)
+    if bus is not None:
+        bus.subscribe(name, reporter.guarded(callback))
         return None
     watch = reporter.watch(name)
 
@@ -179,7 +179,7 @@ def subscribe(
             return
         record = reader.read(data)
         try:
-            callback(Framed(record, reader.frame_id))
+            callback(StampedRecord(record, reader.frame_id))
         finally:  # what could be read; the frame does not wait for it
             watch.follow(*head, now_ns)
 

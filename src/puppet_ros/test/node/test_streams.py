@@ -15,7 +15,13 @@ from puppet_ros.node import qos
 from puppet_ros.node.diagnostics import Diagnostics
 from puppet_ros.node.publisher_check import PublisherCheck
 from puppet_ros.node.spin import make_executor
-from puppet_ros.node.streams import IntraProcessBus, pose_array, share, StreamPublisher, subscribe
+from puppet_ros.node.streams import (
+    IntraProcessBus,
+    pose_array,
+    StreamPublisher,
+    subscribe,
+    use_bus,
+)
 from puppet_ros.testing import isolated_context, spin_until
 import pytest
 import rclpy
@@ -131,7 +137,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(context, rng):
 
 
 def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterwards(context, rng):
-    share(context, IntraProcessBus(('/raw',)))
+    use_bus(context, IntraProcessBus(('/raw',)))
     node, executor = _spun(context)
     outside, log = [], []
     assert subscribe(node, '/raw', log.append, _plain, TrackerFrameReader()) is None
@@ -190,7 +196,7 @@ def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(context, rng)
         def watch(self, topic: str) -> PublisherCheck:
             return watched
 
-    def fail(framed: Any) -> None:
+    def fail(stamped: Any) -> None:
         # while a frame is on its way the watch knows only those before it
         causes.append(watched.causes(time.monotonic_ns() + 2 * 10**9))
         raise KeyError('on purpose')
