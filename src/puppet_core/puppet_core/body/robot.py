@@ -28,7 +28,6 @@ from puppet_core.io import (
 )
 from puppet_core.math import check_array, Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
-from scipy.spatial.transform import Rotation
 
 TURNING = ('revolute', 'continuous')
 
@@ -178,9 +177,7 @@ class _Element:
         origin = self.part('origin')
         if origin is not None:
             pose[:3, 3] = origin.numbers('xyz', 3, '0 0 0')
-            # URDF: fixed axes, roll about x first
-            turn = Rotation.from_euler('xyz', origin.numbers('rpy', 3, '0 0 0'))
-            pose[:3, :3] = turn.as_matrix()
+            pose[:3, :3] = qb.matrix_of_rpy(origin.numbers('rpy', 3, '0 0 0'))
         return pose
 
 
@@ -511,7 +508,7 @@ def make_tree(
         elif joint.turns and held:
             turn = np.eye(4)
             angle = held.get(joint.name, 0.0)
-            turn[:3, :3] = Rotation.from_rotvec(angle * joint.axis).as_matrix()
+            turn[:3, :3] = qb.to_matrix(qb.exp(angle * joint.axis))
             pose = pose @ turn
         poses[joint.child], bodies[joint.child] = pose, body
     shapes = tuple(

@@ -7,12 +7,13 @@ The same conventions and names as `puppet_core.math.values`, but functions alloc
 and broadcast over leading axes: quaternions (..., 4), vectors (..., 3).
 """
 
+from typing import Any
+
 from numba import guvectorize
 import numpy as np
 from puppet_core.math import values
 from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_core.math.compiled import kernel
-from scipy.spatial.transform import Rotation
 
 
 @guvectorize(['f8[:], f8[:], f8[:]'], '(q),(q)->(q)', nopython=True, cache=True)
@@ -71,18 +72,30 @@ def align_signs(q: Quats) -> Quats:
     return q
 
 
+def _scipy_rotation() -> Any:
+    # takes a fifth of a second to import, which nodes do not need
+    from scipy.spatial.transform import Rotation
+
+    return Rotation
+
+
 def to_matrix(q: Quats) -> Floats:
     """Return rotation matrices, shape (..., 3, 3)."""
     q = np.asarray(q)
-    flat = Rotation.from_quat(q.reshape(-1, 4)[:, [1, 2, 3, 0]]).as_matrix()
+    flat = _scipy_rotation().from_quat(q.reshape(-1, 4)[:, [1, 2, 3, 0]]).as_matrix()
     return flat.reshape(*q.shape[:-1], 3, 3)
 
 
 def from_matrix(matrix: Floats) -> Quats:
     """Return the unit quaternions, w >= 0, of rotation matrices (..., 3, 3)."""
     matrix = np.asarray(matrix)
-    flat = Rotation.from_matrix(matrix.reshape(-1, 3, 3)).as_quat(canonical=True)
+    flat = _scipy_rotation().from_matrix(matrix.reshape(-1, 3, 3)).as_quat(canonical=True)
     return flat[:, [3, 0, 1, 2]].reshape(*matrix.shape[:-2], 4)
+
+
+def matrix_of_rpy(angles: Floats) -> Floats:
+    """Return the matrix (3, 3) of URDF's roll, pitch and yaw about fixed axes, x first [rad]."""
+    return _scipy_rotation().from_euler('xyz', angles).as_matrix()
 
 
 def two_axis_matrix(first: Vec3s, second: Vec3s) -> Floats:

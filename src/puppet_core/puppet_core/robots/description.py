@@ -29,7 +29,6 @@ from puppet_core.body import (
 )
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3
-from scipy.spatial.transform import Rotation
 
 Colour = tuple[float, float, float]  # red, green, blue in 0 .. 1
 DEFAULT_COLOUR = (0.6, 0.65, 0.7)
@@ -192,7 +191,7 @@ def _read_link(link: Xml.Element, colours: Mapping[str, Floats]) -> Iterator[Cap
         origin, geometry = visual.find('origin'), visual.find('geometry')
         pose = origin.attrib if origin is not None else {}
         position = _finite(pose.get('xyz', '0 0 0'), 3)
-        rotation = Rotation.from_euler('xyz', _finite(pose.get('rpy', '0 0 0'), 3)).as_matrix()
+        rotation = quaternions.matrix_of_rpy(_finite(pose.get('rpy', '0 0 0'), 3))
         material = visual.find('material')
         name = material.get('name', '') if material is not None else ''
         red, green, blue = colours.get(name, DEFAULT_COLOUR)
