@@ -172,7 +172,7 @@ GOOD = Row(
     ('change', 'text'),
     [
         ({'recovery': None}, 'not recovered'),
-        ({'recovery': Recovery(1.2, 1.7, 2.0)}, 'recovered after 1.20 s'),
+        ({'recovery': Recovery(1.6, 1.7, 2.0)}, 'recovered after 1.60 s'),
         ({'largest': Step(1.1, 'chest turned')}, 'jump: chest turned'),
         ({'not_finite': 3}, '3 joint states not finite'),
         ({'fallen': ('retarget',)}, 'retarget ended'),

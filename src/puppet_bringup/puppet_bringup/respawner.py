@@ -18,10 +18,8 @@ from puppet_ros.node import DIAGNOSTICS_TOPIC, ERROR_HOLD_S, own_context, PERIOD
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-FIRST_DELAY_S = 0.1
-GROWTH = 3.0
-MAX_DELAY_S = 8.1
-LASTING_S = 10.0  # a program that ran longer starts with the first delay again
+DELAYS_S = (0.0, 0.3, 0.9, 2.7, 8.1)  # before the first restart, the second, … and every later one
+LASTING_S = 10.0  # a program that ran longer is started again at once
 
 WATCH_PERIOD_S = 0.05  # how often to call `tick`
 
@@ -33,7 +31,7 @@ class Restarts:
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
-        self._delays: dict[str, float] = {}
+        self._deaths: dict[str, int] = {}  # each soon after a start
         self._started: dict[str, float] = {}
         self._due: dict[str, float] = {}
 
@@ -46,10 +44,9 @@ class Restarts:
         """Return in how many seconds a program is to be started again [s]."""
         now_s = self._clock_s()
         lasted = now_s - self._started.get(name, now_s) >= LASTING_S
-        delay_s = FIRST_DELAY_S
-        if name in self._delays and not lasted:
-            delay_s = min(self._delays[name] * GROWTH, MAX_DELAY_S)
-        self._delays[name], self._due[name] = delay_s, now_s + delay_s
+        deaths = 0 if lasted else self._deaths.get(name, 0)
+        delay_s = DELAYS_S[min(deaths, len(DELAYS_S) - 1)]
+        self._deaths[name], self._due[name] = deaths + 1, now_s + delay_s
         return delay_s
 
     def due(self, held: Collection[str] = ()) -> list[str]:

@@ -9,9 +9,8 @@ import sys
 import time
 
 from puppet_bringup.respawner import (
-    FIRST_DELAY_S,
+    DELAYS_S,
     LASTING_S,
-    MAX_DELAY_S,
     News,
     NODE_NAME,
     ProcessReport,
@@ -71,7 +70,7 @@ def test_what_is_held_stays_down_until_it_is_released(group):
     first = group.child('a')
     respawner.hold('a')
     os.kill(first.popen.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 1.0  # ten times the first delay
+    deadline = time.monotonic() + 1.0
     assert not _until_deadline(respawner, lambda: group.child('a') is not first, deadline)
     respawner.release('a')
     assert _until(lambda: bool(respawner.tick()) or group.child('a') is not first)
@@ -103,9 +102,9 @@ def test_the_first_restart_comes_at_once_and_the_next_ones_later_and_later(clock
     for _ in range(8):
         restarts.started('filter')
         delays.append(restarts.died('filter'))
-    assert delays[0] == FIRST_DELAY_S == pytest.approx(0.1)
-    assert all(b > a or b == MAX_DELAY_S for a, b in zip(delays, delays[1:]))
-    assert delays[-1] == MAX_DELAY_S
+    assert delays[0] == 0.0
+    assert all(b > a or b == DELAYS_S[-1] for a, b in zip(delays, delays[1:]))
+    assert delays[-1] == DELAYS_S[-1]
 
 
 def test_a_program_that_lasted_begins_anew(clock):
@@ -115,22 +114,19 @@ def test_a_program_that_lasted_begins_anew(clock):
         restarts.died('filter')
     restarts.started('filter')
     clock.now_s += LASTING_S
-    assert restarts.died('filter') == FIRST_DELAY_S
+    assert restarts.died('filter') == 0.0
 
 
 def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do(clock):
     restarts = Restarts(clock)
-    restarts.started('a')
-    restarts.died('a')
-    restarts.started('a')
-    late_s = restarts.died('a')
-    restarts.started('b')
-    early_s = restarts.died('b')
+    for name in 'aaabb':  # the third death of a, the second of b
+        restarts.started(name)
+        restarts.died(name)
     assert restarts.due() == []
-    clock.now_s += early_s
+    clock.now_s += DELAYS_S[1]
     assert restarts.due() == ['b']
     assert restarts.is_waiting
-    clock.now_s += late_s
+    clock.now_s += DELAYS_S[2]
     assert restarts.due() == ['a']
     assert restarts.due() == []
     assert not restarts.is_waiting
@@ -138,6 +134,7 @@ def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do(clock):
 
 def test_what_was_started_before_it_was_due_is_not_due_any_more(clock):
     restarts = Restarts(clock)
+    restarts.died('a')
     delay_s = restarts.died('a')
     restarts.started('a')
     clock.now_s += 2.0 * delay_s

@@ -11,11 +11,11 @@ import numpy as np
 from robustness.chaos.recovery import NO_STEP, Recovery, Step
 from robustness.chaos.schedule import CLOCK, HOSTILE, KILL, PAUSE, RIVAL, STARVE, UNPLUG
 
-MAX_RECOVERY_S = 1.0
+MAX_RECOVERY_S = 1.5  # a killed node takes one second to load
 MAX_GROWTH_MB = 50.0  # of a program between start and end; a leak of messages is far more
 SAID_SHOWN, SAID_WIDTH = 2, 110  # lines a cause, characters
 NEVER = Recovery(float('inf'), float('inf'), float('inf'))
-EFFECT_GAP_S = 0.1  # without joint states: from here on a fault was felt
+EFFECT_GAP_S = 0.5  # without joint states: from here on a fault was felt
 # what must be said, by kind: {target}, and {readers} of that topic
 NAMED = {
     KILL: r'^puppet_up: {target}: .*SIGKILL',
