@@ -13,6 +13,7 @@ from puppet_retarget.offline import (
     quality,
     retarget_motion,
     RetargetJob,
+    smoothness,
     table,
 )
 from puppet_retarget.solvers import ROOT_FORMS
@@ -51,7 +52,7 @@ def form_rows(
     for name, job in jobs:
         puppet = retarget_motion(motion, job, progress).puppet
         scale = job.character.scale_for(motion.skeleton.leg_length)
-        jerk = quality.jerk_ratios(puppet, performer, scale)
+        jerk = smoothness.jerk_ratios(puppet, performer, scale)
         rows.append(
             {
                 'clip': clip,

@@ -30,7 +30,7 @@ SCHEMA = {
     'goal_error_mm': {'p50', 'p99', 'max'},
     'penetration_mm': {'environment_max'},
     'free_limb_deviation_deg_max': None,
-    'jerk_ratio': {'root', 'feet', 'hands'},
+    'jerk_ratio': {'root', 'feet', 'hands', 'knees', 'elbows'},
 }
 
 

@@ -46,26 +46,6 @@ def test_slide_is_the_mean_speed_of_planted_soles(still):
     assert np.isnan(quality.slide_mm_s(still, planted & False, RATE_HZ))
 
 
-def test_jerk_ratio_compares_third_differences():
-    t = np.arange(N) / RATE_HZ
-    one = np.stack((t**3, 0.0 * t, 0.0 * t), axis=1)
-    assert quality.jerk_ratio(3.0 * one, one, 1.0) == pytest.approx(3.0)
-    assert quality.jerk_ratio(3.0 * one, one, 3.0) == pytest.approx(1.0)
-    assert quality.jerk_ratio(one + t[:, None] ** 2, one, 1.0) == pytest.approx(1.0)
-    # of too short or still motions it is no number
-    assert np.isnan(quality.jerk_ratio(np.zeros((3, 3)), np.zeros((3, 3)), 1.0))
-    assert np.isnan(quality.jerk_ratio(np.ones((9, 3)), np.ones((9, 3)), 1.0))
-
-
-def test_jerk_ratios_are_of_root_feet_and_hands(still, rng):
-    roots, ends = rng.normal(size=(N, 3)), rng.normal(size=(N, 8, 3))
-    performer = MotionArrays(roots, still.rotations, ends)
-    puppet = MotionArrays(2.0 * roots, still.rotations, ends.copy())
-    puppet.end_effectors[:, 2:4] *= 0.5
-    ratios = quality.jerk_ratios(puppet, performer, 1.0)
-    assert ratios == pytest.approx({'root': 2.0, 'feet': 0.5, 'hands': 1.0})
-
-
 def test_free_limb_deviation_counts_unimportant_limbs_only(still):
     turned = MotionArrays(still.root_positions, still.rotations.copy(), still.end_effectors)
     turned.rotations[10, SEGMENT_INDEX['left_forearm']] = qb.exp(np.radians([3.0, 0.0, 0.0]))

@@ -1,18 +1,21 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Measures of motion shared by reports and live code: foot slide, and the fastest human motion.
+Measures of motion shared by reports and live code: foot slide, whips, the fastest human motion.
 
 A foot of the performer is planted in a frame where its sole is near the floor and slow; the
 slide is the mean speed of a body's soles over all those frames. Faster motion than the limits
 here is an error or a discontinuity: the fastest limbs that sport science measures are kicking
 feet, 17 m/s, and elbows that extend in a pitch, 2400 deg/s = 42 rad/s (Corcoran2024,
-Fleisig1999).
+Fleisig1999). A joint whips in a frame where it turns faster than `WHIP_DEG_S` while the
+performer's turns slower than `CALM_DEG_S`.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.math import Floats, Vec3s
+from puppet_core.math import Floats, kernel, Quat, Quats, Vec3s
 
 PLANTED_HEIGHT_M = 0.05
 PLANTED_SPEED_M_S = 0.25
@@ -24,6 +27,8 @@ FASTEST_RAD_S = 60.0
 
 # A performer's body is slower: above the 42 rad/s of that elbow and the 12.4 m/s of a sprinter.
 PERFORMER_RATIO = 0.75
+
+WHIP_DEG_S, CALM_DEG_S = 1000.0, 300.0
 
 SHORTEST_S = 1.0 / 240.0  # frames are not nearer; stamps may be
 LONGEST_S = 1.0 / 24.0  # nothing goes on at its fastest for longer than a frame of a film
@@ -48,3 +53,30 @@ def slide_mm_s(soles: Vec3s, planted: NDArray[np.bool_], rate_hz: float) -> floa
     """Return the mean speed [mm/s] of soles (n, 2, 3) over the planted frames; NaN if none."""
     moving = speeds(soles, rate_hz)[planted]
     return float(np.mean(moving) * 1000.0) if moving.size else float('nan')
+
+
+@kernel
+def whipping(
+    before: Quats,
+    after: Quats,
+    performer_before: Quats,
+    performer_after: Quats,
+    dt_s: float,
+    out: NDArray[np.bool_],
+) -> int:
+    """Mark which joints (k,) whip within one frame, rotations (k, 4); return how many."""
+    count, fast, calm = 0, math.radians(WHIP_DEG_S) * dt_s, math.radians(CALM_DEG_S) * dt_s
+    for j in range(len(out)):
+        out[j] = (
+            _turn(before[j], after[j]) > fast
+            and _turn(performer_before[j], performer_after[j]) < calm
+        )
+        count += out[j]
+    return count
+
+
+@kernel
+def _turn(before: Quat, after: Quat) -> float:
+    """Return the angle between two rotations [rad]."""
+    product = before[0] * after[0] + before[1] * after[1] + before[2] * after[2]
+    return 2.0 * math.acos(min(1.0, abs(product + before[3] * after[3])))

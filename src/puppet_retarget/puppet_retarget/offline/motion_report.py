@@ -13,7 +13,7 @@ from puppet_core.body import general_end_effectors, LIMB_SEGMENTS, Motion, world
 from puppet_core.io import write_text
 from puppet_core.math import Floats, quaternions
 from puppet_retarget.importance import GOAL, IMPORTANCE, SELF_IMPORTANCE
-from puppet_retarget.offline import quality
+from puppet_retarget.offline import quality, smoothness
 from puppet_retarget.offline.quality import impossible_share, MotionArrays
 from puppet_retarget.offline.whole_motion import performer_arrays, RetargetJob, RetargetResult
 from puppet_retarget.solvers import SolverConfig
@@ -62,7 +62,7 @@ def report(
         ),
         'penetration_mm': {'environment_max': float(result.penetrations.max() * 1000.0)},
         'free_limb_deviation_deg_max': deviation,
-        'jerk_ratio': quality.jerk_ratios(puppet, performer, scale),
+        'jerk_ratio': smoothness.jerk_ratios(puppet, performer, scale),
     }
 
 

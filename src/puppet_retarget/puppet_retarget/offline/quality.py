@@ -4,9 +4,8 @@
 Quality of a retargeted motion: the figures of the retarget report, from arrays.
 
 Planted feet and their slide are defined in `puppet_core.body.motion_measures`, for the
-performer and for the same frames of the puppet. Jerk ratio is the RMS third difference of
-positions, puppet over performer, both divided by the world scale. Errors count in frames whose
-goals can be met at all (`are_reachable`).
+performer and for the same frames of the puppet. Errors count in frames whose goals can be met
+at all (`are_reachable`). What the eye sees of joints and surfaces is in `smoothness`.
 """
 
 from dataclasses import dataclass
@@ -21,6 +20,8 @@ IMPORTANT = 0.99
 FREE = 0.01
 FEET = slice(2, 4)
 HANDS = slice(0, 2)
+ELBOWS = slice(4, 6)
+KNEES = slice(6, 8)
 
 REACH_TOL_M = 1e-9
 FEET_LIMBS = np.array([2, 3])
@@ -43,26 +44,6 @@ def planted_feet(performer: MotionArrays, rate_hz: float) -> NDArray[np.bool_]:
 def slide_mm_s(motion: MotionArrays, planted: NDArray[np.bool_], rate_hz: float) -> float:
     """Return the mean speed of soles over the planted frames; NaN if there are none."""
     return motion_measures.slide_mm_s(motion.end_effectors[:, FEET], planted, rate_hz)
-
-
-def jerk_ratio(puppet: Vec3s, performer: Vec3s, world_scale: float) -> float:
-    """Return the RMS third difference of the puppet's positions over the performer's."""
-    if len(puppet) < 4:
-        return float('nan')
-    jerk = [np.sqrt(np.mean(np.diff(p, 3, axis=0) ** 2)) for p in (puppet, performer)]
-    return float(jerk[0] / (jerk[1] * world_scale)) if jerk[1] > 0.0 else float('nan')
-
-
-def jerk_ratios(
-    puppet: MotionArrays, performer: MotionArrays, world_scale: float
-) -> dict[str, float]:
-    """Return the jerk ratios of root, feet and hands."""
-    parts = {
-        'root': (puppet.root_positions, performer.root_positions),
-        'feet': (puppet.end_effectors[:, FEET], performer.end_effectors[:, FEET]),
-        'hands': (puppet.end_effectors[:, HANDS], performer.end_effectors[:, HANDS]),
-    }
-    return {name: jerk_ratio(a, b, world_scale) for name, (a, b) in parts.items()}
 
 
 def free_limb_deviation_deg(

@@ -1,0 +1,253 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the eye sees of a retargeted motion: joints that snap, jerks, surfaces in the floor.
+
+Measures over whole motions, puppet against performer. Frames in which the performer itself moves
+as no body can (`leaping_frames`) are left out of all the others: a mask (n,) says of each frame
+whether the step to it leaps.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.body import (
+    Capsule,
+    FASTEST_M_S,
+    LIMB_SEGMENTS,
+    PERFORMER_RATIO,
+    SEGMENTS,
+    shape_arrays,
+    speeds,
+)
+from puppet_core.body.motion_measures import whipping
+from puppet_core.math import Floats, kernel, norm, quaternions, Quats, sub, Vec3s
+from puppet_core.math.values import Vec3 as Value
+from puppet_retarget.importance import ObjectArrays, PLANE, signed_distance, to_object
+from puppet_retarget.offline.quality import ELBOWS, FEET, HANDS, KNEES, MotionArrays
+
+LEAP_DEG_S = 1500.0  # of a joint of the performer
+LEAP_M_S = PERFORMER_RATIO * FASTEST_M_S
+FLIP_M = 0.02
+STILL_DEG_S = 0.01  # a joint whose second differences are smaller has no ratio
+DEEP_M = 0.005  # of a surface that is seen to be in the floor
+
+_CARRIERS = [2, 2, 0, 0]  # chest and pelvis, which carry the limbs
+_SHORTEST_M = 1e-6  # of a line between a limb's ends that has a direction
+_SECTIONS = 32  # of the search along a capsule's core: to 2e-7 of its length
+_GOLDEN = 0.6180339887498949
+
+Frames = NDArray[np.bool_]
+
+
+def turning_deg_s(rotations: Quats, rate_hz: float) -> Floats:
+    """Return how fast joints (n, k, 4) turn, zero in the first frame, shape (n, k) [deg/s]."""
+    found = np.zeros(rotations.shape[:-1])
+    found[1:] = np.degrees(np.linalg.norm(_angular_velocities(rotations, rate_hz), axis=-1))
+    return found
+
+
+def leaping_frames(performer: MotionArrays, rate_hz: float) -> Frames:
+    """Return the frames to which the performer moves as no body can, shape (n,)."""
+    points = np.concatenate((performer.root_positions[:, np.newaxis], performer.end_effectors), 1)
+    leaps = (turning_deg_s(performer.rotations, rate_hz) > LEAP_DEG_S).any(axis=1)
+    return leaps | (speeds(points, rate_hz) > LEAP_M_S).any(axis=1)
+
+
+def whips(puppet: Quats, performer: Quats, rate_hz: float, leaping: Frames) -> Frames:
+    """Return which joints (n, 16, 4) whip in which frames, shape (n, 16)."""
+    found = np.zeros(puppet.shape[:2], dtype=bool)
+    _mark_whips(np.array(puppet), np.array(performer), 1.0 / rate_hz, found)
+    return found & ~leaping[:, np.newaxis]
+
+
+@kernel
+def _mark_whips(puppet: Quats, performer: Quats, dt_s: float, out: Frames) -> None:
+    for i in range(1, len(out)):
+        whipping(puppet[i - 1], puppet[i], performer[i - 1], performer[i], dt_s, out[i])
+
+
+def bend_offsets(q_world: Quats, p_world: Vec3s) -> Vec3s:
+    """
+    Return the sides to which elbows and knees bend, shape (n, 4, 3) [m].
+
+    Each is the mid joint's offset from the line of the limb's ends, in the frame of chest or
+    pelvis. Arguments are segments in world, shapes (n, 16, 4) and (n, 16, 3).
+    """
+    start, mid, end = (p_world[:, LIMB_SEGMENTS[:, k]] for k in range(3))
+    line, upper = end - start, mid - start
+    square = np.sum(line * line, axis=-1, keepdims=True)
+    along = np.sum(upper * line, axis=-1, keepdims=True) / np.maximum(square, _SHORTEST_M**2)
+    return quaternions.rotate(quaternions.conjugate(q_world[:, _CARRIERS]), upper - along * line)
+
+
+def flips(puppet: Vec3s, performer: Vec3s, leaping: Frames) -> Frames:
+    """
+    Return which limbs bend to the other side within one frame, shape (n, 4).
+
+    The performer's limb does not at that frame. Arguments are `bend_offsets` of both.
+    """
+    found = np.zeros(puppet.shape[:2], dtype=bool)
+    found[1:] = _changes_side(puppet) & ~_changes_side(performer)
+    return found & ~leaping[:, np.newaxis]
+
+
+def _changes_side(offsets: Vec3s) -> Frames:
+    """Return at which steps offsets turn about, shape (n - 1, 4)."""
+    step = np.linalg.norm(np.diff(offsets, axis=0), axis=-1)
+    return (np.sum(offsets[1:] * offsets[:-1], axis=-1) < 0.0) & (step > FLIP_M)
+
+
+# Jerk.
+
+
+def _angular_velocities(rotations: Quats, rate_hz: float) -> Vec3s:
+    """Return angular velocities of the n - 1 steps in the joints' own frames [rad/s]."""
+    turns = quaternions.multiply(quaternions.conjugate(rotations[:-1]), rotations[1:])
+    return quaternions.log(turns) * rate_hz
+
+
+def _steady(leaping: Frames, n_steps: int) -> Frames:
+    """Return which rows of differences over so many steps contain no leap, (n - n_steps,)."""
+    windows = np.lib.stride_tricks.sliding_window_view(leaping[1:], n_steps)
+    return ~windows.any(axis=-1)
+
+
+def joint_jerk_ratios(puppet: Quats, performer: Quats, rate_hz: float, leaping: Frames) -> Floats:
+    """
+    Return each joint's RMS second difference of angular velocity over the performer's, (16,).
+
+    The performer's joint rotations (n, 16, 4) are those of the solver `joint_angles`. NaN for a
+    joint that is still there, and for all in motions that are too short.
+    """
+    if len(puppet) < 4 or not (steady := _steady(leaping, 3)).any():
+        return np.full(puppet.shape[1], np.nan)
+    own, captured = (
+        np.sqrt(np.mean(np.diff(_angular_velocities(q, rate_hz), 2, axis=0)[steady] ** 2, (0, 2)))
+        for q in (puppet, performer)
+    )
+    moves = captured > np.radians(STILL_DEG_S)
+    return np.where(moves, own / np.where(moves, captured, 1.0), np.nan)
+
+
+def jerk_ratio(
+    puppet: Vec3s, performer: Vec3s, world_scale: float, leaping: Frames | None = None
+) -> float:
+    """Return the RMS third difference of the puppet's positions over the performer's."""
+    if len(puppet) < 4:
+        return float('nan')
+    steady = slice(None) if leaping is None else _steady(leaping, 3)
+    thirds = [np.diff(p, 3, axis=0)[steady] for p in (puppet, performer)]
+    if not thirds[0].size:
+        return float('nan')
+    jerk = [np.sqrt(np.mean(third**2)) for third in thirds]
+    return float(jerk[0] / (jerk[1] * world_scale)) if jerk[1] > 0.0 else float('nan')
+
+
+def jerk_ratios(
+    puppet: MotionArrays,
+    performer: MotionArrays,
+    world_scale: float,
+    leaping: Frames | None = None,
+) -> dict[str, float]:
+    """Return the jerk ratios of root, feet, hands, knees and elbows."""
+    ratios = {
+        'root': jerk_ratio(puppet.root_positions, performer.root_positions, world_scale, leaping)
+    }
+    for name, part in (('feet', FEET), ('hands', HANDS), ('knees', KNEES), ('elbows', ELBOWS)):
+        ratios[name] = jerk_ratio(
+            puppet.end_effectors[:, part], performer.end_effectors[:, part], world_scale, leaping
+        )
+    return ratios
+
+
+# Surfaces.
+
+
+class Surroundings(NamedTuple):
+    """Solids around one body; the floor z = 0 is always there besides."""
+
+    shapes: NDArray[np.int64]  # Indices into the importance's SHAPES, shape (m,)
+    positions: Vec3s  # Shape (m, 3) [m]
+    orientations: Quats  # Shape (m, 4)
+    sizes: Vec3s  # Shape (m, 3) [m]
+
+
+def real_surroundings(objects: ObjectArrays) -> Surroundings:
+    """Return the solids around the performer."""
+    return Surroundings(objects.shapes, objects.positions, objects.orientations, objects.sizes)
+
+
+def puppet_surroundings(objects: ObjectArrays) -> Surroundings:
+    """Return the counterparts around the puppet."""
+    return Surroundings(
+        objects.shapes, objects.puppet_positions, objects.puppet_orientations, objects.puppet_sizes
+    )
+
+
+def surface_depths_m(
+    capsules: tuple[Capsule, ...], q_world: Quats, p_world: Vec3s, solids: Surroundings
+) -> Floats:
+    """Return how deep a body's surface is in floor or solids, 0 outside, shape (n,) [m]."""
+    shape, depths = shape_arrays(capsules), np.zeros(len(q_world))
+    owners = np.repeat(np.arange(len(SEGMENTS)), np.diff(shape.first))
+    starts, ends = (
+        p_world[:, owners] + quaternions.rotate(q_world[:, owners], tips)
+        for tips in (shape.starts, shape.ends)
+    )
+    if len(owners):
+        lowest = np.minimum(starts[..., 2], ends[..., 2])
+        depths = np.maximum(depths, (shape.radii - lowest).max(axis=1))
+        _deepen(starts, ends, shape.radii, Surroundings(*map(np.array, solids)), depths)
+    return depths
+
+
+@kernel
+def _deepen(
+    starts: Vec3s, ends: Vec3s, radii: Floats, solids: Surroundings, depths: Floats
+) -> None:
+    """Raise the depths of frames to those of capsules in solids."""
+    for m in range(len(solids.shapes)):
+        for i in range(len(depths)):
+            for j in range(len(radii)):
+                least = _least_distance(solids, m, starts[i, j], ends[i, j])
+                depths[i] = max(depths[i], radii[j] - least)
+
+
+@kernel
+def _least_distance(solids: Surroundings, m: int, start: Vec3s, end: Vec3s) -> float:
+    """
+    Return the least signed distance of a line from a solid, by golden sections.
+
+    Distance from a convex solid is convex along a line, inside too.
+    """
+    a = to_object(solids.orientations[m], solids.positions[m], start)
+    b = to_object(solids.orientations[m], solids.positions[m], end)
+    shape, size = solids.shapes[m], solids.sizes[m]
+    at_ends = min(signed_distance(shape, size, a)[0], signed_distance(shape, size, b)[0])
+    if shape == PLANE or norm(sub(a, b)) < _SHORTEST_M:
+        return at_ends
+    low, high = 0.0, 1.0
+    left, right = 1.0 - _GOLDEN, _GOLDEN
+    at_left = signed_distance(shape, size, _between(a, b, left))[0]
+    at_right = signed_distance(shape, size, _between(a, b, right))[0]
+    for _ in range(_SECTIONS):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = signed_distance(shape, size, _between(a, b, left))[0]
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = signed_distance(shape, size, _between(a, b, right))[0]
+    return min(at_ends, at_left, at_right)
+
+
+@kernel
+def _between(a: Value, b: Value, share: float) -> Value:
+    return (
+        a[0] + share * (b[0] - a[0]),
+        a[1] + share * (b[1] - a[1]),
+        a[2] + share * (b[2] - a[2]),
+    )
