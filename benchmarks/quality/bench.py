@@ -16,7 +16,7 @@ from benchmarks.command import bench_command, bench_parser
 from benchmarks.quality.forms import form_jobs, form_rows, forms_table
 from benchmarks.quality.path_timing import PASSES
 from benchmarks.quality.peer_table import peer_table
-from benchmarks.quality.peers import PEER_NAMES, peer_runs
+from benchmarks.quality.peers import is_peer, PEER_NAMES, peer_runs
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
 from benchmarks.quality.tables import iterations_table, markdown, timing_table
 from benchmarks.quality.thesis_figures import Cast, thesis_figures
@@ -156,7 +156,7 @@ def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
     ]
     if forms:
         parts += ['Forms of the root offset and smoothing of the importance:', forms_table(forms)]
-    if any(row['solver'] in PEER_NAMES for row in rows):
+    if any(is_peer(row['solver']) for row in rows):
         parts += ['Beside peers, mean over the clips and in brackets the worst clip:']
         parts += [peer_table(rows)]
     computer = machine()

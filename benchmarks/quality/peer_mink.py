@@ -62,12 +62,13 @@ class MinkSolver(PeerSolver):
         self._passes = [_tasks(weights) for weights in PASSES]
         self._step_s = self._configuration.model.opt.timestep
 
-    def pose(self, targets: Targets, is_start: bool) -> tuple[Vec3, Quats]:
+    def pose(self, targets: Targets) -> tuple[Vec3, Quats]:
         """Return root and rotations that come nearest to the targets."""
         poses = np.hstack((targets.orientations, targets.positions))
         for tasks in self._passes:
             for task, pose in zip(tasks, poses):
                 task.set_target(mink.SE3(wxyz_xyz=pose))
+        is_start = not targets.dt < np.inf
         if is_start:
             start = np.concatenate((targets.positions[0], targets.rotations.ravel()))
             self._configuration.update(start)

@@ -41,6 +41,15 @@ class Targets(NamedTuple):
     rotations: Quats
     """The captured joint rotations, shape (16, 4)."""
 
+    captured_root: Vec3
+    """The performer's pelvis in world, (3,) [m]."""
+
+    rows: Floats
+    """Importance rows, shape (4, 8)."""
+
+    dt: float
+    """Time since the frame before, infinite for the first [s]."""
+
 
 class PeerSolver(Solver):
     """Gives a peer its targets, keeps the time it takes, and measures the outcome."""
@@ -58,7 +67,7 @@ class PeerSolver(Solver):
         """Time of the peer alone in each call so far [us]."""
 
     @abstractmethod
-    def pose(self, targets: Targets, is_start: bool) -> tuple[Vec3, Quats]:
+    def pose(self, targets: Targets) -> tuple[Vec3, Quats]:
         """Return root (3,) [m] and joint rotations (16, 4); all that is timed."""
 
     def solve(
@@ -73,11 +82,10 @@ class PeerSolver(Solver):
         """Return the puppet's posture; see `Solver.solve`."""
         pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
         output = self._output
-        targets = Targets(
-            self._target_positions(root, rotations), output.q_world.copy(), rotations
-        )
+        positions = self._target_positions(root, rotations)
+        targets = Targets(positions, output.q_world.copy(), rotations, root, rows, dt)
         start = perf_counter_ns()
-        found_root, found = self.pose(targets, not dt < np.inf)
+        found_root, found = self.pose(targets)
         self.times_us.append((perf_counter_ns() - start) * 1e-3)
         output.root_position[:] = found_root
         # of the two quaternions of each rotation the captured one's neighbour
