@@ -51,8 +51,9 @@ def turning_deg_s(rotations: Quats, rate_hz: float) -> Floats:
 def leaping_frames(performer: MotionArrays, rate_hz: float) -> Frames:
     """Return the frames to which the performer moves as no body can, shape (n,)."""
     points = np.concatenate((performer.root_positions[:, np.newaxis], performer.end_effectors), 1)
-    leaps = (turning_deg_s(performer.rotations, rate_hz) > LEAP_DEG_S).any(axis=1)
-    return leaps | (speeds(points, rate_hz) > LEAP_M_S).any(axis=1)
+    leaping = (turning_deg_s(performer.rotations, rate_hz) > LEAP_DEG_S).any(axis=1)
+    leaping |= (speeds(points, rate_hz) > LEAP_M_S).any(axis=1)
+    return np.asarray(leaping)
 
 
 def whips(puppet: Quats, performer: Quats, rate_hz: float, leaping: Frames) -> Frames:
@@ -96,7 +97,7 @@ def flips(puppet: Vec3s, performer: Vec3s, leaping: Frames) -> Frames:
 def _changes_side(offsets: Vec3s) -> Frames:
     """Return at which steps offsets turn about, shape (n - 1, 4)."""
     step = np.linalg.norm(np.diff(offsets, axis=0), axis=-1)
-    return (np.sum(offsets[1:] * offsets[:-1], axis=-1) < 0.0) & (step > FLIP_M)
+    return np.asarray((np.sum(offsets[1:] * offsets[:-1], axis=-1) < 0.0) & (step > FLIP_M))
 
 
 # Jerk.
@@ -199,7 +200,7 @@ def surface_depths_m(
     if len(owners):
         lowest = np.minimum(starts[..., 2], ends[..., 2])
         depths = np.maximum(depths, (shape.radii - lowest).max(axis=1))
-        _deepen(starts, ends, shape.radii, Surroundings(*map(np.array, solids)), depths)
+        _deepen(starts, ends, shape.radii, solids, depths)
     return depths
 
 

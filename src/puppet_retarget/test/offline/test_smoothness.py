@@ -161,7 +161,7 @@ def test_leaps_do_not_count_in_jerk(still, rng):
     assert smoothness.jerk_ratio(torn, smooth, 1.0) > 50.0
     assert smoothness.jerk_ratio(torn, smooth, 1.0, leaping) == pytest.approx(1.0)
     assert np.isnan(smoothness.jerk_ratio(torn, smooth, 1.0, np.ones(N, dtype=bool)))
-    steady = qb.exp(0.1 * rng.normal(size=(N, 16, 3)))
+    steady = qb.exp(0.01 * rng.normal(size=(N, 16, 3)))
     turned = steady.copy()
     turned[20:] = qb.multiply(qb.exp(np.array([0.0, 0.0, 2.0])), steady[20:])
     ratios = smoothness.joint_jerk_ratios(turned, steady, RATE_HZ, leaping)
