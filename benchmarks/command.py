@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from puppet_clips.cli import CommandParser, run_command
 from puppet_retarget.offline import ConfigFiles
-from puppet_ros import share
+from puppet_ros import config_files
 
 Run = Callable[[argparse.Namespace, ConfigFiles], str]
 
@@ -33,4 +33,4 @@ def bench_command(
     parser: argparse.ArgumentParser, run: Run, argv: Sequence[str] | None = None
 ) -> int:
     """Measure, print what `run` returns; return the exit code."""
-    return run_command(parser, lambda arguments: run(arguments, share), argv)
+    return run_command(parser, lambda arguments: run(arguments, config_files), argv)

@@ -49,7 +49,7 @@ from puppet_edit.enhancement import (
 )
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import table, write_report
-from puppet_ros import share
+from puppet_ros import config_files
 
 MAX_SEEDS = 1000
 MM_PER_M = 1000.0
@@ -392,7 +392,7 @@ def run(arguments: argparse.Namespace) -> str:
         raise ConfigError(f'--seeds: expected 1 .. {MAX_SEEDS}, got {arguments.seeds}')
     if arguments.json:
         clip_arguments.check_output(arguments.json, '--json')
-    performance = clip_arguments.procedural_clip(share)
+    performance = clip_arguments.procedural_clip(config_files)
     truth = walking_truth(performance)
     if arguments.clip is not None:
         clip = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)

@@ -23,7 +23,7 @@ import time
 
 from puppet_bringup import process_table
 from puppet_bringup.supervisor import die_with_parent, stop_on_signals
-from puppet_ros import share
+from puppet_ros import config_files
 
 CACHE_VARIABLE = 'NUMBA_CACHE_DIR'
 MARK = 'compiled'
@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     stopping = stop_on_signals()
     with tempfile.TemporaryDirectory(prefix='puppet_compile_') as folder:
         listed = process_table.prepared(process_table.SIM, {}, Path(folder))
-        is_done = compile_kernels(listed, share.config_dir(), environ, stopping, say)
+        is_done = compile_kernels(listed, config_files.config_dir(), environ, stopping, say)
     return EXIT_OK if is_done else EXIT_FAILED
 
 

@@ -24,7 +24,7 @@ from puppet_bringup.compile_command import compile_kernels
 from puppet_bringup.monitor import KINDS, Monitor, TOPICS, Usage, UsageMeter
 from puppet_bringup.supervisor import Child, describe_end, LineSink, stop_on_signals, Supervisor
 from puppet_core.io import ConfigError, PuppetError
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.node import observing
 from puppet_ros.process import free_domain, middleware_settings
 from rclpy.executors import Executor
@@ -114,7 +114,7 @@ class DemoRun:
 
     def start(self) -> bool:
         """Bring the graph to its first /joint_states, or PipelineError; False if asked to stop."""
-        config_dir = share.config_dir()
+        config_dir = config_files.config_dir()
         compile_kernels(self.listed, config_dir, self.supervisor.environ, self.stopping, self.say)
         for process in self.listed:
             self.supervisor.start(process.name, process_table.command_line(process, config_dir))

@@ -12,7 +12,7 @@ from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.launch_description_entity import LaunchDescriptionEntity
 from launch_ros.actions import Node
 from puppet_bringup.process_table import arguments_of, command_line, prepared, Process
-from puppet_ros import share
+from puppet_ros import config_files
 
 
 def describe(variant: str) -> LaunchDescription:
@@ -32,7 +32,7 @@ def describe(variant: str) -> LaunchDescription:
 
 
 def _action(process: Process) -> LaunchDescriptionEntity:
-    config_dir = share.config_dir()
+    config_dir = config_files.config_dir()
     if not process.is_node or not process.package:
         command = command_line(process, config_dir)
         return ExecuteProcess(cmd=command, name=process.name, output='screen')

@@ -19,7 +19,7 @@ from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from puppet_core.body import Character, default_capsules, save_character
 from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
 from puppet_core.io import ConfigError
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.node import cores_of, Scheduling
 from puppet_ros.process import middleware_settings
 
@@ -429,5 +429,5 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
         if given.get('clip') and not given.get('performer'):
             given['performer'] = str(_write_clip_performer(given, folder))
     if rviz := rviz_choice(given.get('rviz', '')):
-        given = {**given, 'rviz': str(share.rviz_file(rviz))}
+        given = {**given, 'rviz': str(config_files.rviz_file(rviz))}
     return processes(variant, given)

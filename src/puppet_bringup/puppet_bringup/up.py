@@ -33,7 +33,7 @@ from puppet_bringup.process_table import (
 from puppet_bringup.respawner import process_report, ProcessReport, Respawner, WATCH_PERIOD_S
 from puppet_bringup.supervisor import stop_on_signals, Supervisor
 from puppet_core.io import ConfigError, PuppetError
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.process import middleware_settings
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
@@ -108,7 +108,7 @@ def read_arguments(words: Sequence[str]) -> dict[str, str]:
 
 
 def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
-    config_dir = share.config_dir()
+    config_dir = config_files.config_dir()
     commands = [(process.name, command_line(process, config_dir)) for process in listed]
     width = max(len(name) for name, _ in commands)
 

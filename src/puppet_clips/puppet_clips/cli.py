@@ -18,7 +18,7 @@ from puppet_clips.batch import command_batch
 from puppet_clips.edit_pictures import before_and_after, edit_preview
 from puppet_core.io import ConfigError, PuppetError
 from puppet_edit import command_edit, command_enhance
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_view.render import command_render
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     def run(arguments: argparse.Namespace) -> str:
         command, _ = SUBCOMMANDS[arguments.word]
-        return command.run(arguments, share, *EXTRAS.get(command, ()))
+        return command.run(arguments, config_files, *EXTRAS.get(command, ()))
 
     return run_command(parser(), run, argv)
 

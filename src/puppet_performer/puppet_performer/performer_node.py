@@ -28,7 +28,7 @@ from puppet_performer.parameters import PERFORMER_ROWS, PerformerConfig
 from puppet_performer.performer_model import CalibrationOutcome, KINDS, PerformerModel
 from puppet_performer.posture import warm_up as compile_posture
 from puppet_performer.sensor_layout import load_layout
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.messages import PoseFrameReader, PostureRecord, PostureWriter, WORLD
 from puppet_ros.node import (
     DeferredService,
@@ -66,8 +66,8 @@ class PerformerStage:
         lookup: Callable[[str, str], tuple[Vec3, Quat] | None],
         date: Callable[[], str],
     ) -> None:
-        self.character = load_character(share.character_file(config.performer))
-        layout = load_layout(share.layout_file(config.layout))
+        self.character = load_character(config_files.character_file(config.performer))
+        layout = load_layout(config_files.layout_file(config.layout))
         compile_posture(self.character.skeleton)
         self.model = PerformerModel(self.character, layout, config, date)
         self.tracker_frame = ''

@@ -103,7 +103,7 @@ SLIP_M, SLIP_DEG = 0.025, 12.0
 TRACKER_M = (0.0, 0.0, 1.0)
 
 
-class Take(NamedTuple):
+class SyntheticRecording(NamedTuple):
     """One performer's recording with its truth."""
 
     skeleton: Skeleton  # The performer's own
@@ -142,7 +142,7 @@ class Take(NamedTuple):
         return np.abs(calibration.skeleton.limb_lengths - self.skeleton.limb_lengths)
 
 
-def make_take(
+def make_recording(
     ordinary: Character,
     layout: SensorLayout,
     disturbances: Disturbances,
@@ -150,7 +150,7 @@ def make_take(
     rate_hz: float = RATE_HZ,
     stretch: float = 0.1,
     pose_deg: float = 0.0,
-) -> Take:
+) -> SyntheticRecording:
     """
     Return what a performer does, measured with sensors put on anyhow.
 
@@ -167,7 +167,7 @@ def make_take(
     )
     mounting = random_mounting(layout, seed + 1000)
     recording = measure(motion, layout, mounting, disturbances, seed + 2000)
-    return Take(skeleton, motion, mounting, recording, layout, ordinary)
+    return SyntheticRecording(skeleton, motion, mounting, recording, layout, ordinary)
 
 
 def posed_badly(motion: Motion, pose_s: float, off: Vec3s) -> Motion:

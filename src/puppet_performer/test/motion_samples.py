@@ -21,10 +21,10 @@ ADULT = load_character(CONFIG / 'characters' / 'performer.yaml')
 LAYOUT = load_layout(CONFIG / 'layouts' / 'default14.yaml')
 
 
-def make_take(
+def make_recording(
     seed, disturbances, rate_hz=synthetic.RATE_HZ, layout=LAYOUT, stretch=0.1, pose_deg=0.0
 ):
-    return synthetic.make_take(ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg)
+    return synthetic.make_recording(ADULT, layout, disturbances, seed, rate_hz, stretch, pose_deg)
 
 
 @cache

@@ -12,7 +12,7 @@ from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.clips.load import load_clip
 from puppet_core.procedural.calibration_motion import range_of_motion
-from puppet_performer.synthetic_recording import measure, random_mounting, Take
+from puppet_performer.synthetic_recording import measure, random_mounting, SyntheticRecording
 import pytest
 from virtual_performer import make_virtual
 
@@ -92,7 +92,7 @@ def test_fourteen_sensors_calibrated_by_a_motion_give_every_joint(clip):
 def _by_motion(skeleton):
     motion, mounting = range_of_motion(skeleton, 15.0), random_mounting(LAYOUT, 5)
     ordinary = Character('clip', '', skeleton, default_capsules(skeleton))
-    take = Take(
+    take = SyntheticRecording(
         skeleton, motion, mounting, measure(motion, LAYOUT, mounting, EXACT, 0), LAYOUT, ordinary
     )
     calibration = take.calibrate().calibration

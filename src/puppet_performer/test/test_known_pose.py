@@ -4,7 +4,7 @@
 
 from dataclasses import replace
 
-from motion_samples import ADULT, CONFIG, EXACT, LAYOUT, make_take, REAL
+from motion_samples import ADULT, CONFIG, EXACT, LAYOUT, make_recording, REAL
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
@@ -28,7 +28,7 @@ TRUNK = ('pelvis', 'spine', 'chest', 'head')
 
 @pytest.fixture(scope='module')
 def exact():
-    return make_take(11, EXACT, COARSE_HZ)
+    return make_recording(11, EXACT, COARSE_HZ)
 
 
 def _posed(take, *turned):
@@ -108,7 +108,7 @@ def test_bones_correct_a_limb_that_points_elsewhere(exact):
 def test_ordinary_pose_is_good_enough():
     upper = []
     for seed in range(2):
-        take = make_take(seed, REAL, COARSE_HZ, pose_deg=3.0)
+        take = make_recording(seed, REAL, COARSE_HZ, pose_deg=3.0)
         outcome = take.calibrate()
         assert outcome.evaluation.usable, outcome.evaluation.findings
         errors = _errors_deg(take, outcome.calibration)
@@ -120,12 +120,14 @@ def test_ordinary_pose_is_good_enough():
 @pytest.mark.parametrize('name', ['head15', 'choi_ko13', 'enhance11'])
 def test_layouts_with_a_head_are_calibrated_by_the_built_in_range_of_motion(name):
     layout = load_layout(CONFIG / 'layouts' / f'{name}.yaml')
-    evaluation = make_take(3, REAL, COARSE_HZ, layout=layout).calibrate().evaluation
+    evaluation = make_recording(3, REAL, COARSE_HZ, layout=layout).calibrate().evaluation
     assert evaluation.usable, evaluation.findings
 
 
 def test_every_refusal_names_the_joint_and_what_to_do():
-    take = make_take(4, REAL, COARSE_HZ, layout=load_layout(CONFIG / 'layouts' / 'head15.yaml'))
+    take = make_recording(
+        4, REAL, COARSE_HZ, layout=load_layout(CONFIG / 'layouts' / 'head15.yaml')
+    )
     rotations = take.motion.rotations.copy()
     turns = quaternions.log(rotations[:, SEGMENT_INDEX['head']])
     turns[:, [0, 2]] = 0.0  # nods only
@@ -155,7 +157,7 @@ def test_wrong_unit_is_named(exact, factor):
 
 
 def test_wrong_unit_in_which_nobody_stands_still_is_told():
-    recording = make_take(11, REAL, COARSE_HZ).recording
+    recording = make_recording(11, REAL, COARSE_HZ).recording
     recording = replace(recording, positions=recording.positions * 1e3)
     with pytest.raises(CalibrationError, match='would be about 1.* m tall.* in metres'):
         split_recording(recording, LAYOUT, ADULT, LIMITS)

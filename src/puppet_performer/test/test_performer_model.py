@@ -4,7 +4,7 @@
 
 from dataclasses import replace
 
-from motion_samples import ADULT, EXACT, LAYOUT, make_take, plain_frame
+from motion_samples import ADULT, EXACT, LAYOUT, make_recording, plain_frame
 import numpy as np
 from puppet_core.io import CalibrationError
 from puppet_performer.parameters import PerformerConfig
@@ -149,7 +149,7 @@ def _asked_for_motion():
 
 
 def test_requested_motion_gives_lengths_that_are_used():
-    take, model = make_take(21, EXACT, 30.0), _asked_for_motion()
+    take, model = make_recording(21, EXACT, 30.0), _asked_for_motion()
     (outcome,) = _play(model, take)
     assert outcome.requested and outcome.calibration is model.calibration
     assert np.max(take.length_errors(outcome.calibration)) < 1e-6
@@ -157,7 +157,7 @@ def test_requested_motion_gives_lengths_that_are_used():
 
 
 def test_motion_with_exchanged_sensors_is_refused_and_changes_nothing():
-    take, model = make_take(22, EXACT, 30.0), _asked_for_motion()
+    take, model = make_recording(22, EXACT, 30.0), _asked_for_motion()
     before = replace(take.calibrate().calibration, date='before')
     model.use(before)
     swapped = exchanged(take.recording, LAYOUT, 'left_foot', 'right_foot')

@@ -30,7 +30,7 @@ from puppet_replay.compare import (
 from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
 from puppet_retarget.solvers import SOLVER_NAMES
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.command import command_parser, EXIT_FAILED, run_command
 from puppet_ros.interface_table import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
@@ -71,7 +71,7 @@ class GoldenCase:
 
 def golden_cases() -> tuple[GoldenCase, ...]:
     """Return all cases: the graph up to the importance, then each character with each solver."""
-    characters = share.available('characters')
+    characters = config_files.available('characters')
     first = GoldenCase(GRAPH, characters[0], SOLVER_NAMES[0], (POSTURE, IMPORTANCE))
     each = (
         GoldenCase(f'{character}_{solver}', character, solver, (JOINTS, PUPPET))

@@ -39,7 +39,7 @@ from puppet_retarget.parameters import (
     RetargetConfig,
 )
 from puppet_retarget.retarget_node import CharacterCache, PuppetFrame, RetargetStage
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.interface_table import (
     BODY_DESCRIPTION,
     DESCRIPTION,
@@ -108,7 +108,7 @@ def read_settings(
     """
     given: dict[str, dict[str, Any]] = {}
     for node in ROWS:
-        given[node] = read_parameter_file(share.config_dir() / f'{node}.yaml', node)
+        given[node] = read_parameter_file(config_files.config_dir() / f'{node}.yaml', node)
         if params is not None:
             given[node].update(read_parameter_file(params, node))
     for name, text in (short or {}).items():

@@ -17,7 +17,7 @@ from puppet_replay.compare.tolerances import Tolerances
 from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
 from puppet_replay.topics import ENTRIES
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.bags import BagMessage, BagReader, definition_of, fields_of, first_difference
 from puppet_ros.interface_table import (
     FILTERED,
@@ -258,7 +258,7 @@ def test_a_parameter_that_changed_is_named(sensors_bag, replayed_bag, tmp_path):
 
 @pytest.mark.parametrize(('segment', 'axis'), [('left_hand', 1), ('right_shank', 2)])
 def test_five_millimetres_in_a_character_are_named(sensors_bag, tmp_path, segment, axis):
-    sally = load_character(share.character_file('sally'))
+    sally = load_character(config_files.character_file('sally'))
     offsets = sally.skeleton.offsets.copy()
     offsets[SEGMENT_INDEX[segment], axis] += 0.005
     changed = dataclasses.replace(sally.skeleton, offsets=offsets)

@@ -19,7 +19,7 @@ from puppet_retarget.parameters import (
     IMPORTANCE_ROWS,
     ImportanceNodeConfig,
 )
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.messages import (
     ImportanceRecord,
     ImportanceWriter,
@@ -48,7 +48,7 @@ class ImportanceStage:
     """The importance with the message it fills."""
 
     def __init__(self, config: ImportanceNodeConfig) -> None:
-        environment = load_environment(share.environment_file(config.environment))
+        environment = load_environment(config_files.environment_file(config.environment))
         path = config.surface_file
         measured = read_surface(Path(path).expanduser()) if path else None
         self.model = ImportanceModel(

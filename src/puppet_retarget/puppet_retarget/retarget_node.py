@@ -29,7 +29,7 @@ from puppet_retarget.retarget_model import (
     RetargetedFrame,
     RetargetModel,
 )
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.messages import (
     ImportanceReader,
     ImportanceRecord,
@@ -75,7 +75,7 @@ class CharacterCache:
 
     def load(self, name: str) -> Character:
         """Return a character by name or path, read anew if its file has changed."""
-        path = share.character_file(name)
+        path = config_files.character_file(name)
         key = (path, path.stat().st_mtime_ns)
         if self._loaded is None or self._loaded[0] != key:
             self._loaded = (key, load_character(path))
@@ -95,7 +95,7 @@ class RetargetStage:
     """The puppet with the messages it fills."""
 
     def __init__(self, character: Character, config: RetargetConfig) -> None:
-        environment = load_environment(share.environment_file(config.environment))
+        environment = load_environment(config_files.environment_file(config.environment))
         self.model = RetargetModel(character, environment, config)
         self.model.warm_up()
         self.solved = 0

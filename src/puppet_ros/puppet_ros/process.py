@@ -9,7 +9,7 @@ import socket
 from typing import NamedTuple
 
 from puppet_core.io import ConfigError
-from puppet_ros import share
+from puppet_ros import config_files
 from rclpy.utilities import get_rmw_implementation_identifier
 
 KIB_MB = 1024e-6
@@ -67,7 +67,7 @@ def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
         return {}
     is_only_here = environ.get(ONLY_HERE) == '1'  # of before Iron; peers do not count then
     stays = is_only_here or (environ.get(RANGE, '') not in WIDER and not environ.get(PEERS))
-    profile = share.config_dir() / (LOOPBACK if stays else SUBNET)
+    profile = config_files.config_dir() / (LOOPBACK if stays else SUBNET)
     if not profile.is_file():
         raise ConfigError(f'{profile}: expected a profile of Fast DDS, got no such file')
     chosen = {RANGE: 'SYSTEM_DEFAULT'} if stays else {TRANSPORTS: 'UDPv4'}

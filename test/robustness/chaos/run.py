@@ -20,7 +20,7 @@ from puppet_bringup.process_table import command_line, prepared, Process, SIM
 from puppet_bringup.respawner import ProcessReport, Respawner
 from puppet_bringup.supervisor import Supervisor
 from puppet_bringup.up import is_final
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.node import ERROR_HOLD_S, observing, PERIOD_S
 from puppet_ros.process import memory_of
 from rclpy.executors import Executor
@@ -110,7 +110,7 @@ class ChaosRun:
             executor.add_node(self._watch)
             listed = self._processes(autostart=True)
             self._report = ProcessReport([p.name for p in listed], context=context)
-            config_dir = share.config_dir()
+            config_dir = config_files.config_dir()
             commands = [(p.name, command_line(p, config_dir)) for p in listed]
             self._respawner = Respawner(self._supervisor, commands, is_final)
             self._stage = Stage(self._supervisor, self._respawner, self._watch)

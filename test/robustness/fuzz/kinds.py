@@ -22,7 +22,7 @@ from puppet_core.clips import (
 )
 from puppet_core.io import InputFileError, PuppetError, read_parameter_file
 from puppet_core.robots import load_robot_map, urdf_text
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.bags import BagReader, BagWriter, read_metadata
 from puppet_ros.messages import PostureRecord, PostureWriter
 from robustness.fuzz import samples as fuzz_samples
@@ -52,7 +52,7 @@ def _by_name(module: str, name: str) -> Callable[[Path], Any]:
 @lru_cache
 def motion() -> Motion:
     """Return a short motion of an ordinary body."""
-    skeleton = load_character(share.character_file('performer')).skeleton
+    skeleton = load_character(config_files.character_file('performer')).skeleton
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_FRAMES, 16, 1))
     angles = np.linspace(0.0, 0.5, N_FRAMES)
     rotations[:, 4, 0], rotations[:, 4, 1] = np.cos(angles), np.sin(angles)
@@ -64,7 +64,7 @@ def _configs(folder: str) -> Callable[[], list[bytes]]:
     """Return a reader of the shipped files of a folder."""
 
     def read() -> list[bytes]:
-        paths = sorted((share.config_dir() / folder).glob('*.yaml'))
+        paths = sorted((config_files.config_dir() / folder).glob('*.yaml'))
         return [path.read_bytes() for path in paths]
 
     return read
@@ -193,12 +193,12 @@ def _parameters(path: Path) -> Any:
 
 
 def _shipped(name: str) -> Callable[[], list[bytes]]:
-    return lambda: [(share.config_dir() / name).read_bytes()]
+    return lambda: [(config_files.config_dir() / name).read_bytes()]
 
 
 def _robots() -> list[bytes]:
     return [
-        urdf_text(load_character(share.character_file(name))).encode()
+        urdf_text(load_character(config_files.character_file(name))).encode()
         for name in ('performer', 'frog')
     ]
 

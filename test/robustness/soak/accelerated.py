@@ -11,7 +11,7 @@ import threading
 from puppet_bringup.graph_run import EMULATOR, PipelineError
 from puppet_bringup.process_table import child_environment, command_line, Process
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
-from puppet_ros import share
+from puppet_ros import config_files
 from robustness.soak import simulated
 
 EXIT_FAILED = 1
@@ -69,7 +69,7 @@ def run_accelerated(
         if json is not None:
             words += ['--json', str(json)]
         with Supervisor(show, child_environment(os.environ)) as supervisor:
-            export = command_line(emulator, share.config_dir())
+            export = command_line(emulator, config_files.config_dir())
             made = _ended(supervisor, EMULATOR, export, stopping)
             if made.exit_code and not stopping.is_set():
                 raise PipelineError(f'{made.name} {describe_end(made)}\n' + '\n'.join(made.lines))

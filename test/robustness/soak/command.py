@@ -35,7 +35,7 @@ from puppet_bringup.graph_run import (
 from puppet_bringup.monitor import TOPICS, UsageMeter
 from puppet_core.body import load_character
 from puppet_core.io import check_writable, ConfigError, write_text
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.node import DIAGNOSTICS_TOPIC
 from robustness.soak.accelerated import run_accelerated
 from robustness.soak.record import FrameTally, MINUTE_S, UsageSeries
@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
     if options.accelerated and options.composed:
         raise ConfigError('--composed: expected only without --accelerated')
     check_rate('--rate', options.rate)
-    load_character(share.character_file(options.character))
+    load_character(config_files.character_file(options.character))
     if options.json is not None:
         check_writable(options.json, '--json')
     if options.accelerated:

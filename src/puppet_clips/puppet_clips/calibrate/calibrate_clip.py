@@ -33,7 +33,7 @@ def _off(found: Quats, true: Quats) -> Vec3s:
     return quaternions.log(quaternions.multiply(quaternions.conjugate(found), true))
 
 
-class SyntheticRecording(NamedTuple):
+class RecordedClip(NamedTuple):
     """A recording whose truth is known."""
 
     motion: Motion  # what was done, by whom
@@ -58,7 +58,7 @@ def record_clip(
     disturbances: synthetic.Disturbances,
     seed: int,
     pose_deg: float = 0.0,
-) -> SyntheticRecording:
+) -> RecordedClip:
     """
     Return what the sensors of a layout measure of a motion that begins with a T-pose.
 
@@ -69,7 +69,7 @@ def record_clip(
     motion = synthetic.posed_badly(motion, T_POSE_S, off)
     mounting = synthetic.random_mounting(layout, seed)
     recording = synthetic.measure(motion, layout, mounting, disturbances, seed + 1)
-    return SyntheticRecording(motion, mounting, recording)
+    return RecordedClip(motion, mounting, recording)
 
 
 def bench_lines(
@@ -80,7 +80,7 @@ def bench_lines(
     pose_deg: float = 0.0,
 ) -> Iterator[str]:
     given = ordinary, layout, disturbances
-    takes = [synthetic.make_take(*given, seed, pose_deg=pose_deg) for seed in range(trials)]
+    takes = [synthetic.make_recording(*given, seed, pose_deg=pose_deg) for seed in range(trials)]
     outcomes = [take.calibrate() for take in takes]
     yield f'performers: {trials}, each with {len(layout.sensors)} sensors put on at random'
     done = [(take, found.calibration) for take, found in zip(takes, outcomes) if found.calibration]
@@ -100,7 +100,9 @@ def bench_lines(
     yield f'one sensor slipped, named: {sum(map(_names_slip, takes))} of {trials}'
 
 
-def _turned(layout: SensorLayout, done: Sequence[tuple[synthetic.Take, Calibration]]) -> str:
+def _turned(
+    layout: SensorLayout, done: Sequence[tuple[synthetic.SyntheticRecording, Calibration]]
+) -> str:
     """Return how far the sensors are turned on their segments, of several sorts of them."""
     off = np.array([_off(found.rotations, take.mounting.rotations) for take, found in done])
     squares = np.degrees(1.0) ** 2 * np.sum(off**2, axis=2).mean(axis=0)
@@ -120,7 +122,7 @@ def _spread(what: str, errors_m: Sequence[Floats]) -> str:
     return f'{what}: median {median:.3g} mm, 95 % {most:.3g} mm, worst {worst:.3g} mm'
 
 
-def _names_swap(take: synthetic.Take) -> bool:
+def _names_swap(take: synthetic.SyntheticRecording) -> bool:
     rng = np.random.default_rng(len(take.layout.sensors) + int(1e6 * take.skeleton.leg_length))
     names = rng.choice(take.layout.sensors, 2, replace=False).tolist()
     evaluation = take.calibrate(
@@ -129,7 +131,7 @@ def _names_swap(take: synthetic.Take) -> bool:
     return [set(finding.names) for finding in evaluation.of_kind(SWAPPED)] == [set(names)]
 
 
-def _names_slip(take: synthetic.Take) -> bool:
+def _names_slip(take: synthetic.SyntheticRecording) -> bool:
     rng = np.random.default_rng(int(1e6 * take.skeleton.leg_length))
     name = str(rng.choice(take.layout.sensors))
     when_s = float(rng.uniform(*SLIP_TIMES)) * synthetic.RANGE_S

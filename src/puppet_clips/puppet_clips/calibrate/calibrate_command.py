@@ -20,12 +20,7 @@ from typing import Any
 
 import numpy as np
 from puppet_clips.calibrate import surface_command
-from puppet_clips.calibrate.calibrate_clip import (
-    bench_lines,
-    record_clip,
-    SyntheticRecording,
-    T_POSE_S,
-)
+from puppet_clips.calibrate.calibrate_clip import bench_lines, record_clip, RecordedClip, T_POSE_S
 from puppet_clips.calibrate.calibrate_live import LiveSession, retried
 from puppet_core.body import Character, default_capsules, load_character, save_character
 from puppet_core.io import check_writable, ConfigError, InputFileError
@@ -37,7 +32,7 @@ from puppet_performer import calibration as cal
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_performer.synthetic_recording import Disturbances, RATE_HZ
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.bags import BagReader
 from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.messages import decoded, from_pose_frame, from_tracker_frame, MessageError, WORLD
@@ -124,8 +119,8 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         raise ConfigError('--from bag: expected the path of a bag, got none')
     if options.rezero and (options.output is None or options.write_character is not None):
         raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
-    performer = load_character(share.character_file(options.performer))
-    layout = load_layout(share.layout_file(options.layout))
+    performer = load_character(config_files.character_file(options.performer))
+    layout = load_layout(config_files.layout_file(options.layout))
     if not 0.0 <= options.pose_deg <= MAX_POSE_DEG:
         raise ConfigError(f'--pose-deg: expected 0 .. {MAX_POSE_DEG:g}, got {options.pose_deg:g}')
     if options.seed < 0:
@@ -207,7 +202,7 @@ def _write(
 
 def _recorded(
     options: argparse.Namespace, performer: Character, layout: SensorLayout
-) -> tuple[cal.MotionRecording, SyntheticRecording | None]:
+) -> tuple[cal.MotionRecording, RecordedClip | None]:
     """Return what a bag or the virtual sensors of a clip recorded, and the truth of a clip."""
     if options.origin == BAG:
         place = None

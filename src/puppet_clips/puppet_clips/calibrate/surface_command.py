@@ -24,7 +24,7 @@ from puppet_core.math import Vec3
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_msgs.msg import Posture
 from puppet_performer import surface
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.command import run_command
 from puppet_ros.messages import posture_msg, PostureRecord
 from puppet_ros.node import ExactTimeSynchronizer, EXIT_OK, qos
@@ -147,7 +147,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     kept = read_surface(options.output) if options.output.exists() else {}
     present = () if options.again else kept
     segments = surface.segments_to_touch(options.segments, present, options.mirror)
-    character = load_character(share.character_file(options.performer))
+    character = load_character(config_files.character_file(options.performer))
     recorder = surface.SurfaceRecorder(
         segments,
         surface_samples(character.skeleton, character.capsules),

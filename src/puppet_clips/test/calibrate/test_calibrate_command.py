@@ -6,7 +6,7 @@ from pathlib import Path
 import threading
 from typing import Any
 
-from motion_samples import CONFIG, EXACT, LAYOUT, make_take, REAL
+from motion_samples import CONFIG, EXACT, LAYOUT, make_recording, REAL
 import numpy as np
 import pytest
 
@@ -19,7 +19,7 @@ from puppet_clips.calibrate.calibrate_command import main  # noqa: E402
 from puppet_core.body.character import load_character  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
-from puppet_performer.synthetic_recording import exchanged, Take  # noqa: E402
+from puppet_performer.synthetic_recording import exchanged, SyntheticRecording  # noqa: E402
 from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from rosbags.typesys import get_typestore, Stores  # noqa: E402
@@ -33,7 +33,7 @@ OWN += ('--layout', str(CONFIG / 'layouts' / 'default14.yaml'))
 pytestmark = pytest.mark.ros
 
 
-def _message(take: Take, index: int, raw: bool, at: int = -1) -> Any:
+def _message(take: SyntheticRecording, index: int, raw: bool, at: int = -1) -> Any:
     """Return a frame of a recording, published as that of another index."""
     poses, at = take.recording, index if at < 0 else at
     pose = poses.positions[index] - PLACE, poses.rotations[index]
@@ -47,7 +47,9 @@ def _message(take: Take, index: int, raw: bool, at: int = -1) -> Any:
     )
 
 
-def _write_bag(path: Path, take: Take, raw: bool, storage: Any, statics: bool = True) -> None:
+def _write_bag(
+    path: Path, take: SyntheticRecording, raw: bool, storage: Any, statics: bool = True
+) -> None:
     kind = 'TrackerFrame' if raw else 'PoseFrame'
     store = get_typestore(Stores.ROS2_JAZZY)
     with rosbag2.Writer(path, version=9, storage_plugin=storage) as writer:
@@ -64,7 +66,7 @@ def _write_bag(path: Path, take: Take, raw: bool, storage: Any, statics: bool = 
 
 @pytest.fixture(scope='module')
 def exact():
-    return make_take(11, EXACT, RATE_HZ)
+    return make_recording(11, EXACT, RATE_HZ)
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_bag_without_transform_needs_the_trackers_place(tmp_path, output, exact,
 def test_exchanged_sensors_are_told_with_exit_code_1_and_nothing_is_written(
     tmp_path, output, capsys
 ):
-    take = make_take(12, REAL, RATE_HZ)
+    take = make_recording(12, REAL, RATE_HZ)
     swapped = exchanged(take.recording, LAYOUT, 'left_hand', 'right_hand')
     take = take._replace(recording=swapped)
     _write_bag(tmp_path / 'bag', take, False, rosbag2.StoragePlugin.MCAP)
@@ -179,7 +181,7 @@ def test_examples_are_accepted(capsys):
 class Publisher(Stream):
     """A performer who does what the prompts ask for, as fast as it is listened to."""
 
-    def __init__(self, context: Any, take: Take) -> None:
+    def __init__(self, context: Any, take: SyntheticRecording) -> None:
         super().__init__(context, (PLACE, NO_TURN))
         self._take = take
         self._index, self._count = 0, 1

@@ -4,7 +4,7 @@
 
 from functools import cache
 
-from motion_samples import estimates, EXACT, LAYOUT, make_take, REAL
+from motion_samples import estimates, EXACT, LAYOUT, make_recording, REAL
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS
@@ -23,12 +23,12 @@ COARSE_HZ = 30.0  # is enough where nothing is averaged
 
 @cache
 def _real(seed):
-    take = make_take(seed, REAL)
+    take = make_recording(seed, REAL)
     return take, take.calibrate()
 
 
 def test_everything_is_exact_without_noise():
-    take = make_take(7, EXACT, COARSE_HZ)
+    take = make_recording(7, EXACT, COARSE_HZ)
     calibration = take.calibrate().calibration
     assert calibration is not None
     assert np.max(take.centre_errors(calibration)) < EXACT_TOL_M
@@ -40,7 +40,7 @@ def test_everything_is_exact_without_noise():
 
 
 def test_unmeasured_segments_have_the_right_size_where_proportions_are_ordinary():
-    take = make_take(3, EXACT, COARSE_HZ, stretch=0.0)
+    take = make_recording(3, EXACT, COARSE_HZ, stretch=0.0)
     calibration = take.calibrate().calibration
     assert calibration is not None and calibration.skeleton is not None
     np.testing.assert_allclose(
@@ -166,7 +166,7 @@ def _part_of_layout(name, kept):
 
 def test_fewer_sensors_calibrate_too():
     kept = [i for i, name in enumerate(LAYOUT.sensors) if not name.endswith(('hand', 'foot'))]
-    take = make_take(5, EXACT, COARSE_HZ, layout=_part_of_layout('ten', kept))
+    take = make_recording(5, EXACT, COARSE_HZ, layout=_part_of_layout('ten', kept))
     calibration = take.calibrate().calibration
     assert calibration is not None
     assert np.max(take.centre_errors(calibration)) < EXACT_TOL_M
@@ -174,7 +174,7 @@ def test_fewer_sensors_calibrate_too():
 
 def test_layout_without_neighbours_is_refused():
     kept = [LAYOUT.sensors.index(name) for name in ('pelvis', 'left_hand', 'right_hand')]
-    take = make_take(5, EXACT, COARSE_HZ, layout=_part_of_layout('three', kept))
+    take = make_recording(5, EXACT, COARSE_HZ, layout=_part_of_layout('three', kept))
     with pytest.raises(CalibrationError, match='neighbouring segments'):
         take.calibrate()
 

@@ -57,7 +57,7 @@ _LIVE_ONLY = ('surface_file',)
 
 
 class ConfigFiles(Protocol):
-    """Where the files are that go by short names; puppet_ros.share, or a test's own."""
+    """Where the files are that go by short names; puppet_ros.config_files, or a test's own."""
 
     def character_file(self, name_or_path: str) -> Path:
         """Return the file of a character."""

@@ -26,7 +26,7 @@ from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
 from puppet_msgs.msg import Importance, Posture
 from puppet_msgs.srv import Calibrate
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.messages import decoded, importance_msg, posture_of, raw_header
 from puppet_ros.node import qos, spin_node
 from puppet_view.browser import stage
@@ -491,7 +491,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     changes: Changes = queue.SimpleQueue()
     try:
         place = options.host, options.port, options.follow
-        characters = share.available('characters')
+        characters = config_files.available('characters')
         view = LiveView(lambda *change: changes.put(change), characters, *place)
     except (PuppetError, OSError) as err:
         print(f'puppet_view: {err}', file=sys.stderr)

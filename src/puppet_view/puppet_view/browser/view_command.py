@@ -18,7 +18,7 @@ from puppet_edit import edit_session
 from puppet_edit.edit_file import load_edit, load_edit_tree
 from puppet_edit.edit_session import EditSession
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.command import run_command
 from puppet_ros.node import EXIT_OK
 from puppet_view.browser.bag_page import RecordingPage
@@ -63,7 +63,7 @@ def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[Shown
         ShownClip(clip.stem, edit_session.read_clip(clip, arguments), COLOURS[i % len(COLOURS)])
         for i, clip in enumerate(arguments.clips)
     ]
-    readers = edit_session.readers(arguments, share)
+    readers = edit_session.readers(arguments, config_files)
     tree = None
     if arguments.edit:
         load_edit(arguments.edit, clips[0].motion, readers)  # an error has the file's own lines
@@ -118,7 +118,7 @@ def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
     """Return what a command line asks to view, or raise PuppetError."""
     if arguments.edit or arguments.write:
         raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')
-    return [read_with_puppets(path, arguments, share) for path in arguments.clips]
+    return [read_with_puppets(path, arguments, config_files) for path in arguments.clips]
 
 
 def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], PlayedPage]) -> None:

@@ -21,7 +21,7 @@ from puppet_core.io import build_config, ConfigError, PuppetError, rows_of, sett
 from puppet_core.marker_spec import MarkerSpec
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance import GOAL, IMPORTANCE, load_environment, RADIUS
-from puppet_ros import share
+from puppet_ros import config_files
 from puppet_ros.messages import decoded, importance_msg, marker_message, posture_of, raw_header
 from puppet_ros.node import (
     ClockJumpDetector,
@@ -98,7 +98,7 @@ class VisualizationNode(Node):
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(self, VISUALIZATION_ROWS, self._build_config, self._on_config)
         config = self._table.config
-        self._environment = load_environment(share.environment_file(config.environment))
+        self._environment = load_environment(config_files.environment_file(config.environment))
         self._views = {topic: BodyView(prefix) for topic, prefix in BODIES.items()}
         self._diagnostics = Diagnostics(self)
         self._joints_input: Any = None
@@ -316,7 +316,7 @@ class VisualizationNode(Node):
 
 
 def _load(config: VisualizationConfig) -> Character:
-    return load_character(share.character_file(config.character))
+    return load_character(config_files.character_file(config.character))
 
 
 def main(argv: list[str] | None = None) -> int:
