@@ -13,12 +13,18 @@ import sys
 from typing import Any
 
 from benchmarks.command import bench_command, bench_parser
+from benchmarks.quality.body_iterations import (
+    at_frame_rate,
+    count_iterations,
+    iterations_table,
+    PASSES_OF_A_JOB,
+)
 from benchmarks.quality.forms import form_jobs, form_rows, forms_table
 from benchmarks.quality.path_timing import PASSES
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.peers import is_peer, PEER_NAMES, peer_runs
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
-from benchmarks.quality.tables import iterations_table, markdown, timing_table
+from benchmarks.quality.tables import markdown, timing_table
 from benchmarks.quality.thesis_figures import Cast, thesis_figures
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
 import numba
@@ -90,6 +96,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='N',
         help='measure no clip; search N postures for the frame that takes longest',
     )
+    out.add_argument(
+        '--iterations',
+        action='store_true',
+        help='measure nothing else; print table 7.1 of the thesis: iterations of the body solver '
+        'under its conditions',
+    )
     clip_arguments.add_tuning_options(parser, has_procedural=True)
     clip_arguments.add_clip_options(parser)
 
@@ -125,6 +137,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if arguments.worst is not None:
         return _search(jobs, arguments.worst, files)
     layout = load_layout(files.layout_file(arguments.layout))
+    if arguments.iterations:
+        return _count(jobs, list(_motions(paths, arguments, files)))
     rows: list[dict[str, Any]] = []
     forms: list[dict[str, Any]] = []
     compared = _compared(jobs, arguments.settings) if arguments.forms else []
@@ -147,9 +161,6 @@ def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
     what = first['solver'] + ('' if first['preset'] == 'default' else f', {first["preset"]}')
     parts = [
         markdown(rows),
-        f'Iterations of the body solver without and with root estimation ({what}); in brackets '
-        'the frames that had any:',
-        iterations_table(rows),
         f"Time of posture, importance and solver ({what}), each frame's fastest of {PASSES} "
         'passes:',
         timing_table(rows),
@@ -294,6 +305,18 @@ def _processor() -> str:
         lines = []
     names = [line.partition(':')[2].strip() for line in lines if line.startswith('model name')]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def _count(jobs: Sequence[tuple[str, RetargetJob]], motions: Sequence[tuple[str, Motion]]) -> str:
+    """Return table 7.1 of the thesis, under its conditions."""
+    characters = list({id(job.character): job for _, job in jobs}.values())
+    rows = []
+    for name, motion in motions:
+        slow = at_frame_rate(motion)
+        n_frames = PASSES_OF_A_JOB * len(characters) * slow.n_frames
+        with progress(f'body iterations {name}', n_frames) as advance:
+            rows.append(count_iterations(name, slow, characters, advance))
+    return iterations_table([job.character.name for job in characters], rows)
 
 
 def _search(jobs: Sequence[tuple[str, RetargetJob]], n_candidates: int, files: ConfigFiles) -> str:

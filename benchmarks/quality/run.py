@@ -1,9 +1,8 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""One clip on the bench: every run's report, body iterations, contacts and times."""
+"""One clip on the bench: every run's report, contacts and times."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from benchmarks.quality.path_timing import PASSES, spread, time_path
@@ -27,7 +26,7 @@ from puppet_retarget.offline import (
 )
 
 Row = dict[str, Any]
-PASSES_OF_A_RUN = 2 + PASSES  # with and without root estimation, and on the clock
+PASSES_OF_A_RUN = 1 + PASSES  # for the figures, and on the clock
 
 
 class ClipBench:
@@ -49,12 +48,10 @@ class ClipBench:
         Return one run as the bench's JSON has it.
 
         The retarget report, and before its own figures: what was run, the iterations of the
-        body solver with the root estimated and with the root left at its reference, the number
-        of frames in which there were any, and the times of the whole path.
+        body solver, and the times of the whole path.
         """
         result = retarget_motion(self._motion, job, progress)
         figures = report(self._motion, job, result, self._baseline(job))
-        without = self._without_root_estimation(job, progress)
         times = time_path(self._motion, job, self._layout, self._sensors, progress)
         stages = times.figures()
         return {
@@ -64,9 +61,6 @@ class ClipBench:
             'preset': preset,
             'frames': figures.pop('frames'),
             'body_iterations': figures.pop('body_iterations'),
-            'body_iterations_without_root_estimation': int(without.body_iterations.sum()),
-            'body_frames': _busy_frames(result),
-            'body_frames_without_root_estimation': _busy_frames(without),
             'us_per_frame': stages.pop('total'),
             'stages_us': stages,
             'elapsed_ms': float(times.stages_us.sum() * 1e-3),
@@ -85,7 +79,7 @@ class ClipBench:
         """
         Return the run of a peer on the puppet of a job, with the keys of `row`.
 
-        Its times are of the peer alone, each frame's fastest pass; it has no body solver.
+        Its times are of the peer alone, each frame's fastest pass.
         """
         n = self._motion.n_frames
         times = np.full(n, np.inf)
@@ -94,17 +88,14 @@ class ClipBench:
             result = retarget_motion(self._motion, job, progress, solver)
             times = np.minimum(times, solver.times_us[-n:])  # one call more was to warm up
         figures = report(self._motion, job, result, self._baseline(job))
-        del figures['solver'], figures['body_iterations']
+        del figures['solver']
         return {
             'clip': self._name,
             'character': figures.pop('character'),
             'solver': peer,
             'preset': preset,
             'frames': figures.pop('frames'),
-            'body_iterations': None,
-            'body_iterations_without_root_estimation': None,
-            'body_frames': None,
-            'body_frames_without_root_estimation': None,
+            'body_iterations': figures.pop('body_iterations'),
             'us_per_frame': spread(times),
             'stages_us': {'solver': spread(times)},
             'elapsed_ms': float(times.sum() * 1e-3),
@@ -112,12 +103,6 @@ class ClipBench:
             'full_importance_goal_error_mm': self._firm_goals(job, result),
             **self._contacts(job, result),
         }
-
-    def _without_root_estimation(
-        self, job: RetargetJob, progress: Callable[[int], object] | None
-    ) -> RetargetResult:
-        tuning = replace(job.tuning, root_form='reference')
-        return retarget_motion(self._motion, replace(job, tuning=tuning), progress)
 
     def _baseline(self, job: RetargetJob) -> MotionArrays:
         """Return the puppet with copied angles, made once for each character."""
@@ -147,7 +132,3 @@ class ClipBench:
             'orientation_deviation_deg': deviation,
             'world_scale': scale,
         }
-
-
-def _busy_frames(result: RetargetResult) -> int:
-    return int(np.count_nonzero(result.body_iterations))

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the bench as Markdown: the quality of each, and tables 7.1 and 7.2 of the thesis."""
+"""Runs of the bench as Markdown: the quality of each, and table 7.2 of the thesis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,25 +14,6 @@ def markdown(rows: Sequence[Row]) -> str:
     """Return the quality and the times of all runs, one line each."""
     cells = [[cell(row) for cell in _COLUMNS.values()] for row in rows]
     return table(list(_COLUMNS), cells)
-
-
-def iterations_table(rows: Sequence[Row]) -> str:
-    """
-    Return the body solver's iterations in the form of Shin2002 table 7.1.
-
-    Of the first solver and preset; beside the iterations the number of frames that had any.
-    """
-    names, clips = _by_clip(rows)
-    keys = {'without': '_without_root_estimation', 'with': ''}
-    head = ['clip', 'frames', *(f'{word}: {name}' for word in keys for name in names)]
-    lines = [
-        [clip, _frames(runs), *(_iterations([run], keys[word]) for word in keys for run in runs)]
-        for clip, runs in clips
-    ]
-    by_character = _columns(clips, len(names))
-    totals = [_iterations(runs, keys[word]) for word in keys for runs in by_character]
-    frames = str(sum(row['frames'] for row in by_character[0]))
-    return table(head, [*lines, [_total(clips), frames, *totals]])
 
 
 def timing_table(rows: Sequence[Row]) -> str:
@@ -69,13 +50,6 @@ def _by_clip(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[Row]]
 
 def _columns(clips: Sequence[tuple[str, list[Row]]], count: int) -> list[list[Row]]:
     return [[runs[n] for _, runs in clips] for n in range(count)]
-
-
-def _iterations(runs: Sequence[Row], ending: str) -> str:
-    iterations, frames = (
-        sum(run[f'{key}{ending}'] for run in runs) for key in ('body_iterations', 'body_frames')
-    )
-    return f'{iterations} ({frames})' if frames else '0'
 
 
 def _times(runs: Sequence[Row]) -> tuple[str, str]:

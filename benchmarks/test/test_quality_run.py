@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""One run on the bench: the figures of the report, iterations both ways, contacts."""
+"""One run on the bench: the figures of the report, contacts."""
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
@@ -10,7 +10,6 @@ from puppet_core.body import default_capsules, load_character
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.importance import floor_only
 from puppet_retarget.offline import report, retarget_motion, RetargetJob
-from puppet_retarget.solvers import SolverConfig
 import pytest
 
 
@@ -33,16 +32,6 @@ def test_a_run_has_the_report_of_the_retarget_command(steps, layout, blubby):
     for key in set(expected) - {'ms_per_frame'}:
         assert row[key] == expected[key], key
     assert list(row)[:3] == ['clip', 'character', 'solver']
-
-
-def test_iterations_without_root_estimation_are_of_the_unmoved_root(steps, layout, blubby):
-    row = ClipBench('steps', steps, layout).row(RetargetJob(blubby, floor_only()))
-    tuning = SolverConfig(root_form='reference')
-    result = retarget_motion(steps, RetargetJob(blubby, floor_only(), tuning=tuning))
-    assert row['body_iterations_without_root_estimation'] == result.body_iterations.sum() > 0
-    busy = row['body_frames_without_root_estimation']
-    assert 0 < busy == np.sum(result.body_iterations > 0) <= steps.n_frames
-    assert row['body_iterations'] == row['body_frames'] == 0
 
 
 def test_all_passes_are_told(steps, layout, blubby):
