@@ -51,8 +51,8 @@ def _slide(row: Row) -> tuple[float, ...]:
     return (slide['puppet'] - row['world_scale'] * slide['performer'],)
 
 
-def _self_contact(row: Row) -> tuple[float | None, ...]:
-    figures = row['self_contact_error_mm'] or {}
+def _touching(row: Row) -> tuple[float | None, ...]:
+    figures = row['touching_error_mm'] or {}
     return figures.get('p50'), figures.get('p99')
 
 
@@ -65,9 +65,12 @@ _COLUMNS: dict[str, tuple[Callable[[Row], Sequence[float | None]], int]] = {
     'goal error, mm: p50 / p99': (_percentiles('goal_error_mm'), 1),
     'deepest, mm': (lambda row: (row['penetration_mm']['environment_max'],), 1),
     'deepest in itself, mm': (lambda row: (row['self_penetration_mm_max'],), 1),
-    'self-contact error, mm: p50 / p99': (_self_contact, 1),
+    'touching error, mm: p50 / p99': (_touching, 1),
     'segment orientations, deg: p50 / p99': (_percentiles('orientation_deviation_deg'), 1),
-    'jerk: root / feet / hands': (lambda row: tuple(row['jerk_ratio'].values()), 2),
+    'jerk: root / feet / hands': (
+        lambda row: tuple(row['jerk_ratio'][part] for part in ('root', 'feet', 'hands')),
+        2,
+    ),
     'solver alone, µs: median / p99': (
         lambda row: tuple(row['stages_us']['solver'][key] for key in ('median', 'p99')),
         0,

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.quality.path_timing import PASSES, spread, time_path
 from benchmarks.quality.peers import make_peer
-from benchmarks.quality.self_quality import performer_body, puppet_body, self_figures
+from benchmarks.quality.self_quality import self_figures
 import numpy as np
 from puppet_core.body import Motion
 from puppet_performer.sensor_layout import SensorLayout
@@ -24,6 +24,7 @@ from puppet_retarget.offline import (
     RetargetJob,
     RetargetResult,
 )
+from puppet_retarget.offline.self_contact import performer_body, puppet_body
 
 Row = dict[str, Any]
 PASSES_OF_A_RUN = 1 + PASSES  # for the figures, and on the clock

@@ -4,29 +4,14 @@
 
 from typing import Any
 
-from benchmarks.quality.self_contact import MovingBody, self_contact_error_m, self_penetration_m
 import numpy as np
-from puppet_core.body import default_capsules, Motion, shape_arrays
-from puppet_retarget.offline import quality, RetargetJob, RetargetResult
-
-
-def performer_body(motion: Motion) -> MovingBody:
-    """Return the captured body with a human shape of its own proportions."""
-    q_world, p_world = motion.world_segments()
-    shape = default_capsules(motion.skeleton)
-    return MovingBody(motion.skeleton, shape, q_world, p_world, motion.end_effectors)
-
-
-def puppet_body(job: RetargetJob, result: RetargetResult) -> MovingBody:
-    """Return the puppet of a run with its own shape."""
-    character = job.character
-    return MovingBody(
-        character.skeleton,
-        character.capsules,
-        result.q_world,
-        result.p_world,
-        result.puppet.end_effectors,
-    )
+from puppet_core.body import shape_arrays
+from puppet_retarget.offline import quality
+from puppet_retarget.offline.self_contact import (
+    MovingBody,
+    self_contact_error_m,
+    self_penetration_m,
+)
 
 
 def deepest_mm(body: MovingBody) -> float:
@@ -51,7 +36,7 @@ def self_figures(performer: MovingBody, puppet: MovingBody, scale: float) -> dic
     -------
     figures : dict
         `self_penetration_mm_max` of the puppet, `performer_self_penetration_mm_max`, and
-        `self_contact_error_mm` with p50, p99 and max, None if the performer touches nothing.
+        `touching_error_mm` with p50, p99 and max, None if the performer touches nothing.
 
     """
     errors = self_contact_error_m(performer, puppet, scale)
@@ -59,5 +44,5 @@ def self_figures(performer: MovingBody, puppet: MovingBody, scale: float) -> dic
     return {
         'self_penetration_mm_max': deepest_mm(puppet),
         'performer_self_penetration_mm_max': deepest_mm(performer),
-        'self_contact_error_mm': quality.percentiles(found, 1000.0) if found.size else None,
+        'touching_error_mm': quality.percentiles(found, 1000.0) if found.size else None,
     }

@@ -69,6 +69,11 @@ def _solver(row: Row) -> str:
     return row['solver'] if row['preset'] == 'default' else f'{row["solver"]}, {row["preset"]}'
 
 
+def _surfaces(row: Row) -> str:
+    found = row['surface_depth_mm']
+    return f'{number(found["max"], 1)}; {number(100.0 * found["share_deeper_5_mm"], 1)}'
+
+
 def _depths(row: Row) -> str:
     keys = ('performer_self_penetration_mm_max', 'self_penetration_mm_max')
     return ' / '.join(number(row[key], 1) for key in keys)
@@ -96,12 +101,16 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     'goal error, mm: p50 / p99 / max': lambda row: numbers(row['goal_error_mm'], 1),
     'goal error in reach at importance 1, mm: p99 / max': _firm_goal_error,
     'deepest, mm': lambda row: number(row['penetration_mm']['environment_max'], 2),
+    'deepest surface, mm; deeper than 5 mm, %': _surfaces,
     'deepest in itself, mm: performer / puppet': _depths,
-    'self-contact error, mm: p50 / p99 / max': lambda row: numbers(
-        row['self_contact_error_mm'], 1
-    ),
+    'touching error, mm: p50 / p99 / max': lambda row: numbers(row['touching_error_mm'], 1),
+    'palms, mm: p99': lambda row: number((row['self_contact_error_mm'] or {}).get('p99'), 1),
     'free limb, deg': lambda row: number(row['free_limb_deviation_deg_max'], 3),
-    'jerk: root / feet / hands': lambda row: numbers(row['jerk_ratio'], 2),
+    'leaping frames': lambda row: str(row['leaping_frames']),
+    'flips': lambda row: str(row['flips']),
+    'whips': lambda row: str(row['whips']),
+    'joint jerk: median / worst': lambda row: numbers(row['joint_jerk_ratio'], 2),
+    'jerk: root / feet / hands / knees / elbows': lambda row: numbers(row['jerk_ratio'], 2),
     'body iterations': lambda row: number(row['body_iterations'], 0),
     'path, µs: median / p99 / max': _times_of_a_frame,
 }

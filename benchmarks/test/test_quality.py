@@ -32,6 +32,12 @@ RUN_KEYS = {
     'self_penetration_mm_max',
     'performer_self_penetration_mm_max',
     'self_contact_error_mm',
+    'touching_error_mm',
+    'leaping_frames',
+    'flips',
+    'whips',
+    'joint_jerk_ratio',
+    'surface_depth_mm',
     'full_importance_goal_error_mm',
 }
 

@@ -4,12 +4,13 @@
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
-from benchmarks.quality.self_quality import performer_body, self_figures
+from benchmarks.quality.self_quality import self_figures
 import numpy as np
 from puppet_core.body import default_capsules, load_character
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.importance import floor_only
 from puppet_retarget.offline import report, retarget_motion, RetargetJob
+from puppet_retarget.offline.self_contact import performer_body
 import pytest
 
 
@@ -52,7 +53,7 @@ def test_puppet_segments_in_the_result_belong_to_its_angles(steps, blubby):
 def test_a_performer_has_no_error_against_itself(performer):
     body = performer_body(self_contact_motion('waist', performer.skeleton, 30.0))
     figures = self_figures(body, body, 1.0)
-    assert figures['self_contact_error_mm'] == {'p50': 0.0, 'p99': 0.0, 'max': 0.0}
+    assert figures['touching_error_mm'] == {'p50': 0.0, 'p99': 0.0, 'max': 0.0}
     deepest = figures['performer_self_penetration_mm_max']
     assert figures['self_penetration_mm_max'] == deepest < 5.0
 
@@ -62,7 +63,7 @@ def test_apart_hands_are_an_error_and_no_touch_is_none(performer):
     body = performer_body(motion)
     apart = body._replace(end_effectors=body.end_effectors.copy())
     apart.end_effectors[:, 0, 1] += 0.1
-    error = self_figures(body, apart, 1.0)['self_contact_error_mm']
+    error = self_figures(body, apart, 1.0)['touching_error_mm']
     assert 80.0 < error['max'] < 120.0
     still = slice(0, 3)
     q_world, p_world = body.q_world[still], body.p_world[still]
@@ -72,4 +73,4 @@ def test_apart_hands_are_an_error_and_no_touch_is_none(performer):
         p_world=p_world,
         end_effectors=body.end_effectors[still],
     )
-    assert self_figures(hanging, hanging, 1.0)['self_contact_error_mm'] is None
+    assert self_figures(hanging, hanging, 1.0)['touching_error_mm'] is None

@@ -66,6 +66,7 @@ def summary(figures: dict[str, Any]) -> str:
         )
     if np.isfinite(jerk['root']) and np.isfinite(jerk['feet']):
         text += f'; jerk root {jerk["root"]:.2f} x, feet {jerk["feet"]:.2f} x'
+    text += f'; flips {figures["flips"]}, whips {figures["whips"]}'
     return f'{text}; {figures["ms_per_frame"]["median"]:.3f} ms a frame'
 
 

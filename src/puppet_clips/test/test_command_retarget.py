@@ -30,7 +30,13 @@ SCHEMA = {
     'goal_error_mm': {'p50', 'p99', 'max'},
     'penetration_mm': {'environment_max'},
     'free_limb_deviation_deg_max': None,
+    'leaping_frames': None,
+    'flips': None,
+    'whips': None,
+    'joint_jerk_ratio': {'median', 'worst'},
     'jerk_ratio': {'root', 'feet', 'hands', 'knees', 'elbows'},
+    'surface_depth_mm': {'max', 'share_deeper_5_mm'},
+    'self_contact_error_mm': None,
 }
 
 

@@ -32,6 +32,7 @@ from puppet_core.body import (
     MAX_COORDINATE_M,
     PERFORMER_RATIO,
     UNIT_TOL,
+    whipping,
 )
 from puppet_core.io import InputFileError, require_file, write_bytes
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
@@ -252,6 +253,8 @@ class RetargetModel:
         self, character: Character, environment: Environment, config: RetargetConfig
     ) -> None:
         self._environment = environment
+        self.whips = 0
+        """Joint-frames in which the puppet's joint whipped and its performer's did not."""
         self._split = ContinuousEuler()
         self._blend = HoldAndBlend()
         self._performer = DiscontinuityDetector(PERFORMER_RATIO)
@@ -261,6 +264,8 @@ class RetargetModel:
         self._cause = ''  # of a blend that begins with the next frame
         self._positions = np.zeros((8, 3))
         self._hips = np.zeros(3)
+        self._before: tuple[Quats, Quats] | None = None  # puppet's and performer's rotations
+        self._whipping = np.zeros(16, dtype=bool)
         self._robot: RobotJoints | None = None
         self._robot_of: Character | None = None
         self._velocities = np.zeros((8, 3))
@@ -339,7 +344,8 @@ class RetargetModel:
         if not is_usable(root, segments, rotations, rows, self_rows):
             return None
         dt_s = self._advance(stamp_ns)
-        if self._performer.leaps(root, rotations, dt_s):
+        is_leap = self._performer.leaps(root, rotations, dt_s)
+        if is_leap:
             self._blend.start()
             self._cause = self._cause or LEAP
         elif self._blend.is_wary and self._performer.breaks():
@@ -375,9 +381,18 @@ class RetargetModel:
         else:
             goals = self._character.scale_for(leg_length) * rows[:, GOAL : GOAL + 3]
             angles = follow_robot(self._robot, solution, goals)
+        self._count_whips(solution.rotations, rotations, np.inf if is_leap else dt_s)
         causal_velocities(solution.end_effectors, dt_s, self._positions, self._velocities)
         cause, self._cause = self._cause if eased else '', ''
         return RetargetedFrame(solution, angles, self._velocities, solve_time_us, eased, cause)
+
+    def _count_whips(self, puppet: Quats, performer: Quats, dt_s: float) -> None:
+        """Count joints that whip within this frame; none after a gap or a leap of the input."""
+        if self._before is None:
+            self._before = puppet.copy(), performer.copy()
+        before, captured = self._before
+        self.whips += whipping(before, puppet, captured, performer, dt_s, self._whipping)
+        before[:], captured[:] = puppet, performer
 
     def _advance(self, stamp_ns: int) -> float:
         """Return the time since the last frame [s]; infinity, and a blend, after a gap."""

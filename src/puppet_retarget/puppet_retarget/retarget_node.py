@@ -228,6 +228,7 @@ class RetargetNode(Node):
         if frame.cause:
             self._diagnostics.cause(frame.cause)
         self._diagnostics.frame(performer.stamp_ns)
+        self._diagnostics.value('whips', self._stage.model.whips)
         if self._last is not None:
             posture = frame.solution
             self._last.write(

@@ -25,6 +25,7 @@ from puppet_retarget.importance.self_interaction import (
     SHARE,
     WEIGHT,
 )
+from puppet_retarget.offline import smoothness
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import (
     LastPosture,
@@ -311,3 +312,38 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
     os.mkfifo(path) if kind == 'pipe' else path.mkdir()
     with pytest.raises(InputFileError, match=f'got a .*{kind}'):
         read_last_posture(path, NAMES, NOW_NS)
+
+
+def test_whips_are_counted_as_reports_count_them(live):
+    live.index = 20  # it stands
+    live.settled()
+    solve, model = live.model._solver.solve, live.model
+    wiggle = qb.exp(np.radians([0.0, 20.0, 0.0]))
+    knee, start = SEGMENT_INDEX['left_shank'], model.whips
+    puppet, performer = [], []
+
+    def snapping(*arguments):
+        out = solve(*arguments)
+        if len(puppet) in (5, 6, 11):
+            out.rotations[knee] = qb.multiply(out.rotations[knee], wiggle)
+        performer.append(arguments[2].copy())
+        return out
+
+    model._solver.solve = snapping
+    for _ in range(20):
+        puppet.append(live.frame().solution.rotations.copy())
+    whips = smoothness.whips(
+        np.array(puppet), np.array(performer), 1.0 / DT_S, np.zeros(20, dtype=bool)
+    )
+    assert not any(live.eased[-20:])
+    assert np.flatnonzero(whips[:, knee]).tolist() == [5, 7, 11, 12]
+    assert model.whips - start == whips.sum() == 4
+
+
+def test_a_change_of_character_is_no_whip(live, short_character):
+    live.run(20)
+    live.model.configure(short_character, RetargetConfig())
+    live.run(300)
+    live.frame(step_ns=20_000_000_000)
+    live.run(20)
+    assert live.model.whips == 0

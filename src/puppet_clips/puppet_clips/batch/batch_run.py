@@ -28,12 +28,15 @@ SUMMARY, FAILED_LIST, TIMES_LIST = OWN_FILES = 'summary.csv', 'failed.csv', 'tim
 # Those of every line; the figures of the retarget report follow.
 FIRST = ('clip', 'character', 'solver', 'status', 'reason', 'output')
 TEXTS = (*FIRST, 'names', 'notes', 'key', 'output_sha256')
-COUNTS = ('frames', 'body_iterations')
+COUNTS = ('frames', 'leaping_frames', 'flips', 'whips', 'body_iterations')
 FIGURES = tuple(
     'frames rate_hz seconds planted_foot_slide_mm_s_performer planted_foot_slide_mm_s_puppet '
     'planted_foot_slide_mm_s_joint_angles_baseline planted_impossible_share goal_error_mm_p50 '
     'goal_error_mm_p99 goal_error_mm_max penetration_mm_environment_max '
-    'free_limb_deviation_deg_max jerk_ratio_root jerk_ratio_feet jerk_ratio_hands '
+    'free_limb_deviation_deg_max leaping_frames flips whips joint_jerk_ratio_median '
+    'joint_jerk_ratio_worst jerk_ratio_root jerk_ratio_feet jerk_ratio_hands jerk_ratio_knees '
+    'jerk_ratio_elbows surface_depth_mm_max surface_depth_mm_share_deeper_5_mm '
+    'self_contact_error_mm_p50 self_contact_error_mm_p99 self_contact_error_mm_max '
     'body_iterations names notes key output_sha256'.split()
 )
 COLUMNS = (*FIRST, *FIGURES)

@@ -54,6 +54,7 @@ from puppet_core.body.motion_measures import (
     PLANTED_SPEED_M_S,
     SHORTEST_S,
     speeds,
+    whipping,
 )
 from puppet_core.body.posture import (
     general_end_effectors,

@@ -13,7 +13,7 @@ from puppet_core.body import general_end_effectors, LIMB_SEGMENTS, Motion, world
 from puppet_core.io import write_text
 from puppet_core.math import Floats, quaternions
 from puppet_retarget.importance import GOAL, IMPORTANCE, SELF_IMPORTANCE
-from puppet_retarget.offline import quality, smoothness
+from puppet_retarget.offline import quality, self_contact, smoothness
 from puppet_retarget.offline.quality import impossible_share, MotionArrays
 from puppet_retarget.offline.whole_motion import performer_arrays, RetargetJob, RetargetResult
 from puppet_retarget.solvers import SolverConfig
@@ -62,7 +62,56 @@ def report(
         ),
         'penetration_mm': {'environment_max': float(result.penetrations.max() * 1000.0)},
         'free_limb_deviation_deg_max': deviation,
-        'jerk_ratio': smoothness.jerk_ratios(puppet, performer, scale),
+        **_smoothness_figures(motion, job, result),
+    }
+
+
+def _smoothness_figures(
+    motion: Motion, job: RetargetJob, result: RetargetResult
+) -> dict[str, Any]:
+    """Return what the eye sees, frames in which the performer leaps apart."""
+    performer, puppet, rate_hz = performer_arrays(motion), result.puppet, motion.rate_hz
+    scale = job.character.scale_for(motion.skeleton.leg_length)
+    leaping = smoothness.leaping_frames(performer, rate_hz)
+    captured = self_contact.performer_body(motion)
+    own = self_contact.puppet_body(job, result)
+    turns = puppet.rotations, performer.rotations, rate_hz, leaping
+    jerk = smoothness.joint_jerk_ratios(*turns)
+    jerk = jerk[np.isfinite(jerk)]
+    objects = job.environment.arrays(0.0, 0.0, scale)
+    depth = smoothness.surface_depths_m(
+        own.capsules, own.q_world, own.p_world, smoothness.puppet_surroundings(objects)
+    )
+    captured_depth = smoothness.surface_depths_m(
+        captured.capsules,
+        captured.q_world,
+        captured.p_world,
+        smoothness.real_surroundings(objects),
+    )
+    beyond = np.maximum(depth - scale * captured_depth, 0.0)[~leaping]
+    errors = self_contact.palm_errors_m(
+        captured, own, scale, result.self_rows[..., SELF_IMPORTANCE], leaping
+    )
+    flips = smoothness.flips(
+        smoothness.bend_offsets(own.q_world, own.p_world),
+        smoothness.bend_offsets(captured.q_world, captured.p_world),
+        leaping,
+    )
+    return {
+        'leaping_frames': int(leaping.sum()),
+        'flips': int(flips.sum()),
+        'whips': int(smoothness.whips(*turns).sum()),
+        'joint_jerk_ratio': {'median': float(np.median(jerk)), 'worst': float(jerk.max())}
+        if jerk.size
+        else None,
+        'jerk_ratio': smoothness.jerk_ratios(puppet, performer, scale, leaping),
+        'surface_depth_mm': {
+            'max': float(beyond.max(initial=0.0) * 1000.0),
+            'share_deeper_5_mm': float(np.mean(beyond > smoothness.DEEP_M))
+            if beyond.size
+            else 0.0,
+        },
+        'self_contact_error_mm': quality.percentiles(errors, 1000.0) if errors.size else None,
     }
 
 

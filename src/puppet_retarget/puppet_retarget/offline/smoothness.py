@@ -17,12 +17,12 @@ from puppet_core.body import (
     FASTEST_M_S,
     LIMB_SEGMENTS,
     PERFORMER_RATIO,
-    SEGMENTS,
     shape_arrays,
+    ShapeArrays,
     speeds,
+    whipping,
 )
-from puppet_core.body.motion_measures import whipping
-from puppet_core.math import Floats, kernel, norm, quaternions, Quats, sub, Vec3s
+from puppet_core.math import add, Floats, kernel, norm, quaternions, Quats, rotate, sub, Vec3s
 from puppet_core.math.values import Vec3 as Value
 from puppet_retarget.importance import ObjectArrays, PLANE, signed_distance, to_object
 from puppet_retarget.offline.quality import ELBOWS, FEET, HANDS, KNEES, MotionArrays
@@ -112,7 +112,7 @@ def _angular_velocities(rotations: Quats, rate_hz: float) -> Vec3s:
 def _steady(leaping: Frames, n_steps: int) -> Frames:
     """Return which rows of differences over so many steps contain no leap, (n - n_steps,)."""
     windows = np.lib.stride_tricks.sliding_window_view(leaping[1:], n_steps)
-    return ~windows.any(axis=-1)
+    return np.asarray(~windows.any(axis=-1))
 
 
 def joint_jerk_ratios(puppet: Quats, performer: Quats, rate_hz: float, leaping: Frames) -> Floats:
@@ -192,32 +192,30 @@ def surface_depths_m(
 ) -> Floats:
     """Return how deep a body's surface is in floor or solids, 0 outside, shape (n,) [m]."""
     shape, depths = shape_arrays(capsules), np.zeros(len(q_world))
-    owners = np.repeat(np.arange(len(SEGMENTS)), np.diff(shape.first))
-    starts, ends = (
-        p_world[:, owners] + quaternions.rotate(q_world[:, owners], tips)
-        for tips in (shape.starts, shape.ends)
-    )
-    if len(owners):
-        lowest = np.minimum(starts[..., 2], ends[..., 2])
-        depths = np.maximum(depths, (shape.radii - lowest).max(axis=1))
-        _deepen(starts, ends, shape.radii, solids, depths)
+    # copies: read-only arrays would be another layout to compile for
+    _deepen(shape, np.array(q_world), np.array(p_world), solids, depths)
     return depths
 
 
 @kernel
 def _deepen(
-    starts: Vec3s, ends: Vec3s, radii: Floats, solids: Surroundings, depths: Floats
+    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, solids: Surroundings, depths: Floats
 ) -> None:
-    """Raise the depths of frames to those of capsules in solids."""
-    for m in range(len(solids.shapes)):
-        for i in range(len(depths)):
-            for j in range(len(radii)):
-                least = _least_distance(solids, m, starts[i, j], ends[i, j])
-                depths[i] = max(depths[i], radii[j] - least)
+    """Raise the depths of frames to those of capsules in floor and solids."""
+    for i in range(len(depths)):
+        for segment in range(q_world.shape[1]):
+            q, p = q_world[i, segment], p_world[i, segment]
+            for j in range(shape.first[segment], shape.first[segment + 1]):
+                start = add(p, rotate(q, shape.starts[j]))
+                end = add(p, rotate(q, shape.ends[j]))
+                least = min(start[2], end[2])
+                for m in range(len(solids.shapes)):
+                    least = min(least, _least_distance(solids, m, start, end))
+                depths[i] = max(depths[i], shape.radii[j] - least)
 
 
 @kernel
-def _least_distance(solids: Surroundings, m: int, start: Vec3s, end: Vec3s) -> float:
+def _least_distance(solids: Surroundings, m: int, start: Value, end: Value) -> float:
     """
     Return the least signed distance of a line from a solid, by golden sections.
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
-from benchmarks.quality.self_contact import MovingBody, self_distances_m, self_penetration_m
-from benchmarks.quality.self_quality import performer_body, puppet_body
 import numpy as np
 from puppet_core.body.capsules import default_capsules, shape_arrays
 from puppet_core.body.character import Character
@@ -39,6 +37,13 @@ from puppet_retarget.importance.self_interaction import (
     SHARE,
     skeleton_of,
     WEIGHT,
+)
+from puppet_retarget.offline.self_contact import (
+    MovingBody,
+    performer_body,
+    puppet_body,
+    self_distances_m,
+    self_penetration_m,
 )
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
 import pytest

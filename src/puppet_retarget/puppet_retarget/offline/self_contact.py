@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How well a retargeted motion keeps contacts of a body with itself, from arrays.
+How well a retargeted motion keeps contacts of a body with itself.
 
 Definitions. Distances are signed ones of general end-effectors from capsules of the segments
 that count (`puppet_core.body.skeleton`). Pelvis, spine and chest are one body: the distance
@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from puppet_core.body import (
     Capsule,
     CONSIDERED,
+    default_capsules,
     LIMB_SEGMENTS,
+    Motion,
     N_SEGMENTS,
     segment_distance,
     SEGMENT_INDEX,
@@ -30,6 +32,8 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.math import Floats, Quat, Quats, rotate_inverse, Vec3, Vec3s
+from puppet_retarget.offline.quality import HANDS, IMPORTANT
+from puppet_retarget.offline.whole_motion import RetargetJob, RetargetResult
 
 TOUCH_M = 0.02  # gap that counts as touching; clothes, markers and capsules err by as much
 _TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
@@ -45,6 +49,25 @@ class MovingBody(NamedTuple):
     q_world: Quats  # Segments' orientations, shape (n, 16, 4)
     p_world: Vec3s  # Segments' joints, shape (n, 16, 3) [m]
     end_effectors: Vec3s  # General end-effectors in world, shape (n, 8, 3) [m]
+
+
+def performer_body(motion: Motion) -> MovingBody:
+    """Return the captured body with a human shape of its own proportions."""
+    q_world, p_world = motion.world_segments()
+    shape = default_capsules(motion.skeleton)
+    return MovingBody(motion.skeleton, shape, q_world, p_world, motion.end_effectors)
+
+
+def puppet_body(job: RetargetJob, result: RetargetResult) -> MovingBody:
+    """Return the puppet of a run with its own shape."""
+    character = job.character
+    return MovingBody(
+        character.skeleton,
+        character.capsules,
+        result.q_world,
+        result.p_world,
+        result.puppet.end_effectors,
+    )
 
 
 class SelfContact(NamedTuple):
@@ -117,17 +140,10 @@ def self_contact(
         Size of the puppet's world over the performer's.
 
     """
-    own = _distances_of_bodies(performer)
-    others = _distances_of_bodies(puppet)
-    nearest = own.argmin(axis=2)
-    gap = np.take_along_axis(own, nearest[..., np.newaxis], axis=2)[..., 0]
-    reached = np.take_along_axis(others, nearest[..., np.newaxis], axis=2)[..., 0]
+    nearest, gap, differences = _compared(performer, puppet, world_scale)
     touching = gap < TOUCH_M + _flesh(performer)
-    wanted = world_scale * np.maximum(gap, 0.0)
-    # a puppet without capsules there has no distance to compare
-    touching &= np.isfinite(reached)
-    errors = np.full(gap.shape, np.nan)
-    errors[touching] = np.abs(np.maximum(reached, 0.0) - wanted)[touching]
+    touching &= np.isfinite(differences)
+    errors = np.where(touching, differences, np.nan)
     segments = np.where(touching, nearest, -1)
     hands = (segments[:, _LEFT_HAND] == LIMB_SEGMENTS[_RIGHT_HAND, 2]) | (
         segments[:, _RIGHT_HAND] == LIMB_SEGMENTS[_LEFT_HAND, 2]
@@ -143,6 +159,54 @@ def self_contact_error_m(
     """Return the errors of `self_contact`, of palms too, shape (n, 9) [m]; NaN: no contact."""
     contact = self_contact(performer, puppet, world_scale)
     return np.column_stack((contact.errors, contact.palm_errors))
+
+
+def palm_errors_m(
+    performer: MovingBody,
+    puppet: MovingBody,
+    world_scale: float,
+    self_importances: Floats,
+    leaping: NDArray[np.bool_],
+) -> Floats:
+    """
+    Return how much farther or nearer palms are to what they touch than the performer's, (k,) [m].
+
+    Of the palms of self-importance (n, 8) of at least 0.99, in frames to which the performer does
+    not leap (n,); they touch the segment that the performer's palm is nearest to.
+    """
+    wanted = self_importances[:, HANDS] >= IMPORTANT
+    frames = wanted.any(axis=1) & ~leaping
+    if not frames.any():
+        return np.empty(0)
+    parts = [
+        body._replace(
+            q_world=body.q_world[frames],
+            p_world=body.p_world[frames],
+            end_effectors=body.end_effectors[frames],
+        )
+        for body in (performer, puppet)
+    ]
+    differences = _compared(parts[0], parts[1], world_scale)[2][:, HANDS][wanted[frames]]
+    return differences[np.isfinite(differences)]
+
+
+def _compared(
+    performer: MovingBody, puppet: MovingBody, world_scale: float
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """
+    Return the segments nearest to the performer's general end-effectors, and how near they are.
+
+    And the difference of the puppet's distance from them, all (n, 8); endless if it has no
+    capsules there.
+    """
+    own, others = _distances_of_bodies(performer), _distances_of_bodies(puppet)
+    nearest = own.argmin(axis=2)
+    gap, reached = (
+        np.take_along_axis(distances, nearest[..., np.newaxis], axis=2)[..., 0]
+        for distances in (own, others)
+    )
+    wanted = world_scale * np.maximum(gap, 0.0)
+    return nearest, gap, np.abs(np.maximum(reached, 0.0) - wanted)
 
 
 @njit(cache=True)

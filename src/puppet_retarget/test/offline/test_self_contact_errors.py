@@ -2,14 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Penetration and contacts of a body with itself: against their definitions in plain numpy."""
 
-from benchmarks.quality.self_contact import (
-    MovingBody,
-    self_contact,
-    self_contact_error_m,
-    self_distances_m,
-    self_penetration_m,
-    TOUCH_M,
-)
 import numpy as np
 from puppet_core.body import (
     Capsule,
@@ -20,6 +12,15 @@ from puppet_core.body import (
     world_segments,
 )
 from puppet_core.math import quaternions
+from puppet_retarget.offline.self_contact import (
+    MovingBody,
+    palm_errors_m,
+    self_contact,
+    self_contact_error_m,
+    self_distances_m,
+    self_penetration_m,
+    TOUCH_M,
+)
 import pytest
 
 TOL_M = 1e-12
@@ -172,3 +173,18 @@ def test_pairs_that_a_puppet_has_no_shape_for_do_not_count(adult_character):
     body = _moved(body, LEFT_HAND, _beside_pelvis(body, 0.0))
     ball = Capsule(SEGMENT_INDEX['head'], np.zeros(3), np.zeros(3), 0.1)
     assert np.all(np.isnan(self_contact_error_m(body, body._replace(capsules=(ball,)))))
+
+
+def test_palm_errors_are_of_important_palms_where_nothing_leaps(adult_character):
+    body = _at_rest(adult_character, 4)
+    touching = _moved(body, LEFT_HAND, _beside_pelvis(body, 0.01))
+    apart = _moved(body, LEFT_HAND, _beside_pelvis(body, 0.06))
+    importances, leaping = np.zeros((4, 8)), np.zeros(4, dtype=bool)
+    importances[1:, LEFT_HAND] = 0.995, 0.98, 0.99
+    importances[0, LEFT_ELBOW] = 1.0
+    leaping[3] = True
+    found = palm_errors_m(touching, apart, 2.0, importances, leaping)
+    np.testing.assert_allclose(found, [0.06 - 2.0 * 0.01], atol=1e-9)
+    leaping[3] = False
+    assert len(palm_errors_m(touching, apart, 2.0, importances, leaping)) == 2
+    assert not palm_errors_m(touching, apart, 2.0, 0.9 * importances, leaping).size
