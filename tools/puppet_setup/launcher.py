@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
         print(f'puppet {version()}')
         return 0
     if name not in names_of():
-        near = suggestion(name, names_of())
+        near = suggestion(name, [*names_of(), '--help', '--version'])
         report(f'expected a command of ./puppet --help, got {name!r}{near}')
         return BAD_INPUT
     family = ''
@@ -120,13 +120,14 @@ def _start(command: Command, rest: list[str], ready: Prepared) -> int:
     environ = _on_own_machine(ready.environ) if command.own_machine_only else ready.environ
     program = command.program
     if command.package:
-        folder = ready.checkout.install / 'lib' / command.package
+        lib = ready.checkout.install / 'lib'
+        folder = lib / command.package
+        if not folder.is_dir():
+            packages = sorted(path.name for path in lib.glob('puppet_*'))
+            return _refuse('run: expected a package with programs', packages, command.package)
         if not (folder / program).is_file():
-            programs = ', '.join(sorted(path.name for path in folder.glob('*'))) or 'none'
-            report(
-                f'{command.package}: expected one of its programs ({programs}), got {program!r}'
-            )
-            return BAD_INPUT
+            programs = sorted(path.name for path in folder.glob('*'))
+            return _refuse(f'{command.package}: expected one of its programs', programs, program)
         program = str(folder / program)
     else:
         # Last: neither launch/ nor test/ may pass for another's modules.
@@ -136,6 +137,12 @@ def _start(command: Command, rest: list[str], ready: Prepared) -> int:
     return _become(
         [ready.python, str(starter), program, *command.leading, *rest], environ, {signal.SIGINT}
     )
+
+
+def _refuse(expected: str, names: list[str], given: str) -> int:
+    known = ', '.join(names) or 'none'
+    report(f'{expected} ({known}), got {given!r}{suggestion(given, names)}')
+    return BAD_INPUT
 
 
 def version() -> str:

@@ -11,7 +11,7 @@ import sys
 from types import SimpleNamespace
 
 from puppet_setup import launcher
-from puppet_setup.commands import BENCHES, COMMANDS
+from puppet_setup.commands import BENCHES, Command, COMMANDS
 from puppet_setup.launcher import main, shell_exports
 import pytest
 
@@ -82,6 +82,25 @@ def test_a_bench_is_a_module_of_the_checkout(monkeypatch):
     command, environ = started[0]
     assert command[2:] == ['benchmarks.replay', 'a.mcap']
     assert environ['PYTHONPATH'].split(os.pathsep)[:2] == ['/other', str(REPOSITORY)]
+
+
+@pytest.mark.parametrize(
+    ('package', 'program_name', 'near'),
+    [
+        ('puppet_fliter', 'pose_filter', 'puppet_filter'),
+        ('puppet_filter', 'pose_filtr', 'pose_filter'),
+    ],
+)
+def test_mistyped_package_or_program_is_named(package, program_name, near, tmp_path, capsys):
+    """With the one that was probably meant."""
+    place = tmp_path / 'lib' / 'puppet_filter'
+    place.mkdir(parents=True)
+    program(place, 'pose_filter', '')
+    ready = SimpleNamespace(
+        checkout=SimpleNamespace(install=tmp_path, source=REPOSITORY / 'src'), environ={}
+    )
+    assert launcher._start(Command(package, program_name, ''), [], ready) == 2
+    assert f'did you mean {near!r}?' in capsys.readouterr().err
 
 
 def test_no_command_exits_2_with_the_help():

@@ -99,7 +99,7 @@ def _run(
     return True
 
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
+EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 NAME = 'puppet dev compile'
 EXAMPLE = 'example: ./puppet setup && ./puppet dev compile'
 
@@ -127,6 +127,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix='puppet_compile_') as folder:
         listed = process_table.prepared(process_table.SIM, {}, Path(folder))
         is_done = compile_kernels(listed, config_files.config_dir(), environ, stopping, say)
+    if stopping.is_set():
+        return EXIT_INTERRUPTED
     return EXIT_OK if is_done else EXIT_FAILED
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`puppet_demo`: a live performance drives a puppet through real ROS 2 processes.
+`./puppet demo`: a live performance drives a puppet through real ROS 2 processes.
 
 Emulated tracker, driver, filter, performer, importance, retarget and visualization run as
 separate processes in a private ROS domain. This one starts them, watches them (`graph_run`,
@@ -33,7 +33,7 @@ Figures = dict[str, Any]
 
 MAX_DOMAIN_ID = 232  # what the ports of DDS leave room for
 VIEWER = 'puppet_view'
-EXAMPLE = 'example: puppet_demo --headless --duration 20 --character sally --json demo.json'
+EXAMPLE = 'example: ./puppet demo --headless --duration 20 --character sally --json demo.json'
 
 
 def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = False) -> Figures:
@@ -132,7 +132,7 @@ def _text(value: float | None, digits: int) -> str:
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
-        prog='puppet_demo',
+        prog='puppet demo',
         description='An emulated performance drives a puppet, live, on ROS 2 topics.',
         epilog=EXAMPLE,
     )
@@ -167,7 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix='puppet_demo_') as folder:
             return _run(options, _checked_processes(options, Path(folder)), stopping)
 
-    return graph_run.run_graph_command('puppet_demo', run)
+    return graph_run.run_graph_command('puppet demo', run)
 
 
 def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Process, ...]:
@@ -214,7 +214,7 @@ def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threa
     _report(options, measured, usage)
     failed = [c for c in graph.supervisor.children if c.exit_code != graph_run.EXIT_OK]
     for child in failed:
-        print(f'puppet_demo: {child.name} ended with exit code {child.exit_code}', file=sys.stderr)
+        print(f'puppet demo: {child.name} ended with exit code {child.exit_code}', file=sys.stderr)
     return graph_run.EXIT_FAILED if failed else graph_run.EXIT_OK
 
 

@@ -3,13 +3,14 @@
 """
 The process table of a running graph: programs, parameters and start order, as plain data.
 
-Launch files and `puppet_up` both build from `prepared`, so they cannot differ. `ARGUMENTS` are
+Launch files and `./puppet up` both build from `prepared`, so they cannot differ. `ARGUMENTS` are
 the launch arguments of the descriptions. Values are strings, as in launch; an empty one keeps
 the value of the node's parameter file. Nothing is started here.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+import difflib
 import json
 from pathlib import Path
 import shutil
@@ -327,8 +328,12 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
     values = {argument.name: argument.default for argument in arguments_of(variant)}
     for name, value in given.items():
         if name not in values:
+            near = difflib.get_close_matches(name, values, 1)
+            hint = f'; did you mean {near[0]!r}?' if near else ''
+            known = ', '.join(values)
             raise ConfigError(
-                f'{name}: expected an argument of {variant}, got this; known: {", ".join(values)}'
+                f'{name}: expected an argument of {variant}, got an unknown one{hint}; '
+                f'known: {known}'
             )
         values[name] = value
     if variant == SIM and not values['ports_dir']:

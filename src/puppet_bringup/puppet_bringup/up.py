@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`puppet_up NAME [argument:=value ...]`: a launch description without `ros2 launch`.
+`./puppet up NAME [argument:=value ...]`: a launch description without `ros2 launch`.
 
 Arguments may also be written as options: --rate 2 is rate:=2.
 
@@ -37,7 +37,7 @@ from puppet_ros import config_files
 from puppet_ros.process import middleware_settings
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
-EXAMPLE = 'example: puppet_up sim character:=sally view:=true'
+EXAMPLE = 'example: ./puppet up sim character:=sally view:=true'
 
 
 def parser() -> argparse.ArgumentParser:
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
         own = (f'  {a.name}:={a.default or "..":6} {a.description}' for a in arguments_of(variant))
         lines += [f'{variant}: {summary}', *own]
     p = argparse.ArgumentParser(
-        prog='puppet_up',
+        prog='puppet up',
         description='Start the nodes of a launch description.',
         epilog='\n'.join(lines) + f'\n\n{EXAMPLE}',
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             given = {**given, 'calibration_file': calibration}
             return _run(prepared(options.name, given, Path(folder)), stopping)
     except PuppetError as err:
-        print(f'puppet_up: {err}', file=sys.stderr)
+        print(f'puppet up: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
 
 
@@ -134,7 +134,7 @@ def _keep(respawner: Respawner, report: ProcessReport, stopping: threading.Event
         news = respawner.tick()
         report.tick(news)
         for name, text, code in news:
-            print(f'puppet_up: {name} {text}', file=sys.stderr, flush=True)
+            print(f'puppet up: {name} {text}', file=sys.stderr, flush=True)
             if code is not None and is_final(name, code):
                 worst = max(worst, code if code == EXIT_BAD_INPUT else int(code != EXIT_OK))
         if worst != EXIT_OK or respawner.is_idle:

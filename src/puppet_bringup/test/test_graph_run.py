@@ -27,5 +27,5 @@ def test_a_refusal_is_one_line_that_says_what_is_known(err, text, capsys, monkey
         raise err
 
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
-    assert run_graph_command('puppet_demo', run) == EXIT_FAILED
-    assert capsys.readouterr().err == f'puppet_demo: {text}\n'
+    assert run_graph_command('puppet demo', run) == EXIT_FAILED
+    assert capsys.readouterr().err == f'puppet demo: {text}\n'

@@ -143,7 +143,7 @@ def test_who_keeps_to_this_machine_has_no_shared_memory_and_no_other_address(
         killer.start()
         try:
             assert talker.stdout is not None
-            assert talker.stdout.readline().startswith(('ready', 'record: '))
+            assert talker.stdout.readline().startswith(('ready', 'puppet record: '))
             process = psutil.Process(talker.pid)
             addresses = {s.laddr.ip for s in _sockets(process) if s.laddr.port in _ports(domain)}
             assert addresses == {'127.0.0.1'}

@@ -71,7 +71,7 @@ def test_missing_rviz_is_named_and_nothing_starts(capsys, monkeypatch, tmp_path)
     monkeypatch.setenv('PATH', str(tmp_path))
     assert up.main(['replay', 'rviz:=true']) == 2
     error = capsys.readouterr().err
-    assert error.startswith('puppet_up: rviz2: expected this program on PATH, got none')
+    assert error.startswith('puppet up: rviz2: expected this program on PATH, got none')
     assert len(error.splitlines()) == 1
 
 
@@ -79,6 +79,7 @@ def test_missing_rviz_is_named_and_nothing_starts(capsys, monkeypatch, tmp_path)
     ('argv', 'message'),
     [
         (['sim', 'speed:=3'], 'speed: expected an argument of sim'),
+        (['sim', 'charcter:=sally'], "did you mean 'character'?"),
         (['sim', 'clip:=/nowhere.bvh'], '/nowhere.bvh'),
         (
             ['replay', 'rviz:=moon'],

@@ -44,7 +44,7 @@ class CommandParser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     top = CommandParser(
-        prog='puppet_clip',
+        prog='puppet',
         description='Retarget, edit, enhance and draw motion clips.',
         epilog=command_retarget.EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,

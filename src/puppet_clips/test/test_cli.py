@@ -38,7 +38,7 @@ def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch, module, 
         (OSError(28, 'No space left on device', 'out.bvh'), 1, 'failed: [Errno 28] No space'),
         (RuntimeError('frame 3: expected a finite posture'), 1, 'failed: frame 3: expected'),
         (ZeroDivisionError('our\nmistake'), 1, 'failed: ZeroDivisionError: our mistake ('),
-        (KeyboardInterrupt(), 130, 'puppet_clip retarget: interrupted'),
+        (KeyboardInterrupt(), 130, 'puppet retarget: interrupted'),
     ],
     ids=['disk full', 'unusable outcome', 'mistake', 'interrupt'],
 )

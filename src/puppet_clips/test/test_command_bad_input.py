@@ -56,7 +56,7 @@ def test_broken_files_are_named_with_their_line(refused, walk_bvh, scaled_body, 
         (('--set', 'solver=position'), 'it has an option'),
         (('--unit-m', '0'), 'unit_m: expected'),
         (('--asf', 'x.asf'), 'asf: expected none with a .bvh file'),
-        (('--no-such',), 'unrecognized arguments: --no-such; see puppet_clip'),
+        (('--no-such',), 'unrecognized arguments: --no-such; see puppet'),
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
 )
@@ -104,4 +104,4 @@ def test_outputs_that_cannot_be_are_refused_before_the_work(
 
 @pytest.mark.parametrize('words', [(), ('retarget',), ('dance',), ('retarget', 'a.bvh')])
 def test_what_is_missing_is_said(refused, words):
-    assert 'see puppet_clip' in refused(*words)
+    assert 'see puppet' in refused(*words)

@@ -139,7 +139,7 @@ def test_bad_file_ends_with_its_line_and_nothing_written(run, folder, good, bad,
     names = {path.name for path in folder.iterdir()}
     done = run('edit', 'walk.bvh', 'bad.yaml', 'out.bvh', '--report', 'r.json')
     assert done.code == 2 and done.out == '' and len(done.err.splitlines()) == 1
-    assert done.err.startswith(f'puppet_clip edit: bad.yaml:{line}: ')
+    assert done.err.startswith(f'puppet edit: bad.yaml:{line}: ')
     assert {path.name for path in folder.iterdir()} == names
 
 

@@ -15,19 +15,20 @@ import sys
 import time
 
 import numpy as np
-from puppet_core.io import CalibrationError, progress, PuppetError
+from puppet_core.io import CalibrationError, progress
 from puppet_core.math import Mat6
 from puppet_core.sensor_frames import SensorFrame
 from puppet_filter.sensor_noise import estimate_noise, load_noise, NoiseEstimate, save_noise
 from puppet_msgs.msg import TrackerFrame
+from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.messages import from_tracker_frame, MessageError
-from puppet_ros.node import EXIT_BAD_INPUT, EXIT_OK, make_executor, qos
+from puppet_ros.node import EXIT_OK, make_executor, qos
 import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-EXIT_FAILED = 1
+NAME = 'measure_noise'
 RAW_TOPIC = '/tracker/raw'
 SILENCE_LIMIT_S = 10.0
 EXAMPLE = """\
@@ -70,29 +71,23 @@ class Recording:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:
-        options = make_parser().parse_args(remove_ros_args(arguments))
-        # sensors measured another time are kept
-        old = load_noise(options.output) if options.output.exists() else {}
-        rclpy.init(args=arguments)
-        recording = record(options.topic, options.duration)
-    except KeyboardInterrupt:
-        print('interrupted: nothing was written', file=sys.stderr)
-        return EXIT_FAILED
-    except SystemExit as err:
-        return EXIT_OK if err.code == 0 else EXIT_BAD_INPUT
-    except (PuppetError, RuntimeError) as err:
-        print(err, file=sys.stderr)
-        return EXIT_BAD_INPUT
-    finally:
-        rclpy.try_shutdown()
+    return run_command(NAME, lambda: run(arguments), 'nothing was written')
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Measure as the arguments ask for; return the exit code."""
+    options = make_parser().parse_args(remove_ros_args(list(arguments)))
+    # sensors measured another time are kept
+    old = load_noise(options.output) if options.output.exists() else {}
+    rclpy.init(args=list(arguments))
+    recording = record(options.topic, options.duration)
     return report(recording, options, old)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command's own arguments."""
     parser = argparse.ArgumentParser(
-        prog='measure_noise',
+        prog=NAME,
         description=(__doc__ or '').strip(),
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -114,7 +109,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def record(topic: str, duration_s: float) -> Recording:
     """Return what came in until the stamps span the duration, or silence set in."""
-    recording, node = Recording(), Node('measure_noise')
+    recording, node = Recording(), Node(NAME)
     heard = [time.monotonic()]
 
     def on_frame(msg: TrackerFrame) -> None:

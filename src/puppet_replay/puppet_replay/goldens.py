@@ -47,7 +47,7 @@ COMPRESSION = 'zstd'
 # Of the performance with a T-pose of two seconds [s]: calibration, walk and reach, clap, jump.
 # After each gap the puppet blends for up to two seconds: few pieces, of more than that.
 EXCERPTS_S = ((0.0, 1.3), (6.2, 10.6), (23.4, 26.2), (30.2, 33.0))
-NAME = 'goldens'
+NAME = 'puppet dev goldens'
 EXAMPLE = """\
 examples:
   ./puppet dev goldens
@@ -152,7 +152,7 @@ def changes(golden: Path, result: Path) -> Comparison | None:
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     p = command_parser(
-        f'puppet {NAME}',
+        NAME,
         'Replay a short performance for every character and solver and compare it\n'
         'with the bags under test/goldens. Exit code 0: all as before, 1: not, 2: bad input.',
         EXAMPLE,
@@ -171,7 +171,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     return run_command(
-        f'puppet {NAME}',
+        NAME,
         lambda: _run(parser().parse_args(argv)),
         'goldens are as they were, or wholly new, one by one',
     )

@@ -256,7 +256,7 @@ def _ignore(data: bytes) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = command_parser('record', (__doc__ or '').strip(), EXAMPLE)
+    p = command_parser('puppet record', (__doc__ or '').strip(), EXAMPLE)
     p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
     p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
     p.add_argument('--duration', type=float, metavar='S', help='until Ctrl-C by default')
@@ -267,7 +267,7 @@ def make_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    return run_command('record', lambda: run(arguments), 'nothing was written')
+    return run_command('puppet record', lambda: run(arguments), 'nothing was written')
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -295,9 +295,9 @@ def run(arguments: Sequence[str]) -> int:
     rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     try:
         with BagWriter(options.output, options.compression, growing=True) as writer:
-            node = RecordNode(writer, options.topics, lambda line: _log(f'record: {line}'))
+            node = RecordNode(writer, options.topics, lambda line: _log(f'puppet record: {line}'))
             try:
-                _log(f'record: {options.output}; Ctrl-C ends')
+                _log(f'puppet record: {options.output}; Ctrl-C ends')
                 record(node, stopping, options.duration)
             finally:
                 node.destroy_node()
@@ -317,8 +317,8 @@ def record(node: RecordNode, stopping: threading.Event, duration_s: float | None
         if now_s >= report_at_s:
             report_at_s += REPORT_PERIOD_S
             _log(
-                f'record: {sum(node.counts.values())} messages of {len(node.counts)} topics '
-                f'in {now_s - start_s:.0f} s'
+                f'puppet record: {sum(node.counts.values())} messages '
+                f'of {len(node.counts)} topics in {now_s - start_s:.0f} s'
             )
         stopping.wait(POLL_PERIOD_S)
     node.poll()
@@ -333,7 +333,7 @@ def _report(node: RecordNode, options: argparse.Namespace) -> int:
     _log(f'{options.output}: {total} messages of {len(node.counts)} topics, {lost} lost')
     missing = [topic for topic in options.topics if not node.counts.get(topic)]
     if missing:
-        print(f'record: nothing came on {", ".join(missing)}', file=sys.stderr)
+        print(f'puppet record: nothing came on {", ".join(missing)}', file=sys.stderr)
         return EXIT_FAILED
     return EXIT_OK
 

@@ -201,7 +201,7 @@ def profile_of(topic: str) -> QoSProfile:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = command_parser('replay', (__doc__ or '').strip(), EXAMPLE)
+    p = command_parser('puppet replay', (__doc__ or '').strip(), EXAMPLE)
     add = p.add_argument
     entries = ', '.join(ENTRIES)
     where = f'where the recorded messages enter: {entries}; the first there is by default'
@@ -220,7 +220,7 @@ def make_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     return run_command(
-        'replay', lambda: run(make_parser().parse_args(argv)), 'nothing was written'
+        'puppet replay', lambda: run(make_parser().parse_args(argv)), 'nothing was written'
     )
 
 
@@ -252,9 +252,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _report(report: ReplayReport, output: Path, start_s: float, run_s: float) -> None:
     for line in report.warnings:
-        print(f'replay: warning: {printable(line)}', file=sys.stderr)
+        print(f'puppet replay: warning: {printable(line)}', file=sys.stderr)
     for reason, count in report.drops.items():
-        print(f'replay: {count} dropped ({reason})', file=sys.stderr)
+        print(f'puppet replay: {count} dropped ({reason})', file=sys.stderr)
     for topic, count in report.counts.items():
         print(f'{count:8}  {topic}')
     speed = report.duration_s / run_s if run_s > 0.0 else 0.0
@@ -263,7 +263,7 @@ def _report(report: ReplayReport, output: Path, start_s: float, run_s: float) ->
         f'times real time; {start_s:.1f} s before that to start'
     )
     if report.failure:
-        print(f'replay: {report.failure}', file=sys.stderr)
+        print(f'puppet replay: {report.failure}', file=sys.stderr)
 
 
 if __name__ == '__main__':

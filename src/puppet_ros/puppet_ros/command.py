@@ -10,7 +10,7 @@ from puppet_core.io import CalibrationError, printable, PuppetError
 from puppet_ros.node import EXIT_BAD_INPUT, EXIT_OK
 import rclpy
 
-EXIT_FAILED = 1
+EXIT_FAILED, EXIT_INTERRUPTED = 1, 130
 
 
 def command_parser(name: str, description: str, examples: str) -> argparse.ArgumentParser:
@@ -26,13 +26,13 @@ def run_command(name: str, command: Callable[[], int], interrupted: str) -> int:
     Run a command and return its exit code; ROS is shut down whatever happens.
 
     `name` begins the line of an error, `interrupted` says what is so after Ctrl-C. The code is the
-    command's; 1 for a failed run or Ctrl-C, 2 for bad input.
+    command's; 1 for a failed run, 2 for bad input, 130 for Ctrl-C.
     """
     try:
         return command()
     except KeyboardInterrupt:
-        print(f'interrupted: {interrupted}', file=sys.stderr)
-        return EXIT_FAILED
+        print(f'{name}: interrupted; {interrupted}', file=sys.stderr)
+        return EXIT_INTERRUPTED
     except SystemExit as err:
         return EXIT_OK if err.code == 0 else EXIT_BAD_INPUT
     except (CalibrationError, OSError, RuntimeError) as err:

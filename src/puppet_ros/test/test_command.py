@@ -17,7 +17,7 @@ pytestmark = pytest.mark.ros
         (CalibrationError('moved'), 1, 'name: moved\n'),
         (OSError('no space'), 1, 'name: no space\n'),
         (RuntimeError('no context'), 1, 'name: no context\n'),
-        (KeyboardInterrupt(), 1, 'interrupted: nothing\n'),
+        (KeyboardInterrupt(), 130, 'name: interrupted; nothing\n'),
         (SystemExit(0), 0, ''),
         (SystemExit(2), 2, ''),
     ],

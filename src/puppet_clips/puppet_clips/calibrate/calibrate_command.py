@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if '--surface' in arguments:
         return surface_command.main(arguments)
     return run_command(
-        'calibrate',
+        'puppet calibrate',
         lambda: run(make_parser().parse_args(remove_ros_args(arguments)), arguments),
         'nothing was written',
     )
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog='calibrate',
+        prog='puppet calibrate',
         description=(__doc__ or '').strip(),
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,

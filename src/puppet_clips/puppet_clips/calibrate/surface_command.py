@@ -106,7 +106,7 @@ class SurfaceNode(CalibrationNode):
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     return run_command(
-        'calibrate',
+        'puppet calibrate',
         lambda: run(make_parser().parse_args(remove_ros_args(arguments)), arguments),
         'what is complete is saved; the same command goes on',
     )
@@ -114,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog='calibrate',
+        prog='puppet calibrate',
         description=(__doc__ or '').strip(),
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -27,7 +27,7 @@ from puppet_view.browser.played_page import PlayedPage
 from puppet_view.browser.stage import BrowserStage, is_open, LOOPBACK, OPEN_WARNING
 from puppet_view.recording import read_with_puppets, Recording
 
-NAME = 'view'
+NAME = 'puppet view'
 MAX_CLIPS = 8
 COLOURS = ((0.25, 0.45, 0.75), (0.30, 0.60, 0.42), (0.80, 0.52, 0.25), (0.58, 0.42, 0.68))
 EXAMPLE = (
@@ -38,7 +38,7 @@ EXAMPLE = (
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
-        prog='view_clip',
+        prog=NAME,
         epilog=EXAMPLE,
         description='Show clips and bags in a browser; edit the first of clips by dragging.',
     )
