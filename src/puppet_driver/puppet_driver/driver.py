@@ -83,8 +83,8 @@ class Reporter:
         if n_incomplete and not errors and not warnings:
             warnings.append(f'{n_incomplete} incomplete frames in the last second')
         warnings += self._clock(reader, values)
-        if reader.held_up_at:
-            warnings.append(f'the last run has not ended, held up at {reader.held_up_at}')
+        if reader.blocked_in:
+            warnings.append(f'the last run has not ended, blocked in {reader.blocked_in}')
         values['last_error'] = self.last_error
         return Report(values, drops, tuple(errors), tuple(warnings))
 

@@ -170,9 +170,9 @@ def test_a_run_held_up_in_opening_says_nothing_to_anybody_later(held, wait_until
     assert held.is_opening.wait(10.0)
     held.reader.stop()
     assert not held.reader.is_running
-    assert held.reader.held_up_at == 'mock (opening the port)'
+    assert held.reader.blocked_in == 'mock (opening the port)'
     held.may_open.set()
-    assert wait_until(lambda: not held.reader.held_up_at)
+    assert wait_until(lambda: not held.reader.blocked_in)
     (late_port,) = held.ports
     assert late_port._has_ended.is_set() and not held.frames and not held.news
     held.reader.start()
@@ -190,11 +190,11 @@ def test_a_run_held_up_in_a_consumer_delivers_nothing_later(held, wait_until):
     assert held.is_taking.wait(10.0)
     records = held.reader.lines[0].status.counters.records
     held.reader.stop()
-    assert held.reader.held_up_at == 'a consumer of frames'
+    assert held.reader.blocked_in == 'a consumer of frames'
     old_threads = {held.reader._thread, held.reader.queue._thread}
     n_before = len(held.frames)
     held.may_take.set()
-    assert wait_until(lambda: not held.reader.held_up_at)
+    assert wait_until(lambda: not held.reader.blocked_in)
     held.reader.start()
     assert wait_until(held.has(20))
     # the one that it was held up with, no other
@@ -211,14 +211,14 @@ def test_no_run_starts_beside_one_that_is_held_up(held, wait_until):
     held.reader.stop()
     n_threads = threading.active_count()
     for _ in range(3):
-        with pytest.raises(LinkError, match=r'holds up at mock \(opening'):
+        with pytest.raises(LinkError, match=r'blocked in mock \(opening'):
             held.reader.start()
         held.reader.stop()
     assert threading.active_count() == n_threads
     report = Reporter(held.config).poll(held.reader)
-    assert any('held up at mock (opening the port)' in text for text in report.warnings)
+    assert any('blocked in mock (opening the port)' in text for text in report.warnings)
     held.may_open.set()
-    assert wait_until(lambda: not held.reader.held_up_at)
+    assert wait_until(lambda: not held.reader.blocked_in)
     held.reader.start()
     assert wait_until(held.has(5))
 

@@ -18,7 +18,7 @@ from puppet_filter.process_noise import ADAPTIVE, PHYSICAL, PRINTED
 from puppet_filter.sensor_update import (
     AS_GIVEN,
     EMPTY,
-    FATES,
+    OUTCOMES,
     Records,
     STATE,
     step_frame,
@@ -49,7 +49,7 @@ class PoseFilter:
         self._noise = {} if noise is None else noise
         self._config = config
         self._work = np.zeros(1, WORK)
-        self._counters = np.zeros(len(FATES), dtype=np.int64)
+        self._counters = np.zeros(len(OUTCOMES), dtype=np.int64)
         self._repeated_frames = 0
         self._backward_frames = 0
         self._late_ns: int | None = None  # stamp of the last frame that was dropped as late
@@ -102,8 +102,8 @@ class PoseFilter:
         return self._states
 
     def counts(self) -> dict[str, int]:
-        """Return samples and frames by fate, since the start."""
-        counts = {name: int(count) for name, count in zip(FATES, self._counters)}
+        """Return samples and frames by outcome, since the start."""
+        counts = {name: int(count) for name, count in zip(OUTCOMES, self._counters)}
         counts['repeated_frames'] = self._repeated_frames
         counts['backward_frames'] = self._backward_frames
         return counts

@@ -51,7 +51,7 @@ def follow_trend(trend: Floats, keep: float, y: Floats, out: Floats) -> None:
 
 
 @kernel
-def find_surprise(y: Floats, trend: Floats, keep: float, limit: float) -> float:
+def maneuver_distance_sq(y: Floats, trend: Floats, keep: float, limit: float) -> float:
     """
     Return how much there is to explain of a residual of position or rotation.
 
@@ -64,24 +64,24 @@ def find_surprise(y: Floats, trend: Floats, keep: float, limit: float) -> float:
     for k in range(3):
         now += y[k] * y[k]
         mean += trend[k] * trend[k]
-    surprise = now if now > limit else 0.0
+    distance_sq = now if now > limit else 0.0
     if mean * (1.0 + keep) / (1.0 - keep) > limit:
-        surprise = max(surprise, EXPECTED + mean)
-    return surprise
+        distance_sq = max(distance_sq, EXPECTED + mean)
+    return distance_sq
 
 
 @kernel
 def raised_density(
-    density: float, ceiling: float, surprise: float, variance: float, dt: float
+    density: float, ceiling: float, distance_sq: float, variance: float, dt: float
 ) -> float:
     """
     Return a density raised to what explains a residual, to `ceiling` at most.
 
     `variance` is that of the innovation, which was predicted with `density` over dt [s];
-    `surprise` is as `find_surprise` returns it.
+    `distance_sq` is as `maneuver_distance_sq` returns it.
     """
-    if surprise <= EXPECTED or density >= ceiling:
+    if distance_sq <= EXPECTED or density >= ceiling:
         return density
-    # the innovation's variance is to grow by surprise / 3, by way of density dt^3 / 3
-    lack = (surprise / EXPECTED - 1.0) * variance
+    # the innovation's variance is to grow by distance_sq / 3, by way of density dt^3 / 3
+    lack = (distance_sq / EXPECTED - 1.0) * variance
     return min(density + 3.0 * lack / (dt * dt * dt), ceiling)

@@ -48,8 +48,8 @@ from puppet_filter import kalman
 from puppet_filter.kalman import Factors, Sample
 from puppet_filter.process_noise import (
     ADAPTIVE,
-    find_surprise,
     follow_trend,
+    maneuver_distance_sq,
     process_noise,
     raised_density,
 )
@@ -66,7 +66,7 @@ LEAP_RAD = 0.1
 
 EMPTY, TRACKING = 0, 1  # phases
 
-FATES = ('missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost', 'leapt')
+OUTCOMES = ('missing', 'invalid', 'repeated', 'rejected', 'reinitialised', 'lost', 'leapt')
 MISSING, INVALID, REPEATED, REJECTED, REINITIALISED, LOST, LEAPT = range(7)  # counters
 
 Record = Any  # one element of a structured array, in kernels
@@ -82,7 +82,7 @@ STATE = np.dtype(
         ('noise', 'f8', (6, 6)),  # R
         ('density', 'f8', 2),  # of linear and angular acceleration, adaptive process only
         ('trend', 'f8', 6),  # running mean of the whitened residuals, adaptive process only
-        ('surprise', 'f8'),  # squared Mahalanobis distance of the last sample processed
+        ('nis', 'f8'),  # normalised innovation squared of the last sample
         ('candidate_position', 'f8', 3),  # last rejected sample [m]
         ('candidate_orientation', 'f8', 4),
         ('candidate_residual', 'f8', 6),
@@ -168,7 +168,7 @@ def step_frame(
     """
     Filter one frame.
 
-    States, shape (n,), are updated in place, samples counted by fate; tuning and scratch have
+    States, shape (n,), are updated in place, samples counted by outcome; tuning and scratch have
     shape (1,). Input is as in SensorFrame, output as in FilteredFrame: a call from Python takes
     longer for arrays in tuples.
     """
@@ -202,11 +202,11 @@ def step_frame(
 
 
 @kernel
-def skip(fate: int, state: Record, counters: Ints) -> int:
+def skip(outcome: int, state: Record, counters: Ints) -> int:
     """Count a sample that was not used; return the sensor's status."""
-    counters[fate] += 1
+    counters[outcome] += 1
     state.missed += 1
-    return FILTER_REJECTED if fate == REJECTED else FILTER_PREDICTED
+    return FILTER_REJECTED if outcome == REJECTED else FILTER_PREDICTED
 
 
 @kernel
@@ -247,7 +247,7 @@ def update(
     step, decay = coast(state, tuning, dt)
     kalman.residual(state, step, sample, work.residual)
     distance_sq = predict_innovation(state, tuning, work, dt)
-    state.surprise = distance_sq
+    state.nis = distance_sq
     if math.isnan(distance_sq):
         # cannot happen with sane numbers; a state that is not positive definite is useless
         return initialise(state, tuning, counters, sample)
@@ -405,8 +405,8 @@ def raise_densities(state: Record, tuning: Record, work: Record, dt: float) -> b
         first, variance, limit = 3 * part, 0.0, tuning.process_surprise_limit
         for k in range(first, first + 3):
             variance += (work.covariance[k, k] + state.noise[k, k]) / 3.0
-        surprise = find_surprise(y[first:], trend[first:], work.keep, limit)
-        density = raised_density(work.density[part], ceiling, surprise, variance, dt)
+        raised_by = maneuver_distance_sq(y[first:], trend[first:], work.keep, limit)
+        density = raised_density(work.density[part], ceiling, raised_by, variance, dt)
         raised = raised or density > work.density[part]
         work.density[part] = density
     return raised

@@ -98,7 +98,7 @@ def squares(pose_filter, truth):
             make_frame(k, truth.sample_positions[k], truth.sample_quaternions[k])
         )
         good = out.status == FILTER_OK
-        nis += float(pose_filter.states['surprise'][good].sum())
+        nis += float(pose_filter.states['nis'][good].sum())
         count += 6 * int(good.sum())
         if k not in LOOKS:
             continue

@@ -5,8 +5,8 @@
 import numpy as np
 from puppet_filter.process_noise import (
     ADAPTIVE,
-    find_surprise,
     follow_trend,
+    maneuver_distance_sq,
     PHYSICAL,
     PRINTED,
     process_noise,
@@ -51,18 +51,20 @@ def test_raised_density_explains_the_residual_up_to_its_ceiling():
     assert raised_density(20.0, 20.0, 1e9, before, dt) == 20.0
 
 
-def surprises(residuals, keep, limit):
-    """Return what find_surprise makes of whitened residuals (n, 6), shape (n, 2)."""
+def distances(residuals, keep, limit):
+    """Return what maneuver_distance_sq makes of whitened residuals (n, 6), shape (n, 2)."""
     trend, out = np.zeros(6), np.zeros((len(residuals), 2))
     for y, row in zip(residuals, out):
         follow_trend(trend, keep, y, trend)
-        row[:] = [find_surprise(y[i : i + 3], trend[i : i + 3], keep, limit) for i in (0, 3)]
+        row[:] = [
+            maneuver_distance_sq(y[i : i + 3], trend[i : i + 3], keep, limit) for i in (0, 3)
+        ]
     return out
 
 
 def test_chance_surprises_as_rarely_as_chi_square_says(rng):
     n, limit = 100_000, 14.0
-    found = surprises(rng.normal(size=(n, 6)), 0.75, limit) > 0.0
+    found = distances(rng.normal(size=(n, 6)), 0.75, limit) > 0.0
     expected = chi2.sf(limit, 3)
     # by the sample itself, or by the mean, whose surprises come in runs
     assert 0.9 * expected < found.mean() < 2.5 * expected
@@ -71,12 +73,12 @@ def test_chance_surprises_as_rarely_as_chi_square_says(rng):
 def test_small_residuals_that_agree_surprise_in_their_own_part(rng):
     residuals = 0.1 * rng.normal(size=(100, 6))
     residuals[:, 1] += 2.0  # no single one is surprising
-    found = surprises(residuals, 0.75, 14.0)
+    found = distances(residuals, 0.75, 14.0)
     assert (found[30:, 0] > 3.0).all() and (found[:, 1] == 0.0).all()
 
 
 def test_single_outlying_residual_surprises_by_its_square():
     residuals = np.zeros((10, 6))
     residuals[5, 3:] = 4.0
-    found = surprises(residuals, 0.5, 14.0)
+    found = distances(residuals, 0.5, 14.0)
     assert found[5, 1] == 48.0 and found[:, 0].max() == 0.0

@@ -17,7 +17,7 @@ from puppet_driver.emulator import cli
 from puppet_replay.pipeline import read_settings
 from puppet_replay.plots import command as plot_command
 from puppet_replay.plots.command import KINDS
-from puppet_replay.plots.drawings import draw_filter, FATES
+from puppet_replay.plots.drawings import draw_filter, STATUS_STYLES
 from puppet_replay.plots.reading import PlotBag
 from puppet_replay.replay import replay
 from puppet_ros.bags import BagReader
@@ -263,7 +263,7 @@ def test_statuses_are_counted_and_marked_at_their_times(faulty_bag):
     for k, sensor in enumerate(SENSORS):
         times, status = statuses(faulty_bag, sensor)
         lanes = figure.axes[5 * k + 4].get_lines()
-        for lane, (number, (name, _, _)) in zip(lanes, FATES.items()):
+        for lane, (number, (name, _, _)) in zip(lanes, STATUS_STYLES.items()):
             assert frames[sensor][name] == np.sum(status == number)
             np.testing.assert_allclose(lane.get_xdata(), times[status == number], atol=1e-9)
         assert frames[sensor]['rejected'] > 3 and frames[sensor]['predicted'] > 3

@@ -33,7 +33,7 @@ from puppet_core.io import ConfigError, InputFileError
 # Lengths of a leg in a second; for a leg of 0.84 m 25 m/s. A pitcher's or golfer's hand, the
 # fastest of all, stays below.
 MAX_LEGS_PER_S = 30.0
-_ONE_PLACE_S = 0.25  # tears this near to each other are one
+_ONE_PLACE_S = 0.25  # jumps this near to each other are one
 
 SUFFIXES = ('.bvh', '.amc', c3d.SUFFIX)
 _FRAMES_TO_JUDGE = 500  # for the up axis
@@ -49,14 +49,14 @@ def describe_discontinuities(motion: Motion) -> str | None:
         return None
     steps = np.linalg.norm(np.diff(motion.world_segments()[1], axis=0), axis=2)
     speeds = steps * motion.rate_hz
-    torn = np.flatnonzero(speeds.max(axis=1) > MAX_LEGS_PER_S * motion.skeleton.leg_length)
-    if not len(torn):
+    jumps = np.flatnonzero(speeds.max(axis=1) > MAX_LEGS_PER_S * motion.skeleton.leg_length)
+    if not len(jumps):
         return None
-    breaks = np.flatnonzero(np.diff(torn) > _ONE_PLACE_S * motion.rate_hz) + 1
-    places = np.split(torn, breaks)
+    breaks = np.flatnonzero(np.diff(jumps) > _ONE_PLACE_S * motion.rate_hz) + 1
+    places = np.split(jumps, breaks)
     worst = max(places, key=lambda place: float(speeds[place].max()))
     segment = int(np.argmax(speeds[worst].max(axis=0)))
-    text = f'torn in frames {worst[0] + 1} to {worst[-1] + 2}: {SEGMENTS[segment]} at '
+    text = f'discontinuity in frames {worst[0] + 1} to {worst[-1] + 2}: {SEGMENTS[segment]} at '
     text += f'{speeds[worst].max():.0f} m/s, which no body reaches'
     if len(places) == 1:
         return text

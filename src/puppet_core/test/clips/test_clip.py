@@ -124,7 +124,7 @@ def test_frames_segment_and_speed_are_named(tmp_path, motion, rng, frames, other
     steps = np.linalg.norm(np.diff(foot, axis=0), axis=1) * motion.rate_hz
     at = int(np.argmax(steps))
     first, last = (40, frames[-1] + 2) if at > 30 else (10, 12)
-    text = f'torn in frames {first} to {last}: left_foot at {steps[at]:.0f}'
+    text = f'discontinuity in frames {first} to {last}: left_foot at {steps[at]:.0f}'
     assert describe_discontinuities(broken).startswith(text)
     assert describe_discontinuities(broken).endswith(f'm/s, which no body reaches{others}')
     path = tmp_path / 'a.bvh'

@@ -161,8 +161,8 @@ class LineReader:
         return self._failure or self.queue.failure
 
     @property
-    def held_up_at(self) -> str:
-        """Where the last run is held up although it was asked to end, '' if it has ended."""
+    def blocked_in(self) -> str:
+        """Where the last run is blocked although it was asked to end, '' if it has ended."""
         if not self._end.is_set() or not (self._is_alive or self.queue.is_alive):
             return ''
         busy = [f'{line.port_name} ({line.work})' for line in self.lines if line.work]
@@ -171,10 +171,10 @@ class LineReader:
     def start(self) -> None:
         """Start a run, which opens the ports; LinkError if the last one has not ended."""
         assert not self.is_running
-        if self.held_up_at:
+        if self.blocked_in:
             raise LinkError(
-                'expected the last run to have ended, got one that the system holds up at '
-                f'{self.held_up_at}; activate again later'
+                'expected the last run to have ended, got one that is blocked in '
+                f'{self.blocked_in}; activate again later'
             )
         self._failure = None
         self._gathering_since_ns, self._has_gathered = 0, False

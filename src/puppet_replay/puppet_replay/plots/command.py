@@ -43,7 +43,9 @@ KINDS = {
     'feet': Kind(
         lambda bag, _: bag.feet(), drawings.feet_series, drawings.draw_feet, drawings.feet_contacts
     ),
-    'filter': Kind(PlotBag.sensors, drawings.filter_series, drawings.draw_filter, drawings.fates),
+    'filter': Kind(
+        PlotBag.sensors, drawings.filter_series, drawings.draw_filter, drawings.status_counts
+    ),
     'latency': Kind(
         lambda bag, _: bag.latencies(), drawings.latency_series, drawings.draw_latency
     ),

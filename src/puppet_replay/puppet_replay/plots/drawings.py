@@ -43,7 +43,7 @@ STANDS = '#f1e3b0'
 SENSOR_PX, SENSOR_REST_PX = 880, 70
 HEIGHTS = (1.5, 1.1, 1.5, 1.1, 0.75)
 
-FATES = {
+STATUS_STYLES = {
     FILTER_REJECTED: ('rejected', RED, 'x'),
     FILTER_PREDICTED: ('predicted', GREY, '|'),
     FILTER_LOST: ('lost', DARK, 's'),
@@ -167,9 +167,9 @@ def filter_series(tracks: Sequence[SensorTrack]) -> list[Series]:
     return found
 
 
-def fates(tracks: Sequence[SensorTrack]) -> dict[str, Any]:
+def status_counts(tracks: Sequence[SensorTrack]) -> dict[str, Any]:
     """Return how many frames of each sensor had which status."""
-    names = {FILTER_OK: 'ok'} | {status: name for status, (name, _, _) in FATES.items()}
+    names = {FILTER_OK: 'ok'} | {status: name for status, (name, _, _) in STATUS_STYLES.items()}
     found = {
         track.name: {name: int(np.sum(track.status == s)) for s, name in names.items()}
         for track in tracks
@@ -264,12 +264,15 @@ def _difference(
 
 def _fate_lanes(track: SensorTrack, axes: 'Axes') -> None:
     """Draw a mark in the lane of each status that is not OK."""
-    for lane, (status, (_, colour, marker)) in enumerate(FATES.items()):
+    for lane, (status, (_, colour, marker)) in enumerate(STATUS_STYLES.items()):
         at = track.times_s[track.status == status]
         axes.plot(at, np.full(len(at), lane), marker, markersize=5.0, color=colour)
-    names = [f'{name} {np.sum(track.status == status)}' for status, (name, _, _) in FATES.items()]
-    axes.set_yticks(range(len(FATES)), names)
-    axes.set_ylim(len(FATES) - 0.4, -0.6)
+    names = [
+        f'{name} {np.sum(track.status == status)}'
+        for status, (name, _, _) in STATUS_STYLES.items()
+    ]
+    axes.set_yticks(range(len(STATUS_STYLES)), names)
+    axes.set_ylim(len(STATUS_STYLES) - 0.4, -0.6)
     axes.set_title(f'{track.name}: frames by status')
 
 
