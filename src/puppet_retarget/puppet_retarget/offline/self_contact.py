@@ -15,7 +15,6 @@ in the puppet's world, both taken as zero inside: depth is what `self_penetratio
 
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import (
@@ -31,7 +30,7 @@ from puppet_core.body import (
     ShapeArrays,
     Skeleton,
 )
-from puppet_core.math import Floats, Quat, Quats, rotate_inverse, Vec3, Vec3s
+from puppet_core.math import Floats, kernel, Quat, Quats, rotate_inverse, Vec3, Vec3s
 from puppet_retarget.offline.quality import HANDS, IMPORTANT
 from puppet_retarget.offline.whole_motion import RetargetJob, RetargetResult
 
@@ -209,7 +208,7 @@ def _compared(
     return nearest, gap, np.abs(np.maximum(reached, 0.0) - wanted)
 
 
-@njit(cache=True)
+@kernel
 def _distance(
     shape: ShapeArrays, segment: int, q: Quat, origin: Vec3, point: Vec3, local: Vec3, normal: Vec3
 ) -> float:
@@ -219,7 +218,7 @@ def _distance(
     return segment_distance(shape, segment, local, normal)
 
 
-@njit(cache=True)
+@kernel
 def _fill_distances(
     shape: ShapeArrays,
     q_world: Quats,
