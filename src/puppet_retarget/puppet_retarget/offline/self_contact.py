@@ -30,7 +30,7 @@ from puppet_core.body import (
     ShapeArrays,
     Skeleton,
 )
-from puppet_core.math import Floats, kernel, Quat, Quats, rotate_inverse, Vec3, Vec3s
+from puppet_core.math import Floats, kernel, Quats, rotate_inverse, sub, Vec3, Vec3s
 from puppet_retarget.offline.quality import HANDS, IMPORTANT
 from puppet_retarget.offline.whole_motion import RetargetJob, RetargetResult
 
@@ -105,7 +105,7 @@ def self_distances_m(
     # copies: read-only arrays would be another layout to compile for
     arrays = [np.array(a, dtype=np.float64, order='C') for a in (q_world, p_world, end_effectors)]
     out = np.full((len(arrays[0]), _N_GENERAL, N_SEGMENTS), np.inf)
-    _fill_distances(shape, arrays[0], arrays[1], arrays[2], CONSIDERED.copy(), out)
+    _fill_distances(shape, arrays[0], arrays[1], arrays[2], CONSIDERED.copy(), np.empty(3), out)
     return out
 
 
@@ -209,33 +209,22 @@ def _compared(
 
 
 @kernel
-def _distance(
-    shape: ShapeArrays, segment: int, q: Quat, origin: Vec3, point: Vec3, local: Vec3, normal: Vec3
-) -> float:
-    for k in range(3):
-        local[k] = point[k] - origin[k]
-    local[:] = rotate_inverse(q, local)
-    return segment_distance(shape, segment, local, normal)
-
-
-@kernel
 def _fill_distances(
     shape: ShapeArrays,
     q_world: Quats,
     p_world: Vec3s,
     points: Vec3s,
     considered: NDArray[np.bool_],
+    normal: Vec3,
     out: Floats,
 ) -> None:
-    """Fill the entries (n, 8, 16) of pairs that count."""
-    local, normal = np.empty(3), np.empty(3)
+    """Fill the entries (n, 8, 16) of pairs that count; `normal` is overwritten."""
     for i in range(len(out)):
         for general in range(considered.shape[0]):
             for s in range(considered.shape[1]):
                 if considered[general, s]:
-                    out[i, general, s] = _distance(
-                        shape, s, q_world[i, s], p_world[i, s], points[i, general], local, normal
-                    )
+                    local = rotate_inverse(q_world[i, s], sub(points[i, general], p_world[i, s]))
+                    out[i, general, s] = segment_distance(shape, s, local, normal)
 
 
 def _distances_of_bodies(body: MovingBody) -> Floats:
