@@ -176,6 +176,14 @@ def test_every_import_is_declared(package):
 
 
 @python_by_name
+def test_every_declared_library_is_imported(package):
+    """Nothing is installed that no module needs."""
+    files = list((package / package.name).rglob('*.py'))
+    libraries = {key for key in dependencies(package, ('exec_depend',)) if 'python3-' in key}
+    assert libraries <= needed_keys(package, files)
+
+
+@python_by_name
 def test_every_import_of_the_tests_is_declared(package):
     """What the tests import is installed for testing."""
     files = list((package / 'test').rglob('*.py'))

@@ -31,6 +31,7 @@ from robustness.fuzz.worker import (  # noqa: E402
     make_odd,
     MEMORY,
     NOT_FINITE,
+    not_finite,
     ODD,
     READ,
     REFUSED,
@@ -233,3 +234,10 @@ def test_bad_arguments_are_named(words, capsys):
     assert fuzz_command.main(words.split()) == 2
     said = capsys.readouterr().err
     assert words.split()[0] in said and said.count('\n') == 1
+
+
+def test_numbers_that_are_none_are_found_wherever_they_are():
+    """In mappings, sequences and records."""
+    bad = np.array([0.0, np.nan])
+    assert not_finite({'a': [np.zeros(2), (bad,)]}) == '.a.1.0'
+    assert not_finite({'a': [np.zeros(2)], 'b': 'nan'}) == ''

@@ -177,11 +177,6 @@ class EditSession:
         """Whether there is a step to undo."""
         return self._at > 0
 
-    @property
-    def can_redo(self) -> bool:
-        """Whether a step was taken back."""
-        return self._at < len(self._steps) - 1
-
     def place(self, point: str, frame: int) -> Vec3:
         """Return where a point of the edited body is in a frame, shape (3,) [m]."""
         posture = cut(self.edited, self._checked(frame), frame + 1)

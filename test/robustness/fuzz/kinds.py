@@ -11,7 +11,7 @@ import tempfile
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.body import load_character, load_surface, Motion, N_SAMPLES, N_SEGMENTS
+from puppet_core.body import load_character, Motion, read_surface
 from puppet_core.clips import (
     bvh_text,
     load_clip,
@@ -147,7 +147,7 @@ def _targets(path: Path) -> Any:
 
 
 def _surface(path: Path) -> Any:
-    return load_surface(path, np.zeros((N_SEGMENTS, N_SAMPLES, 3)))
+    return read_surface(path)
 
 
 def _tolerances(path: Path) -> Any:
@@ -218,6 +218,7 @@ KINDS = {
         True,
         _configs('environments'),
         _by_name('puppet_retarget.importance.environment', 'load_environment'),
+        may_miss=('influence_distances',),
     ),
     'layout': FileKind(
         '.yaml',

@@ -8,7 +8,7 @@ says are lines of JSON: one when a case begins, which is all that is left of a c
 ends, one when it has ended, and one at the end of the turn.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 import json
@@ -99,8 +99,13 @@ def not_finite(content: Any, name: str = '', depth: int = 4) -> str:
     if depth == 0:
         return ''
     fields = getattr(content, '__dataclass_fields__', ()) or getattr(content, '_fields', ())
-    for field in fields:
-        found = not_finite(getattr(content, field, None), f'{name}.{field}', depth - 1)
+    parts = {field: getattr(content, field, None) for field in fields}
+    if isinstance(content, Mapping):
+        parts = dict(content)
+    elif isinstance(content, (list, tuple)) and not fields:
+        parts = dict(enumerate(content))
+    for field, part in parts.items():
+        found = not_finite(part, f'{name}.{field}', depth - 1)
         if found:
             return found
     return ''

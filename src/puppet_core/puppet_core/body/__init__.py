@@ -89,7 +89,6 @@ from puppet_core.body.skeleton import (
     Skeleton,
 )
 from puppet_core.body.surface import (
-    load_surface,
     N_RINGS,
     N_ROUND,
     N_SAMPLES,

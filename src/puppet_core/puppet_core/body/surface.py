@@ -78,18 +78,6 @@ def _surface_samples(skeleton: Skeleton, capsules: Sequence[Capsule]) -> Vec3s:
     return samples
 
 
-def load_surface(path: str | Path, fallback: Vec3s) -> Vec3s:
-    """
-    Return sample points (16, 40, 3) [m]: those of the file, and the fallback's elsewhere.
-
-    Raise InputFileError naming file, line and segment of what is missing or impossible.
-    """
-    samples = check_array('fallback', fallback, (N_SEGMENTS, N_SAMPLES, 3)).copy()
-    for segment, points in read_surface(path).items():
-        samples[SEGMENT_INDEX[segment]] = points
-    return samples
-
-
 def read_surface(path: str | Path) -> dict[str, Vec3s]:
     """Return the measured points by segment name, shape (40, 3) each [m], as in the file."""
     source = load_yaml(path, FORMAT)
