@@ -66,7 +66,7 @@ def count_iterations(
         for job in jobs:
             solver = AsPrinted(job, motion.skeleton, estimates_root=estimates_root)
             found = retarget_motion(motion, job, progress, solver).body_iterations
-            columns[-1].append(Count(int(found.sum()), np.count_nonzero(found)))
+            columns[-1].append(Count(int(found.sum()), int(np.count_nonzero(found))))
     return ClipCounts(name, motion.n_frames, *columns)
 
 

@@ -332,8 +332,8 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
             hint = f'; did you mean {near[0]!r}?' if near else ''
             known = ', '.join(values)
             raise ConfigError(
-                f'{name}: expected an argument of {variant}, got an unknown one{hint}; '
-                f'known: {known}'
+                f'{name}: expected an argument of {variant}, got an unknown one; '
+                f'known: {known}{hint}'
             )
         values[name] = value
     if variant == SIM and not values['ports_dir']:
