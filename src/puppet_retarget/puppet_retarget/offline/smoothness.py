@@ -205,13 +205,24 @@ def _deepen(
     for i in range(len(depths)):
         for segment in range(q_world.shape[1]):
             q, p = q_world[i, segment], p_world[i, segment]
+            centre = add(p, rotate(q, shape.centres[segment]))
+            least = _least_of_all(solids, centre, centre)
+            if shape.bounds[segment] - least <= depths[i]:
+                continue  # not even the ball around the segment is deeper
             for j in range(shape.first[segment], shape.first[segment + 1]):
                 start = add(p, rotate(q, shape.starts[j]))
                 end = add(p, rotate(q, shape.ends[j]))
-                least = min(start[2], end[2])
-                for m in range(len(solids.shapes)):
-                    least = min(least, _least_distance(solids, m, start, end))
+                least = _least_of_all(solids, start, end)
                 depths[i] = max(depths[i], shape.radii[j] - least)
+
+
+@kernel
+def _least_of_all(solids: Surroundings, start: Value, end: Value) -> float:
+    """Return the least signed distance of a line from floor and solids."""
+    least = min(start[2], end[2])
+    for m in range(len(solids.shapes)):
+        least = min(least, _least_distance(solids, m, start, end))
+    return least
 
 
 @kernel

@@ -214,6 +214,24 @@ def test_the_floor_is_at_zero(adult_character):
     assert not smoothness.surface_depths_m((), q_world, p_world, NOWHERE).any()
 
 
+def test_a_whole_body_is_as_deep_as_its_deepest_capsule(adult_character, rng):
+    character = adult_character
+    roots = rng.uniform([0.0, 0.0, -0.3], [0.0, 0.0, 1.0], (N, 3))
+    turns = qb.exp(rng.normal(size=(N, 16, 3)))
+    q_world, p_world = world_segments(character.skeleton, roots, turns)
+    depths = smoothness.surface_depths_m(character.capsules, q_world, p_world, NOWHERE)
+    lowest = np.min(
+        [
+            (p_world[:, c.segment] + qb.rotate(q_world[:, c.segment], tip))[:, 2] - c.radius
+            for c in character.capsules
+            for tip in (c.start, c.end)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(depths, np.maximum(-lowest, 0.0), atol=1e-12)
+    assert 0 < np.count_nonzero(depths) < N
+
+
 @pytest.mark.parametrize('shape', [PLANE, BOX, SPHERE, CYLINDER, CAPSULE])
 def test_depth_in_a_solid_is_that_of_the_deepest_of_many_points(shape, rng):
     n, radius = 40, 0.07
