@@ -47,14 +47,14 @@ class FaultyTransport:
     def fileno(self) -> int:
         return self._transport.fileno() if self._transport is not None else -1
 
-    def look(self) -> None:
+    def poll(self) -> None:
         if self._transport is not None and not self.is_plugged:
             self._transport.close()
             self._transport = None
         elif self._transport is None and self.is_plugged:
             self._transport = self._remake()
         if self._transport is not None:
-            self._transport.look()
+            self._transport.poll()
         self.is_open = self._transport is not None and self._transport.is_open
 
     def receive(self) -> bytes:

@@ -189,7 +189,7 @@ class TrackerDriverNode(LifecycleNode):
             self.get_logger().info(text)
 
     def _report(self) -> None:
-        self._frame_clock.look()
+        self._frame_clock.poll()
         p50, p99, _ = self._arrival_jitter.close_period(self._frame_clock.now_ns()).latency_ms
         self._diagnostics.value('arrival_jitter_ms_p50', f'{p50:.3f}')
         self._diagnostics.value('arrival_jitter_ms_p99', f'{p99:.3f}')

@@ -47,23 +47,23 @@ def start_streams(server, open_port):
 
 
 def test_nothing_is_sent_while_nobody_listens(line):
-    line.look()
+    line.poll()
     assert not line.is_open
     line.send(b'lost')
     port = serial.Serial(str(line.link), timeout=0.05)
-    line.look()
+    line.poll()
     assert line.is_open
     assert port.read(10) == b'' and line.dropped_bytes == 4
     line.send(b'heard')
     assert port.read(5) == b'heard'
     port.close()
-    line.look()
+    line.poll()
     assert not line.is_open
 
 
 def test_a_host_that_does_not_read_is_not_fed_for_ever(line):
     descriptor = os.open(line.link, os.O_RDWR | os.O_NOCTTY)
-    line.look()
+    line.poll()
     for _ in range(4000):
         line.send(bytes(75))
         line.check_backlog()
@@ -74,7 +74,7 @@ def test_a_host_that_does_not_read_is_not_fed_for_ever(line):
 
 def test_sending_resumes_when_the_host_reads_again(line):
     descriptor = os.open(line.link, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    line.look()
+    line.poll()
     for _ in range(100):
         line.send(bytes(75))
     line.check_backlog()

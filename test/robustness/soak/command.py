@@ -186,14 +186,14 @@ class SoakWatch:
         self._log.take(self._begin_s)
         ended = threading.Event()
         # in a thread of its own: a message that waits for a poll would seem late
-        looks = threading.Thread(target=self._look, args=(ended,), daemon=True)
-        looks.start()
+        polling = threading.Thread(target=self._poll, args=(ended,), daemon=True)
+        polling.start()
         try:
             self._run.go_on(self._duration_s, TAKE_S, self._count)
             self._run.drain()
         finally:
             ended.set()
-            looks.join()
+            polling.join()
             end_s = self._begin_s + min(self._elapsed_s, self._duration_s)
             self._tally.add(self._log.take(end_s), self._begin_s)
             self._tally.close_minute()
@@ -221,7 +221,7 @@ class SoakWatch:
                 f'{own:.1f} MB'
             )
 
-    def _look(self, ended: threading.Event) -> None:
+    def _poll(self, ended: threading.Event) -> None:
         start = time.monotonic()
         psutil.cpu_percent()
         for i in range(1, math.ceil(self._duration_s / self._period_s) + 1):

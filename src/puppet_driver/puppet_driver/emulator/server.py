@@ -103,7 +103,7 @@ class EmulatorServer:
                 self._advance(lost + 1)
             if now_s >= look_at_s:
                 look_at_s = now_s + LOOK_S
-                self._look()
+                self._poll()
             if now_s >= check_at_s:
                 check_at_s = now_s + BACKLOG_CHECK_S
                 for line in self.lines:
@@ -121,9 +121,9 @@ class EmulatorServer:
         """Return the sensors' poses at each tick that may have been sent, shape (n, s, 7)."""
         return self._source.block(0, self.tick + 2)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         for line in self.lines:
-            line.pty.look()
+            line.pty.poll()
             if not line.pty.is_open:
                 # what a host sent just before it closed its port still arrives
                 self._obey(line)
@@ -139,7 +139,7 @@ class EmulatorServer:
 
     def _serve_line(self, line: EmulatedLine) -> None:
         if not self._obey(line):
-            self._look()
+            self._poll()
         for _ in range(line.device.take_poll_requests()):
             line.pty.send(line.packets.burst(self.tick))
 

@@ -34,7 +34,7 @@ class Transport(Protocol):
     def fileno(self) -> int:
         """Return the descriptor, for select; meaningful while `is_open`."""
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """See whether a host is there."""
 
     def receive(self) -> bytes:
@@ -84,7 +84,7 @@ class PtyTransport:
     def fileno(self) -> int:
         return self._master
 
-    def look(self) -> None:
+    def poll(self) -> None:
         was_open, self.is_open = self.is_open, not self._poll.poll(0)
         if self.is_open and not was_open:
             self._is_choked = False
@@ -168,7 +168,7 @@ class NetworkTransport:
         return self._client is not None or self._peer is not None
 
     def receive(self) -> bytes:
-        self.look()
+        self.poll()
         return self._receive_stream() or self._receive_datagram()
 
     def send(self, data: bytes) -> None:
@@ -191,7 +191,7 @@ class NetworkTransport:
         self._listener.close()
         self._datagrams.close()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         try:
             client, _ = self._listener.accept()
         except OSError:

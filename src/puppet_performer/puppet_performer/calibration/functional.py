@@ -309,7 +309,7 @@ def _require_size(recording: MotionRecording, layout: SensorLayout, performer: C
 def left_to_move(
     recording: MotionRecording,
     layout: SensorLayout,
-    tell: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> tuple[int, int]:
     """Report what has not been moved enough yet; return how many joints have, and of how many."""
     joints = measured_joints(layout)
@@ -326,5 +326,5 @@ def left_to_move(
             complaint = range_complaint(joint, moved)
         n_left += bool(complaint)
         if complaint:
-            tell(complaint)
+            report(complaint)
     return len(joints) - n_left, len(joints)

@@ -25,9 +25,9 @@ class NodeClock:
 
     def __init__(self, node: Node) -> None:
         self._clock = node.get_clock()
-        self.look()
+        self.poll()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """See whether the node's time is simulated; that may be changed while it runs."""
         self._is_simulated = bool(getattr(self._clock, 'ros_time_is_active', False))
 

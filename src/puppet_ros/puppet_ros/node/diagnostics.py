@@ -187,7 +187,7 @@ class Diagnostics:
         return run
 
     def _on_timer(self) -> None:
-        self._frame_clock.look()
+        self._frame_clock.poll()
         now = self._clock.now()
         report = self._statistics.close_period(now.nanoseconds)
         error_age_s = abs(now.nanoseconds - self._error_ns) * 1e-9

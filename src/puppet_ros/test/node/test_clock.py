@@ -87,10 +87,10 @@ def test_the_system_s_time_unless_it_is_simulated():
         before_ns = time.time_ns()
         assert before_ns <= clock.now_ns() <= node.get_clock().now().nanoseconds
         node.set_parameters([Parameter('use_sim_time', value=True)])
-        clock.look()
+        clock.poll()
         assert clock.now_ns() == 0  # nobody publishes /clock
         node.set_parameters([Parameter('use_sim_time', value=False)])
-        clock.look()
+        clock.poll()
         assert clock.now_ns() >= before_ns
 
 
