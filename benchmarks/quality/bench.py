@@ -1,10 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""`./puppet bench quality`: quality and speed over clips, characters, solvers and presets."""
+"""`./puppet bench quality`: quality and speed over clips, characters and solvers."""
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 import os
 from pathlib import Path
@@ -36,10 +35,9 @@ from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, RetargetJob, write_report
-from puppet_retarget.parameters import AS_PRINTED, PRESETS
 from puppet_retarget.solvers import ImportanceBasedSolver, SOLVER_NAMES
 
-DESCRIPTION = 'Measure quality and speed over clips, characters, solvers and presets.'
+DESCRIPTION = 'Measure quality and speed over clips, characters and solvers.'
 EXAMPLE = (
     'example: ./puppet bench quality --clip walk.bvh --characters blubby,sally --json bench.json'
 )
@@ -71,7 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='A,B',
         help=f'solvers of others to measure beside, of {", ".join(PEER_NAMES)}; default none',
     )
-    _add_list(parser, 'presets', PRESETS[:1], f'of {", ".join(PRESETS)}')
     parser.add_argument(
         '--layout',
         default='default14',
@@ -141,14 +138,14 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         return _count(jobs, list(_motions(paths, arguments, files)))
     rows: list[dict[str, Any]] = []
     forms: list[dict[str, Any]] = []
-    compared = _compared(jobs, arguments.settings) if arguments.forms else []
+    compared = _compared(jobs) if arguments.forms else []
     passes = PASSES_OF_A_RUN * len(jobs) + PASSES * len(peers) + len(compared)
     for number, (name, motion) in enumerate(_motions(paths, arguments, files), start=1):
         title = f'bench {name} ({number} of {max(len(paths), 1)})'
         with progress(title, passes * motion.n_frames) as advance:
             bench = ClipBench(name, motion, layout)
-            rows += [bench.row(job, preset, advance) for preset, job in jobs]
-            rows += [bench.peer_row(peer, job, preset, advance) for peer, preset, job in peers]
+            rows += [bench.row(job, advance) for job in jobs]
+            rows += [bench.peer_row(peer, job, advance) for peer, job in peers]
             forms += form_rows(name, motion, compared, advance)
     if arguments.json:
         write_report({'runs': rows}, arguments.json)
@@ -157,12 +154,10 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
     """Return what is printed: the tables, each with a title line."""
-    first = rows[0]
-    what = first['solver'] + ('' if first['preset'] == 'default' else f', {first["preset"]}')
     parts = [
         markdown(rows),
-        f"Time of posture, importance and solver ({what}), each frame's fastest of {PASSES} "
-        'passes:',
+        f'Time of posture, importance and solver ({rows[0]["solver"]}), each '
+        f"frame's fastest of {PASSES} passes:",
         timing_table(rows),
     ]
     if forms:
@@ -178,23 +173,10 @@ def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
     return '\n\n'.join(parts)
 
 
-def _compared(
-    jobs: Sequence[tuple[str, RetargetJob]], settings: Sequence[str]
-) -> list[tuple[str, RetargetJob]]:
-    """Return what --forms compares on each character: all forms, and the printed formulas."""
-    first_preset, first = jobs[0]
-    compared = []
-    for preset, job in jobs:
-        if (preset, job.solver) == (first_preset, first.solver):
-            printed = clip_arguments.tuning(settings, AS_PRINTED)
-            plain = replace(
-                job,
-                importance=printed.importance,
-                tuning=printed.solver,
-                self_interaction=printed.self_interaction,
-            )
-            compared += [*form_jobs(job), (f'preset {AS_PRINTED}', plain)]
-    return compared
+def _compared(jobs: Sequence[RetargetJob]) -> list[tuple[str, RetargetJob]]:
+    """Return what --forms compares: all forms on each character, with the first solver."""
+    first = [job for job in jobs if job.solver == jobs[0].solver]
+    return [form for job in first for form in form_jobs(job)]
 
 
 def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles) -> str:
@@ -204,7 +186,7 @@ def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace, files: C
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as err:
         raise ConfigError(f'--figures: expected a folder, got {str(folder)!r}: {err}') from err
-    tuning = clip_arguments.tuning(arguments.settings, arguments.presets[0])
+    tuning = clip_arguments.tuning(arguments.settings)
     cast = Cast(
         clip_arguments.find_character(files, PERFORMER),
         clip_arguments.find_character(files, 'sally', arguments.world_scale),
@@ -247,7 +229,7 @@ def machine() -> dict[str, Any]:
 
 def _jobs(
     arguments: argparse.Namespace, files: ConfigFiles, is_procedural: bool
-) -> Iterator[tuple[str, RetargetJob]]:
+) -> Iterator[RetargetJob]:
     for solver in arguments.solvers:
         if solver not in SOLVER_NAMES:
             known = ', '.join(SOLVER_NAMES)
@@ -257,19 +239,9 @@ def _jobs(
         clip_arguments.find_character(files, name, arguments.world_scale)
         for name in arguments.characters
     ]
-    for character, solver, preset in product(characters, arguments.solvers, arguments.presets):
-        tuning = clip_arguments.tuning(arguments.settings, preset)
-        yield (
-            preset,
-            RetargetJob(
-                character,
-                environment,
-                solver,
-                tuning.importance,
-                tuning.solver,
-                tuning.self_interaction,
-            ),
-        )
+    tuning = clip_arguments.tuning(arguments.settings)
+    for character, solver in product(characters, arguments.solvers):
+        yield tuning.job(character, environment, solver)
 
 
 def _clip_files(paths: Sequence[Path]) -> list[Path]:
@@ -307,9 +279,9 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _count(jobs: Sequence[tuple[str, RetargetJob]], motions: Sequence[tuple[str, Motion]]) -> str:
+def _count(jobs: Sequence[RetargetJob], motions: Sequence[tuple[str, Motion]]) -> str:
     """Return table 7.1 of the thesis, under its conditions."""
-    characters = list({id(job.character): job for _, job in jobs}.values())
+    characters = list({id(job.character): job for job in jobs}.values())
     rows = []
     for name, motion in motions:
         slow = at_frame_rate(motion)
@@ -319,14 +291,14 @@ def _count(jobs: Sequence[tuple[str, RetargetJob]], motions: Sequence[tuple[str,
     return iterations_table([job.character.name for job in characters], rows)
 
 
-def _search(jobs: Sequence[tuple[str, RetargetJob]], n_candidates: int, files: ConfigFiles) -> str:
-    """Return the time of the slowest frame that is found for each puppet and preset."""
+def _search(jobs: Sequence[RetargetJob], n_candidates: int, files: ConfigFiles) -> str:
+    """Return the time of the slowest frame that is found for each puppet."""
     if n_candidates < MIN_CANDIDATES:
         raise ConfigError(f'--worst: expected {MIN_CANDIDATES} or more, got {n_candidates}')
     performer = load_character(files.character_file(PERFORMER)).skeleton
-    titles = '| character | preset | frames tried | median, us | worst, us |'
-    lines = [titles, '|---|---|---|---|---|']
-    for preset, job in jobs:
+    titles = '| character | frames tried | median, us | worst, us |'
+    lines = [titles, '|---|---|---|---|']
+    for job in jobs:
         if job.solver != ImportanceBasedSolver.name:
             continue
         with progress(f'worst frame of {job.character.name}', n_candidates) as advance:
@@ -335,8 +307,7 @@ def _search(jobs: Sequence[tuple[str, RetargetJob]], n_candidates: int, files: C
             )
         median = float(np.median(found.times_us))
         lines.append(
-            f'| {job.character.name} | {preset} | {n_candidates} | {median:.0f} '
-            f'| {found.worst_us:.0f} |'
+            f'| {job.character.name} | {n_candidates} | {median:.0f} | {found.worst_us:.0f} |'
         )
     return '\n'.join(lines)
 

@@ -13,19 +13,17 @@ Row = dict[str, Any]
 
 def peer_table(rows: Sequence[Row]) -> str:
     """Return for each character and solver the means over the clips, and the worst clip's."""
-    groups: dict[tuple[str, str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row['character'], row['solver'], row['preset']), []).append(row)
+        groups.setdefault((row['character'], row['solver']), []).append(row)
     lines = []
     for character, group in _by_character(groups):
-        solver, preset = group[0]['solver'], group[0]['preset']
-        name = solver if preset == 'default' else f'{solver}, {preset}'
         cells = [_cell(group, figures, digits) for figures, digits in _COLUMNS.values()]
-        lines.append([character, name, *cells])
+        lines.append([character, group[0]['solver'], *cells])
     return table(['character', 'solver', *_COLUMNS], lines)
 
 
-def _by_character(groups: dict[tuple[str, str, str], list[Row]]) -> list[tuple[str, list[Row]]]:
+def _by_character(groups: dict[tuple[str, str], list[Row]]) -> list[tuple[str, list[Row]]]:
     characters = list(dict.fromkeys(key[0] for key in groups))
     in_order = sorted(groups.items(), key=lambda item: characters.index(item[0][0]))
     return [(key[0], group) for key, group in in_order]

@@ -32,11 +32,9 @@ _PEERS = {
 PEER_NAMES = tuple(_PEERS)
 
 
-def peer_runs(
-    jobs: Sequence[tuple[str, RetargetJob]], names: Sequence[str]
-) -> list[tuple[str, str, RetargetJob]]:
+def peer_runs(jobs: Sequence[RetargetJob], names: Sequence[str]) -> list[tuple[str, RetargetJob]]:
     """
-    Return peer, preset and job of all runs: each peer on each puppet, measured as the first job.
+    Return peer and job of all runs: each peer on each puppet, measured as the first job.
 
     Raises
     ------
@@ -45,12 +43,8 @@ def peer_runs(
     """
     for name in names:
         _peer_class(name)
-    first_preset, first = jobs[0]
-    return [
-        (name, preset, job)
-        for name, (preset, job) in product(dict.fromkeys(names), jobs)
-        if (preset, job.solver) == (first_preset, first.solver)
-    ]
+    first = [job for job in jobs if job.solver == jobs[0].solver]
+    return list(product(dict.fromkeys(names), first))
 
 
 def make_peer(name: str, job: RetargetJob, performer: Skeleton) -> PeerSolver:

@@ -39,12 +39,7 @@ class ClipBench:
         self._sensors = sensor_frames(motion, layout)
         self._baselines: dict[int, MotionArrays] = {}
 
-    def row(
-        self,
-        job: RetargetJob,
-        preset: str = 'default',
-        progress: Callable[[int], object] | None = None,
-    ) -> Row:
+    def row(self, job: RetargetJob, progress: Callable[[int], object] | None = None) -> Row:
         """
         Return one run as the bench's JSON has it.
 
@@ -59,7 +54,6 @@ class ClipBench:
             'clip': self._name,
             'character': figures.pop('character'),
             'solver': figures.pop('solver'),
-            'preset': preset,
             'frames': figures.pop('frames'),
             'body_iterations': figures.pop('body_iterations'),
             'us_per_frame': stages.pop('total'),
@@ -71,11 +65,7 @@ class ClipBench:
         }
 
     def peer_row(
-        self,
-        peer: str,
-        job: RetargetJob,
-        preset: str = 'default',
-        progress: Callable[[int], object] | None = None,
+        self, peer: str, job: RetargetJob, progress: Callable[[int], object] | None = None
     ) -> Row:
         """
         Return the run of a peer on the puppet of a job, with the keys of `row`.
@@ -94,7 +84,6 @@ class ClipBench:
             'clip': self._name,
             'character': figures.pop('character'),
             'solver': peer,
-            'preset': preset,
             'frames': figures.pop('frames'),
             'body_iterations': figures.pop('body_iterations'),
             'us_per_frame': spread(times),

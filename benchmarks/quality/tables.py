@@ -17,7 +17,7 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def timing_table(rows: Sequence[Row]) -> str:
-    """Return elapsed times in the form of Shin2002 table 7.2, of the first solver and preset."""
+    """Return elapsed times in the form of Shin2002 table 7.2, of the first solver."""
     names, clips = _by_clip(rows)
     units = ('elapsed, ms', 'per frame, ms')
     head = ['clip', 'frames', *(f'{name}: {unit}' for name in names for unit in units)]
@@ -41,7 +41,7 @@ def numbers(figures: Mapping[str, float] | None, digits: int) -> str:
 def _by_clip(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[Row]]]]:
     """Return the characters, and for each clip the runs of them with the first solver."""
     first = rows[0]
-    chosen = [r for r in rows if all(r[key] == first[key] for key in ('solver', 'preset'))]
+    chosen = [row for row in rows if row['solver'] == first['solver']]
     clips: dict[str, list[Row]] = {}
     for row in chosen:
         clips.setdefault(row['clip'], []).append(row)
@@ -63,10 +63,6 @@ def _frames(runs: Sequence[Row]) -> str:
 
 def _total(clips: Sequence[tuple[str, list[Row]]]) -> str:
     return f'total ({len(clips)} clip{"s" if len(clips) > 1 else ""})'
-
-
-def _solver(row: Row) -> str:
-    return row['solver'] if row['preset'] == 'default' else f'{row["solver"]}, {row["preset"]}'
 
 
 def _surfaces(row: Row) -> str:
@@ -93,7 +89,7 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     'clip': lambda row: row['clip'],
     'frames': lambda row: str(row['frames']),
     'character': lambda row: row['character'],
-    'solver': _solver,
+    'solver': lambda row: row['solver'],
     'planted feet, mm/s: performer / puppet / joint angles': lambda row: numbers(
         row['planted_foot_slide_mm_s'], 0
     ),

@@ -16,7 +16,6 @@ def run(clip: str, character: str, frames: int, **changes: Any) -> dict[str, Any
         'character': character,
         'frames': frames,
         'solver': 'importance_based',
-        'preset': 'default',
         'elapsed_ms': 2.0,
     }
     return usual | changes
@@ -25,7 +24,6 @@ def run(clip: str, character: str, frames: int, **changes: Any) -> dict[str, Any
 ROWS = [
     run('walk', 'blubby', 100),
     run('walk', 'blubby', 100, solver='position', elapsed_ms=999.0),
-    run('walk', 'blubby', 100, preset='as_printed', elapsed_ms=999.0),
     run('walk', 'sally', 100, elapsed_ms=4.0),
     run('jump', 'blubby', 300),
     run('jump', 'sally', 300),

@@ -74,21 +74,20 @@ def test_errata_of_the_thesis_are_mended_by_their_numbers(blubby, performer):
 
 def test_nothing_of_a_peer_is_imported_unasked(blubby, monkeypatch):
     monkeypatch.delitem(sys.modules, 'benchmarks.quality.peer_mink', raising=False)
-    assert peers.peer_runs([('default', RetargetJob(blubby, floor_only()))], ()) == []
+    assert peers.peer_runs([RetargetJob(blubby, floor_only())], ()) == []
     assert 'benchmarks.quality.peer_mink' not in sys.modules
 
 
 def test_each_peer_runs_once_on_each_puppet(performer, blubby, follower):
     jobs = [
-        (preset, RetargetJob(character, floor_only(), solver))
+        RetargetJob(character, floor_only(), solver)
         for character in (performer, blubby)
         for solver in ('importance_based', 'joint_angles')
-        for preset in ('default', 'as_printed')
     ]
     runs = peers.peer_runs(jobs, ('mink', 'mink'))
-    assert [(name, preset, job.character.name) for name, preset, job in runs] == [
-        ('mink', 'default', 'performer'),
-        ('mink', 'default', 'blubby'),
+    assert [(name, job.character.name) for name, job in runs] == [
+        ('mink', 'performer'),
+        ('mink', 'blubby'),
     ]
 
 
@@ -155,7 +154,6 @@ def clip_row(solver: str, character: str, slide: float, contact: float | None) -
     return {
         'character': character,
         'solver': solver,
-        'preset': 'default',
         'world_scale': 0.5,
         'planted_foot_slide_mm_s': {'performer': 100.0, 'puppet': slide},
         'goal_error_mm': {'p50': math.nan, 'p99': 2.0, 'max': 9.0},

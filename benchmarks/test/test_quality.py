@@ -50,22 +50,14 @@ def table_rows(text: str) -> list[list[str]]:
 
 def test_every_combination_has_a_row(run, walk_bvh):
     done = run(
-        'quality',
-        walk_bvh,
-        '--characters',
-        'blubby,sally',
-        '--solvers',
-        'joint_angles,position',
-        '--presets',
-        'default,as_printed',
+        'quality', walk_bvh, '--characters', 'blubby,sally', '--solvers', 'joint_angles,position'
     )
     assert done.code == 0, done.err
     rows = table_rows(done.out)
     assert [row[2:4] for row in rows] == [
-        [character, solver + preset]
+        [character, solver]
         for character in ('blubby', 'sally')
         for solver in ('joint_angles', 'position')
-        for preset in ('', ', as_printed')
     ]
     assert {len(row) for row in rows} == {len(done.out.splitlines()[0].strip('|').split('|'))}
 
@@ -77,7 +69,7 @@ def test_json_has_a_run_for_each_solver(run, walk_bvh, tmp_path):
     assert set(bench) == {'runs'}
     assert [row['solver'] for row in bench['runs']] == list(SOLVER_NAMES)
     for row in bench['runs']:
-        assert (row['clip'], row['character'], row['preset']) == ('walk', 'sally', 'default')
+        assert (row['clip'], row['character']) == ('walk', 'sally')
         assert RUN_KEYS <= set(row)
         assert list(row['us_per_frame']) == ['median', 'p99', 'max']
         assert 0.0 < row['us_per_frame']['median'] <= row['us_per_frame']['max']
@@ -107,7 +99,7 @@ def test_iterations_of_table_7_1_are_few_with_root_estimation(run, walk_bvh):
     assert clip[4:] == ['0', '0']
 
 
-def test_forms_are_compared_with_the_printed_ones(run, walk_bvh):
+def test_forms_are_compared(run, walk_bvh):
     done = run(
         'quality',
         walk_bvh,
@@ -120,11 +112,10 @@ def test_forms_are_compared_with_the_printed_ones(run, walk_bvh):
     assert done.code == 0, done.err
     lines = done.out.split('\n\n')[-2].splitlines()[2:]
     rows = [line.strip('| ').split(' | ') for line in lines]
-    assert len(rows) == 2 * 7
-    assert {row[1] for row in rows[:7]} == {'sally'}
+    assert len(rows) == 2 * 6
+    assert {row[1] for row in rows[:6]} == {'sally'}
     assert rows[0][2] == 'projection, smoothing 0.03 s'
-    assert rows[6][2] == 'preset as_printed'
-    assert float(rows[6][-1]) > float(rows[0][-1])  # errata 12: feet jerk as printed
+    assert rows[5][2] == 'mean_as_printed, smoothing 0 s'
 
 
 def test_figures_are_drawn_instead(run, walk_bvh, tmp_path, monkeypatch):
@@ -147,8 +138,8 @@ def test_worst_frame_is_searched_instead(run):
     done = run('quality', '--worst', '20', '--characters', 'blubby')
     assert done.code == 0, done.err
     cells = done.out.split('\n')[2].split('|')
-    assert [c.strip() for c in cells[1:4]] == ['blubby', 'default', '20']
-    assert 0.0 < float(cells[4]) and 0.0 < float(cells[5])
+    assert [c.strip() for c in cells[1:3]] == ['blubby', '20']
+    assert 0.0 < float(cells[3]) and 0.0 < float(cells[4])
     done = run('quality', '--worst', '3')
     assert done.code == 2 and '--worst: expected 16 or more, got 3' in done.err
 
@@ -197,7 +188,6 @@ def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch):
         (('--solvers', 'ik'), f"of {', '.join(SOLVER_NAMES)}, got 'ik'"),
         (('--characters', 'sally,nobody'), "or the path of a YAML file, got 'nobody'"),
         (('--characters', 'sally,,frog'), "expected names with commas between, got 'sally,,frog'"),
-        (('--presets', 'best'), "preset: expected one of default, as_printed, got 'best'"),
         (('--layout', 'none'), 'layout: expected one of choi_ko13'),
         (('--json', '.'), '--json: expected a file name, got the folder'),
         (('--figures', __file__), '--figures: expected a folder, got'),

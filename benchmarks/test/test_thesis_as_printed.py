@@ -21,9 +21,10 @@ from benchmarks.quality.thesis_as_printed import (
 )
 import numpy as np
 from puppet_core.body import load_character
+from puppet_core.clips import load_clip
 from puppet_core.math import quaternions
 from puppet_retarget.importance import floor_only, IMPORTANCE
-from puppet_retarget.offline import retarget_motion, RetargetJob
+from puppet_retarget.offline import report, retarget_motion, RetargetJob
 from puppet_retarget.solvers.body import BodyTask
 import pytest
 from scipy.optimize import minimize
@@ -174,3 +175,19 @@ def test_important_feet_are_on_their_goals_once_limbs_turn_the_right_way(steps, 
         planted = result.rows[:, 2:, IMPORTANCE] >= 1.0
         errors[len(mended)] = np.median(result.goal_errors[:, 2:][planted])
     assert errors[3] < 0.01 < 0.05 < errors[0]
+
+
+@pytest.mark.mocap
+def test_printed_importance_makes_the_root_lurch(mocap_dir, config_dir):
+    """Errata 12: root jerk of an order of magnitude, and feet several times."""
+    folder = mocap_dir / 'cmu_asfamc'
+    motion = load_clip(folder / '02_01.amc', folder / '02.asf')
+    job = RetargetJob(load_character(config_dir / 'characters/blubby.yaml'), floor_only())
+    jerk = {}
+    for mended in (frozenset({AXES}), frozenset({AXES, TIME})):
+        solver = AsPrinted(job, motion.skeleton, mended=mended)
+        jerk[len(mended)] = report(motion, job, retarget_motion(motion, job, solver=solver))[
+            'jerk_ratio'
+        ]
+    assert jerk[1]['root'] > 8.0 > 5.0 > jerk[2]['root']
+    assert jerk[1]['feet'] > 2.0 * jerk[2]['feet'] > 4.0

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """Retarget, write the files and return a summary; after an error nothing is written."""
     _check_outputs(arguments)
-    tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
+    tuning = clip_arguments.tuning(arguments.settings)
     character = clip_arguments.find_character(files, arguments.character, arguments.world_scale)
     environment = clip_arguments.find_environment(files, arguments.environment)
     stamps_ns: tuple[int, ...] = ()

@@ -3,15 +3,13 @@
 """Parameters of the importance and retarget nodes, as data shared with the offline commands."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from puppet_core.io import Row, rows_of, setting
 from puppet_retarget.importance import ImportanceConfig, SelfInteractionConfig
 from puppet_retarget.solvers import SOLVER_NAMES, SolverConfig
 
-AS_PRINTED = 'as_printed'
-PRESETS = ('default', AS_PRINTED)
 SELF = 'self_'  # before the fields of SelfInteractionConfig in parameter names
 
 
@@ -58,17 +56,9 @@ class RetargetConfig:
 
 
 _NODE = {row.name: row for row in rows_of(RetargetConfig)}
-_PRESET = Row(
-    'preset',
-    'default',
-    choices=PRESETS,
-    live=True,
-    description='as_printed takes the formulas of the thesis as they stand there.',
-)
 
 IMPORTANCE_ROWS = (
     _NODE['environment'],
-    _PRESET,
     *rows_of(ImportanceConfig),
     *rows_of(SelfInteractionConfig, SELF),
     Row(
@@ -79,7 +69,6 @@ IMPORTANCE_ROWS = (
 )
 SOLVER_ROWS = (
     *(_NODE.pop(name) for name in ('solver', 'character', 'environment')),
-    _PRESET,
     *rows_of(SolverConfig),
 )
 RETARGET_ROWS = (*SOLVER_ROWS, *_NODE.values())
@@ -113,9 +102,6 @@ def importance_node_config(values: Mapping[str, Any]) -> ImportanceNodeConfig:
 
 def importance_config(values: Mapping[str, Any]) -> ImportanceConfig:
     """Return the importance's tuning from checked parameter values."""
-    if values['preset'] == AS_PRINTED:
-        # Shin2002 ch. 4 has neither smoothing nor margin; lambda is that of fig. 4.3
-        return ImportanceConfig(0.15, values['influence_distance_m'], 0.0, 0.0)
     return ImportanceConfig(
         **{name: values[name] for name in ImportanceConfig.__dataclass_fields__}
     )
@@ -124,24 +110,10 @@ def importance_config(values: Mapping[str, Any]) -> ImportanceConfig:
 def self_interaction_config(values: Mapping[str, Any]) -> SelfInteractionConfig:
     """Return the self-interaction's tuning from checked parameter values."""
     names = SelfInteractionConfig.__dataclass_fields__
-    config = SelfInteractionConfig(**{name: values[SELF + name] for name in names})
-    if values['preset'] == AS_PRINTED:
-        return replace(config, foot_passing_s=0.0, smoothing_s=0.0, samples_only=True)
-    return config
+    return SelfInteractionConfig(**{name: values[SELF + name] for name in names})
 
 
 def solver_config(values: Mapping[str, Any]) -> SolverConfig:
     """Return the solver's tuning from checked parameter values."""
     names = SolverConfig.__dataclass_fields__
-    config = SolverConfig(**{name: values[name] for name in names})
-    if values['preset'] == AS_PRINTED:
-        return replace(
-            config,
-            root_form='mean_as_printed',
-            root_softness=0.0,
-            root_smoothing_s=0.0,
-            root_height_ratio=1.0,
-            eased_blend=False,
-            self_push_out=False,
-        )
-    return config
+    return SolverConfig(**{name: values[name] for name in names})

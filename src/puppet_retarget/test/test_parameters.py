@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of importance and retarget: defaults, ranges, and the thesis as printed."""
+"""Parameters of importance and retarget: defaults and ranges."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,6 @@ from puppet_retarget.parameters import (
     retarget_config,
     RETARGET_ROWS,
     self_interaction_config,
-    solver_config,
 )
 import pytest
 
@@ -72,18 +71,3 @@ def test_tuning_may_change_while_running():
 def test_refused_values_are_named(name, value, text):
     with pytest.raises(ConfigError, match=text):
         retarget_values(**{name: value})
-
-
-def test_as_printed_takes_the_formulas_of_the_thesis():
-    """Errata 12: kept as a named preset, for comparison."""
-    solver = solver_config(retarget_values(preset='as_printed'))
-    assert solver.root_form == 'mean_as_printed'
-    assert (solver.root_softness, solver.root_smoothing_s) == (0.0, 0.0)
-    assert (solver.root_height_ratio, solver.eased_blend) == (1.0, False)
-    assert not solver.self_push_out
-    values = check_values(IMPORTANCE_ROWS, {'preset': 'as_printed', 'influence_distance_m': 0.4})
-    near_itself = self_interaction_config(values)
-    assert near_itself.samples_only and near_itself.smoothing_s == 0.0
-    importance = importance_config(values)
-    assert (importance.contact_margin_m, importance.smoothing_s) == (0.0, 0.0)
-    assert importance.influence_distance_m == 0.4

@@ -31,7 +31,6 @@ from puppet_msgs.msg import Importance
 from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, retarget_motion
-from puppet_retarget.parameters import PRESETS
 from puppet_ros.bags import BagReader
 from puppet_ros.messages import decoded, importance_msg, MessageError, raw_header
 from puppet_view.bag_motion import (
@@ -267,7 +266,7 @@ def read_with_puppets(path: Path, arguments: argparse.Namespace, files: ConfigFi
         body = RecordedBody.of_motion(PERFORMER, motion, person)
         recording = Recording(path.stem, (body,))
     environment = clip_arguments.find_environment(files, arguments.environment)
-    tuning = clip_arguments.tuning(arguments.settings, PRESETS[0])
+    tuning = clip_arguments.tuning(arguments.settings)
     for character in characters:
         assert motion is not None
         with progress(f'retarget to {character.name}', motion.n_frames) as advance:

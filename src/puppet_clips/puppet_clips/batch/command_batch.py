@@ -113,7 +113,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _tasks(arguments: argparse.Namespace, files: ConfigFiles) -> list[Task]:
-    tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
+    tuning = clip_arguments.tuning(arguments.settings)
     environment = clip_arguments.find_environment(files, arguments.environment)
     given = arguments.character or [(DEFAULT_CHARACTER,)]
     characters = [

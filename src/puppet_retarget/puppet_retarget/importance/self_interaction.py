@@ -134,8 +134,8 @@ RELEVANT = _relevant()
 # Importance of every pair of general end-effector and segment (Shin2002 4.2).
 #
 # The thesis takes the distance to the nearest of forty points of a segment. Between the points of
-# a chest a touching palm is 8 cm from the nearest, so by default the distance is that
-# to the surface, and the points only locate it.
+# a chest a touching palm is 8 cm from the nearest, so here the distance is that to the
+# surface, and the points only locate it.
 
 
 @kernel
@@ -143,15 +143,6 @@ def _square(samples: Floats, k: int, local: Vec3Like) -> float:
     """Return the squared distance of a point from one of samples (3, 40), one frame [m^2]."""
     x, y, z = samples[0, k] - local[0], samples[1, k] - local[1], samples[2, k] - local[2]
     return x * x + y * y + z * z
-
-
-@kernel
-def nearest_sample(samples: Floats, local: Vec3Like) -> float:
-    """Return the distance of a point from the nearest of samples (3, 40), one frame [m]."""
-    best = math.inf
-    for k in range(samples.shape[1]):
-        best = min(best, _square(samples, k, local))
-    return math.sqrt(best)
 
 
 @kernel
@@ -188,7 +179,6 @@ def estimate_self_pairs(
     velocities: Vec3s,
     prediction: float,
     passing: float,
-    samples_only: bool,
     dt: float,
 ) -> None:
     """
@@ -225,8 +215,6 @@ def estimate_self_pairs(
             if pair[DISTANCE] >= max(exact, near + prediction * approach):
                 continue
             distance = segment_distance(shape, segment, local, normal)
-            if samples_only:
-                distance = nearest_sample(arrays.body.samples[segment], local)
             pair[DISTANCE] = distance
             rate = dot(rotate(q, normal), motion)
             pair[RATE] = max(rate, -MAX_APPROACH_M_S)
@@ -437,9 +425,6 @@ class SelfInteractionConfig:
     smoothing_s: float = setting(
         0.015, 's', 0.0, 1.0, 'Time constant of the follower of the self-interaction; 0 is none.'
     )
-    samples_only: bool = setting(
-        False, description='Distances to the nearest sample point, as printed, not to the surface.'
-    )
 
     @property
     def influences_m(self) -> Floats:
@@ -509,7 +494,6 @@ class SelfInteractionEstimator:
             config.prediction_s,
             config.foot_passing_s,
             config.smoothing_s,
-            config.samples_only,
             dt,
         )
         return self._arrays.rows
@@ -526,14 +510,11 @@ def step_packed(
     prediction: float,
     passing: float,
     smoothing: float,
-    samples_only: bool,
     dt: float,
 ) -> None:
     """Advance by one posture in place; `packed` holds SelfArrays."""
     arrays = packed[0]
-    estimate_self_pairs(
-        arrays, rotations, segments, points, velocities, prediction, passing, samples_only, dt
-    )
+    estimate_self_pairs(arrays, rotations, segments, points, velocities, prediction, passing, dt)
     smooth_pairs(arrays.pairs, arrays.followers, smoothing, dt)
     list_contacts(arrays, segments, points, rows)
 

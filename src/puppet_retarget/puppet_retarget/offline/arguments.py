@@ -37,8 +37,6 @@ from puppet_retarget.offline.whole_motion import RetargetJob
 from puppet_retarget.parameters import (
     importance_config,
     IMPORTANCE_ROWS,
-    PRESETS,
-    SELF,
     self_interaction_config,
     solver_config,
     SOLVER_ROWS,
@@ -52,7 +50,7 @@ CLIP_ENVIRONMENT = 'floor'
 PROCEDURAL_ENVIRONMENT = 'demo'  # its hands lie on a table
 PROCEDURAL_RATE_HZ = 120.0
 PERFORMER = 'performer'
-_OWN_OPTIONS = ('solver', 'character', 'environment', 'preset')
+_OWN_OPTIONS = ('solver', 'character', 'environment')
 _LIVE_ONLY = ('surface_file',)
 
 
@@ -101,11 +99,9 @@ def add_clip_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
-    """Declare solver and preset."""
+    """Declare the solver."""
     text = 'how puppets follow; default %(default)s'
     parser.add_argument('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help=text)
-    text = 'tuning; default %(default)s'
-    parser.add_argument('--preset', choices=PRESETS, default=PRESETS[0], help=text)
 
 
 def add_tuning_options(parser: argparse.ArgumentParser, has_procedural: bool = False) -> None:
@@ -181,16 +177,11 @@ def find_environment(
     return load_environment(files.environment_file(name_or_path or usual))
 
 
-def tuning(settings: Sequence[str], preset: str) -> ClipTuning:
-    """Return the tuning of a preset with single parameters set over it, or raise ConfigError."""
-    if preset not in PRESETS:
-        raise ConfigError(f'preset: expected one of {", ".join(PRESETS)}, got {preset!r}')
-    given = dict(_setting(text) for text in settings)
-    values = check_values(tuning_rows(), given) | {'preset': preset}
+def tuning(settings: Sequence[str]) -> ClipTuning:
+    """Return the tuning with single parameters set, or raise ConfigError."""
+    values = check_values(tuning_rows(), dict(_setting(text) for text in settings))
     return ClipTuning(
-        _over(importance_config(values), values, given),
-        _over(solver_config(values), values, given),
-        _over(self_interaction_config(values), values, given, SELF),
+        importance_config(values), solver_config(values), self_interaction_config(values)
     )
 
 
@@ -245,14 +236,6 @@ def _typed(text: str) -> Any:
         except ValueError:
             pass
     return value
-
-
-def _over(
-    config: Any, values: Mapping[str, Any], given: Mapping[str, Any], prefix: str = ''
-) -> Any:
-    """Return a preset's config with the parameters that were given themselves."""
-    names = [name for name in type(config).__dataclass_fields__ if prefix + name in given]
-    return replace(config, **{name: values[prefix + name] for name in names})
 
 
 def parse_world_scale(text: str) -> float | str:

@@ -164,7 +164,7 @@ class Pairs:
     def of(self, body: Body, velocities: Floats | None = None, dt: float = np.inf) -> Floats:
         """Return the pairs (8, 16, 3) of the next posture."""
         speeds = np.zeros((8, 3)) if velocities is None else velocities
-        tuning = 0.0, self.passing, False, dt
+        tuning = 0.0, self.passing, dt
         posture = body.rotations, body.p_world, body.points
         estimate_self_pairs(self.arrays, *posture, speeds, *tuning)
         return self.arrays.pairs.copy()

@@ -29,7 +29,7 @@ class Casting:
     def __init__(self, arguments: argparse.Namespace, files: ConfigFiles) -> None:
         """Read the clip; PuppetError if it cannot be read, or a name is not known."""
         self._arguments, self._files = arguments, files
-        self._tuning = clip_arguments.tuning(arguments.settings, arguments.preset)
+        self._tuning = clip_arguments.tuning(arguments.settings)
         self._environment = clip_arguments.find_environment(
             files, arguments.environment, arguments.procedural
         )
