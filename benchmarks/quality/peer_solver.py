@@ -3,10 +3,10 @@
 """
 What every peer of the bench shares: targets in, a posture out, and our measures of it.
 
-A peer is a way of others to give a motion to another body. It takes positions and orientations
-and knows neither importance nor environment. Its targets are made as those of Araujo2025:
-positions relative to the pelvis, each scaled by a ratio of its body. To those that run and
-measure it, it is a solver like ours.
+A peer is a way of others to give a motion to another body, or the thesis' own as printed. Most
+take positions and orientations and know neither importance nor environment. Targets are made as
+those of Araujo2025: positions relative to the pelvis, each scaled by a ratio of its body. To those
+that run and measure it, a peer is a solver like ours.
 """
 
 from abc import abstractmethod
