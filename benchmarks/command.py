@@ -5,7 +5,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
-from puppet_clips.cli import CommandParser, run_command
+from puppet_core.io import CommandParser, EXIT_OK, run_command
 from puppet_retarget.offline import ConfigFiles
 from puppet_ros import config_files
 
@@ -19,12 +19,7 @@ def bench_parser(
     add_arguments: Callable[[argparse.ArgumentParser], None],
 ) -> CommandParser:
     """Return the grammar of a bench."""
-    parser = CommandParser(
-        prog=f'puppet bench {name}',
-        epilog=example,
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = CommandParser(prog=f'puppet bench {name}', epilog=example, description=description)
     add_arguments(parser)
     return parser
 
@@ -33,4 +28,9 @@ def bench_command(
     parser: argparse.ArgumentParser, run: Run, argv: Sequence[str] | None = None
 ) -> int:
     """Measure, print what `run` returns; return the exit code."""
-    return run_command(parser, lambda arguments: run(arguments, config_files), argv)
+
+    def command() -> int:
+        print(run(parser.parse_args(argv), config_files))
+        return EXIT_OK
+
+    return run_command(parser.prog, command)

@@ -20,10 +20,10 @@ from pathlib import Path
 import sys
 from typing import Any, NamedTuple
 
+from benchmarks.command import bench_command
 import numpy as np
-from puppet_clips.cli import CommandParser, run_command
 from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
-from puppet_core.io import ConfigError, progress
+from puppet_core.io import CommandParser, ConfigError, progress
 from puppet_core.math import Floats, Ints, quaternions, Vec3s
 from puppet_core.procedural import (
     ADULT_ARM_LENGTH_M,
@@ -374,7 +374,6 @@ def parser() -> argparse.ArgumentParser:
         prog='puppet bench enhance',
         epilog='example: ./puppet bench enhance --json e.json',
         description='Measure a known motion with errors, and how much of them enhancement mends.',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = p.add_argument
     add('clip', nargs='?', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d whose angles are '
@@ -412,7 +411,7 @@ def run(arguments: argparse.Namespace) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write; return the exit code."""
-    return run_command(parser(), run, argv)
+    return bench_command(parser(), lambda arguments, _: run(arguments), argv)
 
 
 if __name__ == '__main__':

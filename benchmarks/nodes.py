@@ -24,10 +24,19 @@ import time
 from typing import Any
 
 import numpy as np
-from puppet_bringup.graph_run import EXIT_OK, PipelineError, run_graph_command, use_own_domain
+from puppet_bringup.graph_run import PipelineError, use_own_domain
 from puppet_bringup.monitor import TOPICS
 from puppet_bringup.pipeline import CLASSES, STREAMS
-from puppet_core.io import check_writable, ConfigError, InputFileError, write_text
+from puppet_bringup.supervisor import stop_on_signals
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_OK,
+    InputFileError,
+    run_command,
+    write_text,
+)
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.bags import BagReader
 from puppet_ros.messages import stamp_ns
@@ -51,11 +60,10 @@ Times = dict[str, dict[str, list[int]]]
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet bench nodes',
         epilog=EXAMPLE,
         description='Time the callbacks of the nodes, with warm and with cold caches.',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument('bag', type=Path, metavar='BAG', help=f'recording of {RAW} and {STATIC}')
     p.add_argument(
@@ -79,11 +87,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; return the exit code."""
-    options = parser().parse_args(argv)
-    return run_graph_command('puppet bench nodes', lambda stopping: _run(options, stopping))
+    return run_command('puppet bench nodes', lambda: _run(parser().parse_args(argv)))
 
 
-def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
+def _run(options: argparse.Namespace) -> int:
+    stopping = stop_on_signals()
     if options.frames < 2 * BLOCK:
         raise ConfigError(f'--frames: expected value >= {2 * BLOCK}, got {options.frames}')
     if not 0.0 <= options.evict_mb <= 4096.0:

@@ -19,13 +19,18 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
-from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_OK,
+    run_command,
+    write_text,
+)
 from puppet_replay.pipeline import Pipeline, read_settings, Settings
 from puppet_replay.replay import quiet_collector, ReplayReport, run_through
 from puppet_replay.topics import entry_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter
-from puppet_ros.command import run_command
-from puppet_ros.node import EXIT_OK
 
 RUNS = 5
 REST = 'rest'
@@ -141,7 +146,7 @@ def lines_of(figures: dict[str, Any]) -> Iterator[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet bench replay',
         description=__doc__.strip().split('\n')[0],
         epilog='example: ./puppet bench replay session.mcap --runs 8',

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from benchmarks.driver.decoders import bytes_of, SENSORS, started, started_pair
 import numpy as np
+from puppet_core.io import EXIT_OK
 from puppet_core.math import Floats, Ints
 from puppet_driver.devices.decoding import NOISE_M, Reach
 from puppet_driver.tracker import RecordStream, Tracker, TrackerRecord
 
-EXIT_OK = 0
 # device, rate [Hz], format if there is a choice
 CASES = (
     ('flock_of_birds', 120.0, 'position_quaternion'),

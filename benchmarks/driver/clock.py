@@ -16,13 +16,12 @@ import tempfile
 import threading
 
 import numpy as np
-from puppet_core.io import build_config, check_values
+from puppet_core.io import build_config, check_values, EXIT_FAILED, EXIT_OK
 from puppet_core.math import Floats, Ints
 from puppet_driver.driver import make_reader
 from puppet_driver.frames import ClockFit, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 
-EXIT_OK, EXIT_FAILED = 0, 1
 RATE_HZ = 120.0
 LEARNT_S = 10.0
 DRIFT_PPM = 200.0

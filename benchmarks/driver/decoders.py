@@ -14,7 +14,7 @@ import sys
 import time
 
 import numpy as np
-from puppet_core.io import build_config, check_values
+from puppet_core.io import build_config, check_values, EXIT_OK
 from puppet_driver.devices import DEVICES
 from puppet_driver.emulator import (
     DeviceSimulator,
@@ -28,7 +28,6 @@ from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_driver.tracker import RecordStream, Tracker
 from puppet_driver.transport import MAX_READ_BYTES
 
-EXIT_OK = 0
 SENSORS = ('left_hand', 'right_hand')
 RATE_HZ = 30.0
 NOMINAL_BYTES_PER_S = 11520

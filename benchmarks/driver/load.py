@@ -23,7 +23,7 @@ from typing import Any
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
-from puppet_core.io import PuppetError
+from puppet_core.io import EXIT_FAILED, EXIT_OK, PuppetError
 from puppet_driver.errors import LinkError
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros.node import make_executor, qos
@@ -31,7 +31,6 @@ from puppet_ros.process import free_domain
 import rclpy
 from rclpy.context import Context
 
-EXIT_OK, EXIT_FAILED = 0, 1
 RATE_HZ = 144.0
 PLACES = {
     'motionstar': ['--listen', '127.0.0.1:0'],

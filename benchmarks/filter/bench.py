@@ -22,7 +22,7 @@ from benchmarks.filter.figures import draw_figure, FIGURES
 from benchmarks.filter.scores import Output, run_filter, Score, score
 import numpy as np
 from puppet_core.drawing import save_png
-from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_core.io import check_writable, CommandParser, EXIT_OK, run_command, write_text
 from puppet_filter.parameters import PoseFilterConfig
 
 Results = dict[str, dict[str, Score]]
@@ -90,7 +90,10 @@ def as_json(results: Results) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    options = parse(argv)
+    return run_command('puppet bench filter', lambda: _run(parse(argv)))
+
+
+def _run(options: argparse.Namespace) -> int:
     drawn: dict[str, dict[str, Output]] = {}
 
     def on_output(name: str, outputs: dict[str, Output]) -> None:
@@ -106,17 +109,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, outputs in drawn.items():
         data = make_data_set(name, options.duration, options.sensors, SEED)
         save_png(options.figures / f'filter_{name}.png', draw_figure(name, data, outputs))
-    return 0
+    return EXIT_OK
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    parser = argparse.ArgumentParser(
-        prog='puppet bench filter',
-        description=(__doc__ or '').strip(),
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = CommandParser(prog='puppet bench filter', description=__doc__, epilog=EXAMPLE)
     parser.add_argument('--json', type=Path, metavar='FILE', help='also write the scores there')
     parser.add_argument('--figures', type=Path, metavar='FOLDER', help='also draw pieces there')
     parser.add_argument(
@@ -155,13 +153,10 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     if unknown:
         known = ', '.join(FILTER_NAMES)
         parser.error(f'--filters: expected some of {known}, got {unknown[0]!r}')
-    try:
-        if options.json is not None:
-            check_writable(options.json, '--json')
-        if options.figures is not None:
-            check_writable(options.figures / 'x.png', '--figures')
-    except ConfigError as err:
-        parser.error(str(err))
+    if options.json is not None:
+        check_writable(options.json, '--json')
+    if options.figures is not None:
+        check_writable(options.figures / 'x.png', '--figures')
     return options
 
 

@@ -28,15 +28,21 @@ from puppet_bringup.graph_run import (
     check_rate,
     DemoRun,
     EMULATOR,
-    EXIT_FAILED,
-    EXIT_OK,
-    run_graph_command,
     simulation,
     use_own_domain,
     watched_graph,
 )
 from puppet_bringup.monitor import JOINTS_TOPIC, MONITOR, Monitor, TOPICS
-from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_bringup.supervisor import stop_on_signals
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_command,
+    write_text,
+)
 from puppet_ros.node import cores_of, running_first, Scheduling
 
 SEPARATE, COMPOSED, RELAYS = FORMS = ('separate', 'composed', 'relays')
@@ -46,7 +52,7 @@ EXAMPLE = 'example: ./puppet bench latency --duration 60 --puppets 1,4 --json la
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet bench latency',
         epilog=EXAMPLE,
         description='Measure how long frames take from the tracker to the joint states.',
@@ -95,11 +101,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; return the exit code."""
-    options = parser().parse_args(argv)
-    return run_graph_command('puppet bench latency', lambda stopping: _run(options, stopping))
+    return run_command('puppet bench latency', lambda: _run(parser().parse_args(argv)))
 
 
-def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
+def _run(options: argparse.Namespace) -> int:
+    stopping = stop_on_signals()
     wanted = _Wanted(
         _listed('--forms', options.forms, FORMS),
         [int(n) for n in _listed('--puppets', options.puppets, ('1', '2', '3', '4'))],

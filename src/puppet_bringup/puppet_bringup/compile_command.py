@@ -23,6 +23,7 @@ import time
 
 from puppet_bringup import process_table
 from puppet_bringup.supervisor import die_with_parent, stop_on_signals
+from puppet_core.io import CommandParser, ConfigError, EXIT_FAILED, EXIT_OK, run_command
 from puppet_ros import config_files
 
 CACHE_VARIABLE = 'NUMBA_CACHE_DIR'
@@ -99,26 +100,27 @@ def _run(
     return True
 
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 NAME = 'puppet dev compile'
 EXAMPLE = 'example: ./puppet setup && ./puppet dev compile'
 
 
 def parser() -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
+    return CommandParser(
         prog=NAME,
         epilog=EXAMPLE,
-        description='Compile the kernels of all nodes, unless that was done: for an image of a '
+        description='Compile the kernels of all nodes, unless that was done: for an image of a\n'
         'machine, or before many programs start at once. Without it the first start does so.',
     )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser().parse_args(argv)
+    return run_command(NAME, lambda: _compile(parser().parse_args(argv)))
+
+
+def _compile(_: argparse.Namespace) -> int:
     environ = process_table.child_environment(os.environ)
     if not environ.get(CACHE_VARIABLE):
-        print(f'{NAME}: {CACHE_VARIABLE}: expected a folder, got none', file=sys.stderr)
-        return EXIT_BAD_INPUT
+        raise ConfigError(f'{CACHE_VARIABLE}: expected a folder, got none')
 
     def say(text: str) -> None:
         print(f'{NAME}: {text}', flush=True)
@@ -128,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         listed = process_table.prepared(process_table.SIM, {}, Path(folder))
         is_done = compile_kernels(listed, config_files.config_dir(), environ, stopping, say)
     if stopping.is_set():
-        return EXIT_INTERRUPTED
+        raise KeyboardInterrupt
     return EXIT_OK if is_done else EXIT_FAILED
 
 

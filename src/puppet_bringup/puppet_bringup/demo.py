@@ -21,9 +21,18 @@ from typing import Any
 import numpy as np
 from puppet_bringup import graph_run, monitor
 from puppet_bringup.process_table import Process
+from puppet_bringup.supervisor import stop_on_signals
 from puppet_core.body import END_EFFECTORS, load_character, motion_measures
 from puppet_core.clips import UP_AXES
-from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_command,
+    write_text,
+)
 from puppet_core.math import Floats
 from puppet_ros import config_files
 
@@ -131,7 +140,7 @@ def _text(value: float | None, digits: int) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet demo',
         description='An emulated performance drives a puppet, live, on ROS 2 topics.',
         epilog=EXAMPLE,
@@ -161,13 +170,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(argv)
-
-    def run(stopping: threading.Event) -> int:
+    def run() -> int:
+        options = parser().parse_args(argv)
+        stopping = stop_on_signals()
         with tempfile.TemporaryDirectory(prefix='puppet_demo_') as folder:
             return _run(options, _checked_processes(options, Path(folder)), stopping)
 
-    return graph_run.run_graph_command('puppet demo', run)
+    return run_command('puppet demo', run)
 
 
 def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Process, ...]:
@@ -208,14 +217,14 @@ def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threa
     with graph_run.watched_graph(listed, stopping, say, on_line=show) as graph:
         if not graph.start():
             say('stopped before the first frame')
-            return graph_run.EXIT_OK
+            return EXIT_OK
         begin_s, end_s, usage = graph.measure(options.duration)
         measured = figures(graph.monitor.log.table(), begin_s, end_s, options.composed)
     _report(options, measured, usage)
-    failed = [c for c in graph.supervisor.children if c.exit_code != graph_run.EXIT_OK]
+    failed = [c for c in graph.supervisor.children if c.exit_code != EXIT_OK]
     for child in failed:
         print(f'puppet demo: {child.name} ended with exit code {child.exit_code}', file=sys.stderr)
-    return graph_run.EXIT_FAILED if failed else graph_run.EXIT_OK
+    return EXIT_FAILED if failed else EXIT_OK
 
 
 def _report(

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 import os
 from pathlib import Path
-import sys
 import threading
 import time
 
@@ -22,7 +21,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from puppet_bringup import process_table
 from puppet_bringup.compile_command import compile_kernels
 from puppet_bringup.monitor import KINDS, Monitor, TOPICS, Usage, UsageMeter
-from puppet_bringup.supervisor import Child, describe_end, LineSink, stop_on_signals, Supervisor
+from puppet_bringup.supervisor import Child, describe_end, LineSink, Supervisor
 from puppet_core.io import ConfigError, PuppetError
 from puppet_ros import config_files
 from puppet_ros.node import observing
@@ -252,31 +251,7 @@ def _words_of(child: Child) -> str:
     return '\n'.join(f'  {child.name}: {line}' for line in lines)
 
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 MIN_RATE_HZ, MAX_RATE_HZ = 1.0, 144.0  # the device's ceiling
-
-
-def run_graph_command(name: str, run: Callable[[threading.Event], int]) -> int:
-    """Return the exit code of a command over a graph: 1 for a failed run, 2 for bad input."""
-    stopping = stop_on_signals()
-    try:
-        return run(stopping)
-    except PipelineError as err:
-        print(f'{name}: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
-    except PuppetError as err:
-        print(f'{name}: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except OSError as err:
-        print(f'{name}: {reason(err)}', file=sys.stderr)
-        return EXIT_FAILED
-
-
-def reason(err: OSError) -> str:
-    """Return what went wrong, with the file if there is one; libraries raise some without both."""
-    if err.strerror is None:
-        return ' '.join(str(err).split()) or type(err).__name__
-    return err.strerror if err.filename is None else f'{err.filename}: {err.strerror}'
 
 
 def use_own_domain(domain_id: int | None = None) -> int:

@@ -18,16 +18,8 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from puppet_bringup.process_table import NODES as CLASSES
-from puppet_core.io import ConfigError, PuppetError
-from puppet_ros.node import (
-    COMPILE_ONLY,
-    EXIT_BAD_INPUT,
-    EXIT_OK,
-    IntraProcessBus,
-    spin_nodes,
-    split_words,
-    use_bus,
-)
+from puppet_core.io import ConfigError, EXIT_BAD_INPUT, EXIT_OK, PuppetError
+from puppet_ros.node import COMPILE_ONLY, IntraProcessBus, spin_nodes, split_words, use_bus
 from rclpy.node import Node
 from rclpy.utilities import get_default_context
 

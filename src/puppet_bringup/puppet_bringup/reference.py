@@ -27,7 +27,15 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 from puppet_bringup.pipeline import CLASSES
 from puppet_bringup.process_table import ARGUMENTS, processes, SIM, VARIANTS
-from puppet_core.io import ConfigError, PuppetError, Row, write_text
+from puppet_core.io import (
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    Row,
+    run_command,
+    write_text,
+)
 from puppet_core.sensor_frames import SensorFrame
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.interface_table import (
@@ -73,7 +81,6 @@ POLICY_HEAD = """\
 # what nodes have where a parameter asks for it, besides simulated time: a puppet that is a robot
 OPTIONAL = {('visualization', 'publish'): (TF_STATIC,), ('visualization', 'subscribe'): (JOINTS,)}
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 PAGE = Path('doc') / 'reference.md'
 TOOLS = Path('tools')
 COMMANDS = 'puppet_setup.commands'
@@ -449,13 +456,12 @@ def current_policy() -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet dev reference',
-        description=f'Write {PAGE} of this checkout from the code, or print it; with it {POLICY}, '
-        'for which all nodes run for some seconds. Exit code 0: done, or as it should be; '
-        '1: one differs; 2: bad input.',
+        description=f'Write {PAGE} of this checkout from the code, or print it; with it\n'
+        f'{POLICY}, for which all nodes run for some seconds.\n'
+        'Exit code 0: done, or as it should be; 1: one differs; 2: bad input.',
         epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     does = p.add_mutually_exclusive_group()
     does.add_argument('--write', action='store_true', help='write both')
@@ -464,21 +470,20 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(argv)
-    try:
-        root = checkout()
-        text = reference_text(root)
-        if not (options.write or options.check):
-            print(text, end='')
-            return EXIT_OK
-        texts = {PAGE: text, POLICY: current_policy()}
-        if options.check:
-            return max(_check(root, path, text) for path, text in texts.items())
-        for path, text in texts.items():
-            write_text(root / path, text)
-    except (PuppetError, OSError) as err:
-        print(f'puppet dev reference: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT if isinstance(err, PuppetError) else EXIT_FAILED
+    return run_command('puppet dev reference', lambda: _run(parser().parse_args(argv)))
+
+
+def _run(options: argparse.Namespace) -> int:
+    root = checkout()
+    text = reference_text(root)
+    if not (options.write or options.check):
+        print(text, end='')
+        return EXIT_OK
+    texts = {PAGE: text, POLICY: current_policy()}
+    if options.check:
+        return max(_check(root, path, text) for path, text in texts.items())
+    for path, text in texts.items():
+        write_text(root / path, text)
     return EXIT_OK
 
 

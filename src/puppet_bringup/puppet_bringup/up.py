@@ -32,11 +32,10 @@ from puppet_bringup.process_table import (
 )
 from puppet_bringup.respawner import process_report, ProcessReport, Respawner, WATCH_PERIOD_S
 from puppet_bringup.supervisor import stop_on_signals, Supervisor
-from puppet_core.io import ConfigError, PuppetError
+from puppet_core.io import CommandParser, ConfigError, EXIT_BAD_INPUT, EXIT_OK, run_command
 from puppet_ros import config_files
 from puppet_ros.process import middleware_settings
 
-EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
 EXAMPLE = 'example: ./puppet up sim character:=sally view:=true'
 
 
@@ -45,11 +44,10 @@ def parser() -> argparse.ArgumentParser:
     for variant, summary in VARIANTS.items():
         own = (f'  {a.name}:={a.default or "..":6} {a.description}' for a in arguments_of(variant))
         lines += [f'{variant}: {summary}', *own]
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet up',
         description='Start the nodes of a launch description.',
         epilog='\n'.join(lines) + f'\n\n{EXAMPLE}',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument('name', choices=tuple(VARIANTS), help='launch description')
     p.add_argument('arguments', nargs='*', metavar='ARGUMENT:=VALUE', help='see below')
@@ -58,19 +56,19 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
-    options = parser().parse_args(as_assignments(words))
+    return run_command('puppet up', lambda: _start(as_assignments(words)))
+
+
+def _start(words: Sequence[str]) -> int:
+    options = parser().parse_args(words)
     stopping = stop_on_signals()
-    try:
-        os.environ.update(middleware_settings(os.environ))
-        given = read_arguments(options.arguments)
-        with tempfile.TemporaryDirectory(prefix='puppet_up_') as folder:
-            # for a performer that is started again in the middle of things
-            calibration = given.get('calibration_file') or f'{folder}/calibration.yaml'
-            given = {**given, 'calibration_file': calibration}
-            return _run(prepared(options.name, given, Path(folder)), stopping)
-    except PuppetError as err:
-        print(f'puppet up: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
+    os.environ.update(middleware_settings(os.environ))
+    given = read_arguments(options.arguments)
+    with tempfile.TemporaryDirectory(prefix='puppet_up_') as folder:
+        # for a performer that is started again in the middle of things
+        calibration = given.get('calibration_file') or f'{folder}/calibration.yaml'
+        given = {**given, 'calibration_file': calibration}
+        return _run(prepared(options.name, given, Path(folder)), stopping)
 
 
 def as_assignments(words: Sequence[str]) -> list[str]:

@@ -84,5 +84,5 @@ def test_it_ends_early_when_told_so(run):
 def test_the_command_wants_a_folder(monkeypatch, capsys):
     """Without one each node compiles for itself."""
     monkeypatch.delenv(CACHE_VARIABLE, raising=False)
-    assert compile_command.main([]) == compile_command.EXIT_BAD_INPUT
+    assert compile_command.main([]) == 2
     assert CACHE_VARIABLE in capsys.readouterr().err

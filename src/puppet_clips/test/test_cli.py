@@ -35,9 +35,21 @@ def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch, module, 
 @pytest.mark.parametrize(
     ('error', 'code', 'says'),
     [
-        (OSError(28, 'No space left on device', 'out.bvh'), 1, 'failed: [Errno 28] No space'),
-        (RuntimeError('frame 3: expected a finite posture'), 1, 'failed: frame 3: expected'),
-        (ZeroDivisionError('our\nmistake'), 1, 'failed: ZeroDivisionError: our mistake ('),
+        (
+            OSError(28, 'No space left on device', 'out.bvh'),
+            1,
+            'puppet retarget: out.bvh: No space',
+        ),
+        (
+            RuntimeError('frame 3: expected a finite posture'),
+            1,
+            'puppet retarget: frame 3: expected',
+        ),
+        (
+            ZeroDivisionError('our\nmistake'),
+            1,
+            'puppet retarget: ZeroDivisionError: our mistake (',
+        ),
         (KeyboardInterrupt(), 130, 'puppet retarget: interrupted'),
     ],
     ids=['disk full', 'unusable outcome', 'mistake', 'interrupt'],

@@ -15,14 +15,20 @@ import sys
 import time
 
 import numpy as np
-from puppet_core.io import CalibrationError, progress
+from puppet_core.io import (
+    CalibrationError,
+    CommandParser,
+    EXIT_FAILED,
+    EXIT_OK,
+    progress,
+    run_command,
+)
 from puppet_core.math import Mat6
 from puppet_core.sensor_frames import SensorFrame
 from puppet_filter.sensor_noise import estimate_noise, load_noise, NoiseEstimate, save_noise
 from puppet_msgs.msg import TrackerFrame
-from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.messages import from_tracker_frame, MessageError
-from puppet_ros.node import EXIT_OK, make_executor, qos
+from puppet_ros.node import make_executor, qos
 import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
@@ -86,12 +92,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command's own arguments."""
-    parser = argparse.ArgumentParser(
-        prog=NAME,
-        description=(__doc__ or '').strip(),
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = CommandParser(prog=NAME, description=__doc__, epilog=EXAMPLE)
     parser.add_argument('--output', type=Path, required=True, help='YAML file to write or extend')
     parser.add_argument(
         '--duration',
@@ -136,6 +137,7 @@ def record(topic: str, duration_s: float) -> Recording:
     finally:
         executor.shutdown()
         node.destroy_node()
+        rclpy.try_shutdown()
     return recording
 
 

@@ -16,7 +16,16 @@ import sys
 import tempfile
 from types import MappingProxyType
 
-from puppet_core.io import ConfigError, InputFileError, PuppetError, write_bytes
+from puppet_core.io import (
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    InputFileError,
+    PuppetError,
+    run_command,
+    write_bytes,
+)
 from puppet_replay.compare import (
     compare_bags,
     Comparison,
@@ -32,9 +41,7 @@ from puppet_replay.replay import replay
 from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_ros import config_files
 from puppet_ros.bags import BagReader, BagWriter
-from puppet_ros.command import command_parser, EXIT_FAILED, run_command
 from puppet_ros.interface_table import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
-from puppet_ros.node import EXIT_OK
 
 FOLDER = Path('test') / 'goldens'
 PERFORMANCE, TOLERANCES = 'performance.mcap', 'tolerances.yaml'
@@ -151,11 +158,11 @@ def changes(golden: Path, result: Path) -> Comparison | None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = command_parser(
-        NAME,
-        'Replay a short performance for every character and solver and compare it\n'
+    p = CommandParser(
+        prog=NAME,
+        description='Replay a short performance for every character and solver and compare it\n'
         'with the bags under test/goldens. Exit code 0: all as before, 1: not, 2: bad input.',
-        EXAMPLE,
+        epilog=EXAMPLE,
     )
     add = p.add_argument
     other = 'with --update: another performance, of tracker_emulator --export --rate-hz 60'

@@ -18,11 +18,19 @@ import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from puppet_core.io import ConfigError, load_plain_yaml, printable, PuppetError
+from puppet_core.io import (
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    load_plain_yaml,
+    printable,
+    PuppetError,
+    run_command,
+)
 from puppet_replay.replay import frames_first
 from puppet_replay.topics import ENTRIES, entry_of, inputs_of, played_topics
 from puppet_ros.bags import BagMessage, BagReader, class_of, require_same_types
-from puppet_ros.command import command_parser, EXIT_FAILED, run_command
 from puppet_ros.interface_table import (
     CLOCK,
     FILTERED,
@@ -35,7 +43,7 @@ from puppet_ros.interface_table import (
     TYPES,
 )
 from puppet_ros.messages import decoded, flat_array, stamp_ns
-from puppet_ros.node import DIAGNOSTICS_TOPIC, EXIT_OK, qos, READERS, WRITERS
+from puppet_ros.node import DIAGNOSTICS_TOPIC, qos, READERS, WRITERS
 from rcl_interfaces.srv import GetParameters
 import rclpy
 from rclpy.client import Client
@@ -439,7 +447,7 @@ def profile_of(text: str) -> QoSProfile:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = command_parser('play', (__doc__ or '').strip(), EXAMPLE)
+    p = CommandParser(prog='play', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
     entries = f'one of {", ".join(ENTRIES)}; the first there is by default'
     others = 'nodes that must be there besides those that the topics need'
@@ -476,6 +484,7 @@ def run(arguments: Sequence[str]) -> int:
             return _play(node, options, stopping)
         finally:
             node.destroy_node()
+            rclpy.try_shutdown()
 
 
 def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event) -> int:

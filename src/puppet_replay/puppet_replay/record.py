@@ -18,10 +18,16 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from puppet_core.io import check_writable, ConfigError
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_command,
+)
 from puppet_ros.bags import BagWriter, class_of, COMPRESSIONS, qos_text
-from puppet_ros.command import command_parser, EXIT_FAILED, run_command
-from puppet_ros.node import EXIT_OK, qos
+from puppet_ros.node import qos
 from puppet_ros.process import middleware_settings
 import rclpy
 from rclpy.exceptions import InvalidTopicNameException
@@ -256,7 +262,7 @@ def _ignore(data: bytes) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = command_parser('puppet record', (__doc__ or '').strip(), EXAMPLE)
+    p = CommandParser(prog='puppet record', description=__doc__, epilog=EXAMPLE)
     p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
     p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
     p.add_argument('--duration', type=float, metavar='S', help='until Ctrl-C by default')
@@ -301,6 +307,7 @@ def run(arguments: Sequence[str]) -> int:
                 record(node, stopping, options.duration)
             finally:
                 node.destroy_node()
+                rclpy.try_shutdown()
     except OSError as err:
         reason = err.strerror or str(err)
         raise OSError(f'{options.output}: {reason}; what was written before can be read') from err

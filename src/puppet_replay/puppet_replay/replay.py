@@ -16,14 +16,23 @@ import sys
 import time
 
 import numpy as np
-from puppet_core.io import check_writable, ConfigError, InputFileError, printable, progress
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    InputFileError,
+    printable,
+    progress,
+    run_command,
+)
 from puppet_replay.pipeline import Pipeline, read_settings, Settings, SHORT, UNCALIBRATED, UNPLACED
 from puppet_replay.topics import ENTRIES, entry_of, inputs_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter, COMPRESSIONS, require_same_types
-from puppet_ros.command import command_parser, EXIT_FAILED, run_command
 from puppet_ros.interface_table import FILTERED, JOINTS, POSTURE, RAW, TF_STATIC, TYPES
 from puppet_ros.messages import decoded, stamp_ns
-from puppet_ros.node import EXIT_OK, qos
+from puppet_ros.node import qos
 from rclpy.qos import QoSProfile
 from tf2_msgs.msg import TFMessage
 
@@ -201,7 +210,7 @@ def profile_of(topic: str) -> QoSProfile:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = command_parser('puppet replay', (__doc__ or '').strip(), EXAMPLE)
+    p = CommandParser(prog='puppet replay', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
     entries = ', '.join(ENTRIES)
     where = f'where the recorded messages enter: {entries}; the first there is by default'

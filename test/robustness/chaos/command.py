@@ -17,16 +17,23 @@ import os
 from pathlib import Path
 import sys
 import tempfile
-import threading
 import time
 import uuid
 
 import psutil
-from puppet_bringup.graph_run import EXIT_FAILED, EXIT_OK, run_graph_command, use_own_domain
+from puppet_bringup.graph_run import use_own_domain
 from puppet_bringup.process_table import child_environment, SOURCES
-from puppet_bringup.supervisor import Supervisor
+from puppet_bringup.supervisor import stop_on_signals, Supervisor
 from puppet_core.body import load_character
-from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_command,
+    write_text,
+)
 from puppet_ros import config_files
 from robustness.chaos.report import Run, table
 from robustness.chaos.run import ChaosRun, Settings
@@ -40,11 +47,10 @@ EXAMPLE = 'example: ./puppet stress chaos --seed 1 --minutes 5 --json chaos.json
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
     kinds = '\n'.join(f'  {name:12} {kind.summary}' for name, kind in KINDS.items())
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet stress chaos',
         epilog=f'faults:\n{kinds}\n\n{EXAMPLE}',
         description='Cause faults in the running graph and measure how it gets over them.',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument('--seed', type=int, default=1, help='of the faults; default %(default)s')
     p.add_argument(
@@ -65,10 +71,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run; return the exit code."""
-    options = parser().parse_args(argv)
-    return run_graph_command(
-        'puppet stress chaos', lambda stopping: _run(options, _settings(options), stopping)
-    )
+    return run_command('puppet stress chaos', lambda: _run(parser().parse_args(argv)))
 
 
 def _settings(options: argparse.Namespace) -> Settings:
@@ -91,7 +94,9 @@ def _settings(options: argparse.Namespace) -> Settings:
     )
 
 
-def _run(options: argparse.Namespace, settings: Settings, stopping: threading.Event) -> int:
+def _run(options: argparse.Namespace) -> int:
+    stopping = stop_on_signals()
+    settings = _settings(options)
     use_own_domain()
     mark = uuid.uuid4().hex
     start_s = time.monotonic()

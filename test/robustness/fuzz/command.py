@@ -21,8 +21,17 @@ import time
 from typing import Any
 
 import numpy as np
-from puppet_bringup.graph_run import EXIT_FAILED, EXIT_OK, run_graph_command
-from puppet_core.io import check_writable, ConfigError, write_bytes, write_text
+from puppet_bringup.supervisor import stop_on_signals
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_command,
+    write_bytes,
+    write_text,
+)
 from robustness.fuzz.kinds import KINDS
 from robustness.fuzz.reader import Reader
 from robustness.fuzz.worker import BAD, case_data, ODD
@@ -34,10 +43,10 @@ EXAMPLE = 'example: ./puppet stress fuzz --seed 1 --minutes 5 --json fuzz.json'
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet stress fuzz',
-        epilog=f'kinds: {", ".join(KINDS)}; {EXAMPLE}',
-        description='Read damaged files of every kind: each must be read or refused in a line, '
+        epilog=f'kinds: {", ".join(KINDS)}\n{EXAMPLE}',
+        description='Read damaged files of every kind: each must be read or refused in a line,\n'
         'in little time and memory.',
     )
     p.add_argument('--seed', type=int, default=1, help='of the damage, default %(default)s')
@@ -97,11 +106,11 @@ class Tally:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run cases until the time is up or somebody stops it; return the exit code."""
-    options = parser().parse_args(argv)
-    return run_graph_command('puppet stress fuzz', lambda stopping: _run(options, stopping))
+    return run_command('puppet stress fuzz', lambda: _run(parser().parse_args(argv)))
 
 
-def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
+def _run(options: argparse.Namespace) -> int:
+    stopping = stop_on_signals()
     tally = Tally(_checked(options))
     start = time.monotonic()
     run_cases(tally, options.seed, start + 60.0 * options.minutes, stopping)

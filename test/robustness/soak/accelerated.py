@@ -11,10 +11,10 @@ import threading
 from puppet_bringup.graph_run import EMULATOR, PipelineError
 from puppet_bringup.process_table import child_environment, command_line, Process
 from puppet_bringup.supervisor import Child, describe_end, Supervisor
+from puppet_core.io import EXIT_FAILED
 from puppet_ros import config_files
 from robustness.soak import simulated
 
-EXIT_FAILED = 1
 POLL_S = 0.2
 
 

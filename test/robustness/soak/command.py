@@ -24,17 +24,23 @@ import psutil
 from puppet_bringup.graph_run import (
     check_rate,
     DemoRun,
-    EXIT_FAILED,
-    EXIT_OK,
     PipelineError,
-    run_graph_command,
     simulation,
     use_own_domain,
     watched_graph,
 )
 from puppet_bringup.monitor import TOPICS, UsageMeter
+from puppet_bringup.supervisor import stop_on_signals
 from puppet_core.body import load_character
-from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_command,
+    write_text,
+)
 from puppet_ros import config_files
 from puppet_ros.node import DIAGNOSTICS_TOPIC
 from robustness.soak.accelerated import run_accelerated
@@ -53,7 +59,7 @@ EXAMPLE = 'example: ./puppet stress soak --minutes 60 --json soak.json'
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet stress soak',
         epilog=EXAMPLE,
         description='Run the graph for long: does memory grow, latency drift, are frames lost?',
@@ -82,11 +88,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    options = parser().parse_args(argv)
-    return run_graph_command('puppet stress soak', lambda stopping: _run(options, stopping))
+    return run_command('puppet stress soak', lambda: _run(parser().parse_args(argv)))
 
 
-def _run(options: argparse.Namespace, stopping: threading.Event) -> int:
+def _run(options: argparse.Namespace) -> int:
+    stopping = stop_on_signals()
     for option, unused in (('minutes', options.accelerated), ('hours', not options.accelerated)):
         if unused and getattr(options, option) is not None:
             way = 'without' if options.accelerated else 'with'

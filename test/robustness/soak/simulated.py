@@ -19,13 +19,19 @@ import sys
 import time
 
 import numpy as np
-from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_command,
+    write_text,
+)
 from puppet_msgs.msg import Posture
 from puppet_replay.pipeline import Pipeline, read_settings, UNCALIBRATED
 from puppet_replay.replay import quiet_collector
-from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.interface_table import JOINTS, PUPPET, RAW
-from puppet_ros.node import EXIT_OK
 from puppet_ros.process import memory_of
 from robustness.soak.day import Day, HOUR_S, judged, lines, report
 from robustness.soak.frames import LoopedFrames, Numbers, read_frames
@@ -129,7 +135,7 @@ class DaySoak:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='robustness.soak.simulated',
         description=__doc__.strip().split('\n')[0],
         epilog='example: python3 -m robustness.soak.simulated session.mcap --hours 24',

@@ -23,7 +23,15 @@ from puppet_clips.calibrate import surface_command
 from puppet_clips.calibrate.calibrate_clip import bench_lines, record_clip, RecordedClip, T_POSE_S
 from puppet_clips.calibrate.calibrate_live import LiveSession, retried
 from puppet_core.body import Character, default_capsules, load_character, save_character
-from puppet_core.io import check_writable, ConfigError, InputFileError
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    InputFileError,
+    run_command,
+)
 from puppet_core.math import Quat, Vec3
 from puppet_core.procedural import clip_loop, range_of_motion
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
@@ -34,9 +42,8 @@ from puppet_performer.synthetic_recording import Disturbances, RATE_HZ
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import config_files
 from puppet_ros.bags import BagReader
-from puppet_ros.command import EXIT_FAILED, run_command
 from puppet_ros.messages import decoded, from_pose_frame, from_tracker_frame, MessageError, WORLD
-from puppet_ros.node import EXIT_OK, StaticTransformTree, TF_STATIC_TOPIC
+from puppet_ros.node import StaticTransformTree, TF_STATIC_TOPIC
 from rclpy.utilities import remove_ros_args
 from tf2_msgs.msg import TFMessage
 
@@ -72,12 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog='puppet calibrate',
-        description=(__doc__ or '').strip(),
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = CommandParser(prog='puppet calibrate', description=__doc__, epilog=EXAMPLE)
     add = parser.add_argument
     origins, text = (BAG, LIVE, CLIP), 'where the recording comes from'
     add('--from', dest='origin', choices=origins, required=True, help=text)

@@ -19,15 +19,14 @@ import time
 import numpy as np
 from puppet_clips.calibrate.calibrate_live import CalibrationNode
 from puppet_core.body import load_character, read_surface, save_surface, SEGMENTS, surface_samples
-from puppet_core.io import check_writable, ConfigError
+from puppet_core.io import check_writable, CommandParser, ConfigError, EXIT_OK, run_command
 from puppet_core.math import Vec3
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_msgs.msg import Posture
 from puppet_performer import surface
 from puppet_ros import config_files
-from puppet_ros.command import run_command
 from puppet_ros.messages import posture_msg, PostureRecord
-from puppet_ros.node import ExactTimeSynchronizer, EXIT_OK, qos
+from puppet_ros.node import ExactTimeSynchronizer, qos
 from rclpy.utilities import remove_ros_args
 
 POSTURE_TOPIC = '/performer/posture'
@@ -113,12 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog='puppet calibrate',
-        description=(__doc__ or '').strip(),
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = CommandParser(prog='puppet calibrate', description=__doc__, epilog=EXAMPLE)
     add = parser.add_argument
     add('--surface', action='store_true', required=True, help='record surface points')
     add('--output', type=Path, required=True, help='YAML file to write or extend')

@@ -2,6 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of the suite: YAML read with line numbers, validated parameters, atomic writes, errors."""
 
+from puppet_core.io.command import (
+    CommandParser,
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    run_command,
+)
 from puppet_core.io.errors import (
     brief,
     CalibrationError,

@@ -10,6 +10,8 @@ from pathlib import Path
 class PuppetError(Exception):
     """Base of all errors of the suite that a user can cause or correct."""
 
+    is_bad_input = True  # of a command, whose exit code tells it from a run that failed
+
 
 class ConfigError(PuppetError, ValueError):
     """A parameter, argument or array does not have the promised form."""
@@ -17,6 +19,8 @@ class ConfigError(PuppetError, ValueError):
 
 class CalibrationError(PuppetError):
     """A calibration recording cannot be used; the text says why."""
+
+    is_bad_input = False
 
 
 class SolverError(PuppetError):

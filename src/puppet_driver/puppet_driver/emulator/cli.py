@@ -8,7 +8,7 @@ Prints one line `ready PORT PORT ..` when the ports can be opened. Runs until in
 
 import argparse
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 from puppet_core.body import Character, load_character, Motion, save_character
 from puppet_core.clips import add_reading_options, read_clip_by_options
-from puppet_core.io import PuppetError
+from puppet_core.io import CommandParser, EXIT_OK, run_command
 from puppet_driver.emulator.emulator import (
     build_server,
     EmulatorConfig,
@@ -34,7 +34,6 @@ from puppet_driver.emulator.performer import clip_body, default_body, NoiseLevel
 from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, parse_endpoint, sensors_per_line
 
-EXIT_OK, EXIT_BAD_INPUT = 0, 2
 BAUD_RATE_BPS = 115200
 PRIORITY = -10  # nice value
 EXAMPLE = 'example: tracker_emulator --ports-dir /tmp/tracker --lines 3 --clip walk.bvh'
@@ -51,7 +50,7 @@ RATES = {
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='tracker_emulator',
         description='Play a tracker with a performer on pseudo-terminals or on the network.',
         epilog=EXAMPLE,
@@ -116,17 +115,16 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the emulator; return the exit code."""
-    arguments = parser().parse_args(argv)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with ExitStack() as at_exit:
+
+    def run() -> int:
+        arguments = parser().parse_args(argv)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # asked to end before there was anything to serve
+        with suppress(KeyboardInterrupt), ExitStack() as at_exit:
             _run(arguments, at_exit)
-    except PuppetError as err:
-        _log(str(err))
-        return EXIT_BAD_INPUT
-    except KeyboardInterrupt:
-        pass  # asked to end before there was anything to serve
-    return EXIT_OK
+        return EXIT_OK
+
+    return run_command('tracker_emulator', run)
 
 
 def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:

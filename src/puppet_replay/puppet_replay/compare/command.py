@@ -8,13 +8,21 @@ from functools import partial
 from pathlib import Path
 import sys
 
-from puppet_core.io import check_writable, ConfigError, InputFileError, printable, progress
+from puppet_core.io import (
+    check_writable,
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    InputFileError,
+    printable,
+    progress,
+    run_command,
+)
 from puppet_replay.compare.comparison import compare_bags
 from puppet_replay.compare.report import report_lines, write_reports
 from puppet_replay.compare.tolerances import EXACT, load_tolerances, Tolerances
 from puppet_retarget.offline import require_other_files
-from puppet_ros.command import EXIT_FAILED, run_command
-from puppet_ros.node import EXIT_OK
 
 NAME = 'compare'
 EXAMPLE = 'example: ./puppet compare before.mcap after.mcap --html difference.html'
@@ -22,10 +30,10 @@ EXAMPLE = 'example: ./puppet compare before.mcap after.mcap --html difference.ht
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog=f'puppet {NAME}',
-        description='Compare two bags, topic by topic and field by field. Exit code 0: within '
-        'the tolerances, 1: not, 2: bad input.',
+        description='Compare two bags, topic by topic and field by field.\n'
+        'Exit code 0: within the tolerances, 1: not, 2: bad input.',
         epilog=EXAMPLE,
     )
     p.add_argument('a', metavar='A', type=Path, help='a bag: folder, .mcap or .db3')

@@ -10,13 +10,11 @@ import sys
 from typing import Any, NamedTuple
 
 from puppet_core.drawing import save, styled, SUFFIXES
-from puppet_core.io import ConfigError, InputFileError
+from puppet_core.io import CommandParser, ConfigError, EXIT_OK, InputFileError, run_command
 from puppet_replay.plots import drawings
 from puppet_replay.plots.reading import PlotBag, Series, Span, statistics
 from puppet_retarget.offline import check_output, listed, require_other_files, write_report
 from puppet_ros.bags import BagReader
-from puppet_ros.command import command_parser, run_command
-from puppet_ros.node import EXIT_OK
 
 NAME = 'plot'
 ALL = 'all'
@@ -54,12 +52,13 @@ KINDS = {
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    p = command_parser(
-        f'puppet {NAME}',
-        'Draw what a bag holds over time. Several kinds go into several files, whose names end\n'
+    p = CommandParser(
+        prog=f'puppet {NAME}',
+        description='Draw what a bag holds over time. Several kinds go into several files, whose '
+        'names end\n'
         'in the kind. Exit code 0: written, 1: failed, 2: bad input, also where the bag lacks a\n'
         'topic.',
-        EXAMPLE,
+        epilog=EXAMPLE,
     )
     add = p.add_argument
     what = f'{", ".join(KINDS)}, or {ALL} that the bag has topics for (default)'

@@ -19,8 +19,6 @@ from puppet_ros.node.parameters import NODE_OPTIONS, ParameterTable
 from puppet_ros.node.spin import (
     COMPILE_ONLY,
     cores_of,
-    EXIT_BAD_INPUT,
-    EXIT_OK,
     make_executor,
     observing,
     own_context,

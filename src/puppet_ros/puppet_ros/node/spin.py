@@ -21,7 +21,7 @@ import time
 import traceback
 from typing import NamedTuple
 
-from puppet_core.io import ConfigError, PuppetError
+from puppet_core.io import ConfigError, EXIT_BAD_INPUT, EXIT_OK, PuppetError
 import rclpy
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle, NotInitializedException
@@ -42,9 +42,6 @@ TIME_SOURCE = 'rclpy.time_source'  # the module that listens to /clock
 
 # An argument of every node: make it, which compiles its kernels, and end.
 COMPILE_ONLY = '--compile-only'
-
-EXIT_OK = 0
-EXIT_BAD_INPUT = 2
 
 
 class Scheduling(NamedTuple):

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS
-from puppet_core.io import PuppetError
+from puppet_core.io import CommandParser, EXIT_OK, PuppetError, run_command
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
 from puppet_msgs.msg import Importance, Posture
@@ -92,7 +92,6 @@ COMPLAINT_PERIOD_S = 5.0
 NICENESS = 5  # drawing gives way to the graph
 MAX_PUPPETS = 8
 POSTURE, POSTURE_NAME = 'puppet_msgs/msg/Posture', '/posture'
-EXIT_OK, EXIT_BAD_INPUT = 0, 2
 EXAMPLE = 'example: puppet_view --port 8080'
 Changes = queue.SimpleQueue[tuple[str, object]]
 Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of each body
@@ -475,7 +474,7 @@ class ViewNode(Node):
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog='puppet_view', description='Show the running graph in a browser.', epilog=EXAMPLE
     )
     p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
@@ -487,15 +486,15 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
+    return run_command('puppet_view', lambda: _serve(words))
+
+
+def _serve(words: Sequence[str]) -> int:
     options = parser().parse_args(remove_ros_args(words))
     changes: Changes = queue.SimpleQueue()
-    try:
-        place = options.host, options.port, options.follow
-        characters = config_files.available('characters')
-        view = LiveView(lambda *change: changes.put(change), characters, *place)
-    except (PuppetError, OSError) as err:
-        print(f'puppet_view: {err}', file=sys.stderr)
-        return EXIT_BAD_INPUT
+    place = options.host, options.port, options.follow
+    characters = config_files.available('characters')
+    view = LiveView(lambda *change: changes.put(change), characters, *place)
     try:
         print(f'open {view.address} in a browser', flush=True)
         if stage.is_open(options.host):

@@ -13,14 +13,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 import sys
 
-from puppet_core.io import check_writable, ConfigError
+from puppet_core.io import check_writable, CommandParser, ConfigError, EXIT_OK, run_command
 from puppet_edit import edit_session
 from puppet_edit.edit_file import load_edit, load_edit_tree
 from puppet_edit.edit_session import EditSession
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import config_files
-from puppet_ros.command import run_command
-from puppet_ros.node import EXIT_OK
 from puppet_view.browser.bag_page import RecordingPage
 from puppet_view.browser.clip_page import ClipPage, ShownClip
 from puppet_view.browser.played_page import PlayedPage
@@ -31,13 +29,14 @@ NAME = 'puppet view'
 MAX_CLIPS = 8
 COLOURS = ((0.25, 0.45, 0.75), (0.30, 0.60, 0.42), (0.80, 0.52, 0.25), (0.58, 0.42, 0.68))
 EXAMPLE = (
-    'examples: ./puppet view walk.bvh --write reach.yaml; '
-    './puppet view session.mcap; ./puppet view walk.bvh --characters sally,blubby'
+    'examples: ./puppet view walk.bvh --write reach.yaml\n'
+    '          ./puppet view session.mcap\n'
+    '          ./puppet view walk.bvh --characters sally,blubby'
 )
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = CommandParser(
         prog=NAME,
         epilog=EXAMPLE,
         description='Show clips and bags in a browser; edit the first of clips by dragging.',

@@ -1,0 +1,63 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The edge of every command: its grammar, its exit code, and one line if it fails."""
+
+import argparse
+from collections.abc import Callable
+import os
+import sys
+import traceback
+from typing import Any, NoReturn
+
+from puppet_core.io.errors import ConfigError, printable, PuppetError
+
+EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser that prints description and examples as written; its errors are ConfigErrors."""
+
+    def __init__(self, description: str | None = '', **settings: Any) -> None:
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(description=(description or '').strip(), formatter_class=raw, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f'{message}; see {self.prog} --help')
+
+
+def run_command(name: str, command: Callable[[], int], interrupted: str = '') -> int:
+    """
+    Run a command, which reads its arguments itself, and return its exit code.
+
+    That is the command's own; 1 for a failed run, 2 for bad input, 130 for Ctrl-C. `name` begins
+    the line of an error; `interrupted` is what to know after Ctrl-C. After --help SystemExit.
+    """
+    try:
+        code = command()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # nobody reads any more: what is left to flush at exit goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        print('; '.join(filter(None, (f'{name}: interrupted', interrupted))), file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except PuppetError as err:
+        print(f'{name}: {printable(str(err))}', file=sys.stderr)
+        return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
+    except Exception as err:  # the edge: whatever it is, one line and an exit code
+        print(f'{name}: {printable(reason(err))}', file=sys.stderr)
+        return EXIT_FAILED
+
+
+def reason(err: Exception) -> str:
+    """Return in one line what happened, and where if it is a mistake of ours."""
+    text = ' '.join(str(err).split()) or type(err).__name__
+    if isinstance(err, OSError):
+        known = err.strerror or text
+        return known if err.filename is None else f'{err.filename}: {known}'
+    if isinstance(err, RuntimeError):
+        return text
+    place = traceback.extract_tb(err.__traceback__)[-1]
+    return f'{type(err).__name__}: {text} ({place.filename}:{place.lineno})'

@@ -1,0 +1,67 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The edge of commands: exit codes, and what they say."""
+
+import errno
+import subprocess
+import sys
+
+from puppet_core.io import CalibrationError, CommandParser, ConfigError, run_command
+import pytest
+
+PRINTS = """
+import sys
+from puppet_core.io import run_command
+sys.exit(run_command('name', lambda: print('x' * 1_000_000) or 0))
+"""
+
+
+def raising(error):
+    def command():
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ('error', 'code', 'said'),
+    [
+        (ConfigError('a.yaml:3: expected x'), 2, 'a.yaml:3: expected x'),
+        (ConfigError('expected x, got \x1b[2J'), 2, r'expected x, got \x1b[2J'),
+        (CalibrationError('moved'), 1, 'moved'),
+        (FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'), 1, '/a/b: No such file'),
+        (OSError(errno.ENOSPC, 'No space left'), 1, 'No space left'),
+        (TimeoutError('no answer\nwithin 5 s'), 1, 'no answer within 5 s'),
+        (TimeoutError(), 1, 'TimeoutError'),
+        (RuntimeError('no context'), 1, 'no context'),
+        (KeyboardInterrupt(), 130, 'interrupted; nothing'),
+    ],
+)
+def test_what_goes_wrong_is_a_line_and_a_code(error, code, said, capsys):
+    assert run_command('name', raising(error), 'nothing') == code
+    assert capsys.readouterr().err == f'name: {said}\n'
+
+
+def test_a_mistake_of_ours_says_where(capsys):
+    assert run_command('name', raising(ZeroDivisionError('our\nmistake'))) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f'name: ZeroDivisionError: our mistake ({__file__}:')
+
+
+def test_what_goes_well_returns_its_code():
+    assert run_command('name', lambda: 7) == 7
+
+
+def test_bad_arguments_are_a_line_without_usage(capsys):
+    parser = CommandParser(prog='puppet new')
+    assert run_command('puppet new', lambda: parser.parse_args(['--nonsense'])) == 2
+    said = 'puppet new: unrecognized arguments: --nonsense; see puppet new --help\n'
+    assert capsys.readouterr().err == said
+
+
+def test_a_reader_that_ends_is_a_failed_run_without_a_word():
+    with subprocess.Popen(
+        [sys.executable, '-c', PRINTS], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        program.stdout.close()
+        assert program.stderr.read() == b'' and program.wait() == 1
