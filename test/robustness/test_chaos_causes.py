@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from puppet_bringup.graph_run import EMULATOR, READY_MARK  # noqa: E402
-from puppet_bringup.respawner import News, Respawner  # noqa: E402
+from puppet_bringup.respawner import News  # noqa: E402
 from puppet_bringup.supervisor import Supervisor  # noqa: E402
 from robustness.chaos.causes import Stage  # noqa: E402,I100
 from robustness.chaos.schedule import Fault, PULLED, STOPPED, UNPLUG  # noqa: E402
@@ -36,16 +36,15 @@ def group():
 @pytest.mark.parametrize('way', [STOPPED, PULLED])
 def test_a_tracker_that_ends_with_an_error_comes_back_once_and_is_told(group, way):
     deadline = time.monotonic() + DEADLINE_S
-    respawner = Respawner(
-        group, [(EMULATOR, [sys.executable, '-c', FAILING])], lambda _, code: not code
-    )
+    node = cast(Any, SimpleNamespace(create_publisher=lambda *_: None))
+    stage = Stage(group, [(EMULATOR, [sys.executable, '-c', FAILING])], node)
+    respawner = stage.respawner
     respawner.start(EMULATOR)
     first = group.child(EMULATOR)
     while not first.lines and time.monotonic() < deadline:
         os.sched_yield()
-    node = cast(Any, SimpleNamespace(create_publisher=lambda *_: None))
     news: list[News] = []
-    for _ in Stage(group, respawner, node).cause(Fault(UNPLUG, way, HOLD_S, 0.0, 0.0)):
+    for _ in stage.cause(Fault(UNPLUG, way, HOLD_S, 0.0, 0.0)):
         news += respawner.tick()
         assert time.monotonic() < deadline
     later = time.monotonic() + 2.0 * HOLD_S  # longer than the first delay

@@ -7,7 +7,7 @@ Keeps programs running: one that dies is started again, with increasing delays, 
 due. `ProcessReport` is the diagnostics of the programs, which cannot tell that they have died.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 import time
 from typing import Any, NamedTuple
@@ -49,10 +49,10 @@ class Restarts:
         self._deaths[name], self._due[name] = deaths + 1, now_s + delay_s
         return delay_s
 
-    def due(self, held: Collection[str] = ()) -> list[str]:
-        """Return the programs whose time has come, each once; not yet those that are held."""
+    def due(self) -> list[str]:
+        """Return the programs whose time has come, each once."""
         now_s = self._clock_s()
-        names = [n for n, due_s in self._due.items() if due_s <= now_s and n not in held]
+        names = [n for n, due_s in self._due.items() if due_s <= now_s]
         for name in names:
             del self._due[name]
         return names
@@ -83,7 +83,6 @@ class Respawner:
         self._commands = dict(commands)
         self._is_final = is_final
         self._restarts = Restarts()
-        self._held: set[str] = set()
         self._news: list[News] = []
         for child in supervisor.children:
             self._restarts.started(child.name)
@@ -94,13 +93,6 @@ class Respawner:
             self._news.append(News(name, 'started again', None))
         self._supervisor.start(name, self._commands[name])
         self._restarts.started(name)
-
-    def hold(self, name: str) -> None:
-        self._held.add(name)
-
-    def release(self, name: str) -> None:
-        """Start a program that was held, as soon as it is due."""
-        self._held.discard(name)
 
     @property
     def is_idle(self) -> bool:
@@ -116,7 +108,7 @@ class Respawner:
                 if not self._is_final(child.name, code):
                     text += f'; starting it again in {self._restarts.died(child.name):.1f} s'
                 self._news.append(News(child.name, text, code))
-        for name in self._restarts.due(self._held):
+        for name in self._restarts.due():
             self.start(name)
         news, self._news = self._news, []
         return news

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that die are started again, later and later; those that are done or held are not."""
+"""Programs that die are started again, later and later; those that are done are not."""
 
 from collections.abc import Callable
 import os
@@ -63,23 +63,6 @@ def test_what_is_done_stays_down(group):
     assert _until(lambda: bool(news.extend(respawner.tick())) or bool(news))
     assert news == [News('a', 'ended with exit code 0', 0)]
     assert respawner.is_idle
-
-
-def test_what_is_held_stays_down_until_it_is_released(group):
-    respawner, news = _keeper(group, SLEEPER)
-    first = group.child('a')
-    respawner.hold('a')
-    os.kill(first.popen.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 1.0
-    assert not _until_deadline(respawner, lambda: group.child('a') is not first, deadline)
-    respawner.release('a')
-    assert _until(lambda: bool(respawner.tick()) or group.child('a') is not first)
-
-
-def _until_deadline(respawner: Respawner, condition: Callable[[], bool], deadline: float) -> bool:
-    while not condition() and time.monotonic() < deadline:
-        respawner.tick()
-    return condition()
 
 
 class Clock:

@@ -109,11 +109,6 @@ class PerformerModel:
         """Whether it is known where the tracker stands."""
         return self._tracker is not None
 
-    @property
-    def is_recording(self) -> bool:
-        """Whether a requested calibration is being recorded."""
-        return self._requested
-
     def request_calibration(self, duration_s: float, kind: str = POSE) -> None:
         """Record from the next frame on; the outcome follows after the duration [s]."""
         self.cancel_request()

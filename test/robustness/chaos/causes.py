@@ -7,15 +7,16 @@ Whoever runs one does everything else between its steps. It tells the stage when
 began and when it ended; of a kill that is when the program was started again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 import os
 import signal
 import sys
 import time
 
 from puppet_bringup.graph_run import EMULATOR, READY_MARK
-from puppet_bringup.respawner import Respawner
+from puppet_bringup.respawner import Command, Respawner
 from puppet_bringup.supervisor import Child, Supervisor
+from puppet_bringup.up import is_final
 from puppet_core.io import PuppetError
 from rclpy.node import Node
 from robustness.chaos.agent import CLOCK_SOURCE, OFFSET_TOPIC
@@ -56,16 +57,19 @@ class Stage:
     ----------
     supervisor : Supervisor
         Has the programs of the graph, and gets those of the faults.
-    respawner : Respawner
-        Starts the graph's programs again.
+    commands : sequence of Command
+        Of the graph's programs, by name, which `respawner` starts again.
     node : Node
         Sets the clock.
 
     """
 
-    def __init__(self, supervisor: Supervisor, respawner: Respawner, node: Node) -> None:
+    def __init__(self, supervisor: Supervisor, commands: Sequence[Command], node: Node) -> None:
         self.supervisor = supervisor
-        self.respawner = respawner
+        self.held: set[str] = set()  # programs that are not started again on their own
+        self.respawner = Respawner(
+            supervisor, commands, lambda name, code: name in self.held or is_final(name, code)
+        )
         self.begin_s = self.end_s = 0.0
         self._offset_s = 0.0
         self._agents: list[str] = []
@@ -143,20 +147,16 @@ def _pause(stage: Stage, fault: Fault) -> Iterator[None]:
 
 def _unplug(stage: Stage, fault: Fault) -> Iterator[None]:
     victim = stage.supervisor.child(EMULATOR)
-    stage.respawner.hold(EMULATOR)
+    stage.held.add(EMULATOR)
     stage.began()
     # a program that is told to end takes the names of its ports with it, a killed one does not
     stage.send(EMULATOR, signal.SIGKILL if fault.target == PULLED else signal.SIGINT)
     yield from _wait(fault.hold_s)
-    if fault.target != PULLED:
-        # by the respawner, to whoever looks at it between the steps
-        yield from _wait_for(lambda: victim.is_reported, 'the end of the emulator')
-        stage.respawner.start(EMULATOR)
-    stage.respawner.release(EMULATOR)
-    yield from _wait_for(
-        lambda: stage.supervisor.child(EMULATOR) is not victim and _has_said(stage, EMULATOR),
-        EMULATOR,
-    )
+    # by the respawner, to whoever looks at it between the steps
+    yield from _wait_for(lambda: victim.is_reported, 'the end of the emulator')
+    stage.held.discard(EMULATOR)
+    stage.respawner.start(EMULATOR)
+    yield from _wait_for(lambda: _has_said(stage, EMULATOR), EMULATOR)
 
 
 def _starve(stage: Stage, fault: Fault) -> Iterator[None]:

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 from puppet_bringup.graph_run import DemoRun, EMULATOR
 from puppet_bringup.monitor import JOINTS_TOPIC, Monitor
 from puppet_bringup.process_table import command_line, prepared, Process, SIM
-from puppet_bringup.respawner import ProcessReport, Respawner
+from puppet_bringup.respawner import ProcessReport
 from puppet_bringup.supervisor import Supervisor
-from puppet_bringup.up import is_final
 from puppet_ros import config_files
 from puppet_ros.node import ERROR_HOLD_S, observing, PERIOD_S
 from puppet_ros.process import memory_of
@@ -87,7 +86,6 @@ class ChaosRun:
         self._start_s = time.monotonic()
         self._watch: ChaosWatch
         self._report: ProcessReport
-        self._respawner: Respawner
         self._stage: Stage
         self._expected: set[str] = set()
         self._fallen: list[str] = []
@@ -112,8 +110,7 @@ class ChaosRun:
             self._report = ProcessReport([p.name for p in listed], context=context)
             config_dir = config_files.config_dir()
             commands = [(p.name, command_line(p, config_dir)) for p in listed]
-            self._respawner = Respawner(self._supervisor, commands, is_final)
-            self._stage = Stage(self._supervisor, self._respawner, self._watch)
+            self._stage = Stage(self._supervisor, commands, self._watch)
             try:
                 self._disturb(executor, listed)
             finally:
@@ -240,7 +237,7 @@ class ChaosRun:
             if left_s <= 0.0:
                 return True
             executor.spin_once(timeout_sec=min(left_s, SPIN_S))
-            news = self._respawner.tick()
+            news = self._stage.respawner.tick()
             self._report.tick(news)
             for name, text, code in news:
                 if code is not None and name not in self._expected:

@@ -27,7 +27,6 @@ DEPTH = 2000
 MAX_WAIT_S = 0.2  # of joint states for the rest of their frame
 KEPT_FRAMES = 400  # of postures and statuses that wait for their joint states
 KEPT_S = 120.0  # of arrivals
-LAST_ERROR = 'last_error'
 
 
 class Arrived(NamedTuple):

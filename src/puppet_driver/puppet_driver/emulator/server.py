@@ -15,7 +15,6 @@ import threading
 import time
 from typing import NamedTuple
 
-from puppet_core.math import Floats
 from puppet_driver.emulator.performer import SensorPoses
 from puppet_driver.emulator.simulator import DeviceSimulator, LinePackets
 from puppet_driver.emulator.transports import Transport
@@ -57,7 +56,7 @@ class EmulatorServer:
     ) -> None:
         self.lines = tuple(lines)
         self.tick = 0
-        self._source = source
+        self.source = source
         self._period_s = 1.0 / rate_hz
         self._block_ticks = max(round(BLOCK_S * rate_hz), 1)
         self._block_start = 0
@@ -117,10 +116,6 @@ class EmulatorServer:
             for descriptor in ready:
                 self._serve_line(waiting[descriptor])
 
-    def poses_so_far(self) -> Floats:
-        """Return the sensors' poses at each tick that may have been sent, shape (n, s, 7)."""
-        return self._source.block(0, self.tick + 2)
-
     def _poll(self) -> None:
         for line in self.lines:
             line.pty.poll()
@@ -171,6 +166,6 @@ class EmulatorServer:
 
     def _load_block(self, start_tick: int) -> None:
         self.tick = self._block_start = start_tick
-        poses = self._source.block(start_tick, self._block_ticks)
+        poses = self.source.block(start_tick, self._block_ticks)
         for line in self.lines:
             line.packets.load(start_tick, poses)

@@ -20,12 +20,7 @@ from collections.abc import Sequence
 from puppet_core.io import ConfigError
 from puppet_core.math import check_array, Floats, pack_arrays, Quat, Quats, Vec3, Vec3s
 from puppet_retarget.rate_control.state import Inputs, RateArrays, RateConfig, TreeArrays
-from puppet_retarget.rate_control.step import (
-    advance_packed,
-    change_base_packed,
-    jacobian_packed,
-    pose_packed,
-)
+from puppet_retarget.rate_control.step import advance_packed, jacobian_packed, pose_packed
 from puppet_retarget.rate_control.tree import BASE_DOFS, BodyTree, MAX_ROWS, MAX_TASKS, Task
 
 DEFAULT = RateConfig()
@@ -50,7 +45,8 @@ class RateController:
         self.inputs: Inputs = self._arrays.inputs
         """What is asked of the next frame; rows from the tree's and the tasks' number on idle."""
         self._fill(self._arrays, tasks)
-        self._check_base(base)
+        if not 0 <= base < len(tree.names):
+            raise ConfigError(f'base: expected 0 to {len(tree.names) - 1}, got {base}')
         self._arrays.tree.base[0] = base
 
     def _fill(self, arrays: RateArrays, tasks: Sequence[Task]) -> None:
@@ -68,22 +64,6 @@ class RateController:
         arrays.inputs.active[: len(tasks)] = 1
         arrays.inputs.mobilities[: own.n_dofs] = 1.0
         arrays.inputs.gains[: own.n_dofs] = 1.0
-
-    def set_base(self, segment: int, position: Vec3, orientation: Quat) -> None:
-        """
-        Hang the tree on another segment, which stays where it is, as all others do.
-
-        Where the segment is not at the given pose [m], the difference is added to the poses that
-        are given from now on, and fades.
-        """
-        self._check_base(segment)
-        self.inputs.base_position[:] = position
-        self.inputs.base_orientation[:] = orientation
-        change_base_packed(self.packed, segment)
-
-    def _check_base(self, segment: int) -> None:
-        if not 0 <= segment < len(self.tree.names):
-            raise ConfigError(f'base: expected 0 to {len(self.tree.names) - 1}, got {segment}')
 
     def drive_base(self, driven: bool = True) -> None:
         """

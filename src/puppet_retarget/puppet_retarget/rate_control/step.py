@@ -28,7 +28,6 @@ from puppet_core.math import (
 )
 from puppet_retarget.rate_control.kinematics import (
     base_difference,
-    change_base,
     clamp_rows,
     error_rows,
     fill_jacobian,
@@ -479,9 +478,3 @@ def jacobian_packed(packed: np.ndarray) -> int:
     inputs = c.inputs
     error_rows(c, GoalArrays(inputs.positions, inputs.orientations, inputs.base_position))
     return fill_jacobian(c)
-
-
-@kernel
-def change_base_packed(packed: np.ndarray, segment: int) -> None:
-    """Make a segment the base; `inputs` has its pose."""
-    change_base(packed[0], segment)

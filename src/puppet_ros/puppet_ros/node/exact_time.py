@@ -46,11 +46,6 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
         """Messages of the second topic dropped without a partner."""
         return self._unmatched[1]
 
-    @property
-    def n_waiting(self) -> int:
-        """Messages of both sides that wait."""
-        return sum(map(len, self._waiting))
-
     def reset(self) -> None:
         """Forget what waits, without counting it."""
         for waiting in self._waiting:
