@@ -17,7 +17,7 @@ from puppet_core.clips.load import load_clip
 from puppet_core.math import quaternions
 from puppet_core.math.arrays import Floats
 from puppet_core.procedural.performer import procedural_motion
-from puppet_retarget.importance.environment import Environment, floor_only, Placement, SceneObject
+from puppet_retarget.importance.environment import Environment, Placement, SceneObject
 from puppet_retarget.importance.objects import SHAPES
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
 import pytest
@@ -102,6 +102,11 @@ def make_object(
     return SceneObject(
         name, SHAPES.index(shape), real, puppet, np.full(4, influence), np.full(4, margin)
     )
+
+
+def floor_only() -> Environment:
+    """Return the environment of a level floor at z = 0."""
+    return Environment((make_object('plane', np.zeros(3), name='floor'),))
 
 
 @pytest.fixture(scope='session')

@@ -5,6 +5,7 @@
 from importlib import import_module
 
 from benchmarks.quality.peer_mjcf import mjcf_text, site_name
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body import (
     END_EFFECTORS,
@@ -15,7 +16,6 @@ from puppet_core.body import (
     world_segments,
 )
 from puppet_core.math import quaternions
-from puppet_retarget.importance import floor_only
 from puppet_retarget.offline import retarget_motion, RetargetJob
 import pytest
 

@@ -13,12 +13,12 @@ from benchmarks.quality.peer_solver import FEET, PeerSolver, segment_ratios, Tar
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.run import ClipBench
 from benchmarks.quality.tables import markdown
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body import AUTO, load_character, PARENTS, SEGMENTS, Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import Quats, Vec3
 from puppet_performer.sensor_layout import load_layout
-from puppet_retarget.importance import floor_only
 from puppet_retarget.offline import retarget_motion, RetargetJob
 import pytest
 

@@ -5,10 +5,10 @@
 from benchmarks.quality.procedural_self_contact import self_contact_motion
 from benchmarks.quality.run import ClipBench, PASSES_OF_A_RUN
 from benchmarks.quality.self_quality import self_figures
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body import default_capsules, load_character
 from puppet_performer.sensor_layout import load_layout
-from puppet_retarget.importance import floor_only
 from puppet_retarget.offline import report, retarget_motion, RetargetJob
 from puppet_retarget.offline.self_contact import performer_body
 import pytest

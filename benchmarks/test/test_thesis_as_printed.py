@@ -19,11 +19,12 @@ from benchmarks.quality.thesis_as_printed import (
     SIGN,
     TIME,
 )
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body import load_character
 from puppet_core.clips import load_clip
 from puppet_core.math import quaternions
-from puppet_retarget.importance import floor_only, IMPORTANCE
+from puppet_retarget.importance import IMPORTANCE
 from puppet_retarget.offline import report, retarget_motion, RetargetJob
 from puppet_retarget.solvers.body import BodyTask
 import pytest

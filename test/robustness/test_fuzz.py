@@ -241,3 +241,4 @@ def test_numbers_that_are_none_are_found_wherever_they_are():
     bad = np.array([0.0, np.nan])
     assert not_finite({'a': [np.zeros(2), (bad,)]}) == '.a.1.0'
     assert not_finite({'a': [np.zeros(2)], 'b': 'nan'}) == ''
+    assert not_finite({'a': np.array([bad]), 'b': np.array([bad])}, ('a',)) == '.b'

@@ -4,6 +4,7 @@
 
 import os
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.posture import Motion, Posture
 from puppet_core.body.skeleton import SEGMENT_INDEX
@@ -12,7 +13,6 @@ from puppet_core.io import InputFileError
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
 from puppet_core.math.quaternions import rotate
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import ImportanceConfig
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.self_interaction import (

@@ -218,7 +218,7 @@ KINDS = {
         True,
         _configs('environments'),
         _by_name('puppet_retarget.importance.environment', 'load_environment'),
-        may_miss=('influence_distances',),
+        may_miss=('influence_distances', 'contact_margins'),
     ),
     'layout': FileKind(
         '.yaml',

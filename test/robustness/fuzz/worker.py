@@ -8,7 +8,7 @@ says are lines of JSON: one when a case begins, which is all that is left of a c
 ends, one when it has ended, and one at the end of the turn.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 import json
@@ -85,14 +85,14 @@ def judged(kind: FileKind, path: Path) -> tuple[str, str]:
         return MEMORY, f'MemoryError: {err}'
     except Exception as err:  # whatever it is, it is the finding
         return CRASH, _where(err)
-    name = not_finite(content)
-    if name.rpartition('.')[2] in kind.may_miss:
-        name = ''
+    name = not_finite(content, kind.may_miss)
     return (NOT_FINITE, name) if name else (READ, '')
 
 
-def not_finite(content: Any, name: str = '', depth: int = 4) -> str:
-    """Return the name of a field of the content with NaN or infinity in it, '' if none has."""
+def not_finite(
+    content: Any, may_miss: Collection[str] = (), name: str = '', depth: int = 4
+) -> str:
+    """Return the name of the first other field with NaN or infinity in it, '' if none has."""
     if isinstance(content, np.ndarray):
         is_bad = content.dtype.kind == 'f' and not np.isfinite(content).all()
         return name if is_bad else ''
@@ -105,7 +105,9 @@ def not_finite(content: Any, name: str = '', depth: int = 4) -> str:
     elif isinstance(content, (list, tuple)) and not fields:
         parts = dict(enumerate(content))
     for field, part in parts.items():
-        found = not_finite(part, f'{name}.{field}', depth - 1)
+        if field in may_miss:
+            continue
+        found = not_finite(part, may_miss, f'{name}.{field}', depth - 1)
         if found:
             return found
     return ''

@@ -10,11 +10,11 @@ from pathlib import Path
 import shutil
 import signal
 
+from body_fixtures import floor_only
 from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.retarget_file import run_task
 from puppet_clips.batch.task import Outcome, Reading, Task
 from puppet_core.body.character import Character
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.whole_motion import RetargetJob
 
 VICTIM, KILLER = 'victim.bvh', 'killer.bvh'

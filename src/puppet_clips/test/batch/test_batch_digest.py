@@ -8,11 +8,11 @@ import pickle
 import subprocess
 import sys
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_clips.batch.ledger import input_state, LIBRARIES, suite_version, task_key, value_digest
 from puppet_clips.batch.plan import make_tasks
 from puppet_clips.batch.task import Reading
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.whole_motion import RetargetJob
 import pytest
 

@@ -4,10 +4,10 @@
 
 from dataclasses import replace
 
+from body_fixtures import floor_only
 from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.task import Reading
 from puppet_core.io import ConfigError
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.whole_motion import RetargetJob
 import pytest
 

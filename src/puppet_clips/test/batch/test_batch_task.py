@@ -9,6 +9,7 @@ from pathlib import Path
 import shutil
 
 from batch_work import outputs
+from body_fixtures import floor_only
 from puppet_clips.batch import ledger, retarget_file
 from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.plan import make_tasks
@@ -16,7 +17,6 @@ from puppet_clips.batch.retarget_file import run_task
 from puppet_clips.batch.task import DONE, FAILED, Outcome, Reading, SKIPPED, Task
 from puppet_core.clips.load import read_clip
 from puppet_core.io import InputFileError
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.whole_motion import RetargetJob
 import pytest
 

@@ -4,9 +4,9 @@
 
 from typing import Any
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.posture import Motion
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.offline.motion_report import copied_angles, report
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 import pytest

@@ -6,7 +6,6 @@ from puppet_retarget.importance import objects
 from puppet_retarget.importance.environment import (
     Environment,
     filled_up,
-    floor_only,
     load_environment,
     ObjectArrays,
     Placement,

@@ -111,13 +111,6 @@ class Environment:
         )
 
 
-def floor_only() -> Environment:
-    """Return the environment of a level floor at z = 0."""
-    floor = Placement(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(3))
-    nan = read_only(np.full(4, np.nan))
-    return Environment((SceneObject('floor', PLANE, floor, floor, nan, nan),))
-
-
 def load_environment(path: str | Path) -> Environment:
     """Read an environment file; an InputFileError names file, line, key and what was expected."""
     source = load_yaml(path, FORMAT)

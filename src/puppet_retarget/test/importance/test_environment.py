@@ -4,10 +4,11 @@
 
 from pathlib import Path
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.io import InputFileError
 from puppet_core.math import quaternions
-from puppet_retarget.importance.environment import floor_only, load_environment
+from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.importance.objects import SHAPES
 import pytest
 

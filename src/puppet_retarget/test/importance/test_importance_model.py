@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is near a performer: whose skeleton it is, new calibrations, postures of nobody."""
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.capsules import default_capsules
 from puppet_core.body.posture import Posture
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.body.surface import surface_samples
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.self_interaction import (

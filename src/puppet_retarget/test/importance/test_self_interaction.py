@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.capsules import default_capsules, shape_arrays
 from puppet_core.body.character import Character
@@ -14,7 +15,6 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Vec3
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import MAX_STEP_S
 from puppet_retarget.importance.self_interaction import (
     body_arrays,

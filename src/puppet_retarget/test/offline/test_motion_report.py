@@ -4,10 +4,11 @@
 
 from dataclasses import replace
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body import default_capsules, Motion, SEGMENT_INDEX
 from puppet_core.math import quaternions
-from puppet_retarget.importance import floor_only, SELF_IMPORTANCE
+from puppet_retarget.importance import SELF_IMPORTANCE
 from puppet_retarget.offline import MotionArrays, report, retarget_motion, RetargetJob
 import pytest
 

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.character import AUTO, Character
 from puppet_core.body.posture import general_end_effectors, Motion, world_segments
@@ -11,7 +12,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.io import ConfigError, SolverError
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
-from puppet_retarget.importance.environment import Environment, floor_only
+from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays, RetargetResult

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marker descriptions: solids where the environment has them, goals as they matter."""
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.math.quaternions import rotate
-from puppet_retarget.importance.environment import floor_only, load_environment
+from puppet_retarget.importance.environment import load_environment
 from puppet_view.rviz.markers import (
     body_names,
     environment_markers,

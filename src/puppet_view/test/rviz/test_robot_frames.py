@@ -4,13 +4,13 @@
 
 from pathlib import Path
 
+from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.continuous_euler import JOINT_NAMES
 from puppet_core.body.posture import Posture
 from puppet_core.robots.joints import follow_segments, reach, read_posture
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
-from puppet_retarget.importance.environment import floor_only
 from puppet_retarget.importance.estimator import ImportanceConfig
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig
