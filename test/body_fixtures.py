@@ -260,12 +260,6 @@ def walk_clip(mocap_dir):
 
 
 @pytest.fixture(scope='session')
-def dance_clip(mocap_dir):
-    """Return a captured dance, converted to BVH."""
-    return load_clip(mocap_dir / 'cmu_bvh' / 'indian_13.bvh')
-
-
-@pytest.fixture(scope='session')
 def config_dir():
     """Return the folder of the shipped configuration."""
     return REPOSITORY / 'config'
@@ -328,4 +322,14 @@ def walk_bvh(steps, tmp_path_factory):
     """Return a clip file of two steps."""
     path = tmp_path_factory.mktemp('clips') / 'walk.bvh'
     write_bvh(steps, path)
+    return path
+
+
+@pytest.fixture(scope='session')
+def sensors_bag(tmp_path_factory):
+    """Return a bag with three seconds of /tracker/raw, from the T-pose on."""
+    from puppet_driver.emulator import cli
+
+    path = tmp_path_factory.mktemp('bags') / 'sensors.mcap'
+    assert cli.main(['--export', str(path), '--export-s', '3', '--seed', '3']) == 0
     return path

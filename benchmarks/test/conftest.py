@@ -27,13 +27,3 @@ def run(outcome):
 def skeleton(performer):
     """Return the average adult's lengths."""
     return performer.skeleton
-
-
-@pytest.fixture(scope='session')
-def sensors_bag(tmp_path_factory):
-    """Return a bag with three seconds of /tracker/raw, from the T-pose on."""
-    from puppet_driver.emulator import cli
-
-    path = tmp_path_factory.mktemp('bags') / 'sensors.mcap'
-    assert cli.main(['--export', str(path), '--export-s', '3', '--seed', '3']) == 0
-    return path
