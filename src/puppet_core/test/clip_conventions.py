@@ -162,9 +162,9 @@ class Joint:
     turning: Rotation
 
 
-def joint_table(motion, convention, rng) -> list[Joint]:
+def joint_table(motion, convention, rng):
     """Return the joints, parents first."""
-    table: list[Joint] = []
+    table = []
     skeleton, n = motion.skeleton, motion.n_frames
     still = Rotation.from_quat(np.tile([0.0, 0.0, 0.0, 1.0], (n, 1)))
 
@@ -212,7 +212,7 @@ def joint_table(motion, convention, rng) -> list[Joint]:
     return table
 
 
-def convention_text(motion, convention, rng, style=Style()) -> str:
+def convention_text(motion, convention, rng, style=Style()):
     """Return the motion as a BVH file of a convention."""
     table = joint_table(motion, convention, rng)
     q_world, p_world = motion.world_segments()

@@ -63,12 +63,12 @@ class FileJoint:
     end: np.ndarray | None = None
 
 
-def rotation(quats) -> Rotation:
+def rotation(quats):
     """Return scipy's rotation of quaternions (w, x, y, z)."""
     return Rotation.from_quat(np.asarray(quats)[..., [1, 2, 3, 0]])
 
 
-def wave_motion(skeleton, rng, n_frames=80, swing=0.5) -> Motion:
+def wave_motion(skeleton, rng, n_frames=80, swing=0.5):
     """
     Return smooth motion with knees and elbows as hinges that flex by 10 to 100 degrees.
 
@@ -95,7 +95,7 @@ def wave_motion(skeleton, rng, n_frames=80, swing=0.5) -> Motion:
     return Motion.from_rotations(skeleton, RATE_HZ, roots, quats.reshape(n_frames, 16, 4))
 
 
-def default_ends(skeleton) -> dict[str, np.ndarray]:
+def default_ends(skeleton):
     """Return finger and toe bases whose middles lie at palm and above the sole's centre."""
     ends = {}
     for name, point in zip(END_EFFECTORS, skeleton.interaction_points):
@@ -103,13 +103,13 @@ def default_ends(skeleton) -> dict[str, np.ndarray]:
     return ends
 
 
-def pure_angles_deg(quats_a, quats_b) -> np.ndarray:
+def pure_angles_deg(quats_a, quats_b):
     """Return the angles between rotations, flattened [deg]."""
     a, b = (rotation(np.reshape(quats, (-1, 4))) for quats in (quats_a, quats_b))
     return np.degrees((a.inv() * b).magnitude())
 
 
-def assert_same_motion(motion, loaded, angle_deg=1e-5, position_m=1e-6) -> None:
+def assert_same_motion(motion, loaded, angle_deg=1e-5, position_m=1e-6):
     """Compare orientations, joint positions and skeletons; files have ten decimals."""
     q_a, p_a = motion.world_segments()
     q_b, p_b = loaded.world_segments()
@@ -119,7 +119,7 @@ def assert_same_motion(motion, loaded, angle_deg=1e-5, position_m=1e-6) -> None:
     np.testing.assert_allclose(offsets, loaded.skeleton.offsets, atol=position_m)
 
 
-def file_text(motion: Motion, habit: Habit) -> str:
+def file_text(motion, habit):
     """Return the motion as the text of a BVH file with these habits, in centimetres."""
     axes = [habit.axes.get(name, Y_UP) for name in SEGMENTS]
     ends = default_ends(motion.skeleton) | habit.ends
@@ -142,11 +142,10 @@ def file_text(motion: Motion, habit: Habit) -> str:
     return bvh_file(joints, motion.rate_hz)
 
 
-def bvh_file(joints: list[FileJoint], rate_hz: float) -> str:
-    """Return the text of a BVH file."""
+def bvh_file(joints, rate_hz):
     lines, columns = ['HIERARCHY'], []
 
-    def write(index: int, tabs: str) -> None:
+    def write(index, tabs):
         joint = joints[index]
         channels = [] if joint.places is None else ['Xposition', 'Yposition', 'Zposition']
         channels += [f'{axis}rotation' for axis in joint.order]
@@ -173,7 +172,7 @@ def bvh_file(joints: list[FileJoint], rate_hz: float) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _numbers(values) -> str:
+def _numbers(values):
     return ' '.join(f'{value:.10f}' for value in values)
 
 

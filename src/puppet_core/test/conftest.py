@@ -8,9 +8,7 @@ import pytest
 
 @pytest.fixture
 def made(tmp_path):
-    """Return a function that makes the character of a URDF text, with its notes."""
-
-    def run(text: str, robot_map: RobotMap | None = None) -> tuple:
+    def run(text, robot_map=None):
         path = tmp_path / 'robot.urdf'
         path.write_text(text)
         return character_from_urdf(path, robot_map or RobotMap())

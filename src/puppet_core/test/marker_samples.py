@@ -23,8 +23,7 @@ _TOP = (_HIP_BACK - 0.5 * DEPTH_M, 0.0, _HIP_DOWN)
 _NECK = 0.22
 
 
-def skeleton() -> Skeleton:
-    """Return the body that wears the markers."""
+def skeleton():
     rows = {'spine': _TOP, 'chest': (0.0, 0.0, 0.16), 'head': (0.0, 0.0, _NECK)}
     for side, sign in (('left', 1.0), ('right', -1.0)):
         rows[f'{side}_upper_arm'] = (0.0, 0.18 * sign, _NECK - 0.02)
@@ -40,7 +39,7 @@ def skeleton() -> Skeleton:
     return Skeleton(offsets, np.array(points))
 
 
-def plug_in_gait() -> dict[str, tuple[str, tuple[float, float, float]]]:
+def plug_in_gait():
     """Return each marker's segment and place in its axes [m]."""
     front = (_HIP_BACK, 0.0, _HIP_DOWN)
     rows = {
@@ -80,7 +79,7 @@ def plug_in_gait() -> dict[str, tuple[str, tuple[float, float, float]]]:
     return rows
 
 
-def helen_hayes() -> dict[str, tuple[str, tuple[float, float, float]]]:
+def helen_hayes():
     """Return each marker's segment and place in its axes [m], elbows with a second marker."""
     usual = plug_in_gait()
     names = {
@@ -105,7 +104,7 @@ def helen_hayes() -> dict[str, tuple[str, tuple[float, float, float]]]:
     return rows
 
 
-def marker_motion(rng) -> Motion:
+def marker_motion(rng):
     """Return a motion whose elbows and knees bend as hinges do, so that markers show them."""
     motion = wave_motion(skeleton(), rng, swing=0.4)
     rotations = np.array(motion.rotations)
@@ -117,7 +116,7 @@ def marker_motion(rng) -> Motion:
     return Motion.from_rotations(motion.skeleton, motion.rate_hz, motion.root_positions, rotations)
 
 
-def trajectories(motion, worn) -> np.ndarray:
+def trajectories(motion, worn):
     """Return the markers in world, shape (n, m, 3) [m]."""
     q_world, p_world = motion.world_segments()
     columns = []

@@ -31,14 +31,11 @@ FORWARD, LEFT, _ = np.eye(3)
 
 @pytest.fixture(scope='module', params=CLIPS)
 def name(request):
-    """Return the name of each clip."""
     return request.param
 
 
 @pytest.fixture(scope='module')
 def load(mocap_dir):
-    """Return a function that loads a clip by name, with options."""
-
     def load_named(name, **options):
         asf, _ = CLIPS[name]
         if asf is None:
@@ -53,7 +50,6 @@ def load(mocap_dir):
 
 @pytest.fixture(scope='module')
 def clip(load, name):
-    """Return each clip."""
     return load(name)
 
 

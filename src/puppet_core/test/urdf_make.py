@@ -19,7 +19,6 @@ class Urdf:
         self.joints[name] = (parent, child, xyz, axis, limits, more)
 
     def text(self):
-        """Return the file."""
         names = {n for row in self.joints.values() for n in row[:2]}
         lines = ['<robot name="made">']
         for name in sorted(names):

@@ -16,7 +16,6 @@ def floats(text):
 
 
 def origin(element):
-    """Return the 4 x 4 pose of an element's origin."""
     found = element.find('origin')
     if found is None:
         return np.eye(4)

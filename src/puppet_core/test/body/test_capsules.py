@@ -11,13 +11,6 @@ TOL_M = 1e-12
 CHEST = SEGMENT_INDEX['chest']
 
 
-def _single(point, capsule):
-    bone = capsule.end - capsule.start
-    square = bone @ bone
-    along = np.clip((point - capsule.start) @ bone / square, 0.0, 1.0) if square else 0.0
-    return np.linalg.norm(point - capsule.start - along * bone) - capsule.radius
-
-
 def _random_body(rng, n=40):
     ends = rng.normal(size=(n, 2, 3)) * 0.1
     ends[::6, 1] = ends[::6, 0]
@@ -37,7 +30,7 @@ def test_distance_is_the_least_of_all_capsules(rng, distance):
     shape, normal = shape_arrays(capsules), np.empty(3)
     for point in rng.normal(size=(40, 3)) * 0.15:
         for segment in range(N_SEGMENTS):
-            own = [_single(point, c) for c in capsules if c.segment == segment]
+            own = [_distance(point, c) for c in capsules if c.segment == segment]
             got = distance(shape, segment, point, normal)
             assert got == pytest.approx(min(own, default=np.inf), abs=TOL_M)
 

@@ -37,8 +37,6 @@ GOOD = HEADER + JOINTS + POINTS + CAPSULES
 
 @pytest.fixture
 def read(tmp_path):
-    """Return a function that loads a character from text."""
-
     def run(text):
         path = tmp_path / 'body.yaml'
         path.write_text(text)

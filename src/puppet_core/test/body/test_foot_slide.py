@@ -9,7 +9,7 @@ import pytest
 RATE_HZ = 100.0
 
 
-def _soles(speed_m_s: float, height_m: float, n: int = 50) -> np.ndarray:
+def _soles(speed_m_s, height_m, n=50):
     soles = np.zeros((n, 2, 3))
     soles[:, :, 0] = (np.arange(n) * speed_m_s / RATE_HZ)[:, None]
     soles[:, :, 2] = height_m

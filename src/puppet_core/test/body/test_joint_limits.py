@@ -24,7 +24,6 @@ RIGHT = '  right_forearm: {swing_deg: [6, 60], twist_deg: [-10, 20]}\n'
 
 @pytest.fixture
 def read(adult_character, tmp_path):
-    """Return a function that loads the adult with a section of limits."""
     path = tmp_path / 'body.yaml'
     save_character(replace(adult_character, joint_limits=()), path)
     body = path.read_text()
@@ -38,7 +37,6 @@ def read(adult_character, tmp_path):
 
 
 def by_name(character):
-    """Return the limits by joint."""
     return {SEGMENTS[limit.segment]: limit for limit in character.joint_limits}
 
 

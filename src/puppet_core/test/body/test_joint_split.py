@@ -38,8 +38,6 @@ def _split(rotations, angles, errors, turned):
 
 
 class Track:
-    """A split sequence, measured."""
-
     def __init__(self, rotations):
         rotations = np.ascontiguousarray(rotations)
         self.angles = np.empty((len(rotations), 3))
@@ -51,7 +49,6 @@ class Track:
         self.ratio = np.max(moved / np.maximum(self.turned[1:, None], 1e-12), axis=0)
 
     def assert_keeps_promises(self):
-        """Check the bounds of the module's text."""
         assert np.all(self.ratio <= RATIOS * (1.0 + 1e-9))
         assert np.max(self.errors) <= MAX_ERROR
         outside = self.errors[self.cos_b > ZONE]
@@ -68,7 +65,6 @@ def _near_lock(across, along, spin, side):
 
 
 def _smooth(rng, n, terms, amplitude):
-    """Return a random smooth curve of n samples."""
     time = np.linspace(0.0, 1.0, n)
     waves = (
         rng.normal() / k * np.cos(2 * np.pi * (k * time + rng.random()))

@@ -20,7 +20,6 @@ import pytest
 
 @pytest.fixture
 def parts(adult_character):
-    """Return writable offsets and interaction points of a good skeleton."""
     skeleton = adult_character.skeleton
     return skeleton.offsets.copy(), skeleton.interaction_points.copy()
 

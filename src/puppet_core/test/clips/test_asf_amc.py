@@ -15,7 +15,6 @@ UNIT_M = 0.0254 / 0.45
 
 @pytest.fixture
 def read_skeleton(tmp_path):
-    """Return a function that reads an ASF file of the given text."""
     path = tmp_path / 'body.asf'
 
     def read_text(text, **arguments):
@@ -120,8 +119,6 @@ def test_what_is_wrong_in_a_skeleton_is_named_with_its_line(read_skeleton, old, 
 
 @pytest.fixture
 def read(tmp_path):
-    """Return a function that reads an AMC file of the given text."""
-
     def read_text(text, asf=SMALL_ASF, **arguments):
         (tmp_path / 'body.asf').write_text(asf)
         (tmp_path / 'clip.amc').write_bytes(text.encode())

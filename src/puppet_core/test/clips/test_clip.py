@@ -16,7 +16,6 @@ from scipy.spatial.transform import Rotation
 
 @pytest.fixture
 def path(tmp_path, rng, adult_character):
-    """Return the path of a BVH file with MotionBuilder's names."""
     path = tmp_path / 'Sample.BVH'
     path.write_text(file_text(wave_motion(adult_character.skeleton, rng), Habit()))
     return path

@@ -16,7 +16,6 @@ from scipy.spatial.transform import Rotation
 
 @pytest.fixture
 def read(tmp_path):
-    """Return a function that reads a BVH file of the given text."""
     path = tmp_path / 'clip.bvh'
 
     def read_text(text, **arguments):
@@ -182,20 +181,17 @@ ANGLE_TOL_DEG = np.degrees(1e-6)
 
 @pytest.fixture
 def motion(rng, adult_character):
-    """Return a motion with large rotations."""
     return wave_motion(adult_character.skeleton, rng, n_frames=60, swing=2.5)
 
 
 @pytest.fixture
 def written(tmp_path, motion):
-    """Return the path of the motion's file."""
     path = tmp_path / 'out.bvh'
     write_bvh(motion, path)
     return path
 
 
 def assert_same(motion, loaded):
-    """Compare everything a motion has."""
     assert_same_motion(motion, loaded, ANGLE_TOL_DEG, POSITION_TOL_M)
     np.testing.assert_allclose(motion.end_effectors, loaded.end_effectors, atol=POSITION_TOL_M)
     assert motion.rate_hz == pytest.approx(loaded.rate_hz, rel=1e-9)

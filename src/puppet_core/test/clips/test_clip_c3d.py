@@ -16,13 +16,11 @@ POSITION_TOL_M = 1e-3  # asked for; the file has 32-bit numbers
 
 @pytest.fixture
 def motion(rng):
-    """Return a motion that ends in a squat on the floor."""
     return marker_motion(rng)
 
 
 @pytest.fixture
 def write(tmp_path, motion):
-    """Return a function that writes markers of the motion."""
     path = tmp_path / 'sample.c3d'
 
     def write_file(

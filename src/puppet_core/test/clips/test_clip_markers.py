@@ -5,17 +5,7 @@
 from clip_samples import pure_angles_deg
 from marker_samples import marker_motion, plug_in_gait, trajectories
 import numpy as np
-from puppet_core.clips.markers import (
-    body_points,
-    built_in_folder,
-    built_in_sets,
-    chord,
-    fill_gaps,
-    hinge_centre,
-    load_marker_set,
-    MarkerData,
-    to_clip_file,
-)
+from puppet_core.clips import markers
 from puppet_core.clips.options import ClipOptions
 from puppet_core.clips.skeleton_map import Q_WORLD_Z_UP, to_motion
 from puppet_core.io import InputFileError
@@ -26,25 +16,24 @@ POSITION_TOL_M = 1e-9
 
 @pytest.fixture
 def motion(rng):
-    """Return a motion that ends in a squat on the floor."""
     return marker_motion(rng)
 
 
 def data_of(motion, worn, widths=None):
-    """Return the markers of a motion as a file would give them."""
     points = trajectories(motion, worn)
-    return MarkerData('a.c3d', motion.rate_hz, tuple(worn), points, widths or {})
+    return markers.MarkerData('a.c3d', motion.rate_hz, tuple(worn), points, widths or {})
 
 
 def motion_of(data, marker_set):
-    """Return what the markers make."""
-    points = body_points(data, marker_set)
-    clip, names, note = to_clip_file(data, marker_set, points, Q_WORLD_Z_UP)
+    points = markers.body_points(data, marker_set)
+    clip, names, note = markers.to_clip_file(data, marker_set, points, Q_WORLD_Z_UP)
     return to_motion(clip, names, ClipOptions(up_axis='z')), note
 
 
 def test_plug_in_gait_is_exact_without_noise(motion):
-    loaded, note = motion_of(data_of(motion, plug_in_gait()), load_marker_set('plug_in_gait'))
+    loaded, note = motion_of(
+        data_of(motion, plug_in_gait()), markers.load_marker_set('plug_in_gait')
+    )
     assert note == ''
     gaps = loaded.world_segments()[1] - motion.world_segments()[1]
     assert np.abs(gaps).max() < POSITION_TOL_M
@@ -58,8 +47,8 @@ def test_noise_moves_lengths_less_than_itself(motion, rng):
     noisy = data.positions + rng.normal(0.0, 1e-3, data.positions.shape)
     noisy[rng.random(noisy.shape[:2]) < 0.01] += 0.3  # one in a hundred is elsewhere
     loaded, _ = motion_of(
-        MarkerData(data.path, data.rate_hz, data.labels, noisy, {}),
-        load_marker_set('plug_in_gait'),
+        markers.MarkerData(data.path, data.rate_hz, data.labels, noisy, {}),
+        markers.load_marker_set('plug_in_gait'),
     )
     np.testing.assert_allclose(
         loaded.skeleton.limb_lengths, motion.skeleton.limb_lengths, atol=2e-3
@@ -67,8 +56,8 @@ def test_noise_moves_lengths_less_than_itself(motion, rng):
 
 
 def test_the_clips_own_widths_count(motion):
-    marker_set = load_marker_set('plug_in_gait')
-    narrow = body_points(data_of(motion, plug_in_gait(), {'lkneewidth': 0.08}), marker_set)
+    marker_set = markers.load_marker_set('plug_in_gait')
+    narrow = markers.body_points(data_of(motion, plug_in_gait(), {'lkneewidth': 0.08}), marker_set)
     gap = np.linalg.norm(narrow['leftknee'] - narrow['lkne'], axis=1)
     np.testing.assert_allclose(gap, 0.047)  # half of it and the marker's radius
 
@@ -78,7 +67,7 @@ def test_gaps_of_a_cubic_are_bridged_closely_up_to_the_limit():
     curve = np.stack([t, 0.01 * t**2, 1e-4 * t**3], axis=1)[:, None]
     holes = curve.copy()
     holes[10:15] = holes[30:41] = holes[:2] = np.nan
-    filled = fill_gaps(holes, 5)
+    filled = markers.fill_gaps(holes, 5)
     np.testing.assert_allclose(filled[10:15], curve[10:15], atol=0.05)
     assert np.isnan(filled[30:41]).all()
     assert np.isnan(filled[:2]).all()
@@ -87,7 +76,7 @@ def test_gaps_of_a_cubic_are_bridged_closely_up_to_the_limit():
 
 def test_a_chord_sees_both_ends_at_a_right_angle(rng):
     centre, marker, plane = rng.normal(size=(3, 50, 3))
-    joint = chord(centre, marker, plane, 0.05)
+    joint = markers.chord(centre, marker, plane, 0.05)
     arm = joint - marker
     np.testing.assert_allclose(np.linalg.norm(arm, axis=1), 0.05)
     np.testing.assert_allclose(np.sum(arm * (joint - centre), axis=1), 0.0, atol=1e-12)
@@ -103,14 +92,14 @@ def test_an_elbow_is_found_however_far_it_is_bent(flexion, is_left):
     marker = np.array([[0.0, 0.045 * side, 0.0]])
     upper = np.array([[0.0, 0.0, 0.3]])
     lower = 0.26 * np.array([[np.sin(flexion), 0.0, -np.cos(flexion)]])
-    centre = hinge_centre(upper, marker, lower, 0.045, is_left)
+    centre = markers.hinge_centre(upper, marker, lower, 0.045, is_left)
     # A straight arm is a double root, good to the root of the rounding.
     np.testing.assert_allclose(centre, 0.0, atol=1e-8)
 
 
 def test_all_sets_are_read_and_name_what_they_use():
-    assert built_in_sets() == ('helen_hayes', 'plug_in_gait')
-    assert set(plug_in_gait()) - load_marker_set('plug_in_gait').names() == {
+    assert markers.built_in_sets() == ('helen_hayes', 'plug_in_gait')
+    assert set(plug_in_gait()) - markers.load_marker_set('plug_in_gait').names() == {
         'LUPA',
         'RUPA',
         'LFRM',
@@ -132,10 +121,10 @@ def test_all_sets_are_read_and_name_what_they_use():
     ],
 )
 def test_wrong_sets_name_line_and_key(tmp_path, old, new, text):
-    whole = (built_in_folder() / 'plug_in_gait.yaml').read_text()
+    whole = (markers.built_in_folder() / 'plug_in_gait.yaml').read_text()
     assert old in whole
     path = tmp_path / 'own.yaml'
     path.write_text(whole.replace(old, new, 1))
     with pytest.raises(InputFileError, match=text) as caught:
-        load_marker_set(path)
+        markers.load_marker_set(path)
     assert f'{path}:' in str(caught.value)

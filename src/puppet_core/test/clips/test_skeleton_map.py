@@ -1,7 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a file's skeleton to ours: start, rest pose, axes, folded joints, soles and palms."""
+"""From a file's skeleton to ours, whatever program, unit and axes: the same motion comes out."""
 
+import itertools
+
+from clip_conventions import convention_text, CONVENTIONS, Style
 from clip_samples import (
     assert_same_motion,
     default_ends,
@@ -10,12 +13,14 @@ from clip_samples import (
     ORDERS,
     pure_angles_deg,
     wave_motion,
+    WORLDS,
     Y_UP,
 )
 import numpy as np
 from puppet_core.body.skeleton import END_EFFECTORS, SEGMENT_INDEX, SEGMENTS, Skeleton
+from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.clip_file import ClipFile
-from puppet_core.clips.load import load_clip, read_clip_file
+from puppet_core.clips.load import load_clip, read_clip, read_clip_file
 from puppet_core.clips.options import ClipOptions
 from puppet_core.clips.skeleton_map import (
     canonical_direction,
@@ -27,14 +32,123 @@ from puppet_core.io import ConfigError, InputFileError
 import pytest
 from scipy.spatial.transform import Rotation
 
-POSITION_TOL_M = 1e-7
-ANGLE_TOL_DEG = 1e-5
+UNITS = {
+    'centimetres': 0.01,
+    'metres': 1.0,
+    'inches': 0.0254,
+    'millimetres': 0.001,
+    "CMU's unit, 1/0.45 inch": 0.0254 / 0.45,
+}
 
 
 @pytest.fixture
 def motion(rng, adult_character):
-    """Return a motion that ends in a squat on the floor."""
     return wave_motion(adult_character.skeleton, rng)
+
+
+@pytest.fixture
+def write(tmp_path, motion, rng):
+    path = tmp_path / 'sample.bvh'
+
+    def write_file(name='mixamo', style=Style(), change=lambda text: text):
+        text = convention_text(motion, CONVENTIONS[name], rng, style)
+        path.write_bytes(change(text).encode())
+        return path
+
+    return write_file
+
+
+@pytest.mark.parametrize('name', CONVENTIONS)
+def test_each_convention_gives_the_motion(write, motion, tmp_path, name):
+    loaded = load_clip(write(name))
+    assert_same_motion(motion, loaded)
+    write_bvh(loaded, tmp_path / 'ours.bvh')
+    assert_same_motion(loaded, load_clip(tmp_path / 'ours.bvh'))
+
+
+@pytest.mark.parametrize('name', ['mixamo', 'biped', 'daz genesis 8'])
+def test_six_degrees_of_freedom_and_orders_by_joint_do_not_matter(write, motion, rng, name):
+    assert_same_motion(motion, load_clip(write(name, Style(six_dof=True, rng=rng))))
+
+
+def _without_offsets(text):
+    head, rest = text.split('MOTION')
+    rows = [
+        '  OFFSET 0 0 0' if 'OFFSET' in row and 'End' not in row else row
+        for row in head.split('\n')
+    ]
+    return '\n'.join(rows) + 'MOTION' + rest
+
+
+def test_offsets_that_are_in_the_channels_alone_are_found(write, motion):
+    assert_same_motion(motion, load_clip(write('humanik', Style(six_dof=True), _without_offsets)))
+
+
+@pytest.mark.parametrize(
+    ('unit', 'world'),
+    [*itertools.product(UNITS, 'yz'), *(('centimetres', world) for world in WORLDS)],
+)
+def test_unit_and_up_axis_are_found_and_said(write, motion, unit, world):
+    style = Style(UNITS[unit], WORLDS[world])
+    read = read_clip(write('mixamo', style))
+    assert_same_motion(motion, read.motion)
+    assert (read.unit.value, read.up_axis.value) == (unit, world)
+    assert f'unit {unit} (stature about 1.7' in read.text
+    assert f'; up {world} (head over feet along {world} in ' in read.text
+    assert 'check' not in read.text
+
+
+@pytest.mark.parametrize('factor', [0.6, 1.0, 1.4])
+def test_children_and_giants_are_no_other_unit(tmp_path, rng, adult_character, factor):
+    body = adult_character.skeleton
+    body = Skeleton(factor * body.offsets, factor * body.interaction_points)
+    motion = wave_motion(body, rng)
+    (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['mixamo'], rng))
+    assert read_clip(tmp_path / 'a.bvh').unit.value == 'centimetres'
+
+
+def test_what_is_given_is_not_looked_for(write):
+    path = write('mixamo', Style(0.001))
+    read = read_clip(path, options=ClipOptions(unit_m=0.01, up_axis='z'))
+    assert '; unit 0.01 m (as given); up z (as given)' in read.text
+    assert read.motion.skeleton.leg_length > 5.0
+
+
+def test_an_unlikely_size_stays_and_is_said(write):
+    read = read_clip(write('mixamo', Style(1e-5)))
+    assert 'unit centimetres (no usual unit gives a human size; stature about' in read.text
+    assert 'check with --unit' in read.text
+
+
+def turned(motion, share, turn):
+    """Return the motion with its root turned in the first `share` of the frames."""
+    rotations = np.array(motion.rotations)
+    few = slice(0, int(share * motion.n_frames))
+    root = turn * Rotation.from_quat(rotations[few, 0][:, [1, 2, 3, 0]])
+    rotations[few, 0] = root.as_quat()[:, [3, 0, 1, 2]]
+    return type(motion).from_rotations(
+        motion.skeleton, motion.rate_hz, motion.root_positions, rotations
+    )
+
+
+@pytest.mark.parametrize(
+    ('share', 'turn', 'axis'),
+    [
+        (0.7, [np.pi, 0.0, 0.0], 'y'),
+        (1.0, [np.pi, 0.0, 0.0], '-y'),
+        (1.0, [0.5 * np.pi, 0.0, 0.0], 'y'),
+    ],
+    ids=['handstand', 'turned file', 'lying'],
+)
+def test_who_is_not_upright_is_to_be_checked(tmp_path, rng, adult_character, share, turn, axis):
+    motion = turned(wave_motion(adult_character.skeleton, rng), share, Rotation.from_rotvec(turn))
+    (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['mixamo'], rng))
+    found = read_clip(tmp_path / 'a.bvh').up_axis
+    assert (found.value, found.is_sure) == (axis, False)
+    assert 'the rest pose stands along' in found.why
+
+
+POSITION_TOL_M = 1e-7
 
 
 @pytest.fixture
@@ -46,7 +160,6 @@ def clip(tmp_path, motion):
 
 
 def changed(clip, **fields):
-    """Return the clip with some fields replaced."""
     names = ('path', 'rate_hz', 'joint_names', 'parents', 'offsets', 'rotations', 'translations')
     return ClipFile(**({name: getattr(clip, name) for name in names} | fields))
 
@@ -116,8 +229,6 @@ def test_hands_and_feet_without_ends_still_have_palms_and_soles(tmp_path, motion
 
 @pytest.fixture
 def load(tmp_path):
-    """Return a function that writes a motion with a habit and reads it back."""
-
     def write_and_load(motion, habit):
         path = tmp_path / 'sample.bvh'
         path.write_text(file_text(motion, habit))
@@ -127,14 +238,12 @@ def load(tmp_path):
 
 
 def random_skeleton(rng, base):
-    """Return a symmetric body of random proportions."""
     scale = np.repeat(rng.uniform(0.6, 1.5, (16, 1)), 3, axis=1)
     scale[7:10], scale[13:16] = scale[4:7], scale[10:13]
     return Skeleton(base.offsets * scale, base.interaction_points)
 
 
 def a_pose_axes(arm_deg, leg_deg):
-    """Return joint axes of a rest with lowered arms and spread legs."""
     axes = {}
     for segment in SEGMENTS:
         side = 1.0 if segment.startswith('left') else -1.0

@@ -10,7 +10,7 @@ RED, BLUE = '#ff0000', '#0000ff'
 TIMES = np.linspace(0.0, 2.0, 50)
 
 
-def rows_of(picture: np.ndarray, colour: tuple[int, int, int]) -> np.ndarray:
+def rows_of(picture, colour):
     """Return rows and columns of pixels of nearly a colour below the legend, shape (n, 2)."""
     found = np.argwhere(np.abs(picture.astype(int) - colour).max(axis=2) < 60)
     return found[found[:, 0] > 40]

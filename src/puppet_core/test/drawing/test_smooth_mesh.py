@@ -15,12 +15,12 @@ LIMB = Rods(
 THIN = Rods(np.zeros((2, 3)), np.array([[0.2, 0.0, 0.0], [0.2, 0.1, 0.1]]), np.full(2, 0.006))
 
 
-def _volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
+def _volume(vertices, triangles):
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     return float(np.einsum('ij,ij->', a, np.cross(b, c)) / 6.0)
 
 
-def _gap(vertices: np.ndarray, rods: Rods) -> np.ndarray:
+def _gap(vertices, rods):
     """Return the distance from the union, by a loop over rods and points."""
     gaps = []
     for start, end, radius in zip(*rods):

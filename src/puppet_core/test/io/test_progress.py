@@ -12,8 +12,7 @@ import pytest
 class Terminal(StringIO):
     """A stream that a person looks at."""
 
-    def isatty(self) -> bool:
-        """Return that it is one."""
+    def isatty(self):
         return True
 
 
@@ -46,8 +45,7 @@ def test_what_is_free_says_nothing_of_the_remaining_time(monkeypatch, stream):
     assert re.search('(599|600).*06:4[01]', last), last  # of a log the last line may be older
 
 
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return the time that the progress sees, for the test to set."""
+def clock(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr('time.time', lambda: now[0])
     monkeypatch.setattr('tqdm.std.time', lambda: now[0])

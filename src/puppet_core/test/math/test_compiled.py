@@ -21,10 +21,10 @@ def test_copy_takes_rows_and_parts_of_others():
 
 
 def test_what_wants_memory_is_not_compiled():
-    def fresh(n):  # type: ignore[no-untyped-def]
+    def fresh(n):
         return np.empty(n)[0]
 
-    def overlapping(a):  # type: ignore[no-untyped-def]
+    def overlapping(a):
         a[1:] = a[:-1]
 
     for function, argument in ((fresh, 3), (overlapping, np.zeros(3))):
@@ -33,7 +33,7 @@ def test_what_wants_memory_is_not_compiled():
 
 
 def test_division_by_zero_is_infinite_or_not_a_number():
-    def share(a, b):  # type: ignore[no-untyped-def]
+    def share(a, b):
         return a / b
 
     assert kernel(share)(1.0, 0.0) == math.inf
@@ -55,8 +55,6 @@ def test_a_loop_does_not_fill_the_stack():
 
 
 class Inner(NamedTuple):
-    """Some arrays."""
-
     matrix: np.ndarray
     flags: np.ndarray
 
@@ -71,8 +69,7 @@ class Outer(NamedTuple):
     is_on: bool
 
 
-def example() -> Outer:
-    """Return an example with all types."""
+def example():
     inner = Inner(np.arange(6.0).reshape(2, 3), np.array([1, 0, 1], dtype=np.uint8))
     return Outer(np.arange(3, dtype=np.uint8), inner, 2.5, np.array([7, 8]), True)
 

@@ -17,7 +17,7 @@ def test_step_solves_the_critically_damped_equation(run, dt):
     tau, target = 0.05, 0.8
     state = np.array([0.1, 3.0])
 
-    def rate(_: float, y: np.ndarray) -> tuple[float, float]:
+    def rate(_, y):
         return y[1], (target - y[0]) / tau**2 - 2.0 * y[1] / tau
 
     wanted = solve_ivp(rate, (0.0, dt), state, rtol=1e-12, atol=1e-13).y[:, -1]

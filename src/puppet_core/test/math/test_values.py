@@ -23,8 +23,6 @@ NAMES += ['between', 'angle_between']
 
 @pytest.fixture(scope='module', params=['jit', 'py'])
 def quat(request):
-    """Return the kernels as functions of arrays that return arrays."""
-
     def of_arrays(name):
         kernel = getattr(values, name)
         kernel = kernel if request.param == 'jit' else kernel.py_func

@@ -6,19 +6,11 @@ import numpy as np
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENTS
 from puppet_core.io.yaml_file import load_yaml
 from puppet_core.math import quaternions
-from puppet_core.procedural.performer import (
-    make_plan,
-    Plan,
-    procedural_motion,
-    START_XY_M,
-    TABLE_CENTRE_M,
-    TABLE_SIZE_M,
-    TABLE_TOP_M,
-)
+from puppet_core.procedural import performer
+from puppet_core.procedural.curve import middle_joint, two_bone_rotations
 import pytest
 
 RATE_HZ = 120.0
-FLAT_M = 1e-9  # a planted sole lies exactly on the floor
 STILL_M_S = 1e-3  # rounding of the first and last moment of a swing
 TOUCH_M = 1e-9
 REST_TOL = 1e-5  # a straight limb is a square root away from rounding
@@ -26,23 +18,20 @@ REST_TOL = 1e-5  # a straight limb is a square root away from rounding
 
 @pytest.fixture(scope='module')
 def motion(adult_character):
-    """Return one pass at the live rate."""
-    return procedural_motion(adult_character, RATE_HZ)
+    return performer.procedural_motion(adult_character, RATE_HZ)
 
 
 @pytest.fixture(scope='module')
 def plan(adult_character):
-    """Return what is done when."""
-    return make_plan(adult_character.skeleton, 2.0)
+    return performer.make_plan(adult_character.skeleton, 2.0)
 
 
-def during(plan: Plan, activity: str, duration_s: float) -> slice:
-    """Return the frames of an activity."""
+def during(plan, activity, duration_s):
     start = plan.starts_s[activity]
     return slice(round(start * RATE_HZ), round((start + duration_s) * RATE_HZ))
 
 
-def looped_difference(values: np.ndarray) -> np.ndarray:
+def looped_difference(values):
     """Return the rate of change, over the loop's seam as well."""
     return (values - np.roll(values, 1, axis=0)) * RATE_HZ
 
@@ -50,7 +39,7 @@ def looped_difference(values: np.ndarray) -> np.ndarray:
 def test_first_two_seconds_are_the_rest_pose(motion, adult_character):
     held = motion.rotations[: round(2.0 * RATE_HZ)]
     np.testing.assert_allclose(held, np.broadcast_to([1.0, 0, 0, 0], held.shape), atol=REST_TOL)
-    root = (*START_XY_M, adult_character.skeleton.rest_root_height)
+    root = (*performer.START_XY_M, adult_character.skeleton.rest_root_height)
     np.testing.assert_allclose(motion.root_positions[0], root, atol=1e-9)
 
 
@@ -78,9 +67,11 @@ def test_the_pelvis_falls_freely_while_in_the_air(motion, plan):
 def test_palms_rest_on_the_table(motion, plan):
     palms = motion.end_effectors[during(plan, 'reach', 7.0), :2]
     for palm, least_s in ((palms[:, 0], 1.0), (palms[:, 1], 2.0)):
-        resting = np.abs(palm[:, 2] - TABLE_TOP_M) < TOUCH_M
+        resting = np.abs(palm[:, 2] - performer.TABLE_TOP_M) < TOUCH_M
         assert resting.sum() / RATE_HZ > least_s
-        inside = np.abs(palm[resting, :2] - TABLE_CENTRE_M[:2]) < 0.5 * np.array(TABLE_SIZE_M[:2])
+        inside = np.abs(palm[resting, :2] - performer.TABLE_CENTRE_M[:2]) < 0.5 * np.array(
+            performer.TABLE_SIZE_M[:2]
+        )
         assert inside.all()
 
 
@@ -102,7 +93,7 @@ def test_velocity_jumps_vanish_with_the_time_step(adult_character):
     # twice the rate halves the largest change of velocity: no corner anywhere
     jumps = []
     for rate_hz in (120.0, 240.0):
-        points = procedural_motion(adult_character, rate_hz).end_effectors
+        points = performer.procedural_motion(adult_character, rate_hz).end_effectors
         velocity = (points - np.roll(points, 1, axis=0)) * rate_hz
         jumps.append(np.abs(velocity - np.roll(velocity, 1, axis=0)).max())
     assert jumps[1] < 0.6 * jumps[0]
@@ -123,8 +114,8 @@ def test_demo_environment_has_the_table_where_it_is_performed(characters_dir):
     path = characters_dir.parent / 'environments' / 'demo.yaml'
     source = load_yaml(path, 'puppet-environment/1')
     table = next(o for o in source.sections('objects') if o.text('name') == 'table')
-    np.testing.assert_allclose(table.numbers('position_m', 3), TABLE_CENTRE_M)
-    np.testing.assert_allclose(table.numbers('size_m', 3), TABLE_SIZE_M)
+    np.testing.assert_allclose(table.numbers('position_m', 3), performer.TABLE_CENTRE_M)
+    np.testing.assert_allclose(table.numbers('size_m', 3), performer.TABLE_SIZE_M)
 
 
 def test_joints_stay_within_a_persons_limits(motion):
@@ -132,3 +123,45 @@ def test_joints_stay_within_a_persons_limits(motion):
     angles = np.degrees(np.linalg.norm(quaternions.log(motion.rotations), axis=2)).max(axis=0)
     for name, angle in zip(SEGMENTS, angles):
         assert angle < limits_deg.get(name.partition('_')[2] or name, 180.0), name
+
+
+LENGTHS = np.array([0.43, 0.40])
+LEG_BONES = np.array([[0.0, 0.0, -0.43], [0.0, 0.0, -0.40]])
+Y_AXIS = np.array([0.0, 1.0, 0.0])
+
+
+@pytest.fixture
+def ends(rng):
+    hips = rng.normal(size=(50, 3))
+    way = rng.normal(size=(50, 3))
+    way *= rng.uniform(0.05, 0.82, (50, 1)) / np.linalg.norm(way, axis=1, keepdims=True)
+    return hips, hips + way, rng.normal(size=(50, 3))
+
+
+def test_middle_joint_points_towards_the_pole(ends):
+    hips, ankles, poles = ends
+    knees = middle_joint(hips, ankles, LENGTHS, poles)
+    axis = (ankles - hips) / np.linalg.norm(ankles - hips, axis=1, keepdims=True)
+    aside = knees - hips - np.sum((knees - hips) * axis, axis=1, keepdims=True) * axis
+    assert np.all(np.sum(aside * poles, axis=1) > 0.0)
+
+
+def test_out_of_reach_is_stretched_straight():
+    knee = middle_joint(np.zeros((1, 3)), np.array([[0.0, 0.0, -2.0]]), LENGTHS, np.eye(3)[:1])
+    np.testing.assert_allclose(knee, [[0.0, 0.0, -0.43]], atol=1e-5)
+
+
+def test_rotations_carry_the_bones_from_end_to_end(ends):
+    hips, ankles, poles = ends
+    upper, lower = two_bone_rotations(hips, ankles, LEG_BONES, Y_AXIS, poles)
+    reached = hips + quaternions.rotate(upper, LEG_BONES[0])
+    reached += quaternions.rotate(lower, LEG_BONES[1])
+    np.testing.assert_allclose(reached, ankles, atol=1e-9)
+
+
+def test_limb_bends_about_its_hinge_only(ends):
+    hips, ankles, poles = ends
+    upper, lower = two_bone_rotations(hips, ankles, LEG_BONES, Y_AXIS, poles)
+    knee = quaternions.log(quaternions.multiply(quaternions.conjugate(upper), lower))
+    np.testing.assert_allclose(knee[:, [0, 2]], 0.0, atol=1e-9)
+    assert np.all(knee[:, 1] > 0.0)

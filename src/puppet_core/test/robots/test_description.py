@@ -27,7 +27,6 @@ BUILT_IN = ('performer', 'sally', 'blubby', 'frog')
 
 @pytest.fixture(params=BUILT_IN)
 def character(request, characters_dir):
-    """Return each built-in character."""
     return load_character(characters_dir / f'{request.param}.yaml')
 
 

@@ -12,6 +12,7 @@ from puppet_core.io import InputFileError
 from puppet_core.robots.character_check import findings
 from puppet_core.robots.limbs import load_robot_map, RobotMap
 import pytest
+from urdf_make import seven_axis_arms, X
 from urdf_walk import HUMANOID, limits
 
 TEXT = HUMANOID.read_text()
@@ -182,3 +183,157 @@ def test_check_finds_what_is_odd(made, adult_character):
     assert any('left_leg: its lower part' in text for text in odd)
     tight = TEXT.replace('lower="-0.4" upper="2.4"', 'lower="-0.4" upper="0.8"', 1)
     assert any('left_upper_arm by' in text for text in findings(made(tight).character))
+
+
+def moved(found, segment):
+    robot = found.character.robot
+    return [robot.names[j] for j in robot.joints_of(SEGMENTS.index(segment))]
+
+
+def mimicking(follower, leader):
+    old = re.search(rf'<joint name="{follower}".*?</joint>', TEXT, re.S).group()
+    return TEXT.replace(old, old.replace('</joint>', f'<mimic joint="{leader}"/></joint>'))
+
+
+def with_clavicles(joints=1):
+    """Return a robot of arms with seven axes and more before them."""
+    urdf = seven_axis_arms(0.0)
+    for side in ('l', 'r'):
+        above = 'torso'
+        for k in range(joints):
+            urdf.joint(f'{side}c{k}', above, f'{side}c{k}', (0, 0, 0), X, (-0.3, 0.3))
+            above = f'{side}c{k}'
+        first = urdf.joints[side + 'a1']
+        urdf.joints[side + 'a1'] = (above, *first[1:])
+    return urdf.text()
+
+
+def test_hips_that_share_a_motor_are_held_and_the_legs_are_found(made):
+    found = made(mimicking('right_hip_yaw', 'left_hip_yaw'))
+    for side in ('left', 'right'):
+        assert moved(found, f'{side}_thigh') == [f'{side}_hip_roll', f'{side}_hip_pitch']
+        assert moved(found, f'{side}_shank') == [f'{side}_knee']
+        assert moved(found, f'{side}_upper_arm')[0] == f'{side}_shoulder_pitch'
+    assert dict(found.character.robot.held) == {'left_hip_yaw': 0.0}
+    assert 'left_hip_yaw: held, right_hip_yaw follows it in another limb' in found.notes
+
+
+def test_a_joint_that_follows_one_of_its_own_limb_is_held_and_named(made):
+    found = made(mimicking('right_wrist_pitch', 'right_elbow'))
+    assert moved(found, 'right_hand') == ['right_wrist_yaw']
+    assert moved(found, 'left_hand') == ['left_wrist_yaw', 'left_wrist_pitch']
+    assert found.notes == ('right_wrist_pitch: held, it follows right_elbow',)
+
+
+def test_joints_that_follow_others_cannot_be_named(made):
+    segments = {'right_thigh': ('right_hip_yaw', 'right_hip_roll', 'right_hip_pitch')}
+    with pytest.raises(InputFileError, match='an angle of their own, got right_hip_yaw'):
+        made(mimicking('right_hip_yaw', 'left_hip_yaw'), RobotMap(segments=segments))
+
+
+def test_a_clavicle_is_held_and_named(made):
+    found, plain = made(with_clavicles()), made(seven_axis_arms(0.0).text())
+    for segment in ('left_upper_arm', 'left_forearm', 'left_hand', 'right_hand'):
+        assert moved(found, segment) == moved(plain, segment) != []
+    assert 'left_arm: held, no part of it: lc0' in found.notes
+    assert 'right_arm: held, no part of it: rc0' in found.notes
+    assert not any('held' in note for note in plain.notes)
+
+
+BAD = [
+    ('<robot name', '<!DOCTYPE robot [<!ENTITY a "b">]><robot name', 'expected no DOCTYPE'),
+    ('<robot name', '<!DOCTYPE robot SYSTEM "x.dtd"><robot name', 'expected no DOCTYPE'),
+    ('</robot>', '', 'expected valid XML'),
+    ('<robot name="tin">', '<model name="tin">', 'expected valid XML'),
+    ('<child link="torso"/>', '<child link="tors"/>', "a link of this file, got 'tors'"),
+    ('<child link="torso"/>', '<child link="base"/>', 'expected one tree'),
+    ('<child link="head"/>', '<child link="torso"/>', 'one joint above the link torso'),
+    ('type="revolute"', 'type="hinge"', "got 'hinge'"),
+    ('lower="-1.5" upper="1.5"', 'lower="1.5" upper="-1.5"', 'expected lower <= upper'),
+    ('lower="-1.5" upper="1.5"', 'lower="x" upper="1.5"', "1 finite number as lower, got 'x'"),
+    ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>', 'an axis with a direction'),
+    ('xyz="0 0 0.09"', 'xyz="0 0 nan"', "3 finite numbers as xyz, got '0 0 nan'"),
+    ('<link name="neck"/>', '<link name="neck"/><link name="neck"/>', 'each link once'),
+    ('<link name="neck"/>', '<xacro:macro name="neck"/>', 'run xacro on it first'),
+    ('radius="0.09"', 'radius="-0.09"', 'a size > 0'),
+    ('radius="0.09"', 'radius="nan"', "head: expected 1 finite number as radius, got 'nan'"),
+    ('<sphere radius="0.09"/>', '<mesh/>', 'head: expected the attribute filename'),
+    ('<sphere radius="0.09"/>', '<blob/>', 'head: expected a solid, one of box, cylinder'),
+    ('<parent link="left_shank"/>', '<parent link="left_ankle"/>', 'expected one tree below'),
+    ('<child link="left_ankle"/>', '<child link="left_thigh"/>', 'joint above the link left_th'),
+    ('<axis xyz="0 0 -1"/>', '<mimic joint="no"/>', 'left_hip_pitch: expected to mimic a joint'),
+    ('<axis xyz="0 0 -1"/>', '<mimic joint="left_hip_pitch"/>', 'that mimics none'),
+    ('<axis xyz="0 0 -1"/>', '<mimic joint="left_knee" offset="inf"/>', '1 finite number as offs'),
+    ('<link name="neck"/>', '<link/>', '<link>: expected the attribute name'),
+]
+
+
+@pytest.mark.parametrize('old, new, words', BAD, ids=[row[2] + row[1][:12] for row in BAD])
+def test_a_bad_urdf_is_told_with_file_and_line(made, old, new, words):
+    assert old in TEXT
+    with pytest.raises(InputFileError, match=r'robot\.urdf:\d+: ') as caught:
+        made(TEXT.replace(old, new, 1))
+    assert words in str(caught.value)
+
+
+def retyped(names, kind):
+    """Return the robot with joints of a name pattern made another type."""
+    return re.sub(rf'({names})" type="revolute"', rf'\1" type="{kind}"', TEXT)
+
+
+@pytest.mark.parametrize(
+    'text, words',
+    [
+        ('<robot name="a"/>', 'expected links'),
+        ('<robot name="a"><link name="b"/></robot>', 'expected two legs'),
+        (re.sub(r'type="revolute"', 'type="prismatic"', TEXT), 'expected two legs'),
+        (retyped(r'_shoulder_\w+|_elbow', 'fixed'), 'expected two arms'),
+        (retyped(r'_knee', 'fixed'), 'left_leg: hip and knee'),
+        (retyped(r'_knee', 'prismatic'), 'hip and knee with'),
+        (TEXT.replace('xyz="0 -0.36 0"', 'xyz="0 0 0"'), 'left_leg: hip and knee with two parts'),
+        (
+            re.sub(
+                r'(="(left|right)_knee.*?)(<axis)',
+                r'\1<mimic joint="\2_hip_pitch"/>\3',
+                TEXT,
+                flags=re.S,
+            ),
+            'left_leg: hip and knee',
+        ),
+        (retyped(r'left_hip_\w+', 'fixed'), 'expected two legs'),
+        (re.sub(r'origin xyz="[^"]*"', 'origin xyz="0 0 0"', TEXT), 'expected two legs'),
+    ],
+)
+def test_what_is_no_humanoid_is_refused_with_a_hint(made, text, words):
+    with pytest.raises(InputFileError, match=words):
+        made(text)
+
+
+def test_lengths_in_millimetres_are_refused_with_a_hint(made):
+    def longer(match):
+        return f'origin xyz="{" ".join(str(1e3 * float(x)) for x in match[1].split())}"'
+
+    with pytest.raises(InputFileError, match='up to 10 m apart, got .* m;? .*not millimetres'):
+        made(re.sub(r'origin xyz="([^"]*)"', longer, TEXT))
+
+
+@pytest.mark.parametrize(
+    'old, new, words',
+    [
+        ('joint: left_knee', 'joint: left_nee', "the URDF, got 'left_nee'"),
+        ('left_knee\n    segment: left_shank', 'left_knee\n    segment: calf', 'one of spine'),
+        ('joint: left_knee', 'joint: right_knee', 'each joint once, got right_knee'),
+        ('axis: [0.0, 0.0, 1.0]', 'axis: [0.0, 0.0, 2.0]', '3 numbers of length 1'),
+        ('lower_rad: -1.5', 'lower_rad: 2.5', 'a number in 2.5 .. inf'),
+        ('urdf: ', 'urdf: no_', 'a readable file'),
+    ],
+)
+def test_a_bad_section_is_told_with_file_and_key(made, tmp_path, old, new, words):
+    path = tmp_path / 'tin.yaml'
+    save_character(made(TEXT).character, path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputFileError) as caught:
+        load_character(path)
+    assert words in str(caught.value)

@@ -59,7 +59,6 @@ class Posture:
 
 
 def moving(character, rng, frames, size):
-    """Return a smooth random motion of all joints."""
     t = np.linspace(0.0, 2.0 * np.pi, frames)[:, None, None]
     waves = [np.sin((k + 1) * t + rng.uniform(0, 6, (1, 16, 3))) for k in range(3)]
     vectors = sum(size * rng.normal(size=(1, 16, 3)) * wave for wave in waves)
@@ -270,7 +269,6 @@ def unit(rng, shape):
 
 
 def product(axes, angles):
-    """Return the turns one after the other, by scipy."""
     turned = Rotation.identity()
     for axis, angle in zip(axes, angles):
         turned = turned * Rotation.from_rotvec(angle * axis)
@@ -288,7 +286,6 @@ def left(q, axes, angles):
 
 
 def best_angles(axes, q):
-    """Return the better of the two solutions."""
     count, found = len(axes), []
     for family in range(2):
         angles = turn_angles(axes, 0, count, q, np.zeros(count), family)
