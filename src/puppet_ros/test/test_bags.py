@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags written here are read by others, and theirs here: also cut, changed or miscounted ones."""
 
-from collections.abc import Iterable
-from pathlib import Path
 import re
 import shutil
 import sqlite3
-from typing import Any
 
 from mcap import reader as mcap_reader
 from mcap.writer import CompressionType
@@ -49,7 +46,7 @@ MESSAGES = [
 ]
 
 
-def write(path: Path, messages: list[BagMessage] = MESSAGES, compression: str = '') -> Path:
+def write(path, messages=MESSAGES, compression=''):
     with BagWriter(path, compression) as writer:
         for message in messages:
             profile = qos.LATCHED if message.topic == '/text' else qos.STREAM
@@ -57,7 +54,7 @@ def write(path: Path, messages: list[BagMessage] = MESSAGES, compression: str = 
     return path
 
 
-def write_with_rosbags(path: Path, plugin: StoragePlugin, mode: CompressionMode) -> None:
+def write_with_rosbags(path, plugin, mode):
     types = get_typestore(Stores.EMPTY)
     for name in (FRAME, TEXT):
         types.register(get_types_from_msg(definition_of(name), name))
@@ -72,7 +69,7 @@ def write_with_rosbags(path: Path, plugin: StoragePlugin, mode: CompressionMode)
             writer.write(topics[message.topic], message.log_ns, message.data)
 
 
-def write_with_mcap(path: Path, order: Iterable[int], *options: Any, **more: Any) -> Path:
+def write_with_mcap(path, order, *options, **more):
     with open(path, 'wb') as stream:
         writer = McapLibraryWriter(stream, *options, **more)
         writer.start('ros2')
@@ -87,7 +84,7 @@ def write_with_mcap(path: Path, order: Iterable[int], *options: Any, **more: Any
     return path
 
 
-def read(path: Path) -> list[BagMessage]:
+def read(path):
     with BagReader(path) as reader:
         assert reader.warnings == []
         assert reader.counts == {'/text': 2, '/frames': 39}
@@ -95,7 +92,7 @@ def read(path: Path) -> list[BagMessage]:
         return list(reader.messages())
 
 
-def refused(path: Path, says: str) -> str:
+def refused(path, says):
     with pytest.raises(InputFileError, match=says) as told, BagReader(path):
         pass
     return str(told.value)
@@ -250,7 +247,7 @@ def test_broken_metadata_is_named(tmp_path, old, new, says):
     refused(tmp_path / 'bag', says)
 
 
-def sqlite_bag(folder: Path, *commands: str) -> Path:
+def sqlite_bag(folder, *commands):
     write_with_rosbags(folder, StoragePlugin.SQLITE3, CompressionMode.NONE)
     path = next(folder.glob('*.db3'))
     with sqlite3.connect(path) as database:
@@ -337,9 +334,9 @@ def test_a_journal_of_a_change_is_taken_in_as_its_hint_says(tmp_path):
 CUTS = 200
 
 
-def salvaged(path: Path) -> list[BagMessage] | None:
+def salvaged(path):
     """Return what can be read; None for a clear error at the beginning."""
-    found: list[BagMessage] = []
+    found = []
     try:
         with BagReader(path) as reader:
             for message in reader.messages():
@@ -361,7 +358,7 @@ def whole(request, tmp_path):
     return (tmp_path / 'whole.mcap').read_bytes()
 
 
-def longest_beginning(data: bytes, ends: Iterable[int], path: Path) -> int:
+def longest_beginning(data, ends, path):
     """Cut a file at ends; longer pieces give at least as much: nothing is lost before the cut."""
     last = 0
     for end in sorted(ends):

@@ -15,12 +15,12 @@ pytestmark = pytest.mark.ros
 
 
 class Refused(Node):
-    def __init__(self, **options: object) -> None:
+    def __init__(self, **options):
         super().__init__('refused', **options)
         raise ValueError('on purpose')
 
 
-def _n_threads() -> int:
+def _n_threads():
     return len(os.listdir('/proc/self/task'))
 
 

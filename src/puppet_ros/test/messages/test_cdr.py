@@ -3,7 +3,6 @@
 """Bytes of messages against the middleware's own, stream writers against both, rows of fields."""
 
 from array import array
-from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
@@ -25,7 +24,7 @@ KINDS = (TrackerFrame, PoseFrame, Posture, Importance, RetargetStatus, JointStat
 by_kind = pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.__name__)
 
 
-def filled(kind: type, rng: np.random.Generator) -> Any:
+def filled(kind, rng):
     msg = kind()
     for name, form in kind.get_fields_and_field_types().items():
         value = getattr(msg, name)

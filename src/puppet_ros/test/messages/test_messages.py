@@ -42,18 +42,18 @@ STAMP_NS = 1_790_000_000_123_456_789
 Draw = np.random.Generator
 
 
-def _names(rng: Draw) -> tuple[str, ...]:
+def _names(rng):
     return tuple('abc'[:i] + 'x' * int(rng.integers(1, 4)) for i in range(rng.integers(0, 4)))
 
 
-def _raw(rng: Draw, names: tuple[str, ...]) -> SensorFrame:
+def _raw(rng, names):
     n = len(names)
     poses = rng.normal(size=(n, 3)), rng.normal(size=(n, 4))
     status = rng.integers(0, 2, n).astype(np.uint8)
     return SensorFrame(STAMP_NS, int(rng.integers(99)), names, *poses, rng.random(n), status)
 
 
-def _filtered(rng: Draw, names: tuple[str, ...]) -> FilteredFrame:
+def _filtered(rng, names):
     n = len(names)
     arrays = (rng.normal(size=(n, *shape)) for shape in ((3,), (4,), (3,), (3,), (6, 6)))
     known = len(''.join(names)) % 2
@@ -62,21 +62,19 @@ def _filtered(rng: Draw, names: tuple[str, ...]) -> FilteredFrame:
     return FilteredFrame(*head, *arrays, status.astype(np.uint8), twists)
 
 
-def _posture(rng: Draw, names: tuple[str, ...]) -> posture_msg.PostureRecord:
+def _posture(rng, names):
     posture = Posture(*(rng.normal(size=shape) for shape in ((3,), (16, 4), (8, 3), (8, 3))))
     head, status = (STAMP_NS, int(rng.integers(99)), ''.join(names)), rng.integers(0, 3, 16)
     rest = rng.normal(size=(16, 3)), status.astype(np.uint8), float(rng.random())
     return posture_msg.PostureRecord(*head, posture, *rest)
 
 
-def _importance(rng: Draw, names: tuple[str, ...]) -> importance_msg.ImportanceRecord:
+def _importance(rng, names):
     rows = rng.normal(size=(4, 8)), rng.normal(size=(8, importance_msg.SELF_ROW_WIDTH))
     return importance_msg.ImportanceRecord(STAMP_NS, int(rng.integers(99)), *rows, names)
 
 
 class Case(NamedTuple):
-    """A stream."""
-
     from_msg: Callable[[Any], Any]
     to_msg: Callable[[Any, Header], Any]
     reader: Callable[[], StreamReader[Any]]
@@ -97,7 +95,7 @@ CASES = {
 of_all = pytest.mark.parametrize('case', CASES.values(), ids=CASES)
 
 
-def flat(record: Any) -> list[Any]:
+def flat(record):
     if isinstance(record, Posture):
         return [getattr(record, name) for name in Posture.__slots__]
     if hasattr(record, '_fields'):
@@ -105,7 +103,7 @@ def flat(record: Any) -> list[Any]:
     return [record]
 
 
-def message(case: Case, rng: Draw, names: tuple[str, ...], frame_id: str) -> Any:
+def message(case, rng, names, frame_id):
     msg = case.to_msg(case.record(rng, names), Header(frame_id=frame_id))
     msg.header.stamp.sec, msg.header.stamp.nanosec = int(rng.integers(99)), int(rng.integers(99))
     return msg
@@ -119,13 +117,13 @@ FIELDS = {
 }
 
 
-def assert_same(got: Any, expected: Any) -> None:
+def assert_same(got, expected):
     assert type(got) is type(expected)
     for one, other in zip(flat(got), flat(expected), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-def received(msg: Any) -> Any:
+def received(msg):
     msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(STAMP_NS, 10**9)
     got = deserialize_message(serialize_message(msg), type(msg))
     assert got.header.frame_id == 'here'
@@ -238,7 +236,7 @@ def test_a_reader_that_knows_a_form_sees_what_is_not_of_it(case, odd, rng, monke
     for _ in range(2):
         reader.read(serialize_message(message(case, rng, ('a', 'b'), 'world')))
 
-    def note(data: bytes, kind: type) -> Any:
+    def note(data, kind):
         decodes.append(data)
         return decoded(data, kind)
 

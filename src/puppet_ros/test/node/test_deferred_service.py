@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers that come later, at once, or at the deadline."""
 
-from collections.abc import Callable
 import time
-from typing import Any
 
 from puppet_msgs.srv import Calibrate
 from puppet_ros.node.deferred_service import DeferredService
@@ -19,11 +17,11 @@ def node(ros_context):
     node.destroy_node()
 
 
-def _response(message: str) -> Calibrate.Response:
+def _response(message):
     return Calibrate.Response(message=message)
 
 
-def _call(node: Node, spin_until: Callable, kind: str) -> Any:
+def _call(node, spin_until, kind):
     client = node.create_client(Calibrate, '~/serve')
     spin_until([node], client.service_is_ready)
     return client.call_async(Calibrate.Request(kind=kind))

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnostics: statistics of a period, levels, ageing, guarded callbacks, the published array."""
 
-from typing import Any
-
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 from puppet_core.io import ConfigError
@@ -49,11 +47,11 @@ def test_level_of_a_period(report, error, level, text):
 @pytest.fixture
 def heard(ros_context, spin_until):
     node = Node('watched', context=ros_context)
-    arrays: list[DiagnosticArray] = []
+    arrays = []
     diagnostics = Diagnostics(node, expected_rate_hz=0.0, hardware_id='flock')
     node.create_subscription(DiagnosticArray, DIAGNOSTICS_TOPIC, arrays.append, 10)
 
-    def following() -> DiagnosticStatus:
+    def following():
         arrays.clear()
         assert spin_until([node], lambda: bool(arrays))
         return arrays[-1].status[0]
@@ -78,7 +76,7 @@ def test_array_names_node_hardware_and_numbers(heard):
 def test_guarded_callback_counts_and_never_raises(heard):
     _, diagnostics, following = heard
 
-    def fail(message: Any) -> None:
+    def fail(message):
         raise message
 
     guarded = diagnostics.guarded(fail)
@@ -103,7 +101,7 @@ def test_lasting_condition_outweighs_a_better_level_until_cleared(heard):
 def test_stopped_simulated_clock_does_not_silence(ros_context, spin_until):
     sim = [Parameter('use_sim_time', value=True)]
     node = Node('simulated', context=ros_context, parameter_overrides=sim)
-    arrays: list[DiagnosticArray] = []
+    arrays = []
     Diagnostics(node)
     node.create_subscription(DiagnosticArray, DIAGNOSTICS_TOPIC, arrays.append, 10)
     assert spin_until([node], lambda: bool(arrays))

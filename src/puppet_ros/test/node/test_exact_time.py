@@ -9,7 +9,7 @@ pytestmark = pytest.mark.ros
 
 
 def test_pairs_come_out_whichever_side_is_first():
-    join: ExactTimeSynchronizer[str, str] = ExactTimeSynchronizer()
+    join = ExactTimeSynchronizer()
     assert join.push_left(1, 'l1') is None
     assert join.push_right(1, 'r1') == ('l1', 'r1')
     assert join.push_right(2, 'r2') is None
@@ -18,7 +18,7 @@ def test_pairs_come_out_whichever_side_is_first():
 
 
 def test_what_a_pair_passed_over_is_counted_and_forgotten():
-    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer()
+    join = ExactTimeSynchronizer()
     for stamp in (1, 2, 3):
         join.push_left(stamp, stamp)
     join.push_right(2, 2)
@@ -27,14 +27,14 @@ def test_what_a_pair_passed_over_is_counted_and_forgotten():
 
 
 def test_dead_partner_costs_bounded_memory():
-    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
+    join = ExactTimeSynchronizer(capacity=4)
     for stamp in range(100):
         join.push_left(stamp, stamp)
     assert join.unmatched_left == 96
 
 
 def test_repeated_stamp_keeps_the_newer_and_counts_the_older():
-    join: ExactTimeSynchronizer[str, str] = ExactTimeSynchronizer()
+    join = ExactTimeSynchronizer()
     join.push_left(1, 'old')
     join.push_left(1, 'new')
     assert join.push_right(1, 'r') == ('new', 'r')
@@ -42,7 +42,7 @@ def test_repeated_stamp_keeps_the_newer_and_counts_the_older():
 
 
 def test_clock_set_back_does_not_block_the_join():
-    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=4)
+    join = ExactTimeSynchronizer(capacity=4)
     for stamp in range(1000, 1004):
         join.push_left(stamp, stamp)
     assert [join.push_left(i, i) or join.push_right(i, i) for i in range(5)] == [
@@ -51,7 +51,7 @@ def test_clock_set_back_does_not_block_the_join():
 
 
 def test_random_order_and_loss_pairs_every_stamp_that_came_twice(rng):
-    join: ExactTimeSynchronizer[int, int] = ExactTimeSynchronizer(capacity=64)
+    join = ExactTimeSynchronizer(capacity=64)
     kept_left = [i for i in range(500) if rng.random() > 0.1]
     kept_right = [i for i in range(500) if rng.random() > 0.1]
     arrivals = [(i + rng.uniform(0, 3), 0, i) for i in kept_left]

@@ -3,7 +3,6 @@
 """parameter_table: rows declared, changes taken or refused as one."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from puppet_core.io import build_config, ConfigError, Row
 from puppet_ros.node.parameters import NODE_OPTIONS, ParameterTable
@@ -27,8 +26,6 @@ ROWS = (
 
 @dataclass(frozen=True)
 class Config:
-    """Fields for ROWS."""
-
     influence_distance_m: float
     gate_limit: float
     gate_count: int
@@ -38,7 +35,7 @@ class Config:
     ports: tuple[str, ...]
     gains: tuple[float, ...]
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.solver == 'position' and not self.enabled:
             raise ConfigError('solver: expected ik while disabled, got position')
 
@@ -47,17 +44,17 @@ class Config:
 def make_table(ros_context):
     """Return a factory of (node, table, list of configs seen by on_change)."""
 
-    def make(**overrides: Any) -> tuple[Node, ParameterTable[Config], list[Config]]:
+    def make(**overrides):
         given = [Parameter(name.replace('__', '.'), value=v) for name, v in overrides.items()]
         node = Node('table', context=ros_context, parameter_overrides=given, **NODE_OPTIONS)
-        seen: list[Config] = []
+        seen = []
         table = ParameterTable(node, ROWS, lambda v: build_config(Config, v), seen.append)
         return node, table, seen
 
     return make
 
 
-def set_one(node: Node, name: str, value: Any) -> Any:
+def set_one(node, name, value):
     return node.set_parameters([Parameter(name, value=value)])[0]
 
 

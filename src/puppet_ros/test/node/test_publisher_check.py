@@ -13,24 +13,22 @@ START_NS = 1_000_000_000_000
 class Publisher:
     """Numbered frames with the stamps of their time."""
 
-    def __init__(self, index: int = 0, shift_ns: int = 0) -> None:
+    def __init__(self, index=0, shift_ns=0):
         self.index, self._shift_ns = index, shift_ns
 
-    def frame(self, now_ns: int) -> tuple[int, int]:
+    def frame(self, now_ns):
         self.index += 1
         return now_ns + self._shift_ns, self.index
 
 
-def take(check: PublisherCheck, stamp_ns: int, index: int, now_ns: int) -> bool:
+def take(check, stamp_ns, index, now_ns):
     is_taken = check.takes(stamp_ns, index, now_ns)
     if is_taken:
         check.follow(stamp_ns, index, now_ns)
     return is_taken
 
 
-def run(
-    check: PublisherCheck, publishers: list[Publisher], n_frames: int, now_ns: int
-) -> np.ndarray:
+def run(check, publishers, n_frames, now_ns):
     """Return which messages were taken, shape (n_frames, n_publishers)."""
     return np.array(
         [

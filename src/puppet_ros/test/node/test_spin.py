@@ -59,9 +59,9 @@ sys.exit(spin_node(build, sys.argv[2:], warm_up, usage='ticks; example: ticker')
 @pytest.fixture
 def start(ros_context, tmp_path):
     """Yield a function that starts PROGRAM; whatever still runs is killed at the end."""
-    running: list[subprocess.Popen] = []
+    running = []
 
-    def run(*arguments: str) -> subprocess.Popen:
+    def run(*arguments):
         process = subprocess.Popen(
             [sys.executable, '-c', PROGRAM, *arguments],
             cwd=tmp_path,
@@ -120,7 +120,7 @@ def test_clock_before_zero_does_not_end_a_node(ros_context, capfd):
     seconds = chain((-1, -2_000_000_000), repeat(5))
     said = ''
 
-    def step() -> None:
+    def step():
         nonlocal said
         said += capfd.readouterr().err
         if COMPLAINT in said and node.get_clock().now().nanoseconds == 5_000_000_000:
@@ -146,7 +146,7 @@ def test_exception_in_a_callback_leaves_spin(ros_context, kind):
     """Whatever it is: only rclpy's own clock may raise without an end."""
     node = Node('failing', context=ros_context)
 
-    def fail() -> None:
+    def fail():
         raise kind('on purpose')
 
     node.create_timer(0.01, fail)
@@ -182,7 +182,7 @@ ended.set()
 """
 
 
-def asked(*words: str) -> list[str]:
+def asked(*words):
     done = subprocess.run(
         [sys.executable, '-c', ASK.format(words=words)], capture_output=True, text=True, check=True
     )

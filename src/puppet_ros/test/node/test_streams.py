@@ -4,7 +4,6 @@
 
 import threading
 import time
-from typing import Any
 
 import numpy as np
 from puppet_core.sensor_frames import POSES_ALL, POSES_VALID, SensorFrame
@@ -25,7 +24,6 @@ from puppet_ros.node.streams import (
 from puppet_ros.testing import isolated_context, spin_until
 import pytest
 import rclpy
-from rclpy.context import Context
 
 pytestmark = pytest.mark.ros
 
@@ -39,42 +37,42 @@ def context():
         yield made
 
 
-def _frame(rng: np.random.Generator, stamp_ns: int) -> SensorFrame:
+def _frame(rng, stamp_ns):
     poses = rng.normal(size=(2, 3)), rng.normal(size=(2, 4))
     ages = rng.uniform(size=2)
     return SensorFrame(stamp_ns, stamp_ns, SENSORS, *poses, ages, np.zeros(2, dtype=np.uint8))
 
 
-def _spun(context: Context) -> tuple[Any, Any]:
+def _spun(context):
     node, executor = rclpy.create_node('streams', context=context), make_executor(context)
     executor.add_node(node)
     return node, executor
 
 
-def _as_row(msg: TrackerFrame) -> tuple:
+def _as_row(msg):
     return msg.header.stamp.nanosec, msg.frame_index, tuple(msg.sensors), tuple(msg.poses)
 
 
 class _Plain:
     """A reporter that only counts."""
 
-    def __init__(self) -> None:
-        self.drops: list[str] = []
+    def __init__(self):
+        self.drops = []
 
-    def guarded(self, callback: Any) -> Any:
+    def guarded(self, callback):
         return callback
 
-    def drop(self, reason: str) -> None:
+    def drop(self, reason):
         self.drops.append(reason)
 
-    def watch(self, topic: str) -> PublisherCheck:
+    def watch(self, topic):
         return PublisherCheck(topic)
 
 
 _plain = _Plain()
 
 
-def _row_of(frame: SensorFrame) -> tuple:
+def _row_of(frame):
     xyzw = np.roll(frame.quaternions, -1, axis=1)
     poses = np.hstack([frame.positions, xyzw]).ravel()
     return frame.stamp_ns % 10**9, frame.frame_index, frame.sensors, tuple(poses)
@@ -123,7 +121,7 @@ def test_a_malformed_next_frame_does_not_end_a_stream(context, rng):
     publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
     assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
 
-    def message(index: int) -> TrackerFrame:
+    def message(index):
         return WRITER.fill(_frame(rng, index)._replace(stamp_ns=index * 10_000_000))
 
     good = [message(index) for index in (11, 12, 13, 14)]
@@ -173,7 +171,7 @@ def test_one_of_two_publishers_is_followed_and_the_other_takes_over(context, rng
     )
     sent = iter(range(1, 100_000))
 
-    def send_both() -> None:
+    def send_both():
         stamp = next(sent)
         first.publish(_frame(rng, stamp))
         second.publish(_frame(rng, stamp + 10_000))
@@ -193,10 +191,10 @@ def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(context, rng)
     watched, causes = PublisherCheck('/raw'), []
 
     class Reporter(_Plain):
-        def watch(self, topic: str) -> PublisherCheck:
+        def watch(self, topic):
             return watched
 
-    def fail(stamped: Any) -> None:
+    def fail(stamped):
         # while a frame is on its way the watch knows only those before it
         causes.append(watched.causes(time.monotonic_ns() + 2 * 10**9))
         raise KeyError('on purpose')
@@ -211,11 +209,11 @@ def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(context, rng)
     assert not causes[0] and causes[1][0].startswith('no input on /raw')
 
 
-def _chain(log: list[str]) -> IntraProcessBus:
+def _chain(log):
     exchange = IntraProcessBus(('/a', '/b'))
     send = {topic: (lambda msg, t=topic: log.append(f'send {t} {msg}')) for topic in ('/a', '/b')}
 
-    def on_a(msg: int) -> None:
+    def on_a(msg):
         log.append(f'a {msg}')
         exchange.publish('/b', 10 * msg, send['/b'])
 
@@ -226,7 +224,7 @@ def _chain(log: list[str]) -> IntraProcessBus:
 
 
 def test_a_frame_runs_to_its_end_before_anything_is_sent_in_the_order_of_making():
-    log: list[str] = []
+    log = []
     _chain(log).publish('/a', 1, lambda msg: log.append(f'send /a {msg}'))
     assert log == ['a 1', 'b 10', 'also a 1', 'send /a 1', 'send /b 10']
 
@@ -235,7 +233,7 @@ def test_a_failure_on_the_way_still_sends_and_leaves_nothing_behind():
     exchange, sent = IntraProcessBus(('/a',)), []
     failing = True
 
-    def fail(msg: int) -> None:
+    def fail(msg):
         if failing:
             raise ValueError(msg)
 
@@ -251,14 +249,14 @@ def test_frames_of_two_threads_do_not_mix():
     exchange, seen = IntraProcessBus(('/a', '/b')), []
     barrier = threading.Barrier(2)
 
-    def on_a(msg: tuple[int, int]) -> None:
+    def on_a(msg):
         seen.append(('a', msg))
         exchange.publish('/b', msg, lambda sent: None)
 
     exchange.subscribe('/a', on_a)
     exchange.subscribe('/b', lambda msg: seen.append(('b', msg)))
 
-    def work(who: int) -> None:
+    def work(who):
         barrier.wait()
         for i in range(500):
             exchange.publish('/a', (who, i), lambda sent: None)

@@ -23,12 +23,12 @@ TOL = 1e-12  # a few roundings of numbers near one
 QUARTER_TURN_Z = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 
 
-def random_pose(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def random_pose(rng):
     q = rng.normal(size=4)
     return rng.normal(size=3), q / np.linalg.norm(q)
 
 
-def matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+def matrix(position, quaternion):
     out = np.eye(4)
     out[:3, :3] = quaternions.to_matrix(quaternion)
     out[:3, 3] = position
@@ -95,7 +95,7 @@ def test_latched_transform_reaches_a_late_node(ros_context, spin_until, rng):
     position, quaternion = random_pose(rng)
     writer = TransformsWriter([('world', 'transmitter')])
     publisher.publish(writer.fill(5, position[None], quaternion[None]))
-    calls: list[int] = []
+    calls = []
     transforms = StaticTransforms(listener, lambda: calls.append(1))
     assert spin_until([talker, listener], lambda: bool(calls))
     found = transforms.lookup('world', 'transmitter')
@@ -107,7 +107,7 @@ def test_late_subscriber_gets_the_last_description(ros_context, spin_until):
     publisher = RobotDescriptionPublisher(node, 'robot_description', '<robot name="a"/>')
     publisher.publish('<robot name="b"/>')
     publisher.publish('<robot name="b"/>')
-    texts: list[str] = []
+    texts = []
     late.create_subscription(
         String, 'robot_description', lambda msg: texts.append(msg.data), qos.LATCHED
     )
