@@ -6,24 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from phased_bytes import smooth_poses
-from puppet_driver.devices.birdnet import (
-    BUTTON_BYTES,
-    BUTTONS_FLAG,
-    encode_packet,
-    HEAD_BYTES,
-    Header,
-    LAYOUT,
-    Message,
-    setup_byte,
-)
+from puppet_driver.devices import birdnet
 from puppet_driver.devices.flock_of_birds import full_scale_m, POSITION_QUATERNION
 from puppet_driver.devices.motionstar import BirdnetStream
 from puppet_driver.emulator.motionstar_simulator import encode_records, MotionStarSimulator
 
 
 class Record(NamedTuple):
-    """One unit's record."""
-
     address: int  # On the bus, 1 to 127
     code: int  # A key of FORMATS, or NO_DATA, THROUGH_DATA or BAD_SAMPLE
     words: tuple[int, ...] = ()  # Signed 16-bit numbers
@@ -34,11 +23,13 @@ def encode_record(record):
     has_buttons = record.buttons is not None
     head = bytes(
         (
-            record.address | (BUTTONS_FLAG if has_buttons else 0),
+            record.address | (birdnet.BUTTONS_FLAG if has_buttons else 0),
             record.code << 4 | len(record.words),
         )
     )
-    tail = record.buttons.to_bytes(BUTTON_BYTES, 'big') if record.buttons is not None else b''
+    tail = (
+        record.buttons.to_bytes(birdnet.BUTTON_BYTES, 'big') if record.buttons is not None else b''
+    )
     return head + np.asarray(record.words, dtype='>i2').tobytes() + tail
 
 
@@ -46,13 +37,13 @@ def decode_records(body):
     records = []
     start = 0
     while start < len(body):
-        code, n_words = LAYOUT[body[start + 1]]
-        words_end = start + HEAD_BYTES + 2 * n_words
-        has_buttons = bool(body[start] & BUTTONS_FLAG)
-        end = words_end + BUTTON_BYTES * has_buttons
-        words = np.frombuffer(body[start + HEAD_BYTES : words_end], dtype='>i2').tolist()
+        code, n_words = birdnet.LAYOUT[body[start + 1]]
+        words_end = start + birdnet.HEAD_BYTES + 2 * n_words
+        has_buttons = bool(body[start] & birdnet.BUTTONS_FLAG)
+        end = words_end + birdnet.BUTTON_BYTES * has_buttons
+        words = np.frombuffer(body[start + birdnet.HEAD_BYTES : words_end], dtype='>i2').tolist()
         buttons = int.from_bytes(body[words_end:end], 'big') if has_buttons else None
-        records.append(Record(body[start] & ~BUTTONS_FLAG, code, tuple(words), buttons))
+        records.append(Record(body[start] & ~birdnet.BUTTONS_FLAG, code, tuple(words), buttons))
         start = end
     return records
 
@@ -67,7 +58,7 @@ POSITION_TOL_M, QUATERNION_TOL = 0.51 * SCALE_M / 32767.0, 6e-5
 
 def unit_of(address, code=POSITION_QUATERNION, setup=0):
     unit = MotionStarSimulator(1, address, RANGE_IN).units[address]
-    return unit._replace(format_byte=setup_byte(code), setup=setup)
+    return unit._replace(format_byte=birdnet.setup_byte(code), setup=setup)
 
 
 def packets_of(poses, code=POSITION_QUATERNION, setup=0):
@@ -77,8 +68,10 @@ def packets_of(poses, code=POSITION_QUATERNION, setup=0):
         for i, address in enumerate(ADDRESSES[: poses.shape[1]])
     ]
     return [
-        encode_packet(
-            Header(Message.DATA, 0, (FIRST_SEQUENCE + tick) & 0xFFFF, tick // 120, tick % 120),
+        birdnet.encode_packet(
+            birdnet.Header(
+                birdnet.Message.DATA, 0, (FIRST_SEQUENCE + tick) & 0xFFFF, tick // 120, tick % 120
+            ),
             b''.join(record[tick].tobytes() for record in records),
         )
         for tick in range(len(poses))

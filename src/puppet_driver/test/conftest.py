@@ -1,29 +1,15 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of puppet_driver's tests: seeded numbers, plausible poses, an emulator on ptys."""
-
-from pathlib import Path
+"""Fixtures of puppet_driver: an emulator on pseudo-terminals, sessions, graphs."""
 
 from driver_session import Session, wait
-import numpy as np
 from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.performer import default_body, NoiseLevels
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(19680101)
-
-
-@pytest.fixture(scope='session')
-def config_dir():
-    return REPOSITORY / 'config'
 
 
 @pytest.fixture
@@ -65,15 +51,6 @@ def session():
     yield start
     for one in sessions:
         one.stop()
-
-
-@pytest.fixture
-def ros_context():
-    pytest.importorskip('rclpy', reason='needs ROS 2')
-    from puppet_ros.testing import isolated_context
-
-    with isolated_context() as context:
-        yield context
 
 
 @pytest.fixture

@@ -4,34 +4,24 @@
 
 import numpy as np
 from phased_bytes import smooth_poses
+from puppet_driver.devices import polhemus
 from puppet_driver.devices.decoding import Reach
-from puppet_driver.devices.polhemus import (
-    Fastrak,
-    FASTRAK_ITEMS,
-    FastrakAscii,
-    Liberty,
-    LIBERTY_ITEMS,
-    METRES_PER_CENTIMETRE,
-    Patriot,
-    PolhemusStream,
-    PolhemusTracker,
-)
 from puppet_driver.emulator.polhemus_simulator import encode_records
 
 RATE_HZ = 120.0
 N_STATIONS = 4
 REACH = Reach(RATE_HZ)
-MODELS: dict[str, type[PolhemusTracker]] = {
-    'fastrak': Fastrak,
-    'fastrak_ascii': FastrakAscii,
-    'liberty': Liberty,
-    'patriot': Patriot,
+MODELS = {
+    'fastrak': polhemus.Fastrak,
+    'fastrak_ascii': polhemus.FastrakAscii,
+    'liberty': polhemus.Liberty,
+    'patriot': polhemus.Patriot,
 }
 
 
 def open_stream(name, n_stations=N_STATIONS):
     n_stations = min(n_stations, MODELS[name].max_stations)
-    return PolhemusStream(MODELS[name].layout, n_stations, REACH)
+    return polhemus.PolhemusStream(MODELS[name].layout, n_stations, REACH)
 
 
 def poses_of(n_ticks, n_stations=N_STATIONS, seed=7):
@@ -46,9 +36,13 @@ def poses_of(n_ticks, n_stations=N_STATIONS, seed=7):
 def records_of(name, poses):
     """Return the records of poses (n_ticks, stations, 7) in the order they are sent."""
     layout = MODELS[name].layout
-    items = LIBERTY_ITEMS if issubclass(MODELS[name], Liberty) else FASTRAK_ITEMS
+    items = (
+        polhemus.LIBERTY_ITEMS
+        if issubclass(MODELS[name], polhemus.Liberty)
+        else polhemus.FASTRAK_ITEMS
+    )
     columns = [
-        encode_records(layout, items, i + 1, poses[:, i], METRES_PER_CENTIMETRE)
+        encode_records(layout, items, i + 1, poses[:, i], polhemus.METRES_PER_CENTIMETRE)
         for i in range(poses.shape[1])
     ]
     return [column[tick].tobytes() for tick in range(len(poses)) for column in columns]

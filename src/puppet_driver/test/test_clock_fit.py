@@ -12,7 +12,7 @@ import pytest
 
 START_NS = 1_700_000_000_000_000_000
 LEARNT = 1500  # ticks after which the drift has been found
-MS, US = 1e6, 1e3
+MS = 1e6
 
 
 class Run(NamedTuple):

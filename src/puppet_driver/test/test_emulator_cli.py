@@ -73,12 +73,6 @@ def test_bad_input_is_one_sentence_and_exit_two(tmp_path, capsys, arguments, tex
     assert text in said and said.count('\n') == 1 and 'Traceback' not in said
 
 
-def test_a_port_name_that_is_taken_is_exit_two(tmp_path, capsys):
-    (tmp_path / 'line0').write_text('precious')
-    assert cli.main(['--ports-dir', str(tmp_path)]) == 2
-    assert 'expected a place for a link' in capsys.readouterr().err
-
-
 def test_help_ends_with_an_example_that_parses(capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(['--help'])

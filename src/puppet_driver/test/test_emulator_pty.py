@@ -19,7 +19,6 @@ from puppet_driver.emulator.transports import MAX_BACKLOG_BYTES, PtyTransport
 import pytest
 import serial
 
-RATE_HZ = 120.0
 BURST_BYTES = 5 * 12  # power-up format of five units
 
 
@@ -134,16 +133,6 @@ def test_performance_begins_anew_after_a_silence(emulator, open_port, wait_until
     for port in ports:
         port.write(flock.STREAM_STOP)
     assert wait_until(lambda: server.tick == 0)
-
-
-def test_a_host_can_come_and_go(emulator, open_port, wait_until):
-    server = emulator(1, sensors=('pelvis', 'chest'))
-    for _ in range(3):
-        port = open_port(server)
-        port.write(flock.change(flock.GROUP_MODE, [1]) + flock.STREAM)
-        assert len(port.read(500)) == 500
-        port.close()
-        assert wait_until(lambda: not server.lines[0].pty.is_open)
 
 
 def test_device_hears_what_a_host_sends_right_before_it_closes(emulator, open_port, wait_until):

@@ -6,15 +6,13 @@ from driver_session import driver_config
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
-from puppet_core.io import check_values, ConfigError, defaults, read_parameter_file
+from puppet_core.io import ConfigError
 from puppet_core.math import quaternions
 from puppet_driver.devices import DEVICES, ignored_parameters
 from puppet_driver.emulator.emulator import SIMULATORS
 from puppet_driver.parameters import DRIVER_ROWS
 from puppet_driver.transport import sensors_per_line, spread
 import pytest
-
-FILE = 'tracker_driver.yaml'
 
 
 def config(**given):
@@ -27,12 +25,6 @@ def polhemus(device, n_lines, rate_hz):
 
 def motionstar(*ports, **given):
     return {'device': 'motionstar', 'ports': ports, **given}
-
-
-def test_file_has_every_row_in_order_at_its_default(config_dir):
-    given = read_parameter_file(config_dir / FILE, 'tracker_driver')
-    assert list(given) == [row.name for row in DRIVER_ROWS]
-    assert check_values(DRIVER_ROWS, given) == defaults(DRIVER_ROWS)
 
 
 def test_defaults_fit_the_nominal_load():

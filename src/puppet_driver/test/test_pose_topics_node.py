@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """pose_topics on real topics: PoseStamped and PoseArray in, whole frames in our axes out."""
 
-from pathlib import Path
 import time
 
 import numpy as np
@@ -13,10 +12,8 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from driver_graph import NodeGraph, overrides  # noqa: E402
 from geometry_msgs.msg import PoseArray, PoseStamped  # noqa: E402
-from puppet_core.io import build_config, check_values, defaults, read_parameter_file  # noqa: E402
 from puppet_core.math import quaternions as quaternion_batch  # noqa: E402
 from puppet_driver.parameters import rotation_of  # noqa: E402
-from puppet_driver.pose_topics import POSE_TOPICS_ROWS, PoseTopicsConfig  # noqa: E402
 from puppet_driver.pose_topics_node import OUTPUT_TOPIC, PoseTopicsNode  # noqa: E402
 from puppet_ros.messages import flat_array, from_tracker_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
@@ -25,8 +22,6 @@ from puppet_ros.node.streams import pose_row, to_poses  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 pytestmark = pytest.mark.ros
-
-CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'pose_topics.yaml'
 SENSORS = ['pelvis', 'head']
 PLACES = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.25]])
 TURNS = quaternion_batch.exp(np.array([[0.1, -0.4, 0.8], [1.0, 0.0, 0.2]]))
@@ -168,12 +163,3 @@ def test_short_array_and_garbage_are_counted(graph):
         return values.get('drops_short_array') == '1' and values.get('invalid_samples') == '1'
 
     assert run.spin_until(counted)
-
-
-def test_shipped_file_has_every_row_in_order_with_its_default():
-    values = read_parameter_file(CONFIG_FILE, 'pose_topics')
-    assert list(values) == [row.name for row in POSE_TOPICS_ROWS]
-    assert check_values(POSE_TOPICS_ROWS, values) == defaults(POSE_TOPICS_ROWS)
-    assert build_config(PoseTopicsConfig, defaults(POSE_TOPICS_ROWS)).plans[0].topic == (
-        '/vrpn_mocap/pelvis/pose'
-    )
