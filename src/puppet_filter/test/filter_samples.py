@@ -5,7 +5,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
+from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_filter.parameters import PoseFilterConfig
 import pytest
 
@@ -45,6 +45,16 @@ def make_frame(index, positions, quaternions=None, stamp_ns=None, ages_s=None):
     )
 
 
+def tracker_message(frame):
+    """Return the message of a frame; needs ROS 2."""
+    from puppet_ros.messages import to_tracker_frame
+    from std_msgs.msg import Header
+
+    header = Header(frame_id='transmitter')
+    header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
+    return to_tracker_frame(frame, header)
+
+
 def still(n_frames, n_sensors=1):
     """Return a recording of sensors at rest at the origin, without noise."""
     return np.zeros((n_frames, n_sensors, 3)), np.tile(IDENTITY, (n_frames, n_sensors, 1))
@@ -55,6 +65,5 @@ def run_filter(pose_filter, positions, quaternions):
     frames = []
     for k, (p, q) in enumerate(zip(positions, quaternions)):
         out = pose_filter.step(make_frame(k, p, q))
-        assert isinstance(out, FilteredFrame)
         frames.append([np.array(v) for v in out[3:9]])  # the next step overwrites them
     return Run(*(np.array(values) for values in zip(*frames)))

@@ -54,8 +54,6 @@ class Textbook:
 
 
 class State(NamedTuple):
-    """What the kernels read and write of a sensor."""
-
     position: np.ndarray
     velocity: np.ndarray
     orientation: np.ndarray

@@ -4,7 +4,7 @@
 
 import threading
 
-from filter_samples import make_frame
+from filter_samples import make_frame, tracker_message
 import numpy as np
 import pytest
 
@@ -15,10 +15,8 @@ from puppet_filter import measure_noise  # noqa: E402,I100
 from puppet_filter.measure_noise import main, make_parser, Recording, report  # noqa: E402
 from puppet_filter.sensor_noise import load_noise, save_noise  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
-from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from rclpy.node import Node  # noqa: E402
-from std_msgs.msg import Header  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -55,9 +53,8 @@ def test_moved_sensor_is_left_out_and_said(rng, tmp_path, capfd):
 
 
 def test_sensors_measured_before_are_kept(rng, tmp_path):
-    old = {'other': 1e-6 * np.eye(6)}
     path = tmp_path / 'noise.yaml'
-    report(recorded(rng), options(path), old)
+    report(recorded(rng), options(path), {'other': 1e-6 * np.eye(6)})
     assert list(load_noise(path)) == ['other', 's0', 's1']
 
 
@@ -80,9 +77,7 @@ def test_command_records_from_the_topic(ros_context, rng, tmp_path):
         k = 0
         while not stop.wait(0.002):
             frame = make_frame(k, 5e-4 * rng.normal(size=(1, 3)))
-            header = Header()
-            header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-            publisher.publish(to_tracker_frame(frame, header))
+            publisher.publish(tracker_message(frame))
             k += 1
 
     thread = threading.Thread(target=talk)

@@ -5,10 +5,12 @@
 from dataclasses import replace
 
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
-from filter_samples import CONFIG, make_frame, MODELS, RATE_HZ, run_filter, still
+from filter_samples import CONFIG, make_frame, MODELS, RATE_HZ, run_filter, STEP_S, still
 import numpy as np
+from puppet_core.io import check_values, ConfigError
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_OK
+from puppet_filter.parameters import make_config, ROWS
 from puppet_filter.pose_filter import default_noise, PoseFilter, warm_up
 from puppet_filter.sensor_update import step_frame
 import pytest
@@ -17,13 +19,12 @@ PHYSICAL = replace(CONFIG, process_model='physical')
 
 
 def turned(q, positions, quaternions):
-    """Return a recording as seen from turned axes."""
     return quaternion_batch.rotate(q, positions), quaternion_batch.multiply(q, quaternions)
 
 
 @MODELS
 def test_constant_velocity_is_followed_without_error(model):
-    times = np.arange(120)[:, None] / RATE_HZ * 8_333_333 * 120e-9
+    times = np.arange(120)[:, None] * STEP_S
     velocity, rate = np.array([1.0, -2.0, 0.5]), np.array([1.0, 0.5, -2.0])
     start = quaternion_batch.exp(np.array([0.3, -1.0, 0.4]))
     positions = (times * velocity)[:, None]
@@ -66,9 +67,8 @@ def test_turned_world_turns_the_output(model, rng):
     plain = run_filter(PoseFilter(config), *samples)
     other = run_filter(PoseFilter(config), *turned(q, *samples))
     np.testing.assert_array_equal(other.status, plain.status)
-    np.testing.assert_allclose(
-        other.positions, quaternion_batch.rotate(q, plain.positions), atol=1e-9
-    )
+    places = quaternion_batch.rotate(q, plain.positions)
+    np.testing.assert_allclose(other.positions, places, atol=1e-9)
     np.testing.assert_allclose(other.angular, quaternion_batch.rotate(q, plain.angular), atol=1e-7)
     turn = np.kron(np.eye(2), quaternion_batch.to_matrix(q))
     np.testing.assert_allclose(other.covariances, turn @ plain.covariances @ turn.T, atol=1e-12)
@@ -95,9 +95,8 @@ def test_adaptive_covariance_is_neither_smug_nor_timid_on_body_motion(rng):
     motion = make_motion('fast', 6, 8.0, RATE_HZ, rng)
     run = run_filter(PoseFilter(CONFIG), *disturb(motion, Disturbance(), rng))
     error = (run.positions - motion.positions)[60:]
-    nees = np.einsum(
-        'fni,fnij,fnj->fn', error, np.linalg.inv(run.covariances[60:, :, :3, :3]), error
-    )
+    information = np.linalg.inv(run.covariances[60:, :, :3, :3])
+    nees = np.einsum('fni,fnij,fnj->fn', error, information, error)
     assert 1.5 < nees.mean() < 6.0  # 3 if the model were the truth
 
 
@@ -146,3 +145,17 @@ def test_live_like_run_compiles_each_kernel_once(rng):
         for k in range(20):
             pose_filter.step(make_frame(k, rng.normal(size=(14, 3))))
     assert len(step_frame.signatures) == 1
+
+
+@pytest.mark.parametrize(
+    ('values', 'text'),
+    [
+        ({'process.q3': 1e-3}, 'process.q3: expected process.q2'),
+        ({'process.q2': 1.0, 'process.q3': 1.0}, r'process.q2: expected value <= sqrt\(q1 q4\)'),
+        ({'process.quiet_linear_m2_s3': 300.0}, 'process.quiet_linear_m2_s3: expected value <='),
+        ({'gap.lost_after_s': 0.01}, 'gap.lost_after_s: expected value >= gap.hold_s'),
+    ],
+)
+def test_impossible_combination_is_refused(values, text):
+    with pytest.raises(ConfigError, match=text):
+        make_config(check_values(ROWS, values))

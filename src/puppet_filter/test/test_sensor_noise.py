@@ -130,9 +130,8 @@ def test_small_sway_under_the_noise_is_found(rng, matrix, hertz, part):
         recording = samples(rng, matrix, len(times))
         size = np.sqrt(matrix[3 * part, 3 * part] / 20.0)
         sway = size * np.sqrt(2.0) * np.sin(2.0 * np.pi * (hertz * times + rng.random()))
-        return estimate_noise(*moved(recording, part, sway)).warning.startswith(
-            'samples sway slowly'
-        )
+        warning = estimate_noise(*moved(recording, part, sway)).warning
+        return warning.startswith('samples sway slowly')
 
     assert sum(is_found() for _ in range(20)) >= 17
 

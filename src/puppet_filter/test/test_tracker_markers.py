@@ -3,11 +3,9 @@
 """Markers of a tracker: where sensors are, where they came from, what the filter took away."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from filter_samples import make_frame
 import numpy as np
-from puppet_core.io import check_values, defaults, read_parameter_file
 from puppet_core.marker_spec import LINES_SHAPE, TEXT_SHAPE
 from puppet_core.math import quaternions
 from puppet_core.sensor_frames import (
@@ -26,14 +24,12 @@ from puppet_filter.tracker_markers_node import (
     residual_colours,
     RESIDUALS,
     STATUS,
-    TRACKER_MARKERS_ROWS,
     TrackerMarkers,
     TrackerMarkersConfig,
     TRAILS,
 )
 import pytest
 
-CONFIG_FILE = Path(__file__).resolve().parents[3] / 'config' / 'tracker_markers.yaml'
 STEP_NS = 50_000_000
 CONFIG = TrackerMarkersConfig(trail_s=1.0, residual_full_mm=5.0)
 
@@ -177,9 +173,3 @@ def test_markers_are_finite_and_numbered_once(shown):
             assert np.all(np.isfinite(values))
     keys = [(m.namespace, m.identifier) for m in drawn]
     assert len(set(keys)) == len(keys)
-
-
-def test_shipped_file_has_every_row_in_order_with_its_default():
-    values = read_parameter_file(CONFIG_FILE, 'tracker_markers')
-    assert list(values) == [row.name for row in TRACKER_MARKERS_ROWS]
-    assert check_values(TRACKER_MARKERS_ROWS, values) == defaults(TRACKER_MARKERS_ROWS)

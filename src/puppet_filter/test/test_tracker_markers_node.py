@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tracker_markers on real topics, behind the real filter: what is drawn, when, and where."""
 
-from filter_samples import make_frame
+from filter_samples import make_frame, tracker_message
 import numpy as np
 import pytest
 
@@ -10,20 +10,15 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.io import ConfigError  # noqa: E402,I100
+from puppet_filter import tracker_markers_node  # noqa: E402
 from puppet_filter.pose_filter_node import PoseFilterNode  # noqa: E402
-from puppet_filter.tracker_markers_node import (  # noqa: E402
-    MARKERS_TOPIC,
-    NAMESPACES,  # noqa: E402
-    TrackerMarkersNode,
-)
+from puppet_filter.tracker_markers_node import NAMESPACES, TrackerMarkersNode  # noqa: E402
 from puppet_msgs.msg import PoseFrame, TrackerFrame  # noqa: E402
-from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-from std_msgs.msg import Header  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -56,7 +51,9 @@ class Lab:
         )
 
     def watch(self):
-        self.nodes[2].create_subscription(MarkerArray, MARKERS_TOPIC, self.messages.append, 10)
+        self.nodes[2].create_subscription(
+            MarkerArray, tracker_markers_node.MARKERS_TOPIC, self.messages.append, 10
+        )
 
     def feed_until(self, condition):
 
@@ -67,10 +64,7 @@ class Lab:
             self._waited = 0
             self.index += 1
             places = np.array([[0.001 * self.index, 0.0, 1.0], [0.0, 0.5, 1.2]])
-            frame = make_frame(self.index, places)
-            header = Header(frame_id='transmitter')
-            header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-            self._publisher.publish(to_tracker_frame(frame, header))
+            self._publisher.publish(tracker_message(make_frame(self.index, places)))
 
         return spin_until(self.executor, condition, before=feed)
 
