@@ -59,7 +59,6 @@ def plain_frame(index, sensors, positions, rotations, stamp_ns=0):
 
 def estimates(calibration, poses, frames):
     """Yield the posture of some frames of a recording in world, each as if it were the first."""
-    assert calibration.skeleton is not None
     tracker = np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3)
     estimator = PostureEstimator(calibration.skeleton, calibration, *tracker, PostureConfig())
     for k in frames:

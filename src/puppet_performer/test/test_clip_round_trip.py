@@ -3,21 +3,18 @@
 """Captured clips through virtual sensors and back: calibration, posture, joint positions."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from motion_samples import estimates, EXACT, LAYOUT
 import numpy as np
 from puppet_core.body import Character, default_capsules
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
-from puppet_core.clips.load import load_clip
 from puppet_core.procedural.calibration_motion import range_of_motion
 from puppet_performer.synthetic_recording import measure, random_mounting, SyntheticRecording
 import pytest
 from virtual_performer import make_virtual
 
 pytestmark = pytest.mark.mocap
-MOCAP = Path(__file__).resolve().parents[4] / 'shared' / 'mocap'
 CLIPS = ('02_01', '02_03', '02_04', '02_10', '03_01', '01_14')
 CLIPS += ('salsa_10', 'martial_04', 'indian_13')
 MAX_RMS_M = 0.005
@@ -27,14 +24,8 @@ N_FRAMES = 60  # of each clip, evenly spaced
 
 
 @pytest.fixture(scope='module', params=CLIPS)
-def clip(request):
-    if not MOCAP.is_dir():
-        pytest.skip(f'captured clips are not in {MOCAP}')
-    name, subject = request.param, request.param[:2]
-    if subject.isdigit():
-        whole = load_clip(*(MOCAP / 'cmu_asfamc' / n for n in (f'{name}.amc', f'{subject}.asf')))
-    else:
-        whole = load_clip(MOCAP / 'cmu_bvh' / f'{name}.bvh')
+def clip(request, captured):
+    whole = captured(request.param)
     frames = np.linspace(0, whole.n_frames - 1, N_FRAMES).astype(int)
     return Motion.from_rotations(
         whole.skeleton, whole.rate_hz, whole.root_positions[frames], whole.rotations[frames]
@@ -96,5 +87,4 @@ def _by_motion(skeleton):
         skeleton, motion, mounting, measure(motion, LAYOUT, mounting, EXACT, 0), LAYOUT, ordinary
     )
     calibration = take.calibrate().calibration
-    assert calibration is not None
     return calibration, mounting

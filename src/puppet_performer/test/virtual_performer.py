@@ -73,7 +73,6 @@ class VirtualPerformer:
     def calibrate(
         self, noise=0.0, rng=None, change=lambda frame: frame, limits=LIMITS, duration_s=0.2
     ):
-        """Return the calibration of a recorded T-pose."""
         recorder = self.recorder(duration_s)
         while not self.add(recorder, change(self.frame(*self.t_pose(), noise, rng))):
             pass
