@@ -7,20 +7,17 @@ A jump of a millimetre would be 12 m/s at the higher rate; so the speed that is 
 be bounded, and not be much above that at 120 Hz.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import GOAL, RADIUS, ROW
 from puppet_retarget.importance.self_interaction import SELF_ROW
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
-from puppet_retarget.solvers.solver import Solver
 from puppet_retarget.solvers.state import SolverConfig
 
 LOW_HZ, HIGH_HZ = 120.0, 12_000.0
@@ -39,8 +36,7 @@ class Speeds(NamedTuple):
     joints: float
 
 
-def speeds(rate_hz: float, roots: Vec3s, ends: Vec3s, rotations: Quats) -> Speeds:
-    """Return the highest speeds of a motion."""
+def speeds(rate_hz, roots, ends, rotations):
     turns = qb.log(qb.multiply(qb.conjugate(rotations[:-1]), rotations[1:]))
     return Speeds(
         *(
@@ -50,25 +46,25 @@ def speeds(rate_hz: float, roots: Vec3s, ends: Vec3s, rotations: Quats) -> Speed
     )
 
 
-def phase(rate_hz: float) -> Floats:
+def phase(rate_hz):
     """Return 0 to 1, once over the duration."""
     n = round(DURATION_S * rate_hz)
     return np.arange(n) / n
 
 
-def swell(t: Floats) -> Floats:
+def swell(t):
     """Return 0 to 1 to 0 while t goes from 0 to 1, smooth and at rest at both ends."""
     return 0.5 - 0.5 * np.cos(2.0 * np.pi * t)
 
 
-def bend_knees(vectors: Vec3s, angle: Floats | float) -> None:
+def bend_knees(vectors, angle):
     """Bend hips, knees and ankles so that the soles stay level."""
     for side, _ in SIDES:
         for part, share in (('thigh', -1.0), ('shank', 2.0), ('foot', -1.0)):
             vectors[:, SEGMENT_INDEX[f'{side}_{part}'], 1] = share * angle
 
 
-def standing_vectors() -> Vec3s:
+def standing_vectors():
     """Return joint rotation vectors (16, 3) of hanging arms; knees and elbows bent a little."""
     vectors = np.zeros((1, 16, 3))
     bend_knees(vectors, 0.3)
@@ -79,8 +75,6 @@ def standing_vectors() -> Vec3s:
 
 
 class Script(NamedTuple):
-    """What a solver is given, frame by frame."""
-
     roots: Vec3s  # (n, 3)
     hips: Vec3s  # (n, 3)
     rotations: Quats  # (n, 16, 4)
@@ -97,13 +91,11 @@ class Played(NamedTuple):
     reachable: Floats  # (n,)
     iterations: Floats  # (n,)
 
-    def speeds(self, rate_hz: float) -> Speeds:
-        """Return the highest speeds."""
+    def speeds(self, rate_hz):
         return speeds(rate_hz, self.roots, self.ends, self.rotations)
 
 
-def play(solver: Solver, script: Script, rate_hz: float) -> Played:
-    """Run a solver through a script from a fresh start."""
+def play(solver, script, rate_hz):
     frames = []
     dt = np.inf
     for frame in zip(*script):
@@ -122,7 +114,7 @@ def play(solver: Solver, script: Script, rate_hz: float) -> Played:
     return Played(*(np.array(field) for field in zip(*frames)))
 
 
-def _steps(played: Played) -> tuple[Floats, Floats, Floats]:
+def _steps(played):
     """Return how far root, general end-effectors and rotations go from frame to frame."""
     return (
         np.linalg.norm(np.diff(played.roots, axis=0), axis=1),
@@ -131,9 +123,7 @@ def _steps(played: Played) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def check_divided(
-    solver: Solver, script: Callable[[Floats], Script], t: Floats, played: Played
-) -> None:
+def check_divided(solver, script, t, played):
     """
     Assert that the longest steps vanish as they are divided, which a jump does not.
 
@@ -151,7 +141,7 @@ def check_divided(
 class Stage:
     """A puppet whose performer stands still."""
 
-    def __init__(self, character: Character, performer: Character) -> None:
+    def __init__(self, character, performer):
         rotations = qb.exp(standing_vectors())
         skeleton = performer.skeleton
         leg = skeleton.leg_length
@@ -168,9 +158,9 @@ class Stage:
         height = character.root_ratio_for(leg) * self.hips[2]
         middle = p[0, LIMB_SEGMENTS[2:, 0]].mean(axis=0)
         across = self.scale * self.hips[:2]
-        self.reference: Vec3 = np.array([*across, height]) - middle
+        self.reference = np.array([*across, height]) - middle
 
-    def script(self, n: int) -> Script:
+    def script(self, n):
         """Return n frames in which nothing is important and nothing moves."""
         rows = np.zeros((n, 4, ROW))
         rows[..., RADIUS] = RANGE_M
@@ -185,23 +175,15 @@ class Stage:
 
 
 class Act:
-    """A puppet and its solvers."""
-
-    def __init__(self, character: Character, performer: Character) -> None:
+    def __init__(self, character, performer):
         self.character = character
         self.leg_length = performer.skeleton.leg_length
         self.stage = Stage(character, performer)
 
-    def solver(
-        self,
-        config: SolverConfig,
-        kind: type = ImportanceBasedSolver,
-        environment: Environment = Environment(()),
-    ) -> Solver:
-        """Return a solver for the puppet."""
+    def solver(self, config, kind=ImportanceBasedSolver, environment=Environment(())):
         return kind(self.character, environment, self.leg_length, config)
 
-    def pose(self, t: Floats, **joints: tuple) -> Script:
+    def pose(self, t, **joints):
         """Return a script of rotation vectors of some joints, mirrored to the right."""
         vectors = np.tile(standing_vectors(), (len(t), 1, 1))
         for name, (x, y, z) in joints.items():
@@ -216,9 +198,7 @@ class Act:
         return script
 
 
-def check_smooth(
-    solver: Solver, script: Callable[[Floats], Script], ends: float, joints: float
-) -> tuple[Played, Played]:
+def check_smooth(solver, script, ends, joints):
     """
     Assert that nothing jumps, and that the two rates agree; return what was played at them.
 

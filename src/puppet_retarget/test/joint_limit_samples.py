@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An adult's joint limits, and what several tests of them share."""
 
-from pathlib import Path
-
 import numpy as np
-from puppet_core.body.character import Character, load_character, save_character
+from puppet_core.body.character import load_character, save_character
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Quats
-from puppet_retarget.solvers.joint_limits import limit_arrays, limit_joint, LimitArrays
+from puppet_retarget.solvers.joint_limits import limit_arrays, limit_joint
 
 # an adult's, roughly, wide enough for straight and folded elbows and knees to stay as they are
 ADULT_LIMITS = """joint_limits:
@@ -26,7 +23,7 @@ ADULT_LIMITS = """joint_limits:
 JOINTS = ('chest', 'left_upper_arm', 'right_forearm', 'left_shank', 'right_foot')
 
 
-def with_adult_limits(character: Character, folder: Path) -> Character:
+def with_adult_limits(character, folder):
     """Return a character with the limits above, through a character file in a folder."""
     path = folder / 'limited.yaml'
     save_character(character, path)
@@ -34,12 +31,11 @@ def with_adult_limits(character: Character, folder: Path) -> Character:
     return load_character(path)
 
 
-def adult_limits(adult: Character, folder: Path) -> LimitArrays:
-    """Return the limits above as kernels take them."""
+def adult_limits(adult, folder):
     return limit_arrays(with_adult_limits(adult, folder))
 
 
-def limited(limits: LimitArrays, joint: str, rotations: Quats) -> Quats:
+def limited(limits, joint, rotations):
     """Return a joint's rotations (n, 4) after its limits."""
     i, out = SEGMENT_INDEX[joint], np.empty((len(rotations), 4))
     for q, row in zip(rotations, out):
@@ -47,11 +43,10 @@ def limited(limits: LimitArrays, joint: str, rotations: Quats) -> Quats:
     return out
 
 
-def turn_between(a: Quats, b: Quats) -> Floats:
+def turn_between(a, b):
     """Return angles of the rotations from a to b [rad]."""
     return np.linalg.norm(qb.log(qb.multiply(qb.conjugate(a), b)), axis=-1)
 
 
-def any_rotations(rng: np.random.Generator, n: int) -> Quats:
-    """Return rotations spread evenly."""
+def any_rotations(rng, n):
     return qb.normalize(rng.normal(size=(n, 4)))

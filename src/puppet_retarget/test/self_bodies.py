@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies in postures that touch themselves, and their distances by definition in plain numpy."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body.capsules import Capsule
 from puppet_core.body.posture import general_end_effectors, Posture, world_segments
-from puppet_core.body.skeleton import LIMB_SEGMENTS, Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.math.arrays import Quats, Vec3s
 from puppet_retarget.importance.self_interaction import (
     CONTACT_WIDTH,
     FIRST_CONTACT,
@@ -22,37 +20,33 @@ ROOT = np.array([0.3, -0.2, 1.0])
 
 
 class Body(NamedTuple):
-    """One posture of a body in world."""
-
     rotations: Quats  # (16, 4)
     q_world: Quats  # (16, 4)
     p_world: Vec3s  # (16, 3)
     points: Vec3s  # (8, 3) general end-effectors
 
-    def posture(self, velocities: Vec3s | None = None) -> Posture:
-        """Return what an estimator takes."""
+    def posture(self, velocities=None):
         speeds = np.zeros((8, 3)) if velocities is None else velocities
         return Posture(self.p_world[0], self.rotations, self.points, speeds)
 
 
-def body_of_rotations(skeleton: Skeleton, rotations: Quats, root: Vec3 = ROOT) -> Body:
+def body_of_rotations(skeleton, rotations, root=ROOT):
     """Return the body in the posture of joint rotations (16, 4)."""
     q_world, p_world = world_segments(skeleton, root[None], rotations[None])
     points = general_end_effectors(skeleton, q_world, p_world)
     return Body(rotations.copy(), q_world[0].copy(), p_world[0].copy(), points[0].copy())
 
 
-def curled_up(skeleton: Skeleton, rng: np.random.Generator, size: float = 1.2) -> Body:
+def curled_up(skeleton, rng, size=1.2):
     """Return a body all curled up, so that much of it touches."""
     return body_of_rotations(skeleton, qb.exp(size * rng.normal(size=(16, 3))))
 
 
-def at_rest(skeleton: Skeleton) -> Body:
-    """Return a body in the T-pose."""
+def at_rest(skeleton):
     return body_of_rotations(skeleton, np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)))
 
 
-def random_arms(skeleton: Skeleton, rng: np.random.Generator) -> Body:
+def random_arms(skeleton, rng):
     """Return a standing body with arms anywhere before, beside and behind it."""
     vectors = np.zeros((16, 3))
     for side, (upper, lower, hand) in zip((1.0, -1.0), LIMB_SEGMENTS[:2]):
@@ -63,7 +57,7 @@ def random_arms(skeleton: Skeleton, rng: np.random.Generator) -> Body:
     return body_of_rotations(skeleton, qb.exp(vectors))
 
 
-def capsule_distances(points: Vec3s, capsule: Capsule, q: Quat, origin: Vec3) -> Floats:
+def capsule_distances(points, capsule, q, origin):
     """Return the signed distances of world points (n, 3) from one capsule [m]."""
     start, end = (origin + qb.rotate(q, e) for e in (capsule.start, capsule.end))
     bone = end - start
@@ -72,7 +66,7 @@ def capsule_distances(points: Vec3s, capsule: Capsule, q: Quat, origin: Vec3) ->
     return np.linalg.norm(points - start - np.outer(along, bone), axis=1) - capsule.radius
 
 
-def plain_distances(body: Body, capsules: Sequence[Capsule]) -> Floats:
+def plain_distances(body, capsules):
     """Return signed distances of all general end-effectors from all segments, (8, 16) [m]."""
     out = np.full((8, 16), np.inf)
     for c in capsules:
@@ -82,7 +76,7 @@ def plain_distances(body: Body, capsules: Sequence[Capsule]) -> Floats:
     return out
 
 
-def contacts(row: Floats) -> Floats:
+def contacts(row):
     """Return the contacts of a row of self-interaction that are taken, (n, CONTACT_WIDTH)."""
     listed = row[FIRST_CONTACT:].reshape(MAX_CONTACTS, CONTACT_WIDTH)
     return listed[listed[:, SAMPLE] >= 0.0]

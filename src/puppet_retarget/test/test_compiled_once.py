@@ -6,8 +6,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 # a process of its own: other tests call the kernels with all sorts of arrays
 LIVE_RUN = """
 from array import array
@@ -77,32 +75,12 @@ print(json.dumps([warm, kernels()]))
 """
 
 
-@pytest.fixture(scope='module')
-def counts(repository):
-    """Return the number of signatures of each kernel after the warm-up, and after a live run."""
-    config = repository / 'config'
-    result = subprocess.run(
-        [
-            sys.executable,
-            '-c',
-            LIVE_RUN,
-            str(config / 'characters'),
-            str(config / 'environments' / 'demo.yaml'),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
-
-
-def test_a_live_run_compiles_each_kernel_for_one_layout(counts):
-    _, after = counts
-    assert after == dict.fromkeys(after, 1) and len(after) == 10
-
-
-def test_warm_up_compiles_all_that_a_live_run_needs(counts):
+def test_warm_up_compiles_all_that_a_live_run_needs_for_one_layout(repository):
     """No frame pays for compilation."""
-    warm, after = counts
-    assert warm == after
+    config = repository / 'config'
+    files = [str(config / 'characters'), str(config / 'environments' / 'demo.yaml')]
+    words = [sys.executable, '-c', LIVE_RUN, *files]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    warm, after = json.loads(result.stdout)
+    assert warm == after == dict.fromkeys(after, 1) and len(after) == 10

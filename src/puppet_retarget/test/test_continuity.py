@@ -10,8 +10,6 @@ continuous rule takes all that is inside of a solid to its surface and leaves th
 is.
 """
 
-from collections.abc import Callable
-
 from continuity_runs import (
     Act,
     bend_knees,
@@ -20,25 +18,18 @@ from continuity_runs import (
     LOW_HZ,
     phase,
     play,
-    Played,
-    Script,
     SIDES,
-    Speeds,
     speeds,
     swell,
 )
 from joint_limit_samples import with_adult_limits
 import numpy as np
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Vec3s
-from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import IMPORTANCE
-from puppet_retarget.offline.whole_motion import RetargetResult
 from puppet_retarget.solvers.penetration import ALLOWED_M, MAX_PUSH_M_S
 from puppet_retarget.solvers.registry import ElbowCircleSolver, ImportanceBasedSolver
-from puppet_retarget.solvers.solver import Solver
 from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
@@ -46,7 +37,7 @@ AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
 PUSHED = SolverConfig(root_smoothing_s=0.0)
 
 
-def on_the_floor(skeleton: Skeleton, rate_hz: float, vectors: Vec3s, lift: Floats) -> Motion:
+def on_the_floor(skeleton, rate_hz, vectors, lift):
     """Return the motion of rotation vectors (n, 16, 3), its lower sole `lift` above the floor."""
     rotations = qb.exp(vectors)
     roots = np.zeros((len(vectors), 3))
@@ -55,7 +46,7 @@ def on_the_floor(skeleton: Skeleton, rate_hz: float, vectors: Vec3s, lift: Float
     return Motion.from_rotations(skeleton, rate_hz, roots, rotations)
 
 
-def splits(skeleton: Skeleton, rate_hz: float) -> Motion:
+def splits(skeleton, rate_hz):
     """Return legs that spread and close: a short puppet's feet go far out of reach."""
     share = swell(phase(rate_hz))
     vectors = np.zeros((len(share), 16, 3))
@@ -65,7 +56,7 @@ def splits(skeleton: Skeleton, rate_hz: float) -> Motion:
     return on_the_floor(skeleton, rate_hz, vectors, 0.0 * share)
 
 
-def squat(skeleton: Skeleton, rate_hz: float) -> Motion:
+def squat(skeleton, rate_hz):
     """Return knees that bend from straight to deep and back."""
     share = swell(phase(rate_hz))
     vectors = np.zeros((len(share), 16, 3))
@@ -73,7 +64,7 @@ def squat(skeleton: Skeleton, rate_hz: float) -> Motion:
     return on_the_floor(skeleton, rate_hz, vectors, 0.0 * share)
 
 
-def jump(skeleton: Skeleton, rate_hz: float) -> Motion:
+def jump(skeleton, rate_hz):
     """Return a leap so high that all importance vanishes, and a landing."""
     share = swell(phase(rate_hz))
     vectors = np.zeros((len(share), 16, 3))
@@ -81,7 +72,7 @@ def jump(skeleton: Skeleton, rate_hz: float) -> Motion:
     return on_the_floor(skeleton, rate_hz, vectors, 1.2 * share**2)
 
 
-def swing_arms(skeleton: Skeleton, rate_hz: float) -> Motion:
+def swing_arms(skeleton, rate_hz):
     """Return straight arms that swing up ahead until the palms are 0.58 m before the body."""
     share = swell(phase(rate_hz))
     vectors = np.zeros((len(share), 16, 3))
@@ -94,16 +85,14 @@ def swing_arms(skeleton: Skeleton, rate_hz: float) -> Motion:
     return on_the_floor(skeleton, rate_hz, qb.log(rotations), 0.0 * share)
 
 
-def fastest_frame(result: RetargetResult) -> float:
+def fastest_frame(result):
     """Return the highest speed of hands and feet at the low rate, whichever frames it takes."""
     every = round(HIGH_HZ / LOW_HZ)
     ends = result.puppet.end_effectors[:, :4]
     return float(np.linalg.norm(ends[every:] - ends[:-every], axis=2).max() * LOW_HZ)
 
 
-def compare(
-    run: Callable[[float], tuple[Motion, RetargetResult]],
-) -> tuple[Speeds, Speeds, Speeds, RetargetResult]:
+def compare(run):
     """
     Return speeds of input and output at the low rate, of output at the high one, and that.
 
@@ -120,7 +109,7 @@ def compare(
     return given, slow._replace(ends=max(slow.ends, fastest_frame(high))), fast, high
 
 
-def check(given: Speeds, low: Speeds, high: Speeds, leg_length: float) -> None:
+def check(given, low, high, leg_length):
     """Assert that the output's speeds are bounded by the input's and do not grow with the rate."""
     fastest = max(given.ends, given.root)
     assert high.root < 2.0 * fastest
@@ -138,7 +127,7 @@ def test_smooth_moves_stay_smooth(retarget, adult_character, puppet, move, reque
     """Importance through 0 and 1, goals through reach, balls that vanish and no longer meet."""
     character = request.getfixturevalue(puppet)
 
-    def run(rate_hz: float) -> tuple[Motion, RetargetResult]:
+    def run(rate_hz):
         motion = move(adult_character.skeleton, rate_hz)
         return motion, retarget(motion, character)
 
@@ -160,9 +149,9 @@ def test_hands_to_a_wall_stay_smooth(retarget, adult_character, scene, puppet, s
         np.array([0.2, 3.0, 2.0]),
         puppet_position=np.array([0.70 + shift, 0.0, 1.0]),
     )
-    place: Environment = scene(scene.floor, wall)
+    place = scene(scene.floor, wall)
 
-    def run(rate_hz: float) -> tuple[Motion, RetargetResult]:
+    def run(rate_hz):
         motion = swing_arms(adult_character.skeleton, rate_hz)
         return motion, retarget(motion, character, place)
 
@@ -183,11 +172,10 @@ TWO_SOLVERS = pytest.mark.parametrize(
 
 @pytest.fixture
 def act(request, adult_character, puppet):
-    """Return a puppet of a performer."""
     return Act(request.getfixturevalue(puppet), adult_character)
 
 
-def turns(a: Played, b: Played) -> Floats:
+def turns(a, b):
     """Return by how much the joints of two runs differ, (n, 16)."""
     return np.abs(a.rotations - b.rotations).max(axis=2)
 
@@ -199,7 +187,7 @@ def test_joints_pass_their_limits_smoothly(act, adult_character, kind, tmp_path)
     act.character = with_adult_limits(act.character, tmp_path)
     limited = act.solver(AT_ONCE, kind)
 
-    def bend(t: Floats) -> Script:
+    def bend(t):
         u, o = swell(t), np.sin(2.0 * np.pi * t)
         return act.pose(
             t,
@@ -237,7 +225,7 @@ def test_joints_pass_their_limits_smoothly(act, adult_character, kind, tmp_path)
 def test_palms_leave_solids_smoothly(act, scene, kind, shape, size, beyond, bend):
     """A palm that matters to nothing dips into a solid on its way there and back."""
 
-    def sweep(t: Floats) -> Script:
+    def sweep(t):
         lift = 0.3 + 0.2 * np.sin(2.0 * np.pi * t)
         return act.pose(t, upper_arm=(-0.4, lift, -0.9 * swell(t) - 0.2), forearm=(0.0, 0.0, bend))
 
@@ -256,7 +244,7 @@ def test_palms_leave_solids_smoothly(act, scene, kind, shape, size, beyond, bend
 PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
 
 
-def depths(played_script: Script, solver: Solver, every: int = 20) -> Floats:
+def depths(played_script, solver, every=20):
     """Return how deep the puppet's general end-effectors are in itself, (n, 8) [m]."""
     return np.array(
         [
@@ -266,8 +254,7 @@ def depths(played_script: Script, solver: Solver, every: int = 20) -> Floats:
     )
 
 
-def to_belly(act: Act, t: Floats, share: float) -> Script:
-    """Return a palm that goes to the belly."""
+def to_belly(act, t, share):
     u = swell(t)
     script = act.pose(t)
     vectors = qb.log(script.rotations)
@@ -280,13 +267,12 @@ def to_belly(act: Act, t: Floats, share: float) -> Script:
     return script
 
 
-def to_sides(act: Act, t: Floats, share: float) -> Script:
-    """Return elbows that go to the sides."""
+def to_sides(act, t, share):
     y = 0.1 * np.sin(2.0 * np.pi * t)
     return act.pose(t, upper_arm=(-0.6 - 0.9 * share * swell(t), y, 0.0))
 
 
-def together(act: Act, t: Floats, share: float) -> Script:
+def together(act, t, share):
     """Return palms that meet ahead of the chest."""
     u = swell(t)
     return act.pose(
@@ -296,8 +282,7 @@ def together(act: Act, t: Floats, share: float) -> Script:
     )
 
 
-def knock_knees(act: Act, t: Floats, share: float) -> Script:
-    """Return knees that meet."""
+def knock_knees(act, t, share):
     return act.pose(t, thigh=(-0.35 * share * swell(t), -0.3, 0.0))
 
 
@@ -313,7 +298,7 @@ def knock_knees(act: Act, t: Floats, share: float) -> Script:
     ],
 )
 def test_general_end_effectors_leave_the_body_smoothly(act, move, share, inside):
-    def dip(t: Floats) -> Script:
+    def dip(t):
         return move(act, t, share)
 
     off, t = act.solver(AT_ONCE), phase(HIGH_HZ)
@@ -328,7 +313,7 @@ def test_general_end_effectors_leave_the_body_smoothly(act, move, share, inside)
     assert moved[::20][deep].all() and not moved.all()
 
 
-def wandering(act: Act, t: Floats, seed: int) -> Script:
+def wandering(act, t, seed):
     """Return limbs that swing at random, deep into the body as well."""
     rng = np.random.default_rng(seed)
     script = act.pose(t)

@@ -4,7 +4,6 @@
 
 from pathlib import Path
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from puppet_retarget.importance import self_interaction  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
 from puppet_retarget.importance_node import ImportanceNode, INPUT_TOPIC, OUTPUT_TOPIC  # noqa: E402
 from puppet_ros.messages import importance_msg  # noqa: E402
-from puppet_ros.messages.importance_msg import ImportanceRecord  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -37,11 +35,10 @@ FLOOR = Path(__file__).resolve().parents[3] / 'config' / 'environments' / 'floor
 class Recorder:
     """Stands in for a publisher; keeps a copy of what the node refills."""
 
-    def __init__(self) -> None:
-        self.records: list[Any] = []
+    def __init__(self):
+        self.records = []
 
-    def publish(self, record: ImportanceRecord, frame_id: str = '') -> None:
-        """Keep a copy."""
+    def publish(self, record, frame_id=''):
         self.records.append(
             record._replace(rows=record.rows.copy(), self_rows=record.self_rows.copy())
         )
@@ -49,10 +46,9 @@ class Recorder:
 
 @pytest.fixture
 def make_node(ros_context):
-    """Yield a maker of nodes on a floor."""
-    nodes: list[ImportanceNode] = []
+    nodes = []
 
-    def make(**parameters: Any) -> ImportanceNode:
+    def make(**parameters):
         values = {'environment': str(FLOOR), **parameters}
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         nodes.append(ImportanceNode(context=ros_context, parameter_overrides=overrides))
@@ -63,8 +59,7 @@ def make_node(ros_context):
         node.destroy_node()
 
 
-def heard(node: ImportanceNode, *messages: Posture) -> list[Any]:
-    """Return what the callback publishes for messages."""
+def heard(node, *messages):
     node._publisher = Recorder()
     for msg in messages:
         node._on_posture(of_posture(msg))

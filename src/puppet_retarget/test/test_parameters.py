@@ -3,7 +3,6 @@
 """Parameters of importance and retarget: defaults and ranges."""
 
 from dataclasses import replace
-from typing import Any
 
 from puppet_core.io import check_values, ConfigError
 from puppet_retarget.importance.estimator import ImportanceConfig
@@ -20,8 +19,7 @@ import pytest
 FIXED_IMPORTANCE = {'environment', 'surface_file'}
 
 
-def retarget_values(**changes: Any) -> dict[str, Any]:
-    """Return checked values of the retarget node."""
+def retarget_values(**changes):
     return check_values(RETARGET_ROWS, changes)
 
 

@@ -24,12 +24,10 @@ RATES = (10.0, 30.0, 120.0)
 
 @pytest.fixture(params=PUPPETS)
 def puppet(request):
-    """Return each of the puppets in turn."""
     return request.getfixturevalue(request.param)
 
 
-def at_rate(motion: Motion, every: int) -> Motion:
-    """Return every n-th frame of a motion."""
+def at_rate(motion, every):
     return Motion(
         motion.skeleton,
         motion.rate_hz / every,

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The retarget node: joined inputs to joint states, changes while running, bad input."""
 
-from collections.abc import Callable
 from pathlib import Path
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,19 +14,11 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
 from puppet_msgs.msg import Importance, RetargetStatus  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
+from puppet_retarget import retarget_node  # noqa: E402
 from puppet_retarget.importance.environment import load_environment  # noqa: E402
 from puppet_retarget.importance.estimator import ImportanceConfig  # noqa: E402
 from puppet_retarget.importance.importance_model import ImportanceModel  # noqa: E402
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig  # noqa: E402
-from puppet_retarget.retarget_node import (  # noqa: E402
-    DESCRIPTION_TOPIC,
-    IMPORTANCE_TOPIC,
-    JOINT_STATES_TOPIC,
-    POSTURE_TOPIC,
-    PUPPET_TOPIC,
-    RetargetNode,
-    STATUS_TOPIC,
-)
 from puppet_ros.messages import posture_msg  # noqa: E402
 from puppet_ros.messages.importance_msg import ImportanceRecord, ImportanceWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
@@ -51,14 +41,14 @@ TICK_NS = 8_333_333
 class Rig:
     """A node whose publishers are recorded, and an importance for each posture."""
 
-    def __init__(self, context: Any, postures: Callable[[int], Any], **parameters: Any) -> None:
+    def __init__(self, context, postures, **parameters):
         values = {
             'environment': str(FLOOR),
             'character': str(CONFIG / 'characters' / 'blubby.yaml'),
             **parameters,
         }
         overrides = [Parameter(name, value=value) for name, value in values.items()]
-        self.node = RetargetNode(context=context, parameter_overrides=overrides)
+        self.node = retarget_node.RetargetNode(context=context, parameter_overrides=overrides)
         self.postures = postures
         self.model = ImportanceModel(
             load_environment(FLOOR), ImportanceConfig(), SelfInteractionConfig()
@@ -69,13 +59,11 @@ class Rig:
         self.puppet = Recorder(PostureMsg, stage.posture_data)
         self.status = Recorder(RetargetStatus, stage.status_data)
 
-    def record(self) -> None:
-        """Take the place of the publishers."""
+    def record(self):
         self.node._joints, self.node._puppet = self.joints, self.puppet
         self.node._status = self.status
 
-    def importance(self, posture: PostureMsg) -> Importance:
-        """Return the importance of a posture."""
+    def importance(self, posture):
         record = posture_msg.from_msg(posture)
         near = self.model.step(record.stamp_ns, record.posture, record.segments)
         msg = self.writer.fill(
@@ -83,27 +71,23 @@ class Rig:
         )
         return deserialize_message(serialize_message(msg), Importance)
 
-    def feed(self, index: int) -> None:
-        """Call both callbacks with one frame."""
+    def feed(self, index):
         posture = self.postures(index)
         self.give(self.importance(posture), posture)
 
-    def give(self, importance: Importance, posture: PostureMsg) -> None:
-        """Call both callbacks."""
+    def give(self, importance, posture):
         self.node._on_importance(of_importance(importance))
         self.node._on_posture(of_posture(posture))
 
-    def change(self, **values: Any) -> Any:
-        """Set parameters; return the first result."""
+    def change(self, **values):
         return self.node.set_parameters([Parameter(k, value=v) for k, v in values.items()])[0]
 
 
 @pytest.fixture
 def make_rig(ros_context, postures):
-    """Yield a maker of recorded nodes."""
-    rigs: list[Rig] = []
+    rigs = []
 
-    def make(**parameters: Any) -> Rig:
+    def make(**parameters):
         rigs.append(Rig(ros_context, postures, **parameters))
         rigs[-1].record()
         return rigs[-1]
@@ -233,17 +217,17 @@ def test_the_first_frame_is_the_last_posture(make_rig, tmp_path):
 
 def test_topics_are_wired(ros_context, postures):
     rig, other = Rig(ros_context, postures), Node('other', context=ros_context)
-    got: dict[str, list[Any]] = {}
+    got = {}
     for kind, topic, profile in (
-        (JointState, JOINT_STATES_TOPIC, qos.JOINT_STATES),
-        (PostureMsg, PUPPET_TOPIC, qos.STREAM),
-        (RetargetStatus, STATUS_TOPIC, qos.STREAM),
-        (String, DESCRIPTION_TOPIC, qos.LATCHED),
+        (JointState, retarget_node.JOINT_STATES_TOPIC, qos.JOINT_STATES),
+        (PostureMsg, retarget_node.PUPPET_TOPIC, qos.STREAM),
+        (RetargetStatus, retarget_node.STATUS_TOPIC, qos.STREAM),
+        (String, retarget_node.DESCRIPTION_TOPIC, qos.LATCHED),
     ):
         got[topic] = []
         other.create_subscription(kind, topic, got[topic].append, profile)
-    captured = other.create_publisher(PostureMsg, POSTURE_TOPIC, qos.STREAM)
-    weighed = other.create_publisher(Importance, IMPORTANCE_TOPIC, qos.STREAM)
+    captured = other.create_publisher(PostureMsg, retarget_node.POSTURE_TOPIC, qos.STREAM)
+    weighed = other.create_publisher(Importance, retarget_node.IMPORTANCE_TOPIC, qos.STREAM)
     executor = make_executor(ros_context)
     executor.add_node(rig.node)
     executor.add_node(other)
@@ -259,4 +243,4 @@ def test_topics_are_wired(ros_context, postures):
     other.destroy_node()
     rig.node.destroy_node()
     assert all(got.values())
-    assert got[DESCRIPTION_TOPIC][0].data.startswith('<?xml')
+    assert got[retarget_node.DESCRIPTION_TOPIC][0].data.startswith('<?xml')

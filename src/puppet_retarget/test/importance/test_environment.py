@@ -42,8 +42,7 @@ GOOD = (
 )
 
 
-def write(folder: Path, text: str) -> Path:
-    """Write an environment file."""
+def write(folder, text):
     path = folder / 'place.yaml'
     path.write_text(text)
     return path
@@ -51,7 +50,6 @@ def write(folder: Path, text: str) -> Path:
 
 @pytest.fixture
 def good(tmp_path):
-    """Return the environment of the example above."""
     return load_environment(write(tmp_path, GOOD))
 
 

@@ -3,8 +3,6 @@
 """Importance over all objects: the largest counts, goals pass smoothly, time is smoothed."""
 
 import numpy as np
-from puppet_core.math.arrays import Floats
-from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import (
     DISTANCE,
     GOAL,
@@ -24,18 +22,11 @@ TICK_NS = 8_333_333
 STILL = np.zeros((8, 3))
 
 
-def at(*point: float) -> Floats:
-    """Return all end-effectors at one place."""
+def at(*point):
     return np.tile(np.array(point), (8, 1))
 
 
-def rows_at(
-    environment: Environment,
-    positions: Floats,
-    velocities: Floats = STILL,
-    config: ImportanceConfig = UNSMOOTHED,
-) -> Floats:
-    """Return the rows of a first frame."""
+def rows_at(environment, positions, velocities=STILL, config=UNSMOOTHED):
     rows = ImportanceEstimator(environment, config).step(0, positions, velocities)
     return rows.copy()
 

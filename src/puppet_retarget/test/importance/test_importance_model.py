@@ -20,21 +20,18 @@ import pytest
 
 TICK_NS = 8_333_333
 CHEST = SEGMENT_INDEX['chest']
-Frame = tuple[Posture, np.ndarray]
 
 
-def model_of(**options: object) -> ImportanceModel:
-    """Return a model on a floor."""
+def model_of(**options):
     return ImportanceModel(floor_only(), ImportanceConfig(), SelfInteractionConfig(), **options)
 
 
 @pytest.fixture(scope='module')
 def frame(procedural):
-    """Return a maker of postures and joints from the built-in performance."""
     _, segments = procedural.world_segments()
     velocities = procedural.end_effector_velocities()
 
-    def make(i: int) -> Frame:
+    def make(i):
         posture = Posture(
             procedural.root_positions[i].copy(),
             procedural.rotations[i].copy(),

@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances of all shapes against constrained minimisation, and the counterpart map."""
 
-from collections.abc import Callable
-
 import numpy as np
-from puppet_core.math.arrays import Floats, Vec3
 from puppet_retarget.importance import objects as od
 from puppet_retarget.importance.objects import SHAPES
 import pytest
@@ -16,7 +13,7 @@ MINIMISER_TOL_M = 1e-6  # of the independent computation
 SHAPE_IDS = pytest.mark.parametrize('shape', range(5), ids=SHAPES)
 
 
-def random_size(rng: np.random.Generator, shape: int) -> Floats:
+def random_size(rng, shape):
     """Return a size whose row has the form of the shape."""
     a, b, c = rng.uniform(0.1, 1.0, 3)
     return {od.PLANE: np.ones(3), od.BOX: np.array([a, b, c]), od.SPHERE: np.full(3, a)}.get(
@@ -24,16 +21,15 @@ def random_size(rng: np.random.Generator, shape: int) -> Floats:
     )
 
 
-def distance(shape: int, size: Floats, p: Vec3) -> tuple[float, Vec3]:
-    """Return the signed distance and its gradient."""
+def distance(shape, size, p):
     own, normal = od.signed_distance(shape, size, np.ascontiguousarray(p))
     return own, np.array(normal)
 
 
-def nearest_point_by_minimiser(shape: int, size: Floats, p: Vec3) -> Vec3:
+def nearest_point_by_minimiser(shape, size, p):
     """Return the point of a solid nearest to p, by its defining inequalities."""
     half = 0.5 * size
-    inside: dict[int, Callable[[Vec3], list[float]]] = {
+    inside = {
         od.PLANE: lambda x: [-x[2]],
         od.BOX: lambda x: [*(half - x), *(half + x)],
         od.SPHERE: lambda x: [size[0] ** 2 - x @ x],
@@ -89,7 +85,7 @@ def test_normal_is_the_gradient(shape, rng):
             np.testing.assert_allclose(normal, slopes, atol=1e-4)
 
 
-def counterpart(shape: int, size: Floats, other: Floats, p: Vec3) -> Vec3:
+def counterpart(shape, size, other, p):
     """Return the same place near the other object."""
     p = np.ascontiguousarray(p)
     return np.array(od.counterpart_point(shape, size, other, p, *distance(shape, size, p)))

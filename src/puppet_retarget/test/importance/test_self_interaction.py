@@ -2,19 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Self-interaction: pairs, contacts without jumps, whole performances (thesis fig. 7.6)."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
 from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.capsules import default_capsules, shape_arrays
-from puppet_core.body.character import Character
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Vec3
 from puppet_retarget.importance.estimator import MAX_STEP_S
 from puppet_retarget.importance.self_interaction import (
     body_arrays,
@@ -47,7 +44,7 @@ from puppet_retarget.offline.self_contact import (
 )
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
 import pytest
-from self_bodies import at_rest, Body, body_of_rotations, contacts, curled_up, plain_distances
+from self_bodies import at_rest, body_of_rotations, contacts, curled_up, plain_distances
 
 RATE_HZ = 120.0
 EXACT_M = 0.5e-3
@@ -65,8 +62,6 @@ PUPPETS = pytest.mark.parametrize('puppet', ['tall_character', 'short_character'
 
 
 class Run(NamedTuple):
-    """A performance and what became of it."""
-
     motion: Motion
     result: RetargetResult
     performer: MovingBody
@@ -76,9 +71,9 @@ class Run(NamedTuple):
 @pytest.fixture(scope='module')
 def perform(adult_character):
     """Return a function that puts a kind of self-contact on a character, each once."""
-    done: dict[tuple[str, str], Run] = {}
+    done = {}
 
-    def run(kind: str, character: Character) -> Run:
+    def run(kind, character):
         if (kind, character.name) not in done:
             motion = self_contact_motion(kind, adult_character.skeleton, RATE_HZ)
             job = RetargetJob(character, floor_only())
@@ -91,12 +86,12 @@ def perform(adult_character):
     return run
 
 
-def distances(body: MovingBody) -> Floats:
+def distances(body):
     """Return how far general end-effectors are from segments, shape (n, 8, 16) [m]."""
     return self_distances_m(shape_arrays(body.capsules), *body[2:])
 
 
-def depths(body: MovingBody) -> Floats:
+def depths(body):
     """Return how deep general end-effectors are in the own body, shape (n, 8) [m]."""
     return self_penetration_m(shape_arrays(body.capsules), *body[2:])
 
@@ -155,13 +150,11 @@ def test_long_gap_or_step_back_starts_anew(adult_character, rng):
 
 
 class Pairs:
-    """The kernel with its memory."""
-
-    def __init__(self, skeleton, passing: float = 0.0) -> None:
+    def __init__(self, skeleton, passing=0.0):
         _, self.arrays = pack_arrays(SelfArrays(body_arrays(skeleton), INFLUENCES, MARGINS))
         self.passing = passing
 
-    def of(self, body: Body, velocities: Floats | None = None, dt: float = np.inf) -> Floats:
+    def of(self, body, velocities=None, dt=np.inf):
         """Return the pairs (8, 16, 3) of the next posture."""
         speeds = np.zeros((8, 3)) if velocities is None else velocities
         tuning = 0.0, self.passing, dt
@@ -172,7 +165,6 @@ class Pairs:
 
 @pytest.fixture
 def skeleton(adult_character):
-    """Return an ordinary body's lengths."""
     return adult_character.skeleton
 
 
@@ -252,18 +244,17 @@ def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton):
 class Estimator:
     """Rows of single postures without any memory."""
 
-    def __init__(self, skeleton: Skeleton) -> None:
+    def __init__(self, skeleton):
         self.body = body_arrays(skeleton)
         self._estimator = SelfInteractionEstimator(self.body, UNSMOOTHED)
 
-    def rows(self, body: Body, environment: Floats | None = None) -> Floats:
+    def rows(self, body, environment=None):
         """Return what the body is near, shape (8, SELF_ROW)."""
         self._estimator.reset()
         outside = np.zeros((4, 8)) if environment is None else environment
         return self._estimator.step(0, body.posture(), body.p_world, outside).copy()
 
-    def place(self, body: Body, sample: float) -> Vec3:
-        """Return a sample point in world."""
+    def place(self, body, sample):
         segment, k = divmod(int(sample), N_SAMPLES)
         local = self.body.samples[segment][:, k]
         return body.p_world[segment] + qb.rotate(body.q_world[segment], local)
@@ -271,7 +262,6 @@ class Estimator:
 
 @pytest.fixture
 def estimator(adult_character):
-    """Return an estimator of an ordinary body."""
     return Estimator(adult_character.skeleton)
 
 
@@ -281,7 +271,7 @@ def standing(adult_character):
     return at_rest(adult_character.skeleton)
 
 
-def over_the_body(body: Body, n: int) -> Iterator[Vec3]:
+def over_the_body(body, n):
     """Yield a path near the surface: belly, chest, neck, face, down the other arm."""
     head, chest, spine = (body.p_world[SEGMENT_INDEX[s]] for s in ('head', 'chest', 'spine'))
     upper, lower, hand = (body.p_world[s] for s in LIMB_SEGMENTS[LEFT_HAND])
@@ -304,7 +294,7 @@ def over_the_body(body: Body, n: int) -> Iterator[Vec3]:
         yield np.array([np.interp(way, lengths, corners[:, k]) for k in range(3)])
 
 
-def plain_contacts(estimator: Estimator, body: Body, j: int, pairs: Floats) -> dict[int, float]:
+def plain_contacts(estimator, body, j, pairs):
     """Return weights of all sample points by definition; without a limit to their number."""
     spacings = sample_spacings(estimator.body.samples.transpose(0, 2, 1))
     out = {}
@@ -320,8 +310,7 @@ def plain_contacts(estimator: Estimator, body: Body, j: int, pairs: Floats) -> d
     return out
 
 
-def listed(estimator: Estimator, body: Body, pairs: Floats) -> Floats:
-    """Return the rows of given pairs."""
+def listed(estimator, body, pairs):
     config = UNSMOOTHED
     _, arrays = pack_arrays(
         SelfArrays(estimator.body, config.influences_m, config.margins_m, pairs)
@@ -350,8 +339,7 @@ def test_weights_are_those_of_the_definition_and_none_that_matters_is_left_out(
     assert most > 10
 
 
-def pairs_of(estimator: Estimator, body: Body) -> Floats:
-    """Return the unsmoothed pairs of a posture."""
+def pairs_of(estimator, body):
     estimator.rows(body)
     return estimator._estimator._arrays.pairs.copy()
 
@@ -373,7 +361,7 @@ def test_displacements_lead_from_the_samples_to_the_end_effector(estimator, adul
     assert checked > 100
 
 
-def pairs_with(*entries: tuple[int, str, float]) -> Floats:
+def pairs_with(*entries):
     """Return pairs without importance but for some."""
     pairs = np.zeros((8, 16, PAIR_COLUMNS))
     for j, segment, w in entries:
@@ -381,7 +369,7 @@ def pairs_with(*entries: tuple[int, str, float]) -> Floats:
     return pairs
 
 
-def held(limb: int) -> Floats:
+def held(limb):
     """Return rows of the environment of which one limb's importance is 1."""
     rows = np.zeros((4, 8))
     rows[limb, 0] = 1.0

@@ -22,36 +22,17 @@ from puppet_retarget.offline.self_contact import (
     TOUCH_M,
 )
 import pytest
+from self_bodies import Body, plain_distances
 
 TOL_M = 1e-12
 LEFT_HAND, RIGHT_HAND, LEFT_ELBOW = 0, 1, 4
 N_FRAMES = 12
 
 
-def _plain_distance(point, capsule, q, origin):
-    """Return the signed distance of a world point from one capsule, by its definition."""
-    start, end = (origin + quaternions.rotate(q, e) for e in (capsule.start, capsule.end))
-    bone = end - start
-    square = bone @ bone
-    along = np.clip((point - start) @ bone / square, 0.0, 1.0) if square else 0.0
-    return np.linalg.norm(point - start - along * bone) - capsule.radius
-
-
 def _plain_distances(body):
-    out = np.full((len(body.q_world), 8, 16), np.inf)
-    for i, general, segment in np.ndindex(out.shape):
-        if CONSIDERED[general, segment]:
-            out[i, general, segment] = min(
-                _plain_distance(
-                    body.end_effectors[i, general],
-                    c,
-                    body.q_world[i, segment],
-                    body.p_world[i, segment],
-                )
-                for c in body.capsules
-                if c.segment == segment
-            )
-    return out
+    frames = zip(body.q_world, body.p_world, body.end_effectors)
+    found = [plain_distances(Body(None, *frame), body.capsules) for frame in frames]
+    return np.where(CONSIDERED, found, np.inf)
 
 
 def _body(character, rotations):

@@ -3,12 +3,10 @@
 """Rate control: Jacobian and pseudo-inverse against numpy, goals, switching bases, stability."""
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.io import ConfigError
 from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Quats
 from puppet_retarget.rate_control import AS_PRINTED, RateConfig, RateController
 from puppet_retarget.rate_control.kinematics import change_base, move_tree
 from puppet_retarget.rate_control.state import MAX_DOFS, RateArrays, TreeArrays
@@ -37,31 +35,18 @@ SETTLED_RAD = 0.01  # a frame
 BODY_M = 2.0
 
 
-def mixed_tree(rng: np.random.Generator) -> BodyTree:
+def mixed_tree(rng):
     """Return a trunk with two arms and a leg, of joints of all kinds."""
     parents = [-1, 0, 1, 2, 3, 4, 5, 3, 7, 8, 0, 10, 11]
-    kinds = [
-        BALL,
-        BALL,
-        UNIVERSAL,
-        BALL,
-        BALL,
-        HINGE,
-        UNIVERSAL,
-        BALL,
-        UNIVERSAL,
-        HINGE,
-        BALL,
-        HINGE,
-        FIXED,
-    ]
+    kind_of = {'b': BALL, 'u': UNIVERSAL, 'h': HINGE, 'f': FIXED}
+    kinds = [kind_of[letter] for letter in 'bbubbhubuhbhf']
     axes = rng.normal(size=(N, 2, 3))
     axes /= np.linalg.norm(axes, axis=2, keepdims=True)
     offsets = rng.uniform(-0.3, 0.3, (N, 3))
     return BodyTree(tuple(f's{i}' for i in range(N)), parents, offsets, kinds, axes)
 
 
-def mixed_tasks(rng: np.random.Generator) -> list[Task]:
+def mixed_tasks(rng):
     """Return tasks of both kinds, whole and along some axes only."""
     return [
         Task(LEFT, POSITION, rng.uniform(-0.2, 0.2, 3)),
@@ -73,7 +58,7 @@ def mixed_tasks(rng: np.random.Generator) -> list[Task]:
     ]
 
 
-def possible_rotations(tree: BodyTree, rng: np.random.Generator, size: float) -> Quats:
+def possible_rotations(tree, rng, size):
     """Return joint rotations that a tree's joints can take, shape (n, 4)."""
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(tree.names), 1))
     for i in range(1, len(tree.names)):
@@ -88,9 +73,7 @@ def possible_rotations(tree: BodyTree, rng: np.random.Generator, size: float) ->
     return rotations
 
 
-def mixed_controller(
-    rng: np.random.Generator, base: int = 0, config: RateConfig = RateConfig()
-) -> RateController:
+def mixed_controller(rng, base=0, config=RateConfig()):
     """Return a controller of the mixed tree in some posture, its tasks in turned frames."""
     tree = mixed_tree(rng)
     controller = RateController(tree, mixed_tasks(rng), config, base)
@@ -101,14 +84,14 @@ def mixed_controller(
     return controller
 
 
-def numeric_pinv(jacobian: Floats, mobilities: Floats, damping: float) -> Floats:
+def numeric_pinv(jacobian, mobilities, damping):
     """Return W J^T (J W J^T + lambda^2 I)^-1 by singular values, shape (dofs, rows)."""
     root = np.sqrt(mobilities)
     u, s, vt = np.linalg.svd(jacobian * root, full_matrices=False)
     return root[:, None] * (vt.T * (s / (s**2 + damping**2))) @ u.T
 
 
-def moved_goals(controller: RateController, rng: np.random.Generator, size: float) -> None:
+def moved_goals(controller, rng, size):
     """Ask for where the tasks are after all joints have turned, so that it can be reached."""
     before = controller.rotations.copy()
     base = controller.base
@@ -240,7 +223,6 @@ def test_jacobian_is_that_of_differences(rng, base):
 
 
 def solve(jacobian, wanted, wish, mobilities, max_damping=0.0, rounds=1):
-    """Return rates, dexterity and damping of the kernels."""
     rows, dofs = jacobian.shape
     config = RateConfig(max_damping=max_damping, damped_below=0.3)
     packed, arrays = pack_arrays(RateArrays(config, TreeArrays(n_dofs=dofs)))
@@ -295,7 +277,7 @@ def test_damping_and_dexterity_follow_the_singular_values(rng):
         assert damping == pytest.approx(0.05 * np.sqrt(share), abs=0.005)
 
 
-def make(character: Character, config: RateConfig, is_driven: bool) -> RateController:
+def make(character, config, is_driven):
     """Return the suite's skeleton in the T-pose, arms and legs straight: singular."""
     skeleton = character.skeleton
     ends = [int(i) for i in LIMB_SEGMENTS[:, 2]]
@@ -307,13 +289,13 @@ def make(character: Character, config: RateConfig, is_driven: bool) -> RateContr
     return controller
 
 
-def largest_turn(before: Floats, controller: RateController) -> float:
+def largest_turn(before, controller):
     """Return how far a joint has turned since [rad]."""
     turns = qb.log(qb.multiply(qb.conjugate(before[1:]), controller.rotations[1:]))
     return float(np.linalg.norm(turns, axis=1).max())
 
 
-def harass(controller: RateController, size_m: float, rate_hz: float, seed: int) -> None:
+def harass(controller, size_m, rate_hz, seed):
     """Move all goals about, let them jump every second, and ask for wild angles."""
     rng = np.random.default_rng(seed)
     home = controller.inputs.positions[:4].copy()
@@ -333,7 +315,7 @@ def harass(controller: RateController, size_m: float, rate_hz: float, seed: int)
         assert np.linalg.norm(controller.p_world[0]) < farthest + BODY_M
 
 
-def settle(controller: RateController) -> float:
+def settle(controller):
     """Hold all goals; return the largest turn of a joint in the last frames [rad]."""
     turns = []
     for _ in range(SETTLING_FRAMES):
