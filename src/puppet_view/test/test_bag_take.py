@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bag to look at: bodies, importance and times are those that were recorded."""
 
-from pathlib import Path
-
 from edit_samples import CHARACTERS, walk
 import numpy as np
-from puppet_core.body.character import Character, load_character
+from puppet_core.body.character import load_character
 from puppet_core.io import InputFileError
 import pytest
 
@@ -19,7 +17,7 @@ from puppet_core.robots.description import urdf_text  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_retarget.importance.environment import load_environment  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE  # noqa: E402
-from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
+from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.messages.cdr import encoded  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
@@ -32,8 +30,6 @@ from puppet_view.recording import frame_at, read_recording  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 pytestmark = pytest.mark.ros
-
-Sample = tuple[Path, Character, RetargetResult]
 
 
 @pytest.fixture(scope='module')

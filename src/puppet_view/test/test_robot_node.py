@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes with a robot as the puppet: its own joints, description and frames on real topics."""
 
-from collections.abc import Callable
 from pathlib import Path
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -70,7 +68,7 @@ def tin(tin_file):
 class Rig:
     """Both nodes of a puppet, and somebody who feeds and watches them."""
 
-    def __init__(self, context: Any, postures: Callable[[int], Any], character: Path) -> None:
+    def __init__(self, context, postures, character):
         overrides = [
             Parameter('character', value=str(character)),
             Parameter('environment', value=str(FLOOR)),
@@ -81,7 +79,7 @@ class Rig:
         self.executor = make_executor(context)
         for node in (self.retarget, self.shown, self.other):
             self.executor.add_node(node)
-        self.got: dict[str, list[Any]] = {topic: [] for topic in TOPICS}
+        self.got = {topic: [] for topic in TOPICS}
         for topic, (kind, profile) in TOPICS.items():
             self.other.create_subscription(kind, topic, self.got[topic].append, profile)
         self._captured = self.other.create_publisher(PostureMsg, '/performer/posture', qos.STREAM)
@@ -92,7 +90,7 @@ class Rig:
         self._writer = ImportanceWriter('world')
         self._postures, self._index = postures, 0
 
-    def feed_until(self, condition: Callable[[], bool]) -> bool:
+    def feed_until(self, condition):
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
             self._index += 1
@@ -106,14 +104,14 @@ class Rig:
                 self.executor.spin_once(timeout_sec=0.005)
         return condition()
 
-    def transforms(self) -> list[Any]:
+    def transforms(self):
         return [
             m.transforms
             for m in self.got['/tf']
             if m.transforms[0].child_frame_id.startswith('puppet/')
         ][-1]
 
-    def links(self) -> tuple[int, dict[str, np.ndarray]]:
+    def links(self):
         poses, transforms = {'world': np.eye(4)}, self.transforms()
         waiting = [*transforms, *self.got['/tf_static'][-1].transforms]
         while waiting:
@@ -127,7 +125,7 @@ class Rig:
         stamp = transforms[0].header.stamp
         return stamp.sec * 10**9 + stamp.nanosec, poses
 
-    def close(self) -> None:
+    def close(self):
         self.executor.shutdown()
         for node in (self.retarget, self.shown, self.other):
             node.destroy_node()
@@ -140,14 +138,13 @@ def rig(ros_context, postures, tin_file):
     made.close()
 
 
-def stamp_of(msg: Any) -> int:
+def stamp_of(msg):
     return msg.header.stamp.sec * 10**9 + msg.header.stamp.nanosec
 
 
 def test_a_robot_on_topics(rig, tin):
     """Joint states in its own names and limits, its URDF, the frames of its links."""
     got, robot = rig.got, tin.robot
-    assert robot is not None
     assert rig.feed_until(
         lambda: (
             all(got.values())

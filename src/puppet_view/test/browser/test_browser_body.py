@@ -1,12 +1,15 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""A body in the browser: it stands where it was put, and sends no more than what has changed."""
+"""Where a page is served, and bodies on it, which send no more than what has changed."""
 
 from pathlib import Path
+import socket
+from urllib.request import urlopen
 
 import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import world_segments
+from puppet_core.io import ConfigError
 from puppet_core.math import quaternions
 from puppet_core.robots.description import merged_parts, read_shape, urdf_text
 import pytest
@@ -14,7 +17,7 @@ import pytest
 pytest.importorskip('viser', reason='viser is not installed')
 
 from puppet_view.browser.body import BodyNodes  # noqa: E402,I100
-from puppet_view.browser.stage import BrowserStage  # noqa: E402
+from puppet_view.browser.stage import BrowserStage, PREFERRED_PORT  # noqa: E402
 
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 SALLY = load_character(CHARACTERS / 'sally.yaml')
@@ -27,19 +30,19 @@ def stage():
     opened.close()
 
 
-def _posture(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _posture(seed):
     rng = np.random.default_rng(seed)
     rotations = quaternions.exp(rng.normal(size=(1, 16, 3)))
     q_world, p_world = world_segments(SALLY.skeleton, rng.normal(size=(1, 3)), rotations)
     return q_world[0], p_world[0]
 
 
-def _sent(stage: BrowserStage, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    sent: list[object] = []
+def _sent(stage, monkeypatch):
+    sent = []
     scene = stage.server.scene
     queue = scene._queue_scene_message
 
-    def keep(message: object) -> None:
+    def keep(message):
         sent.append(message)
         queue(message)
 
@@ -88,3 +91,26 @@ def test_importance_turns_colours_only_where_it_changed(stage, monkeypatch):
     assert segments == {5, 6}  # forearm and hand
     body.set_caption('sally')
     body.set_caption('')
+
+
+@pytest.mark.parametrize('host', ['192.0.2.77', 'no such host', 'a' * 80])
+def test_a_host_that_is_not_here_is_refused(host):
+    with pytest.raises(ConfigError, match='--host: expected a name or address of this machine'):
+        BrowserStage(host)
+
+
+def test_a_taken_port_is_not_served_twice():
+    with socket.socket() as other:
+        try:
+            other.bind(('127.0.0.1', PREFERRED_PORT))
+        except OSError:
+            pass  # somebody else has it, which is as good
+        else:
+            other.listen()
+        stage = BrowserStage('localhost')
+        try:
+            assert stage.server.get_port() != PREFERRED_PORT
+            with urlopen(stage.address, timeout=30.0) as answer:
+                assert answer.status == 200
+        finally:
+            stage.close()

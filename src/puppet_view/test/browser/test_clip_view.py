@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The clip viewer on its real server: what a browser sends over its socket, and what is shown."""
 
-from collections.abc import Callable
 from contextlib import suppress
 import threading
 import time
-from typing import Any
 
 from edit_samples import walk
 import numpy as np
@@ -18,6 +16,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 import msgspec  # noqa: E402,I100
 from puppet_edit.edit_session import EditSession  # noqa: E402
 from puppet_view.browser.clip_page import ClipPage, ShownClip  # noqa: E402
+from puppet_view.browser.played_page import Playback  # noqa: E402
 from puppet_view.browser.stage import BrowserStage  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
@@ -41,7 +40,7 @@ CAMERA = {
 class Page:
     """A view, its session, and a browser's end of the socket."""
 
-    def __init__(self, view: ClipPage, session: EditSession, stage: BrowserStage) -> None:
+    def __init__(self, view, session, stage):
         self.view, self.session, self.stage = view, session, stage
         self._never = threading.Event()
         self._socket = connect(
@@ -54,18 +53,18 @@ class Page:
         self.send('ViewerCameraMessage', **CAMERA)
         assert self.until(lambda: stage.is_watched)
 
-    def _drain(self) -> None:
+    def _drain(self):
         with suppress(Exception):
             for _ in self._socket:
                 pass
 
-    def send(self, kind: str, **fields: Any) -> None:
+    def send(self, kind, **fields):
         self._socket.send(msgspec.msgpack.encode({'type': kind, **fields}))
 
-    def move(self, control: Any, value: object) -> None:
+    def move(self, control, value):
         self.send('GuiUpdateMessage', uuid=control._impl.uuid, updates={'value': value})
 
-    def drag(self, step: np.ndarray) -> np.ndarray:
+    def drag(self, step):
         gizmo = self.view._gizmo
         goal = np.asarray(gizmo.position) + step
         own = {'name': gizmo.name, 'owner': ''}
@@ -81,7 +80,7 @@ class Page:
         self.send('TransformControlsDragEndMessage', **own)
         return goal
 
-    def until(self, condition: Callable[[], bool], elapsed_s: float = 0.0) -> bool:
+    def until(self, condition, elapsed_s=0.0):
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
             self.view.step(elapsed_s)
@@ -89,7 +88,7 @@ class Page:
         self.view.step(0.0)
         return condition()
 
-    def close(self) -> None:
+    def close(self):
         self._socket.close()
 
 
@@ -184,3 +183,18 @@ def test_reach_is_an_option_of_the_file(page):
     page.move(page.view.panel.reach, 1.0)
     assert page.until(lambda: page.session.plan.config.frames_per_knot != before)
     assert page.session.plan.config.frames_per_knot == pytest.approx(60.0 / 7.0, abs=1e-3)
+
+
+def test_time_runs_stands_and_begins_again():
+    playback = Playback(60, 30.0)
+    assert playback.step(1.0) == 0
+    playback.is_playing = True
+    assert playback.step(0.5) == 15 and playback.time_s == 0.5
+    playback.speed = 2.0
+    assert playback.step(0.5) == 45
+    assert playback.step(0.5) == 15
+    playback.seek(99)
+    assert playback.frame == 59
+    playback.n_frames = 20
+    playback.seek(playback.frame)
+    assert playback.frame == 19

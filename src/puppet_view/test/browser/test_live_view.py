@@ -4,7 +4,6 @@
 
 from pathlib import Path
 import socket
-from typing import Any
 import urllib.request
 
 import numpy as np
@@ -16,28 +15,24 @@ pytest.importorskip('viser', reason='viser is not installed')
 
 from puppet_core.robots.description import merged_parts, read_shape  # noqa: E402
 from puppet_view.browser.live_page import LiveView, PERFORMER, PUPPET  # noqa: E402,I100
-from puppet_view.browser.stage import (  # noqa: E402
-    BrowserStage,
-    is_open,
-    SceneSolid,  # noqa: E402
-)
+from puppet_view.browser.stage import BrowserStage, is_open, SceneSolid  # noqa: E402
 
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 
 
 @pytest.fixture
 def view():
-    sent: list[tuple[str, object]] = []
+    sent = []
     live = LiveView(lambda name, value: sent.append((name, value)), ('blubby', 'sally'))
     yield live, sent
     live.close()
 
 
-def _parts(name: str) -> list[Any]:
+def _parts(name):
     return merged_parts(read_shape(urdf_text(load_character(CHARACTERS / f'{name}.yaml'))))
 
 
-def _solid(name: str, size: float = 0.4) -> SceneSolid:
+def _solid(name, size=0.4):
     place, looks = (np.zeros(3), np.eye(4)[0]), (np.full(3, size), (1.0, 0.0, 0.0, 1.0))
     return SceneSolid('goals', name, 'sphere', *place, *looks)
 

@@ -15,7 +15,7 @@ from puppet_view.browser.expiring_markers import ExpiringMarkers  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
 
 
-def _marker(ns: str, identifier: int = 0, text: str = '', seconds: int = 1) -> Marker:
+def _marker(ns, identifier=0, text='', seconds=1):
     marker = Marker(ns=ns, id=identifier, type=Marker.CUBE, text=text)
     marker.lifetime.sec = seconds
     marker.pose.position.x = 2.0

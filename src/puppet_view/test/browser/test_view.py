@@ -1,12 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The browser's node: bodies come from the descriptions by segments, a robot's too."""
+"""The browser's node: bodies by their descriptions, latencies, and controls of the nodes."""
 
 import os
 from pathlib import Path
 import queue
 import time
-from typing import Any
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -22,13 +21,17 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 pytest.importorskip('viser', reason='needs viser')
 
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
+from puppet_retarget.parameters import IMPORTANCE_ROWS, RETARGET_ROWS  # noqa: E402
 from puppet_ros.messages.posture_msg import PostureRecord, PostureWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.node.transforms import RobotDescriptionPublisher  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from puppet_view.browser import live_page  # noqa: E402,I100
+from puppet_view.browser.live_page import NodeSettings, SLIDERS, TARGETS  # noqa: E402,I100
+from rcl_interfaces.msg import SetParametersResult  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from robustness.chaos.hostile_messages import changes_of, hostile_messages  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
@@ -63,16 +66,16 @@ def test_a_robot_is_shown():
     assert len({part.segment for part in parts}) == 15 and caption == robot.name
 
 
-def _still() -> PostureRecord:
+def _still():
     rest = load_character(CHARACTERS / 'sally.yaml').skeleton.rest_positions()
     upright = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
     posture = Posture(np.zeros(3), upright, np.zeros((8, 3)), np.zeros((8, 3)))
     return PostureRecord(1, 0, 'sally', posture, rest, np.zeros(16, np.uint8), 1.2)
 
 
-def _give(subscription: Any, data: bytes) -> None:
+def _give(subscription, data):
     """Hand bytes to a subscription; who wants a message gets none that cannot be made."""
-    content: Any = data
+    content = data
     if not subscription.raw:
         try:
             content = deserialize_message(data, subscription.msg_type)
@@ -81,7 +84,7 @@ def _give(subscription: Any, data: bytes) -> None:
     subscription.callback(content)
 
 
-def posture_of_puppet(node: live_page.ViewNode) -> Any:
+def posture_of_puppet(node):
     return next(s for s in node.subscriptions if s.topic_name == '/puppet/posture')
 
 
@@ -136,3 +139,121 @@ def test_puppets_of_other_nodes_are_found():
         (postures,) = shown.move_bodies.call_args.args
         executor.shutdown()
     np.testing.assert_allclose(postures['puppet2'][1], still.segments)
+
+
+@pytest.mark.parametrize(
+    ('latency_ms', 'shown'),
+    [
+        ((4.21, 9.0), '4.2 ms (p99 9.0)'),
+        (None, '>-<'),
+        ((1.795e12, 1.795e12), '>-<'),  # stamps of a played bag
+        ((-9e9, -8e9), '>-<'),
+    ],
+)
+def test_a_latency_of_another_clock_is_not_shown(latency_ms, shown):
+    html = live_page._numbers(60.0, latency_ms)
+    assert shown in html and '60.0 Hz' in html
+
+
+class Panel:
+    """Remembers what it was told to show."""
+
+    def __init__(self):
+        self.shown = {}
+        self.refusal = ''
+
+    def show_settings(self, values):
+        self.shown.update(values)
+
+    def show_refusal(self, text):
+        self.refusal = text
+
+
+class Rig:
+    def __init__(self, context):
+        self.importance = Node('importance', context=context)
+        self.importance.declare_parameter('prediction_s', 0.1)
+        self.importance.declare_parameter('influence_distance_m', 0.6)
+        self.importance.declare_parameter('smoothing_s', 0.05)
+        self.bodies = [Node(name, context=context) for name in ('retarget', 'visualization')]
+        for node in self.bodies:
+            node.declare_parameter('character', 'blubby')
+        self.bodies[0].declare_parameter('stretch_limit', 0.98)
+        self.bodies[0].declare_parameter('root_smoothing_s', 0.1)
+        self.viewer = Node('viewer', context=context)
+        self.changes = queue.SimpleQueue()
+        self.panel = Panel()
+        self.settings = NodeSettings(self.viewer, self.changes, self.panel)
+        self.executor = make_executor(context)
+        for node in (self.importance, *self.bodies, self.viewer):
+            self.executor.add_node(node)
+
+    def step_until(self, condition):
+        return spin_until(self.executor, condition, before=self.settings.step)
+
+    def is_known(self):
+        return len(self.panel.shown) == len(TARGETS)
+
+    def value(self, node, name):
+        return node.get_parameter(name).value
+
+
+@pytest.fixture
+def rig():
+    with isolated_context() as context:
+        made = Rig(context)
+        yield made
+        made.executor.shutdown()
+
+
+def test_values_of_the_nodes_are_shown(rig):
+    assert rig.step_until(rig.is_known)
+    assert rig.panel.shown == {
+        'prediction_s': 0.1,
+        'influence_distance_m': 0.6,
+        'character': 'blubby',
+        'smoothing_s': 0.05,
+        'stretch_limit': 0.98,
+        'root_smoothing_s': 0.1,
+    }
+
+
+def test_sliders_have_the_ranges_of_their_parameters():
+    rows = {row.name: row for row in (*IMPORTANCE_ROWS, *RETARGET_ROWS)}
+    for name, (_, _, low, high, _) in SLIDERS.items():
+        assert (rows[name].low, rows[name].high) == (low, high)
+
+
+def test_slider_sets_the_parameter_to_where_it_is_now(rig):
+    assert rig.step_until(rig.is_known)
+    for value in (0.2, 0.25, 0.3):
+        rig.changes.put(('prediction_s', value))
+    assert rig.step_until(lambda: rig.value(rig.importance, 'prediction_s') == 0.3)
+
+
+def test_character_changes_in_every_node_that_has_it(rig):
+    assert rig.step_until(rig.is_known)
+    rig.changes.put(('character', 'sally'))
+    assert rig.step_until(
+        lambda: all(rig.value(node, 'character') == 'sally' for node in rig.bodies)
+    )
+
+
+def test_refused_value_is_replaced_by_the_one_in_force(rig):
+    assert rig.step_until(rig.is_known)
+
+    def refuse(parameters):
+        return SetParametersResult(successful=False, reason='prediction_s: expected less')
+
+    rig.importance.add_on_set_parameters_callback(refuse)
+    rig.panel.shown.clear()
+    rig.changes.put(('prediction_s', 9.0))
+    assert rig.step_until(lambda: rig.panel.refusal == 'prediction_s: expected less')
+    rig.panel.shown.clear()  # an answer to what was asked before may have come meanwhile
+    assert rig.step_until(lambda: rig.panel.shown.get('prediction_s') == 0.1)
+
+
+def test_change_made_elsewhere_moves_the_control(rig):
+    assert rig.step_until(rig.is_known)
+    rig.importance.set_parameters([Parameter('prediction_s', value=0.35)])
+    assert rig.step_until(lambda: rig.panel.shown['prediction_s'] == 0.35)

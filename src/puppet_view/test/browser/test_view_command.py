@@ -47,7 +47,6 @@ def test_serves_until_interrupted(folder):
         cwd=folder,
         env=dict(os.environ),
     ) as process:
-        assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith('open http://127.0.0.1:'), process.communicate(timeout=EXIT_S)
         with urllib.request.urlopen(line.split()[1], timeout=10) as answer:

@@ -103,12 +103,8 @@ def test_light_is_finite_and_in_range_everywhere(camera, adult):
 def test_more_rays_on_edges_come_nearer_to_a_large_picture_made_small(camera, adult):
     large = render_scene([Body.at_rest(adult)], camera, (960, 720), samples=1)
     exact = (large.astype(float) ** 2.2).reshape(120, 6, 160, 6, 3).mean(axis=(1, 3))
-    errors = [
-        np.mean(
-            np.abs(render_scene([Body.at_rest(adult)], camera, SIZE_PX, samples=n) ** 2.2 - exact)
-        )
-        for n in (1, 2, 4)
-    ]
+    small = (render_scene([Body.at_rest(adult)], camera, SIZE_PX, samples=n) for n in (1, 2, 4))
+    errors = [np.mean(np.abs(picture**2.2 - exact)) for picture in small]
     assert errors[1] < 0.8 * errors[0] and errors[2] < errors[1]
 
 
@@ -134,7 +130,7 @@ def test_segment_colours_replace_the_characters_own_where_given(camera, adult):
     colours = np.full((16, 3), np.nan)
     colours[2] = GREEN
     plain = Body.at_rest(adult)
-    painted = Body(adult, plain.q_world, plain.p_world, colours)
+    painted = plain._replace(segment_colours=colours)
     segments = np.array(sorted(c.segment for c in adult.capsules))
     before, after = plain.capsules()[3], painted.capsules()[3]
     np.testing.assert_array_equal(after[segments == 2], np.tile(GREEN, (sum(segments == 2), 1)))
@@ -167,17 +163,14 @@ def _object(name, shape, size, at, puppet_at=None):
 
 
 def test_an_environments_objects_are_drawn_as_they_are():
-    objects = objects_of(
-        Environment(
-            (
-                _object('floor', PLANE, np.ones(3), np.zeros(3)),
-                _object('table', BOX, np.array([1.0, 0.6, 0.7]), np.array([1.0, 0.0, 0.35])),
-                _object('ball', SPHERE, np.full(3, 0.2), np.array([0.0, 1.0, 0.2])),
-                _object('post', CYLINDER, np.array([0.1, 0.1, 2.0]), np.array([0.0, 2.0, 1.0])),
-                _object('rail', CAPSULE, np.array([0.1, 0.1, 2.0]), np.array([3.0, 0.0, 1.2])),
-            )
-        )
+    given = (
+        _object('floor', PLANE, np.ones(3), np.zeros(3)),
+        _object('table', BOX, np.array([1.0, 0.6, 0.7]), np.array([1.0, 0.0, 0.35])),
+        _object('ball', SPHERE, np.full(3, 0.2), np.array([0.0, 1.0, 0.2])),
+        _object('post', CYLINDER, np.array([0.1, 0.1, 2.0]), np.array([0.0, 2.0, 1.0])),
+        _object('rail', CAPSULE, np.array([0.1, 0.1, 2.0]), np.array([3.0, 0.0, 1.2])),
     )
+    objects = objects_of(Environment(given))
     assert len(objects) == 4
     np.testing.assert_array_equal(objects[0].size, [1.0, 0.6, 0.7])
     assert objects[1].radius == 0.2
@@ -196,18 +189,13 @@ def test_the_puppets_objects_are_its_own_and_scaled():
 def test_a_character_without_any_capsule_is_nothing_to_see(camera, adult):
     empty = type(adult)('x', '', adult.skeleton, ())
     plain = render_scene([], camera, SIZE_PX)
-    body = Body(empty, *_rest(adult))
+    body = Body.at_rest(adult)._replace(character=empty)
     np.testing.assert_array_equal(render_scene([body], camera, SIZE_PX), plain)
 
 
 def test_one_ball_for_a_body_is_enough(camera, adult):
     only = SegmentCapsule(0, np.zeros(3), np.zeros(3), 0.3, RED)
     ball = type(adult)('x', '', adult.skeleton, (only,))
-    body = Body(ball, *_rest(adult))
+    body = Body.at_rest(adult)._replace(character=ball)
     red, green, _ = _pixel(render_scene([body], camera, SIZE_PX), camera, body.p_world[0])
     assert red > 1.5 * green
-
-
-def _rest(character):
-    body = Body.at_rest(character)
-    return body.q_world, body.p_world

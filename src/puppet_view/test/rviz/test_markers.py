@@ -1,22 +1,52 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Marker descriptions: solids where the environment has them, goals as they matter."""
+"""Markers: solids of the environment, goals and limbs as they matter, the solver's balls."""
+
+from pathlib import Path
+from xml.etree import ElementTree as Xml
 
 from body_fixtures import floor_only
+from continuity_runs import Stage
 import numpy as np
-from puppet_core.math.quaternions import rotate
+from puppet_core.body.posture import Posture
+from puppet_core.body.skeleton import LIMB_SEGMENTS, LIMBS, SEGMENT_INDEX, SEGMENTS
+from puppet_core.marker_spec import importance_colour
+from puppet_core.math import quaternions as qb
+from puppet_core.robots.description import urdf_text
+from puppet_core.robots.limbs import RobotMap
+from puppet_core.robots.robot_character import character_from_urdf
 from puppet_retarget.importance.environment import load_environment
+from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
+from puppet_retarget.importance.self_interaction import (
+    DISPLACEMENT,
+    FIRST_CONTACT,
+    N_SAMPLES,
+    SAMPLE,
+    SELF_IMPORTANCE,
+    SELF_PLACE,
+    SHARE,
+    WEIGHT,
+)
+from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers.state import SolverConfig
 from puppet_view.rviz.markers import (
     body_names,
+    BodyTint,
     environment_markers,
     goal_markers,
+    KEEP_ALIVE_NS,
     LABEL_HEIGHT_M,
     label_markers,
+    LIFETIME_S,
     MIN_BALL_RADIUS_M,
     range_ball_markers,
     self_ball_markers,
+    SelfBallView,
+    SKIN_M,
+    TINTS,
 )
 import pytest
+from scipy.spatial.transform import Rotation
 
 SCENE = """\
 format: puppet-environment/1
@@ -33,14 +63,13 @@ GOALS = np.arange(12.0).reshape(4, 3)
 
 
 @pytest.fixture
-def scene(tmp_path):
-    """Return one object of each shape, one with a counterpart of its own."""
+def objects(tmp_path):
     path = tmp_path / 'scene.yaml'
     path.write_text(SCENE)
     return load_environment(path)
 
 
-def _of(namespace: str, markers: tuple) -> list:
+def _of(namespace, markers):
     return [m for m in markers if m.namespace == namespace]
 
 
@@ -50,29 +79,29 @@ def test_floor_is_a_thin_slab_whose_top_is_the_floor():
     assert slab.position[2] + 0.5 * slab.size[2] == 0.0
 
 
-def test_every_solid_is_drawn_as_large_as_it_is(scene):
-    _, _, ball, pole, *_ = _of('environment', environment_markers(scene))
+def test_every_solid_is_drawn_as_large_as_it_is(objects):
+    _, _, ball, pole, *_ = _of('environment', environment_markers(objects))
     sizes = {m.shape: m.size for m in (ball, pole)}
     np.testing.assert_allclose(sizes['sphere'], [0.4, 0.4, 0.4])
     np.testing.assert_allclose(sizes['cylinder'], [0.1, 0.1, 2.0])
 
 
-def test_capsule_has_balls_at_the_ends_of_its_turned_axis(scene):
-    core, *balls = _of('environment', environment_markers(scene))[-3:]
+def test_capsule_has_balls_at_the_ends_of_its_turned_axis(objects):
+    core, *balls = _of('environment', environment_markers(objects))[-3:]
     assert [m.shape for m in (core, *balls)] == ['cylinder', 'sphere', 'sphere']
-    axis = rotate(core.orientation, np.array([0.0, 0.0, 0.5]))
+    axis = qb.rotate(core.orientation, np.array([0.0, 0.0, 0.5]))
     np.testing.assert_allclose(balls[0].position - core.position, axis, atol=1e-12)
     assert abs(axis[1]) == pytest.approx(0.5)
 
 
-def test_real_object_is_added_only_where_it_differs(scene):
-    real = _of('real', environment_markers(scene))
+def test_real_object_is_added_only_where_it_differs(objects):
+    real = _of('real', environment_markers(objects))
     assert len(real) == 1
     np.testing.assert_allclose(real[0].size, [0.6, 1.2, 0.04])
 
 
-def test_puppet_world_is_scaled_and_the_real_one_is_not(scene):
-    markers = environment_markers(scene, 0.5)
+def test_puppet_world_is_scaled_and_the_real_one_is_not(objects):
+    markers = environment_markers(objects, 0.5)
     table = _of('environment', markers)[1]
     np.testing.assert_allclose(table.size, [0.15, 0.3, 0.02])
     np.testing.assert_allclose(table.position, [0.5, 0.0, 0.35])
@@ -80,10 +109,10 @@ def test_puppet_world_is_scaled_and_the_real_one_is_not(scene):
     assert len(bar) == 3  # of three parts, after table, ball and pole
 
 
-def test_identifiers_are_unique_within_their_namespace(scene):
-    keys = [(m.namespace, m.identifier) for m in environment_markers(scene, 0.5)]
+def test_identifiers_are_unique_within_their_namespace(objects):
+    keys = [(m.namespace, m.identifier) for m in environment_markers(objects, 0.5)]
     assert len(set(keys)) == len(keys)
-    names = [m.text for m in _of('environment', environment_markers(scene))]
+    names = [m.text for m in _of('environment', environment_markers(objects))]
     assert names == ['floor', 'table', 'ball', 'pole', 'bar', 'bar', 'bar']
 
 
@@ -143,3 +172,155 @@ def test_balls_of_the_body_are_numbered_on_and_never_vanish():
     np.testing.assert_allclose(
         [0.5 * m.size[0] for m in balls], [0.2, MIN_BALL_RADIUS_M, 0.4, 0.5]
     )
+
+
+HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
+NOTHING = np.zeros(4)
+
+
+def limbs(markers):
+    return {marker.namespace for marker in markers}
+
+
+def test_only_the_limb_that_matters_is_drawn(short_character):
+    tint = BodyTint(short_character, 'puppet/')
+    assert tint.step(NOTHING, 0) == ()
+    markers = tint.step(np.array([0.0, 0.8, 0.0, np.nan]), 1)
+    assert limbs(markers) == {'right_arm'}
+    assert {m.frame for m in markers} == {f'puppet/{SEGMENTS[i]}' for i in LIMB_SEGMENTS[1]}
+    assert len({m.identifier for m in markers}) == len(markers)
+
+
+def test_only_changes_are_sent_and_the_rest_kept_alive(short_character):
+    tint = BodyTint(short_character, 'puppet/')
+    tint.step(np.array([0.5, 0.0, 1.0, 0.0]), 0)
+    assert tint.step(np.array([0.5, 0.0, 1.0, 0.0]), 1) == ()
+    assert limbs(tint.step(np.array([0.9, 0.0, 1.0, 0.0]), 2)) == {'left_arm'}
+    kept = tint.step(np.array([0.9, 0.0, 1.0, 0.0]), KEEP_ALIVE_NS + 2)
+    assert limbs(kept) == {'left_arm', 'left_leg'}
+    assert KEEP_ALIVE_NS < 0.5e9 * LIFETIME_S
+
+
+def test_colour_is_the_capsules_own_until_it_matters(short_character):
+    tint = BodyTint(short_character, 'puppet/')
+    last = tint.step(np.array([1.0, 0.0, 0.0, 0.0]), 0)
+    calm = tint.step(NOTHING, 1)
+    owns = {tuple(np.round(short_character.colour_of(c), 9)) for c in short_character.capsules}
+    assert {tuple(np.round(m.colour[:3], 9)) for m in calm} <= owns
+    hands = [m for m in last if m.frame == 'puppet/left_hand']
+    uppers = [m for m in last if m.frame == 'puppet/left_upper_arm']
+    red = np.array(importance_colour(1.0))
+    off = [np.abs(np.array([m.colour[:3] for m in ms]) - red).max() for ms in (hands, uppers)]
+    assert off[0] < 0.1 < off[1]
+    assert list(TINTS) == sorted(TINTS) and all(m.colour[3] == 1.0 for m in last)
+
+
+def test_solids_are_the_robot_models_and_a_skin_thicker(tall_character):
+    """So the model below never shows through, and its parts are nowhere at the same depth."""
+    markers = BodyTint(tall_character, 'puppet/').step(np.ones(4), 0)
+    robot = Xml.fromstring(urdf_text(tall_character).split('\n', 1)[1])
+    drawn = []
+    for segment in (SEGMENTS[i] for i in LIMB_SEGMENTS.ravel()):
+        for visual in robot.find(f"link[@name='{segment}']").findall('visual'):
+            pose = visual.find('origin')
+            place = [float(word) for word in pose.get('xyz').split()]
+            turn = Rotation.from_euler('xyz', [float(word) for word in pose.get('rpy').split()])
+            (shape,) = visual.find('geometry')
+            length = float(shape.get('length', 0.0))
+            ends = place + np.outer((-0.5, 0.5), length * turn.as_matrix()[:, 2])
+            drawn.append((f'puppet/{segment}', shape.tag, float(shape.get('radius')), ends))
+    assert len(drawn) == len(markers)
+    for frame, kind, radius, ends in drawn:
+        assert any(
+            m.frame == frame
+            and m.shape == kind
+            and abs(0.5 * m.size[0] - radius - SKIN_M) < 1e-9
+            and _same_ends(m, ends)
+            for m in markers
+        ), (frame, kind)
+
+
+def _same_ends(marker, ends):
+    length = marker.size[2] if marker.shape == 'cylinder' else 0.0
+    along = qb.rotate(marker.orientation, np.array([0.0, 0.0, 0.5 * length]))
+    own = np.array([marker.position - along, marker.position + along])
+    return min(np.abs(own - ends).max(), np.abs(own[::-1] - ends).max()) < 1e-9
+
+
+@pytest.mark.parametrize('limb', range(2))
+def test_right_limbs_mirror_the_left(short_character, limb):
+    tint = BodyTint(short_character, '')
+    left, right = tint.step(np.eye(4)[2 * limb], 0), tint.step(np.eye(4)[2 * limb + 1], 1)
+    left = [m for m in left if m.namespace == LIMBS[2 * limb]]
+    right = [m for m in right if m.namespace == LIMBS[2 * limb + 1]]
+    assert len(left) == len(right) > 0
+    mirror = np.array([1.0, -1.0, 1.0])
+    for marker in left:
+        assert any(np.allclose(marker.position * mirror, other.position) for other in right)
+
+
+def test_robot_has_no_coloured_limbs():
+    tin = character_from_urdf(HUMANOID, RobotMap()).character
+    assert BodyTint(tin, 'puppet/').step(np.ones(4), 0) == ()
+
+
+PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
+# end-effector, what it is near, share of the way
+NEAR = (
+    (0, 'spine', 1.0),
+    (1, 'left_forearm', 0.5),
+    (2, 'right_shank', 0.5),
+    (4, 'chest', 1.0),
+    (5, 'left_thigh', 1.0),
+    (7, 'left_thigh', 0.5),
+)
+
+
+def touching(stage, rng):
+    script = stage.script(1)
+    script.rotations[0] = qb.multiply(script.rotations[0], qb.exp(0.2 * rng.normal(size=(16, 3))))
+    script.rows[0, :, IMPORTANCE] = [0.3, 1.0, 0.5, 0.9]
+    script.rows[0, 1, GOAL] += 5.0 * stage.reaches.max() / stage.scale
+    for j, segment, share in NEAR:
+        row = script.self_rows[0, j]
+        row[SELF_IMPORTANCE], row[SELF_PLACE] = rng.uniform(0.2, 0.9, 2)
+        contact = row[FIRST_CONTACT:]
+        contact[SAMPLE] = SEGMENT_INDEX[segment] * N_SAMPLES + rng.integers(N_SAMPLES)
+        contact[WEIGHT], contact[SHARE] = 1.0, share
+        contact[DISPLACEMENT : DISPLACEMENT + 3] = rng.normal(size=3) * 0.05
+    return script
+
+
+@PUPPETS
+def test_balls_are_those_of_the_solver(adult_character, scene, puppet, request, rng):
+    """Without what is done to a posed body afterwards, to the last digits."""
+    character = request.getfixturevalue(puppet)
+    stage, view = Stage(character, adult_character), SelfBallView(character)
+    config = SolverConfig(self_push_out=False)
+    solver = ImportanceBasedSolver(character, scene(), adult_character.skeleton.leg_length, config)
+    for _ in range(5):
+        frame = [field[0] for field in touching(stage, rng)]
+        root, hips, rotations, rows, self_rows = frame
+        out = solver.solve(root, hips, rotations, rows, np.inf, self_rows)
+        assert out.body_iterations > 0
+        seen = Posture(out.root_position, out.rotations, out.end_effectors, np.zeros((8, 3)))
+        balls = view.balls(seen, rotations, rows, self_rows, stage.scale)
+        own = solver.packed[0]['frame']['self_balls']
+        there = own['importances'] > 0.0
+        assert there.sum() == len(NEAR)
+        np.testing.assert_allclose(balls.importances, own['importances'], atol=1e-12)
+        np.testing.assert_allclose(balls.radii[there], own['radii'][there], atol=1e-12)
+        np.testing.assert_allclose(balls.centres[there], own['centres'][there], atol=1e-9)
+
+
+@PUPPETS
+def test_what_cannot_be_used_has_no_balls(adult_character, puppet, request, rng):
+    """A sample that does not exist would be read from beyond the arrays."""
+    character = request.getfixturevalue(puppet)
+    stage, view = Stage(character, adult_character), SelfBallView(character)
+    _, _, rotations, rows, self_rows = (field[0] for field in touching(stage, rng))
+    puppet_posture = Posture(stage.reference, rotations, np.zeros((8, 3)), np.zeros((8, 3)))
+    arguments = (puppet_posture, rotations, rows, self_rows, stage.scale)
+    assert view.balls(*arguments).importances.any()
+    self_rows[0, FIRST_CONTACT + SAMPLE] = 16 * N_SAMPLES
+    assert not view.balls(*arguments).importances.any()

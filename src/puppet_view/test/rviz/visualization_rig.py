@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A visualization node and somebody who feeds and watches it; needs ROS 2."""
 
-from collections.abc import Callable
 from pathlib import Path
 import time
-from typing import Any
 
 import numpy as np
 from puppet_core.body.character import load_character
@@ -31,9 +29,7 @@ TICK_NS = 8_333_333
 
 
 class Rig:
-    """A visualization node and somebody who watches it."""
-
-    def __init__(self, context: Any, tmp_path: Path, **parameters: Any) -> None:
+    def __init__(self, context, tmp_path, **parameters):
         scene = tmp_path / 'scene.yaml'
         scene.write_text('format: puppet-environment/1\nobjects:\n- {name: floor, shape: plane}\n')
         values = {'character': str(CONFIG / 'characters' / 'blubby.yaml'), **parameters}
@@ -45,13 +41,13 @@ class Rig:
         for node in (self.node, self.watcher):
             self.executor.add_node(node)
         self.skeleton = load_character(CONFIG / 'characters' / 'performer.yaml').skeleton
-        self.transforms: list[TFMessage] = []
-        self.markers: list[Marker] = []
-        self.messages: list[MarkerArray] = []
-        self.limbs: list[Marker] = []
+        self.transforms = []
+        self.markers = []
+        self.messages = []
+        self.limbs = []
         self.importance = 0.6  # of the left foot
         self.frame_index = 0
-        self.besides: tuple[str, ...] = ()
+        self.besides = ()
         self.self_rows = np.zeros((8, SELF_ROW))
         self._publishers = {
             topic: self.watcher.create_publisher(PostureMsg, topic, qos.STREAM)
@@ -60,20 +56,20 @@ class Rig:
         self._importances = self.watcher.create_publisher(Importance, '/importance', qos.STREAM)
         self._writer = ImportanceWriter('world')
 
-    def watch(self) -> None:
+    def watch(self):
         self.watcher.create_subscription(TFMessage, '/tf', self.transforms.append, qos.TRANSFORMS)
         self.watcher.create_subscription(MarkerArray, '/markers', self._on_markers, 10)
 
-    def watch_limbs(self) -> None:
+    def watch_limbs(self):
         self.watcher.create_subscription(
             MarkerArray, '/puppet/markers', lambda msg: self.limbs.extend(msg.markers), 10
         )
 
-    def _on_markers(self, msg: MarkerArray) -> None:
+    def _on_markers(self, msg):
         self.messages.append(msg)
         self.markers.extend(m for m in msg.markers if m.action == Marker.ADD)
 
-    def feed(self, topic: str) -> int:
+    def feed(self, topic):
         self.frame_index += 1
         stamp_ns = self.frame_index * TICK_NS
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
@@ -95,13 +91,13 @@ class Rig:
             self.executor.spin_once(timeout_sec=0.001)
         return stamp_ns
 
-    def feed_until(self, condition: Callable[[], bool], topic: str = '/puppet/posture') -> bool:
+    def feed_until(self, condition, topic='/puppet/posture'):
         deadline = time.monotonic() + DEADLINE_S
         while not condition() and time.monotonic() < deadline:
             self.feed(topic)
         return condition()
 
-    def close(self) -> None:
+    def close(self):
         self.executor.shutdown()
         self.node.destroy_node()
         self.watcher.destroy_node()
