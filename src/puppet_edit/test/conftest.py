@@ -2,60 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fist-matching experiment, measured, and a short walk, for the tests of editing."""
 
-from functools import cache
-from pathlib import Path
-
 from benchmarks.enhance import fist_motion, fist_take
 import numpy as np
 from puppet_core.body.posture import Motion
-from puppet_core.clips.load import load_clip
 from puppet_core.procedural.performer import procedural_motion
 from puppet_edit.enhancement.enhancer import enhance
 from puppet_edit.enhancement.keyframes import choose_keyframes
 from puppet_edit.enhancement.motion_curves import EnhanceConfig
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(scope='session')
-def captured():
-    """Return a loader of captured clips by name, each read once; skip where they are absent."""
-    folder = REPOSITORY.parent / 'shared' / 'mocap'
-    if not folder.is_dir():
-        pytest.skip(f'captured clips are not in {folder}')
-
-    @cache
-    def load(name: str) -> Motion:
-        captures = folder / 'cmu_asfamc'
-        if (captures / f'{name}.amc').is_file():
-            return load_clip(captures / f'{name}.amc', captures / f'{name.split("_")[0]}.asf')
-        return load_clip(folder / 'cmu_bvh' / f'{name}.bvh')
-
-    return load
-
 
 @pytest.fixture(scope='session')
 def skeleton(adult_character):
-    """Return the average adult's lengths."""
     return adult_character.skeleton
 
 
 @pytest.fixture(scope='session')
 def fist(skeleton):
-    """Return arms that swing and fists that meet."""
     return fist_motion(skeleton)
 
 
 @pytest.fixture(scope='session')
 def take(fist):
-    """Return what was measured of it."""
     return fist_take(fist, 1)
 
 
 @pytest.fixture(scope='session')
 def chosen(take):
-    """Return keyframes found in the measurement."""
     return choose_keyframes(take.targets, take.motion.rate_hz)
 
 
@@ -76,7 +49,6 @@ def enhanced(request, take, chosen):
 
 @pytest.fixture(scope='session')
 def walk(skeleton):
-    """Return two seconds of a walk at 30 Hz."""
     motion = procedural_motion(skeleton, 60.0)
     frames = slice(345, 465, 2)
     return Motion.from_rotations(

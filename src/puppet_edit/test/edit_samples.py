@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.edit.walks import square_walk
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
-from puppet_edit.edit_file import EditPlan, parse_edit, PLAIN_READERS, Readers
+from puppet_edit.edit_file import parse_edit, PLAIN_READERS
 
 CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
 RATE_HZ = 30.0
@@ -54,8 +54,7 @@ constraints:
 
 
 @cache
-def walk() -> Motion:
-    """Return two seconds of our walk."""
+def walk():
     skeleton = load_character(CHARACTERS / 'performer.yaml').skeleton
     motion = square_walk(skeleton, RATE_HZ).motion
     part = slice(20, 20 + N_FRAMES)
@@ -64,13 +63,13 @@ def walk() -> Motion:
     )
 
 
-def plan_of(text: str, readers: Readers = PLAIN_READERS) -> EditPlan:
+def plan_of(text, readers=PLAIN_READERS):
     """Return what a file means for the walk; `format` is put before it if it is missing."""
     if 'format:' not in text:
         text = f'format: puppet-edit/1\n{text}'
     return parse_edit(text, 'e.yaml', walk(), readers)
 
 
-def entry(text: str) -> str:
+def entry(text):
     """Return a file with one entry, given as a YAML flow mapping."""
     return f'constraints:\n  - {text}\n'

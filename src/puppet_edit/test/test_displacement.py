@@ -5,7 +5,6 @@
 import numpy as np
 from puppet_core.body.skeleton import N_SEGMENTS
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats
 from puppet_edit.editor.constraint_kernels import displace, POSE
 from puppet_edit.editor.motion_edit import (
     basis,
@@ -16,7 +15,7 @@ from puppet_edit.editor.motion_edit import (
 import pytest
 
 
-def _points(frames: list[int], values: Floats, spacing: float, n_frames: int) -> Floats:
+def _points(frames, values, spacing, n_frames):
     """Fit columns of values, one group of three."""
     n_points = int((n_frames - 1) // spacing) + 4
     return fit_control_points(
@@ -24,7 +23,7 @@ def _points(frames: list[int], values: Floats, spacing: float, n_frames: int) ->
     )
 
 
-def _curve(frames: list[int], values: Floats, spacing: float, n_frames: int) -> Floats:
+def _curve(frames, values, spacing, n_frames):
     points = _points(frames, values, spacing, n_frames)
     return np.asarray(basis(np.arange(n_frames), spacing, len(points)) @ points)
 
@@ -47,7 +46,7 @@ def test_influence_ends_within_seven_knots():
     assert frame - 4 * spacing < touched[0] < frame < touched[-1] < frame + 4 * spacing
 
 
-def _omegas(frame: int, spacing: float) -> tuple[int, Floats]:
+def _omegas(frame, spacing):
     """Return the first control point that a frame depends on, and the four weights."""
     first = int(frame // spacing)
     s = frame / spacing - first
@@ -98,7 +97,7 @@ def test_displacing_is_eq_1(rng):
     np.testing.assert_array_equal(poses['rotations'][:, 3], rotations[:, 3])
 
 
-def _brute_force(frames: list[int], values: Floats, n: int, reach: int) -> Floats:
+def _brute_force(frames, values, n, reach):
     out = np.zeros((n, values.shape[1]))
     out[frames] = values
     free = [

@@ -2,24 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks of an edit file: what they make of a walk, in which order, and what they refuse."""
 
-from pathlib import Path
-
 from edit_samples import CHARACTERS, plan_of, walk
 import numpy as np
-from puppet_core.body.character import Character, load_character
-from puppet_core.body.posture import Motion
+from puppet_core.body.character import load_character
 from puppet_core.io import InputFileError
-from puppet_edit.edit_file import EditPlan, parse_edit, Readers
+from puppet_edit.edit_file import parse_edit, Readers
 from puppet_edit.editor.constraints import BELOW, OnSurface, PointGoal
 from puppet_edit.editor.motion_edit import edit_motion
 import pytest
 
 
-def _character(name: str) -> Character:
+def _character(name):
     return load_character(CHARACTERS / f'{name}.yaml')
 
 
-def _clip(path: Path, asf: Path | None) -> Motion:
+def _clip(path, asf):
     assert path.name == 'second.bvh' and asf is None
     return walk()
 
@@ -27,13 +24,12 @@ def _clip(path: Path, asf: Path | None) -> Motion:
 READERS = Readers(_clip, _character)
 
 
-def tasks(text: str, more: str = '') -> EditPlan:
+def tasks(text, more=''):
     """Return the plan of a file with tasks, given as a YAML flow mapping."""
     return plan_of(f'tasks: {text}\n{more}', READERS)
 
 
-def edited(plan: EditPlan) -> Motion:
-    """Return what it comes to."""
+def edited(plan):
     return edit_motion(plan.motion, plan.constraints, plan.config).motion
 
 
@@ -103,7 +99,7 @@ def test_moves_below_a_lintel_are_from_the_upright_body():
         'constraints: [{position: pelvis, frame: 30, move_m: [0, 0, -0.3]}]',
     )
     wanted = walk().root_positions[30] - [0.0, 0.0, 0.3]
-    np.testing.assert_allclose(plan.constraints[0].goals[0], wanted)  # type: ignore[union-attr]
+    np.testing.assert_allclose(plan.constraints[0].goals[0], wanted)
     assert plan.motion.root_positions[30, 2] < walk().root_positions[30, 2]
 
 
@@ -114,7 +110,7 @@ def test_heights_are_read_from_beside_the_edit_file(tmp_path):
         'constraints: [{on_surface: left_foot, frame: 3, surface: hills}]\n'
     )
     plan = parse_edit(text, tmp_path / 'e.yaml', walk(), READERS)
-    assert plan.constraints[0].surface.height(1.0, 1.0) == pytest.approx(1.0)  # type: ignore
+    assert plan.constraints[0].surface.height(1.0, 1.0) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@
 from dataclasses import replace
 import math
 
-from benchmarks.enhance import CONDITIONS, FIST_M, measured_take, Take, TakeErrors
+from benchmarks.enhance import CONDITIONS, FIST_M, measured_take, TakeErrors
 import numpy as np
 from puppet_core.body.posture import general_end_effectors, Motion, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS
@@ -14,18 +14,12 @@ from puppet_edit.enhancement.enhancer import (
     end_effector_errors,
     enhance,
     enhance_online,
-    Enhanced,
     joint_angles_between,
     rate_config,
     rms,
 )
 from puppet_edit.enhancement.keyframes import choose_keyframes
-from puppet_edit.enhancement.motion_curves import (
-    CHANNEL_KINDS,
-    Channels,
-    EnhanceConfig,
-    free_knots,
-)
+from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EnhanceConfig, free_knots
 from puppet_edit.enhancement.targets import Targets
 import pytest
 
@@ -75,7 +69,7 @@ def test_it_is_closer_to_the_truth(fist, take, enhanced):
     assert rms(turned[1]) < rms(turned[0])
 
 
-def palms(take: Take, enhanced: Enhanced, stand: Channels, times_s: np.ndarray) -> np.ndarray:
+def palms(take, enhanced, stand, times_s):
     """Return the palms at any times, from the curve itself, shape (k, 2, 3) [m]."""
     listed = list(enhanced.joints)
     values = enhanced.curve(times_s)
@@ -220,7 +214,7 @@ def test_targets_of_another_length_are_refused(take, chosen):
 SEEDS = range(20)
 
 
-def errors(truth: Motion, motion: Motion) -> tuple[float, float]:
+def errors(truth, motion):
     """Return RMS errors of palms and soles [m], and of joints [rad]; written out again."""
     apart = (motion.end_effectors - truth.end_effectors)[:, :4]
     dots = np.abs(np.sum(motion.rotations * truth.rotations, axis=-1))[:, 1:]

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts of heels and toes: against the plan of a walk, on captured clips, under noise."""
 
-from benchmarks.edit.walks import square_walk, Walk
+from benchmarks.edit.walks import square_walk
 import numpy as np
 from puppet_core.body.posture import Motion
-from puppet_core.procedural.performer import Step
-from puppet_edit.scene.foot_plants import detect_contacts, FootContacts, HEEL, stretches, TOE
+from puppet_edit.scene.foot_plants import detect_contacts, HEEL, stretches, TOE
 import pytest
 
 EARLY_S, LATE_S = 0.13, 0.05  # a toe-first landing is slow and near before the sole is flat
@@ -18,7 +17,7 @@ def walk(request, skeleton):
     return square_walk(skeleton, request.param)
 
 
-def _whole(walk: Walk) -> list[Step]:
+def _whole(walk):
     """Return the steps that land in the clip, and whose foot stays down then."""
     last_s = walk.motion.n_frames / walk.motion.rate_hz - 0.2
     again = {
@@ -30,12 +29,12 @@ def _whole(walk: Walk) -> list[Step]:
     return [s for s in walk.steps if 0.2 < s.land_s < last_s and id(s) not in again]
 
 
-def _strikes(contacts: FootContacts, foot: int) -> list[int]:
+def _strikes(contacts, foot):
     """Return the frames in which a heel comes down; not a contact that the clip opens."""
     return [first for first, _ in stretches(contacts.flags[:, foot, HEEL]) if first > 1]
 
 
-def _toe_offs(contacts: FootContacts, foot: int) -> list[int]:
+def _toe_offs(contacts, foot):
     """Return the first frames without the toe; not of a contact that the clip ends."""
     n = len(contacts.flags)
     return [end for _, end in stretches(contacts.flags[:, foot, TOE]) if end < n]

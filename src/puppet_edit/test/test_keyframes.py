@@ -5,7 +5,6 @@
 import numpy as np
 from puppet_core.body.motion_measures import planted_soles
 from puppet_core.body.posture import general_end_effectors, world_segments
-from puppet_core.body.skeleton import Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
 from puppet_edit.enhancement.keyframes import (
@@ -27,7 +26,7 @@ from scipy.optimize import least_squares
 RATE_HZ = 60.0
 
 
-def swinging(n: int = 181) -> Targets:
+def swinging(n=181):
     """Return a hand that turns round at frames 30, 60, 90, .."""
     positions = np.full((n, 8, 3), np.nan)
     positions[:, 0] = [0.0, 0.0, 1.0]
@@ -96,14 +95,12 @@ ARMS = PostureObjective((1, 2, 4, 5, 6, 7, 8, 9), False, EnhanceConfig().weight)
 EXACT_TOL_M = 1e-4  # issue 6: 0.1 mm at keyframes
 
 
-def end_effectors(skeleton: Skeleton, roots: np.ndarray, rotations: np.ndarray) -> np.ndarray:
+def end_effectors(skeleton, roots, rotations):
     """Return the general end-effectors of postures, shape (k, 8, 3) [m]."""
     return general_end_effectors(skeleton, *world_segments(skeleton, roots, rotations))
 
 
-def random_measured(
-    skeleton: Skeleton, rng: np.random.Generator, count: int = 4, off_m: float = 0.03
-) -> Measured:
+def random_measured(skeleton, rng, count=4, off_m=0.03):
     """Return bent postures with goals for palms and soles a little off."""
     roots = rng.normal(0.0, 0.2, (count, 3))
     rotations = qb.exp(rng.normal(0.0, 0.4, (count, 16, 3)))
@@ -113,7 +110,7 @@ def random_measured(
     return Measured(roots, rotations, goals)
 
 
-def moved(measured: Measured, deltas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def moved(measured, deltas):
     """Return postures moved by all 51 variables, shape (k, 51)."""
     turns = qb.exp(deltas[:, :48].reshape(-1, 16, 3))
     return measured.root_positions + deltas[:, 48:], qb.multiply(measured.rotations, turns)
@@ -141,7 +138,7 @@ def test_derivative_of_the_logarithm(angle):
     rotvec = angle * np.array([0.6, -0.64, 0.48])
     step = 1e-6
 
-    def log_near(delta: np.ndarray) -> np.ndarray:
+    def log_near(delta):
         q = qb.multiply(qb.exp(rotvec), qb.exp(delta))
         short = qb.log(q)
         # beyond half a turn the other way round is meant
@@ -158,7 +155,7 @@ def test_minimum_is_that_of_scipy(skeleton, rng):
     one = random_measured(skeleton, rng, 1)
     ours = fit_postures(skeleton, one, ALL)
 
-    def residuals(delta: np.ndarray) -> np.ndarray:
+    def residuals(delta):
         roots, rotations = moved(one, delta[None])
         apart = np.sqrt(0.9) * (end_effectors(skeleton, roots, rotations) - one.goals)[0, :4]
         turned = qb.log(qb.multiply(qb.conjugate(one.rotations), rotations))

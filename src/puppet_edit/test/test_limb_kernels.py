@@ -7,15 +7,7 @@ import math
 import numpy as np
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats, Quats, Vec3s
-from puppet_edit.editor.constraint_kernels import (
-    ITEM,
-    LIMIT,
-    ORIENTATION,
-    place_poses,
-    POINT,
-    POSE,
-)
+from puppet_edit.editor import constraint_kernels
 from puppet_edit.editor.limb_kernels import bend_angle
 from puppet_edit.editor.pose_solver_kernels import (
     FrameTasks,
@@ -54,7 +46,7 @@ def test_eq_7_is_clamped_at_full_stretch_and_at_folding():
     assert bend_angle(0.3, 0.2, 0.1, 0.05) == 0.0
 
 
-def _limbs(rng: np.random.Generator, n: int) -> tuple[Vec3s, Quats]:
+def _limbs(rng, n):
     """Return random bodies and postures; every tenth with straight limbs, as good as."""
     offsets = rng.normal(0.0, 0.1, (n, N_SEGMENTS, 3))
     lengths = rng.uniform(0.15, 0.5, (n, 4, 2, 1))
@@ -68,9 +60,7 @@ def _limbs(rng: np.random.Generator, n: int) -> tuple[Vec3s, Quats]:
     return offsets, rotations
 
 
-def _solved(
-    offsets: Vec3s, roots: Vec3s, rotations: Quats, items: np.ndarray, per_frame: int
-) -> tuple[Quats, Vec3s, Quats]:
+def _solved(offsets, roots, rotations, items, per_frame):
     n = len(offsets)
     tasks = FrameTasks(
         np.arange(n),
@@ -78,11 +68,11 @@ def _solved(
         np.ascontiguousarray(items.reshape(-1)),
         offsets,
         np.ones(17),
-        np.zeros(N_SEGMENTS, LIMIT),
+        np.zeros(N_SEGMENTS, constraint_kernels.LIMIT),
     )
-    poses, solved = np.zeros(n, POSE), np.zeros(n, POSE)
+    poses, solved = np.zeros(n, constraint_kernels.POSE), np.zeros(n, constraint_kernels.POSE)
     poses['root'], poses['rotations'] = roots, rotations
-    place_poses(offsets, poses)
+    constraint_kernels.place_poses(offsets, poses)
     # no step: what is left is the closed form
     solve_frames(
         tasks, poses, SolverOptions(False, 0, 0.0), workspace(), solved, np.empty((n, 17))
@@ -91,15 +81,15 @@ def _solved(
     return q_world, p_world, solved['rotations']
 
 
-def _items(n: int, points: Vec3s, goals: Vec3s) -> np.ndarray:
+def _items(n, points, goals):
     """Return a place for the end of each limb, shape (n, 4)."""
-    items = np.zeros((n, 4), ITEM)
-    items['segment'], items['weight'], items['kind'] = ENDS, 1.0, POINT
+    items = np.zeros((n, 4), constraint_kernels.ITEM)
+    items['segment'], items['weight'], items['kind'] = ENDS, 1.0, constraint_kernels.POINT
     items['mask'], items['offset'], items['goal'][..., :3] = 1.0, points, goals
     return items
 
 
-def _placed(offsets: Vec3s, roots: Vec3s, rotations: Quats) -> tuple[Quats, Vec3s]:
+def _placed(offsets, roots, rotations):
     """Return forward kinematics in numpy, for bodies that differ."""
     parents = [-1, 0, 1, 2, 2, 4, 5, 2, 7, 8, 0, 10, 11, 0, 13, 14]
     q_world, p_world = rotations.copy(), np.empty((*rotations.shape[:2], 3))
@@ -111,15 +101,7 @@ def _placed(offsets: Vec3s, roots: Vec3s, rotations: Quats) -> tuple[Quats, Vec3
     return q_world, p_world
 
 
-def _goals(
-    rng: np.random.Generator,
-    offsets: Vec3s,
-    roots: Vec3s,
-    rotations: Quats,
-    tips: Vec3s,
-    low: float,
-    high: float,
-) -> tuple[Vec3s, Floats]:
+def _goals(rng, offsets, roots, rotations, tips, low, high):
     """Return places at a share `low` .. `high` between folded and stretched, (n, 4, 3)."""
     _, p_world = _placed(offsets, roots, rotations)
     upper = np.linalg.norm(offsets[:, LIMB_SEGMENTS[:, 1]], axis=-1)
@@ -145,7 +127,7 @@ def test_closed_form_agrees_with_forward_kinematics(rng, is_oriented):
         goals = goals + qb.rotate(turns, points)
     items = np.stack([_items(n, points, goals)] * (2 if is_oriented else 1), axis=2)
     if is_oriented:
-        items['kind'][:, :, 1], items['goal'][:, :, 1] = ORIENTATION, turns
+        items['kind'][:, :, 1], items['goal'][:, :, 1] = constraint_kernels.ORIENTATION, turns
     per_frame = items.shape[1] * items.shape[2]
     q_world, p_world, solved = _solved(offsets, roots, rotations, items, per_frame)
     reached = p_world[:, ENDS] + qb.rotate(q_world[:, ENDS], points)

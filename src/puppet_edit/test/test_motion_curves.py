@@ -5,10 +5,9 @@
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats
 from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EULER, fit_spline, ROTVEC
 import pytest
-from scipy.interpolate import BSpline, CubicSpline, make_lsq_spline
+from scipy.interpolate import CubicSpline, make_lsq_spline
 
 TIMES = np.arange(200) / 30.0
 KEYS = np.array([0, 13, 50, 60, 61, 140, 199])
@@ -28,12 +27,12 @@ def corrected(walk_of_three, rng):
     return walk_of_three[KEYS] + rng.normal(size=(len(KEYS), 3))
 
 
-def clamped(values: Floats, first: float | Floats, last: float | Floats) -> CubicSpline:
+def clamped(values, first, last):
     """Return the cubic spline of given end derivatives, by scipy's tridiagonal system."""
     return CubicSpline(TIMES[KEYS], values, bc_type=((1, first), (1, last)))
 
 
-def two_derivatives(measured: Floats, values: Floats) -> Floats:
+def two_derivatives(measured, values):
     """Return P1' and Pn' by eq. 3 as printed, shape (2, c)."""
     zeros = np.zeros(values.shape[1])
     f1 = clamped(values, zeros, zeros)(TIMES)
@@ -57,7 +56,7 @@ def test_keyframes_are_met(walk_of_three, corrected, free):
     assert np.allclose(curve(TIMES[KEYS]), corrected, atol=1e-11)
 
 
-def jumps(curve: BSpline, order: int, step: float) -> Floats:
+def jumps(curve, order, step):
     """Return how much a derivative changes over each inner knot, by one-sided differences."""
     weights = {1: [-1.5, 2.0, -0.5], 2: [1.0, -2.0, 1.0]}[order]
     inner = np.unique(curve.t)[1:-1]
@@ -161,26 +160,26 @@ T = np.linspace(0.0, 6.0, 721)
 JOINTS = (0, 4, 5, 10)
 
 
-def smooth_rotations(reach: float) -> np.ndarray:
+def smooth_rotations(reach):
     """Return four joints that swing by a reach [rad], shape (721, 4, 4)."""
     speeds = 1.0 + 0.3 * np.arange(12).reshape(4, 3)
     return qb.exp(reach * np.sin(T[:, None, None] * speeds + np.arange(4)[:, None]))
 
 
-def walking_round() -> np.ndarray:
+def walking_round():
     """Return a body that walks three times round, nodding; shape (721, 1, 4)."""
     nod = 0.3 * np.stack((np.sin(5.0 * T), np.cos(4.0 * T), 0.0 * T), axis=-1)
     turn = np.stack((0.0 * T, 0.0 * T, np.pi * T), axis=-1)
     return qb.multiply(qb.exp(turn), qb.exp(nod))[:, None]
 
 
-def tumbling() -> np.ndarray:
+def tumbling():
     """Return three cartwheels; shape (721, 1, 4)."""
     roll = np.stack((np.pi * T, 0.2 * np.sin(T), 0.0 * T), axis=-1)
     return qb.exp(roll)[:, None]
 
 
-def same_rotations(a: np.ndarray, b: np.ndarray) -> bool:
+def same_rotations(a, b):
     """Return whether quaternions are the same but for their signs."""
     return bool(np.all(np.abs(np.sum(a * b, axis=-1)) > 1.0 - 1e-12))
 

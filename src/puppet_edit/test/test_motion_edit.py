@@ -16,7 +16,6 @@ from puppet_edit.editor.constraints import (
     BELOW,
     BodyPoint,
     check_frames,
-    Constraint,
     FlatSurface,
     LookAt,
     OnSurface,
@@ -34,14 +33,14 @@ ROUNDING = 1e-15  # of making quaternions of unit length again
 MIDDLE = 30
 LEFT_FOOT, RIGHT_FOOT = BodyPoint.named('left_foot'), BodyPoint.named('right_foot')
 LEFT_HAND, RIGHT_HAND = BodyPoint.named('left_hand'), BodyPoint.named('right_hand')
-ARM, LEG = [4, 5, 6], [10, 11, 12]
+LEG = [10, 11, 12]
 
 
-def _raised(walk: Motion, frame: int = MIDDLE) -> PointGoal:
+def _raised(walk, frame=MIDDLE):
     return PointGoal([frame], LEFT_FOOT, walk.end_effectors[frame, 2] + [0.0, 0.0, 0.2])
 
 
-def _apart(a: Motion, b: Motion) -> np.ndarray:
+def _apart(a, b):
     """Return by how much joints differ, shape (n, 16) [rad]."""
     between = qb.multiply(qb.conjugate(a.rotations), b.rotations)
     return np.linalg.norm(qb.log(between), axis=-1)
@@ -84,8 +83,8 @@ def test_limbs_without_a_constraint_keep_their_joints(walk):
     assert _apart(walk, result.motion)[MIDDLE, LEG].max() > 0.2
 
 
-def _planted(walk: Motion) -> list[Constraint]:
-    feet: list[Constraint] = []
+def _planted(walk):
+    feet = []
     for row, point in ((2, LEFT_FOOT), (3, RIGHT_FOOT)):
         speed = np.linalg.norm(np.gradient(walk.end_effectors[:, row], axis=0), axis=-1)
         still = speed * walk.rate_hz < 0.05
@@ -105,7 +104,6 @@ def test_errors_fall_at_every_level_and_end_as_in_table_1(walk):
     assert [level.frames_per_knot for level in result.levels] == [16.0, 8.0, 4.0, 2.0]
     assert np.all(np.diff(percents) < 0.0)
     assert percents[-1] <= LEVEL_4_PERCENT
-    assert result.exact_max_error_percent is not None
     assert result.exact_max_error_percent <= EXACT_PERCENT
 
 
@@ -115,7 +113,7 @@ def test_planted_feet_do_not_hold_the_rest_of_the_body(walk, moved):
         PointGoal(np.arange(0, 60), point, walk.end_effectors[:, row], keep_orientation=True)
         for point, row in ((LEFT_FOOT, 2), (RIGHT_FOOT, 3))
     ]
-    goals: dict[str, Constraint] = {
+    goals = {
         'hand': PointGoal([MIDDLE], LEFT_HAND, walk.end_effectors[MIDDLE, 0] + [0.1, 0.0, 0.4]),
         'pelvis': PointGoal([MIDDLE], BodyPoint(0), walk.root_positions[MIDDLE] - [0, 0, 0.15]),
     }
@@ -127,11 +125,10 @@ def test_plants_keep_still_and_lie_on_their_surface(walk):
     plants = _planted(walk)
     moved = edit_motion(walk, plants).motion
     for plant in plants:
-        assert isinstance(plant, Plant)
         row = 2 if plant.points[0] == LEFT_FOOT else 3
         places = moved.end_effectors[plant.frames, row]
         assert np.ptp(places, axis=0).max() < 5e-4
-        height = plant.surface.height(places[:, 0], places[:, 1])  # type: ignore[union-attr]
+        height = plant.surface.height(places[:, 0], places[:, 1])
         np.testing.assert_allclose(places[:, 2], height, atol=5e-4)
 
 
@@ -156,7 +153,7 @@ def test_a_goal_within_a_plant_settles_its_place(walk):
     np.testing.assert_allclose(places, np.broadcast_to(goal, (11, 3)), atol=1e-3)
 
 
-def _kinds(walk: Motion) -> dict[str, Constraint]:
+def _kinds(walk):
     points = walk.end_effectors[MIDDLE]
     head = BodyPoint(SEGMENT_INDEX['head'], [0.1, 0.0, 0.1])
     root = walk.root_positions[MIDDLE]
@@ -182,7 +179,6 @@ KINDS = 'masked knee pelvis turned look on below above together distance'.split(
 def test_every_kind_of_constraint_is_met(walk, kind, solver):
     result = edit_motion(walk, [_kinds(walk)[kind]], EditConfig(solver=solver))
     assert result.initial_max_error_percent > 1.0
-    assert result.exact_max_error_percent is not None
     assert result.exact_max_error_percent <= EXACT_PERCENT
     assert result.constraint_errors_m.shape == (1,)
     assert _apart(walk, result.motion).max() < 2.0
@@ -246,7 +242,7 @@ def test_the_root_goes_along_with_contacts(walk):
 def test_tolerance_ends_the_hierarchy(walk):
     result = edit_motion(walk, [_raised(walk)], EditConfig(tolerance_percent=1.0))
     assert len(result.levels) == 1
-    said: list[str] = []
+    said = []
     config = replace(EditConfig(), levels=2)
     edit_motion(walk, [_raised(walk)], config, lambda text, _: said.append(text))
     assert said == ['level 1', 'level 2', 'exact']
@@ -257,7 +253,7 @@ def test_tolerance_ends_the_hierarchy(walk):
 ELBOW, KNEE = SEGMENT_INDEX['left_forearm'], SEGMENT_INDEX['left_shank']
 
 
-def _shares_of_limit(motion: Motion, limit: JointLimit) -> np.ndarray:
+def _shares_of_limit(motion, limit):
     """Return how far a joint is in its limits, 1 where it is at one, shape (n,)."""
     axis = segment_axis(motion.skeleton, limit.segment)
     q = qb.multiply(qb.conjugate(limit.centre), motion.rotations[:, limit.segment])
@@ -327,7 +323,6 @@ def test_goals_of_neighbouring_frames_that_jump_stay_bounded(walk):
     jumps = 0.3 * (-1.0) ** frames[:, None] * [0.0, 0.0, 1.0]
     goals = [PointGoal(frames, LEFT_HAND, walk.end_effectors[frames, 0] + jumps)]
     result = edit_motion(walk, goals)
-    assert result.exact_max_error_percent is not None
     assert result.exact_max_error_percent < 0.1
 
 
@@ -366,10 +361,10 @@ def test_detail_above_the_knots_is_kept(walk):
 
 
 class _Broken:
-    def height(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def height(self, x, y):
         return np.full(np.shape(x), np.nan)
 
-    def gradient(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def gradient(self, x, y):
         return np.zeros((*np.shape(x), 2))
 
 
@@ -384,13 +379,13 @@ def test_frames_outside_the_motion_are_refused(walk):
     with pytest.raises(ConfigError, match='constraint 0: expected frames of 0 .. 59, got 60'):
         edit_motion(walk, [PointGoal([60], LEFT_FOOT, [0.0, 0.0, 0.0])])
     with pytest.raises(ConfigError, match='constraints: expected constraints'):
-        edit_motion(walk, ['a foot'])  # type: ignore[list-item]
+        edit_motion(walk, ['a foot'])
 
 
 @pytest.mark.parametrize('frames', [[], [2, 1], [1, 1], [-1], [1.5], 'x', 3])
 def test_frames_have_to_rise(frames):
     with pytest.raises(ConfigError, match='frames: expected'):
-        check_frames(frames)  # type: ignore[arg-type]
+        check_frames(frames)
 
 
 @pytest.mark.parametrize(
@@ -422,4 +417,4 @@ def test_frames_have_to_rise(frames):
 )
 def test_what_makes_no_sense_is_refused(build, text):
     with pytest.raises(ConfigError, match=text):
-        build()  # type: ignore[operator]
+        build()

@@ -2,23 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The objective of the editor's inverse kinematics, its derivative and its minimum."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from puppet_core.body.character import Character
 from puppet_core.body.joint_limits import JointLimit
 from puppet_core.body.posture import Motion
-from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, Skeleton
+from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
-from puppet_core.math.arrays import Floats
 from puppet_edit.editor.constraint_kernels import N_UNKNOWNS, POSE, PoseTask
 from puppet_edit.editor.constraint_table import ConstraintTable
 from puppet_edit.editor.constraints import (
     ABOVE,
     Bodies,
     BodyPoint,
-    Constraint,
     EditConfig,
     FlatSurface,
     LookAt,
@@ -44,10 +40,7 @@ HAND, FOOT, CHEST = BodyPoint.named('left_hand'), BodyPoint.named('right_foot'),
 HEAD = BodyPoint(3, np.array([0.1, 0.0, 0.1]))
 
 
-def random_motion(
-    skeleton: Skeleton, rng: np.random.Generator, n_frames: int, turn: float = 0.4
-) -> Motion:
-    """Return postures that have nothing to do with each other."""
+def random_motion(skeleton, rng, n_frames, turn=0.4):
     rotations = qb.exp(rng.normal(0.0, turn, (n_frames, N_SEGMENTS, 3)))
     return Motion.from_rotations(skeleton, 30.0, rng.normal(0.0, 0.3, (n_frames, 3)), rotations)
 
@@ -55,13 +48,7 @@ def random_motion(
 class PoseProblem:
     """The first frame's inverse kinematics, to be looked at in pieces."""
 
-    def __init__(
-        self,
-        motion: Motion,
-        constraints: Sequence[Constraint],
-        is_full: bool = False,
-        limits: Sequence[JointLimit] = (),
-    ) -> None:
+    def __init__(self, motion, constraints, is_full=False, limits=()):
         bodies = Bodies.constant(motion.skeleton, motion.n_frames)
         poses = placed_poses(motion, bodies)
         config = EditConfig(joint_limits=limits)
@@ -80,31 +67,27 @@ class PoseProblem:
         self.n = choose_unknowns(self.task, self.work.columns, self.work.row_of)
         self.pose = self.moved(poses[0], np.zeros(self.n))
 
-    def moved(self, pose: np.void, by: Floats) -> np.void:
+    def moved(self, pose, by):
         """Return the posture a step of the unknowns away."""
         full, out = np.zeros(N_UNKNOWNS), np.zeros(1, POSE)[0]
         full[self.work.columns[: self.n]] = by
         move_pose(self.task, pose, 1.0, full, out)
         return out
 
-    def value(self, pose: np.void) -> float:
-        """Return g."""
+    def value(self, pose):
         return float(deviation(self.task, pose, self.work.full) + penalties(self.task, pose))
 
-    def gradient(self, pose: np.void) -> Floats:
-        """Return the derivative of g by the unknowns."""
+    def gradient(self, pose):
         pose_gradient(self.task, pose, self.work, self.n)
         return self.work.gradient[: self.n].copy()
 
-    def differences(self, pose: np.void, size: float) -> Floats:
-        """Return the derivative of g by central differences."""
+    def differences(self, pose, size):
         steps = size * np.eye(self.n)
         apart = [self.value(self.moved(pose, s)) - self.value(self.moved(pose, -s)) for s in steps]
         return np.array(apart) / (2.0 * size)
 
 
-def _goals(points: np.ndarray) -> list[Constraint]:
-    """Return a constraint of each kind."""
+def _goals(points):
     return [
         PointGoal([0], HAND, points[0] + [0.05, -0.1, 0.05]),
         OrientationGoal([0], HAND.segment, qb.exp(np.array([0.3, 0.2, -0.4]))),
@@ -119,7 +102,7 @@ def _goals(points: np.ndarray) -> list[Constraint]:
     ]
 
 
-def _tight_limits() -> list[JointLimit]:
+def _tight_limits():
     return [
         JointLimit(
             SEGMENT_INDEX[name],
@@ -182,7 +165,7 @@ def test_closed_limbs_leave_no_residual_in_reach(skeleton, adult_character):
     assert np.linalg.norm(_hand(adult_character, moved) - goal) < 1e-12
 
 
-def _hand(character: Character, pose: np.void) -> np.ndarray:
+def _hand(character, pose):
     point = character.skeleton.interaction_points[0]
     return qb.rotate(pose['q_world'][6], point) + pose['p_world'][6]
 

@@ -124,13 +124,13 @@ def test_bad_files_are_told(tmp_path, name, content, text):
     assert text in str(error.value) and name in str(error.value)
 
 
-def _npy(shape: str, descr: str = "'<f8'", version: int = 1) -> bytes:
+def _npy(shape, descr="'<f8'", version=1):
     header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     size = struct.pack('<H' if version == 1 else '<I', len(header))
     return b'\x93NUMPY' + bytes([version, 0]) + size + header
 
 
-def _png(picture: Image.Image) -> bytes:
+def _png(picture):
     data = io.BytesIO()
     picture.save(data, 'PNG')
     return data.getvalue()

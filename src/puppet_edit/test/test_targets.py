@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets: what meets is moved by half, samples are interpolated; files, errors by line."""
 
-from pathlib import Path
-
 import numpy as np
 from puppet_core.io import ConfigError, InputFileError
-from puppet_edit.enhancement.targets import Meeting, read_targets, resampled, TargetFile, Targets
+from puppet_edit.enhancement.targets import Meeting, read_targets, resampled, Targets
 import pytest
 
 
-def hands(n: int = 4) -> np.ndarray:
+def hands(n=4):
     """Return positions of both palms, 0.1 m apart in the first frame, further in each next."""
     positions = np.full((n, 8, 3), np.nan)
     positions[:, 0] = [0.3, 0.05, 1.2]
@@ -94,7 +92,7 @@ positions:
 """
 
 
-def read(folder: Path, name: str, text: str, n_frames: int = 6) -> TargetFile:
+def read(folder, name, text, n_frames=6):
     """Write a file and read it as targets of a clip at 10 Hz."""
     path = folder / name
     path.write_text(text)

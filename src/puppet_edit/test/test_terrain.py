@@ -32,29 +32,25 @@ SLIDE_MM_S = 1.0
 
 @pytest.fixture(scope='module')
 def walk(skeleton):
-    """Return four seconds of walking and turning."""
     return cut(square_walk(skeleton, 30.0).motion, 0, 120)
 
 
 @pytest.fixture(scope='module')
 def hills():
-    """Return rough ground."""
     return rough(1)
 
 
 @pytest.fixture(scope='module')
 def adapted(walk, hills):
-    """Return what brings the walk onto the hills."""
     return on_terrain(walk, hills)
 
 
 @pytest.fixture(scope='module')
 def on_hills(adapted):
-    """Return the walk on the hills."""
     return edit_motion(adapted.motion, adapted.constraints)
 
 
-def _above(motion: Motion, surface) -> np.ndarray:
+def _above(motion, surface):
     points = world_foot_points(motion.skeleton, *motion.world_segments())
     return points[..., 2] - surface.height(points[..., 0], points[..., 1])
 

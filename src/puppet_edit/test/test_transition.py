@@ -12,15 +12,8 @@ from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural.motion_loop import sample
 from puppet_edit.editor.motion_edit import edit_motion
+from puppet_edit.scene import transition
 from puppet_edit.scene.foot_plants import detect_contacts
-from puppet_edit.scene.transition import (
-    ALIGNMENTS,
-    contact_pairs,
-    cut,
-    join,
-    seam_constraints,
-    warp,
-)
 import pytest
 
 RATE_HZ = 60.0
@@ -28,24 +21,23 @@ RATE_HZ = 60.0
 
 @pytest.fixture(scope='module')
 def clips(skeleton):
-    """Return a walk, and a stooped and slower one."""
     walk = square_walk(skeleton, RATE_HZ, side_m=6.0).motion
-    stoop = stooped(cut(walk, 40, 300))
+    stoop = stooped(transition.cut(walk, 40, 300))
     times = 0.85 * np.arange(200) / RATE_HZ
     slow = Motion.from_rotations(skeleton, RATE_HZ, *sample(stoop, times))
-    return cut(walk, 0, 180), slow
+    return transition.cut(walk, 0, 180), slow
 
 
 @pytest.fixture(scope='module')
 def joined(clips):
     """Return both as one, the strikes of the feet brought together."""
-    return join(*clips)
+    return transition.join(*clips)
 
 
-@pytest.mark.parametrize('alignment', ALIGNMENTS)
+@pytest.mark.parametrize('alignment', transition.ALIGNMENTS)
 def test_outside_of_the_seam_it_is_both_clips(clips, alignment):
     first, second = clips
-    done = join(first, second, ((100, 136), (30, 60)), alignment)
+    done = transition.join(first, second, ((100, 136), (30, 60)), alignment)
     seam = done.seams[0]
     assert seam.start == 100 and len(seam.times_a) == 34
     assert np.array_equal(done.motion.root_positions[:101], first.root_positions[:101])
@@ -57,10 +49,10 @@ def test_outside_of_the_seam_it_is_both_clips(clips, alignment):
     assert done.motion.n_frames == seam.end + 200 - 60
 
 
-@pytest.mark.parametrize('alignment', ALIGNMENTS)
+@pytest.mark.parametrize('alignment', transition.ALIGNMENTS)
 def test_time_runs_on_and_at_its_own_speed_at_both_ends(clips, alignment):
     """Continuous first derivative: each clip's speed is 1 where it is alone."""
-    seam = join(*clips, ((100, 136), (30, 60)), alignment).seams[0]
+    seam = transition.join(*clips, ((100, 136), (30, 60)), alignment).seams[0]
     for times in (seam.times_a, seam.times_b):
         assert np.all(np.diff(times) > 0.0)
     # the cubic's second difference bounds how far the first step may be from slope one
@@ -84,9 +76,9 @@ def test_velocity_has_no_jump_at_the_seam(clips, joined):
 def test_matched_contacts_meet(clips):
     windows = ((60, 150), (30, 130))
     contacts = tuple(detect_contacts(clip) for clip in clips)
-    pairs = contact_pairs(contacts, windows)
+    pairs = transition.contact_pairs(contacts, windows)
     assert len(pairs) >= 2
-    seam = warp(*windows, pairs)
+    seam = transition.warp(*windows, pairs)
     for a, b in pairs:
         at_a = np.interp(a, seam.times_a, np.arange(len(seam.times_a)))
         at_b = np.interp(b, seam.times_b, np.arange(len(seam.times_a)))
@@ -94,7 +86,7 @@ def test_matched_contacts_meet(clips):
 
 
 def test_feet_that_slide_in_the_mixture_are_held(joined):
-    result = edit_motion(joined.motion, seam_constraints(joined))
+    result = edit_motion(joined.motion, transition.seam_constraints(joined))
     seam = joined.seams[0]
     flat = joined.contacts.flags.all(axis=2) & np.roll(joined.contacts.flags.all(axis=2), 1, 0)
     flat[: seam.start], flat[seam.end :] = False, False
@@ -108,7 +100,7 @@ def test_feet_that_slide_in_the_mixture_are_held(joined):
 
 
 def test_third_clip_is_joined_to_two(clips, joined):
-    both = join(joined, clips[0])
+    both = transition.join(joined, clips[0])
     assert len(both.seams) == 2 and both.seams[1].start > both.seams[0].end
     part = trimmed(both, both.seams[1].end - both.seams[0].start + 11)
     assert part.seams[0].start == 5
@@ -126,7 +118,7 @@ def test_third_clip_is_joined_to_two(clips, joined):
 )
 def test_what_does_not_fit_is_told(clips, change, text):
     with pytest.raises(ConfigError) as error:
-        join(*clips, **change)
+        transition.join(*clips, **change)
     assert text in str(error.value)
 
 
@@ -134,9 +126,9 @@ def test_other_rates_and_bodies_are_refused(clips):
     first, second = clips
     slow = Motion.from_rotations(first.skeleton, 30.0, second.root_positions, second.rotations)
     with pytest.raises(ConfigError, match='expected clips of one rate, got 60 and 30 Hz'):
-        join(first, slow)
+        transition.join(first, slow)
     other = Motion.from_rotations(
         proportioned(first.skeleton, 1.2, 1.0), RATE_HZ, second.root_positions, second.rotations
     )
     with pytest.raises(ConfigError, match='expected clips of one body'):
-        join(first, other)
+        transition.join(first, other)
