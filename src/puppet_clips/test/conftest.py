@@ -29,7 +29,6 @@ def run(outcome):
 
 @pytest.fixture
 def library(walk_bvh, tmp_path):
-    """Return a folder with two clips."""
     (tmp_path / 'in' / 'a').mkdir(parents=True)
     shutil.copy(walk_bvh, tmp_path / 'in' / 'one.bvh')
     shutil.copy(walk_bvh, tmp_path / 'in' / 'a' / 'two.bvh')
@@ -38,7 +37,6 @@ def library(walk_bvh, tmp_path):
 
 @pytest.fixture(scope='session')
 def walk(walk_bvh):
-    """Return what `walk_bvh` is read as."""
     return load_clip(walk_bvh)
 
 
@@ -46,7 +44,7 @@ def walk(walk_bvh):
 def scaled_body(performer, walk, tmp_path_factory):
     """Return a function that writes the clip's own body, made larger, as a character file."""
 
-    def write(factor: float) -> Path:
+    def write(factor):
         skeleton = Skeleton(
             factor * walk.skeleton.offsets, factor * walk.skeleton.interaction_points
         )

@@ -57,7 +57,7 @@ def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch, module, 
 def test_failed_runs_say_why_in_one_line(run, walk_bvh, tmp_path, monkeypatch, error, code, says):
     """Exit code 1 for a failed run."""
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise error
 
     monkeypatch.setattr(command_retarget, 'write_bvh', fail)

@@ -13,7 +13,7 @@ FLOOR = 'format: puppet-environment/1\nobjects:\n  - {name: floor, shape: plane}
 
 @pytest.fixture
 def refused(run, tmp_path):
-    def call(*words: object) -> str:
+    def call(*words):
         before = sorted(tmp_path.rglob('*'))
         done = run(*words)
         assert done.code == 2, done

@@ -108,21 +108,3 @@ def test_what_a_robot_leaves_undone_is_told(run, walk_bvh, tmp_path):
     assert float(row['fastest joint, rad/s']) > 0.0
     done = run('character', 'follow', 'sally', walk_bvh)
     assert done.code == 2 and 'sally: expected a robot' in done.err
-
-
-@pytest.mark.parametrize(
-    ('old', 'new', 'says'),
-    [
-        ('type="revolute"', 'type="fixed"', 'expected two legs'),
-        ('<axis xyz="0 0 -1"/>', '<mimic joint="no"/>', 'left_hip_pitch: expected to mimic'),
-        ('<robot name="tin">', 'tin', ':5: expected valid XML'),
-    ],
-)
-def test_a_broken_urdf_is_told_in_a_sentence(run, tmp_path, old, new, says):
-    """File and element, exit code 2, nothing written."""
-    urdf, out = tmp_path / 'robot.urdf', tmp_path / 'x.yaml'
-    assert old in HUMANOID.read_text()
-    urdf.write_text(HUMANOID.read_text().replace(old, new))
-    done = run('character', 'new', out, '--from-urdf', urdf)
-    assert done.code == 2 and not out.exists()
-    assert done.err.count('\n') == 1 and str(urdf) in done.err and says in done.err

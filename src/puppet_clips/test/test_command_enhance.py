@@ -3,7 +3,6 @@
 """puppet_clip enhance: files and report of good runs, pictures, and bad input."""
 
 import json
-from pathlib import Path
 import shlex
 
 from benchmarks.enhance import FIST_M, fist_motion, fist_take
@@ -39,14 +38,14 @@ def session(performer, tmp_path_factory):
 def enhance(run, session, tmp_path):
     """Return a function that enhances the take by its hands, or what else is given."""
 
-    def call(*words: object) -> object:
+    def call(*words):
         targets = () if '--targets' in words else ('--targets', session / 'hands.csv')
         return run('enhance', session / 'take.bvh', tmp_path / 'o.bvh', *targets, *words)
 
     return call
 
 
-def measured_palms(session: Path) -> np.ndarray:
+def measured_palms(session):
     """Return what the file of targets has, shape (n, 2, 3) [m]."""
     table = np.loadtxt(session / 'hands.csv', delimiter=',', skiprows=1)
     return table[:, 1:].reshape(-1, 2, 3)

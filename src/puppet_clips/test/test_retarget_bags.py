@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip retarget with bags in and out: the same puppet as through clip files."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
@@ -15,7 +11,7 @@ from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
 from puppet_core.clips.load import load_clip  # noqa: E402
 from puppet_core.clips.options import ClipOptions  # noqa: E402
 from puppet_msgs.msg import Posture  # noqa: E402
-from puppet_ros.bags import BagMessage, BagReader, BagWriter  # noqa: E402
+from puppet_ros.bags import BagReader, BagWriter  # noqa: E402
 from puppet_ros.messages import posture_msg  # noqa: E402
 from puppet_ros.messages.raw_header import stamp_ns  # noqa: E402
 from puppet_view import bag_motion  # noqa: E402
@@ -32,23 +28,23 @@ OTHER_CLOCK_NS = 1_700_000_000_123_456_789
 AS_WRITTEN = ClipOptions(correct=False)
 
 
-def messages(path: Path, topic: str) -> list[BagMessage]:
+def messages(path, topic):
     with BagReader(path) as reader:
         return list(reader.messages([topic]))
 
 
-def stamps(path: Path, topic: str) -> list[int]:
+def stamps(path, topic):
     return [stamp_ns(message.data) for message in messages(path, topic)]
 
 
-def angles(path: Path) -> np.ndarray:
+def angles(path):
     """Return the joints of every message, shape (n, joints) [rad]."""
     states = [deserialize_message(m.data, JointState) for m in messages(path, '/joint_states')]
     assert all(tuple(state.name) == JOINT_NAMES for state in states)
     return np.array([state.position for state in states])
 
 
-def root_positions(path: Path) -> np.ndarray:
+def root_positions(path):
     """Return where the puppet was in every message, shape (n, 3) [m]."""
     records = [
         posture_msg.from_msg(deserialize_message(m.data, Posture))
@@ -57,7 +53,7 @@ def root_positions(path: Path) -> np.ndarray:
     return np.array([record.posture.root_position.copy() for record in records])
 
 
-def shifted(source: Path, target: Path, change: Callable[[int, Any], int | None]) -> Path:
+def shifted(source, target, change):
     with BagWriter(target) as writer:
         for i, message in enumerate(messages(source, '/performer/posture')):
             posture = deserialize_message(message.data, Posture)

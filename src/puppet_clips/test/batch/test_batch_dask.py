@@ -14,7 +14,7 @@ from typing import NamedTuple
 from batch_work import library_plan, outputs
 from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.runners import DaskRunner, LocalRunner
-from puppet_clips.batch.task import DONE, FAILED, Outcome, SKIPPED
+from puppet_clips.batch.task import DONE, FAILED, SKIPPED
 from puppet_core.io import ConfigError
 import pytest
 
@@ -25,8 +25,6 @@ N_CLIPS = 12
 
 
 class Cluster(NamedTuple):
-    """Processes of Dask."""
-
     address: str  # of the scheduler
     scheduler: subprocess.Popen
     workers: list[subprocess.Popen]
@@ -37,7 +35,7 @@ def cluster(tmp_path):
     file, end = tmp_path / 'scheduler.json', monotonic() + DEADLINE_S
     with ExitStack() as stack:
 
-        def start(words: str, *more: object) -> subprocess.Popen:
+        def start(words, *more):
             program, *options = words.split()
             process = subprocess.Popen(
                 [sys.executable, '-m', f'distributed.cli.dask_{program}', *options]
@@ -74,7 +72,7 @@ def planned(walk_bvh, tmp_path, performer):
 
 @pytest.mark.slow
 def test_a_killed_worker_changes_no_byte(cluster, planned, tmp_path):
-    def kill(outcome: Outcome) -> None:
+    def kill(outcome):
         if cluster.workers[0].poll() is None:
             cluster.workers[0].send_signal(signal.SIGKILL)
             cluster.workers[0].wait()
@@ -101,7 +99,7 @@ def test_a_lost_cluster_ends_the_run(cluster, planned, tmp_path, monkeypatch, lo
     monkeypatch.setattr('puppet_clips.batch.runners.LOOK_S', 0.1)
     monkeypatch.setattr('puppet_clips.batch.runners.NO_WORKER_S', 2.0)
 
-    def kill(outcome: Outcome) -> None:
+    def kill(outcome):
         for process in [cluster.scheduler] if lost == 'scheduler' else cluster.workers:
             process.kill()
 

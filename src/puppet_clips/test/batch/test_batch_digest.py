@@ -77,7 +77,7 @@ def test_what_is_no_plain_data_is_refused():
 def test_another_library_is_another_version(monkeypatch, is_missing):
     before, own = suite_version(), metadata.version
 
-    def version(name: str) -> str:
+    def version(name):
         if name == LIBRARIES[-1] and is_missing:
             raise metadata.PackageNotFoundError(name)
         return 'x' if name == LIBRARIES[-1] else own(name)

@@ -3,7 +3,6 @@
 """The command itself, interrupted or killed: what is finished stays, the rest is done later."""
 
 import os
-from pathlib import Path
 import shutil
 import signal
 import subprocess
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.ros
 DEADLINE_S = 120.0
 
 
-def started(library: Path, out: Path) -> subprocess.Popen:
+def started(library, out):
     return subprocess.Popen(
         [sys.executable, '-m', 'puppet_clips.cli', 'batch', library, out, '--workers', '2'],
         stdout=subprocess.PIPE,
@@ -46,7 +45,7 @@ def test_ctrl_c_keeps_what_is_finished(library, walk_bvh, tmp_path):
     assert nobody_is_left(process.pid, monotonic() + DEADLINE_S)
 
 
-def nobody_is_left(group: int, end: float) -> bool:
+def nobody_is_left(group, end):
     """Return whether all processes of a group have ended before a time, reaped or not."""
     while monotonic() < end:
         if not any(_is_of(process, group) for process in psutil.process_iter()):
@@ -54,7 +53,7 @@ def nobody_is_left(group: int, end: float) -> bool:
     return False
 
 
-def _is_of(process: psutil.Process, group: int) -> bool:
+def _is_of(process, group):
     try:
         return os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE
     except (ProcessLookupError, psutil.Error):

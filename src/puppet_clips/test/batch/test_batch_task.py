@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One task: what spoils it is a reason, and a run that is over writes nothing any more."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 import os
 from pathlib import Path
@@ -14,7 +13,7 @@ from puppet_clips.batch import ledger, retarget_file
 from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.plan import make_tasks
 from puppet_clips.batch.retarget_file import run_task
-from puppet_clips.batch.task import DONE, FAILED, Outcome, Reading, SKIPPED, Task
+from puppet_clips.batch.task import DONE, FAILED, Reading, SKIPPED
 from puppet_core.clips.load import read_clip
 from puppet_core.io import InputFileError
 from puppet_retarget.offline.whole_motion import RetargetJob
@@ -39,7 +38,7 @@ def task(walk_bvh, tmp_path, performer):
     return task
 
 
-def here(tasks: Iterator[Task]) -> Iterator[Outcome]:
+def here(tasks):
     yield from map(run_task, tasks)
 
 
@@ -55,7 +54,7 @@ def test_a_run_that_is_over_writes_nothing(task):
 
 
 def test_a_clip_that_is_being_written_is_not_taken(task, monkeypatch):
-    def read(path: Path, *rest: object) -> object:
+    def read(path, *rest):
         found = read_clip(path)
         with open(path, 'a', encoding='utf-8') as file:
             file.write('\n')
@@ -87,7 +86,7 @@ def test_what_cannot_be_read_is_a_reason(task, kind):
 
 
 def test_a_full_disk_is_a_reason_and_leaves_no_part(task, monkeypatch):
-    def write(path: Path, data: bytes) -> None:
+    def write(path, data):
         with open(path, 'wb') as file:
             file.write(data[: len(data) // 2])
         raise OSError(28, 'No space left on device', str(path))
@@ -104,8 +103,8 @@ def test_only_a_clip_that_was_refused_takes_its_output_along(task, monkeypatch):
     run_batch([task], here, BatchResult())
     made = task.out.read_bytes(), task.record.read_bytes()
 
-    def fails_with(error: Exception) -> None:
-        def read(*_: object) -> object:
+    def fails_with(error):
+        def read(*_):
             raise error
 
         result = BatchResult()

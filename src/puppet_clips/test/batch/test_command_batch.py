@@ -9,7 +9,6 @@ import sys
 
 from batch_work import outputs, table
 from puppet_clips.batch.batch_run import COLUMNS, FAILURES, TIMES
-from puppet_clips.batch.task import Task
 import pytest
 
 pytestmark = pytest.mark.ros
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.ros
 
 @pytest.fixture
 def batch(run):
-    def call(*words: object) -> object:
+    def call(*words):
         return run('batch', *words, '--workers', 1)
 
     return call
@@ -147,9 +146,9 @@ def test_arguments_that_do_not_fit_are_named(run, library, tmp_path, words, name
 
 
 def test_files_are_named_so_that_any_worker_finds_them(run, library, tmp_path, monkeypatch):
-    given: list[Task] = []
+    given = []
 
-    def note(tasks: list[Task], *_: object) -> None:
+    def note(tasks, *_):
         given.extend(tasks)
 
     monkeypatch.setattr('puppet_clips.batch.batch_run.run_batch', note)

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command calibrate: from a clip, from bags, live; exit codes; re-zeroing."""
 
-from pathlib import Path
 import threading
-from typing import Any
 
 from motion_samples import CONFIG, EXACT, LAYOUT, make_recording, REAL
 import numpy as np
@@ -19,7 +17,7 @@ from puppet_clips.calibrate.calibrate_command import main  # noqa: E402
 from puppet_core.body.character import load_character  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
-from puppet_performer.synthetic_recording import exchanged, SyntheticRecording  # noqa: E402
+from puppet_performer.synthetic_recording import exchanged  # noqa: E402
 from puppet_ros.messages import to_tracker_frame  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from rosbags.typesys import get_typestore, Stores  # noqa: E402
@@ -33,7 +31,7 @@ OWN += ('--layout', str(CONFIG / 'layouts' / 'default14.yaml'))
 pytestmark = pytest.mark.ros
 
 
-def _message(take: SyntheticRecording, index: int, raw: bool, at: int = -1) -> Any:
+def _message(take, index, raw, at=-1):
     """Return a frame of a recording, published as that of another index."""
     poses, at = take.recording, index if at < 0 else at
     pose = poses.positions[index] - PLACE, poses.rotations[index]
@@ -47,9 +45,7 @@ def _message(take: SyntheticRecording, index: int, raw: bool, at: int = -1) -> A
     )
 
 
-def _write_bag(
-    path: Path, take: SyntheticRecording, raw: bool, storage: Any, statics: bool = True
-) -> None:
+def _write_bag(path, take, raw, storage, statics=True):
     kind = 'TrackerFrame' if raw else 'PoseFrame'
     store = get_typestore(Stores.ROS2_JAZZY)
     with rosbag2.Writer(path, version=9, storage_plugin=storage) as writer:
@@ -182,14 +178,14 @@ def test_examples_are_accepted(capsys):
 class Publisher(Stream):
     """A performer who does what the prompts ask for, as fast as it is listened to."""
 
-    def __init__(self, context: Any, take: SyntheticRecording) -> None:
+    def __init__(self, context, take):
         super().__init__(context, (PLACE, NO_TURN))
         self._take = take
         self._index, self._count = 0, 1
         self.moving = threading.Event()
         self.heard = 0
 
-    def publish(self) -> bool:
+    def publish(self):
         """Publish the next frame once the last one was heard, however slow the machine."""
         if self.heard >= self._count:
             self._count += 1
@@ -204,13 +200,13 @@ def publisher(ros_context, monkeypatch, exact):
     monkeypatch.setattr(calibrate_live, 'COUNTDOWN_S', 1)
     who, say = Publisher(ros_context, exact), calibrate_live._say
 
-    def heard(text: str) -> None:
+    def heard(text):
         if text == calibrate_live.MOTION_PROMPT:
             who.moving.set()
         say(text)
 
     class Watched(calibrate_live.StreamRecorder):
-        def add(self, frame: Any, *place: Any) -> None:
+        def add(self, frame, *place):
             super().add(frame, *place)
             who.heard = frame.frame_index
 

@@ -4,7 +4,6 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from puppet_clips.calibrate.surface_command import main  # noqa: E402
 from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, read_surface, save_surface, surface_samples  # noqa: E402
 from puppet_core.math import quaternions  # noqa: E402,I100
-from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
+from puppet_msgs.msg import Posture  # noqa: E402
 from puppet_performer.surface import SurfaceRecorder  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from stream_rig import filtered_message, header, sensor_frame, Stream  # noqa: E402
@@ -34,20 +33,20 @@ pytestmark = pytest.mark.ros
 class Toucher(Stream):
     """A performer in motion, and somebody who touches what the command waits for."""
 
-    def __init__(self, context: Any, procedural: Any, postures: Any, character: Any) -> None:
+    def __init__(self, context, procedural, postures, character):
         super().__init__(context, (np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5, -0.5, 0.5])))
         self.sensor = 'stylus'
-        self.recorder: SurfaceRecorder | None = None
+        self.recorder = None
         self.heard_index = self._index = 0
-        self._at: tuple[int, int] = (0, 0)
-        self._lifted_at: int | None = None
+        self._at = (0, 0)
+        self._lifted_at = None
         samples = surface_samples(character.skeleton, character.capsules)
         self.surface = samples + [0.0, 0.0, 0.004]
         self._q_world, self._p_world = procedural.world_segments()
         self._make_posture = postures
         self.postures = self.node.create_publisher(Posture, '/performer/posture', qos.STREAM)
 
-    def publish(self) -> bool:
+    def publish(self):
         self._index += 1
         posture = self._make_posture(self._index % 500)
         posture.header = header(self._index * TICK_NS)
@@ -56,7 +55,7 @@ class Toucher(Stream):
             self.postures.publish(posture)
         return self._index < MAX_FRAMES
 
-    def _hand(self, index: int) -> tuple[tuple[int, int], np.ndarray]:
+    def _hand(self, index):
         wanted = None if self.recorder is None else self.recorder.place
         if wanted is not None and wanted != self._at and self._lifted_at is None:
             self._lifted_at = index
@@ -64,7 +63,7 @@ class Toucher(Stream):
             self._at, self._lifted_at = wanted or self._at, None
         return self._at, LIFT if self._lifted_at is not None else np.zeros(3)
 
-    def _frame(self, index: int, instant: int) -> PoseFrame:
+    def _frame(self, index, instant):
         (segment, row), lift = self._hand(index)
         tip = (
             lift
@@ -85,11 +84,11 @@ def toucher(ros_context, procedural, postures, adult_character, monkeypatch):
     who = Toucher(ros_context, procedural, postures, adult_character)
 
     class Watched(SurfaceRecorder):
-        def __init__(self, *args: Any) -> None:
+        def __init__(self, *args):
             super().__init__(*args)
             who.recorder = self
 
-        def step(self, stamp_ns: int, *args: Any) -> Any:
+        def step(self, stamp_ns, *args):
             touch = super().step(stamp_ns, *args)
             who.heard_index = stamp_ns // TICK_NS
             return touch
@@ -100,7 +99,7 @@ def toucher(ros_context, procedural, postures, adult_character, monkeypatch):
 
 @pytest.fixture
 def calibrate(tmp_path):
-    def run(*arguments: str) -> int:
+    def run(*arguments):
         own = ['--performer', str(PERFORMER), '--output', str(tmp_path / 's.yaml')]
         return main(['--surface', *own, '--rest', '0.05', '--tip', *map(str, TIP), *arguments])
 

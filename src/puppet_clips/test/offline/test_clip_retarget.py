@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole clips: the figures that the report must show, captured and procedural."""
 
-from typing import Any
-
 from body_fixtures import floor_only
 import numpy as np
-from puppet_core.body.posture import Motion
 from puppet_retarget.offline.motion_report import copied_angles, report
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 import pytest
@@ -21,12 +18,12 @@ FREE_LIMB_DEG = 0.1
 PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
 
 
-def figures(motion: Motion, character: Any, **job: Any) -> dict[str, Any]:
+def figures(motion, character, **job):
     full = RetargetJob(character, floor_only(), **job)
     return report(motion, full, retarget_motion(motion, full))
 
 
-def check(found: dict[str, Any]) -> None:
+def check(found):
     """Assert the figures of the issue that any motion must show."""
     slide = found['planted_foot_slide_mm_s']
     assert slide['puppet'] <= slide['performer'] + ADDED_SLIDE_MM_S
@@ -65,7 +62,7 @@ def test_procedural_performance_meets_the_figures(procedural, puppet, request):
 
 
 def test_progress_is_told_in_hundreds(procedural, short_character):
-    told: list[int] = []
+    told = []
     job = RetargetJob(short_character, floor_only(), 'joint_angles')
     retarget_motion(procedural, job, told.append)
     assert set(told) == {100}

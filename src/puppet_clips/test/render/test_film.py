@@ -89,7 +89,7 @@ def test_a_gif_has_what_was_promised(run, walk_bvh, tmp_path):
 def test_what_is_broken_off_leaves_nothing(run, walk_bvh, tmp_path, monkeypatch):
     drawn = []
 
-    def interrupted(scenes: film.LineUp, i: int, *others: object) -> None:
+    def interrupted(scenes, i, *others):
         drawn.append(i)
         if i == 3:
             raise KeyboardInterrupt

@@ -33,12 +33,8 @@ def test_a_raised_arm_is_on_its_side_of_the_picture(performer, raised, view):
     colours = np.full((16, 3), np.nan)
     arm = SEGMENT_INDEX[raised]
     colours[arm : arm + 3] = GREEN
-    scenes = line_up(
-        [Actor(performer, motion, '')],
-        np.zeros(1),
-        View(0.0 if view == 'front' else 180.0),
-        Texts(SIZE_PX, has_scale=False),
-    )
+    texts, seen = Texts(SIZE_PX, has_scale=False), View(0.0 if view == 'front' else 180.0)
+    scenes = line_up([Actor(performer, motion, '')], np.zeros(1), seen, texts)
     body = scenes.shots[0][0]._replace(segment_colours=colours)
     picture = render_scene([body], scenes.cameras[0], SIZE_PX).astype(int)
     rows, columns = np.nonzero(picture[..., 1] > 1.5 * picture[..., [0, 2]].max(axis=2))
@@ -64,42 +60,39 @@ def test_no_text_lies_over_a_body(performer, steps, size_px):
             assert not mask[int(top) : int(bottom) + 1, int(left) : int(right) + 1].any()
         for k, one in enumerate(boxes):
             for other in boxes[k + 1 :]:
-                assert (
-                    one[2] <= other[0]
-                    or other[2] <= one[0]
-                    or one[3] <= other[1]
-                    or (other[3] <= one[1])
-                )
+                beside = one[2] <= other[0] or other[2] <= one[0]
+                assert beside or one[3] <= other[1] or other[3] <= one[1]
 
 
 def _mask(bodies, camera, size_px=SIZE_PX):
-    pictures = [
-        render_scene(
-            [b._replace(segment_colours=np.full((16, 3), grey)) for b in bodies],
-            camera,
-            size_px,
-            samples=1,
-        ).astype(int)
-        for grey in (0.1, 0.9)
-    ]
+    pictures = []
+    for grey in (0.1, 0.9):
+        painted = [b._replace(segment_colours=np.full((16, 3), grey)) for b in bodies]
+        pictures.append(render_scene(painted, camera, size_px, samples=1).astype(int))
     return np.abs(pictures[0] - pictures[1]).max(axis=2) > 8
 
 
-def test_the_body_between_two_frames_is_half_way(performer):
+def test_the_body_between_two_frames_is_half_way_and_stands_in_a_gap(performer):
     one, other = _standing(performer), _standing(performer, 'left_upper_arm')
-    motion = Motion.from_rotations(
-        performer.skeleton,
-        10.0,
-        np.concatenate((one.root_positions, other.root_positions + (0.2, 0.0, 0.0))),
-        np.concatenate((one.rotations, other.rotations)),
-    )
-    actor = Actor(performer, motion, '', times_s=np.array([1.0, 1.1]))
+    roots = one.root_positions + [[0.0, 0.0, 0.0], [0.2, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    rotations = np.concatenate((one.rotations, other.rotations, one.rotations))
+    motion = Motion.from_rotations(performer.skeleton, 10.0, roots, rotations)
+    actor = Actor(performer, motion, '', times_s=np.array([1.0, 1.1, 15.0]))
     arm = SEGMENT_INDEX['left_upper_arm']
     half = actor.body_at(1.05)
     np.testing.assert_allclose(half.p_world[0] - one.root_positions[0], [0.1, 0, 0], atol=1e-12)
     expected = exp(np.array([0.25 * np.pi, 0.0, 0.0]))
     assert abs(half.q_world[arm] @ expected) == pytest.approx(1.0, abs=1e-12)
-    for time, frame in ((0.0, 0), (1.0, 0), (1.1, 1), (1.1 + 1e-9, 1), (9.0, 1)):
+    for time, frame in (
+        (0.0, 0),
+        (1.0, 0),
+        (1.1, 1),
+        (1.1 + 1e-9, 1),
+        (9.0, 1),
+        (14.99, 1),
+        (15.0, 2),
+        (99.0, 2),
+    ):
         np.testing.assert_array_equal(actor.body_at(time).p_world, actor.body(frame).p_world)
 
 
