@@ -2,27 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags for tests: changed ones, a short recording of the golden performance, another reader."""
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcap.reader import make_reader
 from puppet_replay.goldens import FOLDER, PERFORMANCE
-from puppet_ros.bags import BagMessage, BagReader, BagTopic, BagWriter
+from puppet_ros.bags import BagReader, BagWriter
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 
-def messages_of(path: Path, topics: Iterable[str] | None = None) -> list[BagMessage]:
+def messages_of(path, topics=None):
     with BagReader(path) as reader:
         return list(reader.messages(topics))
 
 
-def edited(
-    source: Path,
-    target: Path,
-    change: Callable[[list[BagMessage]], list[BagMessage]] = lambda messages: messages,
-    about: Callable[[BagTopic], BagTopic] = lambda topic: topic,
-) -> Path:
+def edited(source, target, change=lambda messages: messages, about=lambda topic: topic):
     """Write a bag with other messages, or with other things said about its topics."""
     with BagReader(source) as reader, BagWriter(target) as writer:
         for name, info in reader.info.items():
@@ -34,14 +28,12 @@ def edited(
 
 
 class PlainMessage(NamedTuple):
-    """A message with its times."""
-
     log_ns: int
     stamp_ns: int
     msg: Any
 
 
-def plain_messages(path: Path, topic: str) -> list[PlainMessage]:
+def plain_messages(path, topic):
     store = get_typestore(Stores.ROS2_JAZZY)
     found = []
     with open(path, 'rb') as file:
@@ -57,7 +49,7 @@ def plain_messages(path: Path, topic: str) -> list[PlainMessage]:
 GOLDENS = Path(__file__).resolve().parents[3] / FOLDER
 
 
-def recorded(path: Path, duration_s: float) -> Path:
+def recorded(path, duration_s):
     """Write that much of the frames of the performance, whatever is left out between them."""
     with BagReader(GOLDENS / PERFORMANCE) as reader, BagWriter(path) as writer:
         count = 0

@@ -9,18 +9,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 
 @pytest.fixture(scope='session')
-def sensors_bag(tmp_path_factory):
-    """Return a bag with three seconds of /tracker/raw, from the T-pose on."""
-    from puppet_driver.emulator import cli
-
-    path = tmp_path_factory.mktemp('bags') / 'sensors.mcap'
-    assert cli.main(['--export', str(path), '--export-s', '3', '--seed', '3']) == 0
-    return path
-
-
-@pytest.fixture(scope='session')
 def replayed_bag(sensors_bag):
-    """Return what the graph makes of it."""
     from puppet_replay.pipeline import read_settings
     from puppet_replay.replay import replay
 

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of the whole graph as the nodes publish them, of a body that moves smoothly."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body.continuous_euler import ContinuousEuler, JOINT_NAMES
@@ -35,8 +34,6 @@ FRAMES = tuple(('world', f'puppet/{name}') for name in ('pelvis', 'chest', 'left
 
 
 class Item(NamedTuple):
-    """A message with its topic."""
-
     topic: str
     msgtype: str
     log_ns: int
@@ -59,7 +56,7 @@ class Moment(NamedTuple):
 Change = Callable[[Moment], Moment | None]
 
 
-def a_skeleton() -> Skeleton:
+def a_skeleton():
     offsets = np.zeros((16, 3))
     offsets[1:3, 2] = 0.2
     offsets[3, 2] = 0.3
@@ -71,7 +68,7 @@ def a_skeleton() -> Skeleton:
     return Skeleton(offsets, points)
 
 
-def moments(n: int, skeleton: Skeleton | None = None, rate_hz: float = RATE_HZ) -> list[Moment]:
+def moments(n, skeleton=None, rate_hz=RATE_HZ):
     """Return n frames; the same ones every time."""
     skeleton = skeleton or a_skeleton()
     rng = np.random.default_rng(7)
@@ -86,7 +83,7 @@ def moments(n: int, skeleton: Skeleton | None = None, rate_hz: float = RATE_HZ) 
     return frames
 
 
-def _moment(i: int, stamp_ns: int, skeleton: Skeleton, slow: float, *turns: np.ndarray) -> Moment:
+def _moment(i, stamp_ns, skeleton, slow, *turns):
     rotations, angles = turns
     t = (stamp_ns - START_NS) * 1e-9
     root = np.array([0.5 * t, 0.1 * np.sin(t), 1.0])
@@ -106,7 +103,7 @@ def _moment(i: int, stamp_ns: int, skeleton: Skeleton, slow: float, *turns: np.n
     return Moment(i, stamp_ns, posture, raw, rows, self_rows, angles, np.full(4, np.nan))
 
 
-def items_of(moment: Moment) -> Iterable[Item]:
+def items_of(moment):
     header = Header(frame_id='world')
     header.stamp.sec, header.stamp.nanosec = divmod(moment.stamp_ns, 10**9)
     filtered = _filtered(moment.raw)
@@ -131,38 +128,38 @@ def items_of(moment: Moment) -> Iterable[Item]:
         yield Item(topic, kind, moment.stamp_ns, serialize_message(message))
 
 
-def latched_items() -> list[Item]:
+def latched_items():
     text = serialize_message(String(data='<robot name="sally"/>'))
     return [Item('/robot_description', 'std_msgs/msg/String', START_NS, text)]
 
 
-def write_bag(path: Path, frames: Iterable[Moment], change: Change | None = None) -> Path:
+def write_bag(path, frames, change=None):
     """Write the messages of frames, each changed first, or left out for None."""
     changed = (moment if change is None else change(moment) for moment in frames)
     items = [item for moment in changed if moment is not None for item in items_of(moment)]
     return write_items(path, latched_items() + items)
 
 
-def write_items(path: Path, items: Iterable[Item]) -> Path:
+def write_items(path, items):
     with BagWriter(path) as writer:
         for item in items:
             writer.write(item.topic, item.msgtype, item.log_ns, item.data)
     return path
 
 
-def with_posture(moment: Moment, **changes: Any) -> Moment:
+def with_posture(moment, **changes):
     posture = moment.posture.posture
     return moment._replace(posture=moment.posture._replace(posture=replace(posture, **changes)))
 
 
-def _filtered(raw: SensorFrame) -> FilteredFrame:
+def _filtered(raw):
     n = len(raw.sensors)
     covariances = np.tile(np.eye(6) * 1e-6, (n, 1, 1))
     still = np.zeros((n, 3))
     return FilteredFrame(*raw[:5], still, still, covariances, np.zeros(n, np.uint8), covariances)
 
 
-def _status(moment: Moment) -> Any:
+def _status(moment):
     stamp_ns, i, errors = moment.stamp_ns, moment.index, moment.goal_errors
     own = np.full(4, -0.1), np.zeros(8), True, False, i + 1, 0
     head = stamp_ns, i, 'importance_based', 'sally', 30.0, 0, np.zeros(3), errors

@@ -3,18 +3,12 @@
 """A change of one thing is found, named as the worst, and compared for what it means."""
 
 from array import array
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 from graph_messages import (
     a_skeleton,
-    Change,
-    Item,
     items_of,
     latched_items,
-    Moment,
     moments,
     with_posture,
     write_bag,
@@ -24,7 +18,7 @@ import numpy as np
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.math.quaternions import exp, multiply
 from puppet_msgs.msg import Importance, PoseFrame
-from puppet_replay.compare import compare_bags, Comparison, FieldResult
+from puppet_replay.compare import compare_bags
 from puppet_replay.compare.reading import Join, Message
 from puppet_replay.compare.tolerances import EXACT, Tolerances
 import pytest
@@ -41,7 +35,7 @@ def before(tmp_path_factory):
 
 @pytest.fixture
 def after(before, tmp_path):
-    def compared(change: Change | None = None, preset: str = 'default', **kind: Any) -> Comparison:
+    def compared(change=None, preset='default', **kind):
         frames = kind.get('frames', FRAMES)
         items = kind.get('items')
         path = tmp_path / 'b.mcap'
@@ -51,17 +45,17 @@ def after(before, tmp_path):
     return compared
 
 
-def worst_name(comparison: Comparison) -> tuple[str, str]:
+def worst_name(comparison):
     worst = comparison.worst()
     assert worst is not None and not worst.within and not comparison.within
     return worst.topic, worst.name
 
 
-def wrong(comparison: Comparison) -> dict[tuple[str, str], FieldResult]:
+def wrong(comparison):
     return {(f.topic, f.name): f for f in comparison.fields() if not f.within}
 
 
-def all_items(change: Callable[[Item], Item | None] = lambda item: item) -> list[Item]:
+def all_items(change=lambda item: item):
     items = latched_items() + [item for moment in FRAMES for item in items_of(moment)]
     return [new for new in map(change, items) if new is not None]
 
@@ -89,7 +83,7 @@ def test_an_offset_in_a_character_is_named(after, amount_mm):
 
 
 def test_negated_quaternions_are_the_same_rotations(after):
-    def negated(moment: Moment) -> Moment:
+    def negated(moment):
         raw = moment.raw._replace(quaternions=-moment.raw.quaternions)
         posture = with_posture(moment, rotations=-moment.posture.posture.rotations)
         return posture._replace(raw=raw)
@@ -100,7 +94,7 @@ def test_negated_quaternions_are_the_same_rotations(after):
 def test_a_sign_that_changes_on_the_way_is_named_as_such(after):
     """The rotation is the same; a program that interpolates would go the long way round."""
 
-    def negated(moment: Moment) -> Moment:
+    def negated(moment):
         q = moment.posture.posture.rotations.copy()
         q[9] *= -1.0 if moment.index >= 15 else 1.0
         return with_posture(moment, rotations=q)
@@ -121,7 +115,7 @@ def test_missing_and_extra_topics_are_differences(before, after, tmp_path):
 
 @pytest.mark.parametrize('shift_ns', [1, 1_000_000, -900_000_000, 3_600_000_000_000])
 def test_shifted_stamps_are_a_difference_of_the_stamps(after, shift_ns):
-    def shifted(moment: Moment) -> Moment:
+    def shifted(moment):
         stamp_ns = moment.stamp_ns + shift_ns
         return moment._replace(
             stamp_ns=stamp_ns,
@@ -137,7 +131,7 @@ def test_shifted_stamps_are_a_difference_of_the_stamps(after, shift_ns):
 def test_no_number_is_worse_than_any_number(after):
     """One NaN in one bag; the same in both is equal (goal errors without a goal are)."""
 
-    def broken(moment: Moment) -> Moment:
+    def broken(moment):
         points = moment.posture.posture.end_effectors.copy() + 1e-3
         if moment.index == 12:
             points[2, 1] = np.nan
@@ -160,7 +154,7 @@ def test_joints_are_compared_by_name(after):
     writer = JointStateWriter([JOINT_NAMES[i] for i in order])
     turned = JOINT_NAMES.index('left_shank_y')
 
-    def shuffled(item: Item, by: float) -> Item:
+    def shuffled(item, by):
         if item.topic != '/joint_states':
             return item
         angles = FRAMES[round((item.log_ns - FRAMES[0].stamp_ns) * 120e-9)].angles.copy()
@@ -175,7 +169,7 @@ def test_joints_are_compared_by_name(after):
 
 
 def test_transforms_are_compared_by_frames(after):
-    def turned(moment: Moment) -> Moment:
+    def turned(moment):
         q = moment.raw.quaternions.copy()
         q[2] = multiply(q[2], exp(np.array([0.0, 0.0, 0.01])))
         return moment._replace(raw=moment.raw._replace(quaternions=q))
@@ -212,7 +206,7 @@ def test_messages_in_any_order_find_each_other(after):
 
 
 def test_messages_of_one_stamp_are_joined_in_their_order():
-    pairs: list[tuple[Message, Message]] = []
+    pairs = []
     join = Join(lambda a, b: pairs.append((a, b)))
     for i in range(50):
         join.add(0, (i // 2, 0), Message(i // 2, i, bytes([i]) * 20))
@@ -226,7 +220,7 @@ def test_messages_of_one_stamp_are_joined_in_their_order():
 SELF_WIDTH, CONTACT = 197, 6
 
 
-def importance_with(change: Callable[[np.ndarray], np.ndarray]) -> list[Item]:
+def importance_with(change):
     items = []
     for item in (item for moment in FRAMES for item in items_of(moment)):
         if item.topic == '/importance':
@@ -237,13 +231,13 @@ def importance_with(change: Callable[[np.ndarray], np.ndarray]) -> list[Item]:
     return items
 
 
-def differing(folder: Path, a: list[Item], b: list[Item]) -> dict[str, FieldResult]:
+def differing(folder, a, b):
     paths = write_items(folder / 'a.mcap', a), write_items(folder / 'b.mcap', b)
     found = compare_bags(*paths, Tolerances(EXACT))
     return {field.name: field for field in found.fields() if not field.within}
 
 
-def shuffled(rows: np.ndarray) -> np.ndarray:
+def shuffled(rows):
     """Return the contacts in other places, as the message allows."""
     order = np.random.default_rng(1).permutation(32)
     contacts = rows[:, 5:].reshape(8, 32, CONTACT)[:, order]
@@ -254,7 +248,7 @@ def test_contacts_may_stand_in_any_place(tmp_path):
     before = importance_with(lambda rows: rows)
     assert not differing(tmp_path, before, importance_with(shuffled))
 
-    def heavier(rows: np.ndarray) -> np.ndarray:
+    def heavier(rows):
         rows[0, 6] += 0.25
         return shuffled(rows)
 
@@ -291,7 +285,7 @@ def test_covariances_are_compared_as_standard_deviations(tmp_path):
 def test_only_rigid_bodies_have_a_skeleton(tmp_path):
     """A performer's joints come from measured positions: they are no measure of a body."""
 
-    def measured(moment: Moment) -> Moment:
+    def measured(moment):
         noise = 1e-3 * np.random.default_rng(moment.index).normal(size=(16, 3))
         posture = moment.posture
         return moment._replace(posture=posture._replace(segments=posture.segments + noise))

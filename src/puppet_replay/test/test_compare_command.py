@@ -7,7 +7,7 @@ from pathlib import Path
 import re
 from xml.etree import ElementTree
 
-from graph_messages import Moment, moments, write_bag
+from graph_messages import moments, write_bag
 import numpy as np
 from puppet_core.io import PuppetError
 from puppet_replay.compare import command, compare_bags
@@ -24,7 +24,7 @@ SVG = '{http://www.w3.org/2000/svg}'
 def bags(tmp_path_factory):
     folder = tmp_path_factory.mktemp('bags')
 
-    def changed(moment: Moment) -> Moment | None:
+    def changed(moment):
         rows = moment.rows + 0.01 * (moment.index > 9) * np.eye(8)[0]
         return None if moment.index in (4, 5) else moment._replace(rows=rows)
 
@@ -32,7 +32,7 @@ def bags(tmp_path_factory):
     return write_bag(folder / 'a.mcap', frames), write_bag(folder / 'b.mcap', frames, changed)
 
 
-def run(*arguments: object) -> int:
+def run(*arguments):
     return command.main([str(argument) for argument in arguments])
 
 

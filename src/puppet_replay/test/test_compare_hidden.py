@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """No difference of a message hides: every number and text is changed once, one at a time."""
 
-from collections.abc import Iterator
 from pathlib import Path
 import re
-from typing import Any
 
 from geometry_msgs.msg import TransformStamped
 from graph_messages import items_of, latched_items, moments, write_items
 import numpy as np
 from puppet_msgs.msg import PoseFrame
-from puppet_replay.compare import command, compare_bags, Comparison
+from puppet_replay.compare import command, compare_bags
 from puppet_replay.compare.reading import MessageError
 from puppet_replay.compare.tolerances import EXACT, Tolerances
 from puppet_ros.bags import BagWriter, class_of
@@ -25,12 +23,11 @@ N = 10
 EPOCH_NS = 1_700_000_000_000_000_000
 ITEMS = latched_items() + [item for moment in moments(N) for item in items_of(moment)]
 STRING, STATIC = 'std_msgs/msg/String', 'tf2_msgs/msg/TFMessage'
-Steps = tuple[str | int, ...]
 # What is of the run, and what fills up the places of contacts that are not in use.
 OF_THE_RUN = {'solve_time_us', 'frames_solved', 'frames_dropped', 'self_interaction'}
 
 
-def places_in(message: Any, before: Steps = ()) -> Iterator[Steps]:
+def places_in(message, before=()):
     for name in message.get_fields_and_field_types():
         value = getattr(message, name)
         if hasattr(value, 'get_fields_and_field_types'):
@@ -45,7 +42,7 @@ def places_in(message: Any, before: Steps = ()) -> Iterator[Steps]:
                     yield (*before, name, i)
 
 
-def changed(data: bytes, kind: type, place: Steps) -> bytes:
+def changed(data, kind, place):
     message = deserialize_message(data, kind)
     owner = message
     for key in place[:-1]:
@@ -53,7 +50,7 @@ def changed(data: bytes, kind: type, place: Steps) -> bytes:
     last = place[-1]
     value = owner[last] if isinstance(last, int) else getattr(owner, last)
     if isinstance(value, str):
-        other: Any = value + 'x'
+        other = value + 'x'
     elif isinstance(value, (bool, np.bool_)):
         other = not value
     elif isinstance(value, (int, np.integer)):
@@ -67,14 +64,14 @@ def changed(data: bytes, kind: type, place: Steps) -> bytes:
     return serialize_message(message)
 
 
-def both_ways(a: Path, b: Path, topic: str = '*') -> tuple[Comparison, Comparison]:
+def both_ways(a, b, topic='*'):
     return (
         compare_bags(a, b, Tolerances(EXACT), (topic,)),
         compare_bags(b, a, Tolerances(EXACT), (topic,)),
     )
 
 
-def found_in(comparison: Comparison) -> list[tuple[str, float, int]]:
+def found_in(comparison):
     return sorted((f.name, f.peak, f.n_beyond) for f in comparison.fields() if not f.within)
 
 
@@ -96,7 +93,7 @@ def test_every_number_and_text_is_compared_both_ways_alike(topic, tmp_path):
         assert found_in(there) == found_in(back), place
 
 
-def bag(path: Path, topic: str, kind: str, messages: list[Any]) -> Path:
+def bag(path, topic, kind, messages):
     with BagWriter(path) as writer:
         writer.add_topic(topic, kind)
         for i, message in enumerate(messages):
@@ -115,7 +112,7 @@ def test_static_frames_that_are_only_announced_are_missing(tmp_path):
 
 
 def test_static_frames_may_be_said_at_another_time(tmp_path):
-    def said(path: Path, *seconds: int) -> Path:
+    def said(path, *seconds):
         edges = [TransformStamped(child_frame_id=f'frame_{i}') for i in range(len(seconds))]
         for edge, second in zip(edges, seconds):
             edge.header.stamp.sec = second
@@ -145,7 +142,7 @@ def test_texts_that_are_no_utf8_are_compared(tmp_path):
 
 
 def test_rows_of_one_name_are_each_compared(tmp_path):
-    def joints(path: Path, names: str, values: list[float]) -> Path:
+    def joints(path, names, values):
         return bag(
             path,
             '/j',

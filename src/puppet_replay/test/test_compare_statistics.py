@@ -3,15 +3,8 @@
 """Distances of values, symmetric and honest about what is no number, and their statistics."""
 
 import numpy as np
-from puppet_replay.compare import FieldResult
+from puppet_replay.compare import comparison
 from puppet_replay.compare.channels import Channel, EQUAL, NUMBER, ROTATION, VECTOR
-from puppet_replay.compare.comparison import (
-    angles_deg,
-    difference,
-    FieldStatistics,
-    sign_breaks,
-    Stamped,
-)
 from puppet_replay.compare.tolerances import FieldTolerance
 import pytest
 from scipy.spatial.transform import Rotation
@@ -36,7 +29,7 @@ LABELS, AXES = ('left_hand', 'right_hand'), ('x', 'y', 'z')
 def test_values_are_compared_by_their_metric(metric, a, b, apart):
     for one, other in ((a, b), (b, a)):
         channels = [Channel(np.array(v)[:, None], metric, 'mm', ()) for v in (one, other)]
-        amounts, axes = difference(*channels)
+        amounts, axes = comparison.difference(*channels)
         np.testing.assert_allclose(amounts[:, 0], apart)
         axis = 0 if axes is None else axes[0, 0]
         assert axis == (apart == [5.0]), 'y differs most'
@@ -49,7 +42,7 @@ def test_angle_is_that_of_scipy_whatever_the_signs(angle):
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
     b = a * Rotation.from_rotvec(np.radians(angle) * axes)
     for sign in (1.0, -1.0):
-        found = angles_deg(a.as_quat(), sign * b.as_quat())
+        found = comparison.angles_deg(a.as_quat(), sign * b.as_quat())
         assert found == pytest.approx(np.full(50, angle), rel=1e-6, abs=3e-14)
 
 
@@ -59,28 +52,28 @@ def test_what_is_no_rotation_differs_from_one():
     a = np.array([unit, unit, none, [NAN] * 4, turned])
     b = np.array([none, [0, 0, 0, 2.0], none, none, [0.0, 0.0, 0.6, -0.8]])
     expected = [INF, INF, 0.0, 0.0, np.degrees(4.0 * np.arcsin(0.6))]
-    assert angles_deg(a, b) == pytest.approx(expected)
+    assert comparison.angles_deg(a, b) == pytest.approx(expected)
 
 
 def test_sign_breaks_are_where_one_stream_alone_jumps():
     q = Rotation.from_rotvec(np.linspace(0, 1, 20)[:, None] * [1.0, 0, 0]).as_quat()[:, None]
     other = q.copy()
     other[7:] *= -1.0
-    assert np.flatnonzero(sign_breaks(q, other)[:, 0]).tolist() == [6]
-    assert not np.any(sign_breaks(q, -q)) and not np.any(sign_breaks(other, other))
-    amounts, _ = difference(*(Channel(v, ROTATION, 'deg', ()) for v in (q, other)))
+    assert np.flatnonzero(comparison.sign_breaks(q, other)[:, 0]).tolist() == [6]
+    assert not np.any(comparison.sign_breaks(q, -q)) and not np.any(
+        comparison.sign_breaks(other, other)
+    )
+    amounts, _ = comparison.difference(*(Channel(v, ROTATION, 'deg', ()) for v in (q, other)))
     assert amounts.max() == 0.0
 
 
-def evaluated(
-    values: np.ndarray, block: int = 1000, order: list[int] | None = None
-) -> FieldResult:
+def evaluated(values, block=1000, order=None):
     """Return the result of values (n, 2), given in blocks; frame i is from i * 10 ns."""
-    found = FieldStatistics('mm', FieldTolerance(max=0.1))
+    found = comparison.FieldStatistics('mm', FieldTolerance(max=0.1))
     index = np.arange(len(values)) if order is None else np.array(order)
     for first in range(0, len(values), block):
         part = slice(first, first + block)
-        at = Stamped(10 * index[part], index[part])
+        at = comparison.Stamped(10 * index[part], index[part])
         found.add(values[part], np.ones(values[part].shape, int), at, LABELS, AXES)
     return found.result('/t', 'f')
 

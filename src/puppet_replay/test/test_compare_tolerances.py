@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules by topic and field, and what is said of files that are none."""
 
-from pathlib import Path
-
 from puppet_core.io import ConfigError, InputFileError
 from puppet_replay.compare import UNITS
 from puppet_replay.compare.tolerances import DEFAULT, EXACT, load_tolerances, Tolerances
@@ -12,7 +10,7 @@ import pytest
 HEAD = 'format: puppet-tolerances/1\n'
 
 
-def loaded(folder: Path, text: str) -> Tolerances:
+def loaded(folder, text):
     path = folder / 't.yaml'
     path.write_text(HEAD + text)
     return load_tolerances(path)

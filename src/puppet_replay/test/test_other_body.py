@@ -6,8 +6,6 @@ Another body takes the stream, as of a second tracker, and gives it back: the pu
 From filter to puppet, frame by frame; no way is too far and no turn too large to be eased.
 """
 
-from pathlib import Path
-
 import numpy as np
 from puppet_core.math import quaternions
 from puppet_msgs.msg import Posture, TrackerFrame
@@ -28,7 +26,7 @@ LEAP_M = 0.375  # less is eased by the performer
 N_SETTLING = 240  # the longest way takes so many frames
 
 
-def _elsewhere(data: bytes, way_m: float, yaw: float) -> bytes:
+def _elsewhere(data, way_m, yaw):
     msg = decoded(data, TrackerFrame)
     poses = np.array(msg.poses).reshape(-1, 7)
     turn = np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])
@@ -41,7 +39,7 @@ def _elsewhere(data: bytes, way_m: float, yaw: float) -> bytes:
     return encoded(msg)
 
 
-def _played(bag: Path, way_m: float, yaw: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _played(bag, way_m, yaw):
     """Return roots of performer and puppet, (n, 3) [m], and the puppet's joints, (n, 16, 4)."""
     frames, static = read_frames(bag)
     still = frames[BEGIN + LASTS]

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The player: which topics, with which QoS, to whom it is connected, how far it runs ahead."""
 
-from collections.abc import Callable
-from typing import Any
-
 from puppet_replay.play import Connections, DEFAULT_DEPTH, fits, Flow, profile_of, WINDOW
 from puppet_replay.topics import ENTRIES, live_topics, played_topics
 from puppet_ros.bags import BagTopic, metadata_file_of, qos_text
@@ -108,7 +105,7 @@ def test_a_dead_node_is_given_up_until_it_is_heard_of():
 class Graph:
     """A node that gives, one that takes, and one that looks on."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context):
         self.giver, self.taker, self.player = (
             Node(name, context=context) for name in ('giver', 'taker', 'player')
         )
@@ -119,13 +116,13 @@ class Graph:
         self.executor.add_node(self.giver)
         self.executor.add_node(self.taker)
 
-    def missing(self) -> str:
+    def missing(self):
         return self.connections.missing([TOPIC])
 
-    def is_silent(self) -> bool:
+    def is_silent(self):
         return self.connections.are_silent
 
-    def until(self, condition: Callable[[], Any]) -> None:
+    def until(self, condition):
         assert spin_until(self.executor, condition)
 
 

@@ -3,9 +3,7 @@
 """`./puppet plot` on bags of the real graph: its numbers by another way, its files, its errors."""
 
 import json
-from pathlib import Path
 import sys
-from typing import Any
 
 from bag_samples import GOLDENS, plain_messages
 from graph_messages import items_of, moments, write_bag, write_items
@@ -26,14 +24,13 @@ import pytest
 pytestmark = pytest.mark.ros
 
 OF_POSTURES = 'feet,importance,filter'
-Rows = dict[str, dict[str, Any]]
 
 
-def run(*arguments: object) -> int:
+def run(*arguments):
     return plot_command.main([str(argument) for argument in arguments])
 
 
-def series_of(file: Path, kind: str) -> Rows:
+def series_of(file, kind):
     return {row['name']: row for row in json.loads(file.read_text())['plots'][kind]['series']}
 
 
@@ -45,7 +42,7 @@ def numbers(replayed_bag, tmp_path_factory):
     return folder / 'a.json'
 
 
-def assert_statistics(row: dict[str, Any], values: np.ndarray, unit: str) -> None:
+def assert_statistics(row, values, unit):
     assert row['count'] == len(values)
     p50, p99 = np.percentile(values, (50, 99))
     expected = [values.min(), values.max(), values.mean(), values.std(), p50, p99]
@@ -242,7 +239,7 @@ def faulty_bag(tmp_path_factory):
     return folder / 'out.mcap'
 
 
-def statuses(bag: Path, sensor: str) -> tuple[np.ndarray, np.ndarray]:
+def statuses(bag, sensor):
     """Return times [s] and statuses of a sensor, read by other means."""
     origin_ns = plain_messages(bag, '/tracker/raw')[0].stamp_ns
     filtered = plain_messages(bag, '/tracker/filtered')
@@ -294,7 +291,7 @@ HOPS_MS = {
 ORDER = ('/tracker/raw', '/tracker/filtered', '/importance')
 
 
-def known_bag(path: Path) -> Path:
+def known_bag(path):
     items = []
     for moment in moments(N):
         for item in items_of(moment):

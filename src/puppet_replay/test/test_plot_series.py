@@ -73,7 +73,7 @@ def test_the_sensor_that_moves_most_is_chosen_by_finite_places():
 
 
 def test_log_times_without_any_delay_are_those_of_a_replay():
-    def latency(age_ms: float, hop_ms: float | None) -> reading.Latency:
+    def latency(age_ms, hop_ms):
         hops = np.zeros(0) if hop_ms is None else np.full(3, hop_ms)
         source = '' if hop_ms is None else '/tracker/raw'
         return reading.Latency('/a', np.arange(3.0), np.full(3, age_ms), source, hops, hops)

@@ -3,7 +3,6 @@
 """The fixture in a repository of a lab's own, in pytest runs of its own."""
 
 import os
-from pathlib import Path
 import subprocess
 import sys
 
@@ -28,12 +27,12 @@ def lab(pytester, monkeypatch):
     return pytester.path
 
 
-def write_test(lab: Path, *settings: str) -> None:
+def write_test(lab, *settings):
     (lab / 'test_lab.py').write_text(LAB_TEST.format(settings=settings))
 
 
 def test_a_lab_tests_its_own_bags(lab, pytester):
-    def run(*arguments: str) -> tuple[int, str]:
+    def run(*arguments):
         result = pytester.runpytest_inprocess(*PLUGIN, *arguments)
         return int(result.ret), str(result.stdout)
 

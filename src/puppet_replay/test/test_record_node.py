@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording a graph of real publishers: what was latched, what appears later, what was lost."""
 
-from collections.abc import Callable
 import time
-from typing import Any
 
 from bag_samples import messages_of
 from puppet_msgs.msg import PoseFrame
@@ -32,14 +30,14 @@ def lab():
         yield Node('lab', context=context)
 
 
-def poll_until(node: RecordNode, condition: Callable[[], Any]) -> None:
+def poll_until(node, condition):
     deadline_s = time.monotonic() + DEADLINE_S
     while not condition():
         assert time.monotonic() < deadline_s
         node.poll()
 
 
-def publish_frames(node: RecordNode, publisher: Any, first: int, count: int) -> None:
+def publish_frames(node, publisher, first, count):
     for i in range(first, first + count):
         publisher.publish(PoseFrame(frame_index=i))
         if i % 10 == 0:

@@ -4,7 +4,6 @@
 
 import dataclasses
 from functools import partial
-from typing import Any
 
 from bag_samples import edited, messages_of
 import numpy as np
@@ -18,7 +17,7 @@ from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
 from puppet_replay.topics import ENTRIES
 from puppet_ros import config_files
-from puppet_ros.bags import BagMessage, BagReader, definition_of, fields_of, first_difference
+from puppet_ros.bags import BagReader, definition_of, fields_of, first_difference
 from puppet_ros.interface_table import (
     FILTERED,
     IMPORTANCE,
@@ -97,7 +96,7 @@ def test_settings_that_do_not_fit_are_named(words, says):
         read_settings(values=words)
 
 
-def changed_stamps(messages: list[BagMessage]) -> list[BagMessage]:
+def changed_stamps(messages):
     raw = [m for m in messages if m.topic == RAW]
     kept = raw[:150] + raw[270:]
     mixed = [message.data for message in kept]
@@ -127,7 +126,7 @@ def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(sensors_bag, tmp_p
 def test_why_nothing_came_is_told(sensors_bag, tmp_path, left_out, cause, capsys):
     """The place of the tracker is missing, or the T-pose."""
 
-    def late(messages: list[BagMessage]) -> list[BagMessage]:
+    def late(messages):
         messages = [m for m in messages if m.topic not in left_out]
         return messages if left_out else messages[:20]
 
@@ -146,7 +145,7 @@ def test_other_versions_are_refused_with_the_difference_and_no_version_is_told(
     """By their fields, or by another hash alone."""
     old = ('float64[] ages_s', 'float32[] ages')
 
-    def about(topic: Any, keep: bool, type_hash: str) -> Any:
+    def about(topic, keep, type_hash):
         definition = topic.definition.replace(*old) if keep else ''
         return topic._replace(definition=definition, type_hash=type_hash)
 
@@ -184,7 +183,7 @@ def test_differences_are_found(field, says):
 
 
 def test_unknown_types_and_broken_messages_beside_do_no_harm(sensors_bag, tmp_path):
-    def change(messages: list[BagMessage]) -> list[BagMessage]:
+    def change(messages):
         return [
             m._replace(data=m.data[:60]) if m.topic == RAW and i % 50 == 0 else m
             for i, m in enumerate(messages)
@@ -219,7 +218,7 @@ def test_bad_arguments_are_one_line(sensors_bag, tmp_path, words, says, capsys):
 def test_a_frame_that_is_latched_late_counts_from_the_start(sensors_bag, replayed_bag, tmp_path):
     """A recorder that hears of the tracker's place after the first frames changes nothing."""
 
-    def late(messages: list[BagMessage]) -> list[BagMessage]:
+    def late(messages):
         ns = 2_500_000_000
         return [m._replace(log_ns=ns) if m.topic == TF_STATIC else m for m in messages]
 
@@ -229,7 +228,7 @@ def test_a_frame_that_is_latched_late_counts_from_the_start(sensors_bag, replaye
     assert deserialize_message(messages_of(path, [RAW])[0].data, TrackerFrame).frame_index == 0
 
 
-def negated(messages: list[BagMessage]) -> list[BagMessage]:
+def negated(messages):
     changed = []
     for message in messages:
         if message.topic == RAW:

@@ -60,7 +60,7 @@ def test_a_full_disk_is_named_with_the_file(tmp_path, environment):
     assert subprocess.run(words, **options).returncode == 0
     (tmp_path / 'a.mcap').unlink()
 
-    def fill() -> None:
+    def fill():
         resource.setrlimit(resource.RLIMIT_FSIZE, (FEW_BYTES, FEW_BYTES))
 
     done = subprocess.run(words, preexec_fn=fill, **options)
@@ -86,10 +86,10 @@ def test_a_player_stops_in_a_gap(walk, tmp_path):
     with BagReader(walk) as reader, BagWriter(tmp_path / 'gap.mcap') as writer:
         for i, message in enumerate(reader.messages(['/tracker/raw'])):
             writer.write(*message._replace(log_ns=message.log_ns + (i >= 3) * HOUR_NS))
-    told: list[str] = []
+    told = []
     stopping = threading.Event()
 
-    def tell(line: str) -> None:
+    def tell(line):
         told.append(line)
         stopping.set()
 
@@ -120,7 +120,7 @@ def test_other_versions_beside_the_input_are_told(walk, tmp_path, definition, ty
         for message in reader.messages():
             writer.write(*message)
         writer.write('/lab', kind, reader.end_ns, bytes(12))
-    told: list[str] = []
+    told = []
     with isolated_context() as context, BagReader(tmp_path / 'a.mcap') as reader:
         PlayNode(reader, '', False, told.append, context=context)
     start = '/lab is played as it was recorded'
