@@ -5,15 +5,8 @@
 import json
 
 import numpy as np
+from puppet_bringup import monitor
 from puppet_bringup.demo import figures, summary
-from puppet_bringup.monitor import (
-    FrameLog,
-    IMPORTANCES,
-    INDEX,
-    PENETRATION,
-    PERFORMER_SOLES,
-    PUPPET_SOLES,
-)
 import pytest
 
 PERIOD_NS = 10_000_000  # 100 Hz
@@ -25,8 +18,8 @@ KEYS = (
 ).split()
 
 
-def _log(n: int = 200, lost: tuple[int, ...] = ()) -> FrameLog:
-    log = FrameLog()
+def _log(n=200, lost=()):
+    log = monitor.FrameLog()
     for i in range(n):
         stamp = START_NS + i * PERIOD_NS
         now = stamp
@@ -35,13 +28,13 @@ def _log(n: int = 200, lost: tuple[int, ...] = ()) -> FrameLog:
             if topic < 4 or i not in lost:
                 row = log.arrived(topic, stamp, now)
         row = log.row(stamp)
-        row[INDEX] = 1000 + i
+        row[monitor.INDEX] = 1000 + i
         soles = np.zeros((2, 3))
         soles[:, 0] = 0.001 * i  # 100 mm/s
-        row[PERFORMER_SOLES] = soles.ravel()
-        row[PUPPET_SOLES] = 0.5 * soles.ravel()
-        row[PENETRATION] = 1e-5 * i
-        row[IMPORTANCES] = [0.0, 0.25, 0.5, 1.0]
+        row[monitor.PERFORMER_SOLES] = soles.ravel()
+        row[monitor.PUPPET_SOLES] = 0.5 * soles.ravel()
+        row[monitor.PENETRATION] = 1e-5 * i
+        row[monitor.IMPORTANCES] = [0.0, 0.25, 0.5, 1.0]
     return log
 
 
@@ -84,7 +77,7 @@ def test_gap_in_the_frames_is_no_slide():
 
 
 def test_empty_run_is_none_not_nan():
-    measured = figures(FrameLog().table(), 0.0, 1.0)
+    measured = figures(monitor.FrameLog().table(), 0.0, 1.0)
     assert list(measured) == KEYS
     json.dumps(measured, allow_nan=False)
     assert measured['latency_ms'] == {'p50': None, 'p99': None, 'max': None}
@@ -92,7 +85,7 @@ def test_empty_run_is_none_not_nan():
 
 
 def test_log_sorts_late_messages_into_their_frames():
-    log = FrameLog()
+    log = monitor.FrameLog()
     for stamp in (30, 10, 20):
         log.arrived(0, START_NS + stamp, START_NS + 100)
     log.arrived(4, START_NS + 10, START_NS + 200)

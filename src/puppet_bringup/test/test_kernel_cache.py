@@ -16,9 +16,9 @@ NODES = [name for row in compile_command.ROWS for name in row if name != process
 class Run:
     """In the place of the nodes programs that note their names and end with a code."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.codes: dict[str, int] = {}
-        self.said: list[str] = []
+    def __init__(self, folder, monkeypatch):
+        self.codes = {}
+        self.said = []
         self.stopping = threading.Event()
         self._cache = folder / 'cache'
         self._cache.mkdir()
@@ -26,19 +26,19 @@ class Run:
         self._notes.mkdir()
         monkeypatch.setattr(process_table, 'command_line', self._command)
 
-    def compile(self) -> bool:  # noqa: A003
+    def compile(self):  # noqa: A003
         environ = {CACHE_VARIABLE: str(self._cache)}
         listed = process_table.prepared('sim', {}, self._notes.parent)
         return compile_kernels(listed, Path(), environ, self.stopping, self.said.append)
 
-    def names(self) -> set[str]:
+    def names(self):
         found = {path.name for path in self._notes.iterdir()}
         for name in found:
             assert (self._notes / name).read_text() == compile_command.COMPILE_ONLY
             (self._notes / name).unlink()
         return found
 
-    def _command(self, process, config_dir: Path) -> list[str]:
+    def _command(self, process, config_dir):
         text = f"""#!{sys.executable}
 import pathlib, sys
 pathlib.Path({str(self._notes / process.name)!r}).write_text(sys.argv[1])

@@ -4,7 +4,6 @@
 
 import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 from puppet_bringup.process_table import arguments_of, processes, SIM, VARIANTS
 import pytest
@@ -18,7 +17,7 @@ needs_launch = pytest.mark.skipif(
 )
 
 
-def _load(variant: str) -> ModuleType:
+def _load(variant):
     path = LAUNCH / f'{variant}.launch.py'
     spec = importlib.util.spec_from_file_location(f'{variant}_launch', path)
     assert spec is not None and spec.loader is not None

@@ -65,7 +65,7 @@ def test_callbacks_wait_for_the_lock():
     with isolated_context() as context:
         node, executor = rclpy.create_node('held', context=context), make_executor(context)
         executor.add_node(node)
-        ticks: list[int] = []
+        ticks = []
         node.create_timer(0.001, lambda: ticks.append(1))
         lock = threading.RLock()
         hold_during_callbacks(node, lock)

@@ -26,11 +26,11 @@ NODES = ['tracker_driver', 'pose_filter', 'performer', 'importance', 'retarget',
 SIM_GIVEN = {'ports_dir': '/tmp/ports'}
 
 
-def _given(variant: str, **more: str) -> dict[str, str]:
+def _given(variant, **more):
     return {**(SIM_GIVEN if variant == SIM else {}), **more}
 
 
-def _named(listed: tuple[Process, ...], name: str) -> Process:
+def _named(listed, name):
     return next(p for p in listed if p.name == name)
 
 

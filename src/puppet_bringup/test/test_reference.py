@@ -15,10 +15,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_bringup import reference  # noqa: E402,I100
 from puppet_bringup.process_table import ARGUMENTS  # noqa: E402
 from puppet_bringup.reference import cell, table  # noqa: E402
-from puppet_core.io import (
-    ConfigError,  # noqa: E402
-    Row,  # noqa: E402
-)
+from puppet_core.io import ConfigError, Row  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 MESSAGES = sorted((ROOT / 'src' / 'puppet_msgs').glob('*/*.[ms][sr][gv]'))
@@ -88,7 +85,7 @@ def test_a_command_without_a_parser_is_an_error(monkeypatch):
 
 
 def test_subcommands_and_more_parsers_are_found(monkeypatch):
-    def parser() -> argparse.ArgumentParser:
+    def parser():
         top = argparse.ArgumentParser(prog='new', description='Does it.')
         inner = top.add_subparsers().add_parser('fast', description='Does it fast.')
         inner.add_argument('--speed', type=float, default=2.0, help='in m/s; default %(default)s')

@@ -5,14 +5,13 @@
 import difflib
 from pathlib import Path
 import re
-from typing import Any
 
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_bringup.reference import (  # noqa: E402,I100  # noqa: E402
+from puppet_bringup.reference import (  # noqa: E402,I100
     node_programs,
     POLICY,
     policy_text,
@@ -21,7 +20,6 @@ from puppet_bringup.reference import (  # noqa: E402,I100  # noqa: E402
     running_nodes,
 )
 from puppet_ros.interface_table import BY_NAME, FRAMES, SERVICES, TOPICS  # noqa: E402
-from rclpy.node import Node  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -43,12 +41,12 @@ def graph():
         yield running
 
 
-def type_of(kind: type) -> str:
+def type_of(kind):
     package, folder = kind.__module__.split('.')[:2]
     return f'{package}/{folder}/{kind.__name__}'
 
 
-def published(lab: Node) -> dict[str, list[str]]:
+def published(lab):
     return {
         name: types
         for name, types in lab.get_topic_names_and_types()
@@ -58,7 +56,7 @@ def published(lab: Node) -> dict[str, list[str]]:
     }
 
 
-def section(title: str) -> str:
+def section(title):
     text = PAGE.read_text(encoding='utf-8')
     start = text.index(f'\n{title}\n')
     depth = len(title.split()[0])
@@ -66,7 +64,7 @@ def section(title: str) -> str:
     return text[start : None if end is None else end.start()]
 
 
-def strangers(lab: Node) -> list[str]:
+def strangers(lab):
     rows = section('## Topics')
     return [
         name
@@ -144,7 +142,7 @@ def test_the_access_policy_is_the_graph(graph):
     assert [line.strip() for line in changed] == ['<topic>surprise</topic>']
 
 
-def difference(text: str, written: str) -> list[str]:
+def difference(text, written):
     lines = written.splitlines()
     changes = difflib.ndiff(lines, text.splitlines())
     return [line[2:] for line in changes if line.startswith('+ ')]
@@ -161,7 +159,7 @@ def test_frames_of_the_bodies_are_those_of_the_visualization(graph):
     assert any(not c('elsewhere/pelvis') for _, c in kinds)
 
 
-def _pattern(text: str) -> Any:
+def _pattern(text):
     words = text.replace('<body>', '(performer|puppet)').replace('<segment>', r'\w+')
     words = words.replace('<parent segment>', r'\w+').replace('<parent link>', r'\w+')
     return re.compile(words.replace('<link>', r'\w+').replace('<sensor>', r'\w+')).fullmatch

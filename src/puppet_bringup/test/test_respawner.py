@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that die are started again, later and later; those that are done are not."""
 
-from collections.abc import Callable
 import os
 import signal
 import sys
@@ -33,14 +32,14 @@ def group():
         yield supervisor
 
 
-def _until(condition: Callable[[], bool]) -> bool:
+def _until(condition):
     deadline = time.monotonic() + DEADLINE_S
     while not condition() and time.monotonic() < deadline:
         os.sched_yield()
     return condition()
 
 
-def _keeper(group: Supervisor, command: list[str]) -> tuple[Respawner, list[News]]:
+def _keeper(group, command):
     respawner = Respawner(group, [('a', command)], lambda _, code: code == 0)
     respawner.start('a')
     return respawner, []
@@ -66,11 +65,9 @@ def test_what_is_done_stays_down(group):
 
 
 class Clock:
-    """Time that the test sets."""
-
     now_s = 100.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now_s
 
 

@@ -17,7 +17,6 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 from puppet_bringup.process_table import child_environment  # noqa: E402,I100
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.testing import DEADLINE_S, isolated_context  # noqa: E402
-from rclpy.publisher import Publisher  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -41,24 +40,24 @@ rclpy.spin(node)
 class Reader:
     """The process, and what it says that it heard."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.process = subprocess.Popen(
             [sys.executable, '-c', READER],
             env=child_environment(os.environ),
             text=True,
             stdout=subprocess.PIPE,
         )
-        self.heard: queue.Queue[int] = queue.Queue()
+        self.heard = queue.Queue()
         self._thread = threading.Thread(target=self._listen)
         self._thread.start()
 
-    def close(self) -> None:
+    def close(self):
         self.process.kill()
         self.process.wait()
         self._thread.join()
 
-    def hears(self, number: int, seconds: float = DEADLINE_S) -> list[int]:
-        found: list[int] = []
+    def hears(self, number, seconds=DEADLINE_S):
+        found = []
         end = time.monotonic() + seconds
         while number not in found and (left := end - time.monotonic()) > 0.0:
             try:
@@ -67,8 +66,7 @@ class Reader:
                 break
         return found
 
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
+    def _listen(self):
         for line in self.process.stdout:
             self.heard.put(int(line))
 
@@ -88,7 +86,7 @@ def reader(publisher):
     reader.close()
 
 
-def send(publisher: Publisher, number: int) -> None:
+def send(publisher, number):
     message = JointState(position=[0.0] * NUMBERS)
     message.header.stamp.sec = number
     publisher.publish(message)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Children: heard, reported when they end, and gone after stop, whatever they do."""
 
-from collections.abc import Callable
 import os
 import signal
 import subprocess
@@ -26,11 +25,11 @@ DEAF = (
 )
 
 
-def _python(text: str) -> list[str]:
+def _python(text):
     return [sys.executable, '-c', text]
 
 
-def _until(condition: Callable[[], bool]) -> bool:
+def _until(condition):
     deadline = time.monotonic() + DEADLINE_S
     while not condition() and time.monotonic() < deadline:
         os.sched_yield()
@@ -134,7 +133,7 @@ def test_a_child_whose_parent_has_ended_before_it_asked_ends_too(parent, said, c
 def test_a_forked_child_loads_no_library(group, monkeypatch):
     """Another thread of the parent may have held the loader's lock."""
 
-    def refuse(*_: object) -> None:
+    def refuse(*_):
         raise OSError('loaded in a forked child')
 
     monkeypatch.setattr(module.ctypes, 'CDLL', refuse)
