@@ -27,6 +27,7 @@ from puppet_bringup.process_table import (
     PLAYER,
     prepared,
     Process,
+    REPLAY,
     SOURCES,
     VARIANTS,
 )
@@ -36,6 +37,7 @@ from puppet_core.io import CommandParser, ConfigError, EXIT_BAD_INPUT, EXIT_OK, 
 from puppet_ros import config_files
 from puppet_ros.process import middleware_settings
 
+NO_BAG = 'no --bag is given; the nodes wait for: ./puppet run puppet_replay play BAG --clock'
 EXAMPLE = 'example: ./puppet up sim character:=sally view:=true'
 
 
@@ -68,7 +70,8 @@ def _start(words: Sequence[str]) -> int:
         # for a performer that is started again in the middle of things
         calibration = given.get('calibration_file') or f'{folder}/calibration.yaml'
         given = {**given, 'calibration_file': calibration}
-        return _run(prepared(options.name, given, Path(folder)), stopping)
+        waits = options.name == REPLAY and not given.get('bag')
+        return _run(prepared(options.name, given, Path(folder)), stopping, NO_BAG if waits else '')
 
 
 def as_assignments(words: Sequence[str]) -> list[str]:
@@ -105,7 +108,7 @@ def read_arguments(words: Sequence[str]) -> dict[str, str]:
     return values
 
 
-def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
+def _run(listed: Sequence[Process], stopping: threading.Event, note: str) -> int:
     config_dir = config_files.config_dir()
     commands = [(process.name, command_line(process, config_dir)) for process in listed]
     width = max(len(name) for name, _ in commands)
@@ -121,6 +124,8 @@ def _run(listed: Sequence[Process], stopping: threading.Event) -> int:
         for name, _ in commands:
             if not stopping.is_set():
                 respawner.start(name)
+        if note:
+            show('puppet_up', note)
         with process_report([name for name, _ in commands]) as report:
             return _keep(respawner, report, stopping)
 

@@ -75,6 +75,15 @@ def test_missing_rviz_is_named_and_nothing_starts(capsys, monkeypatch, tmp_path)
     assert len(error.splitlines()) == 1
 
 
+def test_a_replay_without_a_bag_says_once_what_it_waits_for(capsys, monkeypatch):
+    monkeypatch.setattr(up, 'compile_kernels', lambda *_: True)
+    monkeypatch.setattr(up, 'command_line', lambda *_: ['true'])
+    assert up.main(['replay']) == 0
+    assert capsys.readouterr().out.count(f'] {up.NO_BAG}\n') == 1
+    assert up.main(['replay', '--bag', 'a.mcap']) == 0
+    assert up.NO_BAG not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ('argv', 'message'),
     [

@@ -145,7 +145,7 @@ def test_bag_that_is_no_motion_is_refused(run, bag, tmp_path, name):
         path.write_bytes(bag.read_bytes()[:100])
         message = 'cut.mcap: expected '
     else:
-        message = 'no.mcap: expected a bag, got nothing'
+        message = 'no.mcap: expected a bag, got a path that does not exist'
     done = run('retarget', path, tmp_path / 'out.bvh')
     assert done.code == 2 and message in done.err, done.err
     assert not (tmp_path / 'out.bvh').exists()

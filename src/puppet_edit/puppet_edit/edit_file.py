@@ -290,7 +290,8 @@ def _character(section: Section, key: str, readers: Readers, wanted: str) -> Cha
     try:
         return readers.character(name)
     except PuppetError as err:
-        raise section.error(key, wanted, f'{name!r}: {err}') from err
+        told = str(err).removeprefix('character: ')
+        raise section.error(key, wanted, f'{name!r}: {told}') from err
 
 
 def _read_surfaces(tree: Section) -> dict[str, Surface]:

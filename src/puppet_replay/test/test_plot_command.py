@@ -189,7 +189,7 @@ def test_a_topic_that_is_missing_is_named(golden, kind, missing, tmp_path, capsy
 
 def test_no_bag_and_no_matplotlib_are_told(replayed_bag, tmp_path, capsys, monkeypatch):
     assert run(tmp_path / 'none.mcap') == 2
-    assert 'expected a bag, got nothing' in capsys.readouterr().err
+    assert 'expected a bag, got a path that does not exist' in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
     assert run(replayed_bag, '--what', 'feet', tmp_path / 'a.png') == 2
     assert 'matplotlib: expected it for plots' in capsys.readouterr().err

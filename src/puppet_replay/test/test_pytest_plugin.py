@@ -64,7 +64,9 @@ def test_a_bad_bag_fails_with_a_line_in_a_process_of_its_own(lab):
     words = [sys.executable, '-m', 'pytest', '-q', *PLUGIN]
     done = subprocess.run(words, cwd=lab, env=os.environ, capture_output=True, text=True)
     assert done.returncode == 1
-    expected = f'puppet_regression: {lab}/walk.mcap: expected a bag, got nothing'
+    expected = (
+        f'puppet_regression: {lab}/walk.mcap: expected a bag, got a path that does not exist'
+    )
     assert expected in done.stdout and 'Traceback' not in done.stdout
 
 

@@ -214,7 +214,7 @@ def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path, ending):
 @pytest.mark.parametrize(
     ('name', 'content', 'says'),
     [
-        ('none.mcap', None, 'expected a bag, got nothing'),
+        ('none.mcap', None, 'expected a bag, got a path that does not exist'),
         ('a.mcap', b'', 'expected an MCAP file, got an empty file'),
         ('a.mcap', b'BVH' * 9, 'expected an MCAP file, got other bytes'),
         ('a.db3', b'x' * 99, 'expected an SQLite file, got other bytes'),

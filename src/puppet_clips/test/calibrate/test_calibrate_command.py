@@ -154,7 +154,10 @@ def test_acclaim_clips_are_read_as_by_the_other_commands(mocap_dir, capsys):
     [
         (['--from', 'clip', '--seed', '-1'], '--seed: expected 0 or more, got -1'),
         (['--from', 'bag'], 'expected the path of a bag'),
-        (['--from', 'bag', '/no_such_bag'], '/no_such_bag: expected a bag, got nothing'),
+        (
+            ['--from', 'bag', '/no_such_bag'],
+            '/no_such_bag: expected a bag, got a path that does not exist',
+        ),
         (['--from', 'clip', '--noise-mm', '-1'], 'noise_mm: expected'),
         (['--from', 'clip', '--rezero', 'left_hand'], '--rezero: expected --output'),
         (['--from', 'clip', '--output', '/dev/null/c.yaml'], '--output'),

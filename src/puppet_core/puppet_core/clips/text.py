@@ -43,19 +43,20 @@ def read_text(path: Path, kind: str) -> str:
 
     Raise InputFileError if the file cannot be read, is empty, too large, or is not text.
     """
+    a_kind = f'{"an" if kind[0] in "AEIOU" else "a"} {kind}'
     try:
         size = require_file(path, f'{kind} file')
         if size > MAX_FILE_BYTES:
-            wanted = f'a {kind} file of at most {MAX_FILE_BYTES >> 20} MiB'
+            wanted = f'{a_kind} file of at most {MAX_FILE_BYTES >> 20} MiB'
             raise InputFileError(path, wanted, f'{size >> 20} MiB')
         data = path.read_bytes()
     except OSError as err:
         raise InputFileError(path, f'a readable {kind} file', err.strerror or str(err)) from err
     if not data or data.isspace():
-        raise InputFileError(path, f'a {kind} file', 'an empty file')
+        raise InputFileError(path, f'{a_kind} file', 'an empty file')
     probe = data[:_PROBE_BYTES]
     if b'\0' in data or len(probe.translate(None, _BINARY_BYTES)) != len(probe):
-        raise InputFileError(path, f'a {kind} text file', 'binary data')
+        raise InputFileError(path, f'{a_kind} text file', 'binary data')
     for other, usual in ((b'\x1a', b' '), (b'\r\n', b'\n'), (b'\r', b'\n')):
         if other in data:  # looking takes a tenth of replacing
             data = data.replace(other, usual)

@@ -44,7 +44,8 @@ def run_command(name: str, command: Callable[[], int], interrupted: str = '') ->
         print('; '.join(filter(None, (f'{name}: interrupted', interrupted))), file=sys.stderr)
         return EXIT_INTERRUPTED
     except PuppetError as err:
-        print(f'{name}: {printable(str(err))}', file=sys.stderr)
+        told = str(err).removeprefix(f'{name.split()[-1]}: ')  # puppet character: character: ..
+        print(f'{name}: {printable(told)}', file=sys.stderr)
         return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
     except Exception as err:  # the edge: whatever it is, one line and an exit code
         print(f'{name}: {printable(reason(err))}', file=sys.stderr)

@@ -45,8 +45,8 @@ def progress(
         """Shows itself in lines of its own."""
 
         def display(self, msg: str | None = None, pos: int | None = None) -> None:
-            """Write a line; nothing at the end."""
-            if msg != '':
+            """Write a line; nothing at the end, or before there is anything to say."""
+            if msg != '' and (self.n or self.total):
                 self.fp.write(f'{self}\n')
                 self.fp.flush()
 

@@ -28,6 +28,7 @@ def raising(error):
     [
         (ConfigError('a.yaml:3: expected x'), 2, 'a.yaml:3: expected x'),
         (ConfigError('expected x, got \x1b[2J'), 2, r'expected x, got \x1b[2J'),
+        (ConfigError('name: expected x'), 2, 'expected x'),
         (CalibrationError('moved'), 1, 'moved'),
         (FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'), 1, '/a/b: No such file'),
         (OSError(errno.ENOSPC, 'No space left'), 1, 'No space left'),

@@ -62,6 +62,13 @@ def test_notes_are_shown(stream):
     assert 'edit' in stream.getvalue()
 
 
+def test_a_log_has_no_line_of_nothing_out_of_an_unknown_number():
+    log = StringIO()
+    with progress('replay', None, log, unit='message') as advance:
+        assert log.getvalue() == ''
+        advance(0, total=40)
+
+
 def test_stderr_is_the_place(capsys):
     with progress('walk', 10) as advance:
         advance(10)

@@ -34,6 +34,7 @@ import zstandard
 
 PACKED = '.zstd'
 SUFFIXES = ('.mcap', '.db3')
+MISSING = 'a path that does not exist'
 RECORD_LIMIT = MESSAGE_LIMIT = 256 << 20  # bytes; recorders write chunks of about 1 MB
 SMALL_BYTES, RATIO = 1 << 30, 1000  # a file unpacks to the first at most, or so many times itself
 PIECE_BYTES = 1 << 20
@@ -110,7 +111,7 @@ class BagReader:
 
     def _open(self) -> None:
         if not self.path.exists():
-            raise InputFileError(self.path, 'a bag', 'nothing')
+            raise InputFileError(self.path, 'a bag', MISSING)
         metadata, files = None, [self.path]
         if self.path.is_dir():
             metadata, files = _folder_files(self.path)
@@ -351,7 +352,7 @@ def _folder_files(path: Path) -> tuple[BagMetadata | None, list[Path]]:
         raise InputFileError(path, 'a bag, its files .mcap or .db3', 'none of them')
     for file in files:
         if not file.is_file():
-            raise InputFileError(file, f'a file, as {FILE_NAME} says', 'nothing')
+            raise InputFileError(file, f'a file, as {FILE_NAME} says', MISSING)
     return metadata, files
 
 

@@ -17,7 +17,7 @@ import time
 from typing import Any
 
 from puppet_core.body import Character, load_character
-from puppet_core.io import build_config, ConfigError, PuppetError, rows_of, setting
+from puppet_core.io import build_config, ConfigError, InputFileError, rows_of, setting
 from puppet_core.marker_spec import MarkerSpec
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance import GOAL, IMPORTANCE, load_environment, RADIUS
@@ -279,7 +279,7 @@ class VisualizationNode(Node):
         config = build_config(VisualizationConfig, values)
         try:
             _load(config)
-        except PuppetError as err:
+        except InputFileError as err:
             raise ConfigError(f'character: {err}') from err
         return config
 
