@@ -45,7 +45,7 @@ def _keeper(group, command):
     return respawner, []
 
 
-def test_what_was_killed_is_told_and_started_again(group):
+def test_killed_program_is_reported_and_restarted(group):
     respawner, news = _keeper(group, SLEEPER)
     first = group.child('a')
     os.kill(first.popen.pid, signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_what_was_killed_is_told_and_started_again(group):
     assert not respawner.is_idle
 
 
-def test_what_is_done_stays_down(group):
+def test_finished_program_is_not_restarted(group):
     respawner, news = _keeper(group, DONE)
     assert _until(lambda: bool(news.extend(respawner.tick())) or bool(news))
     assert news == [News('a', 'ended with exit code 0', 0)]
@@ -112,7 +112,7 @@ def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do(clock):
     assert not restarts.is_waiting
 
 
-def test_what_was_started_before_it_was_due_is_not_due_any_more(clock):
+def test_early_restart_cancels_the_one_that_was_due(clock):
     restarts = Restarts(clock)
     restarts.died('a')
     delay_s = restarts.died('a')

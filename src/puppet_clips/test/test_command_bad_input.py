@@ -102,5 +102,5 @@ def test_outputs_that_cannot_be_are_refused_before_the_work(
 
 
 @pytest.mark.parametrize('words', [(), ('retarget',), ('dance',), ('retarget', 'a.bvh')])
-def test_what_is_missing_is_said(refused, words):
+def test_missing_arguments_are_named(refused, words):
     assert 'see puppet' in refused(*words)

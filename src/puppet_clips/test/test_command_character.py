@@ -93,7 +93,7 @@ def test_bad_input_is_told_and_nothing_is_written(run, tmp_path, words, says):
     assert not out.exists()
 
 
-def test_what_a_robot_leaves_undone_is_told(run, walk_bvh, tmp_path):
+def test_follow_reports_limits_soles_and_speed(run, walk_bvh, tmp_path):
     out = tmp_path / 'tin.yaml'
     assert run('character', 'new', out, '--from-urdf', HUMANOID).code == 0
     done = run('character', 'follow', out, walk_bvh)

@@ -88,7 +88,7 @@ def test_set_reaches_the_solver(run, walk_bvh, tmp_path):
     assert np.max(np.abs(feet[1] - feet[0])) > 0.01
 
 
-def test_what_has_no_value_is_null(run, walk_bvh, tmp_path):
+def test_figure_without_a_value_is_null(run, walk_bvh, tmp_path):
     """Without objects nothing is important, so there is no goal error."""
     nothing = tmp_path / 'nothing.yaml'
     nothing.write_text('format: puppet-environment/1\nobjects: []\n')

@@ -171,7 +171,7 @@ def test_without_a_steady_time_stamps_are_arrivals_and_that_is_said():
     assert status.rate_hz == pytest.approx(1e3 / (1.0 + 8.3 * np.log(2.0)), rel=0.3)
 
 
-def test_what_was_taken_off_is_told():
+def test_removed_jitter_is_reported():
     run = simulate(mean_ms=0.5, n=8000)
     # exponential delays: root mean square is the mean times the root of two
     assert run.clock.status.jitter_s == pytest.approx(0.5e-3 * 2.0**0.5, rel=0.3)

@@ -99,7 +99,7 @@ def test_the_cause_of_an_outage_outlasts_what_follows_from_it(desk):
     assert desk.poll().values['last_error'] == SILENT
 
 
-def test_what_the_device_says_of_a_sensor_is_named(desk):
+def test_message_of_the_device_stands_with_its_sensor(desk):
     desk.play(10)
     desk.stand(said="error 'A'")
     report = desk.poll()

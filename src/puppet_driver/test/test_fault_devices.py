@@ -116,9 +116,7 @@ def recover(rigs, what):
         ('XOFF', {}, {}, 0.0),
     ],
 )
-def test_what_silences_a_device_is_said_and_over_when_it_ends(
-    rigs, at_rest, what, fault, cure, seconds
-):
+def test_silence_is_an_error_until_its_cause_is_over(rigs, at_rest, what, fault, cure, seconds):
     hit = [rig for rig in rigs if what in {'unplugged', 'silence'} or rig.name not in NETWORKED]
     starts = [rig.line.starts for rig in hit]
     for rig in hit:

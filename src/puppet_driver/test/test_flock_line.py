@@ -166,7 +166,7 @@ def test_device_is_deaf_while_it_configures_the_bus():
         (flock.address_prefix(9) + QUATERNIONS, b'\x0d'),
     ],
 )
-def test_what_cannot_be_obeyed_sets_an_error_that_reading_clears(command, error):
+def test_bad_command_sets_an_error_that_reading_clears(command, error):
     device = FlockSimulator(2)
     device.receive(command, 0.0)
     assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == error

@@ -114,7 +114,7 @@ def test_inverse_rotations_are_turned_back(rng, name):
     assert angle_between(decode(record, name, inverted=True)[3:], q) < 2e-3
 
 
-def test_what_is_no_rotation_is_told():
+def test_record_without_a_rotation_has_no_pose():
     assert decode(record_of(np.zeros(9)), 'position_matrix') is None
     assert decode(record_of(np.zeros(4))) is None
     assert decode(record_of(np.diag([1.0, 1.0, -1.0])), 'position_matrix') is None

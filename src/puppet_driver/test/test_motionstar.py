@@ -143,7 +143,7 @@ STATUS = Message.GET_STATUS_ANSWER
         (0, lambda b: b.__delitem__(slice(18, None)), r'unit 3 \(chest\): .* got no such unit'),
     ],
 )
-def test_what_a_status_says_is_checked(unit, change, text):
+def test_bad_status_is_refused(unit, change, text):
     with pytest.raises(ProtocolError, match=text):
         start(MotionStar(CONFIG), MotionStarSimulator(3), altered(STATUS, with_body(change, unit)))
 

@@ -68,7 +68,7 @@ def test_defaults_fit_the_nominal_load():
         ({'device': 'sextant'}, r"device: expected one of flock_of_birds.* got 'sextant'"),
     ],
 )
-def test_what_cannot_work_is_refused_by_name(given, text):
+def test_impossible_parameters_are_refused_by_name(given, text):
     with pytest.raises(ConfigError, match=text):
         config(**given)
 

@@ -191,7 +191,7 @@ def test_decimals_are_read_however_they_are_padded(form, hundredths):
 
 
 @pytest.mark.parametrize('text', ['1 2.000', '--1.000', '-+1.000', '  .    ', '12.3 45'])
-def test_what_is_no_decimal_is_refused(text):
+def test_malformed_decimals_are_refused(text):
     with pytest.raises(ValueError):
         decimal(text.encode())
 

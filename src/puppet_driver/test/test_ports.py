@@ -124,7 +124,7 @@ def test_a_busy_serial_port_is_named():
 
 
 @pytest.mark.parametrize('path', ['/dev/nothing', '/dev', __file__])
-def test_what_is_no_serial_port_is_named(path):
+def test_path_that_is_no_serial_port_is_refused(path):
     with pytest.raises(LinkError, match=f'{path}: expected a serial port, got'):
         SerialPort(path, BAUD)
 
@@ -151,7 +151,7 @@ def test_other_names_are_refused(name):
         parse_endpoint(name)
 
 
-def test_what_a_device_says_as_soon_as_it_is_connected_is_kept(listener):
+def test_first_bytes_of_a_connection_are_kept(listener):
     port = NetworkPort(name_of(listener))
     with listener.accept()[0] as connected:
         connected.sendall(b'first')
@@ -212,7 +212,7 @@ class ConnectsLater(socket.socket):
         return network_port.errno.EINPROGRESS
 
 
-def test_what_is_said_before_the_connection_stands_is_said_when_it_does(listener, monkeypatch):
+def test_bytes_written_before_the_connection_stands_are_sent_later(listener, monkeypatch):
     monkeypatch.setattr(socket, 'socket', ConnectsLater)
     port = NetworkPort(name_of(listener))
     port.write(b'first ')

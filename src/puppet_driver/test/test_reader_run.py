@@ -93,7 +93,7 @@ def test_a_consumer_that_was_slow_once_is_left_to_the_other_thread(wait_until):
     queue.stop()
 
 
-def test_what_the_consumer_raises_is_kept(monkeypatch, wait_until):
+def test_exception_of_the_consumer_is_kept(monkeypatch, wait_until):
     monkeypatch.setattr(threading, 'excepthook', lambda _: None)
 
     def refuse(_):

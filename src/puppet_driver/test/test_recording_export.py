@@ -101,7 +101,7 @@ def test_drop_outs_are_marked(tmp_path, clip):
     assert np.isfinite(poses[status == 0]).all()
 
 
-def test_what_is_there_is_not_replaced_by_a_folder(tmp_path, clip, capsys):
+def test_export_replaces_no_folder(tmp_path, clip, capsys):
     (tmp_path / 'bag').mkdir()
     assert export(tmp_path / 'bag', clip[0]) == 2
     assert 'export: expected a name that is free' in capsys.readouterr().err

@@ -158,7 +158,7 @@ def test_parameters_that_mean_nothing_to_the_device_are_named_once(graph, emulat
     )
 
 
-def test_what_cannot_be_configured_leaves_the_node_unconfigured_and_says_why(
+def test_failed_configuration_leaves_the_node_unconfigured_and_says_why(
     emulator, graph, monkeypatch
 ):
     def refuse(*_):

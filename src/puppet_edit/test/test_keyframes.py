@@ -178,7 +178,7 @@ def test_default_weight_is_exact_at_keyframes(skeleton, rng):
     assert np.median(fitted.iterations) < 15
 
 
-def test_what_may_not_move_stays(skeleton, rng):
+def test_fixed_joints_keep_their_rotations(skeleton, rng):
     measured = random_measured(skeleton, rng)
     fitted = fit_postures(skeleton, measured, ARMS)
     kept = [j for j in range(16) if j not in ARMS.joints]

@@ -157,7 +157,7 @@ def test_a_limb_whose_goal_is_out_of_reach_points_there(rng):
     assert stretch.min() > 0.99
 
 
-def test_what_is_in_place_stays_as_it_is(skeleton, rng):
+def test_limb_that_meets_its_goal_stays_as_it_is(skeleton, rng):
     n = 500
     rotations = qb.exp(rng.normal(0.0, 0.4, (n, N_SEGMENTS, 3)))
     offsets = np.broadcast_to(skeleton.offsets, (n, N_SEGMENTS, 3)).copy()

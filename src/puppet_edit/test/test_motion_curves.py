@@ -236,7 +236,7 @@ def test_values_of_corrected_keyframes_are_next_to_the_measured_ones(kind, rng):
     assert np.max(np.abs(near - channels.values[frames])) < 0.5
 
 
-def test_what_rotation_vectors_cannot_hold_is_refused_by_name():
+def test_motion_that_rotation_vectors_cannot_hold_is_refused_by_name():
     """Turns about two axes in one motion: a whole turn about y after one about z."""
     half = np.linspace(0.0, 4.0 * np.pi, 300)
     zero = 0.0 * half

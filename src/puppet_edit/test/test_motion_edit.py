@@ -415,6 +415,6 @@ def test_frames_have_to_rise(frames):
         (lambda: EditConfig(joint_rigidity=np.zeros(16)), 'joint_rigidity: expected'),
     ],
 )
-def test_what_makes_no_sense_is_refused(build, text):
+def test_senseless_edits_are_refused(build, text):
     with pytest.raises(ConfigError, match=text):
         build()

@@ -188,7 +188,7 @@ def test_the_size_of_a_picture_is_looked_at_before_its_data(tmp_path):
         read_heights(tmp_path / 'h.png')
 
 
-def test_what_is_no_file_or_too_large_is_refused_unread(tmp_path):
+def test_pipes_and_large_files_are_refused_unread(tmp_path):
     os.mkfifo(tmp_path / 'pipe.png')
     with open(tmp_path / 'large.npy', 'wb') as file:
         file.truncate(MAX_FILE_BYTES + 1)

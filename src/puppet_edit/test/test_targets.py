@@ -28,7 +28,7 @@ def test_two_coordinates_are_no_position():
     assert Targets(positions).measured[:, 0].tolist() == [True, False, True, True]
 
 
-def test_what_meets_is_moved_by_half_each():
+def test_two_that_meet_move_by_half_each():
     """Only where it is nearly met: in the first frame here."""
     targets = Targets(hands(), (Meeting((0, 1), 0.06),))
     goals = targets.goals(range(4))
@@ -58,7 +58,7 @@ def test_fists_on_each_other_stay_finite():
         (lambda: Targets(hands()).require_frames(3), 'expected 3 frames, got 4'),
     ],
 )
-def test_what_does_not_fit_is_refused(make, says):
+def test_bad_targets_are_refused(make, says):
     with pytest.raises(ConfigError, match=says):
         make()
 

@@ -116,7 +116,7 @@ def test_third_clip_is_joined_to_two(clips, joined):
         ({'fade_s': 60.0}, 'expected clips of more than 3600 frames'),
     ],
 )
-def test_what_does_not_fit_is_told(clips, change, text):
+def test_clips_that_do_not_join_are_refused(clips, change, text):
     with pytest.raises(ConfigError) as error:
         transition.join(*clips, **change)
     assert text in str(error.value)

@@ -154,7 +154,7 @@ def test_other_sensors_and_a_reset_begin_anew(shown):
     assert not of(TRAILS, markers.step(*shown(4, [[0.0, 0.0, 0.0]] * 2)))
 
 
-def test_what_is_switched_off_is_not_drawn(shown):
+def test_trails_and_names_can_be_switched_off(shown):
     markers = TrackerMarkers(replace(CONFIG, trail_s=0.0, show_names=False))
     for k in range(3):
         drawn = markers.step(*shown(k, [[0.0, 0.0, 0.1 * k]]))

@@ -36,7 +36,7 @@ def run(*arguments):
     return command.main([str(argument) for argument in arguments])
 
 
-def test_what_differs_is_printed_shortly_the_worst_first(bags, capsys):
+def test_worst_difference_is_printed_first(bags, capsys):
     assert run(*bags) == 1
     lines = capsys.readouterr().out.splitlines()
     assert re.match(r'differs: 8 of \d+ fields of 8 topics', lines[0])

@@ -46,7 +46,7 @@ def test_angle_is_that_of_scipy_whatever_the_signs(angle):
         assert found == pytest.approx(np.full(50, angle), rel=1e-6, abs=3e-14)
 
 
-def test_what_is_no_rotation_differs_from_one():
+def test_invalid_quaternion_differs_from_every_rotation():
     """Zero, NaN, another length; two that are none are equal; the inverse is another rotation."""
     unit, none, turned = [0.0, 0.0, 0.0, 1.0], [0.0] * 4, [0.0, 0.0, 0.6, 0.8]
     a = np.array([unit, unit, none, [NAN] * 4, turned])
@@ -100,7 +100,7 @@ def test_first_and_worst_are_named():
     assert evaluated(np.ones((3, 2)), 1, [5, 3, 9]).first.frame_index == 3
 
 
-def test_what_is_no_number_is_the_greatest_and_left_out_of_the_mean():
+def test_infinite_difference_is_the_peak_and_not_in_the_mean():
     values = np.full((10, 2), 3.0)
     values[4, 0] = INF
     found = evaluated(values)

@@ -65,7 +65,7 @@ def test_latched_and_later_topics_are_recorded_whole(lab, tmp_path):
         assert profile_of(reader.info['/frames'].qos).reliability == qos.STREAM.reliability
 
 
-def test_what_overran_the_queue_is_counted_as_lost(lab, tmp_path, monkeypatch):
+def test_messages_that_overran_the_queue_are_counted_as_lost(lab, tmp_path, monkeypatch):
     monkeypatch.setattr('puppet_replay.record.DEPTH', 5)
     publisher = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
     with BagWriter(tmp_path / 'a.mcap', growing=True) as writer:
@@ -145,7 +145,7 @@ def test_a_later_latched_publisher_is_heard_from_its_beginning(lab, tmp_path):
     assert len(messages_of(tmp_path / 'a.mcap', ['/said'])) == 1
 
 
-def test_what_was_published_before_the_recording_is_counted(lab, tmp_path):
+def test_messages_before_the_recording_are_counted(lab, tmp_path):
     """A recorder that comes late, or is late to be connected, says how much it missed."""
     publisher = lab.create_publisher(PoseFrame, '/frames', qos.STREAM)
     for i in range(7):

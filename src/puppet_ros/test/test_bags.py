@@ -221,7 +221,7 @@ def test_messages_in_a_journal_are_not_left_out_in_silence(tmp_path, ending):
         ('a.bag', b'#ROSBAG', 'expected a file ending in .mcap or .db3'),
     ],
 )
-def test_what_is_no_bag_is_named(tmp_path, name, content, says):
+def test_file_that_is_no_bag_is_refused(tmp_path, name, content, says):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     refused(tmp_path / name, says)

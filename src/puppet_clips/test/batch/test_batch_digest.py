@@ -64,11 +64,11 @@ def test_every_change_of_a_job_shows_and_a_copy_has_the_same(performer):
         ((True,), (1,)),
     ],
 )
-def test_what_is_alike_is_not_the_same(a, b):
+def test_similar_values_have_different_digests(a, b):
     assert value_digest(*a) != value_digest(*b)
 
 
-def test_what_is_no_plain_data_is_refused():
+def test_objects_have_no_digest():
     with pytest.raises(TypeError, match='object'):
         value_digest({'key': object()})
 

@@ -68,7 +68,7 @@ def test_a_clip_that_is_being_written_is_not_taken(task, monkeypatch):
 
 
 @pytest.mark.parametrize('kind', ['pipe', 'loop', 'folder', 'gone', 'slow'])
-def test_what_cannot_be_read_is_a_reason(task, kind):
+def test_unreadable_clip_fails_with_a_reason(task, kind):
     if kind == 'slow':
         task = replace(task, timeout_s=1e-9)
     else:

@@ -62,7 +62,7 @@ def test_parquet_has_the_same_table(batch, library, tmp_path):
         assert {k: '' if v is None else str(v) for k, v in row.items()} == text
 
 
-def test_what_is_finished_is_skipped(run, library, tmp_path):
+def test_finished_clips_are_skipped(run, library, tmp_path):
     out = tmp_path / 'out'
     assert run('batch', library, out).code == 0
     stamps = {path: path.stat().st_mtime_ns for path in out.rglob('*.bvh')}

@@ -132,9 +132,7 @@ def test_a_sensor_that_is_not_there_is_named(toucher, calibrate, capfd):
     ('silent', 'text'),
     [('postures', 'is the performer calibrated'), ('place', '/tf_s'), ('', 'is the filter')],
 )
-def test_what_does_not_come_is_named(
-    toucher, calibrate, capfd, monkeypatch, silent, text, tmp_path
-):
+def test_missing_stream_is_named(toucher, calibrate, capfd, monkeypatch, silent, text, tmp_path):
     monkeypatch.setattr(calibrate_live, 'SILENCE_LIMIT_S', 2.0)
     if silent:
         setattr(toucher, silent, None)

@@ -59,7 +59,7 @@ def test_strip_has_a_row_for_each_body(run, walk_bvh, tmp_path):
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
 )
-def test_what_does_not_fit_is_refused(run, walk_bvh, tmp_path, monkeypatch, words, says):
+def test_bad_arguments_are_refused(run, walk_bvh, tmp_path, monkeypatch, words, says):
     monkeypatch.chdir(tmp_path)
     done = run('render', walk_bvh, *words)
     assert done.code == 2

@@ -86,7 +86,7 @@ def test_a_gif_has_what_was_promised(run, walk_bvh, tmp_path):
     assert set(durations) <= {80, 90}
 
 
-def test_what_is_broken_off_leaves_nothing(run, walk_bvh, tmp_path, monkeypatch):
+def test_interrupted_film_leaves_no_file(run, walk_bvh, tmp_path, monkeypatch):
     drawn = []
 
     def interrupted(scenes, i, *others):

@@ -112,7 +112,7 @@ def test_layout_of_a_skeleton_does_not_matter(read_skeleton, change):
         ('root hip arm', 'root', 'hierarchy: expected hip below root, got no parent'),
     ],
 )
-def test_what_is_wrong_in_a_skeleton_is_named_with_its_line(read_skeleton, old, new, text):
+def test_bad_skeleton_is_refused_with_its_line(read_skeleton, old, new, text):
     assert old in SMALL_ASF
     assert pytest.raises(InputFileError, read_skeleton, SMALL_ASF.replace(old, new, 1)).match(text)
 
@@ -216,7 +216,7 @@ def test_layout_does_not_matter(read, change):
         (':DEGREES', ':GRADES', ":3: expected :FULLY-SPECIFIED, :DEGREES or :RADIANS, got ':GR"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(read, old, new, text):
+def test_bad_motion_is_refused_with_its_line(read, old, new, text):
     assert old in SMALL_AMC
     assert pytest.raises(InputFileError, read, SMALL_AMC.replace(old, new, 1)).match(text)
 

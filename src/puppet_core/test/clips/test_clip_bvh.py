@@ -154,7 +154,7 @@ def test_joints_without_channels_stand_still(read):
         ('4 5 6', '4 1e400 6', ":20: value 2: expected a finite number, got '1e400'"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(read, old, new, text):
+def test_bad_file_is_refused_with_its_line(read, old, new, text):
     assert old in SMALL_BVH
     assert pytest.raises(InputFileError, read, SMALL_BVH.replace(old, new)).match(text)
 
@@ -202,7 +202,7 @@ def assert_same(motion, loaded):
     [(0.0, None), (3.0, None), (0.0, [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0])],
     ids=['as it is', 'in the air', 'lying'],
 )
-def test_what_is_written_is_read_back(tmp_path, motion, height, root):
+def test_written_file_reads_back_the_same(tmp_path, motion, height, root):
     rotations = np.array(motion.rotations)
     if root is not None:
         rotations[:, 0] = root

@@ -23,7 +23,7 @@ FIELDS = {
 }
 
 
-def test_what_fits_is_taken_and_kept_from_writing():
+def test_arrays_of_a_clip_are_read_only():
     clip = ClipFile(**FIELDS)
     assert clip.n_frames == 5
     assert not any(
@@ -48,7 +48,7 @@ def test_what_fits_is_taken_and_kept_from_writing():
         {'translations': np.zeros((5, 9))},
     ],
 )
-def test_what_does_not_fit_is_refused(changed):
+def test_inconsistent_clip_is_refused(changed):
     with pytest.raises(ConfigError, match='expected'):
         ClipFile(**(FIELDS | changed))
 

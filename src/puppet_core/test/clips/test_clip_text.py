@@ -26,14 +26,14 @@ def test_numbers_of_clip_writers_are_read(word):
 @pytest.mark.parametrize(
     'word', ['', 'nan', 'NaN', '-inf', '1e999', '1_000', '1,5', '0x10', '1.2.3', 'abc', '--1']
 )
-def test_what_is_no_finite_number_is_refused(word):
+def test_only_finite_numbers_are_parsed(word):
     assert parse_float(word) is None
     assert parse_floats(['1.0', word]) is None
     assert first_bad_word(['1.0', word, 'x']) == 1
 
 
 @pytest.mark.parametrize('word', ['1.0', '1e3', '', '-', '٣', '9' * 5000, 'x'])
-def test_what_is_no_plain_integer_is_refused(word):
+def test_only_plain_integers_are_parsed(word):
     assert parse_int(word) is None
     assert parse_int('-12') == -12 and parse_int('+7') == 7
 
@@ -79,7 +79,7 @@ def test_names_in_an_old_code_page_do_not_stop_the_reader(tmp_path):
         ('HIERARCHY'.encode('utf-16'), 'got binary data'),
     ],
 )
-def test_what_is_not_text_is_refused(tmp_path, data, text):
+def test_file_that_is_not_text_is_refused(tmp_path, data, text):
     path = tmp_path / 'a.bvh'
     path.write_bytes(data)
     with pytest.raises(InputFileError, match=text):

@@ -107,7 +107,7 @@ def test_children_and_giants_are_no_other_unit(tmp_path, rng, adult_character, f
     assert read_clip(tmp_path / 'a.bvh').unit.value == 'centimetres'
 
 
-def test_what_is_given_is_not_looked_for(write):
+def test_given_unit_and_axis_are_not_guessed(write):
     path = write('mixamo', Style(0.001))
     read = read_clip(path, options=ClipOptions(unit_m=0.01, up_axis='z'))
     assert '; unit 0.01 m (as given); up z (as given)' in read.text

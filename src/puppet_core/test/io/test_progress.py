@@ -30,7 +30,7 @@ def test_log_gets_a_line_now_and_then(monkeypatch):
 
 
 @pytest.mark.parametrize('stream', [StringIO(), Terminal()], ids=['log', 'terminal'])
-def test_what_is_free_says_nothing_of_the_remaining_time(monkeypatch, stream):
+def test_skipped_steps_do_not_count_in_the_remaining_time(monkeypatch, stream):
     now = clock(monkeypatch)
     with progress('walk', 1000, stream) as advance:
         now[0] += 500.0

@@ -98,7 +98,7 @@ def test_nested_keys_are_named_by_their_path_and_own_line(load):
         ('a: &x 1\n\nb: {c: *x}\n', 4, 'the alias *x; write the value itself there'),
     ],
 )
-def test_what_is_not_plain_yaml_is_refused_with_its_line(load, text, line, words):
+def test_only_plain_yaml_is_accepted(load, text, line, words):
     with pytest.raises(InputFileError) as caught:
         load(text)
     assert words in str(caught.value)
@@ -148,7 +148,7 @@ def test_nested_aliases_cost_nothing(load, level):
     assert time.monotonic() - began < HOSTILE_LIMIT_S
 
 
-def test_what_is_written_twice_has_no_alias(load):
+def test_repeated_values_are_written_without_aliases(load):
     shared = [1.0, 2.0]
     text = dump_yaml({'a': shared, 'b': {'c': shared}})
     assert load(text).section('b').numbers('c', 2).tolist() == shared

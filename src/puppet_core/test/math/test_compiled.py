@@ -20,7 +20,7 @@ def test_copy_takes_rows_and_parts_of_others():
     np.testing.assert_array_equal(out, [2.0, 6.0, 10.0, 7.0])
 
 
-def test_what_wants_memory_is_not_compiled():
+def test_kernels_that_allocate_are_refused():
     def fresh(n):
         return np.empty(n)[0]
 

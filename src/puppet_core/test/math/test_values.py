@@ -173,7 +173,7 @@ def test_between_of_opposite_vectors_is_half_a_turn(quat, u):
     np.testing.assert_allclose(quat.rotate(q, u), -u, atol=ALGEBRA_TOL)
 
 
-def test_what_has_no_direction_turns_nothing_and_has_no_unit(quat):
+def test_zero_vectors_turn_nothing_and_have_no_unit(quat):
     for u, v in ((np.zeros(3), [1.0, 0, 0]), ([1.0, 0, 0], np.zeros(3))):
         np.testing.assert_array_equal(quat.between(u, v), [1, 0, 0, 0])
     for q in (np.zeros(4), [math.nan, 0, 0, 0], [math.inf, 0, 0, 0]):

@@ -149,7 +149,7 @@ def test_saving_and_loading_is_the_identity(made, tmp_path):
     ],
 )
 @pytest.mark.parametrize('kind', ['fixed', 'prismatic'])
-def test_what_does_not_turn_is_rigid_and_said_to_be(made, parts, missing, kind):
+def test_segment_without_a_joint_is_reported_as_rigid(made, parts, missing, kind):
     text = re.sub(rf'name="({parts})" type="revolute"', rf'name="\1" type="{kind}"', TEXT)
     character = made(text).character
     assert set(expected()) - set(by_segment(character.robot)) == missing
@@ -304,7 +304,7 @@ def retyped(names, kind):
         (re.sub(r'origin xyz="[^"]*"', 'origin xyz="0 0 0"', TEXT), 'expected two legs'),
     ],
 )
-def test_what_is_no_humanoid_is_refused_with_a_hint(made, text, words):
+def test_robot_that_is_no_humanoid_is_refused_with_a_hint(made, text, words):
     with pytest.raises(InputFileError, match=words):
         made(text)
 

@@ -175,7 +175,7 @@ def test_the_t_pose_is_reached_and_is_ours(character, joints):
     assert angles[joints.names.index('left_shoulder_roll')] == pytest.approx(np.pi / 2, abs=0.05)
 
 
-def test_what_is_not_finite_moves_nothing(character, joints):
+def test_posture_that_is_not_finite_moves_no_joint(character, joints):
     posture = Posture(character, np.zeros(3), qb.exp(np.full((16, 3), 0.1)))
     before = posture.asked_of(joints)
     broken = Posture(character, np.zeros(3), qb.exp(np.full((16, 3), 0.3)))
@@ -223,7 +223,7 @@ def stand(character, frames, arms=0.0):
     ids=['knees', 'elbows', 'elbows bent far', 'five axes'],
 )
 @pytest.mark.parametrize('arms', [0.0, 1.3])
-def test_what_is_asked_for_without_change_is_answered_without_change(made, text, limbs, arms):
+def test_robot_stands_still_in_a_posture_that_stands_still(made, text, limbs, arms):
     """Of joints that do not get straight too: a limit that is in the way is no reason to drift."""
     angles, ends, _, asked = stand(made(text).character, FRAMES, arms)
     assert np.abs(ends - ends[0]).max() < STILL_M

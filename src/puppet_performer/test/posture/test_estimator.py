@@ -428,7 +428,7 @@ def test_a_leap_changes_nothing_but_the_place(virtual, rng, way, angle, has_lost
 
 
 @pytest.mark.parametrize('share', [0.1, 0.9])
-def test_what_a_body_may_do_is_eased(virtual, rng, share):
+def test_jumps_of_one_sensor_are_eased(virtual, rng, share):
     """A pelvis whose pose does not go on, but near; and one that went far by itself."""
     pose = random_posture(rng, virtual.place)
     estimator = virtual.estimator()

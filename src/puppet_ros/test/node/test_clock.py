@@ -31,7 +31,7 @@ def test_a_jump_is_told_once_and_time_goes_on_from_there():
     assert watch.went_back(0)
 
 
-def test_what_came_late_does_not_hide_a_jump():
+def test_late_stamps_do_not_hide_a_jump():
     """Small steps back do not add up: the latest stamp counts, not the last."""
     watch = ClockJumpDetector()
     told = [watch.went_back((10 - k) * BACK_NS // 4) for k in range(6)]

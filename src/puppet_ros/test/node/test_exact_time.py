@@ -17,7 +17,7 @@ def test_pairs_come_out_whichever_side_is_first():
     assert (join.unmatched_left, join.unmatched_right) == (0, 0)
 
 
-def test_what_a_pair_passed_over_is_counted_and_forgotten():
+def test_messages_older_than_a_pair_are_counted_and_dropped():
     join = ExactTimeSynchronizer()
     for stamp in (1, 2, 3):
         join.push_left(stamp, stamp)

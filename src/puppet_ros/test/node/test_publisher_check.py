@@ -141,7 +141,7 @@ def test_silence_is_named():
     assert check.causes(START_NS + 2_100_000_000) == ['no input on /t for 2.1 s']
 
 
-def test_what_cannot_be_read_does_not_take_the_place():
+def test_unreadable_message_does_not_take_the_place():
     """Neither that of nobody nor the next one of a stream."""
     check, publisher = PublisherCheck('/t'), Publisher()
     assert check.takes(START_NS, 2**63, START_NS)

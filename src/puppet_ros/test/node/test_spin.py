@@ -104,7 +104,7 @@ def test_signal_ends_a_spinning_node_with_0(start, number):
     ],
     ids=['config', 'file', 'ros file', 'ros', 'own', 'help'],
 )
-def test_what_does_not_run_says_so(start, words, code, output, error):
+def test_node_that_cannot_start_says_why(start, words, code, output, error):
     """Bad input and arguments are a line each, exit code 2."""
     process = start(*words)
     said, errors = process.communicate(timeout=DEADLINE_S)

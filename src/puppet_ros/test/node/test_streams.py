@@ -78,7 +78,7 @@ def _row_of(frame):
     return frame.stamp_ns % 10**9, frame.frame_index, frame.sensors, tuple(poses)
 
 
-def test_what_arrives_is_what_was_sent_also_at_nodes_that_know_nothing_of_it(context, rng):
+def test_frames_arrive_as_sent_also_at_plain_rclpy_nodes(context, rng):
     """A kept message is published; both our subscription and rclpy's own read every frame."""
     node, executor = _spun(context)
     kept, own = [], []

@@ -314,7 +314,7 @@ def test_balls_are_those_of_the_solver(adult_character, scene, puppet, request, 
 
 
 @PUPPETS
-def test_what_cannot_be_used_has_no_balls(adult_character, puppet, request, rng):
+def test_missing_samples_have_no_balls(adult_character, puppet, request, rng):
     """A sample that does not exist would be read from beyond the arrays."""
     character = request.getfixturevalue(puppet)
     stage, view = Stage(character, adult_character), SelfBallView(character)
