@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""puppet_clip as a program: help, and exit codes of runs that fail without the user's fault."""
+"""puppet_clip as a program: help, and runs that fail without the user's fault."""
 
 import shutil
 
@@ -33,35 +33,13 @@ def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch, module, 
 
 
 @pytest.mark.parametrize(
-    ('error', 'code', 'says'),
-    [
-        (
-            OSError(28, 'No space left on device', 'out.bvh'),
-            1,
-            'puppet retarget: out.bvh: No space',
-        ),
-        (
-            RuntimeError('frame 3: expected a finite posture'),
-            1,
-            'puppet retarget: frame 3: expected',
-        ),
-        (
-            ZeroDivisionError('our\nmistake'),
-            1,
-            'puppet retarget: ZeroDivisionError: our mistake (',
-        ),
-        (KeyboardInterrupt(), 130, 'puppet retarget: interrupted'),
-    ],
-    ids=['disk full', 'unusable outcome', 'mistake', 'interrupt'],
+    ('error', 'code'), [(OSError(28, 'No space left'), 1), (KeyboardInterrupt(), 130)]
 )
-def test_failed_runs_say_why_in_one_line(run, walk_bvh, tmp_path, monkeypatch, error, code, says):
-    """Exit code 1 for a failed run."""
-
+def test_failed_run_leaves_no_file(run, walk_bvh, tmp_path, monkeypatch, error, code):
     def fail(*_):
         raise error
 
     monkeypatch.setattr(command_retarget, 'write_bvh', fail)
     done = run('retarget', walk_bvh, tmp_path / 'out.bvh')
-    assert done.code == code
-    assert says in done.err.splitlines()[-1]
+    assert done.code == code and done.err.splitlines()[-1].startswith('puppet retarget: ')
     assert not list(tmp_path.glob('*out*'))

