@@ -432,8 +432,6 @@ def test_metadata_that_is_no_text_is_refused(tmp_path, key):
 def test_compressed_files_and_messages_beyond_the_limits_are_refused(tmp_path, monkeypatch):
     for mode in (CompressionMode.FILE, CompressionMode.MESSAGE):
         write_with_rosbags(tmp_path / mode.name, StoragePlugin.MCAP, mode)
-        with BagReader(tmp_path / mode.name) as bag:
-            assert list(bag.messages()) == MESSAGES
     monkeypatch.setattr(reader, 'SMALL_BYTES', 100)
     monkeypatch.setattr(reader, 'RATIO', 1)
     monkeypatch.setattr(reader, 'MESSAGE_LIMIT', 4)
