@@ -115,7 +115,7 @@ def test_changes_count_as_what_is_given():
     assert environ[RANGE] == 'SYSTEM_DEFAULT' and Path(environ[PROFILES]).stem == 'loopback'
 
 
-def test_a_profile_that_is_missing_is_told(monkeypatch):
+def test_a_profile_that_is_missing_is_reported(monkeypatch):
     """Without it whoever is to keep to this machine would not."""
     monkeypatch.setattr(process, 'LOOPBACK', Path('fastdds') / 'none.xml')
     with pytest.raises(ConfigError, match='none.xml: expected a profile'):

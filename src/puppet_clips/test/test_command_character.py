@@ -86,7 +86,7 @@ def test_nothing_is_odd_about_the_built_in_ones(run, name):
         ((), 'one of the arguments --from-clip --from-calibration --from-urdf is required'),
     ],
 )
-def test_bad_input_is_told_and_nothing_is_written(run, tmp_path, words, says):
+def test_bad_input_is_reported_and_nothing_is_written(run, tmp_path, words, says):
     out = tmp_path / 'x.yaml'
     done = run('character', 'new', out, *words)
     assert done.code == 2 and says in done.err and 'Traceback' not in done.err

@@ -84,7 +84,7 @@ def test_report_has_the_columns_of_the_paper(run, folder):
     assert steps[0] == 'edit walk.bvh: 0 of 4 levels' and steps[-1].endswith('4 of 4 levels')
 
 
-def test_goal_out_of_reach_is_said(run, folder):
+def test_goal_out_of_reach_is_reported(run, folder):
     text = REACH.replace('move_m: [0.1, 0.0, 0.2]', 'move_m: [0.0, 0.0, 5.0]\n    weight: 0.001')
     text = text.replace('plant: right_foot', 'position: right_foot\n    move_m: [0, 0, 0]')
     text = text.replace('from_frame: 40\n    to_frame: 45', 'frame: 30')

@@ -119,7 +119,7 @@ def test_a_clock_that_is_set_is_followed_within_half_a_second(jump_ms):
 @pytest.mark.parametrize('drift_ppm, lost', [(0.0, 0.0), (150.0, 0.0), (-80.0, 0.15)])
 @pytest.mark.parametrize('factor', [1 / 3, 0.5, 1.0, 1.1, 2.0, 3.0])
 @pytest.mark.parametrize('nominal_hz', [60.0, 120.0])
-def test_the_devices_own_rate_is_found_whatever_it_is_said_to_be(
+def test_the_devices_own_rate_is_found_whatever_the_configuration_says(
     nominal_hz, factor, drift_ppm, lost
 ):
     rate_hz = nominal_hz * factor
@@ -160,7 +160,7 @@ def test_a_rate_is_no_other_because_most_ticks_are_lost(factor, lost, mean_ms):
     assert rms(run.error()) < 0.3 * rms(run.delay())
 
 
-def test_without_a_steady_time_stamps_are_arrivals_and_that_is_said():
+def test_without_a_steady_time_stamps_are_arrivals_and_that_is_reported():
     steps = np.random.default_rng(8).exponential(8.3 * MS, 2000)
     arrivals = START_NS + np.rint(np.cumsum(steps + MS)).astype(np.int64)
     run = follow(arrivals, arrivals, 120.0)

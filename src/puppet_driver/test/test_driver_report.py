@@ -132,7 +132,7 @@ def test_error_characters_in_polhemus_records_are_put_into_words(line):
 
 
 @pytest.mark.parametrize('rate_hz, text', [(60.0, '60.0'), (240.0, '240.0'), (132.0, '132.0')])
-def test_another_rate_than_configured_is_told(desk, rate_hz, text):
+def test_another_rate_than_configured_is_reported(desk, rate_hz, text):
     desk.play(400, rate_hz=rate_hz)
     expected = f'the device runs at {text} Hz, rate_hz says 120; set rate_hz to'
     assert any(warning.startswith(expected) for warning in desk.poll().warnings)

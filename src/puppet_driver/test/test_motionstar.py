@@ -125,7 +125,7 @@ def refuse(message, error=0):
         (refuse(Message.UNKNOWN), ProtocolError, 'answer to get status, got an unknown command'),
     ],
 )
-def test_silence_and_wrong_answers_are_said(answer, error, text):
+def test_silence_and_wrong_answers_are_reported(answer, error, text):
     with pytest.raises(error, match=text):
         start(MotionStar(CONFIG), answer)
 
@@ -148,12 +148,12 @@ def test_bad_status_is_refused(unit, change, text):
         start(MotionStar(CONFIG), MotionStarSimulator(3), altered(STATUS, with_body(change, unit)))
 
 
-def test_a_rate_that_the_device_does_not_take_is_said():
+def test_a_rate_that_the_device_does_not_take_is_reported():
     with pytest.raises(ProtocolError, match='expected 100 measurements a second, got 120; set'):
         start(MotionStar(replace(CONFIG, rate_hz=100.0)), MotionStarSimulator(3))
 
 
-def test_a_refused_setup_is_said_with_its_unit():
+def test_a_refused_setup_is_reported_with_its_unit():
     refused = altered(
         Message.SEND_SETUP_ANSWER,
         lambda reply: encode_packet(decode_header(reply)._replace(error=8)),

@@ -91,7 +91,7 @@ def test_several_devices_make_one_frame(serve, session, wait_until):
 
 
 @EVERY_WAY
-def test_a_killed_device_is_said_and_found_again(serve, session, wait_until, scheme):
+def test_a_killed_device_is_reported_and_found_again(serve, session, wait_until, scheme):
     first = serve()
     run = session(names(first, scheme))
     assert wait_until(run.has(20))

@@ -98,7 +98,7 @@ def test_transmitter_turns_roll_first_and_yaw_last():
         ('mock', {'hemisphere': 'aft', 'rate_hz': 60.0}, ('hemisphere',)),
     ],
 )
-def test_parameters_without_meaning_for_the_device_are_told(device, given, ignored):
+def test_parameters_without_meaning_for_the_device_are_reported(device, given, ignored):
     ports = ['tcp://host'] if device == 'motionstar' else ['/dev/a']
     one = config(device=device, **{'ports': ports, 'sensors': ['a'], 'rate_hz': 50.0, **given})
     assert set(one.ignored) == set(ignored)

@@ -78,7 +78,7 @@ def test_stations_that_are_not_used_do_not_take_time():
 
 
 @every
-def test_a_silent_port_is_said_in_one_sentence(line, simulator):
+def test_a_silent_port_is_reported_in_one_sentence(line, simulator):
     text = r'expected a Polhemus \w+ to answer at 115200 bps, got nothing; check its power'
     with pytest.raises(LinkTimeout, match=text):
         start(line(CONFIG), deaf)

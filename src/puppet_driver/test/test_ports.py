@@ -105,7 +105,7 @@ def test_old_bytes_are_forgotten_on_demand(device):
     assert not readable(device.port, 0.0)
 
 
-def test_a_device_that_has_gone_is_said(device):
+def test_a_device_that_has_gone_is_reported(device):
     device.close()
     if device.name.startswith('udp'):
         device.port.write(b'x')
@@ -179,7 +179,7 @@ def test_datagrams_come_one_by_one_and_strangers_are_not_heard():
     device.port.close()
 
 
-def test_a_refused_connection_is_said_with_what_to_do(listener):
+def test_a_refused_connection_is_reported_with_what_to_do(listener):
     name = name_of(listener)
     listener.close()
     with pytest.raises(LinkError, match=f'{name}: expected a connection, got a refusal: nothing'):
@@ -188,7 +188,7 @@ def test_a_refused_connection_is_said_with_what_to_do(listener):
         port.read()
 
 
-def test_a_host_that_does_not_answer_is_said_after_a_while(monkeypatch):
+def test_a_host_that_does_not_answer_is_reported_after_a_while(monkeypatch):
     now_s = [0.0]
     monkeypatch.setattr(network_port.time, 'monotonic', lambda: now_s[0])
     with socket.create_server((HOST, 0), backlog=0) as server:
@@ -264,7 +264,7 @@ def test_a_name_server_that_does_not_answer_holds_up_nobody(monkeypatch, wait_un
 
 
 @pytest.mark.parametrize('host', ['a..b', 64 * 'x', 'no.host.invalid'])
-def test_an_unknown_host_is_said(host, monkeypatch):
+def test_an_unknown_host_is_reported(host, monkeypatch):
     monkeypatch.setattr(network_port, 'FIRST_WAIT_S', 10.0)
     for _ in range(2):  # asked anew each time
         with pytest.raises(LinkError, match=f'tcp://{host}: expected the name or address'):

@@ -116,7 +116,7 @@ def test_all_files_give_the_same_field(tmp_path, rng):
         ('none.png', None, 'none.png: expected'),
     ],
 )
-def test_bad_files_are_told(tmp_path, name, content, text):
+def test_bad_files_are_reported(tmp_path, name, content, text):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputFileError) as error:
@@ -165,7 +165,7 @@ DAMAGED = 'expected a numpy array, got'
     ],
     ids=lambda value: value[:60] if isinstance(value, str) else '',
 )
-def test_hostile_files_are_told_at_once(tmp_path, name, content, text):
+def test_hostile_files_are_reported_at_once(tmp_path, name, content, text):
     (tmp_path / name).write_bytes(content)
     with warnings.catch_warnings(), pytest.raises(InputFileError) as error:
         warnings.simplefilter('error')

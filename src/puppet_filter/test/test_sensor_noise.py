@@ -110,7 +110,7 @@ SWAYS = [(0, 'was moved', 0.2), (1, 'was turned', 0.2), (0, 'sway slowly', 0.003
 
 
 @pytest.mark.parametrize(('part', 'text', 'size'), [*SWAYS, (1, 'sway slowly', 0.005)])
-def test_moving_sensor_is_told_even_in_a_quiet_hand(rng, matrix, part, text, size):
+def test_moving_sensor_is_reported_even_in_a_quiet_hand(rng, matrix, part, text, size):
     sway = QUICK if text == 'sway slowly' else np.sin(np.linspace(0.0, 20.0, N))
     assert text in estimate_noise(*moved(samples(rng, matrix), part, size * sway)).warning
 

@@ -48,7 +48,7 @@ def test_moving_performer_is_waited_for(virtual):
     assert _run(model, virtual, 40)[-1].calibration is not None
 
 
-def test_still_pose_that_is_no_t_pose_is_told_and_waited_for(virtual):
+def test_still_pose_that_is_no_t_pose_is_reported_and_waited_for(virtual):
     model = _model(virtual)
     root, rotations = virtual.t_pose()
     for arm, sign in ((4, -1.0), (7, 1.0)):

@@ -146,7 +146,7 @@ def test_the_same_bags_give_the_same_page(bags, tmp_path):
         ('A', __file__),
     ],
 )
-def test_bad_input_is_said_in_a_line(bags, arguments, capsys):
+def test_bad_input_is_reported_in_a_line(bags, arguments, capsys):
     assert run(*(bags[0] if word == 'A' else word for word in arguments)) == 2
     text = capsys.readouterr().err
     assert 'expected' in text or 'required' in text

@@ -52,7 +52,7 @@ rules:
     assert found.field('/retarget/status', 'frames_solved', 'count').ignored
 
 
-def test_rules_that_fit_nothing_are_told(tmp_path):
+def test_rules_that_fit_nothing_are_reported(tmp_path):
     """Importance is no length: the rule fits by its names and still says nothing."""
     found = loaded(
         tmp_path,

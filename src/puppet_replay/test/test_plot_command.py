@@ -187,7 +187,7 @@ def test_a_topic_that_is_missing_is_named(golden, kind, missing, tmp_path, capsy
     assert not list(tmp_path.iterdir())
 
 
-def test_no_bag_and_no_matplotlib_are_told(replayed_bag, tmp_path, capsys, monkeypatch):
+def test_no_bag_and_no_matplotlib_are_reported(replayed_bag, tmp_path, capsys, monkeypatch):
     assert run(tmp_path / 'none.mcap') == 2
     assert 'expected a bag, got a path that does not exist' in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, 'matplotlib', None)

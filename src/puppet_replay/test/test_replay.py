@@ -106,7 +106,7 @@ def changed_stamps(messages):
     return [m for m in messages if m.topic != RAW] + [*frames, frames[-1]]
 
 
-def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(sensors_bag, tmp_path):
+def test_gaps_and_stamps_out_of_order_are_reported_and_do_no_harm(sensors_bag, tmp_path):
     path = edited(sensors_bag, tmp_path / 'odd.mcap', changed_stamps)
     report = replay(path, tmp_path / 'out.mcap', read_settings())
     text = '; '.join(report.warnings)
@@ -123,7 +123,7 @@ def test_gaps_and_stamps_out_of_order_are_told_and_do_no_harm(sensors_bag, tmp_p
         ([], 'a still T-pose of the layout'),
     ],
 )
-def test_why_nothing_came_is_told(sensors_bag, tmp_path, left_out, cause, capsys):
+def test_why_nothing_came_is_reported(sensors_bag, tmp_path, left_out, cause, capsys):
     """The place of the tracker is missing, or the T-pose."""
 
     def late(messages):
@@ -139,7 +139,7 @@ def test_why_nothing_came_is_told(sensors_bag, tmp_path, left_out, cause, capsys
     assert ('expected where the tracker stands, in /tf_static' in last) == bool(left_out)
 
 
-def test_other_versions_are_refused_with_the_difference_and_no_version_is_told(
+def test_other_versions_are_refused_with_the_difference_and_no_version_is_reported(
     sensors_bag, tmp_path
 ):
     """By their fields, or by another hash alone."""

@@ -112,7 +112,9 @@ def test_a_player_stops_in_a_gap(walk, tmp_path):
         (None, None, False),
     ],
 )
-def test_other_versions_beside_the_input_are_told(walk, tmp_path, definition, type_hash, is_told):
+def test_other_versions_beside_the_input_are_reported(
+    walk, tmp_path, definition, type_hash, is_told
+):
     """They are played as they are; those of the input are refused."""
     kind = 'std_msgs/msg/String'
     with BagReader(walk) as reader, BagWriter(tmp_path / 'a.mcap') as writer:

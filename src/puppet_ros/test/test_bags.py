@@ -257,7 +257,7 @@ def sqlite_bag(folder, *commands):
     return path
 
 
-def test_messages_that_the_metadata_counts_and_no_file_has_are_told(tmp_path):
+def test_messages_that_the_metadata_counts_and_no_file_has_are_reported(tmp_path):
     path = write(tmp_path / 'bag') / 'metadata.yaml'
     path.write_text(path.read_text().replace('message_count: 39', 'message_count: 41'))
     with BagReader(tmp_path / 'bag') as reader:

@@ -92,7 +92,7 @@ def test_bag_without_transform_needs_the_trackers_place(tmp_path, output, exact,
     assert main([*arguments, '--transmitter-m', *map(str, PLACE)]) == 0
 
 
-def test_exchanged_sensors_are_told_with_exit_code_1_and_nothing_is_written(
+def test_exchanged_sensors_are_reported_with_exit_code_1_and_nothing_is_written(
     tmp_path, output, capsys
 ):
     take = make_recording(12, REAL, RATE_HZ)

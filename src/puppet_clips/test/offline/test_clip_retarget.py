@@ -61,7 +61,7 @@ def test_procedural_performance_meets_the_figures(procedural, puppet, request):
     assert feet * found['jerk_ratio']['feet'] < 0.2 * WALK_FEET_JERK_M_S3
 
 
-def test_progress_is_told_in_hundreds(procedural, short_character):
+def test_progress_is_reported_in_hundreds(procedural, short_character):
     told = []
     job = RetargetJob(short_character, floor_only(), 'joint_angles')
     retarget_motion(procedural, job, told.append)

@@ -168,7 +168,7 @@ BAD = [
 
 
 @pytest.mark.parametrize('old, new, line, words', BAD, ids=[row[3][:40] for row in BAD])
-def test_bad_files_are_told_file_line_and_key(read, old, new, line, words):
+def test_bad_files_are_reported_with_file_line_and_key(read, old, new, line, words):
     assert old in GOOD
     with pytest.raises(InputFileError) as caught:
         read(GOOD.replace(old, new, 1))

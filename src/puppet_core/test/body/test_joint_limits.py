@@ -95,7 +95,7 @@ BAD = [
 
 
 @pytest.mark.parametrize('old, new, line, words', BAD, ids=[row[3][:44] for row in BAD])
-def test_bad_limits_are_told_file_line_and_key(read, old, new, line, words):
+def test_bad_limits_are_reported_with_file_line_and_key(read, old, new, line, words):
     assert old in LIMITS
     with pytest.raises(InputFileError) as caught:
         read(LIMITS.replace(old, new, 1))

@@ -122,7 +122,7 @@ def hide(marker, start, stop):
     return change
 
 
-def test_long_gaps_end_the_clip_and_are_said(write, motion):
+def test_long_gaps_end_the_clip_and_are_reported(write, motion):
     read = read_clip(write(change=hide('LKNE', 10, 40)))
     assert read.motion.n_frames == motion.n_frames - 40
     assert 'frames 41 to 80 of 80: elsewhere markers are missing for more' in read.text

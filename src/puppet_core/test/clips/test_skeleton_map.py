@@ -114,7 +114,7 @@ def test_given_unit_and_axis_are_not_guessed(write):
     assert read.motion.skeleton.leg_length > 5.0
 
 
-def test_an_unlikely_size_stays_and_is_said(write):
+def test_an_unlikely_size_stays_and_is_reported(write):
     read = read_clip(write('mixamo', Style(1e-5)))
     assert 'unit centimetres (no usual unit gives a human size; stature about' in read.text
     assert 'check with --unit' in read.text

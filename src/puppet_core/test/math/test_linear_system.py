@@ -16,7 +16,7 @@ def test_four_equations_are_solved(rng):
         np.testing.assert_allclose(a @ system[:, 4], b, atol=1e-9)
 
 
-def test_singular_system_is_told(rng):
+def test_singular_system_is_reported(rng):
     a = rng.normal(size=(4, 5))
     a[3] = a[1] - 2.0 * a[0]
     assert not solve_in_place(a)
@@ -33,7 +33,7 @@ def test_factor_solves_positive_definite_systems(n, rng):
         np.testing.assert_allclose(a @ x, b, atol=1e-9)
 
 
-def test_indefinite_matrix_is_told(rng):
+def test_indefinite_matrix_is_reported(rng):
     for _ in range(20):
         root = rng.normal(size=(12, 12))
         vectors, _ = np.linalg.qr(root)

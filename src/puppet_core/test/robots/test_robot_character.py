@@ -269,7 +269,7 @@ BAD = [
 
 
 @pytest.mark.parametrize('old, new, words', BAD, ids=[row[2] + row[1][:12] for row in BAD])
-def test_a_bad_urdf_is_told_with_file_and_line(made, old, new, words):
+def test_a_bad_urdf_is_reported_with_file_and_line(made, old, new, words):
     assert old in TEXT
     with pytest.raises(InputFileError, match=r'robot\.urdf:\d+: ') as caught:
         made(TEXT.replace(old, new, 1))
@@ -328,7 +328,7 @@ def test_lengths_in_millimetres_are_refused_with_a_hint(made):
         ('urdf: ', 'urdf: no_', 'a readable file'),
     ],
 )
-def test_a_bad_section_is_told_with_file_and_key(made, tmp_path, old, new, words):
+def test_a_bad_section_is_reported_with_file_and_key(made, tmp_path, old, new, words):
     path = tmp_path / 'tin.yaml'
     save_character(made(TEXT).character, path)
     text = path.read_text()

@@ -28,7 +28,7 @@ def test_retries_wait_longer_each_time_up_to_a_second(bench, error, wait_ms):
     assert bench.line.deadline_ns - bench.now_ns == wait_ms * MS
 
 
-def test_the_same_error_is_told_once(bench):
+def test_the_same_error_is_reported_once(bench):
     bench.refusals = [LinkError('port: expected a free port, got a busy one')] * 5
     bench.run(3000)
     errors = [text for is_error, text in bench.news if is_error]

@@ -101,7 +101,7 @@ def test_one_lost_line_leaves_the_others_running(emulator, session, wait_until):
     assert np.isnan(poses[5:10]).all() and np.isfinite(poses[:5]).all()
 
 
-def test_a_busy_port_is_said_and_waited_for(emulator, session, wait_until):
+def test_a_busy_port_is_reported_and_waited_for(emulator, session, wait_until):
     server = emulator()
     first = session(server)
     assert wait_until(first.has(10))

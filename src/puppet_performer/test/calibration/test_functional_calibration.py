@@ -129,7 +129,7 @@ ALL = [(LAYOUT.sensors[i], LAYOUT.sensors[j]) for i, j in LAYOUT.pairs]
 
 
 @pytest.mark.parametrize('pairs', [ARMS, ALL], ids=['arms', 'all'])
-def test_limbs_worn_on_the_wrong_sides_are_told_by_pose_knees_and_elbows(pairs):
+def test_limbs_worn_on_the_wrong_sides_are_reported_by_pose_knees_and_elbows(pairs):
     take, _ = _real(2)
     outcome = take.calibrate(exchanged(take.recording, LAYOUT, *sum(pairs, ())))
     assert [f.names for f in outcome.evaluation.of_kind(SWAPPED)] == pairs
@@ -327,7 +327,7 @@ def test_wrong_unit_is_named(exact, factor):
     assert 'metres' in outcome.evaluation.findings[0].text
 
 
-def test_wrong_unit_in_which_nobody_stands_still_is_told():
+def test_wrong_unit_in_which_nobody_stands_still_is_reported():
     recording = make_recording(11, REAL, COARSE_HZ).recording
     recording = replace(recording, positions=recording.positions * 1e3)
     with pytest.raises(CalibrationError, match='would be about 1.* m tall.* in metres'):
@@ -341,7 +341,7 @@ def test_sensors_that_were_hardly_measured_are_named(exact):
         exact.calibrate(replace(exact.recording, usable=usable))
 
 
-def test_upside_down_is_told_where_all_sides_are_exchanged(exact):
+def test_upside_down_is_reported_where_all_sides_are_exchanged(exact):
     recording, mirror = exact.recording, np.array([1.0, -1.0, 1.0])
     positions = recording.positions * mirror
     rotations = recording.rotations * [1.0, -1.0, 1.0, -1.0]

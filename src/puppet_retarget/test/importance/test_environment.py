@@ -171,7 +171,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize('body, message', MISTAKES.values(), ids=MISTAKES)
-def test_mistake_is_told_with_file_line_and_key(tmp_path, body, message):
+def test_mistake_is_reported_with_file_line_and_key(tmp_path, body, message):
     path = write(tmp_path, HEAD + body)
     with pytest.raises(InputFileError, match=message) as caught:
         load_environment(path)

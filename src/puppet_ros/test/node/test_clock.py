@@ -22,7 +22,7 @@ def test_jitter_and_repetition_are_no_jump():
     assert not any(watch.went_back(stamp) for stamp in stamps)
 
 
-def test_a_jump_is_told_once_and_time_goes_on_from_there():
+def test_a_jump_is_reported_once_and_time_goes_on_from_there():
     watch = ClockJumpDetector()
     watch.went_back(10 * BACK_NS)
     assert not watch.went_back(9 * BACK_NS)  # just not
