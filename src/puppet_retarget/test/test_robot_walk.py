@@ -26,11 +26,6 @@ def tin():
     return character_from_urdf(HUMANOID, RobotMap()).character
 
 
-@pytest.fixture(scope='module')
-def robot(tin):
-    return tin.robot
-
-
 @pytest.fixture(scope='module', params=['procedural', 'captured'])
 def walk(request):
     """Return the built-in performance, and a captured walk where there are clips."""
@@ -44,8 +39,8 @@ def walked(walk, tin, retarget):
     return retarget(walk, tin)
 
 
-def test_no_limit_is_violated(walked, robot):
-    angles = walked.robot_angles
+def test_no_limit_is_violated(walked, tin):
+    angles, robot = walked.robot_angles, tin.robot
     assert angles.shape[1] == len(robot.names) == 29
     assert np.isfinite(angles).all()
     assert np.count_nonzero((angles < robot.lower) | (angles > robot.upper)) == 0

@@ -60,11 +60,6 @@ def tin_file(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope='module')
-def tin(tin_file):
-    return load_character(tin_file)
-
-
 class Rig:
     """Both nodes of a puppet, and somebody who feeds and watches them."""
 
@@ -142,8 +137,9 @@ def stamp_of(msg):
     return msg.header.stamp.sec * 10**9 + msg.header.stamp.nanosec
 
 
-def test_a_robot_on_topics(rig, tin):
+def test_a_robot_on_topics(rig, tin_file):
     """Joint states in its own names and limits, its URDF, the frames of its links."""
+    tin = load_character(tin_file)
     got, robot = rig.got, tin.robot
     assert rig.feed_until(
         lambda: (

@@ -184,13 +184,6 @@ def motion(rng, adult_character):
     return wave_motion(adult_character.skeleton, rng, n_frames=60, swing=2.5)
 
 
-@pytest.fixture
-def written(tmp_path, motion):
-    path = tmp_path / 'out.bvh'
-    write_bvh(motion, path)
-    return path
-
-
 def assert_same(motion, loaded):
     assert_same_motion(motion, loaded, ANGLE_TOL_DEG, POSITION_TOL_M)
     np.testing.assert_allclose(motion.end_effectors, loaded.end_effectors, atol=POSITION_TOL_M)
@@ -224,8 +217,9 @@ def test_every_body_is_read_back(tmp_path, rng, characters_dir, character):
     assert_same(motion, load_clip(tmp_path / 'a.bvh'))
 
 
-def test_joints_are_the_segments_in_a_t_pose_of_centimetres(motion, written):
-    clip = read_bvh(written, unit_m=1.0)
+def test_joints_are_the_segments_in_a_t_pose_of_centimetres(motion, tmp_path):
+    write_bvh(motion, tmp_path / 'out.bvh')
+    clip = read_bvh(tmp_path / 'out.bvh', unit_m=1.0)
     real = [k for k in range(len(clip.joint_names)) if not clip.is_tip(k)]
     assert {clip.joint_names[k] for k in real} == set(SEGMENTS)
     shank = clip.joint_names.index('left_shank')

@@ -265,12 +265,6 @@ def estimator(adult_character):
     return Estimator(adult_character.skeleton)
 
 
-@pytest.fixture
-def standing(adult_character):
-    """Return that body, arms spread."""
-    return at_rest(adult_character.skeleton)
-
-
 def over_the_body(body, n):
     """Yield a path near the surface: belly, chest, neck, face, down the other arm."""
     head, chest, spine = (body.p_world[SEGMENT_INDEX[s]] for s in ('head', 'chest', 'spine'))
@@ -321,10 +315,11 @@ def listed(estimator, body, pairs):
 
 
 def test_weights_are_those_of_the_definition_and_none_that_matters_is_left_out(
-    estimator, standing
+    estimator, adult_character
 ):
     """A hand that sweeps over torso, head, arm and hand; the list is never too short for it."""
     most = 0
+    standing = at_rest(adult_character.skeleton)
     for point in over_the_body(standing, 300):
         standing.points[RIGHT_HAND] = point
         pairs = pairs_of(estimator, standing)

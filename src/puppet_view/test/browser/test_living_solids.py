@@ -24,15 +24,9 @@ def _marker(ns, identifier=0, text='', seconds=1):
     return marker
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    """Return a clock that the test moves: clock[0]."""
-    now = [100.0]
-    monkeypatch.setattr(expiring_markers.time, 'monotonic', lambda: now[0])
-    return now
-
-
-def test_markers_live_as_long_as_they_were_sent_last(clock):
+def test_markers_live_as_long_as_they_were_sent_last(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr(expiring_markers.time, 'monotonic', lambda: clock[0])
     solids = ExpiringMarkers()
     solids.add(_marker('environment', seconds=0))  # for ever
     for _ in range(3):

@@ -24,11 +24,6 @@ RED, GREEN, BLUE = (0.8, 0.1, 0.1), (0.1, 0.7, 0.1), (0.1, 0.1, 0.8)
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(3)
-
-
-@pytest.fixture
 def camera():
     return Camera(np.array([4.0, 1.0, 1.6]), np.array([0.0, 0.0, 0.7]), 35.0)
 

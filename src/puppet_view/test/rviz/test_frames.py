@@ -157,12 +157,8 @@ def test_a_joint_that_follows_another_does_so(made):
 TICK_NS = 8_333_333
 
 
-@pytest.fixture(scope='module')
-def tin():
-    return character_from_urdf(HUMANOID, RobotMap()).character
-
-
-def test_frames_of_a_robot_have_its_joints_and_its_posture(tin, adult_character, stepping_motion):
+def test_frames_of_a_robot_have_its_joints_and_its_posture(adult_character, stepping_motion):
+    tin = character_from_urdf(HUMANOID, RobotMap()).character
     motion, config = stepping_motion, RetargetConfig()
     model = RetargetModel(tin, floor_only(), config)
     assert model.joint_names == tin.robot.names
