@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from benchmarks.filter.data_sets import DataSet
 from benchmarks.filter.scores import Output
+from benchmarks.line_chart import Line, line_chart
 import numpy as np
-from puppet_core.drawing import BLUE, DARK, GREEN, GREY, Line, line_chart, Picture, PURPLE, RED
+from puppet_core.drawing import BLUE, DARK, GREEN, GREY, Picture, PURPLE, RED
 from puppet_core.math import Floats
 
 FIGURES = {

@@ -9,21 +9,22 @@ from benchmarks.quality.path_timing import PASSES, spread, time_path
 from benchmarks.quality.peers import make_peer
 from benchmarks.quality.self_quality import self_figures
 import numpy as np
-from puppet_core.body import Motion
+from numpy.typing import NDArray
+from puppet_core.body import LIMB_SEGMENTS, Motion, Skeleton
+from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_performer.sensor_layout import SensorLayout
 from puppet_performer.synthetic_recording import sensor_frames
 from puppet_retarget.importance import GOAL, IMPORTANCE
 from puppet_retarget.offline import (
     copied_angles,
-    errors_in_reach,
     MotionArrays,
-    orientation_deviation_deg,
     percentiles,
     report,
     retarget_motion,
     RetargetJob,
     RetargetResult,
 )
+from puppet_retarget.offline.quality import are_reachable, root_balls
 from puppet_retarget.offline.self_contact import performer_body, puppet_body
 
 Row = dict[str, Any]
@@ -122,3 +123,33 @@ class ClipBench:
             'orientation_deviation_deg': deviation,
             'world_scale': scale,
         }
+
+
+def orientation_deviation_deg(puppet: Quats, performer: Quats) -> dict[str, float]:
+    """Return how far segments (n, 16, 4) are from the captured ones in world: p50, p99, max."""
+    turn = quaternions.multiply(quaternions.conjugate(performer), puppet)
+    angle = np.linalg.norm(quaternions.log(turn), axis=-1)
+    return percentiles(np.degrees(angle))
+
+
+def errors_in_reach(
+    skeleton: Skeleton,
+    q_world: Quats,
+    p_world: Vec3s,
+    goals: Vec3s,
+    wanted: NDArray[np.bool_],
+    errors: Floats,
+) -> Floats:
+    """
+    Return the goal errors of wanted limbs in the frames that can meet them all [m].
+
+    A frame can if one place of the root, with body, hands and feet turned as they are, is within
+    reach of all that is wanted. Goals (n, 4, 3) are in the puppet's world [m].
+    """
+    found = [np.empty(0)]
+    for i in np.flatnonzero(wanted.any(axis=1)):
+        limbs = np.flatnonzero(wanted[i])
+        starts = p_world[i, LIMB_SEGMENTS[limbs, 0]] - p_world[i, 0]
+        if are_reachable(*root_balls(skeleton, limbs, q_world[i], starts, goals[i, limbs])):
+            found.append(errors[i, limbs])
+    return np.concatenate(found)

@@ -5,10 +5,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from benchmarks.line_chart import Line, line_chart
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
 import numpy as np
 from puppet_core.body import Character, default_capsules, Motion
-from puppet_core.drawing import BLUE, DARK, GREY, Line, line_chart, Picture, RED
+from puppet_core.drawing import BLUE, DARK, GREY, Picture, RED
 from puppet_core.math import Floats
 from puppet_retarget.importance import (
     Environment,

@@ -4,12 +4,13 @@
 
 from collections.abc import Iterator
 
+from benchmarks.line_chart import Line, line_chart
 from benchmarks.rate import walk as rate_walk
 from benchmarks.rate.experiments import WalkRun
 from benchmarks.rate.run import flexion, RateClip, RateResult, task_track
 import numpy as np
 from PIL import Image, ImageDraw
-from puppet_core.drawing import BLUE, DARK, Line, line_chart, Picture, RED, TEXT_COLOUR
+from puppet_core.drawing import BLUE, DARK, Picture, RED, TEXT_COLOUR
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math import quaternions as qb
 

@@ -6,17 +6,16 @@ The style of all charts, and how they and pictures become files: the same bytes 
 Matplotlib is imported where something is drawn, so that nothing else waits for it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from puppet_core.io import ConfigError, replacing
-from puppet_core.math import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,16 +58,6 @@ STYLE: dict[Any, Any] = {
     'path.simplify': True,
     'agg.path.chunksize': 20000,
 }
-
-
-class Line(NamedTuple):
-    """A curve with a name."""
-
-    label: str  # Written in the legend
-    values: Floats  # One for each time, shape (n,)
-    colour: str  # As matplotlib reads it
-    width: float = 1.4  # Of the line [pt]
-    dash: str = '-'  # Style of the line, as matplotlib reads it
 
 
 @contextmanager
@@ -130,32 +119,6 @@ def legend_above(axes: 'Axes', columns: int = 6) -> None:
         columnspacing=1.2,
         fontsize=9.0,
     )
-
-
-def line_chart(
-    times_s: Floats, panels: Mapping[str, Sequence[Line]], height_px: int = 760
-) -> Picture:
-    """Return a picture of lines over rising times (n,) [s]; panels by axis name and unit."""
-    with styled():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-        figure, grid = new_figure([1.0] * len(panels), height_px)
-        for (axes,), (title, lines) in zip(grid, panels.items()):
-            for line in lines:
-                axes.plot(
-                    times_s,
-                    line.values,
-                    color=line.colour,
-                    linewidth=line.width,
-                    linestyle=line.dash,
-                    label=line.label,
-                )
-            axes.set_title(title)
-            legend_above(axes)
-        grid[-1][0].set_xlim(times_s[0], times_s[-1])
-        canvas = FigureCanvasAgg(figure)
-        canvas.draw()
-        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
 def svg_text(figure: 'Figure') -> str:

@@ -67,10 +67,6 @@ class PoseFilter:
         self._tuning = make_tuning(config)
         self._assign_noise()
 
-    def reset(self) -> None:
-        """Forget all states; counters stay."""
-        self._allocate(self._sensors)
-
     def step(self, frame: SensorFrame) -> FilteredFrame | None:
         """
         Return the filtered frame, or None for a stamp that repeats or goes back.

@@ -192,7 +192,3 @@ def prompt(recorder: surface.SurfaceRecorder) -> None:
     if recorder.place is not None:
         count = f'{recorder.n_done + 1}/{recorder.n_total}'
         print(f'{count} {surface.describe(recorder.place)}: touch and hold', flush=True)
-
-
-if __name__ == '__main__':
-    sys.exit(main())

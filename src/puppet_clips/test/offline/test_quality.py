@@ -4,6 +4,7 @@
 
 import json
 
+from benchmarks.quality.run import errors_in_reach
 import numpy as np
 from puppet_core.body.posture import world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
@@ -12,7 +13,6 @@ from puppet_retarget.offline import quality
 from puppet_retarget.offline.motion_report import plain, report_text, write_report
 from puppet_retarget.offline.quality import (
     are_reachable,
-    errors_in_reach,
     impossible_share,
     MotionArrays,
     root_balls,

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts: lines where their values are, panels below each other, the same bytes every time."""
 
+from benchmarks.line_chart import Line, line_chart
 import numpy as np
-from puppet_core.drawing import Line, line_chart, new_figure, save, styled
+from puppet_core.drawing import new_figure, save, styled
 import pytest
 
 RED, BLUE = '#ff0000', '#0000ff'

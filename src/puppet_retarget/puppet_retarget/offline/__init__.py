@@ -23,12 +23,7 @@ from puppet_retarget.offline.motion_report import (
     table,
     write_report,
 )
-from puppet_retarget.offline.quality import (
-    errors_in_reach,
-    MotionArrays,
-    orientation_deviation_deg,
-    percentiles,
-)
+from puppet_retarget.offline.quality import MotionArrays, percentiles
 from puppet_retarget.offline.whole_motion import (
     performer_arrays,
     require_finite,

@@ -63,13 +63,6 @@ def free_limb_deviation_deg(
     return float(np.degrees(worst))
 
 
-def orientation_deviation_deg(puppet: Quats, performer: Quats) -> dict[str, float]:
-    """Return how far segments (n, 16, 4) are from the captured ones in world: p50, p99, max."""
-    turn = quaternions.multiply(quaternions.conjugate(performer), puppet)
-    angle = np.linalg.norm(quaternions.log(turn), axis=-1)
-    return percentiles(np.degrees(angle))
-
-
 def percentiles(values: Floats, scale: float = 1.0) -> dict[str, float]:
     """Return p50, p99 and max of the values; NaN if there are none."""
     if values.size == 0:
@@ -118,26 +111,3 @@ def impossible_share(
     for i in np.flatnonzero(~(apart < radii.sum())):  # other balls certainly have a common point
         impossible += not are_reachable(centres[i], radii)
     return float(impossible / len(planted))
-
-
-def errors_in_reach(
-    skeleton: Skeleton,
-    q_world: Quats,
-    p_world: Vec3s,
-    goals: Vec3s,
-    wanted: NDArray[np.bool_],
-    errors: Floats,
-) -> Floats:
-    """
-    Return the goal errors of wanted limbs in the frames that can meet them all [m].
-
-    A frame can if one place of the root, with body, hands and feet turned as they are, is within
-    reach of all that is wanted. Goals (n, 4, 3) are in the puppet's world [m].
-    """
-    found = [np.empty(0)]
-    for i in np.flatnonzero(wanted.any(axis=1)):
-        limbs = np.flatnonzero(wanted[i])
-        starts = p_world[i, LIMB_SEGMENTS[limbs, 0]] - p_world[i, 0]
-        if are_reachable(*root_balls(skeleton, limbs, q_world[i], starts, goals[i, limbs])):
-            found.append(errors[i, limbs])
-    return np.concatenate(found)

@@ -1,16 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How well a retargeted motion keeps contacts of a body with itself.
+How near a body is to itself, and how well a retargeted motion keeps that of the palms.
 
-Definitions. Distances are signed ones of general end-effectors from capsules of the segments
-that count (`puppet_core.body.skeleton`). Pelvis, spine and chest are one body: the distance
-from any of them is that from all, as a ball-shaped character has its whole surface on one of
-them. A general end-effector of the performer touches the segment it is nearest to if that is
-nearer than 2 cm and its own flesh, which is its depth in its own segment: next to nothing for
-palms and soles, which are on the surface, and the limb's radius for elbows and knees. The
-error of a touching pair is the difference between the puppet's distance and the performer's
-in the puppet's world, both taken as zero inside: depth is what `self_penetration_m` is for.
+Distances are signed ones of general end-effectors from capsules of the segments that count
+(`puppet_core.body.skeleton`). Pelvis, spine and chest are one body: the distance from any of
+them is that from all, as a ball-shaped character has its whole surface on one of them. An error
+is the difference between the puppet's distance and the performer's in the puppet's world, both
+taken as zero inside.
 """
 
 from typing import NamedTuple
@@ -21,7 +18,6 @@ from puppet_core.body import (
     Capsule,
     CONSIDERED,
     default_capsules,
-    LIMB_SEGMENTS,
     Motion,
     N_SEGMENTS,
     segment_distance,
@@ -34,9 +30,7 @@ from puppet_core.math import Floats, kernel, Quats, rotate_inverse, sub, Vec3, V
 from puppet_retarget.offline.quality import HANDS, IMPORTANT
 from puppet_retarget.offline.whole_motion import RetargetJob, RetargetResult
 
-TOUCH_M = 0.02  # gap that counts as touching; clothes, markers and capsules err by as much
 _TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
-_LEFT_HAND, _RIGHT_HAND = 0, 1  # rows of the general end-effectors
 _N_GENERAL = len(CONSIDERED)
 
 
@@ -69,18 +63,6 @@ def puppet_body(job: RetargetJob, result: RetargetResult) -> MovingBody:
     )
 
 
-class SelfContact(NamedTuple):
-    """Touching pairs of a performer and a puppet, by frame."""
-
-    # Which segment each general end-effector touches, shape (n, 8); -1 for none
-    segments: NDArray[np.int64]
-    # Difference of the distances of the touching pairs, shape (n, 8) [m]; NaN for none
-    errors: Floats
-    # Difference of the distances between both palms where the hands touch, shape (n,) [m]. NaN
-    # where they do not.
-    palm_errors: Floats
-
-
 def self_distances_m(
     shape: ShapeArrays, q_world: Quats, p_world: Vec3s, end_effectors: Vec3s
 ) -> Floats:
@@ -109,57 +91,6 @@ def self_distances_m(
     return out
 
 
-def self_penetration_m(
-    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, end_effectors: Vec3s
-) -> Floats:
-    """
-    Return how deep general end-effectors are in segments that count; arguments as above.
-
-    Returns
-    -------
-    depths : ndarray, shape (n, 8)
-        Depth in the deepest single capsule, 0 outside [m].
-
-    """
-    distances = self_distances_m(shape, q_world, p_world, end_effectors)
-    return np.maximum(-distances.min(axis=2), 0.0)
-
-
-def self_contact(
-    performer: MovingBody, puppet: MovingBody, world_scale: float = 1.0
-) -> SelfContact:
-    """
-    Return the touching pairs of the performer, and how far off the puppet is at them.
-
-    Parameters
-    ----------
-    performer, puppet : MovingBody
-        Both over the same frames.
-    world_scale : float
-        Size of the puppet's world over the performer's.
-
-    """
-    nearest, gap, differences = _compared(performer, puppet, world_scale)
-    touching = gap < TOUCH_M + _flesh(performer)
-    touching &= np.isfinite(differences)
-    errors = np.where(touching, differences, np.nan)
-    segments = np.where(touching, nearest, -1)
-    hands = (segments[:, _LEFT_HAND] == LIMB_SEGMENTS[_RIGHT_HAND, 2]) | (
-        segments[:, _RIGHT_HAND] == LIMB_SEGMENTS[_LEFT_HAND, 2]
-    )
-    spans = [_palm_distance(body.end_effectors) for body in (performer, puppet)]
-    palm_errors = np.where(hands, np.abs(spans[1] - world_scale * spans[0]), np.nan)
-    return SelfContact(segments, errors, palm_errors)
-
-
-def self_contact_error_m(
-    performer: MovingBody, puppet: MovingBody, world_scale: float = 1.0
-) -> Floats:
-    """Return the errors of `self_contact`, of palms too, shape (n, 9) [m]; NaN: no contact."""
-    contact = self_contact(performer, puppet, world_scale)
-    return np.column_stack((contact.errors, contact.palm_errors))
-
-
 def palm_errors_m(
     performer: MovingBody,
     puppet: MovingBody,
@@ -185,11 +116,11 @@ def palm_errors_m(
         )
         for body in (performer, puppet)
     ]
-    differences = _compared(parts[0], parts[1], world_scale)[2][:, HANDS][wanted[frames]]
+    differences = compared(parts[0], parts[1], world_scale)[2][:, HANDS][wanted[frames]]
     return differences[np.isfinite(differences)]
 
 
-def _compared(
+def compared(
     performer: MovingBody, puppet: MovingBody, world_scale: float
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
     """
@@ -234,18 +165,3 @@ def _distances_of_bodies(body: MovingBody) -> Floats:
     )
     distances[..., _TORSO] = distances[..., _TORSO].min(axis=2, keepdims=True)
     return distances
-
-
-def _flesh(body: MovingBody) -> Floats:
-    """Return the depths of general end-effectors in their own segments, shape (8,) [m]."""
-    shape, normal = shape_arrays(body.capsules), np.empty(3)
-    points = np.concatenate((body.skeleton.interaction_points, np.zeros((4, 3))))
-    segments = np.concatenate((LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]))
-    depths = [-segment_distance(shape, int(s), p, normal) for s, p in zip(segments, points)]
-    return np.maximum(depths, 0.0)
-
-
-def _palm_distance(end_effectors: Vec3s) -> Floats:
-    """Return the distance between both palms, shape (n,) [m]."""
-    between = end_effectors[:, _LEFT_HAND] - end_effectors[:, _RIGHT_HAND]
-    return np.linalg.norm(between, axis=-1)

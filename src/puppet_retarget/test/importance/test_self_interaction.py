@@ -5,6 +5,7 @@
 from typing import NamedTuple
 
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
+from benchmarks.quality.self_quality import self_penetration_m
 from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.capsules import default_capsules, shape_arrays
@@ -40,7 +41,6 @@ from puppet_retarget.offline.self_contact import (
     performer_body,
     puppet_body,
     self_distances_m,
-    self_penetration_m,
 )
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, RetargetResult
 import pytest

@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Penetration and contacts of a body with itself: against their definitions in plain numpy."""
 
+from benchmarks.quality.self_quality import (
+    self_contact,
+    self_contact_error_m,
+    self_penetration_m,
+    TOUCH_M,
+)
 import numpy as np
 from puppet_core.body import (
     Capsule,
@@ -12,15 +18,7 @@ from puppet_core.body import (
     world_segments,
 )
 from puppet_core.math import quaternions
-from puppet_retarget.offline.self_contact import (
-    MovingBody,
-    palm_errors_m,
-    self_contact,
-    self_contact_error_m,
-    self_distances_m,
-    self_penetration_m,
-    TOUCH_M,
-)
+from puppet_retarget.offline.self_contact import MovingBody, palm_errors_m, self_distances_m
 import pytest
 from self_bodies import Body, plain_distances
 

@@ -46,11 +46,6 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
         """Messages of the second topic dropped without a partner."""
         return self._unmatched[1]
 
-    def reset(self) -> None:
-        """Forget what waits, without counting it."""
-        for waiting in self._waiting:
-            waiting.clear()
-
     def _push(self, side: int, stamp_ns: int, item: Any) -> tuple[Any] | None:
         """Return the partner if it was here; else the message waits."""
         own, other = self._waiting[side], self._waiting[1 - side]
