@@ -27,7 +27,6 @@ import numpy as np
 from puppet_bringup.graph_run import PipelineError, use_own_domain
 from puppet_bringup.monitor import TOPICS
 from puppet_bringup.pipeline import CLASSES, STREAMS
-from puppet_bringup.supervisor import stop_on_signals
 from puppet_core.io import (
     check_writable,
     CommandParser,
@@ -35,6 +34,7 @@ from puppet_core.io import (
     EXIT_OK,
     InputFileError,
     run_command,
+    stop_on_signals,
     write_text,
 )
 from puppet_msgs.msg import TrackerFrame

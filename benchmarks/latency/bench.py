@@ -33,7 +33,6 @@ from puppet_bringup.graph_run import (
     watched_graph,
 )
 from puppet_bringup.monitor import JOINTS_TOPIC, MONITOR, Monitor, TOPICS
-from puppet_bringup.supervisor import stop_on_signals
 from puppet_core.io import (
     check_writable,
     CommandParser,
@@ -41,6 +40,7 @@ from puppet_core.io import (
     EXIT_FAILED,
     EXIT_OK,
     run_command,
+    stop_on_signals,
     write_text,
 )
 from puppet_ros.node import cores_of, running_first, Scheduling

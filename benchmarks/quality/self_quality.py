@@ -38,7 +38,9 @@ def self_penetration_m(
     shape: ShapeArrays, q_world: Quats, p_world: Vec3s, end_effectors: Vec3s
 ) -> Floats:
     """
-    Return how deep general end-effectors are in segments that count; arguments as of `self_distances_m`.
+    Return how deep general end-effectors are in segments that count.
+
+    Arguments are those of `self_distances_m`.
 
     Returns
     -------

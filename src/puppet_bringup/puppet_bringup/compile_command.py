@@ -22,8 +22,15 @@ import threading
 import time
 
 from puppet_bringup import process_table
-from puppet_bringup.supervisor import die_with_parent, stop_on_signals
-from puppet_core.io import CommandParser, ConfigError, EXIT_FAILED, EXIT_OK, run_command
+from puppet_bringup.supervisor import die_with_parent
+from puppet_core.io import (
+    CommandParser,
+    ConfigError,
+    EXIT_FAILED,
+    EXIT_OK,
+    run_command,
+    stop_on_signals,
+)
 from puppet_ros import config_files
 
 CACHE_VARIABLE = 'NUMBA_CACHE_DIR'

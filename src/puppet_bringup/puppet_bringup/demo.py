@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from puppet_bringup import graph_run, monitor
 from puppet_bringup.process_table import Process
-from puppet_bringup.supervisor import stop_on_signals
 from puppet_core.body import END_EFFECTORS, load_character, motion_measures
 from puppet_core.clips import UP_AXES
 from puppet_core.io import (
@@ -31,6 +30,7 @@ from puppet_core.io import (
     EXIT_FAILED,
     EXIT_OK,
     run_command,
+    stop_on_signals,
     write_text,
 )
 from puppet_core.math import Floats

@@ -181,14 +181,3 @@ def die_with_parent(parent: int) -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
-
-
-def stop_on_signals() -> threading.Event:
-    """Return an event that Ctrl-C, SIGTERM and a closed terminal set; nohup keeps the last off."""
-    stopping = threading.Event()
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
-    for number in numbers:
-        signal.signal(number, lambda *_: stopping.set())
-    return stopping

@@ -32,8 +32,15 @@ from puppet_bringup.process_table import (
     VARIANTS,
 )
 from puppet_bringup.respawner import process_report, ProcessReport, Respawner, WATCH_PERIOD_S
-from puppet_bringup.supervisor import stop_on_signals, Supervisor
-from puppet_core.io import CommandParser, ConfigError, EXIT_BAD_INPUT, EXIT_OK, run_command
+from puppet_bringup.supervisor import Supervisor
+from puppet_core.io import (
+    CommandParser,
+    ConfigError,
+    EXIT_BAD_INPUT,
+    EXIT_OK,
+    run_command,
+    stop_on_signals,
+)
 from puppet_ros import config_files
 from puppet_ros.process import middleware_settings
 

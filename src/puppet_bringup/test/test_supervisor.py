@@ -145,7 +145,7 @@ def test_a_forked_child_loads_no_library(group, monkeypatch):
 COMMAND = (
     sys.executable,
     '-c',
-    'from puppet_bringup.supervisor import stop_on_signals\n'
+    'from puppet_core.io import stop_on_signals\n'
     'stopping = stop_on_signals()\nprint("here", flush=True)\n'
     f'print(stopping.wait({DEADLINE_S}))',
 )

@@ -11,7 +11,6 @@ import argparse
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-import signal
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ from puppet_core.io import (
     printable,
     PuppetError,
     run_command,
+    stop_on_signals,
 )
 from puppet_replay.replay import frames_first
 from puppet_replay.topics import ENTRIES, entry_of, inputs_of, played_topics
@@ -472,9 +472,7 @@ def run(arguments: Sequence[str]) -> int:
     options = make_parser().parse_args(remove_ros_args(list(arguments)))
     if not 0.0 < options.rate <= 1000.0:
         raise ConfigError(f'--rate: expected 0 < rate <= 1000, got {options.rate:g}')
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
+    stopping = stop_on_signals()
     rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     with BagReader(options.bag) as reader:
         for line in reader.warnings:

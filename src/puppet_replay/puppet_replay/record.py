@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Sequence
 from operator import itemgetter
 import os
 from pathlib import Path
-import signal
 import sys
 import threading
 import time
@@ -25,6 +24,7 @@ from puppet_core.io import (
     EXIT_FAILED,
     EXIT_OK,
     run_command,
+    stop_on_signals,
 )
 from puppet_ros.bags import BagWriter, class_of, COMPRESSIONS, qos_text
 from puppet_ros.node import qos
@@ -293,9 +293,7 @@ def run(arguments: Sequence[str]) -> int:
             ) from err
     if not options.output.exists():  # else the writer reports that the name is taken
         check_writable(options.output, 'output')
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: a closed terminal
-        signal.signal(number, lambda *_: stopping.set())
+    stopping = stop_on_signals()
     # the room for what comes while it does not run: of all processes this one hears the most
     os.environ.update(middleware_settings(os.environ))
     rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)

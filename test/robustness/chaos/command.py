@@ -23,7 +23,7 @@ import uuid
 import psutil
 from puppet_bringup.graph_run import use_own_domain
 from puppet_bringup.process_table import child_environment, SOURCES
-from puppet_bringup.supervisor import stop_on_signals, Supervisor
+from puppet_bringup.supervisor import Supervisor
 from puppet_core.body import load_character
 from puppet_core.io import (
     check_writable,
@@ -32,6 +32,7 @@ from puppet_core.io import (
     EXIT_FAILED,
     EXIT_OK,
     run_command,
+    stop_on_signals,
     write_text,
 )
 from puppet_ros import config_files

@@ -21,7 +21,6 @@ import time
 from typing import Any
 
 import numpy as np
-from puppet_bringup.supervisor import stop_on_signals
 from puppet_core.io import (
     check_writable,
     CommandParser,
@@ -29,6 +28,7 @@ from puppet_core.io import (
     EXIT_FAILED,
     EXIT_OK,
     run_command,
+    stop_on_signals,
     write_bytes,
     write_text,
 )

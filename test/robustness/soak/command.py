@@ -30,7 +30,6 @@ from puppet_bringup.graph_run import (
     watched_graph,
 )
 from puppet_bringup.monitor import TOPICS, UsageMeter
-from puppet_bringup.supervisor import stop_on_signals
 from puppet_core.body import load_character
 from puppet_core.io import (
     check_writable,
@@ -39,6 +38,7 @@ from puppet_core.io import (
     EXIT_FAILED,
     EXIT_OK,
     run_command,
+    stop_on_signals,
     write_text,
 )
 from puppet_ros import config_files

@@ -9,6 +9,7 @@ from puppet_core.io.command import (
     EXIT_INTERRUPTED,
     EXIT_OK,
     run_command,
+    stop_on_signals,
 )
 from puppet_core.io.errors import (
     brief,

@@ -5,7 +5,9 @@
 import argparse
 from collections.abc import Callable
 import os
+import signal
 import sys
+import threading
 import traceback
 from typing import Any, NoReturn
 
@@ -50,6 +52,17 @@ def run_command(name: str, command: Callable[[], int], interrupted: str = '') ->
     except Exception as err:  # the edge: whatever it is, one line and an exit code
         print(f'{name}: {printable(reason(err))}', file=sys.stderr)
         return EXIT_FAILED
+
+
+def stop_on_signals() -> threading.Event:
+    """Return an event that Ctrl-C, SIGTERM and a closed terminal set; nohup keeps the last off."""
+    stopping = threading.Event()
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
+        signal.signal(number, lambda *_: stopping.set())
+    return stopping
 
 
 def reason(err: Exception) -> str:
