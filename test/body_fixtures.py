@@ -142,6 +142,8 @@ def _stepping(skeleton: Skeleton, duration_s: float, rate_hz: float) -> Motion:
         vectors[:, SEGMENT_INDEX[name]] = amplitude * np.sin(
             2.0 * np.pi * t[:, None] * np.array([0.5, 0.7, 0.9]) + k + np.arange(3)
         )
+    for side, sign in (('left', -1.0), ('right', 1.0)):
+        vectors[:, SEGMENT_INDEX[f'{side}_forearm'], 2] += 0.6 * sign  # elbows bend one way
     for k, side in enumerate(('left', 'right')):
         # heel up the back of the thigh: hip and ankle take up what the knee bends
         bend = 0.5 + amplitude * (1.0 - np.cos(2.0 * np.pi * t + k * np.pi))

@@ -112,10 +112,10 @@ def test_forms_are_compared(run, walk_bvh):
     assert done.code == 0, done.err
     lines = done.out.split('\n\n')[-2].splitlines()[2:]
     rows = [line.strip('| ').split(' | ') for line in lines]
-    assert len(rows) == 2 * 6
-    assert {row[1] for row in rows[:6]} == {'sally'}
+    assert len(rows) == 2 * 4
+    assert {row[1] for row in rows[:4]} == {'sally'}
     assert rows[0][2] == 'projection, smoothing 0.03 s'
-    assert rows[5][2] == 'mean_as_printed, smoothing 0 s'
+    assert rows[3][2] == 'mean, smoothing 0 s'
 
 
 def test_figures_are_drawn_instead(run, walk_bvh, tmp_path, monkeypatch):

@@ -17,8 +17,12 @@ from puppet_core.math import copy, Floats, kernel, Quats, Vec3s, work_array, wor
 from puppet_core.math.values import (
     add,
     between,
+    clamp,
     conjugate,
+    cross,
     dot,
+    exp,
+    log,
     multiply,
     norm,
     normalized,
@@ -37,6 +41,10 @@ from puppet_retarget.solvers.ball_intersection import closest_on_sphere, outside
 
 Joints = tuple[Quat, Quat, Quat]  # rotations of shoulder, elbow and wrist
 
+# A limb's line, shoulder to wrist or hip to ankle, as seen from chest or pelvis, is mid-way
+# between the places it can reach along these; opposite to them it cannot go.
+_MIDWAY = ((0.88, 0.37, -0.25), (0.88, -0.37, -0.25), (0.3, 0.0, -0.95), (0.3, 0.0, -0.95))
+
 STRAIGHT = 0.2  # sine of the upper segment's angle below which a limb counts as straight [-]
 HINT_SHARE = 0.3  # weight of the hint for a perfectly straight limb [-]
 EXACT_SHARE = 0.998  # of the limb's length, as the default stretch_limit [-]
@@ -50,6 +58,9 @@ NO_SWIVEL = 1e-12  # amplitude below which all swivel angles are equally good [-
 MIN_DISTANCE_M = 1e-9  # shorter lines have no direction
 
 _PUSH_SLACK = 1e-3  # of what an elbow has to leave, beside a hand's 1 less its weight [-]
+LOCKED = 0.35  # sine of an angle by which captured knees may bend backward [-]
+_SOFT_LOCK = 0.05
+_TIE = 0.01  # lack of importance within which hand and elbow are equal [-]
 _SIDE_SHARE = 0.4  # how far ahead of the captured side an elbow turns unhindered [-]
 _FIRM = 1e-9  # slack of a fully important range beside 1 of an unimportant one [-]
 
@@ -127,6 +138,37 @@ def soft_reach(distance: float, current: float, upper: float, lower: float) -> f
 
 
 @kernel
+def ease(w: float) -> float:
+    """Return 3 w^2 - 2 w^3."""
+    return w * w * (3.0 - 2.0 * w)
+
+
+@kernel
+def midway(limb: int, q_parent: QuatLike) -> Vec3:
+    """Return a limb's direction in world from which all that it can take are far from opposite."""
+    return normalized(rotate(q_parent, _MIDWAY[limb]))
+
+
+@kernel
+def turn_line(centre: Vec3Like, start: Vec3Like, end: Vec3Like) -> Quat:
+    """
+    Return the rotation that takes one direction of a limb (unit) to another.
+
+    By way of the limb's `midway` direction, from which both are a least rotation away. The least
+    rotation between them would have no axis where they are opposite, and a limb that turns on
+    past there would spin about itself; this one has no axis only opposite to the middle.
+    """
+    return multiply(between(centre, end), conjugate(between(centre, start)))
+
+
+@kernel
+def part_of_turn(centre: Vec3Like, start: Vec3Like, end: Vec3Like, share: float) -> Vec3:
+    """Return the direction between two of a limb (unit), straight on the map about its middle."""
+    here, there = log(between(centre, start)), log(between(centre, end))
+    return rotate(exp(add(here, scale(sub(there, here), share))), centre)
+
+
+@kernel
 def _bend_direction(
     elbow: Vec3Like, axis: Vec3Like, upper: float, wanted: float, hint: Vec3Like
 ) -> Vec3:
@@ -143,6 +185,7 @@ def _bend_direction(
 
 @kernel
 def place_elbow(
+    centre: Vec3Like,
     shoulder: Vec3Like,
     elbow: Vec3Like,
     wrist: Vec3Like,
@@ -157,7 +200,7 @@ def place_elbow(
 
     Of the circle that the two lengths leave, the point nearest to the captured elbow would
     let a knee pass through the straight leg and bend backwards; so the captured direction
-    of the bend is kept instead, carried over by the least rotation from the captured line
+    of the bend is kept instead, carried over by `turn_line` from the captured line
     shoulder-wrist to the new one. A goal out of reach is pointed at. `current` is a distance
     of the wrist that is reached exactly whatever it is (`soft_reach`), `hint` the unit vector
     to which the elbow bends when captured straight.
@@ -170,7 +213,7 @@ def place_elbow(
     distance = soft_reach(distance, current, upper, lower)
     wanted = polar_limit(upper, distance, lower)
     bend = _bend_direction(sub(elbow, shoulder), captured_axis, upper, wanted, hint)
-    bend = rotate(between(captured_axis, axis), bend)
+    bend = rotate(turn_line(centre, captured_axis, axis), bend)
     length = norm(bend)
     along = upper * math.cos(wanted)
     aside = upper * math.sin(wanted) / length if length > 1e-12 else 0.0
@@ -239,11 +282,31 @@ def bend_hint(limb: int, q_upper: QuatLike) -> Vec3:
 
 
 @kernel
+def unlock(limb: int, to_elbow: Vec3Like, to_wrist: Vec3Like) -> Quat:
+    """
+    Return the turn of an elbow or knee that keeps it from bending backward.
+
+    Both offsets are in the upper segment's frame. Markers and skeletons that err by a few degrees
+    let knees bend backward by as much; a limb that is then solved for another goal would bend
+    there all the way. Up to LOCKED it is straightened, softly; what bends backward by twice that
+    is another skeleton's way to bend and stays.
+    """
+    upper, lower = normalized(to_elbow), normalized(to_wrist)
+    axis = normalized(cross(_ELBOW_HINT if limb < 2 else _KNEE_HINT, upper))
+    sine = dot(cross(upper, lower), axis)
+    back = max(-sine, 0.0)
+    turn = 0.5 * back * back / _SOFT_LOCK if back < _SOFT_LOCK else back - 0.5 * _SOFT_LOCK
+    fade = clamp((2.0 * LOCKED + sine) / LOCKED, 0.0, 1.0)
+    return exp(scale(axis, turn * ease(fade)))
+
+
+@kernel
 def bend_limb(limb: Limb, goal: Vec3Like, current: float) -> tuple[Vec3, Vec3]:
     """Return elbow and wrist of a limb whose wrist goes to a place; see `place_elbow`."""
     hint = bend_hint(limb.number, limb.q_upper)
+    centre = midway(limb.number, limb.q_parent)
     return place_elbow(
-        limb.shoulder, limb.elbow, limb.wrist, limb.upper, limb.lower, goal, current, hint
+        centre, limb.shoulder, limb.elbow, limb.wrist, limb.upper, limb.lower, goal, current, hint
     )
 
 
@@ -255,8 +318,38 @@ def solve_limb(limb: Limb, goal: Vec3Like, current: float, weight: float) -> Joi
     A `current` distance [m] is reached exactly, see `soft_reach`; weight 0 gives the captured
     ones.
     """
-    elbow, wrist = bend_limb(limb, goal, current)
-    return turn_limb(limb, elbow, wrist, weight, weight)
+    elbow, wrist = part_of_way(limb, goal, current, weight)
+    return turn_limb(limb, elbow, wrist, weight)
+
+
+@kernel
+def _bend_of(distance: float, upper: float, lower: float) -> float:
+    """Return the angle that an elbow is bent by from straight [rad]."""
+    cosine = (distance * distance - upper * upper - lower * lower) / (2.0 * upper * lower)
+    return math.acos(clamp(cosine, -1.0, 1.0))
+
+
+@kernel
+def part_of_way(limb: Limb, goal: Vec3Like, current: float, weight: float) -> tuple[Vec3, Vec3]:
+    """
+    Return elbow and wrist between captured and solved ones (in place of Shin2002 eq. 5.14).
+
+    Blended are the direction of the line from shoulder to wrist and the angle of the elbow:
+    between rotations that are half a turn apart there is no middle.
+    """
+    line, captured = sub(goal, limb.shoulder), sub(limb.wrist, limb.shoulder)
+    distance, length = norm(line), norm(captured)
+    if distance < MIN_DISTANCE_M or length < MIN_DISTANCE_M:
+        return limb.elbow, limb.wrist
+    centre = midway(limb.number, limb.q_parent)
+    start = scale(captured, 1.0 / length)
+    way = part_of_turn(centre, start, scale(line, 1.0 / distance), weight)
+    distance = soft_reach(distance, current, limb.upper, limb.lower)
+    start_bend = _bend_of(length, limb.upper, limb.lower)
+    bend = start_bend + weight * (_bend_of(distance, limb.upper, limb.lower) - start_bend)
+    square = limb.upper**2 + limb.lower**2 + 2.0 * limb.upper * limb.lower * math.cos(bend)
+    distance = math.sqrt(max(square, 0.0))
+    return bend_limb(limb, add(limb.shoulder, scale(way, distance)), distance)
 
 
 @kernel
@@ -266,37 +359,45 @@ def _turn_onto(q: QuatLike, offset: Vec3Like, start: Vec3Like, end: Vec3Like) ->
 
 
 @kernel
-def turn_limb(
-    limb: Limb, elbow: Vec3Like, wrist: Vec3Like, weight: float, end_weight: float
-) -> Joints:
+def turn_limb(limb: Limb, elbow: Vec3Like, wrist: Vec3Like, weight: float) -> Joints:
     """
     Return the joint rotations of a limb whose elbow and wrist should be at given places.
 
-    The places are the segments' lengths apart. The weights are fractions of the solved rotations
-    in the blend at the shoulder, and at the elbow; the wrist keeps the hand's orientation by the
-    first.
+    The places are the segments' lengths apart. The limb turns with its line (`turn_line`), then
+    each segment by the least rotation. By the weight the hand keeps its captured orientation in
+    world.
     """
+    q_upper, q_lower = limb.q_upper, multiply(limb.q_upper, limb.captured[1])
+    line, captured = sub(wrist, limb.shoulder), sub(limb.wrist, limb.shoulder)
+    if norm(line) > MIN_DISTANCE_M and norm(captured) > MIN_DISTANCE_M:
+        centre = midway(limb.number, limb.q_parent)
+        q_upper = multiply(turn_line(centre, normalized(captured), normalized(line)), q_upper)
     # Shin2002 eqs. 5.11 and 5.12, then 5.13
-    q_upper = _turn_onto(limb.q_upper, limb.to_elbow, limb.shoulder, elbow)
+    q_upper = _turn_onto(q_upper, limb.to_elbow, limb.shoulder, elbow)
     q_lower = _turn_onto(multiply(q_upper, limb.captured[1]), limb.to_wrist, elbow, wrist)
-    return _blend_joints(limb, q_upper, q_lower, weight, end_weight)
+    return _joints_of(limb, q_upper, q_lower, weight)
 
 
 @kernel
-def _blend_joints(
-    limb: Limb, q_upper: QuatLike, q_lower: QuatLike, weight: float, end_weight: float
-) -> Joints:
-    elbow = blend_joint(q_upper, q_lower, limb.captured[1], end_weight)
-    shoulder = blend_joint(limb.q_parent, q_upper, limb.captured[0], weight)
-    # the blended forearm's, not the solved one's: the hand keeps its orientation all the way
-    q_lower = multiply(multiply(limb.q_parent, shoulder), elbow)
-    return shoulder, elbow, blend_joint(q_lower, limb.q_end, limb.captured[2], weight)
+def _joints_of(limb: Limb, q_upper: QuatLike, q_lower: QuatLike, weight: float) -> Joints:
+    shoulder = multiply(conjugate(limb.q_parent), q_upper)
+    hand = multiply(conjugate(q_lower), limb.q_end)
+    return (shoulder, multiply(conjugate(q_upper), q_lower), slerp(limb.captured[2], hand, weight))
 
 
 @kernel
 def blend_joint(q_parent: QuatLike, q_child: QuatLike, captured: QuatLike, weight: float) -> Quat:
     """Return the joint rotation between captured and solved one (Shin2002 eq. 5.14)."""
     return slerp(captured, multiply(conjugate(q_parent), q_child), weight)
+
+
+@kernel
+def _blend_joints(limb: Limb, q_upper: QuatLike, q_lower: QuatLike, weight: float) -> Joints:
+    elbow = blend_joint(q_upper, q_lower, limb.captured[1], weight)
+    shoulder = blend_joint(limb.q_parent, q_upper, limb.captured[0], weight)
+    # the blended forearm's, not the solved one's: the hand keeps its orientation all the way
+    q_lower = multiply(multiply(limb.q_parent, shoulder), elbow)
+    return shoulder, elbow, blend_joint(q_lower, limb.q_end, limb.captured[2], weight)
 
 
 # Joint rotations of one limb by its swivel angle (ShinSlides 3.3).
@@ -358,7 +459,7 @@ def solve_limb_on_circle(limb: Limb, goal: Vec3Like, current: float, weight: flo
         sine = math.sin(half)
         turn = (math.cos(half), sine * axis[0], sine * axis[1], sine * axis[2])
         q_upper, q_lower = multiply(turn, q_upper), multiply(turn, q_lower)
-    return _blend_joints(limb, q_upper, q_lower, weight, weight)
+    return _blend_joints(limb, q_upper, q_lower, weight)
 
 
 # A limb with self-interaction: five ranges for the elbow, two for the hand (Shin2002 5.3).
@@ -377,12 +478,6 @@ class Range(NamedTuple):
     centre: Vec3  # in world [m]
     radius: float  # [m]
     importance: float
-
-
-@kernel
-def ease(w: float) -> float:
-    """Return 3 w^2 - 2 w^3."""
-    return w * w * (3.0 - 2.0 * w)
 
 
 @kernel
@@ -425,13 +520,7 @@ def _circle_point(shoulder: Vec3Like, elbow: Vec3Like, wrist: Vec3Like, wanted: 
 
 @kernel
 def _settle(
-    limb: Limb,
-    elbow: Vec3Like,
-    wrist: Vec3Like,
-    own: Range,
-    end: float,
-    weight: float,
-    share: float,
+    limb: Limb, elbow: Vec3Like, wrist: Vec3Like, own: Range, end: float, share: float
 ) -> tuple[Vec3, Vec3]:
     """
     Return the elbow, moved into its ball, and the wrist after it.
@@ -443,8 +532,6 @@ def _settle(
     shoulder, lower = limb.shoulder, limb.lower
     swung = _part_way(elbow, into_range_ball(elbow, own.centre, own.radius, 1.0), share)
     circled = _circle_point(shoulder, elbow, wrist, swung)
-    # a hand that only comes near does not take the elbow out of what it touches
-    end = end * (1.0 - weight * (1.0 - end**4))
     way = normalized(sub(_part_way(elbow, circled, end), shoulder))
     elbow = add(_lean(sub(_part_way(swung, circled, end), shoulder), way, limb.upper), shoulder)
     way = sub(wrist, circled)
@@ -453,33 +540,27 @@ def _settle(
 
 
 @kernel
-def solve_limb_in_ranges(
-    limb: Limb, reach: float, eased: bool, ranges: tuple[Range, Range, Range]
-) -> Joints:
+def solve_limb_in_ranges(limb: Limb, reach: float, held: float, end: Range, own: Range) -> Joints:
     """
     Return the three joint rotations of a limb that has self-interaction.
 
-    Ranges are of the wrist by the environment, of the wrist and of the elbow by the body itself;
-    not all without importance. Goals should not pass the reach [m]; eased ranges count by the
-    smooth step of their importance.
+    Ranges are of the wrist and of the elbow; `held` is the weight with which the environment
+    keeps the wrist where it is. Goals should not pass the reach [m].
     """
-    w = (ranges[0].importance, ranges[1].importance, ranges[2].importance)
-    weights = (ease(w[0]), ease(w[1]), ease(w[2])) if eased else w
-    end = max(weights[0], weights[1])
-    largest = max(end, weights[2])
-    target = limb.wrist
-    # what is least important is drawn least, and blended most
-    for i in (1, 0):
-        slack = 1.0 - w[i] if eased else 1.0
-        inside = into_range_ball(target, ranges[i].centre, ranges[i].radius, slack)
-        target = _part_way(target, inside, weights[i] / largest)
-    if end > 0.0:
-        target = into_reach(limb.shoulder, limb.wrist, reach, 1.0 - max(w[0], w[1]), target)
-    elbow, wrist = bend_limb(limb, target, 0.0)
-    if w[2] > 0.0:
-        share = weights[2] / largest
-        elbow, wrist = _settle(limb, elbow, wrist, ranges[2], end, weights[2], share)
-    return turn_limb(limb, elbow, wrist, largest, end)
+    moved = ease(end.importance) * (1.0 - held)
+    elbow, wrist = limb.elbow, limb.wrist
+    if moved > 0.0:
+        target = into_range_ball(wrist, end.centre, end.radius, 1.0 - end.importance)
+        target = into_reach(limb.shoulder, wrist, reach, 1.0 - end.importance, target)
+        elbow, wrist = part_of_way(limb, target, 0.0, moved)
+    weight = ease(own.importance)
+    if weight > 0.0:
+        # hand and elbow share by what they leave free
+        free, own_free = 1.0 - end.importance, 1.0 - own.importance
+        share = min(2.0 * (own_free + _TIE) / (free + own_free + 2.0 * _TIE), 1.0)
+        kept = max(held, ease(end.importance) * share)
+        elbow, wrist = _settle(limb, elbow, wrist, own, kept, weight)
+    return turn_limb(limb, elbow, wrist, 1.0)
 
 
 @kernel
@@ -506,4 +587,4 @@ def swing_elbow(
     # the wrist as near to where it was as the forearm lets it
     way = sub(limb.wrist, elbow)
     direction = normalized(way) if norm(way) > 1e-9 else captured_way
-    return turn_limb(limb, elbow, add(elbow, scale(direction, limb.lower)), 1.0, 1.0)
+    return turn_limb(limb, elbow, add(elbow, scale(direction, limb.lower)), 1.0)

@@ -16,13 +16,15 @@ from puppet_core.math import (
     add,
     clamp,
     copy,
-    cross,
     dot,
+    exp,
     Floats,
     follow,
     kernel,
+    multiply,
     norm,
     normalized,
+    quat,
     rotate,
     rotate_inverse,
     scale,
@@ -31,10 +33,11 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import Vec3, Vec3Like
+from puppet_core.math.values import QuatLike, Vec3, Vec3Like
 from puppet_retarget.importance import (
     from_object,
     ObjectArrays,
+    PLANE,
     RELEVANT,
     SELF_DEPTH,
     SELF_IMPORTANCE,
@@ -42,14 +45,12 @@ from puppet_retarget.importance import (
     to_object,
 )
 from puppet_retarget.solvers.limbs import (
-    bend_limb,
     ease,
     Joints,
     Limb,
     solve_limb,
     solve_limb_on_circle,
     swing_elbow,
-    turn_limb,
 )
 from puppet_retarget.solvers.state import (
     ELBOW_CIRCLE,
@@ -57,90 +58,11 @@ from puppet_retarget.solvers.state import (
     Goals,
     limb_at,
     PuppetModel,
-    PUSH_SIZE,
     set_joints,
     STARTS,
     Tuning,
     update_kinematics,
 )
-
-MAX_PUSH_M_S = 3.0  # of wrist and elbow, in a puppet of the performer's size
-MAX_TURN_RAD_S = 30.0  # of an elbow that is hardly bent
-WRIST, TURN = 0, 3  # columns of a limb's push: way of the wrist [m], turn of the elbow [rad]
-STILL = 1e-12  # change of an elbow or wrist that is none [m]
-
-
-# How fast a correction may change.
-#
-# No rule that takes all of a body to its surface is continuous: in its middle two ways out are
-# equally near, and a knee that has to leave a belly can turn to either side. Where the correction
-# changes its mind, the limb goes over at a bounded speed. What it adds is kept as the way of the
-# wrist and the turn of the elbow about the line from shoulder to wrist, so that a planted foot
-# stays where it is while its knee goes round. Slower changes pass as they are.
-
-
-@kernel
-def _swivel(shoulder: Vec3Like, wrist: Vec3Like, a: Vec3Like, b: Vec3Like) -> float:
-    """Return the angle about the line shoulder-wrist from elbow a to elbow b [rad]."""
-    line = sub(wrist, shoulder)
-    if norm(line) < 1e-9:
-        return 0.0
-    axis, a, b = normalized(line), sub(a, shoulder), sub(b, shoulder)
-    sine = dot(axis, cross(a, b))
-    return math.atan2(sine, dot(a, b) - dot(axis, a) * dot(axis, b))
-
-
-@kernel
-def _turn_about(
-    shoulder: Vec3Like, wrist: Vec3Like, angle: float, elbow: Vec3Like
-) -> tuple[Vec3, float]:
-    """Return an elbow turned about the line shoulder-wrist, and its distance from it [m]."""
-    line = sub(wrist, shoulder)
-    if norm(line) < 1e-9:
-        return vec3(elbow), 0.0
-    axis, way = normalized(line), sub(elbow, shoulder)
-    along = dot(axis, way)
-    side = sub(way, scale(axis, along))
-    place = add(add(shoulder, scale(axis, along)), scale(side, math.cos(angle)))
-    return add(place, scale(cross(axis, side), math.sin(angle))), norm(side)
-
-
-@kernel
-def limit_correction_rate(
-    limb: Limb, pushed: Limb, world_scale: float, dt: float, push: Floats
-) -> tuple[bool, Joints]:
-    """
-    Return whether a limb is pushed, and its joint rotations where it may be brought now.
-
-    `push` (PUSH_SIZE,) is what was added to the frame before, and then to this one; an infinite
-    time since [s] takes the whole push at once.
-    """
-    shoulder, wrist = limb.shoulder, limb.wrist
-    moved, held = 0.0, 0.0
-    for k in range(3):
-        moved += abs(pushed.elbow[k] - limb.elbow[k]) + abs(pushed.wrist[k] - wrist[k])
-    for k in range(PUSH_SIZE):
-        push[k] = push[k] if dt < math.inf else 0.0
-        held += abs(push[k])
-    if moved + held < STILL:
-        return False, pushed.captured
-    # how the elbow is turned against where it would be with the wrist there
-    base, goal = bend_limb(limb, pushed.wrist, norm(sub(pushed.wrist, shoulder)))
-    turn = _swivel(shoulder, goal, base, pushed.elbow)
-    turn -= 2.0 * math.pi * math.floor((turn - push[TURN] + math.pi) / (2.0 * math.pi))
-    most = MAX_PUSH_M_S * world_scale * dt
-    way = sub(sub(pushed.wrist, wrist), push[WRIST : WRIST + 3])
-    share = min(most / norm(way), 1.0) if dot(way, way) > 0.0 else 1.0
-    for k in range(3):
-        push[WRIST + k] += share * way[k]
-    place = add(wrist, push[WRIST : WRIST + 3])
-    base, goal = bend_limb(limb, place, norm(sub(place, shoulder)))
-    base, radius = _turn_about(shoulder, goal, 0.0, base)
-    bound = min(most / radius if radius > 0.0 else math.inf, MAX_TURN_RAD_S * dt)
-    push[TURN] += min(max(turn - push[TURN], -bound), bound)
-    base, _ = _turn_about(shoulder, goal, push[TURN], base)
-    return True, turn_limb(limb, base, goal, 1.0, 1.0)
-
 
 TOUCH_TOL_M = 1e-9
 STUCK_TOL_M = 1e-3  # depth at which the nearest surface counts as out of reach
@@ -157,6 +79,10 @@ SLOW_M_S, FAST_M_S = 0.5, 1.5  # past the leg, in the performer's size: no room 
 ROOM_S = 0.01  # time constant of the room, against noise of the speed
 NOW_PREFERRED = 0.05  # fraction of a way's square that keeps its time near now [-]
 _SAME_M = 1e-9  # nearer than this, there is no direction from one place to another
+
+LEVEL_SWEEPS = 3
+DIP_M = 0.005  # half of it may be left of what a foot dips in
+LEVER_M = 0.02  # from the sole to what dips in: what is nearer hardly turns the foot
 
 PUSH_ATTEMPTS = 6
 SELF_PUSH_ATTEMPTS = 7
@@ -259,6 +185,67 @@ def leave_objects(
             break
         has_moved = True
     return has_moved, point
+
+
+# Whole bodies on floors.
+#
+# A sole's goal is of one point; heel and toe are beside it, and another foot is longer. A foot
+# whose heel or toe would dip in is turned about that point until it does not. What has no goal of
+# its own, from knees to head, is taken out by the root, which is lifted.
+
+
+@kernel
+def deepest_in_floors(
+    shape: ShapeArrays, objects: ObjectArrays, segment: int, q: QuatLike, p: Vec3Like
+) -> tuple[float, Vec3]:
+    """
+    Return how deep a segment at an orientation and origin is in planes, negative above [m].
+
+    And the way to the middle of the capsule's end that is deepest, from the origin [m].
+    """
+    deepest, place = -math.inf, (0.0, 0.0, 0.0)
+    for j in range(objects.n_objects):
+        if objects.shapes[j] != PLANE:
+            continue
+        for i in range(shape.first[segment], shape.first[segment + 1]):
+            for end in (shape.starts[i], shape.ends[i]):
+                way = rotate(q, end)
+                depth = shape.radii[i] - puppet_distance(objects, j, add(p, way))[0]
+                if depth > deepest:
+                    deepest, place = depth, way
+    return deepest, place
+
+
+@kernel
+def level_soles(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Frame) -> None:
+    """Turn feet that would dip into the floor about their soles, where these should be."""
+    for limb in range(2, 4):
+        sole, segment = model.interaction_points[limb], STARTS[limb] + 2
+        for _ in range(LEVEL_SWEEPS):  # toe, then what of the heel comes down
+            q = quat(frame.q_ends[limb])
+            origin = sub(goals.positions[limb], rotate(q, sole))
+            depth, way = deepest_in_floors(model.body.shape, objects, segment, q, origin)
+            if depth <= 0.0:
+                break
+            way = sub(way, rotate(q, sole))
+            lever = math.hypot(way[0], way[1])
+            up = depth * depth / (2.0 * DIP_M) if depth < DIP_M else depth - 0.5 * DIP_M
+            angle = up * lever / (lever * lever + LEVER_M * LEVER_M)
+            tilt = exp(scale((way[1], -way[0], 0.0), angle / max(lever, _SAME_M)))
+            copy(multiply(tilt, q), frame.q_ends[limb])
+        copy(sub(goals.positions[limb], rotate(frame.q_ends[limb], sole)), frame.wrist_goals[limb])
+
+
+@kernel
+def note_lift(model: PuppetModel, objects: ObjectArrays, frame: Frame) -> None:
+    """Note how far the root has to be lifted for all but hands and feet to be above the floor."""
+    deepest = -math.inf
+    for segment in range(16):
+        if segment < STARTS[0] or (segment - STARTS[0]) % 3 < 2:
+            q, p = frame.q_world[segment], frame.p_world[segment]
+            depth, _ = deepest_in_floors(model.body.shape, objects, segment, q, p)
+            deepest = max(deepest, depth)
+    frame.lift[0] = max(frame.lift[1] + deepest, 0.0)
 
 
 # End-effectors, elbows and knees out of the rest of the body.
@@ -530,24 +517,7 @@ def _find_inside(
 
 
 @kernel
-def _limit_pushes(model: PuppetModel, tuning: Tuning, dt: float, frame: Frame) -> None:
-    """Let the limbs go where resolving penetration wants them no faster than they may."""
-    is_pushed = False
-    for limb in range(4):
-        q_end = frame.q_world[STARTS[limb] + 2]
-        free = limb_at(model, frame, limb, frame.free_rotations, q_end)
-        pushed = limb_at(model, frame, limb, frame.rotations, q_end)
-        moves, joints = limit_correction_rate(
-            free, pushed, tuning.world_scale, dt, frame.pushes[limb]
-        )
-        set_joints(frame.rotations, limb, joints)
-        is_pushed |= moves
-    if is_pushed:
-        update_kinematics(model, frame)
-
-
-@kernel
-def _swing_past(model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame) -> None:
+def swing_past(model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame) -> None:
     """Let swinging feet make room for the leg they are about to pass."""
     has_moved = False
     for limb in range(2, 4):
@@ -573,7 +543,7 @@ def _swing_past(model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, fra
 
 @kernel
 def resolve_self_penetration(
-    model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame
+    model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame
 ) -> None:
     """
     Move end-effectors, elbows and knees that ended inside the puppet to its surface.
@@ -581,9 +551,6 @@ def resolve_self_penetration(
     Hands first, then elbows with the hands in place if those matter; where that fails only
     what holds on to the environment still holds.
     """
-    for segment in range(STARTS[0], 16):
-        copy(frame.rotations[segment], frame.free_rotations[segment])
-    _swing_past(model, tuning, goals, dt, frame)
     for attempt in range(SELF_PUSH_ATTEMPTS):
         is_last = attempt + 1 == SELF_PUSH_ATTEMPTS
         hands = _find_inside(model, tuning, goals, 0, is_last, frame)
@@ -603,7 +570,6 @@ def resolve_self_penetration(
             update_kinematics(model, frame)
         elif not hands:
             break
-    _limit_pushes(model, tuning, dt, frame)
 
 
 @kernel

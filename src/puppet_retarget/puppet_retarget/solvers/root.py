@@ -30,7 +30,6 @@ from puppet_retarget.solvers.state import (
     Frame,
     Goals,
     MEAN,
-    MEAN_AS_PRINTED,
     PuppetModel,
     REFERENCE,
     RootBalls,
@@ -38,6 +37,7 @@ from puppet_retarget.solvers.state import (
     Tuning,
 )
 
+EASY_REACH = 0.97  # of a limb's length, to which the root need stretch it [-]
 SOFT_STEPS = 8  # radii over which the root is averaged [-]
 RESERVE = 0.11  # of the softness: kept in reserve for what smoothing makes the root late [-]
 HELD_POWER = 3  # importance to this power holds the smoothed root [-]
@@ -45,6 +45,7 @@ HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 
+LIFT_S = 0.03  # time constant of the lift above floors
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
 
 
@@ -61,7 +62,11 @@ def fill_root_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Fra
     """
     for i in range(4):
         w = goals.importances[i]
-        reach = tuning.stretch_limit * (model.upper_lengths[i] + model.lower_lengths[i])
+        length = model.upper_lengths[i] + model.lower_lengths[i]
+        captured = norm(sub(frame.p_world[STARTS[i] + 2], frame.p_world[STARTS[i]]))
+        easy = EASY_REACH * length
+        beyond = 0.5 * (captured - easy + math.hypot(captured - easy, 0.02 * length))
+        reach = min(easy + beyond, tuning.stretch_limit * length)
         counts = w > MIN_IMPORTANCE
         frame.balls.radii[i] = reach / w if counts else math.inf
         frame.balls.slacks[i] = 1.0 / (w * w) if counts else 1.0
@@ -161,20 +166,19 @@ def reference_root(
 
 
 @kernel
-def mean_offset(goals: Vec3s, importances: Floats, positions: Vec3s, as_printed: bool) -> Vec3:
+def mean_offset(goals: Vec3s, importances: Floats, positions: Vec3s) -> Vec3:
     """
     Return the importance-weighted mean displacement of the end-effectors (Shin2002 eq. 5.1).
 
     As printed the mean of one barely important end-effector moves the root as far as that of
-    a planted one, and jumps to zero when nothing is important. The continuous form divides
-    by no less than one, so that a vanishing importance moves nothing (errata 2).
+    a planted one, and jumps to zero when nothing is important. So it is divided by no less than
+    one, and a vanishing importance moves nothing (errata 2).
     """
     total, mean = 0.0, (0.0, 0.0, 0.0)
     for i in range(4):
         total += importances[i]
         mean = add(mean, scale(sub(goals[i], positions[i]), importances[i]))
-    share = total if as_printed and total > 0.0 else max(total, 1.0)
-    return mean[0] / share, mean[1] / share, mean[2] / share
+    return scale(mean, 1.0 / max(total, 1.0))
 
 
 @kernel
@@ -188,10 +192,8 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
     goals within reach.
     """
     balls, root, positions, form = frame.balls, frame.root, frame.end_effectors, tuning.root_form
-    if form == MEAN or form == MEAN_AS_PRINTED:
-        is_printed = form == MEAN_AS_PRINTED
-        offset = mean_offset(goals.positions, goals.importances, positions, is_printed)
-        copy(add(root, offset), root)
+    if form == MEAN:
+        copy(add(root, mean_offset(goals.positions, goals.importances, positions)), root)
     fill_root_balls(model, tuning, goals, frame)
     if form == REFERENCE:
         return excess(balls, root)
@@ -236,5 +238,9 @@ def smooth_root(
             frame.root[k] = carried + added
         else:
             frame.follower[k, 0], frame.follower[k, 1] = offset, 0.0
+    if dt < math.inf:
+        frame.root[2] += follow(frame.lift[1:], frame.lift[0], LIFT_S, dt)
+    else:
+        frame.lift[:] = 0.0
     if tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE:
         hold_root(model, tuning, goals.importances, frame.balls, frame.root)

@@ -21,6 +21,7 @@ from puppet_core.math import (
     multiply,
     norm,
     pack_arrays,
+    quat,
     Quats,
     rotate,
     sub,
@@ -39,6 +40,7 @@ from puppet_retarget.importance import (
     SELF_ROW,
 )
 from puppet_retarget.solvers.body import BodyTask, minimise_body
+from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
     ease,
@@ -46,13 +48,17 @@ from puppet_retarget.solvers.limbs import (
     into_reach,
     Range,
     solve_limb_in_ranges,
+    unlock,
 )
 from puppet_retarget.solvers.penetration import (
     deepest,
+    level_soles,
+    note_lift,
     resolve_object_penetration,
     resolve_self_penetration,
     self_depths,
     solve_one_limb,
+    swing_past,
 )
 from puppet_retarget.solvers.root import (
     centre_balls,
@@ -80,6 +86,7 @@ from puppet_retarget.solvers.state import (
 
 NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
+HANDS = (6, 9)
 
 
 @dataclass(slots=True)
@@ -215,6 +222,21 @@ def pose_captured(
 
 
 @kernel
+def unlock_joints(model: PuppetModel, frame: Frame) -> None:
+    """Bend the knees and elbows of a posture as captured forward where they bend backward."""
+    for limb in range(4):
+        elbow, end = STARTS[limb] + 1, STARTS[limb] + 2
+        own, end_rotation = quat(frame.rotations[elbow]), frame.rotations[end]
+        turn = unlock(limb, model.offsets[elbow], rotate(own, model.offsets[end]))
+        if turn[0] == 1.0:
+            continue
+        # the hand keeps its orientation
+        back = multiply(conjugate(own), multiply(conjugate(turn), own))
+        copy(multiply(back, end_rotation), end_rotation)
+        copy(multiply(turn, own), frame.rotations[elbow])
+
+
+@kernel
 def keep_end_orientations(model: PuppetModel, goals: Goals, frame: Frame) -> None:
     """Note the captured hand and foot orientations, and where they want wrist and ankle."""
     for limb in range(4):
@@ -273,29 +295,33 @@ def measure(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fram
 
 
 @kernel
-def _pose_limb(model: PuppetModel, tuning: Tuning, goals: Goals, index: int, frame: Frame) -> None:
-    """Bring a limb into its ranges; one without importance stays as captured."""
-    w, balls = goals.importances[index], frame.self_balls
-    w_end, w_elbow = balls.importances[index], balls.importances[index + 4]
-    limb = limb_at(model, frame, index, frame.rotations, frame.q_ends[index])
-    goal, radius = vec3(frame.wrist_goals[index]), goals.radii[index]
-    reach = tuning.stretch_limit * (limb.upper + limb.lower)
-    if tuning.limb_form != ELBOW_CIRCLE and max(w_end, w_elbow) > MIN_IMPORTANCE:
-        palm = rotate(limb.q_end, model.interaction_points[index])
-        ranges = (
-            Range(goal, radius, w),
-            Range(sub(balls.centres[index], palm), balls.radii[index], w_end),
-            Range(vec3(balls.centres[index + 4]), balls.radii[index + 4], w_elbow),
-        )
-        joints = solve_limb_in_ranges(limb, reach, tuning.eased_blend, ranges)
-        set_joints(frame.rotations, index, joints)
-    elif w > MIN_IMPORTANCE:
-        share = ease(w) if tuning.eased_blend else w
-        slack = 1.0 - w if tuning.eased_blend else 1.0
-        wrist = vec3(frame.p_world[STARTS[index] + 2])
-        goal = into_range_ball(wrist, goal, radius, slack)
-        goal = into_reach(limb.shoulder, wrist, reach, 1.0 - w, goal)
-        set_joints(frame.rotations, index, solve_one_limb(tuning, limb, goal, 0.0, share))
+def _reach_out(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, frame: Frame) -> None:
+    """Bring a limb into its range of the environment; without importance it stays as captured."""
+    w = goals.importances[limb]
+    if w <= MIN_IMPORTANCE:
+        return
+    own = limb_at(model, frame, limb, frame.rotations, frame.q_ends[limb])
+    reach = tuning.stretch_limit * (own.upper + own.lower)
+    goal = vec3(frame.wrist_goals[limb])
+    goal = into_range_ball(own.wrist, goal, goals.radii[limb], 1.0 - w)
+    goal = into_reach(own.shoulder, own.wrist, reach, 1.0 - w, goal)
+    set_joints(frame.rotations, limb, solve_one_limb(tuning, own, goal, 0.0, ease(w)))
+
+
+@kernel
+def _touch(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, frame: Frame) -> None:
+    """Bring a limb into its ranges of the own body, as far as the environment leaves it free."""
+    balls = frame.self_balls
+    w_end, w_elbow = balls.importances[limb], balls.importances[limb + 4]
+    if max(w_end, w_elbow) <= MIN_IMPORTANCE:
+        return
+    own = limb_at(model, frame, limb, frame.rotations, frame.q_world[STARTS[limb] + 2])
+    palm = rotate(own.q_end, model.interaction_points[limb])
+    end = Range(sub(balls.centres[limb], palm), balls.radii[limb], w_end)
+    elbow = Range(vec3(balls.centres[limb + 4]), balls.radii[limb + 4], w_elbow)
+    reach = tuning.stretch_limit * (own.upper + own.lower)
+    joints = solve_limb_in_ranges(own, reach, ease(goals.importances[limb]), end, elbow)
+    set_joints(frame.rotations, limb, joints)
 
 
 @kernel
@@ -308,25 +334,40 @@ def pose_limbs(
     frame: Frame,
 ) -> None:
     """Pose the four limbs of a frame whose root and body are in place, kinematics up to date."""
-    # legs first: an arm that touches a leg touches it where the leg finally is
-    for first in (2, 0):
-        for limb in range(first, first + 2):
-            limb_self_balls(
-                limb,
-                goals.importances[limb],
-                goals.self_rows,
-                model.body.samples,
-                tuning.world_scale,
-                frame.q_world,
-                frame.p_world,
-                frame.end_effectors,
-                frame.self_balls,
-            )
-        for limb in range(first, first + 2):
-            _pose_limb(model, tuning, goals, limb, frame)
-        update_kinematics(model, frame)
+    for segment in range(STARTS[0], 16):
+        copy(frame.rotations[segment], frame.free_rotations[segment])
+    for limb in range(4):
+        _reach_out(model, tuning, goals, limb, frame)
+    update_kinematics(model, frame)
     if tuning.self_push_out:
-        resolve_self_penetration(model, tuning, goals, dt, frame)
+        swing_past(model, tuning, goals, dt, frame)
+    if tuning.limb_form != ELBOW_CIRCLE:
+        for segment in range(STARTS[0], 16):
+            if segment not in HANDS:  # a hand's turn against the captured one is all eased
+                copy(frame.rotations[segment], frame.free_rotations[segment])
+        for limb in range(4):
+            copy(frame.end_effectors[limb], frame.free_ends[limb])
+        # legs first: an arm that touches a leg touches it where the leg finally is
+        for first in (2, 0):
+            for limb in range(first, first + 2):
+                limb_self_balls(
+                    limb,
+                    goals.importances[limb],
+                    goals.self_rows,
+                    model.body.samples,
+                    tuning.world_scale,
+                    frame.q_world,
+                    frame.p_world,
+                    frame.end_effectors,
+                    frame.self_balls,
+                )
+            for limb in range(first, first + 2):
+                _touch(model, tuning, goals, limb, frame)
+            update_kinematics(model, frame)
+    if tuning.self_push_out:
+        resolve_self_penetration(model, tuning, goals, frame)
+    if tuning.limb_form != ELBOW_CIRCLE:
+        follow_limbs(model, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
     if tuning.joint_limits and limit_joints(model.limits, frame.rotations) > 0:
         update_kinematics(model, frame)
@@ -352,11 +393,15 @@ def solve_packed(
     model, tuning, frame = solver.model, solver.tuning, solver.frame
     goals = goals_of(solver.goals, rows, self_rows, tuning)
     pose_captured(model, tuning, hips, rotations, frame)
+    unlock_joints(model, frame)
+    update_kinematics(model, frame)
     keep_end_orientations(model, goals, frame)
+    level_soles(model, solver.objects, goals, frame)
     iterations = _estimate_body(model, tuning, root, goals, dt, frame)
     update_kinematics(model, frame)
     pose_limbs(model, tuning, solver.objects, goals, dt, frame)
     measure(model, solver.objects, goals, frame)
+    note_lift(model, solver.objects, frame)
     return iterations
 
 

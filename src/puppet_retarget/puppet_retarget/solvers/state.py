@@ -15,8 +15,8 @@ from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
 from puppet_retarget.solvers.limbs import Joints, Limb, limb_of
 from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
 
-ROOT_FORMS = ('projection', 'mean', 'mean_as_printed', 'reference')
-PROJECTION, MEAN, MEAN_AS_PRINTED, REFERENCE = 0, 1, 2, 3
+ROOT_FORMS = ('projection', 'mean', 'reference')
+PROJECTION, MEAN, REFERENCE = 0, 1, 2
 CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
 
 
@@ -48,10 +48,6 @@ class SolverConfig:
         0.0,
         100.0,
         "Reference root height over the performer's; 0 is the character's own.",
-    )
-    eased_blend: bool = setting(
-        True,
-        description='Blend captured and solved rotations by an ease of w instead of w, eq. 5.14.',
     )
     posture_weight: float = setting(
         0.01, '-', 0.0, 100.0, 'alpha of Shin2002 eq. 5.3.', low_open=True
@@ -99,7 +95,6 @@ class Tuning(NamedTuple):
     root_softness: float
     root_smoothing_s: float
     stretch_limit: float
-    eased_blend: bool
     posture_weight: float
     orientation_weight: float
     position_weight: float
@@ -143,9 +138,6 @@ ATTACHED_TO = (2, 2, 0, 0)  # segment that carries the limb
 def zeros(*shape: int) -> Floats:
     """Return zeros that refuse writes."""
     return frozen(np.zeros(shape))
-
-
-PUSH_SIZE = 4  # of a limb: way of the wrist [m], turn of the elbow [rad]
 
 
 class RootBalls(NamedTuple):
@@ -199,11 +191,11 @@ class Frame(NamedTuple):
     body: BodyState = BodyState()
     trial: BodyState = BodyState()  # working space of the minimiser
     relaxation: Floats = zeros(1)  # growth of the balls that gives them a common point; 0 in reach
-    free_rotations: Quats = zeros(16, 4)  # of the limbs before resolving self-penetration
     follower: Floats = zeros(3, 2)  # smoothing of the root; memory, as those below
-    pushes: Floats = zeros(
-        4, PUSH_SIZE
-    )  # (4, PUSH_SIZE) what resolving self-penetration adds to each limb
+    free_rotations: Quats = zeros(16, 4)  # of the limbs before the own body counts
+    free_ends: Vec3s = zeros(4, 3)  # palms and soles then
+    lift: Floats = zeros(3)  # of the root above floors: wanted, and its smoothing [m]
+    corrections: Floats = zeros(16, 7)  # turn of each joint and its rate [rad/s]
     passed: Vec3s = zeros(2, 3, 3)  # each sole in the frames of the other leg, the frame before
     room: Floats = zeros(2, 3, 2)  # smoothing of the room that each swinging foot makes
 

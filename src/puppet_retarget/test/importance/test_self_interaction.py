@@ -49,7 +49,7 @@ from self_bodies import at_rest, body_of_rotations, contacts, curled_up, plain_d
 RATE_HZ = 120.0
 EXACT_M = 0.5e-3
 WAIST_M = 10e-3
-ADDED_DEPTH_M = 2e-3
+ADDED_DEPTH_M = 15e-3  # a way out is taken no faster than a limb moves
 TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
 TOL_M = 1e-12
 INFLUENCES = SelfInteractionConfig().influences_m

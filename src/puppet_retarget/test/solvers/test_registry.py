@@ -90,25 +90,6 @@ def test_important_end_effector_is_at_its_goal_and_keeps_its_orientation(standin
     assert largest_turn(ends, np.tile([1.0, 0, 0, 0], (4, 1))) < EXACT_TOL_RAD
 
 
-@pytest.mark.parametrize(
-    ('eased', 'share'), [(False, 0.4), (True, 0.4**2 * (3.0 - 0.8))], ids=['printed', 'eased']
-)
-def test_eq_5_14_turns_joints_by_their_share(tall_character, adult_character, scene, eased, share):
-    """As printed by w itself, else by an ease of w; the range ball is shrunk to its goal."""
-    config = SolverConfig(eased_blend=eased, root_softness=0.0)
-    standing = Standing(tall_character, adult_character, scene(), config)
-    standing.rows[:, RADIUS] = 0.0
-    goals = standing.points[:4] + [[-0.2, -0.1, 0.2], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
-    arm = LIMB_SEGMENTS[0]
-    turns = [
-        qb.log(standing.solve(np.array([w, 0, 0, 0]), goals).rotations[arm]) for w in (1.0, 0.4)
-    ]
-    np.testing.assert_allclose(turns[1][:2], share * turns[0][:2], atol=1e-9)
-    # the wrist keeps the hand's orientation on the forearm as blended: it turns back a share
-    forearm = qb.multiply(*qb.exp(turns[1][:2]))
-    np.testing.assert_allclose(turns[1][2], -share * qb.log(forearm), atol=1e-9)
-
-
 def test_body_bends_only_if_the_root_cannot_reach_all(short_character, adult_character, scene):
     standing = Standing(short_character, adult_character, scene())
     near = standing.solve(np.array([0, 0, 1.0, 1.0]), 0.5 * standing.points[:4])
@@ -168,11 +149,10 @@ def knee_axes_turn(result: RetargetResult, motion: Motion) -> float:
     return float(np.arctan2(sine, (before * after).sum(axis=-1)).max())
 
 
-def test_knees_stay_hinges_where_the_other_form_twists_them(both, stepping_motion):
+def test_knees_stay_hinges(both, stepping_motion):
     """The performer's knees bend about one axis; so do the puppet's, whatever the blend."""
-    circle, side = both
-    assert knee_axes_turn(circle, stepping_motion) < EXACT_TOL_RAD
-    assert knee_axes_turn(side, stepping_motion) > 1e-3
+    for result in both:
+        assert knee_axes_turn(result, stepping_motion) < EXACT_TOL_RAD
 
 
 def test_joint_angles_copies_the_angles_and_nothing_else(

@@ -1,0 +1,99 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Corrections as states: what a frame adds to the captured limbs changes no faster than a body moves.
+
+A correction is the turn between a joint rotation that captured motion and environment ask for and
+the one that the own body makes of it. Whatever that is, the turn follows critically damped and at
+a bounded rate (`follow_turn`). Then ends that hold on to the environment are taken back to where
+they were to be (`follow_limbs`): elbow and knee ease, a planted foot does not. (Kernels.)
+"""
+
+import math
+
+from puppet_core.math import copy, exp, Floats, kernel, log, norm, scale, sub
+from puppet_core.math.values import (
+    align_sign,
+    angle_between,
+    conjugate,
+    multiply,
+    normalize,
+    Quat,
+    quat,
+    QuatLike,
+    rotate,
+    vec3,
+)
+from puppet_retarget.solvers.limbs import solve_limb
+from puppet_retarget.solvers.root import MIN_IMPORTANCE
+from puppet_retarget.solvers.state import (
+    Frame,
+    Goals,
+    limb_at,
+    PuppetModel,
+    set_joints,
+    STARTS,
+    update_kinematics,
+)
+
+MAX_RATE_RAD_S = 12.0  # a joint seems to whip from some 17 on
+BANDWIDTH = 60.0  # of what follows [1/s]
+HELD_POWER = 8  # importance to this power takes an end back to the environment [-]
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+NOTHING_RAD = 1e-7
+TURN_SIZE = 7  # of a joint's state: turn (quaternion), its rate [rad/s]
+
+
+@kernel
+def follow_turn(state: Floats, target: QuatLike, dt: float) -> Quat:
+    """
+    Return the turn that follows a target, critically damped; an infinite time takes it there.
+
+    The state, shape (TURN_SIZE,), is that of the frame before, and then of this one.
+    """
+    turn = quat(state)
+    if not dt < math.inf:
+        copy(target, state[:4])
+        state[4:] = 0.0
+        return quat(target)
+    missing = log(multiply(align_sign(turn, target), conjugate(turn)))
+    rate = vec3(state[4:7])
+    # critically damped towards a target that rests
+    pull = sub(rate, scale(missing, BANDWIDTH))
+    rate = scale(sub(rate, scale(pull, BANDWIDTH * dt)), math.exp(-BANDWIDTH * dt))
+    if norm(rate) > MAX_RATE_RAD_S:
+        rate = scale(rate, MAX_RATE_RAD_S / norm(rate))
+    turn = normalize(multiply(exp(scale(rate, dt)), turn))
+    copy(turn, state[:4])
+    copy(rate, state[4:7])
+    return turn
+
+
+@kernel
+def follow_limbs(model: PuppetModel, goals: Goals, dt: float, frame: Frame) -> None:
+    """
+    Let the limbs go where the steps before want them no faster than they may.
+
+    The frame holds the joint rotations wanted and those without the own body.
+    """
+    moves = False
+    for segment in range(STARTS[0], 16):
+        own, state = quat(frame.free_rotations[segment]), frame.corrections[segment]
+        wanted = multiply(frame.rotations[segment], conjugate(own))
+        turn = follow_turn(state, wanted, dt)
+        if angle_between(turn, IDENTITY) + norm(state[4:]) < NOTHING_RAD:
+            continue  # exactly as it is
+        copy(multiply(turn, own), frame.rotations[segment])
+        moves = True
+    if not moves:
+        return
+    update_kinematics(model, frame)
+    for limb in range(4):
+        held = goals.importances[limb] ** HELD_POWER
+        if held > MIN_IMPORTANCE:
+            q_end = frame.q_world[STARTS[limb] + 2]
+            own = limb_at(model, frame, limb, frame.rotations, q_end)
+            goal = sub(frame.free_ends[limb], rotate(q_end, model.interaction_points[limb]))
+            current = norm(sub(goal, own.shoulder))
+            set_joints(frame.rotations, limb, solve_limb(own, goal, current, held))
+    update_kinematics(model, frame)
