@@ -178,7 +178,7 @@ GOOD = Row(
         ({'fallen': ('retarget',)}, 'retarget ended'),
         ({'said': ()}, 'do not name the cause'),
         ({'failure': 'no program'}, 'no program'),
-        ({'kind': KILL, 'said': ('puppet up: performer: was ended by SIGKILL',)}, 'do not name'),
+        ({'kind': KILL, 'said': ('puppet_up: performer: was ended by SIGKILL',)}, 'do not name'),
     ],
 )
 def test_what_misses_an_aim_is_said(change, text):
@@ -192,8 +192,8 @@ def test_what_misses_an_aim_is_said(change, text):
         (PAUSE, 'retarget', 'pose_filter: 3 frames came late', True),
         (PAUSE, 'retarget', 'pose_filter: later than related, template', False),
         (PAUSE, 'retarget', 'performer: Singapore', False),
-        (KILL, 'filter', 'puppet up: filter: was ended by SIGKILL', True),
-        (KILL, 'filter', 'puppet up: performer: was ended by SIGKILL', False),
+        (KILL, 'filter', 'puppet_up: filter: was ended by SIGKILL', True),
+        (KILL, 'filter', 'puppet_up: performer: was ended by SIGKILL', False),
         (HOSTILE, '/tracker/raw', 'pose_filter: poses: expected 8 x 7 numbers, got 3', True),
         (HOSTILE, '/tracker/raw', 'other: /tracker/raw: 3 messages refused', True),
         (HOSTILE, '/tracker/raw', 'retarget: root: expected 7 values, got 3', False),
@@ -239,7 +239,7 @@ def test_the_run_tells_its_table_and_what_was_left():
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_what_names_a_cause_comes_first_in_the_table(kind):
-    told = {KILL: 'puppet up: a: was ended by SIGKILL', HOSTILE: 'other: /importance: refused'}
+    told = {KILL: 'puppet_up: a: was ended by SIGKILL', HOSTILE: 'other: /importance: refused'}
     target = {KILL: 'a', HOSTILE: '/importance'}.get(kind, '')
     text = told.get(kind, 'performer: clock: no frame of another publisher')
     run = Run({'seed': 1}, rows=[replace(GOOD, kind=kind, target=target, said=('x: y', text))])

@@ -18,7 +18,7 @@ NEVER = Recovery(float('inf'), float('inf'), float('inf'))
 EFFECT_GAP_S = 0.5  # without joint states: from here on a fault was felt
 # what must be said, by kind: {target}, and {readers} of that topic
 NAMED = {
-    KILL: r'^puppet up: {target}: .*SIGKILL',
+    KILL: r'^puppet_up: {target}: .*SIGKILL',
     UNPLUG: r'^tracker_driver: .*\bline\d',
     PAUSE: r'\b(no frame|no input|gaps?|silent|expected records|stall\w*|held up|slow|dropped|'
     r'late)\b',
