@@ -92,8 +92,8 @@ def follow_limbs(model: PuppetModel, goals: Goals, dt: float, frame: Frame) -> N
         held = goals.importances[limb] ** HELD_POWER
         if held > MIN_IMPORTANCE:
             q_end = frame.q_world[STARTS[limb] + 2]
-            own = limb_at(model, frame, limb, frame.rotations, q_end)
+            arm = limb_at(model, frame, limb, frame.rotations, q_end)
             goal = sub(frame.free_ends[limb], rotate(q_end, model.interaction_points[limb]))
-            current = norm(sub(goal, own.shoulder))
-            set_joints(frame.rotations, limb, solve_limb(own, goal, current, held))
+            current = norm(sub(goal, arm.shoulder))
+            set_joints(frame.rotations, limb, solve_limb(arm, goal, current, held))
     update_kinematics(model, frame)
