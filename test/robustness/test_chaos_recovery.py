@@ -172,7 +172,7 @@ GOOD = Row(
     ('change', 'text'),
     [
         ({'recovery': None}, 'not recovered'),
-        ({'recovery': Recovery(1.6, 1.7, 2.0)}, 'recovered after 1.60 s'),
+        ({'recovery': Recovery(2.1, 2.2, 2.5)}, 'recovered after 2.10 s'),
         ({'largest': Step(1.1, 'chest turned')}, 'jump: chest turned'),
         ({'not_finite': 3}, '3 joint states not finite'),
         ({'fallen': ('retarget',)}, 'retarget ended'),

@@ -11,7 +11,7 @@ import numpy as np
 from robustness.chaos.recovery import NO_STEP, Recovery, Step
 from robustness.chaos.schedule import CLOCK, HOSTILE, KILL, PAUSE, RIVAL, STARVE, UNPLUG
 
-MAX_RECOVERY_S = 1.5  # a killed node takes one second to load
+MAX_RECOVERY_S = 2.0  # killed nodes load for one second, the composed graph for nearly two
 MAX_GROWTH_MB = 50.0  # of a program between start and end; a leak of messages is far more
 SAID_SHOWN, SAID_WIDTH = 2, 110  # lines a cause, characters
 NEVER = Recovery(float('inf'), float('inf'), float('inf'))
