@@ -62,7 +62,7 @@ SETUP_APPEND_BUTTONS, SETUP_AC_NARROW, SETUP_DC = 0x08, 0x04, 0x01
 HEMISPHERES = {'front': 0, 'aft': 1, 'upper': 2, 'lower': 3, 'left': 4, 'right': 5}
 
 _SYSTEM = struct.Struct('>BBBBB6sBBB2s')  # the bytes of the units follow
-_UNIT = struct.Struct('>BBHBBBBHBBB3x54s')
+_UNIT = struct.Struct('>BBHBBBBHBBB3s54s')
 
 
 class Message(IntEnum):
@@ -272,6 +272,7 @@ class UnitStatus(NamedTuple):
     hemisphere: int  # A value of HEMISPHERES
     address: int  # On the bus
     transmitter: int = 0
+    spare: bytes = bytes(3)  # sent back as read
     tables: bytes = bytes(54)  # alpha_min, alpha_max, Vm, reference frame, angle align
 
     def encode(self) -> bytes:
