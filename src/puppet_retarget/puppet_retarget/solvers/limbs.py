@@ -4,9 +4,10 @@
 Limbs, third step of a frame: the hand into its range, the elbow, the rotations (Shin2002 5.3).
 
 `solve_limb` keeps the captured side of the elbow: range ball (Shin2002 eq. 5.10), rotations
-(Shin2002 eqs. 5.11-5.13), and `blend_joint`, the blend with the captured rotation (eq. 5.14).
-`solve_limb_on_circle` solves by swivel angle instead (ShinSlides 3.3), `solve_limb_in_ranges`
-limbs that touch the own body. Limbs inside objects are in `solvers.penetration`. (Kernels.)
+(Shin2002 eqs. 5.11-5.13), and `part_of_way`, the blend with the captured limb. `blend_joint` is
+that of eq. 5.14, for `solve_limb_on_circle`, which solves by swivel angle (ShinSlides 3.3).
+`solve_limb_in_ranges` is for limbs that touch the own body, `unlock` for knees that bend
+backward. Limbs inside objects are in `solvers.penetration`. (Kernels.)
 """
 
 import math
@@ -406,7 +407,7 @@ def _blend_joints(limb: Limb, q_upper: QuatLike, q_lower: QuatLike, weight: floa
 # bent in its own plane until the wrist is as far from the shoulder as the goal, turned onto the
 # goal's line, and swivelled about that line to where the upper segment is oriented most like the
 # captured one. The joint between the segments only bends, about the axis about which it was
-# captured bent; `solve_limb` keeps the elbow's side instead and lets that axis turn.
+# captured bent. `solve_limb` does not swivel: the elbow stays on the side it was turned to.
 
 
 @kernel
@@ -462,14 +463,13 @@ def solve_limb_on_circle(limb: Limb, goal: Vec3Like, current: float, weight: flo
     return _blend_joints(limb, q_upper, q_lower, weight)
 
 
-# A limb with self-interaction: five ranges for the elbow, two for the hand (Shin2002 5.3).
+# A limb with self-interaction (Shin2002 5.3).
 #
-# The hand has a range ball from the environment (Shin2002 eq. 5.10) and one from the body itself
-# (Shin2002 eq. 5.6), each of which is a shell for the elbow: inside one sphere and outside another
-# (fig. 5.6, errata 7). The elbow has a ball of its own. A range draws by its importance, so that
-# ranges come and go without a jump. The hand is settled first, the environment's ball having the
-# last word; both shells then hold the sphere about the wrist, on which the elbow turns to its
-# ball.
+# The body gives the hand a ball (eq. 5.6) and the elbow another. The thesis looks for an elbow in
+# the common part of the shells that the hand's balls leave it (fig. 5.6, errata 7); here the hand
+# is settled first, as far as the environment leaves it free, and the elbow then on the circle
+# that the hand leaves it. Ranges draw by an ease of their importance, so that they come and go
+# without a jump.
 
 
 class Range(NamedTuple):
@@ -525,9 +525,9 @@ def _settle(
     """
     Return the elbow, moved into its ball, and the wrist after it.
 
-    The wrist is in both of the hand's balls already, so that the sphere about it lies in both
-    shells. An important hand leaves the elbow a circle, on which it turns towards its ball;
-    one that does not matter goes with the elbow; between them the elbow does.
+    The wrist is where it should be already. An important hand leaves the elbow a circle, on which
+    it turns towards its ball; one that does not matter goes with the elbow; between them the
+    elbow does.
     """
     shoulder, lower = limb.shoulder, limb.lower
     swung = _part_way(elbow, into_range_ball(elbow, own.centre, own.radius, 1.0), share)
