@@ -58,11 +58,14 @@ def test_program_of_a_package_runs():
 
 
 @pytest.mark.parametrize(
-    ('package', 'program'),
-    [('puppet_driver', 'tracker_drivers'), ('puppet_drivers', 'tracker_driver')],
+    ('package', 'program', 'meant'),
+    [
+        ('puppet_driver', 'tracker_drivers', 'tracker_driver'),
+        ('puppet_drivers', 'tracker_driver', 'puppet_driver'),
+    ],
 )
-def test_unknown_program_exits_2(package, program):
+def test_unknown_program_exits_2(package, program, meant):
     """With what there is."""
     done = puppet('run', package, program)
     assert done.returncode == 2
-    assert program in done.stderr
+    assert f"'{meant}'" in done.stderr

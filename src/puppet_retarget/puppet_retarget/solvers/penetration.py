@@ -217,8 +217,11 @@ def deepest_in_floors(
 
 
 @kernel
-def level_soles(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Frame) -> None:
+def level_soles(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
+) -> None:
     """Turn feet that would dip into the floor about their soles, where these should be."""
+    dip, least = tuning.world_scale * DIP_M, tuning.world_scale * LEVER_M
     for limb in range(2, 4):
         sole, segment = model.interaction_points[limb], STARTS[limb] + 2
         for _ in range(LEVEL_SWEEPS):  # toe, then what of the heel comes down
@@ -229,8 +232,8 @@ def level_soles(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: 
                 break
             way = sub(way, rotate(q, sole))
             lever = math.hypot(way[0], way[1])
-            up = depth * depth / (2.0 * DIP_M) if depth < DIP_M else depth - 0.5 * DIP_M
-            angle = up * lever / (lever * lever + LEVER_M * LEVER_M)
+            up = depth * depth / (2.0 * dip) if depth < dip else depth - 0.5 * dip
+            angle = up * lever / (lever * lever + least * least)
             tilt = exp(scale((way[1], -way[0], 0.0), angle / max(lever, _SAME_M)))
             copy(multiply(tilt, q), frame.q_ends[limb])
         copy(sub(goals.positions[limb], rotate(frame.q_ends[limb], sole)), frame.wrist_goals[limb])

@@ -86,7 +86,6 @@ from puppet_retarget.solvers.state import (
 
 NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
-HANDS = (6, 9)
 
 
 @dataclass(slots=True)
@@ -334,22 +333,11 @@ def pose_limbs(
     frame: Frame,
 ) -> None:
     """Pose the four limbs of a frame whose root and body are in place, kinematics up to date."""
-    for segment in range(STARTS[0], 16):
-        copy(frame.rotations[segment], frame.free_rotations[segment])
-    for limb in range(4):
-        _reach_out(model, tuning, goals, limb, frame)
-    update_kinematics(model, frame)
-    if tuning.self_push_out:
-        swing_past(model, tuning, goals, dt, frame)
-    if tuning.limb_form != ELBOW_CIRCLE:
-        for segment in range(STARTS[0], 16):
-            if segment not in HANDS:  # a hand's turn against the captured one is all eased
-                copy(frame.rotations[segment], frame.free_rotations[segment])
-        for limb in range(4):
-            copy(frame.end_effectors[limb], frame.free_ends[limb])
-        # legs first: an arm that touches a leg touches it where the leg finally is
-        for first in (2, 0):
-            for limb in range(first, first + 2):
+    touches = tuning.limb_form != ELBOW_CIRCLE
+    # legs first: an arm that touches a leg touches it where the leg finally is
+    for first in (2, 0):
+        for limb in range(first, first + 2):
+            if touches:
                 limb_self_balls(
                     limb,
                     goals.importances[limb],
@@ -361,12 +349,23 @@ def pose_limbs(
                     frame.end_effectors,
                     frame.self_balls,
                 )
-            for limb in range(first, first + 2):
+        for limb in range(first, first + 2):
+            # a hand's turn against the captured one is all eased
+            copy(frame.rotations[STARTS[limb] + 2], frame.free_rotations[STARTS[limb] + 2])
+            _reach_out(model, tuning, goals, limb, frame)
+        update_kinematics(model, frame)
+        if first == 2 and tuning.self_push_out:
+            swing_past(model, tuning, goals, dt, frame)
+        for limb in range(first, first + 2):
+            for segment in range(STARTS[limb], STARTS[limb] + (3 if limb >= 2 else 2)):
+                copy(frame.rotations[segment], frame.free_rotations[segment])
+            copy(frame.end_effectors[limb], frame.free_ends[limb])
+            if touches:
                 _touch(model, tuning, goals, limb, frame)
-            update_kinematics(model, frame)
+        update_kinematics(model, frame)
     if tuning.self_push_out:
         resolve_self_penetration(model, tuning, goals, frame)
-    if tuning.limb_form != ELBOW_CIRCLE:
+    if touches:
         follow_limbs(model, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
     if tuning.joint_limits and limit_joints(model.limits, frame.rotations) > 0:
@@ -396,7 +395,7 @@ def solve_packed(
     unlock_joints(model, frame)
     update_kinematics(model, frame)
     keep_end_orientations(model, goals, frame)
-    level_soles(model, solver.objects, goals, frame)
+    level_soles(model, tuning, solver.objects, goals, frame)
     iterations = _estimate_body(model, tuning, root, goals, dt, frame)
     update_kinematics(model, frame)
     pose_limbs(model, tuning, solver.objects, goals, dt, frame)
