@@ -24,7 +24,7 @@ from puppet_core.math.values import (
     rotate,
     vec3,
 )
-from puppet_retarget.solvers.limbs import solve_limb
+from puppet_retarget.solvers.penetration import solve_one_limb
 from puppet_retarget.solvers.root import MIN_IMPORTANCE
 from puppet_retarget.solvers.state import (
     Frame,
@@ -33,6 +33,7 @@ from puppet_retarget.solvers.state import (
     PuppetModel,
     set_joints,
     STARTS,
+    Tuning,
     update_kinematics,
 )
 
@@ -70,7 +71,9 @@ def follow_turn(state: Floats, target: QuatLike, dt: float) -> Quat:
 
 
 @kernel
-def follow_limbs(model: PuppetModel, goals: Goals, dt: float, frame: Frame) -> None:
+def follow_limbs(
+    model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame
+) -> None:
     """
     Let the limbs go where the steps before want them no faster than they may.
 
@@ -92,8 +95,10 @@ def follow_limbs(model: PuppetModel, goals: Goals, dt: float, frame: Frame) -> N
         held = goals.importances[limb] ** HELD_POWER
         if held > MIN_IMPORTANCE:
             q_end = frame.q_world[STARTS[limb] + 2]
-            arm = limb_at(model, frame, limb, frame.rotations, q_end)
+            followed = limb_at(model, frame, limb, frame.rotations, q_end)
             goal = sub(frame.free_ends[limb], rotate(q_end, model.interaction_points[limb]))
-            current = norm(sub(goal, arm.shoulder))
-            set_joints(frame.rotations, limb, solve_limb(arm, goal, current, held))
+            current = norm(sub(goal, followed.shoulder))
+            set_joints(
+                frame.rotations, limb, solve_one_limb(tuning, followed, goal, current, held)
+            )
     update_kinematics(model, frame)

@@ -124,7 +124,7 @@ class SolverArrays(NamedTuple):
 
 
 class Solver:
-    """Retargets frames of one performer; the smoothing of the root is all it remembers."""
+    """Retargets frames of one performer; remembers what it smooths: root, lift, corrections."""
 
     name = ''
     limb_form = 0
@@ -222,7 +222,7 @@ def pose_captured(
 
 @kernel
 def unlock_joints(model: PuppetModel, frame: Frame) -> None:
-    """Bend the knees and elbows of a posture as captured forward where they bend backward."""
+    """Straighten the knees and elbows of a posture as captured that bend backward."""
     for limb in range(4):
         elbow, end = STARTS[limb] + 1, STARTS[limb] + 2
         own, end_rotation = quat(frame.rotations[elbow]), frame.rotations[end]
@@ -365,8 +365,7 @@ def pose_limbs(
         update_kinematics(model, frame)
     if tuning.self_push_out:
         resolve_self_penetration(model, tuning, goals, frame)
-    if touches:
-        follow_limbs(model, goals, dt, frame)
+    follow_limbs(model, tuning, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
     if tuning.joint_limits and limit_joints(model.limits, frame.rotations) > 0:
         update_kinematics(model, frame)
