@@ -28,7 +28,7 @@ from puppet_core.math import (
     Vec3,
     Vec3s,
 )
-from puppet_core.math.quaternions import multiply
+from puppet_core.math.quaternions import conjugate, multiply, rotate
 
 TIP_SUFFIX = ' (end)'  # added to the joint's name for the end of a chain's last bone
 
@@ -114,6 +114,25 @@ class ClipFile:
         step = -(-self.n_frames // max_frames)
         q, p = self.rotations[::step], self.translations[::step]
         return replace(self, rate_hz=self.rate_hz / step, rotations=q, translations=p)
+
+    def with_rest(self, rests: Quats) -> 'ClipFile':
+        """
+        Return the same motion by joints whose zero rotations are another pose.
+
+        In that pose each joint has rotation `rests` (j, 4) in its parent's axes now, the root
+        none; then all joints have the root's axes.
+        """
+        q_above, q_rest = np.array(rests), np.array(rests)
+        q_above[0] = [1.0, 0.0, 0.0, 0.0]
+        for joint in range(1, len(rests)):
+            q_above[joint] = q_rest[self.parents[joint]]
+            q_rest[joint] = multiply(q_above[joint], rests[joint])
+        rotations = multiply(multiply(q_above, self.rotations), conjugate(q_rest))
+        translations = frozen(rotate(q_above, self.translations))
+        offsets = rotate(q_above, self.offsets)
+        return replace(
+            self, offsets=offsets, rotations=frozen(rotations), translations=translations
+        )
 
     def world(self) -> tuple[Quats, Vec3s]:
         """Return orientations (n, j, 4) and positions (n, j, 3) [m] in the file's world."""

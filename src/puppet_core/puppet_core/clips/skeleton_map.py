@@ -73,15 +73,49 @@ _MIN_BONE_M = 1e-4
 # A body's axes this near to the joint's own are meant to be those: what is left is the subject's
 # asymmetry and the lean of the spine.
 _SNAP_RAD = np.radians(12.0)
-_MAX_TRUNK_LEAN_RAD = np.radians(45.0)  # more is no standing rest pose
+_MAX_MEAN_RAD = np.radians(65.0)  # of captured clips' wrists 62 degrees is the most, 47 of necks
+_OTHERWISE = ('_upper_arm', '_forearm', '_thigh', '_shank', '_foot')
 # Up to an A-pose the least rotation keeps the twist; beyond it the carried axes are doubted.
 _MAX_LIMB_CORRECTION_RAD = np.radians(60.0)
 _MIN_FLEXION = np.sin(np.radians(8.0))  # mean sine; below it the hinge is lost in noise
+_CLEAR_FLEXION = np.sin(np.radians(20.0))  # no straight limb that yields backward bends so much
 _OPPOSITE_RAD = np.radians(150.0)  # from here on the least rotation's axis is arbitrary
 _MAX_FOOT_SLOPE_RAD = np.radians(50.0)  # ankle to toe base; a standing foot has 15 to 35 degrees
 _LEVEL_FOOT_SLOPE_RAD = np.radians(25.0)
 _UP = np.array([0.0, 0.0, 1.0])
 _LEFT = np.array([0.0, 1.0, 0.0])
+
+
+# The file's rest pose.
+
+
+def inferred_rest(clip: ClipFile, joints: SegmentJoints) -> Quats:
+    """
+    Return the rotation of each joint at rest in its parent's axes, shape (j, 4).
+
+    Trunk, clavicles, neck and hands move about their rest: where a joint's mean is further from
+    its zero rotation than a body's joint is, the zero means nothing, and the mean is the rest,
+    or what maps axes on axes near it. Thighs, arms and feet are left to `segment_axes`.
+    """
+    rests = np.tile([1.0, 0.0, 0.0, 0.0], (len(clip.parents), 1))
+    limbs = [joints.frames[i] for i, name in enumerate(SEGMENTS) if name.endswith(_OTHERWISE)]
+    for joint in range(len(rests)):
+        path = clip.path_down(joints.frames[0], joint)
+        if not path or joint in limbs or clip.is_tip(joint):
+            continue
+        mean = _mean_rotation(clip.rotations[:, joint])
+        if 2.0 * np.arccos(min(abs(mean[0]), 1.0)) > _MAX_MEAN_RAD:
+            rests[joint] = _snapped(mean)
+    return rests
+
+
+def _mean_rotation(quats: Quats) -> Quat:
+    """Return the mean of the half of rotations (n, 4) that are nearest to the mean of all."""
+    for _ in range(2):
+        mean = np.linalg.eigh(quats.T @ quats)[1][:, -1]
+        near = np.abs(quats @ mean)
+        quats = quats[near >= np.median(near)]
+    return mean
 
 
 # The axes of our segments in a file's joints.
@@ -95,12 +129,12 @@ def segment_axes(clip: ClipFile, joints: SegmentJoints, sole_normals: Vec3s) -> 
     they stand, NaN where they never do; it counts for feet whose rest is pointed.
     """
     axes = np.zeros((len(SEGMENTS), 4))
-    axes[0] = _trunk_axes(clip, joints, 'pelvis', 'thigh')
+    axes[0] = _pelvis_axes(clip, joints)
     for index in range(1, len(SEGMENTS)):
         segment = SEGMENTS[index]
         carried = axes[PARENTS[index]]
         if segment in ('spine', 'chest', 'head'):
-            axes[index] = _upright(clip, joints, segment, carried)
+            axes[index] = carried
         elif segment.endswith('_foot'):
             normal = sole_normals[int(segment.startswith('right'))]
             axes[index] = _foot_axes(toe_vector(clip, joints, segment), carried, normal)
@@ -165,11 +199,10 @@ def _corrected(axes: Quat, bone: Vec3, direction: Vec3) -> Quat:
     return multiply(axes, conjugate(_between(own, direction)))
 
 
-def _trunk_axes(clip: ClipFile, joints: SegmentJoints, segment: str, limb: str) -> Quat:
-    """Return axes of pelvis or chest from geometry: the limbs' line is Y, up to the head Z."""
-    left, right = (bone_vector(clip, joints, segment, f'{s}_{limb}') for s in ('left', 'right'))
-    middle = 0.5 * (left + right) if segment == 'pelvis' else np.zeros(3)
-    up = bone_vector(clip, joints, segment, 'head') - middle
+def _pelvis_axes(clip: ClipFile, joints: SegmentJoints) -> Quat:
+    """Return axes from geometry: the hips' line is Y, up to the head Z."""
+    left, right = (bone_vector(clip, joints, 'pelvis', f'{s}_thigh') for s in ('left', 'right'))
+    up = bone_vector(clip, joints, 'pelvis', 'head') - 0.5 * (left + right)
     if min(np.linalg.norm(left - right), np.linalg.norm(np.cross(left - right, up))) < 1e-6:
         return np.array([1.0, 0.0, 0.0, 0.0])
     return _snapped(from_matrix(two_axis_matrix(left - right, up)[:, [2, 0, 1]]))
@@ -185,27 +218,6 @@ def _snapped(axes: Quat) -> Quat:
     return snapped if values.angle_between(axes, snapped) < _SNAP_RAD else axes
 
 
-def _upright(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Quat) -> Quat:
-    """Return axes of spine, chest or head: carried, unless they are no standing body's."""
-    if segment == 'head':
-        head = joints.frames[SEGMENT_INDEX['head']]
-        tips = [clip.offsets[k] for k in clip.children(head) if clip.is_tip(k)]
-        bone = tips[0] if tips else np.zeros(3)
-    else:
-        bone = bone_vector(clip, joints, segment, 'chest' if segment == 'spine' else 'head')
-    if np.linalg.norm(bone) < _MIN_BONE_M:
-        return carried
-    lean = _angle(rotate(conjugate(carried), bone), _UP)
-    if segment != 'chest':
-        return carried if lean < _MAX_TRUNK_LEAN_RAD else _corrected(carried, bone, _UP)
-    arms = (f'{side}_upper_arm' for side in ('left', 'right'))
-    left, right = (bone_vector(clip, joints, 'chest', arm) for arm in arms)
-    turn = _angle(rotate(conjugate(carried), left - right), _LEFT)
-    if max(lean, turn) < _MAX_TRUNK_LEAN_RAD:
-        return carried
-    return _trunk_axes(clip, joints, 'chest', 'upper_arm')
-
-
 def _limb_axes(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Quat) -> Quat:
     index = SEGMENT_INDEX[segment]
     bone = bone_vector(clip, joints, segment, SEGMENTS[index + 1])
@@ -213,36 +225,37 @@ def _limb_axes(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Qua
     if np.linalg.norm(bone) < _MIN_BONE_M:
         return carried
     turn = _angle(rotate(conjugate(carried), bone), direction)
-    if turn < _MAX_LIMB_CORRECTION_RAD:
-        return _corrected(carried, bone, direction)
-    measured = _measured_hinge(clip, joints, segment)
-    if measured is not None:
-        return from_matrix(two_axis_matrix(bone, measured) @ two_axis_matrix(direction, hinge).T)
+    corrected = _corrected(carried, bone, direction)
+    normal = _measured_hinge(clip, joints, segment)
+    flexion = float(np.linalg.norm(normal))
+    is_near = turn < _MAX_LIMB_CORRECTION_RAD
+    if is_near and flexion > _CLEAR_FLEXION:
+        is_near = _angle(rotate(corrected, hinge), normal) < _MAX_LIMB_CORRECTION_RAD
+    if not is_near and flexion > _MIN_FLEXION:
+        return from_matrix(two_axis_matrix(bone, normal) @ two_axis_matrix(direction, hinge).T)
     if turn > _OPPOSITE_RAD:
         # Half a turn about the hinge keeps left and right where they are.
-        carried = multiply(carried, np.array([0.0, *hinge]))
-    return _corrected(carried, bone, direction)
+        return _corrected(multiply(carried, np.array([0.0, *hinge])), bone, direction)
+    return corrected
 
 
-def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3 | None:
+def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3:
     """
     Return the flexion axis of knee or elbow in the axes of the segment's joint.
 
     It is the mean, over the clip, of upper × lower bone direction: normal to the plane of the
     limb, its sign that of the flexion, its length the sine, so that flexed frames count most.
-    None if the limb hardly bends. Twist of the lower segment about its own bone does not matter.
+    Zero without a limb. Twist of the lower segment about its own bone does not matter.
     """
     is_upper = segment.endswith(('_thigh', '_upper_arm'))
     upper = SEGMENT_INDEX[segment] - (0 if is_upper else 1)
     upper_bone = bone_vector(clip, joints, SEGMENTS[upper], SEGMENTS[upper + 1])
     lower_bone = bone_vector(clip, joints, SEGMENTS[upper + 1], SEGMENTS[upper + 2])
     if min(np.linalg.norm(upper_bone), np.linalg.norm(lower_bone)) < _MIN_BONE_M:
-        return None
+        return np.zeros(3)
     relative = clip.relative_rotation(joints.frames[upper], joints.frames[upper + 1])
     lower = rotate(relative, lower_bone / np.linalg.norm(lower_bone))
     normals = np.cross(upper_bone / np.linalg.norm(upper_bone), lower)
-    if np.linalg.norm(normals.mean(axis=0)) < _MIN_FLEXION:
-        return None
     if not is_upper:
         normals = rotate(conjugate(relative), normals)
     return normals.mean(axis=0)
@@ -258,9 +271,11 @@ def _foot_axes(bone: Vec3, carried: Quat, normal: Vec3) -> Quat:
     if np.linalg.norm(bone) < _MIN_BONE_M:
         return carried
     own = rotate(conjugate(carried), bone)
-    if abs(np.arctan2(own[2], np.hypot(own[0], own[1]))) > _MAX_FOOT_SLOPE_RAD:
-        if np.isfinite(normal).all() and np.linalg.norm(np.cross(normal, bone)) > _MIN_BONE_M:
-            return from_matrix(two_axis_matrix(normal, bone)[:, [1, 2, 0]])
+    is_pointed = abs(np.arctan2(own[2], np.hypot(own[0], own[1]))) > _MAX_FOOT_SLOPE_RAD
+    is_known = np.isfinite(normal).all() and np.linalg.norm(np.cross(normal, bone)) > _MIN_BONE_M
+    if is_known and (is_pointed or _angle(rotate(carried, _UP), normal) > _MAX_FOOT_SLOPE_RAD):
+        return from_matrix(two_axis_matrix(normal, bone)[:, [1, 2, 0]])
+    if is_pointed:
         slope = np.array([np.cos(_LEVEL_FOOT_SLOPE_RAD), 0.0, -np.sin(_LEVEL_FOOT_SLOPE_RAD)])
         return _corrected(carried, bone, slope)
     yaw = np.arctan2(own[1], own[0])
@@ -308,6 +323,9 @@ def to_motion(
     if options.correct:
         count = count_artificial_frames(p_file, clip.rate_hz, leg_length(clip, joints))
         clip, q_file, p_file = clip.without_first(count), q_file[count:], p_file[count:]
+    if joints.map.rest != T_POSE:
+        clip = clip.with_rest(inferred_rest(clip, joints))
+        q_file = clip.world()[0]
     is_auto = options.up_axis == AUTO
     up_axis = find_up_axis(clip, joints, p_file).value if is_auto else options.up_axis
     q_world_file = Q_WORLD_FILE[up_axis]
