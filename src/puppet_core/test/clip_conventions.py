@@ -119,6 +119,12 @@ CONVENTIONS = {
         'middle_01_{s} middle_02_{s}',
         above='root',
     ),
+    'mocapnet': Convention(
+        'hip=pelvis abdomen=spine chest=chest neck neck1 head=head',
+        '{s}collar {s}shoulder=upper_arm {s}elbow=forearm {s}hand=hand',
+        '{s}buttock {s}hip=thigh {s}knee=shank {s}foot=foot toe1-1.{s} toe1-2.{s}',
+        'finger3-1.{s} finger3-2.{s}',
+    ),
     'smpl': Convention(
         'Pelvis=pelvis Spine1=spine Spine2 Spine3=chest Neck Head=head',
         '{U}_Collar {U}_Shoulder=upper_arm {U}_Elbow=forearm {U}_Wrist=hand',
@@ -148,6 +154,8 @@ class Style:
     world: Rotation = Y_UP
     six_dof: bool = False
     rng: np.random.Generator | None = None  # Of the orders of rotations; ZXY without
+    folded: np.random.Generator | None = None  # Of joint axes whose zero pose means nothing
+    named: bool = True  # Else joints have numbers
 
 
 @dataclass
@@ -223,6 +231,14 @@ def convention_text(motion, convention, rng, style=Style()):
         points.append(origin if joint.is_segment else origin + carrier.apply(joint.place))
         turns.append(style.world * carrier * joint.turning * style.world.inv())
     points = [style.world.apply(point) / style.unit_m for point in points]
+    axes = [Rotation.identity()] * len(table)
+    if style.folded is not None:
+        ways = style.folded.normal(size=(len(table), 3))
+        ways *= np.radians(
+            style.folded.uniform(100, 180, len(table)) / np.linalg.norm(ways, axis=1)
+        )[:, None]
+        axes = list(np.cumprod([Rotation.from_rotvec(way) for way in ways]))
+    turns = [turn * own for turn, own in zip(turns, axes)]
     joints = []
     for index, joint in enumerate(table):
         above, is_root = table[joint.parent], joint.parent < 0
@@ -230,12 +246,14 @@ def convention_text(motion, convention, rng, style=Style()):
         if not is_root:
             is_same = joint.is_segment or above.carrier == joint.carrier
             offset = joint.place - above.place * (is_same and not above.is_segment)
-        offset = style.world.apply(offset) / style.unit_m
+        offset = axes[joint.parent].inv().apply(style.world.apply(offset) / style.unit_m)
         places = points[0] if is_root else np.tile(offset, (motion.n_frames, 1))
         is_leaf = all(other.parent != index for other in table)
-        end = style.world.apply(_end(motion.skeleton, joint)) / style.unit_m
+        end = (
+            axes[index].inv().apply(style.world.apply(_end(motion.skeleton, joint)) / style.unit_m)
+        )
         row = FileJoint(
-            joint.name if joint.name == convention.above else convention.prefix + joint.name,
+            _name(joint.name, convention) if style.named else f'b{index}',
             joint.parent,
             offset,
             turns[index] if is_root else turns[joint.parent].inv() * turns[index],
@@ -245,6 +263,10 @@ def convention_text(motion, convention, rng, style=Style()):
         )
         joints.append(row)
     return bvh_file(joints, motion.rate_hz)
+
+
+def _name(name, convention):
+    return name if name == convention.above else convention.prefix + name
 
 
 def _end(skeleton, joint):

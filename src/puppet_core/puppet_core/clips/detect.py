@@ -1,19 +1,21 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Unit and vertical axis of a clip file, detected from the body in it.
+Unit and vertical axis of a clip file, detected from the body in it, and whether it is a body.
 
 The unit is the one in which the legs are a human's; bones do not depend on the pose, so that
 no motion can mislead it. The vertical is the axis along which the head is above the feet.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import SEGMENT_INDEX
+from puppet_core.body import SEGMENT_INDEX, Skeleton
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.name_map import bone_vector, PUPPET, SegmentJoints
+from puppet_core.io import InputFileError
 from puppet_core.math import Vec3, Vec3s
 
 # Hip to ankle over stature, DrillisContini1966: hips at 0.530, ankles at 0.039.
@@ -29,6 +31,19 @@ UNITS = (
 )
 _STATURE_M = 1.7
 LOW_STATURE_M, HIGH_STATURE_M = 0.9, 2.6  # for the usual unit, and for the one a file names
+_TALLEST_M = 2.2  # for another unit
+_SMALLEST_M = 1.3  # smaller or taller is believed, but said
+# What people have over their hip to ankle, from DrillisContini1966, and what is believed of files,
+# by the joint at the end: the distance of its centre from the body's middle, or the length of the
+# segment above it.
+_WIDTHS = {'upper_arm': ('shoulder', 0.26, 0.1, 0.4), 'thigh': ('hip', 0.11, 0.04, 0.25)}
+_LENGTHS = {
+    'forearm': ('upper_arm', 0.38, 0.2, 0.55),
+    'hand': ('forearm', 0.3, 0.2, 0.5),
+    'shank': ('thigh', 0.5, 0.37, 0.63),
+    'foot': ('shank', 0.5, 0.37, 0.63),
+}
+_SIDES_RATIO = 1.1  # of the left to the right
 CLEAR_FRACTION = 0.8  # of the body's direction along an axis: about 37 degrees from it
 _STRETCHED_LEGS = 1.3  # ankles to head over hip to ankle; a standing human has 1.7
 _ALWAYS = 0.9  # of the frames
@@ -76,14 +91,44 @@ def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> tuple[
     statures = [stature_m(assumed_m)]
     assumed = _unit_name(assumed_m)
     if _is_human(statures[0]):
-        return assumed_m, Finding(assumed, f'stature about {statures[0]:.2f} m')
+        is_usual = _SMALLEST_M <= statures[0] <= _TALLEST_M
+        return assumed_m, Finding(assumed, f'stature about {statures[0]:.2f} m', is_usual)
     statures += [stature_m(unit_m) for unit_m in candidates[1:]]
-    best = int(np.argmin(np.abs(np.log(np.maximum(statures, _MIN_BONE_M) / _STATURE_M))))
-    if not _is_human(statures[best]):
+    off = np.abs(np.log(np.maximum(statures, _MIN_BONE_M) / _STATURE_M))
+    best = int(np.argmin(np.where(np.array(statures) > _TALLEST_M, np.inf, off)))
+    if not LOW_STATURE_M <= statures[best] <= _TALLEST_M:
         why = f'no usual unit gives a human size; stature about {statures[0]:.3g} m'
         return assumed_m, Finding(assumed, why, is_sure=False)
     why = f'stature about {statures[best]:.2f} m; it would be {statures[0]:.3g} m in {assumed}'
-    return candidates[best], Finding(_unit_name(candidates[best]), why)
+    is_usual = statures[best] >= _SMALLEST_M
+    return candidates[best], Finding(_unit_name(candidates[best]), why, is_usual)
+
+
+def check_body(path: Path, skeleton: Skeleton) -> tuple[str, ...]:
+    """
+    Return what is odd about a skeleton: shares of the leg unlike a person's, sides that differ.
+
+    Raise InputFileError if a shoulder or hip is on the wrong side.
+    """
+    leg = max(float(skeleton.limb_lengths[2:].sum(axis=1).mean()), _MIN_BONE_M)
+    notes = []
+    for end, (name, usual, low, high) in (_WIDTHS | _LENGTHS).items():
+        sizes = []
+        for side, sign in (('left', 1.0), ('right', -1.0)):
+            offset = skeleton.offsets[SEGMENT_INDEX[f'{side}_{end}']]
+            size = sign * offset[1] if end in _WIDTHS else float(np.linalg.norm(offset))
+            if size <= 0.0:
+                wanted, got = f'the {side} {name} on its side', f'{-size:.3f} m on the other'
+                hint = 'is a joint named wrongly? --name-map says which is which'
+                raise InputFileError(path, wanted, got, field='skeleton', hint=hint)
+            if not low <= size / leg <= high:
+                what = 'from the middle' if end in _WIDTHS else 'long'
+                share = f'{size / leg:.2f} of the leg, people have {usual:.2f}'
+                notes.append(f'{side} {name} {size:.3f} m {what}, {share}')
+            sizes.append(size)
+        if max(sizes) > _SIDES_RATIO * min(sizes):
+            notes.append(f'{name} {sizes[0]:.3f} m on the left, {sizes[1]:.3f} m on the right')
+    return tuple(notes)
 
 
 def signed_axis(direction: Vec3) -> tuple[str, float]:

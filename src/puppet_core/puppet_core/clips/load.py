@@ -8,7 +8,7 @@ detected. Discontinuities, joints faster than any body, are described but not co
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,8 +18,18 @@ from puppet_core.clips import c3d
 from puppet_core.clips.asf_amc import DEFAULT_RATE_HZ, read_amc, read_asf
 from puppet_core.clips.bvh import DEFAULT_UNIT_M, read_bvh
 from puppet_core.clips.clip_file import ClipFile
-from puppet_core.clips.detect import find_unit, find_up_axis, Finding
-from puppet_core.clips.name_map import built_in_map, load_name_map, match_joints, NameMap, PUPPET
+from puppet_core.clips.detect import check_body, find_unit, find_up_axis, Finding
+from puppet_core.clips.name_map import (
+    built_in_map,
+    BY_STRUCTURE,
+    load_name_map,
+    match_joints,
+    MOTION,
+    NameMap,
+    PUPPET,
+    SegmentJoints,
+    T_POSE,
+)
 from puppet_core.clips.options import (
     AUTO,
     clip_options,
@@ -27,12 +37,13 @@ from puppet_core.clips.options import (
     DEFAULT_OPTIONS,
     skeleton_beside,
 )
-from puppet_core.clips.skeleton_map import to_motion
+from puppet_core.clips.skeleton_map import infer_rest, to_motion
 from puppet_core.io import ConfigError, InputFileError
 
 # Lengths of a leg in a second; for a leg of 0.84 m 25 m/s. A pitcher's or golfer's hand, the
 # fastest of all, stays below.
 MAX_LEGS_PER_S = 30.0
+_FLOOR_GAP, _OFTEN = 0.12, 0.8  # of the lower sole over the leg; in these frames it floats
 _ONE_PLACE_S = 0.25  # jumps this near to each other are one
 
 SUFFIXES = ('.bvh', '.amc', c3d.SUFFIX)
@@ -111,11 +122,16 @@ def read_clip(
     if Path(path).suffix.lower() == c3d.SUFFIX:
         _refuse_asf(Path(path), asf)
         clip, names, unit, up_axis, notes = c3d.read_c3d(Path(path), options)
-        motion = to_motion(clip, names, replace(options, up_axis='z'))
-        notes += _discontinuities(motion)
+        motion = to_motion(clip, match_joints(clip, names), replace(options, up_axis='z'))
+        notes += _notes(Path(path), motion, names)
         return ReadClip(motion, Path(path), names.name, unit, up_axis, notes)
     clip = read_clip_file(path, asf, options)
     joints = match_joints(clip, _name_map(name_map))
+    unrested: tuple[str, ...] = ()
+    if joints.map.rest != T_POSE:
+        clip, unrested = infer_rest(clip, joints)
+        if unrested:
+            joints = replace(joints, map=replace(joints.map, rest=MOTION))
     if options.unit_m is not None:
         unit = Finding(f'{options.unit_m:g} m', 'as given')
     else:
@@ -127,8 +143,9 @@ def read_clip(
         few = clip.thinned(_FRAMES_TO_JUDGE)
         up_axis = find_up_axis(few, joints, few.world()[1])
         options = replace(options, up_axis=up_axis.value)
-    motion = to_motion(clip, joints.map, options)
-    return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, _discontinuities(motion))
+    motion = to_motion(clip, joints, options)
+    notes = (*_found(joints, unrested), *_notes(Path(path), motion, joints.map))
+    return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, notes)
 
 
 def read_clip_by_options(
@@ -154,9 +171,26 @@ def read_clip_by_options(
     return read.motion
 
 
-def _discontinuities(motion: Motion) -> tuple[str, ...]:
+def _found(joints: SegmentJoints, unrested: tuple[str, ...]) -> Iterator[str]:
+    """Say what was found without names, and without a rest pose that means something."""
+    if joints.map.name == BY_STRUCTURE:
+        yield 'joints by the tree: ' + ', '.join(
+            f'{role} {names[0]}' for role, names in joints.map.joints.items()
+        )
+    if unrested:
+        more = f' and {len(unrested) - 3} more' if len(unrested) > 3 else ''
+        yield f'rest pose of {", ".join(unrested[:3])}{more} from the motion, theirs means nothing'
+
+
+def _notes(path: Path, motion: Motion, name_map: NameMap) -> tuple[str, ...]:
+    """Return what is odd about the clip; bodies in our own files are as they are meant."""
     text = describe_discontinuities(motion)
-    return () if text is None else (text,)
+    odd = () if name_map.name == PUPPET else check_body(path, motion.skeleton)
+    far = _FLOOR_GAP * motion.skeleton.leg_length
+    often = float(np.mean(motion.end_effectors[:, 2:4, 2].min(axis=1) > far))
+    if often > _OFTEN:
+        odd += (f'soles over {far:.2f} m above the floor in {often:.0%} of the frames',)
+    return odd if text is None else (*odd, text)
 
 
 def read_clip_file(

@@ -7,7 +7,7 @@ Names are compared without case and separators (blank, dot, hyphen, underscore),
 namespace ('mixamorig:Hips', 'Bip01 L Thigh') and without a prefix that all joints of the file
 share ('Actor1_Hips'). Joints that no map names (fingers, twist bones, helpers) are passed over.
 Hands, feet and the head may be missing if the chain has an end there; the spine may be missing
-altogether. `match_joints` is the search.
+altogether. `match_joints` is the search; where no names are known it goes by the structure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,7 @@ import re
 
 from puppet_core.body import PARENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.clips.clip_file import ClipFile
+from puppet_core.clips.structure import joints_by_structure
 from puppet_core.io import brief, ConfigError, InputFileError, load_yaml
 from puppet_core.math import Vec3
 
@@ -85,17 +86,22 @@ _TEMPLATES = {
     'rigify': 'hips spine, spine.001, chest spine.003 spine.002, head spine.006 spine.005, '
     'upper_arm.{s}, forearm.{s}, hand.{s}, thigh.{s}, shin.{s}, foot.{s}, toe.{s}, '
     'f_middle.01.{s} f_index.01.{s}',
+    # MocapNET, and what it makes of the CMU database.
+    'mocapnet': 'hip, LowerBack abdomen, chest, head, {s}shoulder, {s}elbow, {s}hand, {s}hip, '
+    '{s}knee, {s}foot, {S}ToeBase toe1-1.{s}, {S}FingerBase finger3-1.{s}',
     # OptiTrack Motive.
     'optitrack': 'Hip, Ab, Chest, Head, {s}UArm, {s}FArm, {s}Hand, {s}Thigh, {s}Shin, {s}Foot, '
     '{s}Toe, {s}Middle1 {s}Index1',
 }
 
+BY_STRUCTURE = 'no known program'
 PUPPET = 'puppet'  # our own names, as `write_bvh` writes them
 
 FORMAT = 'puppet-name-map/1'
 DERIVE = 'derive'
+MOTION = 'motion'
 T_POSE = 't_pose'
-REST_POSES = (DERIVE, T_POSE)
+REST_POSES = (DERIVE, MOTION, T_POSE)
 
 # Segments that end a chain: without a joint of their own they sit at their parent's end.
 _END_SEGMENTS = frozenset(('head', 'left_hand', 'right_hand', 'left_foot', 'right_foot'))
@@ -127,7 +133,9 @@ class NameMap:
 
     name: str  # For messages
     joints: Mapping[str, Sequence[str]]  # Candidates by role, the first that the file has is taken
-    rest: str = DERIVE  # T_POSE if zero rotations are our rest pose exactly, DERIVE to work it out
+    # T_POSE if zero rotations are our rest pose exactly, MOTION if they mean nothing, DERIVE to
+    # work it out
+    rest: str = DERIVE
     # Whether the ends of hands and feet are palm and sole centres
     ends_are_interaction_points: bool = False
 
@@ -157,8 +165,8 @@ def load_name_map(path: str | Path) -> NameMap:
     """
     Read a map from YAML.
 
-    The file has `format: puppet-name-map/1`, optionally `name`, `rest` (derive or t_pose), and
-    `joints`: for each role a joint name or a list of candidates.
+    The file has `format: puppet-name-map/1`, optionally `name`, `rest` (derive, motion or t_pose),
+    and `joints`: for each role a joint name or a list of candidates.
 
     Raise InputFileError naming file, line and key.
     """
@@ -183,6 +191,8 @@ def match_joints(clip: ClipFile, name_map: NameMap | None = None) -> SegmentJoin
     """
     Return the joints of our segments by a map; without one by the built-in one that finds most.
 
+    If none of those finds all, they are looked for in the tree.
+
     Raise InputFileError naming the segments without a joint, the file's joints and the known maps.
     """
     maps = [built_in_map(name) for name in KNOWN_MAPS] if name_map is None else [name_map]
@@ -191,11 +201,17 @@ def match_joints(clip: ClipFile, name_map: NameMap | None = None) -> SegmentJoin
     complete = [trial for trial in trials if not _missing(clip, trial[0])]
     if complete:
         return _segment_joints(clip, *max(complete, key=lambda trial: len(trial[0])))
+    tree = joints_by_structure(clip) if name_map is None else ''
+    if isinstance(tree, dict):
+        if not (lacking := _missing(clip, tree)):
+            found = {role: (clip.joint_names[joint],) for role, joint in tree.items()}
+            return _segment_joints(clip, tree, NameMap(BY_STRUCTURE, found))
+        tree = f'none for {", ".join(lacking)}'
     joints, nearest = min(trials, key=lambda trial: len(_missing(clip, trial[0])))
     names = ', '.join(n for i, n in enumerate(clip.joint_names) if not clip.is_tip(i))
     known = ', '.join(KNOWN_MAPS)
     wanted = f'joints of the map {nearest.name}' if name_map else 'joints of a known skeleton'
-    by_map = '' if name_map else f' by the nearest map, {nearest.name}'
+    by_map = '' if name_map else f' by the nearest map, {nearest.name}; by the tree {tree}'
     got = f'none for {", ".join(_missing(clip, joints))}{by_map}'
     hint = f'joints here: {names}; known maps: {known}; or give a {FORMAT} file'
     raise InputFileError(clip.path, wanted, got, field='joint names', hint=hint)

@@ -29,7 +29,7 @@ from puppet_core.body import (
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.detect import find_up_axis, leg_length
 from puppet_core.clips.floor import fit_floor, FloorFit, standing_frames
-from puppet_core.clips.name_map import bone_vector, match_joints, NameMap, SegmentJoints, T_POSE
+from puppet_core.clips.name_map import bone_vector, match_joints, MOTION, SegmentJoints, T_POSE
 from puppet_core.clips.options import AUTO, ClipOptions, DEFAULT_OPTIONS
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import (
@@ -46,6 +46,7 @@ from puppet_core.math import (
 )
 from puppet_core.math.quaternions import conjugate, multiply, rotate
 
+_MAX_STRETCH, _MAX_STEP = 1.0, 20.0  # of a bone in a frame [legs]; of the root, so many times that
 _IMPOSSIBLE_SPEED = 12.0  # mean over all joints, body heights per second; a sprinter has 6
 _MIN_RATIO = 5.0  # of the first step to the steps after the start
 _RINGING_S = 0.1  # the start lasts no longer
@@ -68,17 +69,19 @@ Q_WORLD_FILE = {
 _PALM_PER_FOREARM = 0.3
 _SOLE_FORWARD_PER_SHANK = 0.15
 _SPINE, _CHEST = SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest']
+_HANDS = LIMB_SEGMENTS[:2, 2].tolist()
+_LIMBS = [*LIMB_SEGMENTS[:, :2].flat, *LIMB_SEGMENTS[2:, 2]]  # whose rest is not their mean
 _LEFT_FOOT, _RIGHT_FOOT = SEGMENT_INDEX['left_foot'], SEGMENT_INDEX['right_foot']
 _MIN_BONE_M = 1e-4
 # A body's axes this near to the joint's own are meant to be those: what is left is the subject's
 # asymmetry and the lean of the spine.
 _SNAP_RAD = np.radians(12.0)
-_MAX_MEAN_RAD = np.radians(65.0)  # of captured clips' wrists 62 degrees is the most, 47 of necks
-_OTHERWISE = ('_upper_arm', '_forearm', '_thigh', '_shank', '_foot')
+_MAX_MEAN_RAD = np.radians(65.0)  # of captured necks 47 degrees is the most
+_MAX_HAND_MEAN_RAD = np.radians(100.0)  # the forearm's twist may be the hand's
+_ONE_OF_MANY = 0.65  # of these, once one joint's zero means nothing
 # Up to an A-pose the least rotation keeps the twist; beyond it the carried axes are doubted.
 _MAX_LIMB_CORRECTION_RAD = np.radians(60.0)
 _MIN_FLEXION = np.sin(np.radians(8.0))  # mean sine; below it the hinge is lost in noise
-_CLEAR_FLEXION = np.sin(np.radians(20.0))  # no straight limb that yields backward bends so much
 _OPPOSITE_RAD = np.radians(150.0)  # from here on the least rotation's axis is arbitrary
 _MAX_FOOT_SLOPE_RAD = np.radians(50.0)  # ankle to toe base; a standing foot has 15 to 35 degrees
 _LEVEL_FOOT_SLOPE_RAD = np.radians(25.0)
@@ -89,24 +92,34 @@ _LEFT = np.array([0.0, 1.0, 0.0])
 # The file's rest pose.
 
 
-def inferred_rest(clip: ClipFile, joints: SegmentJoints) -> Quats:
+def infer_rest(clip: ClipFile, joints: SegmentJoints) -> tuple[ClipFile, tuple[str, ...]]:
     """
-    Return the rotation of each joint at rest in its parent's axes, shape (j, 4).
+    Return the clip by joints at rest where bodies are, and those whose own rest means nothing.
 
     Trunk, clavicles, neck and hands move about their rest: where a joint's mean is further from
     its zero rotation than a body's joint is, the zero means nothing, and the mean is the rest,
     or what maps axes on axes near it. Thighs, arms and feet are left to `segment_axes`.
     """
+    pelvis, limbs = joints.frames[0], [joints.frames[i] for i in _LIMBS]
+    between = {k for end in joints.origins for k in clip.path_down(pelvis, end) or ()}
+    hands = {
+        k
+        for hand in _HANDS
+        for k in clip.path_down(joints.frames[hand - 1], joints.origins[hand]) or ()
+    }
     rests = np.tile([1.0, 0.0, 0.0, 0.0], (len(clip.parents), 1))
-    limbs = [joints.frames[i] for i, name in enumerate(SEGMENTS) if name.endswith(_OTHERWISE)]
-    for joint in range(len(rests)):
-        path = clip.path_down(joints.frames[0], joint)
-        if not path or joint in limbs or clip.is_tip(joint):
-            continue
-        mean = _mean_rotation(clip.rotations[:, joint])
-        if 2.0 * np.arccos(min(abs(mean[0]), 1.0)) > _MAX_MEAN_RAD:
-            rests[joint] = _snapped(mean)
-    return rests
+    doubts = np.zeros(len(rests))
+    for joint in between.difference(limbs):
+        rests[joint] = _mean_rotation(clip.rotations[:, joint])
+        limit = _MAX_HAND_MEAN_RAD if joint in hands else _MAX_MEAN_RAD
+        doubts[joint] = 2.0 * np.arccos(min(abs(rests[joint, 0]), 1.0)) / limit
+    if doubts.max() <= 1.0 and joints.map.rest != MOTION:
+        return clip, ()
+    means_nothing = doubts > _ONE_OF_MANY
+    rests[~means_nothing] = [1.0, 0.0, 0.0, 0.0]
+    rests[means_nothing] = [_snapped(mean) for mean in rests[means_nothing]]
+    names = tuple(clip.joint_names[k] for k in np.flatnonzero(means_nothing))
+    return clip.with_rest(rests), names
 
 
 def _mean_rotation(quats: Quats) -> Quat:
@@ -137,7 +150,10 @@ def segment_axes(clip: ClipFile, joints: SegmentJoints, sole_normals: Vec3s) -> 
             axes[index] = carried
         elif segment.endswith('_foot'):
             normal = sole_normals[int(segment.startswith('right'))]
-            axes[index] = _foot_axes(toe_vector(clip, joints, segment), carried, normal)
+            is_doubted = joints.map.rest == MOTION
+            axes[index] = _foot_axes(
+                toe_vector(clip, joints, segment), carried, normal, is_doubted
+            )
         elif segment.endswith('_hand'):
             bone = finger_vector(clip, joints, segment)
             axes[index] = _corrected(carried, bone, canonical_direction(segment))
@@ -227,11 +243,8 @@ def _limb_axes(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Qua
     turn = _angle(rotate(conjugate(carried), bone), direction)
     corrected = _corrected(carried, bone, direction)
     normal = _measured_hinge(clip, joints, segment)
-    flexion = float(np.linalg.norm(normal))
-    is_near = turn < _MAX_LIMB_CORRECTION_RAD
-    if is_near and flexion > _CLEAR_FLEXION:
-        is_near = _angle(rotate(corrected, hinge), normal) < _MAX_LIMB_CORRECTION_RAD
-    if not is_near and flexion > _MIN_FLEXION:
+    is_near = turn < _MAX_LIMB_CORRECTION_RAD and joints.map.rest != MOTION
+    if not is_near and np.linalg.norm(normal) > _MIN_FLEXION:
         return from_matrix(two_axis_matrix(bone, normal) @ two_axis_matrix(direction, hinge).T)
     if turn > _OPPOSITE_RAD:
         # Half a turn about the hinge keeps left and right where they are.
@@ -261,19 +274,20 @@ def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3
     return normals.mean(axis=0)
 
 
-def _foot_axes(bone: Vec3, carried: Quat, normal: Vec3) -> Quat:
+def _foot_axes(bone: Vec3, carried: Quat, normal: Vec3, is_doubted: bool) -> Quat:
     """
     Return the foot's axes: the shank's, turned about the vertical until the toes are in front.
 
     The slope from ankle to toe base stays, as a standing foot has one. A foot that is pointed at
-    rest is levelled: by the sole's normal as measured while it stands, else to a usual slope.
+    rest, or whose rest is doubted, is levelled: by the sole's normal as measured while it stands,
+    else to a usual slope.
     """
     if np.linalg.norm(bone) < _MIN_BONE_M:
         return carried
     own = rotate(conjugate(carried), bone)
     is_pointed = abs(np.arctan2(own[2], np.hypot(own[0], own[1]))) > _MAX_FOOT_SLOPE_RAD
     is_known = np.isfinite(normal).all() and np.linalg.norm(np.cross(normal, bone)) > _MIN_BONE_M
-    if is_known and (is_pointed or _angle(rotate(carried, _UP), normal) > _MAX_FOOT_SLOPE_RAD):
+    if is_known and (is_pointed or is_doubted):
         return from_matrix(two_axis_matrix(normal, bone)[:, [1, 2, 0]])
     if is_pointed:
         slope = np.array([np.cos(_LEVEL_FOOT_SLOPE_RAD), 0.0, -np.sin(_LEVEL_FOOT_SLOPE_RAD)])
@@ -310,22 +324,41 @@ def count_artificial_frames(p_world: Vec3s, rate_hz: float, body_height: float) 
     return int(restless[-1]) + 1
 
 
+def check_positions(clip: ClipFile, joints: SegmentJoints, first: int = 0) -> None:
+    """
+    Raise InputFileError where a position is far from that of the frame before, from `first` on.
+
+    No root moves so far, and no bone is stretched by a leg's length. The error names joint and
+    frame, counted from 1.
+    """
+    steps = np.abs(np.diff(clip.translations[first:], axis=0)).max(axis=2)
+    limits = np.full(steps.shape[1], _MAX_STRETCH * leg_length(clip, joints))
+    roots = [k for k in range(len(limits)) if clip.path_down(k, joints.frames[0]) is not None]
+    limits[roots] *= _MAX_STEP
+    far = np.argwhere(~(steps <= limits))
+    if len(far):
+        frame, joint = far[0] + [first + 1, 0]
+        wanted = f'at most {limits[joint]:.3g} m from frame to frame'
+        got = f'{steps[far[0, 0], joint]:.4g} m from frame {frame} to {frame + 1}'
+        place = f'{clip.joint_names[joint]} position'
+        raise InputFileError(clip.path, wanted, got, field=place)
+
+
 def to_motion(
-    clip: ClipFile, name_map: NameMap | None = None, options: ClipOptions = DEFAULT_OPTIONS
+    clip: ClipFile, joints: SegmentJoints | None = None, options: ClipOptions = DEFAULT_OPTIONS
 ) -> Motion:
     """
-    Return the clip as a motion of our skeleton; without a name map the built-in ones are tried.
+    Return the clip as a motion of our skeleton; without `joints` they are looked for.
 
     Raise InputFileError if joints are missing, or a limb has no length.
     """
-    joints = match_joints(clip, name_map)
+    joints = joints or match_joints(clip)
     q_file, p_file = clip.world()
+    count = 0
     if options.correct:
         count = count_artificial_frames(p_file, clip.rate_hz, leg_length(clip, joints))
-        clip, q_file, p_file = clip.without_first(count), q_file[count:], p_file[count:]
-    if joints.map.rest != T_POSE:
-        clip = clip.with_rest(inferred_rest(clip, joints))
-        q_file = clip.world()[0]
+    check_positions(clip, joints, count)
+    clip, q_file, p_file = clip.without_first(count), q_file[count:], p_file[count:]
     is_auto = options.up_axis == AUTO
     up_axis = find_up_axis(clip, joints, p_file).value if is_auto else options.up_axis
     q_world_file = Q_WORLD_FILE[up_axis]

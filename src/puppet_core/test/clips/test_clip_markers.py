@@ -6,6 +6,7 @@ from clip_samples import pure_angles_deg
 from marker_samples import marker_motion, plug_in_gait, trajectories
 import numpy as np
 from puppet_core.clips import markers
+from puppet_core.clips.name_map import match_joints
 from puppet_core.clips.options import ClipOptions
 from puppet_core.clips.skeleton_map import Q_WORLD_Z_UP, to_motion
 from puppet_core.io import InputFileError
@@ -27,7 +28,7 @@ def data_of(motion, worn, widths=None):
 def motion_of(data, marker_set):
     points = markers.body_points(data, marker_set)
     clip, names, note = markers.to_clip_file(data, marker_set, points, Q_WORLD_Z_UP)
-    return to_motion(clip, names, ClipOptions(up_axis='z')), note
+    return to_motion(clip, match_joints(clip, names), ClipOptions(up_axis='z')), note
 
 
 def test_plug_in_gait_is_exact_without_noise(motion):

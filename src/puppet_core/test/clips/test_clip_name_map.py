@@ -100,7 +100,7 @@ def test_unknown_joints_are_listed_with_what_is_missing():
     with pytest.raises(InputFileError) as caught:
         match_joints(clip)
     text = str(caught.value)
-    assert 'got none for left_thigh by the nearest map, cmu_bvh' in text
+    assert 'got none for left_thigh by the nearest map, cmu_bvh; by the tree no pair of' in text
     assert 'joints here: hip, abdomen, chest' in text and 'gauche' in text
     assert 'known maps: puppet, cmu_asf, cmu_bvh' in text
 
@@ -145,7 +145,7 @@ def test_a_yaml_map_names_any_joints(tmp_path):
         ('joints: {hip: a}', ':2: joints.hip: expected one of pelvis, spine'),
         ('joints: {pelvis: 3}', ':2: joints.pelvis: expected a joint name or a list of them'),
         ('joints: {pelvis: []}', ':2: joints.pelvis: expected a joint name or a list of them'),
-        ('joints: {pelvis: a}\nrest: a_pose', ':3: rest: expected one of derive, t_pose'),
+        ('joints: {pelvis: a}\nrest: a_pose', ':3: rest: expected one of derive, motion, t_pose'),
         ('joints: {pelvis: a}\njoint: {}', ':3: joint: expected a known key'),
         ('name: x', 'joints: expected this key'),
     ],

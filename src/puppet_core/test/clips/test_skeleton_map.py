@@ -3,6 +3,7 @@
 """From a file's skeleton to ours, whatever program, unit and axes: the same motion comes out."""
 
 import itertools
+import re
 
 from clip_conventions import convention_text, CONVENTIONS, Style
 from clip_samples import (
@@ -20,6 +21,7 @@ import numpy as np
 from puppet_core.body.skeleton import END_EFFECTORS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.clip_file import ClipFile
+from puppet_core.clips.detect import check_body
 from puppet_core.clips.load import load_clip, read_clip, read_clip_file
 from puppet_core.clips.options import ClipOptions
 from puppet_core.clips.skeleton_map import (
@@ -29,6 +31,7 @@ from puppet_core.clips.skeleton_map import (
     to_motion,
 )
 from puppet_core.io import ConfigError, InputFileError
+from puppet_core.procedural import procedural_motion
 import pytest
 from scipy.spatial.transform import Rotation
 
@@ -64,6 +67,31 @@ def test_each_convention_gives_the_motion(write, motion, tmp_path, name):
     assert_same_motion(motion, loaded)
     write_bvh(loaded, tmp_path / 'ours.bvh')
     assert_same_motion(loaded, load_clip(tmp_path / 'ours.bvh'))
+
+
+@pytest.mark.parametrize('name', CONVENTIONS)
+def test_without_names_the_tree_gives_the_motion(write, motion, name):
+    read = read_clip(write(name, Style(named=False)))
+    assert_same_motion(motion, read.motion)
+    assert re.search('; joints by the tree: pelvis b.*, left_thigh b.*, right_hand b', read.text)
+
+
+@pytest.mark.parametrize('name', ['cmu for motionbuilder', 'smpl', 'mocapnet'])
+@pytest.mark.parametrize('seed', range(3))
+def test_a_zero_pose_that_means_nothing_is_replaced_by_the_motion(
+    tmp_path, rng, adult_character, name, seed
+):
+    motion = procedural_motion(adult_character, 30.0)
+    style = Style(folded=np.random.default_rng(seed))
+    (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS[name], rng, style))
+    read = read_clip(tmp_path / 'a.bvh')
+    assert ' more from the motion, theirs means nothing' in read.text
+    offsets, points = read.motion.skeleton.offsets, read.motion.world_segments()[1]
+    np.testing.assert_allclose(offsets, motion.skeleton.offsets, atol=0.02)
+    np.testing.assert_allclose(points, motion.world_segments()[1], atol=0.02)
+    angles = pure_angles_deg(motion.world_segments()[0], read.motion.world_segments()[0])
+    # the performer's elbows are no pure hinges, and a hand's zero may happen to be near
+    assert np.median(angles.reshape(-1, 16), axis=0).max() < 25.0
 
 
 @pytest.mark.parametrize('name', ['mixamo', 'biped', 'daz genesis 8'])
@@ -105,6 +133,44 @@ def test_children_and_giants_are_no_other_unit(tmp_path, rng, adult_character, f
     motion = wave_motion(body, rng)
     (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['mixamo'], rng))
     assert read_clip(tmp_path / 'a.bvh').unit.value == 'centimetres'
+
+
+@pytest.mark.parametrize(
+    ('factor', 'unit', 'said'),
+    [
+        (0.64, 'inches', 'stature about 1.12 m; it would be 0.441 m in centimetres, check with'),
+        (1.4, 'centimetres', 'stature about 2.45 m, check with'),
+    ],
+)
+def test_a_child_in_inches_is_no_giant_and_unusual_sizes_are_said(
+    tmp_path, rng, adult_character, factor, unit, said
+):
+    body = adult_character.skeleton
+    body = Skeleton(factor * body.offsets, factor * body.interaction_points)
+    text = convention_text(wave_motion(body, rng), CONVENTIONS['mixamo'], rng, Style(UNITS[unit]))
+    (tmp_path / 'a.bvh').write_text(text)
+    assert f'unit {unit} ({said}' in read_clip(tmp_path / 'a.bvh').text
+
+
+@pytest.mark.parametrize(
+    ('segment', 'factor', 'said'),
+    [
+        ('left_upper_arm', 0.2, 'left shoulder 0.0.* m from the middle, 0.0. of the leg, people'),
+        ('left_forearm', 0.7, 'upper_arm .* m on the left, .* m on the right'),
+        ('right_foot', 0.5, 'right shank 0.2.* m long, .* of the leg, people have 0.50'),
+        ('right_thigh', -1.0, None),
+    ],
+)
+def test_bodies_unlike_a_persons_are_reported_or_refused(adult_character, segment, factor, said):
+    offsets = np.array(adult_character.skeleton.offsets)
+    assert check_body('a.bvh', Skeleton(offsets, np.zeros((4, 3)))) == ()
+    offsets[SEGMENT_INDEX[segment]] *= factor
+    skeleton = Skeleton(offsets, np.zeros((4, 3)))
+    if said is None:
+        with pytest.raises(InputFileError, match='a.bvh: skeleton: expected the right hip on its'):
+            check_body('a.bvh', skeleton)
+    else:
+        assert re.search(said, '; '.join(check_body('a.bvh', skeleton)))
 
 
 def test_given_unit_and_axis_are_not_guessed(write):
