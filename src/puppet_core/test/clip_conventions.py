@@ -233,11 +233,10 @@ def convention_text(motion, convention, rng, style=Style()):
     points = [style.world.apply(point) / style.unit_m for point in points]
     axes = [Rotation.identity()] * len(table)
     if style.folded is not None:
-        ways = style.folded.normal(size=(len(table), 3))
-        ways *= np.radians(
-            style.folded.uniform(100, 180, len(table)) / np.linalg.norm(ways, axis=1)
-        )[:, None]
-        axes = list(np.cumprod([Rotation.from_rotvec(way) for way in ways]))
+        for index, joint in enumerate(table):
+            way = style.folded.normal(size=3)
+            way *= style.folded.uniform(1.8, 3.1) / np.linalg.norm(way)
+            axes[index] = axes[joint.parent] * Rotation.from_rotvec(way)
     turns = [turn * own for turn, own in zip(turns, axes)]
     joints = []
     for index, joint in enumerate(table):

@@ -43,6 +43,7 @@ _LENGTHS = {
     'shank': ('thigh', 0.5, 0.37, 0.63),
     'foot': ('shank', 0.5, 0.37, 0.63),
 }
+_SIDES = 'left', 'right'
 _SIDES_RATIO = 1.1  # of the left to the right
 CLEAR_FRACTION = 0.8  # of the body's direction along an axis: about 37 degrees from it
 _STRETCHED_LEGS = 1.3  # ankles to head over hip to ankle; a standing human has 1.7
@@ -67,7 +68,7 @@ def leg_length(clip: ClipFile, joints: SegmentJoints) -> float:
     """Return hip to ankle along the rest bones, mean of both legs [m]."""
     bones = [
         bone_vector(clip, joints, f'{side}_{upper}', f'{side}_{lower}')
-        for side in ('left', 'right')
+        for side in _SIDES
         for upper, lower in (('thigh', 'shank'), ('shank', 'foot'))
     ]
     return max(0.5 * float(np.linalg.norm(bones, axis=1).sum()), _MIN_BONE_M)
@@ -110,23 +111,21 @@ def check_body(path: Path, skeleton: Skeleton) -> tuple[str, ...]:
 
     Raise InputFileError if a shoulder or hip is on the wrong side.
     """
-    leg = max(float(skeleton.limb_lengths[2:].sum(axis=1).mean()), _MIN_BONE_M)
-    notes = []
+    leg, notes = float(skeleton.limb_lengths[2:].sum(axis=1).mean()), []
     for end, (name, usual, low, high) in (_WIDTHS | _LENGTHS).items():
-        sizes = []
-        for side, sign in (('left', 1.0), ('right', -1.0)):
-            offset = skeleton.offsets[SEGMENT_INDEX[f'{side}_{end}']]
-            size = sign * offset[1] if end in _WIDTHS else float(np.linalg.norm(offset))
+        offsets = skeleton.offsets[[SEGMENT_INDEX[f'{side}_{end}'] for side in _SIDES]]
+        is_width = end in _WIDTHS
+        sizes = offsets[:, 1] * [1.0, -1.0] if is_width else np.linalg.norm(offsets, axis=1)
+        for side, size in zip(_SIDES, sizes):
             if size <= 0.0:
                 wanted, got = f'the {side} {name} on its side', f'{-size:.3f} m on the other'
                 hint = 'is a joint named wrongly? --name-map says which is which'
                 raise InputFileError(path, wanted, got, field='skeleton', hint=hint)
             if not low <= size / leg <= high:
-                what = 'from the middle' if end in _WIDTHS else 'long'
                 share = f'{size / leg:.2f} of the leg, people have {usual:.2f}'
+                what = 'from the middle' if is_width else 'long'
                 notes.append(f'{side} {name} {size:.3f} m {what}, {share}')
-            sizes.append(size)
-        if max(sizes) > _SIDES_RATIO * min(sizes):
+        if sizes.max() > _SIDES_RATIO * sizes.min():
             notes.append(f'{name} {sizes[0]:.3f} m on the left, {sizes[1]:.3f} m on the right')
     return tuple(notes)
 

@@ -24,11 +24,9 @@ from puppet_core.clips.name_map import (
     BY_STRUCTURE,
     load_name_map,
     match_joints,
-    MOTION,
     NameMap,
     PUPPET,
     SegmentJoints,
-    T_POSE,
 )
 from puppet_core.clips.options import (
     AUTO,
@@ -127,11 +125,7 @@ def read_clip(
         return ReadClip(motion, Path(path), names.name, unit, up_axis, notes)
     clip = read_clip_file(path, asf, options)
     joints = match_joints(clip, _name_map(name_map))
-    unrested: tuple[str, ...] = ()
-    if joints.map.rest != T_POSE:
-        clip, unrested = infer_rest(clip, joints)
-        if unrested:
-            joints = replace(joints, map=replace(joints.map, rest=MOTION))
+    clip, joints, unrested = infer_rest(clip, joints)
     if options.unit_m is not None:
         unit = Finding(f'{options.unit_m:g} m', 'as given')
     else:
@@ -174,12 +168,10 @@ def read_clip_by_options(
 def _found(joints: SegmentJoints, unrested: tuple[str, ...]) -> Iterator[str]:
     """Say what was found without names, and without a rest pose that means something."""
     if joints.map.name == BY_STRUCTURE:
-        yield 'joints by the tree: ' + ', '.join(
-            f'{role} {names[0]}' for role, names in joints.map.joints.items()
-        )
+        roles = joints.map.joints.items()
+        yield 'joints by the tree: ' + ', '.join(f'{role} {names[0]}' for role, names in roles)
     if unrested:
-        more = f' and {len(unrested) - 3} more' if len(unrested) > 3 else ''
-        yield f'rest pose of {", ".join(unrested[:3])}{more} from the motion, theirs means nothing'
+        yield f'rest pose from the motion, zero of {", ".join(unrested[:5])} means nothing'
 
 
 def _notes(path: Path, motion: Motion, name_map: NameMap) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ so what the folding costs does not show in them. The file's world is turned to Z
 file, z (the front) becomes X and x (the left) becomes Y.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from puppet_core.body import (
     END_EFFECTORS,
@@ -69,16 +71,14 @@ Q_WORLD_FILE = {
 _PALM_PER_FOREARM = 0.3
 _SOLE_FORWARD_PER_SHANK = 0.15
 _SPINE, _CHEST = SEGMENT_INDEX['spine'], SEGMENT_INDEX['chest']
-_HANDS = LIMB_SEGMENTS[:2, 2].tolist()
 _LIMBS = [*LIMB_SEGMENTS[:, :2].flat, *LIMB_SEGMENTS[2:, 2]]  # whose rest is not their mean
+_ON_TRUNK = [i for i, parent in enumerate(PARENTS) if i and parent < 3]
 _LEFT_FOOT, _RIGHT_FOOT = SEGMENT_INDEX['left_foot'], SEGMENT_INDEX['right_foot']
 _MIN_BONE_M = 1e-4
 # A body's axes this near to the joint's own are meant to be those: what is left is the subject's
 # asymmetry and the lean of the spine.
 _SNAP_RAD = np.radians(12.0)
 _MAX_MEAN_RAD = np.radians(65.0)  # of captured necks 47 degrees is the most
-_MAX_HAND_MEAN_RAD = np.radians(100.0)  # the forearm's twist may be the hand's
-_ONE_OF_MANY = 0.65  # of these, once one joint's zero means nothing
 # Up to an A-pose the least rotation keeps the twist; beyond it the carried axes are doubted.
 _MAX_LIMB_CORRECTION_RAD = np.radians(60.0)
 _MIN_FLEXION = np.sin(np.radians(8.0))  # mean sine; below it the hinge is lost in noise
@@ -92,34 +92,29 @@ _LEFT = np.array([0.0, 1.0, 0.0])
 # The file's rest pose.
 
 
-def infer_rest(clip: ClipFile, joints: SegmentJoints) -> tuple[ClipFile, tuple[str, ...]]:
+def infer_rest(
+    clip: ClipFile, joints: SegmentJoints
+) -> tuple[ClipFile, SegmentJoints, tuple[str, ...]]:
     """
-    Return the clip by joints at rest where bodies are, and those whose own rest means nothing.
+    Return a clip with a rest pose that means something, and joints whose own means nothing.
 
-    Trunk, clavicles, neck and hands move about their rest: where a joint's mean is further from
-    its zero rotation than a body's joint is, the zero means nothing, and the mean is the rest,
-    or what maps axes on axes near it. Thighs, arms and feet are left to `segment_axes`.
+    Trunk, clavicles and neck move about their rest: where a joint's mean is further from its zero
+    rotation than a body's joint is, zero means nothing; then such means are the rest, hands'
+    too, or what maps axes on axes near them. Thighs, arms and feet are left to `segment_axes`.
     """
-    pelvis, limbs = joints.frames[0], [joints.frames[i] for i in _LIMBS]
-    between = {k for end in joints.origins for k in clip.path_down(pelvis, end) or ()}
-    hands = {
-        k
-        for hand in _HANDS
-        for k in clip.path_down(joints.frames[hand - 1], joints.origins[hand]) or ()
-    }
     rests = np.tile([1.0, 0.0, 0.0, 0.0], (len(clip.parents), 1))
-    doubts = np.zeros(len(rests))
-    for joint in between.difference(limbs):
-        rests[joint] = _mean_rotation(clip.rotations[:, joint])
-        limit = _MAX_HAND_MEAN_RAD if joint in hands else _MAX_MEAN_RAD
-        doubts[joint] = 2.0 * np.arccos(min(abs(rests[joint, 0]), 1.0)) / limit
-    if doubts.max() <= 1.0 and joints.map.rest != MOTION:
-        return clip, ()
-    means_nothing = doubts > _ONE_OF_MANY
-    rests[~means_nothing] = [1.0, 0.0, 0.0, 0.0]
-    rests[means_nothing] = [_snapped(mean) for mean in rests[means_nothing]]
-    names = tuple(clip.joint_names[k] for k in np.flatnonzero(means_nothing))
-    return clip.with_rest(rests), names
+    is_far = np.zeros(len(rests), dtype=bool)
+    paths = [clip.path_down(joints.frames[0], joint) or () for joint in joints.origins]
+    limbs = [joints.frames[i] for i in _LIMBS]
+    for joint in {joint for path in paths for joint in path if joint not in limbs}:
+        mean = _mean_rotation(clip.rotations[:, joint])
+        if 2.0 * np.arccos(min(abs(mean[0]), 1.0)) > _MAX_MEAN_RAD:
+            rests[joint], is_far[joint] = _snapped(mean), True
+    of_trunk = [joint for i in _ON_TRUNK for joint in paths[i]]
+    if joints.map.rest == T_POSE or not (is_far[of_trunk].any() or joints.map.rest == MOTION):
+        return clip, joints, ()
+    names = tuple(clip.joint_names[k] for k in np.flatnonzero(is_far))
+    return clip.with_rest(rests), replace(joints, map=replace(joints.map, rest=MOTION)), names
 
 
 def _mean_rotation(quats: Quats) -> Quat:
@@ -146,9 +141,8 @@ def segment_axes(clip: ClipFile, joints: SegmentJoints, sole_normals: Vec3s) -> 
     for index in range(1, len(SEGMENTS)):
         segment = SEGMENTS[index]
         carried = axes[PARENTS[index]]
-        if segment in ('spine', 'chest', 'head'):
-            axes[index] = carried
-        elif segment.endswith('_foot'):
+        axes[index] = carried  # those of spine, chest and head
+        if segment.endswith('_foot'):
             normal = sole_normals[int(segment.startswith('right'))]
             is_doubted = joints.map.rest == MOTION
             axes[index] = _foot_axes(
@@ -157,7 +151,7 @@ def segment_axes(clip: ClipFile, joints: SegmentJoints, sole_normals: Vec3s) -> 
         elif segment.endswith('_hand'):
             bone = finger_vector(clip, joints, segment)
             axes[index] = _corrected(carried, bone, canonical_direction(segment))
-        else:
+        elif '_' in segment:
             axes[index] = _limb_axes(clip, joints, segment, carried)
     return axes
 
@@ -335,11 +329,10 @@ def check_positions(clip: ClipFile, joints: SegmentJoints, first: int = 0) -> No
     limits = np.full(steps.shape[1], _MAX_STRETCH * leg_length(clip, joints))
     roots = [k for k in range(len(limits)) if clip.path_down(k, joints.frames[0]) is not None]
     limits[roots] *= _MAX_STEP
-    far = np.argwhere(~(steps <= limits))
-    if len(far):
-        frame, joint = far[0] + [first + 1, 0]
+    for frame, joint in np.argwhere(~(steps <= limits))[:1]:
         wanted = f'at most {limits[joint]:.3g} m from frame to frame'
-        got = f'{steps[far[0, 0], joint]:.4g} m from frame {frame} to {frame + 1}'
+        at = frame + first + 1
+        got = f'{steps[frame, joint]:.4g} m from frame {at} to {at + 1}'
         place = f'{clip.joint_names[joint]} position'
         raise InputFileError(clip.path, wanted, got, field=place)
 
@@ -398,9 +391,7 @@ def _find_floor(
 
 def _place(floor: FloorFit | None, q_world_file: Quat, options: ClipOptions) -> tuple[Quat, float]:
     """Return the rotation from the file's world to ours, and the floor's height after it [m]."""
-    if floor is None:
-        return q_world_file, 0.0
-    if not options.correct:
+    if floor is None or not options.correct:
         return q_world_file, 0.0
     level = np.array(values.between(floor.normal, _UP))
     # The turn is about the pivot; of what it moves the origin by, only the height matters.

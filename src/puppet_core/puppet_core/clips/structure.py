@@ -8,18 +8,18 @@ and ankle, shoulder, elbow and wrist are those joints of a chain whose bones hav
 shares (DrillisContini1966); toes point forward, without any knees, which says where left is.
 """
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.math import Floats
 
+_FEW, _MOST = 8, 30  # chains of a joint, and pairs or joints of a chain; bound the search
 _FRAMES = 200  # to tell the left from the right
 _MIN_EQUAL = 0.85  # shorter over longer chain of a pair
 _MIN_SHARE = 0.3  # of an arm's chain over a leg's
 _MIN_BEND = 0.5  # sine; a foot that goes on along its shank has no toes
-_MIN_SIDE = 0.3  # cosine; below it toes and knees do not tell the left from the right
-_TINY = 1e-12
+_MIN_VOTES = 0.3  # of the frames for one side being the left, less those for the other
 # Parts of a limb and what follows; upper over lower part, what is before and after both over both
 _LEG = ('thigh', 'shank', 'foot', 'toe'), np.array([0.0, 0.2, 0.23])
 _ARM = ('upper_arm', 'forearm', 'hand', 'fingers'), np.array([np.log(1.1), 0.45, 0.33])
@@ -30,7 +30,7 @@ def joints_by_structure(clip: ClipFile) -> dict[str, int] | str:
     tree = _Tree(clip)
     choices = [
         (legs, arms)
-        for legs, arms in combinations(tree.pairs(), 2)
+        for legs, arms in permutations(sorted(tree.pairs(), reverse=True)[:_MOST], 2)
         if (path := clip.path_down(legs[1], arms[1]))
         and path[0] not in legs[2:]
         and arms[0] > _MIN_SHARE * legs[0]
@@ -39,26 +39,25 @@ def joints_by_structure(clip: ClipFile) -> dict[str, int] | str:
         return 'no pair of arms above a pair of legs'
     legs, arms = max(choices, key=lambda pairs: pairs[0][0] + pairs[1][0])
     lower, upper = (
-        [tree.limb(k, _LEG[1]) for k in legs[2:]],
-        [tree.limb(k, _ARM[1]) for k in arms[2:]],
+        [tree.limb(k, shares) for k in pair[2:]]
+        for pair, (_, shares) in ((legs, _LEG), (arms, _ARM))
     )
     points = clip.thinned(_FRAMES).world()[1]
     hips, knees, ankles, toes = (
         np.stack([points[:, limb[k]] for limb in lower], axis=1) for k in (0, 1, 2, -1)
     )
-    shanks, feet = ankles - knees, toes - ankles
     # Toes point forward, shanks bend backward: both products point to the left.
+    shanks, feet = ankles - knees, toes - ankles
     lefts = np.cross(feet, shanks)
-    sines = np.linalg.norm(lefts, axis=2) / np.maximum(
-        np.linalg.norm(feet, axis=2) * np.linalg.norm(shanks, axis=2), _TINY
-    )
-    if sines.mean() < _MIN_BEND:
+    sizes = np.linalg.norm((lefts, feet, shanks), axis=3)
+    if sizes[0].sum() <= _MIN_BEND * (sizes[1] * sizes[2]).sum():
         lefts = np.cross(knees - hips, shanks)
     across = hips[:, 0] - hips[:, 1]
-    left = _cosine(across, lefts.sum(axis=1))
-    if abs(left) < _MIN_SIDE:
+    votes = np.sum(across * lefts.sum(axis=1), axis=1)
+    if abs(votes.sum()) <= _MIN_VOTES * np.abs(votes).sum():
         return 'neither toes nor knees that point forward'
-    same = _cosine(across, points[:, upper[0][0]] - points[:, upper[1][0]])
+    shoulders = points[:, upper[0][0]] - points[:, upper[1][0]]
+    left, same = votes.sum(), np.sum(across * shoulders)
     roles = {'pelvis': legs[1], 'chest': arms[1]} | tree.trunk(legs, arms)
     for limbs, (parts, _), sign in ((lower, _LEG, left), (upper, _ARM, left * same)):
         for side, limb in zip(('left', 'right'), limbs if sign > 0.0 else limbs[::-1]):
@@ -84,18 +83,19 @@ class _Tree:
             self.reach[parent] = max(self.reach[parent], through)
 
     def pairs(self) -> list[_Pair]:
-        """Return pairs of equally long chains, those nearer to the root first."""
+        """Return pairs of equally long chains."""
+        longest = [sorted(inner, key=lambda k: -self.reach[k])[:_FEW] for inner in self.inner]
         return [
-            (float(min(self.reach[a], self.reach[b])), joint, a, b)
-            for joint, inner in enumerate(self.inner)
-            for a, b in combinations(inner, 2)
-            if min(self.reach[a], self.reach[b]) > _MIN_EQUAL * max(self.reach[a], self.reach[b])
+            (float(self.reach[short]), joint, long, short)
+            for joint, inner in enumerate(longest)
+            for long, short in combinations(inner, 2)
+            if self.reach[short] > _MIN_EQUAL * self.reach[long]
         ]
 
     def limb(self, first: int, shares: Floats) -> list[int]:
         """Return the three joints of a limb, and what comes after them on the longest way down."""
         chain = [first]
-        while children := self.clip.children(chain[-1]):
+        while (children := self.clip.children(chain[-1])) and len(chain) < _MOST:
             chain.append(max(children, key=lambda k: self.reach[k]))
         along = np.cumsum(self.bones[chain])
         # nothing bends below a hand of three fingers
@@ -118,19 +118,9 @@ class _Tree:
         path = self.clip.path_down(legs[1], arms[1]) or ()
         if len(path) > 1:
             found['spine'] = path[0]
-        neck: list[int] = []
-        below = [k for k in self.inner[arms[1]] if k not in arms[2:]]
-        while below and (not neck or len(below) == 1):
-            neck.append(max(below, key=lambda k: self.reach[k]))
-            below = self.inner[neck[-1]]
-        if neck:
-            # a last joint without a bone is the head's end, where neck and head are there already
-            is_end = len(neck) > 2 and self.reach[neck[-1]] == self.bones[neck[-1]]
-            found['head'] = neck[-2 if is_end else -1]
+        neck = [k for k in self.inner[arms[1]] if k not in arms[2:]]
+        while neck:
+            found['head'] = max(neck, key=lambda k: self.reach[k])
+            neck = self.inner[found['head']]
+            neck = neck if len(neck) == 1 else []  # the face begins
         return found
-
-
-def _cosine(a: Floats, b: Floats) -> float:
-    """Return the mean cosine, by lengths, of the angle between vectors (n, 3)."""
-    sizes = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    return float(np.sum(a * b) / max(np.sum(sizes), _TINY))
