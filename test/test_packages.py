@@ -84,6 +84,7 @@ WITHOUT_KEY = {
     'mujoco',
     'pyarrow',
     'trimesh',
+    'ufbx',
     'zstandard',
     'viser',
     'msgspec',

@@ -20,7 +20,7 @@ BVH, BAG = '.bvh', '.mcap'
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add('clip', metavar='IN', type=Path, help='.bvh, .amc, .c3d, or a bag with /performer/posture')
+    add('clip', metavar='IN', type=Path, help='a clip, or a bag with /performer/posture')
     text = '.bvh: Y up, centimetres, T-pose at rest; or .mcap, a bag'
     add('out', metavar='OUT', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')

@@ -68,10 +68,10 @@ def test_arguments_are_refused_by_name(refused, walk_bvh, out, words, says):
     [
         ('absent.bvh', 'absent.bvh: expected a readable BVH file, got No such file'),
         ('broken.bvh', "broken.bvh:1: HIERARCHY: expected 'HIERARCHY', got"),
-        ('walk.fbx', "walk.fbx: expected a .bvh or .amc or .c3d file, got suffix '.fbx'"),
+        ('walk.dae', 'walk.dae: expected a .bvh or .amc or .c3d or'),
         ('walk.mcap', 'walk.mcap: expected an MCAP file, got other bytes'),
         ('walk.amc', 'expected the .asf skeleton of this motion, got none; name it with --asf'),
-        ('.', 'expected a .bvh or .amc or .c3d file'),
+        ('.', 'expected a .bvh or .amc or .c3d or .glb'),
     ],
 )
 def test_clips_of_no_use_are_named(refused, tmp_path, out, name, says):

@@ -14,7 +14,7 @@ from puppet_clips.batch.plan import find_clips, make_tasks
 from puppet_clips.batch.retarget_file import warm_up
 from puppet_clips.batch.runners import DaskRunner, LocalRunner
 from puppet_clips.batch.task import DONE, FAILED, LEDGER, Outcome, Reading, Runner, SKIPPED, Task
-from puppet_core.clips import clip_options
+from puppet_core.clips import clip_options, SUFFIXES
 from puppet_core.io import check_writable, ConfigError, InputFileError, progress
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, write_report
@@ -28,7 +28,7 @@ _TO_DO, _FINISHED, _UNREADABLE = 'to do', 'finished', 'unreadable'  # of a dry r
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    text = 'folder with clips: .bvh, .amc, .c3d, bags with /performer/posture'
+    text = f'folder with {", ".join(SUFFIXES)}, bags with /performer/posture'
     add('in_dir', metavar='IN_DIR', type=Path, help=text)
     text = f'made: CHARACTER/… as below IN_DIR, {SUMMARY}, {TIMES_LIST}, {FAILED_LIST}'
     add('out_dir', metavar='OUT_DIR', type=Path, help=text)
@@ -125,7 +125,11 @@ def _tasks(arguments: argparse.Namespace, files: ConfigFiles) -> list[Task]:
     options = clip_options(arguments)
     reading = Reading(
         _from_anywhere(arguments.name_map),
-        replace(options, marker_set=_from_anywhere(options.marker_set)),
+        replace(
+            options,
+            marker_set=_from_anywhere(options.marker_set),
+            body_model=_from_anywhere(options.body_model),
+        ),
     )
     in_dir, out_dir = arguments.in_dir.absolute(), arguments.out_dir.absolute()
     names = find_clips(in_dir, out_dir, arguments.glob)
@@ -136,7 +140,7 @@ def _tasks(arguments: argparse.Namespace, files: ConfigFiles) -> list[Task]:
 
 def _from_anywhere(name_or_path: str | None) -> str | None:
     """Return a file's path, which a worker in another folder can follow, or a built-in name."""
-    if name_or_path is None or Path(name_or_path).suffix.lower() not in ('.yaml', '.yml'):
+    if name_or_path is None or Path(name_or_path).suffix.lower() not in ('.yaml', '.yml', '.npz'):
         return name_or_path
     return str(Path(name_or_path).absolute())
 

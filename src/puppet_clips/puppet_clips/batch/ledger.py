@@ -30,7 +30,7 @@ from puppet_core.io import ConfigError, InputFileError
 from puppet_retarget.offline import is_bag, report_text
 
 # their numbers are ours; not all are installed where no such clip is read
-LIBRARIES = ('numba', 'llvmlite', 'numpy', 'scipy', 'ezc3d', 'mcap', 'zstandard', 'lz4')
+LIBRARIES = ('numba', 'llvmlite', 'numpy', 'scipy', 'ezc3d', 'ufbx', 'mcap', 'zstandard', 'lz4')
 PACKAGES = ('puppet_core', 'puppet_retarget', 'puppet_clips', 'puppet_ros')
 
 FORMAT = 'puppet-batch-record/2'
@@ -116,11 +116,10 @@ def _inputs(task: Task) -> list[Path]:
 
         files = bag_files(task.clip)
     files += [task.asf] if task.asf else []
-    files += [
-        Path(name)
-        for name in (reading.name_map, reading.options.marker_set)
-        if name is not None and Path(name).is_file()
-    ]
+    named = reading.name_map, reading.options.marker_set, reading.options.body_model
+    files += [Path(name) for name in named if name is not None and Path(name).is_file()]
+    if task.clip.suffix.lower() == '.gltf':
+        files += sorted(task.clip.parent.glob('*.bin'))
     if task.clip.suffix.lower() == c3d.SUFFIX and (folder := built_in_folder()):
         files += sorted(folder.glob('*.yaml'))  # each may be the one that fits
     for path in files:

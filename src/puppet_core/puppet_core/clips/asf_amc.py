@@ -356,7 +356,8 @@ def read_amc(
                 moved[:, axis] = skeleton.unit_m * values[:, columns[name]]
         translations[:, joint] += moved if joint == 0 else rotate(axes, moved)
     joints = skeleton.joint_names, skeleton.parents, skeleton.offsets
-    return ClipFile(path, rate_hz, *joints, frozen(rotations), frozen(translations))
+    poses = frozen(rotations), frozen(translations)
+    return ClipFile(path, rate_hz, *joints, *poses, unit_m=skeleton.unit_m)
 
 
 def _rows(path: Path) -> Iterator[_Row]:

@@ -5,17 +5,11 @@ Reader of C3D marker files, through ezc3d, which is an optional dependency.
 
 Only labelled points are taken; analog channels and what a program computed from the markers
 are passed over. The unit is the file's own (POINT:UNITS), as is the vertical where the file
-states how it is to be shown (POINT:Y_SCREEN). The library is compiled code that a damaged file
-can crash, or make ask for any amount of memory, so it runs in a process with a limit.
+states how it is to be shown (POINT:Y_SCREEN).
 """
 
 from collections.abc import Mapping
-import os
 from pathlib import Path
-import resource
-import subprocess
-import sys
-import tempfile
 from typing import Any
 
 import numpy as np
@@ -27,6 +21,7 @@ from puppet_core.clips.detect import (
     LEG_PER_STATURE,
     signed_axis,
 )
+from puppet_core.clips.isolated import read_isolated
 from puppet_core.clips.markers import (
     body_points,
     built_in_sets,
@@ -45,12 +40,6 @@ from puppet_core.io import ConfigError, InputFileError, require_file
 SUFFIX = '.c3d'
 UNIT_NAMES_M = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254, 'inch': 0.0254, 'inches': 0.0254}
 _FAR_M = 1e4  # what lies beyond is no marker
-MAX_MEMORY_BYTES = 8 * 2**30
-TIME_LIMIT_S = 120.0
-_NO_PACKAGE = 3  # exit code
-_CHILD = (
-    f'import sys; from {__name__} import read_as_child; sys.exit(read_as_child(*sys.argv[1:]))'
-)
 
 
 def read_c3d(
@@ -74,7 +63,7 @@ def read_c3d(
 
 def _read(path: Path, options: ClipOptions) -> tuple[MarkerData, Finding, str]:
     _check_header(path)
-    content = load_content(path)
+    content = read_isolated(path, 'C3D', 'ezc3d', read_content)
     n_frames, n_points = content['points'].shape[:2]
     if not n_points or n_frames < 2:
         got = f'{n_points} labels and {n_frames} frames'
@@ -193,46 +182,7 @@ def _up_axis(
     return Finding(stated, 'POINT:Y_SCREEN')
 
 
-# The library in a process of its own.
-
-
-def load_content(path: Path) -> dict[str, Any]:
-    """
-    Return a file's content, read by a child process, in the file's unit.
-
-    labels (m,), points (n, m, 3), residuals (n, m), negative where a point was not seen, rate_hz;
-    unit and y_screen, '' where POINT has none; names and numbers of the group PROCESSING.
-
-    Raise InputFileError if the file cannot be read, whatever the library does over it, ConfigError
-    if ezc3d is not installed.
-    """
-    search = os.pathsep.join(entry for entry in sys.path if entry)
-    with tempfile.TemporaryDirectory(prefix='c3d_') as folder:
-        out = Path(folder) / 'content.npz'
-        command = [sys.executable, '-c', _CHILD, str(path), str(out)]
-        try:
-            done = subprocess.run(
-                command,
-                env=os.environ | {'PYTHONPATH': search},
-                capture_output=True,
-                text=True,
-                timeout=TIME_LIMIT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as err:
-            got = f'one that takes longer than {TIME_LIMIT_S:g} s to read'
-            raise InputFileError(path, 'a whole C3D file', got) from err
-        if done.returncode == _NO_PACKAGE:
-            raise ConfigError(
-                f'{path}: expected the package ezc3d, which reads C3D, got none; '
-                'install it: pip install ezc3d'
-            )
-        if done.returncode != 0:
-            said = (done.stderr.strip().split('\n')[-1]).replace(': iostream error', '')
-            got = f'a damaged one ({said[:200]})' if said else 'one that its reader crashes over'
-            raise InputFileError(path, 'a whole C3D file', got)
-        with np.load(out) as content:
-            return dict(content)
+# The library, in a process of its own.
 
 
 def _values(parameters: Mapping[str, Any], group: str, name: str) -> list[Any]:
@@ -245,7 +195,16 @@ def _text(parameters: Mapping[str, Any], name: str) -> str:
     return str(values[0]).strip() if values else ''
 
 
-def _pack(content: Any, out: Path) -> None:
+def read_content(path: str) -> dict[str, Any]:
+    """
+    Return a file's content in the file's unit.
+
+    labels (m,), points (n, m, 3), residuals (n, m), negative where a point was not seen, rate_hz;
+    unit and y_screen, '' where POINT has none; names and numbers of the group PROCESSING.
+    """
+    import ezc3d
+
+    content = ezc3d.c3d(path)
     parameters = content['parameters']
     # More than 255 labels go on in LABELS2, LABELS3 ..
     names = ('LABELS', *(f'LABELS{number}' for number in range(2, 100)))
@@ -258,32 +217,13 @@ def _pack(content: Any, out: Path) -> None:
         if len(values) == 1 and isinstance(values[0], (int, float, np.number)):
             measures[key.lower()] = float(values[0])
     residuals = np.asarray(content['data']['meta_points']['residuals'], dtype=np.float64)
-    np.savez(
-        out,
-        labels=np.array(labels, dtype=str),
-        points=points[:3, : len(labels)].transpose(2, 1, 0),
-        residuals=residuals[0, : len(labels)].T,
-        rate_hz=float(content['header']['points']['frame_rate']),
-        unit=_text(parameters, 'UNITS'),
-        y_screen=_text(parameters, 'Y_SCREEN'),
-        names=np.array(list(measures), dtype=str),
-        numbers=np.array(list(measures.values())),
-    )
-
-
-def read_as_child(path: str, out: str) -> int:
-    """Read a file and leave its content for the parent; return the exit code."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        import ezc3d
-    except ImportError:
-        return _NO_PACKAGE
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY_BYTES:
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, hard))
-    try:
-        _pack(ezc3d.c3d(path), Path(out))
-    except Exception as err:  # whatever compiled code raises on a bad file
-        sys.stderr.write((str(err).split('\n')[0] or type(err).__name__) + '\n')
-        return 1
-    return 0
+    return {
+        'labels': np.array(labels, dtype=str),
+        'points': points[:3, : len(labels)].transpose(2, 1, 0),
+        'residuals': residuals[0, : len(labels)].T,
+        'rate_hz': float(content['header']['points']['frame_rate']),
+        'unit': _text(parameters, 'UNITS'),
+        'y_screen': _text(parameters, 'Y_SCREEN'),
+        'names': np.array(list(measures), dtype=str),
+        'numbers': np.array(list(measures.values())),
+    }

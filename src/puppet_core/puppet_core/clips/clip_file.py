@@ -12,6 +12,7 @@ axes from zero to three is allowed on the way in, as many as a joint has channel
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from puppet_core.io import ConfigError
 from puppet_core.math import (
     check_shape,
     Floats,
+    from_matrix,
     frozen,
     Ints,
     Quats,
@@ -53,6 +55,9 @@ class ClipFile:
     rotations: Quats  # Each joint relative to its parent, shape (n, j, 4), unit
     # Each joint in its parent's axes, shape (n, j, 3) [m]; equal to `offsets` where fixed
     translations: Vec3s
+    unit_m: float = 0.01  # Length of the file's unit that the reader took; BVH's by default
+    up_axis: str = ''  # What the file says, '' if nothing
+    notes: tuple[str, ...] = ()  # What else a user should know
 
     def __post_init__(self) -> None:
         count = len(self.joint_names)
@@ -133,6 +138,16 @@ class ClipFile:
         return replace(
             self, offsets=offsets, rotations=frozen(rotations), translations=translations
         )
+
+    def with_rest_upright(self) -> 'ClipFile':
+        """Return the clip with its rest pose turned, by quarters, to how the root mostly is."""
+        mean = to_matrix(self.rotations[:, 0]).mean(axis=0)
+        signs = product((1.0, -1.0), repeat=3)
+        turns = [np.array(a) * s for a, s in product(permutations(np.eye(3)), signs)]
+        rests = np.tile([1.0, 0.0, 0.0, 0.0], (len(self.parents), 1))
+        turns = [turn for turn in turns if np.linalg.det(turn) > 0.0]
+        rests[0] = from_matrix(max(turns, key=lambda turn: float(np.sum(turn * mean))))
+        return self.with_rest(rests)
 
     def world(self) -> tuple[Quats, Vec3s]:
         """Return orientations (n, j, 4) and positions (n, j, 3) [m] in the file's world."""

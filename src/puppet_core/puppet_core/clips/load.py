@@ -35,7 +35,9 @@ from puppet_core.clips.options import (
     DEFAULT_OPTIONS,
     skeleton_beside,
 )
+from puppet_core.clips.scenes import read_fbx, read_gltf
 from puppet_core.clips.skeleton_map import infer_rest, to_motion
+from puppet_core.clips.smpl import read_smpl
 from puppet_core.io import ConfigError, InputFileError
 
 # Lengths of a leg in a second; for a leg of 0.84 m 25 m/s. A pitcher's or golfer's hand, the
@@ -44,7 +46,8 @@ MAX_LEGS_PER_S = 30.0
 _FLOOR_GAP, _OFTEN = 0.12, 0.8  # of the lower sole over the leg; in these frames it floats
 _ONE_PLACE_S = 0.25  # jumps this near to each other are one
 
-SUFFIXES = ('.bvh', '.amc', c3d.SUFFIX)
+_READERS = {'.glb': read_gltf, '.gltf': read_gltf, '.fbx': read_fbx, '.npz': read_smpl}
+SUFFIXES = ('.bvh', '.amc', c3d.SUFFIX, *_READERS)
 _FRAMES_TO_JUDGE = 500  # for the up axis
 
 
@@ -98,7 +101,7 @@ def load_clip(
     options: ClipOptions = DEFAULT_OPTIONS,
 ) -> Motion:
     """
-    Read a .bvh, .amc or .c3d file and map it to our skeleton.
+    Read a clip file, one of SUFFIXES, and map it to our skeleton.
 
     The motion has Z up, the floor at zero, and end-effectors from the file's own joints. `asf` is
     the skeleton of an .amc; `name_map` names a built-in map or a puppet-name-map/1 file, without
@@ -129,16 +132,17 @@ def read_clip(
     if options.unit_m is not None:
         unit = Finding(f'{options.unit_m:g} m', 'as given')
     else:
-        assumed_m = DEFAULT_UNIT_M if asf is None else read_asf(asf).unit_m
-        unit_m, unit = find_unit(clip, joints, assumed_m)
-        clip = clip.scaled(unit_m / assumed_m)
+        unit_m, unit = find_unit(clip, joints, clip.unit_m)
+        clip = clip.scaled(unit_m / clip.unit_m)
     up_axis = Finding(options.up_axis, 'as given')
     if options.up_axis == AUTO:
         few = clip.thinned(_FRAMES_TO_JUDGE)
         up_axis = find_up_axis(few, joints, few.world()[1])
+        if clip.up_axis and not up_axis.is_sure:
+            up_axis = Finding(clip.up_axis, 'as the file says')
         options = replace(options, up_axis=up_axis.value)
     motion = to_motion(clip, joints, options)
-    notes = (*_found(joints, unrested), *_notes(Path(path), motion, joints.map))
+    notes = (*clip.notes, *_found(joints, unrested), *_notes(Path(path), motion, joints.map))
     return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, notes)
 
 
@@ -201,6 +205,8 @@ def read_clip_file(
         skeleton = read_asf(asf, options.unit_m)
         return read_amc(path, skeleton, options.rate_hz or DEFAULT_RATE_HZ)
     _refuse_asf(path, asf)
+    if suffix in _READERS:
+        return _READERS[suffix](path, options)
     return read_bvh(path, options.unit_m or DEFAULT_UNIT_M, options.rate_hz)
 
 

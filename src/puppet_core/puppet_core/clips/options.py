@@ -29,6 +29,10 @@ class ClipOptions:
 
     # Marker set of a C3D: a built-in name or a YAML file; None for the one that fits
     marker_set: str | None = None
+    # Animation of a glTF or FBX by name; None for the longest
+    animation: str | None = None
+    # Model of the SMPL family, as its makers give it, for the shape of a body; None for a mean one
+    body_model: str | None = None
     # Drop first frames that jump (conversions put a T-pose there, in another place), turn the clip
     # where its standing feet agree on a floor that is slightly tilted, move that to zero height
     correct: bool = True
@@ -68,6 +72,8 @@ def add_reading_options(
     add = parser.add_argument
     add('--name-map', metavar='MAP', help='joint names: built in, or a YAML file')
     add('--markers', metavar='MAP', help='marker set of a C3D: built in, or a YAML file')
+    add('--animation', metavar='NAME', help='of a .glb or .fbx with several; default the longest')
+    add('--body-model', metavar='NPZ', help="model of an SMPL .npz, for its performer's shape")
     add(
         '--unit',
         '--unit-m',
@@ -89,7 +95,8 @@ def add_reading_options(
 def clip_options(arguments: argparse.Namespace, correct: bool = True) -> ClipOptions:
     """Return the options as data; without `correct` nothing is dropped, levelled or moved."""
     a = arguments
-    return ClipOptions(a.unit_m, a.clip_rate_hz, a.up_axis, a.markers, correct)
+    by_name = a.markers, a.animation, a.body_model
+    return ClipOptions(a.unit_m, a.clip_rate_hz, a.up_axis, *by_name, correct)
 
 
 def skeleton_beside(clip: Path, asf: str | Path | None) -> str | Path | None:

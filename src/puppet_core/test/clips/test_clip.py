@@ -50,8 +50,8 @@ def test_an_unknown_map_is_refused(path):
 
 
 def test_other_suffixes_are_refused(tmp_path):
-    with pytest.raises(InputFileError, match=r'walk\.fbx: expected a \.bvh or .* or \.c3d file'):
-        load_clip(tmp_path / 'walk.fbx')
+    with pytest.raises(InputFileError, match=r'walk\.dae: expected a \.bvh or .* or \.npz file'):
+        load_clip(tmp_path / 'walk.dae')
 
 
 def test_an_amc_without_its_skeleton_says_which_may_be_meant(tmp_path):

@@ -1,0 +1,111 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a damaged file does to a reader, kept from the program.
+
+A compiled library that such a file can crash, or make ask for any memory, runs in a process with a
+limit, which leaves the file's content as named arrays.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import importlib
+import os
+from pathlib import Path
+import resource
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import numpy as np
+from puppet_core.clips.text import MAX_FILE_BYTES
+from puppet_core.io import ConfigError, InputFileError, require_file
+
+MAX_MEMORY_BYTES = 8 * 2**30
+TIME_LIMIT_S = 120.0
+_NO_PACKAGE = 3  # exit code
+_CHILD = f'import sys; from {__name__} import read_as_child; read_as_child(*sys.argv[1:])'
+
+Content = dict[str, Any]
+
+
+def read_isolated(
+    path: Path, kind: str, package: str, reader: Callable[..., Content], *words: str
+) -> Content:
+    """
+    Return the content of a file of a kind, such as C3D, from `reader(path, *words)`.
+
+    The reader is a function of a module and imports the package.
+
+    Raise InputFileError if the file cannot be read, whatever the package does over it, ConfigError
+    if the package is not installed.
+    """
+    require_file(path, f'{kind} file')
+    search = os.pathsep.join(entry for entry in sys.path if entry)
+    with tempfile.TemporaryDirectory(prefix='clip_') as folder:
+        out = Path(folder) / 'content.npz'
+        place = (reader.__module__, reader.__name__)
+        command = [sys.executable, '-c', _CHILD, *place, str(path), str(out), *words]
+        try:
+            done = subprocess.run(
+                command,
+                env=os.environ | {'PYTHONPATH': search},
+                capture_output=True,
+                text=True,
+                timeout=TIME_LIMIT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as err:
+            got = f'one that takes longer than {TIME_LIMIT_S:g} s to read'
+            raise InputFileError(path, f'a whole {kind} file', got) from err
+        if done.returncode == _NO_PACKAGE:
+            raise ConfigError(
+                f'{path}: expected the package {package}, which reads {kind}, got none; '
+                f'install it: pip install {package}'
+            )
+        if done.returncode != 0:
+            said = (done.stderr.strip().split('\n')[-1]).replace(': iostream error', '')
+            got = f'a damaged one ({said[:200]})' if said else 'one that its reader crashes over'
+            raise InputFileError(path, f'a whole {kind} file', got)
+        with np.load(out) as content:
+            return dict(content)
+
+
+@contextmanager
+def refuse_damage(path: Path, kind: str) -> Iterator[None]:
+    """Turn whatever a damaged file leads to into an InputFileError."""
+    try:
+        yield
+    except (InputFileError, ConfigError):
+        raise
+    except OSError as err:
+        raise InputFileError(path, f'a readable {kind}', err.strerror or str(err)) from err
+    except Exception as err:  # whatever look-ups and libraries raise
+        got = f'a damaged one ({type(err).__name__}: {str(err)[:200]})'
+        raise InputFileError(path, f'a whole {kind}', got) from err
+
+
+def read_limited(path: Path) -> bytes:
+    """Return a file's bytes; raise InputFileError if there are too many, or it is no file."""
+    if (size := require_file(path)) > MAX_FILE_BYTES:
+        raise InputFileError(path, f'at most {MAX_FILE_BYTES >> 20} MiB', f'{size >> 20} MiB')
+    return path.read_bytes()
+
+
+def read_as_child(module: str, reader: str, path: str, out: str, *words: str) -> None:
+    """Read a file, leave its content for the parent and end the process at once."""
+    code = 0
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY_BYTES:
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, hard))
+    try:
+        np.savez(out, **getattr(importlib.import_module(module), reader)(path, *words))
+    except ImportError:
+        code = _NO_PACKAGE
+    except Exception as err:  # whatever compiled code raises on a bad file
+        sys.stderr.write((str(err).split('\n')[0] or type(err).__name__) + '\n')
+        sys.stderr.flush()
+        code = 1
+    os._exit(code)  # what the library allocated is not worth freeing, nor safe to
