@@ -121,12 +121,7 @@ class ClipFile:
         return replace(self, rate_hz=self.rate_hz / step, rotations=q, translations=p)
 
     def with_rest(self, rests: Quats) -> 'ClipFile':
-        """
-        Return the same motion by joints whose zero rotations are another pose.
-
-        In that pose each joint has rotation `rests` (j, 4) in its parent's axes now, the root
-        none; then all joints have the root's axes.
-        """
+        """Return the motion by joints whose zero is the pose of rotations `rests` (j, 4)."""
         q_above, q_rest = np.array(rests), np.array(rests)
         q_above[0] = [1.0, 0.0, 0.0, 0.0]
         for joint in range(1, len(rests)):

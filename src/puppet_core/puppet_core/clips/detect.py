@@ -91,7 +91,7 @@ def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> tuple[
     candidates = [assumed_m, *(unit for _, unit in UNITS if unit != assumed_m)]
     statures = [stature_m(assumed_m)]
     assumed = _unit_name(assumed_m)
-    if _is_human(statures[0]):
+    if LOW_STATURE_M <= statures[0] <= HIGH_STATURE_M:
         is_usual = _SMALLEST_M <= statures[0] <= _TALLEST_M
         return assumed_m, Finding(assumed, f'stature about {statures[0]:.2f} m', is_usual)
     statures += [stature_m(unit_m) for unit_m in candidates[1:]]
@@ -101,8 +101,8 @@ def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> tuple[
         why = f'no usual unit gives a human size; stature about {statures[0]:.3g} m'
         return assumed_m, Finding(assumed, why, is_sure=False)
     why = f'stature about {statures[best]:.2f} m; it would be {statures[0]:.3g} m in {assumed}'
-    is_usual = statures[best] >= _SMALLEST_M
-    return candidates[best], Finding(_unit_name(candidates[best]), why, is_usual)
+    unit_m = candidates[best]
+    return unit_m, Finding(_unit_name(unit_m), why, bool(statures[best] >= _SMALLEST_M))
 
 
 def check_body(path: Path, skeleton: Skeleton) -> tuple[str, ...]:
@@ -172,10 +172,6 @@ def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Findi
     if axis[-1] == 'x' or (axis[-1] == rest_axis[-1] and is_for_a_while):
         return Finding(rest_axis, f'the rest pose stands along it; {why}', is_sure=False)
     return Finding(axis, f'{why}; the rest pose stands along {rest_axis}', is_sure=False)
-
-
-def _is_human(stature_m: float) -> bool:
-    return bool(LOW_STATURE_M <= stature_m <= HIGH_STATURE_M)
 
 
 def _unit_name(unit_m: float) -> str:

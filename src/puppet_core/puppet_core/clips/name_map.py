@@ -203,15 +203,13 @@ def match_joints(clip: ClipFile, name_map: NameMap | None = None) -> SegmentJoin
         return _segment_joints(clip, *max(complete, key=lambda trial: len(trial[0])))
     tree = joints_by_structure(clip) if name_map is None else ''
     if isinstance(tree, dict):
-        if not (lacking := _missing(clip, tree)):
-            found = {role: (clip.joint_names[joint],) for role, joint in tree.items()}
-            return _segment_joints(clip, tree, NameMap(BY_STRUCTURE, found))
-        tree = f'none for {", ".join(lacking)}'
+        found = {role: (clip.joint_names[joint],) for role, joint in tree.items()}
+        return _segment_joints(clip, tree, NameMap(BY_STRUCTURE, found))
     joints, nearest = min(trials, key=lambda trial: len(_missing(clip, trial[0])))
     names = ', '.join(n for i, n in enumerate(clip.joint_names) if not clip.is_tip(i))
     known = ', '.join(KNOWN_MAPS)
     wanted = f'joints of the map {nearest.name}' if name_map else 'joints of a known skeleton'
-    by_map = '' if name_map else f' by the nearest map, {nearest.name}; by the tree {tree}'
+    by_map = '' if name_map else f' by the nearest map, {nearest.name}; by the tree: {tree}'
     got = f'none for {", ".join(_missing(clip, joints))}{by_map}'
     hint = f'joints here: {names}; known maps: {known}; or give a {FORMAT} file'
     raise InputFileError(clip.path, wanted, got, field='joint names', hint=hint)

@@ -6,9 +6,10 @@ From a file's skeleton, axes and rest pose to a Motion of ours.
 For each segment one constant rotation q_joint_segment says how our segment's axes lie in the
 file's joint, so that the segment's orientation in world is q_world_joint · q_joint_segment. It
 is carried from the parent segment (with zero rotations all joints of a file have the same axes)
-and corrected as little as the bone needs to lie as in our T-pose. Where the carried bone lies far
-off, the file's axes follow its bones (LAFAN1 and others) and leave the twist open; then the
-hinge of knee or elbow, measured over the clip, defines it.
+and corrected as little as the bone needs to lie as in our T-pose. `infer_rest` first replaces a
+zero pose that means nothing by the joints' means. Where it does, or the carried bone lies far off,
+the file's axes follow its bones (LAFAN1 and others) and leave the twist open; then the hinge of
+knee or elbow, measured over the clip, defines it.
 
 Offsets are the file's rest offsets in those axes; joints between two of ours (clavicles, more
 vertebrae) are folded into them at rest. The end-effectors are taken from the file's own joints,
@@ -144,10 +145,8 @@ def segment_axes(clip: ClipFile, joints: SegmentJoints, sole_normals: Vec3s) -> 
         axes[index] = carried  # those of spine, chest and head
         if segment.endswith('_foot'):
             normal = sole_normals[int(segment.startswith('right'))]
-            is_doubted = joints.map.rest == MOTION
-            axes[index] = _foot_axes(
-                toe_vector(clip, joints, segment), carried, normal, is_doubted
-            )
+            bone, is_doubted = toe_vector(clip, joints, segment), joints.map.rest == MOTION
+            axes[index] = _foot_axes(bone, carried, normal, is_doubted)
         elif segment.endswith('_hand'):
             bone = finger_vector(clip, joints, segment)
             axes[index] = _corrected(carried, bone, canonical_direction(segment))
@@ -235,34 +234,36 @@ def _limb_axes(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Qua
     if np.linalg.norm(bone) < _MIN_BONE_M:
         return carried
     turn = _angle(rotate(conjugate(carried), bone), direction)
-    corrected = _corrected(carried, bone, direction)
-    normal = _measured_hinge(clip, joints, segment)
-    is_near = turn < _MAX_LIMB_CORRECTION_RAD and joints.map.rest != MOTION
-    if not is_near and np.linalg.norm(normal) > _MIN_FLEXION:
-        return from_matrix(two_axis_matrix(bone, normal) @ two_axis_matrix(direction, hinge).T)
+    if turn < _MAX_LIMB_CORRECTION_RAD and joints.map.rest != MOTION:
+        return _corrected(carried, bone, direction)
+    measured = _measured_hinge(clip, joints, segment)
+    if measured is not None:
+        return from_matrix(two_axis_matrix(bone, measured) @ two_axis_matrix(direction, hinge).T)
     if turn > _OPPOSITE_RAD:
         # Half a turn about the hinge keeps left and right where they are.
-        return _corrected(multiply(carried, np.array([0.0, *hinge])), bone, direction)
-    return corrected
+        carried = multiply(carried, np.array([0.0, *hinge]))
+    return _corrected(carried, bone, direction)
 
 
-def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3:
+def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3 | None:
     """
     Return the flexion axis of knee or elbow in the axes of the segment's joint.
 
     It is the mean, over the clip, of upper × lower bone direction: normal to the plane of the
     limb, its sign that of the flexion, its length the sine, so that flexed frames count most.
-    Zero without a limb. Twist of the lower segment about its own bone does not matter.
+    None if the limb hardly bends. Twist of the lower segment about its own bone does not matter.
     """
     is_upper = segment.endswith(('_thigh', '_upper_arm'))
     upper = SEGMENT_INDEX[segment] - (0 if is_upper else 1)
     upper_bone = bone_vector(clip, joints, SEGMENTS[upper], SEGMENTS[upper + 1])
     lower_bone = bone_vector(clip, joints, SEGMENTS[upper + 1], SEGMENTS[upper + 2])
     if min(np.linalg.norm(upper_bone), np.linalg.norm(lower_bone)) < _MIN_BONE_M:
-        return np.zeros(3)
+        return None
     relative = clip.relative_rotation(joints.frames[upper], joints.frames[upper + 1])
     lower = rotate(relative, lower_bone / np.linalg.norm(lower_bone))
     normals = np.cross(upper_bone / np.linalg.norm(upper_bone), lower)
+    if np.linalg.norm(normals.mean(axis=0)) < _MIN_FLEXION:
+        return None
     if not is_upper:
         normals = rotate(conjugate(relative), normals)
     return normals.mean(axis=0)
@@ -280,10 +281,9 @@ def _foot_axes(bone: Vec3, carried: Quat, normal: Vec3, is_doubted: bool) -> Qua
         return carried
     own = rotate(conjugate(carried), bone)
     is_pointed = abs(np.arctan2(own[2], np.hypot(own[0], own[1]))) > _MAX_FOOT_SLOPE_RAD
-    is_known = np.isfinite(normal).all() and np.linalg.norm(np.cross(normal, bone)) > _MIN_BONE_M
-    if is_known and (is_pointed or is_doubted):
-        return from_matrix(two_axis_matrix(normal, bone)[:, [1, 2, 0]])
-    if is_pointed:
+    if is_pointed or is_doubted:
+        if np.isfinite(normal).all() and np.linalg.norm(np.cross(normal, bone)) > _MIN_BONE_M:
+            return from_matrix(two_axis_matrix(normal, bone)[:, [1, 2, 0]])
         slope = np.array([np.cos(_LEVEL_FOOT_SLOPE_RAD), 0.0, -np.sin(_LEVEL_FOOT_SLOPE_RAD)])
         return _corrected(carried, bone, slope)
     yaw = np.arctan2(own[1], own[0])
@@ -318,13 +318,8 @@ def count_artificial_frames(p_world: Vec3s, rate_hz: float, body_height: float) 
     return int(restless[-1]) + 1
 
 
-def check_positions(clip: ClipFile, joints: SegmentJoints, first: int = 0) -> None:
-    """
-    Raise InputFileError where a position is far from that of the frame before, from `first` on.
-
-    No root moves so far, and no bone is stretched by a leg's length. The error names joint and
-    frame, counted from 1.
-    """
+def _check_positions(clip: ClipFile, joints: SegmentJoints, first: int) -> None:
+    """Raise InputFileError where, from frame `first` on, a root leaps or a bone is stretched."""
     steps = np.abs(np.diff(clip.translations[first:], axis=0)).max(axis=2)
     limits = np.full(steps.shape[1], _MAX_STRETCH * leg_length(clip, joints))
     roots = [k for k in range(len(limits)) if clip.path_down(k, joints.frames[0]) is not None]
@@ -343,14 +338,15 @@ def to_motion(
     """
     Return the clip as a motion of our skeleton; without `joints` they are looked for.
 
-    Raise InputFileError if joints are missing, or a limb has no length.
+    Raise InputFileError if joints are missing, a limb has no length, or a position leaps; that
+    names joint and frame, counted from 1.
     """
     joints = joints or match_joints(clip)
     q_file, p_file = clip.world()
     count = 0
     if options.correct:
         count = count_artificial_frames(p_file, clip.rate_hz, leg_length(clip, joints))
-    check_positions(clip, joints, count)
+    _check_positions(clip, joints, count)
     clip, q_file, p_file = clip.without_first(count), q_file[count:], p_file[count:]
     is_auto = options.up_axis == AUTO
     up_axis = find_up_axis(clip, joints, p_file).value if is_auto else options.up_axis

@@ -42,6 +42,9 @@ def joints_by_structure(clip: ClipFile) -> dict[str, int] | str:
         [tree.limb(k, shares) for k in pair[2:]]
         for pair, (_, shares) in ((legs, _LEG), (arms, _ARM))
     )
+    neck = [k for k in tree.inner[arms[1]] if k not in arms[2:]]
+    if not neck or not all([*lower, *upper]):
+        return 'no neck, or limbs without two bones'
     points = clip.thinned(_FRAMES).world()[1]
     hips, knees, ankles, toes = (
         np.stack([points[:, limb[k]] for limb in lower], axis=1) for k in (0, 1, 2, -1)
@@ -58,7 +61,13 @@ def joints_by_structure(clip: ClipFile) -> dict[str, int] | str:
         return 'neither toes nor knees that point forward'
     shoulders = points[:, upper[0][0]] - points[:, upper[1][0]]
     left, same = votes.sum(), np.sum(across * shoulders)
-    roles = {'pelvis': legs[1], 'chest': arms[1]} | tree.trunk(legs, arms)
+    roles = {'pelvis': legs[1], 'chest': arms[1]}
+    if len(path := clip.path_down(legs[1], arms[1]) or ()) > 1:
+        roles['spine'] = path[0]
+    while neck:
+        roles['head'] = max(neck, key=lambda k: tree.reach[k])
+        inner = tree.inner[roles['head']]
+        neck = inner if len(inner) == 1 else []  # else the face begins
     for limbs, (parts, _), sign in ((lower, _LEG, left), (upper, _ARM, left * same)):
         for side, limb in zip(('left', 'right'), limbs if sign > 0.0 else limbs[::-1]):
             roles |= {f'{side}_{p}': k for p, k in zip(parts, limb) if not clip.is_tip(k)}
@@ -93,7 +102,7 @@ class _Tree:
         ]
 
     def limb(self, first: int, shares: Floats) -> list[int]:
-        """Return the three joints of a limb, and what comes after them on the longest way down."""
+        """Return the three joints of a limb and what is below on the longest way, [] if none."""
         chain = [first]
         while (children := self.clip.children(chain[-1])) and len(chain) < _MOST:
             chain.append(max(children, key=lambda k: self.reach[k]))
@@ -109,18 +118,5 @@ class _Tree:
             parts = np.log((middle - start) / (end - middle)), start, along[-1] - end
             return float(np.sum((parts / np.array([1.0, end - start, end - start]) - shares) ** 2))
 
-        best = min(places, key=unlikely, default=(0, 0, 0))
-        return [*(chain[k] for k in best), *chain[best[-1] + 1 :]]
-
-    def trunk(self, legs: _Pair, arms: _Pair) -> dict[str, int]:
-        """Return spine and head, if there are any."""
-        found = {}
-        path = self.clip.path_down(legs[1], arms[1]) or ()
-        if len(path) > 1:
-            found['spine'] = path[0]
-        neck = [k for k in self.inner[arms[1]] if k not in arms[2:]]
-        while neck:
-            found['head'] = max(neck, key=lambda k: self.reach[k])
-            neck = self.inner[found['head']]
-            neck = neck if len(neck) == 1 else []  # the face begins
-        return found
+        best = min(places, key=unlikely, default=())
+        return [*(chain[k] for k in best), *chain[best[-1] + 1 :]] if best else []

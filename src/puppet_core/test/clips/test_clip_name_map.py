@@ -100,7 +100,7 @@ def test_unknown_joints_are_listed_with_what_is_missing():
     with pytest.raises(InputFileError) as caught:
         match_joints(clip)
     text = str(caught.value)
-    assert 'got none for left_thigh by the nearest map, cmu_bvh; by the tree no pair of' in text
+    assert 'got none for left_thigh by the nearest map, cmu_bvh; by the tree: no pair of' in text
     assert 'joints here: hip, abdomen, chest' in text and 'gauche' in text
     assert 'known maps: puppet, cmu_asf, cmu_bvh' in text
 
