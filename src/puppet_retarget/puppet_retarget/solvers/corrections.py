@@ -46,7 +46,7 @@ TURN_SIZE = 7  # of a joint's state: turn (quaternion), its rate [rad/s]
 
 
 @kernel
-def follow_turn(state: Floats, target: QuatLike, dt: float) -> Quat:
+def follow_turn(state: Floats, target: QuatLike, bandwidth: float, dt: float) -> Quat:
     """
     Return the turn that follows a target, critically damped; an infinite time takes it there.
 
@@ -60,8 +60,8 @@ def follow_turn(state: Floats, target: QuatLike, dt: float) -> Quat:
     missing = log(multiply(align_sign(turn, target), conjugate(turn)))
     rate = vec3(state[4:7])
     # critically damped towards a target that rests
-    pull = sub(rate, scale(missing, BANDWIDTH))
-    rate = scale(sub(rate, scale(pull, BANDWIDTH * dt)), math.exp(-BANDWIDTH * dt))
+    pull = sub(rate, scale(missing, bandwidth))
+    rate = scale(sub(rate, scale(pull, bandwidth * dt)), math.exp(-bandwidth * dt))
     if norm(rate) > MAX_RATE_RAD_S:
         rate = scale(rate, MAX_RATE_RAD_S / norm(rate))
     turn = normalize(multiply(exp(scale(rate, dt)), turn))
@@ -83,7 +83,7 @@ def follow_limbs(
     for segment in range(STARTS[0], 16):
         own, state = quat(frame.free_rotations[segment]), frame.corrections[segment]
         wanted = multiply(frame.rotations[segment], conjugate(own))
-        turn = follow_turn(state, wanted, dt)
+        turn = follow_turn(state, wanted, BANDWIDTH, dt)
         if angle_between(turn, IDENTITY) + norm(state[4:]) < NOTHING_RAD:
             continue  # exactly as it is
         copy(multiply(turn, own), frame.rotations[segment])

@@ -17,14 +17,11 @@ from puppet_core.math import (
     clamp,
     copy,
     dot,
-    exp,
     Floats,
     follow,
     kernel,
-    multiply,
     norm,
     normalized,
-    quat,
     rotate,
     rotate_inverse,
     scale,
@@ -33,11 +30,10 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import QuatLike, Vec3, Vec3Like
+from puppet_core.math.values import Vec3, Vec3Like
 from puppet_retarget.importance import (
     from_object,
     ObjectArrays,
-    PLANE,
     RELEVANT,
     SELF_DEPTH,
     SELF_IMPORTANCE,
@@ -79,10 +75,6 @@ SLOW_M_S, FAST_M_S = 0.5, 1.5  # past the leg, in the performer's size: no room 
 ROOM_S = 0.01  # time constant of the room, against noise of the speed
 NOW_PREFERRED = 0.05  # fraction of a way's square that keeps its time near now [-]
 _SAME_M = 1e-9  # nearer than this, there is no direction from one place to another
-
-LEVEL_SWEEPS = 3
-DIP_M = 0.005  # half of it may be left of what a foot dips in
-LEVER_M = 0.02  # from the sole to what dips in: what is nearer hardly turns the foot
 
 PUSH_ATTEMPTS = 6
 SELF_PUSH_ATTEMPTS = 7
@@ -185,70 +177,6 @@ def leave_objects(
             break
         has_moved = True
     return has_moved, point
-
-
-# Whole bodies on floors.
-#
-# A sole's goal is of one point; heel and toe are beside it, and another foot is longer. A foot
-# whose heel or toe would dip in is turned about that point until it does not. What has no goal of
-# its own, from knees to head, is taken out by the root, which is lifted.
-
-
-@kernel
-def deepest_in_floors(
-    shape: ShapeArrays, objects: ObjectArrays, segment: int, q: QuatLike, p: Vec3Like
-) -> tuple[float, Vec3]:
-    """
-    Return how deep a segment at an orientation and origin is in planes, negative above [m].
-
-    And the way to the middle of the capsule's end that is deepest, from the origin [m].
-    """
-    deepest, place = -math.inf, (0.0, 0.0, 0.0)
-    for j in range(objects.n_objects):
-        if objects.shapes[j] != PLANE:
-            continue
-        for i in range(shape.first[segment], shape.first[segment + 1]):
-            for end in (shape.starts[i], shape.ends[i]):
-                way = rotate(q, end)
-                depth = shape.radii[i] - puppet_distance(objects, j, add(p, way))[0]
-                if depth > deepest:
-                    deepest, place = depth, way
-    return deepest, place
-
-
-@kernel
-def level_soles(
-    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
-) -> None:
-    """Turn feet that would dip into the floor about their soles, where these should be."""
-    dip, least = tuning.world_scale * DIP_M, tuning.world_scale * LEVER_M
-    for limb in range(2, 4):
-        sole, segment = model.interaction_points[limb], STARTS[limb] + 2
-        for _ in range(LEVEL_SWEEPS):  # toe, then what of the heel comes down
-            q = quat(frame.q_ends[limb])
-            origin = sub(goals.positions[limb], rotate(q, sole))
-            depth, way = deepest_in_floors(model.body.shape, objects, segment, q, origin)
-            if depth <= 0.0:
-                break
-            way = sub(way, rotate(q, sole))
-            lever = math.hypot(way[0], way[1])
-            up = depth * depth / (2.0 * dip) if depth < dip else depth - 0.5 * dip
-            angle = up * lever / (lever * lever + least * least)
-            tilt = exp(scale((way[1], -way[0], 0.0), angle / max(lever, _SAME_M)))
-            copy(multiply(tilt, q), frame.q_ends[limb])
-        copy(sub(goals.positions[limb], rotate(frame.q_ends[limb], sole)), frame.wrist_goals[limb])
-
-
-@kernel
-def note_lift(model: PuppetModel, objects: ObjectArrays, frame: Frame) -> None:
-    """Note how far the root has to be lifted for all but hands and feet to be above the floor."""
-    deepest = -math.inf
-    for segment in range(16):
-        if segment < STARTS[0] or (segment - STARTS[0]) % 3 < 2:
-            q, p = frame.q_world[segment], frame.p_world[segment]
-            depth, _ = deepest_in_floors(model.body.shape, objects, segment, q, p)
-            deepest = max(deepest, depth)
-    frame.lift[0] = max(frame.lift[1] + deepest, 0.0)
 
 
 # End-effectors, elbows and knees out of the rest of the body.

@@ -41,6 +41,7 @@ from puppet_retarget.importance import (
 )
 from puppet_retarget.solvers.body import BodyTask, minimise_body
 from puppet_retarget.solvers.corrections import follow_limbs
+from puppet_retarget.solvers.floor_contact import level_soles, note_lift
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
     ease,
@@ -52,8 +53,6 @@ from puppet_retarget.solvers.limbs import (
 )
 from puppet_retarget.solvers.penetration import (
     deepest,
-    level_soles,
-    note_lift,
     resolve_object_penetration,
     resolve_self_penetration,
     self_depths,
@@ -394,7 +393,7 @@ def solve_packed(
     unlock_joints(model, frame)
     update_kinematics(model, frame)
     keep_end_orientations(model, goals, frame)
-    level_soles(model, tuning, solver.objects, goals, frame)
+    level_soles(model, tuning, solver.objects, goals, dt, frame)
     iterations = _estimate_body(model, tuning, root, goals, dt, frame)
     update_kinematics(model, frame)
     pose_limbs(model, tuning, solver.objects, goals, dt, frame)

@@ -195,6 +195,7 @@ class Frame(NamedTuple):
     free_rotations: Quats = zeros(16, 4)  # of the limbs before the own body counts
     free_ends: Vec3s = zeros(4, 3)  # palms and soles then
     lift: Floats = zeros(3)  # of the root above floors: wanted, and its smoothing [m]
+    tilts: Floats = zeros(2, 7)  # turn of each foot out of floors, its rate [rad/s]
     corrections: Floats = zeros(16, 7)  # turn of each joint for the own body, its rate [rad/s]
     passed: Vec3s = zeros(2, 3, 3)  # each sole in the frames of the other leg, the frame before
     room: Floats = zeros(2, 3, 2)  # smoothing of the room that each swinging foot makes
