@@ -45,7 +45,7 @@ HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 
-LIFT_S = 0.03  # time constant of the lift above floors
+PUSH_S = 0.03  # time constant of the push out of objects
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
 
 
@@ -235,12 +235,10 @@ def smooth_root(
         offset = frame.root[k] - carried
         if dt < math.inf:
             added = follow(frame.follower[k], offset, tuning.root_smoothing_s, dt)
-            frame.root[k] = carried + added
+            pushed = follow(frame.push[k], frame.wanted_push[k], PUSH_S, dt)
+            frame.root[k] = carried + added + pushed
         else:
             frame.follower[k, 0], frame.follower[k, 1] = offset, 0.0
-    if dt < math.inf:
-        frame.root[2] += follow(frame.lift[1:], frame.lift[0], LIFT_S, dt)
-    else:
-        frame.lift[:] = 0.0
+            frame.push[k, :] = 0.0
     if tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE:
         hold_root(model, tuning, goals.importances, frame.balls, frame.root)

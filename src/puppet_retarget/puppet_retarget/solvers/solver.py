@@ -40,8 +40,8 @@ from puppet_retarget.importance import (
     SELF_ROW,
 )
 from puppet_retarget.solvers.body import BodyTask, minimise_body
+from puppet_retarget.solvers.body_contact import level_soles, note_push
 from puppet_retarget.solvers.corrections import follow_limbs
-from puppet_retarget.solvers.floor_contact import level_soles, note_lift
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
     ease,
@@ -123,7 +123,7 @@ class SolverArrays(NamedTuple):
 
 
 class Solver:
-    """Retargets frames of one performer; remembers what it smooths: root, lift, corrections."""
+    """Retargets frames of one performer; remembers what it smooths: root, push, corrections."""
 
     name = ''
     limb_form = 0
@@ -398,7 +398,7 @@ def solve_packed(
     update_kinematics(model, frame)
     pose_limbs(model, tuning, solver.objects, goals, dt, frame)
     measure(model, solver.objects, goals, frame)
-    note_lift(model, solver.objects, frame)
+    note_push(model, solver.objects, frame)
     return iterations
 
 

@@ -194,7 +194,8 @@ class Frame(NamedTuple):
     follower: Floats = zeros(3, 2)  # smoothing of the root; memory, as those below
     free_rotations: Quats = zeros(16, 4)  # of the limbs before the own body counts
     free_ends: Vec3s = zeros(4, 3)  # palms and soles then
-    lift: Floats = zeros(3)  # of the root above floors: wanted, and its smoothing [m]
+    wanted_push: Vec3 = zeros(3)  # of the root out of objects [m]
+    push: Floats = zeros(3, 2)  # its smoothing
     tilts: Floats = zeros(2, 7)  # turn of each foot out of floors, its rate [rad/s]
     corrections: Floats = zeros(16, 7)  # turn of each joint for the own body, its rate [rad/s]
     passed: Vec3s = zeros(2, 3, 3)  # each sole in the frames of the other leg, the frame before

@@ -28,7 +28,9 @@ def angles(quaternions):
 def test_a_small_turn_is_that_of_a_critically_damped_oscillator():
     """Against a numerical integration of x'' = -w^2 (x - target) - 2 w x'."""
     state, target, n = resting(), 0.1, 24
-    followed = [follow_turn(state, turn(target), TICK_S / 20) for _ in range(20 * n)][19::20]
+    followed = [follow_turn(state, turn(target), BANDWIDTH, TICK_S / 20) for _ in range(20 * n)][
+        19::20
+    ]
     found = solve_ivp(
         lambda t, x: (x[1], -(BANDWIDTH**2) * (x[0] - target) - 2.0 * BANDWIDTH * x[1]),
         (0.0, n * TICK_S),
@@ -47,7 +49,7 @@ def test_it_is_never_faster_than_its_bound_does_not_swing_past_and_arrives(rate_
         state = resting(start)
         path = [start]
         for _ in range(round(rate_hz)):
-            path.append(follow_turn(state, target, 1.0 / rate_hz))
+            path.append(follow_turn(state, target, BANDWIDTH, 1.0 / rate_hz))
         path = np.array(path)
         steps = angles(qb.multiply(path[1:], qb.conjugate(path[:-1])))
         left = angles(qb.multiply(target, qb.conjugate(path)))
@@ -59,13 +61,16 @@ def test_it_is_never_faster_than_its_bound_does_not_swing_past_and_arrives(rate_
 def test_without_a_frame_before_it_is_there_at_once(rng):
     target = qb.exp(rng.normal(size=3))
     state = rng.normal(size=TURN_SIZE)
-    np.testing.assert_allclose(follow_turn(state, target, np.inf), target, atol=1e-15)
-    np.testing.assert_allclose(follow_turn(state, target, TICK_S), target, atol=1e-12)
+    np.testing.assert_allclose(follow_turn(state, target, BANDWIDTH, np.inf), target, atol=1e-15)
+    np.testing.assert_allclose(follow_turn(state, target, BANDWIDTH, TICK_S), target, atol=1e-12)
 
 
 def test_either_sign_of_a_quaternion_is_the_same_turn(rng):
     start, target = qb.exp(rng.normal(size=(2, 3)))
     one, other = resting(start), resting(start)
     for _ in range(10):
-        a, b = follow_turn(one, target, TICK_S), follow_turn(other, -target, TICK_S)
+        a, b = (
+            follow_turn(one, target, BANDWIDTH, TICK_S),
+            follow_turn(other, -target, BANDWIDTH, TICK_S),
+        )
         np.testing.assert_allclose(a, b, atol=1e-12)

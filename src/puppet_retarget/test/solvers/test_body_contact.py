@@ -1,0 +1,106 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bodies in the world: how deep capsules are in objects, a belly at a table, feet on a slope."""
+
+import numpy as np
+from puppet_core.body.capsules import shape_arrays
+from puppet_core.math import quaternions as qb
+from puppet_retarget.importance import GOAL, IMPORTANCE, ROW
+from puppet_retarget.solvers.body_contact import deepest_in_object, DIP_M
+from puppet_retarget.solvers.penetration import puppet_distance
+from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers.state import SolverConfig
+import pytest
+
+TORSO_AND_HEAD = range(4)
+FEET = (12, 15)
+TICK_S = 1.0 / 120.0
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def depth_by_samples(shape, objects, segment, q, p):
+    """Return the largest depth of 2000 balls along each capsule of a segment [m]."""
+    deepest = -np.inf
+    for i in range(shape.first[segment], shape.first[segment + 1]):
+        for u in np.linspace(0.0, 1.0, 2000):
+            way = qb.rotate(q, (1.0 - u) * shape.starts[i] + u * shape.ends[i])
+            distance = puppet_distance(objects, 0, p + way)[0]
+            deepest = max(deepest, shape.radii[i] - distance)
+    return deepest
+
+
+@pytest.mark.parametrize('kind', ['plane', 'box', 'sphere', 'cylinder', 'capsule'])
+def test_depth_is_that_of_the_deepest_ball_of_the_capsules(scene, tall_character, kind):
+    rng = np.random.default_rng(5)
+    objects = scene(scene.thing(kind, np.zeros(3), np.array([0.3, 0.4, 0.5]))).arrays(1.0, 0.0)
+    shape = shape_arrays(tall_character.capsules)
+    checked = 0
+    while checked < 10:
+        q = qb.normalize(rng.normal(size=4))
+        p, segment = rng.normal(size=3) * 0.3, int(rng.integers(16))
+        depth, way, normal = deepest_in_object(shape, objects, 0, segment, q, p)
+        if depth > 0.0:
+            # inside a box the distance is not smooth: halving ends beside the very deepest
+            assert depth == pytest.approx(
+                depth_by_samples(shape, objects, segment, q, p), abs=2e-3
+            )
+            assert np.linalg.norm(normal) == pytest.approx(1.0)
+            checked += 1
+        else:
+            assert depth_by_samples(shape, objects, segment, q, p) <= 0.0 or depth == 0.0
+
+
+def standing_solver(character, performer, environment):
+    """Return a solver, and what it solves: rows of a performer who stands, soles held."""
+    skeleton = performer.skeleton
+    solver = ImportanceBasedSolver(character, environment, skeleton.leg_length, SolverConfig())
+    rows = np.zeros((4, ROW))
+    rows[2:, IMPORTANCE] = 1.0
+    rows[2:, GOAL : GOAL + 3] = [[0.0, 0.1, 0.0], [0.0, -0.1, 0.0]]
+    return solver, rows, np.array([0.0, 0.0, skeleton.rest_root_height])
+
+
+def test_a_belly_that_is_in_a_table_is_pushed_out_smoothly(
+    scene, short_character, adult_character
+):
+    table = scene.thing('box', np.array([0.45, 0.0, 0.3]), np.array([0.6, 1.2, 0.6]))
+    environment = scene(scene.floor, table)
+    solver, rows, root = standing_solver(short_character, adult_character, environment)
+    objects = environment.arrays(1.0, 0.0)
+    shape = shape_arrays(short_character.capsules)
+
+    def depth(out):
+        return max(
+            deepest_in_object(shape, objects, 1, s, out.q_world[s], out.p_world[s])[0]
+            for s in TORSO_AND_HEAD
+        )
+
+    rotations = np.tile(UPRIGHT, (16, 1))
+    roots, depths = [], []
+    for k in range(120):
+        out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else TICK_S)
+        roots.append(out.root_position.copy())
+        depths.append(depth(out))
+    assert depths[0] > 0.03
+    assert depths[-1] < 1e-3
+    assert roots[-1][0] < roots[0][0] - 0.03
+    steps = np.diff(roots, axis=0)
+    assert np.linalg.norm(np.diff(steps, axis=0), axis=1).max() < 5e-3
+    assert np.linalg.norm(steps[-1]) < 1e-5
+
+
+def test_feet_on_a_slope_lie_on_it(scene, tall_character, adult_character):
+    """The slope rises to the front, so that level toes are inside it."""
+    tilt = qb.exp(np.array([0.0, -0.25, 0.0]))
+    slope = scene.thing('plane', np.zeros(3), orientation=tilt)
+    environment = scene(slope)
+    solver, rows, root = standing_solver(tall_character, adult_character, environment)
+    rotations = np.tile(UPRIGHT, (16, 1))
+    for k in range(60):
+        out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else TICK_S)
+    objects, shape = environment.arrays(1.0, 0.0), shape_arrays(tall_character.capsules)
+    for foot, sole in zip(FEET, (2, 3)):
+        q, p = out.q_world[foot], out.p_world[foot]
+        assert deepest_in_object(shape, objects, 0, foot, UPRIGHT, p)[0] > 0.02
+        assert deepest_in_object(shape, objects, 0, foot, q, p)[0] < DIP_M
+        np.testing.assert_allclose(out.end_effectors[sole], rows[sole, GOAL : GOAL + 3], atol=1e-9)
