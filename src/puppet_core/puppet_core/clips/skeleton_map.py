@@ -87,7 +87,7 @@ _OPPOSITE_RAD = np.radians(150.0)  # from here on the least rotation's axis is a
 _MAX_FOOT_SLOPE_RAD = np.radians(50.0)  # ankle to toe base; a standing foot has 15 to 35 degrees
 _LEVEL_FOOT_SLOPE_RAD = np.radians(25.0)
 _UP = np.array([0.0, 0.0, 1.0])
-_LEFT = np.array([0.0, 1.0, 0.0])
+_LEFT, _ZERO = np.array([0.0, 1.0, 0.0]), np.zeros(3)
 
 
 # The file's rest pose.
@@ -251,7 +251,8 @@ def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3
 
     It is the mean, over the clip, of upper × lower bone direction: normal to the plane of the
     limb, its sign that of the flexion, its length the sine, so that flexed frames count most.
-    None if the limb hardly bends. Twist of the lower segment about its own bone does not matter.
+    Knees that hardly bend, or backward, bend as their toes point: forward. None if an elbow hardly
+    bends. Twist of the lower segment about its own bone does not matter.
     """
     is_upper = segment.endswith(('_thigh', '_upper_arm'))
     upper = SEGMENT_INDEX[segment] - (0 if is_upper else 1)
@@ -262,6 +263,12 @@ def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3
     relative = clip.relative_rotation(joints.frames[upper], joints.frames[upper + 1])
     lower = rotate(relative, lower_bone / np.linalg.norm(lower_bone))
     normals = np.cross(upper_bone / np.linalg.norm(upper_bone), lower)
+    toe = toe_vector(clip, joints, SEGMENTS[upper + 2]) if upper in LIMB_SEGMENTS[2:] else _ZERO
+    if toe.any():
+        to_foot = clip.relative_rotation(joints.frames[upper + 1], joints.frames[upper + 2])
+        lefts = np.cross(rotate(multiply(relative, to_foot), toe / np.linalg.norm(toe)), lower)
+        if np.sum(normals.mean(axis=0) * lefts.mean(axis=0)) < _MIN_FLEXION:
+            normals = lefts
     if np.linalg.norm(normals.mean(axis=0)) < _MIN_FLEXION:
         return None
     if not is_upper:
