@@ -18,6 +18,7 @@ from clip_samples import (
     Y_UP,
 )
 import numpy as np
+from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import END_EFFECTORS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.clip_file import ClipFile
@@ -103,6 +104,18 @@ def test_a_zero_pose_that_means_nothing_is_replaced_by_the_motion(
     angles = pure_angles_deg(motion.world_segments()[0], read.motion.world_segments()[0])
     # the performer's elbows are no pure hinges
     assert np.median(angles.reshape(-1, 16), axis=0).max() < 20.0
+
+
+@pytest.mark.parametrize('flexion', [0.0, -0.2])
+def test_straight_knees_bend_as_the_toes_point(tmp_path, rng, adult_character, flexion):
+    start = procedural_motion(adult_character, 30.0)
+    rotations = np.array(start.rotations[:50])
+    rotations[:, [11, 14]] = np.cos(0.5 * flexion), 0.0, np.sin(0.5 * flexion), 0.0
+    motion = Motion.from_rotations(start.skeleton, 30.0, start.root_positions[:50], rotations)
+    style = Style(folded=np.random.default_rng(1))
+    (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['smpl'], rng, style))
+    knees = read_clip(tmp_path / 'a.bvh').motion.rotations[:, [11, 14]]
+    assert pure_angles_deg(knees, motion.rotations[:, [11, 14]]).max() < 2.0
 
 
 @pytest.mark.parametrize('name', ['mixamo', 'biped', 'daz genesis 8'])
