@@ -7,7 +7,7 @@ The unit is the one in which the legs are a human's; bones do not depend on the 
 no motion can mislead it. The vertical is the axis along which the head is above the feet.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ UNITS = (
     ('centimetres', 0.01),
     ('metres', 1.0),
     ('inches', 0.0254),
+    ('decimetres', 0.1),
     ('millimetres', 0.001),
     ("CMU's unit, 1/0.45 inch", 0.0254 / 0.45),
 )
@@ -105,13 +106,13 @@ def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> tuple[
     return unit_m, Finding(_unit_name(unit_m), why, bool(statures[best] >= _SMALLEST_M))
 
 
-def check_body(path: Path, skeleton: Skeleton) -> tuple[str, ...]:
+def check_body(path: Path, skeleton: Skeleton) -> Iterator[str]:
     """
-    Return what is odd about a skeleton: shares of the leg unlike a person's, sides that differ.
+    Yield what is odd about a skeleton: shares of the leg unlike a person's, sides that differ.
 
     Raise InputFileError if a shoulder or hip is on the wrong side.
     """
-    leg, notes = float(skeleton.limb_lengths[2:].sum(axis=1).mean()), []
+    leg = float(skeleton.limb_lengths[2:].sum(axis=1).mean())
     for end, (name, usual, low, high) in (_WIDTHS | _LENGTHS).items():
         offsets = skeleton.offsets[[SEGMENT_INDEX[f'{side}_{end}'] for side in _SIDES]]
         is_width = end in _WIDTHS
@@ -124,10 +125,9 @@ def check_body(path: Path, skeleton: Skeleton) -> tuple[str, ...]:
             if not low <= size / leg <= high:
                 share = f'{size / leg:.2f} of the leg, people have {usual:.2f}'
                 what = 'from the middle' if is_width else 'long'
-                notes.append(f'{side} {name} {size:.3f} m {what}, {share}')
+                yield f'{side} {name} {size:.3f} m {what}, {share}'
         if sizes.max() > _SIDES_RATIO * sizes.min():
-            notes.append(f'{name} {sizes[0]:.3f} m on the left, {sizes[1]:.3f} m on the right')
-    return tuple(notes)
+            yield f'{name} {sizes[0]:.3f} m on the left, {sizes[1]:.3f} m on the right'
 
 
 def signed_axis(direction: Vec3) -> tuple[str, float]:

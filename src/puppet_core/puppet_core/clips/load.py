@@ -123,8 +123,9 @@ def read_clip(
     if Path(path).suffix.lower() == c3d.SUFFIX:
         _refuse_asf(Path(path), asf)
         clip, names, unit, up_axis, notes = c3d.read_c3d(Path(path), options)
-        motion = to_motion(clip, match_joints(clip, names), replace(options, up_axis='z'))
-        notes += _notes(Path(path), motion, names)
+        joints = match_joints(clip, names)
+        motion = to_motion(clip, joints, replace(options, up_axis='z'))
+        notes += (*_notes(Path(path), motion, joints),)
         return ReadClip(motion, Path(path), names.name, unit, up_axis, notes)
     clip = read_clip_file(path, asf, options)
     joints = match_joints(clip, _name_map(name_map))
@@ -142,7 +143,7 @@ def read_clip(
             up_axis = Finding(clip.up_axis, 'as the file says')
         options = replace(options, up_axis=up_axis.value)
     motion = to_motion(clip, joints, options)
-    notes = (*clip.notes, *_found(joints, unrested), *_notes(Path(path), motion, joints.map))
+    notes = (*clip.notes, *_notes(Path(path), motion, joints, unrested))
     return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, notes)
 
 
@@ -169,24 +170,23 @@ def read_clip_by_options(
     return read.motion
 
 
-def _found(joints: SegmentJoints, unrested: tuple[str, ...]) -> Iterator[str]:
-    """Say what was found without names, and without a rest pose that means something."""
+def _notes(
+    path: Path, motion: Motion, joints: SegmentJoints, unrested: tuple[str, ...] = ()
+) -> Iterator[str]:
+    """Say what was found out about the body and its motion; our own are as they are meant."""
     if joints.map.name == BY_STRUCTURE:
         roles = joints.map.joints.items()
         yield 'joints by the tree: ' + ', '.join(f'{role} {names[0]}' for role, names in roles)
     if unrested:
         yield f'rest pose from the motion, zero of {", ".join(unrested[:5])} means nothing'
-
-
-def _notes(path: Path, motion: Motion, name_map: NameMap) -> tuple[str, ...]:
-    """Return what is odd about the clip; bodies in our own files are as they are meant."""
-    text = describe_discontinuities(motion)
-    odd = () if name_map.name == PUPPET else check_body(path, motion.skeleton)
+    if joints.map.name != PUPPET:
+        yield from check_body(path, motion.skeleton)
     far = _FLOOR_GAP * motion.skeleton.leg_length
     often = float(np.mean(motion.end_effectors[:, 2:4, 2].min(axis=1) > far))
     if often > _OFTEN:
-        odd += (f'soles over {far:.2f} m above the floor in {often:.0%} of the frames',)
-    return odd if text is None else (*odd, text)
+        yield f'soles over {far:.2f} m above the floor in {often:.0%} of the frames'
+    if (text := describe_discontinuities(motion)) is not None:
+        yield text
 
 
 def read_clip_file(

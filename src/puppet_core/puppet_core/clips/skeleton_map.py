@@ -83,7 +83,6 @@ _MAX_MEAN_RAD = np.radians(65.0)  # of captured necks 47 degrees is the most
 # Up to an A-pose the least rotation keeps the twist; beyond it the carried axes are doubted.
 _MAX_LIMB_CORRECTION_RAD = np.radians(60.0)
 _MIN_FLEXION = np.sin(np.radians(8.0))  # mean sine; below it the hinge is lost in noise
-_OPPOSITE_RAD = np.radians(150.0)  # from here on the least rotation's axis is arbitrary
 _MAX_FOOT_SLOPE_RAD = np.radians(50.0)  # ankle to toe base; a standing foot has 15 to 35 degrees
 _LEVEL_FOOT_SLOPE_RAD = np.radians(25.0)
 _UP = np.array([0.0, 0.0, 1.0])
@@ -239,9 +238,6 @@ def _limb_axes(clip: ClipFile, joints: SegmentJoints, segment: str, carried: Qua
     measured = _measured_hinge(clip, joints, segment)
     if measured is not None:
         return from_matrix(two_axis_matrix(bone, measured) @ two_axis_matrix(direction, hinge).T)
-    if turn > _OPPOSITE_RAD:
-        # Half a turn about the hinge keeps left and right where they are.
-        carried = multiply(carried, np.array([0.0, *hinge]))
     return _corrected(carried, bone, direction)
 
 
