@@ -33,6 +33,8 @@ from puppet_retarget.solvers.penetration import ALLOWED_M
 from puppet_retarget.solvers.registry import ElbowCircleSolver, ImportanceBasedSolver
 from puppet_retarget.solvers.state import SolverConfig
 import pytest
+from scipy.interpolate import CubicSpline
+from scipy.spatial.transform import Rotation, RotationSpline
 
 AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
 PUSHED = SolverConfig(root_smoothing_s=0.0)
@@ -137,6 +139,41 @@ def test_smooth_moves_stay_smooth(retarget, adult_character, puppet, move, reque
     assert out.rows[:, 2:, IMPORTANCE].max() == 1.0
     if move is jump:
         assert out.rows[:, :, IMPORTANCE].min() == 0.0
+
+
+def sampled_finer(motion, start, count, times):
+    """Return some frames of a motion at a multiple of its rate, on smooth curves between them."""
+    coarse = np.arange(count) / motion.rate_hz
+    fine = np.arange((count - 1) * times + 1) / (times * motion.rate_hz)
+    frames = slice(start, start + count)
+    rotations = np.empty((len(fine), 16, 4))
+    for segment in range(16):
+        own = motion.rotations[frames, segment][:, [1, 2, 3, 0]]
+        curve = RotationSpline(coarse, Rotation.from_quat(own))
+        rotations[:, segment] = curve(fine).as_quat()[:, [3, 0, 1, 2]]
+    roots = CubicSpline(coarse, motion.root_positions[frames])(fine)
+    return Motion.from_rotations(motion.skeleton, times * motion.rate_hz, roots, rotations)
+
+
+@pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
+@pytest.mark.parametrize(
+    ('clip', 'start'), [('salsa_10', 400), ('salsa_10', 900), ('martial_04', 300), ('01_14', 1200)]
+)
+def test_steps_of_joints_fall_with_the_time_between_frames(
+    retarget, captured, puppet, clip, start, request
+):
+    """Frames 16 and 32 times as dense: a joint that jumps steps as far in both."""
+    character = request.getfixturevalue(puppet)
+
+    def largest_steps(times):
+        out = retarget(sampled_finer(captured(clip), start, 150, times), character)
+        turns = out.puppet.rotations[5:]
+        return np.linalg.norm(
+            qb.log(qb.multiply(qb.conjugate(turns[:-1]), turns[1:])), axis=2
+        ).max(0)
+
+    coarse, fine = largest_steps(16), largest_steps(32)
+    assert (fine < 0.65 * coarse + 1e-5).all()
 
 
 @pytest.mark.parametrize('puppet', ['short_character', 'tall_character', 'adult_character'])

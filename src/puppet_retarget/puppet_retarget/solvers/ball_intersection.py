@@ -1,12 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The point nearest to a given one inside some balls and outside others (Shin2002 app. A).
+The point nearest to a given one in the intersection of balls (Shin2002 app. A).
 
-The root's position is `closest_in_balls` (its balls are made in `solvers.root`), an elbow on its
-circle or sphere `closest_on_sphere`.
-Constraints that contradict each other are relaxed together by the least amount that helps, so
-the answer moves continuously as balls drift apart. Each section explains its method.
+`closest_in_balls` places the root; its balls are made in `solvers.root`. Balls that have nothing
+in common grow together by the least amount that helps, so the answer moves continuously as they
+drift apart. Each section explains its method.
 """
 
 import math
@@ -58,9 +57,6 @@ TOUCH = 1e-9  # how far a line may miss the unit sphere, squared
 # of their centres; three in the plane of their centres, and four, by Newton steps. Multipliers
 # prove that a meeting cannot be had for less; halving is left for the case that no proof
 # succeeds.
-#
-# Balls to stay outside of have radii below zero. They shrink by their
-# slack; they do not help to decide the growth here, but count in how much of it a point needs.
 
 
 @kernel
@@ -69,15 +65,8 @@ def largest_growth(x: Vec3Like, centres: Vec3s, radii: Floats, slacks: Floats) -
     worst = -math.inf
     for i in range(len(radii)):
         if radii[i] < math.inf:
-            excess = norm(sub(x, centres[i])) - abs(radii[i])
-            worst = max(worst, (excess if radii[i] >= 0.0 else -excess) / slacks[i])
+            worst = max(worst, (norm(sub(x, centres[i])) - radii[i]) / slacks[i])
     return worst
-
-
-@kernel
-def _holds_in(radius: float) -> bool:
-    """Return whether a signed radius is that of a ball to stay inside of."""
-    return 0.0 <= radius < math.inf
 
 
 @kernel
@@ -168,7 +157,7 @@ def _try_meeting(
 ) -> None:
     """Take a meeting of three or four balls if it proves a larger growth than is known."""
     for i in members:
-        if i >= 0 and not _holds_in(radii[i]):
+        if i >= 0 and radii[i] == math.inf:
             return
     x = work_array(3)
     copy(start, x)
@@ -186,7 +175,7 @@ def least_growth(
     """
     Write the first common point of growing balls; return whether it is proven to be that.
 
-    Radii are signed, infinite ones are left out [m]; slacks > 0 are each one's growth per unit.
+    Infinite radii are left out [m]; slacks > 0 are each one's growth per unit.
     The growth lies between the two bounds; negative if more than a point is common. `out` is any
     point at first, then the common one, or one that needs no more than the upper bound [m].
     """
@@ -194,7 +183,7 @@ def least_growth(
     bounds[0], bounds[1] = -math.inf, largest_growth(out, centres, radii, slacks)
     for i in range(n):
         for j in range(i):
-            if _holds_in(radii[i]) and _holds_in(radii[j]):
+            if radii[i] < math.inf and radii[j] < math.inf:
                 growth, x = _pair(centres, radii, slacks, i, j)
                 if growth > bounds[0]:
                     bounds[0] = growth
@@ -218,33 +207,15 @@ def least_growth(
 
 # Where spheres meet, and which point of that is nearest to a given one.
 #
-# Radii carry a sign: a constraint of radius r >= 0 keeps a point inside the ball, one of -r keeps
-# it outside, and an infinite one is none. The spheres' equations see squares only, so everything
-# here serves both kinds (errata 4, 7; Shin2002 app. A). No case list for tangent, nested or
-# equal balls: what does not exist is not a candidate, and what exists is tried.
+# An infinite radius is no constraint (errata 3). No case list for tangent, nested or equal balls
+# (errata 4): what does not exist is not a candidate, and what exists is tried.
 
 
 @kernel
-def outside_of(radius: float) -> float:
-    """Return the signed radius of a ball to stay outside of; one without radius is none."""
-    return -radius if radius > 0.0 else math.inf
-
-
-@kernel
-def relax_radius(signed: float, growth: float) -> float:
-    """Return a signed radius that lets more through; nothing is left of a ball shrunk away."""
-    relaxed = signed + growth
-    return math.inf if signed < 0.0 and relaxed >= 0.0 else relaxed
-
-
-@kernel
-def is_allowed(x: Vec3Like, centres: Vec3s, signed: Floats, i: int) -> bool:
-    """Return whether x keeps constraint i, to FEASIBLE_TOL_M."""
-    way = sub(x, centres[i])
-    square, limit = dot(way, way), signed[i] + FEASIBLE_TOL_M
-    if signed[i] >= 0.0:
-        return square <= limit * limit
-    return limit >= 0.0 or square >= limit * limit
+def is_allowed(x: Vec3Like, centre: Vec3Like, radius: float) -> bool:
+    """Return whether x is in a ball, to FEASIBLE_TOL_M."""
+    way, limit = sub(x, centre), radius + FEASIBLE_TOL_M
+    return dot(way, way) <= limit * limit
 
 
 @kernel
@@ -254,21 +225,20 @@ def onto_sphere(p: Vec3Like, centre: Vec3Like, radius: float) -> Vec3:
     length = norm(way)
     if length == 0.0:
         way, length = (1.0, 0.0, 0.0), 1.0
-    return add(centre, scale(way, abs(radius) / length))
+    return add(centre, scale(way, radius / length))
 
 
 @kernel
 def circle_of(a: Vec3Like, ra: float, b: Vec3Like, rb: float) -> Circle:
     """Return the circle in which two spheres cut each other; its radius is NaN if they do not."""
     a, b = vec3(a), vec3(b)
-    if abs(ra) > abs(rb):  # seen from the smaller sphere, so that rounding is in proportion
+    if ra > rb:  # seen from the smaller sphere, so that rounding is in proportion
         a, ra, b, rb = b, rb, a, ra
     way = sub(b, a)
     dist = norm(way)
     if dist < NO_DISTANCE_M:
         return a, way, math.nan
     # Shin2002 eqs. A.3-A.6; the squares that are nearly equal are subtracted by their roots
-    ra, rb = abs(ra), abs(rb)
     if dist < ra:
         x = (dist * dist + (ra - rb) * (ra + rb)) / (2.0 * dist)
     else:
@@ -332,15 +302,15 @@ def vertices_of(circle: Circle, ball: Vec3Like, ball_radius: float) -> tuple[boo
 
 @kernel
 def keep_if_nearer(
-    p: Vec3, x: Vec3, centres: Vec3s, signed: Floats, best: float, out: Floats
+    p: Vec3, x: Vec3, centres: Vec3s, radii: Floats, best: float, out: Floats
 ) -> float:
     """Copy x to `out` if it is feasible and nearer to p than `best`; return the nearest."""
     way = sub(x, p)
     square = dot(way, way)
     if square >= best:
         return best
-    for i in range(len(signed)):
-        if not is_allowed(x, centres, signed, i):
+    for i in range(len(radii)):
+        if not is_allowed(x, centres[i], radii[i]):
             return best
     copy(x, out)
     return square
@@ -349,8 +319,8 @@ def keep_if_nearer(
 # The nearest point in balls.
 #
 # The nearest point is the given point itself, or lies on one sphere, on the circle of two or on a
-# vertex of three; all of these are tried and the nearest feasible one is the answer (errata 4,
-# 7). Where it is not unique, as from a point in the centre or on an axis, a whole sphere or
+# vertex of three; all of these are tried and the nearest feasible one is the answer (errata 4).
+# Where it is not unique, as from a point in the centre or on an axis, a whole sphere or
 # circle is equally near: one point of it is tried, and if that is not feasible, what bounds the
 # feasible part of it is. When nothing is feasible, all constraints give way together by the least
 # amount that helps: the answer then moves continuously as balls drift apart, which discarding
@@ -358,32 +328,32 @@ def keep_if_nearer(
 
 
 @kernel
-def _nearest_feasible(p: Vec3, centres: Vec3s, signed: Floats, out: Floats) -> bool:
+def _nearest_feasible(p: Vec3, centres: Vec3s, radii: Floats, out: Floats) -> bool:
     """Write the nearest feasible point; return False if there is none."""
-    n = len(signed)
-    if keep_if_nearer(p, p, centres, signed, math.inf, out) == 0.0:
+    n = len(radii)
+    if keep_if_nearer(p, p, centres, radii, math.inf, out) == 0.0:
         return True
     for i in range(n):
         # what is nearest in one constraint and keeps all others is the answer
-        if not is_allowed(p, centres, signed, i):
-            x = onto_sphere(p, centres[i], signed[i])
-            if keep_if_nearer(p, x, centres, signed, math.inf, out) < math.inf:
+        if not is_allowed(p, centres[i], radii[i]):
+            x = onto_sphere(p, centres[i], radii[i])
+            if keep_if_nearer(p, x, centres, radii, math.inf, out) < math.inf:
                 return True
     best = math.inf
     for i in range(n):
         for j in range(i):
-            if signed[i] == math.inf or signed[j] == math.inf:
+            if radii[i] == math.inf or radii[j] == math.inf:
                 continue
-            circle = circle_of(centres[i], signed[i], centres[j], signed[j])
+            circle = circle_of(centres[i], radii[i], centres[j], radii[j])
             if math.isnan(circle[2]):
                 continue
-            best = keep_if_nearer(p, on_circle(p, circle), centres, signed, best, out)
+            best = keep_if_nearer(p, on_circle(p, circle), centres, radii, best, out)
             for m in range(j):
-                if signed[m] < math.inf:
-                    meet, one, other = vertices_of(circle, centres[m], signed[m])
+                if radii[m] < math.inf:
+                    meet, one, other = vertices_of(circle, centres[m], radii[m])
                     if meet:
-                        best = keep_if_nearer(p, one, centres, signed, best, out)
-                        best = keep_if_nearer(p, other, centres, signed, best, out)
+                        best = keep_if_nearer(p, one, centres, radii, best, out)
+                        best = keep_if_nearer(p, other, centres, radii, best, out)
     return best < math.inf
 
 
@@ -394,20 +364,11 @@ def closest_in_balls(
     """
     Return relaxation and nearest point to p in the intersection of balls, relaxed if empty.
 
-    A radius of infinity is no constraint (errata 3), -r keeps outside of a ball of radius r; at
-    most MAX_BALLS [m]. Slacks > 0 are how much each constraint gives way per unit of relaxation:
-    large for balls that matter little. The relaxation is 0 if something is feasible, else the
-    least t for which radii r + t slack (r - t slack of balls to stay outside of) leave something.
-
-    With balls to stay inside of only, continuous in all arguments, also where the intersection
-    vanishes: the relaxed balls meet in one point, to which the intersection shrank.
-
-    With balls to stay outside of, what is feasible may have several parts. The answer is the
-    nearest point of all of them, so it jumps where two parts are equally near, or the nearest one
-    vanishes while another is left; it is continuous where the last one shrinks to a point and
-    vanishes, and from then on as long as that point is the only one. The relaxation is then found
-    by halving: to 1e-12 of the least, which leaves the point uncertain by the square root of
-    FEASIBLE_TOL_M, and at some ten times the cost.
+    A radius of infinity is no constraint (errata 3); at most MAX_BALLS [m]. Slacks > 0 are how
+    much each ball gives way per unit of relaxation: large for balls that matter little. The
+    relaxation is 0 if something is feasible, else the least t for which radii r + t slack leave
+    something. Continuous in all arguments, also where the intersection vanishes: the relaxed
+    balls meet in one point, to which the intersection shrank.
     """
     start, out, bounds = vec3(p), work_array(3), work_array(2)
     # of one layout, so that what is called is compiled once
@@ -422,298 +383,19 @@ def closest_in_balls(
 
 @kernel
 def _halve(
-    start: Vec3, centres: Vec3s, signed: Floats, slacks: Floats, bounds: Floats, out: Floats
+    start: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out: Floats
 ) -> None:
     """Narrow the bounds of the growth by trying, where Newton steps cannot settle it."""
-    x, work = work_array(3), work_array(MAX_BALLS)[: len(signed)]
+    x, work = work_array(3), work_array(MAX_BALLS)[: len(radii)]
     bounds[0] = max(bounds[0], 0.0)
     for _ in range(MAX_HALVINGS):
         if bounds[1] - bounds[0] < GROWTH_TOL:
             break
         middle = 0.5 * (bounds[0] + bounds[1])
-        for i in range(len(signed)):
-            work[i] = relax_radius(signed[i], middle * slacks[i])
+        for i in range(len(radii)):
+            work[i] = radii[i] + middle * slacks[i]
         if _nearest_feasible(start, centres, work, x):
             bounds[1] = middle
             copy(x, out)
         else:
             bounds[0] = middle
-
-
-# The least relaxation that leaves something of a sphere (fills a gap of Shin2002).
-#
-# For a point centre + radius x of the sphere, |x| = 1, being inside a ball of radius r about
-# centre + n is a half-space, n.x >= b with b = (radius^2 + |n|^2 - r^2) / (2 radius); outside
-# turns both signs. Relaxed by t it is n.x >= b - t s with the slack s, so what is sought is the
-# minimum over the sphere of the largest of (b_i - n_i.x) / s_i. In the minimum one, two or three
-# of these are the largest: one is least at x = n / |n|; where two are, they are equal, and x is
-# in the plane of both n; three are equal in two points at most. All of these are tried; those of
-# three only if no one or two prove that it cannot be had for less.
-
-
-@kernel
-def relax_on_sphere(
-    radius: float, signed: Floats, slacks: Floats, relaxation: float, out: Floats
-) -> None:
-    """Write the signed radii of balls relaxed on a sphere."""
-    for i in range(len(signed)):
-        growth = 2.0 * radius * relaxation * slacks[i]
-        square = relax_radius(math.copysign(signed[i] * signed[i], signed[i]), growth)
-        out[i] = math.copysign(math.sqrt(abs(square)), square)
-
-
-@kernel
-def _fill_rows(
-    centre: Vec3Like,
-    radius: float,
-    ball_centres: Vec3s,
-    signed: Floats,
-    slacks: Floats,
-    rows: Floats,
-) -> int:
-    """Fill n_i / s_i and b_i / s_i of the constraints there are; return their number."""
-    count = 0
-    for i in range(len(signed)):
-        if signed[i] == math.inf:
-            continue
-        way = sub(ball_centres[i], centre)
-        dist, r = norm(way), abs(signed[i])
-        factor = (1.0 if signed[i] >= 0.0 else -1.0) / slacks[i]
-        copy(scale(way, factor if dist >= NO_DISTANCE_M else 0.0), rows[count, :3])
-        # of (radius - r) and not of squares, for the rounding of balls that just touch
-        b = ((radius - r) * (radius + r) + dist * dist) / (2.0 * radius)
-        rows[count, 3] = b * factor
-        count += 1
-    return count
-
-
-@kernel
-def _need(row: Floats, x: Vec3Like) -> float:
-    """Return the relaxation that one constraint needs in a direction."""
-    return row[3] - row[0] * x[0] - row[1] * x[1] - row[2] * x[2]
-
-
-@kernel
-def _keep_if_less(
-    x: Vec3, rows: Floats, count: int, towards: Vec3, best: Floats, out: Floats
-) -> None:
-    """
-    Copy a direction to `out` if it needs less relaxation than the best, or is nearer.
-
-    `best` is the relaxation, the squared distance, and the difference that counts as a tie.
-    """
-    worst, limit = -math.inf, best[0] + best[2]
-    for i in range(count):
-        worst = max(worst, _need(rows[i], x))
-        if worst > limit:
-            return
-    way = sub(x, towards)
-    away = dot(way, way)
-    if worst < best[0] - best[2] or away < best[1]:
-        best[0], best[1] = min(worst, best[0]), away
-        copy(x, out)
-
-
-@kernel
-def _where_planes_cut(
-    a: Vec3, a_offset: float, b: Vec3, b_offset: float
-) -> tuple[bool, Vec3, Vec3]:
-    """
-    Return whether there are unit x with a.x and b.x of given values, and the two.
-
-    Parallel planes have none.
-    """
-    aa, bb, ab = dot(a, a), dot(b, b), dot(a, b)
-    w = cross(a, b)
-    ww = dot(w, w)
-    if ww <= PARALLEL * PARALLEL * aa * bb:
-        return False, a, b
-    share = 1.0 / ww
-    alpha = (a_offset * bb - b_offset * ab) * share
-    beta = (b_offset * aa - a_offset * ab) * share
-    x = add(scale(a, alpha), scale(b, beta))
-    square = dot(x, x)
-    if square > 1.0:
-        if square > 1.0 + TOUCH:
-            return False, a, b
-        x, square = normalized(x), 1.0
-    side = scale(w, math.sqrt((1.0 - square) * share))
-    return True, add(x, side), sub(x, side)
-
-
-@kernel
-def _try_pair(
-    rows: Floats,
-    count: int,
-    i: int,
-    j: int,
-    towards: Vec3,
-    alone: Floats,
-    best: Floats,
-    out: Floats,
-) -> float:
-    """
-    Try the points in which two constraints need the same; return the least that both need.
-
-    Row i of `alone` is where a constraint alone needs least.
-    """
-    # either is enough for both where it needs least: then no point of both is of use
-    for a, b in ((i, j), (j, i)):
-        least = _need(rows[a], alone[a])
-        if _need(rows[b], alone[a]) <= least:
-            return least
-    plane, offset = sub(rows[i], rows[j]), rows[i, 3] - rows[j, 3]
-    # with the plane of both normals
-    cut, one, other = _where_planes_cut(plane, offset, cross(rows[i], rows[j]), 0.0)
-    if cut:
-        _keep_if_less(one, rows, count, towards, best, out)
-        _keep_if_less(other, rows, count, towards, best, out)
-        return min(_need(rows[i], one), _need(rows[i], other))
-    length = norm(plane)
-    if abs(offset) >= length:
-        return -math.inf
-    # any point of the circle in which the plane cuts the unit sphere
-    normal, height = normalized(plane), offset / length
-    one = on_circle(towards, (scale(normal, height), normal, math.sqrt(1.0 - height * height)))
-    _keep_if_less(one, rows, count, towards, best, out)
-    return _need(rows[i], one)
-
-
-@kernel
-def _try_triples(rows: Floats, count: int, towards: Vec3, best: Floats, out: Floats) -> None:
-    """Try the points in which three constraints need the same."""
-    for i in range(2, count):
-        for j in range(1, i):
-            a, a_offset = sub(rows[i], rows[j]), rows[i, 3] - rows[j, 3]
-            for m in range(j):
-                b, b_offset = sub(rows[i], rows[m]), rows[i, 3] - rows[m, 3]
-                cut, one, other = _where_planes_cut(a, a_offset, b, b_offset)
-                if cut:
-                    _keep_if_less(one, rows, count, towards, best, out)
-                    _keep_if_less(other, rows, count, towards, best, out)
-
-
-@kernel
-def least_relaxation(
-    p: Vec3,
-    centre: Vec3Like,
-    radius: float,
-    ball_centres: Vec3s,
-    signed: Floats,
-    slacks: Floats,
-    out: Floats,
-) -> float:
-    """
-    Write the point of a sphere that is left when balls are relaxed by the least amount.
-
-    Radii are signed [m], slacks > 0. Of several points left, one near to p, on the sphere, is
-    taken. The least t >= 0 is returned [m]; -t if a ball about the sphere's very centre decides
-    it, which leaves more than a point.
-    """
-    rows, alone = work_table(MAX_BALLS, 4), work_table(MAX_BALLS, 3)
-    best, direction = work_array(3), work_array(3)
-    x, y, z = sub(p, centre)
-    towards = x / radius, y / radius, z / radius
-    largest = 0.0
-    for slack in slacks:
-        largest = max(largest, slack)
-    count = _fill_rows(centre, radius, ball_centres, signed, slacks, rows)
-    best[0], best[1], best[2] = math.inf, math.inf, TIE_TOL_M / largest
-    least, constant = 0.0, -math.inf
-    for i in range(count):
-        is_constant = norm(rows[i]) == 0.0
-        if is_constant:
-            constant = max(constant, rows[i, 3])
-        nearest = towards if is_constant else normalized(rows[i])
-        copy(nearest, alone[i])
-        _keep_if_less(nearest, rows, count, towards, best, direction)
-        least = max(least, _need(rows[i], nearest))
-        for j in range(i):
-            both = _try_pair(rows, count, i, j, towards, alone, best, direction)
-            least = max(least, both)
-    if best[0] > least + best[2]:
-        _try_triples(rows, count, towards, best, direction)
-    copy(add(centre, scale(direction, radius)), out)
-    least = max(best[0], 0.0)
-    return -constant if 0.0 < constant >= least - best[2] else least
-
-
-# The nearest point of a sphere.
-#
-# An elbow moves on a sphere about its shoulder (Shin2002 section 5.3.3), and so does a hand about
-# its elbow. This is the problem of `closest_in_balls` with the sphere as one more constraint,
-# which always holds with equality: the nearest point is the given one cast on the sphere, or lies
-# on the circle in which a ball cuts the sphere, or where two such circles cross (errata 4, 7).
-# A shell without thickness, which is a ball to stay inside of and the same one to stay outside
-# of, leaves its circle.
-
-
-@kernel
-def _nearest_feasible_on_sphere(
-    p: Vec3, centre: Vec3Like, radius: float, ball_centres: Vec3s, signed: Floats, out: Floats
-) -> bool:
-    """Write the feasible point nearest to p, itself on the sphere; return if there is one."""
-    n = len(signed)
-    if keep_if_nearer(p, p, ball_centres, signed, math.inf, out) < math.inf:
-        return True
-    for i in range(n):
-        # what is nearest in one constraint and keeps all others is the answer
-        if not is_allowed(p, ball_centres, signed, i):
-            circle = circle_of(centre, radius, ball_centres[i], signed[i])
-            if math.isnan(circle[2]):
-                return False  # the ball leaves nothing of the sphere
-            x = on_circle(p, circle)
-            if keep_if_nearer(p, x, ball_centres, signed, math.inf, out) < math.inf:
-                return True
-    best = math.inf
-    for i in range(1, n):
-        if signed[i] == math.inf:
-            continue
-        circle = circle_of(centre, radius, ball_centres[i], signed[i])
-        if math.isnan(circle[2]):
-            continue
-        for j in range(i):
-            if signed[j] < math.inf:
-                meet, one, other = vertices_of(circle, ball_centres[j], signed[j])
-                if meet:
-                    best = keep_if_nearer(p, one, ball_centres, signed, best, out)
-                    best = keep_if_nearer(p, other, ball_centres, signed, best, out)
-    return best < math.inf
-
-
-@kernel
-def closest_on_sphere(
-    p: Vec3Like,
-    centre: Vec3Like,
-    radius: float,
-    ball_centres: Vec3s,
-    signed: Floats,
-    slacks: Floats,
-    fallback: Vec3Like,
-) -> tuple[float, Vec3]:
-    """
-    Return relaxation and nearest point to p on a sphere, inside some balls, outside others [m].
-
-    At most MAX_BALLS, with signed radii; an infinite one is no constraint. Slacks > 0 are how much
-    each constraint gives way per unit of relaxation: large for balls that matter little. If p is
-    the sphere's centre, the point stays near to that in the direction of `fallback`, of any
-    length > 0. The relaxation is 0 if something is feasible, else the least t for which balls with
-    their squared radii r^2 + 2 radius t slack (less that, to stay outside of) leave something [m].
-
-    What is feasible on a sphere may have several parts. The answer is the nearest point of all of
-    them, so it jumps where two parts are equally near, or the nearest one vanishes while another
-    is left. It is continuous where the last part shrinks to a point and vanishes, and from then on
-    as long as that point is the only one that the least relaxation leaves: not for a ball whose
-    centre passes the sphere's while its surface does not touch it.
-    """
-    out, relaxed = work_array(3), work_array(MAX_BALLS)[: len(signed)]
-    at_centre = p[0] == centre[0] and p[1] == centre[1] and p[2] == centre[2]
-    start = onto_sphere(add(centre, fallback) if at_centre else vec3(p), centre, radius)
-    least = 0.0
-    if not _nearest_feasible_on_sphere(start, centre, radius, ball_centres, signed, out):
-        least = least_relaxation(start, centre, radius, ball_centres, signed, slacks, out)
-        if least < 0.0:  # a ball about the very centre leaves more than a point
-            relax_on_sphere(radius, signed, slacks, -least, relaxed)
-            _nearest_feasible_on_sphere(start, centre, radius, ball_centres, relaxed, out)
-    # of circles that just touch it, some 1e-10 m away
-    return abs(least), onto_sphere(out, centre, radius)

@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from puppet_core.body import polar_limit, soft_distance
-from puppet_core.math import copy, Floats, kernel, Quats, Vec3s, work_array, work_table
+from puppet_core.math import Floats, kernel, Quats, Vec3s
 from puppet_core.math.values import (
     add,
     between,
@@ -38,7 +38,6 @@ from puppet_core.math.values import (
     vec3,
     Vec3Like,
 )
-from puppet_retarget.solvers.ball_intersection import closest_on_sphere, outside_of
 
 Joints = tuple[Quat, Quat, Quat]  # rotations of shoulder, elbow and wrist
 
@@ -58,12 +57,10 @@ _KNEE_HINT, _ELBOW_HINT = (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)
 NO_SWIVEL = 1e-12  # amplitude below which all swivel angles are equally good [-]
 MIN_DISTANCE_M = 1e-9  # shorter lines have no direction
 
-_PUSH_SLACK = 1e-3  # of what an elbow has to leave, beside a hand's 1 less its weight [-]
 LOCKED = 0.35  # sine of an angle by which captured knees may bend backward [-]
 _SOFT_LOCK = 0.05
 _TIE = 0.01  # lack of importance within which hand and elbow are equal [-]
 _SIDE_SHARE = 0.4  # how far ahead of the captured side an elbow turns unhindered [-]
-_FIRM = 1e-9  # slack of a fully important range beside 1 of an unimportant one [-]
 
 
 class Limb(NamedTuple):
@@ -519,7 +516,7 @@ def _circle_point(shoulder: Vec3Like, elbow: Vec3Like, wrist: Vec3Like, wanted: 
 
 
 @kernel
-def _settle(
+def settle(
     limb: Limb, elbow: Vec3Like, wrist: Vec3Like, own: Range, end: float, share: float
 ) -> tuple[Vec3, Vec3]:
     """
@@ -559,32 +556,5 @@ def solve_limb_in_ranges(limb: Limb, reach: float, held: float, end: Range, own:
         free, own_free = 1.0 - end.importance, 1.0 - own.importance
         share = min(2.0 * (own_free + _TIE) / (free + own_free + 2.0 * _TIE), 1.0)
         kept = max(held, ease(end.importance) * share)
-        elbow, wrist = _settle(limb, elbow, wrist, own, kept, weight)
+        elbow, wrist = settle(limb, elbow, wrist, own, kept, weight)
     return turn_limb(limb, elbow, wrist, 1.0)
-
-
-@kernel
-def swing_elbow(
-    limb: Limb, target: Vec3Like, ball: Vec3Like, radius: float, weight: float
-) -> Joints:
-    """
-    Return the joint rotations of a limb whose elbow leaves a ball for a free place [m].
-
-    Firmness 1 keeps the wrist where it is, 0 lets it go with the elbow.
-    """
-    captured_way = rotate(limb.q_upper, limb.to_elbow)
-    centres, radii, slacks = work_table(3, 3), work_array(3), work_array(3)
-    copy(ball, centres[0])
-    copy(limb.wrist, centres[1])
-    copy(limb.wrist, centres[2])
-    freedom = 2.0 * (limb.upper + limb.lower) * (1.0 - weight)
-    radii[0], slacks[0] = outside_of(radius), _PUSH_SLACK
-    radii[1], radii[2] = limb.lower + freedom, outside_of(limb.lower - freedom)
-    slacks[1] = slacks[2] = max(1.0 - weight, _FIRM)
-    _, elbow = closest_on_sphere(
-        target, limb.shoulder, limb.upper, centres, radii, slacks, captured_way
-    )
-    # the wrist as near to where it was as the forearm lets it
-    way = sub(limb.wrist, elbow)
-    direction = normalized(way) if norm(way) > 1e-9 else captured_way
-    return turn_limb(limb, elbow, add(elbow, scale(direction, limb.lower)), 1.0)

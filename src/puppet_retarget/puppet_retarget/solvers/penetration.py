@@ -44,9 +44,11 @@ from puppet_retarget.solvers.limbs import (
     ease,
     Joints,
     Limb,
+    Range,
+    settle,
     solve_limb,
     solve_limb_on_circle,
-    swing_elbow,
+    turn_limb,
 )
 from puppet_retarget.solvers.state import (
     ELBOW_CIRCLE,
@@ -203,51 +205,30 @@ def _is_far(shape: ShapeArrays, frame: Frame, segment: int, allowed: float, p: V
 
 @kernel
 def leave_segment(
-    shape: ShapeArrays,
-    segment: int,
-    frame: Frame,
-    allowed: float,
-    share: float,
-    point: Floats,
-    ball: Floats,
-) -> float:
-    """
-    Move a point out of a segment by a fraction of the way; return a ball that it leaves.
-
-    Radius and centre, which is written, are in [m]; 0 if it is outside already and has not moved.
-    """
+    shape: ShapeArrays, segment: int, frame: Frame, allowed: float, share: float, point: Floats
+) -> bool:
+    """Move a point out of a segment by a fraction of the way; return whether it was inside."""
     q, normal = frame.q_world[segment], work_array(3)
     local = rotate_inverse(q, sub(point, frame.p_world[segment]))
     distance, capsule = nearest_capsule_within(shape, segment, local, -allowed, normal)
     depth = -distance - allowed
     if capsule < 0 or depth <= SELF_TOUCH_TOL_M:
-        return 0.0
-    radius = shape.radii[capsule]
-    out = rotate(q, normal)
-    copy(sub(point, scale(out, distance + radius)), ball)
-    copy(add(point, scale(out, share * depth)), point)
-    return radius - allowed - (1.0 - share) * depth
+        return False
+    copy(add(point, scale(rotate(q, normal), share * depth)), point)
+    return True
 
 
 @kernel
 def leave_body(
-    shape: ShapeArrays,
-    frame: Frame,
-    j: int,
-    allowed: float,
-    meets_half_way: bool,
-    point: Floats,
-    ball: Floats,
-) -> float:
+    shape: ShapeArrays, frame: Frame, j: int, allowed: float, meets_half_way: bool, point: Floats
+) -> bool:
     """
     Move general end-effector j out of its body, in place, where deeper than allowed [m].
 
-    Returns the radius of the ball that it was deepest in, 0 if it has not moved, and writes its
-    centre. The frame's bounding centres are filled. With `meets_half_way` the limb across
-    the body moves out of the way by the other half.
+    Returns whether it was inside. The frame's bounding centres are filled. With
+    `meets_half_way` the limb across the body moves out of the way by the other half.
     """
-    largest, deepest, centre = 0.0, 0.0, work_array(3)
-    across = (j % 4) ^ 1
+    has_moved, across = False, (j % 4) ^ 1
     for _ in range(_SWEEPS):
         moves = False
         for segment in range(16):
@@ -255,17 +236,12 @@ def leave_body(
                 continue
             is_across = 4 + 3 * across <= segment < 7 + 3 * across
             share = 0.5 if meets_half_way and is_across else 1.0
-            before = vec3(point)
-            radius = leave_segment(shape, segment, frame, allowed, share, point, centre)
-            if radius > 0.0:
+            if leave_segment(shape, segment, frame, allowed, share, point):
                 moves = True
-                way = sub(point, before)
-                if dot(way, way) > deepest:
-                    deepest, largest = dot(way, way), radius
-                    copy(centre, ball)
+        has_moved = has_moved or moves
         if not moves or meets_half_way:
             break
-    return largest
+    return has_moved
 
 
 @kernel
@@ -415,11 +391,11 @@ def _take_end_to(
 
 @kernel
 def _take_elbow_out(model: PuppetModel, limb: int, weight: float, frame: Frame) -> None:
-    """Bring an elbow or knee out of its ball; the hand stays as far as it is firm."""
+    """Bring an elbow or knee to its free place; by its weight the hand stays."""
     own = limb_at(model, frame, limb, frame.rotations, frame.q_world[STARTS[limb] + 2])
-    target, ball = vec3(frame.clear_points[limb + 4]), vec3(frame.clear_balls[limb])
-    joints = swing_elbow(own, target, ball, frame.clear_radii[limb], weight)
-    set_joints(frame.rotations, limb, joints)
+    target = Range(vec3(frame.clear_points[limb + 4]), 0.0, 1.0)
+    elbow, wrist = settle(own, own.elbow, own.wrist, target, weight, 1.0)
+    set_joints(frame.rotations, limb, turn_limb(own, elbow, wrist, 1.0))
 
 
 @kernel
@@ -427,23 +403,21 @@ def _find_inside(
     model: PuppetModel, tuning: Tuning, goals: Goals, first: int, is_last: bool, frame: Frame
 ) -> int:
     """Fill where four end-effectors, from `first` on, are free; return a bit for each inside."""
-    shape, points, ball = model.body.shape, frame.clear_points, work_array(3)
+    shape, points = model.body.shape, frame.clear_points
     bounding_centres(shape, frame)
     inside = 0
     for j in range(first, first + 4):
         copy(frame.end_effectors[j], points[j])
         allowed = tuning.world_scale * (ALLOWED_M + goals.self_rows[j, SELF_DEPTH])
-        radius = leave_body(shape, frame, j, allowed, not is_last, points[j], ball)
+        moves = leave_body(shape, frame, j, allowed, not is_last, points[j])
         if 2 <= j < 4:
             # a foot that stands is not pushed away by the other
             held = goals.importances[j] * goals.importances[j]
             way = sub(points[j], frame.end_effectors[j])
             copy(sub(points[j], scale(way, held)), points[j])
-            radius = 0.0 if goals.importances[j] == 1.0 else radius
-        if radius > 0.0:
+            moves = moves and goals.importances[j] < 1.0
+        if moves:
             inside |= 1 << (j - first)
-            copy(ball, frame.clear_balls[j - first])
-            frame.clear_radii[j - first] = radius
     return inside
 
 

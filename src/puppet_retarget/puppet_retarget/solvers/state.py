@@ -186,8 +186,6 @@ class Frame(NamedTuple):
     self_balls: SelfBalls = empty_self_balls()
     bounding_centres: Vec3s = zeros(16, 3)
     clear_points: Vec3s = zeros(8, 3)  # where end-effectors are outside of the body
-    clear_balls: Vec3s = zeros(4, 3)  # centres of the balls that elbows and knees are in
-    clear_radii: Floats = zeros(4)  # their radii
     body: BodyState = BodyState()
     trial: BodyState = BodyState()  # working space of the minimiser
     relaxation: Floats = zeros(1)  # growth of the balls that gives them a common point; 0 in reach

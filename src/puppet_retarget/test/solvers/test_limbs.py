@@ -13,10 +13,10 @@ from puppet_retarget.solvers import limbs
 from puppet_retarget.solvers.limbs import (
     bend_hint,
     Range,
+    settle,
     solve_limb,
     solve_limb_in_ranges,
     solve_limb_on_circle,
-    swing_elbow,
     swivel_angle,
 )
 import pytest
@@ -389,24 +389,25 @@ def test_elbow_turns_into_its_ball_while_a_firm_hand_stays(limb, adult_character
             assert off[0] @ off[1] >= 0.0
 
 
-def test_swung_elbow_is_out_of_its_ball_and_a_firm_hand_stays(adult_character, rng):
+def test_settled_elbow_is_at_its_place_and_a_firm_hand_stays(adult_character, rng):
     moved = 0
     for _ in range(100):
         body = bent_limb(rng, adult_character, 0)
         elbow, wrist = forward(body, body.captured)[1:]
-        way = rng.normal(size=3)
-        centre = elbow + 0.01 * unit(way)
         axis = unit(wrist - body.shoulder)
         off = elbow - body.shoulder - ((elbow - body.shoulder) @ axis) * axis
         if np.linalg.norm(off) < 0.05:
             continue  # no room on the circle
-        target = centre + 0.03 * (elbow - centre) / 0.01
-        for weight in (0.0, 1.0):
-            out = swing_elbow(body.limb(0), tuple(target), tuple(centre), 0.03, weight)
-            new_elbow, new_wrist = forward(body, np.array(out))[1:]
-            assert np.linalg.norm(new_elbow - centre) > 0.03 - 1e-4
-            if weight == 1.0:
-                np.testing.assert_allclose(new_wrist, wrist, atol=1e-6)
+        target = Range(tuple(elbow + 0.03 * unit(rng.normal(size=3))), 0.0, 1.0)
+        limb = body.limb(0)
+        free, _ = settle(limb, limb.elbow, limb.wrist, target, 0.0, 1.0)
+        on_sphere = body.shoulder + limb.upper * unit(np.array(target.centre) - body.shoulder)
+        np.testing.assert_allclose(free, on_sphere, atol=1e-9)
+        held, hand = settle(limb, limb.elbow, limb.wrist, target, 1.0, 1.0)
+        np.testing.assert_allclose(hand, wrist, atol=1e-9)
+        assert np.linalg.norm(np.subtract(held, body.shoulder)) == pytest.approx(limb.upper)
+        gap = [np.linalg.norm(np.subtract(p, target.centre)) for p in (held, elbow)]
+        assert gap[0] <= gap[1] + 1e-9
         moved += 1
     assert moved > 50
 
