@@ -7,21 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.clips import write_bvh
-from puppet_core.io import progress
+from puppet_core.io import progress, write_bytes
 from puppet_retarget import offline
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles
 from puppet_view.bag_motion import read_bag_motion, write_bag_motion
 
 EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character sally --report report.json'
-BVH, BAG = '.bvh', '.mcap'
+BAG = '.mcap'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('clip', metavar='IN', type=Path, help='a clip, or a bag with /performer/posture')
-    text = '.bvh: Y up, centimetres, T-pose at rest; or .mcap, a bag'
+    text = (
+        '.bvh: Y up, centimetres, T-pose at rest; .npz, .csv, .pkl: joints and links; .mcap: bag'
+    )
     add('out', metavar='OUT', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--character', default='blubby', metavar='C', help='name or file; default %(default)s')
@@ -47,13 +48,14 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         result = offline.retarget_motion(motion, job, advance)
     offline.require_finite(result)
     figures = offline.report(motion, job, result)
-    if arguments.out.suffix.lower() == BAG:
+    suffix = arguments.out.suffix.lower()
+    if suffix == BAG:
         write_bag_motion(arguments.out, motion, job, result, stamps_ns)
     else:
-        write_bvh(result.motion(character, motion.rate_hz), arguments.out)
+        write_bytes(arguments.out, result.file_data(character, motion.rate_hz, suffix))
     if arguments.report:
         offline.write_report(figures, arguments.report)
-    return f'{arguments.out}: {summary(figures)}'
+    return f'{arguments.out}: {summary(figures)}; {motion.rate_hz:g} Hz'
 
 
 def summary(figures: dict[str, Any]) -> str:
@@ -71,8 +73,7 @@ def summary(figures: dict[str, Any]) -> str:
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    is_bag = arguments.out.suffix.lower() == BAG
-    clip_arguments.check_output(arguments.out, 'OUT', BAG if is_bag else BVH)
+    clip_arguments.check_output(arguments.out, 'OUT', *offline.MOTION_SUFFIXES, BAG)
     if arguments.report:
         clip_arguments.check_output(arguments.report, '--report')
     clip_arguments.require_other_files(

@@ -39,7 +39,7 @@ def test_failed_run_leaves_no_file(run, walk_bvh, tmp_path, monkeypatch, error, 
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(command_retarget, 'write_bvh', fail)
+    monkeypatch.setattr(command_retarget, 'write_bytes', fail)
     done = run('retarget', walk_bvh, tmp_path / 'out.bvh')
     assert done.code == code and done.err.splitlines()[-1].startswith('puppet retarget: ')
     assert not list(tmp_path.glob('*out*'))

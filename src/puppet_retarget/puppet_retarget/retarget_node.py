@@ -127,7 +127,9 @@ class RetargetStage:
 
     def joints_data(self, puppet: PuppetFrame) -> bytes:
         """Return the bytes of the joint states."""
-        return self._joint_writer.data(puppet.performer.stamp_ns, puppet.frame.angles)
+        return self._joint_writer.data(
+            puppet.performer.stamp_ns, puppet.frame.angles[self._joint_order]
+        )
 
     def posture_data(self, puppet: PuppetFrame) -> bytes:
         """Return the bytes of the puppet's posture."""
@@ -172,7 +174,10 @@ class RetargetStage:
 
     def _configure(self, character: Character, config: RetargetConfig) -> None:
         self._character, self._config = character, config
-        self._joint_writer = JointStateWriter(self.model.joint_names)
+        names, robot = self.model.joint_names, character.robot
+        self._joint_order = np.arange(len(names)) if robot is None else robot.urdf_order
+        ordered = [names[i] for i in self._joint_order]
+        self._joint_writer = JointStateWriter(ordered, with_speeds=robot is not None)
 
 
 class RetargetNode(Node):

@@ -119,7 +119,7 @@ TOPICS = (
         JOINTS,
         'sensor_msgs/msg/JointState',
         ('retarget',),
-        "The puppet's joints, as its robot description names them.",
+        "The puppet's joints, as its robot description names them, a robot's with velocities.",
     )._replace(profile=qos.JOINT_STATES),
     _stream(PUPPET, 'Posture', ('retarget',), "The puppet's posture."),
     _stream(STATUS, 'RetargetStatus', ('retarget',), 'How the solver fared on the frame.'),

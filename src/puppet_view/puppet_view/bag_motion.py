@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.body import ContinuousEuler, JOINT_NAMES, Motion, Posture
+from puppet_core.body import Motion, Posture
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.robots import description_text, urdf_text
@@ -131,12 +131,8 @@ def write_bag_motion(
     ]
     character, puppet = job.character, result.motion(job.character, motion.rate_hz)
     importance, objects = messages.ImportanceWriter(messages.WORLD), tuple(job.environment.names)
-    angles, robot = result.robot_angles, character.robot
-    names = JOINT_NAMES if robot is None else robot.published_names
-    if not angles.shape[1]:
-        split = ContinuousEuler()
-        angles = np.array([split.step(rotations).copy() for rotations in result.puppet.rotations])
-    joints = messages.JointStateWriter(names)
+    names, angles = result.joints(character)
+    joints = messages.JointStateWriter(names, with_speeds=character.robot is not None)
     with BagWriter(path) as writer:
         for topic, text in (
             (DESCRIPTION_TOPIC, description_text(character)),

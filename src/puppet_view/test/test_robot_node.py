@@ -4,6 +4,7 @@
 
 from pathlib import Path
 import time
+from xml.etree import ElementTree as Xml
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from puppet_retarget.importance.estimator import ImportanceConfig  # noqa: E402
 from puppet_retarget.importance.importance_model import ImportanceModel  # noqa: E402
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig  # noqa: E402
 from puppet_retarget.retarget_node import RetargetNode  # noqa: E402
-from puppet_ros.messages import posture_msg  # noqa: E402
+from puppet_ros.messages import angles_of, posture_msg  # noqa: E402
 from puppet_ros.messages.importance_msg import ImportanceRecord, ImportanceWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
@@ -148,10 +149,14 @@ def test_a_robot_on_topics(rig, tin_file):
             and any(m.transforms[0].child_frame_id == 'puppet/pelvis' for m in got['/tf'])
         )
     )
-    for msg in got['/joint_states']:
-        assert tuple(msg.name) == robot.names
-        angles = np.array(msg.position)
+    order = [j.get('name') for j in Xml.fromstring(robot.urdf) if j.get('name') in robot.names]
+    for before, msg in zip(got['/joint_states'], got['/joint_states'][1:]):
+        assert list(msg.name) == order
+        angles = angles_of(msg, robot.names)
         assert np.all(robot.lower <= angles) and np.all(angles <= robot.upper)
+        step_s = (stamp_of(msg) - stamp_of(before)) * 1e-9
+        moved = np.subtract(msg.position, before.position) / step_s
+        np.testing.assert_allclose(msg.velocity, moved, atol=1e-9)
     assert np.ptp([m.position for m in got['/joint_states']], axis=0).max() > 0.01
     assert [m.data for m in got['/robot_description']] == [HUMANOID.read_text()]
     assert [m.data for m in got['/puppet/robot_description']] == [urdf_text(tin)]

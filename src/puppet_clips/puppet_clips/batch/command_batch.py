@@ -17,7 +17,7 @@ from puppet_clips.batch.task import DONE, FAILED, LEDGER, Outcome, Reading, Runn
 from puppet_core.clips import clip_options, SUFFIXES
 from puppet_core.io import check_writable, ConfigError, InputFileError, progress
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, write_report
+from puppet_retarget.offline import ConfigFiles, MOTION_SUFFIXES, write_report
 
 EXAMPLE = 'example: ./puppet batch clips out --character sally blubby --workers 4'
 DEFAULT_CHARACTER = 'blubby'
@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = 'only clips of such a name, or of such a path below IN_DIR; may be repeated'
     add('--glob', action='append', default=[], metavar='PATTERN', help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of all .amc clips; else the one beside')
+    text = 'of the outputs; default .npz for robots, else .bvh'
+    add('--format', choices=[suffix[1:] for suffix in MOTION_SUFFIXES], help=text)
     clip_arguments.add_solver_options(parser)
     add('--overwrite', action='store_true', help='make finished outputs anew, too')
     add('--dry-run', action='store_true', help='only say what would be done')
@@ -134,8 +136,8 @@ def _tasks(arguments: argparse.Namespace, files: ConfigFiles) -> list[Task]:
     in_dir, out_dir = arguments.in_dir.absolute(), arguments.out_dir.absolute()
     names = find_clips(in_dir, out_dir, arguments.glob)
     asf = None if arguments.asf is None else arguments.asf.absolute()
-    redo, timeout_s = arguments.overwrite, arguments.timeout
-    return make_tasks(in_dir, out_dir, names, jobs, reading, asf, redo, timeout_s)
+    how = arguments.overwrite, arguments.timeout, arguments.format and f'.{arguments.format}'
+    return make_tasks(in_dir, out_dir, names, jobs, reading, asf, *how)
 
 
 def _from_anywhere(name_or_path: str | None) -> str | None:

@@ -52,6 +52,7 @@ def make_tasks(
     asf: Path | None = None,
     redo: bool = False,
     timeout_s: float = 0.0,
+    suffix: str = '',
 ) -> list[Task]:
     """
     Return a task for each clip and job (one of each character), all of a clip in a row.
@@ -70,7 +71,7 @@ def make_tasks(
         skeleton = None if beside is None else Path(beside)
         for job, digest in zip(jobs, digests):
             what = len(tasks), clip, skeleton, name, out_dir, job, reading, version, digest
-            tasks.append(Task(*what, redo, timeout_s))
+            tasks.append(Task(*what, redo, timeout_s, suffix=suffix))
     _check_outputs(tasks)
     return tasks
 

@@ -115,7 +115,7 @@ def _make(
     clock.lap('retarget')
     figures = report(motion, task.job, result)
     clock.lap('quality')
-    data = bvh_text(result.motion(task.job.character, motion.rate_hz)).encode()
+    data = result.file_data(task.job.character, motion.rate_hz, task.out.suffix)
     ledger.put(task, data, task.out)
     clock.lap('write')
     row = {

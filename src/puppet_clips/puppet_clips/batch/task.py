@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from puppet_core.clips import ClipOptions, DEFAULT_OPTIONS, SUFFIXES
-from puppet_retarget.offline import BAG_SUFFIXES, RetargetJob
+from puppet_retarget.offline import BAG_SUFFIXES, BVH, RetargetJob
 
 LEDGER = '.batch'  # folder of what OUT_DIR needs to know
 RECORDS = 'records'  # in it: what each output was made from
@@ -48,13 +48,15 @@ class Task:
     redo: bool = False  # whether a finished output is made anew, too
     timeout_s: float = 0.0  # how long it may take [s]; 0 for any time
     run: str = ''  # name of the run that gives it, and of that run's folder in PARTS
+    suffix: str = ''  # of the output; '' for .npz of robots, else .bvh
 
     @property
     def out_name(self) -> str:
         """Return the output's path below OUT_DIR, with slashes."""
         stem, _, suffix = self.name.rpartition('.')
+        suffix_out = self.suffix or ('.npz' if self.job.character.robot else BVH)
         has_suffix = f'.{suffix.lower()}' in SUFFIXES + BAG_SUFFIXES
-        return f'{self.job.character.name}/{stem if has_suffix else self.name}.bvh'
+        return f'{self.job.character.name}/{stem if has_suffix else self.name}{suffix_out}'
 
     @property
     def out(self) -> Path:

@@ -59,10 +59,10 @@ def library_plan(clip, folder, character, names):
     return plan
 
 
-def outputs(folder):
+def outputs(folder, pattern='*.bvh'):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob('*.bvh'))
+        for path in sorted(folder.rglob(pattern))
     }
 
 

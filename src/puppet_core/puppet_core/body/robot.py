@@ -337,6 +337,14 @@ class Robot:
         """Return the names of all joints with an angle, those that are held last."""
         return self.names + tuple(name for name, _ in self.held)
 
+    @property
+    def urdf_order(self) -> Ints:
+        """Return where in `published_names` each joint is, in the order of the URDF."""
+        found = read_xml(self.urdf_path, self.urdf).named('joint')
+        places = {name: i for i, name in enumerate(self.published_names)}
+        names = [joint.values['name'] for joint in found]
+        return np.array([places[name] for name in names if name in places])
+
     def joints_of(self, segment: int) -> range:
         """Return the joints that move a segment."""
         first, end = np.searchsorted(self.segments, [segment, segment + 1])

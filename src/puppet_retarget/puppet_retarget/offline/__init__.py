@@ -25,6 +25,8 @@ from puppet_retarget.offline.motion_report import (
 )
 from puppet_retarget.offline.quality import MotionArrays, percentiles
 from puppet_retarget.offline.whole_motion import (
+    BVH,
+    MOTION_SUFFIXES,
     performer_arrays,
     require_finite,
     retarget_motion,

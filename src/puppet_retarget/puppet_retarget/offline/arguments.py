@@ -185,11 +185,12 @@ def tuning(settings: Sequence[str]) -> ClipTuning:
     )
 
 
-def check_output(path: str | Path, name: str, suffix: str = '') -> None:
+def check_output(path: str | Path, name: str, *suffixes: str) -> None:
     """Refuse an output that cannot be written, before the work is done, with a ConfigError."""
     path = Path(path)
-    if suffix and path.suffix.lower() != suffix:
-        raise ConfigError(f'{name}: expected a {suffix} file, got {str(path)!r}')
+    if any(suffixes) and path.suffix.lower() not in suffixes:
+        kinds = ' or '.join(suffixes)
+        raise ConfigError(f'{name}: expected a {kinds} file, got {str(path)!r}')
     check_writable(path, name)
 
 

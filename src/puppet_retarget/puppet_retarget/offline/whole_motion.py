@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
-from puppet_core.body import Character, LIMB_SEGMENTS, Motion, Posture
+from puppet_core.body import (
+    Character,
+    ContinuousEuler,
+    JOINT_NAMES,
+    LIMB_SEGMENTS,
+    Motion,
+    Posture,
+)
+from puppet_core.clips import bvh_text
 from puppet_core.math import Floats, Quats, Vec3s
-from puppet_core.robots import RobotJoints
+from puppet_core.robots import RobotJoints, SUFFIXES, trajectory_of
 from puppet_retarget.importance import (
     Environment,
     GOAL,
@@ -23,6 +31,8 @@ from puppet_retarget.importance import (
 from puppet_retarget.offline.quality import MotionArrays
 from puppet_retarget.solvers import follow_robot, make_solver, Solver, SolverConfig, SolverOutput
 
+BVH = '.bvh'
+MOTION_SUFFIXES = (BVH, *SUFFIXES)
 PROGRESS_FRAMES = 100  # from one report of progress to the next
 
 
@@ -60,6 +70,22 @@ class RetargetResult:
         """Return the puppet's motion, for writing and drawing."""
         p = self.puppet
         return Motion(character.skeleton, rate_hz, p.root_positions, p.rotations, p.end_effectors)
+
+    def joints(self, character: Character) -> tuple[tuple[str, ...], Floats]:
+        """Return names and angles (n, j) [rad] of all joints, a robot's in its URDF's order."""
+        robot = character.robot
+        if robot is None:
+            split = ContinuousEuler()
+            return JOINT_NAMES, np.array([split.step(q).copy() for q in self.puppet.rotations])
+        order = robot.urdf_order
+        return tuple(robot.published_names[i] for i in order), self.robot_angles[:, order]
+
+    def file_data(self, character: Character, rate_hz: float, suffix: str) -> bytes:
+        """Return the puppet's motion as the bytes of a file, one of MOTION_SUFFIXES."""
+        if suffix == BVH:
+            return bvh_text(self.motion(character, rate_hz)).encode()
+        pelvis = self.puppet.root_positions, self.q_world[:, 0]
+        return trajectory_of(character, rate_hz, pelvis, self.joints(character)).data(suffix)
 
 
 def performer_arrays(motion: Motion) -> MotionArrays:

@@ -12,6 +12,8 @@ from puppet_msgs.msg import RetargetStatus
 from puppet_ros.messages.cdr import Fields, StreamWriter
 from sensor_msgs.msg import JointState
 
+MAX_STEP_S = 0.25  # between messages of which velocities are made
+
 
 class RetargetStatusRecord(NamedTuple):
     """How the solver fared on one frame."""
@@ -43,19 +45,33 @@ RetargetStatusWriter = partial(StreamWriter, RetargetStatus, fields=_fields)
 
 
 def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
-    """Return the angles of exactly these joints in their order [rad]; None for other joints."""
-    if tuple(msg.name) != tuple(names) or len(msg.position) != len(names):
+    """Return the angles of exactly these joints in this order [rad]; None for other joints."""
+    places = {name: i for i, name in enumerate(msg.name)}
+    if places.keys() != set(names) or len(msg.position) != len(names):
         return None
-    return np.frombuffer(msg.position, dtype=np.float64)
+    return np.frombuffer(msg.position, dtype=np.float64)[[places[name] for name in names]]
 
 
 class JointStateWriter(StreamWriter):
-    """Messages of a stamp [ns] and angles, shape (n,) [rad], of named joints."""
+    """
+    Messages of a stamp [ns] and angles, shape (n,) [rad], of named joints.
 
-    def __init__(self, names: Sequence[str], frame_id: str = '') -> None:
+    `with_speeds` also the velocities since the message before; none after a gap [rad/s].
+    """
+
+    def __init__(
+        self, names: Sequence[str], frame_id: str = '', with_speeds: bool = False
+    ) -> None:
+        self._last_ns, self._last = 0, np.zeros(len(names))
         joints = tuple(names)
-        super().__init__(
-            JointState,
-            frame_id,
-            lambda stamp_ns, angles: (stamp_ns, {'name': joints, 'position': angles}),
-        )
+
+        def fields(stamp_ns: int, angles: Floats) -> tuple[int, Fields]:
+            found: Fields = {'name': joints, 'position': angles}
+            if with_speeds:
+                step_s = (stamp_ns - self._last_ns) * 1e-9
+                is_next = 0.0 < step_s <= MAX_STEP_S
+                found['velocity'] = (angles - self._last) / (step_s if is_next else np.inf)
+                self._last_ns, self._last = stamp_ns, angles.copy()
+            return stamp_ns, found
+
+        super().__init__(JointState, frame_id, fields)

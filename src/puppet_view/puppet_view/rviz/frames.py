@@ -8,21 +8,10 @@ that TF prefix shows the body. A robot has the links of its own URDF below `<pre
 in its place where it has a link of that name.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
-from puppet_core.body import (
-    ContinuousEuler,
-    N_SEGMENTS,
-    PARENTS,
-    parse_urdf,
-    Robot,
-    SEGMENTS,
-    TURNING,
-    UrdfJoint,
-)
+from puppet_core.body import ContinuousEuler, N_SEGMENTS, PARENTS, Robot, SEGMENTS
 from puppet_core.math import Floats, Quat, quaternions, Quats, Vec3, Vec3s
-from puppet_core.robots import link_chain, world_orientations
+from puppet_core.robots import link_chain, LinkKinematics, world_orientations
 from puppet_ros.messages import angles_of, PostureRecord, TransformsWriter
 from puppet_ros.node import RateLimit
 from sensor_msgs.msg import JointState
@@ -64,30 +53,26 @@ class RobotFrames:
 
     def __init__(self, robot: Robot, prefix: str) -> None:
         """Take the robot, and what is put before every link's name, as in 'puppet/'."""
-        urdf = parse_urdf(robot.urdf_path, robot.urdf)
-        joints = urdf.joints
-        has_pelvis = PELVIS in urdf.links
-        tops = [(WORLD, PELVIS)] if not has_pelvis else []
-        tops.append((tops[-1][1] if tops else WORLD, urdf.root))
+        self._kinematics = LinkKinematics(robot.urdf_path, robot.urdf, robot.published_names)
+        links, above = self._kinematics.links, self._kinematics.parents[1:]
+        tops = [(WORLD, PELVIS)] if PELVIS not in links else []
+        tops.append((tops[-1][1] if tops else WORLD, links[0]))
         self.frames = tuple(
-            (above if above == WORLD else prefix + above, prefix + link)
-            for above, link in (*tops, *((j.parent, j.child) for j in joints))
+            (parent if parent == WORLD else prefix + parent, prefix + link)
+            for parent, link in (*tops, *((links[i], link) for i, link in zip(above, links[1:])))
         )
         """Parent and child of each transform."""
-        index = {name: i for i, name in enumerate(robot.published_names)}
         self._n_tops = len(tops)
-        rows = [_angle_of(joint, {j.name: j for j in joints}, index) for joint in joints]
-        self._source = np.array([row[0] for row in rows], dtype=np.int64)
-        self._factor, self._offset = np.array([row[1:] for row in rows]).T
-        self._axes = np.array([joint.axis for joint in joints])
         self._facing = robot.facing
-        poses = np.array([joint.pose for joint in joints])
-        self._turned = quaternions.from_matrix(poses[:, :3, :3])
         self._positions: Vec3s = np.zeros((len(self.frames), 3))
-        self._positions[self._n_tops :] = poses[:, :3, 3]
+        self._positions[self._n_tops :] = self._kinematics.places
         self._quaternions: Quats = np.tile([1.0, 0.0, 0.0, 0.0], (len(self.frames), 1))
-        self._quaternions[self._n_tops :] = self._at(np.zeros(len(index)))
-        self.moves = np.concatenate(([True], [False] * (self._n_tops - 1), self._source >= 0))
+        self._quaternions[self._n_tops :] = self._kinematics.turns(
+            np.zeros(len(robot.published_names))
+        )
+        self.moves = np.concatenate(
+            ([True], [False] * (self._n_tops - 1), self._kinematics.sources >= 0)
+        )
         """Which transforms change at all, shape (n,)."""
         if self._n_tops == 2:
             self._quaternions[1] = self._facing
@@ -110,28 +95,8 @@ class RobotFrames:
         self._positions[0], self._quaternions[0] = root, q_root
         if self._n_tops == 1:
             self._quaternions[0] = quaternions.multiply(q_root, self._facing)
-        self._quaternions[self._n_tops :] = self._at(angles)
+        self._quaternions[self._n_tops :] = self._kinematics.turns(angles)
         return self._positions, self._quaternions
-
-    def _at(self, angles: Floats) -> Quats:
-        """Return the orientation of every link in its parent."""
-        known = np.append(angles, 0.0)  # of a joint that has none, index -1
-        turns = self._factor * known[self._source] + self._offset
-        return quaternions.multiply(self._turned, quaternions.exp(turns[:, None] * self._axes))
-
-
-def _angle_of(
-    joint: UrdfJoint, joints: Mapping[str, UrdfJoint], index: Mapping[str, int]
-) -> tuple[int, float, float]:
-    """Return whose angle a joint has, times what and plus what."""
-    factor, offset = 1.0, 0.0
-    if joint.mimic is not None:
-        # URDF: multiplier * other_joint + offset
-        factor, offset = joint.mimic.multiplier, joint.mimic.offset
-    leader = joint if joint.mimic is None else joints[joint.mimic.joint]
-    if joint.kind not in TURNING or leader.name not in index:
-        return -1, 0.0, offset if joint.kind in TURNING else 0.0
-    return index[leader.name], factor, offset
 
 
 class BodyView:
