@@ -120,31 +120,30 @@ def read_clip(
     options: ClipOptions = DEFAULT_OPTIONS,
 ) -> ReadClip:
     """Return the clip with what was found out about it; see `load_clip`."""
-    if Path(path).suffix.lower() == c3d.SUFFIX:
-        _refuse_asf(Path(path), asf)
-        clip, names, unit, up_axis, notes = c3d.read_c3d(Path(path), options)
-        joints = match_joints(clip, names)
-        motion = to_motion(clip, joints, replace(options, up_axis='z'))
-        notes += (*_notes(Path(path), motion, joints),)
-        return ReadClip(motion, Path(path), names.name, unit, up_axis, notes)
-    clip = read_clip_file(path, asf, options)
-    joints = match_joints(clip, _name_map(name_map))
-    clip, joints, unrested = infer_rest(clip, joints)
-    if options.unit_m is not None:
-        unit = Finding(f'{options.unit_m:g} m', 'as given')
+    path = Path(path)
+    if path.suffix.lower() == c3d.SUFFIX:
+        _refuse_asf(path, asf)
+        clip, names, unit, up_axis, notes = c3d.read_c3d(path, options)
+        joints, options = match_joints(clip, names), replace(options, up_axis='z')
+        clip = replace(clip, notes=notes)
     else:
-        unit_m, unit = find_unit(clip, joints, clip.unit_m)
-        clip = clip.scaled(unit_m / clip.unit_m)
-    up_axis = Finding(options.up_axis, 'as given')
-    if options.up_axis == AUTO:
-        few = clip.thinned(_FRAMES_TO_JUDGE)
-        up_axis = find_up_axis(few, joints, few.world()[1])
-        if clip.up_axis and not up_axis.is_sure:
-            up_axis = Finding(clip.up_axis, 'as the file says')
-        options = replace(options, up_axis=up_axis.value)
+        clip = read_clip_file(path, asf, options)
+        clip, joints = infer_rest(clip, match_joints(clip, _name_map(name_map)))
+        if options.unit_m is not None:
+            unit = Finding(f'{options.unit_m:g} m', 'as given')
+        else:
+            unit_m, unit = find_unit(clip, joints, clip.unit_m)
+            clip = clip.scaled(unit_m / clip.unit_m)
+        up_axis = Finding(options.up_axis, 'as given')
+        if options.up_axis == AUTO:
+            few = clip.thinned(_FRAMES_TO_JUDGE)
+            up_axis = find_up_axis(few, joints, few.world()[1])
+            if clip.up_axis and not up_axis.is_sure:
+                up_axis = Finding(clip.up_axis, 'as the file says')
+            options = replace(options, up_axis=up_axis.value)
     motion = to_motion(clip, joints, options)
-    notes = (*clip.notes, *_notes(Path(path), motion, joints, unrested))
-    return ReadClip(motion, Path(path), joints.map.name, unit, up_axis, notes)
+    notes = (*clip.notes, *_notes(path, motion, joints))
+    return ReadClip(motion, path, joints.map.name, unit, up_axis, notes)
 
 
 def read_clip_by_options(
@@ -170,15 +169,11 @@ def read_clip_by_options(
     return read.motion
 
 
-def _notes(
-    path: Path, motion: Motion, joints: SegmentJoints, unrested: tuple[str, ...] = ()
-) -> Iterator[str]:
+def _notes(path: Path, motion: Motion, joints: SegmentJoints) -> Iterator[str]:
     """Say what was found out about the body and its motion; our own are as they are meant."""
     if joints.map.name == BY_STRUCTURE:
         roles = joints.map.joints.items()
         yield 'joints by the tree: ' + ', '.join(f'{role} {names[0]}' for role, names in roles)
-    if unrested:
-        yield f'rest pose from the motion, zero of {", ".join(unrested[:5])} means nothing'
     if joints.map.name != PUPPET:
         yield from check_body(path, motion.skeleton)
     far = _FLOOR_GAP * motion.skeleton.leg_length

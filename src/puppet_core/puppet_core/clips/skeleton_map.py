@@ -92,11 +92,9 @@ _LEFT, _ZERO = np.array([0.0, 1.0, 0.0]), np.zeros(3)
 # The file's rest pose.
 
 
-def infer_rest(
-    clip: ClipFile, joints: SegmentJoints
-) -> tuple[ClipFile, SegmentJoints, tuple[str, ...]]:
+def infer_rest(clip: ClipFile, joints: SegmentJoints) -> tuple[ClipFile, SegmentJoints]:
     """
-    Return a clip with a rest pose that means something, and joints whose own means nothing.
+    Return a clip with a rest pose that means something; it notes which joints' own does not.
 
     Trunk, clavicles and neck move about their rest: where a joint's mean is further from its zero
     rotation than a body's joint is, zero means nothing; then such means are the rest, hands'
@@ -112,9 +110,11 @@ def infer_rest(
             rests[joint], is_far[joint] = _snapped(mean), True
     of_trunk = [joint for i in _ON_TRUNK for joint in paths[i]]
     if joints.map.rest == T_POSE or not (is_far[of_trunk].any() or joints.map.rest == MOTION):
-        return clip, joints, ()
-    names = tuple(clip.joint_names[k] for k in np.flatnonzero(is_far))
-    return clip.with_rest(rests), replace(joints, map=replace(joints.map, rest=MOTION)), names
+        return clip, joints
+    names = ', '.join(clip.joint_names[k] for k in np.flatnonzero(is_far)[:5])
+    note = f'rest pose from the motion, zero of {names} means nothing'
+    clip = replace(clip.with_rest(rests), notes=(*clip.notes, note))
+    return clip, replace(joints, map=replace(joints.map, rest=MOTION))
 
 
 def _mean_rotation(quats: Quats) -> Quat:

@@ -74,9 +74,6 @@ def joints_by_structure(clip: ClipFile) -> dict[str, int] | str:
     return roles
 
 
-_Pair = tuple[float, int, int, int]  # length of the shorter chain [m], joint, its two children
-
-
 class _Tree:
     """A file's joints, and how far it is down along the bones."""
 
@@ -91,8 +88,8 @@ class _Tree:
             through = self.bones[parent] + self.reach[joint]
             self.reach[parent] = max(self.reach[parent], through)
 
-    def pairs(self) -> list[_Pair]:
-        """Return pairs of equally long chains."""
+    def pairs(self) -> list[tuple[float, int, int, int]]:
+        """Return the shorter length [m], joint and children of pairs of equally long chains."""
         longest = [sorted(inner, key=lambda k: -self.reach[k])[:_FEW] for inner in self.inner]
         return [
             (float(self.reach[short]), joint, long, short)
