@@ -40,12 +40,12 @@ _SMALLEST_M = 1.3  # smaller or taller is believed, but said
 _WIDTHS = {'upper_arm': ('shoulder', 0.26, 0.1, 0.4), 'thigh': ('hip', 0.11, 0.04, 0.25)}
 _LENGTHS = {
     'forearm': ('upper_arm', 0.38, 0.2, 0.55),
-    'hand': ('forearm', 0.3, 0.2, 0.5),
+    'hand': ('forearm', 0.3, 0.17, 0.5),
     'shank': ('thigh', 0.5, 0.37, 0.63),
     'foot': ('shank', 0.5, 0.37, 0.63),
 }
 _SIDES = 'left', 'right'
-_SIDES_RATIO = 1.1  # of the left to the right
+_SIDES_RATIO = 1.2  # of the left to the right
 CLEAR_FRACTION = 0.8  # of the body's direction along an axis: about 37 degrees from it
 _STRETCHED_LEGS = 1.3  # ankles to head over hip to ankle; a standing human has 1.7
 _ALWAYS = 0.9  # of the frames
