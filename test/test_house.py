@@ -172,15 +172,17 @@ def test_tests_wait_on_conditions():
 
 
 UNSAFE_CALLS = {'eval', 'exec', 'yaml.unsafe_load', 'yaml.full_load', 'os.system', 'os.popen'}
-UNSAFE_MODULES = {'pickle', 'marshal', 'shelve', 'dill', 'xml.etree.cElementTree'}
+UNSAFE_MODULES = {'marshal', 'shelve', 'dill', 'xml.etree.cElementTree'}
 
 
 def test_nothing_from_outside_is_run():
-    """No eval, no pickle, no shell, no YAML that makes objects."""
+    """No eval, no pickle but to write one, no shell, no YAML that makes objects."""
     found = []
     for path in python_files():
         if 'test' in path.parts:
             continue
+        if 'from pickle' in path.read_text():
+            found.append(f'{name_of(path)}: from pickle')
         found += [f'{name_of(path)}: {name}' for name in imported_modules(path) & UNSAFE_MODULES]
         for node in ast.walk(tree_of(path)):
             if not isinstance(node, ast.Call):
@@ -190,6 +192,7 @@ def test_nothing_from_outside_is_run():
             loader = words.get('Loader', 'SafeLoader')
             if (
                 name in UNSAFE_CALLS
+                or (name.startswith('pickle.') and name != 'pickle.dump')
                 or words.get('shell') == 'True'
                 or (
                     name == 'yaml.load'
