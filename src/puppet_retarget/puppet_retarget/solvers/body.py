@@ -45,11 +45,8 @@ N_UNKNOWNS = 12
 _STARTS = (4, 7, 10, 13)  # upper segments of the limbs
 _TOP = (2, 2, 0, 0)  # body segment that carries the shoulder or hip
 
-GRADIENT_TOL = 1e-8  # [m]; at the default weights within a micrometre of the minimum
-SUFFICIENT = 1e-4  # fraction of the promised fall that a step must bring (Armijo) [-]
 ROUNDING = 1e-14  # promised fall that the objective's rounding hides, of its value [-]
 LARGEST_TURN = 0.7  # of one segment in one step [rad]
-SHORTEST_STEP = 1e-9  # of the promised one: nothing left to gain [-]
 
 
 # The objective, its gradient and curvature.
@@ -176,22 +173,14 @@ def body_gradient(
 
 
 @kernel
-def add_bends(state: BodyState, torso_segments: int, all_of_them: bool, curvature: Floats) -> None:
-    """
-    Add what the curvature lacks because shoulders move on arcs.
-
-    With all of it the curvature is the exact one, which need not be positive definite; else
-    only a part is added that keeps it so.
-    """
+def add_bends(state: BodyState, torso_segments: int, curvature: Floats) -> None:
+    """Add what the curvature lacks because shoulders move on arcs; it may be indefinite then."""
     arms = work_table(3, 3)
     for i in range(4):
         if state.excess[i] > 0.0:
             top = min(_TOP[i], torso_segments)
             _arms(state, i, top, arms)
-            if all_of_them:
-                _add_bend(2.0 * state.excess[i], state.away[i], arms, top, curvature)
-            else:
-                _add_inward_bend(2.0 * state.excess[i], state.away[i], arms, top, curvature)
+            _add_bend(2.0 * state.excess[i], state.away[i], arms, top, curvature)
 
 
 @kernel
@@ -276,146 +265,12 @@ def _add_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Float
         curvature[at + 2, at + 1] += 0.5 * (away[1] * z + away[2] * y)
 
 
-@kernel
-def _add_inward_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Floats) -> None:
-    """Add a part of the same that is never negative: that of arms which point to the goal."""
-    inward = 0.0
-    for j in range(top, -1, -1):
-        # no less than that of the joints further out: so the whole is positive semidefinite
-        inward = max(inward, -dot(arms[j], away))
-        at = 3 + 3 * j
-        for i in range(j + 1):
-            for row in range(3):
-                own = weight * inward * away[row]
-                for column in range(row + 1 if i == j else 3):
-                    curvature[at + row, 3 + 3 * i + column] -= own * away[column]
-                curvature[at + row, 3 + 3 * i + row] += weight * inward
-
-
-# Nonlinear conjugate gradients.
+# Newton steps, halved until they fall; the thesis takes conjugate gradients.
 #
-# Polak-Ribiere with restarts, preconditioned by the curvature. With the exact one a few steps
-# reach the minimum, and only the minimum itself moves continuously with the goals, whatever the
-# start. Where the exact curvature is not positive definite, far from the minimum, that of
-# straight paths takes its place.
-#
-# Every step that is tried costs one evaluation of the objective, and the cap counts those that
-# fail as well, so it bounds the time of a frame.
-
-
-@kernel
-def _dot(a: Floats, b: Floats, n: int) -> float:
-    total = 0.0
-    for k in range(n):
-        total += a[k] * b[k]
-    return total
-
-
-@kernel
-def _shorter(step: float, slope: float, rise: float) -> float:
-    """Return the minimum of the parabola through a failed step, within a tenth and a half."""
-    bend = rise - slope * step
-    wanted = -0.5 * slope * step * step / bend if bend > 0.0 else 0.0
-    return min(max(wanted, 0.1 * step), 0.5 * step)
-
-
-@kernel
-def _first_step(direction: Floats, n: int) -> float:
-    """Return the full step, or what of it turns no segment too far."""
-    largest = 0.0
-    for k in range(3, n):
-        largest = max(largest, abs(direction[k]))
-    return LARGEST_TURN / largest if largest > LARGEST_TURN else 1.0
-
-
-@kernel
-def _newton_step(
-    task: BodyTask,
-    state: BodyState,
-    torso_segments: int,
-    gradient: Floats,
-    curvature: Floats,
-    spare: Floats,
-    newton: Floats,
-) -> bool:
-    """Fill the gradient, and it over the curvature; return whether that is the exact one."""
-    n = 6 + 3 * torso_segments
-    body_gradient(task, state, torso_segments, gradient, curvature)
-    for row in range(n):
-        copy(curvature[row], spare[row])
-    add_bends(state, torso_segments, True, curvature)
-    is_exact = factorise_in_place(curvature, n, False)
-    if not is_exact:
-        curvature = spare
-        add_bends(state, torso_segments, False, curvature)
-        factorise_in_place(curvature, n, True)
-    solve_factorised(curvature, gradient, n, newton)
-    return is_exact
-
-
-@kernel
-def _start(task: BodyTask, state: BodyState, torso_segments: int) -> float:
-    """Fill the state from its unknowns, or from zeros if these are better; return the energy."""
-    state.unknowns[6 + 3 * torso_segments :] = 0.0
-    guess = work_array(N_UNKNOWNS)
-    copy(state.unknowns, guess)
-    state.unknowns[:] = 0.0
-    energy = body_energy(task, state)
-    if _dot(guess, guess, N_UNKNOWNS) > 0.0:
-        copy(guess, state.unknowns)
-        guess_energy = body_energy(task, state)
-        if guess_energy < energy:
-            return guess_energy
-        state.unknowns[:] = 0.0
-        body_energy(task, state)
-    return energy
-
-
-@kernel
-def _turn_downhill(
-    direction: Floats, ratio: float, newton: Floats, gradient: Floats, n: int
-) -> float:
-    """Fill the conjugate direction, or the plain one if that does not fall; return the slope."""
-    for k in range(n):
-        direction[k] = ratio * direction[k] - newton[k]
-    slope = _dot(gradient, direction, n)
-    if slope >= 0.0:
-        for k in range(n):
-            direction[k] = -newton[k]
-        slope = -_dot(gradient, newton, n)
-    return slope
-
-
-@kernel
-def _line_search(
-    task: BodyTask,
-    state: BodyState,
-    direction: Floats,
-    slope: float,
-    energy: float,
-    torso_segments: int,
-    is_last: bool,
-    max_trials: int,
-    trial: BodyState,
-) -> tuple[int, float, float]:
-    """
-    Fill the trial with a state of lower energy along a direction; return trials, step, energy.
-
-    The last step, whose promise the rounding hides, is taken as it is. A step of 0: none was good.
-    """
-    step = _first_step(direction, 6 + 3 * torso_segments)
-    shortest = SHORTEST_STEP * step
-    trials = 0
-    while trials < max_trials and step > shortest:
-        trials += 1
-        move_unknowns(
-            state.unknowns, state.q_body, step, direction, torso_segments, trial.unknowns
-        )
-        trial_energy = body_energy(task, trial)
-        if is_last or trial_energy < energy + SUFFICIENT * step * slope:
-            return trials, step, trial_energy
-        step = _shorter(step, slope, trial_energy - energy)
-    return trials, 0.0, energy
+# A few steps reach the minimum, and only the minimum itself moves continuously with the goals,
+# whatever the start. Where the exact curvature is not positive definite, far from the minimum,
+# that of straight paths takes its place. Every step that is tried costs one evaluation of the
+# objective, and the cap counts those that fail as well, so it bounds the time of a frame.
 
 
 @kernel
@@ -426,48 +281,38 @@ def minimise_body(
     Minimise Shin2002 eqs. 5.3 to 5.5; return the number of steps tried.
 
     Unknowns (12,) are root displacement [m] and rotation vectors of pelvis, spine, chest [rad]:
-    in `first` a guess, such as the frame before's (zeros are taken instead where they are
-    better), then the result with the frames of the three segments. One torso segment leaves nine
-    unknowns, the others become 0. Each step is one evaluation; at most three more are made before.
+    in `first` a guess, such as the frame before's, then the result with the frames of the three
+    segments. One torso segment leaves nine unknowns, the others become 0.
     """
     n, state, trial = 6 + 3 * torso_segments, first, spare
-    gradient, newton = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
-    old_gradient, direction = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
-    trial.unknowns[:], direction[:] = 0.0, 0.0
+    gradient, way = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
     curvature, plain = work_table(N_UNKNOWNS, N_UNKNOWNS), work_table(N_UNKNOWNS, N_UNKNOWNS)
-    energy = _start(task, state, torso_segments)
-    tried, was_full, old_fall = 0, False, 0.0
+    state.unknowns[n:], trial.unknowns[:] = 0.0, 0.0
+    energy, tried = body_energy(task, state), 0
     while tried < max_iterations:
-        is_exact = _newton_step(task, state, torso_segments, gradient, curvature, plain, newton)
-        if _dot(gradient, gradient, n) <= GRADIENT_TOL**2:
+        body_gradient(task, state, torso_segments, gradient, curvature)
+        for row in range(n):
+            copy(curvature[row], plain[row])
+        add_bends(state, torso_segments, curvature)
+        if not factorise_in_place(curvature, n, False):
+            for row in range(n):
+                copy(plain[row], curvature[row])
+            factorise_in_place(curvature, n, True)
+        solve_factorised(curvature, gradient, n, way)
+        fall, largest = 0.0, LARGEST_TURN
+        for k in range(n):
+            fall += gradient[k] * way[k]
+            largest = max(largest, abs(way[k]) if k >= 3 else 0.0)
+        if fall <= ROUNDING * energy:  # nothing left to gain
             break
-        fall = _dot(newton, gradient, n)
-        ratio = 0.0
-        if was_full and not is_exact:
-            # Polak-Ribiere
-            ratio = max((fall - _dot(newton, old_gradient, n)) / old_fall, 0.0)
-        slope = _turn_downhill(direction, ratio, newton, gradient, n)
-        is_last = -slope <= ROUNDING * energy
-        trials, step, energy = _line_search(
-            task,
-            state,
-            direction,
-            slope,
-            energy,
-            torso_segments,
-            is_last,
-            max_iterations - tried,
-            trial,
-        )
-        tried += trials
-        if step == 0.0:
+        step, found = LARGEST_TURN / largest, math.inf
+        while tried < max_iterations and found >= energy:
+            move_unknowns(state.unknowns, state.q_body, -step, way, torso_segments, trial.unknowns)
+            found = body_energy(task, trial)
+            tried, step = tried + 1, 0.5 * step
+        if found >= energy:
             break
-        # a shortened step shows that the curvature was not to be trusted
-        was_full, old_fall = step == 1.0, fall
-        copy(gradient, old_gradient)
-        state, trial = trial, state
-        if is_last:
-            break
+        energy, state, trial = found, trial, state
     copy(state.unknowns, first.unknowns)
     for segment in range(3):
         copy(state.q_body[segment], first.q_body[segment])

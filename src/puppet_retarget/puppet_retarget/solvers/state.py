@@ -58,7 +58,7 @@ class SolverConfig:
     position_weight: float = setting(
         1.0, '-', 0.0, 100.0, 'gamma of Shin2002 eq. 5.5.', low_open=True
     )
-    max_iterations: int = setting(20, '-', 0, 200, 'Cap of the body minimiser.')
+    max_iterations: int = setting(30, '-', 0, 200, 'Cap of the body minimiser.')
     torso_segments: int = setting(
         2, '-', 1, 2, 'Parts that the body minimiser bends the torso in: 2 are spine and chest.'
     )

@@ -36,16 +36,13 @@ def evaluate(body: BodyTask, unknowns: Floats) -> tuple[float, BodyState]:
     return bo.body_energy(body, state), state
 
 
-def derivatives(
-    body: BodyTask, unknowns: Floats, torso_segments: int, bends: bool | None
-) -> tuple[Floats, Floats]:
-    """Return gradient and full curvature, with all bends, those of definite sign, or none."""
+def derivatives(body: BodyTask, unknowns: Floats, torso_segments: int) -> tuple[Floats, Floats]:
+    """Return gradient and full curvature."""
     n = 6 + 3 * torso_segments
     _, state = evaluate(body, unknowns)
     gradient, curvature = np.empty(12), np.empty((12, 12))
     bo.body_gradient(body, state, torso_segments, gradient, curvature)
-    if bends is not None:
-        bo.add_bends(state, torso_segments, bends, curvature)
+    bo.add_bends(state, torso_segments, curvature)
     lower = np.tril(curvature)[:n, :n]
     return gradient[:n], lower + np.tril(lower, -1).T
 
@@ -100,7 +97,7 @@ def test_gradient_matches_finite_differences(adult_character, rng, torso_segment
     for _ in range(40):
         body = random_body(rng, adult_character.skeleton)
         unknowns = near_and_far(rng, torso_segments)
-        gradient, _ = derivatives(body, unknowns, torso_segments, True)
+        gradient, _ = derivatives(body, unknowns, torso_segments)
         slopes = [
             (moved_energy(body, unknowns, e) - moved_energy(body, unknowns, -e)) / (2.0 * STEP)
             for e in STEP * np.eye(n)
@@ -114,7 +111,7 @@ def test_curvature_with_all_bends_matches_finite_differences(adult_character, rn
     for _ in range(8):
         body = random_body(rng, adult_character.skeleton)
         unknowns = near_and_far(rng, torso_segments)
-        _, curvature = derivatives(body, unknowns, torso_segments, True)
+        _, curvature = derivatives(body, unknowns, torso_segments)
 
         def energy(step: Floats) -> float:
             return moved_energy(body, unknowns, step) + moved_energy(body, unknowns, -step)
