@@ -63,7 +63,7 @@ def glb(nodes, is_bound=True, kind='LINEAR', thin=1, names=('Take',)):
         data = np.ascontiguousarray(values, dtype='<f4').tobytes()
         views.append({'buffer': 0, 'byteOffset': len(blob), 'byteLength': len(data)})
         row = {'bufferView': len(views) - 1, 'componentType': 5126, 'type': shape}
-        accessors.append(row | {'count': len(values)})
+        accessors.append(row | {'count': len(values), 'max': np.max(values, axis=0).tolist()})
         blob += data
         return len(accessors) - 1
 

@@ -19,7 +19,6 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from puppet_core.clips.text import MAX_FILE_BYTES
 from puppet_core.io import ConfigError, InputFileError, require_file
 
 MAX_MEMORY_BYTES = 8 * 2**30
@@ -79,18 +78,9 @@ def refuse_damage(path: Path, kind: str) -> Iterator[None]:
         yield
     except (InputFileError, ConfigError):
         raise
-    except OSError as err:
-        raise InputFileError(path, f'a readable {kind}', err.strerror or str(err)) from err
     except Exception as err:  # whatever look-ups and libraries raise
         got = f'a damaged one ({type(err).__name__}: {str(err)[:200]})'
         raise InputFileError(path, f'a whole {kind}', got) from err
-
-
-def read_limited(path: Path) -> bytes:
-    """Return a file's bytes; raise InputFileError if there are too many, or it is no file."""
-    if (size := require_file(path)) > MAX_FILE_BYTES:
-        raise InputFileError(path, f'at most {MAX_FILE_BYTES >> 20} MiB', f'{size >> 20} MiB')
-    return path.read_bytes()
 
 
 def read_as_child(module: str, reader: str, path: str, out: str, *words: str) -> None:

@@ -18,8 +18,9 @@ from urllib.parse import unquote
 
 import numpy as np
 from puppet_core.clips.clip_file import ClipFile
-from puppet_core.clips.isolated import read_isolated, read_limited, refuse_damage
+from puppet_core.clips.isolated import read_isolated, refuse_damage
 from puppet_core.clips.options import ClipOptions
+from puppet_core.clips.text import read_bytes
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, frozen, Ints
 from puppet_core.math.quaternions import from_matrix, multiply, normalize, rotate, slerp
@@ -32,7 +33,7 @@ _FEW_HZ, _USUAL_HZ = 10.0, 30.0  # keys set by hand are farther apart than frame
 
 
 class Scene(NamedTuple):
-    """The j nodes of a file, parents before children, and how they move."""
+    """The nodes of a file, parents before children, and how they move."""
 
     names: Sequence[str]
     parents: Ints  # -1 for none
@@ -93,19 +94,9 @@ def _to_clip(path: Path, scene: Scene, options: ClipOptions) -> ClipFile:
     names = [scene.names[j] for j in kept]
     names = [f'{name} {i}' if name in names[:i] else name for i, name in enumerate(names)]
     rows = np.array([own.get(parents[j], 0 if i else -1) for i, j in enumerate(kept)])
+    body = rows, places[0, kept], frozen(turns[1:, kept]), frozen(places[1:, kept]), unit_m
     notes = (f'animations: {known}',) if len(scene.animations) > 1 else ()
-    clip = ClipFile(
-        path,
-        scene.rate_hz,
-        tuple(names),
-        rows,
-        places[0, kept],
-        frozen(turns[1:, kept]),
-        frozen(places[1:, kept]),
-        unit_m,
-        scene.up_axis,
-        notes,
-    )
+    clip = ClipFile(path, scene.rate_hz, tuple(names), *body, scene.up_axis, notes)
     return clip.with_rest(turns[0, kept]).with_rest_upright()
 
 
@@ -124,15 +115,15 @@ def _turn_of(pose: Floats) -> Floats:
 
 def _chosen(names: Sequence[str], lengths_s: Sequence[float], wanted: str | None) -> int:
     if not names:
-        raise ValueError('no animation of joints')
+        raise ValueError('no animation')
     return names.index(wanted) if wanted in names else int(np.argmax(lengths_s))
 
 
-def _n_frames(length_s: float, rate_hz: float, n_nodes: int) -> int:
+def _times(start_s: float, length_s: float, rate_hz: float, n_nodes: int) -> Floats:
     n = round(length_s * rate_hz) + 1
-    if not 1 < n * n_nodes <= MAX_NODE_FRAMES:
+    if not 0 < n * n_nodes <= MAX_NODE_FRAMES:
         raise ValueError(f'{n} frames of {n_nodes} nodes')
-    return n
+    return start_s + np.arange(n) / rate_hz
 
 
 # glTF: JSON, whose accessors are views of binary buffers.
@@ -142,7 +133,7 @@ class _Gltf:
     """The JSON of a file and its buffers."""
 
     def __init__(self, path: Path) -> None:
-        data, binary = read_limited(path), b''
+        data, binary = read_bytes(path, 'glTF'), b''
         if data[:4] == b'glTF':  # 12 bytes, then chunks: length, kind, content
             end = 20 + int.from_bytes(data[12:16], 'little')
             data, binary = data[20:end], data[end + 8 :]
@@ -152,7 +143,7 @@ class _Gltf:
             if (uri := row.get('uri')) is None
             else b64decode(uri.partition(',')[2])
             if uri.startswith('data:')
-            else read_limited(path.parent / unquote(uri))
+            else read_bytes(path.parent / unquote(uri), 'glTF')
             for row in self.json['buffers']
         ]
 
@@ -180,27 +171,22 @@ def _gltf_scene(path: Path, options: ClipOptions) -> Scene:
         order += [k for k in dict.fromkeys(nodes[i].get('children', ())) if above[k] == i]
     place = {i: j for j, i in enumerate(order)}
     parents = np.array([place[above[i]] if i in above else -1 for i in order])
-    tracks = {
-        str(row.get('name', f'animation {i}')): [
-            (place[target['node']], target['path'], row['samplers'][channel['sampler']])
-            for channel in row['channels']
-            if (target := channel['target']).get('path') in _PARTS and 'node' in target
-        ]
-        for i, row in enumerate(file.json.get('animations', ()))
-    }
-    tracks = {name: rows for name, rows in tracks.items() if rows}
-    spans = [
-        np.unique(np.concatenate([file.values(sampler['input']) for *_, sampler in rows]).round(5))
-        for rows in tracks.values()
-    ]
-    chosen = _chosen(list(tracks), [float(np.ptp(span)) for span in spans], options.animation)
-    span, moving = spans[chosen], list(tracks.values())[chosen]
-    rate_hz = options.rate_hz or _rate(span)
-    n = _n_frames(float(np.ptp(span)), rate_hz, len(order))
+    rows, accessors = file.json.get('animations', ()), file.json['accessors']
+    names = [str(row.get('name', f'animation {i}')) for i, row in enumerate(rows)]
+    ends_s = [max(accessors[s['input']]['max'][0] for s in row['samplers']) for row in rows]
+    row = rows[_chosen(names, ends_s, options.animation)]
+    keys = np.unique(np.concatenate([file.values(s['input']) for s in row['samplers']]).round(5))
+    rate_hz = options.rate_hz or round(1.0 / float(np.median(np.diff(keys))))
+    rate_hz = float(rate_hz if rate_hz > _FEW_HZ else _USUAL_HZ)
+    times = _times(keys[0], float(np.ptp(keys)), rate_hz, len(order))
     rest = np.array([_rest_of(nodes[i]) for i in order])
-    motion = np.tile(rest, (n, 1, 1))
-    for j, part, sampler in moving:
-        motion[:, j, _PARTS[part]] = _sampled(file, sampler, span[0] + np.arange(n) / rate_hz)
+    motion, moving = np.tile(rest, (len(times), 1, 1)), list[int]()
+    for channel in row['channels']:
+        part, node = _PARTS.get(channel['target']['path']), channel['target'].get('node')
+        if part and node is not None:
+            sampler = row['samplers'][channel['sampler']]
+            motion[:, place[node], part] = _sampled(file, sampler, times)
+            moving.append(place[node])
     bound, is_joint = np.full((len(order), 4, 4), np.nan), np.zeros(len(order), dtype=np.int64)
     for skin in file.json.get('skins', ()):
         joints = [place[i] for i in skin['joints']]
@@ -210,9 +196,9 @@ def _gltf_scene(path: Path, options: ClipOptions) -> Scene:
             bound[joints] = np.linalg.inv(columns.transpose(0, 2, 1))
     _bind(rest, parents, bound)
     if not is_joint.any():
-        is_joint[[j for j, *_ in moving]] = 1
-    names = [str(nodes[i].get('name', f'node {i}')) for i in order]
-    return Scene(names, parents, rest, motion, is_joint, rate_hz, 1.0, 'y', list(tracks))
+        is_joint[moving] = 1
+    labels = [str(nodes[i].get('name', f'node {i}')) for i in order]
+    return Scene(labels, parents, rest, motion, is_joint, rate_hz, 1.0, 'y', names)
 
 
 def _rest_of(node: Any) -> Floats:
@@ -225,14 +211,6 @@ def _rest_of(node: Any) -> Floats:
     for name in _PARTS.keys() & node.keys():
         own[_PARTS[name]] = np.roll(node[name], 1) if name == 'rotation' else node[name]
     return own
-
-
-def _rate(span: Floats) -> float:
-    """Return the frames per second at which keys are set."""
-    rate_hz = 1.0 / float(np.median(np.diff(span)))
-    if rate_hz < _FEW_HZ:
-        return _USUAL_HZ
-    return float(round(rate_hz)) if abs(rate_hz - round(rate_hz)) < 0.01 * rate_hz else rate_hz
 
 
 def _sampled(file: _Gltf, sampler: Any, at: Floats) -> Floats:
@@ -274,29 +252,26 @@ def fbx_content(path: str, animation: str, rate_hz: str) -> dict[str, Any]:
     rest = np.array([_fbx_place(node.local_transform) for node in nodes])
     clusters, bound = list(scene.skin_clusters), np.full((len(nodes), 4, 4), np.nan)
     bones, place = [c.bone_node for c in clusters], {n.typed_id: j for j, n in enumerate(nodes)}
-    for bone, pose in zip(bones, [cluster.bind_to_world for cluster in clusters]):
-        columns = [(c.x, c.y, c.z, 0.0) for c in (pose.c0, pose.c1, pose.c2, pose.c3)]
+    for bone, bind in zip(bones, [cluster.bind_to_world for cluster in clusters]):
+        columns = [(c.x, c.y, c.z, 0.0) for c in (bind.c0, bind.c1, bind.c2, bind.c3)]
         bound[place[bone.typed_id]] = np.transpose(columns) + np.diag([0.0, 0.0, 0.0, 1.0])
     _bind(rest, np.array(parents), bound)
     kinds = [int(node.attrib_type) for node in nodes]
-    kind = next(
-        k for k in (ufbx.ElementType.BONE, ufbx.ElementType.EMPTY, kinds[-1]) if k in kinds
-    )
+    usual = ufbx.ElementType.BONE, ufbx.ElementType.EMPTY, kinds[-1]
+    kind = next(k for k in usual if k in kinds)
     stacks = list(scene.anim_stacks)
     names = [stack.name for stack in stacks]
     lengths_s = [stack.time_end - stack.time_begin for stack in stacks]
     chosen = _chosen(names, lengths_s, animation)
     rate, anim = float(rate_hz) or scene.settings.frames_per_second, stacks[chosen].anim
-    frames = range(_n_frames(lengths_s[chosen], rate, len(nodes)))
-    times = [stacks[chosen].time_begin + i / rate for i in frames]
+    times = _times(stacks[chosen].time_begin, lengths_s[chosen], rate, len(nodes)).tolist()
+    pose = ufbx.evaluate_transform
     _HELD.extend((nodes, bones, anim))
     return {
         'names': np.array([node.name for node in nodes], dtype=str),
         'parents': np.array(parents),
         'rest': rest,
-        'motion': [
-            [_fbx_place(ufbx.evaluate_transform(anim, n, t)) for n in nodes] for t in times
-        ],
+        'motion': [[_fbx_place(pose(anim, node, t)) for node in nodes] for t in times],
         'is_joint': np.array([k == kind for k in kinds], dtype=np.int64),
         'rate_hz': rate,
         'unit_m': scene.settings.unit_meters,

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 from puppet_core.clips.clip_file import ClipFile
-from puppet_core.clips.isolated import read_limited, refuse_damage
+from puppet_core.clips.isolated import refuse_damage
 from puppet_core.clips.options import ClipOptions
+from puppet_core.clips.text import read_bytes
 from puppet_core.io import InputFileError
 from puppet_core.math import frozen, Vec3s
 from puppet_core.math.quaternions import exp
@@ -41,7 +42,7 @@ def read_smpl(path: Path, options: ClipOptions) -> ClipFile:
     Raise InputFileError naming what is missing or not as it should be in the file, or the model.
     """
     with refuse_damage(path, 'SMPL motion'):
-        data = np.load(BytesIO(read_limited(path)))
+        data = np.load(BytesIO(read_bytes(path, 'npz')))
         name = _first(path, data, 'poses', 'root_orient', 'global_orient')
         poses = np.reshape(data[name], (len(data[name]), -1))
         if name != 'poses':
@@ -89,7 +90,7 @@ def _first(path: Path, data: Any, *names: str) -> str:
 def _offsets(path: Path, betas: np.ndarray) -> Vec3s:
     """Return each joint in its parent's axes for a shape, by a model file [m]."""
     with refuse_damage(path, 'SMPL model, npz with J_regressor, v_template and shapedirs'):
-        model = np.load(BytesIO(read_limited(path)))
+        model = np.load(BytesIO(read_bytes(path, 'npz')))
         shapes = model['shapedirs'][:, :, : len(betas)]
         vertices = model['v_template'] + shapes @ betas[: shapes.shape[2]]
         joints = model['J_regressor'] @ vertices

@@ -35,6 +35,17 @@ _PROBE_BYTES = 65536
 Bytes = NDArray[np.uint8]
 
 
+def read_bytes(path: Path, kind: str) -> bytes:
+    """Return what a file holds; raise InputFileError if it cannot be read or is too large."""
+    try:
+        if (size := require_file(path, f'{kind} file')) > MAX_FILE_BYTES:
+            wanted = f'{kind} file of at most {MAX_FILE_BYTES >> 20} MiB'
+            raise InputFileError(path, wanted, f'{size >> 20} MiB')
+        return path.read_bytes()
+    except OSError as err:
+        raise InputFileError(path, f'a readable {kind} file', err.strerror or str(err)) from err
+
+
 def read_text(path: Path, kind: str) -> str:
     """
     Return the text of a file of a format, its line ends all the same.
@@ -44,14 +55,7 @@ def read_text(path: Path, kind: str) -> str:
     Raise InputFileError if the file cannot be read, is empty, too large, or is not text.
     """
     a_kind = f'{"an" if kind[0] in "AEIOU" else "a"} {kind}'
-    try:
-        size = require_file(path, f'{kind} file')
-        if size > MAX_FILE_BYTES:
-            wanted = f'{a_kind} file of at most {MAX_FILE_BYTES >> 20} MiB'
-            raise InputFileError(path, wanted, f'{size >> 20} MiB')
-        data = path.read_bytes()
-    except OSError as err:
-        raise InputFileError(path, f'a readable {kind} file', err.strerror or str(err)) from err
+    data = read_bytes(path, kind)
     if not data or data.isspace():
         raise InputFileError(path, f'{a_kind} file', 'an empty file')
     probe = data[:_PROBE_BYTES]

@@ -16,4 +16,4 @@ from puppet_core.robots.description import (
 from puppet_core.robots.joints import RobotJoints
 from puppet_core.robots.limbs import load_robot_map, RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
-from puppet_core.robots.trajectory import LinkKinematics, SUFFIXES, trajectory_of
+from puppet_core.robots.trajectory import LinkKinematics, SUFFIXES, trajectory_data

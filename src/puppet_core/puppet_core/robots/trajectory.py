@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 import pickle
-from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, follow_chains, parse_urdf, TURNING, UrdfJoint
@@ -84,64 +83,54 @@ def _angle_of(
     return index[leader.name], factor, offset
 
 
-class Trajectory(NamedTuple):
-    """A motion in world by joints and links; quaternions wxyz, the first link is the base."""
-
-    fps: float
-    joint_names: tuple[str, ...]
-    body_names: tuple[str, ...]
-    joint_pos: Floats  # Shape (n, j) [rad]
-    joint_vel: Floats  # By central differences, as all velocities [rad/s]
-    body_pos_w: Vec3s  # Shape (n, l, 3) [m]
-    body_quat_w: Quats  # Shape (n, l, 4)
-    body_lin_vel_w: Vec3s  # Of the links' origins [m/s]
-    body_ang_vel_w: Vec3s  # [rad/s]
-
-    def data(self, suffix: str) -> bytes:
-        """Return the bytes of a file of one of SUFFIXES."""
-        base, q_base = self.body_pos_w[:, 0], self.body_quat_w[:, 0]
-        xyzw, buffer = np.roll(q_base, -1, axis=1), BytesIO()
-        if suffix == '.csv':
-            np.savetxt(buffer, np.hstack([base, xyzw, self.joint_pos]), '%.9g', delimiter=',')
-        elif suffix == '.npz':
-            arrays = self._asdict() | {'base_pos_w': base, 'base_quat_w': q_base}
-            arrays['fps'] = np.array([self.fps])
-            np.savez(buffer, **arrays)
-        else:
-            back = conjugate(q_base)[:, None]
-            motion = {
-                'fps': self.fps,
-                'root_pos': base,
-                'root_rot': xyzw,
-                'dof_pos': self.joint_pos,
-                'local_body_pos': rotate(back, self.body_pos_w - base[:, None]),
-                'link_body_list': list(self.body_names),
-            }
-            pickle.dump(motion, buffer)
-        return buffer.getvalue()
-
-
-def trajectory_of(
+def trajectory_data(
     character: Character,
     rate_hz: float,
     pelvis: tuple[Vec3s, Quats],
     joints: tuple[Sequence[str], Floats],
-) -> Trajectory:
+    suffix: str,
+) -> bytes:
     """
-    Return a motion of a character, by its robot's URDF or the one made for it.
+    Return a motion as the bytes of a file of one of SUFFIXES; the first link is the base.
 
-    In: the pelvis in world, (n, 3) [m] and (n, 4); joints by names and angles (n, j) [rad].
+    In: the pelvis in world, (n, 3) [m] and (n, 4); joints by names and angles (n, j) [rad]. Links
+    are those of the robot's URDF, or of the one made for a character that is none.
     """
-    robot, (names, angles) = character.robot, joints
+    robot, (names, angles), buffer = character.robot, joints, BytesIO()
     path = Path(character.name) if robot is None else robot.urdf_path
     links = LinkKinematics(path, description_text(character), names)
     base = pelvis[1] if robot is None else multiply(pelvis[1], robot.facing)
     q, p = links.world(pelvis[0], base, angles)
-    spins = np.zeros_like(p)
-    if len(q) > 2:
-        spins[1:-1] = 0.5 * rate_hz * log(multiply(q[2:], conjugate(q[:-2])))
-        spins[0], spins[-1] = spins[1], spins[-2]
-    speeds = (np.gradient(v, axis=0) * rate_hz if len(v) > 1 else 0.0 * v for v in (angles, p))
-    joint_vel, body_vel = speeds
-    poses = angles, joint_vel, p, align_signs(q), body_vel, spins
-    return Trajectory(rate_hz, tuple(names), links.links, *poses)
+    q = align_signs(q)
+    xyzw = np.roll(q[:, 0], -1, axis=1)
+    if suffix == '.csv':
+        np.savetxt(buffer, np.hstack([p[:, 0], xyzw, angles]), '%.9g', delimiter=',')
+    elif suffix == '.pkl':
+        local = rotate(conjugate(q[:, :1]), p - p[:, :1])
+        motion = {'fps': rate_hz, 'root_pos': p[:, 0], 'root_rot': xyzw, 'dof_pos': angles}
+        motion |= {'local_body_pos': local, 'link_body_list': list(links.links)}
+        pickle.dump(motion, buffer)
+    else:
+        spins = np.zeros_like(p)
+        if len(q) > 2:
+            spins[1:-1] = 0.5 * rate_hz * log(multiply(q[2:], conjugate(q[:-2])))
+            spins[0], spins[-1] = spins[1], spins[-2]
+        np.savez(
+            buffer,
+            fps=np.array([rate_hz]),
+            joint_names=np.array(names),
+            body_names=np.array(links.links),
+            joint_pos=angles,
+            joint_vel=_speeds(angles, rate_hz),
+            base_pos_w=p[:, 0],
+            base_quat_w=q[:, 0],
+            body_pos_w=p,
+            body_quat_w=q,
+            body_lin_vel_w=_speeds(p, rate_hz),
+            body_ang_vel_w=spins,
+        )
+    return buffer.getvalue()
+
+
+def _speeds(values: Floats, rate_hz: float) -> Floats:
+    return np.gradient(values, axis=0) * rate_hz if len(values) > 1 else 0.0 * values

@@ -17,7 +17,7 @@ from puppet_core.body import (
 )
 from puppet_core.clips import bvh_text
 from puppet_core.math import Floats, Quats, Vec3s
-from puppet_core.robots import RobotJoints, SUFFIXES, trajectory_of
+from puppet_core.robots import RobotJoints, SUFFIXES, trajectory_data
 from puppet_retarget.importance import (
     Environment,
     GOAL,
@@ -85,7 +85,7 @@ class RetargetResult:
         if suffix == BVH:
             return bvh_text(self.motion(character, rate_hz)).encode()
         pelvis = self.puppet.root_positions, self.q_world[:, 0]
-        return trajectory_of(character, rate_hz, pelvis, self.joints(character)).data(suffix)
+        return trajectory_data(character, rate_hz, pelvis, self.joints(character), suffix)
 
 
 def performer_arrays(motion: Motion) -> MotionArrays:
