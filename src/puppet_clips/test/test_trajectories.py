@@ -10,7 +10,10 @@ import numpy as np
 from puppet_core.body import load_character, SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.robots import LinkKinematics
+from puppet_ros.bags import BagReader
+from puppet_ros.messages import decoded
 import pytest
+from sensor_msgs.msg import JointState
 from urdf_walk import HUMANOID, link_poses
 
 pytestmark = pytest.mark.ros
@@ -114,3 +117,15 @@ def test_a_batch_for_a_robot_writes_npz_and_goes_on(run, library, tin, tmp_path,
     assert outputs(out, '*.npz') == made
     other = run('batch --workers 1 --format csv', library, tmp_path / 'rows', '--character', tin)
     assert other.code == 0 and len(list((tmp_path / 'rows').rglob('two.csv'))) == 1
+
+
+def test_a_bag_has_the_same_joint_states(file):
+    motion = np.load(file('.npz'))
+    with BagReader(file('.mcap')) as reader:
+        found = [decoded(m.data, JointState) for m in reader.messages(['/joint_states'])]
+    assert all(list(state.name) == JOINTS for state in found)
+    positions = np.array([state.position for state in found])
+    np.testing.assert_array_equal(positions, motion['joint_pos'])
+    velocities = np.array([state.velocity for state in found])
+    np.testing.assert_allclose(velocities[1:], 120.0 * np.diff(positions, axis=0), atol=1e-4)
+    assert not velocities[0].any()
