@@ -328,15 +328,12 @@ def missing_markers(data: MarkerData, marker_set: MarkerSet) -> list[str]:
         if any(_has(recipe, made) for recipe in recipes):
             made.add(plain_label(name))
         else:
-            needs = sorted(n for n in recipes[-1].needs() if plain_label(n) not in made)
-            missing.append(', '.join(needs))
+            missing += sorted(recipes[-1].needs())
     for segment in marker_set.segments.values():
-        names = [segment.origin, *(n for axis in segment.axes for n in axis[1:])]
-        missing += [n for n in names if plain_label(n) not in made]
-    missing += [n for n in marker_set.ends.values() if plain_label(n) not in made]
-    points = set(marker_set.points)
-    words = [n.strip() for row in missing for n in row.split(',')]
-    return [n for n in dict.fromkeys(words) if n not in points]
+        missing += [segment.origin, *(n for axis in segment.axes for n in axis[1:])]
+    missing += marker_set.ends.values()
+    known = made | set(map(plain_label, marker_set.points))
+    return [n for n in dict.fromkeys(missing) if plain_label(n) not in known]
 
 
 def body_points(data: MarkerData, marker_set: MarkerSet) -> dict[str, Vec3s]:

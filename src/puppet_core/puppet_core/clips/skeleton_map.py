@@ -144,10 +144,10 @@ def segment_axes(clip: ClipFile, joints: SegmentJoints, sole_normals: Vec3s) -> 
         axes[index] = carried  # those of spine, chest and head
         if segment.endswith('_foot'):
             normal = sole_normals[int(segment.startswith('right'))]
-            bone, is_doubted = toe_vector(clip, joints, segment), joints.map.rest == MOTION
+            bone, is_doubted = end_vector(clip, joints, segment), joints.map.rest == MOTION
             axes[index] = _foot_axes(bone, carried, normal, is_doubted)
         elif segment.endswith('_hand'):
-            bone = finger_vector(clip, joints, segment)
+            bone = end_vector(clip, joints, segment)
             axes[index] = _corrected(carried, bone, canonical_direction(segment))
         elif '_' in segment:
             axes[index] = _limb_axes(clip, joints, segment, carried)
@@ -168,31 +168,16 @@ def canonical_hinge(segment: str) -> Vec3:
     return -_UP if segment.startswith('left') else _UP  # the forearm swings forward
 
 
-def toe_vector(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3:
-    """Return the toe base from the ankle in the foot joint's axes at rest, zero if unknown."""
-    return _end_vector(clip, joints, segment, joints.extras.get(f'{segment[:-5]}_toe'))
-
-
-def finger_vector(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3:
-    """Return the finger base from the wrist in the hand joint's axes at rest, zero if unknown."""
-    return _end_vector(clip, joints, segment, joints.extras.get(f'{segment[:-5]}_fingers'))
-
-
-def _end_vector(clip: ClipFile, joints: SegmentJoints, segment: str, named: int | None) -> Vec3:
+def end_vector(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3:
+    """Return toe or finger base in the axes of foot or hand's joint at rest, zero if unknown."""
     frame, origin = (part[SEGMENT_INDEX[segment]] for part in (joints.frames, joints.origins))
-    if frame != origin:
-        return np.zeros(3)  # the segment has no joint, only the end of its parent
+    children = clip.children(frame)
+    if frame != origin or not children:
+        return np.zeros(3)  # the segment has no joint, only the end of its parent, or no end
+    named = joints.extras.get(segment.replace('foot', 'toe').replace('hand', 'fingers'))
     if named is not None and clip.path_down(frame, named) is not None:
         return clip.rest_offset(origin, named)
-    children = clip.children(frame)
-    if not children:
-        return np.zeros(3)
     return np.mean([clip.offsets[k] for k in children], axis=0)
-
-
-def _between(u: Vec3, v: Vec3) -> Quat:
-    """Return the least rotation that turns u to v; lengths do not matter."""
-    return np.array(values.between(u / np.linalg.norm(u), v / np.linalg.norm(v)))
 
 
 def _angle(u: Vec3, v: Vec3) -> float:
@@ -204,7 +189,8 @@ def _corrected(axes: Quat, bone: Vec3, direction: Vec3) -> Quat:
     if np.linalg.norm(bone) < _MIN_BONE_M:
         return axes
     own = rotate(conjugate(axes), bone)
-    return multiply(axes, conjugate(_between(own, direction)))
+    turn = values.between(own / np.linalg.norm(own), direction / np.linalg.norm(direction))
+    return multiply(axes, conjugate(np.array(turn)))
 
 
 def _pelvis_axes(clip: ClipFile, joints: SegmentJoints) -> Quat:
@@ -259,7 +245,7 @@ def _measured_hinge(clip: ClipFile, joints: SegmentJoints, segment: str) -> Vec3
     relative = clip.relative_rotation(joints.frames[upper], joints.frames[upper + 1])
     lower = rotate(relative, lower_bone / np.linalg.norm(lower_bone))
     normals = np.cross(upper_bone / np.linalg.norm(upper_bone), lower)
-    toe = toe_vector(clip, joints, SEGMENTS[upper + 2]) if upper in LIMB_SEGMENTS[2:] else _ZERO
+    toe = end_vector(clip, joints, SEGMENTS[upper + 2]) if upper in LIMB_SEGMENTS[2:] else _ZERO
     if toe.any():
         to_foot = clip.relative_rotation(joints.frames[upper + 1], joints.frames[upper + 2])
         lefts = np.cross(rotate(multiply(relative, to_foot), toe / np.linalg.norm(toe)), lower)
@@ -375,7 +361,7 @@ def _find_floor(
     clip: ClipFile, joints: SegmentJoints, q_world_file: Quat, world: tuple[Quats, Vec3s]
 ) -> FloorFit | None:
     """Return the floor under the clip, None where the ends of the feet are sole centres."""
-    toes = [toe_vector(clip, joints, SEGMENTS[foot]) for foot in (_LEFT_FOOT, _RIGHT_FOOT)]
+    toes = [end_vector(clip, joints, SEGMENTS[foot]) for foot in (_LEFT_FOOT, _RIGHT_FOOT)]
     has_ends = min(float(np.linalg.norm(toe)) for toe in toes) > _MIN_BONE_M
     if joints.map.ends_are_interaction_points and has_ends:
         return None
@@ -461,7 +447,7 @@ def _interaction_point(
     """Return palm or sole centre in the segment's axes [m]."""
     index = SEGMENT_INDEX[segment]
     is_foot = segment.endswith('_foot')
-    bone = (toe_vector if is_foot else finger_vector)(clip, joints, segment)
+    bone = end_vector(clip, joints, segment)
     point = 0.5 * rotate(conjugate(axes[index]), bone)
     length_above = float(np.linalg.norm(offsets[index]))
     if floor is None:
