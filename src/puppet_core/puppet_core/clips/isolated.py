@@ -75,7 +75,8 @@ def read_isolated(
 def refuse_damage(path: Path, kind: str) -> Iterator[None]:
     """Turn whatever a damaged file leads to into an InputFileError."""
     try:
-        yield
+        with np.errstate(all='ignore'):
+            yield
     except (InputFileError, ConfigError):
         raise
     except Exception as err:  # whatever look-ups and libraries raise
