@@ -259,6 +259,7 @@ def fbx_content(path: str, animation: str, rate_hz: str) -> dict[str, Any]:
     kinds = [int(node.attrib_type) for node in nodes]
     usual = ufbx.ElementType.BONE, ufbx.ElementType.EMPTY, kinds[-1]
     kind = next(k for k in usual if k in kinds)
+    is_joint = np.isfinite(bound[:, 0, 0]) if bones else np.equal(kinds, kind)
     stacks = list(scene.anim_stacks)
     names = [stack.name for stack in stacks]
     lengths_s = [stack.time_end - stack.time_begin for stack in stacks]
@@ -272,7 +273,7 @@ def fbx_content(path: str, animation: str, rate_hz: str) -> dict[str, Any]:
         'parents': np.array(parents),
         'rest': rest,
         'motion': [[_fbx_place(pose(anim, node, t)) for node in nodes] for t in times],
-        'is_joint': np.array([k == kind for k in kinds], dtype=np.int64),
+        'is_joint': is_joint.astype(np.int64),
         'rate_hz': rate,
         'unit_m': scene.settings.unit_meters,
         'up_axis': ('x', '-x', 'y', '-y', 'z', '-z', '')[int(scene.settings.axes.up)],
