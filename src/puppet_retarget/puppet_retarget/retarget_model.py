@@ -40,7 +40,6 @@ from puppet_core.math.quaternions import conjugate, rotate
 from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
     Environment,
-    GOAL,
     MAX_LEG_LENGTH_M,
     MIN_LEG_LENGTH_M,
     ROW,
@@ -379,8 +378,8 @@ class RetargetModel:
         if self._robot is None:
             angles = self._split.step(solution.rotations)
         else:
-            goals = self._character.scale_for(leg_length) * rows[:, GOAL : GOAL + 3]
-            angles = follow_robot(self._robot, solution, goals)
+            scale = self._character.scale_for(leg_length)
+            angles = follow_robot(self._robot, solution, rows, scale, dt_s)
         self._count_whips(solution.rotations, rotations, np.inf if is_leap else dt_s)
         causal_velocities(solution.end_effectors, dt_s, self._positions, self._velocities)
         cause, self._cause = self._cause if eased else '', ''

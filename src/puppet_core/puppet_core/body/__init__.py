@@ -67,6 +67,7 @@ from puppet_core.body.posture import (
 )
 from puppet_core.body.robot import (
     BodyShape,
+    DEFAULT_SPEED_RAD_S,
     make_tree,
     parse_urdf,
     read_urdf,

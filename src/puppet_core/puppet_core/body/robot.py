@@ -37,6 +37,7 @@ SHAPE_SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('r
 
 SECTION = 'robot'
 MAX_AXES = 3  # of one segment
+DEFAULT_SPEED_RAD_S = 12.0  # where a URDF gives no speed
 UPRIGHT = read_only(np.array([1.0, 0.0, 0.0, 0.0]))
 UNIT_TOL = 1e-3  # what hand-edited axes and rotations may be off unit length by
 
@@ -81,6 +82,7 @@ class UrdfJoint(NamedTuple):
     axis: Vec3  # Unit, in the joint's frame
     lower: float  # Least angle [rad]; minus infinity for a continuous joint
     upper: float  # Greatest angle [rad]
+    speed: float  # At most [rad/s]; 0 where the file says nothing
     mimic: UrdfMimic | None  # Which joint it follows
     line: int  # Where it stands in the file
 
@@ -232,6 +234,8 @@ def _read_joint(joint: _Element) -> UrdfJoint:
             raise given.error('an axis with a direction', str(axis.tolist()))
         axis = axis / np.linalg.norm(axis)
     lower, upper = -np.inf, np.inf
+    given = joint.part('limit')
+    speed = max(given.number('velocity', '0'), 0.0) if given is not None else 0.0
     if kind == 'revolute':
         limit = joint.need('limit', 'lower="..." upper="..."')
         lower, upper = limit.number('lower', '0'), limit.number('upper', '0')
@@ -243,7 +247,7 @@ def _read_joint(joint: _Element) -> UrdfJoint:
         mimic = UrdfMimic(found.word('joint'), *factors)
     pose = joint.pose()
     line = joint.xml.line
-    return UrdfJoint(joint.name, kind, parent, child, pose, axis, lower, upper, mimic, line)
+    return UrdfJoint(joint.name, kind, parent, child, pose, axis, lower, upper, speed, mimic, line)
 
 
 def _ordered(
@@ -303,6 +307,7 @@ class Robot:
     origins: Vec3s  # A point on each axis at zero pose, shape (n, 3) [m]
     lower: Floats  # Least angle, shape (n,); minus infinity where there is none [rad]
     upper: Floats  # Greatest angle, shape (n,) [rad]
+    speeds: Floats  # At most, shape (n,) [rad/s]
     rest: Quats  # From the zero pose to the T-pose, by segment, shape (16, 4)
     held: tuple[tuple[str, float], ...] = ()  # Joints that are never moved, and their angles [rad]
     # From the root link's axes to X forward, Y left, Z up, shape (4,)
@@ -321,7 +326,7 @@ class Robot:
             if name != 'origins':
                 values = qb.normalize(values)
             object.__setattr__(self, name, read_only(values))
-        for name in ('lower', 'upper'):
+        for name in ('lower', 'upper', 'speeds'):
             object.__setattr__(self, name, read_only(getattr(self, name)))
         if n == 0:
             raise ConfigError('robot: expected joints, got none')
@@ -331,6 +336,8 @@ class Robot:
             raise ConfigError(f'robot: expected at most {MAX_AXES} joints a segment')
         if not np.all(self.lower <= self.upper):
             raise ConfigError('robot: expected lower <= upper')
+        if not np.all(self.speeds > 0.0):
+            raise ConfigError('robot: expected speeds > 0')
 
     @property
     def published_names(self) -> tuple[str, ...]:
@@ -371,7 +378,7 @@ def read_robot(source: Section) -> Robot | None:
     named = section.text('urdf')
     path = section.path.parent / named
     urdf = read_urdf(path)
-    known = {joint.name for joint in urdf.joints if joint.turns}
+    known = {joint.name: joint.speed for joint in urdf.joints if joint.turns}
     entries = [_read_entry(entry, known) for entry in section.sections('joints')]
     entries.sort(key=lambda row: row[1])
     names = [row[0] for row in entries]
@@ -389,9 +396,9 @@ def read_robot(source: Section) -> Robot | None:
     kept.finish()
     facing = _unit(section, 'facing_wxyz', 4) if 'facing_wxyz' in section else UPRIGHT
     section.finish()
+    keys = ('segments', 'axes', 'origins', 'lower', 'upper', 'speeds')
     parts: dict[str, Any] = {
-        key: np.array([row[k] for row in entries])
-        for k, key in enumerate(('segments', 'axes', 'origins', 'lower', 'upper'), start=1)
+        key: np.array([row[k] for row in entries]) for k, key in enumerate(keys, start=1)
     }
     try:
         return Robot(path, urdf.text, tuple(names), **parts, rest=rest, held=held, facing=facing)
@@ -422,7 +429,9 @@ def robot_section(robot: Robot, path: Path) -> dict[str, Any]:
     }
 
 
-def _read_entry(entry: Section, known: set[str]) -> tuple[str, int, Floats, Floats, float, float]:
+def _read_entry(
+    entry: Section, known: Mapping[str, float]
+) -> tuple[str, int, Floats, Floats, float, float, float]:
     name = entry.text('joint')
     if name not in known:
         wanted, hint = 'a revolute or continuous joint of the URDF', ', '.join(sorted(known))
@@ -430,9 +439,10 @@ def _read_entry(entry: Section, known: set[str]) -> tuple[str, int, Floats, Floa
     segment = SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS[1:])]
     lower = entry.number('lower_rad', -np.inf) if 'lower_rad' in entry else -np.inf
     upper = entry.number('upper_rad', low=lower) if 'upper_rad' in entry else np.inf
-    row = (name, segment, _unit(entry, 'axis', 3), entry.numbers('origin_m', 3), lower, upper)
+    speed = entry.number('speed_rad_s', known[name] or DEFAULT_SPEED_RAD_S, above=0.0)
+    axis, origin = _unit(entry, 'axis', 3), entry.numbers('origin_m', 3)
     entry.finish()
-    return row
+    return name, segment, axis, origin, lower, upper, speed
 
 
 def _unit(section: Section, key: str, count: int) -> Floats:

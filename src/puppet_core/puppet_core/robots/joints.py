@@ -25,6 +25,7 @@ from puppet_core.math import (
     copy,
     factorise_in_place,
     Floats,
+    frozen,
     kernel,
     Quats,
     solve_factorised,
@@ -60,9 +61,14 @@ SWEEP_TOL_RAD = 1e-7
 
 SPEED_RATIO = 8.0  # a motor's, so less than in `continuous_euler`; exact 7 degrees off a lock [-]
 REST_STEP_RAD = 0.002  # a frame
+LONGEST_S = 0.1  # after a longer gap a joint has gone no farther than in this
+ROUNDS = 6  # of limbs and base, where limits keep limbs from their places
+YIELD_TOL_M = 2e-4
+RAMP_S = 0.02  # in which a joint gets from rest to its full speed
 STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
 CLAMPED_RAD = 1e-12
 _PARENTS = tuple(int(p) for p in PARENTS)
+NO_IMPORTANCE = frozen(np.zeros(4))
 _MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
 
 
@@ -238,6 +244,7 @@ class RobotArrays(NamedTuple):
     origins: Vec3s  # (n, 3) [m]
     lower: Floats  # (n,) [rad]
     upper: Floats  # (n,) [rad]
+    speeds: Floats  # (n,) [rad/s]
     rest: Quats  # (16, 4) from zero pose to T-pose
     centres: Vec3s  # (16, 3) joint centres [m]
     points: Vec3s  # (4, 3) palms and soles [m]
@@ -248,6 +255,8 @@ class RobotState(NamedTuple):
 
     angles: Floats  # (n,) [rad]
     before: Floats  # (n,) those of the last frame [rad]
+    tracked: Floats  # (n,) where the joints are [rad]
+    rates: Floats  # (n,) [rad/s]
     low: Floats  # (n,) what this frame allows [rad]
     high: Floats  # (n,) [rad]
     asked: Quats  # (16, 4) joint rotations asked for, last frame
@@ -598,6 +607,64 @@ def _step(
     return longest
 
 
+# What motors can do of it.
+#
+# The angles found are where the joints should be. Each joint follows its own within its speed and
+# acceleration, and is there exactly where these allow it. Where they do not, palms and soles are
+# off their places; then the base gives way, by their importance.
+
+
+@kernel
+def track_angles(robot: Any, state: Any, dt: float) -> None:
+    """
+    Move the joints towards the angles found, in a time [s], as fast as speeds allow.
+
+    A joint gets from rest to its speed in RAMP_S. It closes a gap no faster than it can stop
+    closing it, and comes to no limit faster than it can stop.
+    """
+    for i in range(len(state.angles)):
+        wanted, angle, speed = state.angles[i], state.tracked[i], robot.speeds[i]
+        most = speed / RAMP_S
+        brake = most / 1.125  # the last of a stop takes part of a frame
+        own = (wanted - state.before[i]) / dt
+        closing = _stopping(wanted - own * dt - angle, brake, dt)
+        rate = clamp((wanted - angle) / dt, own - closing, own + closing)
+        up = _stopping(robot.upper[i] - angle, brake, dt)
+        down = _stopping(angle - robot.lower[i], brake, dt)
+        rate = clamp(rate, -min(down, speed), min(up, speed))
+        rate = clamp(rate, state.rates[i] - most * dt, state.rates[i] + most * dt)
+        state.tracked[i] = clamp(angle + rate * dt, robot.lower[i], robot.upper[i])
+        state.rates[i] = (state.tracked[i] - angle) / dt
+
+
+@kernel
+def _stopping(way: float, deceleration: float, dt: float) -> float:
+    """Return the speed from which one stops within a way [m or rad]."""
+    change = 0.5 * deceleration * dt
+    return math.sqrt(change * change + 2.0 * deceleration * abs(way)) - change
+
+
+@kernel
+def pose_bodies(robot: Any, state: Any) -> None:
+    """Pose all bodies by the state's angles."""
+    for segment in range(1, N_SEGMENTS):
+        move_body(robot, state, segment)
+
+
+@kernel
+def move_base(robot: Any, state: Any, ends: Vec3s, importances: Floats) -> float:
+    """Move all bodies by what palms and soles miss, by their importance; return how far [m]."""
+    shift, total = (0.0, 0.0, 0.0), 0.0
+    for limb in range(4):
+        error = sub(vec3(ends[limb]), body_point(state, _ENDS[limb], robot.points[limb]))
+        shift = add(shift, scale(error, importances[limb]))
+        total += importances[limb]
+    shift = scale(shift, 1.0 / max(total, 1.0))
+    for segment in range(N_SEGMENTS):
+        state.p_body[segment] = add(vec3(state.p_body[segment]), shift)
+    return norm(shift)
+
+
 # The joint angles of a robot over time.
 
 
@@ -609,7 +676,7 @@ def robot_arrays(robot: Robot, skeleton: Skeleton) -> RobotArrays:
     ends = LIMB_SEGMENTS[:, 2]
     points = centres[ends] + qb.rotate(qb.conjugate(robot.rest[ends]), skeleton.interaction_points)
     counts = np.searchsorted(robot.segments, segments, side='right') - first
-    parts = (robot.axes, robot.origins, robot.lower, robot.upper, robot.rest)
+    parts = (robot.axes, robot.origins, robot.lower, robot.upper, robot.speeds, robot.rest)
     return RobotArrays._make([first, counts, *(p.copy() for p in parts), centres, points])
 
 
@@ -628,8 +695,9 @@ class RobotJoints:
         n = len(robot.names)
         self._angles = np.concatenate((np.zeros(n), [angle for _, angle in robot.held]))
         turns, points = (N_SEGMENTS, 4), (N_SEGMENTS, 3)
-        shapes: list[Any] = [n, n, n, turns, N_SEGMENTS, (4, 3), turns, points]
-        self._state = RobotState._make([self._angles[:n], *map(np.zeros, shapes)])
+        shapes: list[Any] = [*[n] * 3, turns, N_SEGMENTS, (4, 3), turns, points]
+        found = [np.zeros(n), np.zeros(n), self._angles[:n]]
+        self._state = RobotState._make([*found, *map(np.zeros, shapes)])
         self.reset()
 
     def reset(self) -> None:
@@ -647,6 +715,7 @@ class RobotJoints:
         state = self._state
         known = angles[: len(state.angles)]
         state.angles[:] = np.clip(known, self._robot.lower, self._robot.upper)
+        state.tracked[:] = state.angles
         state.asked[:] = rotations
         state.points[:] = points
         self._is_first = False
@@ -658,6 +727,8 @@ class RobotJoints:
         q_world: Quats,
         p_world: Vec3s,
         ends: Vec3s,
+        importances: Floats = NO_IMPORTANCE,
+        dt: float = math.inf,
         is_reaching: bool = True,
     ) -> Floats:
         """
@@ -665,15 +736,27 @@ class RobotJoints:
 
         Asked for are `root` (3,), orientations `q_world` (16, 4) and general end-effectors `ends`
         (8, 3) in world [m]; out are those that the robot has, joint `rotations` (16, 4) and joint
-        centres `p_world` (16, 3). Without `is_reaching` palms and soles do not count: segments
-        turn as far as they can. The angles, in the order of `names` [rad], are overwritten by the
-        next step; they stay if what is asked for is not finite.
+        centres `p_world` (16, 3). Where limits keep palms and soles from their places, the base
+        gives way by their `importances` (4,). After an infinite time [s] no speed holds. Without
+        `is_reaching` palms and soles do not count: segments turn as far as they can. The angles,
+        in the order of `names` [rad], are overwritten by the next step; they stay if what is
+        asked for is not finite.
         """
         if not all(np.isfinite(values).all() for values in (root, q_world, ends)):
             return self._angles
-        follow_segments(self._robot, self._state, root, q_world, ends, self._is_first)
-        for limb in range(4 if is_reaching else 0):
-            reach(self._robot, self._state, limb, ends, q_world, self._is_first)
+        robot, state, is_first = self._robot, self._state, self._is_first
+        follow_segments(robot, state, root, q_world, ends, is_first)
+        for _ in range(ROUNDS if is_reaching else 0):
+            for limb in range(4):
+                reach(robot, state, limb, ends, q_world, is_first)
+            if move_base(robot, state, ends, importances) < YIELD_TOL_M:
+                break
+        if is_first:
+            state.tracked[:], state.rates[:] = state.angles, 0.0
+        elif dt > 0.0:
+            track_angles(robot, state, min(dt, LONGEST_S))
+        pose_bodies(robot, state._replace(angles=state.tracked))
+        move_base(robot, state, ends, importances)
         self._is_first = False
-        read_posture(self._robot, self._state, rotations, q_world, p_world, ends)
+        read_posture(robot, state, rotations, q_world, p_world, ends)
         return self._angles

@@ -11,6 +11,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMEN
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.joints import (
     bounded_step,
+    RAMP_S,
     refine_angles,
     REST_STEP_RAD,
     RobotJoints,
@@ -123,6 +124,36 @@ def test_a_jump_of_what_is_asked_moves_no_angle_farther_than_promised(character,
     way = np.abs(small.asked_of(joints) - again).max()
     # five joints from the pelvis to a hand; a sole moves less than all of them turn
     assert 0.0 < way <= SPEED_RATIO * 8.0 * turn + 2.0 * REST_STEP_RAD
+
+
+def test_speed_and_acceleration_hold_whatever_is_asked(character, joints, rng):
+    """Postures that have nothing to do with each other, then one that stays."""
+    speeds, dt = character.robot.speeds, 1.0 / 120.0
+    postures = [qb.exp(0.7 * rng.normal(size=(16, 3))) for _ in range(12)]
+    asked = [postures[k // 10] for k in range(120)] + [postures[-1]] * 240
+    path = []
+    for rotations in asked:
+        p = Posture(character, [0.1, 0.2, 0.9], rotations)
+        path.append(joints.step(p.root, p.rotations, p.q_world, p.p_world, p.ends, dt=dt).copy())
+    rates = np.diff(path, axis=0) / dt
+    assert (np.abs(rates) <= speeds * (1.0 + 1e-9)).all()
+    assert np.abs(rates).max() > 0.9 * speeds.min()
+    changes = np.diff(np.concatenate((np.zeros((1, len(speeds))), rates)), axis=0) / dt
+    assert (np.abs(changes) <= speeds / RAMP_S * (1.0 + 1e-6)).all()
+    assert np.abs(rates[-1]).max() <= REST_STEP_RAD / dt + 1e-6
+
+
+def test_the_base_gives_way_to_a_foot_that_matters(character, joints):
+    """A sole far to the side is reached by the base, all of it if the foot matters wholly."""
+    for importance in (0.0, 1.0):
+        joints.reset()
+        p = Posture(character, [0.0, 0.0, 0.9], np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)))
+        p.ends[2] += [0.0, 1.2, 0.0]
+        wanted = p.ends[2].copy()
+        weights = np.array([0.0, 0.0, importance, 0.0])
+        joints.step(p.root, p.rotations, p.q_world, p.p_world, p.ends, weights)
+        missing = np.linalg.norm(p.ends[2] - wanted)
+        assert missing < 1e-3 if importance == 1.0 else missing > 0.2
 
 
 def test_the_posture_given_back_is_that_of_the_urdf(character, joints, rng):

@@ -20,7 +20,6 @@ from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.robots import RobotJoints, SUFFIXES, trajectory_data
 from puppet_retarget.importance import (
     Environment,
-    GOAL,
     ImportanceConfig,
     ImportanceModel,
     ProximityResult,
@@ -134,9 +133,8 @@ def retarget_motion(
         start = perf_counter()
         near, out = step(i)
         if robot is not None:
-            result.robot_angles[i] = follow_robot(
-                robot, out, scale * near.rows[:, GOAL : GOAL + 3]
-            )
+            dt = 1.0 / motion.rate_hz
+            result.robot_angles[i] = follow_robot(robot, out, near.rows, scale, dt)
         result.frame_ms[i] = (perf_counter() - start) * 1e3
         puppet.root_positions[i], puppet.rotations[i] = out.root_position, out.rotations
         puppet.end_effectors[i] = out.end_effectors

@@ -422,14 +422,26 @@ def measure_packed(packed: np.ndarray, rows: Floats, self_rows: Floats) -> None:
     measure(solver.model, solver.objects, goals, solver.frame)
 
 
-def follow_robot(joints: RobotJoints, out: SolverOutput, goals: Vec3s) -> Floats:
+def follow_robot(
+    joints: RobotJoints, out: SolverOutput, rows: Floats, scale: float, dt: float
+) -> Floats:
     """
     Return the robot's angles [rad]; the posture asked for becomes the one that it takes.
 
-    Its distances from the goals (4, 3), in the puppet's world [m], are written too.
+    Distances from the goals of importance rows, which are scaled to the puppet's world, are
+    written too. The time since the frame before [s] is infinite for the first, or after a gap.
     """
+    importances = np.ascontiguousarray(rows[:, IMPORTANCE])
     angles = joints.step(
-        out.root_position, out.rotations, out.q_world, out.p_world, out.end_effectors
+        out.root_position,
+        out.rotations,
+        out.q_world,
+        out.p_world,
+        out.end_effectors,
+        importances,
+        dt,
     )
+    out.root_position[:] = out.p_world[0]  # it may have had to give way
+    goals = scale * rows[:, GOAL : GOAL + 3]
     out.goal_errors[:] = np.linalg.norm(out.end_effectors[:4] - goals, axis=1)
     return angles
