@@ -29,13 +29,6 @@ def poses(rng):
     return poses
 
 
-def test_built_in_body_is_the_performer_file():
-    file = load_character(CONFIG / 'characters' / 'performer.yaml').skeleton
-    ours = performer.default_body().skeleton
-    np.testing.assert_allclose(ours.offsets, file.offsets)
-    np.testing.assert_allclose(ours.interaction_points, file.interaction_points)
-
-
 def test_noise_has_the_levels_asked_for():
     noise = performer.SensorNoise(performer.NoiseLevels(0.5, 0.05, 0.3, 0.03), 14, RATE_HZ, 1)
     block = np.concatenate([noise.block(k * 60, 60) for k in range(60)])
@@ -96,7 +89,7 @@ def test_a_line_without_any_sensor_sends_nothing_until_one_is_back(poses):
 
 def test_a_range_of_motion_can_be_performed_instead_of_the_show(tmp_path):
     config = EmulatorConfig(links=(tmp_path / 'line0',), rate_hz=60.0)
-    body = performer.default_body()
+    body = load_character(CONFIG / 'characters' / 'performer.yaml')
     looped = performed(config, body, None, 1.0, 'range')
     expected = range_of_motion(body, 60.0, 1.0)
     np.testing.assert_array_equal(looped.motion.rotations, expected.rotations)

@@ -30,9 +30,10 @@ from puppet_driver.emulator.emulator import (
     within_range,
 )
 from puppet_driver.emulator.faults import FaultRates
-from puppet_driver.emulator.performer import clip_body, default_body, NoiseLevels
+from puppet_driver.emulator.performer import clip_body, NoiseLevels
 from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, parse_endpoint, sensors_per_line
+from puppet_ros import config_files
 
 BAUD_RATE_BPS = 115200
 PRIORITY = -10  # nice value
@@ -166,7 +167,8 @@ def _body(arguments: argparse.Namespace) -> tuple[Character, Motion | None]:
     if arguments.clip:
         clip = read_clip_by_options(arguments.clip, arguments, arguments.asf, _log)
         return clip_body(clip, arguments.clip.stem), clip
-    return load_character(arguments.character) if arguments.character else default_body(), None
+    body = arguments.character or config_files.character_file('performer')
+    return load_character(body), None
 
 
 def _links(arguments: argparse.Namespace, at_exit: ExitStack) -> tuple[Path | Endpoint, ...]:

@@ -27,20 +27,6 @@ from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions, Quats, Vec3, Vec3s
 from puppet_core.procedural import LoopedMotion
 
-_ADULT_JOINTS_M = {
-    'spine': (0.0, 0.0, 0.10),
-    'chest': (0.0, 0.0, 0.16),
-    'head': (0.0, 0.0, 0.27),
-    'left_upper_arm': (0.0, 0.185, 0.19),
-    'left_forearm': (0.0, 0.326, 0.0),
-    'left_hand': (0.0, 0.256, 0.0),
-    'left_thigh': (0.0, 0.090, -0.06),
-    'left_shank': (0.0, 0.0, -0.429),
-    'left_foot': (0.0, 0.0, -0.431),
-}
-_ADULT_PALM_M, _ADULT_SOLE_M = (0.0, 0.080, -0.015), (0.055, 0.0, -0.068)
-_MIRROR = np.array([1.0, -1.0, 1.0])
-
 SPREAD_M = 0.015  # how far a strapped-on sensor ends up from its sensible place, per axis
 BACK_M = 0.10  # from the spine to the back, where pelvis and chest sensors are worn
 SKIN_M = 0.035  # from an arm's or shank's bone to the sensor on it; twice that for thighs
@@ -49,17 +35,6 @@ N_WAVES = 8  # per sensor and axis; enough for a sum that appears random
 SLOW_BAND_HZ = (1.0, 10.0)
 
 MeasurementModel = Callable[[Floats, int], Floats]
-
-
-def default_body() -> Character:
-    offsets = np.zeros((len(SEGMENT_INDEX), 3))
-    for name, offset in _ADULT_JOINTS_M.items():
-        offsets[SEGMENT_INDEX[name]] = offset
-        if name.startswith('left_'):
-            offsets[SEGMENT_INDEX[name.replace('left_', 'right_')]] = offset * _MIRROR
-    palm, sole = np.array(_ADULT_PALM_M), np.array(_ADULT_SOLE_M)
-    skeleton = Skeleton(offsets, np.array([palm, palm * _MIRROR, sole, sole * _MIRROR]))
-    return Character('performer', 'An average adult', skeleton, default_capsules(skeleton))
 
 
 def clip_body(clip: Motion, name: str) -> Character:
