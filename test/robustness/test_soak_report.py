@@ -10,11 +10,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.monitor import (  # noqa: E402,I100
-    FrameLog,
-    INDEX,
-    Usage,  # noqa: E402
-)
+from puppet_bringup.monitor import FrameLog, INDEX  # noqa: E402,I100
+from robustness.process_usage import FullUsage  # noqa: E402
 from robustness.soak.record import FrameTally, UsageSeries  # noqa: E402
 from robustness.soak.report import is_missed, judged, lines, report, Soak  # noqa: E402
 
@@ -96,8 +93,8 @@ def soak_of(growth_mb_h: float, hour: tuple[FrameTally, FrameLog]) -> Soak:
     series = UsageSeries(('monitor', 'retarget'), 721)
     for time_s in np.arange(5.0, 3601.0, 5.0):
         usage = {
-            'monitor': Usage(10.0, 230.0, 130.0, 135.0, 150.0, 20, 30),
-            'retarget': Usage(
+            'monitor': FullUsage(10.0, 230.0, 130.0, 135.0, 150.0, 20, 30),
+            'retarget': FullUsage(
                 12.5, 230.0, 120.0 + growth_mb_h * time_s / 3600.0, 125.0, 140.0, 15, 18
             ),
         }

@@ -22,7 +22,6 @@ from puppet_core.math import Floats
 from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame
 from puppet_ros.messages import importance_msg, raw_header
 from puppet_ros.node import qos
-from puppet_ros.process import memory_of
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
@@ -214,42 +213,23 @@ class Usage(NamedTuple):
 
     cpu_percent: float  # fraction of a core since the last poll
     rss_mb: float  # resident memory, memory shared with others included
-    # Memory that it has made itself, swapped or not: what a leak is; NaN if not asked for
-    heap_mb: float = float('nan')
-    # Memory that is its alone, pages of files included that just now no other has
-    uss_mb: float = float('nan')
-    # Proportional set size: private memory and its part of the shared memory
-    pss_mb: float = float('nan')
-    threads: float = float('nan')  # threads, a whole number
-    files: float = float('nan')  # open files, sockets and pipes, a whole number
 
 
 class UsageMeter:
     """CPU load and memory of running children, and of this process, from poll to poll."""
 
     def __init__(self, children: Sequence[Child]) -> None:
-        self._processes = {MONITOR: psutil.Process()}
+        self.processes = {MONITOR: psutil.Process()}  # by name, in the order of their start
         for child in children:
             with suppress(psutil.Error):
-                self._processes[child.name] = psutil.Process(child.popen.pid)
-        for process in self._processes.values():
+                self.processes[child.name] = psutil.Process(child.popen.pid)
+        for process in self.processes.values():
             process.cpu_percent()
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All processes, in the order of their start."""
-        return tuple(self._processes)
-
-    def read(self, in_full: bool = False) -> dict[str, Usage]:
-        """Return name -> use since the last poll of what runs; in full takes milliseconds."""
+    def read(self) -> dict[str, Usage]:
+        """Return name -> use since the last poll of what runs."""
         usage = {}
-        for name, process in self._processes.items():
-            with suppress(psutil.Error, OSError), process.oneshot():
-                if in_full:
-                    memory = memory_of(process.pid)
-                    usage[name] = Usage(
-                        process.cpu_percent(), *memory, process.num_threads(), process.num_fds()
-                    )
-                else:
-                    usage[name] = Usage(process.cpu_percent(), process.memory_info().rss / MB)
+        for name, process in self.processes.items():
+            with suppress(psutil.Error):
+                usage[name] = Usage(process.cpu_percent(), process.memory_info().rss / MB)
         return usage

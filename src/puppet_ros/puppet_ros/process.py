@@ -1,18 +1,15 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Process-wide settings and facts: memory use, middleware settings, a free ROS domain."""
+"""Process-wide settings: those of the middleware, a free ROS domain."""
 
 from collections.abc import Mapping
 import os
 from pathlib import Path
 import socket
-from typing import NamedTuple
 
 from puppet_core.io import ConfigError
 from puppet_ros import config_files
 from rclpy.utilities import get_rmw_implementation_identifier
-
-KIB_MB = 1024e-6
 
 # Fast DDS. In shared memory, a process that is killed while it makes a port leaves whoever sends
 # to it next waiting for ever, and the one that is started in its place is found seconds late. Over
@@ -35,23 +32,6 @@ HIGHEST_DOMAIN = 101  # above it, ports reach into Linux' ephemeral range
 
 # Of domains that this process was given: no participant may listen there yet.
 _reserved: dict[int, socket.socket] = {}
-
-
-class Memory(NamedTuple):
-    """Memory of one process [MB]."""
-
-    rss_mb: float  # Resident, memory shared with others included
-    heap_mb: float  # What it has made itself, swapped or not: what a leak is
-    uss_mb: float  # What is its alone, pages of files included that just now no other has
-    pss_mb: float  # Proportional set size: private memory and its part of the shared memory
-
-
-def memory_of(pid: int) -> Memory:
-    """Return the memory of a process; raise OSError if it has ended."""
-    lines = Path(f'/proc/{pid}/smaps_rollup').read_text().splitlines()[1:]
-    kib = {words[0]: int(words[1]) for words in map(str.split, lines)}
-    parts = (('Rss:',), ('Anonymous:', 'Swap:'), ('Private_Clean:', 'Private_Dirty:'), ('Pss:',))
-    return Memory(*(KIB_MB * sum(kib[name] for name in names) for names in parts))
 
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:

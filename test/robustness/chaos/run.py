@@ -21,13 +21,13 @@ from puppet_bringup.respawner import ProcessReport
 from puppet_bringup.supervisor import Supervisor
 from puppet_ros import config_files
 from puppet_ros.node import ERROR_HOLD_S, observing, PERIOD_S
-from puppet_ros.process import memory_of
 from rclpy.executors import Executor
 from robustness.chaos.causes import CauseError, Stage, start_clock
 from robustness.chaos.recovery import CONFIRM_S
 from robustness.chaos.report import names, Row, Run
 from robustness.chaos.schedule import Fault, faults, HOSTILE, KILL, targets_of, UNPLUG
 from robustness.chaos.watch import ChaosWatch
+from robustness.process_usage import memory_of
 
 RATE_HZ = 120.0
 UNDISTURBED_S = 5.0  # watched before the first fault

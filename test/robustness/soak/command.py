@@ -43,6 +43,7 @@ from puppet_core.io import (
 )
 from puppet_ros import config_files
 from puppet_ros.node import DIAGNOSTICS_TOPIC
+from robustness.process_usage import read_in_full
 from robustness.soak.accelerated import run_accelerated
 from robustness.soak.record import FrameTally, MINUTE_S, UsageSeries
 from robustness.soak.report import is_missed, judged, lines, report, Soak
@@ -165,7 +166,8 @@ class SoakWatch:
         self._begin_s = 0.0
         self._meter = UsageMeter(graph.supervisor.children)
         self._period_s = max(LOOK_S, duration_s / MAX_LOOKS)
-        self._series = UsageSeries(self._meter.names, math.ceil(duration_s / self._period_s) + 2)
+        n_looks = math.ceil(duration_s / self._period_s) + 2
+        self._series = UsageSeries(self.names, n_looks)
         self._tally = FrameTally(math.ceil(duration_s / MINUTE_S))
         self._minutes_told = 0
         self._drops = DropCounters()
@@ -176,7 +178,7 @@ class SoakWatch:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the processes."""
-        return self._meter.names
+        return tuple(self._meter.processes)
 
     def run(self) -> None:
         """
@@ -233,7 +235,7 @@ class SoakWatch:
         for i in range(1, math.ceil(self._duration_s / self._period_s) + 1):
             if ended.wait(max(start + i * self._period_s - time.monotonic(), 0.0)):
                 return
-            usage = self._meter.read(in_full=True)
+            usage = read_in_full(self._meter)
             self._series.add(time.monotonic() - start, usage, psutil.cpu_percent())
 
 

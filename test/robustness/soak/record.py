@@ -5,8 +5,9 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from puppet_bringup.monitor import ARRIVALS, INDEX, STAMP, TOPICS, Usage
+from puppet_bringup.monitor import ARRIVALS, INDEX, STAMP, TOPICS
 from puppet_core.math import Floats
+from robustness.process_usage import FullUsage
 from robustness.soak.time_histogram import TimeHistogram
 
 LAST = ARRIVALS.stop - 1  # /joint_states
@@ -130,10 +131,10 @@ class UsageSeries:
         """The processes."""
         self._times_s = np.full(n_looks, np.nan)
         self._machine = np.full(n_looks, np.nan)
-        self._values = np.full((n_looks, len(self.names), len(Usage._fields)), np.nan)
+        self._values = np.full((n_looks, len(self.names), len(FullUsage._fields)), np.nan)
         self._n = 0
 
-    def add(self, time_s: float, usage: Mapping[str, Usage], machine_percent: float) -> None:
+    def add(self, time_s: float, usage: Mapping[str, FullUsage], machine_percent: float) -> None:
         """Keep a poll: its time [s], the processes, and how busy all cores are [%]."""
         if self._n == len(self._times_s):
             return
@@ -155,6 +156,6 @@ class UsageSeries:
         return self._machine[: self._n]
 
     def of(self, name: str, field: str) -> Floats:
-        """Return the series of one process and field of Usage, shape (n,); a view."""
-        place, column = self.names.index(name), Usage._fields.index(field)
+        """Return the series of one process and field of FullUsage, shape (n,); a view."""
+        place, column = self.names.index(name), FullUsage._fields.index(field)
         return self._values[: self._n, place, column]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_bringup.monitor import Usage
 from puppet_core.math import Floats
+from robustness.process_usage import FullUsage
 from robustness.soak.record import FrameTally, UsageSeries
 from robustness.soak.steadiness import (
     Evaluation,
@@ -135,7 +135,7 @@ def report(soak: Soak, evaluations: list[Judged]) -> dict[str, Any]:
     """Return the run for programs: figures, evaluations and all series; None where unknown."""
     series, tally = soak.series, soak.tally
     processes = {
-        name: {field: _plain(series.of(name, field)) for field in Usage._fields}
+        name: {field: _plain(series.of(name, field)) for field in FullUsage._fields}
         for name in series.names
     }
     return {

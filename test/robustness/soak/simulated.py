@@ -32,7 +32,7 @@ from puppet_msgs.msg import Posture
 from puppet_replay.pipeline import Pipeline, read_settings, UNCALIBRATED
 from puppet_replay.replay import quiet_collector
 from puppet_ros.interface_table import JOINTS, PUPPET, RAW
-from puppet_ros.process import memory_of
+from robustness.process_usage import memory_of
 from robustness.soak.day import Day, HOUR_S, judged, lines, report
 from robustness.soak.frames import LoopedFrames, Numbers, read_frames
 from sensor_msgs.msg import JointState
