@@ -50,7 +50,6 @@ batch | puppet_clips/puppet_clip/batch | give a library of clips to characters, 
 edit | puppet_clips/puppet_clip/edit | make the motion of a clip meet constraints
 enhance | puppet_clips/puppet_clip/enhance | mend a captured motion by measured end-effectors
 character | puppet_clips/puppet_clip/character | make a character: from a clip, a calibration, a robot
-layouts | puppet_clips/puppet_clip/layouts | measure what each sensor layout tells of a motion
 render | puppet_clips/puppet_clip/render | pictures and films of a clip or a bag
 view | puppet_view/view_clip | clips and bags in the browser: play them, drag a body
 """)  # noqa: E501
@@ -65,6 +64,8 @@ enhance | benchmarks.enhance | known motions measured with errors, and how much 
 *nodes | benchmarks.nodes | what each node does with a message, with warm and with cold caches
 replay | benchmarks.replay | how much faster than real time a bag is replayed
 batch | benchmarks.batch | the speed over a library, and where it goes
+layouts | benchmarks.layouts | what each sensor layout tells of a motion
+calibration | benchmarks.calibration | how far calibrations are off, and whether faults are named
 """)
 
 STRESSES = _commands("""
@@ -104,7 +105,7 @@ FAMILIES: dict[str, tuple[str, Mapping[str, Command], Mapping[str, str]]] = {
 GROUPS = {
     'live': ('demo', 'up', 'calibrate', 'run'),
     'bags': ('record', 'replay', 'compare', 'plot'),
-    'clips': ('retarget', 'batch', 'edit', 'enhance', 'character', 'layouts', 'render', 'view'),
+    'clips': ('retarget', 'batch', 'edit', 'enhance', 'character', 'render', 'view'),
 }
 
 TOOLS = {

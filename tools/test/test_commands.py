@@ -67,7 +67,7 @@ def test_commands_with_a_graph_of_their_own_stay_on_this_machine():
     ('words', 'completed'),
     [
         (['./puppet', 'rep'], ['replay']),
-        (['./puppet', 'bench', 'l'], ['latency']),
+        (['./puppet', 'bench', 'la'], ['latency', 'layouts']),
         (['./puppet', 'dev', ''], names_of('dev')),
         (['./puppet', 'retarget', 'w'], []),
     ],

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Sequence
 import sys
 
-from puppet_clips import command_character, command_layouts, command_retarget
+from puppet_clips import command_character, command_retarget
 from puppet_clips.batch import command_batch
 from puppet_clips.edit_pictures import before_and_after, edit_preview
 from puppet_core.io import CommandParser, EXIT_OK, run_command
@@ -24,7 +24,6 @@ SUBCOMMANDS = {
     'edit': (command_edit, 'make the motion of a clip meet constraints'),
     'enhance': (command_enhance, 'mend a captured motion by measured end-effectors'),
     'render': (command_render, 'pictures and films of a clip or a bag'),
-    'layouts': (command_layouts, 'measure what each sensor layout tells of a motion'),
     'character': (command_character, 'make a character file, or look over one'),
 }
 # What draws before and after is handed to the commands that need it.

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from puppet_clips.calibrate import surface_command
-from puppet_clips.calibrate.calibrate_clip import bench_lines, record_clip, RecordedClip, T_POSE_S
+from puppet_clips.calibrate.calibrate_clip import record_clip, RecordedClip, T_POSE_S
 from puppet_clips.calibrate.calibrate_live import LiveSession, retried
 from puppet_core.body import Character, default_capsules, load_character, save_character
 from puppet_core.io import (
@@ -97,18 +97,26 @@ def make_parser() -> argparse.ArgumentParser:
     text, metavar = 'where the tracker stands, for a bag without /tf_static', ('X', 'Y', 'Z')
     bag.add_argument('--transmitter-m', nargs=3, type=float, metavar=metavar, help=text)
     clip = parser.add_argument_group('from a clip: how the virtual sensors are disturbed')
-    clip.add_argument('--noise-mm', type=float, default=0.0, help='standard deviation [mm]')
-    clip.add_argument('--noise-deg', type=float, default=0.0, help='standard deviation [deg]')
-    clip.add_argument('--outliers', type=float, default=0.0, help='share of the samples')
-    clip.add_argument('--skin-mm', type=float, default=0.0, help='soft tissue')
-    text = 'of each segment from the T-pose, standard deviation per axis'
-    clip.add_argument('--pose-deg', type=float, default=0.0, help=text)
+    add_disturbances(clip)
     clip.add_argument('--seed', type=int, default=1, help='of noise and outliers')
-    text = 'measure N performers of random proportions instead'
-    clip.add_argument('--trials', type=int, metavar='N', help=text)
     clip.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     clip_arguments.add_clip_options(parser)
     return parser
+
+
+def add_disturbances(group: Any) -> None:
+    """Declare how virtual sensors are disturbed; `disturbances` reads it."""
+    group.add_argument('--noise-mm', type=float, default=0.0, help='standard deviation [mm]')
+    group.add_argument('--noise-deg', type=float, default=0.0, help='standard deviation [deg]')
+    group.add_argument('--outliers', type=float, default=0.0, help='share of the samples')
+    group.add_argument('--skin-mm', type=float, default=0.0, help='soft tissue')
+    text = 'of each segment from the T-pose, standard deviation per axis'
+    group.add_argument('--pose-deg', type=float, default=0.0, help=text)
+
+
+def check_pose(options: argparse.Namespace) -> None:
+    if not 0.0 <= options.pose_deg <= MAX_POSE_DEG:
+        raise ConfigError(f'--pose-deg: expected 0 .. {MAX_POSE_DEG:g}, got {options.pose_deg:g}')
 
 
 def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
@@ -123,12 +131,9 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
     performer = load_character(config_files.character_file(options.performer))
     layout = load_layout(config_files.layout_file(options.layout))
-    if not 0.0 <= options.pose_deg <= MAX_POSE_DEG:
-        raise ConfigError(f'--pose-deg: expected 0 .. {MAX_POSE_DEG:g}, got {options.pose_deg:g}')
+    check_pose(options)
     if options.seed < 0:
         raise ConfigError(f'--seed: expected 0 or more, got {options.seed}')
-    if options.trials is not None:
-        return bench(options, performer, layout)
     before = cal.load_calibration(options.output) if options.rezero else None
     if before is not None and options.rezero not in before.sensors:
         known = ', '.join(before.sensors)
@@ -157,15 +162,6 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     if options.output is None and options.write_character is None:
         print('nothing was written: there is no --output')
     return EXIT_OK if usable else EXIT_FAILED
-
-
-def bench(options: argparse.Namespace, performer: Character, layout: SensorLayout) -> int:
-    if options.origin != CLIP or options.file is not None or not 1 <= options.trials <= 1000:
-        raise ConfigError('--trials: expected 1 .. 1000, with --from clip and no file')
-    disturbances = _disturbances(options)
-    for line in bench_lines(performer, layout, disturbances, options.trials, options.pose_deg):
-        print(line, flush=True)
-    return EXIT_OK
 
 
 def _rezero(
@@ -216,12 +212,12 @@ def _recorded(
     else:
         clip = clip_arguments.read_clip(options.file, options, options.asf)
         motion = clip_loop(clip, RATE_HZ, T_POSE_S).motion
-    disturbances = _disturbances(options)
-    take = record_clip(motion, layout, disturbances, options.seed, options.pose_deg)
+    given = disturbances(options), options.seed, options.pose_deg
+    take = record_clip(motion, layout, *given)
     return take.recording, take
 
 
-def _disturbances(options: argparse.Namespace) -> Disturbances:
+def disturbances(options: argparse.Namespace) -> Disturbances:
     return Disturbances(options.noise_mm, options.noise_deg, options.outliers, options.skin_mm)
 
 

@@ -129,15 +129,6 @@ def test_rezeroing_changes_one_sensor_only(output, capsys):
     np.testing.assert_allclose(after.rotations[others], before.rotations[others], atol=1e-15)
 
 
-def test_trials_tell_how_far_calibrations_are_off(capsys):
-    assert main(['--from', 'clip', '--trials', '1', *OWN]) == 0
-    text = capsys.readouterr().out
-    assert 'though all is well: 0 of 1' in text and 'upper arms and thighs' in text
-    assert 'exchanged, named: 1 of 1' in text and 'slipped, named: 1 of 1' in text
-    assert main(['--from', 'clip', '--trials', '1', '--skin-mm', '500', *OWN]) == 0
-    assert 'should not be used though all is well: 1 of 1' in capsys.readouterr().out
-
-
 @pytest.mark.mocap
 def test_acclaim_clips_are_read_as_by_the_other_commands(mocap_dir, capsys):
     folder = mocap_dir / 'cmu_asfamc'
@@ -161,7 +152,6 @@ def test_acclaim_clips_are_read_as_by_the_other_commands(mocap_dir, capsys):
         (['--from', 'clip', '--noise-mm', '-1'], 'noise_mm: expected'),
         (['--from', 'clip', '--rezero', 'left_hand'], '--rezero: expected --output'),
         (['--from', 'clip', '--output', '/dev/null/c.yaml'], '--output'),
-        (['--from', 'clip', '--trials', '0'], '--trials: expected 1 .. 1000'),
     ],
 )
 def test_bad_input_is_refused_with_exit_code_2(arguments, message, capsys):

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`puppet_clip layouts`: how accurately each sensor layout measures a posture.
+`./puppet bench layouts`: how accurately each sensor layout measures a posture.
 
 A known motion is measured by exact sensors at their calibrated places and estimated again. The
 remaining errors are what the layout cannot observe.
@@ -11,7 +11,9 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+import sys
 
+from benchmarks.command import bench_command, bench_parser
 import numpy as np
 from puppet_core.body import END_EFFECTORS, general_end_effectors, LIMB_SEGMENTS, Motion, SEGMENTS
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
@@ -25,7 +27,8 @@ from puppet_retarget.offline import ConfigFiles, number, PERFORMER, table
 _N_ENDS = len(END_EFFECTORS)
 _PLURALS = {'hand': 'hands', 'foot': 'feet'}
 
-EXAMPLE = 'example: ./puppet layouts walk.bvh --layouts six_point,default14'
+EXAMPLE = 'example: ./puppet bench layouts walk.bvh --layouts six_point,default14'
+DESCRIPTION = 'Measure what each sensor layout tells of a motion.'
 LAYOUTS = ('six_point', 'enhance11', 'no_feet12', 'choi_ko13', 'default14', 'head15', 'girdle17')
 RATE_HZ = 30.0  # of the built-in performer: no error depends on it
 
@@ -120,3 +123,17 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     else:
         motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
     return accuracy_table([layout_errors(motion, layout) for layout in layouts])
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    return bench_parser('layouts', DESCRIPTION, EXAMPLE, add_arguments)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print; return the exit code."""
+    return bench_command(parser(), run, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -4,13 +4,13 @@
 
 from pathlib import Path
 
-from puppet_clips.command_layouts import layout_errors, LAYOUTS
+from benchmarks.layouts import layout_errors, LAYOUTS
 from puppet_core.body.posture import Motion
 from puppet_performer.sensor_layout import load_layout
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-FRAMES_OF_A_CLIP = 150  # a few short clips: `./puppet layouts CLIP` measures any
+REPOSITORY = Path(__file__).resolve().parents[2]
+FRAMES_OF_A_CLIP = 150  # a few short clips: `./puppet bench layouts CLIP` measures any
 PAGE = REPOSITORY / 'doc/layouts.md'
 
 
