@@ -1,20 +1,19 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Inverse kinematics of frames by penalties and conjugate gradients (LeeShin1999 section 5; kernel).
+Inverse kinematics of frames by penalties (LeeShin1999 section 5; kernel).
 
 Minimises g = 1/2 (alpha_0 |v0|^2 + sum alpha_i |v_i|^2) + 1/2 sum w_i c_i^2, eqs. 4 and 6, over
-the unknowns of `constraint_kernels`, frame by frame. Polak-Ribiere, preconditioned by the
-curvature that the objective has as far as derivatives of first order tell, which makes
-penalties of any weight harmless.
+the unknowns of `constraint_kernels`, frame by frame. Gauss-Newton steps, each halved until
+g falls, take the place of the paper's conjugate gradients: weights of any size do them no harm.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body import N_SEGMENTS
 from puppet_core.math import (
-    copy,
     dot,
     factorise_in_place,
     Floats,
@@ -56,9 +55,8 @@ PENALTY = 1e5  # w of a constraint of weight 1 [1/m^2], where turning a joint co
 LIMIT_PENALTY = 1e4  # of going beyond a joint's limit [1/rad^2]
 MET_M = 1e-9  # residuals below it are ignored
 
-SUFFICIENT = 1e-4  # fraction of the predicted decrease that a step must reach (Armijo) [-]
 LARGEST_TURN = 0.7  # of one segment in one step [rad]
-SHORTEST_STEP = 1e-6  # of the promised one
+SHORTEST_STEP = 1e-6  # of a whole one
 
 TORSO_WEIGHT = 0.05  # or a pelvis could hardly be moved while feet are planted before and after
 
@@ -93,8 +91,6 @@ class Workspace(NamedTuple):
     row: Floats  # (51,) and those by the unknowns, the first n count
     gradient: Floats
     newton: Floats
-    direction: Floats
-    old_gradient: Floats
     limb_rows: Floats  # (36, 51)
     curvature: Floats  # (51, 51)
 
@@ -102,7 +98,7 @@ class Workspace(NamedTuple):
 def workspace() -> Workspace:
     """Return memory for the solver."""
     n = N_UNKNOWNS
-    places, rows, matrices = np.zeros((2, n), np.int64), np.zeros((6, n)), np.zeros((36 + n, n))
+    places, rows, matrices = np.zeros((2, n), np.int64), np.zeros((4, n)), np.zeros((36 + n, n))
     limbs = np.zeros(4, LIMB)
     return Workspace._make(
         (np.zeros(2, POSE), limbs, *places, *rows, matrices[:36], matrices[36:])
@@ -222,26 +218,6 @@ def pose_gradient(task: PoseTask, pose: Any, work: Workspace, n: int) -> None:
 
 
 @kernel
-def _inner(a: Floats, b: Floats, n: int) -> float:
-    total = 0.0
-    for k in range(n):
-        total += a[k] * b[k]
-    return total
-
-
-@kernel
-def _longest_step(work: Workspace, n: int) -> float:
-    """Write the direction at the places of its unknowns; return the longest step along it."""
-    work.row[:] = 0.0
-    largest = 0.0
-    for i in range(n):
-        work.row[work.columns[i]] = work.direction[i]
-        if work.columns[i] >= 3:
-            largest = max(largest, abs(work.direction[i]))
-    return LARGEST_TURN / largest if largest > LARGEST_TURN else 1.0
-
-
-@kernel
 def solve_pose(task: PoseTask, options: SolverOptions, work: Workspace) -> None:
     """Bring the start to the minimum of g, in the first of `work.poses`."""
     pose, trial = work.poses[0], work.poses[1]
@@ -249,41 +225,28 @@ def solve_pose(task: PoseTask, options: SolverOptions, work: Workspace) -> None:
     prepare_limbs(task, options.is_full)
     n = choose_unknowns(task, work.columns, work.row_of)
     move_pose(task, task.start, 0.0, work.row, pose)
-    energy, old_fall = deviation(task, pose, work.full) + penalties(task, pose), 0.0
+    energy = deviation(task, pose, work.full) + penalties(task, pose)
     for _ in range(options.max_iterations):
         pose_gradient(task, pose, work, n)
         factorise_in_place(work.curvature, n, True)
         solve_factorised(work.curvature, work.gradient, n, work.newton)
-        fall = _inner(work.gradient, work.newton, n)
+        work.row[:] = 0.0
+        fall, largest = 0.0, LARGEST_TURN
+        for i in range(n):
+            fall += work.gradient[i] * work.newton[i]
+            work.row[work.columns[i]] = -work.newton[i]
+            largest = max(largest, abs(work.newton[i]) if work.columns[i] >= 3 else 0.0)
         if not fall > options.tolerance:
             break
-        ratio = 0.0
-        if old_fall > 0.0:
-            ratio = max((fall - _inner(work.newton, work.old_gradient, n)) / old_fall, 0.0)
-        for i in range(n):
-            work.direction[i] = ratio * work.direction[i] - work.newton[i]
-        slope = _inner(work.gradient, work.direction, n)
-        if not slope < 0.0:
-            for i in range(n):
-                work.direction[i] = -work.newton[i]
-            slope = -fall
-        step = _longest_step(work, n)
-        was_full, shortest, found = step == 1.0, SHORTEST_STEP * step, False
-        while step > shortest:
+        step, tried = LARGEST_TURN / largest, math.inf
+        while step > SHORTEST_STEP and not tried < energy:
             move_pose(task, pose, step, work.row, trial)
             tried = deviation(task, trial, work.full) + penalties(task, trial)
-            if tried < energy + SUFFICIENT * step * slope:
-                found = True
-                break
-            was_full = False
-            bend = tried - energy - slope * step
-            wanted = -0.5 * slope * step * step / bend if bend > 0.0 else 0.0
-            step = min(max(wanted, 0.1 * step), 0.5 * step)
-        if not found:
+            step *= 0.5
+        if not tried < energy:
             break
-        energy, old_fall = tried, (fall if was_full else 0.0)
+        energy = tried
         work.poses[0] = trial
-        copy(work.gradient, work.old_gradient)
 
 
 @kernel
