@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
-from itertools import combinations
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,10 +74,9 @@ ON_SURFACE, RELATIVE, PLANT = 'on_surface', 'relative', 'plant'
 TRANSITION, RETARGET, TERRAIN = 'transition', 'retarget', 'terrain'
 HOLD_FEET, DOORWAYS = 'hold_feet', 'doorways'
 
-AGREEMENT = 1e-6  # [m] or [rad]; what is nearer is the same
+AGREEMENT = 1e-6  # [m] or of a rotation matrix; what is nearer is the same
 MAX_HEIGHT_M = 1e3
 MAX_MOVE_M = 20.0  # a goal farther from where the point was is in other units
-MAX_ENTRIES = 1000  # each is compared with each
 MIN_SPACING = 0.1  # frames per knot at the finest level: more knots add nothing
 # of a surface's function where memory or a generator sets them
 _LIMITS = {'seed': (0.0, 1e9), 'size_m': (1.0, 200.0), 'body_height_m': (0.3, 3.0)}
@@ -190,8 +188,6 @@ def _plan(tree: Section, motion: Motion, readers: Readers) -> EditPlan:
     before = work.before or work.motion
     context = _Context(BodyTrack(before), surfaces, objects)
     listed = tree.sections(CONSTRAINTS) if tree.raw(CONSTRAINTS, []) != [] else ()
-    if len(listed) > MAX_ENTRIES:
-        raise tree.error(CONSTRAINTS, f'at most {MAX_ENTRIES} entries', len(listed))
     entries = tuple(_read_entry(entry, context) for entry in listed)
     tree.finish()
     _check_agreement(tree.path, entries)
@@ -597,80 +593,24 @@ KINDS: Mapping[str, Callable[[Section, _Context, Ints, float], Constraint]] = {
 
 
 def _check_agreement(path: Path, entries: Sequence[EditEntry]) -> None:
-    """Refuse entries that cannot both be met: the later one, naming the earlier and the frame."""
-    for first, second in combinations(entries, 2):
-        gap = _gap(first.constraint, second.constraint)
-        if gap is not None:
-            wanted = f'an entry that agrees with line {first.line} ({first.text})'
-            raise InputFileError(path, wanted, gap, second.line, second.text)
-    for plant in entries:
-        for point in plant.constraint.points if isinstance(plant.constraint, Plant) else ():
-            _check_planted(path, plant, point, entries)
-
-
-def _gap(a: Constraint, b: Constraint) -> str | None:
-    """Return how far two constraints are from asking for the same, None if they are not."""
-    if a.frames[-1] < b.frames[0] or b.frames[-1] < a.frames[0]:
-        return None
-    frames, in_a, in_b = np.intersect1d(a.frames, b.frames, return_indices=True)
-    if not len(frames):
-        return None
-    unit = 'm'
-    match a, b:
-        case PointGoal(), PointGoal() if _same(a.point, b.point):
-            axes = np.array(a.axes) & np.array(b.axes)
-            apart = np.where(axes, np.abs(a.goals[in_a] - b.goals[in_b]), 0.0).max(axis=-1)
-        case OrientationGoal(), OrientationGoal() if a.segment == b.segment:
-            turn = qb.multiply(qb.conjugate(a.orientations[in_a]), b.orientations[in_b])
-            apart, unit = np.linalg.norm(qb.log(turn), axis=-1), 'rad'
-        case Relative(), Relative():
-            straight = _same(a.first, b.first) and _same(a.second, b.second)
-            if not straight and not (_same(a.first, b.second) and _same(a.second, b.first)):
-                return None
-            if a.vectors is not None and b.vectors is not None:
-                sign = 1.0 if straight else -1.0
-                apart = np.linalg.norm(a.vectors[in_a] - sign * b.vectors[in_b], axis=-1)
-            else:
-                apart = np.abs(_lengths(a)[in_a] - _lengths(b)[in_b])
-        case _:
-            return None
-    worst = int(np.argmax(apart))
-    if apart[worst] <= AGREEMENT:
-        return None
-    return f'goals {apart[worst]:.3g} {unit} apart in frame {frames[worst]}'
-
-
-def _lengths(constraint: Relative) -> Floats:
-    if constraint.vectors is not None:
-        return np.asarray(np.linalg.norm(constraint.vectors, axis=-1))
-    return np.asarray(constraint.distances)
-
-
-def _check_planted(
-    path: Path, plant: EditEntry, point: BodyPoint, entries: Sequence[EditEntry]
-) -> None:
-    """Refuse goals that differ while a plant holds their point in one place."""
-    places: list[tuple[int, Floats]] = []
+    """Refuse an entry that wants a point or a segment elsewhere than an earlier one does."""
+    earlier: dict[Any, tuple[EditEntry, Floats]] = {}
     for entry in entries:
-        goal = entry.constraint
-        if not isinstance(goal, PointGoal) or not _same(goal.point, point):
-            continue
-        inside = np.isin(goal.frames, plant.constraint.frames)
-        for frame, place in zip(goal.frames[inside], goal.goals[inside]):
-            places.append((int(frame), np.where(goal.axes, place, np.nan)))
-            apart = float(np.nan_to_num(np.abs(places[-1][1] - places[0][1])).max())
+        match entry.constraint:
+            case PointGoal(point=point, goals=goals, axes=axes) as goal:
+                offset = None if point.offset is None else tuple(point.offset)
+                what, rows = (point.segment, offset), np.where(axes, goals, np.nan)
+            case OrientationGoal(segment=segment) as goal:
+                what, rows = segment, qb.to_matrix(goal.orientations).reshape(-1, 9)
+            case _:
+                continue
+        for frame, row in zip(goal.frames.tolist(), rows):
+            first, other = earlier.setdefault((entry.kind, what, frame), (entry, row))
+            apart = float(np.nan_to_num(np.abs(row - other)).max())
             if apart > AGREEMENT:
-                wanted = f'one place while line {plant.line} ({plant.text}) holds'
-                got = f'places {apart:.3g} m apart in frames {places[0][0]} and {frame}'
+                wanted = f'an entry that agrees with line {first.line} ({first.text})'
+                got = f'goals {apart:.3g} apart in frame {frame}'
                 raise InputFileError(path, wanted, got, entry.line, entry.text)
-
-
-def _same(a: BodyPoint, b: BodyPoint) -> bool:
-    if a.segment != b.segment:
-        return False
-    if a.offset is None or b.offset is None:
-        return a.offset is b.offset
-    return bool(np.allclose(a.offset, b.offset, atol=AGREEMENT))
 
 
 @dataclass(slots=True)

@@ -32,7 +32,6 @@ from puppet_edit.edit_file import (
     parse_edit,
     PLAIN_READERS,
     plain_value,
-    PLANT,
     POSITION,
     Readers,
 )
@@ -204,11 +203,6 @@ class EditSession:
             if (name, frame) not in known
         ]
         self._do({CONSTRAINTS: entries})
-
-    def plant(self, point: str, first: int, last: int) -> None:
-        """Let a point stay in one place over some frames; see `drag` for errors."""
-        entry = {PLANT: point, 'from_frame': first, 'to_frame': last}
-        self._do({CONSTRAINTS: [*self._tree_entries(), entry]})
 
     def remove(self, index: int) -> None:
         """Remove an entry; raise ConfigError if there is none."""

@@ -10,7 +10,7 @@ from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.io import InputFileError
 from puppet_core.io.yaml_file import parse_yaml
 from puppet_core.math import quaternions as qb
-from puppet_edit.edit_file import edit_text, FORMAT, MAX_ENTRIES, plain_value
+from puppet_edit.edit_file import edit_text, FORMAT, plain_value
 from puppet_edit.editor.constraints import EditConfig
 import pytest
 from scipy.spatial.transform import Rotation
@@ -250,28 +250,17 @@ def test_bad_entry_is_refused(text, says):
 @pytest.mark.parametrize(
     ('first', 'second', 'says'),
     [
-        (f'{HAND}, at_m: [0, 0, 1]', f'{HAND}, at_m: [0, 0.2, 1]', 'goals 0.2 m apart in frame 3'),
+        (f'{HAND}, at_m: [0, 0, 1]', f'{HAND}, at_m: [0, 0.2, 1]', 'goals 0.2 apart in frame 3'),
         (
             f'{HAND}, at_m: [0, 0, 1]',
             'position: left_hand, to_frame: 5, at_m: [0, 0, 2], axes: z',
-            'goals 1 m apart',
+            'goals 1 apart',
         ),
         (
             'orientation: chest, frame: 3, rpy_deg: [0, 0, 0]',
             'orientation: chest, frame: 3, rpy_deg: [0, 0, 90]',
-            'goals 1.57 rad apart',
+            'goals 1 apart',
         ),
-        (
-            f'{TWO_HANDS}, distance_m: 0.5',
-            'relative: [right_hand, left_hand], frame: 3, distance_m: 0.4',
-            'goals 0.1 m apart',
-        ),
-        (
-            f'{TWO_HANDS}, vector_m: [1, 0, 0]',
-            'relative: [right_hand, left_hand], frame: 3, vector_m: [1, 0, 0]',
-            'goals 2 m apart',
-        ),
-        (f'{TWO_HANDS}, vector_m: [1, 0, 0]', f'{TWO_HANDS}, distance_m: 0.5', 'goals 0.5 m'),
     ],
 )
 def test_contradicting_entries_are_refused(first, second, says):
@@ -279,22 +268,3 @@ def test_contradicting_entries_are_refused(first, second, says):
         plan_of(f'constraints:\n  - {{{first}}}\n  - {{{second}}}\n')
     text = str(caught.value)
     assert caught.value.line == 4 and 'agrees with line 3 (' in text and says in text
-
-
-def test_plant_refuses_two_places_within_it():
-    with pytest.raises(InputFileError) as caught:
-        plan_of(
-            'constraints:\n'
-            '  - {position: left_foot, frame: 3, at_m: [0, 0, 0]}\n'
-            '  - {position: left_foot, frame: 5, at_m: [0.1, 0, 0]}\n'
-            '  - {plant: left_foot, from_frame: 3, to_frame: 5}\n'
-        )
-    assert caught.value.line == 4
-    assert 'one place while line 5 (plant left_foot, frames 3 .. 5) holds' in str(caught.value)
-    assert 'places 0.1 m apart in frames 3 and 5' in str(caught.value)
-
-
-def test_so_many_entries_that_comparing_them_takes_minutes_are_refused():
-    lines = f'  - {{{HAND}, move_m: [0, 0, 0]}}\n' * (MAX_ENTRIES + 1)
-    with pytest.raises(InputFileError, match=f'at most {MAX_ENTRIES} entries, got 1001'):
-        plan_of(f'constraints:\n{lines}')
