@@ -601,7 +601,7 @@ def _check_agreement(path: Path, entries: Sequence[EditEntry]) -> None:
                 offset = None if point.offset is None else tuple(point.offset)
                 what, rows = (point.segment, offset), np.where(axes, goals, np.nan)
             case OrientationGoal(segment=segment) as goal:
-                what, rows = segment, qb.to_matrix(goal.orientations).reshape(-1, 9)
+                what, rows = (segment, None), qb.to_matrix(goal.orientations).reshape(-1, 9)
             case _:
                 continue
         for frame, row in zip(goal.frames.tolist(), rows):
