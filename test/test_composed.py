@@ -14,7 +14,6 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_bringup.pipeline import CLASSES, STREAMS  # noqa: E402,I100
 from puppet_bringup.process_table import processes, REPLAY  # noqa: E402
-from puppet_replay.goldens import FOLDER, PERFORMANCE  # noqa: E402
 from puppet_ros.bags import BagReader, class_of  # noqa: E402
 from puppet_ros.interface_table import (  # noqa: E402
     FILTERED,
@@ -32,6 +31,7 @@ from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.node.streams import IntraProcessBus, use_bus  # noqa: E402
 from puppet_ros.node.transforms import TRANSMITTER  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from robustness.goldens import FOLDER, PERFORMANCE  # noqa: E402
 
 pytestmark = pytest.mark.ros
 

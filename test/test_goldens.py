@@ -10,7 +10,7 @@ from source_tree import ROOT
 pytest.importorskip('rclpy', reason='ROS 2 is not there')
 
 from puppet_replay.compare import report_lines  # noqa: E402
-from puppet_replay.goldens import (  # noqa: E402
+from robustness.goldens import (  # noqa: E402
     check_case,
     FOLDER,
     golden_cases,
@@ -85,3 +85,20 @@ def test_bad_arguments_are_named(words, capsys):
     """Exit code 2, nothing done."""
     assert main(words) == 2
     assert 'expected' in capsys.readouterr().err
+
+
+def test_another_performance_is_for_all_goldens(tmp_path, capsys):
+    """Part of them would no longer be of the performance beside them."""
+    folder = tmp_path / 'goldens'
+    folder.mkdir()
+    words = [
+        'sally_position',
+        '--update',
+        '--performance',
+        str(GOLDENS / PERFORMANCE),
+        '--folder',
+        str(folder),
+    ]
+    assert main(words) == 2
+    assert '--performance: expected no NAME beside it' in capsys.readouterr().err
+    assert not list(folder.iterdir())

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from doc_page import blocks, commands, run_puppet
-from puppet_replay import goldens as goldens_command
+from robustness import goldens as goldens_command
 from source_tree import ROOT
 import yaml
 

@@ -28,7 +28,6 @@ setup(
             'record = puppet_replay.record:main',
             'replay = puppet_replay.replay:main',
             'compare = puppet_replay.compare.command:main',
-            'goldens = puppet_replay.goldens:main',
             'plot = puppet_replay.plots.command:main',
         ],
         # of the module's own name, so that -p and conftest.py may name it as well

@@ -76,7 +76,7 @@ fuzz | robustness.fuzz.command | damaged files of every kind: each read, or refu
 
 DEV_PROGRAMS = _commands("""
 compile | puppet_bringup/puppet_compile | compile the kernels of all nodes now: for an image of a machine
-goldens | puppet_replay/goldens | replay the golden performance and compare it, or make goldens anew
+goldens | robustness.goldens | replay the golden performance and compare it, or make goldens anew
 *reference | puppet_bringup/puppet_reference | write doc/reference.md and the access policy, from code and nodes
 """)  # noqa: E501
 

@@ -84,7 +84,7 @@ class PuppetRegression:
         """
         __tracebackhide__ = True
         from puppet_core.io import CalibrationError, PuppetError
-        from puppet_replay.goldens import keep_topics
+        from puppet_replay.golden_bags import keep_topics
         from puppet_replay.pipeline import read_settings
         from puppet_replay.replay import replay
 
@@ -150,7 +150,7 @@ class PuppetRegression:
     def _update(self, target: Path, result: Path) -> 'Comparison':
         from puppet_core.io import ConfigError, write_bytes
         from puppet_replay.compare import compare_bags, EXACT, summary_lines, Tolerances
-        from puppet_replay.goldens import changes
+        from puppet_replay.golden_bags import changes
 
         found = changes(target, result)
         written = self._config.stash.setdefault(_WRITTEN, set())

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcap.reader import make_reader
-from puppet_replay.goldens import FOLDER, PERFORMANCE
 from puppet_ros.bags import BagReader, BagWriter
+from robustness.goldens import FOLDER, PERFORMANCE
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 

@@ -13,8 +13,8 @@ import threading
 
 from bag_samples import recorded
 from puppet_core.io import InputFileError
-from puppet_replay import goldens, replay
-from puppet_replay.goldens import changes, keep_topics
+from puppet_replay import replay
+from puppet_replay.golden_bags import changes, keep_topics
 from puppet_replay.play import PlayNode
 from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.process import free_domain
@@ -145,13 +145,3 @@ def test_a_damaged_golden_can_be_updated(walk, tmp_path):
     assert changes(golden, walk) is None
     with pytest.raises(InputFileError, match=r'golden\.mcap'):
         changes(walk, golden)
-
-
-def test_another_performance_is_for_all_goldens(walk, tmp_path, capsys):
-    """Part of them would no longer be of the performance beside them."""
-    folder = tmp_path / 'goldens'
-    folder.mkdir()
-    words = ['sally_position', '--update', '--performance', str(walk), '--folder', str(folder)]
-    assert goldens.main(words) == 2
-    assert '--performance: expected no NAME beside it' in capsys.readouterr().err
-    assert not list(folder.iterdir())

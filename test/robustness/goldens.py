@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Goldens: what the graph made of one short performance, for every character and solver.
+`./puppet dev goldens`: what the graph made of one performance, by every character and solver.
 
 One recording of the emulated tracker, cut to calibration, walk, hands on a table, clap and jump,
 is replayed and held against small bags. They keep the joints of every second frame, and of every
@@ -9,7 +9,7 @@ eighth one the whole posture.
 """
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 import sys
@@ -22,20 +22,18 @@ from puppet_core.io import (
     EXIT_FAILED,
     EXIT_OK,
     InputFileError,
-    PuppetError,
     run_command,
     write_bytes,
 )
 from puppet_replay.compare import (
     compare_bags,
     Comparison,
-    EXACT,
     load_tolerances,
     report_lines,
     summary_lines,
-    Tolerances,
     write_reports,
 )
+from puppet_replay.golden_bags import changes, COMPRESSION, keep_topics
 from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
 from puppet_retarget.solvers import SOLVER_NAMES
@@ -49,8 +47,6 @@ GRAPH = 'graph'  # what is the same for all characters and solvers
 ENVIRONMENT = 'demo'
 # Of so many messages one is kept.
 EVERY = MappingProxyType({JOINTS: 2, PUPPET: 8, POSTURE: 8, IMPORTANCE: 8})
-ALL: Mapping[str, int] = MappingProxyType({})
-COMPRESSION = 'zstd'
 # Of the performance with a T-pose of two seconds [s]: calibration, walk and reach, clap, jump.
 # After each gap the puppet blends for up to two seconds: few pieces, of more than that.
 EXCERPTS_S = ((0.0, 1.3), (6.2, 10.6), (23.4, 26.2), (30.2, 33.0))
@@ -115,27 +111,6 @@ def replay_case(case: GoldenCase, folder: Path, target: Path) -> None:
         keep_topics(whole, target, case.topics, EVERY)
 
 
-def keep_topics(
-    source: Path, target: Path, topics: Collection[str], every: Mapping[str, int] = ALL
-) -> None:
-    """
-    Write some topics of a bag into a small one: of `every` so many messages of a topic one.
-
-    Raises InputFileError if there are no messages on one of them, for nothing would be compared.
-    """
-    with BagReader(source) as reader, BagWriter(target, COMPRESSION) as writer:
-        absent = [topic for topic in topics if not reader.counts.get(topic)]
-        if absent or not topics:
-            known = ', '.join(topic for topic, count in reader.counts.items() if count)
-            wanted = f'messages on {", ".join(absent) or "some topics"}'
-            raise InputFileError(source, wanted, 'none', hint=f'there are {known}')
-        counts = dict.fromkeys(topics, 0)
-        for message in reader.messages(tuple(topics)):
-            if counts[message.topic] % every.get(message.topic, 1) == 0:
-                writer.write(message.topic, message.type, message.log_ns, message.data)
-            counts[message.topic] += 1
-
-
 def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
     """Replay one case into `result` and compare it with its golden, which must be in `folder`."""
     golden = case.file(folder)
@@ -143,17 +118,6 @@ def check_case(case: GoldenCase, folder: Path, result: Path) -> Comparison:
         raise InputFileError(golden, 'a golden', 'nothing', hint='./puppet dev goldens --update')
     replay_case(case, folder, result)
     return compare_bags(golden, result, load_tolerances(folder / TOLERANCES))
-
-
-def changes(golden: Path, result: Path) -> Comparison | None:
-    """Return how a bag differs, with nothing allowed; None if it is not there or damaged."""
-    if not golden.exists():
-        return None
-    try:
-        return compare_bags(golden, result, Tolerances(EXACT))
-    except PuppetError:
-        with BagReader(result):  # an error about the other bag is none about the golden
-            return None
 
 
 def parser() -> argparse.ArgumentParser:
