@@ -11,24 +11,13 @@ below forms (a, b) and (b, a) from the same numbers.
 Where to find what: prediction of P (eq. 3.4) `predict_covariance`, residual (eqs. 3.2, 3.6, 3.8)
 `residual`, innovation covariance S and the Mahalanobis distance for the gate `factor_innovation`,
 Kalman gain (eq. 3.7) applied to state and covariance (eq. 3.9) `correct`, the update of the
-orientation (eqs. 3.3, 3.10) `advance`, Joseph's form for ill-conditioned P `correct_joseph`.
+orientation (eqs. 3.3, 3.10) `advance`.
 """
 
 import math
 from typing import Any, NamedTuple
 
-from puppet_core.math import (
-    add,
-    Floats,
-    kernel,
-    norm,
-    quat,
-    scale,
-    sub,
-    vec3,
-    work_array,
-    work_table,
-)
+from puppet_core.math import add, Floats, kernel, norm, quat, scale, sub, vec3, work_array
 from puppet_core.math.values import conjugate, exp, log, multiply, normalize, Quat, Vec3
 
 TWO_PI = 2.0 * math.pi
@@ -232,39 +221,7 @@ def rotation_matrix(q: Quat, m: Floats) -> None:
 
 
 @kernel
-def has_lost_digits(before: Floats, after: Floats) -> bool:
-    """Return whether a variance fell to where rounding matters; P^- and P, shape (12, 12)."""
+def keep_digits(before: Floats, after: Floats) -> None:
+    """Keep variances from falling to where rounding matters; P^- and P, shape (12, 12)."""
     for k in range(12):
-        if not after[k, k] > LEAST_SHARE * before[k, k]:
-            return True
-    return False
-
-
-@kernel
-def correct_joseph(p: Floats, noise: Floats, lower: Floats, w: Floats, out: Floats) -> None:
-    """
-    Write (I - K H) P^- (I - K H)' + K R K', symmetric to the bit; `out` must not be `p`.
-
-    `lower` and `w` are as factor_innovation and correct left them.
-    """
-    gain, rest = work_table(12, 6), work_table(12, 12)
-    for a in range(12):
-        # K' = L'^-1 W
-        for i in range(5, -1, -1):
-            value = w[i, a]
-            for k in range(i + 1, 6):
-                value -= lower[k, i] * gain[a, k]
-            gain[a, i] = value * lower[i, i]
-        for b in range(12):
-            value = p[a, b]
-            for k in range(6):
-                value -= gain[a, k] * p[k, b]
-            rest[a, b] = value
-    for a in range(12):
-        for b in range(a + 1):
-            value = rest[a, b]
-            for k in range(6):
-                value -= rest[a, k] * gain[b, k]
-                for i in range(6):
-                    value += gain[a, i] * noise[i, k] * gain[b, k]
-            out[a, b] = out[b, a] = value
+        after[k, k] = max(LEAST_SHARE * before[k, k], after[k, k])

@@ -420,8 +420,7 @@ def accept(
     w, change = work_table(6, 12), work_array(12)
     # Shin2002 eqs. 3.7, 3.9
     kalman.correct(work.covariance, work.lower, work.whitened, w, state.covariance, change)
-    if kalman.has_lost_digits(work.covariance, state.covariance):
-        kalman.correct_joseph(work.covariance, state.noise, work.lower, w, state.covariance)
+    kalman.keep_digits(work.covariance, state.covariance)
     kalman.advance(state, step, change)
     if decay < 1.0:
         for k in range(6):
