@@ -10,7 +10,6 @@ import socket
 import struct
 import termios
 import tty
-from typing import Protocol
 
 from puppet_core.io import ConfigError
 from puppet_driver.transport import Endpoint
@@ -18,36 +17,6 @@ from puppet_driver.transport import Endpoint
 MAX_BACKLOG_BYTES = 3600  # unread bytes at which sending pauses; 0.4 s of a full line
 READ_BYTES = 65536
 BIND_ATTEMPTS = 20  # for a number that is free for both, if any will do
-
-
-class Transport(Protocol):
-    """The way to one host; nothing in it ever blocks."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a host is there."""
-
-    @property
-    def link(self) -> object:
-        """Name under which a host finds it, as a text."""
-
-    def fileno(self) -> int:
-        """Return the descriptor, for select; meaningful while `is_open`."""
-
-    def poll(self) -> None:
-        """See whether a host is there."""
-
-    def receive(self) -> bytes:
-        """Return what the host has sent, empty if nothing or gone."""
-
-    def send(self, data: bytes) -> None:
-        """Send to the host, or drop what it does not take."""
-
-    def check_backlog(self) -> None:
-        """See how much the host has not read; to be called a few times a second."""
-
-    def close(self) -> None:
-        """Pull it."""
 
 
 class PtyTransport:
@@ -71,7 +40,7 @@ class PtyTransport:
         os.set_blocking(self._master, False)
         self._poll = select.poll()
         self._poll.register(self._master, select.POLLHUP)
-        self.is_open = False
+        self.is_open = False  # Whether a host is there
         try:
             link.parent.mkdir(parents=True, exist_ok=True)
             if link.is_symlink():
@@ -82,9 +51,11 @@ class PtyTransport:
             raise ConfigError(f'{link}: expected a place for a link, got {err.strerror}') from err
 
     def fileno(self) -> int:
+        """Return the descriptor, for select; meaningful while `is_open`."""
         return self._master
 
     def poll(self) -> None:
+        """See whether a host is there."""
         was_open, self.is_open = self.is_open, not self._poll.poll(0)
         if self.is_open and not was_open:
             self._is_choked = False
@@ -95,12 +66,14 @@ class PtyTransport:
                 pass
 
     def receive(self) -> bytes:
+        """Return what the host has sent, empty if nothing or gone."""
         try:
             return os.read(self._master, READ_BYTES)
         except OSError:
             return b''
 
     def send(self, data: bytes) -> None:
+        """Send to the host, or drop what it does not take."""
         if not self.is_open or self._is_choked:
             self.dropped_bytes += len(data)
             return
@@ -111,6 +84,7 @@ class PtyTransport:
         self.dropped_bytes += len(data) - n_sent
 
     def check_backlog(self) -> None:
+        """See how much the host has not read; to be called a few times a second."""
         if not self.is_open:
             return
         try:
@@ -135,9 +109,9 @@ class NetworkTransport:
     """
     A TCP and a UDP port of the same number, 0 for any free one; ConfigError if it is taken.
 
-    The device has one host at a time: whoever connected last, or sent the last datagram. It is
-    answered the way it asked. What is sent while nobody is there is lost; what a slow host does
-    not read is dropped, whole packets at a time.
+    Its methods are a PtyTransport's. The device has one host at a time: whoever connected last, or
+    sent the last datagram. It is answered the way it asked. What is sent while nobody is there is
+    lost; what a slow host does not read is dropped, whole packets at a time.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -247,6 +221,9 @@ class NetworkTransport:
             self._datagrams.sendto(data, peer)
         except OSError:
             self.dropped_bytes += len(data)
+
+
+Transport = PtyTransport | NetworkTransport
 
 
 def _bind_both(host: str, port: int) -> tuple[socket.socket, socket.socket]:

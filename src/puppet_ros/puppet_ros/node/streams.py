@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 import threading
 import time
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from geometry_msgs.msg import Pose, PoseArray
@@ -22,7 +22,7 @@ from puppet_core.math import Quats, Vec3s
 from puppet_core.sensor_frames import FilteredFrame, POSES_ALL, POSES_OFF, POSES_VALID, SensorFrame
 from puppet_ros.messages import flat_array, raw_header, StreamReader
 from puppet_ros.node import qos
-from puppet_ros.node.publisher_check import PublisherCheck
+from puppet_ros.node.diagnostics import Diagnostics
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -137,45 +137,32 @@ class StreamPublisher:
         self._publisher.publish(self._data(stamped.record))
 
 
-class Reporter(Protocol):
-    """Where a subscription reports on its input: the diagnostics of its node."""
-
-    def guarded(self, callback: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return the callback such that no exception leaves it."""
-
-    def drop(self, reason: str) -> None:
-        """Count a dropped message."""
-
-    def watch(self, topic: str) -> PublisherCheck:
-        """Return a watch on a topic whose findings are reported."""
-
-
 def subscribe(
     node: Node,
     topic: str,
     callback: Callback,
-    reporter: Reporter,
+    diagnostics: Diagnostics,
     reader: StreamReader[Any],
     profile: QoSProfile = qos.STREAM,
 ) -> Subscription | None:
     """
     Subscribe to one stream; return the subscription, None for one within the process.
 
-    `reader` reads the messages; `reporter`, the node's diagnostics, counts what is refused. Of
+    `reader` reads the messages; `diagnostics`, the node's own, counts what is refused. Of
     several publishers one is followed as long as it lives, see `PublisherCheck`.
     """
     name = node.resolve_topic_name(topic)
     bus = bus_of(node.context, name)
     if bus is not None:
-        bus.subscribe(name, reporter.guarded(callback))
+        bus.subscribe(name, diagnostics.guarded(callback))
         return None
-    watch = reporter.watch(name)
+    watch = diagnostics.watch(name)
 
     @wraps(callback)
     def on_data(data: bytes) -> None:
         head, now_ns = raw_header.head(data), time.monotonic_ns()
         if not watch.takes(*head, now_ns):
-            reporter.drop(REFUSED)
+            diagnostics.drop(REFUSED)
             return
         record = reader.read(data)
         try:
@@ -183,7 +170,7 @@ def subscribe(
         finally:  # what could be read; the frame does not wait for it
             watch.follow(*head, now_ns)
 
-    guarded = reporter.guarded(on_data)
+    guarded = diagnostics.guarded(on_data)
     return node.create_subscription(reader.kind, topic, guarded, profile, raw=True)
 
 
