@@ -226,7 +226,6 @@ def postures(procedural):
     """Return a maker of posture messages: frame n of the built-in performance."""
     pytest.importorskip('puppet_msgs', reason='needs the built messages')
     from puppet_ros.messages import posture_msg
-    from std_msgs.msg import Header
 
     _, segments = procedural.world_segments()
 
@@ -241,9 +240,7 @@ def postures(procedural):
             np.zeros(16, dtype=np.uint8),
             procedural.skeleton.leg_length,
         )
-        msg = posture_msg.to_msg(record, Header(frame_id='world'))
-        msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(record.stamp_ns, 10**9)
-        return msg
+        return posture_msg.PostureWriter().fill(record)
 
     return make
 

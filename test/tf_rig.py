@@ -162,9 +162,7 @@ class TfRig:
             np.zeros(16, dtype=np.uint8),
             self.performer.skeleton.leg_length,
         )
-        msg = posture_msg.to_msg(record, Header(frame_id='world'))
-        msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(record.stamp_ns, 10**9)
-        self._publisher.publish(msg)
+        self._publisher.publish(posture_msg.PostureWriter().fill(record))
 
     def _random_motion(self) -> Motion:
         """Return two frames with every joint turned anyhow."""

@@ -47,12 +47,9 @@ def make_frame(index, positions, quaternions=None, stamp_ns=None, ages_s=None):
 
 def tracker_message(frame):
     """Return the message of a frame; needs ROS 2."""
-    from puppet_ros.messages import to_tracker_frame
-    from std_msgs.msg import Header
+    from puppet_ros.messages import TrackerFrameWriter
 
-    header = Header(frame_id='transmitter')
-    header.stamp.sec, header.stamp.nanosec = divmod(frame.stamp_ns, 10**9)
-    return to_tracker_frame(frame, header)
+    return TrackerFrameWriter('transmitter').fill(frame)
 
 
 def still(n_frames, n_sensors=1):

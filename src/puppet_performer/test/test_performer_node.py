@@ -20,14 +20,14 @@ from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
 from puppet_msgs.srv import Calibrate  # noqa: E402
 from puppet_performer.calibration.calibration import save_calibration  # noqa: E402
 from puppet_performer.performer_node import PerformerNode  # noqa: E402
-from puppet_ros.messages import posture_msg, to_pose_frame  # noqa: E402
+from puppet_ros.messages import PoseFrameWriter, posture_msg  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-from std_msgs.msg import Header, String  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 DEADLINE_S = 60.0
@@ -72,7 +72,7 @@ class Rig:
         for row in map(frame.sensors.index, lost):
             frame.positions[row] = frame.quaternions[row] = np.nan
             frame.status[row] = FILTER_LOST
-        self._frames.publish(to_pose_frame(frame, _header(frame.stamp_ns)))
+        self._frames.publish(PoseFrameWriter('transmitter').fill(frame))
         for _ in range(4):  # one event each
             self.executor.spin_once(timeout_sec=0.001)
         return frame
@@ -90,12 +90,6 @@ class Rig:
         self.executor.shutdown()
         self.node.destroy_node()
         self.feeder.destroy_node()
-
-
-def _header(stamp_ns):
-    header = Header(frame_id='transmitter')
-    header.stamp.sec, header.stamp.nanosec = divmod(stamp_ns, 10**9)
-    return header
 
 
 @pytest.fixture

@@ -16,17 +16,17 @@ from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_ros.bags import BagWriter
 from puppet_ros.messages import (
     importance_msg,
-    posture_msg,
+    PoseFrameWriter,
+    PostureWriter,
     RetargetStatusRecord,
     RetargetStatusWriter,
-    to_pose_frame,
-    to_tracker_frame,
+    TrackerFrameWriter,
 )
 from puppet_ros.messages.posture_msg import PostureRecord
 from puppet_ros.messages.retarget_msg import JointStateWriter
 from puppet_ros.messages.tf_message import TransformsWriter
 from rclpy.serialization import serialize_message
-from std_msgs.msg import Header, String
+from std_msgs.msg import String
 
 RATE_HZ, START_NS = 120.0, 1_000_000_000
 SENSORS = ('pelvis', 'chest', 'left_hand', 'right_hand')
@@ -104,9 +104,8 @@ def _moment(i, stamp_ns, skeleton, slow, *turns):
 
 
 def items_of(moment):
-    header = Header(frame_id='world')
-    header.stamp.sec, header.stamp.nanosec = divmod(moment.stamp_ns, 10**9)
-    filtered = _filtered(moment.raw)
+    raw = TrackerFrameWriter('world').fill(moment.raw)
+    filtered = PoseFrameWriter('world').fill(_filtered(moment.raw))
     angles = JointStateWriter(JOINT_NAMES).fill(moment.stamp_ns, moment.angles)
     transforms = TransformsWriter(FRAMES).fill(
         moment.stamp_ns, moment.posture.segments[[0, 2, 6]], moment.raw.quaternions[:3]
@@ -117,10 +116,10 @@ def items_of(moment):
         )
     )
     for topic, kind, message in (
-        ('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', to_tracker_frame(moment.raw, header)),
-        ('/tracker/filtered', 'puppet_msgs/msg/PoseFrame', to_pose_frame(filtered, header)),
+        ('/tracker/raw', 'puppet_msgs/msg/TrackerFrame', raw),
+        ('/tracker/filtered', 'puppet_msgs/msg/PoseFrame', filtered),
         ('/importance', 'puppet_msgs/msg/Importance', importance),
-        ('/puppet/posture', 'puppet_msgs/msg/Posture', posture_msg.to_msg(moment.posture, header)),
+        ('/puppet/posture', 'puppet_msgs/msg/Posture', PostureWriter().fill(moment.posture)),
         ('/retarget/status', 'puppet_msgs/msg/RetargetStatus', _status(moment)),
         ('/joint_states', 'sensor_msgs/msg/JointState', angles),
         ('/tf', 'tf2_msgs/msg/TFMessage', transforms),

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
 from puppet_msgs.msg import PoseFrame
-from puppet_ros.messages import to_pose_frame
+from puppet_ros.messages import PoseFrameWriter
 from puppet_ros.messages.tf_message import TransformsWriter
 from puppet_ros.node import qos
 from rclpy.node import Node
@@ -34,7 +34,7 @@ def header(stamp_ns):
 
 
 def filtered_message(frame):
-    return to_pose_frame(frame, header(frame.stamp_ns))
+    return PoseFrameWriter('transmitter').fill(frame)
 
 
 class Stream:

@@ -18,10 +18,10 @@ from puppet_core.body.character import load_character  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
 from puppet_performer.synthetic_recording import exchanged  # noqa: E402
-from puppet_ros.messages import to_tracker_frame  # noqa: E402
+from puppet_ros.messages import TrackerFrameWriter  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from rosbags.typesys import get_typestore, Stores  # noqa: E402
-from stream_rig import filtered_message, header, place_message, sensor_frame, Stream  # noqa: E402
+from stream_rig import filtered_message, place_message, sensor_frame, Stream  # noqa: E402
 
 RATE_HZ = 30.0
 PERIOD_NS = 33_333_333
@@ -40,9 +40,8 @@ def _message(take, index, raw, at=-1):
         return filtered_message(frame)
     times = np.zeros(len(frame.sensors))
     measured = (frame.positions, frame.quaternions, times, frame.status)
-    return to_tracker_frame(
-        SensorFrame(frame.stamp_ns, at, frame.sensors, *measured), header(frame.stamp_ns)
-    )
+    sampled = SensorFrame(frame.stamp_ns, at, frame.sensors, *measured)
+    return TrackerFrameWriter('transmitter').fill(sampled)
 
 
 def _write_bag(path, take, raw, storage, statics=True):

@@ -25,8 +25,6 @@ from puppet_ros.messages.sensor_msg import (
     from_tracker_frame,
     PoseFrameReader,
     PoseFrameWriter,
-    to_pose_frame,
-    to_tracker_frame,
     TrackerFrameReader,
     TrackerFrameWriter,
 )

@@ -167,23 +167,6 @@ def decoded(data: bytes, kind: type) -> Any:
         ) from err
 
 
-def message_of(kind: type, header: Header, fields: Fields) -> Any:
-    """Return a new message of these fields; the header is used as it is."""
-    msg = kind()
-    msg.header = header
-    for name, value in fields.items():
-        default = getattr(msg, name)
-        if isinstance(default, array):
-            code = default.typecode
-            value = array(code, np.ascontiguousarray(value, code).tobytes())
-        elif isinstance(default, np.ndarray):
-            value = np.array(value, default.dtype)
-        else:
-            value = type(default)(value)  # no numbers of numpy, lists instead of tuples
-        setattr(msg, name, value)
-    return msg
-
-
 class StreamWriter:
     """
     Messages of one stream.
@@ -203,9 +186,19 @@ class StreamWriter:
     def fill(self, *values: Any) -> Any:
         """Return a new message."""
         stamp_ns, fields = self._fields(*values)
-        header = Header(frame_id=self._frame_id)
-        write_stamp(stamp_ns, header.stamp)
-        return message_of(self._kind, header, fields)
+        msg = self._kind(header=Header(frame_id=self._frame_id))
+        write_stamp(stamp_ns, msg.header.stamp)
+        for name, value in fields.items():
+            default = getattr(msg, name)
+            if isinstance(default, array):
+                code = default.typecode
+                value = array(code, np.ascontiguousarray(value, code).tobytes())
+            elif isinstance(default, np.ndarray):
+                value = np.array(value, default.dtype)
+            else:
+                value = type(default)(value)  # no numbers of numpy, lists instead of tuples
+            setattr(msg, name, value)
+        return msg
 
     def data(self, *values: Any) -> bytes:
         """Return the bytes of that message."""

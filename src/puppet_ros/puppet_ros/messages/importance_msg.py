@@ -9,8 +9,7 @@ import numpy as np
 from puppet_core.math import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros.messages import flat_array
-from puppet_ros.messages.cdr import Fields, message_of, StreamReader, StreamWriter
-from std_msgs.msg import Header
+from puppet_ros.messages.cdr import Fields, StreamReader, StreamWriter
 
 N_ROWS = 4  # hands and feet
 ROW_WIDTH = 8  # Importance.COLUMN_*
@@ -44,11 +43,6 @@ def from_msg(msg: Importance) -> ImportanceRecord:
         self_rows=_self_rows(msg),
         objects=tuple(msg.objects),
     )
-
-
-def to_msg(record: ImportanceRecord, header: Header) -> Importance:
-    """Return a new message; the header is used as it is."""
-    return message_of(Importance, header, _fields(record)[1])
 
 
 def _fields(record: ImportanceRecord) -> tuple[int, Fields]:

@@ -11,8 +11,7 @@ from puppet_core.body import is_posture, MAX_COORDINATE_M, N_SEGMENTS, Posture
 from puppet_core.math import Vec3s
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros.messages import flat_array
-from puppet_ros.messages.cdr import decoded, Fields, message_of, StreamReader, StreamWriter
-from std_msgs.msg import Header
+from puppet_ros.messages.cdr import decoded, Fields, StreamReader, StreamWriter
 
 WORLD = 'world'
 N_POINTS = 8  # general end-effectors
@@ -64,11 +63,6 @@ def posture_of(data: bytes) -> PostureRecord:
             'of unit length, got others'
         )
     return record
-
-
-def to_msg(record: PostureRecord, header: Header) -> PostureMsg:
-    """Return a new message; the header is used as it is."""
-    return message_of(PostureMsg, header, _fields(record)[1])
 
 
 def _fields(record: PostureRecord) -> tuple[int, Fields]:

@@ -8,8 +8,7 @@ import numpy as np
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros.messages import flat_array
-from puppet_ros.messages.cdr import Fields, message_of, StreamReader, StreamWriter
-from std_msgs.msg import Header
+from puppet_ros.messages.cdr import Fields, StreamReader, StreamWriter
 
 POSE_WIDTH = 7  # x y z qx qy qz qw
 TWIST_WIDTH = 6  # linear, angular
@@ -35,11 +34,6 @@ def from_tracker_frame(msg: TrackerFrame) -> SensorFrame:
         ages_s=ages.reshape(n),
         status=flat_array.bytes_row('status', msg.status, n),
     )
-
-
-def to_tracker_frame(frame: SensorFrame, header: Header) -> TrackerFrame:
-    """Return a new message; the header is used as it is."""
-    return message_of(TrackerFrame, header, _fields_of_tracker_frame(frame)[1])
 
 
 def _fields_of_tracker_frame(frame: SensorFrame) -> tuple[int, Fields]:
@@ -80,11 +74,6 @@ def from_pose_frame(msg: PoseFrame) -> FilteredFrame:
         status=flat_array.bytes_row('status', msg.status, n),
         twist_covariances=twist_covariances,
     )
-
-
-def to_pose_frame(frame: FilteredFrame, header: Header) -> PoseFrame:
-    """Return a new message; the header is used as it is."""
-    return message_of(PoseFrame, header, _fields_of_pose_frame(frame)[1])
 
 
 def _fields_of_pose_frame(frame: FilteredFrame) -> tuple[int, Fields]:

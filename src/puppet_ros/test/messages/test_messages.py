@@ -12,28 +12,27 @@ from puppet_core import sensor_frames
 from puppet_core.body.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_msgs.msg import PoseFrame, TrackerFrame
+from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros.messages import (
     cdr,
     from_pose_frame,
     from_tracker_frame,
     importance_msg,
     PoseFrameReader,
+    PoseFrameWriter,
     posture_msg,
     RetargetStatusRecord,
     RetargetStatusWriter,
-    to_pose_frame,
-    to_tracker_frame,
     TrackerFrameReader,
     TrackerFrameWriter,
 )
-from puppet_ros.messages.cdr import CdrLayout, decoded, MOST_LEFT, StreamReader
+from puppet_ros.messages.cdr import CdrLayout, decoded, MOST_LEFT, StreamReader, StreamWriter
 from puppet_ros.messages.flat_array import MessageError
 from puppet_ros.messages.retarget_msg import JointStateWriter
 from puppet_ros.messages.tf_message import TransformsWriter
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros
@@ -74,20 +73,24 @@ def _importance(rng, names):
     return importance_msg.ImportanceRecord(STAMP_NS, int(rng.integers(99)), *rows, names)
 
 
+def _posture_writer(frame_id):
+    return StreamWriter(PostureMsg, frame_id, posture_msg._fields)
+
+
 class Case(NamedTuple):
     from_msg: Callable[[Any], Any]
-    to_msg: Callable[[Any, Header], Any]
+    writer: Callable[[str], StreamWriter]
     reader: Callable[[], StreamReader[Any]]
     record: Callable[[Draw, tuple[str, ...]], Any]
 
 
 CASES = {
-    'raw': Case(from_tracker_frame, to_tracker_frame, TrackerFrameReader, _raw),
-    'filtered': Case(from_pose_frame, to_pose_frame, PoseFrameReader, _filtered),
-    'posture': Case(posture_msg.from_msg, posture_msg.to_msg, posture_msg.PostureReader, _posture),
+    'raw': Case(from_tracker_frame, TrackerFrameWriter, TrackerFrameReader, _raw),
+    'filtered': Case(from_pose_frame, PoseFrameWriter, PoseFrameReader, _filtered),
+    'posture': Case(posture_msg.from_msg, _posture_writer, posture_msg.PostureReader, _posture),
     'importance': Case(
         importance_msg.from_msg,
-        importance_msg.to_msg,
+        importance_msg.ImportanceWriter,
         importance_msg.ImportanceReader,
         _importance,
     ),
@@ -104,7 +107,7 @@ def flat(record):
 
 
 def message(case, rng, names, frame_id):
-    msg = case.to_msg(case.record(rng, names), Header(frame_id=frame_id))
+    msg = case.writer(frame_id).fill(case.record(rng, names))
     msg.header.stamp.sec, msg.header.stamp.nanosec = int(rng.integers(99)), int(rng.integers(99))
     return msg
 
@@ -134,7 +137,7 @@ def received(msg):
 @pytest.mark.parametrize('names', [(), ('ab',), ('ab', 'c')])  # of two letters: UNKNOWN
 def test_round_trip_over_the_wire_is_the_identity(case, names, rng):
     record = case.record(rng, names)
-    assert_same(case.from_msg(received(case.to_msg(record, Header(frame_id='here')))), record)
+    assert_same(case.from_msg(received(case.writer('here').fill(record))), record)
 
 
 def test_round_trip_of_a_status_is_the_identity(rng):
@@ -152,7 +155,7 @@ def test_round_trip_of_a_status_is_the_identity(rng):
 )
 def test_wrong_length_is_refused_by_name(name, field, rng):
     case = CASES[name]
-    msg = case.to_msg(case.record(rng, ('ab', 'c')), Header())
+    msg = case.writer('').fill(case.record(rng, ('ab', 'c')))
     setattr(msg, field, array(getattr(msg, field).typecode, [1]))
     with pytest.raises(MessageError, match=f'{field}: expected'):
         case.from_msg(msg)
@@ -189,7 +192,7 @@ def test_messages_of_a_writer_are_its_own(rng):
 
 
 def test_posture_row_0_equals_the_root(rng):
-    msg = posture_msg.to_msg(CASES['posture'].record(rng, ()), Header())
+    msg = posture_msg.PostureWriter().fill(CASES['posture'].record(rng, ()))
     assert msg.root[3:] == msg.rotations[:4]
 
 

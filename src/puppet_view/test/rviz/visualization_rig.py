@@ -11,15 +11,13 @@ from puppet_core.body.posture import Posture, world_segments
 from puppet_msgs.msg import Importance
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance.self_interaction import SELF_ROW
-from puppet_ros.messages import posture_msg
 from puppet_ros.messages.importance_msg import ImportanceRecord, ImportanceWriter
-from puppet_ros.messages.posture_msg import PostureRecord
+from puppet_ros.messages.posture_msg import PostureRecord, PostureWriter
 from puppet_ros.node import qos
 from puppet_ros.node.spin import make_executor
 from puppet_view.rviz.visualization_node import VisualizationNode
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -79,10 +77,8 @@ class Rig:
         status, leg_m = np.zeros(16, dtype=np.uint8), self.skeleton.leg_length
         name = 'performer'
         record = PostureRecord(stamp_ns, self.frame_index, name, posture, p[0], status, leg_m)
-        header = Header(frame_id='world')
-        header.stamp.sec, header.stamp.nanosec = divmod(stamp_ns, 10**9)
         for one in (topic, *self.besides):
-            self._publishers[one].publish(posture_msg.to_msg(record, header))
+            self._publishers[one].publish(PostureWriter().fill(record))
         rows = np.zeros((4, 8))
         rows[2] = [self.importance, 0.02, 0.0, 0.4, 1.0, 2.0, 0.0, 0.0]
         near = ImportanceRecord(stamp_ns, self.frame_index, rows, self.self_rows, ('floor',))
