@@ -186,7 +186,7 @@ class Host:
 def test_drop_outs_are_bad_samples(serve):
     host = Host(serve(faults=FaultRates(drop_out=1.0)))
     host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
-    records = decode_records(host.ask(Message.SINGLE_SHOT, Message.DATA).body)
+    records = decode_records(host.ask(Message.RUN_CONTINUOUS, Message.DATA).body)
     assert {r.code for r in records} == {BAD_SAMPLE} and len(records) == 14
     host.socket.close()
 

@@ -20,7 +20,6 @@ from puppet_driver.emulator.polhemus_simulator import (
     FastrakSimulator,
     LibertySimulator,
     POWER_UP_ITEMS,
-    RESET_S,
 )
 from puppet_driver.errors import LinkTimeout, ProtocolError
 import pytest
@@ -118,18 +117,6 @@ def test_another_device_is_not_taken_for_it(line):
 
     with pytest.raises(ProtocolError, match=r'expected .* got b.*; check the device parameter'):
         start(line, parrot)
-
-
-@pytest.mark.parametrize('simulator', SIMULATORS)
-def test_reset_takes_ten_seconds_and_forgets(simulator):
-    device = simulator()
-    device.receive(b'fF1\rCC\r', 0.0)
-    device.receive(polhemus.RESET, 1.0)
-    assert not device.is_sending
-    device.receive(b'PPP', 1.0 + 0.9 * RESET_S)
-    assert device.take_poll_requests() == 0
-    device.receive(b'P', 1.0 + RESET_S)
-    assert device.take_poll_requests() == 1
 
 
 @pytest.mark.parametrize('simulator', SIMULATORS)

@@ -69,16 +69,11 @@ class Message(IntEnum):
     """What a packet is; the device's answers and data have numbers of their own."""
 
     WAKE_UP = 10
-    SHUT_DOWN = 11
     WAKE_UP_ANSWER = 20
-    SHUT_DOWN_ANSWER = 21
-    SYNC_SEQUENCE = 30
-    SYNC_SEQUENCE_ANSWER = 31
     ILLEGAL = 40
     UNKNOWN = 50
     GET_STATUS = 101
     SEND_SETUP = 102
-    SINGLE_SHOT = 103
     RUN_CONTINUOUS = 104
     STOP_DATA = 105
     GET_STATUS_ANSWER = 201
@@ -90,11 +85,8 @@ class Message(IntEnum):
 
 ANSWERS = {
     Message.WAKE_UP: Message.WAKE_UP_ANSWER,
-    Message.SHUT_DOWN: Message.SHUT_DOWN_ANSWER,
-    Message.SYNC_SEQUENCE: Message.SYNC_SEQUENCE_ANSWER,
     Message.GET_STATUS: Message.GET_STATUS_ANSWER,
     Message.SEND_SETUP: Message.SEND_SETUP_ANSWER,
-    Message.SINGLE_SHOT: Message.DATA,
     Message.RUN_CONTINUOUS: Message.RUN_CONTINUOUS_ANSWER,
     Message.STOP_DATA: Message.STOP_DATA_ANSWER,
 }

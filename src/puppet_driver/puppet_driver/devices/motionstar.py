@@ -39,7 +39,6 @@ from puppet_driver.tracker import Exchange, Exchanges, RecordStream, Tracker, Tr
 from puppet_driver.transport import Endpoint, NetworkPort, parse_endpoint, Port
 
 BOTH = 'tcp+udp'
-REQUESTS_FOR_DATA = (Message.RUN_CONTINUOUS, Message.SINGLE_SHOT)
 
 ATTEMPTS = 3
 STOP_PAUSE_S = 0.1  # data that is under way arrives
@@ -57,7 +56,6 @@ ANSWERS_WHILE_RUNNING = (
     Message.STOP_DATA_ANSWER,
     Message.SEND_SETUP_ANSWER,
     Message.WAKE_UP_ANSWER,
-    Message.SYNC_SEQUENCE_ANSWER,
     Message.ILLEGAL,
     Message.UNKNOWN,
 )
@@ -101,7 +99,7 @@ class SplitPort:
         return self._data.read() or self._commands.read()
 
     def write(self, data: bytes) -> None:
-        asks_for_data = len(data) >= HEADER_BYTES and data[TYPE_AT] in REQUESTS_FOR_DATA
+        asks_for_data = len(data) >= HEADER_BYTES and data[TYPE_AT] == Message.RUN_CONTINUOUS
         (self._data if asks_for_data else self._commands).write(data)
 
     def discard_input(self) -> None:

@@ -140,19 +140,12 @@ class MotionStarSimulator(DeviceSimulator):
         reply, error = b'', 0
         if message is Message.WAKE_UP:
             self.is_awake = True
-        elif message is Message.SHUT_DOWN:
-            self.is_awake = self.is_streaming = False
-        elif message is Message.SYNC_SEQUENCE:
-            self._sequence = 0
         elif message is Message.STOP_DATA:
             self.is_streaming = False
         elif self.is_streaming:
             return self._answer(Message.ILLEGAL, now_s, unit, UNEXPECTED)
         elif message is Message.RUN_CONTINUOUS:
             self.is_streaming = True
-        elif message is Message.SINGLE_SHOT:
-            self.n_poll_requests += 1
-            return b''
         elif message is Message.GET_STATUS:
             reply = self._status(unit)
             error = 0 if reply else ILLEGAL_STATUS

@@ -3,10 +3,10 @@
 """
 An emulated FASTRAK, LIBERTY or PATRIOT: commands in, replies and records out.
 
-Like the hardware a FASTRAK wakes up with ASCII records of position and angles in inches, keeps the
-items of each station apart, and is deaf for ten seconds after a reset. Of a LIBERTY's records only
-the binary ones are known, so it says nothing until it has been asked for them. Records hold
-positions, angles and quaternions; requests for anything else are ignored.
+Like the hardware a FASTRAK wakes up with ASCII records of position and angles in inches, and keeps
+the items of each station apart. Of a LIBERTY's records only the binary ones are known, so it says
+nothing until it has been asked for them. Records hold positions, angles and quaternions; requests
+for anything else are ignored.
 """
 
 from abc import abstractmethod
@@ -27,12 +27,11 @@ MAX_ASCII = 999.99
 POSITION, ANGLES, END = 2, 4, 1
 QUATERNIONS = (7, 11)  # LIBERTY's, FASTRAK's
 POWER_UP_ITEMS = (POSITION, ANGLES, END)
-RESET_S = 10.0
 MAX_COMMAND_BYTES = 80
 ALWAYS_SET = 0x3F0  # flags of the status without meaning here
 _FASTRAK_WITH_DATA = polhemus.ITEMS + polhemus.HEMISPHERE + polhemus.STATION_STATE
 _HOLD = (polhemus.XON, polhemus.XOFF)
-_LIBERTY_AT_ONCE = (polhemus.POLL, polhemus.RESET, *_HOLD)
+_LIBERTY_AT_ONCE = (polhemus.POLL, *_HOLD)
 
 
 def encode_records(
@@ -101,11 +100,6 @@ class PolhemusSimulator(DeviceSimulator):
             self._pending = pending[:MAX_COMMAND_BYTES]  # too long for a command: noise
         return pending.find(polhemus.CARRIAGE_RETURN) + 1
 
-    def reset(self, now_s: float) -> None:
-        """Forget all settings and hear nothing for a while."""
-        self.power_up()
-        self._deaf_until_s = now_s + RESET_S
-
 
 class FastrakSimulator(PolhemusSimulator):
     """One FASTRAK."""
@@ -146,12 +140,8 @@ class FastrakSimulator(PolhemusSimulator):
             self.is_ascii = letter == polhemus.FASTRAK_ASCII
         elif letter == polhemus.FASTRAK_CENTIMETRES:
             self.metres_per_unit = METRES_PER_CENTIMETRE
-        elif letter == polhemus.FASTRAK_INCHES:
-            self.metres_per_unit = METRES_PER_INCH
         elif letter in _HOLD:
             self.is_held_off = letter == polhemus.XOFF
-        elif letter == polhemus.RESET:
-            self.reset(now_s)
         return b''
 
     def _set(self, letter: bytes, text: bytes) -> None:
@@ -210,16 +200,12 @@ class LibertySimulator(PolhemusSimulator):
         if command == polhemus.POLL:
             self.is_streaming = False
             self.n_poll_requests += 1
-        elif command == polhemus.RESET:
-            self.reset(now_s)
         elif command in _HOLD:
             self.is_held_off = command == polhemus.XOFF
-        elif command in (polhemus.LIBERTY_BINARY, polhemus.LIBERTY_ASCII):
-            self.is_binary = command == polhemus.LIBERTY_BINARY
+        elif command == polhemus.LIBERTY_BINARY:
+            self.is_binary = True
         elif command == polhemus.LIBERTY_CENTIMETRES:
             self.metres_per_unit = METRES_PER_CENTIMETRE
-        elif command == polhemus.LIBERTY_INCHES:
-            self.metres_per_unit = METRES_PER_INCH
         elif command == polhemus.LIBERTY_CONTINUOUS:
             self.is_streaming = True
         elif command[:2] in (polhemus.ITEMS + b'*', polhemus.HEMISPHERE + b'*'):
