@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from benchmarks.latency.arrival_jitter import LateBytes
 from benchmarks.latency.figures import end_to_end, Figures, hops, in_window, lines
-from benchmarks.latency.relay import measure_relays
+from benchmarks.latency.relay import measure_relays, running_first
 from puppet_bringup.graph_run import (
     check_rate,
     DemoRun,
@@ -43,7 +43,7 @@ from puppet_core.io import (
     stop_on_signals,
     write_text,
 )
-from puppet_ros.node import cores_of, running_first, Scheduling
+from puppet_ros.node import cores_of, Scheduling
 
 SEPARATE, COMPOSED, RELAYS = FORMS = ('separate', 'composed', 'relays')
 CHARACTERS = ('blubby', 'sally', 'frog', 'performer')

@@ -8,8 +8,8 @@ and the environment of the real nodes, and on every way best effort and messages
 the graph has there. Of what comes only stamp and frame index are looked at, and sent on.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 import os
 import sys
 import threading
@@ -24,7 +24,7 @@ from puppet_bringup.process_table import child_environment
 from puppet_bringup.supervisor import describe_end, Supervisor
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros.messages import frame_index, renamed, stamp_ns
-from puppet_ros.node import observing, qos, running_first, Scheduling, spin_nodes, split_words
+from puppet_ros.node import observing, qos, run_first, Scheduling, spin_nodes, split_words, threads
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
@@ -40,6 +40,24 @@ SIZES = {
 N_RELAYS = len(SIZES) - 1  # after the source, which stands for the driver
 TOPIC = '/relay_{}'
 SETTLE_S, START_TIMEOUT_S, STEP_S = 2.0, 60.0, 0.1
+
+
+@contextmanager
+def running_first() -> Iterator[list[str]]:
+    """
+    Run this process before ordinary programs, then as before; yield what was refused.
+
+    Processors may sleep meanwhile, unless another program keeps them awake.
+    """
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    refused = run_first()
+    try:
+        yield refused
+    finally:
+        if not refused:
+            for thread in threads():  # also those that began meanwhile
+                with suppress(OSError):  # it may have ended
+                    os.sched_setscheduler(thread, *before)
 
 
 def frame_of(way: int) -> bytes:

@@ -31,6 +31,21 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow]
 DURATION_S, RATE_HZ = 3.0, 100.0
 DEADLINE_S = 300.0
 GOLDENS = Path(__file__).parents[2] / 'test' / 'goldens'
+FOR_A_WHILE = """
+import os, subprocess, sys, threading
+from benchmarks.latency.relay import running_first
+def classes():
+    return [os.sched_getscheduler(int(name)) for name in os.listdir('/proc/self/task')]
+n_files, ended = len(os.listdir('/proc/self/fd')), threading.Event()
+with running_first() as refused:
+    threading.Thread(target=ended.wait).start()
+    print('refused' if refused else '')
+    print(classes())
+child = [sys.executable, '-c', 'import os; print(os.sched_getscheduler(0))']
+told = subprocess.run(child, capture_output=True, text=True).stdout.strip()
+print(classes(), told, len(os.listdir('/proc/self/fd')) - n_files)
+ended.set()
+"""
 
 
 def test_figures_of_all_forms(tmp_path):
@@ -87,3 +102,16 @@ def test_relays_send_as_much_as_the_graph():
     for way, (topic, size) in enumerate(SIZES.items()):
         assert len(frame_of(way)) == pytest.approx(size, abs=16)
         assert topic == '/joint_states' or len(sent[topic]) == pytest.approx(size, abs=16)
+
+
+def test_a_program_that_ran_first_for_a_while_is_as_before_afterwards():
+    """All its threads, also one that began meanwhile, its children, and its open files."""
+    done = subprocess.run(
+        [sys.executable, '-c', FOR_A_WHILE], capture_output=True, text=True, cwd=GOLDENS.parents[1]
+    )
+    assert not done.stderr
+    refused, within, afterwards = done.stdout.splitlines()
+    assert refused == 'refused' or set(json.loads(within)) == {os.SCHED_FIFO}
+    before = os.sched_getscheduler(0)
+    policies, *own = afterwards.rsplit(' ', 2)
+    assert set(json.loads(policies)) == {before} and own == [str(before), '0']

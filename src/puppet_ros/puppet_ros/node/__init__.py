@@ -22,11 +22,12 @@ from puppet_ros.node.spin import (
     make_executor,
     observing,
     own_context,
-    running_first,
+    run_first,
     Scheduling,
     spin_node,
     spin_nodes,
     split_words,
+    threads,
 )
 from puppet_ros.node.streams import (
     IntraProcessBus,

@@ -32,7 +32,6 @@ from rclpy.utilities import remove_ros_args
 
 REALTIME, PIN = '--realtime', '--pin='
 PRIORITY = 10  # of 1 to 99: before all ordinary programs, after what the system itself needs
-NO_CLASSES = 'realtime: expected a system with scheduling classes, got another'
 SLEEP_STATES = '/dev/cpu_dma_latency'  # the kernel's PM QoS: held open, it bounds the wake-up
 
 COMPLAINT_PERIOD_NS = 5_000_000_000
@@ -71,13 +70,13 @@ class Scheduling(NamedTuple):
         refused = []
         if self.cores:
             try:
-                for thread in _threads():
+                for thread in threads():
                     os.sched_setaffinity(thread, self.cores)
             except (OSError, AttributeError):
                 got = ', '.join(map(str, self.cores))
                 refused.append(f'pin: expected processors of this machine, got {got}')
         if self.realtime:
-            refused += _run_first() + _stay_awake()
+            refused += run_first() + _stay_awake()
         return refused
 
 
@@ -99,35 +98,15 @@ def split_words(words: Sequence[str]) -> tuple[Scheduling, list[str]]:
     return Scheduling(REALTIME in words, cores[-1] if cores else ()), rest
 
 
-@contextmanager
-def running_first() -> Iterator[list[str]]:
-    """
-    Run this process before ordinary programs, then as before; yield what was refused.
-
-    Processors may sleep meanwhile, unless another program keeps them awake.
-    """
-    if not hasattr(os, 'sched_getscheduler'):
-        yield [NO_CLASSES]
-        return
-    before = os.sched_getscheduler(0), os.sched_getparam(0)
-    refused = _run_first()
-    try:
-        yield refused
-    finally:
-        if not refused:
-            for thread in _threads():  # also those that began meanwhile
-                with suppress(OSError):  # it may have ended
-                    os.sched_setscheduler(thread, *before)
-
-
-def _threads() -> list[int]:
+def threads() -> list[int]:
     """Return the threads of this process."""
     return [int(name) for name in os.listdir('/proc/self/task')]
 
 
-def _run_first() -> list[str]:
+def run_first() -> list[str]:
+    """Let this process run before ordinary programs; return what was refused, in a sentence."""
     try:
-        for thread in _threads():
+        for thread in threads():
             os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))
     except (OSError, AttributeError):
         return [

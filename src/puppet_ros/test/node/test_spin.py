@@ -3,7 +3,6 @@
 """spin: exit codes, signals, simulated time, executors, and the system's scheduler."""
 
 from itertools import chain, repeat
-import json
 import os
 import signal
 import subprocess
@@ -165,21 +164,6 @@ print(*(refusal.partition(':')[0] for refusal in scheduling.apply()), sep='|')
 print(sorted(os.sched_getaffinity(0)), os.sched_getscheduler(0) == os.SCHED_FIFO,
       os.sched_getparam(0).sched_priority)
 """
-FOR_A_WHILE = """
-import os, subprocess, sys, threading
-from puppet_ros.node.spin import running_first
-def classes():
-    return [os.sched_getscheduler(int(name)) for name in os.listdir('/proc/self/task')]
-n_files, ended = len(os.listdir('/proc/self/fd')), threading.Event()
-with running_first() as refused:
-    threading.Thread(target=ended.wait).start()
-    print('refused' if refused else '')
-    print(classes())
-child = [sys.executable, '-c', 'import os; print(os.sched_getscheduler(0))']
-told = subprocess.run(child, capture_output=True, text=True).stdout.strip()
-print(classes(), told, len(os.listdir('/proc/self/fd')) - n_files)
-ended.set()
-"""
 
 
 def asked(*words):
@@ -215,18 +199,6 @@ def test_a_program_runs_where_it_is_pinned():
 def test_a_processor_that_is_not_there_is_refused_in_words_and_changes_nothing():
     refused, state = asked('--pin=4095')
     assert refused == 'pin' and state.startswith(f'{sorted(os.sched_getaffinity(0))} ')
-
-
-@LINUX
-def test_a_program_that_ran_first_for_a_while_is_as_before_afterwards():
-    """All its threads, also one that began meanwhile, its children, and its open files."""
-    done = subprocess.run([sys.executable, '-c', FOR_A_WHILE], capture_output=True, text=True)
-    assert not done.stderr
-    refused, within, afterwards = done.stdout.splitlines()
-    assert refused == 'refused' or set(json.loads(within)) == {os.SCHED_FIFO}
-    before = os.sched_getscheduler(0)
-    policies, *own = afterwards.rsplit(' ', 2)
-    assert set(json.loads(policies)) == {before} and own == [str(before), '0']
 
 
 @LINUX
