@@ -25,7 +25,6 @@ from puppet_ros.node import (
     Diagnostics,
     FrameStatistics,
     NODE_OPTIONS,
-    NodeClock,
     ParameterTable,
     PoseArrayOutput,
     SensorTransforms,
@@ -60,7 +59,6 @@ class TrackerDriverNode(LifecycleNode):
         self._table = ParameterTable(
             self, DRIVER_ROWS, lambda values: build_config(DriverConfig, values)
         )
-        self._frame_clock = NodeClock(self)
         self._arrival_jitter, self._latency_ns = FrameStatistics(), 0
         self._publisher: Any = None
         self._transforms: SensorTransforms | None = None
@@ -88,8 +86,7 @@ class TrackerDriverNode(LifecycleNode):
         """Make everything but open ports; a device that cannot work is refused by name."""
         config = self.config
         try:
-            clock_ns = self._frame_clock.now_ns
-            self._reader = make_reader(config, self._on_frame, self._on_news, clock_ns)
+            self._reader = make_reader(config, self._on_frame, self._on_news, self._now_ns)
         except PuppetError as err:
             return self._refuse(err)
         self._refusal = ''
@@ -103,7 +100,7 @@ class TrackerDriverNode(LifecycleNode):
         writer = TrackerFrameWriter(TRANSMITTER)
         self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
         self._transforms = SensorTransforms(self, config.sensors, config.transforms_rate_hz)
-        self._transforms.announce(self._frame_clock.now_ns(), *config.transmitter)
+        self._transforms.announce(self._now_ns(), *config.transmitter)
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -188,9 +185,11 @@ class TrackerDriverNode(LifecycleNode):
         else:
             self.get_logger().info(text)
 
+    def _now_ns(self) -> int:
+        return self.get_clock().now().nanoseconds
+
     def _report(self) -> None:
-        self._frame_clock.poll()
-        p50, p99, _ = self._arrival_jitter.close_period(self._frame_clock.now_ns()).latency_ms
+        p50, p99, _ = self._arrival_jitter.close_period(self._now_ns()).latency_ms
         self._diagnostics.value('arrival_jitter_ms_p50', f'{p50:.3f}')
         self._diagnostics.value('arrival_jitter_ms_p99', f'{p99:.3f}')
         failure = self._reader.failure if self._reader is not None else None

@@ -3,7 +3,7 @@
 """What every node uses: parameters, diagnostics, QoS, streams, transforms, spinning."""
 
 from puppet_ros.node import qos
-from puppet_ros.node.clock import ClockJumpDetector, NodeClock, RateLimit
+from puppet_ros.node.clock import ClockJumpDetector, RateLimit
 from puppet_ros.node.deferred_service import DeferredService
 from puppet_ros.node.diagnostics import (
     Diagnostics,

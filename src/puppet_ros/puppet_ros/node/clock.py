@@ -1,16 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Time in a node: a cheap clock, detection of jumps back, and rate limits.
-
-`NodeClock` reads the system's time directly unless time is simulated: rclpy's clock makes three
-objects for each reading, 4 us, and ten times that with cold caches. `ClockJumpDetector` and
-`RateLimit` have no clock of their own; the caller passes the time.
-"""
-
-import time
-
-from rclpy.node import Node
+"""Detection of jumps back in time, and rate limits; the caller passes the time."""
 
 BACK_NS = 500_000_000  # more than messages of a stream ever overtake each other
 
@@ -18,22 +8,6 @@ BACK_NS = 500_000_000  # more than messages of a stream ever overtake each other
 # evenly; less than a frame of any tracker.
 EARLY_NS = 3_000_000
 EARLY_SHARE = 0.25  # of a period, at most
-
-
-class NodeClock:
-    """The clock of a node; call `look` now and then to check whether it is simulated."""
-
-    def __init__(self, node: Node) -> None:
-        self._clock = node.get_clock()
-        self.poll()
-
-    def poll(self) -> None:
-        """See whether the node's time is simulated; that may be changed while it runs."""
-        self._is_simulated = bool(getattr(self._clock, 'ros_time_is_active', False))
-
-    def now_ns(self) -> int:
-        """Return the time [ns]."""
-        return self._clock.now().nanoseconds if self._is_simulated else time.time_ns()
 
 
 class ClockJumpDetector:

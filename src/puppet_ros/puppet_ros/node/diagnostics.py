@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from puppet_core.io import PuppetError
-from puppet_ros.node.clock import NodeClock
 from puppet_ros.node.publisher_check import PublisherCheck
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -110,7 +109,6 @@ class Diagnostics:
     def __init__(self, node: Node, expected_rate_hz: float = 0.0, hardware_id: str = '') -> None:
         self._node = node
         self._clock = node.get_clock()
-        self._frame_clock = NodeClock(node)
         self._statistics = FrameStatistics()
         self._values: dict[str, str] = {}
         self._error = ''
@@ -139,7 +137,7 @@ class Diagnostics:
 
     def frame(self, stamp_ns: int) -> None:
         """Count a published frame; the latency is the node's clock less its stamp."""
-        self._statistics.frame(self._frame_clock.now_ns(), stamp_ns)
+        self._statistics.frame(self._clock.now().nanoseconds, stamp_ns)
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Count dropped input by reason, a word or two in snake case."""
@@ -187,7 +185,6 @@ class Diagnostics:
         return run
 
     def _on_timer(self) -> None:
-        self._frame_clock.poll()
         now = self._clock.now()
         report = self._statistics.close_period(now.nanoseconds)
         error_age_s = abs(now.nanoseconds - self._error_ns) * 1e-9

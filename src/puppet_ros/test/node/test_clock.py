@@ -1,15 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks of nodes, jumps back of a stream's time, and streams thinned evenly."""
-
-import time
+"""Jumps back of a stream's time, and streams thinned evenly."""
 
 import numpy as np
-from puppet_ros.node.clock import BACK_NS, ClockJumpDetector, NodeClock, RateLimit
-from puppet_ros.testing import isolated_context
+from puppet_ros.node.clock import BACK_NS, ClockJumpDetector, RateLimit
 import pytest
-import rclpy
-from rclpy.parameter import Parameter
 
 pytestmark = pytest.mark.ros
 
@@ -78,25 +73,3 @@ def test_zero_lets_nothing_pass():
     limit = RateLimit(0.0)
     assert not limit.is_open
     assert not limit.passes(0)
-
-
-def test_the_system_s_time_unless_it_is_simulated():
-    with isolated_context() as context:
-        node = rclpy.create_node('clock', context=context)
-        clock = NodeClock(node)
-        before_ns = time.time_ns()
-        assert before_ns <= clock.now_ns() <= node.get_clock().now().nanoseconds
-        node.set_parameters([Parameter('use_sim_time', value=True)])
-        clock.poll()
-        assert clock.now_ns() == 0  # nobody publishes /clock
-        node.set_parameters([Parameter('use_sim_time', value=False)])
-        clock.poll()
-        assert clock.now_ns() >= before_ns
-
-
-def test_a_node_that_begins_with_simulated_time_has_it_from_the_start():
-    with isolated_context() as context:
-        node = rclpy.create_node(
-            'clock', context=context, parameter_overrides=[Parameter('use_sim_time', value=True)]
-        )
-        assert NodeClock(node).now_ns() == 0
