@@ -19,7 +19,6 @@ import re
 
 import numpy as np
 from puppet_core.body import FASTEST_M_S, FASTEST_RAD_S
-from puppet_core.math import quaternions
 from puppet_driver.tracker import Pose, RecordStream, TrackerRecord
 
 CONFIRMATIONS = 2
@@ -146,8 +145,16 @@ def quaternion_of_matrix(rows: Sequence[float], tolerance: float) -> Quaternion 
     error = float(np.abs(m @ m.T - np.eye(3)).max())
     if not error <= tolerance or np.linalg.det(m) <= 0.0:
         return None
-    w, x, y, z = quaternions.from_matrix(m).tolist()
-    return w, x, y, z
+    # four times the products of the largest component with all: its row of 4 q qᵀ
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = map(float, rows)
+    products = (
+        (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
+        (zy - yz, 1.0 + xx - yy - zz, yx + xy, zx + xz),
+        (xz - zx, xy + yx, 1.0 - xx + yy - zz, zy + yz),
+        (yx - xy, zx + xz, zy + yz, 1.0 - xx - yy + zz),
+    )
+    largest = max(range(4), key=lambda k: products[k][k])
+    return unit_quaternion(products[largest], math.inf)
 
 
 def quaternion_of_angles(z: float, y: float, x: float) -> Quaternion:
