@@ -64,9 +64,31 @@ def compile_kernels(
         return True
     nodes = {process.name: process for process in listed if process.is_node or process.nodes}
 
+    def run(node: process_table.Process) -> bool:
+        start = time.monotonic()
+        program, *arguments = process_table.command_line(node, config_dir)
+        with subprocess.Popen(
+            [program, COMPILE_ONLY, *arguments],
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=partial(die_with_parent, os.getpid()),
+        ) as child:
+            while child.poll() is None:
+                if stopping.wait(POLL_S):
+                    child.terminate()
+                    child.wait()
+                    return False
+        if child.returncode != 0:
+            say(f'{node.name} did not compile: it ended with {child.returncode}')
+            return False
+        say(f'compiled {node.name} in {time.monotonic() - start:.0f} s')
+        return True
+
     def run_row(names: Sequence[str]) -> bool:
-        present = [nodes[name] for name in names if name in nodes]
-        return all(_run(node, config_dir, environ, stopping, say) for node in present)
+        return all(run(nodes[name]) for name in names if name in nodes)
 
     say('compiling kernels, once: a minute or two')
     with ThreadPoolExecutor(len(ROWS)) as pool:
@@ -74,37 +96,6 @@ def compile_kernels(
     if is_done:
         (Path(folder) / MARK).touch()
     return is_done
-
-
-def _run(
-    node: process_table.Process,
-    config_dir: Path,
-    environ: Mapping[str, str],
-    stopping: threading.Event,
-    say: Callable[[str], None],
-) -> bool:
-    """Run one program to its end; return whether it ended well."""
-    start = time.monotonic()
-    program, *arguments = process_table.command_line(node, config_dir)
-    with subprocess.Popen(
-        [program, COMPILE_ONLY, *arguments],
-        env=dict(environ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        preexec_fn=partial(die_with_parent, os.getpid()),
-    ) as child:
-        while child.poll() is None:
-            if stopping.wait(POLL_S):
-                child.terminate()
-                child.wait()
-                return False
-    if child.returncode != 0:
-        say(f'{node.name} did not compile: it ended with {child.returncode}')
-        return False
-    say(f'compiled {node.name} in {time.monotonic() - start:.0f} s')
-    return True
 
 
 NAME = 'puppet dev compile'
