@@ -183,11 +183,6 @@ class PoseFilterConfig:
 ROWS = rows_of(PoseFilterConfig, groups=('noise', 'process', 'initial', 'gate', 'gap'))
 
 
-def make_config(values: Mapping[str, Any]) -> PoseFilterConfig:
-    """Return the config of checked parameter values."""
-    return build_config(PoseFilterConfig, values)
-
-
 class Tuning(NamedTuple):
     """Parameters and measured noise, always taken together."""
 
@@ -201,7 +196,7 @@ def load_tuning(values: Mapping[str, Any]) -> Tuning:
 
     Raise ConfigError for an impossible combination, or a noise file that cannot be used.
     """
-    config = make_config(values)
+    config = build_config(PoseFilterConfig, values)
     if not config.noise_file:
         return Tuning(config, {})
     try:

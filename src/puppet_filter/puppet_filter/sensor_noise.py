@@ -25,7 +25,6 @@ HEADER = """\
 """
 
 MIN_SAMPLES = 50  # R has 21 numbers; fewer samples leave it ill-determined
-MEAN_ITERATIONS = 10  # the mean rotation converges quadratically for small spreads
 N_WINDOWS = 4
 DRIFT_LIMIT = 4.0  # standard errors between window means that white noise does not reach
 SPREAD_LIMIT_M = 0.02  # no tracker is this noisy: the sensor was moved
@@ -123,7 +122,7 @@ def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
     n_outliers = int(outliers.sum())
     positions, quaternions = positions[~outliers], quaternions[~outliers]
     mean_position = positions.mean(axis=0)
-    mean_quaternion = mean_rotation(quaternions)
+    mean_quaternion = quaternion_batch.mean(quaternions)
     turns = quaternion_batch.multiply(quaternion_batch.conjugate(mean_quaternion), quaternions)
     deviations = np.hstack((positions - mean_position, quaternion_batch.log(turns)))
     matrix = np.cov(deviations.T)
@@ -166,17 +165,6 @@ def _find_outliers(positions: Vec3s, quaternions: Quats) -> NDArray[np.bool_]:
     if found.mean() > OUTLIER_SHARE or longest > OUTLIER_RUN:
         found[:] = False
     return found
-
-
-def mean_rotation(quaternions: Quats) -> Quat:
-    """Return the rotation about which the samples' rotation vectors average to zero."""
-    mean = quaternions[0] / np.linalg.norm(quaternions[0])
-    for _ in range(MEAN_ITERATIONS):
-        turns = quaternion_batch.multiply(quaternion_batch.conjugate(mean), quaternions)
-        step = quaternion_batch.log(turns).mean(axis=0)
-        mean = quaternion_batch.multiply(mean, quaternion_batch.exp(step))
-        mean = mean / np.linalg.norm(mean)
-    return mean
 
 
 def resolution(columns: Floats, grain: float) -> float:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from benchmarks.filter.synthetic_motion import disturb, Disturbance, make_motion
 from filter_samples import CONFIG, make_frame, MODELS, RATE_HZ, run_filter, STEP_S, still
 import numpy as np
-from puppet_core.io import check_values, ConfigError
+from puppet_core.io import build_config, check_values, ConfigError
 from puppet_core.math import quaternions as quaternion_batch
 from puppet_core.sensor_frames import FILTER_OK
-from puppet_filter.parameters import make_config, ROWS
+from puppet_filter.parameters import PoseFilterConfig, ROWS
 from puppet_filter.pose_filter import default_noise, PoseFilter, warm_up
 from puppet_filter.sensor_update import step_frame
 import pytest
@@ -158,4 +158,4 @@ def test_live_like_run_compiles_each_kernel_once(rng):
 )
 def test_impossible_combination_is_refused(values, text):
     with pytest.raises(ConfigError, match=text):
-        make_config(check_values(ROWS, values))
+        build_config(PoseFilterConfig, check_values(ROWS, values))

@@ -12,7 +12,7 @@ from typing import Any
 from numba import guvectorize
 import numpy as np
 from puppet_core.math import values
-from puppet_core.math.arrays import Floats, Quats, Vec3s
+from puppet_core.math.arrays import Floats, Quat, Quats, Vec3s
 from puppet_core.math.compiled import kernel
 
 
@@ -70,6 +70,11 @@ def align_signs(q: Quats) -> Quats:
     flips = np.cumprod(np.where(dots < 0.0, -1.0, 1.0), axis=0)
     q[1:] *= flips
     return q
+
+
+def mean(q: Quats) -> Quat:
+    """Return the mean of rotations (n, 4), whatever their signs: they differ from it least."""
+    return np.linalg.eigh(q.T @ q)[1][:, -1]
 
 
 def _scipy_rotation() -> Any:
