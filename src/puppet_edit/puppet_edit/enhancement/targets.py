@@ -165,15 +165,12 @@ def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s
             continue
         after = np.minimum(np.searchsorted(t, frame_times_s), len(t) - 1)
         before = np.maximum(after - 1, 0)
-        gap = t[after] - t[before]
-        inside = (t[before] <= frame_times_s) & (frame_times_s <= t[after])
-        inside &= (gap > 0.0) & (gap <= MAX_GAP_S + 1e-9)
-        along = (frame_times_s - t[before]) / np.where(gap > 0.0, gap, np.inf)
-        values = p[before] + along[:, None] * (p[after] - p[before])
-        out[inside, row] = values[inside]
+        known = (t[0] <= frame_times_s) & (frame_times_s <= t[-1])
+        known &= t[after] - t[before] <= MAX_GAP_S + 1e-9
         for sample in (before, after):
-            same = np.abs(frame_times_s - t[sample]) <= close
-            out[same, row] = p[sample[same]]
+            known |= np.abs(frame_times_s - t[sample]) <= close
+        for k in range(3):
+            out[known, row, k] = np.interp(frame_times_s[known], t, p[:, k])
     return out
 
 
