@@ -10,7 +10,6 @@ in, for a motion has a constant rate.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from puppet_core.body import Motion, Posture
@@ -23,6 +22,7 @@ from puppet_retarget.offline import RetargetJob, RetargetResult
 from puppet_ros import messages
 from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.node import qos
+from scipy.interpolate import make_interp_spline
 from std_msgs.msg import String
 
 POSTURE_TOPIC, IMPORTANCE_TOPIC = '/performer/posture', '/importance'
@@ -100,13 +100,18 @@ def read_bag_motion(path: Path, topic: str = POSTURE_TOPIC) -> tuple[Motion, tup
         )
     step = float(since[-1]) / (n - 1)  # a single step is rounded, and they add up
     times = np.arange(n) * step
+    inside = np.minimum(times, since[-1])  # but for rounding
+    places, turns, ends = (
+        make_interp_spline(since, values, k=1)(inside)
+        for values in (roots, quaternions.align_signs(rotations), points)
+    )
     try:
         motion = Motion(
             skeleton_of(rotations[0], joints[0], points[0]),
             1.0 / step,
-            _filled(times, since, roots),
-            quaternions.normalize(_filled(times, since, quaternions.align_signs(rotations))),
-            _filled(times, since, points),
+            places,
+            quaternions.normalize(turns),
+            ends,
         )
     except ConfigError as err:
         raise InputFileError(path, 'postures of a body', str(err), field=topic) from err
@@ -155,15 +160,6 @@ def write_bag_motion(
             for topic, data in frame.items():
                 profile = qos.JOINT_STATES if topic == JOINTS_TOPIC else qos.STREAM
                 writer.write(topic, _KINDS[topic], stamp_ns, data, profile)
-
-
-def _filled(times: Any, stamps: Floats, values: Floats) -> Floats:
-    """Return the values at other times, linearly between those that are there."""
-    after = np.clip(np.searchsorted(stamps, times), 1, len(stamps) - 1)
-    span = stamps[after] - stamps[after - 1]
-    share = np.clip((times - stamps[after - 1]) / span, 0.0, 1.0)
-    share = share.reshape(-1, *[1] * (values.ndim - 1))
-    return (1.0 - share) * values[after - 1] + share * values[after]
 
 
 def _postures(motion: Motion, body: str) -> Callable[[int, int], bytes]:
