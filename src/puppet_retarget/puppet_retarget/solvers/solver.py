@@ -85,6 +85,7 @@ from puppet_retarget.solvers.state import (
 
 NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
+SWEEPS = 2  # over the own body's ranges of a pair of limbs
 
 
 @dataclass(slots=True)
@@ -323,6 +324,25 @@ def _touch(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, frame: F
 
 
 @kernel
+def _fill_self_balls(
+    model: PuppetModel, tuning: Tuning, goals: Goals, first: int, frame: Frame
+) -> None:
+    """Fill the ranges of the own body of two limbs, from `first` on, as they are posed."""
+    for limb in range(first, first + 2):
+        limb_self_balls(
+            limb,
+            goals.importances[limb],
+            goals.self_rows,
+            model.body.samples,
+            tuning.world_scale,
+            frame.q_world,
+            frame.p_world,
+            frame.end_effectors,
+            frame.self_balls,
+        )
+
+
+@kernel
 def pose_limbs(
     model: PuppetModel,
     tuning: Tuning,
@@ -335,19 +355,8 @@ def pose_limbs(
     touches = tuning.limb_form != ELBOW_CIRCLE
     # legs first: an arm that touches a leg touches it where the leg finally is
     for first in (2, 0):
-        for limb in range(first, first + 2):
-            if touches:
-                limb_self_balls(
-                    limb,
-                    goals.importances[limb],
-                    goals.self_rows,
-                    model.body.samples,
-                    tuning.world_scale,
-                    frame.q_world,
-                    frame.p_world,
-                    frame.end_effectors,
-                    frame.self_balls,
-                )
+        if touches:
+            _fill_self_balls(model, tuning, goals, first, frame)
         for limb in range(first, first + 2):
             # a hand's turn against the captured one is all eased
             copy(frame.rotations[STARTS[limb] + 2], frame.free_rotations[STARTS[limb] + 2])
@@ -359,9 +368,13 @@ def pose_limbs(
             for segment in range(STARTS[limb], STARTS[limb] + (3 if limb >= 2 else 2)):
                 copy(frame.rotations[segment], frame.free_rotations[segment])
             copy(frame.end_effectors[limb], frame.free_ends[limb])
-            if touches:
+        # once more for hands that have come only half way to each other
+        for sweep in range(SWEEPS if touches else 0):
+            if sweep > 0:
+                _fill_self_balls(model, tuning, goals, first, frame)
+            for limb in range(first, first + 2):
                 _touch(model, tuning, goals, limb, frame)
-        update_kinematics(model, frame)
+            update_kinematics(model, frame)
     if tuning.self_push_out:
         resolve_self_penetration(model, tuning, goals, frame)
     follow_limbs(model, tuning, goals, dt, frame)
