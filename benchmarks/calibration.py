@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 import sys
 
+from benchmarks import synthetic_recording as synthetic
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
 from puppet_clips.calibrate.calibrate_clip import off_the_truth
@@ -18,7 +19,6 @@ from puppet_clips.calibrate.calibrate_command import add_disturbances, check_pos
 from puppet_core.body import Character
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats
-from puppet_performer import synthetic_recording as synthetic
 from puppet_performer.calibration import Calibration, SLIPPED, SWAPPED
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments

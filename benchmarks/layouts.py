@@ -14,13 +14,13 @@ from pathlib import Path
 import sys
 
 from benchmarks.command import bench_command, bench_parser
+from benchmarks.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 import numpy as np
 from puppet_core.body import END_EFFECTORS, general_end_effectors, LIMB_SEGMENTS, Motion, SEGMENTS
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.procedural import procedural_motion
 from puppet_performer.posture import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout, SensorLayout
-from puppet_performer.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, number, PERFORMER, table
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import gc
 from time import perf_counter_ns
 
+from benchmarks.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 import numpy as np
 from puppet_core.body import hip_centre, Motion
 from puppet_core.math import Floats
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.posture import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import SensorLayout
-from puppet_performer.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 from puppet_retarget.importance import ImportanceModel
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import make_solver

@@ -8,12 +8,12 @@ from typing import Any
 from benchmarks.quality.path_timing import PASSES, spread, time_path
 from benchmarks.quality.peers import make_peer
 from benchmarks.quality.self_quality import self_figures
+from benchmarks.synthetic_recording import sensor_frames
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import LIMB_SEGMENTS, Motion, Skeleton
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_performer.sensor_layout import SensorLayout
-from puppet_performer.synthetic_recording import sensor_frames
 from puppet_retarget.importance import GOAL, IMPORTANCE
 from puppet_retarget.offline import (
     copied_angles,

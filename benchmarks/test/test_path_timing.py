@@ -5,11 +5,11 @@
 import gc
 
 from benchmarks.quality.path_timing import LivePath, PathTimes, STAGES, time_path
+from benchmarks.synthetic_recording import sensor_frames
 from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body.character import Character, load_character
 from puppet_performer.sensor_layout import load_layout
-from puppet_performer.synthetic_recording import sensor_frames
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 import pytest
 from scipy.spatial.transform import Rotation

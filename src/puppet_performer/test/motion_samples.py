@@ -5,12 +5,12 @@
 from functools import cache
 from pathlib import Path
 
+from benchmarks import synthetic_recording as synthetic
 import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
 from puppet_core.procedural.performer import procedural_motion
 from puppet_core.sensor_frames import FilteredFrame
-from puppet_performer import synthetic_recording as synthetic
 from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout
 

@@ -4,12 +4,12 @@
 
 from dataclasses import replace
 
+from benchmarks.synthetic_recording import exchanged
 from motion_samples import ADULT, EXACT, LAYOUT, make_recording, plain_frame
 import numpy as np
 from puppet_core.io import CalibrationError
 from puppet_performer.parameters import PerformerConfig
 from puppet_performer.performer_model import MOTION, PerformerModel
-from puppet_performer.synthetic_recording import exchanged
 import pytest
 
 CONFIG = PerformerConfig(calibration_duration_s=0.2)

@@ -12,12 +12,12 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 
+from benchmarks.synthetic_recording import exchanged  # noqa: E402
 from puppet_clips.calibrate import calibrate_command, calibrate_live, surface_command  # noqa: E402
 from puppet_clips.calibrate.calibrate_command import main  # noqa: E402
 from puppet_core.body.character import load_character  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
-from puppet_performer.synthetic_recording import exchanged  # noqa: E402
 from puppet_ros.messages import TrackerFrameWriter  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from rosbags.typesys import get_typestore, Stores  # noqa: E402

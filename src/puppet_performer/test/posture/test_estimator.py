@@ -5,6 +5,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+from benchmarks.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 from motion_samples import ADULT, CONFIG, estimator_of, LAYOUT, walk_and_clap
 import numpy as np
 from puppet_core.body.character import load_character
@@ -27,7 +28,6 @@ from puppet_performer.posture.estimator import (
 from puppet_performer.posture.limbs import LEVER_M
 from puppet_performer.posture.segments import INFERRED_SPEED_RAD_S, TURN_SPEED_RAD_S
 from puppet_performer.sensor_layout import load_layout, SensorLayout
-from puppet_performer.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 import pytest
 from virtual_performer import (
     make_virtual,
