@@ -108,8 +108,8 @@ def test_all_files_give_the_same_field(tmp_path, rng):
         ('h.csv', b'', 'got an empty file'),
         ('h.csv', b'1,2\n3,4\n', 'expected at least 4 rows and columns, got 2 x 2'),
         ('h.csv', b'1,2,3,nan\n' * 4, 'expected finite numbers'),
-        ('h.npy', b'nothing', 'expected a numpy array'),
-        ('h.png', b'nothing', 'expected a PNG picture'),
+        ('h.npy', b'nothing', 'expected a readable .npy file'),
+        ('h.png', b'nothing', 'expected a readable .png file'),
         ('h.obj', b'', 'expected a .npy, .csv, .png file'),
         ('none.npy', None, 'none.npy: expected'),
         ('none.csv', None, 'none.csv: expected'),
@@ -138,7 +138,7 @@ def _png(picture):
 
 PNG = _png(Image.new('L', (6, 7), 100))
 LONG_CELL = b'1' * 200_000
-DAMAGED = 'expected a numpy array, got'
+DAMAGED = 'expected a readable .npy file, got'
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ DAMAGED = 'expected a numpy array, got'
         ('h.csv', LONG_CELL, 'expected finite numbers'),
         ('h.csv', b'1,2,3,"' + LONG_CELL, 'h.csv:1: expected numbers with commas between'),
         ('h.csv', b',' * MAX_CELLS, f'expected at most {MAX_CELLS} heights, got more'),
-        ('h.png', PNG[:-28], 'expected a PNG picture'),
-        ('h.png', PNG[:20], 'expected a PNG picture'),
-        ('h.png', PNG.replace(b'IHDR', b'pHYs'), 'expected a PNG picture'),
+        ('h.png', PNG[:-28], 'expected a readable .png file'),
+        ('h.png', PNG[:20], 'expected a readable .png file'),
+        ('h.png', PNG.replace(b'IHDR', b'pHYs'), 'expected a readable .png file'),
         ('h.png', _png(Image.new('L', (3000, 2000))), 'got shape [2000, 3000]'),
         ('h.png', _png(Image.new('RGB', (6, 7))), 'a grey picture of 8 or 16 bits, got mode RGB'),
     ],

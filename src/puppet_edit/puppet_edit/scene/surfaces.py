@@ -202,29 +202,27 @@ def read_heights(path: str | Path, white_m: float = 1.0) -> Floats:
         raise InputFileError(path, f'a {", ".join(readers)} file', brief(path.suffix))
     try:
         size = require_file(path)
+        if size > MAX_FILE_BYTES:
+            raise InputFileError(path, f'at most {MAX_FILE_BYTES} bytes', f'{size}')
+        # old headers, odd literals and sizes; what is too large for a float is refused later
+        with warnings.catch_warnings(), np.errstate(all='ignore'):
+            warnings.simplefilter('ignore')
+            heights = readers[suffix](path)
     except InputFileError:
         raise
-    except (OSError, ValueError) as err:  # such as a zero in the name
-        raise InputFileError(path, 'a readable file', _reason(err)) from err
-    if size > MAX_FILE_BYTES:
-        raise InputFileError(path, f'at most {MAX_FILE_BYTES} bytes', f'{size}')
-    heights = readers[suffix](path)
+    except Exception as err:  # whatever damaged data make numpy, Python's tokenizer and PIL raise
+        reason = cut(' '.join(str(err).split()) or 'damaged data', _REASON_LENGTH)
+        raise InputFileError(path, f'a readable {suffix} file', reason) from err
     return white_m * heights[::-1] if suffix == '.png' else heights
 
 
 def _read_npy(path: Path) -> Floats:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')  # of Python 2's headers, and of odd literals
-            # mapped, so that its shape is known before there is memory for it
-            found = np.load(path, mmap_mode='r')
-    except Exception as err:  # whatever damaged headers make numpy and Python's tokenizer raise
-        raise InputFileError(path, 'a numpy array', _reason(err)) from err
+    # mapped, so that its shape is known before there is memory for it
+    found = np.load(path, mmap_mode='r')
     if not isinstance(found, np.ndarray) or found.dtype.kind not in 'fiu':
         raise InputFileError(path, 'an array of real numbers', 'another file of numpy')
     _check_shape(path, found.shape)
-    with np.errstate(all='ignore'):  # what is too large for a float is infinite, and refused
-        return np.array(found, dtype=np.float64, order='C')
+    return np.array(found, dtype=np.float64, order='C')
 
 
 def _read_csv(path: Path) -> Floats:
@@ -247,20 +245,13 @@ def _read_csv(path: Path) -> Floats:
 
 
 def _read_png(path: Path) -> Floats:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')  # of sizes, which are refused here
-            with Image.open(path, formats=('PNG',)) as picture:
-                mode = picture.mode
-                _check_shape(path, picture.size[::-1])
-                if mode not in _GREY_DEPTHS:
-                    raise InputFileError(path, 'a grey picture of 8 or 16 bits', f'mode {mode}')
-                picture.load()
-                return np.asarray(picture, dtype=np.float64) / _GREY_DEPTHS[mode]
-    except InputFileError:
-        raise
-    except Exception as err:  # whatever damaged chunks make PIL raise
-        raise InputFileError(path, 'a PNG picture', _reason(err)) from err
+    with Image.open(path, formats=('PNG',)) as picture:
+        mode = picture.mode
+        _check_shape(path, picture.size[::-1])
+        if mode not in _GREY_DEPTHS:
+            raise InputFileError(path, 'a grey picture of 8 or 16 bits', f'mode {mode}')
+        picture.load()
+        return np.asarray(picture, dtype=np.float64) / _GREY_DEPTHS[mode]
 
 
 def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
@@ -268,7 +259,3 @@ def _check_shape(path: Path, shape: tuple[int, ...]) -> None:
     if not fits:
         wanted = f'at least {MIN_GRID} rows and columns, of at most {MAX_CELLS} heights'
         raise InputFileError(path, wanted, cut('shape ' + brief(list(shape))))
-
-
-def _reason(err: Exception) -> str:
-    return cut(' '.join(str(err).split()) or 'damaged data', _REASON_LENGTH)
