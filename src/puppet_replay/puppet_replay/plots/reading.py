@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import MAX_GAP_S, MIN_CONTACT_S, PLANTED_HEIGHT_M, PLANTED_SPEED_M_S
+from puppet_core.body import MAX_GAP_S, MIN_CONTACT_S, planted_soles
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math.quaternions import conjugate, log, multiply
@@ -165,10 +165,7 @@ def planted(soles: Soles) -> Bools:
     for run in pieces(soles.times_s):
         t = soles.times_s[run]
         if len(t) > 1:
-            steps = np.linalg.norm(np.diff(soles.positions[run], axis=0), axis=-1)
-            low = soles.positions[run, :, 2] < PLANTED_HEIGHT_M
-            flags[run] = low
-            flags[run][1:] &= steps < PLANTED_SPEED_M_S * np.diff(t)[:, None]
+            flags[run] = planted_soles(soles.positions[run], 1.0 / float(np.median(np.diff(t))))
             flags[run.start] = flags[run.start + 1]  # its own speed is not known
     return flags
 
