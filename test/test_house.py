@@ -16,7 +16,7 @@ from source_tree import imported_modules, name_of, python_files, PYTHON_PACKAGES
 HEADER = '# Copyright 2026 The puppet suite authors\n# SPDX-License-Identifier: Apache-2.0\n'
 
 # Only these may know ROS in a package that has models; puppet_ros and puppet_bringup are edges.
-ROS_FILES = ('*_node.py', 'measure_noise.py', 'recording_export.py')
+ROS_FILES = ('*_node.py', 'measure_noise.py', 'emulator/cli.py', 'recording_export.py')
 PACKAGES_WITH_MODELS = (
     'puppet_core',
     'puppet_driver',
