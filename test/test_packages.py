@@ -219,7 +219,9 @@ def test_every_program_exists(package):
 
 
 @pytest.mark.parametrize(
-    'command', [*COMMANDS.values(), *DEV_PROGRAMS.values()], ids=lambda command: command.program
+    'command',
+    [command for command in (*COMMANDS.values(), *DEV_PROGRAMS.values()) if command.package],
+    ids=lambda command: command.program,
 )
 def test_every_command_is_a_program(command):
     """The commands of ./puppet are programs of the packages."""
