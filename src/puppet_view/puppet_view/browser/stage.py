@@ -50,12 +50,10 @@ class BrowserStage:
     """A page with an empty scene, served until it is closed."""
 
     def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
-        """Start the server at a port, 0 is 8080, or the next free one; refuse a host not here."""
-        _require_here(host)
+        """Start the server; port 0 is 8080 or any free one. ConfigError for a host not here."""
+        port = _free_port(host, port)
         with redirect_stdout(StringIO()):  # viser's banner; the address is reported by the caller
-            self.server = _OwnServer(
-                host=host, port=port or PREFERRED_PORT, label='puppet', verbose=False
-            )
+            self.server = _OwnServer(host=host, port=port, label='puppet', verbose=False)
         self.address = f'http://{_reachable(host)}:{self.server.get_port()}'  # what to open
         self._view = np.array([5.0, 0.0, 1.5]), np.array([0.0, 0.0, 0.9])
         self.server.on_client_connect(self._fit)
@@ -173,18 +171,27 @@ def _reachable(host: str) -> str:
         return str(probe.getsockname()[0])
 
 
-def _require_here(host: str) -> None:
-    """Refuse a host that is not this machine, by a ConfigError."""
+def _free_port(host: str, port: int) -> int:
+    """Return the port, or for 0 the preferred or any free one; refuse a host that is not here."""
     try:
         family, kind, _, _, place = socket.getaddrinfo(
             host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind) as probe:
             probe.bind(place)
+            free = int(probe.getsockname()[1])
     except (OSError, UnicodeError) as err:
         raise ConfigError(
             f'--host: expected a name or address of this machine, got {host!r}: {err}'
         ) from None
+    if port:
+        return port
+    with socket.socket(family, kind) as probe:
+        try:
+            probe.bind((place[0], PREFERRED_PORT, *place[2:]))
+        except OSError:
+            return free
+    return PREFERRED_PORT
 
 
 class SceneSolid(NamedTuple):
