@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`./puppet bench layouts`: how accurately each sensor layout measures a posture.
+`./puppet layouts`: how accurately each sensor layout measures a posture.
 
 A known motion is measured by exact sensors at their calibrated places and estimated again. The
 remaining errors are what the layout cannot observe.
@@ -27,7 +27,7 @@ from puppet_retarget.offline import ConfigFiles, number, PERFORMER, table
 _N_ENDS = len(END_EFFECTORS)
 _PLURALS = {'hand': 'hands', 'foot': 'feet'}
 
-EXAMPLE = 'example: ./puppet bench layouts walk.bvh --layouts six_point,default14'
+EXAMPLE = 'example: ./puppet layouts walk.bvh --layouts six_point,default14'
 DESCRIPTION = 'Measure what each sensor layout tells of a motion.'
 LAYOUTS = ('six_point', 'enhance11', 'no_feet12', 'choi_ko13', 'default14', 'head15', 'girdle17')
 RATE_HZ = 30.0  # of the built-in performer: no error depends on it

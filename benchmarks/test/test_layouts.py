@@ -10,7 +10,7 @@ from puppet_performer.sensor_layout import load_layout
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-FRAMES_OF_A_CLIP = 150  # a few short clips: `./puppet bench layouts CLIP` measures any
+FRAMES_OF_A_CLIP = 150  # a few short clips: `./puppet layouts CLIP` measures any
 PAGE = REPOSITORY / 'doc/layouts.md'
 
 

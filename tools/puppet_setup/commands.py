@@ -50,6 +50,7 @@ batch | puppet_clips/puppet_clip/batch | give a library of clips to characters, 
 edit | puppet_clips/puppet_clip/edit | make the motion of a clip meet constraints
 enhance | puppet_clips/puppet_clip/enhance | mend a captured motion by measured end-effectors
 character | puppet_clips/puppet_clip/character | make a character: from a clip, a calibration, a robot
+layouts | benchmarks.layouts | what each sensor layout tells of a motion
 render | puppet_clips/puppet_clip/render | pictures and films of a clip or a bag
 view | puppet_view/view_clip | clips and bags in the browser: play them, drag a body
 """)  # noqa: E501
@@ -105,7 +106,7 @@ FAMILIES: dict[str, tuple[str, Mapping[str, Command], Mapping[str, str]]] = {
 GROUPS = {
     'live': ('demo', 'up', 'calibrate', 'run'),
     'bags': ('record', 'replay', 'compare', 'plot'),
-    'clips': ('retarget', 'batch', 'edit', 'enhance', 'character', 'render', 'view'),
+    'clips': ('retarget', 'batch', 'edit', 'enhance', 'character', 'layouts', 'render', 'view'),
 }
 
 TOOLS = {
