@@ -50,6 +50,7 @@ ROS_KEYS = {
     'std_srvs',
     'tf2_msgs',
     'visualization_msgs',
+    'xacro',
 }
 
 # Modules whose rosdep key is not their own name.

@@ -16,7 +16,12 @@ setup(
         ('share/' + package_name, ['package.xml']),
     ],
     install_requires=['setuptools'],
-    extras_require={'c3d': ['ezc3d'], 'fbx': ['ufbx'], 'test': ['pytest']},
+    extras_require={
+        'c3d': ['ezc3d'],
+        'fbx': ['ufbx'],
+        'robots': ['mujoco', 'pycollada', 'xacro'],
+        'test': ['pytest'],
+    },
     zip_safe=False,
     maintainer='The puppet suite authors',
     maintainer_email='puppet-suite@users.noreply.github.com',

@@ -25,9 +25,15 @@ from puppet_core.body import (
     save_character,
     Skeleton,
 )
-from puppet_core.io import ConfigError
+from puppet_core.io import ConfigError, write_text
 from puppet_core.math import quaternions as qb
-from puppet_core.robots import character_from_urdf, findings, load_robot_map, RobotMap
+from puppet_core.robots import (
+    character_from_urdf,
+    findings,
+    load_robot_map,
+    require_t_pose,
+    RobotMap,
+)
 from puppet_performer.calibration import load_calibration
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, number, retarget_motion, RetargetJob, table
@@ -81,7 +87,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument('--from-clip', metavar='F', type=Path, help='the body of a .bvh or .amc')
     text = 'the performer of a calibration file'
     source.add_argument('--from-calibration', metavar='F', type=Path, help=text)
-    source.add_argument('--from-urdf', metavar='F', type=Path, help='a humanoid robot')
+    source.add_argument(
+        '--from-urdf', metavar='F', type=Path, help='a humanoid robot as URDF, xacro or MJCF'
+    )
     add = new.add_argument
     text = "joints of the robot's segments, and where it faces"
     add('--map', metavar='MAP.yaml', type=Path, help=text)
@@ -105,6 +113,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if arguments.action == 'check':
         path = files.character_file(arguments.file)
         character = load_character(path)
+        require_t_pose(character, path)
         return _told(f'{path}: {_summary(character)}', findings(character))
     if arguments.action == 'follow':
         return _followed(arguments, files)
@@ -112,6 +121,12 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     clip_arguments.check_output(out, 'OUT.yaml', '.yaml')
     character, notes = _made(arguments, files)
     character = _dressed(character, arguments)
+    robot = character.robot
+    if robot is not None and robot.urdf != robot.urdf_path.read_text(encoding='utf-8'):
+        # xacro and MJCF are read once: what uses the robot needs URDF alone
+        robot = replace(robot, urdf_path=out.with_suffix('.urdf'))
+        write_text(robot.urdf_path, robot.urdf)
+        character = replace(character, robot=robot)
     save_character(character, out)
     found = findings(character)
     told = [note for note in notes if not any(note.split(':')[0] in text for text in found)]

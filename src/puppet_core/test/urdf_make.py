@@ -83,6 +83,14 @@ def seven_axis_arms(elbow=-0.15):
     return urdf
 
 
+def rooted_at_the_trunk():
+    """Return the robot of seven-axis arms with its trunk as the root link, legs behind a joint."""
+    urdf = seven_axis_arms(0.0)
+    # turned by as much the other way round
+    urdf.joint('t', 'torso', 'base', (0, 0, -0.2), (0, 0, -1), (-1, 1))
+    return urdf
+
+
 def five_axis_arms():
     """Return a small robot, arms ahead at zero, that cannot lift them all the way sideways."""
     urdf = seven_axis_arms()

@@ -41,7 +41,7 @@ from puppet_core.body.kinematics import (
     forward_kinematics,
     hip_centre,
 )
-from puppet_core.body.meshes import closed_cylinder, Rods, smooth_surface, unit_sphere
+from puppet_core.body.meshes import Rods, smooth_surface
 from puppet_core.body.motion_measures import (
     FASTEST_M_S,
     FASTEST_RAD_S,
@@ -74,6 +74,9 @@ from puppet_core.body.robot import (
     ROOT,
     TURNING,
     UrdfJoint,
+    UrdfLink,
+    UrdfRobot,
+    UrdfShape,
 )
 from puppet_core.body.skeleton import (
     CONSIDERED,

@@ -1,12 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Triangle meshes for drawing: a smooth surface around rods and balls, and unit solids.
+Triangle meshes for drawing: a smooth surface around rods and balls.
 
 The surface is that of the union, found on a grid (Gibson1998: a vertex in each cell that the
 surface crosses, at the mean of its crossings), and then smoothed without shrinking (Taubin1995),
-so that the seams between the solids are not seen. The unit sphere and cylinders are drawn many
-times at different sizes.
+so that the seams between the solids are not seen.
 """
 
 from typing import NamedTuple
@@ -26,8 +25,6 @@ _EDGES = [
     for b in range(a + 1, 8)
     if np.sum(np.abs(_CORNERS[a] - _CORNERS[b])) == 1
 ]
-
-ROUND_STEPS = 24  # around; half as many from pole to pole
 
 
 class Rods(NamedTuple):
@@ -120,48 +117,3 @@ def _smoothed(vertices: Vec3s, triangles: Ints) -> Vec3s:
             ) / np.maximum(count, 1)
             vertices = vertices + factor * (mean - vertices)
     return vertices
-
-
-# Unit solids.
-
-
-def unit_sphere() -> tuple[Floats, Ints]:
-    """Return vertices (n, 3) and triangles (m, 3) of the sphere of radius 1."""
-    heights = np.linspace(0.0, np.pi, ROUND_STEPS // 2 + 1)
-    around = np.arange(ROUND_STEPS) * 2.0 * np.pi / ROUND_STEPS
-    rings = np.stack(
-        [
-            np.outer(np.sin(heights), np.cos(around)),
-            np.outer(np.sin(heights), np.sin(around)),
-            np.outer(np.cos(heights), np.ones(ROUND_STEPS)),
-        ],
-        axis=-1,
-    )
-    return rings.reshape(-1, 3), _rings_joined(len(heights))
-
-
-def closed_cylinder() -> tuple[Floats, Ints]:
-    """Return the cylinder of radius 0.5 and length 1 along z with its end faces."""
-    n = ROUND_STEPS
-    around = np.arange(n) * 2.0 * np.pi / n
-    ring = 0.5 * np.stack([np.cos(around), np.sin(around), np.ones(n)], axis=-1)
-    side, triangles = np.concatenate((ring, ring * [1.0, 1.0, -1.0])), _rings_joined(2)
-    # end faces have vertices of their own, so that their edge is shaded sharply
-    vertices = np.concatenate((side, side, [[0.0, 0.0, 0.5], [0.0, 0.0, -0.5]]))
-    here, there = np.arange(n), (np.arange(n) + 1) % n
-    top = np.stack([np.full(n, 4 * n), 2 * n + here, 2 * n + there], axis=-1)
-    bottom = np.stack([np.full(n, 4 * n + 1), 3 * n + there, 3 * n + here], axis=-1)
-    return vertices, np.concatenate((triangles, top, bottom))
-
-
-def _rings_joined(n_rings: int) -> Ints:
-    """Return the triangles between consecutive rings of vertices, outside in front."""
-    triangles = []
-    for ring in range(n_rings - 1):
-        first, second = ring * ROUND_STEPS, (ring + 1) * ROUND_STEPS
-        for step in range(ROUND_STEPS):
-            following = (step + 1) % ROUND_STEPS
-            a, b = first + step, first + following
-            c, d = second + step, second + following
-            triangles += [(a, c, b), (b, c, d)]
-    return np.array(triangles, dtype=np.int64)

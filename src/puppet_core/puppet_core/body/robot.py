@@ -4,7 +4,7 @@
 URDF files as plain data, the robot's tree at its zero pose, and the robot of a character.
 
 `read_urdf` keeps what motion and outline need: links with shapes, joints with axes and limits.
-`make_tree` gives every turning joint's axis and place in the axes of the root link. `Robot` is
+`make_tree` gives every turning joint's axis and place, from the pelvis outwards. `Robot` is
 the optional section `robot` of a character file: the robot's joints, in their own names, by the
 segments they move. Which joints move which segments is found in `robots.limbs`.
 """
@@ -33,7 +33,14 @@ TURNING = ('revolute', 'continuous')
 
 MAX_URDF_BYTES = 10_000_000
 JOINT_TYPES = (*TURNING, 'prismatic', 'fixed', 'floating', 'planar')
-SHAPE_SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
+SHAPE_SIZES = {
+    'box': ('size',),
+    'cylinder': ('radius', 'length'),
+    'capsule': ('radius', 'length'),
+    'sphere': ('radius',),
+}
+
+CONTACT_M = 0.01  # a sphere of less is no shape of a link, but a point where it touches
 
 SECTION = 'robot'
 MAX_AXES = 3  # of one segment
@@ -50,17 +57,18 @@ ROOT = -1
 class UrdfShape(NamedTuple):
     """One solid of a link."""
 
-    kind: str  # box, cylinder or sphere
-    size: Floats  # Three edges; radius and length; radius [m]
+    kind: str  # box, cylinder, capsule, sphere, mesh; or hull, once a mesh is read
+    size: Floats  # Three edges; radius and length; radius; scales; corners, shape (n, 3) [m]
     pose: Floats  # In the link's frame, shape (4, 4) [m]
+    file: str = ''  # Of a mesh, as it is written
 
 
 class UrdfLink(NamedTuple):
-    """A link; solids of collision where there are any that are no meshes, else those drawn."""
+    """A link; solids of collision, and those drawn where there are none but points of contact."""
 
     name: str
     shapes: tuple[UrdfShape, ...]
-    meshes: tuple[str, ...]  # File names as they are written
+    meshes: tuple[str, ...]  # File names as they are written, of all
 
 
 class UrdfMimic(NamedTuple):
@@ -102,6 +110,15 @@ class UrdfRobot(NamedTuple):
     links: dict[str, UrdfLink]
     joints: tuple[UrdfJoint, ...]  # Parents before children
 
+    def path_to(self, link: str) -> list[UrdfJoint]:
+        """Return the joints from the root link to one."""
+        above = {joint.child: joint for joint in self.joints}
+        path: list[UrdfJoint] = []
+        while link in above:
+            path.insert(0, above[link])
+            link = above[link].parent
+        return path
+
 
 def read_urdf(path: str | Path) -> UrdfRobot:
     """
@@ -117,9 +134,6 @@ def parse_urdf(path: Path, text: str) -> UrdfRobot:
     top = _Element(path, read_xml(path, text))
     if top.xml.tag != 'robot':
         raise top.error('a URDF, <robot> outermost', f'<{top.xml.tag}>')
-    for part in top.parts():
-        if part.xml.tag.startswith('xacro:'):
-            raise part.error('a plain URDF', f'<{part.xml.tag}>', 'run xacro on it first')
     links = {part.name: _read_link(part) for part in _named(top, 'link')}
     if not links:
         raise top.error('links', 'none')
@@ -204,11 +218,16 @@ def _read_link(link: _Element) -> UrdfLink:
         for part in link.parts(tag):
             pose, geometry = part.pose(), part.part('geometry')
             for solid in geometry.parts() if geometry is not None else ():
-                if solid.xml.tag == 'mesh':
-                    meshes.append(solid.word('filename'))
-                else:
-                    own.append(UrdfShape(solid.xml.tag, _read_size(solid), pose))
-    return UrdfLink(link.name, tuple(shapes['collision'] or shapes['visual']), tuple(meshes))
+                if ':' in solid.xml.tag:
+                    continue  # another program's own
+                file = solid.word('filename') if solid.xml.tag == 'mesh' else ''
+                size = solid.numbers('scale', 3, '1 1 1') if file else _read_size(solid)
+                own.append(UrdfShape(solid.xml.tag, size, pose, file))
+                meshes += [file] if file else []
+    chosen = shapes['collision']
+    if all(shape.kind == 'sphere' and shape.size[0] < CONTACT_M for shape in chosen):
+        chosen = chosen + shapes['visual']
+    return UrdfLink(link.name, tuple(chosen), tuple(meshes))
 
 
 def _read_size(solid: _Element) -> Floats:
@@ -217,8 +236,8 @@ def _read_size(solid: _Element) -> Floats:
         known = ', '.join((*SHAPE_SIZES, 'mesh'))
         raise solid.error(f'a solid, one of {known}', f'<{solid.xml.tag}>')
     size = np.concatenate([solid.numbers(key, 3 if key == 'size' else 1) for key in keys])
-    if np.any(size <= 0.0):
-        raise solid.error('a size > 0', str(size.tolist()))
+    if np.any(size < 0.0):
+        raise solid.error('a size >= 0', str(size.tolist()))
     return size
 
 
@@ -290,7 +309,7 @@ def _ordered(
 # The robot of a character.
 #
 # The optional section `robot` of a character file. Axes and places are those of the robot's zero
-# pose in the axes of the pelvis (X forward, Y left, Z up; origin the root link's), so a pose is a
+# pose in the axes of the pelvis (X forward, Y left, Z up; origin its link's), so a pose is a
 # product of turns about fixed lines. The zero pose is hardly ever a T-pose: `rest_wxyz` gives for
 # each segment what turns it from there into ours.
 
@@ -310,8 +329,9 @@ class Robot:
     speeds: Floats  # At most, shape (n,) [rad/s]
     rest: Quats  # From the zero pose to the T-pose, by segment, shape (16, 4)
     held: tuple[tuple[str, float], ...] = ()  # Joints that are never moved, and their angles [rad]
-    # From the root link's axes to X forward, Y left, Z up, shape (4,)
+    # From the axes of the pelvis' link to X forward, Y left, Z up, shape (4,)
     facing: Quat = field(default_factory=lambda: UPRIGHT)
+    pelvis: str = ''  # Link on which legs and trunk hang, where it is not the root
 
     def __post_init__(self) -> None:
         n = len(self.names)
@@ -395,13 +415,17 @@ def read_robot(source: Section) -> Robot | None:
     held = tuple((name, kept.number(name)) for name in kept.keys() if name in known)
     kept.finish()
     facing = _unit(section, 'facing_wxyz', 4) if 'facing_wxyz' in section else UPRIGHT
+    pelvis = section.text('pelvis_link') if 'pelvis_link' in section else ''
+    if pelvis and pelvis not in urdf.links:
+        raise section.error('pelvis_link', 'a link of the URDF', brief(pelvis))
     section.finish()
     keys = ('segments', 'axes', 'origins', 'lower', 'upper', 'speeds')
     parts: dict[str, Any] = {
         key: np.array([row[k] for row in entries]) for k, key in enumerate(keys, start=1)
     }
+    parts |= {'rest': rest, 'held': held, 'facing': facing, 'pelvis': pelvis}
     try:
-        return Robot(path, urdf.text, tuple(names), **parts, rest=rest, held=held, facing=facing)
+        return Robot(path, urdf.text, tuple(names), **parts)
     except (ConfigError, ValueError) as err:
         raise section.error('joints', 'one to three joints a segment', str(err)) from err
 
@@ -424,6 +448,7 @@ def robot_section(robot: Robot, path: Path) -> dict[str, Any]:
         'urdf': os.path.relpath(robot.urdf_path.resolve(), folder),
         'joints': joints,
         'rest_wxyz': {name: robot.rest[i].tolist() for i, name in enumerate(SEGMENTS) if i},
+        **({'pelvis_link': robot.pelvis} if robot.pelvis else {}),
         **({'facing_wxyz': robot.facing.tolist()} if np.any(robot.facing[1:]) else {}),
         **({'held_rad': dict(robot.held)} if robot.held else {}),
     }
@@ -460,18 +485,37 @@ def _unit(section: Section, key: str, count: int) -> Floats:
 
 
 class BodyShape(NamedTuple):
-    """A solid in the axes of the root at zero pose."""
+    """A solid at zero pose."""
 
     body: int  # Joint that moves it, or ROOT
     kind: str
     size: Floats
     pose: Floats  # Shape (4, 4) [m]
 
+    def points(self) -> Vec3s:
+        """Return points that reach as far as it does, shape (k, 3) [m]."""
+        turn, middle = self.pose[:3, :3], self.pose[:3, 3]
+        if self.kind == 'hull':
+            return middle + self.size @ turn.T
+        if self.kind == 'box':
+            signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T
+            return middle + (signs * self.size) @ turn.T
+        reach = np.full(3, self.size[0])
+        if self.kind != 'sphere':
+            radius, length = self.size
+            along = turn[:, 2]
+            # a disc of radius r about an axis a reaches r sqrt(1 - a_k^2) along axis k
+            disc = np.sqrt(np.maximum(1.0 - along**2, 0.0)) if self.kind == 'cylinder' else 1.0
+            reach = radius * disc + 0.5 * length * np.abs(along)
+        return middle + np.concatenate((np.diag(reach), -np.diag(reach)))
+
 
 class RobotTree(NamedTuple):
-    """The turning joints of a robot, parents before children."""
+    """The turning joints of a robot, from the pelvis outwards."""
 
     urdf: UrdfRobot
+    pelvis: str  # The link on whose body the others hang; its origin is that of all places
+    facing: Floats  # From its axes to X forward, Y left, Z up, shape (3, 3)
     joints: tuple[UrdfJoint, ...]
     axes: Vec3s  # Unit, shape (n, 3)
     origins: Vec3s  # A point on each axis, shape (n, 3) [m]
@@ -491,7 +535,7 @@ class RobotTree(NamedTuple):
 
     def points(self, bodies: Collection[int]) -> Vec3s:
         """Return points that reach as far as the solids of some bodies do, shape (k, 3) [m]."""
-        found = [_corners(shape) for shape in self.shapes if shape.body in bodies]
+        found = [shape.points() for shape in self.shapes if shape.body in bodies]
         return np.concatenate(found) if found else np.empty((0, 3))
 
 
@@ -501,41 +545,55 @@ def make_tree(
     moved: Collection[str] | None = None,
     held: Mapping[str, float] | None = None,
     with_mimics: bool = False,
+    pelvis: str = '',
 ) -> RobotTree:
     """
     Return a robot's tree; `facing` (3, 3) turns the root link's axes to X forward, Y left, Z up.
 
     Joints not in `moved`, by default all with an angle of their own, stay at the angles in `held`,
     by default zero [rad]. Joints that follow others count `with_mimics`, else they stay at zero.
+    What is above the link `pelvis`, by default the root, hangs on it by the same joints reversed.
     """
+    pelvis = pelvis or urdf.root
     root = np.eye(4)
     root[:3, :3] = facing
-    poses, bodies = {urdf.root: root}, {urdf.root: ROOT}
+    poses, frames = {urdf.root: root}, {}
+    for joint in urdf.joints:
+        frames[joint.name] = poses[joint.parent] @ joint.pose
+        turn = np.eye(4)
+        if moved is not None and joint.turns and joint.name not in moved:
+            angle = (held or {}).get(joint.name, 0.0)
+            turn[:3, :3] = qb.to_matrix(qb.exp(angle * joint.axis))
+        poses[joint.child] = frames[joint.name] @ turn
+    origin = poses[pelvis][:3, 3].copy()
+    for pose in (*poses.values(), *frames.values()):
+        pose[:3, 3] -= origin
+    above = urdf.path_to(pelvis)
+    bodies = {pelvis: ROOT}
     joints: list[UrdfJoint] = []
     parents, axes, origins = [], [], []
-    for joint in urdf.joints:
-        pose = poses[joint.parent] @ joint.pose
-        body = bodies[joint.parent]
+    for joint in (*reversed(above), *(j for j in urdf.joints if j not in above)):
+        before, after, sign = joint.parent, joint.child, 1.0
+        if joint in above:
+            before, after, sign = joint.child, joint.parent, -1.0
+        bodies[after] = bodies[before]
         turns = joint.kind in TURNING if with_mimics else joint.turns
         if turns and (moved is None or joint.name in moved):
-            parents.append(body)
-            body = len(joints)
+            parents.append(bodies[before])
+            bodies[after] = len(joints)
             joints.append(joint)
-            axes.append(pose[:3, :3] @ joint.axis)
-            origins.append(pose[:3, 3])
-        elif joint.turns and held:
-            turn = np.eye(4)
-            angle = held.get(joint.name, 0.0)
-            turn[:3, :3] = qb.to_matrix(qb.exp(angle * joint.axis))
-            pose = pose @ turn
-        poses[joint.child], bodies[joint.child] = pose, body
+            axes.append(sign * frames[joint.name][:3, :3] @ joint.axis)
+            origins.append(frames[joint.name][:3, 3])
     shapes = tuple(
         BodyShape(bodies[link.name], shape.kind, shape.size, poses[link.name] @ shape.pose)
         for link in urdf.links.values()
         for shape in link.shapes
+        if shape.kind != 'mesh'
     )
     return RobotTree(
         urdf,
+        pelvis,
+        poses[pelvis][:3, :3],
         tuple(joints),
         np.reshape(axes, (-1, 3)),
         np.reshape(origins, (-1, 3)),
@@ -544,19 +602,3 @@ def make_tree(
         {link: pose[:3, 3] for link, pose in poses.items()},
         shapes,
     )
-
-
-def _corners(shape: BodyShape) -> Vec3s:
-    """Return corners of a box, or the least and greatest point along each axis otherwise."""
-    turn, middle = shape.pose[:3, :3], shape.pose[:3, 3]
-    if shape.kind == 'box':
-        signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T
-        return middle + (signs * shape.size) @ turn.T
-    if shape.kind == 'sphere':
-        reach = np.full(3, shape.size[0])
-    else:
-        radius, length = shape.size
-        along = turn[:, 2]
-        # a disc of radius r about an axis a reaches r sqrt(1 - a_k^2) along axis k
-        reach = radius * np.sqrt(np.maximum(1.0 - along**2, 0.0)) + 0.5 * length * np.abs(along)
-    return middle + np.concatenate((np.diag(reach), -np.diag(reach)))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Humanoid robots as characters: from URDF to a character, and from a posture to joint angles."""
 
-from puppet_core.robots.character_check import findings
+from puppet_core.robots.character_check import findings, require_t_pose
 from puppet_core.robots.description import (
     description_text,
     link_chain,

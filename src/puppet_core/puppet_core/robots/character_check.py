@@ -4,11 +4,13 @@
 
 from collections.abc import Iterator
 import math
+from pathlib import Path
 
 import numpy as np
 from puppet_core.body import (
     Character,
     END_EFFECTORS,
+    general_end_effectors,
     JointLimit,
     LIMB_SEGMENTS,
     LIMBS,
@@ -20,9 +22,13 @@ from puppet_core.body import (
     SEGMENTS,
     Skeleton,
     swing_axes,
+    world_segments,
 )
+from puppet_core.io import InputFileError
+from puppet_core.math import Floats
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.joints import RobotJoints
+from puppet_core.robots.robot_files import find_mesh
 
 SYMMETRY_TOL_M = 0.005
 LEG_RANGE_M = (0.1, 3.0)
@@ -31,6 +37,9 @@ MOST_NAMES = 6
 LONGEST_LEGS = 2.0  # what a segment may be long [leg lengths]
 SOLE_LEVEL_TOL_M = 0.005
 ROBOT_REST_TOL_RAD = 0.02
+_ENDS = LIMB_SEGMENTS[:, 2]
+LOWERED_RAD = (0.0, 0.5, 1.0)  # arms; many shoulders stop short of the T-pose
+MAX_TURN_DEG, MAX_OFF_CM = 60.0, 5.0  # a hand or foot, there or with arms lowered
 _MIRROR = np.array([1.0, -1.0, 1.0])
 
 
@@ -131,16 +140,58 @@ def _limit(skeleton: Skeleton, limit: JointLimit) -> Iterator[str]:
         yield f'joint_limits.{name}: the T-pose is outside of its twist'
 
 
-def _robot(robot: Robot, skeleton: Skeleton) -> Iterator[str]:
+def require_t_pose(character: Character, path: Path, hint: str = '') -> None:
+    """
+    Refuse a robot whose hand or foot is far from where it should be in the T-pose.
+
+    Raise InputFileError naming `path`, the end-effector, joints at their limits, and the hint.
+    """
+    robot, skeleton = character.robot, character.skeleton
+    if robot is None:
+        return
+    tried = [_follow(robot, skeleton, angle) for angle in LOWERED_RAD]
+    faults = np.array([(np.degrees(off[_ENDS]), 100.0 * away) for _, off, away in tried])
+    excess = np.max(faults / [[MAX_TURN_DEG], [MAX_OFF_CM]], axis=1)
+    for limb in np.flatnonzero(excess.min(axis=0) > 1.0):
+        k, name = int(np.argmin(excess[:, limb])), SEGMENTS[_ENDS[limb]]
+        joints = [j for segment in LIMB_SEGMENTS[limb] for j in robot.joints_of(segment)]
+        stopped = ', '.join(
+            robot.names[j] for j in joints if not robot.lower[j] < tried[k][0][j] < robot.upper[j]
+        )
+        raise InputFileError(
+            path,
+            f'within {MAX_TURN_DEG:.0f} deg and {MAX_OFF_CM:.0f} cm of the T-pose',
+            f'{faults[k, 0, limb]:.0f} deg and {faults[k, 1, limb]:.1f} cm'
+            + (f', at the limits of {stopped}' if stopped else ''),
+            field=name,
+            hint=hint
+            or f'mend {name} in robot.rest_wxyz, or lower_rad and upper_rad of its joints',
+        )
+
+
+def _follow(
+    robot: Robot, skeleton: Skeleton, lowered: float = 0.0
+) -> tuple[Floats, Floats, Floats]:
+    """
+    Return what limits alone leave of the T-pose with arms lowered by an angle [rad].
+
+    Joint angles (n,), turns that are left (16,) [rad], palms' and soles' ways (4,) [m].
+    """
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (1, N_SEGMENTS, 1))
+    rotations[0, LIMB_SEGMENTS[:2, 0]] = qb.exp(np.outer([-lowered, lowered], [1.0, 0.0, 0.0]))
+    root = np.zeros((1, 3))
+    q_world, p_world = world_segments(skeleton, root, rotations)
+    asked = general_end_effectors(skeleton, q_world, p_world)[0]
+    q_has, ends = q_world[0].copy(), asked.copy()
     joints = RobotJoints(robot, skeleton)
-    asked = skeleton.rest_positions()
-    q_world = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
-    ends = asked[np.concatenate((LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]))]
-    ends[:4] += skeleton.interaction_points
-    rotations, p_world = q_world.copy(), asked.copy()
-    # what limits alone leave: an arm turns for its palm's sake too
-    joints.step(asked[0].copy(), rotations, q_world, p_world, ends, is_reaching=False)
-    off = np.linalg.norm(qb.log(q_world), axis=1)
+    # an arm turns for its palm's sake too
+    angles = joints.step(root[0], rotations[0], q_has, p_world[0], ends, is_reaching=False)
+    left = qb.log(qb.multiply(qb.conjugate(q_world[0]), q_has))
+    return angles, np.linalg.norm(left, axis=1), np.linalg.norm(ends - asked, axis=1)[:4]
+
+
+def _robot(robot: Robot, skeleton: Skeleton) -> Iterator[str]:
+    _, off, _ = _follow(robot, skeleton)
     worst = [
         f'{SEGMENTS[i]} by {math.degrees(off[i]):.0f} deg'
         for i in np.flatnonzero(off > ROBOT_REST_TOL_RAD)
@@ -160,9 +211,9 @@ def _description(robot: Robot) -> Iterator[str]:
         names = [name for name, _ in robot.held]
         more = f' and {len(names) - MOST_NAMES} more' if len(names) > MOST_NAMES else ''
         yield f'robot: not moved: {", ".join(names[:MOST_NAMES])}{more}'
-    for link in parse_urdf(robot.urdf_path, robot.urdf).links.values():
-        for mesh in dict.fromkeys(link.meshes):
-            # package:// is found by ROS alone
-            scheme, _, place = mesh.rpartition('://')
-            if scheme in ('', 'file') and not (robot.urdf_path.parent / place).is_file():
-                yield f'robot: link {link.name}: expected a mesh, there is no file {mesh}'
+    links = parse_urdf(robot.urdf_path, robot.urdf).links.values()
+    named = {mesh: link.name for link in links for mesh in link.meshes}
+    gone = [mesh for mesh in named if find_mesh(robot.urdf_path, mesh) is None]
+    if gone:
+        more = f', nor {len(gone) - 1} others' if len(gone) > 1 else ''
+        yield f'robot: link {named[gone[0]]}: expected a mesh, there is no file {gone[0]}{more}'

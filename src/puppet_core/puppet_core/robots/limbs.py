@@ -3,8 +3,8 @@
 """
 Which joints of a humanoid robot move which of our segments.
 
-Found from the tree: legs are the pair of mirrored rows of joints that hang on the root's body
-and reach lowest, arms the pair that begins highest, the waist is what lies between, the head
+Found from the tree: legs are the pair of mirrored rows of joints that reaches lowest, the pelvis
+is where they meet, arms the pair that begins highest, the waist is what lies between, the head
 what else goes up from where the arms begin, near the middle. A map (`load_robot_map`) states the
 facing and joints that the search gets wrong. X is forward, Y left, Z up.
 """
@@ -45,8 +45,11 @@ Groups = dict[str, tuple[int, ...]]
 
 PARTS = {'arm': ('upper_arm', 'forearm', 'hand'), 'leg': ('thigh', 'shank', 'foot')}
 MIRROR_TOL_M = 0.02  # how far a robot may be from symmetric
+MIN_PARALLEL = 0.95  # cosine between an axis and its mirror image
+TIP_BAND_M = 0.01  # what is so near to the farthest point of a limb is its tip
 MIN_LIMB_JOINTS = 3
 MOST_ROWS = 4  # reported when no two of them mirror each other
+OTHER_SIDE = {'left': 'right', 'right': 'left'}
 HINT = 'name the joints of each segment in a file for --map'
 
 FORMAT = 'puppet-robot-map/1'
@@ -179,7 +182,7 @@ def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: li
     Raise InputFileError if legs or arms are not found, or what is named does not hang together.
     """
     given = _named_groups(tree, named)
-    legs = _pair(tree, given, 'leg', [_row(tree, j) for j in tree.children(ROOT)])
+    legs = _legs(tree, given)
     taken = {j for row in legs for j in row}
     rows = [_row(tree, j) for j in range(len(tree.joints)) if j not in taken]
     arms = _pair(tree, given, 'arm', rows, legs)
@@ -209,6 +212,26 @@ def find_groups(tree: RobotTree, named: Mapping[str, tuple[str, ...]], notes: li
         if not (groups[SEGMENTS[upper]] and groups[SEGMENTS[lower]]):
             _fail_limb(tree, limb, sum((groups.get(SEGMENTS[s], ()) for s in (upper, lower)), ()))
     return {name: group for name, group in groups.items() if group}
+
+
+def pelvis_link(tree: RobotTree, named: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the link that legs hang on, the root link if that is its body; raises as above."""
+    body = tree.parents[_legs(tree, _named_groups(tree, named))[0][0]]
+    return tree.urdf.root if body == ROOT else tree.joints[body].child
+
+
+def sides_named(tree: RobotTree, groups: Groups) -> int:
+    """Return 1 if legs and arms are called left and right as they stand, -1 if otherwise, or 0."""
+    votes = 0
+    for segment, group in groups.items():
+        side = segment.partition('_')[0]
+        for name in (tree.names[j].lower() for j in group if side in OTHER_SIDE):
+            votes += (side in name) - (OTHER_SIDE[side] in name)
+    return int(np.sign(votes))
+
+
+def _legs(tree: RobotTree, given: Groups) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return _pair(tree, given, 'leg', [_row(tree, j) for j in range(len(tree.joints))])
 
 
 def _fail_limb(tree: RobotTree, limb: str, row: tuple[int, ...]) -> NoReturn:
@@ -244,11 +267,12 @@ def _limb(segment: str) -> int:
 
 
 def limb_tip(tree: RobotTree, row: tuple[int, ...]) -> Vec3:
-    """Return the point of a limb that is farthest from its first joint, shape (3,) [m]."""
+    """Return the middle of what of a limb is farthest from its first joint, shape (3,) [m]."""
     links = [tree.link_origins[link] for link, body in tree.link_bodies.items() if body in row]
     points = np.concatenate((tree.points(set(row)), np.array(links)))
     far = np.linalg.norm(points - tree.origins[row[0]], axis=1)
-    return points[int(np.argmax(far))]
+    tip = points[far > far.max() - TIP_BAND_M]
+    return 0.5 * (tip.min(axis=0) + tip.max(axis=0))
 
 
 def _fail(tree: RobotTree, expected: str, got: str, hint: str = HINT) -> NoReturn:
@@ -289,14 +313,11 @@ def _pair(
         if height > best_height:
             best, best_height = (one, other), height
     if best is None:
-        where = 'on the root link' if kind == 'leg' else 'above the legs'
-        wanted = f'two {kind}s: mirrored rows of {MIN_LIMB_JOINTS} or more joints {where}'
+        where = '' if kind == 'leg' else ' beside the legs'
+        wanted = f'two {kind}s: mirrored rows of {MIN_LIMB_JOINTS} or more joints{where}'
         hint = f'root link {tree.urdf.root}; {HINT}'
         _fail(tree, wanted, _rows_found(tree, long_ones, legs), hint)
     left, right = sorted(best, key=lambda row: -_side(tree, row))
-    if _is_named(tree, left, 'right') and _is_named(tree, right, 'left'):
-        hint = 'say in a file for --map which way the robot faces, as forward: [-1, 0, 0]'
-        _fail(tree, f'the left {kind} at positive Y', tree.names[left[0]], hint)
     return left, right
 
 
@@ -312,19 +333,20 @@ def _rows_found(
     return found
 
 
-def _is_named(tree: RobotTree, row: tuple[int, ...], side: str) -> bool:
-    return all(side in tree.names[j].lower() for j in row)
-
-
 def _side(tree: RobotTree, row: tuple[int, ...]) -> float:
     return float(np.mean(tree.origins[list(row), 1]))
 
 
 def _mirrored(tree: RobotTree, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    n = min(len(one), len(other))
-    mirror = tree.origins[list(one[:n])] * [1.0, -1.0, 1.0]
-    apart = np.linalg.norm(mirror - tree.origins[list(other[:n])], axis=1)
-    return bool(apart.max() < MIRROR_TOL_M) and abs(_side(tree, one)) > 1e-3
+    """Return whether the axes of one row are mirror images of those of another."""
+    n, to_other_side = min(len(one), len(other)), [1.0, -1.0, 1.0]
+    left, right = tree.axes[list(one[:n])] * to_other_side, tree.axes[list(other[:n])]
+    apart = tree.origins[list(one[:n])] * to_other_side - tree.origins[list(other[:n])]
+    # where on its axis a joint's origin is means nothing
+    off = np.linalg.norm(np.cross(apart, right), axis=1).max() < MIRROR_TOL_M
+    parallel = np.abs(np.sum(left * right, axis=1)).min() > MIN_PARALLEL
+    sides = _side(tree, one), _side(tree, other)
+    return bool(off and parallel and min(sides) < -1e-3 and max(sides) > 1e-3)
 
 
 def _trunk(tree: RobotTree, given: Groups, row: tuple[int, ...]) -> Groups:
@@ -403,10 +425,10 @@ def _listed(tree: RobotTree, row: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RobotMap:
-    """Facing and names; by default X is forward, Z up, and all joints are searched for."""
+    """Facing and names; what is not stated is searched for, with Z up."""
 
     # Rotation that takes the root link's axes to X forward, Y left, Z up, shape (3, 3)
-    facing: Floats = field(default_factory=lambda: read_only(np.eye(3)))
+    facing: Floats | None = None
     # Joint names by segment, from the trunk outwards
     segments: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -432,7 +454,9 @@ def load_robot_map(path: str | Path) -> RobotMap:
     return RobotMap(facing, segments)
 
 
-def _facing(source: Section) -> Floats:
+def _facing(source: Section) -> Floats | None:
+    if 'forward' not in source and 'up' not in source:
+        return None
     forward = source.numbers('forward', 3, np.array([1.0, 0.0, 0.0]))
     up = source.numbers('up', 3, np.array([0.0, 0.0, 1.0]))
     lengths = np.linalg.norm(forward), np.linalg.norm(up)

@@ -5,11 +5,12 @@ A humanoid robot's URDF made into a character: joint centres, T-pose, soles and 
 
 At the robot's zero pose arms may hang and elbows may be bent. The hinge of an elbow or knee,
 and the side to which it bends, define how its limb stands in our T-pose: arms sideways with
-forearms that bend forward, legs down with shanks that bend backward. The robot's boxes,
-cylinders and balls become capsules of our segments, inside the originals.
+forearms that bend forward, legs down with shanks that bend backward; feet and knees say which way
+a robot faces. The robot's boxes, cylinders and balls become capsules of our segments, inside the
+originals; the meshes of a segment those of a box around them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,17 +28,18 @@ from puppet_core.body import (
     MAX_OFFSET_M,
     N_SEGMENTS,
     PARENTS,
-    read_urdf,
     Robot,
     RobotTree,
     ROOT,
     SEGMENT_INDEX,
     SEGMENTS,
     Skeleton,
+    UrdfRobot,
 )
 from puppet_core.io import InputFileError
 from puppet_core.math import Floats, Quats, two_axis_matrix, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
+from puppet_core.robots.character_check import require_t_pose
 from puppet_core.robots.limbs import (
     axes_centre,
     find_groups,
@@ -45,8 +47,12 @@ from puppet_core.robots.limbs import (
     Groups,
     HINT,
     limb_tip,
+    MIRROR_TOL_M,
+    pelvis_link,
     RobotMap,
+    sides_named,
 )
+from puppet_core.robots.robot_files import read_robot_file
 
 MAX_BARS = 5  # capsules beside each other in one box
 MIN_RADIUS_M = 1e-3
@@ -54,6 +60,7 @@ MIN_RADIUS_M = 1e-3
 PALM_FRACTION = 0.45  # of the way from the wrist to the tip of the hand
 WRIST_FRACTION = 0.75  # of the way from the elbow to the tip, where there is no wrist
 NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
+ADULT_SOLE_M = (0.055, 0.0, -0.068)  # from the ankle
 SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
 EVEN = 0.2  # fraction of its range by which a hinge must bend farther to one side
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -73,12 +80,20 @@ def robot_capsules(
     (16, 3) are the joint centres at zero pose [m], `skeleton` is what comes of them.
     """
     found: dict[int, list[Capsule]] = {i: [] for i in range(N_SEGMENTS)}
+    meshes: dict[int, list[Vec3s]] = {}
+    bars = []
     for shape in tree.shapes:
         segment = 0 if shape.body < 0 else segments[shape.body]
-        for start, end, radius in _bars(shape):
-            ends = qb.rotate(rest[segment], np.array([start, end]) - centres[segment])
-            radius = max(radius, MIN_RADIUS_M)
-            found[segment].append(Capsule(segment, ends[0], ends[1], radius))
+        if shape.kind == 'hull':
+            meshes.setdefault(segment, []).append(shape.points())
+        else:
+            bars += [(segment, bar) for bar in _bars(shape)]
+    for segment, points in meshes.items():
+        bars += [(segment, bar) for bar in _bars_around(np.concatenate(points))]
+    for segment, (start, end, radius) in bars:
+        ends = qb.rotate(rest[segment], np.array([start, end]) - centres[segment])
+        radius = max(radius, MIN_RADIUS_M)
+        found[segment].append(Capsule(segment, ends[0], ends[1], radius))
     bare = {i for i in range(N_SEGMENTS) if not found[i]}
     if not np.any(skeleton.offsets[2]) and (found[1] or found[2]):
         bare -= {1, 2}  # spine and chest turn about one point: one part
@@ -88,19 +103,38 @@ def robot_capsules(
     return tuple(capsule for capsules in found.values() for capsule in capsules)
 
 
-def _bars(shape: BodyShape) -> list[tuple[Floats, Floats, float]]:
-    """Return start, end and radius of the capsules of one solid."""
+Bar = tuple[Floats, Floats, float]
+"""Start, end and radius of a capsule."""
+
+
+def _bars(shape: BodyShape) -> list[Bar]:
+    """Return the capsules of one solid."""
     turn, middle = shape.pose[:3, :3], shape.pose[:3, 3]
     if shape.kind == 'sphere':
         return [(middle, middle, float(shape.size[0]))]
-    if shape.kind == 'cylinder':
-        radius, length = shape.size
-        if length >= 2.0 * radius:
-            half = (0.5 * length - radius) * turn[:, 2]
-            return [(middle - half, middle + half, float(radius))]
-        edges = np.array([np.sqrt(np.pi) * radius] * 2 + [length])  # of the disc's own area
-    else:
-        edges = shape.size
+    if shape.kind == 'box':
+        return _bars_in(turn, middle, shape.size)
+    radius, length = shape.size
+    length += 2.0 * radius * (shape.kind == 'capsule')
+    if length >= 2.0 * radius:
+        half = (0.5 * length - radius) * turn[:, 2]
+        return [(middle - half, middle + half, float(radius))]
+    disc = np.array([np.sqrt(np.pi) * radius] * 2 + [length])  # of the disc's own area
+    return _bars_in(turn, middle, disc)
+
+
+def _bars_around(points: Vec3s) -> list[Bar]:
+    """Return the capsules of the smallest box around some points."""
+    import trimesh
+
+    to_box, edges = trimesh.bounds.oriented_bounds(points)
+    box = np.linalg.inv(to_box)
+    return _bars_in(box[:3, :3], box[:3, 3], edges)
+
+
+def _bars_in(turn: Floats, middle: Vec3, edges: Floats) -> list[Bar]:
+    """Return the capsules in a box, beside each other."""
+    edges = np.maximum(edges, 2.0 * MIN_RADIUS_M)
     thin, wide, long = np.argsort(edges)
     radius = 0.5 * float(edges[thin])
     n = int(np.clip(np.ceil(edges[wide] / edges[thin] - 0.3), 1, MAX_BARS))
@@ -128,21 +162,9 @@ def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -
 
     Raise InputFileError naming what the file lacks, and how to help.
     """
-    urdf = read_urdf(path)
-    whole = make_tree(urdf, robot_map.facing, with_mimics=True)
-    notes: list[str] = []
-    found = find_groups(whole, robot_map.segments, notes)
-    by_name = {segment: [whole.names[j] for j in group] for segment, group in found.items()}
-    moved = {name for names in by_name.values() for name in names}
-    held = {
-        joint.name: float(np.clip(0.0, joint.lower, joint.upper))
-        for joint in whole.joints
-        if joint.turns and joint.name not in moved
-    }
-    tree = make_tree(urdf, robot_map.facing, moved, held)
-    groups = {s: tuple(tree.names.index(n) for n in names) for s, names in by_name.items()}
-    _require_our_tree(tree, groups)
-    body = _Body(tree, groups, notes)
+    urdf = read_robot_file(Path(path))
+    body = _faced_body(urdf, robot_map)
+    tree, groups = body.tree, body.groups
     skeleton = body.skeleton()
     longest = float(np.abs(skeleton.offsets).max())
     if not longest <= MAX_OFFSET_M:
@@ -162,8 +184,9 @@ def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -
         np.array([tree.joints[j].upper for j in order]),
         np.array([tree.joints[j].speed or DEFAULT_SPEED_RAD_S for j in order]),
         body.rest,
-        tuple(held.items()),
-        qb.from_matrix(robot_map.facing),
+        tuple(body.held.items()),
+        qb.from_matrix(tree.facing),
+        tree.pelvis if tree.pelvis != urdf.root else '',
     )
     segments = [segment_of[j] for j in range(len(tree.joints))]
     capsules = robot_capsules(tree, segments, body.rest, body.centres, skeleton)
@@ -175,7 +198,35 @@ def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -
         world_scale=AUTO,
         robot=robot,
     )
-    return RobotCharacter(character, tuple(notes))
+    require_t_pose(character, urdf.path, f'{HINT}, or mend the limits of these')
+    return RobotCharacter(character, tuple(body.notes))
+
+
+def _faced_body(urdf: UrdfRobot, robot_map: RobotMap) -> '_Body':
+    """Return a robot that faces as its map says, or as its knees and feet do."""
+    if robot_map.facing is not None:
+        return _Body(urdf, robot_map.facing, robot_map.segments)
+    facing = np.eye(3)
+    try:
+        body = _Body(urdf, facing, robot_map.segments)
+    except InputFileError as err:
+        # limbs that are no mirror images across X may be across Y
+        facing = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        try:
+            body = _Body(urdf, facing, robot_map.segments)
+        except InputFileError:
+            raise err from None
+    if body.forward < 0.0:
+        facing = facing * [[-1.0], [-1.0], [1.0]]
+        body = _Body(urdf, facing, robot_map.segments)
+    forward = facing[0].round().astype(int).tolist()
+    if sides_named(body.tree, body.groups) < 0:
+        wanted = f'left limbs on the left of the root link, whose feet and knees face {forward}'
+        hint = f'say in a file for --map which way it faces, as forward: {forward}'
+        raise InputFileError(urdf.path, wanted, 'right ones by their names', hint=hint)
+    if facing[0, 0] < 1.0:
+        body.notes.append(f'forward: {forward} in the axes of the root link, by knees and feet')
+    return body
 
 
 def _require_our_tree(tree: RobotTree, groups: Groups) -> None:
@@ -198,15 +249,34 @@ def _require_our_tree(tree: RobotTree, groups: Groups) -> None:
 class _Body:
     """Centres and rest rotations of one robot, in the axes of its zero pose."""
 
-    def __init__(self, tree: RobotTree, groups: Groups, notes: list[str]) -> None:
-        self._tree = tree
-        self._groups = groups
-        self._notes = notes
+    def __init__(
+        self, urdf: UrdfRobot, facing: Floats, named: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        self.notes: list[str] = []
+        whole = make_tree(urdf, facing, with_mimics=True)
+        pelvis = pelvis_link(whole, named)
+        whole = make_tree(urdf, facing, with_mimics=True, pelvis=pelvis)
+        found = find_groups(whole, named, self.notes)
+        moved = {whole.names[j] for group in found.values() for j in group}
+        self.held = {
+            joint.name: float(np.clip(0.0, joint.lower, joint.upper))
+            for joint in whole.joints
+            if joint.turns and joint.name not in moved
+        }
+        self.tree = make_tree(urdf, facing, moved, self.held, pelvis=pelvis)
+        self.groups: Groups = {
+            s: tuple(self.tree.names.index(whole.names[j]) for j in group)
+            for s, group in found.items()
+        }
+        _require_our_tree(self.tree, self.groups)
+        self.forward = 0.0
+        """How much knees and feet point forward, -1 to 1 each of four."""
         self.centres = np.zeros((N_SEGMENTS, 3))
         self.rest: Quats = np.tile(_IDENTITY, (N_SEGMENTS, 1))
         self._ends = np.zeros((4, 3))
         for limb in range(4):
             self._place_limb(limb)
+        self._mend_soles()
         self._place_trunk()
 
     def skeleton(self) -> Skeleton:
@@ -220,14 +290,14 @@ class _Body:
         return Skeleton(np.round(offsets, 9) + 0.0, np.round(points, 9) + 0.0)
 
     def _place_limb(self, limb: int) -> None:
-        tree, segments = self._tree, LIMB_SEGMENTS[limb]
-        rows = [self._groups.get(SEGMENTS[s], ()) for s in segments]
+        tree, segments = self.tree, LIMB_SEGMENTS[limb]
+        rows = [self.groups.get(SEGMENTS[s], ()) for s in segments]
         upper, lower, end = group_centres(tree, rows)
         assert upper is not None and lower is not None
         tip = limb_tip(tree, sum(rows, ()))
         if end is None:
             end = lower + WRIST_FRACTION * (tip - lower)
-            self._notes.append(f'{SEGMENTS[segments[2]]}: no joints of its own, it is rigid')
+            self.notes.append(f'{SEGMENTS[segments[2]]}: no joints of its own, it is rigid')
         self.centres[segments] = upper, lower, end
         hinge, straight = self._hinge(rows[1], upper, lower, end, is_leg=limb > 1)
         side = 1.0 if limb % 2 == 0 else -1.0
@@ -248,7 +318,7 @@ class _Body:
         self, row: tuple[int, ...], upper: Vec3, lower: Vec3, end: Vec3, is_leg: bool
     ) -> tuple[Vec3, float]:
         """Return the unit axis of bending and the angle about it that straightens the limb."""
-        tree, along, on = self._tree, lower - upper, end - lower
+        tree, along, on = self.tree, lower - upper, end - lower
         across = [abs(tree.axes[j] @ along) / np.linalg.norm(along) for j in row]
         joint = row[int(np.argmin(across))]
         if min(across) > 0.9:
@@ -264,25 +334,35 @@ class _Body:
             way = np.cross(axis, along)
             forward = way[0] if abs(way[0]) > 0.1 * np.linalg.norm(way) else way[2]
             ahead, behind = (0.0, forward) if is_leg else (forward, 0.0)
+        elif is_leg:
+            self.forward += axis[1] if ahead > behind else -axis[1]
         if not data.lower - 1e-6 <= straight <= data.upper + 1e-6:
             text = f'{data.name}: does not get straight, which would be {straight:.2f} rad'
-            self._notes.append(text)
+            self.notes.append(text)
         return (axis, straight) if ahead > behind else (-axis, -straight)
 
     def _sole(self, limb: int, rows: list[tuple[int, ...]], ankle: Vec3) -> Vec3:
-        """Return the middle of what of the foot is lowest."""
-        bodies = set(rows[2]) or {rows[1][-1]}
-        points = self._tree.points(bodies)
+        """Return the middle of what of the foot is lowest, not finite where nothing says."""
+        points = self.tree.points(set(rows[2]) or {rows[1][-1]})
         if not len(points):
-            size = np.linalg.norm(self.centres[LIMB_SEGMENTS[limb, 0]] - ankle) / ADULT_LEG_M
-            self._notes.append(
-                f'{SEGMENTS[LIMB_SEGMENTS[limb, 2]]}: no box, cylinder or sphere says where its '
-                'sole is; that of an adult was taken, mend interaction_points_m'
-            )
-            return ankle + size * np.array([0.055, 0.0, -0.068])
+            return np.full(3, np.nan)
         low = points[points[:, 2] < points[:, 2].min() + SOLE_BAND_M]
         middle = 0.5 * (low.min(axis=0) + low.max(axis=0))
+        self.forward += float(np.clip((middle[0] - ankle[0]) / SOLE_BAND_M, -1.0, 1.0))
         return np.array([middle[0], middle[1], points[:, 2].min()])
+
+    def _mend_soles(self) -> None:
+        """Take an adult's soles where there are none, or none that mirror each other."""
+        left, right = self._ends[2:]
+        if np.linalg.norm(left * [1.0, -1.0, 1.0] - right) < MIRROR_TOL_M:
+            return
+        ankles = self.centres[LIMB_SEGMENTS[2:, 2]]
+        lengths = np.linalg.norm(self.centres[LIMB_SEGMENTS[2:, 0]] - ankles, axis=1)
+        self._ends[2:] = ankles + np.outer(lengths / ADULT_LEG_M, ADULT_SOLE_M)
+        self.notes.append(
+            'soles: no solids or meshes of the feet that mirror each other say where they are; '
+            'those of an adult were taken, mend interaction_points_m'
+        )
 
     def _place_trunk(self) -> None:
         shoulders, hips = (self.centres[LIMB_SEGMENTS[k : k + 2, 0]].mean(axis=0) for k in (0, 2))
@@ -290,15 +370,15 @@ class _Body:
         spine, chest, head = (self._centre(name) for name in ('spine', 'chest', 'head'))
         if spine is None and chest is None:
             spine, chest = (hips + k / 3.0 * (shoulders - hips) for k in (1, 2))
-            self._notes.append('trunk: no joints between legs and arms, it is rigid')
+            self.notes.append('trunk: no joints between legs and arms, it is rigid')
         spine = chest if spine is None else spine
         chest = spine if chest is None else chest
         if head is None:
             head = shoulders + [0.0, 0.0, NECK_M * leg / ADULT_LEG_M]
-            self._notes.append('head: no joints of its own, it is rigid')
+            self.notes.append('head: no joints of its own, it is rigid')
         assert spine is not None and chest is not None
         self.centres[1:4] = spine, chest, head
 
     def _centre(self, segment: str) -> Vec3 | None:
-        index = list(self._groups.get(segment, ()))
-        return axes_centre(self._tree.axes[index], self._tree.origins[index]) if index else None
+        index = list(self.groups.get(segment, ()))
+        return axes_centre(self.tree.axes[index], self.tree.origins[index]) if index else None

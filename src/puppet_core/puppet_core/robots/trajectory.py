@@ -59,6 +59,16 @@ class LinkKinematics:
         turns = self._factors * known[..., self.sources] + self._offsets
         return multiply(self._turned, exp(turns[..., None] * self._axes))
 
+    def root_pose(
+        self, link: str, place: Floats, turn: Floats, turns: Quats
+    ) -> tuple[Floats, Floats]:
+        """Return place [m] and orientation of the root link from those of another, and `turns`."""
+        i = self.links.index(link)
+        while i > 0:
+            turn = multiply(turn, conjugate(turns[..., i - 1, :]))
+            place, i = place - rotate(turn, self.places[i - 1]), self.parents[i]
+        return place, turn
+
     def world(self, root: Vec3s, q_root: Quats, angles: Floats) -> tuple[Quats, Vec3s]:
         """Return all links in world, (n, l, 4) and (n, l, 3) [m], for the root link's poses."""
         rotations = np.concatenate([q_root[:, None], self.turns(angles)], axis=1)
@@ -99,8 +109,12 @@ def trajectory_data(
     robot, (names, angles), buffer = character.robot, joints, BytesIO()
     path = Path(character.name) if robot is None else robot.urdf_path
     links = LinkKinematics(path, description_text(character), names)
-    base = pelvis[1] if robot is None else multiply(pelvis[1], robot.facing)
-    q, p = links.world(pelvis[0], base, angles)
+    base = pelvis
+    if robot is not None:
+        turn = multiply(pelvis[1], robot.facing)
+        link = robot.pelvis or links.links[0]
+        base = links.root_pose(link, pelvis[0], turn, links.turns(angles))
+    q, p = links.world(*base, angles)
     q = align_signs(q)
     xyzw = np.roll(q[:, 0], -1, axis=1)
     if suffix == '.csv':

@@ -24,7 +24,7 @@ import pytest
 from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
 from transforms3d import affines
-from urdf_make import five_axis_arms, seven_axis_arms
+from urdf_make import five_axis_arms, rooted_at_the_trunk, seven_axis_arms
 from urdf_walk import HUMANOID, limits, link_poses
 
 TEXT = HUMANOID.read_text()
@@ -164,6 +164,25 @@ def test_the_posture_given_back_is_that_of_the_urdf(character, joints, rng):
             np.testing.assert_allclose(posture.ends[:4], points, atol=1e-9)
 
 
+def test_a_robot_rooted_at_its_trunk_has_its_palms_where_its_urdf_has_them(made, rng):
+    text = rooted_at_the_trunk().text()
+    character = made(text).character
+    robot, skeleton = character.robot, character.skeleton
+    joints = RobotJoints(robot, skeleton)
+    zero = link_poses(text, dict.fromkeys(joints.names, 0.0))
+    for posture in moving(character, rng, 20, 0.3):
+        angles = dict(zip(joints.names, posture.asked_of(joints)))
+        poses = link_poses(text, angles)
+        pelvis = affines.compose(posture.root, qb.to_matrix(posture.q_world[0]), np.ones(3))
+        for limb, link in enumerate(('la7', 'ra7', 'll6', 'rl6')):
+            end = LIMB_SEGMENTS[limb, 2]
+            back = qb.rotate(qb.conjugate(robot.rest[end]), skeleton.interaction_points[limb])
+            point = [*robot.centres(skeleton)[end] + back, 1.0]  # in the pelvis at zero pose
+            still = np.linalg.inv(zero[link]) @ zero['base'] @ point
+            moved = pelvis @ np.linalg.inv(poses['base']) @ poses[link] @ still
+            np.testing.assert_allclose(posture.ends[limb], moved[:3], atol=1e-9)
+
+
 def legs_posture(character, rng, share):
     """Return a pose of the legs within a share of their limits: posture and angles by name."""
     robot, bounds = character.robot, limits(TEXT)
@@ -269,7 +288,7 @@ def test_no_arm_is_rolled_over_for_millimetres(made):
     _, ends, q_world, asked = stand(character, 2)
     off = np.degrees(np.linalg.norm(qb.log(q_world[-1]), axis=1))
     assert off[LIMB_SEGMENTS[:2, :2]].max() < 30.0
-    assert np.linalg.norm(ends[-1] - asked, axis=1)[:2].max() < 0.05
+    assert np.linalg.norm(ends[-1] - asked, axis=1)[:2].max() < 0.08
 
 
 @pytest.mark.parametrize('count', [1, 3, 6, 9])

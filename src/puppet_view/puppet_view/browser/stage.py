@@ -15,9 +15,9 @@ import socket
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import closed_cylinder, unit_sphere
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Quat, Vec3, Vec3s
+import trimesh
 import viser
 
 STAGE = '/stage'
@@ -35,6 +35,7 @@ FLOOR_COLOUR, LINE_COLOUR, SECTION_COLOUR = (232, 233, 235), (214, 217, 221), (1
 FLOOR_EXTENT_M = 40.0
 
 OPAQUE = 0.999
+ROUND_STEPS = 24  # around solids
 MAX_NODES = 4000  # of a group, hidden ones included
 
 
@@ -235,10 +236,12 @@ class SolidScene:
         casts_shadow = solid.colour[3] > OPAQUE
         if solid.shape == 'cube':
             return self._scene.add_box(name, cast_shadow=casts_shadow)
-        vertices, faces = closed_cylinder() if solid.shape == 'cylinder' else unit_sphere()
         if solid.shape == 'sphere':
-            vertices = 0.5 * vertices
-        return self._scene.add_mesh_simple(name, vertices, faces, cast_shadow=casts_shadow)
+            mesh = trimesh.creation.uv_sphere(0.5, (ROUND_STEPS // 2, ROUND_STEPS))
+        else:  # sharp where its ends begin
+            mesh = trimesh.creation.cylinder(0.5, 1.0, ROUND_STEPS).smooth_shaded
+        shape = np.array(mesh.vertices), np.array(mesh.faces)
+        return self._scene.add_mesh_simple(name, *shape, cast_shadow=casts_shadow)
 
     def _change(
         self, node: viser.MeshHandle | viser.BoxHandle, new: SceneSolid, old: SceneSolid | None

@@ -64,18 +64,17 @@ class RobotFrames:
         """Parent and child of each transform."""
         self._n_tops = len(tops)
         self._facing = robot.facing
+        self._pelvis = robot.pelvis or links[0]
         self._positions: Vec3s = np.zeros((len(self.frames), 3))
         self._positions[self._n_tops :] = self._kinematics.places
         self._quaternions: Quats = np.tile([1.0, 0.0, 0.0, 0.0], (len(self.frames), 1))
         self._quaternions[self._n_tops :] = self._kinematics.turns(
             np.zeros(len(robot.published_names))
         )
-        self.moves = np.concatenate(
-            ([True], [False] * (self._n_tops - 1), self._kinematics.sources >= 0)
-        )
+        tops_move = [True, self._pelvis != links[0]][: self._n_tops]
+        self.moves = np.concatenate((tops_move, self._kinematics.sources >= 0))
         """Which transforms change at all, shape (n,)."""
-        if self._n_tops == 2:
-            self._quaternions[1] = self._facing
+        self._place_root(np.zeros(3), self._quaternions[0])
 
     def named(self, moves: bool) -> list[tuple[str, str]]:
         """Return parent and child of the transforms that change, or of those that never do."""
@@ -92,12 +91,20 @@ class RobotFrames:
         `root` and `q_root` are the pelvis in world [m]; `angles`, shape (n,), are in the order of
         the robot's `published_names` [rad].
         """
-        self._positions[0], self._quaternions[0] = root, q_root
-        if self._n_tops == 1:
-            self._quaternions[0] = quaternions.multiply(q_root, self._facing)
         self._quaternions[self._n_tops :] = self._kinematics.turns(angles)
+        self._place_root(root, q_root)
         return self._positions, self._quaternions
 
+    def _place_root(self, root: Vec3, q_root: Quat) -> None:
+        """Write where the pelvis is in world, and the root link in it or in its place."""
+        turns, top = self._quaternions[self._n_tops :], self._n_tops - 1
+        place, turn = np.zeros(3), self._facing
+        if top == 0:
+            place, turn = root, quaternions.multiply(q_root, turn)
+        else:
+            self._positions[0], self._quaternions[0] = root, q_root
+        found = self._kinematics.root_pose(self._pelvis, place, turn, turns)
+        self._positions[top], self._quaternions[top] = found
 
 class BodyView:
     """The frames of one body as messages, and when they are due."""

@@ -24,6 +24,8 @@ from puppet_retarget.retarget_model import RetargetModel
 from puppet_view.rviz.frames import LinkFrames, RobotFrames
 import pytest
 from scipy.spatial.transform import Rotation
+from urdf_make import rooted_at_the_trunk
+from urdf_walk import link_poses
 
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 EXACT_TOL = 1e-9
@@ -139,6 +141,25 @@ def test_links_are_where_the_pelvis_is_however_the_root_is_called(made, more, ro
     np.testing.assert_allclose(turned.as_rotvec(), [0.1, 0.2, 0.9], atol=1e-9)
     shank = np.linalg.inv(poses['puppet/left_thigh']) @ poses['puppet/left_shank']
     assert Rotation.from_matrix(shank[:3, :3]).inv().magnitude() > 0.6
+
+
+def test_the_pelvis_of_a_robot_rooted_at_its_trunk_is_where_the_posture_has_it(tmp_path):
+    urdf = tmp_path / 'robot.urdf'
+    urdf.write_text(rooted_at_the_trunk().text())
+    robot = character_from_urdf(urdf, RobotMap()).character.robot
+    frames = RobotFrames(robot, '')
+    assert frames.frames[:2] == (('world', 'pelvis'), ('pelvis', 'torso'))
+    assert ('pelvis', 'torso') in frames.named(True)
+    rng = np.random.default_rng(0)
+    angles = dict(zip(robot.published_names, rng.uniform(-0.5, 0.5, len(robot.names))))
+    root, q_root = np.array([1.0, 2.0, 0.9]), Rotation.from_rotvec([0.1, 0.2, 0.9])
+    posture = root, q_root.as_quat(scalar_first=True), np.array(list(angles.values()))
+    poses, alone = world_poses(frames, *posture), link_poses(urdf.read_text(), angles)
+    np.testing.assert_allclose(poses['base'][:3, 3], root, atol=1e-12)
+    np.testing.assert_allclose(poses['base'][:3, :3], q_root.as_matrix(), atol=1e-9)
+    for link, pose in alone.items():
+        in_base = np.linalg.inv(poses['base']) @ poses[link]
+        np.testing.assert_allclose(in_base, np.linalg.inv(alone['base']) @ pose, atol=1e-9)
 
 
 def test_a_joint_that_follows_another_does_so(made):

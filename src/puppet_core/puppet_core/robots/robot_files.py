@@ -1,0 +1,162 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The files of a robot: URDF, xacro or MJCF (MuJoCo's format) as URDF text, and its meshes.
+
+xacro is expanded and MJCF compiled by their own packages, which nothing else needs. Of MJCF the
+largest tree of bodies is kept: hinges and slides, joints that follow others, solids and meshes.
+"""
+
+from collections.abc import Iterable
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from puppet_core.body import parse_urdf, UrdfLink, UrdfRobot, UrdfShape
+from puppet_core.io import InputFileError, read_utf8, read_xml
+from puppet_core.math import Floats, Quat, Vec3, Vec3s
+from puppet_core.math import quaternions as qb
+
+MAX_BYTES = 10_000_000
+MOST_WORDS = 200  # characters of what another package says
+_KINDS = {2: 'prismatic', 3: 'continuous'}  # of mujoco.mjtJoint
+_SPHERE, _MESH = 2, 7  # mujoco.mjtGeom
+
+
+def read_robot_file(path: Path) -> UrdfRobot:
+    """
+    Return a robot with the convex hulls of its meshes, those that can be read, for the meshes.
+
+    Raise InputFileError naming file, line and what is missing, unknown or impossible, as a
+    package that is not installed.
+    """
+    urdf = parse_urdf(path, _as_urdf(path, read_utf8(path, MAX_BYTES)))
+    hulls: dict[Path | None, Vec3s] = {None: np.empty((0, 3))}
+    return urdf._replace(links={n: _hulled(x, path, hulls) for n, x in urdf.links.items()})
+
+
+def _as_urdf(path: Path, text: str) -> str:
+    top = read_xml(path, text)
+    if top.tag == 'mujoco':
+        package, what = 'mujoco', 'an MJCF that compiles'
+    elif path.suffix == '.xacro' or any(x.tag.startswith('xacro:') for x in top.children):
+        package, what = 'xacro', 'a xacro that expands'
+    else:
+        return text
+    try:
+        if package == 'mujoco':
+            return _from_mjcf(path)
+        import xacro
+
+        return str(xacro.process_file(str(path)).toxml())
+    except ImportError as err:
+        wanted = f'the package {package}, which reads this file'
+        raise InputFileError(
+            path, wanted, f'no {err.name}', hint=f'pip install {package}'
+        ) from err
+    except Exception as err:  # whatever the package raises
+        raise InputFileError(path, what, str(err)[:MOST_WORDS]) from err
+
+
+def find_mesh(urdf: Path, name: str) -> Path | None:
+    """Return the file of a mesh that a URDF names, None if there is none."""
+    scheme, _, place = name.rpartition('://')
+    folder = urdf.resolve().parent
+    found = [folder / place]
+    if scheme == 'package':
+        # in a package above the URDF, whatever its folder is called, or in an installed one
+        prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+        place = place.lstrip('/')
+        inside = place.partition('/')[2]
+        found = [above / p for above in (folder, *folder.parents) for p in (place, inside)]
+        found += [Path(prefix, 'share', place) for prefix in prefixes]
+    return next((file for file in found if file.is_file()), None)
+
+
+def _hulled(link: UrdfLink, urdf: Path, hulls: dict[Path | None, Vec3s]) -> UrdfLink:
+    import trimesh
+
+    shapes = []
+    for shape in link.shapes:
+        if shape.kind == 'mesh':
+            file = find_mesh(urdf, shape.file)
+            if file not in hulls:
+                try:
+                    hulls[file] = np.array(trimesh.load_mesh(file).convex_hull.vertices)
+                except Exception:  # a format without a reader, a mesh without a volume
+                    hulls[file] = hulls[None]
+            shape = UrdfShape('hull', hulls[file] * shape.size, shape.pose)
+        shapes += [shape] if len(shape.size) else []
+    return link._replace(shapes=tuple(shapes))
+
+
+def _from_mjcf(path: Path) -> str:
+    import mujoco
+
+    model: Any = mujoco.MjModel.from_xml_path(str(path))
+    top = int(np.argmax(np.bincount(model.body_rootid[1:])))
+    names = [model.body(i).name or f'body_{i}' for i in range(model.nbody)]
+    follows = (model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id >= 0)
+    folder = path.resolve().parent
+    parts = []
+    for body in np.flatnonzero(model.body_rootid == top):
+        above = names[model.body_parentid[body]]
+        pose = _pose(model.body_pos[body], model.body_quat[body])
+        for i in np.flatnonzero(model.jnt_bodyid == body) if body != top else ():
+            name, kind = model.joint(i).name, _KINDS.get(model.jnt_type[i], 'fixed')
+            more = f'<axis xyz="{_row(model.jnt_axis[i])}"/>'
+            if kind == 'continuous' and model.jnt_limited[i]:
+                kind, (low, high) = 'revolute', model.jnt_range[i]
+                more += f'<limit lower="{low}" upper="{high}"/>'
+            for k in np.flatnonzero(follows & (model.eq_obj1id == i)):
+                leader, data = model.joint(model.eq_obj2id[k]).name, model.eq_data[k]
+                more += f'<mimic joint="{leader}" multiplier="{data[1]}" offset="{data[0]}"/>'
+            anchor = np.eye(4)
+            anchor[:3, 3] = model.jnt_pos[i]
+            parts.append(f'<link name="{name}_frame"/>')
+            parts.append(_joint(name, kind, above, f'{name}_frame', pose @ anchor, more))
+            above, pose = f'{name}_frame', np.linalg.inv(anchor)
+        if body != top:
+            parts.append(_joint(f'{names[body]}_fixed', 'fixed', above, names[body], pose))
+        solids = (_solid(model, i, folder) for i in np.flatnonzero(model.geom_bodyid == body))
+        parts.append(f'<link name="{names[body]}">{"".join(solids)}</link>')
+    return f'<robot name="{path.stem}">{"".join(parts)}</robot>'
+
+
+def _pose(place: Vec3, turn: Quat) -> Floats:
+    pose = np.eye(4)
+    pose[:3, 3], pose[:3, :3] = place, qb.to_matrix(turn)
+    return pose
+
+
+def _row(values: Iterable[float]) -> str:
+    return ' '.join(f'{value:.9g}' for value in values)
+
+
+def _origin(pose: Floats) -> str:
+    from transforms3d.euler import mat2euler
+
+    rpy = _row(mat2euler(pose[:3, :3], 'sxyz'))
+    return f'<origin xyz="{_row(pose[:3, 3])}" rpy="{rpy}"/>'
+
+
+def _joint(name: str, kind: str, above: str, link: str, pose: Floats, more: str = '') -> str:
+    links = f'<parent link="{above}"/><child link="{link}"/>'
+    return f'<joint name="{name}" type="{kind}">{_origin(pose)}{links}{more}</joint>'
+
+
+def _solid(model: Any, i: int, folder: Path) -> str:
+    kind, pose = model.geom_type[i], _pose(model.geom_pos[i], model.geom_quat[i])
+    solid = f'<box size="{_row(2.0 * model.geom_aabb[i, 3:])}"/>'  # around any other one
+    if kind == _SPHERE:
+        solid = f'<sphere radius="{model.geom_size[i, 0]}"/>'
+    elif kind == _MESH:
+        mesh = model.geom_dataid[i]
+        file = model.paths[model.mesh_pathadr[mesh] :].split(b'\0', 1)[0].decode()
+        scale = _row(model.mesh_scale[mesh])
+        solid = f'<mesh filename="file://{folder / file}" scale="{scale}"/>'
+        # MuJoCo moves meshes to their centres
+        pose = pose @ np.linalg.inv(_pose(model.mesh_pos[mesh], model.mesh_quat[mesh]))
+    tag = 'collision' if model.geom_contype[i] or model.geom_conaffinity[i] else 'visual'
+    return f'<{tag}>{_origin(pose)}<geometry>{solid}</geometry></{tag}>'
