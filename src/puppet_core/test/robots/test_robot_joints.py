@@ -267,7 +267,7 @@ def stand(character, frames, arms=0.0):
     [
         (bent_knees(), [2, 3]),
         (seven_axis_arms().text(), [0, 1, 2, 3]),
-        (seven_axis_arms(-0.4).text(), [2, 3]),
+        (seven_axis_arms(-0.18).text(), [2, 3]),
         (five_axis_arms().text(), [2, 3]),
     ],
     ids=['knees', 'elbows', 'elbows bent far', 'five axes'],

@@ -106,6 +106,7 @@ class RobotFrames:
         found = self._kinematics.root_pose(self._pelvis, place, turn, turns)
         self._positions[top], self._quaternions[top] = found
 
+
 class BodyView:
     """The frames of one body as messages, and when they are due."""
 

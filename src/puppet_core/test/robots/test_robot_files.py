@@ -1,0 +1,92 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Robots as xacro and as MJCF, each read as the URDF that it stands for."""
+
+import sys
+
+import numpy as np
+from puppet_core.io import InputFileError
+from puppet_core.robots.robot_files import read_robot_file
+import pytest
+
+XACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:property name="arm" value="0.3"/>
+  <xacro:macro name="part" params="name above">
+    <link name="${name}"/>
+    <joint name="to_${name}" type="revolute">
+      <origin xyz="0 0 ${2 * arm}"/><parent link="${above}"/><child link="${name}"/>
+      <axis xyz="0 1 0"/><limit lower="-1" upper="2" velocity="5"/>
+    </joint>
+  </xacro:macro>
+  <link name="base"/>
+  <xacro:part name="a" above="base"/>
+  <xacro:part name="b" above="a"/>
+</robot>
+"""
+MJCF = """<mujoco model="m">
+  <compiler angle="radian"/>
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body name="base" pos="0 0 1">
+      <freejoint/>
+      <geom type="box" size="0.1 0.2 0.3"/>
+      <body name="a" pos="0 0.1 0.2">
+        <joint name="to_a" type="hinge" axis="0 1 0" pos="0 0 0.05" range="-1 2" limited="true"/>
+        <geom type="sphere" size="0.04" pos="0 0 0.1"/>
+        <body name="b" pos="0 0 0.3">
+          <joint name="to_b" type="hinge" axis="1 0 0"/>
+          <geom type="sphere" size="0.05"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_a_xacro_is_expanded(tmp_path):
+    pytest.importorskip('xacro')
+    path = tmp_path / 'robot.urdf.xacro'
+    path.write_text(XACRO)
+    urdf = read_robot_file(path)
+    assert [joint.name for joint in urdf.joints] == ['to_a', 'to_b']
+    for joint in urdf.joints:
+        assert (joint.lower, joint.upper, joint.speed) == (-1.0, 2.0, 5.0)
+        np.testing.assert_allclose(joint.pose[:3, 3], [0.0, 0.0, 0.6])
+    path.write_text(XACRO.replace('${2 * arm}', '${2 * leg}'))
+    with pytest.raises(InputFileError, match='expected a xacro that expands'):
+        read_robot_file(path)
+
+
+def test_an_mjcf_has_its_hinges_limits_and_solids(tmp_path):
+    pytest.importorskip('mujoco')
+    path = tmp_path / 'robot.xml'
+    path.write_text(MJCF)
+    urdf = read_robot_file(path)
+    assert urdf.root == 'base'
+    hinges = {joint.name: joint for joint in urdf.joints if joint.turns}
+    assert (hinges['to_a'].lower, hinges['to_a'].upper) == (-1.0, 2.0)
+    assert hinges['to_b'].kind == 'continuous'
+    # through the anchor of the hinge and back
+    np.testing.assert_allclose(hinges['to_a'].pose[:3, 3], [0.0, 0.1, 0.25])
+    place = np.eye(4)
+    for joint in urdf.path_to('b'):
+        place = place @ joint.pose
+    np.testing.assert_allclose(place[:3, 3], [0.0, 0.1, 0.5], atol=1e-9)
+    box, ball = urdf.links['base'].shapes[0], urdf.links['b'].shapes[0]
+    np.testing.assert_allclose(box.size, [0.2, 0.4, 0.6], atol=1e-9)
+    assert (ball.kind, float(ball.size[0])) == ('sphere', 0.05)
+    path.write_text(MJCF.replace('type="hinge"', 'type="hunge"'))
+    with pytest.raises(InputFileError, match='expected an MJCF that compiles'):
+        read_robot_file(path)
+
+
+@pytest.mark.parametrize(
+    'text, package', [(XACRO, 'xacro'), (MJCF, 'mujoco')], ids=['xacro', 'mujoco']
+)
+def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, text, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    path = tmp_path / 'robot.xml'
+    path.write_text(text)
+    with pytest.raises(InputFileError, match=f'pip install {package}'):
+        read_robot_file(path)
