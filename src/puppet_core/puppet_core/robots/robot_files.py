@@ -116,10 +116,10 @@ def _from_mjcf(path: Path) -> str:
             anchor[:3, 3] = model.jnt_pos[i]
             parts.append(f'<link name="{name}_frame"/>')
             parts.append(_joint(name, kind, above, f'{name}_frame', pose @ anchor, more))
-            above, pose = f'{name}_frame', np.linalg.inv(anchor)
+            above, pose = f'{name}_frame', np.asarray(np.linalg.inv(anchor), np.float64)
         if body != top:
             parts.append(_joint(f'{names[body]}_fixed', 'fixed', above, names[body], pose))
-        solids = (_solid(model, i, folder) for i in np.flatnonzero(model.geom_bodyid == body))
+        solids = (_solid(model, int(i), folder) for i in np.flatnonzero(model.geom_bodyid == body))
         parts.append(f'<link name="{names[body]}">{"".join(solids)}</link>')
     return f'<robot name="{path.stem}">{"".join(parts)}</robot>'
 
