@@ -66,7 +66,7 @@ from puppet_retarget.solvers.root import (
     reference_root,
     smooth_root,
 )
-from puppet_retarget.solvers.self_contact import limb_self_balls
+from puppet_retarget.solvers.self_contact import limb_self_balls, SelfBalls
 from puppet_retarget.solvers.state import (
     ELBOW_CIRCLE,
     Frame,
@@ -308,9 +308,10 @@ def _reach_out(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, fram
 
 
 @kernel
-def _touch(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, frame: Frame) -> None:
+def _touch(
+    model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, balls: SelfBalls, frame: Frame
+) -> None:
     """Bring a limb into its ranges of the own body, as far as the environment leaves it free."""
-    balls = frame.self_balls
     w_end, w_elbow = balls.importances[limb], balls.importances[limb + 4]
     if max(w_end, w_elbow) <= MIN_IMPORTANCE:
         return
@@ -325,7 +326,7 @@ def _touch(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, frame: F
 
 @kernel
 def _fill_self_balls(
-    model: PuppetModel, tuning: Tuning, goals: Goals, first: int, frame: Frame
+    model: PuppetModel, tuning: Tuning, goals: Goals, first: int, balls: SelfBalls, frame: Frame
 ) -> None:
     """Fill the ranges of the own body of two limbs, from `first` on, as they are posed."""
     for limb in range(first, first + 2):
@@ -338,7 +339,7 @@ def _fill_self_balls(
             frame.q_world,
             frame.p_world,
             frame.end_effectors,
-            frame.self_balls,
+            balls,
         )
 
 
@@ -356,7 +357,7 @@ def pose_limbs(
     # legs first: an arm that touches a leg touches it where the leg finally is
     for first in (2, 0):
         if touches:
-            _fill_self_balls(model, tuning, goals, first, frame)
+            _fill_self_balls(model, tuning, goals, first, frame.self_balls, frame)
         for limb in range(first, first + 2):
             # a hand's turn against the captured one is all eased
             copy(frame.rotations[STARTS[limb] + 2], frame.free_rotations[STARTS[limb] + 2])
@@ -370,10 +371,12 @@ def pose_limbs(
             copy(frame.end_effectors[limb], frame.free_ends[limb])
         # once more for hands that have come only half way to each other
         for sweep in range(SWEEPS if touches else 0):
+            balls = frame.self_balls
             if sweep > 0:
-                _fill_self_balls(model, tuning, goals, first, frame)
+                balls = frame.second_balls
+                _fill_self_balls(model, tuning, goals, first, balls, frame)
             for limb in range(first, first + 2):
-                _touch(model, tuning, goals, limb, frame)
+                _touch(model, tuning, goals, limb, balls, frame)
             update_kinematics(model, frame)
     if tuning.self_push_out:
         resolve_self_penetration(model, tuning, goals, frame)

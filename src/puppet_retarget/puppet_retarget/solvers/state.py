@@ -184,6 +184,7 @@ class Frame(NamedTuple):
     q_ends: Quats = zeros(4, 4)  # captured orientations of hands and feet in world
     balls: RootBalls = RootBalls()
     self_balls: SelfBalls = empty_self_balls()
+    second_balls: SelfBalls = empty_self_balls()  # for hands that have come half way
     bounding_centres: Vec3s = zeros(16, 3)
     clear_points: Vec3s = zeros(8, 3)  # where end-effectors are outside of the body
     body: BodyState = BodyState()
