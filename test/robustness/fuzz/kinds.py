@@ -21,7 +21,7 @@ from puppet_core.clips import (
     read_clip_file,
 )
 from puppet_core.io import InputFileError, PuppetError, read_parameter_file
-from puppet_core.robots import load_robot_map, urdf_text
+from puppet_core.robots import load_robot_map
 from puppet_ros import config_files
 from puppet_ros.bags import BagReader, BagWriter, read_metadata
 from puppet_ros.messages import PostureRecord, PostureWriter
@@ -32,6 +32,8 @@ N_FRAMES, RATE_HZ = 12, 60.0
 CELL_M = 0.1  # of heights
 JOINTS = ('left_knee', 'right_knee')  # of a last posture
 WRITTEN_NS = 10**9  # its time
+
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 class FileKind(NamedTuple):
@@ -197,10 +199,7 @@ def _shipped(name: str) -> Callable[[], list[bytes]]:
 
 
 def _robots() -> list[bytes]:
-    return [
-        urdf_text(load_character(config_files.character_file(name))).encode()
-        for name in ('performer', 'frog')
-    ]
+    return [(REPOSITORY / 'src/puppet_core/test/humanoid.urdf').read_bytes()]
 
 
 KINDS = {

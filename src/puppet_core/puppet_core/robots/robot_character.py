@@ -62,6 +62,7 @@ WRIST_FRACTION = 0.75  # of the way from the elbow to the tip, where there is no
 NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
 ADULT_SOLE_M = (0.055, 0.0, -0.068)  # from the ankle
 SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
+SURE = 2.5  # of four knees and feet, each 1 at most
 EVEN = 0.2  # fraction of its range by which a hinge must bend farther to one side
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _LEFT, _DOWN = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, -1.0])
@@ -216,7 +217,9 @@ def _faced_body(urdf: UrdfRobot, robot_map: RobotMap) -> '_Body':
             body = _Body(urdf, facing, robot_map.segments)
         except InputFileError:
             raise err from None
-    if body.forward < 0.0:
+    # feet or knees alone are no reason to turn a robot against its names
+    sure = SURE if sides_named(body.tree, body.groups) > 0 else 0.0
+    if body.forward < -sure:
         facing = facing * [[-1.0], [-1.0], [1.0]]
         body = _Body(urdf, facing, robot_map.segments)
     forward = facing[0].round().astype(int).tolist()
