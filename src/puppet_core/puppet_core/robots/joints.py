@@ -13,7 +13,9 @@ Then each limb is moved within its limits until palm or sole is where it should 
 squares on the limb's own joints: J'J + lambda I with lambda from the error that is left, which
 stays well behaved where there is no solution (Sugihara2011); it shrinks while steps better the
 place, or the search ends before its end. Each step is the minimum of a quadratic within the box of
-the joint limits.
+the joint limits. Where limits keep important palms and soles away, the base gives way.
+
+Last, the joints follow the angles found as fast as their motors can.
 """
 
 import math
@@ -61,9 +63,9 @@ SWEEP_TOL_RAD = 1e-7
 
 SPEED_RATIO = 8.0  # a motor's, so less than in `continuous_euler`; exact 7 degrees off a lock [-]
 REST_STEP_RAD = 0.002  # a frame
-LONGEST_S = 0.1  # after a longer gap a joint has gone no farther than in this
+LONGEST_S = 0.1  # after a longer gap a joint goes no farther than in this
 ROUNDS = 6  # of limbs and base, where limits keep limbs from their places
-YIELD_TOL_M = 2e-4
+YIELD_TOL_M = 2e-4  # of the base
 RAMP_S = 0.02  # in which a joint gets from rest to its full speed
 STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
 CLAMPED_RAD = 1e-12
@@ -715,7 +717,7 @@ class RobotJoints:
         state = self._state
         known = angles[: len(state.angles)]
         state.angles[:] = np.clip(known, self._robot.lower, self._robot.upper)
-        state.tracked[:] = state.angles
+        state.tracked[:], state.rates[:] = state.angles, 0.0
         state.asked[:] = rotations
         state.points[:] = points
         self._is_first = False
@@ -737,10 +739,10 @@ class RobotJoints:
         Asked for are `root` (3,), orientations `q_world` (16, 4) and general end-effectors `ends`
         (8, 3) in world [m]; out are those that the robot has, joint `rotations` (16, 4) and joint
         centres `p_world` (16, 3). Where limits keep palms and soles from their places, the base
-        gives way by their `importances` (4,). After an infinite time [s] no speed holds. Without
-        `is_reaching` palms and soles do not count: segments turn as far as they can. The angles,
-        in the order of `names` [rad], are overwritten by the next step; they stay if what is
-        asked for is not finite.
+        gives way by their `importances` (4,). A time [s] of more than LONGEST_S since the frame
+        before counts as that; the first frame has no speed. Without `is_reaching` palms and soles
+        do not count: segments turn as far as they can. The angles, in the order of `names` [rad],
+        are overwritten by the next step; they stay if what is asked for is not finite.
         """
         if not all(np.isfinite(values).all() for values in (root, q_world, ends)):
             return self._angles

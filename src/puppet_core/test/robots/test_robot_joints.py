@@ -11,6 +11,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMEN
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.joints import (
     bounded_step,
+    LONGEST_S,
     RAMP_S,
     refine_angles,
     REST_STEP_RAD,
@@ -141,6 +142,10 @@ def test_speed_and_acceleration_hold_whatever_is_asked(character, joints, rng):
     changes = np.diff(np.concatenate((np.zeros((1, len(speeds))), rates)), axis=0) / dt
     assert (np.abs(changes) <= speeds / RAMP_S * (1.0 + 1e-6)).all()
     assert np.abs(rates[-1]).max() <= REST_STEP_RAD / dt + 1e-6
+    # a gap is no reason to be faster
+    p = Posture(character, [0.1, 0.2, 0.9], postures[0])
+    after = joints.step(p.root, p.rotations, p.q_world, p.p_world, p.ends)
+    assert (np.abs(after - path[-1]) <= speeds * LONGEST_S * (1.0 + 1e-9)).all()
 
 
 def test_the_base_gives_way_to_a_foot_that_matters(character, joints):

@@ -133,7 +133,7 @@ def level_soles(
 
 @kernel
 def note_push(model: PuppetModel, objects: ObjectArrays, frame: Frame) -> None:
-    """Note how far the root has to be pushed for torso and head, knees and elbows; see above."""
+    """Note how far the root has to be pushed: torso and head out of objects, limbs of planes."""
     push = frame.push[0, 0], frame.push[1, 0], frame.push[2, 0]
     gap = math.inf
     for j in range(objects.n_objects):

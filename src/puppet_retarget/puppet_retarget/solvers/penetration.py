@@ -5,8 +5,8 @@ Resolving penetration, the end of a frame's third step (Shin2002 5.3.3): limbs o
 
 First out of the own body (`resolve_self_penetration`), then out of objects
 (`resolve_object_penetration`); `swing_leg_clearance` makes room for a swinging foot beforehand.
-The blend of captured and solved rotations obeys no constraint, so this is needed after it.
-`limit_correction_rate` bounds how fast a correction may change. (Kernels.)
+The blend of captured and solved rotations obeys no constraint, so this is needed after it. What
+else of a body is in the world is in `solvers.body_contact`. (Kernels.)
 """
 
 import math
