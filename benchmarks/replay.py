@@ -28,7 +28,7 @@ from puppet_core.io import (
     write_text,
 )
 from puppet_replay.pipeline import Pipeline, read_settings, Settings
-from puppet_replay.replay import quiet_collector, ReplayReport, run_through
+from puppet_replay.replay import ReplayReport, run_through
 from puppet_replay.topics import entry_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter
 
@@ -96,7 +96,7 @@ def replayed(source: Path, target: Path, settings: Settings, clocks: Clocks | No
     with BagReader(source) as reader:
         report.entry = entry_of(reader)
         pipeline = Pipeline(settings, report.entry)
-        with BagWriter(target) as writer, quiet_collector():
+        with BagWriter(target) as writer:
             if clocks is not None:
                 _wind(clocks, reader, pipeline, writer)
             begun = time.perf_counter(), time.process_time()

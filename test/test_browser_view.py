@@ -12,12 +12,13 @@ pytest.importorskip('viser', reason='viser is not installed')
 
 from browser_samples import recorded_bag, Served, walk  # noqa: E402,I100
 from chromium import chromium, Tab  # noqa: E402
+from edit_samples import NO_READERS  # noqa: E402
 import numpy as np  # noqa: E402
 from PIL import Image  # noqa: E402
 from puppet_edit.edit_session import EditSession  # noqa: E402
 from puppet_view.browser.bag_page import RecordingPage  # noqa: E402
-from puppet_view.browser.clip_page import ClipPage, ShownClip  # noqa: E402
-from puppet_view.recording import read_recording  # noqa: E402
+from puppet_view.browser.clip_page import CLIP, ClipPage  # noqa: E402
+from puppet_view.recording import person, read_recording, RecordedBody  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
@@ -66,8 +67,9 @@ def test_scrubbing_a_bag_moves_the_bodies(browser, bag, tmp_path):
 
 
 def test_page_of_a_clip_fits_a_phone(browser, tmp_path):
-    session = EditSession(walk(), path=tmp_path / 'edit.yaml')
-    clips = [ShownClip('walk', walk(), BLUE)]
+    session = EditSession(walk(), NO_READERS, path=tmp_path / 'edit.yaml')
+    body = person('walk', walk().skeleton, BLUE)
+    clips = [RecordedBody.of_motion(CLIP, walk(), body)]
     with Served(lambda stage: ClipPage(stage, session, clips)) as served:
         tab = Tab(browser, served.stage.address, PHONE)
         tab.until(lambda: tab.sees('hold feet'), 'the panel')

@@ -49,6 +49,7 @@ ROS_KEYS = {
     'std_msgs',
     'std_srvs',
     'tf2_msgs',
+    'trajectory_msgs',
     'visualization_msgs',
     'xacro',
 }

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of RViz name only displays, keys, topics, frames and namespaces that exist."""
 
+import io
+import struct
 from typing import Any
 
 import pytest
@@ -190,3 +192,43 @@ def test_reliable_display_of_a_stream_is_found(graph):
     text = (RVIZ / 'tracker.rviz').read_text().replace('Best Effort', 'Reliable')
     found = complaints(yaml.safe_load(text), graph)
     assert 'Raw poses: topic /tracker/raw_poses is best effort' in found
+
+
+LEFT, RIGHT, BOTTOM = 0, 1, 3
+
+
+def docks(state: bytes) -> dict[int, tuple[int, int, dict[str, bool]]]:
+    """Return width, height and panels of each dock area of a QMainWindow, and which are open."""
+    data = io.BytesIO(state)
+
+    def read(form: str) -> tuple[int, ...]:
+        return struct.unpack(f'>{form}', data.read(struct.calcsize(f'>{form}')))
+
+    assert read('IIB') == (0xFF, 0, 0xFD)
+    found = {}
+    for _ in range(*read('I')):
+        area, width, height, sequence, _, count = read('IIIBBI')
+        assert sequence == 0xFC
+        panels = {}
+        for _ in range(count):
+            assert read('B') == (0xFB,)
+            name = data.read(*read('I')).decode('utf-16-be')
+            (flags,) = read('B')
+            panels[name] = bool(flags & 1)
+            read('4i')  # place and size
+        found[area] = width, height, panels
+    return found
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_the_picture_has_most_of_the_window(name):
+    window = config_of(name)['Window Geometry']
+    found = docks(bytes.fromhex(window['QMainWindow State']))
+    assert {area: panels for area, (_, _, panels) in found.items()} == {
+        LEFT: {'Displays': True},
+        RIGHT: {'Views': False},
+        BOTTOM: {'Time': True},
+    }
+    assert 250 <= found[LEFT][0] <= 350 and found[BOTTOM][1] <= 80
+    panels = {panel['Name'] for panel in config_of(name)['Panels']}
+    assert panels == {'Displays', 'Views', 'Time'}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
+from puppet_core.body import LIMB_SEGMENTS, Motion, runs, SEGMENT_INDEX, Skeleton, world_segments
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
@@ -28,7 +28,6 @@ from puppet_core.procedural import (
     unit,
 )
 from puppet_edit.editor import BodyPoint, Constraint, OrientationGoal, PointGoal
-from puppet_edit.scene import stretches
 
 CYCLE_S = 2.3
 RISE_M = 0.34  # of an adult, each cycle
@@ -131,7 +130,7 @@ def grip_constraints(
         goals = rope.point + rise * along[:, None] * rope.direction
         goals = goals + scale * qb.rotate(turn, beside)
         orientations = qb.multiply(turn, q_world[:, segment])
-        for first, last in stretches(source.holds[:, end]):
+        for first, last in runs(source.holds[:, end]):
             at = np.arange(first, last)
             # the place of a hold is its first frame's
             goal, q_goal = goals[at].mean(axis=0), orientations[at[len(at) // 2]]

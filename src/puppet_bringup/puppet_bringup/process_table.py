@@ -162,6 +162,11 @@ ARGUMENTS = (
         ('retarget.character', 'visualization.character'),
     ),
     Argument(
+        'command_type',
+        "Commands to a robot's controller, of the first puppet: trajectory, positions or none.",
+        ('retarget.command_type',),
+    ),
+    Argument(
         'solver',
         'How the puppet is posed: importance_based, elbow_circle, rate_control, '
         'joint_angles, position.',
@@ -301,6 +306,8 @@ def _puppets(retarget: Process, values: Mapping[str, str]) -> list[Process]:
     for i, character in enumerate(_words(values['character']) or ['']):
         name = retarget.name if not i else f'{retarget.name}_{i + 1}'
         own = dict(retarget.parameters, **({'character': character} if character else {}))
+        if i:
+            own.pop('command_type', None)  # one robot, one master
         if values['state_dir']:
             own['last_posture_file'] = str(Path(values['state_dir']) / f'{name}.posture')
         remappings = tuple((old, new.format(i + 1)) for old, new in _PUPPET_TOPICS) if i else ()

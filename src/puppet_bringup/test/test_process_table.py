@@ -66,6 +66,9 @@ def test_character_reaches_every_node_that_needs_it():
     assert _named(listed, 'retarget').parameters['character'] == 'sally'
     assert _named(listed, 'visualization').parameters['character'] == 'sally'
     assert 'character' not in _named(listed, 'performer').parameters
+    both = processes(HARDWARE, {'character': 'sally,frog', 'command_type': 'positions'})
+    assert _named(both, 'retarget').parameters['command_type'] == 'positions'
+    assert 'command_type' not in _named(both, 'retarget_2').parameters
     # an empty one leaves the parameter file
     assert all(not p.parameters for p in processes(HARDWARE, {'character': ''}))
 

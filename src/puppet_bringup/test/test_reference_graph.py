@@ -27,7 +27,11 @@ pytestmark = pytest.mark.ros
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / 'doc' / 'reference.md'
 # of every node, by ROS itself
-OF_ROBOTS = {('/tf_static', 'visualization')}  # test_tf_tree.py runs one
+OF_ROBOTS = {  # test_tf_tree.py and test_robot_commands.py run one
+    ('/tf_static', 'visualization'),
+    ('/joint_trajectory_controller/joint_trajectory', 'retarget'),
+    ('/forward_position_controller/commands', 'retarget'),
+}
 OWN_TOPICS = ('/rosout', '/parameter_events')
 OWN_TOPIC_END = '/transition_event'
 OWN_SERVICES = ('rcl_interfaces/', 'lifecycle_msgs/', 'type_description_interfaces/')

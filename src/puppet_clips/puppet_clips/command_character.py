@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     character, notes = _made(arguments, files)
     character = _dressed(character, arguments)
     robot = character.robot
-    if robot is not None and robot.urdf != robot.urdf_path.read_text(encoding='utf-8'):
+    if robot is not None and robot.urdf.encode() != robot.urdf_path.read_bytes():
         # xacro and MJCF are read once: what uses the robot needs URDF alone
         robot = replace(robot, urdf_path=out.with_suffix('.urdf'))
         write_text(robot.urdf_path, robot.urdf)

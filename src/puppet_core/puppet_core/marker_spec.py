@@ -9,6 +9,7 @@ from puppet_core.math import Floats, Quat, read_only, Vec3, Vec3s
 
 CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE = 'cube', 'sphere', 'cylinder'
 LINES_SHAPE, TEXT_SHAPE = 'lines', 'text'
+SPACE_WIDTH = 0.4  # of a text's height [-]
 
 IDENTITY: Quat = read_only(np.array([1.0, 0.0, 0.0, 0.0]))
 NO_POINTS: Vec3s = read_only(np.zeros((0, 3)))
@@ -30,7 +31,8 @@ class MarkerSpec(NamedTuple):
     shape: str
     position: Vec3  # Centre in the frame, shape (3,) [m]
     orientation: Quat  # Shape (4,)
-    # Full extents along its own axes [m]; of lines the width first, of text the height last
+    # Full extents along its own axes [m]; of lines the width first, of text a space's width first
+    # and the height last
     size: Vec3
     colour: Colour  # Red, green, blue, opacity in 0 .. 1
     text: str = ''  # What to write; of a solid the name of the object it is part of
@@ -67,7 +69,8 @@ def text_marker(
 
     The frame is the TF frame that it moves with; '' for the message's.
     """
-    size = np.array([0.0, 0.0, height])
+    # RViz takes x for the width of a space, and a wide one for 0
+    size = np.array([SPACE_WIDTH * height, 0.0, height])
     return MarkerSpec(
         namespace, identifier, TEXT_SHAPE, position, IDENTITY, size, colour, text, frame=frame
     )

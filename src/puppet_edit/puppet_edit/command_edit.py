@@ -148,7 +148,6 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
             advance(1, note=f'{text}: max. error {percent:.3f} %')
 
         result = edit_motion(plan.motion, plan.constraints, plan.config, report_level)
-    edit_session.require_finite(result.motion)
     figures = {'clip': str(arguments.clip), 'edit': str(arguments.edit)}
     figures |= edit_report(motion, plan, result)
     picture = None

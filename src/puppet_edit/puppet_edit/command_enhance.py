@@ -15,7 +15,7 @@ from puppet_core.drawing import Picture
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Vec3s
 from puppet_edit import enhancement
-from puppet_edit.edit_session import check_outputs, require_finite, write_outputs
+from puppet_edit.edit_session import check_outputs, write_outputs
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER
 
@@ -201,11 +201,12 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
     check_outputs(arguments, {'CLIP': arguments.clip, '--targets': arguments.targets})
     config = enhance_config(arguments)
     motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
+    if motion.n_frames < 2:
+        raise InputFileError(arguments.clip, 'at least 2 frames', '1')
     found = read_targets(motion, arguments)
     targets = found.targets
     title = f'enhance {arguments.clip.name}'
     keys: Mapping[int, str] = {}
-    solver: dict[str, Any] = {}
     if arguments.method == KEYFRAMES:
         keys = keyframes(found, motion, arguments)
         follows = config.follow and config.detail_s > 0.0
@@ -213,17 +214,14 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
         with progress(title, count) as advance:
             done = enhancement.enhance(motion, targets, keys, config, advance)
         better, keys, goals = done.motion, done.keyframes, done.goals
-        median, most = float(np.median(done.iterations)), int(done.iterations.max())
-        solver = {'steps_per_keyframe': {'median': median, 'max': most}}
     else:
         with progress(title, motion.n_frames) as advance:
             how = (config.root, config.weight, advance)
             better = enhancement.enhance_online(motion, targets, *how)
         goals = targets.goals(range(motion.n_frames))
-    require_finite(better)
     figures: dict[str, Any] = {'clip': str(arguments.clip), 'method': arguments.method}
     figures['weight'] = config.weight
-    figures |= enhancement.enhance_report(motion, better, targets, keys, goals) | solver
+    figures |= enhancement.enhance_report(motion, better, targets, keys, goals)
     picture = None
     if arguments.preview:
         performer = clip_arguments.find_character(files, PERFORMER)

@@ -83,19 +83,12 @@ _LIMITS = {'seed': (0.0, 1e9), 'size_m': (1.0, 200.0), 'body_height_m': (0.3, 3.
 _WINDOWS = (('from_frame', 'to_frame'), ('second_from_frame', 'second_to_frame'))
 
 
-def _unknown(name: object, *_: object) -> Any:
-    raise ConfigError(f'expected no names of other files here, got {name}')
-
-
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """How clips and characters that a file names are found; without, such names are refused."""
+    """How clips and characters that a file names are found."""
 
-    clip: Callable[[Path, Path | None], Motion] = _unknown  # By its path and its .asf
-    character: Callable[[str], Character] = _unknown  # By name or file
-
-
-PLAIN_READERS = Readers()
+    clip: Callable[[Path, Path | None], Motion]  # By its path and its .asf
+    character: Callable[[str], Character]  # By name or file
 
 
 class BodyTrack:
@@ -146,14 +139,12 @@ class EditPlan:
     ground: Surface | None = None  # What it walks on after the tasks, if not the floor
 
 
-def load_edit(path: str | Path, motion: Motion, readers: Readers = PLAIN_READERS) -> EditPlan:
+def load_edit(path: str | Path, motion: Motion, readers: Readers) -> EditPlan:
     """Return what a file means for a motion; raise InputFileError for what does not fit."""
     return _plan(load_yaml(path, FORMAT), motion, readers)
 
 
-def parse_edit(
-    text: str, path: str | Path, motion: Motion, readers: Readers = PLAIN_READERS
-) -> EditPlan:
+def parse_edit(text: str, path: str | Path, motion: Motion, readers: Readers) -> EditPlan:
     """Return what the text of a file means for a motion; see `load_edit`."""
     return _plan(parse_yaml(text, path, FORMAT), motion, readers)
 
@@ -161,22 +152,12 @@ def parse_edit(
 def load_edit_tree(path: str | Path) -> dict[str, Any]:
     """Return a file's plain values, as `edit_text` needs them."""
     tree = load_yaml(path, FORMAT)
-    return {key: plain_value(tree.raw(key)) for key in tree.keys()}
+    return {key: tree.raw(key) for key in tree.keys()}
 
 
 def edit_text(tree: Mapping[str, Any]) -> str:
     """Return the text of a file; `format` comes first."""
-    rest = {key: plain_value(value) for key, value in tree.items() if key != 'format'}
-    return dump_yaml({'format': FORMAT} | rest)
-
-
-def plain_value(value: Any) -> Any:
-    """Return dicts, lists and scalars of Python alone."""
-    if isinstance(value, Mapping):
-        return {str(key): plain_value(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain_value(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
+    return dump_yaml({'format': FORMAT} | dict(tree))
 
 
 def _plan(tree: Section, motion: Motion, readers: Readers) -> EditPlan:

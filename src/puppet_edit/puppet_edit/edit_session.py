@@ -20,7 +20,7 @@ import numpy as np
 from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS, Motion
 from puppet_core.clips import write_bvh
 from puppet_core.drawing import Picture, save_png
-from puppet_core.io import ConfigError, write_text
+from puppet_core.io import write_text
 from puppet_core.math import Vec3
 from puppet_edit.edit_file import (
     BodyTrack,
@@ -30,8 +30,6 @@ from puppet_edit.edit_file import (
     EditPlan,
     OPTIONS,
     parse_edit,
-    PLAIN_READERS,
-    plain_value,
     POSITION,
     Readers,
 )
@@ -47,14 +45,6 @@ REACH_S = 0.4  # to both sides of a drag
 DRAG_LEVELS = 3
 DRAG_RIGIDITY = {'spine': 5.0, 'chest': 5.0}  # an arm reaches before the trunk bends
 PLACE_DIGITS = 4  # of a dragged place in the file: a tenth of a millimetre
-
-
-def drag_config(reach_s: float, rate_hz: float, levels: int = 4) -> EditConfig:
-    """Return options with which a drag reaches about so far to both sides [s]."""
-    if not reach_s > 0.0:
-        raise ConfigError(f'reach_s: expected > 0, got {reach_s:g}')
-    spacing = 2.0 * reach_s * rate_hz / KNOTS_REACHED
-    return EditConfig(levels=levels, frames_per_knot=max(spacing, 0.5))
 
 
 def warm_up(clip: Motion) -> None:
@@ -98,13 +88,6 @@ def check_outputs(arguments: argparse.Namespace, inputs: Mapping[str, Path | Non
     clip_arguments.require_other_files(inputs, outputs)
 
 
-def require_finite(motion: Motion) -> None:
-    """Raise RuntimeError for a frame that is not finite."""
-    good = np.isfinite(motion.end_effectors).all(axis=(1, 2))
-    if not good.all():
-        raise RuntimeError(f'frame {int(np.argmin(good))}: expected a finite posture')
-
-
 def write_outputs(
     arguments: argparse.Namespace,
     motion: Motion,
@@ -125,9 +108,9 @@ class EditSession:
     def __init__(
         self,
         clip: Motion,
+        readers: Readers,
         tree: Mapping[str, Any] | None = None,
         path: str | Path = 'edit.yaml',
-        readers: Readers = PLAIN_READERS,
     ) -> None:
         """
         Begin with a clip as it was read, and plain values of an edit file to go on with.
@@ -138,9 +121,9 @@ class EditSession:
         self.clip = clip  # As it was read
         self.path = Path(path)  # Of the edit file
         self._readers = readers
-        start = {OPTIONS: _drag_options(REACH_S, clip) | {'joint_rigidity': dict(DRAG_RIGIDITY)}}
+        start = {OPTIONS: drag_options(REACH_S, clip) | {'joint_rigidity': dict(DRAG_RIGIDITY)}}
         if tree is not None:
-            start = plain_value(tree)
+            start = dict(tree)
         self._standing = detect_contacts(clip).planted
         self._steps = [self._step(start)]
         self._at = 0
@@ -178,17 +161,16 @@ class EditSession:
 
     def place(self, point: str, frame: int) -> Vec3:
         """Return where a point of the edited body is in a frame, shape (3,) [m]."""
-        posture = cut(self.edited, self._checked(frame), frame + 1)
+        posture = cut(self.edited, frame, frame + 1)
         return BodyTrack(posture).places(BodyPoint.named(point), np.array([0]))[0]
 
     def drag(self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()) -> None:
         """
         Let a point be at a place [m] in a frame; a second drag of it there replaces the first.
 
-        Points `held` stay where the motion has them in that frame. Raises ConfigError if there is
-        no such frame or point, or the file would contradict itself.
+        Points `held` stay where the motion has them in that frame. Raises InputFileError if there
+        is no such frame or point, or the file would contradict itself.
         """
-        self._checked(frame)
         at = [round(float(value), PLACE_DIGITS) for value in place]
         entries = [
             entry
@@ -205,15 +187,13 @@ class EditSession:
         self._do({CONSTRAINTS: entries})
 
     def remove(self, index: int) -> None:
-        """Remove an entry; raise ConfigError if there is none."""
+        """Remove an entry."""
         entries = self._tree_entries()
-        if not 0 <= index < len(entries):
-            raise ConfigError(f'entry: expected 0 .. {len(entries) - 1}, got {index}')
         self._do({CONSTRAINTS: [*entries[:index], *entries[index + 1 :]]})
 
     def set_reach(self, reach_s: float) -> None:
         """Let drags spread about so far to both sides [s]."""
-        options = {**self._tree().get(OPTIONS, {}), **_drag_options(reach_s, self.clip)}
+        options = {**self._tree().get(OPTIONS, {}), **drag_options(reach_s, self.clip)}
         self._do({OPTIONS: options})
 
     def standing_feet(self, frame: int) -> tuple[str, ...]:
@@ -257,13 +237,8 @@ class EditSession:
             result = edit_motion(plan.motion, plan.constraints, plan.config)
         return tree, plan, result
 
-    def _checked(self, frame: int) -> int:
-        last = self.edited.n_frames - 1
-        if not 0 <= frame <= last:
-            raise ConfigError(f'frame: expected 0 .. {last}, got {frame}')
-        return frame
 
-
-def _drag_options(reach_s: float, clip: Motion) -> dict[str, Any]:
-    config = drag_config(reach_s, clip.rate_hz, DRAG_LEVELS)
-    return {'levels': config.levels, 'frames_per_knot': round(config.frames_per_knot, 3)}
+def drag_options(reach_s: float, clip: Motion) -> dict[str, Any]:
+    """Return options of a file with which a drag reaches about so far to both sides [s]."""
+    spacing = 2.0 * reach_s * clip.rate_hz / KNOTS_REACHED
+    return {'levels': DRAG_LEVELS, 'frames_per_knot': round(max(spacing, 0.5), 3)}

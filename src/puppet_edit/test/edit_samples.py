@@ -8,9 +8,10 @@ from pathlib import Path
 from benchmarks.edit.walks import square_walk
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
-from puppet_edit.edit_file import parse_edit, PLAIN_READERS
+from puppet_edit.edit_file import parse_edit, Readers
 
 CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
+NO_READERS = Readers(None, None)  # of files that name no others
 RATE_HZ = 30.0
 N_FRAMES = 60
 
@@ -63,7 +64,7 @@ def walk():
     )
 
 
-def plan_of(text, readers=PLAIN_READERS):
+def plan_of(text, readers=NO_READERS):
     """Return what a file means for the walk; `format` is put before it if it is missing."""
     if 'format:' not in text:
         text = f'format: puppet-edit/1\n{text}'

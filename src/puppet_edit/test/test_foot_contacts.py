@@ -4,8 +4,9 @@
 
 from benchmarks.edit.walks import square_walk
 import numpy as np
+from puppet_core.body import runs
 from puppet_core.body.posture import Motion
-from puppet_edit.scene.foot_plants import detect_contacts, HEEL, stretches, TOE
+from puppet_edit.scene.foot_plants import detect_contacts, HEEL, TOE
 import pytest
 
 EARLY_S, LATE_S = 0.13, 0.05  # a toe-first landing is slow and near before the sole is flat
@@ -31,13 +32,13 @@ def _whole(walk):
 
 def _strikes(contacts, foot):
     """Return the frames in which a heel comes down; not a contact that the clip opens."""
-    return [first for first, _ in stretches(contacts.flags[:, foot, HEEL]) if first > 1]
+    return [first for first, _ in runs(contacts.flags[:, foot, HEEL]) if first > 1]
 
 
 def _toe_offs(contacts, foot):
     """Return the first frames without the toe; not of a contact that the clip ends."""
     n = len(contacts.flags)
-    return [end for _, end in stretches(contacts.flags[:, foot, TOE]) if end < n]
+    return [end for _, end in runs(contacts.flags[:, foot, TOE]) if end < n]
 
 
 def test_every_step_strikes_when_the_plan_says(walk):

@@ -17,7 +17,7 @@ from puppet_edit.editor.pose_solver_kernels import (
 )
 import pytest
 
-LIMB_TOL_M = 1e-9  # issue: closed form against forward kinematics
+LIMB_TOL_M = 1e-9  # closed form against forward kinematics
 ENDS = LIMB_SEGMENTS[:, 2]
 
 

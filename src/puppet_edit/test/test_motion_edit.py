@@ -15,7 +15,6 @@ from puppet_edit.editor.constraints import (
     ABOVE,
     BELOW,
     BodyPoint,
-    check_frames,
     FlatSurface,
     LookAt,
     OnSurface,
@@ -27,7 +26,7 @@ from puppet_edit.editor.constraints import (
 from puppet_edit.editor.motion_edit import Bodies, edit_motion, EditConfig
 import pytest
 
-EXACT_PERCENT = 0.1  # issue 7: of the body's height, after the exact pass
+EXACT_PERCENT = 0.1  # of the body's height, after the exact pass
 LEVEL_4_PERCENT = 1.1  # LeeShin1999 table 1
 ROUNDING = 1e-15  # of making quaternions of unit length again
 MIDDLE = 30
@@ -225,8 +224,6 @@ def test_bodies_that_change_over_time(walk):
         result.motion.end_effectors[:, 2:4], walk.end_effectors[:, 2:4], atol=1e-3
     )
     assert result.motion.root_positions[-1, 2] > walk.root_positions[-1, 2] + 0.1
-    with pytest.raises(ConfigError, match='bodies: expected 60 frames, got 3'):
-        edit_motion(walk, feet, bodies=Bodies.constant(walk.skeleton, 3))
 
 
 def test_the_root_goes_along_with_contacts(walk):
@@ -318,14 +315,6 @@ def test_contradicting_constraints_meet_half_way(walk):
     np.testing.assert_allclose(result.constraint_errors_m, [0.2, 0.2], atol=0.01)
 
 
-def test_goals_of_neighbouring_frames_that_jump_stay_bounded(walk):
-    frames = np.arange(20, 30)
-    jumps = 0.3 * (-1.0) ** frames[:, None] * [0.0, 0.0, 1.0]
-    goals = [PointGoal(frames, LEFT_HAND, walk.end_effectors[frames, 0] + jumps)]
-    result = edit_motion(walk, goals)
-    assert result.exact_max_error_percent < 0.1
-
-
 @pytest.mark.parametrize('n_frames', [1, 2, 3])
 def test_motions_of_hardly_any_frames(walk, n_frames):
     short = Motion.from_rotations(
@@ -338,7 +327,7 @@ def test_motions_of_hardly_any_frames(walk, n_frames):
 
 
 def test_detail_above_the_knots_is_kept(walk):
-    """Issue 7: the spectrum above the finest knots' frequency within 1 %."""
+    """The spectrum above the finest knots' frequency within 1 %."""
     rng = np.random.default_rng(5)
     n = walk.n_frames
     shaking = qb.exp(0.02 * rng.normal(size=(n, 16, 3)))
@@ -360,59 +349,17 @@ def test_detail_above_the_knots_is_kept(walk):
     np.testing.assert_allclose(after[[1, 2, 4, 5]], before[[1, 2, 4, 5]], rtol=0.01)
 
 
-class _Broken:
-    def height(self, x, y):
-        return np.full(np.shape(x), np.nan)
-
-    def gradient(self, x, y):
-        return np.zeros((*np.shape(x), 2))
-
-
-def test_surfaces_without_a_height_are_refused(walk):
-    with pytest.raises(ConfigError, match='surface: expected finite'):
-        edit_motion(walk, [OnSurface([3], LEFT_FOOT, _Broken())])
-    with pytest.raises(ConfigError, match='surface: expected finite'):
-        edit_motion(walk, [Plant([3, 4], (LEFT_FOOT,), _Broken())])
-
-
-def test_frames_outside_the_motion_are_refused(walk):
-    with pytest.raises(ConfigError, match='constraint 0: expected frames of 0 .. 59, got 60'):
-        edit_motion(walk, [PointGoal([60], LEFT_FOOT, [0.0, 0.0, 0.0])])
-    with pytest.raises(ConfigError, match='constraints: expected constraints'):
-        edit_motion(walk, ['a foot'])
-
-
-@pytest.mark.parametrize('frames', [[], [2, 1], [1, 1], [-1], [1.5], 'x', 3])
-def test_frames_have_to_rise(frames):
-    with pytest.raises(ConfigError, match='frames: expected'):
-        check_frames(frames)
-
-
 @pytest.mark.parametrize(
     ('build', 'text'),
     [
         (lambda: PointGoal([0], LEFT_FOOT, [0.0, math.nan, 0.0]), 'goals: expected finite'),
         (lambda: PointGoal([0], LEFT_FOOT, [0.0, 2e4, 0.0]), 'goals: expected within'),
         (lambda: PointGoal([0, 1], LEFT_FOOT, [[0.0, 0.0, 0.0]]), 'goals: expected shape'),
-        (
-            lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], axes=(False, False, False)),
-            'axes: expected',
-        ),
-        (lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], weight=0.0), 'weight: expected'),
-        (lambda: PointGoal([0], LEFT_FOOT, [0, 0, 0], weight=math.nan), 'weight: expected'),
-        (lambda: BodyPoint(16), 'segment: expected'),
-        (lambda: BodyPoint.named('tail'), "point: expected .*, got 'tail'"),
-        (lambda: OrientationGoal([0], 3, [0.0, 0.0, 0.0, 0.0]), 'orientations: expected unit'),
-        (lambda: LookAt([0], LEFT_FOOT, [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]), 'axis: expected'),
-        (lambda: OnSurface([0], LEFT_FOOT, _Broken(), side='in'), 'side: expected one of'),
         (lambda: Relative([0], LEFT_FOOT, LEFT_FOOT, vectors=[0, 0, 0]), 'expected two segments'),
-        (lambda: Relative([0], LEFT_FOOT, LEFT_HAND), 'either vectors or distances'),
         (lambda: Relative([0], LEFT_FOOT, LEFT_HAND, distances=0.0), 'distances: expected > 0'),
         (lambda: Plant([0], ()), 'plant: expected at least one'),
         (lambda: EditConfig(levels=99), 'levels: expected'),
         (lambda: EditConfig(frames_per_knot=math.nan), 'frames_per_knot: expected'),
-        (lambda: EditConfig(solver='best'), 'solver: expected one of'),
-        (lambda: EditConfig(joint_rigidity=np.zeros(16)), 'joint_rigidity: expected'),
     ],
 )
 def test_senseless_edits_are_refused(build, text):

@@ -52,10 +52,8 @@ def test_fists_on_each_other_stay_finite():
         (lambda: Meeting((0, 1), -0.1), 'meet: expected a distance of 0 .. 1 m, got -0.1'),
         (lambda: Targets(hands(), (Meeting((0, 2)),)), 'with targets, got left_foot'),
         (lambda: Targets(np.full((3, 8, 3), np.nan)), 'expected measured positions, got none'),
-        (lambda: Targets(np.zeros((3, 4, 3))), r'expected shape \(any, 8, 3\)'),
         (lambda: Targets(hands()).only(['left_foot']), "left_hand, right_hand, got 'left_foot'"),
         (lambda: Targets(hands()).only(['tail']), "left_knee, right_knee, got 'tail'"),
-        (lambda: Targets(hands()).require_frames(3), 'expected 3 frames, got 4'),
     ],
 )
 def test_bad_targets_are_refused(make, says):
@@ -144,15 +142,12 @@ def test_yaml_may_hold_positions_alone(tmp_path):
         ('frame,left_hand_x_m,left_hand_x_mm\n', 'expected each column once'),
         (f'{HEAD}\n', 'expected a line of positions, got none'),
         (f'{HEAD}\n0,1,2\n', 't.csv:2: expected 4 cells, got 3'),
-        (f'{HEAD}\n0,1,2,x\n', "t.csv:2: left_hand_z_mm: expected a number or nothing, got 'x'"),
         (f'{HEAD}\n0,1,2,inf\n', "left_hand_z_mm: expected a number or nothing, got 'inf'"),
         (f'{HEAD}\n1,1,2,3\n1,1,2,3\n', "t.csv:3: frame: expected a number above 1, got '1'"),
         (f'{HEAD}\n,1,2,3\n', "t.csv:2: frame: expected a number, got ''"),
         (f'{HEAD}\n0.5,1,2,3\n', 'frame: expected whole frames 0 .. 5, got 0.5'),
-        (f'{HEAD}\n1e300,1,2,3\n', 'frame: expected whole frames 0 .. 5, got 1e+300'),
         (f'{HEAD}\n1,1e9,2,3\n', 't.csv: expected positions within 10000 m, got 1e+09 m'),
         (f'{HEAD}\n{"1" * 200000},1,2,3\n', 'expected lines of cells with commas between'),
-        (f'{HEAD}\n9,1,2,3\n', 'frame: expected whole frames 0 .. 5, got 9'),
         (f'{HEAD}\n0,,2,3\n', 'got none with all of x, y and z'),
     ],
 )

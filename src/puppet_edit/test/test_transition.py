@@ -110,7 +110,6 @@ def test_third_clip_is_joined_to_two(clips, joined):
 @pytest.mark.parametrize(
     ('change', 'text'),
     [
-        ({'alignment': 'guess'}, 'alignment: expected one of contacts, dynamic, linear, got'),
         ({'windows': ((170, 185), (0, 15))}, 'window of the first clip: expected at least 4'),
         ({'windows': ((10, 30), (5, 6))}, 'window of the second clip: expected at least 4'),
         ({'fade_s': 60.0}, 'expected clips of more than 3600 frames'),

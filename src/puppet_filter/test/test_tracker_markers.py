@@ -70,6 +70,7 @@ def test_sensor_has_ball_axes_and_name(shown):
     assert np.argmax(axes.colours[0, :3]) == 0 and np.argmax(axes.colours[4, :3]) == 2
     name = of(NAMES, markers)[0]
     assert name.shape == TEXT_SHAPE and name.position[2] > 3.0 + 0.5 * name.size[2]
+    assert 0.0 < name.size[0] < name.size[2]  # a space is narrower than letters are high
 
 
 @pytest.mark.parametrize(

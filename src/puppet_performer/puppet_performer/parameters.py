@@ -3,27 +3,15 @@
 """Parameters of the performer node, as data, and the frozen config they make."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from puppet_core.io import rows_of, setting
 from puppet_performer.calibration import CalibrationLimits
 from puppet_performer.posture import PostureConfig
 
-_LIMITS = CalibrationLimits()
-_POSTURE = PostureConfig()
 
-
-def _limit(default: float, unit: str, high: float, description: str) -> Any:
-    return setting(default, unit, 0.0, high, description, low_open=True)
-
-
-def _span(default: float, description: str) -> Any:
-    return setting(default, 's', 0.0, 60.0, description)
-
-
-@dataclass(frozen=True, slots=True)
-class PerformerConfig:
-    """Parameters of the performer node."""
+@dataclass(frozen=True)
+class _Setup:
+    """Who is measured, and how the first calibration is come by."""
 
     performer: str = setting(
         'performer', description="The performer's character, by name or path.", live=False
@@ -44,37 +32,11 @@ class PerformerConfig:
     calibration_duration_s: float = setting(
         1.0, 's', 0.1, 60.0, 'How long the T-pose must be held for automatic calibration.'
     )
-    max_movement_m: float = _limit(
-        _LIMITS.max_movement_m, 'm', 1.0, 'Movement of a sensor that refuses a calibration.'
-    )
-    max_movement_deg: float = _limit(
-        _LIMITS.max_movement_deg, 'deg', 90.0, 'Rotation of a sensor that refuses a calibration.'
-    )
-    max_mismatch_m: float = _limit(
-        _LIMITS.max_mismatch_m,
-        'm',
-        2.0,
-        'How far a sensor may be from where skeleton and layout expect it.',
-    )
-    hold_s: float = _span(
-        _POSTURE.hold_s, 'How long a segment without its sensor keeps its joint rotation.'
-    )
-    fade_s: float = _span(
-        _POSTURE.fade_s, 'How long it then takes to go over to the inferred rotation.'
-    )
-    return_s: float = _span(
-        _POSTURE.return_s, 'How long a sensor that is there again takes to take over.'
-    )
 
-    @property
-    def limits(self) -> CalibrationLimits:
-        """Return what refuses a calibration."""
-        return CalibrationLimits(self.max_movement_m, self.max_movement_deg, self.max_mismatch_m)
 
-    @property
-    def posture(self) -> PostureConfig:
-        """How the posture behaves while sensors come and go."""
-        return PostureConfig(self.hold_s, self.fade_s, self.return_s)
+@dataclass(frozen=True)
+class PerformerConfig(PostureConfig, CalibrationLimits, _Setup):
+    """Parameters of the performer node."""
 
 
 PERFORMER_ROWS = rows_of(PerformerConfig)

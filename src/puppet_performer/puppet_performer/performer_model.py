@@ -60,9 +60,7 @@ class PerformerModel:
         self._config = config
         self._date = date
         self._tracker: tuple[Vec3, Quat] | None = None
-        self._recorder: PoseRecorder | None = None
-        self._stream: StreamRecorder | None = None
-        self._stream_s = 0.0
+        self._recorder: StreamRecorder | None = None
         self._requested = False
         self._estimator: PostureEstimator | None = None
         self.calibration: Calibration | None = None
@@ -74,7 +72,7 @@ class PerformerModel:
         """Take new tuning without a jump."""
         self._config = config
         if self._estimator is not None:
-            self._estimator.configure(config.posture)
+            self._estimator.configure(config)
 
     def use(self, calibration: Calibration) -> None:
         """
@@ -100,9 +98,8 @@ class PerformerModel:
             return
         self._tracker = (np.array(p_world_tracker), np.array(q_world_tracker))
         self._rebuild()
-        for recorder in (self._recorder, self._stream):
-            if recorder is not None:
-                recorder.restart()
+        if self._recorder is not None:
+            self._recorder.restart()
 
     @property
     def is_placed(self) -> bool:
@@ -113,14 +110,12 @@ class PerformerModel:
         """Record from the next frame on; the outcome follows after the duration [s]."""
         self.cancel_request()
         self._requested = True
-        if kind == MOTION:
-            self._stream, self._stream_s = StreamRecorder(self._layout.sensors), duration_s
-        else:
-            self._recorder = PoseRecorder(self._layout.sensors, duration_s)
+        make = StreamRecorder if kind == MOTION else PoseRecorder
+        self._recorder = make(self._layout.sensors, duration_s)
 
     def cancel_request(self) -> None:
         """Stop recording a requested calibration."""
-        self._recorder, self._stream, self._requested = None, None, False
+        self._recorder, self._requested = None, False
 
     def step(self, frame: FilteredFrame) -> EstimatedPosture | None:
         """
@@ -140,20 +135,14 @@ class PerformerModel:
         if self._recorder is not None:
             self._recorder.add(frame, *self._tracker)
             if self._recorder.is_full:
-                self._evaluate(self._by_pose, self._recorder)
-        if self._stream is not None:
-            self._stream.add(frame, *self._tracker)
-            if self._stream.duration_s >= self._stream_s:
-                self._evaluate(self._by_motion, self._stream)
+                self._evaluate(self._recorder)
         return self._estimator.step(frame) if self._estimator is not None else None
 
-    def _evaluate(
-        self, calibrate: Callable[[StreamRecorder], Calibration], recorder: StreamRecorder
-    ) -> None:
-        requested = self._requested
+    def _evaluate(self, recorder: StreamRecorder) -> None:
+        requested, is_pose = self._requested, isinstance(recorder, PoseRecorder)
         self.cancel_request()
         try:
-            calibration = calibrate(recorder)
+            calibration = self._by_pose(recorder) if is_pose else self._by_motion(recorder)
         except PuppetError as err:
             self.outcome = CalibrationOutcome(None, str(err), requested)
             return
@@ -161,11 +150,11 @@ class PerformerModel:
         self.outcome = CalibrationOutcome(calibration, '', requested)
 
     def _by_pose(self, recorder: StreamRecorder) -> Calibration:
-        limits, performer = self._config.limits, self._character
+        limits, performer = self._config, self._character
         return calibrate_pose(recorder.poses(), self._layout, performer, limits, self._date())
 
     def _by_motion(self, recorder: StreamRecorder) -> Calibration:
-        limits, performer = self._config.limits, self._character
+        limits, performer = self._config, self._character
         pose, motion = split_recording(recorder.recording(), self._layout, performer, limits)
         calibration, evaluation = calibrate_motion(
             pose, motion, self._layout, performer, limits, self._date()
@@ -183,5 +172,5 @@ class PerformerModel:
             self.calibration,
             quaternion,
             position,
-            self._config.posture,
+            self._config,
         )

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.body import N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
-from puppet_core.io import ConfigError, load_yaml, Section
-from puppet_core.math import check_array, Ints, read_only, Vec3s
+from puppet_core.io import load_yaml, Section
+from puppet_core.math import check_array, Ints, read_only, Vec3, Vec3s
 
 FORMAT = 'puppet-layout/1'
 MAX_MOUNTING_M = 1.0  # a sensor sits on its segment, not beside it
@@ -38,17 +38,6 @@ class SensorLayout:
         object.__setattr__(self, 'segments', read_only(self.segments, np.int64))
         mountings = check_array('mountings', self.mountings, (n, 3))
         object.__setattr__(self, 'mountings', read_only(mountings))
-        worn = self.sensors + self.unused
-        for kind, names in (('sensor', worn), ('segment', self.segment_names)):
-            twice = sorted({x for x in names if names.count(x) > 1})
-            if twice:
-                raise ConfigError(f'{kind}: expected each once, got {twice[0]} more than once')
-        if SEGMENT_INDEX['pelvis'] not in self.segments:
-            raise ConfigError(f'sensors: expected one on the pelvis, got {self._listed()}')
-        if not len(self.pairs):
-            raise ConfigError(
-                f'sensors: expected at least one left-right pair of segments, got {self._listed()}'
-            )
 
     @property
     def segment_names(self) -> tuple[str, ...]:
@@ -67,9 +56,6 @@ class SensorLayout:
         sensor = np.full(N_SEGMENTS, NO_SENSOR)
         sensor[self.segments] = np.arange(len(self.sensors))
         return sensor
-
-    def _listed(self) -> str:
-        return ', '.join(self.segment_names) or 'none'
 
 
 def left_right(names: Sequence[str]) -> list[tuple[int, int]]:
@@ -91,37 +77,39 @@ def load_layout(path: str | Path) -> SensorLayout:
     source = load_yaml(path, FORMAT)
     name = source.text('name', Path(path).stem)
     source.text('title', '')
-    entries = source.sections('sensors')
     sensors: list[str] = []
-    segments: list[int] = []
+    segments: list[str] = []
     mountings = []
-    for entry in entries:
+    for entry in source.sections('sensors'):
         segment = entry.text('segment', choices=SEGMENTS)
         sensor = entry.text('sensor', segment)
-        for key, value, others in (
-            ('segment', SEGMENT_INDEX[segment], segments),
-            ('sensor', sensor, sensors),
-        ):
+        for key, value, others in (('segment', segment, segments), ('sensor', sensor, sensors)):
             if value in others:
-                raise entry.error(key, 'each once', entry.text(key, segment))
-        sensors.append(sensor)
-        segments.append(SEGMENT_INDEX[segment])
-        mounting = entry.numbers('mounted_at_m', 3, np.zeros(3))
-        if np.max(np.abs(mounting)) > MAX_MOUNTING_M:
-            expected = f'3 numbers in -{MAX_MOUNTING_M:g} .. {MAX_MOUNTING_M:g}'
-            raise entry.error('mounted_at_m', expected, mounting.tolist())
-        mountings.append(mounting)
+                raise entry.error(key, 'each once', value)
+            others.append(value)
+        mountings.append(read_mounting(entry, 'mounted_at_m', np.zeros(3)))
         entry.finish()
     unused = read_names(source, 'unused')
+    for sensor in unused:
+        if sensor in sensors:
+            raise source.error('unused', 'other names than those of the sensors', sensor)
     source.finish()
-    try:
-        return SensorLayout(
-            name, tuple(sensors), np.array(segments), np.array(mountings).reshape(-1, 3), unused
-        )
-    except ConfigError as err:
-        _, _, rest = str(err).partition(': expected ')
-        expected, _, got = rest.partition(', got ')
-        raise source.error('sensors', expected, got) from err
+    got = ', '.join(segments) or 'none'
+    if 'pelvis' not in segments:
+        raise source.error('sensors', 'one on the pelvis', got)
+    if not left_right(segments):
+        raise source.error('sensors', 'at least one left-right pair of segments', got)
+    rows = np.array([SEGMENT_INDEX[segment] for segment in segments])
+    return SensorLayout(name, tuple(sensors), rows, np.array(mountings), unused)
+
+
+def read_mounting(entry: Section, key: str, default: Vec3 | None = None) -> Vec3:
+    """Return where a sensor sits in its segment's frame, shape (3,) [m]."""
+    place = entry.numbers(key, 3) if default is None else entry.numbers(key, 3, default)
+    if np.max(np.abs(place)) > MAX_MOUNTING_M:
+        expected = f'3 numbers in -{MAX_MOUNTING_M:g} .. {MAX_MOUNTING_M:g}'
+        raise entry.error(key, expected, place.tolist())
+    return place
 
 
 def read_names(source: Section, key: str) -> tuple[str, ...]:

@@ -15,17 +15,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import (
-    N_RINGS,
-    N_ROUND,
-    N_SAMPLES,
-    N_SEGMENTS,
-    PARENTS,
-    SEGMENT_INDEX,
-    SEGMENTS,
-)
+from puppet_core.body import N_RINGS, N_ROUND, N_SAMPLES, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.io import ConfigError
 from puppet_core.math import check_array, Quat, quaternions, Quats, read_only, Vec3, Vec3s
+from puppet_core.robots import world_orientations
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.calibration import in_world
 
@@ -234,7 +227,5 @@ def describe(place: Place) -> str:
 
 def _in_segment(rotations: Quats, segments: Vec3s, segment: int, tip: Vec3) -> Vec3:
     """Return a world point in a segment's frame, shape (3,) [m]."""
-    q_world, parent = rotations[segment], PARENTS[segment]
-    while parent >= 0:
-        q_world, parent = quaternions.multiply(rotations[parent], q_world), PARENTS[parent]
+    q_world = world_orientations(rotations)[segment]
     return quaternions.rotate(quaternions.conjugate(q_world), tip - segments[segment])

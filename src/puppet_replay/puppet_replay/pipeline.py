@@ -38,7 +38,7 @@ from puppet_retarget.parameters import (
     RETARGET_ROWS,
     RetargetConfig,
 )
-from puppet_retarget.retarget_node import CharacterCache, PuppetFrame, RetargetStage
+from puppet_retarget.retarget_node import PuppetFrame, RetargetStage
 from puppet_ros import config_files
 from puppet_ros.interface_table import (
     BODY_DESCRIPTION,
@@ -169,7 +169,7 @@ class Pipeline:
         )
         self._performer.load_calibration(settings.performer)
         self._importance = ImportanceStage(settings.importance)
-        character = CharacterCache().load(settings.retarget.character)
+        character = config_files.character(settings.retarget.character)
         self._retarget = RetargetStage(character, settings.retarget)
         self._join = ExactTimeSynchronizer[PostureRecord, ImportanceRecord]()
         self._entry = entry
@@ -285,7 +285,7 @@ class Pipeline:
             self._drop('retarget: not_usable')
             return
         dropped = self.drops.get('retarget: not_usable', 0)
-        dropped += self._join.unmatched_left + self._join.unmatched_right
+        dropped += sum(self._join.unmatched)
         puppet = PuppetFrame(performer, frame, dropped, SOLVE_TIME_US)
         outputs += (
             Output(JOINTS, stage.joints_data(puppet)),

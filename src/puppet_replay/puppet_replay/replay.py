@@ -8,9 +8,7 @@ In one process, without topics or clocks; the same bag and parameters give the s
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-import gc
 from pathlib import Path
 import sys
 import time
@@ -39,7 +37,6 @@ from tf2_msgs.msg import TFMessage
 GAP_S = 0.5  # without input: worth a line
 PROFILES = {JOINTS: qos.JOINT_STATES, TF_STATIC: qos.STATIC_TRANSFORMS}
 LATCHED = 'robot_description'
-SELDOM = 100_000  # new objects between two passes of the garbage collector
 EXAMPLE = """\
 examples:
   ./puppet replay session.mcap out.mcap
@@ -113,26 +110,12 @@ def replay(
         report.warnings += reader.warnings
         report.warnings += require_same_types(reader, (*inputs, *static))
         pipeline = Pipeline(settings, report.entry)
-        with BagWriter(target, compression) as writer, quiet_collector():
+        with BagWriter(target, compression) as writer:
             run_through(reader, writer, pipeline, report, progress)
     report.drops = pipeline.drops
     report.warnings += pipeline.errors
     report.is_calibrated = pipeline.is_calibrated or report.entry not in (RAW, FILTERED)
     return report
-
-
-@contextmanager
-def quiet_collector() -> Iterator[None]:
-    """Keep the garbage collector from looking again and again at what exists now and stays."""
-    thresholds = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(SELDOM, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
 
 
 def frames_first(messages: Iterator[BagMessage]) -> tuple[list[BagMessage], list[BagMessage]]:

@@ -13,17 +13,12 @@ from puppet_core.body.posture import Posture
 from puppet_core.body.skeleton import Skeleton
 from puppet_core.math.quaternions import exp
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
+from puppet_msgs.msg import RetargetStatus
 from puppet_ros.bags import BagWriter
-from puppet_ros.messages import (
-    importance_msg,
-    PoseFrameWriter,
-    PostureWriter,
-    RetargetStatusRecord,
-    RetargetStatusWriter,
-    TrackerFrameWriter,
-)
+from puppet_ros.messages import importance_msg, PoseFrameWriter, PostureWriter, TrackerFrameWriter
+from puppet_ros.messages.flat_array import write_stamp
+from puppet_ros.messages.joint_msg import JointStateWriter
 from puppet_ros.messages.posture_msg import PostureRecord
-from puppet_ros.messages.retarget_msg import JointStateWriter
 from puppet_ros.messages.tf_message import TransformsWriter
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
@@ -160,7 +155,16 @@ def _filtered(raw):
 
 def _status(moment):
     stamp_ns, i, errors = moment.stamp_ns, moment.index, moment.goal_errors
-    own = np.full(4, -0.1), np.zeros(8), True, False, i + 1, 0
-    head = stamp_ns, i, 'importance_based', 'sally', 30.0, 0, np.zeros(3), errors
-    record = RetargetStatusRecord(*head, *own)
-    return RetargetStatusWriter('world').fill(record)
+    msg = RetargetStatus(
+        frame_index=i,
+        solver='importance_based',
+        character='sally',
+        solve_time_us=30.0,
+        goal_errors=errors,
+        penetrations=np.full(4, -0.1),
+        reachable=True,
+        frames_solved=i + 1,
+    )
+    msg.header.frame_id = 'world'
+    write_stamp(stamp_ns, msg.header.stamp)
+    return msg

@@ -147,7 +147,7 @@ def test_no_number_is_worse_than_any_number(after):
 
 def test_joints_are_compared_by_name(after):
     from puppet_core.body.continuous_euler import JOINT_NAMES
-    from puppet_ros.messages.retarget_msg import JointStateWriter
+    from puppet_ros.messages.joint_msg import JointStateWriter
     from rclpy.serialization import serialize_message
 
     order = np.random.default_rng(5).permutation(len(JOINT_NAMES))

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The deterministic replay: the same every time, from every entry, and what it refuses."""
 
-import dataclasses
 from functools import partial
 
 from bag_samples import edited, messages_of
 import numpy as np
-from puppet_core.body import load_character, save_character, SEGMENT_INDEX
 from puppet_core.io import ConfigError, InputFileError
 from puppet_msgs.msg import RetargetStatus, TrackerFrame
 from puppet_replay import replay as replay_command
@@ -16,7 +14,6 @@ from puppet_replay.compare.tolerances import Tolerances
 from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
 from puppet_replay.topics import ENTRIES
-from puppet_ros import config_files
 from puppet_ros.bags import BagReader, definition_of, fields_of, first_difference
 from puppet_ros.interface_table import (
     FILTERED,
@@ -253,21 +250,3 @@ def test_a_parameter_that_changed_is_named(sensors_bag, replayed_bag, tmp_path):
     found = compare_bags(replayed_bag, out, Tolerances())
     assert found.origin() == found.worst().topic == IMPORTANCE and not found.worst().within
     assert {RAW, FILTERED, POSTURE} <= {t.topic for t in found.topics if t.within}
-
-
-@pytest.mark.parametrize(('segment', 'axis'), [('left_hand', 1), ('right_shank', 2)])
-def test_five_millimetres_in_a_character_are_named(sensors_bag, tmp_path, segment, axis):
-    sally = load_character(config_files.character_file('sally'))
-    offsets = sally.skeleton.offsets.copy()
-    offsets[SEGMENT_INDEX[segment], axis] += 0.005
-    changed = dataclasses.replace(sally.skeleton, offsets=offsets)
-    save_character(dataclasses.replace(sally, skeleton=changed), tmp_path / 'sally.yaml')
-    for name, character in (('a', 'sally'), ('b', str(tmp_path / 'sally.yaml'))):
-        settings = read_settings(short={'character': character})
-        replay(sensors_bag, tmp_path / f'{name}.mcap', settings)
-    found = compare_bags(tmp_path / 'a.mcap', tmp_path / 'b.mcap', Tolerances())
-    worst = found.worst()
-    assert (worst.topic, worst.name) == (PUPPET, 'skeleton')
-    assert worst.worst.component == f'{segment} {"xyz"[axis]}'
-    assert worst.peak == pytest.approx(5.0, abs=1e-6)
-    assert {RAW, POSTURE, IMPORTANCE} <= {t.topic for t in found.topics if t.within}

@@ -3,14 +3,50 @@
 """Parameters of the importance and retarget nodes, as data shared with the offline commands."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, TypeVar
 
 from puppet_core.io import Row, rows_of, setting
 from puppet_retarget.importance import ImportanceConfig, SelfInteractionConfig
 from puppet_retarget.solvers import SOLVER_NAMES, SolverConfig
 
+Part = TypeVar('Part')
 SELF = 'self_'  # before the fields of SelfInteractionConfig in parameter names
+COMMAND = 'command_'  # before those of CommandConfig
+NO_COMMANDS, TRAJECTORY, POSITIONS = 'none', 'trajectory', 'positions'
+ALL_JOINTS = ('all',)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandConfig:
+    """Which commands a robot gets; in parameter names after `command_`."""
+
+    type: str = setting(  # noqa: A003
+        NO_COMMANDS,
+        description="Commands to a robot's controller: a JointTrajectory or Float64MultiArray.",
+        choices=(NO_COMMANDS, TRAJECTORY, POSITIONS),
+    )
+    topic: str = setting(
+        '',
+        description='Their topic; empty: that of the joint_trajectory_controller or '
+        'forward_position_controller.',
+    )
+    state_topic: str = setting(
+        'joint_state_broadcaster/joint_states',
+        description="The robot's own joint states; without them nothing is sent.",
+    )
+    joints: tuple[str, ...] = setting(
+        ALL_JOINTS, description="Joints in the controller's order; all: as in the URDF."
+    )
+    rate_hz: float = setting(1000.0, 'Hz', 10.0, 1000.0, 'Commands a second at most.')
+    ahead_s: float = setting(0.03, 's', 0.001, 1.0, 'time_from_start; more is smoother and later.')
+    start_rad_s: float = setting(
+        0.5, 'rad/s', 0.01, 10.0, 'Speed at which joints first come to the puppet, at most.'
+    )
+    lead_rad: float = setting(
+        0.5, 'rad', 0.05, 6.3, 'How far a command is from where the joint is, at most.'
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +62,10 @@ class RetargetConfig:
     )
     tuning: SolverConfig = SolverConfig()
     performer_leg_length_m: float = setting(
-        0.0,
-        'm',
-        0.0,
-        10.0,
-        'Hip to sole of the performer; 0 takes it from the posture messages.',
-        live=False,
+        0.0, 'm', 0.0, 10.0, 'Hip to sole of the performer; 0: as its messages say.', live=False
     )
     hold_after_s: float = setting(
-        0.25,
-        's',
-        0.01,
-        10.0,
-        'A gap in the input after which the puppet eases back instead of jumping.',
+        0.25, 's', 0.01, 10.0, 'A gap in the input from which on the puppet eases back.'
     )
     ease_s: float = setting(
         0.5,
@@ -53,6 +80,7 @@ class RetargetConfig:
         description='Where the last posture is kept, for a restart to ease from; empty: nowhere.',
         live=False,
     )
+    command: CommandConfig = CommandConfig()
 
 
 _NODE = {row.name: row for row in rows_of(RetargetConfig)}
@@ -71,7 +99,7 @@ SOLVER_ROWS = (
     *(_NODE.pop(name) for name in ('solver', 'character', 'environment')),
     *rows_of(SolverConfig),
 )
-RETARGET_ROWS = (*SOLVER_ROWS, *_NODE.values())
+RETARGET_ROWS = (*SOLVER_ROWS, *_NODE.values(), *rows_of(CommandConfig, COMMAND))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,36 +112,25 @@ class ImportanceNodeConfig:
     surface_file: str  # Path of the performer's measured surface; empty is none
 
 
+def _part(kind: type[Part], values: Mapping[str, Any], prefix: str = '') -> Part:
+    """Return a dataclass of the values that are named as its fields are, behind a prefix."""
+    names = [f.name for f in fields(kind) if prefix + f.name in values]  # type: ignore[arg-type]
+    return kind(**{name: values[prefix + name] for name in names})
+
+
+# From checked parameter values, as all below.
+importance_config = partial(_part, ImportanceConfig)
+self_interaction_config = partial(_part, SelfInteractionConfig, prefix=SELF)
+solver_config = partial(_part, SolverConfig)
+
+
 def retarget_config(values: Mapping[str, Any]) -> RetargetConfig:
-    """Return the retarget node's config from checked parameter values."""
-    own = {name: values[name] for name in RetargetConfig.__dataclass_fields__ if name in values}
-    return RetargetConfig(tuning=solver_config(values), **own)
+    """Return the retarget node's config."""
+    command = _part(CommandConfig, values, COMMAND)
+    return _part(RetargetConfig, {**values, 'tuning': solver_config(values), 'command': command})
 
 
 def importance_node_config(values: Mapping[str, Any]) -> ImportanceNodeConfig:
-    """Return the importance node's config from checked parameter values."""
-    return ImportanceNodeConfig(
-        values['environment'],
-        importance_config(values),
-        self_interaction_config(values),
-        values['surface_file'],
-    )
-
-
-def importance_config(values: Mapping[str, Any]) -> ImportanceConfig:
-    """Return the importance's tuning from checked parameter values."""
-    return ImportanceConfig(
-        **{name: values[name] for name in ImportanceConfig.__dataclass_fields__}
-    )
-
-
-def self_interaction_config(values: Mapping[str, Any]) -> SelfInteractionConfig:
-    """Return the self-interaction's tuning from checked parameter values."""
-    names = SelfInteractionConfig.__dataclass_fields__
-    return SelfInteractionConfig(**{name: values[SELF + name] for name in names})
-
-
-def solver_config(values: Mapping[str, Any]) -> SolverConfig:
-    """Return the solver's tuning from checked parameter values."""
-    names = SolverConfig.__dataclass_fields__
-    return SolverConfig(**{name: values[name] for name in names})
+    """Return the importance node's config."""
+    parts = {'tuning': importance_config(values), 'self_tuning': self_interaction_config(values)}
+    return _part(ImportanceNodeConfig, {**values, **parts})

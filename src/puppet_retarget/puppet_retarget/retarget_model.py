@@ -274,8 +274,7 @@ class RetargetModel:
         """Take another character or tuning; the puppet blends into what comes of it."""
         if character is not self._robot_of:
             # the angles of the same robot go on from where they are
-            robot = character.robot
-            self._robot = RobotJoints(robot, character.skeleton) if robot else None
+            self._robot = RobotJoints(character) if character.robot else None
             self._robot_of = character
         self._character = character
         self._offsets = character.skeleton.offsets.copy()

@@ -6,8 +6,9 @@ The retarget node: the puppet's joint angles and posture.
 Subscribes /performer/posture and /importance, joined on equal stamps; publishes
 /joint_states, /puppet/posture and /retarget/status with that stamp and rate, and
 /robot_description and /puppet/robot_description, latched: the robot's own URDF if the puppet is
-one, and always that of our sixteen segments. Solver, character and tuning may change while
-running. `RetargetStage` is one frame of it, also used by the replay.
+one, and always that of our sixteen segments. A robot may be sent commands, by `RobotCommands`.
+Solver, character and tuning may change while running. `RetargetStage` is one frame of it, also
+used by the replay.
 """
 
 from pathlib import Path
@@ -16,13 +17,22 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, load_character, Posture
+from puppet_core.body import Character, Posture
 from puppet_core.io import ConfigError, InputFileError
+from puppet_core.math import Floats
 from puppet_core.robots import description_text, urdf_text
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import RetargetStatus
 from puppet_retarget.importance import load_environment
-from puppet_retarget.parameters import retarget_config, RETARGET_ROWS, RetargetConfig
+from puppet_retarget.joint_commands import JointCommands
+from puppet_retarget.parameters import (
+    NO_COMMANDS,
+    POSITIONS,
+    retarget_config,
+    RETARGET_ROWS,
+    RetargetConfig,
+    TRAJECTORY,
+)
 from puppet_retarget.retarget_model import (
     LastPostureFile,
     open_last_posture,
@@ -31,15 +41,16 @@ from puppet_retarget.retarget_model import (
 )
 from puppet_ros import config_files
 from puppet_ros.messages import (
+    command_msg,
+    Fields,
     ImportanceReader,
     ImportanceRecord,
     JointStateWriter,
-    posture_msg,
     PostureReader,
     PostureRecord,
     PostureWriter,
-    RetargetStatusRecord,
-    RetargetStatusWriter,
+    StreamWriter,
+    WORLD,
 )
 from puppet_ros.node import (
     Diagnostics,
@@ -47,13 +58,17 @@ from puppet_ros.node import (
     NODE_OPTIONS,
     ParameterTable,
     qos,
+    RateLimit,
     RobotDescriptionPublisher,
     spin_node,
     StampedRecord,
     StreamPublisher,
     subscribe,
+    with_mesh_files,
 )
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
+from rclpy.validate_topic_name import validate_topic_name
 from sensor_msgs.msg import JointState
 
 MEASURED = np.zeros(16, dtype=np.uint8)  # Posture.STATUS_MEASURED for every segment
@@ -65,21 +80,14 @@ JOINT_STATES_TOPIC = '/joint_states'
 PUPPET_TOPIC = '/puppet/posture'
 STATUS_TOPIC = '/retarget/status'
 DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
-
-
-class CharacterCache:
-    """The last character that was read: 0.1 s, too long for every slider."""
-
-    def __init__(self) -> None:
-        self._loaded: tuple[tuple[Path, int], Character] | None = None
-
-    def load(self, name: str) -> Character:
-        """Return a character by name or path, read anew if its file has changed."""
-        path = config_files.character_file(name)
-        key = (path, path.stat().st_mtime_ns)
-        if self._loaded is None or self._loaded[0] != key:
-            self._loaded = (key, load_character(path))
-        return self._loaded[1]
+OWN_TOPICS = (
+    *(POSTURE_TOPIC, IMPORTANCE_TOPIC, JOINT_STATES_TOPIC, PUPPET_TOPIC, STATUS_TOPIC),
+    *(DESCRIPTION_TOPIC, BODY_TOPIC),
+)
+COMMAND_TOPICS = {
+    TRAJECTORY: 'joint_trajectory_controller/joint_trajectory',
+    POSITIONS: 'forward_position_controller/commands',
+}
 
 
 class PuppetFrame(NamedTuple):
@@ -101,7 +109,7 @@ class RetargetStage:
         self.solved = 0
         """Frames since the start."""
         self._posture_writer = PostureWriter()
-        self._status_writer = RetargetStatusWriter(posture_msg.WORLD)
+        self._status_writer = StreamWriter(RetargetStatus, WORLD, self._status_fields)
         self._configure(character, config)
 
     def configure(self, character: Character, config: RetargetConfig) -> None:
@@ -153,31 +161,74 @@ class RetargetStage:
 
     def status_data(self, puppet: PuppetFrame) -> bytes:
         """Return the bytes of the status."""
+        return self._status_writer.data(puppet)
+
+    def _status_fields(self, puppet: PuppetFrame) -> tuple[int, Fields]:
         solution = puppet.frame.solution
-        record = RetargetStatusRecord(
-            stamp_ns=puppet.performer.stamp_ns,
-            frame_index=puppet.performer.frame_index,
-            solver=self._config.solver,
-            character=self._character.name,
-            solve_time_us=puppet.solve_time_us,
-            body_iterations=solution.body_iterations,
-            root_offset=solution.root_offset,
-            goal_errors=solution.goal_errors,
-            penetrations=solution.penetrations,
-            self_penetrations=solution.self_depths,
-            reachable=solution.reachable,
-            easing=puppet.frame.eased,
-            frames_solved=self.solved,
-            frames_dropped=puppet.dropped,
-        )
-        return self._status_writer.data(record)
+        return puppet.performer.stamp_ns, {
+            'frame_index': puppet.performer.frame_index,
+            'solver': self.config.solver,
+            'character': self._character.name,
+            'solve_time_us': puppet.solve_time_us,
+            'body_iterations': solution.body_iterations,
+            'root_offset': solution.root_offset,
+            'goal_errors': solution.goal_errors,
+            'penetrations': solution.penetrations,
+            'self_penetrations': solution.self_depths,
+            'reachable': solution.reachable,
+            'easing': puppet.frame.eased,
+            'frames_solved': self.solved,
+            'frames_dropped': puppet.dropped,
+        }
 
     def _configure(self, character: Character, config: RetargetConfig) -> None:
-        self._character, self._config = character, config
+        self._character, self.config = character, config
         names, robot = self.model.joint_names, character.robot
         self._joint_order = np.arange(len(names)) if robot is None else robot.urdf_order
         ordered = [names[i] for i in self._joint_order]
         self._joint_writer = JointStateWriter(ordered, with_speeds=robot is not None)
+
+
+class RobotCommands:
+    """Sends commands to a controller of the robot that the puppet is, while it may."""
+
+    def __init__(self, node: Node, diagnostics: Diagnostics, model: JointCommands) -> None:
+        self._node, self._diagnostics, self._model = node, diagnostics, model
+        config = model.config
+        self._limit = RateLimit(config.rate_hz)
+        topic = config.topic or COMMAND_TOPICS[config.type]
+        kind = type(self._message(np.zeros(len(model.joints))))
+        self._publisher = node.create_publisher(kind, topic, qos.COMMANDS)
+        self._states = node.create_subscription(
+            JointState, config.state_topic, diagnostics.guarded(self._on_states), qos.STREAM
+        )
+        diagnostics.value('commands', lambda: model.report(time.monotonic()))
+
+    def step(self, puppet: PuppetFrame) -> None:
+        """Send what a frame commands, if that is due and may be sent."""
+        if not self._limit.passes(time.monotonic_ns()):
+            return
+        performer, model = puppet.performer, self._model
+        is_measured = bool((performer.status != PostureMsg.STATUS_STALE).all())
+        age_s = (self._node.get_clock().now().nanoseconds - performer.stamp_ns) * 1e-9
+        positions = model.step(puppet.frame.angles, is_measured, age_s, time.monotonic())
+        if model.warning:
+            self._diagnostics.cause(f'commands {model.warning}')
+        if positions is not None:
+            self._publisher.publish(self._message(positions))
+
+    def close(self) -> None:
+        """Send nothing any more."""
+        self._node.destroy_publisher(self._publisher)
+        self._node.destroy_subscription(self._states)
+        self._diagnostics.value('commands', 'off')
+
+    def _message(self, positions: Floats) -> Any:
+        config, joints = self._model.config, self._model.joints
+        return command_msg(config.type == TRAJECTORY, joints, positions, config.ahead_s)
+
+    def _on_states(self, msg: JointState) -> None:
+        self._model.take_states(msg.name, msg.position, time.monotonic())
 
 
 class RetargetNode(Node):
@@ -185,10 +236,9 @@ class RetargetNode(Node):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
-        self._shelf = CharacterCache()
         self._table = ParameterTable(self, RETARGET_ROWS, self._build_config, self._on_config)
         config = self._table.config
-        self._character = self._shelf.load(config.character)
+        self._character = config_files.character(config.character)
         self._stage = RetargetStage(self._character, config)
         self._join: ExactTimeSynchronizer[PostureRecord, ImportanceRecord] = (
             ExactTimeSynchronizer()
@@ -199,10 +249,12 @@ class RetargetNode(Node):
         self._puppet = StreamPublisher(self, PostureMsg, PUPPET_TOPIC, self._stage.posture_data)
         self._status = StreamPublisher(self, RetargetStatus, STATUS_TOPIC, self._stage.status_data)
         self._description = RobotDescriptionPublisher(
-            self, DESCRIPTION_TOPIC, description_text(self._character)
+            self, DESCRIPTION_TOPIC, _description(self._character)
         )
         self._body = RobotDescriptionPublisher(self, BODY_TOPIC, urdf_text(self._character))
         self._diagnostics = Diagnostics(self)
+        self._commands: RobotCommands | None = None
+        self._renew_commands(config)
         self._last = self._open_last()
         self._inputs = tuple(
             subscribe(self, topic, callback, self._diagnostics, reader)
@@ -228,8 +280,11 @@ class RetargetNode(Node):
         if frame is None:
             self._diagnostics.drop('not_usable')
             return
-        puppet = PuppetFrame(performer, frame, self._dropped(), frame.solve_time_us)
+        dropped = self._diagnostics.total_drops + sum(self._join.unmatched)
+        puppet = PuppetFrame(performer, frame, dropped, frame.solve_time_us)
         self._joints.publish(puppet)
+        if self._commands is not None:
+            self._commands.step(puppet)
         if frame.cause:
             self._diagnostics.cause(frame.cause)
         self._diagnostics.frame(performer.stamp_ns)
@@ -262,30 +317,54 @@ class RetargetNode(Node):
             self.get_logger().warning(f'not eased from the last posture: {refusal}')
         return kept
 
-    def _dropped(self) -> int:
-        unmatched = self._join.unmatched_left + self._join.unmatched_right
-        return self._diagnostics.total_drops + unmatched
-
     def _build_config(self, values: Any) -> RetargetConfig:
         """Return the config, refusing a character that cannot be read."""
         config = retarget_config(values)
-        try:
-            self._shelf.load(config.character)
-        except InputFileError as err:
-            raise ConfigError(f'character: {err}') from err
+        character = config_files.character(config.character)
+        command = config.command
+        if command.type != NO_COMMANDS:
+            JointCommands(character.robot, command)
+            self._check_topic('command_topic', command.topic or COMMAND_TOPICS[command.type])
+            self._check_topic('command_state_topic', command.state_topic)
         return config
 
+    def _check_topic(self, name: str, topic: str) -> None:
+        """Refuse what is no topic, or one of this node: /joint_states are not the robot's own."""
+        try:
+            validate_topic_name(topic)
+        except InvalidTopicNameException as err:
+            reason = str(err).splitlines()[0]
+            raise ConfigError(f'{name}: expected a topic, got {topic!r}: {reason}') from err
+        if self.resolve_topic_name(topic) in map(self.resolve_topic_name, OWN_TOPICS):
+            raise ConfigError(f"{name}: expected a topic of the robot, got the suite's {topic!r}")
+
     def _on_config(self, config: RetargetConfig) -> None:
-        before, self._character = self._character, self._shelf.load(config.character)
+        before, self._character = self._character, config_files.character(config.character)
         names = self._stage.model.joint_names
+        commands = self._stage.config.command
         self._stage.configure(self._character, config)
         if self._stage.model.joint_names != names:
             if self._last is not None:
                 self._last.close()
             self._last = self._open_last(is_start=False)
         if self._character is not before:
-            self._description.publish(description_text(self._character))
+            self._description.publish(_description(self._character))
             self._body.publish(urdf_text(self._character))
+        if self._character is not before or config.command != commands:
+            self._renew_commands(config)
+
+    def _renew_commands(self, config: RetargetConfig) -> None:
+        if self._commands is not None:
+            self._commands.close()
+        self._commands = None
+        if config.command.type != NO_COMMANDS:
+            model = JointCommands(self._character.robot, config.command)
+            self._commands = RobotCommands(self, self._diagnostics, model)
+
+
+def _description(character: Character) -> str:
+    text, robot = description_text(character), character.robot
+    return text if robot is None else with_mesh_files(text, robot.urdf_path)
 
 
 def main(argv: list[str] | None = None) -> int:

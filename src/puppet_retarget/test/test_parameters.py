@@ -8,6 +8,7 @@ from puppet_core.io import check_values, ConfigError
 from puppet_retarget.importance.estimator import ImportanceConfig
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig
 from puppet_retarget.parameters import (
+    CommandConfig,
     importance_config,
     IMPORTANCE_ROWS,
     retarget_config,
@@ -25,8 +26,11 @@ def retarget_values(**changes):
 
 def test_changed_values_arrive():
     config = retarget_config(
-        retarget_values(solver='position', stretch_limit=0.9, ease_s=2, max_iterations=7)
+        retarget_values(
+            solver='position', stretch_limit=0.9, ease_s=2, max_iterations=7, command_lead_rad=1
+        )
     )
+    assert config.command == CommandConfig(lead_rad=1.0)
     assert config.solver == 'position'
     assert config.ease_s == 2.0
     assert (config.tuning.stretch_limit, config.tuning.max_iterations) == (0.9, 7)

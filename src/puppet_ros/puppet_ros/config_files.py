@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where installed configuration files are, and short names for characters and the like."""
 
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
-from puppet_core.io import ConfigError
+from puppet_core.body import Character, load_character
+from puppet_core.io import ConfigError, InputFileError
 
 CONFIG_PACKAGE = 'puppet_bringup'
 
@@ -53,3 +54,17 @@ character_file = partial(_find, 'character', 'characters')
 environment_file = partial(_find, 'environment', 'environments')
 layout_file = partial(_find, 'layout', 'layouts')
 rviz_file = partial(_find, 'rviz', 'rviz', endings=('.rviz',))
+
+
+def character(name_or_path: str) -> Character:
+    """Return a character, read anew if its file has changed; raise ConfigError if it cannot be."""
+    path = character_file(name_or_path)
+    try:
+        return _read_character(path, path.stat().st_mtime_ns)
+    except InputFileError as err:
+        raise ConfigError(f'character: {err}') from err
+
+
+@lru_cache(maxsize=8)
+def _read_character(path: Path, changed_ns: int) -> Character:
+    return load_character(path)  # 0.1 s, too long for every slider

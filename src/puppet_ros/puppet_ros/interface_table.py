@@ -20,6 +20,8 @@ PERFORMER_DESCRIPTION = '/performer/robot_description'
 DESCRIPTION, BODY_DESCRIPTION = '/robot_description', '/puppet/robot_description'
 MARKERS, BODY_MARKERS, TRACKER_MARKERS = '/markers', '/puppet/markers', '/tracker/markers'
 TF, TF_STATIC = '/tf', '/tf_static'
+TRAJECTORY = '/joint_trajectory_controller/joint_trajectory'
+POSITIONS = '/forward_position_controller/commands'
 DIAGNOSTICS, CLOCK = '/diagnostics', '/clock'
 
 TRACKERS = ('tracker_driver', 'pose_topics')
@@ -65,7 +67,7 @@ class Frame(NamedTuple):
     meaning: str
 
 
-def _stream(name: str, kind: str, publishers: tuple[str, ...], meaning: str) -> Topic:
+def _stream(name: str, kind: str, meaning: str, *publishers: str) -> Topic:
     """Return a topic with one message for each frame of the tracker."""
     kind = kind if '/' in kind else f'puppet_msgs/msg/{kind}'
     return Topic(name, kind, publishers, qos.STREAM, "the tracker's", meaning)
@@ -83,63 +85,38 @@ def _description(name: str, node: str, meaning: str) -> Topic:
     return Topic(name, 'std_msgs/msg/String', (node,), qos.LATCHED, rate, meaning)
 
 
+def _commands(name: str, kind: str, command_type: str) -> Topic:
+    meaning = f'To a robot if `command_type` is `{command_type}`; other name: `command_topic`.'
+    return Topic(name, kind, ('retarget',), qos.COMMANDS, "the tracker's at most", meaning)
+
+
 def _markers(name: str, node: str, rate: str, meaning: str) -> Topic:
     rate = f'{rate} at most, if somebody listens'
     return Topic(name, 'visualization_msgs/msg/MarkerArray', (node,), RELIABLE, rate, meaning)
 
 
 TOPICS = (
-    _stream(
-        RAW,
-        'TrackerFrame',
-        TRACKERS,
-        'Every sensor as measured, one message for each frame of the tracker.',
-    ),
-    _stream(
-        FILTERED,
-        'PoseFrame',
-        ('pose_filter',),
-        'Pose, velocity, covariance and status of every sensor.',
-    ),
+    _stream(RAW, 'TrackerFrame', 'Every sensor as measured.', *TRACKERS),
+    _stream(FILTERED, 'PoseFrame', 'Pose, velocity, covariance and status.', 'pose_filter'),
     _poses(RAW_POSES, TRACKERS, 'raw'),
     _poses(FILTERED_POSES, ('pose_filter',), 'filtered'),
+    _stream(POSTURE, 'Posture', "The performer's posture, once it is calibrated.", 'performer'),
     _stream(
-        POSTURE,
-        'Posture',
-        ('performer',),
-        "The performer's posture, once the sensors are calibrated.",
+        IMPORTANCE, 'Importance', 'How much the place of each end-effector matters.', 'importance'
     ),
     _stream(
-        IMPORTANCE,
-        'Importance',
-        ('importance',),
-        'How much the place of each end-effector matters, by environment and own body.',
-    ),
-    _stream(
-        JOINTS,
-        'sensor_msgs/msg/JointState',
-        ('retarget',),
-        "The puppet's joints, as its robot description names them, a robot's with velocities.",
+        JOINTS, 'sensor_msgs/msg/JointState', 'Joints; of a robot with velocities.', 'retarget'
     )._replace(profile=qos.JOINT_STATES),
-    _stream(PUPPET, 'Posture', ('retarget',), "The puppet's posture."),
-    _stream(STATUS, 'RetargetStatus', ('retarget',), 'How the solver fared on the frame.'),
+    _commands(TRAJECTORY, 'trajectory_msgs/msg/JointTrajectory', 'trajectory'),
+    _commands(POSITIONS, 'std_msgs/msg/Float64MultiArray', 'positions'),
+    _stream(PUPPET, 'Posture', "The puppet's posture.", 'retarget'),
+    _stream(STATUS, 'RetargetStatus', 'How the solver fared on the frame.', 'retarget'),
     _markers(
-        MARKERS,
-        'visualization',
-        '`marker_rate_hz`',
-        'Environment, goals, range balls and labels for RViz.',
+        MARKERS, 'visualization', '`marker_rate_hz`', 'Environment, goals, range balls and labels.'
     ),
+    _markers(BODY_MARKERS, 'visualization', '10 Hz', "The puppet's limbs, by their importance."),
     _markers(
-        BODY_MARKERS,
-        'visualization',
-        '10 Hz',
-        "The puppet's limbs in the colour of their importance.",
-    ),
-    _markers(
-        TRACKER_MARKERS,
-        'tracker_markers',
-        '`rate_hz`',
-        'Sensors with their names, status, trails and residuals.',
+        TRACKER_MARKERS, 'tracker_markers', '`rate_hz`', 'Sensors, names, trails, residuals.'
     ),
     Topic(
         TF,
@@ -159,13 +136,9 @@ TOPICS = (
     ),
     _description(PERFORMER_DESCRIPTION, 'performer', "URDF of the performer's body."),
     _description(
-        DESCRIPTION,
-        'retarget',
-        "URDF that the joint states belong to: the puppet's body, or the robot's own.",
+        DESCRIPTION, 'retarget', "URDF of the joint states: the puppet's, or the robot's own."
     ),
-    _description(
-        BODY_DESCRIPTION, 'retarget', "URDF of the puppet's sixteen segments, of a robot too."
-    ),
+    _description(BODY_DESCRIPTION, 'retarget', "URDF of the puppet's sixteen segments."),
     Topic(
         DIAGNOSTICS,
         'diagnostic_msgs/msg/DiagnosticArray',
@@ -207,7 +180,7 @@ FRAMES = (
         'world',
         TF_STATIC,
         TRACKERS,
-        'The tracker; its place is a parameter. `world` has the floor at z = 0.',
+        'The tracker, by parameter. `world` has the floor at z = 0.',
     ),
     Frame('tracker/<sensor>', 'transmitter', TF, TRACKERS, 'A sensor that was measured.'),
     _link('<body>/pelvis', 'world', 'Root of a body: `performer` or `puppet`.'),

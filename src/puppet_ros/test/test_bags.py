@@ -21,7 +21,6 @@ from puppet_ros.bags import (
     reader,
     type_hash_of,
 )
-from puppet_ros.bags.metadata import KEY
 from puppet_ros.messages import encoded
 from puppet_ros.node import qos
 import pytest
@@ -292,45 +291,6 @@ def test_sqlite_messages_of_unknown_topics_are_counted(tmp_path):
         assert len(list(reader.messages())) == len(MESSAGES) - 4
 
 
-@pytest.mark.parametrize('name', ['messages', 'topics'])
-def test_an_sqlite_view_is_no_table(tmp_path, name):
-    path = sqlite_bag(
-        tmp_path / 'bag',
-        f'DROP TABLE {name}',
-        f"""
-        CREATE VIEW {name} AS WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r)
-        SELECT id, 1 AS topic_id, id AS timestamp, x'00' AS data FROM r
-    """,
-    )
-    refused(path, "rosbag2's tables")
-
-
-def test_a_journal_of_a_change_is_taken_in_as_its_hint_says(tmp_path):
-    """A writer that was killed while it changed the file left it half changed."""
-    path = sqlite_bag(tmp_path / 'bag')
-    database = sqlite3.connect(path, isolation_level=None)
-    database.execute('PRAGMA cache_size = 1')
-    database.execute('PRAGMA cache_spill = 1')
-    database.execute('BEGIN EXCLUSIVE')
-    database.execute(
-        'CREATE TABLE more AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL '
-        'SELECT i + 1 FROM r WHERE i < 999) SELECT hex(zeroblob(500)) FROM r'
-    )
-    killed = tmp_path / 'killed.db3'
-    shutil.copy(path, killed)
-    shutil.copy(f'{path}-journal', f'{killed}-journal')
-    database.execute('ROLLBACK')
-    database.close()
-    told = refused(killed, r'complete it: sqlite3 killed\.db3 "(.*)"')
-    command = told.split('"')[1]
-    assert 'wal' not in command
-    database = sqlite3.connect(killed)
-    database.execute(command).fetchall()
-    database.close()
-    with BagReader(killed) as reader:
-        assert list(reader.messages()) == MESSAGES
-
-
 CUTS = 200
 
 
@@ -402,18 +362,6 @@ def test_a_cut_sqlite_bag_gives_a_beginning_or_an_error(tmp_path, mode, rng):
         path.write_bytes(data[:end])
         found = salvaged(tmp_path / 'bag') or []
         assert found == MESSAGES[: len(found)]
-
-
-def test_metadata_with_nested_aliases_costs_nothing(tmp_path):
-    """Nine levels of nine stand for 400 million values."""
-    levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
-    levels += [f'a{i}: &a{i} [' + ', '.join([f'*a{i - 1}'] * 9) + ']' for i in range(1, 9)]
-    texts = '\n'.join(levels), '- ' + '\n- '.join(line.partition(' ')[2] for line in levels)
-    text = texts[0] + f'\n{KEY}: {{version: 9, storage_identifier: *a8}}\n'
-    for content in (text, texts[1]):
-        (tmp_path / 'metadata.yaml').write_text(content)
-        with pytest.raises(InputFileError, match=r'metadata\.yaml:2: .* the alias \*a0'):
-            read_metadata(tmp_path / 'metadata.yaml')
 
 
 @pytest.mark.parametrize('key', ['storage_identifier', 'compression_mode', 'compression_format'])

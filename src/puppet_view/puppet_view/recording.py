@@ -18,14 +18,7 @@ import numpy as np
 from puppet_core.body import Capsule, Character, default_capsules, Motion, Skeleton
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Floats, Quats, Vec3s
-from puppet_core.robots import (
-    merged_parts,
-    Part,
-    read_shape,
-    robot_name,
-    urdf_text,
-    world_orientations,
-)
+from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
 from puppet_edit import edit_session
 from puppet_msgs.msg import Importance
 from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
@@ -58,9 +51,7 @@ class RecordedBody:
     """A body, frame by frame, at the times that it was recorded at."""
 
     who: str  # of its topics, as in /WHO/posture
-    name: str  # by its description, or else by its last message
-    skeleton: Skeleton  # of the last frame
-    description: str  # its shape as URDF; '' if that was not recorded
+    character: Character  # its skeleton is that of the last frame; no capsules: not recorded
     times_s: Floats  # since the recording's first frame of anybody, rising, shape (n,) [s]
     rotations: Quats  # as in Posture, shape (n, 16, 4)
     p_world: Vec3s  # joints in world, shape (n, 16, 3) [m]
@@ -69,8 +60,12 @@ class RecordedBody:
     @classmethod
     def of_motion(cls, who: str, motion: Motion, body: Character) -> 'RecordedBody':
         places, times_s = motion.world_segments()[1], np.arange(motion.n_frames) / motion.rate_hz
-        own = body.name, motion.skeleton, urdf_text(body)
-        return cls(who, *own, times_s, motion.rotations, places, motion.end_effectors)
+        return cls(who, body, times_s, motion.rotations, places, motion.end_effectors)
+
+    @property
+    def name(self) -> str:
+        """Name by its description, or else by its last message."""
+        return self.character.name
 
     @property
     def is_performer(self) -> bool:
@@ -90,31 +85,19 @@ class RecordedBody:
 
     def frames(self) -> Motion:
         """Return its frames as a motion without gaps: frame i is at `times_s[i]`."""
-        return Motion(self.skeleton, self.rate_hz, self.p_world[:, 0], self.rotations, self.points)
+        roots, skeleton = self.p_world[:, 0], self.character.skeleton
+        return Motion(skeleton, self.rate_hz, roots, self.rotations, self.points)
 
     def parts(self) -> Sequence[Part]:
         """Return its shape as meshes: that of an ordinary person if none was recorded."""
-        skeleton = self.skeleton
-        person = Character(self.who, '', skeleton, default_capsules(skeleton))
-        return merged_parts(read_shape(self.description or urdf_text(person)))
+        own = self.character
+        capsules = own.capsules or default_capsules(own.skeleton)
+        return merged_parts([replace(c, colour=own.colour_of(c)) for c in capsules])
 
-    def capsules(self) -> tuple[Capsule, ...]:
-        """Return its shape as capsules, as `puppet_core.robots.description` wrote them."""
-        if not self.description:
-            return ()
-        found: list[Capsule] = []
-        solids = [(np.array_equal(c.start, c.end), c) for c in read_shape(self.description)]
-        for is_ball, solid in sorted(solids, key=lambda row: row[0]):
-            if is_ball and any(
-                c.segment == solid.segment
-                and np.max(np.abs([*(place - solid.start), c.radius - solid.radius]))
-                < SAME_PLACE_M
-                for c in found
-                for place in (c.start, c.end)
-            ):
-                continue  # the round end of a cylinder that is a capsule already
-            found.append(solid)
-        return tuple(found)
+
+def person(name: str, skeleton: Skeleton, colour: tuple[float, float, float]) -> Character:
+    """Return somebody of a skeleton, in an ordinary person's shape."""
+    return Character(name, '', skeleton, default_capsules(skeleton), colour)
 
 
 class Importances(NamedTuple):
@@ -237,11 +220,26 @@ def _importance(rows: Floats, self_rows: Floats) -> Floats:
 def _body(who: str, track: PostureTrack, description: str, first_ns: int) -> RecordedBody:
     _, rotations, joints, points = track.arrays()
     skeleton = skeleton_of(rotations[-1], joints[-1], points[-1])
-    name, times_s = track.body or who, _since_s(track.stamps_ns, first_ns)
-    if description:
-        read_shape(description)  # refuses what is no description
-        name = robot_name(description) or name
-    return RecordedBody(who, name, skeleton, description, times_s, rotations, joints, points)
+    capsules = _capsules(description) if description else ()
+    name = (robot_name(description) if description else '') or track.body or who
+    body = Character(name, '', skeleton, capsules)
+    return RecordedBody(who, body, _since_s(track.stamps_ns, first_ns), rotations, joints, points)
+
+
+def _capsules(description: str) -> tuple[Capsule, ...]:
+    """Return a described shape; a ball that is the round end of a cylinder belongs to that."""
+    solids = read_shape(description)
+    rods = [c for c in solids if not np.array_equal(c.start, c.end)]
+
+    def is_end(ball: Capsule) -> bool:
+        return any(
+            c.segment == ball.segment
+            and np.max(np.abs([*(place - ball.start), c.radius - ball.radius])) < SAME_PLACE_M
+            for c in rods
+            for place in (c.start, c.end)
+        )
+
+    return (*rods, *(c for c in solids if np.array_equal(c.start, c.end) and not is_end(c)))
 
 
 def _since_s(stamps_ns: list[int], first_ns: int) -> Floats:
@@ -260,10 +258,8 @@ def read_with_puppets(path: Path, arguments: argparse.Namespace, files: ConfigFi
     else:
         motion = edit_session.read_clip(path, arguments)
         colour = clip_arguments.find_character(files, PERFORMER).colour
-        person = Character(
-            path.stem, '', motion.skeleton, default_capsules(motion.skeleton), colour
-        )
-        body = RecordedBody.of_motion(PERFORMER, motion, person)
+        shape = person(path.stem, motion.skeleton, colour)
+        body = RecordedBody.of_motion(PERFORMER, motion, shape)
         recording = Recording(path.stem, (body,))
     environment = clip_arguments.find_environment(files, arguments.environment)
     tuning = clip_arguments.tuning(arguments.settings)

@@ -140,7 +140,8 @@ def _urdf(path: Path) -> Any:
 
 
 def _edit(path: Path) -> Any:
-    return import_module('puppet_edit.edit_file').load_edit(path, motion())
+    files = import_module('puppet_edit.edit_file')
+    return files.load_edit(path, motion(), files.Readers(None, None))  # it names no others
 
 
 def _targets(path: Path) -> Any:

@@ -30,7 +30,6 @@ from puppet_core.io import (
 )
 from puppet_msgs.msg import Posture
 from puppet_replay.pipeline import Pipeline, read_settings, UNCALIBRATED
-from puppet_replay.replay import quiet_collector
 from puppet_ros.interface_table import JOINTS, PUPPET, RAW
 from robustness.process_usage import memory_of
 from robustness.soak.day import Day, HOUR_S, judged, lines, report
@@ -169,13 +168,12 @@ def _soak(arguments: Sequence[str]) -> int:
     for data in static:
         pipeline.transform(data)
     soak = DaySoak(pipeline, frames, options.hours)
-    with quiet_collector():
-        begun_s, begun_process_s = time.perf_counter(), time.process_time()
-        try:
-            soak.run()
-        except KeyboardInterrupt:
-            print('interrupted: what there is', file=sys.stderr)  # noqa: T201
-        took_s, process_s = time.perf_counter() - begun_s, time.process_time() - begun_process_s
+    begun_s, begun_process_s = time.perf_counter(), time.process_time()
+    try:
+        soak.run()
+    except KeyboardInterrupt:
+        print('interrupted: what there is', file=sys.stderr)  # noqa: T201
+    took_s, process_s = time.perf_counter() - begun_s, time.process_time() - begun_process_s
     result = judged(soak.day, soak.frames_in)
     for line in lines(soak.day, result):
         print(line, flush=True)  # noqa: T201

@@ -120,7 +120,7 @@ def test_all_puppets_are_seen_at_their_times(recording):
     assert recorded.n_frames == 120 + 14 * 120
     assert recorded.duration_s == pytest.approx(14.0 + 119 / 120.0, abs=1e-6)
     for body in recorded.puppets:
-        assert len({capsule.segment for capsule in body.capsules()}) == 16
+        assert len({capsule.segment for capsule in body.character.capsules}) == 16
 
 
 def test_a_bag_with_a_gap_and_two_puppets_is_drawn(run, recording, tmp_path):

@@ -45,11 +45,12 @@ from puppet_core.body.meshes import Rods, smooth_surface
 from puppet_core.body.motion_measures import (
     FASTEST_M_S,
     FASTEST_RAD_S,
+    lasting,
     LONGEST_S,
-    MAX_GAP_S,
     MIN_CONTACT_S,
     PERFORMER_RATIO,
     planted_soles,
+    runs,
     SHORTEST_S,
     speeds,
     whipping,

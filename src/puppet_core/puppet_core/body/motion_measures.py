@@ -49,6 +49,24 @@ def planted_soles(soles: Vec3s, rate_hz: float) -> NDArray[np.bool_]:
     return planted
 
 
+def runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first index and end of each run of true values (n,)."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], inside, [False])).astype(np.int8)))
+    return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
+
+
+def lasting(planted: NDArray[np.bool_], rate_hz: float) -> NDArray[np.bool_]:
+    """Return contacts (n,) without short interruptions and without short ones but at the ends."""
+    joined, n = planted.copy(), len(planted)
+    for first, end in runs(~planted):
+        if 0 < first and end < n and end - first <= MAX_GAP_S * rate_hz:
+            joined[first:end] = True
+    for first, end in runs(joined):
+        if 0 < first and end < n and end - first < MIN_CONTACT_S * rate_hz:
+            joined[first:end] = False
+    return joined
+
+
 def slide_mm_s(soles: Vec3s, planted: NDArray[np.bool_], rate_hz: float) -> float:
     """Return the mean speed [mm/s] of soles (n, 2, 3) over the planted frames; NaN if none."""
     moving = speeds(soles, rate_hz)[planted]

@@ -500,14 +500,13 @@ class BodyShape(NamedTuple):
         if self.kind == 'box':
             signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T
             return middle + (signs * self.size) @ turn.T
-        reach = np.full(3, self.size[0])
-        if self.kind != 'sphere':
-            radius, length = self.size
-            along = turn[:, 2]
-            # a disc of radius r about an axis a reaches r sqrt(1 - a_k^2) along axis k
-            disc = np.sqrt(np.maximum(1.0 - along**2, 0.0)) if self.kind == 'cylinder' else 1.0
-            reach = radius * disc + 0.5 * length * np.abs(along)
-        return middle + np.concatenate((np.diag(reach), -np.diag(reach)))
+        radius, length = (*self.size, 0.0)[:2]
+        along, ways = turn[:, 2], np.eye(3)
+        if self.kind == 'cylinder':  # where its two rims reach farthest along each axis
+            ways = ways - np.outer(along, along)
+            ways /= np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-9)
+        ends = middle + np.outer([-0.5 * length, 0.5 * length], along)
+        return (ends[:, None] + radius * np.concatenate((ways, -ways))).reshape(-1, 3)
 
 
 class RobotTree(NamedTuple):

@@ -5,6 +5,7 @@
 import argparse
 from collections.abc import Callable
 import os
+import select
 import signal
 import sys
 import threading
@@ -54,9 +55,40 @@ def run_command(name: str, command: Callable[[], int], interrupted: str = '') ->
         return EXIT_FAILED
 
 
+class SignalEvent(threading.Event):
+    """
+    An event that a signal handler may set while its own thread waits for it.
+
+    A plain event's lock is held in parts of `wait`, so its `set` in a handler may hang for ever;
+    this one has no lock. It cannot be cleared.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._happened = False
+        self._read, self._write = os.pipe()
+
+    def set(self) -> None:  # noqa: A003
+        """Set it, once and for all."""
+        if not self._happened:
+            self._happened = True
+            os.write(self._write, b'x')
+
+    def is_set(self) -> bool:
+        """Return whether it is set."""
+        return self._happened
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is set, or for a time [s]; return whether it is."""
+        if not self._happened:
+            left_s = None if timeout is None else max(timeout, 0.0)
+            select.select([self._read], [], [], left_s)
+        return self._happened
+
+
 def stop_on_signals() -> threading.Event:
     """Return an event that Ctrl-C, SIGTERM and a closed terminal set; nohup keeps the last off."""
-    stopping = threading.Event()
+    stopping = SignalEvent()
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)

@@ -118,6 +118,8 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+_Dumper.add_representer(_LinedDict, yaml.SafeDumper.represent_dict)
+
 for _kind in (_LineLoader, _Dumper):
     # YAML 1.2 reads 1e-3 as a number, PyYAML's 1.1 as text
     _kind.add_implicit_resolver(

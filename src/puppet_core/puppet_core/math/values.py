@@ -85,6 +85,14 @@ def clamp(value: float, low: float, high: float) -> float:
 
 
 @kernel
+def smooth_ramp(value: float, width: float) -> float:
+    """Return 0 up to 0 and value - width / 2 from the width on, without a kink between them."""
+    if value <= 0.0:
+        return 0.0
+    return value * value / (2.0 * width) if value < width else value - 0.5 * width
+
+
+@kernel
 def multiply(a: QuatLike, b: QuatLike) -> Quat:
     """Return the Hamilton product a b."""
     return (

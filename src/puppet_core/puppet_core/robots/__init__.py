@@ -16,4 +16,5 @@ from puppet_core.robots.description import (
 from puppet_core.robots.joints import RobotJoints
 from puppet_core.robots.limbs import load_robot_map, RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
+from puppet_core.robots.robot_files import find_mesh
 from puppet_core.robots.trajectory import LinkKinematics, SUFFIXES, trajectory_data

@@ -50,7 +50,7 @@ def findings(character: Character) -> tuple[str, ...]:
     for limit in character.joint_limits:
         found += _limit(skeleton, limit)
     if character.robot is not None:
-        found += [*_robot(character.robot, skeleton), *_description(character.robot)]
+        found += [*_robot(character, character.robot), *_description(character.robot)]
     return tuple(found)
 
 
@@ -146,10 +146,10 @@ def require_t_pose(character: Character, path: Path, hint: str = '') -> None:
 
     Raise InputFileError naming `path`, the end-effector, joints at their limits, and the hint.
     """
-    robot, skeleton = character.robot, character.skeleton
+    robot = character.robot
     if robot is None:
         return
-    tried = [_follow(robot, skeleton, angle) for angle in LOWERED_RAD]
+    tried = [_follow(character, angle) for angle in LOWERED_RAD]
     faults = np.array([(np.degrees(off[_ENDS]), 100.0 * away) for _, off, away in tried])
     excess = np.max(faults / [[MAX_TURN_DEG], [MAX_OFF_CM]], axis=1)
     for limb in np.flatnonzero(excess.min(axis=0) > 1.0):
@@ -169,9 +169,7 @@ def require_t_pose(character: Character, path: Path, hint: str = '') -> None:
         )
 
 
-def _follow(
-    robot: Robot, skeleton: Skeleton, lowered: float = 0.0
-) -> tuple[Floats, Floats, Floats]:
+def _follow(character: Character, lowered: float = 0.0) -> tuple[Floats, Floats, Floats]:
     """
     Return what limits alone leave of the T-pose with arms lowered by an angle [rad].
 
@@ -179,19 +177,19 @@ def _follow(
     """
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (1, N_SEGMENTS, 1))
     rotations[0, LIMB_SEGMENTS[:2, 0]] = qb.exp(np.outer([-lowered, lowered], [1.0, 0.0, 0.0]))
-    root = np.zeros((1, 3))
+    root, skeleton = np.zeros((1, 3)), character.skeleton
     q_world, p_world = world_segments(skeleton, root, rotations)
     asked = general_end_effectors(skeleton, q_world, p_world)[0]
     q_has, ends = q_world[0].copy(), asked.copy()
-    joints = RobotJoints(robot, skeleton)
+    joints = RobotJoints(character)
     # an arm turns for its palm's sake too
     angles = joints.step(root[0], rotations[0], q_has, p_world[0], ends, is_reaching=False)
     left = qb.log(qb.multiply(qb.conjugate(q_world[0]), q_has))
     return angles, np.linalg.norm(left, axis=1), np.linalg.norm(ends - asked, axis=1)[:4]
 
 
-def _robot(robot: Robot, skeleton: Skeleton) -> Iterator[str]:
-    _, off, _ = _follow(robot, skeleton)
+def _robot(character: Character, robot: Robot) -> Iterator[str]:
+    _, off, _ = _follow(character)
     worst = [
         f'{SEGMENTS[i]} by {math.degrees(off[i]):.0f} deg'
         for i in np.flatnonzero(off > ROBOT_REST_TOL_RAD)

@@ -22,7 +22,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.body import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, Robot, Skeleton
+from puppet_core.body import Character, LIMB_SEGMENTS, N_SEGMENTS, PARENTS
 from puppet_core.math import (
     copy,
     factorise_in_place,
@@ -50,6 +50,7 @@ from puppet_core.math.values import (
     quat,
     rotate,
     scale,
+    smooth_ramp,
     sub,
     Vec3,
     vec3,
@@ -65,7 +66,9 @@ SPEED_RATIO = 8.0  # a motor's, so less than in `continuous_euler`; exact 7 degr
 REST_STEP_RAD = 0.002  # a frame
 LONGEST_S = 0.1  # after a longer gap a joint goes no farther than in this
 ROUNDS = 6  # of limbs and base, where limits keep limbs from their places
-YIELD_TOL_M = 2e-4  # of the base
+YIELD_TOL_M = 2e-4  # of base and soles
+DIP_M = 0.004  # half of it may be left of what a tilted sole dips in
+SOLE_BAND_M = 0.01  # what of a foot is so near to its lowest point is sole
 RAMP_S = 0.02  # in which a joint gets from rest to its full speed
 STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
 CLAMPED_RAD = 1e-12
@@ -250,6 +253,7 @@ class RobotArrays(NamedTuple):
     rest: Quats  # (16, 4) from zero pose to T-pose
     centres: Vec3s  # (16, 3) joint centres [m]
     points: Vec3s  # (4, 3) palms and soles [m]
+    corners: Vec3s  # (8, 3) of the soles, four each, from them in the feet's axes [m]
 
 
 class RobotState(NamedTuple):
@@ -264,6 +268,7 @@ class RobotState(NamedTuple):
     asked: Quats  # (16, 4) joint rotations asked for, last frame
     turned: Floats  # (16,) how far they have turned since, summed from the pelvis [rad]
     points: Vec3s  # (4, 3) palms and soles in the pelvis asked for, last frame [m]
+    goals: Vec3s  # (8, 3) general end-effectors asked for, soles lifted [m]
     q_body: Quats  # (16, 4)
     p_body: Vec3s  # (16, 3) [m]
 
@@ -291,6 +296,12 @@ def move_body(robot: Any, state: Any, segment: int) -> None:
 def body_point(state: Any, segment: int, point: np.ndarray) -> Vec3:
     """Return where a point of the zero pose is, moved with a body [m]."""
     return add(rotate(quat(state.q_body[segment]), vec3(point)), vec3(state.p_body[segment]))
+
+
+@kernel
+def missing(robot: Any, state: Any, limb: int, ends: Vec3s) -> Vec3:
+    """Return the way of a palm or sole to where it should be, `ends` (8, 3) [m]."""
+    return sub(vec3(ends[limb]), body_point(state, _ENDS[limb], robot.points[limb]))
 
 
 @kernel
@@ -395,12 +406,12 @@ LEAVE_TOL = 1e-12  # of the greatest gradient, what a variable gains at least [-
 # where two axes are one. A radian counts as so many metres of the end's place:
 ORIENTATION_M = (0.01, 0.01, 0.004, 0.004)  # of a hand or foot
 PART_M = (0.006, 0.006, 0.0, 0.0)  # of the parts above it
-HOLD_M = (0.006, 0.006, 0.0, 0.0)  # of a joint's way since the last frame
+HOLD_M = (0.006, 0.006, 0.003, 0.003)  # of a joint's way since the last frame
 MIDDLE = (0.3, 0.3, 0.02, 0.02)  # what an elbow's or knee's place counts, of the end's [-]
 MAX_ITERATIONS = 30
 MAX_FIRST_ITERATIONS = 300
 PLACE_TOL_M = 1e-9
-STEP_TOL_RAD = 1e-7
+STEP_TOL_RAD = 1e-5
 ERRORS = 15
 MIN_DAMPING = 1e-9  # [m^2]
 ERROR_DAMPING = 0.5  # of the squared error, at first [-]
@@ -545,7 +556,7 @@ def _move(robot: Any, state: Any, limb: int) -> None:
 def _error(robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, error: Floats) -> float:
     """Write what is missing: place, middle, orientations, (15,) [m]; return its square."""
     end = _ENDS[limb]
-    error[:3] = sub(vec3(ends[limb]), body_point(state, end, robot.points[limb]))
+    error[:3] = missing(robot, state, limb, ends)
     middle = body_point(state, end - 2, robot.centres[end - 1])
     error[3:6] = scale(sub(vec3(ends[4 + limb]), middle), MIDDLE[limb])
     for part in range(3):
@@ -654,12 +665,33 @@ def pose_bodies(robot: Any, state: Any) -> None:
 
 
 @kernel
+def lift_soles(robot: Any, state: Any, ends: Vec3s, q_world: Quats, importances: Floats) -> float:
+    """
+    Write the state's goals, soles so high that a tilted foot gets as low as asked and no lower.
+
+    `ends` (8, 3) and `q_world` (16, 4) are asked for. Return how far soles have moved [m].
+    """
+    moved = 0.0
+    for limb in range(2, 4):
+        segment = _ENDS[limb]
+        q_asked = quat(q_world[segment])
+        q_has = multiply(quat(state.q_body[segment]), conjugate(quat(robot.rest[segment])))
+        asked, has = math.inf, math.inf
+        for k in range(4 * limb - 8, 4 * limb - 4):
+            corner = vec3(robot.corners[k])
+            asked, has = min(asked, rotate(q_asked, corner)[2]), min(has, rotate(q_has, corner)[2])
+        height = ends[limb, 2] + importances[limb] * smooth_ramp(asked - has, DIP_M)
+        moved = max(moved, abs(height - state.goals[limb, 2]))
+        state.goals[limb, 2] = height
+    return moved
+
+
+@kernel
 def move_base(robot: Any, state: Any, ends: Vec3s, importances: Floats) -> float:
     """Move all bodies by what palms and soles miss, by their importance; return how far [m]."""
     shift, total = (0.0, 0.0, 0.0), 0.0
     for limb in range(4):
-        error = sub(vec3(ends[limb]), body_point(state, _ENDS[limb], robot.points[limb]))
-        shift = add(shift, scale(error, importances[limb]))
+        shift = add(shift, scale(missing(robot, state, limb, ends), importances[limb]))
         total += importances[limb]
     shift = scale(shift, 1.0 / max(total, 1.0))
     for segment in range(N_SEGMENTS):
@@ -670,8 +702,24 @@ def move_base(robot: Any, state: Any, ends: Vec3s, importances: Floats) -> float
 # The joint angles of a robot over time.
 
 
-def robot_arrays(robot: Robot, skeleton: Skeleton) -> RobotArrays:
-    """Return a robot as kernels need it, with the skeleton of its character."""
+def sole_corners(character: Character) -> Vec3s:
+    """Return the corners of both soles from their middles, (8, 3) [m]: of what is lowest there."""
+    corners = np.zeros((2, 4, 3))
+    for foot, segment in enumerate(_ENDS[2:]):
+        own = [c for c in character.capsules if c.segment == segment]
+        points = [p - [0.0, 0.0, c.radius] for c in own for p in (c.start, c.end)]
+        if points:
+            low = np.array(points) - character.skeleton.interaction_points[2 + foot]
+            low = low[low[:, 2] < low[:, 2].min() + SOLE_BAND_M]
+            sides = low.min(axis=0), low.max(axis=0)
+            corners[foot] = [(x[0], y[1], sides[0][2]) for x in sides for y in sides]
+    return corners.reshape(8, 3)
+
+
+def robot_arrays(character: Character) -> RobotArrays:
+    """Return the robot of a character as kernels need it."""
+    robot, skeleton = character.robot, character.skeleton
+    assert robot is not None
     segments = np.arange(N_SEGMENTS)
     first = np.searchsorted(robot.segments, segments)
     centres = robot.centres(skeleton)
@@ -679,7 +727,8 @@ def robot_arrays(robot: Robot, skeleton: Skeleton) -> RobotArrays:
     points = centres[ends] + qb.rotate(qb.conjugate(robot.rest[ends]), skeleton.interaction_points)
     counts = np.searchsorted(robot.segments, segments, side='right') - first
     parts = (robot.axes, robot.origins, robot.lower, robot.upper, robot.speeds, robot.rest)
-    return RobotArrays._make([first, counts, *(p.copy() for p in parts), centres, points])
+    arrays = [first, counts, *(p.copy() for p in parts), centres, points]
+    return RobotArrays._make([*arrays, sole_corners(character)])
 
 
 class RobotJoints:
@@ -690,14 +739,16 @@ class RobotJoints:
     posture that the robot cannot take is replaced by the one that it takes.
     """
 
-    def __init__(self, robot: Robot, skeleton: Skeleton) -> None:
+    def __init__(self, character: Character) -> None:
+        """Take a character that is a robot."""
+        self._robot, robot = robot_arrays(character), character.robot
+        assert robot is not None
         self.names = robot.published_names
         """Names of the angles that `step` returns."""
-        self._robot = robot_arrays(robot, skeleton)
         n = len(robot.names)
         self._angles = np.concatenate((np.zeros(n), [angle for _, angle in robot.held]))
         turns, points = (N_SEGMENTS, 4), (N_SEGMENTS, 3)
-        shapes: list[Any] = [*[n] * 3, turns, N_SEGMENTS, (4, 3), turns, points]
+        shapes: list[Any] = [*[n] * 3, turns, N_SEGMENTS, (4, 3), (8, 3), turns, points]
         found = [np.zeros(n), np.zeros(n), self._angles[:n]]
         self._state = RobotState._make([*found, *map(np.zeros, shapes)])
         self.reset()
@@ -748,17 +799,20 @@ class RobotJoints:
             return self._angles
         robot, state, is_first = self._robot, self._state, self._is_first
         follow_segments(robot, state, root, q_world, ends, is_first)
+        state.goals[:], shift = ends, math.inf
         for _ in range(ROUNDS if is_reaching else 0):
-            for limb in range(4):
-                reach(robot, state, limb, ends, q_world, is_first)
-            if move_base(robot, state, ends, importances) < YIELD_TOL_M:
+            for limb in range(0 if shift > YIELD_TOL_M else 2, 4):
+                reach(robot, state, limb, state.goals, q_world, is_first)
+            shift = move_base(robot, state, state.goals, importances)
+            if max(shift, lift_soles(robot, state, ends, q_world, importances)) < YIELD_TOL_M:
                 break
         if is_first:
             state.tracked[:], state.rates[:] = state.angles, 0.0
         elif dt > 0.0:
             track_angles(robot, state, min(dt, LONGEST_S))
         pose_bodies(robot, state._replace(angles=state.tracked))
-        move_base(robot, state, ends, importances)
+        lift_soles(robot, state, ends, q_world, importances)
+        move_base(robot, state, state.goals, importances)
         self._is_first = False
         read_posture(robot, state, rotations, q_world, p_world, ends)
         return self._angles

@@ -62,6 +62,7 @@ WRIST_FRACTION = 0.75  # of the way from the elbow to the tip, where there is no
 NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
 ADULT_SOLE_M = (0.055, 0.0, -0.068)  # from the ankle
 SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
+SOLE_EDGE_M = 0.003  # radius of the capsules along it
 SURE = 2.5  # of four knees and feet, each 1 at most
 EVEN = 0.2  # fraction of its range by which a hinge must bend farther to one side
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -91,6 +92,9 @@ def robot_capsules(
             bars += [(segment, bar) for bar in _bars(shape)]
     for segment, points in meshes.items():
         bars += [(segment, bar) for bar in _bars_around(np.concatenate(points))]
+    for segment in LIMB_SEGMENTS[2:, 2]:
+        own = [s.points() for s in tree.shapes if s.body >= 0 and segments[s.body] == segment]
+        bars += [(segment, bar) for bar in _sole_edges(np.concatenate(own))] if own else []
     for segment, (start, end, radius) in bars:
         ends = qb.rotate(rest[segment], np.array([start, end]) - centres[segment])
         radius = max(radius, MIN_RADIUS_M)
@@ -131,6 +135,16 @@ def _bars_around(points: Vec3s) -> list[Bar]:
     to_box, edges = trimesh.bounds.oriented_bounds(points)
     box = np.linalg.inv(to_box)
     return _bars_in(box[:3, :3], box[:3, 3], edges)
+
+
+def _sole_edges(points: Vec3s) -> list[Bar]:
+    """Return thin capsules along both sides of a foot's sole, as far as it reaches."""
+    sole = points[points[:, 2] < points[:, 2].min() + SOLE_BAND_M]
+    low, high = sole.min(axis=0) + SOLE_EDGE_M, sole.max(axis=0) - SOLE_EDGE_M
+    sides = np.sort([low[1], high[1]])
+    return [
+        (np.array([low[0], y, low[2]]), np.array([high[0], y, low[2]]), SOLE_EDGE_M) for y in sides
+    ]
 
 
 def _bars_in(turn: Floats, middle: Vec3, edges: Floats) -> list[Bar]:

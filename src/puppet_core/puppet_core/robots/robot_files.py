@@ -7,7 +7,8 @@ xacro is expanded and MJCF compiled by their own packages, which nothing else ne
 largest tree of bodies is kept: hinges and slides, joints that follow others, solids and meshes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 import os
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from puppet_core.math import Floats, Quat, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 
 MAX_BYTES = 10_000_000
+COLLADA_HEAD = 10_000  # bytes that have its <asset>
 MOST_WORDS = 200  # characters of what another package says
 _KINDS = {2: 'prismatic', 3: 'continuous'}  # of mujoco.mjtJoint
 _SPHERE, _MESH = 2, 7  # mujoco.mjtGeom
@@ -28,12 +30,36 @@ def read_robot_file(path: Path) -> UrdfRobot:
     """
     Return a robot with the convex hulls of its meshes, those that can be read, for the meshes.
 
+    RViz does not look at the axis that a Collada file says is up. Here it counts where the joints
+    are nearer to their links' meshes with it.
+
     Raise InputFileError naming file, line and what is missing, unknown or impossible, as a
     package that is not installed.
     """
     urdf = parse_urdf(path, _as_urdf(path, read_utf8(path, MAX_BYTES)))
-    hulls: dict[Path | None, Vec3s] = {None: np.empty((0, 3))}
-    return urdf._replace(links={n: _hulled(x, path, hulls) for n, x in urdf.links.items()})
+    hulls = _hulls(urdf)
+    read = urdf._replace(links={name: _hulled(x, hulls) for name, x in urdf.links.items()})
+    for name in filter(partial(_is_y_up, path), hulls):
+        hulls[name] = hulls[name][:, [0, 2, 1]] * [1.0, -1.0, 1.0]
+    raised = urdf._replace(links={name: _hulled(x, hulls) for name, x in urdf.links.items()})
+    return min(read, raised, key=_looseness)
+
+
+def _looseness(urdf: UrdfRobot) -> float:
+    """Return how far joints are outside of the boxes around the meshes of their links [m]."""
+    total = 0.0
+    for joint in urdf.joints:
+        for link, place in ((joint.parent, joint.pose[:3, 3]), (joint.child, np.zeros(3))):
+            found = [
+                shape.size @ shape.pose[:3, :3].T + shape.pose[:3, 3]
+                for shape in urdf.links[link].shapes
+                if shape.kind == 'hull'
+            ]
+            if found:
+                points = np.concatenate(found)
+                outside = np.maximum(points.min(axis=0) - place, place - points.max(axis=0))
+                total += float(np.linalg.norm(np.maximum(outside, 0.0)))
+    return total
 
 
 def _as_urdf(path: Path, text: str) -> str:
@@ -74,21 +100,34 @@ def find_mesh(urdf: Path, name: str) -> Path | None:
     return next((file for file in found if file.is_file()), None)
 
 
-def _hulled(link: UrdfLink, urdf: Path, hulls: dict[Path | None, Vec3s]) -> UrdfLink:
+def _hulls(urdf: UrdfRobot) -> dict[str, Vec3s]:
+    """Return the corners of the convex hulls of meshes by name, none of one without a reader."""
     import trimesh
 
-    shapes = []
-    for shape in link.shapes:
-        if shape.kind == 'mesh':
-            file = find_mesh(urdf, shape.file)
-            if file not in hulls:
-                try:
-                    hulls[file] = np.array(trimesh.load_mesh(file).convex_hull.vertices)
-                except Exception:  # a format without a reader, a mesh without a volume
-                    hulls[file] = hulls[None]
-            shape = UrdfShape('hull', hulls[file] * shape.size, shape.pose)
-        shapes += [shape] if len(shape.size) else []
-    return link._replace(shapes=tuple(shapes))
+    hulls: dict[str, Vec3s] = {}
+    for name in {shape.file for link in urdf.links.values() for shape in link.shapes} - {''}:
+        try:
+            mesh = trimesh.load_mesh(find_mesh(urdf.path, name))
+            hulls[name] = np.array(mesh.convex_hull.vertices)
+        except Exception:  # no file, a format without a reader, a mesh without a volume
+            hulls[name] = np.empty((0, 3))
+    return hulls
+
+
+def _is_y_up(urdf: Path, name: str) -> bool:
+    """Return whether a mesh is a Collada file whose Y axis is up."""
+    file = find_mesh(urdf, name)
+    if file is None or file.suffix.lower() != '.dae':
+        return False
+    return b'Y_UP' in file.read_bytes()[:COLLADA_HEAD]
+
+
+def _hulled(link: UrdfLink, hulls: Mapping[str, Vec3s]) -> UrdfLink:
+    shapes = [
+        UrdfShape('hull', hulls[s.file] * s.size, s.pose) if s.kind == 'mesh' else s
+        for s in link.shapes
+    ]
+    return link._replace(shapes=tuple(s for s in shapes if len(s.size)))
 
 
 def _from_mjcf(path: Path) -> str:

@@ -14,6 +14,18 @@ import sys
 from puppet_core.io import run_command
 sys.exit(run_command('name', lambda: print('x' * 1_000_000) or 0))
 """
+# a signal at every line of a wait, and of what that calls
+INTERRUPTED_WAIT = """
+import signal, sys
+from puppet_core.io import stop_on_signals
+def interrupt(frame, event, argument):
+    if frame.f_code.co_name in ('wait', '__enter__', '__exit__'):
+        signal.raise_signal(signal.SIGINT)
+    return interrupt
+stopping = stop_on_signals()
+sys.settrace(interrupt)
+sys.exit(stopping.is_set() or not stopping.wait())
+"""
 
 
 def raising(error):
@@ -66,3 +78,8 @@ def test_a_reader_that_ends_is_a_failed_run_without_a_word():
     ) as program:
         program.stdout.close()
         assert program.stderr.read() == b'' and program.wait() == 1
+
+
+def test_signals_inside_a_wait_end_it():
+    done = subprocess.run((sys.executable, '-c', INTERRUPTED_WAIT), timeout=60.0)
+    assert done.returncode == 0

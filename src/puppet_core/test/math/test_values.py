@@ -71,6 +71,9 @@ A, B = np.random.default_rng(5).normal(size=(2, 3))
         ('clamp', (0.5, 1.0, 2.0), 1.0),
         ('clamp', (2.5, 1.0, 2.0), 2.0),
         ('clamp', (1.5, 1.0, 2.0), 1.5),
+        ('smooth_ramp', (-1.0, 2.0), 0.0),
+        ('smooth_ramp', (1.0, 2.0), 0.25),
+        ('smooth_ramp', (3.0, 2.0), 2.0),
     ],
 )
 def test_vectors_are_as_in_numpy(name, given, wanted):

@@ -7,11 +7,13 @@ import re
 
 import numpy as np
 from puppet_core.body.character import load_character, save_character
+from puppet_core.body.robot import BodyShape
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.io import InputFileError
 from puppet_core.robots.character_check import findings, require_t_pose
 from puppet_core.robots.limbs import load_robot_map, RobotMap
 import pytest
+from scipy.spatial.transform import Rotation
 from urdf_make import rooted_at_the_trunk, seven_axis_arms, X
 from urdf_walk import HUMANOID, limits
 
@@ -167,6 +169,35 @@ def test_points_of_contact_without_a_size_are_soles(made):
     plain, found = made(TEXT).character, made(re.sub(feet, points, TEXT)).character
     given = found.skeleton.interaction_points
     np.testing.assert_allclose(given, plain.skeleton.interaction_points, atol=1e-9)
+
+
+@pytest.mark.parametrize('kind', ['cylinder', 'capsule'])
+def test_points_reach_as_far_as_the_solid_and_no_farther(rng, kind):
+    for turn in Rotation.random(20, random_state=3).as_matrix():
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = turn, rng.normal(size=3)
+        found = BodyShape(0, kind, np.array([0.2, 0.7]), pose).points()
+        axis, angles = turn[:, 2], np.linspace(0.0, 2.0 * np.pi, 3601)
+        rim = 0.2 * (np.outer(np.cos(angles), turn[:, 0]) + np.outer(np.sin(angles), turn[:, 1]))
+        most = rim.max(axis=0) if kind == 'cylinder' else np.full(3, 0.2)
+        far = np.abs(0.35 * axis) + most
+        np.testing.assert_allclose(found.max(axis=0) - pose[:3, 3], far, atol=1e-6)
+        np.testing.assert_allclose(found.min(axis=0) - pose[:3, 3], -far, atol=1e-6)
+        along = np.abs((found - pose[:3, 3]) @ axis)
+        assert along.max() <= 0.35 + (0.2 if kind == 'capsule' else 0.0) + 1e-9
+
+
+def test_the_edges_of_soles_are_capsules(made):
+    character = made(TEXT).character
+    for foot in (12, 15):
+        rails = [c for c in character.capsules if c.segment == foot and c.radius < 0.005]
+        ends = np.array([(c.start, c.end) for c in rails]).reshape(-1, 3)
+        reach = np.ptp(ends, axis=0) + 2.0 * rails[0].radius
+        size = re.search(r'<link name="left_foot">.*?<box size="([^"]*)"', TEXT, re.S).group(1)
+        np.testing.assert_allclose(reach[:2], [float(x) for x in size.split()[:2]], atol=1e-6)
+        low = ends[:, 2].min() - rails[0].radius
+        sole = character.skeleton.interaction_points[2 + (foot == 15), 2]
+        np.testing.assert_allclose(low, sole, atol=1e-9)
 
 
 @pytest.mark.parametrize('name', ['meshes/{}', 'package://tin_description/meshes/{}'])

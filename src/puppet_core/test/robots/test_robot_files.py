@@ -44,6 +44,33 @@ MJCF = """<mujoco model="m">
 """
 
 
+@pytest.mark.parametrize('axis', ['Y_UP', 'Z_UP'])
+@pytest.mark.parametrize('is_lying', [True, False])
+def test_colladas_up_axis_counts_where_joints_fit_the_meshes_with_it(
+    tmp_path, monkeypatch, axis, is_lying
+):
+    """Many files are right without it, as RViz reads them; the box goes from joint to joint."""
+    trimesh = pytest.importorskip('trimesh')
+    low, high = np.array([-0.1, -0.2, 0.0]), np.array([0.1, 0.2, 0.6])
+    corners = trimesh.creation.box(bounds=[low, high]).vertices
+    stored = corners[:, [0, 2, 1]] * [1, 1, -1] if is_lying else corners
+    mesh = trimesh.convex.convex_hull(stored)
+    monkeypatch.setattr(trimesh, 'load_mesh', lambda file: mesh)
+    (tmp_path / 'part.dae').write_text(f'<COLLADA><asset><up_axis>{axis}</up_axis></asset>')
+    link = (
+        '<link name="{}"><visual><geometry><mesh filename="part.dae"/></geometry></visual></link>'
+    )
+    joint = '<joint name="knee" type="continuous"><origin xyz="0 0 0.6"/><parent link="a"/>'
+    path = tmp_path / 'robot.urdf'
+    path.write_text(
+        f'<robot>{link.format("a")}{link.format("b")}{joint}<child link="b"/></joint></robot>'
+    )
+    points = read_robot_file(path).links['a'].shapes[0].size
+    is_turned = is_lying and axis == 'Y_UP'
+    expected = [low, high] if is_turned else [stored.min(axis=0), stored.max(axis=0)]
+    np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], expected, atol=1e-12)
+
+
 def test_a_xacro_is_expanded(tmp_path):
     pytest.importorskip('xacro')
     path = tmp_path / 'robot.urdf.xacro'

@@ -11,6 +11,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMEN
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.joints import (
     bounded_step,
+    DIP_M,
     LONGEST_S,
     RAMP_S,
     refine_angles,
@@ -38,7 +39,7 @@ def character():
 
 @pytest.fixture
 def joints(character):
-    return RobotJoints(character.robot, character.skeleton)
+    return RobotJoints(character)
 
 
 class Posture:
@@ -157,8 +158,24 @@ def test_the_base_gives_way_to_a_foot_that_matters(character, joints):
         wanted = p.ends[2].copy()
         weights = np.array([0.0, 0.0, importance, 0.0])
         joints.step(p.root, p.rotations, p.q_world, p.p_world, p.ends, weights)
-        missing = np.linalg.norm(p.ends[2] - wanted)
+        missing = np.linalg.norm((p.ends[2] - wanted)[:2])
         assert missing < 1e-3 if importance == 1.0 else missing > 0.2
+
+
+@pytest.mark.parametrize('tilt', [(1.2, 0.0, 0.0), (0.0, -1.6, 0.0), (-0.8, 1.0, 0.3)])
+def test_a_foot_that_cannot_be_level_gets_no_lower_than_asked(character, joints, tilt):
+    """The pelvis leans farther than hips and ankles make up for; corners are the URDF's box."""
+    p = Posture(character, [0.0, 0.0, 0.75], np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)))
+    p.q_world[0] = qb.exp(np.array(tilt))
+    asked = p.ends[2, 2]
+    joints.step(p.root, p.rotations, p.q_world, p.p_world, p.ends, np.array([0, 0, 1.0, 0]))
+    size = re.search(r'<link name="left_foot">.*?<box size="([^"]*)"', TEXT, re.S).group(1)
+    length, width, _ = map(float, size.split())
+    corners = [[0.5 * x * length, 0.5 * y * width, 0.0] for x in (-1, 1) for y in (-1, 1)]
+    turned = Rotation.from_quat(np.roll(p.q_world[SEGMENT_INDEX['left_foot']], -1))
+    assert turned.magnitude() > 0.05
+    low = (turned.apply(corners) + p.ends[2])[:, 2].min()
+    assert low > asked - 0.5 * DIP_M - 0.003
 
 
 def test_the_posture_given_back_is_that_of_the_urdf(character, joints, rng):
@@ -173,7 +190,7 @@ def test_a_robot_rooted_at_its_trunk_has_its_palms_where_its_urdf_has_them(made,
     text = rooted_at_the_trunk().text()
     character = made(text).character
     robot, skeleton = character.robot, character.skeleton
-    joints = RobotJoints(robot, skeleton)
+    joints = RobotJoints(character)
     zero = link_poses(text, dict.fromkeys(joints.names, 0.0))
     for posture in moving(character, rng, 20, 0.3):
         angles = dict(zip(joints.names, posture.asked_of(joints)))
@@ -216,7 +233,7 @@ def test_angles_of_the_robot_come_back_from_its_posture(character, rng):
     legs = np.flatnonzero(character.robot.segments >= 10)
     for _ in range(20):
         posture, angles = legs_posture(character, rng, 0.6)
-        found = posture.asked_of(RobotJoints(character.robot, character.skeleton))
+        found = posture.asked_of(RobotJoints(character))
         np.testing.assert_allclose(found[legs], angles[legs], atol=1e-5)
 
 
@@ -252,7 +269,7 @@ def bent_knees():
 
 def stand(character, frames, arms=0.0):
     """Return what comes of standing upright, arms lowered: angles, ends, orientations, ask."""
-    joints = RobotJoints(character.robot, character.skeleton)
+    joints = RobotJoints(character)
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
     for name, sign in (('left_upper_arm', -1.0), ('right_upper_arm', 1.0)):
         rotations[SEGMENT_INDEX[name]] = qb.exp(np.array([sign * arms, 0.0, 0.0]))

@@ -24,4 +24,4 @@ from puppet_edit.editor.constraints import (
     SOLVERS,
     Surface,
 )
-from puppet_edit.editor.motion_edit import edit_motion
+from puppet_edit.editor.motion_edit import edit_motion, solve_points

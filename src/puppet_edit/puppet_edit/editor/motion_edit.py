@@ -23,35 +23,45 @@ import math
 import time
 
 import numpy as np
-from puppet_core.body import LIMB_SEGMENTS, Motion
-from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Ints
+from puppet_core.body import GENERAL_END_EFFECTORS, LIMB_SEGMENTS, Motion, N_SEGMENTS, Skeleton
+from puppet_core.math import Floats, Ints, Quats, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_edit.editor.constraint_kernels import (
     displace,
+    ITEM,
     keep_limits,
+    LIMIT,
     N_UNKNOWNS,
     place_poses,
+    POINT,
     POSE,
 )
 from puppet_edit.editor.constraint_table import ConstraintTable, DECIDED_M
 from puppet_edit.editor.constraints import (
     Bodies,
     body_height,
+    BodyPoint,
     Constraint,
     EditConfig,
     EditResult,
     FULL,
     LevelReport,
 )
-from puppet_edit.editor.pose_solver_kernels import solve_frames, SolverOptions, workspace
+from puppet_edit.editor.pose_solver_kernels import (
+    FrameTasks,
+    PENALTY,
+    solve_frames,
+    SolverOptions,
+    workspace,
+)
 from scipy import sparse
 from scipy.interpolate import BSpline
 from scipy.ndimage import distance_transform_edt
 from scipy.sparse.linalg import splu
 
 DEFAULT_CONFIG = EditConfig()
-LEVEL_TOL, EXACT_TOL = 1e-5, 1e-8  # fall of g at which a frame is solved
+LEVEL_TOL, EXACT_TOL, POINTS_TOL = 1e-5, 1e-8, 1e-16  # fall of g at which a frame is solved
+POINTS_ITERATIONS = 60
 # Rounds of solving and deciding again where planes and places are: a level leaves that to the next
 LEVEL_ROUNDS, EXACT_ROUNDS = 1, 2
 # Fits of the root's shift, all by the coarsest knots: finer ones would jump from foot to foot.
@@ -244,14 +254,11 @@ def edit_motion(
     arc at a lever of `LEVER_M`; of a plant, how far a point is from its mean place.
 
     `progress` is called after each level with what was done and the maximum error in percent.
-    `bodies` are lengths of each frame, if the character changes over the motion. Raises
-    ConfigError if a constraint names a frame that the motion does not have.
+    `bodies` are lengths of each frame, if the character changes over the motion.
     """
     start = time.perf_counter()
     if bodies is None:
         bodies = Bodies.constant(motion.skeleton, motion.n_frames)
-    elif len(bodies.offsets) != motion.n_frames:
-        raise ConfigError(f'bodies: expected {motion.n_frames} frames, got {len(bodies.offsets)}')
     edit = _Edit(motion, constraints, config, bodies)
     initial = edit.percent()
     if config.root_shift:
@@ -281,3 +288,40 @@ def edit_motion(
     took, n_frames = time.perf_counter() - start, len(edit.table.tasks.frames)
     count = edit.table.count
     return EditResult(edited, tuple(levels), exact, took, n_frames, count, errors, initial)
+
+
+def solve_points(
+    skeleton: Skeleton,
+    roots: Vec3s,
+    rotations: Quats,
+    goals: Vec3s,
+    weight: float,
+    rigidity: Floats,
+) -> tuple[Vec3s, Quats]:
+    """
+    Return postures with their general end-effectors near goals, each solved by itself.
+
+    Roots (k, 3) [m] and rotations (k, 16, 4) that minimise `weight` times the squared distances
+    from the goals (k, 8, 3) [m], NaN where there is none, and the squared changes of the root's
+    position and the joints, times `rigidity` (17,) [1 and m^2/rad^2].
+    """
+    named = [BodyPoint.named(name) for name in GENERAL_END_EFFECTORS]
+    places = np.array([point.offset_in(skeleton.interaction_points) for point in named])
+    frames, rows = np.nonzero(np.isfinite(goals).all(axis=-1))
+    items = np.zeros(len(frames), ITEM)
+    items['frame'], items['kind'], items['mask'], items['weight'] = frames, POINT, 1.0, weight
+    items['segment'] = np.array([point.segment for point in named])[rows]
+    items['offset'], items['goal'][:, :3] = places[rows], goals[frames, rows]
+    poses = np.zeros(len(roots), POSE)
+    poses['root'], poses['rotations'] = roots, rotations
+    offsets = np.tile(skeleton.offsets, (len(roots), 1, 1))
+    place_poses(offsets, poses)
+    chosen, starts = np.unique(frames, return_index=True)
+    ends = np.append(starts, len(items))
+    limits = np.zeros(N_SEGMENTS, LIMIT)
+    tasks = FrameTasks(chosen, ends, items, offsets, PENALTY * rigidity, limits)
+    options = SolverOptions(True, POINTS_ITERATIONS, POINTS_TOL)
+    solved, weights = poses[chosen], np.empty((len(chosen), N_SEGMENTS + 1))
+    solve_frames(tasks, poses, options, workspace(), solved, weights)
+    poses[chosen] = solved
+    return poses['root'], poses['rotations']

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import GENERAL_END_EFFECTORS, general_end_effectors, Motion
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
+from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_edit.enhancement.keyframes import ERROR, GENERAL_SEGMENTS, ROOT_LENGTH_M, worst_frames
 from puppet_edit.enhancement.motion_curves import (
     AUTO,
@@ -45,7 +45,7 @@ from puppet_retarget.rate_control import BodyTree, POSITION, RateConfig, RateCon
 from scipy.interpolate import BSpline
 
 MAX_ROUNDS = 30  # of keyframes added where errors are too large
-_AT_ONCE = 256  # frames that are solved together: a matter of memory
+_AT_ONCE = 256  # frames that are solved from one report of progress to the next
 
 MM_PER_M = 1000.0
 
@@ -58,7 +58,6 @@ class Enhanced(NamedTuple):
     goals: Vec3s  # Where end-effectors had to be, shape (n, 8, 3) [m]; NaN where not known
     curve: BSpline  # The channels over time [s], two derivatives continuous
     joints: tuple[int, ...]  # Segments whose joints the channels are of
-    iterations: Ints  # Steps of the solver at each keyframe, shape (k,)
 
 
 def end_effector_errors(motion: Motion, goals: Vec3s) -> Floats:
@@ -77,38 +76,34 @@ def enhance(
     """
     Return the motion with its measured end-effectors in place at keyframes.
 
-    Targets are of the same body in the same world, as many frames. Keyframes are in order, the
-    first and the last frame among them, each with its reason. `progress` is called with the
-    number of frames solved since the last call. Raises ConfigError if targets do not fit the
-    motion, or channels the joints.
+    Targets are of the same body in the same world, as many frames, two at least. Keyframes are in
+    order, the first and the last frame among them, each with its reason. `progress` is called with
+    the number of frames solved since the last call. Raises ConfigError if channels do not fit the
+    joints.
     """
-    targets.require_frames(motion.n_frames)
     curves = MotionCurves(motion, targets, config)
     goals = targets.goals(range(motion.n_frames))
     reasons = dict(keyframes)
-    solved: dict[int, tuple[Floats, int]] = {}
+    solved: dict[int, Floats] = {}
 
-    def solve(frames: Sequence[int]) -> tuple[Floats, Ints]:
-        """Return channels (k, c) and steps (k,) of keyframes, each solved once."""
+    def solve(frames: Sequence[int]) -> Floats:
+        """Return the channels (k, c) of keyframes, each solved once."""
         missing = [frame for frame in frames if frame not in solved]
         for start in range(0, len(missing), _AT_ONCE):
             part = missing[start : start + _AT_ONCE]
-            values, steps = curves.solve(part, goals[part])
-            solved.update(zip(part, zip(values, steps.tolist())))
+            solved.update(zip(part, curves.solve(part, goals[part])))
             if progress is not None:
                 progress(len(part))
-        found = [solved[frame] for frame in frames]
-        return np.array([v for v, _ in found]), np.array([n for _, n in found], dtype=np.int64)
+        return np.array([solved[frame] for frame in frames])
 
     least = max(1, round(config.least_s * motion.rate_hz))
     followed = None
     if config.follow and config.detail_s > 0.0:
         known = np.flatnonzero(targets.measured.any(axis=1))
-        followed = known, solve(known.tolist())[0]
+        followed = known, solve(known.tolist())
     for _ in range(MAX_ROUNDS + 1):
         frames = sorted(reasons)
-        values, iterations = solve(frames)
-        curve = curves.fit(frames, values, followed)
+        curve = curves.fit(frames, solve(frames), followed)
         better = curves.motion(curve)
         if config.tolerance_m == 0.0:
             break
@@ -119,7 +114,7 @@ def enhance(
             break
         reasons |= dict.fromkeys(worst, ERROR)
     chosen = {frame: reasons[frame] for frame in frames}
-    return Enhanced(better, chosen, goals, curve, curves.joints, iterations)
+    return Enhanced(better, chosen, goals, curve, curves.joints)
 
 
 def joint_angles_between(a: Quats, b: Quats) -> Floats:
@@ -234,10 +229,8 @@ def enhance_online(
     Targets are of the same body in the same world, as many frames; frames without leave the
     angles to the secondary task. `root` is as in `EnhanceConfig`; where it gives way a tenth of
     a metre is as much as a radian. `weight` is w1. `progress` is called with the number of frames
-    done since the last call. Raises ConfigError if targets do not fit the motion, or the weight is
-    out of range.
+    done since the last call. Raises ConfigError if the weight is out of range.
     """
-    targets.require_frames(motion.n_frames)
     rows = np.flatnonzero(targets.rows)
     points = np.zeros((len(GENERAL_END_EFFECTORS), 3))
     points[:4] = motion.skeleton.interaction_points

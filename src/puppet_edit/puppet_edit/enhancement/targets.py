@@ -68,8 +68,6 @@ class Targets:
 
     def __post_init__(self) -> None:
         positions = np.array(self.positions, dtype=np.float64)
-        if positions.ndim != 3 or positions.shape[1:] != (8, 3):
-            raise ConfigError(f'targets: expected shape (any, 8, 3), got {positions.shape}')
         # two coordinates are no position
         positions[~is_measured(positions)] = np.nan
         object.__setattr__(self, 'positions', read_only(positions))
@@ -98,12 +96,6 @@ class Targets:
     def names(self) -> tuple[str, ...]:
         """Return the names of the end-effectors that have any target."""
         return tuple(name for name, has in zip(GENERAL_END_EFFECTORS, self.rows) if has)
-
-    def require_frames(self, n_frames: int) -> None:
-        """Raise ConfigError unless there are as many frames, and two at least."""
-        n, least = len(self.positions), max(n_frames, 2)
-        if n != n_frames or n_frames < 2:
-            raise ConfigError(f'targets: expected {least} frames, got {n}')
 
     def only(self, names: Sequence[str]) -> 'Targets':
         """Return the targets of some end-effectors; raise ConfigError if one has none."""

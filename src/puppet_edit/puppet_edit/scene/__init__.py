@@ -10,7 +10,6 @@ from puppet_edit.scene.foot_plants import (
     foot_constraints,
     for_body,
     on_terrain,
-    stretches,
 )
 from puppet_edit.scene.surfaces import FUNCTIONS, read_height_field, rough
 from puppet_edit.scene.transition import (

@@ -22,14 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import (
-    LIMB_SEGMENTS,
-    MAX_GAP_S,
-    MIN_CONTACT_S,
-    Motion,
-    planted_soles,
-    Skeleton,
-)
+from puppet_core.body import lasting, LIMB_SEGMENTS, Motion, planted_soles, runs, Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math import quaternions as qb
@@ -82,7 +75,7 @@ class FootContacts(NamedTuple):
         found = []
         for foot in range(2):
             both = np.asarray(self.flags[:, foot].all(axis=1))
-            for first, end in stretches(self.planted[:, foot]):
+            for first, end in runs(self.planted[:, foot]):
                 flat = np.flatnonzero(both[first:end])
                 inner = (first, end - 1) if not len(flat) else (first + flat[0], first + flat[-1])
                 found.append(FootPlant(foot, first, end - 1, int(inner[0]), int(inner[1])))
@@ -120,12 +113,6 @@ def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootConta
     return FootContacts(flags.reshape(-1, 2, 2))
 
 
-def stretches(inside: Bools) -> list[tuple[int, int]]:
-    """Return first frame and end of each run of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], inside, [False])).astype(np.int8)))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
-
-
 def _slow_and_near(near: Vec3s, rate_hz: float, stricter: float = 1.0) -> Bools:
     """Return `planted_soles`, its first frame as the second one, with a stricter speed."""
     planted = planted_soles(near * (stricter, stricter, 1.0), rate_hz)
@@ -153,14 +140,9 @@ def _above_ground(points: Vec3s, rate_hz: float, ground: Surface | None) -> Floa
 
 def _bridged(loose: Bools, core: Bools, rate_hz: float) -> Bools:
     """Return contacts without short gaps and without short or doubtful ones."""
-    joined = loose.copy()
-    for first, end in stretches(~loose):
-        if 0 < first and end < len(loose) and end - first <= MAX_GAP_S * rate_hz:
-            joined[first:end] = True
-    for first, end in stretches(joined):
-        at_edge = first == 0 or end == len(loose)
-        if not core[first:end].any() or (end - first < MIN_CONTACT_S * rate_hz and not at_edge):
-            joined[first:end] = False
+    joined = lasting(loose, rate_hz)
+    for first, end in runs(joined):
+        joined[first:end] = core[first:end].any()
     return joined
 
 
@@ -369,7 +351,7 @@ def foot_constraints(goals: FootPoses, swings: bool) -> list[Constraint]:
     for foot, segment in enumerate(LIMB_SEGMENTS[2:, 2].tolist()):
         planted = goals.planted[:, foot]
         for stands in (True, False) if swings else (True,):
-            for begin, end in stretches(planted == stands):
+            for begin, end in runs(planted == stands):
                 at = np.arange(begin, end)
                 found += [
                     PointGoal(at, BodyPoint(segment), goals.soles[at, foot], contact=stands),

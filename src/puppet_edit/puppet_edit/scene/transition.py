@@ -20,7 +20,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Motion
+from puppet_core.body import Motion, runs
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Vec3
 from puppet_core.math import quaternions as qb
@@ -31,7 +31,6 @@ from puppet_edit.scene.foot_plants import (
     firm_poses,
     foot_constraints,
     FootContacts,
-    stretches,
 )
 from scipy.interpolate import CubicHermiteSpline
 
@@ -243,7 +242,7 @@ def join(
         seams, contacts, first = first.seams, first.contacts, first.motion
     else:
         seams, contacts = (), detect_contacts(first)
-    _check(first, second, windows, alignment)
+    _check(first, second, windows)
     earliest = seams[-1].end + 1 if seams else 0
     windows = windows or find_windows(first, second, fade_s, earliest=earliest)
     both = (contacts, detect_contacts(second))
@@ -296,17 +295,13 @@ def seam_constraints(transition: Transition, everywhere: bool = False) -> list[C
     goals = firm_poses(transition.motion, transition.contacts)
     touched = np.zeros(goals.planted.shape, dtype=bool)
     for foot in range(2):
-        for begin, end in stretches(goals.planted[:, foot]):
+        for begin, end in runs(goals.planted[:, foot]):
             held = (begin <= seam.end and end > seam.start for seam in transition.seams)
             touched[begin:end, foot] = everywhere or any(held)
     return foot_constraints(replace(goals, planted=touched), swings=False)
 
 
-def _check(
-    first: Motion, second: Motion, windows: tuple[Window, Window] | None, alignment: str
-) -> None:
-    if alignment not in ALIGNMENTS:
-        raise ConfigError(f'alignment: expected one of {", ".join(ALIGNMENTS)}, got {alignment!r}')
+def _check(first: Motion, second: Motion, windows: tuple[Window, Window] | None) -> None:
     if abs(first.rate_hz - second.rate_hz) > 1e-9:
         got = f'{first.rate_hz:g} and {second.rate_hz:g} Hz'
         raise ConfigError(f'transition: expected clips of one rate, got {got}')

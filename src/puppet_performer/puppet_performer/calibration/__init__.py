@@ -30,26 +30,3 @@ from puppet_performer.calibration.recording import (
     PoseRecorder,
     StreamRecorder,
 )
-
-__all__ = [
-    'Calibration',
-    'CalibrationLimits',
-    'MotionRecording',
-    'Outcome',
-    'PoseRecorder',
-    'PoseRecording',
-    'SLIPPED',
-    'SWAPPED',
-    'StreamRecorder',
-    'calibrate_motion',
-    'calibrate_pose',
-    'find_pose',
-    'in_world',
-    'left_to_move',
-    'load_calibration',
-    'measured_joints',
-    'part_of',
-    'rezero_sensor',
-    'save_calibration',
-    'split_recording',
-]

@@ -5,13 +5,14 @@ A calibration: how each sensor sits on its segment, with the residuals it was fo
 
 Owns the data, its evaluation (findings, and the reports on joints and lengths) and the YAML
 file. How it is found from a recording is the matter of `calibration.pose` and
-`calibration.functional`. A file without lengths and evaluation is one of a pose alone.
+`calibration.functional`. A file without lengths and evaluation is one of a pose alone. The
+evaluation stands there for people: it is kept as it is and not read again.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
@@ -25,12 +26,10 @@ from puppet_core.io import (
     write_text,
 )
 from puppet_core.math import check_array, Floats, Ints, quaternions, Quats, read_only, Vec3s
-from puppet_performer.sensor_layout import MAX_MOUNTING_M, read_names, SensorLayout
+from puppet_performer.sensor_layout import read_mounting, SensorLayout
 
 KINDS = ('swapped', 'slipped', 'range', 'residual', 'pose', 'unit')
 SWAPPED, SLIPPED, RANGE, RESIDUAL, POSE, UNIT = KINDS
-
-Read = TypeVar('Read')
 
 FORMAT = 'puppet-calibration/1'
 UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
@@ -43,7 +42,7 @@ UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
 class JointReport:
     """One joint of a calibration."""
 
-    segment: int  # The joint's child segment
+    joint: str  # The joint's child segment
     residual_m: float  # RMS movement of the centre between its two sensors [m]
     sd_m: float  # Standard deviation of the centre in its worst direction [m]
     # What it was moved through about its three main axes, falling [deg]
@@ -54,7 +53,7 @@ class JointReport:
 class LengthReport:
     """One limb segment of a calibration."""
 
-    segment: int  # Which
+    segment: str  # Which
     length_m: float  # Distance of the joint centres at its ends [m]
     sd_m: float  # Standard deviation [m]
 
@@ -89,22 +88,23 @@ class Evaluation:
         """Return the evaluation for people, several lines."""
         lines = ['joint              residual  uncertain   range about three axes']
         lines += [
-            f'{SEGMENTS[j.segment]:<17}{1e3 * j.residual_m:7.1f} mm{1e3 * j.sd_m:8.1f} mm   '
+            f'{j.joint:<17}{1e3 * j.residual_m:7.1f} mm{1e3 * j.sd_m:8.1f} mm   '
             + ' x '.join(f'{angle:.0f}' for angle in j.range_deg)
             + ' deg'
             for j in self.joints
         ]
         lines.append('segment              length  uncertain')
         lines += [
-            f'{SEGMENTS[s.segment]:<17}{1e3 * s.length_m:7.1f} mm{1e3 * s.sd_m:8.1f} mm'
+            f'{s.segment:<17}{1e3 * s.length_m:7.1f} mm{1e3 * s.sd_m:8.1f} mm'
             for s in self.lengths
         ]
         lines += [f'{finding.kind}: {finding.text}' for finding in self.findings]
         lines.append('evaluation: ' + ('good to use' if self.usable else 'should not be used'))
         return '\n'.join(lines)
 
-
-# Its sections in the file.
+    def tree(self) -> dict[str, Any]:
+        """Return the evaluation as plain data."""
+        return {'usable': self.usable} | asdict(self)
 
 
 def read_skeleton(source: Section) -> Skeleton:
@@ -124,51 +124,6 @@ def read_skeleton(source: Section) -> Skeleton:
         return Skeleton(offsets, ends)
     except ConfigError as err:
         raise source.error('joints_m', 'a body with arms and legs', str(err)) from err
-
-
-def read_evaluation(source: Section) -> Evaluation:
-    """
-    Return the evaluation of a section.
-
-    Raise InputFileError naming what is missing or impossible.
-    """
-    source.raw('usable', True)  # follows from the rest
-    evaluation = Evaluation(
-        _each(
-            source.sections('joints'),
-            lambda entry: JointReport(
-                SEGMENT_INDEX[entry.text('joint', choices=SEGMENTS)],
-                entry.number('residual_m', low=0.0),
-                entry.number('sd_m', low=0.0),
-                tuple(entry.numbers('range_deg', 3).tolist()),
-            ),
-        ),
-        _each(
-            source.sections('lengths'),
-            lambda entry: LengthReport(
-                SEGMENT_INDEX[entry.text('segment', choices=SEGMENTS)],
-                entry.number('length_m', above=0.0),
-                entry.number('sd_m', low=0.0),
-            ),
-        ),
-        _each(
-            source.sections('findings'),
-            lambda entry: Finding(
-                entry.text('kind', choices=KINDS), read_names(entry, 'names'), entry.text('text')
-            ),
-        ),
-    )
-    source.finish()
-    return evaluation
-
-
-def _each(entries: Sequence[Section], read: Callable[[Section], Read]) -> tuple[Read, ...]:
-    """Return what is read of each of several sections, which have nothing else."""
-    found = []
-    for entry in entries:
-        found.append(read(entry))
-        entry.finish()
-    return tuple(found)
 
 
 # The calibration.
@@ -195,8 +150,8 @@ class Calibration:
     sds_rad: Floats | None = None
     # The performer's own lengths; None where only a pose was recorded
     skeleton: Skeleton | None = None
-    # What was found in the range of motion; None where only a pose was recorded
-    evaluation: Evaluation | None = None
+    # What was found in the range of motion, for people; None where only a pose was recorded
+    evaluation: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         n = len(self.sensors)
@@ -280,26 +235,7 @@ def save_calibration(calibration: Calibration, path: str | Path) -> None:
             'interaction_points_m': dict(zip(END_EFFECTORS, points)),
         }
     if evaluation is not None:
-        tree['evaluation'] = {
-            'usable': evaluation.usable,
-            'joints': [
-                {
-                    'joint': SEGMENTS[joint.segment],
-                    'residual_m': joint.residual_m,
-                    'sd_m': joint.sd_m,
-                    'range_deg': list(joint.range_deg),
-                }
-                for joint in evaluation.joints
-            ],
-            'lengths': [
-                {'segment': SEGMENTS[s.segment], 'length_m': s.length_m, 'sd_m': s.sd_m}
-                for s in evaluation.lengths
-            ],
-            'findings': [
-                {'kind': f.kind, 'names': list(f.names), 'text': f.text}
-                for f in evaluation.findings
-            ],
-        }
+        tree['evaluation'] = evaluation
     write_text(path, dump_yaml(tree))
 
 
@@ -311,7 +247,7 @@ def load_calibration(path: str | Path) -> Calibration:
     """
     source = load_yaml(path, FORMAT)
     entries = source.sections('sensors')
-    rows = _each(entries, _read_sensor)
+    rows = [_read_sensor(entry) for entry in entries]
     if not rows:
         raise source.error('sensors', 'at least one sensor', 'none')
     names, segments, rotations, positions, spreads_m, spreads_deg, sds_m, sds_deg = zip(*rows)
@@ -334,9 +270,7 @@ def load_calibration(path: str | Path) -> Calibration:
         sds_m=None if None in sds_m else np.array(sds_m),
         sds_rad=None if None in sds_deg else np.radians(sds_deg),
         skeleton=read_skeleton(source.section('skeleton')) if 'skeleton' in source else None,
-        evaluation=read_evaluation(source.section('evaluation'))
-        if 'evaluation' in source
-        else None,
+        evaluation=source.raw('evaluation', None),
     )
     for derived in ('residual_m', 'residual_deg'):
         source.number(derived, 0.0, low=0.0)
@@ -349,17 +283,15 @@ def _read_sensor(entry: Section) -> tuple:
     rotation = entry.numbers('rotation_wxyz', 4)
     if abs(np.linalg.norm(rotation) - 1.0) > UNIT_TOLERANCE:
         raise entry.error('rotation_wxyz', 'a unit quaternion', rotation.tolist())
-    position = entry.numbers('position_m', 3)
-    if np.max(np.abs(position)) > MAX_MOUNTING_M:
-        expected = f'3 numbers in -{MAX_MOUNTING_M:g} .. {MAX_MOUNTING_M:g}'
-        raise entry.error('position_m', expected, position.tolist())
-    return (
+    found = (
         entry.text('sensor'),
         segment,
         rotation,
-        position,
+        read_mounting(entry, 'position_m'),
         entry.number('spread_m', 0.0, low=0.0),
         entry.number('spread_deg', 0.0, low=0.0),
         entry.number('sd_m', low=0.0) if 'sd_m' in entry else None,
         entry.number('sd_deg', low=0.0) if 'sd_deg' in entry else None,
     )
+    entry.finish()
+    return found

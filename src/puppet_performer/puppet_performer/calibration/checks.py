@@ -365,7 +365,9 @@ def joint_reports(solution: Solution) -> tuple[JointReport, ...]:
     centres = solution.centres
     rows = zip(solution.joints, solution.relatives, centres.residuals_m, centres.sds_m())
     return tuple(
-        JointReport(joint.segment, float(residual), float(sd), tuple(joint_range(seen).tolist()))
+        JointReport(
+            SEGMENTS[joint.segment], float(residual), float(sd), tuple(joint_range(seen).tolist())
+        )
         for joint, seen, residual, sd in rows
     )
 

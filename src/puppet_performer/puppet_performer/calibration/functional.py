@@ -116,7 +116,10 @@ def calibrate_motion(
     of_pose = of_pose or place_findings(solution, ordinary, stance, limits)
     evaluation = Evaluation(
         reports,
-        tuple(LengthReport(s, float(m), float(sd)) for (s, _), m, sd in zip(bones, lengths, sds)),
+        tuple(
+            LengthReport(SEGMENTS[s], float(m), float(sd))
+            for (s, _), m, sd in zip(bones, lengths, sds)
+        ),
         (*of_pose, *motion_findings(solution, reports, motion)),
     )
     turned = segment_rotations(
@@ -142,7 +145,7 @@ def calibrate_motion(
         sds_m=sds_m,
         sds_rad=turned.sds,
         skeleton=body.skeleton,
-        evaluation=evaluation,
+        evaluation=evaluation.tree(),
     )
     return Outcome(calibration, evaluation)
 
@@ -240,15 +243,14 @@ def split_recording(
     layout: SensorLayout,
     performer: Character,
     limits: CalibrationLimits,
-    pose_s: float = POSE_S,
 ) -> tuple[PoseRecording, MotionRecording]:
     """
     Return the held pose and the motion after it.
 
     Raise CalibrationError if nobody stands still, or hardly anything follows.
     """
-    pose, start_s = find_pose(recording, layout, performer, limits, pose_s)
-    motion = part_of(recording, start_s + pose_s, recording.duration_s)
+    pose, start_s = find_pose(recording, layout, performer, limits)
+    motion = part_of(recording, start_s + POSE_S, recording.duration_s)
     if motion.duration_s < MIN_MOTION_S:
         raise CalibrationError(
             f'recording: expected at least {MIN_MOTION_S:g} s of motion after the T-pose, '
@@ -262,7 +264,6 @@ def find_pose(
     layout: SensorLayout,
     performer: Character,
     limits: CalibrationLimits,
-    pose_s: float = POSE_S,
 ) -> tuple[PoseRecording, float]:
     """
     Return the first T-pose that is held, and when it begins [s].
@@ -271,10 +272,10 @@ def find_pose(
     """
     still: tuple[PoseRecording, float] | None = None
     refusal: CalibrationError | None = None
-    for start_s in np.arange(0.0, max(recording.duration_s - pose_s, 0.0) + 1e-9, 0.5 * pose_s):
+    for start_s in np.arange(0.0, max(recording.duration_s - POSE_S, 0.0) + 1e-9, 0.5 * POSE_S):
         if still is not None and start_s > still[1] + PATIENCE_S:
             break
-        pose = part_of(recording, start_s, start_s + pose_s)
+        pose = part_of(recording, start_s, start_s + POSE_S)
         try:
             means = mean_pose(pose, layout, limits)
         except CalibrationError as err:
@@ -290,7 +291,7 @@ def find_pose(
     if still is None:
         _require_size(recording, layout, performer)
         raise refusal or CalibrationError(
-            f'recording: expected a T-pose of {pose_s:g} s, got {recording.duration_s:.1f} s'
+            f'recording: expected a T-pose of {POSE_S:g} s, got {recording.duration_s:.1f} s'
         )
     return still
 

@@ -107,11 +107,11 @@ def residual_vectors(relative: RelativePoses, centre: Floats) -> Vec3s:
     return centre[:3] - relative.rotations @ centre[3:] - relative.positions
 
 
-def fit_joint(relative: RelativePoses, iterations: int = IRLS_ITERATIONS) -> Fit:
+def fit_joint(relative: RelativePoses) -> Fit:
     """Return the robust least-squares fixed point of one joint, the shortest if not unique."""
     weights = np.ones(len(relative.positions))
     centre = np.zeros(6)
-    for _ in range(iterations):
+    for _ in range(IRLS_ITERATIONS):
         matrix, right, _ = normal_equations(relative, weights)
         centre = _shortest(matrix, right)
         distances = np.linalg.norm(residual_vectors(relative, centre), axis=1)

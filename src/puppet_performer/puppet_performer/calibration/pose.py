@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import Character, PARENTS, SEGMENTS, Skeleton
-from puppet_core.io import CalibrationError
+from puppet_core.io import CalibrationError, setting
 from puppet_core.math import Floats, Quat, quaternions, Quats, read_only, Vec3, Vec3s
 from puppet_performer.calibration.calibration import Calibration
 from puppet_performer.sensor_layout import SensorLayout
@@ -149,13 +149,24 @@ SPREAD_QUANTILE = 0.9  # a tenth of the samples may be outliers without looking 
 MIN_USABLE_SHARE = 0.5  # of the frames, for each sensor
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CalibrationLimits:
-    """What a recording may differ by from a still T-pose."""
+    """What a recording may differ by from a still T-pose; movement is of nine tenths of it."""
 
-    max_movement_m: float = 0.02  # Of nine tenths of a sensor's samples about their mean [m]
-    max_movement_deg: float = 3.0  # The same for its rotation [deg]
-    max_mismatch_m: float = 0.2  # Of a sensor's place from where skeleton and layout put it [m]
+    max_movement_m: float = setting(
+        0.02, 'm', 0.0, 1.0, 'Movement of a sensor that refuses a calibration.', low_open=True
+    )
+    max_movement_deg: float = setting(
+        3.0, 'deg', 0.0, 90.0, 'Rotation of a sensor that refuses a calibration.', low_open=True
+    )
+    max_mismatch_m: float = setting(
+        0.2,
+        'm',
+        0.0,
+        2.0,
+        'How far a sensor may be from where skeleton and layout expect it.',
+        low_open=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +236,6 @@ def mean_pose(
 
     Raise CalibrationError if a sensor is missing or the performer moves.
     """
-    if not len(recording.usable):
-        raise CalibrationError('recording: expected at least one frame, got none')
     share = np.mean(recording.usable, axis=0)
     missing = [
         f'{layout.sensors[i]} ({share[i]:.0%})'

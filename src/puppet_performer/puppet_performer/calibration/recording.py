@@ -143,9 +143,8 @@ def _spikes(recording: MotionRecording) -> NDArray[np.bool_]:
     return np.sum(far, axis=0) > len(shifts) // 2
 
 
-MAX_FRAMES = 20_000  # two minutes at the fastest tracker's rate
+MAX_FRAMES = 200_000  # twenty minutes at the fastest tracker's rate
 STRAY_SHARE = 0.25  # of the sensors may stray (outliers) before a frame counts as moved
-MAX_RECORDED_FRAMES = 200_000
 
 Row = tuple[Vec3s, Quats, NDArray[np.bool_]]
 
@@ -180,10 +179,11 @@ def in_world(
 
 
 class StreamRecorder:
-    """Collects frames in world, with their stamps."""
+    """Collects frames in world, with their stamps, until they span a duration."""
 
-    def __init__(self, sensors: tuple[str, ...]) -> None:
+    def __init__(self, sensors: tuple[str, ...], wanted_s: float = np.inf) -> None:
         self._sensors = sensors
+        self._wanted_s = wanted_s
         self._stamps_ns: list[int] = []
         self._rows: list[Row] = []
 
@@ -191,6 +191,11 @@ class StreamRecorder:
     def duration_s(self) -> float:
         """Return the time from the first frame to the last [s]."""
         return (self._stamps_ns[-1] - self._stamps_ns[0]) * 1e-9 if self._stamps_ns else 0.0
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the frames span the duration."""
+        return bool(self._rows) and self.duration_s >= self._wanted_s
 
     @property
     def n_frames(self) -> int:
@@ -207,13 +212,14 @@ class StreamRecorder:
     ) -> None:
         """Take a frame; one that is not newer than the last is left out."""
         late = self._rows and frame.stamp_ns <= self._stamps_ns[-1]
-        if not late and len(self._rows) < MAX_RECORDED_FRAMES:
-            row = in_world(frame, self._sensors, q_world_tracker, p_world_tracker)
-            self._append(frame.stamp_ns, row)
+        if not late and len(self._rows) < MAX_FRAMES:
+            self._append(frame, p_world_tracker, q_world_tracker)
 
-    def _append(self, stamp_ns: int, row: Row) -> None:
-        self._stamps_ns.append(stamp_ns)
-        self._rows.append(row)
+    def _append(
+        self, frame: FilteredFrame | SensorFrame, p_world_tracker: Vec3, q_world_tracker: Quat
+    ) -> None:
+        self._stamps_ns.append(frame.stamp_ns)
+        self._rows.append(in_world(frame, self._sensors, q_world_tracker, p_world_tracker))
 
     def poses(self) -> PoseRecording:
         """Return what was collected, at least one frame."""
@@ -230,39 +236,30 @@ class StreamRecorder:
 
 class PoseRecorder(StreamRecorder):
     """
-    Collects frames in world until they span a duration.
+    Collects frames in world while the performer holds still.
 
-    It waits until the sensors stay within `max_stray_m` of where they were at the beginning;
+    It begins anew until the sensors stay within `max_stray_m` of where they were at the beginning;
     infinite records whatever comes.
     """
 
     def __init__(
-        self, sensors: tuple[str, ...], duration_s: float, max_stray_m: float = np.inf
+        self, sensors: tuple[str, ...], wanted_s: float, max_stray_m: float = np.inf
     ) -> None:
-        super().__init__(sensors)
-        self._duration_s = duration_s
+        super().__init__(sensors, wanted_s)
         self._max_stray_m = max_stray_m
-
-    @property
-    def is_full(self) -> bool:
-        """Return whether the frames span the duration."""
-        return bool(self._rows) and self.duration_s >= self._duration_s
 
     def add(
         self, frame: FilteredFrame | SensorFrame, p_world_tracker: Vec3, q_world_tracker: Quat
     ) -> None:
         """Take a frame; begin anew with one that is not newer than the last, or has moved."""
-        row = in_world(frame, self._sensors, q_world_tracker, p_world_tracker)
-        if self._rows and (
-            frame.stamp_ns <= self._stamps_ns[-1]
-            or len(self._rows) >= MAX_FRAMES
-            or self._has_moved(row)
-        ):
+        if self._rows and frame.stamp_ns <= self._stamps_ns[-1]:
             self.restart()
-        self._append(frame.stamp_ns, row)
+        self._append(frame, p_world_tracker, q_world_tracker)
+        if self._has_moved() or len(self._rows) > MAX_FRAMES:
+            del self._stamps_ns[:-1], self._rows[:-1]
 
-    def _has_moved(self, row: Row) -> bool:
-        (positions, _, usable), (first, _, first_usable) = row, self._rows[0]
+    def _has_moved(self) -> bool:
+        (positions, _, usable), (first, _, first_usable) = self._rows[-1], self._rows[0]
         both = usable & first_usable
         moved = np.linalg.norm(positions - first, axis=1) > self._max_stray_m
         return bool(np.any(both)) and float(np.mean(moved[both])) > STRAY_SHARE

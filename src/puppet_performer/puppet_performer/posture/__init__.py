@@ -8,5 +8,3 @@ from puppet_performer.posture.estimator import (
     PostureEstimator,
     warm_up,
 )
-
-__all__ = ['EstimatedPosture', 'PostureConfig', 'PostureEstimator', 'warm_up']

@@ -11,7 +11,7 @@ inferred from its neighbours and the limb's end, or held and faded to rest, and 
 frame, so that the torso bends evenly), 16 the root, 17 to 24 the end-effectors.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 import math
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from puppet_core.body import (
     SHORTEST_S,
     Skeleton,
 )
+from puppet_core.io import setting
 from puppet_core.math import kernel, quaternions, Quats, vec3, Vec3s
 from puppet_core.math.values import (
     add,
@@ -204,14 +205,19 @@ def _turned_along(turn: Quat, rotation: Quat) -> Quat:
     return multiply(multiply(turn, rotation), conjugate(turn))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PostureConfig:
     """How a posture behaves while sensors come and go."""
 
-    # A segment whose sensor is lost keeps its joint rotation for this long [s]
-    hold_s: float = 0.25
-    fade_s: float = 1.0  # Then it goes over to the inferred rotation in this time [s]
-    return_s: float = 0.3  # A sensor that is there again takes over in this time [s]
+    hold_s: float = setting(
+        0.25, 's', 0.0, 60.0, 'How long a segment without its sensor keeps its joint rotation.'
+    )
+    fade_s: float = setting(
+        1.0, 's', 0.0, 60.0, 'How long it then takes to go over to the inferred rotation.'
+    )
+    return_s: float = setting(
+        0.3, 's', 0.0, 60.0, 'How long a sensor that is there again takes to take over.'
+    )
 
 
 class EstimatedPosture(NamedTuple):
@@ -254,7 +260,7 @@ class PostureEstimator:
 
     def configure(self, config: PostureConfig) -> None:
         """Use new times without a jump."""
-        self._state['times'] = astuple(config)
+        self._state['times'] = config.hold_s, config.fade_s, config.return_s
 
     def reset(self) -> None:
         """Forget the past: the next frame is used as it comes."""

@@ -5,7 +5,7 @@
 from dataclasses import replace
 
 import numpy as np
-from puppet_core.io import InputFileError
+from puppet_core.io import dump_yaml, InputFileError
 from puppet_performer.calibration.calibration import (
     Evaluation,
     Finding,
@@ -18,8 +18,8 @@ from puppet_performer.calibration.calibration import (
 import pytest
 
 EVALUATION = Evaluation(
-    (JointReport(5, 0.004, 0.0021, (120.0, 80.5, 10.0)),),
-    (LengthReport(4, 0.31, 0.003),),
+    (JointReport('left_forearm', 0.004, 0.0021, (120.0, 80.5, 10.0)),),
+    (LengthReport('left_upper_arm', 0.31, 0.003),),
     (Finding(RANGE, ('left_foot',), 'left_foot: moved through 3 deg, expected 30; more'),),
 )
 
@@ -32,7 +32,7 @@ def _with_motion(virtual):
         sds_m=np.linspace(0.0, 0.01, n),
         sds_rad=np.linspace(0.0, 0.02, n),
         skeleton=virtual.character.skeleton,
-        evaluation=EVALUATION,
+        evaluation=EVALUATION.tree(),
     )
 
 
@@ -41,7 +41,9 @@ def test_saved_calibration_loads_back_to_the_same_values(tmp_path, virtual, has_
     calibration = _with_motion(virtual) if has_motion else virtual.calibrate()
     save_calibration(calibration, tmp_path / 'c.yaml')
     loaded = load_calibration(tmp_path / 'c.yaml')
-    assert loaded.sensors == calibration.sensors and loaded.evaluation == calibration.evaluation
+    assert loaded.sensors == calibration.sensors
+    texts = {dump_yaml({'evaluation': made.evaluation}) for made in (loaded, calibration)}
+    assert len(texts) == 1
     assert (loaded.performer, loaded.layout, loaded.date) == ('random', 'default14', '2026-11-20')
     names = ['segments', 'rotations', 'positions', 'spreads_m', 'spreads_rad', 'heading']
     if has_motion:
@@ -66,12 +68,6 @@ def test_saved_calibration_loads_back_to_the_same_values(tmp_path, virtual, has_
         ('spread_m: ', 'spread: ', 'a known key'),
         ('performer: random', 'who: random', 'performer: expected this key'),
         ('    left_shank: [', '    left_shin: [', r'skeleton\.joints_m\.left_shank'),
-        ('kind: range', 'kind: rage', 'one of swapped'),
-        ('length_m: 0.31', 'length_m: -0.31', 'a number > 0'),
-        ('range_deg: [120.0, ', 'range_deg: [', '3 finite numbers'),
-        ('joint: left_forearm', 'joint: left_elbow', 'one of pelvis'),
-        ('sd_m: 0.0021', 'sd: 0.0021', r'evaluation\.joints\[0\]\.sd_m'),
-        ('names: [left_foot]', 'names: left_foot', 'a list of names'),
     ],
 )
 def test_broken_file_is_refused_with_its_line(tmp_path, virtual, old, new, message):

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS, LIMB_SEGMENTS, PARENTS, SEGMENTS
 from puppet_core.math import Floats, Quats, Vec3s
-from puppet_core.math.quaternions import conjugate, multiply, rotate
+from puppet_core.math.quaternions import conjugate, rotate
+from puppet_core.robots import world_orientations
 from puppet_replay.compare.reading import Field, Fields, TF_TYPE
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
@@ -286,10 +287,7 @@ def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Vec3s:
     Given are joint rotations (n, 16, 4), the first that of the pelvis in world, joints (n, 16, 3)
     and points of hands and feet (n, 4, 3), both in world [m].
     """
-    q_world = np.empty_like(rotations)
-    q_world[:, 0] = rotations[:, 0]
-    for segment in range(1, len(SEGMENTS)):
-        q_world[:, segment] = multiply(q_world[:, PARENTS[segment]], rotations[:, segment])
+    q_world = world_orientations(rotations.swapaxes(0, 1)).swapaxes(0, 1)
     parents, ends = PARENTS[1:], LIMB_SEGMENTS[:, 2]
     offsets = rotate(conjugate(q_world[:, parents]), segments[:, 1:] - segments[:, parents])
     carried = rotate(conjugate(q_world[:, ends]), points - segments[:, ends])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import MAX_GAP_S, MIN_CONTACT_S, planted_soles
+from puppet_core.body import lasting, planted_soles, runs
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math.quaternions import conjugate, log, multiply
@@ -34,7 +34,6 @@ from puppet_ros.messages import (
     stamp_ns,
 )
 
-Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Spans = list[tuple[float, float]]
 
@@ -140,48 +139,29 @@ def pieces(times_s: Floats) -> list[slice]:
 
 def with_gaps(times_s: Floats, *values: Floats) -> list[Floats]:
     """Return times (n,) and values (n, ..) with a row of NaN in each gap."""
-    runs = pieces(times_s)
+    whole = pieces(times_s)
     found = []
     for array in (times_s, *values):
         hole = np.full((1, *np.shape(array)[1:]), np.nan)
-        parts = [part for run in runs for part in (np.asarray(array, np.float64)[run], hole)]
+        parts = [part for run in whole for part in (np.asarray(array, np.float64)[run], hole)]
         found.append(np.concatenate(parts[:-1]) if parts else np.asarray(array, np.float64))
     return found
 
 
-def spans(times_s: Floats, inside: Bools) -> Spans:
-    """Return first and last time of each run of true values (n,), none across a gap [s]."""
-    found = []
-    for run in pieces(times_s):
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], inside[run].astype(int), [0]))))
-        t = times_s[run]
-        found += [(float(t[a]), float(t[b - 1])) for a, b in edges.reshape(-1, 2)]
-    return found
-
-
-def planted(soles: Soles) -> Bools:
-    """Return which feet are low and slow in which frames, by foot_slide, shape (n, 2)."""
-    flags = np.zeros((len(soles.times_s), 2), np.bool_)
-    for run in pieces(soles.times_s):
-        t = soles.times_s[run]
-        if len(t) > 1:
-            flags[run] = planted_soles(soles.positions[run], 1.0 / float(np.median(np.diff(t))))
-            flags[run.start] = flags[run.start + 1]  # its own speed is not known
-    return flags
-
-
 def contacts(soles: Soles) -> tuple[Spans, Spans]:
-    """Return when the left and the right foot stand [s], by MAX_GAP_S and MIN_CONTACT_S."""
-    flags = planted(soles)
-    found = []
-    for k in range(2):
-        joined: Spans = []
-        for start, end in spans(soles.times_s, flags[:, k]):
-            if joined and start - joined[-1][1] <= MAX_GAP_S:
-                start = joined.pop()[0]
-            joined.append((start, end))
-        found.append([(a, b) for a, b in joined if b - a >= MIN_CONTACT_S])
-    return found[0], found[1]
+    """Return when the left and the right foot stand [s], by the measures of motions."""
+    found: tuple[Spans, Spans] = ([], [])
+    for piece in pieces(soles.times_s):
+        t = soles.times_s[piece]
+        if len(t) < 2:
+            continue
+        rate_hz = 1.0 / float(np.median(np.diff(t)))
+        flags = planted_soles(soles.positions[piece], rate_hz)
+        flags[0] = flags[1]  # its own speed is not known
+        for k in range(2):
+            stands = runs(lasting(flags[:, k], rate_hz))
+            found[k].extend((float(t[first]), float(t[end - 1])) for first, end in stands)
+    return found
 
 
 def turned_deg(quaternions: Quats, reference: Quats) -> Vec3s:

@@ -29,7 +29,8 @@ from puppet_retarget.offline.quality import ELBOWS, FEET, HANDS, KNEES, MotionAr
 
 LEAP_DEG_S = 1500.0  # of a joint of the performer
 LEAP_M_S = PERFORMER_RATIO * FASTEST_M_S
-FLIP_M = 0.02
+FLIP_M = 0.02  # by which a limb that flips changes sides; half of it by the performer excuses it
+STRAIGHT_M = 0.002  # a limb that bends less has no side to leave
 STILL_DEG_S = 0.01  # a joint whose second differences are smaller has no ratio
 DEEP_M = 0.005  # of a surface that is seen to be in the floor
 
@@ -90,14 +91,16 @@ def flips(puppet: Vec3s, performer: Vec3s, leaping: Frames) -> Frames:
     The performer's limb does not at that frame. Arguments are `bend_offsets` of both.
     """
     found = np.zeros(puppet.shape[:2], dtype=bool)
-    found[1:] = _changes_side(puppet) & ~_changes_side(performer)
+    bends = np.linalg.norm(puppet, axis=-1) > STRAIGHT_M
+    found[1:] = _changes_side(puppet, FLIP_M) & bends[1:] & bends[:-1]
+    found[1:] &= ~_changes_side(performer, 0.5 * FLIP_M)
     return found & ~leaping[:, np.newaxis]
 
 
-def _changes_side(offsets: Vec3s) -> Frames:
-    """Return at which steps offsets turn about, shape (n - 1, 4)."""
+def _changes_side(offsets: Vec3s, least_m: float) -> Frames:
+    """Return at which steps offsets turn about by more than so much, shape (n - 1, 4)."""
     step = np.linalg.norm(np.diff(offsets, axis=0), axis=-1)
-    return np.asarray((np.sum(offsets[1:] * offsets[:-1], axis=-1) < 0.0) & (step > FLIP_M))
+    return np.asarray((np.sum(offsets[1:] * offsets[:-1], axis=-1) < 0.0) & (step > least_m))
 
 
 # Jerk.

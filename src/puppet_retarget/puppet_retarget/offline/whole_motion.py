@@ -110,7 +110,7 @@ def retarget_motion(
     solver = solver or make_solver(
         job.solver, character, job.environment, skeleton.leg_length, job.tuning
     )
-    robot = RobotJoints(character.robot, character.skeleton) if character.robot else None
+    robot = RobotJoints(character) if character.robot else None
     model = ImportanceModel(job.environment, job.importance, job.self_interaction, skeleton)
     n, rotations = motion.n_frames, motion.rotations.copy()
     roots, points = motion.root_positions.copy(), motion.end_effectors.copy()

@@ -7,7 +7,12 @@ from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAnd
 from puppet_retarget.solvers.joint_limits import split_swing_twist
 from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT
 from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver, SOLVER_NAMES
-from puppet_retarget.solvers.self_contact import empty_self_balls, limb_self_balls, SelfBalls
+from puppet_retarget.solvers.self_contact import (
+    empty_self_balls,
+    limb_self_balls,
+    PosedBody,
+    SelfBalls,
+)
 from puppet_retarget.solvers.solver import (
     follow_robot,
     measure_packed,

@@ -1,11 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Whole bodies against the world: soles, heels and toes, and all that has no goal of its own.
+Whole bodies against the world: hands and feet as surfaces, and all that has no goal of its own.
 
-A foot whose heel or toe would dip in is turned about its sole until it does not. What of torso
-and head is in an object, or of knees and elbows in a plane, is taken out by the root, which is
-pushed: a belly off the table's edge, knees off the floor. (Kernels.)
+A foot whose heel or toe would dip in is turned about its sole until it does not, a hand about its
+palm. What else of the body is in a plane is lifted out of it by the root, at once: knees, hips and
+back off the floor. Torso and head are pushed out of other objects: a belly off the table's edge.
+(Kernels.)
 """
 
 import math
@@ -26,16 +27,23 @@ from puppet_core.math import (
     scale,
     sub,
 )
-from puppet_core.math.values import Quat, QuatLike, Vec3, Vec3Like
+from puppet_core.math.values import Quat, QuatLike, smooth_ramp, Vec3, Vec3Like
 from puppet_retarget.importance import ObjectArrays, PLANE
-from puppet_retarget.solvers.corrections import follow_turn
-from puppet_retarget.solvers.penetration import puppet_distance
-from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, STARTS, Tuning
+from puppet_retarget.solvers.corrections import follow_turn, HELD_POWER
+from puppet_retarget.solvers.penetration import puppet_distance, take_end_to
+from puppet_retarget.solvers.state import (
+    Frame,
+    Goals,
+    PuppetModel,
+    STARTS,
+    Tuning,
+    update_kinematics,
+)
 
 LEVEL_SWEEPS = 3
 SECTIONS = 10  # halvings of a capsule's core
-TILT_BANDWIDTH = 120.0  # with which feet turn [1/s]
-DIP_M = 0.005  # half of it may be left of what a foot dips in
+TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
+DIP_M = 0.005  # half of it may be left of what dips in
 LEVER_M = 0.02  # from the sole to what dips in: what is nearer hardly turns the foot
 
 
@@ -88,29 +96,28 @@ def deepest_in_object(
 
 @kernel
 def _levelled(
-    shape: ShapeArrays,
-    objects: ObjectArrays,
-    segment: int,
-    sole: Vec3Like,
-    goal: Vec3Like,
-    size: float,
-    q: Quat,
+    model: PuppetModel, objects: ObjectArrays, limb: int, goal: Vec3Like, size: float, q: Quat
 ) -> Quat:
-    """Return a foot's orientation turned about its sole, which is at its goal, out of objects."""
+    """Return the orientation of a hand or foot, turned about palm or sole out of objects."""
     dip, least = size * DIP_M, size * LEVER_M
+    segment, sole = STARTS[limb] + 2, model.interaction_points[limb]
     for _ in range(LEVEL_SWEEPS):  # toe, then what of the heel comes down
         for j in range(objects.n_objects):
+            if limb < 2 and objects.shapes[j] != PLANE:
+                continue
             own = rotate(q, sole)
-            depth, way, up = deepest_in_object(shape, objects, j, segment, q, sub(goal, own))
+            depth, way, up = deepest_in_object(
+                model.body.shape, objects, j, segment, q, sub(goal, own)
+            )
             if depth > 0.0:
                 axis = cross(sub(way, own), up)
-                raised = depth * depth / (2.0 * dip) if depth < dip else depth - 0.5 * dip
-                q = multiply(exp(scale(axis, raised / (dot(axis, axis) + least * least))), q)
+                turn = smooth_ramp(depth, dip) / (dot(axis, axis) + least * least)
+                q = multiply(exp(scale(axis, turn)), q)
     return q
 
 
 @kernel
-def level_soles(
+def level_ends(
     model: PuppetModel,
     tuning: Tuning,
     objects: ObjectArrays,
@@ -118,31 +125,77 @@ def level_soles(
     dt: float,
     frame: Frame,
 ) -> None:
-    """Turn feet that would dip into the floor about their soles, where these should be."""
-    for limb in range(2, 4):
-        segment = STARTS[limb] + 2
+    """Turn hands and feet that would dip in about palms and soles, where these should be."""
+    for limb in range(4):
         sole, goal = model.interaction_points[limb], goals.positions[limb]
         q = quat(frame.q_ends[limb])
-        level = _levelled(model.body.shape, objects, segment, sole, goal, tuning.world_scale, q)
-        turn = follow_turn(
-            frame.tilts[limb - 2], multiply(level, conjugate(q)), TILT_BANDWIDTH, dt
-        )
+        level = _levelled(model, objects, limb, goal, tuning.world_scale, q)
+        turn = follow_turn(frame.tilts[limb], multiply(level, conjugate(q)), TILT_BANDWIDTH, dt)
         copy(multiply(turn, q), frame.q_ends[limb])
         copy(sub(goal, rotate(frame.q_ends[limb], sole)), frame.wrist_goals[limb])
 
 
 @kernel
+def lift_ends(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
+) -> None:
+    """Take the surfaces of hands and feet out of planes, unless these hold them where they are."""
+    dip, has_moved = tuning.world_scale * DIP_M, False
+    for limb in range(4):
+        segment, out = STARTS[limb] + 2, (0.0, 0.0, 0.0)
+        q, p = frame.q_world[segment], frame.p_world[segment]
+        for j in range(objects.n_objects):
+            if objects.shapes[j] == PLANE:
+                depth, _, up = deepest_in_object(model.body.shape, objects, j, segment, q, p)
+                depth -= max(dot(out, up), 0.0)  # done already, for another plane
+                out = add(out, scale(up, smooth_ramp(depth - 0.5 * dip, dip)))
+        out = scale(out, 1.0 - goals.importances[limb] ** HELD_POWER)
+        if norm(out) > 0.0:
+            take_end_to(model, tuning, limb, add(frame.end_effectors[limb], out), frame)
+            has_moved = True
+    if has_moved:
+        update_kinematics(model, frame)
+
+
+@kernel
+def body_out_of_planes(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: Frame
+) -> Vec3:
+    """
+    Return how far the body has to move out of planes, hands and feet apart [m].
+
+    Shanks and forearms count less towards their ends, which stay where they are.
+    """
+    out, dip = (0.0, 0.0, 0.0), tuning.world_scale * DIP_M
+    for j in range(objects.n_objects):
+        if objects.shapes[j] != PLANE:
+            continue
+        deepest, up = 0.0, (0.0, 0.0, 0.0)
+        for segment in range(16):
+            limb, part = divmod(segment - STARTS[0], 3)
+            if limb >= 0 and part == 2:
+                continue
+            q, p = frame.q_world[segment], frame.p_world[segment]
+            depth, way, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
+            if limb >= 0 and part == 1:
+                depth *= max(1.0 - norm(way) / model.lower_lengths[limb], 0.0)
+            if depth > deepest:
+                deepest, up = depth, normal
+        deepest -= max(dot(out, up), 0.0)  # done already, for another plane
+        out = add(out, scale(up, smooth_ramp(deepest, dip)))
+    return out
+
+
+@kernel
 def note_push(model: PuppetModel, objects: ObjectArrays, frame: Frame) -> None:
-    """Note how far the root has to be pushed: torso and head out of objects, limbs of planes."""
+    """Note how far the root has to be pushed so that torso and head leave objects."""
     push = frame.push[0, 0], frame.push[1, 0], frame.push[2, 0]
     gap = math.inf
     for j in range(objects.n_objects):
+        if objects.shapes[j] == PLANE:
+            continue
         deepest, out = -math.inf, (0.0, 0.0, 0.0)
-        for segment in range(16):
-            if segment >= STARTS[0]:
-                is_end = (segment - STARTS[0]) % 3 == 2
-                if is_end or objects.shapes[j] != PLANE:
-                    continue
+        for segment in range(STARTS[0]):
             q, p = frame.q_world[segment], frame.p_world[segment]
             depth, _, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
             if depth > deepest:

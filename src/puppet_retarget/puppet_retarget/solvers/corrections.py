@@ -22,6 +22,7 @@ from puppet_core.math.values import (
     quat,
     QuatLike,
     rotate,
+    Vec3,
     vec3,
 )
 from puppet_retarget.solvers.penetration import solve_one_limb
@@ -46,6 +47,11 @@ TURN_SIZE = 7  # of a joint's state: turn (quaternion), its rate [rad/s]
 
 
 @kernel
+def _at_most(vector: Vec3, size: float) -> Vec3:
+    return scale(vector, size / norm(vector)) if norm(vector) > size else vector
+
+
+@kernel
 def follow_turn(state: Floats, target: QuatLike, bandwidth: float, dt: float) -> Quat:
     """
     Return the turn that follows a target, critically damped; an infinite time takes it there.
@@ -59,12 +65,12 @@ def follow_turn(state: Floats, target: QuatLike, bandwidth: float, dt: float) ->
         return quat(target)
     missing = log(multiply(align_sign(turn, target), conjugate(turn)))
     rate = vec3(state[4:7])
-    # critically damped towards a target that rests
-    pull = sub(rate, scale(missing, bandwidth))
-    rate = scale(sub(rate, scale(pull, bandwidth * dt)), math.exp(-bandwidth * dt))
-    if norm(rate) > MAX_RATE_RAD_S:
-        rate = scale(rate, MAX_RATE_RAD_S / norm(rate))
-    turn = normalize(multiply(exp(scale(rate, dt)), turn))
+    # critically damped towards a target that rests, exactly, whatever the time
+    left, pull = math.exp(-bandwidth * dt), sub(rate, scale(missing, bandwidth))
+    way = sub(missing, scale(sub(missing, scale(pull, dt)), left))
+    rate = scale(sub(rate, scale(pull, bandwidth * dt)), left)
+    way, rate = _at_most(way, MAX_RATE_RAD_S * dt), _at_most(rate, MAX_RATE_RAD_S)
+    turn = normalize(multiply(exp(way), turn))
     copy(turn, state[:4])
     copy(rate, state[4:7])
     return turn

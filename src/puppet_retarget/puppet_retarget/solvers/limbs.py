@@ -33,6 +33,7 @@ from puppet_core.math.values import (
     rotate,
     scale,
     slerp,
+    smooth_ramp,
     sub,
     Vec3,
     vec3,
@@ -80,20 +81,21 @@ class Limb(NamedTuple):
     wrist: Vec3  # or ankle [m]
 
 
+class Bones(NamedTuple):
+    """A limb's two segments."""
+
+    offsets: Vec3s  # (2, 3) to elbow and wrist, in the frames of the segments before [m]
+    upper: float  # their lengths [m]
+    lower: float
+
+
 @kernel
 def limb_of(
-    number: int,
-    q_parent: Floats,
-    shoulder: Floats,
-    captured: Quats,
-    q_end: Floats,
-    offsets: Vec3s,
-    upper: float,
-    lower: float,
+    number: int, q_parent: Floats, shoulder: Floats, captured: Quats, q_end: Floats, bones: Bones
 ) -> Limb:
-    """Return a limb of its captured rotations (3, 4) and offsets (2, 3), both rows of arrays."""
+    """Return a limb as captured by its joint rotations (3, 4)."""
     joints = quat(captured[0]), quat(captured[1]), quat(captured[2])
-    to_elbow, to_wrist = vec3(offsets[0]), vec3(offsets[1])
+    to_elbow, to_wrist = vec3(bones.offsets[0]), vec3(bones.offsets[1])
     q_upper = multiply(quat(q_parent), joints[0])
     elbow = add(rotate(q_upper, to_elbow), vec3(shoulder))
     wrist = add(rotate(multiply(q_upper, joints[1]), to_wrist), elbow)
@@ -103,8 +105,8 @@ def limb_of(
         vec3(shoulder),
         to_elbow,
         to_wrist,
-        upper,
-        lower,
+        bones.upper,
+        bones.lower,
         joints,
         quat(q_end),
         q_upper,
@@ -182,36 +184,34 @@ def _bend_direction(
 
 
 @kernel
-def place_elbow(
-    centre: Vec3Like,
-    shoulder: Vec3Like,
-    elbow: Vec3Like,
-    wrist: Vec3Like,
-    upper: float,
-    lower: float,
-    goal: Vec3Like,
-    current: float,
-    hint: Vec3Like,
-) -> tuple[Vec3, Vec3]:
+def bend_hint(limb: int, q_upper: QuatLike) -> Vec3:
+    """Return the world direction to which a straight elbow or knee moves when it bends."""
+    return rotate(q_upper, _ELBOW_HINT if limb < 2 else _KNEE_HINT)
+
+
+@kernel
+def bend_limb(limb: Limb, goal: Vec3Like, current: float) -> tuple[Vec3, Vec3]:
     """
     Return elbow and wrist when the wrist reaches its goal, on the captured side of the limb.
 
     Of the circle that the two lengths leave, the point nearest to the captured elbow would
     let a knee pass through the straight leg and bend backwards; so the captured direction
     of the bend is kept instead, carried over by `turn_line` from the captured line
-    shoulder-wrist to the new one. A goal out of reach is pointed at. `current` is a distance
-    of the wrist that is reached exactly whatever it is (`soft_reach`), `hint` the unit vector
-    to which the elbow bends when captured straight.
+    shoulder-wrist to the new one; a limb that is captured straight bends to its `bend_hint`. A
+    goal out of reach is pointed at. `current` is a distance of the wrist that is reached exactly
+    whatever it is (`soft_reach`).
     """
-    line, captured_line = sub(goal, shoulder), sub(wrist, shoulder)
+    shoulder, upper, lower = limb.shoulder, limb.upper, limb.lower
+    line, captured_line = sub(goal, shoulder), sub(limb.wrist, shoulder)
     distance = norm(line)
-    if distance < 1e-9 or norm(captured_line) < 1e-9:
-        return vec3(elbow), vec3(wrist)
+    if distance < MIN_DISTANCE_M or norm(captured_line) < MIN_DISTANCE_M:
+        return limb.elbow, limb.wrist
     axis, captured_axis = normalized(line), normalized(captured_line)
     distance = soft_reach(distance, current, upper, lower)
     wanted = polar_limit(upper, distance, lower)
-    bend = _bend_direction(sub(elbow, shoulder), captured_axis, upper, wanted, hint)
-    bend = rotate(turn_line(centre, captured_axis, axis), bend)
+    hint = bend_hint(limb.number, limb.q_upper)
+    bend = _bend_direction(sub(limb.elbow, shoulder), captured_axis, upper, wanted, hint)
+    bend = rotate(turn_line(midway(limb.number, limb.q_parent), captured_axis, axis), bend)
     length = norm(bend)
     along = upper * math.cos(wanted)
     aside = upper * math.sin(wanted) / length if length > 1e-12 else 0.0
@@ -274,12 +274,6 @@ def into_reach(
 
 
 @kernel
-def bend_hint(limb: int, q_upper: QuatLike) -> Vec3:
-    """Return the world direction to which a straight elbow or knee moves when it bends."""
-    return rotate(q_upper, _ELBOW_HINT if limb < 2 else _KNEE_HINT)
-
-
-@kernel
 def unlock(limb: int, to_elbow: Vec3Like, to_wrist: Vec3Like) -> Quat:
     """
     Return the turn of an elbow or knee that keeps it from bending backward.
@@ -292,20 +286,8 @@ def unlock(limb: int, to_elbow: Vec3Like, to_wrist: Vec3Like) -> Quat:
     upper, lower = normalized(to_elbow), normalized(to_wrist)
     axis = normalized(cross(_ELBOW_HINT if limb < 2 else _KNEE_HINT, upper))
     sine = dot(cross(upper, lower), axis)
-    back = max(-sine, 0.0)
-    turn = 0.5 * back * back / _SOFT_LOCK if back < _SOFT_LOCK else back - 0.5 * _SOFT_LOCK
     fade = clamp((2.0 * LOCKED + sine) / LOCKED, 0.0, 1.0)
-    return exp(scale(axis, turn * ease(fade)))
-
-
-@kernel
-def bend_limb(limb: Limb, goal: Vec3Like, current: float) -> tuple[Vec3, Vec3]:
-    """Return elbow and wrist of a limb whose wrist goes to a place; see `place_elbow`."""
-    hint = bend_hint(limb.number, limb.q_upper)
-    centre = midway(limb.number, limb.q_parent)
-    return place_elbow(
-        centre, limb.shoulder, limb.elbow, limb.wrist, limb.upper, limb.lower, goal, current, hint
-    )
+    return exp(scale(axis, smooth_ramp(-sine, _SOFT_LOCK) * ease(fade)))
 
 
 @kernel

@@ -27,7 +27,6 @@ from puppet_core.math import (
     scale,
     sub,
     vec3,
-    Vec3s,
     work_array,
 )
 from puppet_core.math.values import Vec3, Vec3Like
@@ -319,29 +318,23 @@ def sidestep_segment(
 
 @kernel
 def swing_leg_clearance(
-    shape: ShapeArrays,
-    first: int,
-    frame: Frame,
-    sole: Vec3Like,
-    allowed: float,
-    world_scale: float,
-    dt: float,
-    before: Vec3s,
-    room: Floats,
+    shape: ShapeArrays, frame: Frame, limb: int, allowed: float, world_scale: float, dt: float
 ) -> Vec3:
     """
-    Return the way in world [m] by which a sole makes room for the other leg.
+    Return the way in world [m] by which the sole of a leg, 2 or 3, makes room for the other leg.
 
-    That starts at segment `first`; `before` holds the sole in the frames of those segments, `room`
-    the smoothing of the way; an infinite time since the frame before [s] starts anew.
+    An infinite time since the frame before [s] starts anew.
     """
-    out = 0.0, 0.0, 0.0
+    first, sole = STARTS[5 - limb], frame.end_effectors[limb]
+    before, room, out = frame.passed[limb - 2], frame.room[limb - 2], (0.0, 0.0, 0.0)
+    if dt == 0.0:  # the frame is posed once more
+        return room[0, 0], room[1, 0], room[2, 0]
     for i in range(3):
         segment = first + i
         q, way = frame.q_world[segment], sub(sole, frame.p_world[segment])
         local = rotate_inverse(q, way)
         x, y, z = sub(local, before[i])
-        velocity = (x / dt, y / dt, z / dt) if dt > 0.0 else (0.0, 0.0, 0.0)
+        velocity = x / dt, y / dt, z / dt
         copy(local, before[i])
         pace = clamp((norm(velocity) / world_scale - SLOW_M_S) / (FAST_M_S - SLOW_M_S), 0.0, 1.0)
         if pace == 0.0:
@@ -378,7 +371,7 @@ def solve_one_limb(
 
 
 @kernel
-def _take_end_to(
+def take_end_to(
     model: PuppetModel, tuning: Tuning, limb: int, point: Vec3Like, frame: Frame
 ) -> None:
     """Bring a palm or sole to a point, with the orientation it has."""
@@ -428,19 +421,16 @@ def swing_past(model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, fram
     for limb in range(2, 4):
         way = swing_leg_clearance(
             model.body.shape,
-            STARTS[5 - limb],
             frame,
-            frame.end_effectors[limb],
+            limb,
             tuning.world_scale * (ALLOWED_M + goals.self_rows[limb, SELF_DEPTH]),
             tuning.world_scale,
             dt,
-            frame.passed[limb - 2],
-            frame.room[limb - 2],
         )
         # a foot that stands stays, as in the attempts that follow
         way = scale(way, 1.0 - goals.importances[limb] ** (2 * SELF_PUSH_ATTEMPTS))
         if abs(way[0]) + abs(way[1]) + abs(way[2]) > ROOM_M:
-            _take_end_to(model, tuning, limb, add(frame.end_effectors[limb], way), frame)
+            take_end_to(model, tuning, limb, add(frame.end_effectors[limb], way), frame)
             has_moved = True
     if has_moved:
         update_kinematics(model, frame)
@@ -461,7 +451,7 @@ def resolve_self_penetration(
         hands = _find_inside(model, tuning, goals, 0, is_last, frame)
         for limb in range(4):
             if hands & (1 << limb):
-                _take_end_to(model, tuning, limb, frame.clear_points[limb], frame)
+                take_end_to(model, tuning, limb, frame.clear_points[limb], frame)
         if hands:
             update_kinematics(model, frame)
         elbows = _find_inside(model, tuning, goals, 4, is_last, frame)
@@ -517,7 +507,7 @@ def resolve_object_penetration(
             if inside:
                 if attempt == PUSH_ATTEMPTS - 2:
                     point = _into_reach_and_out(model, tuning, objects, limb, frame, point)
-                _take_end_to(model, tuning, limb, point, frame)
+                take_end_to(model, tuning, limb, point, frame)
                 has_moved = True
         if not has_moved:
             break

@@ -93,26 +93,27 @@ def _segment_shift(q: QuatLike, of_segment: Floats, sideways: float) -> Vec3:
     return add(straight, scale(sub(of_segment, straight), sideways))
 
 
+class PosedBody(NamedTuple):
+    """A puppet's body with captured angles."""
+
+    samples: Floats  # (16, 3, 40) in the segments' frames [m]
+    world_scale: float
+    q_world: Quats  # (16, 4)
+    p_world: Vec3s  # (16, 3) [m]
+    points: Vec3s  # (8, 3) general end-effectors [m]
+
+
 @kernel
 def self_ball(
-    row: Floats,
-    importance: float,
-    samples: Floats,
-    world_scale: float,
-    q_world: Quats,
-    p_world: Vec3s,
-    point: Vec3Like,
-    sideways: float,
-    centre: Floats,
+    row: Floats, importance: float, body: PosedBody, j: int, sideways: float, centre: Floats
 ) -> float:
     """
-    Write the centre of a general end-effector's range ball; return its radius [m].
+    Write the centre of the range ball of general end-effector j; return its radius [m].
 
-    `samples` (16, 3, 40) are the puppet's in its segments' frames, `point` its end-effector with
-    captured angles [m]; `sideways` is the fraction of the way along the surface that is kept, 0
-    for the distance alone. A radius of -1: there is nothing to keep, all weights are zero (errata
-    6).
+    `sideways` is the fraction of the way along the surface that is kept, 0 for the distance
+    alone. A radius of -1: there is nothing to keep, all weights are zero (errata 6).
     """
+    point = body.points[j]
     sums, shift = work_table(16, 7), (0.0, 0.0, 0.0)
     sums[:] = 0.0
     total, nearest = 0.0, math.inf
@@ -121,16 +122,17 @@ def self_ball(
         if contact[SAMPLE] < 0.0 or contact[WEIGHT] <= 0.0:
             continue
         segment = int(contact[SAMPLE]) // N_SAMPLES
-        q, from_point = q_world[segment], sub(p_world[segment], point)
-        own, sums_of = samples[segment], sums[segment]
-        nearest = min(nearest, _add_contact(contact, own, world_scale, q, from_point, sums_of))
+        q, from_point = body.q_world[segment], sub(body.p_world[segment], point)
+        own, sums_of = body.samples[segment], sums[segment]
+        gap = _add_contact(contact, own, body.world_scale, q, from_point, sums_of)
+        nearest = min(nearest, gap)
         total += contact[WEIGHT]
     copy(point, centre)
     if total <= 0.0:
         return -1.0
     for segment in range(16):
         if sums[segment, 6] > 0.0:
-            shift = add(shift, _segment_shift(q_world[segment], sums[segment], sideways))
+            shift = add(shift, _segment_shift(body.q_world[segment], sums[segment], sideways))
     copy(add(point, scale(shift, 1.0 / total)), centre)
     # Shin2002 eq. 5.6 as it must be read (errata 5)
     return (1.0 - importance) * nearest
@@ -138,15 +140,7 @@ def self_ball(
 
 @kernel
 def limb_self_balls(
-    limb: int,
-    held: float,
-    rows: Floats,
-    samples: Floats,
-    world_scale: float,
-    q_world: Quats,
-    p_world: Vec3s,
-    points: Vec3s,
-    balls: SelfBalls,
+    limb: int, held: float, rows: Floats, body: PosedBody, balls: SelfBalls
 ) -> None:
     """
     Fill the balls of a limb's end-effector and of its elbow or knee; see `self_ball`.
@@ -163,16 +157,6 @@ def limb_self_balls(
             # the importance comes and goes smoothly, the place as fast as the hand
             place = rows[j, SELF_PLACE] * rows[j, SELF_IMPORTANCE]
             sideways = place * place if j < 4 else 0.0
-            radius = self_ball(
-                rows[j],
-                w,
-                samples,
-                world_scale,
-                q_world,
-                p_world,
-                points[j],
-                sideways,
-                balls.centres[j],
-            )
+            radius = self_ball(rows[j], w, body, j, sideways, balls.centres[j])
             if radius >= 0.0:
                 balls.radii[j], balls.importances[j] = radius, w

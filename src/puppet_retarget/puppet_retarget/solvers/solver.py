@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import Character
 from puppet_core.math import (
+    add,
     conjugate,
     copy,
     Floats,
@@ -40,7 +41,12 @@ from puppet_retarget.importance import (
     SELF_ROW,
 )
 from puppet_retarget.solvers.body import BodyTask, minimise_body
-from puppet_retarget.solvers.body_contact import level_soles, note_push
+from puppet_retarget.solvers.body_contact import (
+    body_out_of_planes,
+    level_ends,
+    lift_ends,
+    note_push,
+)
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
@@ -66,7 +72,7 @@ from puppet_retarget.solvers.root import (
     reference_root,
     smooth_root,
 )
-from puppet_retarget.solvers.self_contact import limb_self_balls, SelfBalls
+from puppet_retarget.solvers.self_contact import limb_self_balls, PosedBody, SelfBalls
 from puppet_retarget.solvers.state import (
     ELBOW_CIRCLE,
     Frame,
@@ -85,6 +91,8 @@ from puppet_retarget.solvers.state import (
 
 NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
+LIFTS = 3  # of a body, whose knees rise less than its hips
+LIFT_TOL_M = 1e-6
 SWEEPS = 2  # over the own body's ranges of a pair of limbs
 
 
@@ -329,18 +337,11 @@ def _fill_self_balls(
     model: PuppetModel, tuning: Tuning, goals: Goals, first: int, balls: SelfBalls, frame: Frame
 ) -> None:
     """Fill the ranges of the own body of two limbs, from `first` on, as they are posed."""
+    body = PosedBody(
+        model.body.samples, tuning.world_scale, frame.q_world, frame.p_world, frame.end_effectors
+    )
     for limb in range(first, first + 2):
-        limb_self_balls(
-            limb,
-            goals.importances[limb],
-            goals.self_rows,
-            model.body.samples,
-            tuning.world_scale,
-            frame.q_world,
-            frame.p_world,
-            frame.end_effectors,
-            balls,
-        )
+        limb_self_balls(limb, goals.importances[limb], goals.self_rows, body, balls)
 
 
 @kernel
@@ -354,6 +355,8 @@ def pose_limbs(
 ) -> None:
     """Pose the four limbs of a frame whose root and body are in place, kinematics up to date."""
     touches = tuning.limb_form != ELBOW_CIRCLE
+    for segment in range(STARTS[0], 16):
+        copy(frame.rotations[segment], frame.captured[segment])
     # legs first: an arm that touches a leg touches it where the leg finally is
     for first in (2, 0):
         if touches:
@@ -382,8 +385,26 @@ def pose_limbs(
         resolve_self_penetration(model, tuning, goals, frame)
     follow_limbs(model, tuning, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
+    lift_ends(model, tuning, objects, goals, frame)
     if tuning.joint_limits and limit_joints(model.limits, frame.rotations) > 0:
         update_kinematics(model, frame)
+
+
+@kernel
+def lift_body(model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: Frame) -> bool:
+    """
+    Lift a posed body that is in planes out of them; return whether it was.
+
+    Its limbs are as captured again then, to be posed once more.
+    """
+    way = body_out_of_planes(model, tuning, objects, frame)
+    if norm(way) < LIFT_TOL_M:
+        return False
+    copy(add(frame.root, way), frame.root)
+    for segment in range(STARTS[0], 16):
+        copy(frame.captured[segment], frame.rotations[segment])
+    update_kinematics(model, frame)
+    return True
 
 
 @kernel
@@ -409,10 +430,14 @@ def solve_packed(
     unlock_joints(model, frame)
     update_kinematics(model, frame)
     keep_end_orientations(model, goals, frame)
-    level_soles(model, tuning, solver.objects, goals, dt, frame)
+    level_ends(model, tuning, solver.objects, goals, dt, frame)
     iterations = _estimate_body(model, tuning, root, goals, dt, frame)
     update_kinematics(model, frame)
-    pose_limbs(model, tuning, solver.objects, goals, dt, frame)
+    for lift in range(LIFTS + 1):
+        # once more no time has passed: what follows in time stays where it is
+        pose_limbs(model, tuning, solver.objects, goals, dt if lift == 0 else 0.0, frame)
+        if lift == LIFTS or not lift_body(model, tuning, solver.objects, frame):
+            break
     measure(model, solver.objects, goals, frame)
     note_push(model, solver.objects, frame)
     return iterations

@@ -12,7 +12,7 @@ from puppet_core.math import copy, Floats, frozen, kernel, Quats, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
 from puppet_retarget.solvers.body import BodyState
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
-from puppet_retarget.solvers.limbs import Joints, Limb, limb_of
+from puppet_retarget.solvers.limbs import Bones, Joints, Limb, limb_of
 from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
 
 ROOT_FORMS = ('projection', 'mean', 'reference')
@@ -191,11 +191,12 @@ class Frame(NamedTuple):
     trial: BodyState = BodyState()  # working space of the minimiser
     relaxation: Floats = zeros(1)  # growth of the balls that gives them a common point; 0 in reach
     follower: Floats = zeros(3, 2)  # smoothing of the root; memory, as those below
+    captured: Quats = zeros(16, 4)  # joint rotations of the limbs before they are posed
     free_rotations: Quats = zeros(16, 4)  # of the limbs before the own body counts
     free_ends: Vec3s = zeros(4, 3)  # palms and soles then
     wanted_push: Vec3 = zeros(3)  # of the root out of objects [m]
     push: Floats = zeros(3, 2)  # its smoothing
-    tilts: Floats = zeros(2, 7)  # turn of each foot out of floors, its rate [rad/s]
+    tilts: Floats = zeros(4, 7)  # turn of each hand and foot out of objects, its rate [rad/s]
     corrections: Floats = zeros(16, 7)  # turn of each joint for the own body, its rate [rad/s]
     passed: Vec3s = zeros(2, 3, 3)  # each sole in the frames of the other leg, the frame before
     room: Floats = zeros(2, 3, 2)  # smoothing of the room that each swinging foot makes
@@ -220,9 +221,11 @@ def limb_at(model: PuppetModel, frame: Frame, limb: int, rotations: Quats, q_end
         frame.p_world[start],
         rotations[start : start + 3],
         q_end,
-        model.offsets[start + 1 : start + 3],
-        model.upper_lengths[limb],
-        model.lower_lengths[limb],
+        Bones(
+            model.offsets[start + 1 : start + 3],
+            model.upper_lengths[limb],
+            model.lower_lengths[limb],
+        ),
     )
 
 

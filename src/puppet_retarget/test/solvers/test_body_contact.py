@@ -14,6 +14,7 @@ import pytest
 
 TORSO_AND_HEAD = range(4)
 FEET = (12, 15)
+LEFT_SHANK, RIGHT_SHANK = 11, 14
 TICK_S = 1.0 / 120.0
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -104,3 +105,41 @@ def test_feet_on_a_slope_lie_on_it(scene, tall_character, adult_character):
         assert deepest_in_object(shape, objects, 0, foot, UPRIGHT, p)[0] > 0.02
         assert deepest_in_object(shape, objects, 0, foot, q, p)[0] < DIP_M
         np.testing.assert_allclose(out.end_effectors[sole], rows[sole, GOAL : GOAL + 3], atol=1e-9)
+
+
+@pytest.mark.parametrize('rate_hz', [30.0, 120.0])
+def test_a_body_that_comes_down_fast_stays_on_the_floor(
+    scene, tall_character, adult_character, rate_hz
+):
+    """Knees bent and legs free, it falls on its knees at 2 m/s: nothing of it goes in."""
+    environment = scene(scene.floor)
+    solver, rows, root = standing_solver(tall_character, adult_character, environment)
+    rows[:] = 0.0
+    rotations = np.tile(UPRIGHT, (16, 1))
+    rotations[[LEFT_SHANK, RIGHT_SHANK]] = qb.exp(np.array([0.0, np.pi / 2.0, 0.0]))
+    objects, shape = environment.arrays(1.0, 0.0), shape_arrays(tall_character.capsules)
+    depths = []
+    for k in range(int(0.6 * rate_hz)):
+        place = root - [0.0, 0.0, 2.0 * k / rate_hz]
+        out = solver.solve(place, place, rotations, rows, np.inf if k == 0 else 1.0 / rate_hz)
+        depths.append(
+            max(
+                deepest_in_object(shape, objects, 0, s, out.q_world[s], out.p_world[s])[0]
+                for s in range(16)
+            )
+        )
+    assert root[2] - 2.0 * 0.6 < -0.2  # asked for: pelvis and all under the floor
+    assert max(depths) < DIP_M + 1e-4
+
+
+def test_a_plane_that_is_there_twice_lifts_a_body_once(scene, tall_character, adult_character):
+    again = scene.thing('plane', np.zeros(3))
+    found = []
+    for environment in (scene(scene.floor), scene(scene.floor, again)):
+        solver, rows, root = standing_solver(tall_character, adult_character, environment)
+        rotations, low = np.tile(UPRIGHT, (16, 1)), root * [1.0, 1.0, 0.3]
+        rotations[[LEFT_SHANK, RIGHT_SHANK]] = qb.exp(np.array([0.0, np.pi / 2.0, 0.0]))
+        out = solver.solve(low, low, rotations, 0.0 * rows, np.inf)
+        found.append(np.vstack((out.root_position, out.p_world)))
+    assert found[0][0, 2] > 0.02 + low[2]  # lifted
+    np.testing.assert_allclose(found[1], found[0], atol=DIP_M)

@@ -25,21 +25,20 @@ def angles(quaternions):
     return np.linalg.norm(qb.log(np.array(quaternions)), axis=-1)
 
 
-def test_a_small_turn_is_that_of_a_critically_damped_oscillator():
+@pytest.mark.parametrize('rate_hz', [20.0, 30.0, 120.0])
+def test_a_small_turn_is_that_of_a_critically_damped_oscillator(rate_hz):
     """Against a numerical integration of x'' = -w^2 (x - target) - 2 w x'."""
-    state, target, n = resting(), 0.1, 24
-    followed = [follow_turn(state, turn(target), BANDWIDTH, TICK_S / 20) for _ in range(20 * n)][
-        19::20
-    ]
+    state, target, n = resting(), 0.1, round(0.2 * rate_hz)
+    followed = [follow_turn(state, turn(target), BANDWIDTH, 1.0 / rate_hz) for _ in range(n)]
     found = solve_ivp(
         lambda t, x: (x[1], -(BANDWIDTH**2) * (x[0] - target) - 2.0 * BANDWIDTH * x[1]),
-        (0.0, n * TICK_S),
+        (0.0, n / rate_hz),
         (0.0, 0.0),
-        t_eval=TICK_S * np.arange(1, n + 1),
+        t_eval=np.arange(1, n + 1) / rate_hz,
         rtol=1e-9,
         atol=1e-12,
     )
-    np.testing.assert_allclose(angles(followed), found.y[0], atol=0.003)
+    np.testing.assert_allclose(angles(followed), found.y[0], atol=1e-8)
 
 
 @pytest.mark.parametrize('rate_hz', [30.0, 120.0, 12_000.0])

@@ -9,6 +9,7 @@ from puppet_core.body.character import Character
 from puppet_core.body.skeleton import LIMB_SEGMENTS, LIMBS
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.math.values import between, IDENTITY
 from puppet_retarget.solvers import limbs
 from puppet_retarget.solvers.limbs import (
     bend_hint,
@@ -45,7 +46,7 @@ class Captured(NamedTuple):
 
     def limb(self, index: int) -> limbs.Limb:
         """Return it as kernels take it."""
-        return limbs.limb_of(index, *self[:5], *self.lengths)
+        return limbs.limb_of(index, *self[:4], limbs.Bones(self.offsets, *self.lengths))
 
 
 def random_limb(rng: np.random.Generator, character: Character, limb: int) -> Captured:
@@ -101,27 +102,25 @@ def placed(
     """Return the solved elbow and wrist."""
     places = (tuple(map(float, p)) for p in (shoulder, elbow, wrist, goal, hint))
     shoulder, elbow, wrist, goal, hint = places
-    centre = 0.0, 0.0, -1.0
-    found = limbs.place_elbow(centre, shoulder, elbow, wrist, UPPER, LOWER, goal, current, hint)
-    return np.array(found[0]), np.array(found[1])
-
-
-def random_places(rng: np.random.Generator) -> tuple[Vec3, Vec3, Vec3]:
-    """Return shoulder, elbow and wrist of a well bent limb."""
-    shoulder = rng.normal(size=3)
-    return shoulder, *reaching(
-        shoulder, unit(rng.normal(size=3)), rng.normal(size=3), rng.uniform(0.1, 0.5)
+    # a leg whose middle of all directions is down, and whose knee bends to the hint
+    q_parent = between(limbs.midway(2, IDENTITY), (0.0, 0.0, -1.0))
+    q_upper = between((1.0, 0.0, 0.0), hint)
+    leg = limbs.Limb(
+        number=2,
+        q_parent=q_parent,
+        shoulder=shoulder,
+        to_elbow=(0.0, 0.0, -UPPER),
+        to_wrist=(0.0, 0.0, -LOWER),
+        upper=UPPER,
+        lower=LOWER,
+        captured=(IDENTITY, IDENTITY, IDENTITY),
+        q_end=IDENTITY,
+        q_upper=q_upper,
+        elbow=elbow,
+        wrist=wrist,
     )
-
-
-def test_wrist_reaches_goals_in_reach(rng):
-    for _ in range(200):
-        shoulder, elbow, wrist = random_places(rng)
-        goal = shoulder + rng.uniform(0.06, limbs.EXACT_SHARE * FULL) * unit(rng.normal(size=3))
-        new_elbow, new_wrist = placed(shoulder, elbow, wrist, goal)
-        np.testing.assert_allclose(new_wrist, goal, atol=POSITION_TOL_M)
-        assert np.linalg.norm(new_elbow - shoulder) == pytest.approx(UPPER, abs=POSITION_TOL_M)
-        assert np.linalg.norm(goal - new_elbow) == pytest.approx(LOWER, abs=POSITION_TOL_M)
+    found = limbs.bend_limb(leg, goal, current)
+    return np.array(found[0]), np.array(found[1])
 
 
 def test_knee_cannot_pass_through_the_straight_leg(rng):

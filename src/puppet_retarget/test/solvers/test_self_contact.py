@@ -29,6 +29,7 @@ from puppet_retarget.importance.self_interaction import (
 from puppet_retarget.solvers.self_contact import (
     empty_self_balls,
     limb_self_balls,
+    PosedBody,
     self_ball,
     SelfBalls,
 )
@@ -70,9 +71,8 @@ def balls_of(rows: Floats, character: Character, body: Body, scale: float = 1.0)
     balls = empty_self_balls()
     samples = body_arrays(character.skeleton, character.capsules).samples
     for limb in range(4):
-        limb_self_balls(
-            limb, 0.0, rows, samples, scale, body.q_world, body.p_world, body.points, balls
-        )
+        posed = PosedBody(samples, scale, body.q_world, body.p_world, body.points)
+        limb_self_balls(limb, 0.0, rows, posed, balls)
     return balls
 
 
@@ -109,17 +109,8 @@ def ball(row: Floats, character: Character, body: Body, j: int, sideways: float)
     """Return the centre of one ball."""
     centre = np.empty(3)
     samples = body_arrays(character.skeleton, character.capsules).samples
-    self_ball(
-        row,
-        row[SELF_IMPORTANCE],
-        samples,
-        1.0,
-        body.q_world,
-        body.p_world,
-        body.points[j],
-        sideways,
-        centre,
-    )
+    posed = PosedBody(samples, 1.0, body.q_world, body.p_world, body.points)
+    self_ball(row, row[SELF_IMPORTANCE], posed, j, sideways, centre)
     return centre
 
 

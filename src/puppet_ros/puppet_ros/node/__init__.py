@@ -45,5 +45,6 @@ from puppet_ros.node.transforms import (
     StaticTransformTree,
     TF_STATIC_TOPIC,
     TRANSMITTER,
+    with_mesh_files,
     WORLD,
 )

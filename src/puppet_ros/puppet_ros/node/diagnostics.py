@@ -110,7 +110,7 @@ class Diagnostics:
         self._node = node
         self._clock = node.get_clock()
         self._statistics = FrameStatistics()
-        self._values: dict[str, str] = {}
+        self._values: dict[str, str | Callable[[], str]] = {}
         self._error = ''
         self._error_ns = 0
         self._condition: tuple[bytes, str] | None = None
@@ -124,11 +124,6 @@ class Diagnostics:
         # a steady timer: a simulated clock that stands still must not silence the diagnostics
         self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(PERIOD_S, self._on_timer, clock=self._steady_clock)
-
-    @property
-    def total_frames(self) -> int:
-        """Frames since the start."""
-        return self._statistics.total_frames
 
     @property
     def total_drops(self) -> int:
@@ -150,8 +145,10 @@ class Diagnostics:
         self._node.get_logger().warning(text, throttle_duration_sec=LOG_THROTTLE_S)
 
     def value(self, key: str, value: Any) -> None:
-        """Set a further key of the report; it stays until set again."""
-        self._values[key] = f'{value:.6g}' if isinstance(value, float) else str(value)
+        """Set a further key of the report until set again; a function is called by each report."""
+        if not callable(value):
+            value = f'{value:.6g}' if isinstance(value, float) else str(value)
+        self._values[key] = value
 
     def condition(self, level: bytes, text: str) -> None:
         """Set a lasting condition of the node; it outweighs what is not more severe; OK clears."""
@@ -215,7 +212,7 @@ class Diagnostics:
             'drops': self.total_drops,
             'last_error': self._error,
             **{f'drops_{reason}': count for reason, count in drops},
-            **self._values,
+            **{k: v() if callable(v) else v for k, v in self._values.items()},
             **connections(self._node),
         }
         return [KeyValue(key=key, value=str(value)) for key, value in values.items()]

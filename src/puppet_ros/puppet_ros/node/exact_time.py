@@ -8,7 +8,6 @@ was passed over will not be paired any more: it is dropped and counted. What wai
 partner that died costs no memory.
 """
 
-from itertools import takewhile
 from typing import Any, Generic, TypeVar
 
 Left = TypeVar('Left')
@@ -19,12 +18,11 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
     """Join two streams on equal stamps; of each, up to `capacity` messages wait for partners."""
 
     def __init__(self, capacity: int = 32) -> None:
-        if capacity < 1:
-            raise ValueError(f'capacity: expected value >= 1, got {capacity}')
-        self.capacity = capacity
+        self.unmatched = [0, 0]
+        """Messages of each topic dropped without a partner."""
+        self._capacity = capacity
         # of both sides, by stamp, in the order in which they came
         self._waiting: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
-        self._unmatched = [0, 0]
 
     def push_left(self, stamp_ns: int, item: Left) -> tuple[Left, Right] | None:
         """Take a message of the first topic; return the pair if its partner was here."""
@@ -36,39 +34,19 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
         found = self._push(1, stamp_ns, item)
         return None if found is None else (found[0], item)
 
-    @property
-    def unmatched_left(self) -> int:
-        """Messages of the first topic dropped without a partner."""
-        return self._unmatched[0]
-
-    @property
-    def unmatched_right(self) -> int:
-        """Messages of the second topic dropped without a partner."""
-        return self._unmatched[1]
-
     def _push(self, side: int, stamp_ns: int, item: Any) -> tuple[Any] | None:
         """Return the partner if it was here; else the message waits."""
         own, other = self._waiting[side], self._waiting[1 - side]
         if stamp_ns in other:
-            partner = other[stamp_ns]
+            partner = other.pop(stamp_ns)
             for k, waiting in enumerate(self._waiting):
-                self._unmatched[k] += _drop_until(waiting, stamp_ns)
+                for passed in [stamp for stamp in waiting if stamp <= stamp_ns]:
+                    del waiting[passed]
+                    self.unmatched[k] += 1
             return (partner,)
-        self._unmatched[side] += own.pop(stamp_ns, None) is not None
+        self.unmatched[side] += own.pop(stamp_ns, None) is not None
         own[stamp_ns] = item
-        if len(own) > self.capacity:
+        if len(own) > self._capacity:
             del own[next(iter(own))]
-            self._unmatched[side] += 1
+            self.unmatched[side] += 1
         return None
-
-
-def _drop_until(waiting: dict, stamp_ns: int) -> int:
-    """Remove the pair's own entry and all that came in before it; return how many were lost."""
-    if stamp_ns in waiting:
-        lost = list(takewhile(lambda stamp: stamp != stamp_ns, waiting))
-        del waiting[stamp_ns]
-    else:
-        lost = [stamp for stamp in waiting if stamp < stamp_ns]
-    for stamp in lost:
-        del waiting[stamp]
-    return len(lost)

@@ -25,6 +25,7 @@ def _reliable(depth: int, durability: DurabilityPolicy = DurabilityPolicy.VOLATI
 
 
 JOINT_STATES = _reliable(10)
+COMMANDS = _reliable(1)  # a robot has no use for an older one
 LATCHED = _reliable(1, DurabilityPolicy.TRANSIENT_LOCAL)
 TRANSFORMS = _reliable(100)
 # One message per broadcaster, and there may be many: tf2's listeners keep 100 too.

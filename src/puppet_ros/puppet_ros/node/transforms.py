@@ -8,6 +8,9 @@ the thread of tf2: frames are kept in a dictionary by child and looked up along 
 """
 
 from collections.abc import Callable, Iterable
+import os
+from pathlib import Path
+import re
 
 from geometry_msgs.msg import TransformStamped
 import numpy as np
@@ -15,6 +18,7 @@ from puppet_core.math import Quat, quaternions, Vec3
 from puppet_core.sensor_frames import SAMPLE_OK, SensorFrame
 from puppet_ros.messages import TransformsWriter
 from puppet_ros.node import qos
+from puppet_ros.node.clock import RateLimit
 from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -43,9 +47,12 @@ class StaticTransformTree:
         is_named = parent != child and max(len(parent), len(child)) <= MAX_NAME
         if not (is_near and is_turn and is_named) or is_full:
             return False
-        edge = (parent, np.array(position, dtype=float), np.asarray(quaternion) / norm)
         old = self._edges.get(child)
-        self._edges[child] = edge
+        edge = self._edges[child] = (
+            parent,
+            np.array(position, float),
+            np.asarray(quaternion) / norm,
+        )
         if old is None or old[0] != parent:
             return True
         return not (np.array_equal(old[1], edge[1]) and np.array_equal(old[2], edge[2]))
@@ -115,8 +122,7 @@ class SensorTransforms:
 
     def __init__(self, node: Node, sensors: tuple[str, ...], rate_hz: float) -> None:
         self._node, self._sensors = node, sensors
-        self._period_ns = round(1e9 / rate_hz) if rate_hz > 0.0 else 0
-        self._next_ns = 0
+        self._limit = RateLimit(rate_hz)
         self._all = TransformsWriter(self._names(range(len(sensors))))
         self._publisher = node.create_publisher(TFMessage, '/tf', qos.TRANSFORMS)
         self._static = node.create_publisher(TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS)
@@ -128,10 +134,8 @@ class SensorTransforms:
 
     def publish(self, frame: SensorFrame) -> None:
         """Publish the measured sensors of a frame if it is time again."""
-        due = not 0 <= self._next_ns - frame.stamp_ns <= self._period_ns
-        if self._period_ns == 0 or not due:
+        if not self._limit.passes(frame.stamp_ns):
             return
-        self._next_ns = frame.stamp_ns + self._period_ns
         rows = np.flatnonzero(frame.status == SAMPLE_OK)
         writer = self._all
         if len(rows) < len(self._sensors):
@@ -161,3 +165,23 @@ class RobotDescriptionPublisher:
         if text != self._text:
             self._text = text
             self._publisher.publish(String(data=text))
+
+
+def with_mesh_files(urdf: str, path: Path) -> str:
+    """
+    Return a URDF with the paths of its meshes for programs that do not know its own, `path`.
+
+    Those of installed packages stay, which readers on other machines may have as well.
+    """
+    from puppet_core.robots import find_mesh  # not for every node
+
+    installed = [p for p in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if p]
+
+    def found(match: re.Match[str]) -> str:
+        file = find_mesh(path, match[2])
+        is_package = match[2].startswith('package://')
+        if file is None or is_package and any(map(file.is_relative_to, installed)):
+            return match[0]
+        return f'{match[1]}{file.as_uri()}{match[3]}'
+
+    return re.sub(r'(<mesh\b[^>]*?\bfilename\s*=\s*["\'])([^"\']+)(["\'])', found, urdf)

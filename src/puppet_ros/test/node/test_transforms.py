@@ -11,6 +11,7 @@ from puppet_ros.node.transforms import (
     StaticTransforms,
     StaticTransformTree,
     TF_STATIC_TOPIC,
+    with_mesh_files,
 )
 import pytest
 from rclpy.node import Node
@@ -100,6 +101,23 @@ def test_latched_transform_reaches_a_late_node(ros_context, spin_until, rng):
     assert spin_until([talker, listener], lambda: bool(calls))
     found = transforms.lookup('world', 'transmitter')
     np.testing.assert_allclose(matrix(*found), matrix(position, quaternion), atol=TOL)
+
+
+def test_meshes_of_a_urdf_are_found_from_elsewhere(tmp_path):
+    """Relative ones, and those of packages that are not installed; what is not there stays."""
+    urdf, mesh = tmp_path / 'tin_description' / 'urdf' / 'tin.urdf', 'my meshes/a.stl'
+    file = urdf.parent / mesh
+    file.parent.mkdir(parents=True)
+    file.touch()
+    uri = f'file://{urdf.parent}/my%20meshes/a.stl'
+    kept = ('package://puppet_bringup/config/layouts/head15.yaml', 'meshes/gone.stl')
+    found = {mesh: uri, f'package://tin_description/urdf/{mesh}': uri, **{n: n for n in kept}}
+
+    def text(names):
+        meshes = [f"<mesh scale='1 1 1' filename='{name}'/>" for name in names]
+        return '\n'.join([f'<texture filename="{mesh}"/>', *meshes])
+
+    assert with_mesh_files(text(found), urdf) == text(found.values())
 
 
 def test_late_subscriber_gets_the_last_description(ros_context, spin_until):

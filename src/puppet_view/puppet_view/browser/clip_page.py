@@ -9,18 +9,17 @@ What a drag does to the motion is decided by `puppet_edit.edit_session`.
 from collections.abc import Callable, Sequence
 from html import escape
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from puppet_core.body import Character, default_capsules, Motion
-from puppet_core.math import Quats, Vec3s
-from puppet_core.robots import merged_parts, read_shape, urdf_text
+from puppet_core.math import Vec3
 from puppet_edit.edit_session import EditSession, POINTS, REACH_S, warm_up
 from puppet_edit.editor import PointGoal
 from puppet_view.browser import played_page
 from puppet_view.browser.body import BodyNodes
-from puppet_view.browser.panel import HtmlText, rich_html, text_html
-from puppet_view.browser.stage import BrowserStage, SceneSolid, SolidScene, STAGE
+from puppet_view.browser.panel import HtmlText, rich_html, set_if_other, text_html
+from puppet_view.browser.stage import BrowserStage, SceneSolid, SolidScene
+from puppet_view.recording import person, RecordedBody
 import viser
 
 POINT, REACH, DRAG, READY = 'point', 'reach_s', 'drag', 'ready'
@@ -30,8 +29,7 @@ NO_ENTRY = 'none yet: drag a point'
 _ROW = '<div style="margin:2px 0">{}. {}{}</div>'
 _OFF = ' <b style="color:#c0392b">{:.1f} mm off</b>'
 
-EDITED, BEFORE = 'clip0', 'before'
-SIDE_STEP_M = 1.3  # between neighbouring clips
+CLIP = 'clip'  # who it is, for no performer of a recording
 GIZMO_M, HANDLE_M, GOAL_M = 0.28, 0.035, 0.07
 HANDLES_M = {'elbow': 0.055, 'knee': 0.07}  # those inside a limb are larger, to be seen
 HANDLE_COLOUR = (245, 166, 35)
@@ -95,52 +93,37 @@ class ClipPanel(played_page.PlayedPanel):
 
     def show_point(self, name: str) -> None:
         with self.silently():
-            played_page.set_if_other(self.point, 'value', name)
+            set_if_other(self.point, 'value', name)
 
     def report(self, text: str, is_error: bool = False) -> None:
         self.status.show(text_html(text, is_error))
-
-
-class ShownClip(NamedTuple):
-    """A clip in the picture."""
-
-    name: str  # as the user calls it
-    motion: Motion  # what it does
-    colour: tuple[float, float, float]  # of the body: red, green, blue in 0 .. 1
 
 
 class ClipPage(played_page.PlayedPage):
     panel: ClipPanel
 
     def __init__(
-        self, stage: BrowserStage, session: EditSession, clips: Sequence[ShownClip]
+        self, stage: BrowserStage, session: EditSession, clips: Sequence[RecordedBody]
     ) -> None:
         """Build the page of at least one clip; the session is of the first."""
         self._session = session
-        self._clips = tuple(clips)
-        super().__init__(stage, self._count_frames(), clips[0].motion.rate_hz)
+        super().__init__(stage, clips)
+        self._original = clips[0]
         self._is_dragging = False
         self.point = POINTS[0]  # what is dragged
-        scene = stage.server.scene
-        names = [f'clip{i}' for i in range(len(clips))]
-        self._bodies = {name: BodyNodes(scene, name) for name in (*names, BEFORE)}
-        self._worlds: dict[str, tuple[Motion, Quats, Vec3s]] = {}
-        self._goals = SolidScene(scene, f'{STAGE}/{EDITED}/goals')
-        self._handles = {name: self._handle(scene, name) for name in POINTS}
+        scene, edited = stage.server.scene, self.bodies[0].world.name
+        self._before = BodyNodes(scene, 'before')
+        self._before.set_parts(self._original.parts(), is_pale=True)
+        self._goals = SolidScene(scene, f'{edited}/goals')
+        self._handles = {name: self._handle(scene, f'{edited}/handles', name) for name in POINTS}
         self._gizmo = scene.add_transform_controls(
-            f'{STAGE}/{EDITED}/gizmo', scale=GIZMO_M, disable_rotations=True, depth_test=False
+            f'{edited}/gizmo', scale=GIZMO_M, disable_rotations=True, depth_test=False
         )
         self._gizmo.on_update(self._on_gizmo)
         self.panel = ClipPanel(
             stage.server.gui, self.put, self.playback.n_frames, len(clips), session.path.name
         )
-        for name, clip in zip(names, clips):
-            self._set_motion(name, clip.motion, clip.colour)
-        self._set_motion(BEFORE, clips[0].motion, clips[0].colour, is_pale=True)
         stage.root.position = session.edited.root_positions[0] * (-1.0, -1.0, 0.0)
-        _, q_world, p_world = self._worlds[EDITED]
-        self._row, front = played_page.row_direction(q_world[0, 0], p_world[:, 0])
-        played_page.look_at_row(stage, self._row, front, len(clips))
         self._show_session()
         self._arrange()
 
@@ -154,12 +137,6 @@ class ClipPage(played_page.PlayedPage):
 
         Thread(target=get_ready, daemon=True).start()
         super().run()
-
-    def _count_frames(self) -> int:
-        """Return the frames of the longest clip, at the first one's rate."""
-        rate = self._clips[0].motion.rate_hz
-        others = [c.motion.n_frames / c.motion.rate_hz * rate for c in self._clips[1:]]
-        return int(max([self._session.edited.n_frames, *others]))
 
     async def _on_gizmo(self, event: viser.TransformControlsEvent) -> None:
         # in order, since it does not wait for anything
@@ -201,8 +178,14 @@ class ClipPage(played_page.PlayedPage):
         return min(self.playback.frame, self._session.edited.n_frames - 1)
 
     def _show_session(self) -> None:
-        session = self._session
-        self._set_motion(EDITED, session.edited, self._clips[0].colour)
+        session, character = self._session, self._tracks[0].character
+        skeleton = session.edited.skeleton
+        is_another = skeleton is not character.skeleton
+        if is_another:
+            character = person(character.name, skeleton, character.colour)
+        self._tracks[0] = RecordedBody.of_motion(CLIP, session.edited, character)
+        if is_another:
+            self.bodies[0].set_parts(self._tracks[0].parts())
         self.playback.n_frames = self._count_frames()
         self.playback.seek(self.playback.frame)
         errors = 1e3 * session.result.constraint_errors_m
@@ -212,49 +195,25 @@ class ClipPage(played_page.PlayedPage):
         is_written = session.is_saved or not session.entries
         self.panel.report(text if is_written else f'{text}; not written yet')
 
-    def _set_motion(
-        self, name: str, motion: Motion, colour: tuple[float, float, float], is_pale: bool = False
-    ) -> None:
-        """Let a body do a motion; make its meshes anew if it is another body."""
-        before = self._worlds.get(name)
-        if before is None or before[0].skeleton is not motion.skeleton:
-            skeleton = motion.skeleton
-            body = Character('clip', '', skeleton, default_capsules(skeleton), colour)
-            self._bodies[name].set_parts(merged_parts(read_shape(urdf_text(body))), is_pale)
-        self._worlds[name] = (motion, *motion.world_segments())
+    def _origins(self) -> list[Vec3]:
+        """Return where the clips begin if they stand beside each other, else one place."""
+        if not self.panel.side.value:
+            return [np.zeros(3)] * len(self._tracks)
+        return [self._original.p_world[0, 0], *(t.p_world[0, 0] for t in self._tracks[1:])]
 
-    def _arrange(self) -> None:
-        first = self._clips[0].motion.root_positions[0]
-        for number, clip in enumerate(self._clips):
-            shift = np.zeros(3)
-            if self.panel.side.value:  # beside the first, wherever it begins
-                shift = (first - clip.motion.root_positions[0]) * (1.0, 1.0, 0.0)
-                shift += number * SIDE_STEP_M * self._row
-            body = self._bodies[f'clip{number}']
-            body.world.position = shift
-            body.set_caption(clip.name if self.panel.names.value else '')
+    def _follow(self) -> None:
+        if not self._is_dragging:
+            self._stage.follow(self._places()[:1], played_page.FOLLOW_FRACTION)
 
-    def _draw(self) -> None:
-        panel, playback = self.panel, self.playback
-        state = (playback.frame, playback.is_playing, panel.before.value)
-        if state != self._drawn:
-            self._drawn = state
-            with self._stage.at_once():
-                for name, (motion, q_world, p_world) in self._worlds.items():
-                    frame = min(round(playback.time_s * motion.rate_hz), motion.n_frames - 1)
-                    self._bodies[name].move(q_world[frame], p_world[frame])
-                self._bodies[BEFORE].world.visible = bool(panel.before.value)
-                self._draw_handles()
-            panel.show_time(playback)
-        if panel.follow.value and not self._is_dragging:
-            self._stage.follow(
-                [self._worlds[EDITED][2][self._edited_frame, 0]], played_page.FOLLOW_FRACTION
-            )
+    def _show(self, is_time_shown: bool) -> None:
+        played_page.move_to(self._before, self._original, self.playback.time_s)
+        self._before.world.visible = bool(self.panel.before.value)
+        self._draw_handles()
 
     def _draw_handles(self) -> None:
         is_still, frame = not self.playback.is_playing, self._edited_frame
         for name, handle in self._handles.items():
-            played_page.set_if_other(handle, 'visible', is_still and name != self.point)
+            set_if_other(handle, 'visible', is_still and name != self.point)
             if is_still:
                 handle.position = self._session.place(name, frame)
         self._gizmo.visible = is_still
@@ -275,9 +234,10 @@ class ClipPage(played_page.PlayedPage):
             solids.append(SceneSolid('goals', str(number), 'sphere', goal.goals[0], *looks))
         return solids
 
-    def _handle(self, scene: viser.SceneApi, name: str) -> viser.IcosphereHandle:
-        radius = HANDLES_M.get(name.split('_')[-1], HANDLE_M)
-        path, looks = f'{STAGE}/{EDITED}/handles/{name}', {'cast_shadow': False, 'opacity': 0.85}
-        handle = scene.add_icosphere(path, radius, HANDLE_COLOUR, subdivisions=2, **looks)
+    def _handle(self, scene: viser.SceneApi, parent: str, name: str) -> viser.IcosphereHandle:
+        radius, looks = HANDLES_M.get(name.split('_')[-1], HANDLE_M), {'opacity': 0.85}
+        handle = scene.add_icosphere(
+            f'{parent}/{name}', radius, HANDLE_COLOUR, subdivisions=2, cast_shadow=False, **looks
+        )
         handle.on_click(lambda _: self.put(POINT, name))
         return handle

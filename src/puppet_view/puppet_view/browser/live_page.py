@@ -39,6 +39,7 @@ from puppet_view.browser.panel import (
     numbers_html,
     QuietPanel,
     ScreenshotButton,
+    set_if_other,
     text_html,
 )
 from rcl_interfaces.msg import ParameterEvent
@@ -106,8 +107,8 @@ class ViewPanel(QuietPanel):
         on_arrange: Callable[[], None],
         follow: bool,
     ) -> None:
-        """`on_setting` gets a control's name and value; both are called in other threads."""
-        super().__init__(gui, 'puppet')
+        """Show the controls; what sets parameters is reported to `on_setting`."""
+        super().__init__(gui, 'puppet', on_setting)
         self.numbers = HtmlText(gui, _numbers(None, None))
         tabs = gui.add_tab_group()
         with tabs.add_tab('Importance'):
@@ -130,13 +131,8 @@ class ViewPanel(QuietPanel):
             gui.add_html(text_html('Stand in the T-pose, still, and press.'))
             self._calibrate = gui.add_button('calibrate')
             self._outcome = HtmlText(gui)
-
-        def report(name: str) -> None:
-            if not self.is_silent:
-                on_setting(name, self.controls[name].value)
-
         for name, control in self.controls.items():
-            control.on_update(lambda _, name=name: report(name))
+            self.connect(name, control)
         self._calibrate.on_click(lambda _: on_setting(CALIBRATE, None))
         for box in (self.side, self.names):
             box.on_update(lambda _: on_arrange())
@@ -148,8 +144,7 @@ class ViewPanel(QuietPanel):
                 control = self.controls[name]
                 if name == CHARACTER and value not in control.options:
                     control.options = (*control.options, str(value))
-                if control.value != value:
-                    control.value = value
+                set_if_other(control, 'value', value)
 
     def show_refusal(self, text: str) -> None:
         """Show why a value was refused; '' when the next one was taken."""

@@ -6,10 +6,11 @@ What the panels of all pages share: quiet controls, importance bars, texts, the 
 Draws with viser.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
 import re
+from typing import Any
 
 from puppet_core.body import END_EFFECTORS
 from puppet_core.drawing import png_bytes
@@ -41,20 +42,37 @@ _NUMBER = (
 class QuietPanel:
     """Controls that can be moved by the program without telling it so."""
 
-    def __init__(self, gui: viser.GuiApi, label: str) -> None:
+    def __init__(self, gui: viser.GuiApi, label: str, put: Callable[[str, Any], None]) -> None:
+        """`put` is called with the name and value of what somebody did, in other threads."""
         gui.set_panel_label(label)
         # the button would open a way to this page for the whole internet
         gui.configure_theme(dark_mode=False, show_logo=False, show_share_button=False)
-        self.is_silent = False  # whether what changes now is not somebody's doing
+        self._put = put
+        self._is_silent = False  # whether what changes now is not somebody's doing
+
+    def connect(self, name: str, control: Any) -> None:
+        """Report changes of a control by somebody under this name."""
+
+        def report(_: object) -> None:
+            if not self._is_silent:
+                self._put(name, control.value)
+
+        control.on_update(report)
 
     @contextmanager
     def silently(self) -> Iterator[None]:
         """Change controls within this without an echo."""
-        self.is_silent = True
+        self._is_silent = True
         try:
             yield
         finally:
-            self.is_silent = False
+            self._is_silent = False
+
+
+def set_if_other(control: Any, name: str, value: object) -> None:
+    """Set a property of a control or node, which is sent to browsers, unless it is so already."""
+    if getattr(control, name) != value:
+        setattr(control, name, value)
 
 
 class HtmlText:

@@ -7,7 +7,7 @@ Controls only report what somebody did with them. These events go into one queue
 loop processes before it advances the time and draws.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 import time
 from typing import Any
@@ -17,14 +17,23 @@ from puppet_core.io import PuppetError
 from puppet_core.math import Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import rotate
 from puppet_core.procedural import heading
-from puppet_view.browser.panel import HtmlText, QuietPanel, rich_html, ScreenshotButton
+from puppet_view.browser.body import BodyNodes
+from puppet_view.browser.panel import (
+    HtmlText,
+    QuietPanel,
+    rich_html,
+    ScreenshotButton,
+    set_if_other,
+)
 from puppet_view.browser.stage import BrowserStage
+from puppet_view.recording import frame_at, RecordedBody
 import viser
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0)
 FRAME, PLAY, STEP, SPEED, ARRANGE = 'frame', 'play', 'step', 'speed', 'arrange'
 PERIOD_S = 1.0 / 60.0  # of drawing
 SHOW_PERIOD_S = 0.1  # while time runs; the panel costs a browser more than the bodies
+SIDE_STEP_M = 1.5  # between neighbours in the row
 FOLLOW_FRACTION = 0.15  # of the way to the bodies that the stage moves in a frame
 
 FORWARD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -68,9 +77,8 @@ class PlayedPanel(QuietPanel):
     """A slider to scrub with, play, step, speed; and how the bodies are seen."""
 
     def __init__(self, gui: viser.GuiApi, put: Callable[[str, Any], None], n_frames: int) -> None:
-        """Add the time line; `put` is called with an event's name and value in other threads."""
-        super().__init__(gui, 'puppet view')
-        self._gui, self._put = gui, put
+        super().__init__(gui, 'puppet view', put)
+        self._gui = gui
         self._shown_at, self._was_playing = -1.0, False
         last = max(n_frames - 1, 1)
         self.frame = gui.add_slider('frame', min=0, max=last, step=1, initial_value=0)
@@ -82,15 +90,6 @@ class PlayedPanel(QuietPanel):
         self.connect(SPEED, self.speed)
         self.play.on_click(lambda _: put(PLAY, None))
         self.step.on_click(lambda event: put(STEP, int(event.target.value)))
-
-    def connect(self, name: str, control: Any) -> None:
-        """Report changes of a control by somebody as events of this name."""
-
-        def report(_: object) -> None:
-            if not self.is_silent:
-                self._put(name, control.value)
-
-        control.on_update(report)
 
     def add_view(self, n_bodies: int, name: str) -> None:
         """Add how the bodies are seen; the screenshot's file begins with a name."""
@@ -116,22 +115,26 @@ class PlayedPanel(QuietPanel):
         return True
 
 
-def set_if_other(control: Any, name: str, value: object) -> None:
-    """Set a property of a control or node, which is sent to browsers, unless it is so already."""
-    if getattr(control, name) != value:
-        setattr(control, name, value)
-
-
 class PlayedPage:
-    """A page whose bodies move in time; what they are is its subclasses'."""
+    """A page whose bodies, at least one, move in time; what else is on it is its subclasses'."""
 
     panel: PlayedPanel
 
-    def __init__(self, stage: BrowserStage, n_frames: int, rate_hz: float) -> None:
-        self._stage = stage
+    def __init__(self, stage: BrowserStage, tracks: Sequence[RecordedBody]) -> None:
+        self._stage, self._tracks = stage, list(tracks)
         self._events: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._drawn: tuple[object, ...] = ()
-        self.playback = Playback(n_frames, rate_hz)
+        self.playback = Playback(1, tracks[0].rate_hz)
+        self.playback.n_frames = self._count_frames()
+        n_bodies = len(self._tracks)
+        self.bodies = [BodyNodes(stage.server.scene, f'body{i}') for i in range(n_bodies)]
+        """In the order of the row."""
+        for body, track in zip(self.bodies, self._tracks):
+            body.set_parts(track.parts(), is_pale=track.is_performer and n_bodies > 1)
+        first = self._tracks[0]
+        self._row, front = row_direction(first.q_world[0, 0], first.p_world[:, 0])
+        look_at_row(stage, self._row, front, n_bodies)
+        self._shifts = np.zeros((n_bodies, 3))
 
     def put(self, name: str, value: Any = None) -> None:
         """Report an event; from any thread."""
@@ -172,12 +175,53 @@ class PlayedPage:
     def _show_error(self, text: str) -> None:
         """Show why an event was refused."""
 
-    def _arrange(self) -> None:
-        """Put the bodies in a row, or where they were."""
+    def _count_frames(self) -> int:
+        """Return the frames of the longest track, at the first one's rate."""
+        last_s = max(float(track.times_s[-1]) for track in self._tracks)
+        return round(last_s * self._tracks[0].rate_hz) + 1
+
+    def _origins(self) -> list[Vec3]:
+        """Return the place of each body that the row brings to that of the first."""
         raise NotImplementedError
 
+    def _arrange(self) -> None:
+        """Put the bodies in a row, or into one place."""
+        origins = self._origins()
+        step = SIDE_STEP_M if self.panel.side.value else 0.0
+        for i, (body, track) in enumerate(zip(self.bodies, self._tracks)):
+            aside = (origins[0] - origins[i]) * (1.0, 1.0, 0.0)
+            self._shifts[i] = body.world.position = aside + i * step * self._row
+            body.set_caption(track.name if self.panel.names.value else '')
+
+    def _places(self) -> Vec3s:
+        """Return where the bodies are now, shape (n, 3) [m]."""
+        time_s = self.playback.time_s
+        roots = [track.p_world[frame_at(track.times_s, time_s), 0] for track in self._tracks]
+        return self._shifts + roots
+
     def _draw(self) -> None:
+        state = (self.playback.frame, self.playback.is_playing)
+        with self._stage.at_once():
+            if state != self._drawn:
+                self._drawn = state
+                for body, track in zip(self.bodies, self._tracks):
+                    move_to(body, track, self.playback.time_s)
+                self._show(self.panel.show_time(self.playback))
+            if self.panel.follow.value:
+                self._follow()
+
+    def _follow(self) -> None:
+        self._stage.follow(self._places(), FOLLOW_FRACTION)
+
+    def _show(self, is_time_shown: bool) -> None:
+        """Draw what else there is of the present frame, numbers only if its time is shown."""
         raise NotImplementedError
+
+
+def move_to(body: BodyNodes, track: RecordedBody, time_s: float) -> None:
+    """Put a body as it was recorded at a time [s]."""
+    frame = frame_at(track.times_s, time_s)
+    body.move(track.q_world[frame], track.p_world[frame])
 
 
 def row_direction(q_root: Quats, roots: Vec3s) -> tuple[Vec3, Vec3]:

@@ -10,6 +10,7 @@ only looked at.
 
 import argparse
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from pathlib import Path
 import sys
 
@@ -20,10 +21,10 @@ from puppet_edit.edit_session import EditSession
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import config_files
 from puppet_view.browser.bag_page import RecordingPage
-from puppet_view.browser.clip_page import ClipPage, ShownClip
+from puppet_view.browser.clip_page import CLIP, ClipPage
 from puppet_view.browser.played_page import PlayedPage
 from puppet_view.browser.stage import BrowserStage, is_open, LOOPBACK, OPEN_WARNING
-from puppet_view.recording import read_with_puppets, Recording
+from puppet_view.recording import person, read_with_puppets, RecordedBody, Recording
 
 NAME = 'puppet view'
 MAX_CLIPS = 8
@@ -55,19 +56,20 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[ShownClip]]:
+def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[RecordedBody]]:
     """Return the session and the clips that a command line asks for, or raise PuppetError."""
     path = _write_path(arguments)
+    motions = [edit_session.read_clip(clip, arguments) for clip in arguments.clips]
     clips = [
-        ShownClip(clip.stem, edit_session.read_clip(clip, arguments), COLOURS[i % len(COLOURS)])
-        for i, clip in enumerate(arguments.clips)
+        RecordedBody.of_motion(CLIP, motion, person(clip.stem, motion.skeleton, colour))
+        for clip, motion, colour in zip(arguments.clips, motions, cycle(COLOURS))
     ]
     readers = edit_session.readers(arguments, config_files)
     tree = None
     if arguments.edit:
-        load_edit(arguments.edit, clips[0].motion, readers)  # an error has the file's own lines
+        load_edit(arguments.edit, motions[0], readers)  # an error has the file's own lines
         tree = load_edit_tree(arguments.edit)
-    return EditSession(clips[0].motion, tree, path, readers), clips
+    return EditSession(motions[0], readers, tree, path), clips
 
 
 def _write_path(arguments: argparse.Namespace) -> Path:

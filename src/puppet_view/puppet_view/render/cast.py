@@ -3,6 +3,7 @@
 """Who is in the pictures of `puppet_clip render`: captured, retargeted or recorded bodies."""
 
 import argparse
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
@@ -16,7 +17,7 @@ from puppet_retarget.importance import objects as shapes
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER
 from puppet_view.bag_motion import read_bag_motion
-from puppet_view.recording import read_recording, RecordedBody, Recording
+from puppet_view.recording import person, read_recording, RecordedBody, Recording
 from puppet_view.render.actors import Actor
 from puppet_view.render.scene import Capsule, SceneObject, Solid
 
@@ -102,8 +103,7 @@ class Casting:
         times = recorded.times_s if recorded else NOT_RECORDED
         body = clip_arguments.find_character(self._files, PERFORMER)
         if not self._arguments.procedural:
-            capsules = default_capsules(motion.skeleton)
-            body = Character(PERFORMER, '', motion.skeleton, capsules, body.colour)
+            body = person(PERFORMER, motion.skeleton, body.colour)
         importances = self._known_importances(times)
         if importances is None and self._arguments.importance:
             importances = offline.limb_importances(self._result or self._retargeted(body))
@@ -122,14 +122,14 @@ class Casting:
         importances = self._known_importances(body.times_s)
         if importances is None and self._arguments.importance:
             raise InputFileError(self._arguments.clip, 'importance', 'none')
-        try:
+        recorded, character = body.character, body.character
+        with suppress(PuppetError):
             character = self._character(body.name)
-        except PuppetError:
-            character = Character(body.name, '', body.skeleton, ())
-        capsules = body.capsules() or character.capsules or default_capsules(body.skeleton)
-        character = replace(character, skeleton=body.skeleton, capsules=capsules)
+        skeleton = recorded.skeleton
+        capsules = recorded.capsules or character.capsules or default_capsules(skeleton)
+        character = replace(character, skeleton=skeleton, capsules=capsules)
         performer = recording.performer
-        scale = character.scale_for(performer.skeleton.leg_length) if performer else 1.0
+        scale = character.scale_for(performer.character.skeleton.leg_length) if performer else 1.0
         objects, title = self._objects(True, scale), body.name.capitalize()
         return Actor(character, body.frames(), title, importances, objects, body.times_s)
 

@@ -7,11 +7,10 @@ An MP4, by the optional package av, is H.264 with halved colour resolution and i
 front, which every browser plays; a GIF, by Pillow, has one table of colours for all pictures.
 """
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from itertools import islice
+from itertools import repeat
 import math
 import os
 from pathlib import Path
@@ -26,6 +25,7 @@ from puppet_core.math import Floats
 from puppet_view.render.actors import LineUp
 
 MAX_FRAMES = 100_000
+CHUNK = 2  # pictures a processor that are drawn before the next are begun
 MP4, GIF = SUFFIXES = ('.mp4', '.gif')
 MAX_GIF_FPS = 50.0  # viewers play faster ones slowly
 MAX_GIF_PIXELS = 1_500_000_000  # of all pictures; one takes a little more than a byte
@@ -51,19 +51,13 @@ def film_pictures(
 ) -> Generator[Picture, None, None]:
     """Yield the picture of each instant, in order, drawn by all processors; report progress."""
     threads = os.cpu_count() or 1
-    waiting: deque[Future[Picture]] = deque()
-    instants = iter(range(len(scenes.shots)))
-    pool = ThreadPoolExecutor(threads)
-    try:
-        while True:
-            room = 2 * threads + 1 - len(waiting)
-            waiting += [pool.submit(scenes.picture, i, samples) for i in islice(instants, room)]
-            if not waiting:
-                return
-            yield waiting.popleft().result()
-            advance(1)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    count, step = len(scenes.shots), CHUNK * threads
+    with ThreadPoolExecutor(threads) as pool:
+        for first in range(0, count, step):
+            instants = range(first, min(first + step, count))
+            for picture in pool.map(scenes.picture, instants, repeat(samples)):
+                yield picture
+                advance(1)
 
 
 def check_film(path: Path, fps: float) -> None:

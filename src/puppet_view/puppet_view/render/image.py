@@ -59,12 +59,10 @@ def render_scene(
     Return a picture of bodies and objects on the floor z = 0.
 
     `samples` are rays along each side of a pixel on an edge: with 1 edges stay jagged. The light
-    comes over the left shoulder of `lit_for`, by default of the camera. Raises ConfigError if the
-    size is not possible, or a library is not installed.
+    comes over the left shoulder of `lit_for`, by default of the camera. Raises ConfigError if a
+    library is not installed.
     """
     width, height = size_px
-    if not (1 <= width <= MAX_SIDE_PX and 1 <= height <= MAX_SIDE_PX):
-        raise ConfigError(f'size_px: expected 1 .. {MAX_SIDE_PX} each, got {size_px}')
     _check_libraries()
     light = light_direction(camera if lit_for is None else lit_for)
     tracer = Tracer(joined(bodies, objects), camera, size_px, light, SUN_RAYS * samples)

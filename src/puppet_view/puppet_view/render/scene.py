@@ -92,15 +92,10 @@ class Solid(NamedTuple):
     def surface(self) -> 'Surface':
         import trimesh
 
-        if self.is_cylinder:
-            mesh = trimesh.creation.cylinder(1.0, 1.0, sections=ROUND_SECTIONS)
-        else:
-            mesh = trimesh.creation.box()
-        normals = np.repeat(mesh.face_normals[:, None], 3, axis=1)
-        if self.is_cylinder:
-            outward = mesh.triangles * (1.0, 1.0, 0.0)
-            is_side = np.abs(normals[..., 2:]) < 0.5
-            normals = np.where(is_side, outward, normals)
+        make = trimesh.creation
+        mesh = make.cylinder(1.0, 1.0, ROUND_SECTIONS) if self.is_cylinder else make.box()
+        mesh = mesh.smooth_shaded  # but for its edges
+        normals = mesh.vertex_normals[mesh.faces]
         turn = quaternions.rotate(self.orientation, np.eye(3))
         vertices = mesh.vertices * self.size @ turn + self.position
         colours, owner = np.tile(self.colour, (len(mesh.faces), 1)), np.full(len(mesh.faces), -1)

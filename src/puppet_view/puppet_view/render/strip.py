@@ -14,7 +14,6 @@ import math
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from puppet_core.drawing import Picture, TEXT_COLOUR
-from puppet_core.io import ConfigError
 from puppet_core.marker_spec import importance_colour
 from puppet_core.math import Floats, Ints, quaternions
 from puppet_view.render.camera import cameras_along, View
@@ -164,12 +163,8 @@ def render_strip(
     them is as high as the row's title. The view's azimuth counts from where the first row's first
     body faces in the middle of the row; 90 shows it from its left.
 
-    Raises ConfigError if rows are missing or of different lengths, or a cell has no room for
-    bodies.
+    Rows have as many cells each. Raises ConfigError if a cell has no room for bodies.
     """
-    counts = sorted({len(row.cells) for row in rows})
-    if len(counts) != 1 or counts[0] == 0:
-        raise ConfigError(f'rows: expected the same number of cells > 0 in each, got {counts}')
     lines = []
     letters = _letters_px(cell_px)
     middle = rows[0].cells[len(rows[0].cells) // 2][0]

@@ -38,8 +38,9 @@ from puppet_core.marker_spec import (
     SPHERE_SHAPE,
     text_marker,
 )
-from puppet_core.math import Floats, Quat, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import rotate
+from puppet_core.math.values import between
 from puppet_retarget.importance import (
     body_arrays,
     BOX,
@@ -53,7 +54,13 @@ from puppet_retarget.importance import (
     SELF_ROW,
     SPHERE,
 )
-from puppet_retarget.solvers import empty_self_balls, is_usable, limb_self_balls, SelfBalls
+from puppet_retarget.solvers import (
+    empty_self_balls,
+    is_usable,
+    limb_self_balls,
+    PosedBody,
+    SelfBalls,
+)
 
 ENVIRONMENT, REAL, GOALS, RANGE_BALLS = 'environment', 'real', 'goals', 'range_balls'
 LABELS, NAMES = 'labels', 'names'
@@ -288,19 +295,13 @@ def _skin(
     ends = [capsule.start] if is_ball else [capsule.start, capsule.end]
     solids = [_ball(namespace, 0, end, radius, (*colour, 1.0)) for end in ends]
     if not is_ball:
-        middle, turn = 0.5 * (capsule.start + capsule.end), _turn_of_z(core / length)
+        middle, turn = (
+            0.5 * (capsule.start + capsule.end),
+            np.array(between((0.0, 0.0, 1.0), core)),
+        )
         size = np.array([2.0 * radius, 2.0 * radius, length])
         solids.append(MarkerSpec(namespace, 0, CYLINDER_SHAPE, middle, turn, size, (*colour, 1.0)))
     return solids
-
-
-def _turn_of_z(direction: Vec3) -> Quat:
-    """Return the shortest turn of +Z into a unit direction."""
-    w = 1.0 + direction[2]
-    if w < MIN_CORE_M:
-        return np.array([0.0, 1.0, 0.0, 0.0])  # half a turn about x
-    turn = np.array([w, -direction[1], direction[0], 0.0])
-    return turn / np.linalg.norm(turn)
 
 
 class SelfBallView:
@@ -341,20 +342,11 @@ class SelfBallView:
         limbs, legs = LIMB_SEGMENTS.ravel(), LIMB_SEGMENTS[2:].ravel()
         legs_posed = rotations[legs]
         rotations[limbs] = captured[limbs]
+        body = PosedBody(self._samples, world_scale, q_world, p_world, self._points)
         for pair in ((2, 3), (0, 1)):
             forward_kinematics(self._offsets, root, rotations, q_world, p_world)
             end_effector_positions(self._interaction_points, q_world, p_world, self._points)
             for limb in pair:
-                limb_self_balls(
-                    limb,
-                    rows[limb, IMPORTANCE],
-                    self_rows,
-                    self._samples,
-                    world_scale,
-                    q_world,
-                    p_world,
-                    self._points,
-                    self._balls,
-                )
+                limb_self_balls(limb, rows[limb, IMPORTANCE], self_rows, body, self._balls)
             rotations[legs] = legs_posed  # arms find the legs as they were posed before them
         return self._balls

@@ -16,8 +16,7 @@ import sys
 import time
 from typing import Any
 
-from puppet_core.body import Character, load_character
-from puppet_core.io import build_config, ConfigError, InputFileError, rows_of, setting
+from puppet_core.io import build_config, rows_of, setting
 from puppet_core.marker_spec import MarkerSpec
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance import GOAL, IMPORTANCE, load_environment, RADIUS
@@ -277,14 +276,11 @@ class VisualizationNode(Node):
     def _build_config(self, values: Any) -> VisualizationConfig:
         """Return the config, refusing a character that cannot be read."""
         config = build_config(VisualizationConfig, values)
-        try:
-            _load(config)
-        except InputFileError as err:
-            raise ConfigError(f'character: {err}') from err
+        config_files.character(config.character)
         return config
 
     def _on_config(self, config: VisualizationConfig) -> None:
-        self._character = _load(config)
+        self._character = config_files.character(config.character)
         self._self_balls = SelfBallView(self._character)
         self._views[PUPPET_TOPIC].become(self._character.robot)
         self._robot_join: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
@@ -313,10 +309,6 @@ class VisualizationNode(Node):
                 TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS
             )
             self._tf_static.publish(fixed)
-
-
-def _load(config: VisualizationConfig) -> Character:
-    return load_character(config_files.character_file(config.character))
 
 
 def main(argv: list[str] | None = None) -> int:

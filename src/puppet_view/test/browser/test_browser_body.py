@@ -50,14 +50,6 @@ def _sent(stage, monkeypatch):
     return sent
 
 
-def test_body_stands_where_it_was_put(stage):
-    body = BodyNodes(stage.server.scene, 'body')
-    for seed in range(3):
-        q_world, p_world = _posture(seed)
-        body.move(q_world, p_world)
-        np.testing.assert_allclose(body.places(), p_world, atol=1e-4)
-
-
 def test_any_place_of_a_segment_is_shown(stage):
     """Recorded segments need not keep their distances."""
     body = BodyNodes(stage.server.scene, 'body')

@@ -6,7 +6,7 @@ from contextlib import suppress
 import threading
 import time
 
-from edit_samples import walk
+from edit_samples import NO_READERS, walk
 import numpy as np
 import pytest
 
@@ -15,9 +15,10 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 
 import msgspec  # noqa: E402,I100
 from puppet_edit.edit_session import EditSession  # noqa: E402
-from puppet_view.browser.clip_page import ClipPage, ShownClip  # noqa: E402
+from puppet_view.browser.clip_page import CLIP, ClipPage  # noqa: E402
 from puppet_view.browser.played_page import Playback  # noqa: E402
 from puppet_view.browser.stage import BrowserStage  # noqa: E402
+from puppet_view.recording import person, RecordedBody  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
 pytestmark = pytest.mark.ros
@@ -95,8 +96,11 @@ class Page:
 @pytest.fixture
 def page(tmp_path):
     stage = BrowserStage()
-    session = EditSession(walk(), path=tmp_path / 'edit.yaml')
-    clips = [ShownClip('walk', walk(), BLUE), ShownClip('again', walk(), GREEN)]
+    session = EditSession(walk(), NO_READERS, path=tmp_path / 'edit.yaml')
+    clips = [
+        RecordedBody.of_motion(CLIP, walk(), person(name, walk().skeleton, colour))
+        for name, colour in (('walk', BLUE), ('again', GREEN))
+    ]
     opened = Page(ClipPage(stage, session, clips), session, stage)
     yield opened
     opened.close()
@@ -104,10 +108,10 @@ def page(tmp_path):
 
 
 def test_slider_scrubs_and_bodies_move(page):
-    before = page.view._bodies['clip0'].places()[0]
+    before = page.view.bodies[0].places()[0]
     page.move(page.view.panel.frame, 40)
     assert page.until(lambda: page.view.playback.frame == 40)
-    after = page.view._bodies['clip0'].places()[0]
+    after = page.view.bodies[0].places()[0]
     np.testing.assert_allclose(after, walk().root_positions[40], atol=2e-5)
     assert np.linalg.norm(after - before) > 0.1
 
@@ -133,7 +137,7 @@ def test_drag_in_the_browser_edits_the_posture(page):
     goal = page.drag(np.array([0.05, 0.0, 0.15]))
     assert page.until(lambda: bool(page.session.entries))
     np.testing.assert_allclose(page.session.place('left_hand', 30), goal, atol=1e-4)
-    shown = page.view._bodies['clip0'].places()[6]
+    shown = page.view.bodies[0].places()[6]
     wrist = page.session.edited.world_segments()[1][30, 6]
     np.testing.assert_allclose(shown, wrist, atol=2e-4)
     assert page.view._goals._shown  # the goal is in the picture
@@ -172,7 +176,7 @@ def test_refused_drag_says_why_and_changes_nothing(page):
 
 
 def test_clips_stand_side_by_side_or_in_one_place(page):
-    world = page.view._bodies['clip1'].world
+    world = page.view.bodies[1].world
     assert np.linalg.norm(world.position) > 1.0
     page.move(page.view.panel.side, False)
     assert page.until(lambda: np.linalg.norm(world.position) < 1e-9)

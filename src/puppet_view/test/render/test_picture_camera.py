@@ -27,12 +27,6 @@ def test_the_view_angle_spans_the_height():
     assert edge[1] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_axes_are_right_handed_and_level():
-    right, up, forward = Camera(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.5, 0.1])).axes()
-    np.testing.assert_allclose(np.cross(right, up), -forward, atol=1e-15)
-    assert right[2] == 0.0 and up[2] > 0.0
-
-
 def test_points_behind_the_camera_have_no_pixel():
     camera = Camera(np.array([2.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0]))
     assert np.all(np.isnan(camera.project(np.array([5.0, 0.0, 1.0]), SIZE_PX)))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.body.character import load_character
-from puppet_core.io import ConfigError
 from puppet_view.render import strip
 from puppet_view.render.camera import cameras_along, View
 from puppet_view.render.scene import Body
@@ -80,10 +79,3 @@ def test_the_direction_of_view_is_that_of_the_first_row_s_body(rows, monkeypatch
     render_strip([turned, ahead], (), CELL_PX, View(20.0))
     render_strip([ahead, turned], (), CELL_PX, View(20.0))
     np.testing.assert_allclose(azimuths, [110.0, 110.0, 20.0, 20.0], atol=1e-9)
-
-
-@pytest.mark.parametrize('cells', [[], [3, 2], [0]])
-def test_rows_of_different_lengths_are_refused(rows, cells):
-    broken = [StripRow('x', rows[0].cells[:n]) for n in cells]
-    with pytest.raises(ConfigError, match='rows: expected the same number of cells > 0 in each'):
-        render_strip(broken)

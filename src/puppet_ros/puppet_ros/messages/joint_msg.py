@@ -1,47 +1,18 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""RetargetStatus message <-> a record of how one frame was solved; angles <-> JointState."""
+"""Angles <-> JointState; commands to controllers of ros2_control."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from puppet_core.math import Floats, Vec3
-from puppet_msgs.msg import RetargetStatus
+from puppet_core.math import Floats
 from puppet_ros.messages.cdr import Fields, StreamWriter
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 MAX_STEP_S = 0.25  # between messages of which velocities are made
-
-
-class RetargetStatusRecord(NamedTuple):
-    """How the solver fared on one frame."""
-
-    stamp_ns: int  # stamp of the posture that was retargeted [ns]
-    frame_index: int  # index of that posture's frame
-    solver: str  # name of the solver in use
-    character: str  # name of the character in use
-    solve_time_us: float  # time inside the solver [us]
-    body_iterations: int  # conjugate-gradient iterations of the body step
-    root_offset: Vec3  # puppet's root less the performer's scaled root, shape (3,) [m]
-    goal_errors: Floats  # distance from the goals, shape (4,) [m]; NaN without a goal
-    penetrations: Floats  # depth inside objects, shape (4,) [m]; <= 0 is free
-    self_penetrations: Floats  # depth inside the puppet's own body, shape (8,) [m]; 0 is outside
-    reachable: bool  # whether a root position brings all goals into reach
-    easing: bool  # whether the posture is on its way back after a gap or a change of puppet
-    frames_solved: int  # since the node started
-    frames_dropped: int  # since the node started
-
-
-def _fields(record: RetargetStatusRecord) -> tuple[int, Fields]:
-    fields = record._asdict()
-    for name in ('root_offset', 'goal_errors', 'penetrations', 'self_penetrations'):
-        fields[name] = np.asarray(fields[name])
-    return fields.pop('stamp_ns'), fields
-
-
-RetargetStatusWriter = partial(StreamWriter, RetargetStatus, fields=_fields)
 
 
 def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
@@ -75,3 +46,20 @@ class JointStateWriter(StreamWriter):
             return stamp_ns, found
 
         super().__init__(JointState, frame_id, fields)
+
+
+def command_msg(
+    is_trajectory: bool, joints: Sequence[str], positions: Floats, ahead_s: float
+) -> Any:
+    """
+    Return a command of positions, shape (n,) [rad], in the order of the joints.
+
+    It is a JointTrajectory of one point, in a time from its arrival [s], or a Float64MultiArray.
+    """
+    if not is_trajectory:
+        return Float64MultiArray(data=positions.tolist())
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    after = Duration(seconds=ahead_s).to_msg()
+    point = JointTrajectoryPoint(positions=positions.tolist(), time_from_start=after)
+    return JointTrajectory(joint_names=joints, points=[point])

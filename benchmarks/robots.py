@@ -1,0 +1,424 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`./puppet bench robots`: what robots make of clips, measured on their own links and solids.
+
+A clip is given to each robot; what counts is the trajectory file that comes of it. A sole is what
+of a foot is within SOLE_BAND_M of its lowest point, and it is planted in the frames in which the
+performer's is. Limbs touch where solids of two links are in each other that are neither next to
+each other nor so at the zero pose; MuJoCo tells, where it is installed.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+import sys
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from benchmarks.command import bench_command, bench_parser
+import numpy as np
+from numpy.typing import NDArray
+from puppet_core.body import LIMB_SEGMENTS, Motion, motion_measures, TURNING
+from puppet_core.drawing import Picture, save_png
+from puppet_core.io import ConfigError, InputFileError, progress
+from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
+from puppet_core.robots import character_from_urdf, LinkKinematics, RobotMap
+from puppet_core.robots.robot_files import read_robot_file
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import ConfigFiles, retarget_motion, table
+from puppet_retarget.offline.quality import planted_feet
+from puppet_retarget.offline.whole_motion import performer_arrays
+from puppet_retarget.solvers import ImportanceBasedSolver
+from puppet_view.render import Camera, even_instants, render_scene
+from puppet_view.render.scene import NO_BOUNDS, Surface
+
+DESCRIPTION = 'Measure what robots make of clips.'
+EXAMPLE = 'example: ./puppet bench robots g1.urdf talos.urdf --clips walk.bvh,dance.bvh'
+SOLE_BAND_M = 0.01
+SUNK_M, FLOATING_M, TOUCH_M = 0.01, 0.01, 0.005  # beyond the floor, above it, in each other
+NEAR_LIMIT_RAD = 0.01
+TOL = 1e-6
+INSTANTS = 6
+SIZED = ('box', 'sphere', 'cylinder', 'capsule')
+CELL_PX, VIEW_DEG = (240, 300), 35.0
+SOLID_COLOUR = (0.55, 0.6, 0.68)
+GMR = 'gmr'
+
+
+class Trajectory(NamedTuple):
+    """A robot over time, its joints in the order of its URDF."""
+
+    rate_hz: float
+    base: Vec3s  # Root link, shape (n, 3) [m]
+    q_base: Quats  # Shape (n, 4)
+    angles: Floats  # Shape (n, j) [rad]
+    frame_ms: float  # Median time of a frame
+
+
+class MeasuredRobot:
+    """A robot's links with their solids, its soles and its limits."""
+
+    def __init__(self, path: Path) -> None:
+        """Take a URDF, xacro or MJCF; InputFileError says why it is refused."""
+        made = character_from_urdf(path, RobotMap(), path.stem)
+        assert made.character.robot is not None
+        self.character, self.robot = made.character, made.character.robot
+        self.urdf = read_robot_file(path)
+        self.names = [self.robot.published_names[i] for i in self.robot.urdf_order]
+        self.links = LinkKinematics(path, self.robot.urdf, self.names)
+        joints = {joint.name: joint for joint in self.urdf.joints}
+        self.lower = np.array([joints[name].lower for name in self.names])
+        self.upper = np.array([joints[name].upper for name in self.names])
+        speeds = dict(zip(self.robot.names, self.robot.speeds))
+        self.speeds = np.array([speeds.get(name, np.inf) for name in self.names])
+        self.notes = made.notes
+        self.forward = quaternions.rotate(
+            quaternions.conjugate(self.robot.facing), np.array([1.0, 0.0, 0.0])
+        )
+        self.meshes = list(self.solids())
+        """Each solid with the index of its link."""
+        self.bodies = self._bodies()
+        rows = [sum((self._joints(s) for s in LIMB_SEGMENTS[limb]), []) for limb in range(4)]
+        counts = [len(row) for row in rows]
+        self.chains = (
+            f'arms {counts[0]} + {counts[1]}, legs {counts[2]} + {counts[3]}, '
+            f'trunk {len(self._joints(1) + self._joints(2))}, head {len(self._joints(3))}'
+        )
+        self.soles = [self._sole(joints[row[-1]].child) for row in rows[2:]]
+
+    def world(self, motion: Trajectory) -> tuple[Quats, Vec3s]:
+        """Return all links in world, (n, l, 4) and (n, l, 3) [m]."""
+        return self.links.world(motion.base, motion.q_base, motion.angles)
+
+    def solids(self) -> Iterator[tuple[int, Any]]:
+        """Return the mesh of each solid with the index of its link, in whose frame it is."""
+        import trimesh
+
+        for index, name in enumerate(self.links.links):
+            for shape in self.urdf.links[name].shapes:
+                size = shape.size
+                if shape.kind in SIZED and not np.all(size > TOL):
+                    continue
+                if shape.kind == 'hull':
+                    if np.linalg.matrix_rank(size - size[0], TOL) < 3:
+                        continue
+                    mesh = trimesh.convex.convex_hull(size)
+                elif shape.kind == 'box':
+                    mesh = trimesh.creation.box(size)
+                elif shape.kind == 'sphere':
+                    mesh = trimesh.creation.icosphere(2, size[0])
+                elif shape.kind in ('cylinder', 'capsule'):
+                    make = getattr(trimesh.creation, shape.kind)
+                    mesh = make(radius=size[0], height=size[1])
+                else:
+                    continue
+                yield index, mesh.apply_transform(shape.pose)
+
+    def still(self) -> Trajectory:
+        """Return the zero pose, upright."""
+        angles = np.zeros((1, len(self.names))).clip(self.lower, self.upper)
+        return Trajectory(1.0, np.zeros((1, 3)), self.robot.facing[None], angles, 0.0)
+
+    def _joints(self, segment: int) -> list[str]:
+        return [self.robot.names[j] for j in self.robot.joints_of(segment)]
+
+    def _bodies(self) -> Ints:
+        """Return for each link the first of those that are fixed to it."""
+        bodies, moved = [0], set(self.robot.names)
+        for index, joint in enumerate(self.urdf.joints, start=1):
+            turns = joint.kind in TURNING and (joint.name in moved or joint.mimic is not None)
+            bodies.append(index if turns else bodies[self.links.parents[index]])
+        return np.array(bodies)
+
+    def _sole(self, link: str) -> tuple[int, Vec3s]:
+        """Return the link of a foot and the corners of its sole, in that link's frame."""
+        foot = self.links.links.index(link)
+        q, p = (values[0] for values in self.world(self.still()))
+        points = np.concatenate(
+            [p[[foot]]]
+            + [
+                quaternions.rotate(q[i], np.asarray(mesh.vertices)) + p[i]
+                for i, mesh in self.meshes
+                if self.bodies[i] == self.bodies[foot]
+            ]
+        )
+        low = points[points[:, 2] < points[:, 2].min() + SOLE_BAND_M]
+        return foot, quaternions.rotate(quaternions.conjugate(q[foot]), low - p[foot])
+
+
+class Collisions:
+    """Which links of a robot are in each other, by MuJoCo: its links as free bodies."""
+
+    def __init__(self, robot: MeasuredRobot) -> None:
+        import mujoco
+
+        self._mujoco, self._robot = mujoco, robot
+        meshes, geoms = '', [''] * len(robot.links.links)
+        for name, (index, mesh) in enumerate(robot.meshes):
+            corners = ' '.join(f'{value:.7g}' for value in mesh.vertices.ravel())
+            meshes += f'<mesh name="{name}" vertex="{corners}"/>'
+            geoms[index] += f'<geom type="mesh" mesh="{name}"/>'
+        bodies = ''.join(
+            f'<body name="{i}"><freejoint/><inertial pos="0 0 0" mass="1" '
+            f'diaginertia="1 1 1"/>{geom}</body>'
+            for i, geom in enumerate(geoms)
+        )
+        text = f'<mujoco><asset>{meshes}</asset><worldbody>{bodies}</worldbody></mujoco>'
+        self._model: Any = mujoco.MjModel.from_xml_string(text)
+        self._data: Any = mujoco.MjData(self._model)
+        self._allowed: set[tuple[int, int]] = set()
+        parents = robot.bodies[np.maximum(robot.links.parents, 0)]
+        for i, body in enumerate(robot.bodies):
+            for k, other in enumerate(robot.bodies):
+                if body == other or parents[body] == other or parents[other] == body:
+                    self._allowed.add((i, k))
+        self._allowed |= self._touching(robot.still(), 0.0)[0]
+
+    def frames(self, motion: Trajectory) -> list[set[tuple[int, int]]]:
+        """Return for each frame the pairs of links that are in each other."""
+        return self._touching(motion, TOUCH_M)
+
+    def _touching(self, motion: Trajectory, depth: float) -> list[set[tuple[int, int]]]:
+        model, data, found = self._model, self._data, []
+        for q, p in zip(*self._robot.world(motion)):
+            data.qpos[:] = np.hstack([p, q]).ravel()
+            self._mujoco.mj_kinematics(model, data)
+            self._mujoco.mj_comPos(model, data)
+            self._mujoco.mj_collision(model, data)
+            contact = data.contact
+            links = model.geom_bodyid[contact.geom[contact.dist < -depth]] - 1
+            found.append({(i, k) for i, k in links.tolist()} - self._allowed)
+        return found
+
+
+def slide_mm_s(soles: Vec3s, planted: NDArray[np.bool_], rate_hz: float) -> float:
+    """Return the mean speed over the floor [mm/s] of planted soles (n, 2, 3)."""
+    return motion_measures.slide_mm_s(soles * [1.0, 1.0, 0.0], planted, rate_hz)
+
+
+HEAD = (
+    "slide (performer's), mm/s",
+    'floating, %',
+    'deepest sole, mm',
+    '> 5 mm, %',
+    '> 10 mm, %',
+    'over position, speed',
+    'at limits, % (most)',
+    'jerk, rad/s³',
+    'touching, % (most)',
+    'ms a frame',
+)
+
+
+def figures(
+    robot: MeasuredRobot,
+    motion: Trajectory,
+    planted: NDArray[np.bool_],
+    performer: float,
+    touch: Collisions | None,
+) -> list[str]:
+    """Return the cells of one robot on one clip; `planted` (n, 2) is of the performer."""
+    q, p = robot.world(motion)
+    soles = [quaternions.rotate(q[:, [i]], points) + p[:, [i]] for i, points in robot.soles]
+    lowest = np.stack([sole[..., 2].min(axis=1) for sole in soles], axis=1)
+    middles = np.stack([sole.mean(axis=1) for sole in soles], axis=1)
+    rates = np.diff(motion.angles, axis=0) * motion.rate_hz
+    room = np.minimum(motion.angles - robot.lower, robot.upper - motion.angles)
+    near = np.mean(room < NEAR_LIMIT_RAD, axis=0) * np.isfinite(robot.speeds)
+    jerk = np.diff(rates, n=2, axis=0) * motion.rate_hz**2
+    sunk, fast = lowest.min(axis=1), np.abs(rates) > robot.speeds * (1.0 + TOL)
+    touching = '–'
+    if touch is not None:
+        frames = touch.frames(motion)
+        count = Counter(pair for pairs in frames for pair in pairs)
+        touching = f'{100.0 * np.mean([bool(pairs) for pairs in frames]):.1f}'
+        for pair, times in count.most_common(1):
+            names = ', '.join(robot.links.links[i] for i in pair)
+            touching += f' ({names} {100.0 * times / len(frames):.1f})'
+    worst = int(np.argmax(near))
+    return [
+        f'{slide_mm_s(middles, planted, motion.rate_hz):.0f} ({performer:.0f})',
+        f'{100.0 * np.mean(lowest[planted] > FLOATING_M):.1f}',
+        f'{max(-1e3 * sunk.min(), 0.0):.0f}',
+        f'{100.0 * np.mean(sunk < -0.5 * SUNK_M):.1f}',
+        f'{100.0 * np.mean(sunk < -SUNK_M):.1f}',
+        f'{np.sum(room < -TOL)}, {np.sum(fast)}',
+        f'{100.0 * near.mean():.1f} ({robot.names[worst]} {100.0 * near[worst]:.0f})',
+        f'{np.sqrt(np.mean(jerk**2)):.0f}',
+        touching,
+        f'{motion.frame_ms:.2f}',
+    ]
+
+
+# The peer: GMR (YanjieZe/GMR) where it can be imported.
+
+
+def gmr_trajectory(robot: MeasuredRobot, clip: Path) -> Trajectory | None:
+    """Return what GMR makes of a LAFAN1 clip for its robot of the same joints, None without."""
+    try:
+        import mujoco
+
+        module = import_module('general_motion_retargeting.motion_retarget')
+        lafan = import_module('general_motion_retargeting.utils.lafan1')
+        known = import_module('general_motion_retargeting.params')
+    except ImportError as err:
+        raise ConfigError(f'--peer {GMR}: expected YanjieZe/GMR, there is no {err.name}') from err
+    for name in known.IK_CONFIG_DICT['bvh']:
+        file = known.ROBOT_XML_DICT[name]
+        model = mujoco.MjModel.from_xml_path(str(file)) if file.is_file() else None
+        joints = [model.joint(i).name for i in range(1, model.njnt)] if model else []
+        if set(joints) == set(robot.names):
+            break
+    else:
+        return None
+    frames, height = lafan.load_lafan1_file(str(clip))
+    solver = module.GeneralMotionRetargeting('bvh', name, actual_human_height=height)
+    solver.retarget(frames[0])
+    states, times = [], []
+    for frame in frames:
+        start = perf_counter()
+        states.append(solver.retarget(frame))
+        times.append(1e3 * (perf_counter() - start))
+    state = np.array(states)
+    angles = state[:, 7:][:, [joints.index(joint) for joint in robot.names]]
+    return Trajectory(30.0, state[:, :3], state[:, 3:7], angles, float(np.median(times)))
+
+
+# Pictures of the solids themselves.
+
+
+class Solids(NamedTuple):
+    """A robot's solids in one frame, to be drawn."""
+
+    robot: MeasuredRobot
+    q: Quats
+    p: Vec3s
+
+    def surface(self) -> Surface:
+        """Return the convex hulls of the solids."""
+        import trimesh
+
+        parts = []
+        for i, mesh in self.robot.meshes:
+            pose = np.eye(4)
+            pose[:3, :3], pose[:3, 3] = quaternions.to_matrix(self.q[i]), self.p[i]
+            parts.append(mesh.copy().apply_transform(pose))
+        whole: Any = trimesh.util.concatenate(parts)
+        n = len(whole.faces)
+        normals = np.repeat(whole.face_normals[:, None], 3, axis=1)
+        colours = np.tile(SOLID_COLOUR, (n, 1))
+        return Surface(whole.vertices, whole.faces, normals, colours, NO_BOUNDS, np.full(n, -1))
+
+
+def picture_row(robot: MeasuredRobot, motion: Trajectory, name: str) -> Picture:
+    """Return pictures of a robot's own solids beside each other."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    q, p = robot.world(motion)
+    tall = 1.1 * robot.character.skeleton.leg_length
+    cells = []
+    for i in even_instants(len(motion.base), INSTANTS):
+        middle = np.array([motion.base[i, 0], motion.base[i, 1], 0.9 * tall])
+        ahead = quaternions.rotate(motion.q_base[i], robot.forward)
+        side = np.array([ahead[0] - ahead[1], ahead[1] + ahead[0], 0.25])
+        camera = Camera(middle + 3.6 * tall * side, middle, VIEW_DEG)
+        solids: Any = Solids(robot, q[i], p[i])
+        cells.append(render_scene([], camera, CELL_PX, [solids]))
+    canvas = Image.fromarray(np.concatenate(cells, axis=1))
+    draw = ImageDraw.Draw(canvas)
+    draw.text((8, 6), name, (40, 40, 40), ImageFont.load_default(18))
+    return np.asarray(canvas)
+
+
+# The command.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument('robots', nargs='+', type=Path, metavar='URDF', help='URDF, xacro or MJCF')
+    parser.add_argument(
+        '--clips', type=clip_arguments.listed, required=True, metavar='A,B', help='clips'
+    )
+    parser.add_argument(
+        '--peer', choices=(GMR,), help='a solver of others to measure beside, on LAFAN1 clips'
+    )
+    parser.add_argument('--picture', type=Path, metavar='PNG', help='the robots in the last clip')
+    clip_arguments.add_tuning_options(parser)
+    clip_arguments.add_clip_options(parser)
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """
+    Measure everything asked for; return Markdown tables.
+
+    Raises
+    ------
+    PuppetError : for bad input.
+
+    """
+    clips = {Path(p): clip_arguments.read_clip(p, arguments) for p in arguments.clips}
+    chains, rows, strips = [], [], []
+    with progress('robots', len(arguments.robots) * len(clips), unit='clip') as advance:
+        for path in arguments.robots:
+            try:
+                robot = MeasuredRobot(path)
+            except InputFileError as err:
+                chains.append([path.stem, f'refused: {err}', '', ''])
+                advance(len(clips))
+                continue
+            skeleton, remarks = robot.character.skeleton, '; '.join(robot.notes) or 'none'
+            chains.append([path.stem, robot.chains, f'{skeleton.leg_length:.2f}', remarks])
+            touch = Collisions(robot) if find_spec('mujoco') else None
+            for file, motion in clips.items():
+                planted = planted_feet(performer_arrays(motion), motion.rate_hz)
+                slide = slide_mm_s(motion.end_effectors[:, 2:4], planted, motion.rate_hz)
+                slide *= robot.character.scale_for(motion.skeleton.leg_length)
+                ours = our_trajectory(robot, motion, arguments, files)
+                made = {path.stem: ours}
+                peer = gmr_trajectory(robot, file) if arguments.peer else None
+                if peer is not None:
+                    made[f'{path.stem} by GMR'] = peer
+                for title, trajectory in made.items():
+                    cells = figures(robot, trajectory, planted, slide, touch)
+                    rows.append([title, file.stem, *cells])
+                advance(1)
+            if arguments.picture and robot.meshes:
+                strips.append(picture_row(robot, ours, path.stem))
+    if strips:
+        save_png(arguments.picture, np.concatenate(strips))
+    found = table(['robot', 'joints found', 'legs, m', 'remarks'], chains)
+    return f'{found}\n\n{table(["robot", "clip", *HEAD], rows)}'
+
+
+def our_trajectory(
+    robot: MeasuredRobot, motion: Motion, arguments: argparse.Namespace, files: ConfigFiles
+) -> Trajectory:
+    """Return what the suite makes of a clip, as its trajectory file has it."""
+    environment = clip_arguments.find_environment(files, arguments.environment)
+    job = clip_arguments.tuning(arguments.settings).job(
+        robot.character, environment, ImportanceBasedSolver.name
+    )
+    result = retarget_motion(motion, job)
+    data = np.load(BytesIO(result.file_data(robot.character, motion.rate_hz, '.npz')))
+    frame_ms = float(np.median(result.frame_ms))
+    return Trajectory(
+        motion.rate_hz, data['base_pos_w'], data['base_quat_w'], data['joint_pos'], frame_ms
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    return bench_parser('robots', DESCRIPTION, EXAMPLE, add_arguments)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the bench; return the exit code."""
+    return bench_command(parser(), run, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
