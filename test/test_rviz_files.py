@@ -11,7 +11,10 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.body.skeleton import LIMBS  # noqa: E402,I100
+import numpy as np  # noqa: E402,I100
+from puppet_core.body.character import load_character  # noqa: E402
+from puppet_core.body.skeleton import LIMBS  # noqa: E402
+from puppet_core.procedural.performer import procedural_motion  # noqa: E402
 from puppet_driver.parameters import DEFAULT_SENSORS  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
 from puppet_filter import tracker_markers_node
@@ -29,6 +32,7 @@ from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
 from rviz_check import complaints, displays, Graph, Offer, shown_frames  # noqa: E402
+from scipy.spatial.transform import Rotation  # noqa: E402
 from source_tree import ROOT  # noqa: E402
 import yaml  # noqa: E402
 
@@ -41,9 +45,9 @@ FLOOR = str(ROOT / 'config/environments/floor.yaml')
 LAYOUT = str(ROOT / 'config/layouts/default14.yaml')
 FILES = ('puppet', 'tracker')
 NAMESPACES = {
-    visualization_node.MARKERS_TOPIC: frozenset(markers.NAMESPACES),
-    visualization_node.BODY_MARKERS_TOPIC: frozenset(LIMBS),
-    tracker_markers_node.MARKERS_TOPIC: frozenset(tracker_markers.NAMESPACES),
+    f'/{visualization_node.MARKERS_TOPIC}': frozenset(markers.NAMESPACES),
+    f'/{visualization_node.BODY_MARKERS_TOPIC}': frozenset(LIMBS),
+    f'/{tracker_markers_node.MARKERS_TOPIC}': frozenset(tracker_markers.NAMESPACES),
 }
 SHOWN = [
     f'{body}/{name}'
@@ -192,6 +196,23 @@ def test_reliable_display_of_a_stream_is_found(graph):
     text = (RVIZ / 'tracker.rviz').read_text().replace('Best Effort', 'Reliable')
     found = complaints(yaml.safe_load(text), graph)
     assert 'Raw poses: topic /tracker/raw_poses is best effort' in found
+
+
+def test_default_view_holds_performer_and_puppet_of_the_whole_performance():
+    """In the picture of a window of 1280 x 800, seen at RViz' 45 degrees from top to bottom."""
+    view = config_of('puppet')['Visualization Manager']['Views']['Current']
+    motion = procedural_motion(load_character(PERFORMER), 120.0)
+    joints = motion.world_segments()[1][::30].reshape(-1, 3)
+    offset = visualization_node.VisualizationConfig().display_offset_m
+    sizes = np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-0.2, 0.2) for z in (-0.1, 0.3)])
+    points = (np.concatenate((joints, joints + offset)) + sizes[:, None]).reshape(-1, 3)
+    out = Rotation.from_euler('ZY', [view['Yaw'], -view['Pitch']]).as_matrix()
+    focus = [view['Focal Point'][axis] for axis in 'XYZ']
+    towards, aside, above = ((points - focus) @ out).T
+    half = np.tan(np.radians(22.5)) * (view['Distance'] - towards)
+    assert np.all(np.abs(above) < half) and np.all(np.abs(aside) < 1.4 * half)
+    # from further away everything would fit, too small
+    assert max(np.max(np.abs(above) / half), np.max(np.abs(aside) / half) / 1.4) > 0.7
 
 
 LEFT, RIGHT, BOTTOM = 0, 1, 3

@@ -4,6 +4,7 @@
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -11,13 +12,16 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 import numpy as np  # noqa: E402,I100
-from puppet_core.body.character import save_character  # noqa: E402
+from puppet_core.body.character import load_character, save_character  # noqa: E402
+from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
 from puppet_core.body.skeleton import PARENTS, SEGMENTS  # noqa: E402
+from puppet_core.robots.description import urdf_text  # noqa: E402
 from puppet_core.robots.limbs import RobotMap  # noqa: E402
 from puppet_core.robots.robot_character import character_from_urdf  # noqa: E402
 from puppet_driver.parameters import DEFAULT_SENSORS  # noqa: E402
-from puppet_ros.messages import posture_msg  # noqa: E402
+from puppet_ros.messages import angles_of, posture_msg  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
 from source_tree import ROOT  # noqa: E402
 from tf_rig import CHARACTERS, stamp_of, TfRig, TRANSMITTER_M  # noqa: E402
@@ -27,8 +31,10 @@ pytestmark = pytest.mark.ros
 
 Tree = dict[str, str]  # child -> parent
 STATIC, MOVING = '/tf_static', '/tf'
+WORLDS = {'puppet': 'puppet_world'}  # where a puppet is as its posture says, moved in world
 TOL = 1e-6  # [m] and [rad]
 WANTED_FRAMES = 25
+SOLE_IN_LINK = np.array([0.04, 0.0, -0.07, 1.0])  # middle of the foot box's lower face, URDF [m]
 
 
 @pytest.fixture(scope='module')
@@ -56,7 +62,7 @@ def make_rig():
 
 def body_tree(body: str) -> Tree:
     """Return the frames of a body, from the names of segments alone."""
-    tree = {f'{body}/pelvis': 'world'}
+    tree = {f'{body}/pelvis': WORLDS.get(body, 'world')}
     for segment, parent in zip(SEGMENTS[1:], PARENTS[1:]):
         tree[f'{body}/{segment}_z'] = f'{body}/{SEGMENTS[parent]}'
         tree[f'{body}/{segment}_y'] = f'{body}/{segment}_z'
@@ -66,9 +72,7 @@ def body_tree(body: str) -> Tree:
 
 def robot_trees() -> tuple[Tree, Tree]:
     """Return the moving and the fixed frames of the robot, from its file's text."""
-    from xml.etree import ElementTree
-
-    moving, fixed = {'puppet/pelvis': 'world'}, {'puppet/base': 'puppet/pelvis'}
+    moving, fixed = {'puppet/pelvis': WORLDS['puppet']}, {'puppet/base': 'puppet/pelvis'}
     for joint in ElementTree.parse(HUMANOID).getroot().findall('joint'):
         tree = fixed if joint.get('type') == 'fixed' else moving
         tree[f'puppet/{joint.find("child").get("link")}'] = (
@@ -91,9 +95,9 @@ def of_body(messages: list[Any], body: str) -> list[Any]:
 
 
 def world_poses(*messages: Any) -> dict[str, np.ndarray]:
-    """Chain the transforms: 4 x 4 poses in world by frame."""
-    poses = {'world': np.eye(4)}
-    waiting = [t for m in messages for t in m.transforms]
+    """Chain the transforms: 4 x 4 poses by frame, each in the world that it is below."""
+    poses = {world: np.eye(4) for world in ('world', *WORLDS.values())}
+    waiting = [t for m in messages for t in m.transforms if t.child_frame_id not in poses]
     while waiting:
         t = next(t for t in waiting if t.header.frame_id in poses)
         waiting.remove(t)
@@ -135,7 +139,7 @@ def test_tree_is_exactly_this(make_rig, tin_file, tmp_path, is_robot):
     sensors = {f'tracker/{name}': 'transmitter' for name in DEFAULT_SENSORS}
     wanted = {
         MOVING: {**sensors, **body_tree('performer'), **puppet},
-        STATIC: {'transmitter': 'world', **fixed},
+        STATIC: {'transmitter': 'world', WORLDS['puppet']: 'world', **fixed},
     }
     got = rig.got
 
@@ -152,7 +156,7 @@ def test_tree_is_exactly_this(make_rig, tin_file, tmp_path, is_robot):
         assert rig.edges[topic] == set(tree.items()), topic
     assert not set(wanted[MOVING]) & set(wanted[STATIC])
     assert owners(rig)[MOVING] == {'tracker_driver', 'visualization'}
-    assert owners(rig)[STATIC] == {'tracker_driver', *(['visualization'] if is_robot else [])}
+    assert owners(rig)[STATIC] == {'tracker_driver', 'visualization'}
 
     # no message mixes the frames of the two publishers
     kinds = [{t.child_frame_id.split('/')[0] for t in m.transforms} for m in got[MOVING]]
@@ -188,7 +192,7 @@ def test_urdf_with_joint_states_is_the_posture(make_rig, name):
         wanted, shown = segment_poses(posture), world_poses(transforms)
         angles = dict(zip(joints.name, joints.position))
         poses = link_poses(got['/robot_description'][-1].data, angles, wanted['pelvis'])
-        assert {f'puppet/{link}' for link in poses} | {'world'} == set(shown)
+        assert {f'puppet/{link}' for link in poses} | {'world', 'puppet_world'} == set(shown)
         for segment in SEGMENTS:
             assert_same(poses[segment], wanted[segment], segment)
         # a joint's own links may turn the other way round: each angle has two triples
@@ -201,7 +205,7 @@ def test_urdf_with_joint_states_is_the_posture(make_rig, name):
     for message in of_body(got[MOVING], 'performer'):
         posture = postures.get(stamp_of(message.transforms[0].header))
         shown = world_poses(message)
-        assert {f'performer/{link}' for link in links} | {'world'} == set(shown)
+        assert {f'performer/{link}' for link in links} | {'world', 'puppet_world'} == set(shown)
         for segment, pose in segment_poses(posture).items() if posture is not None else ():
             assert_same(pose, shown[f'performer/{segment}'], segment)
 
@@ -225,6 +229,47 @@ def test_robot_with_joint_states_is_its_frames(make_rig, tin_file):
             assert_same(pose, shown[f'puppet/{link}'], link)
 
 
+def test_robot_has_joint_states_and_descriptions_of_its_own(make_rig, tin_file):
+    """In its own names and limits, with velocities; its soles are where the posture has them."""
+    rig = make_rig(tin_file)
+    got, robot = rig.got, rig.puppet.robot
+    assert rig.feed_until(lambda: len(got['/joint_states']) >= 30 and _whole_frames(rig))
+    joints = ElementTree.fromstring(robot.urdf)
+    order = [j.get('name') for j in joints if j.get('name') in robot.names]
+    for before, msg in zip(got['/joint_states'], got['/joint_states'][1:]):
+        assert list(msg.name) == order
+        angles = angles_of(msg, robot.names)
+        assert np.all(robot.lower <= angles) and np.all(angles <= robot.upper)
+        step_s = (stamp_of(msg.header) - stamp_of(before.header)) * 1e-9
+        moved = np.subtract(msg.position, before.position) / step_s
+        np.testing.assert_allclose(msg.velocity, moved, atol=1e-9)
+    assert np.ptp([m.position for m in got['/joint_states']], axis=0).max() > 0.01
+    assert [m.data for m in got['/robot_description']] == [HUMANOID.read_text()]
+    assert [m.data for m in got['/puppet/robot_description']] == [urdf_text(rig.puppet)]
+    _, posture, transforms = _whole_frames(rig)[-1]
+    shown, soles = world_poses(transforms, *got[STATIC]), posture_msg.from_msg(posture).posture
+    for side, sole in zip(('left', 'right'), soles.end_effectors[2:4]):
+        found = shown[f'puppet/{side}_foot'] @ SOLE_IN_LINK
+        np.testing.assert_allclose(found[:3], sole, atol=TOL)
+
+
+def test_robot_gives_way_to_another_body(make_rig, tin_file):
+    """Names, descriptions and frames become those of the other character."""
+    rig = make_rig(tin_file)
+    got, blubby = rig.got, CHARACTERS / 'blubby.yaml'
+    assert rig.feed_until(lambda: bool(got['/joint_states'] and got[MOVING]))
+    for node in rig.nodes[-2:]:  # retarget and visualization
+        assert node.set_parameters([Parameter('character', value=str(blubby))])[0].successful
+    rig.edges[MOVING].clear()
+    assert rig.feed_until(
+        lambda: (
+            len(got['/joint_states'][-1].name) == len(JOINT_NAMES)
+            and ('puppet/left_shank_z', 'puppet/left_thigh') in rig.edges[MOVING]
+            and got['/robot_description'][-1].data == urdf_text(load_character(blubby))
+        )
+    )
+
+
 class _Zeros(dict):
     def __missing__(self, key: str) -> float:
         return 0.0
@@ -243,6 +288,6 @@ def _whole_frames(rig: TfRig) -> list[tuple[Any, Any, Any]]:
 
 
 def test_the_tree_of_the_spec_is_documented():
-    text = (ROOT / 'doc' / 'rviz.md').read_text()
-    for frame in ('world', 'transmitter', 'tracker/<sensor>', 'performer/pelvis', 'puppet/pelvis'):
+    text = (ROOT / 'doc' / 'ros2.md').read_text()
+    for frame in ('world', 'transmitter', 'tracker/<sensor>', 'performer/pelvis', 'puppet_world'):
         assert frame in text

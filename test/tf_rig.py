@@ -47,6 +47,7 @@ TOPICS = {
     '/performer/posture': (PostureMsg, HEARD),
     '/tracker/raw': (TrackerFrame, HEARD),
     '/robot_description': (String, qos.LATCHED),
+    '/puppet/robot_description': (String, qos.LATCHED),
     '/performer/robot_description': (String, qos.LATCHED),
 }
 

@@ -45,6 +45,7 @@ def _action(process: Process) -> LaunchDescriptionEntity:
         package=process.package,
         executable=process.executable,
         name=process.name,
+        namespace=process.namespace or None,
         parameters=parameters,
         remappings=list(process.remappings),
         arguments=list(process.arguments),

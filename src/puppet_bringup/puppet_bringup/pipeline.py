@@ -64,7 +64,8 @@ def read_words(words: Sequence[str]) -> list[NodeWords]:
 
 def make_nodes(listed: Sequence[NodeWords]) -> Iterator[Node]:
     """Make nodes that hand each other their messages, in the default context."""
-    bus = IntraProcessBus({STREAMS[node.kind] for node in listed if node.kind in STREAMS})
+    streams = [_space(node) + STREAMS[node.kind] for node in listed if node.kind in STREAMS]
+    bus = IntraProcessBus(streams)
     use_bus(get_default_context(), bus)
     for kind, arguments in listed:
         module_name, class_name = CLASSES[kind]
@@ -76,6 +77,12 @@ def make_nodes(listed: Sequence[NodeWords]) -> Iterator[Node]:
         if kind not in SOURCES:
             hold_during_callbacks(node, bus.lock)
         yield node
+
+
+def _space(node: NodeWords) -> str:
+    """Return the namespace of a node, as in '/robot1', or nothing."""
+    given = [word.split(':=')[1] for word in node.arguments if word.startswith('__ns:=')]
+    return given[0].rstrip('/') if given else ''
 
 
 def hold_during_callbacks(node: Node, lock: RLock) -> None:

@@ -19,8 +19,8 @@ from typing import Any
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from puppet_core.body import Character, default_capsules, save_character
 from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
-from puppet_core.io import ConfigError
-from puppet_ros import config_files
+from puppet_core.io import ConfigError, load_plain_yaml
+from puppet_ros import config_files, interface_table
 from puppet_ros.node import cores_of, Scheduling
 from puppet_ros.process import middleware_settings
 
@@ -40,6 +40,7 @@ class Process:
     parameter_file: str = ''  # relative to the configuration folder
     parameters: Mapping[str, Any] = field(default_factory=dict)  # on top of the file's
     remappings: tuple[tuple[str, str], ...] = ()  # from and to, of topics
+    namespace: str = ''  # of its node, as in '/robot1'
     nodes: 'tuple[Process, ...]' = ()  # what runs in it, if it is a process for several nodes
 
     def ros_arguments(self, config_dir: Path) -> list[str]:
@@ -53,6 +54,8 @@ class Process:
         if not self.is_node:
             return []
         words = ['--ros-args', '-r', f'__node:={self.name}']
+        if self.namespace:
+            words += ['-r', f'__ns:={self.namespace}']
         if self.parameter_file:
             words += ['--params-file', str(config_dir / self.parameter_file)]
         for name, value in self.parameters.items():
@@ -108,11 +111,11 @@ TRUE_WORDS, FALSE_WORDS = ('true', '1', 'yes', 'on'), ('false', '0', 'no', 'off'
 
 # of the second puppet and further ones
 _PUPPET_TOPICS = (
-    ('/joint_states', '/puppet_{}/joint_states'),
-    ('/puppet/posture', '/puppet_{}/posture'),
-    ('/retarget/status', '/puppet_{}/status'),
-    ('/robot_description', '/puppet_{}/robot_description'),
-    ('/puppet/robot_description', '/puppet_{}/body_description'),
+    ('joint_states', 'puppet_{}/joint_states'),
+    ('puppet/posture', 'puppet_{}/posture'),
+    ('retarget/status', 'puppet_{}/status'),
+    ('robot_description', 'puppet_{}/robot_description'),
+    ('puppet/robot_description', 'puppet_{}/body_description'),
 )
 
 # nodes before each topic at which a recording may enter, in the order of the data
@@ -139,7 +142,9 @@ NODES = {
     'tracker_markers': ('puppet_filter.tracker_markers_node', 'TrackerMarkersNode'),
 }
 MARKERS = 'tracker_markers'  # the node that only RViz needs
+EVERY_FRAME_HZ = 1000.0  # as many transforms as there are frames: no way to another process
 OFF_THE_PATH = ('visualization', MARKERS)  # nodes that frames need not wait for
+PUPPET = 'puppet'  # the first; the second is puppet_2
 RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
 
 
@@ -160,6 +165,17 @@ ARGUMENTS = (
         'Puppet, by name or path of its YAML file; several, separated by commas, '
         'each follow the performer, from the second on as /puppet_2/joint_states and so on.',
         ('retarget.character', 'visualization.character'),
+    ),
+    Argument(
+        'namespace',
+        'Put before the names of all topics, services and nodes: robot1; two suites with '
+        'different ones do not meet.',
+    ),
+    Argument(
+        'display_offset_m',
+        'From the performer to the puppet and from each puppet to the next in TF and RViz: x,y,z; '
+        '2,0,0 if empty, or 0,0,0 where a robot is commanded.',
+        ('visualization.display_offset_m',),
     ),
     Argument(
         'command_type',
@@ -290,7 +306,31 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
         listed.append(Process(RVIZ, '', RVIZ, arguments=('-d', rviz), parameters=time_of))
     if variant == REPLAY and values['bag']:
         listed.append(_player(values, [process.name for process in nodes]))
+    if space := _space(values):
+        listed = [_in_namespace(process, space) for process in listed]
     return tuple(listed)
+
+
+def _space(values: Mapping[str, str]) -> str:
+    """Return the namespace as in '/robot1', or nothing."""
+    name = values.get('namespace', '').strip('/')
+    return f'/{name}' if name else ''
+
+
+def _in_namespace(process: Process, space: str) -> Process:
+    """Return a process whose topics are below a namespace; other programs' are remapped."""
+    nodes = tuple(_in_namespace(node, space) for node in process.nodes)
+    names = [topic.name for topic in interface_table.TOPICS]
+    if process.is_node and process.package:
+        names = [interface_table.CLOCK]
+    moved = tuple((name, space + name) for name in names)
+    own = replace(process, nodes=nodes, namespace=space)
+    if process.is_node:
+        return replace(own, remappings=(*process.remappings, *moved))
+    if process.name not in (VIEW, PLAYER):
+        return own
+    words = [word for old, new in (('__ns', space), *moved) for word in ('-r', f'{old}:={new}')]
+    return replace(own, arguments=(*process.arguments, '--ros-args', *words))
 
 
 def rviz_choice(text: str) -> str:
@@ -365,6 +405,13 @@ def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[
     if variant == REPLAY:
         for own in parameters.values():
             own['use_sim_time'] = _truth('clock', values['clock'])
+    shown = parameters['visualization']
+    if further := _words(values['character'])[1:]:
+        shown['further_characters'] = ','.join(further)
+    if values['command_type'] not in ('', 'none'):  # a real robot stands where it is
+        shown.setdefault('display_offset_m', [0.0, 0.0, 0.0])
+    if _truth('composed', values['composed']):
+        shown['tf_rate_hz'] = EVERY_FRAME_HZ
     return parameters
 
 
@@ -381,6 +428,8 @@ def _player(values: Mapping[str, str], nodes: Sequence[str]) -> Process:
 def _typed(argument: str, text: str) -> Any:
     if argument in ('ports', 'topics'):
         return _words(text)
+    if argument == 'display_offset_m':
+        return [_number(argument, word) for word in _words(text)]
     if argument == 'character':
         return _words(text)[0]
     if argument == 'rate_hz':
@@ -441,5 +490,23 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
         if given.get('clip') and not given.get('performer'):
             given['performer'] = str(_write_clip_performer(given, folder))
     if rviz := rviz_choice(given.get('rviz', '')):
-        given = {**given, 'rviz': str(config_files.rviz_file(rviz))}
+        path = config_files.rviz_file(rviz)
+        puppets = len(_words(given.get('character', '')))
+        if rviz == RVIZ_PUPPET and puppets > 1:
+            path = _write_rviz(path, puppets, _space(given), folder)
+        given = {**given, 'rviz': str(path)}
     return processes(variant, given)
+
+
+def _write_rviz(path: Path, puppets: int, space: str, folder: Path) -> Path:
+    """Write RViz' file with a model of each puppet; return where."""
+    config = load_plain_yaml(path.read_text(encoding='utf-8'))
+    groups = {group['Name']: group for group in config['Visualization Manager']['Displays']}
+    models = groups['Bodies']['Displays']
+    first = next(display for display in models if display.get('TF Prefix') == PUPPET)
+    for name in (f'{PUPPET}_{i}' for i in range(2, puppets + 1)):
+        topic = {**first['Description Topic'], 'Value': f'{space}/{name}/robot_description'}
+        models.append({**first, 'Name': name, 'TF Prefix': name, 'Description Topic': topic})
+    own = folder / path.name
+    own.write_text(json.dumps(config), encoding='utf-8')  # JSON is YAML
+    return own

@@ -46,7 +46,6 @@ from puppet_ros.interface_table import (
     JOINTS,
     RAW,
     SERVICES,
-    TF_STATIC,
     TOPICS,
 )
 from puppet_ros.messages import TrackerFrameWriter
@@ -79,7 +78,7 @@ POLICY_HEAD = """\
 <!-- Written from the nodes by ./puppet dev reference; doc/security.md says how to use it. -->
 """
 # what nodes have where a parameter asks for it, besides simulated time: a puppet that is a robot
-OPTIONAL = {('visualization', 'publish'): (TF_STATIC,), ('visualization', 'subscribe'): (JOINTS,)}
+OPTIONAL = {('visualization', 'subscribe'): (JOINTS,)}
 
 PAGE = Path('doc') / 'reference.md'
 TOOLS = Path('tools')

@@ -171,9 +171,9 @@ class ProcessReport(Node):
 
 
 @contextmanager
-def process_report(names: Sequence[str]) -> Iterator[ProcessReport]:
+def process_report(names: Sequence[str], namespace: str = '') -> Iterator[ProcessReport]:
     with own_context() as context:
-        node = ProcessReport(names, context=context)
+        node = ProcessReport(names, context=context, namespace=namespace)
         try:
             yield node
         finally:

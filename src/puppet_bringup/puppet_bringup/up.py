@@ -133,7 +133,7 @@ def _run(listed: Sequence[Process], stopping: threading.Event, note: str) -> int
                 respawner.start(name)
         if note:
             show('puppet_up', note)
-        with process_report([name for name, _ in commands]) as report:
+        with process_report([name for name, _ in commands], listed[0].namespace) as report:
             return _keep(respawner, report, stopping)
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several nodes in one process: the command line, the table's part, and locked callbacks."""
 
+from dataclasses import replace
 from pathlib import Path
 import threading
 
@@ -10,7 +11,7 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from puppet_bringup.pipeline import CLASSES, hold_during_callbacks, main, read_words  # noqa: E402,I100
-from puppet_bringup.process_table import HARDWARE, PIPELINE, processes, VARIANTS  # noqa: E402
+from puppet_bringup.process_table import EVERY_FRAME_HZ, HARDWARE, PIPELINE, processes, VARIANTS  # noqa: E402
 from puppet_core.io import ConfigError  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
@@ -39,6 +40,8 @@ def test_composed_nodes_have_the_arguments_of_separate_ones(variant):
     given = {'ports_dir': '/tmp/ports'} if variant == 'sim' else {}
     folder = Path('config')
     apart = [p for p in processes(variant, given) if p.is_node]
+    own = {**apart[-1].parameters, 'tf_rate_hz': EVERY_FRAME_HZ}
+    apart[-1] = replace(apart[-1], parameters=own)  # visualization
     *_, shared = processes(variant, {**given, 'composed': 'true'})
     assert shared.executable == PIPELINE
     assert list(shared.nodes) == apart

@@ -8,6 +8,7 @@ from puppet_bringup.process_table import (
     arguments_of,
     HARDWARE,
     PIPELINE,
+    prepared,
     Process,
     processes,
     REPLAY,
@@ -46,7 +47,8 @@ def test_every_node_has_a_parameter_file_of_its_own_name(variant):
     for process in processes(variant, _given(variant)):
         if process.is_node:
             path = ROOT / 'config' / process.parameter_file
-            assert process.name in yaml.safe_load(path.read_text())
+            assert process.name == path.stem
+            assert list(yaml.safe_load(path.read_text())) == ['/**']  # in any namespace
 
 
 @pytest.mark.parametrize('variant', VARIANTS)
@@ -69,8 +71,49 @@ def test_character_reaches_every_node_that_needs_it():
     both = processes(HARDWARE, {'character': 'sally,frog', 'command_type': 'positions'})
     assert _named(both, 'retarget').parameters['command_type'] == 'positions'
     assert 'command_type' not in _named(both, 'retarget_2').parameters
+    shown = _named(both, 'visualization').parameters
+    assert shown == {
+        'character': 'sally',
+        'further_characters': 'frog',
+        'display_offset_m': [0.0, 0.0, 0.0],  # a commanded robot stands where it is
+    }
     # an empty one leaves the parameter file
     assert all(not p.parameters for p in processes(HARDWARE, {'character': ''}))
+
+
+@pytest.mark.parametrize('composed', ['false', 'true'])
+def test_a_namespace_is_that_of_all_programs(composed):
+    given = {'namespace': 'robot1', 'rviz': 'x', 'view': 'true', 'composed': composed}
+    listed = processes(REPLAY, {**given, 'bag': 'walk', 'character': 'sally,frog'})
+    assert {process.namespace for process in listed} == {'/robot1'}
+    for process in listed:
+        words = [*process.arguments, *process.ros_arguments(Path('/etc'))]
+        assert words.count('__ns:=/robot1') == max(len(process.nodes), 1), process.name
+        clocks = words.count('/clock:=/robot1/clock')  # each with a time of its own
+        assert clocks == max(len(process.nodes), 1)
+        if process.name in ('rviz2', 'puppet_view', 'bag'):
+            assert '/tf:=/robot1/tf' in words and '/tracker/raw:=/robot1/tracker/raw' in words
+
+
+def test_rviz_has_a_model_for_each_puppet(tmp_path):
+    given = {**SIM_GIVEN, 'character': 'blubby,sally,frog', 'rviz': 'true', 'namespace': 'robot1'}
+    rviz = _named(prepared(SIM, given, tmp_path), 'rviz2')
+    config = yaml.safe_load(Path(rviz.arguments[1]).read_text())
+    (bodies,) = (
+        group['Displays']
+        for group in config['Visualization Manager']['Displays']
+        if group['Name'] == 'Bodies'
+    )
+    models = {d['TF Prefix']: d['Description Topic']['Value'] for d in bodies if 'TF Prefix' in d}
+    assert list(models) == ['performer', 'puppet', 'puppet_2', 'puppet_3']
+    assert models['puppet_3'] == '/robot1/puppet_3/robot_description'
+
+
+def test_transforms_of_every_frame_in_one_process():
+    given = {**SIM_GIVEN, 'composed': 'true', 'display_offset_m': '0,1.5,0'}
+    (pipeline,) = (p for p in processes(SIM, given) if p.name == PIPELINE)
+    shown = _named(pipeline.nodes, 'visualization').parameters
+    assert shown['tf_rate_hz'] >= 144.0 and shown['display_offset_m'] == [0.0, 1.5, 0.0]
 
 
 def test_emulator_and_driver_agree_on_ports_and_rate():

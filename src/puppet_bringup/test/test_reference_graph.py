@@ -28,7 +28,6 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / 'doc' / 'reference.md'
 # of every node, by ROS itself
 OF_ROBOTS = {  # test_tf_tree.py and test_robot_commands.py run one
-    ('/tf_static', 'visualization'),
     ('/joint_trajectory_controller/joint_trajectory', 'retarget'),
     ('/forward_position_controller/commands', 'retarget'),
 }
@@ -155,8 +154,9 @@ def difference(text, written):
 def test_frames_of_the_bodies_are_those_of_the_visualization(graph):
     """Each pair that the node can publish is one of the table's kinds."""
     kinds = [(_pattern(frame.parent), _pattern(frame.child)) for frame in FRAMES]
-    views = graph.nodes['visualization']._views
-    pairs = [pair for view in views.values() for pair in view._segments.frames]
+    node = graph.nodes['visualization']
+    views = node._performer, *(puppet.view for puppet in node._puppets)
+    pairs = [pair for view in views for pair in view._segments.frames]
     assert len(pairs) > 90
     for parent, child in pairs:
         assert any(p(parent) and c(child) for p, c in kinds), (parent, child)
@@ -164,6 +164,7 @@ def test_frames_of_the_bodies_are_those_of_the_visualization(graph):
 
 
 def _pattern(text):
-    words = text.replace('<body>', '(performer|puppet)').replace('<segment>', r'\w+')
+    words = text.replace('<body>', '(performer|<puppet>)').replace('<segment>', r'\w+')
     words = words.replace('<parent segment>', r'\w+').replace('<parent link>', r'\w+')
+    words = words.replace('<puppet>', r'puppet(_\d+)?')
     return re.compile(words.replace('<link>', r'\w+').replace('<sensor>', r'\w+')).fullmatch

@@ -10,6 +10,7 @@ from puppet_core.math import Floats, Quat, read_only, Vec3, Vec3s
 CUBE_SHAPE, SPHERE_SHAPE, CYLINDER_SHAPE = 'cube', 'sphere', 'cylinder'
 LINES_SHAPE, TEXT_SHAPE = 'lines', 'text'
 SPACE_WIDTH = 0.4  # of a text's height [-]
+IDS_PER_PUPPET = 1000  # those of the second puppet's markers begin there, and so on
 
 IDENTITY: Quat = read_only(np.array([1.0, 0.0, 0.0, 0.0]))
 NO_POINTS: Vec3s = read_only(np.zeros((0, 3)))

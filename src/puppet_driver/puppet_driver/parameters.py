@@ -27,6 +27,8 @@ transmitter_rpy = partial(
 transforms_rate = partial(
     fixed, 30.0, 'Hz', 0.0, 1000.0, 'How often the sensors are published on /tf at most; 0 never.'
 )
+world_frame = partial(fixed, 'world', description='Frame in which the transmitter stands.')
+tf_prefix = partial(fixed, '', description='Put before the names of all other frames: robot1/.')
 pose_array_mode = partial(
     fixed,
     POSES_OFF,
@@ -136,6 +138,8 @@ class DriverConfig:
     transmitter_position_m: tuple[float, float, float] = transmitter_position(1.0)
     transmitter_rpy_deg: tuple[float, float, float] = transmitter_rpy()
     transforms_rate_hz: float = transforms_rate()
+    world_frame: str = world_frame()
+    tf_prefix: str = tf_prefix()
     pose_array: str = pose_array_mode()
     autostart: bool = fixed(
         True, description='Configure and activate at once; false waits for a lifecycle manager.'

@@ -27,9 +27,11 @@ from puppet_driver.parameters import (
     pose_array_mode,
     rotation_of,
     rpy,
+    tf_prefix,
     transforms_rate,
     transmitter_position,
     transmitter_rpy,
+    world_frame,
 )
 
 SENSOR_FIELD = '{sensor}'
@@ -138,6 +140,8 @@ class PoseTopicsConfig:
     transmitter_position_m: tuple[float, float, float] = transmitter_position(0.0)
     transmitter_rpy_deg: tuple[float, float, float] = transmitter_rpy()
     transforms_rate_hz: float = transforms_rate()
+    world_frame: str = world_frame()
+    tf_prefix: str = tf_prefix()
     pose_array: str = pose_array_mode()
 
     def __post_init__(self) -> None:

@@ -42,7 +42,6 @@ from puppet_ros.node import (
     spin_node,
     StaticTransforms,
     StreamPublisher,
-    TRANSMITTER,
 )
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -52,8 +51,8 @@ from std_msgs.msg import Header
 Axes = tuple[Vec3, Quat]
 
 NODE_NAME = 'pose_topics'
-OUTPUT_TOPIC = '/tracker/raw'
-POSE_ARRAY_TOPIC = '/tracker/raw_poses'
+OUTPUT_TOPIC = 'tracker/raw'
+POSE_ARRAY_TOPIC = 'tracker/raw_poses'
 REPORT_PERIOD_S = 1.0
 MAX_FRAME_IDS = 64
 USAGE = """
@@ -77,10 +76,11 @@ class PoseTopicsNode(Node):
         config: PoseTopicsConfig = table.config
         self._config, n = config, len(config.sensors)
         self._merger = PoseMerger(config.sensors, round(1e9 * config.wait_s))
-        writer = TrackerFrameWriter(TRANSMITTER)
+        self._transforms = SensorTransforms(self, config)
+        self._frame_id = self._transforms.transmitter
+        writer = TrackerFrameWriter(self._frame_id)
         self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
         self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
-        self._transforms = SensorTransforms(self, config.sensors, config.transforms_rate_hz)
         self._transforms.announce(self._now_ns(), *config.transmitter)
         self._axes: dict[str, Axes | None] = {}
         self._static = StaticTransforms(self, self._axes.clear)
@@ -126,8 +126,8 @@ class PoseTopicsNode(Node):
         transform_poses(
             self._origins, self._turns, self._config.unit_m, frame.positions, frame.quaternions
         )
-        self._publisher.publish(frame, TRANSMITTER)
-        self._pose_array.publish(frame, TRANSMITTER, self._config.pose_array)
+        self._publisher.publish(frame, self._frame_id)
+        self._pose_array.publish(frame, self._frame_id, self._config.pose_array)
         self._diagnostics.frame(frame.stamp_ns)
         self._transforms.publish(frame)
 
@@ -144,7 +144,7 @@ class PoseTopicsNode(Node):
         if self._axes.get(frame_id) is None:
             if len(self._axes) >= MAX_FRAME_IDS:
                 self._axes.clear()  # somebody makes up a name for each message
-            self._axes[frame_id] = self._static.lookup(TRANSMITTER, frame_id.lstrip('/'))
+            self._axes[frame_id] = self._static.lookup(self._frame_id, frame_id.lstrip('/'))
         return self._axes[frame_id]
 
     def _on_expire(self) -> None:
@@ -164,7 +164,7 @@ class PoseTopicsNode(Node):
             problems.append(f'nobody publishes {", ".join(silent)}')
         if unknown:
             problems.append(
-                f'/tf_static does not connect {", ".join(unknown)} with {TRANSMITTER} or world'
+                f'/tf_static does not connect {", ".join(unknown)} with {self._frame_id} or world'
             )
         level = DiagnosticStatus.WARN if problems else DiagnosticStatus.OK
         self._diagnostics.condition(level, '; '.join(problems))

@@ -30,15 +30,14 @@ from puppet_ros.node import (
     SensorTransforms,
     spin_node,
     StreamPublisher,
-    TRANSMITTER,
 )
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 NODE_NAME = 'tracker_driver'
-OUTPUT_TOPIC = '/tracker/raw'
-POSE_ARRAY_TOPIC = '/tracker/raw_poses'
+OUTPUT_TOPIC = 'tracker/raw'
+POSE_ARRAY_TOPIC = 'tracker/raw_poses'
 REPORT_PERIOD_S = 1.0
 USAGE = """
 usage: tracker_driver --ros-args [-p NAME:=VALUE ..] [--params-file FILE]
@@ -97,9 +96,10 @@ class TrackerDriverNode(LifecycleNode):
             self.get_logger().warning(f'{names}: set, but without meaning to a {config.device}')
         self._reporter = Reporter(config)
         self._pose_array.open(config.pose_array)
-        writer = TrackerFrameWriter(TRANSMITTER)
+        self._transforms = SensorTransforms(self, config)
+        self._frame_id = self._transforms.transmitter
+        writer = TrackerFrameWriter(self._frame_id)
         self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
-        self._transforms = SensorTransforms(self, config.sensors, config.transforms_rate_hz)
         self._transforms.announce(self._now_ns(), *config.transmitter)
         return TransitionCallbackReturn.SUCCESS
 
@@ -173,8 +173,8 @@ class TrackerDriverNode(LifecycleNode):
             queued.ages_s,
             queued.missing,
         )
-        self._publisher.publish(frame, TRANSMITTER)
-        self._pose_array.publish(frame, TRANSMITTER, self.config.pose_array)
+        self._publisher.publish(frame, self._frame_id)
+        self._pose_array.publish(frame, self._frame_id, self.config.pose_array)
         self._diagnostics.frame(queued.stamp_ns)
         self._arrival_jitter.frame(queued.arrival_ns - self._latency_ns, queued.stamp_ns)
         self._transforms.publish(frame)

@@ -17,7 +17,6 @@ from lifecycle_msgs.msg import State  # noqa: E402
 from puppet_core.io import ConfigError  # noqa: E402
 from puppet_driver import tracker_driver_node  # noqa: E402
 from puppet_driver.errors import LinkError  # noqa: E402
-from puppet_driver.tracker_driver_node import OUTPUT_TOPIC, POSE_ARRAY_TOPIC  # noqa: E402
 from puppet_ros.messages import from_tracker_frame  # noqa: E402
 from puppet_ros.node.streams import pose_row  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
@@ -97,7 +96,7 @@ def test_lifecycle_opens_streams_stops_and_closes(emulator, graph):
         return sorted(publisher.topic_name for publisher in run.node.publishers)
 
     before = topics()
-    made = sorted([*before, OUTPUT_TOPIC, POSE_ARRAY_TOPIC, '/tf', '/tf_static'])
+    made = sorted([*before, '/tracker/raw', '/tracker/raw_poses', '/tf', '/tf_static'])
     assert run.node.trigger_configure() == TransitionCallbackReturn.SUCCESS
     assert topics() == made and not any(line.pty.is_open for line in server.lines)
     assert run.node.trigger_activate() == TransitionCallbackReturn.SUCCESS

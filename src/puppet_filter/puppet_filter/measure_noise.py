@@ -35,7 +35,7 @@ from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
 NAME = 'measure_noise'
-RAW_TOPIC = '/tracker/raw'
+RAW_TOPIC = 'tracker/raw'
 SILENCE_LIMIT_S = 10.0
 EXAMPLE = """\
 example: ros2 run puppet_filter measure_noise --duration 10 --output noise.yaml

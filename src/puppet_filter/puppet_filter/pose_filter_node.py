@@ -33,9 +33,9 @@ from puppet_ros.node import (
 from rclpy.node import Node
 
 NODE_NAME = 'pose_filter'
-RAW_TOPIC = '/tracker/raw'
-FILTERED_TOPIC = '/tracker/filtered'
-POSE_ARRAY_TOPIC = '/tracker/filtered_poses'
+RAW_TOPIC = 'tracker/raw'
+FILTERED_TOPIC = 'tracker/filtered'
+POSE_ARRAY_TOPIC = 'tracker/filtered_poses'
 COUNTS_PERIOD_S = 1.0
 
 

@@ -87,8 +87,8 @@ RESIDUAL_STOPS = np.array([0.0, 0.5, 1.0])
 RESIDUAL_COLOURS = np.array([[0.45, 0.85, 0.5], [0.95, 0.85, 0.25], [0.95, 0.2, 0.2]])
 
 NODE_NAME = 'tracker_markers'
-RAW_TOPIC, FILTERED_TOPIC = '/tracker/raw', '/tracker/filtered'
-MARKERS_TOPIC = '/tracker/markers'
+RAW_TOPIC, FILTERED_TOPIC = 'tracker/raw', 'tracker/filtered'
+MARKERS_TOPIC = 'tracker/markers'
 LIFETIME_S = 0.5
 KEPT_FRAMES = 32  # raw ones, until the filter has had its turn
 

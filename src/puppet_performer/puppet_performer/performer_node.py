@@ -3,7 +3,7 @@
 """
 The performer node: filtered sensors to the performer's posture.
 
-Subscribes /tracker/filtered and /tf_static (world -> the sensors' frame), publishes
+Subscribes tracker/filtered and tf_static (world -> the sensors' frame), publishes
 /performer/posture with the input's stamp and rate, and /performer/robot_description, latched.
 The service ~/calibrate records a T-pose, or that and a range of motion; without a calibration
 the node waits for a T-pose. `PerformerStage` is one frame of it, also used by the replay.
@@ -29,7 +29,7 @@ from puppet_performer.performer_model import CalibrationOutcome, KINDS, Performe
 from puppet_performer.posture import warm_up as compile_posture
 from puppet_performer.sensor_layout import load_layout
 from puppet_ros import config_files
-from puppet_ros.messages import PoseFrameReader, PostureRecord, PostureWriter, WORLD
+from puppet_ros.messages import PoseFrameReader, PostureRecord, PostureWriter
 from puppet_ros.node import (
     DeferredService,
     Diagnostics,
@@ -45,9 +45,9 @@ from puppet_ros.node import (
 from rclpy.node import Node
 
 NODE_NAME = 'performer'
-INPUT_TOPIC = '/tracker/filtered'
-OUTPUT_TOPIC = '/performer/posture'
-DESCRIPTION_TOPIC = '/performer/robot_description'
+INPUT_TOPIC = 'tracker/filtered'
+OUTPUT_TOPIC = 'performer/posture'
+DESCRIPTION_TOPIC = 'performer/robot_description'
 CALIBRATE_SERVICE = '~/calibrate'
 MAX_DURATION_S = 60.0
 REQUEST_SLACK_S = 5.0  # how much longer than asked a recording may take before it is given up
@@ -72,7 +72,7 @@ class PerformerStage:
         self.model = PerformerModel(self.character, layout, config, date)
         self.tracker_frame = ''
         """Frame of the sensors; '' while it is not known where that stands."""
-        self._lookup = lookup
+        self._lookup, self.world = lookup, config.world_frame
         self._leg_length = self.character.skeleton.leg_length
         self._writer = PostureWriter()
 
@@ -86,7 +86,7 @@ class PerformerStage:
 
     def locate(self, tracker_frame: str) -> bool:
         """Look up where the sensors' frame stands; return whether that is known."""
-        place = self._lookup(WORLD, tracker_frame)
+        place = self._lookup(self.world, tracker_frame)
         if place is None:
             return False
         self.tracker_frame = tracker_frame
@@ -147,7 +147,7 @@ class PerformerNode(Node):
         if record is None:
             self._diagnostics.drop('not_calibrated')
             return
-        self._publisher.publish(record, WORLD)
+        self._publisher.publish(record, self._stage.world)
         self._diagnostics.frame(frame.stamp_ns)
 
     def _on_transforms(self) -> None:
@@ -157,7 +157,7 @@ class PerformerNode(Node):
     def _locate(self, tracker_frame: str) -> bool:
         """Look up where the sensors' frame stands; return whether that is known."""
         if not self._stage.locate(tracker_frame):
-            text = f'no transform {WORLD} -> {tracker_frame!r} on /tf_static'
+            text = f'no transform {self._stage.world} -> {tracker_frame!r} on /tf_static'
             self._diagnostics.condition(DiagnosticStatus.WARN, text)
             return False
         waiting = self._model.calibration is None
@@ -210,7 +210,7 @@ class PerformerNode(Node):
         if self._service.is_pending:
             return 'calibrate: expected one request at a time, got another; wait for its answer'
         if not self._model.is_placed:
-            return f'{INPUT_TOPIC}: expected frames and their transform to {WORLD}, got none yet'
+            return f'{INPUT_TOPIC}: expected frames and their transform to world, got none yet'
         return ''
 
     def _on_calibrate_deadline(self) -> Calibrate.Response:

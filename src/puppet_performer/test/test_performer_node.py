@@ -197,7 +197,7 @@ def test_service_says_when_no_frames_have_come(make_rig):
     rig = make_rig()
     future = _call(rig)
     assert rig.spin_until(future.done)
-    assert '/tracker/filtered' in future.result().message
+    assert 'tracker/filtered' in future.result().message
 
 
 def test_saved_calibration_is_used_at_once(make_rig, tmp_path, virtual):

@@ -74,8 +74,8 @@ ACKNOWLEDGED = Duration(seconds=5)  # how long a latched message is waited for
 TIMEOUT_S = 10.0  # with a node that takes nothing; a busy machine stalls for seconds
 LONG_WAIT_S = 5.0  # worth a line
 CATCH_UP_S = 1.0  # what is later than this is not made up for
-ASKED = '/performer/get_parameters'
-LIVE_FRAMES = ('performer/', 'puppet/')  # the nodes publish their transforms themselves
+ASKED = 'performer/get_parameters'
+LIVE_FRAMES = ('performer/', 'puppet')  # the nodes publish their transforms themselves
 # Least number of nodes that read a topic, the player not counted.
 LEAST_READERS = {FILTERED: 1, POSTURE: 2, IMPORTANCE: 1, JOINTS: 0}
 WINDOW = 10  # frames on their way; half of what a node keeps
@@ -116,7 +116,7 @@ class Connections:
         """Return a connection of the publishers of these topics that is missing, '' if none is."""
         self._listen()
         unseen = ''
-        for topic in topics:
+        for topic in map(self._node.resolve_topic_name, topics):
             offers = self._node.get_publishers_info_by_topic(topic)
             wishes = self._node.get_subscriptions_info_by_topic(topic)
             for offer in offers:
@@ -349,7 +349,7 @@ class PlayNode(Node):
         for topic, subscription in self._watched.items():
             if subscription.get_publisher_count() < 1:
                 return f'a publisher of {topic}'
-            if self.count_subscribers(topic) < LEAST_READERS[topic] + 1:
+            if self.count_subscribers(self.resolve_topic_name(topic)) < LEAST_READERS[topic] + 1:
                 return f'{LEAST_READERS[topic]} subscribers of {topic}'
         return ''
 

@@ -40,8 +40,8 @@ from puppet_ros.node import (
 from rclpy.node import Node
 
 NODE_NAME = 'importance'
-INPUT_TOPIC = '/performer/posture'
-OUTPUT_TOPIC = '/importance'
+INPUT_TOPIC = 'performer/posture'
+OUTPUT_TOPIC = 'importance'
 
 
 class ImportanceStage:

@@ -74,12 +74,12 @@ from sensor_msgs.msg import JointState
 MEASURED = np.zeros(16, dtype=np.uint8)  # Posture.STATUS_MEASURED for every segment
 
 NODE_NAME = 'retarget'
-POSTURE_TOPIC = '/performer/posture'
-IMPORTANCE_TOPIC = '/importance'
-JOINT_STATES_TOPIC = '/joint_states'
-PUPPET_TOPIC = '/puppet/posture'
-STATUS_TOPIC = '/retarget/status'
-DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
+POSTURE_TOPIC = 'performer/posture'
+IMPORTANCE_TOPIC = 'importance'
+JOINT_STATES_TOPIC = 'joint_states'
+PUPPET_TOPIC = 'puppet/posture'
+STATUS_TOPIC = 'retarget/status'
+DESCRIPTION_TOPIC, BODY_TOPIC = 'robot_description', 'puppet/robot_description'
 OWN_TOPICS = (
     *(POSTURE_TOPIC, IMPORTANCE_TOPIC, JOINT_STATES_TOPIC, PUPPET_TOPIC, STATUS_TOPIC),
     *(DESCRIPTION_TOPIC, BODY_TOPIC),

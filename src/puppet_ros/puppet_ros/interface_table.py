@@ -132,7 +132,7 @@ TOPICS = (
         (*TRACKERS, 'visualization'),
         qos.STATIC_TRANSFORMS,
         'once',
-        'Where the transmitter stands in the world; the fixed joints of a robot.',
+        'Where the transmitter and the worlds of the puppets stand; the fixed joints of a robot.',
     ),
     _description(PERFORMER_DESCRIPTION, 'performer', "URDF of the performer's body."),
     _description(
@@ -183,15 +183,23 @@ FRAMES = (
         'The tracker, by parameter. `world` has the floor at z = 0.',
     ),
     Frame('tracker/<sensor>', 'transmitter', TF, TRACKERS, 'A sensor that was measured.'),
-    _link('<body>/pelvis', 'world', 'Root of a body: `performer` or `puppet`.'),
+    Frame(
+        '<puppet>_world',
+        'world',
+        TF_STATIC,
+        ('visualization',),
+        "A puppet's world, moved by `display_offset_m`: `puppet`, of the second one `puppet_2`.",
+    ),
+    _link('performer/pelvis', 'world', 'Root of the performer.'),
+    _link('<puppet>/pelvis', '<puppet>_world', 'Root of a puppet.'),
     _link('<body>/<segment>_z', '<body>/<parent segment>', 'First massless link of the joint.'),
     _link('<body>/<segment>_y', '<body>/<segment>_z', 'Second massless link of the joint.'),
     _link('<body>/<segment>', '<body>/<segment>_y', 'A segment.'),
     _link(
-        'puppet/<link>',
-        'puppet/<parent link>',
-        "Instead of the segments: a robot's links, its root link below `puppet/pelvis`; those of "
-        'fixed joints are on `/tf_static`.',
+        '<puppet>/<link>',
+        '<puppet>/<parent link>',
+        "Instead of the segments: a robot's links, the root link below `<puppet>/pelvis`; those "
+        'of fixed joints are on `/tf_static`.',
     ),
 )
 

@@ -19,29 +19,18 @@ from puppet_core.robots import description_text, urdf_text
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_retarget.importance import skeleton_of
 from puppet_retarget.offline import RetargetJob, RetargetResult
+from puppet_ros import interface_table as graph
 from puppet_ros import messages
 from puppet_ros.bags import BagReader, BagWriter
-from puppet_ros.node import qos
 from scipy.interpolate import make_interp_spline
 from std_msgs.msg import String
 
-POSTURE_TOPIC, IMPORTANCE_TOPIC = '/performer/posture', '/importance'
-JOINTS_TOPIC, PUPPET_TOPIC = '/joint_states', '/puppet/posture'
-DESCRIPTION_TOPIC, BODY_TOPIC = '/robot_description', '/puppet/robot_description'
 POSTURE = 'puppet_msgs/msg/Posture'
 NO_POSTURES_HINT = './puppet replay makes them of recorded sensors'
 START_NS = 1_000_000_000  # of the first frame; a stamp of zero means none
 MAX_FILLED = 3  # frames of the motion for each in the bag, at most
 SAME_NS = 1000  # stamps of a constant rate are rounded, some to microseconds
 MEASURED = np.zeros(16, dtype=np.uint8)
-_KINDS = {
-    POSTURE_TOPIC: POSTURE,
-    PUPPET_TOPIC: POSTURE,
-    IMPORTANCE_TOPIC: 'puppet_msgs/msg/Importance',
-    JOINTS_TOPIC: 'sensor_msgs/msg/JointState',
-    DESCRIPTION_TOPIC: 'std_msgs/msg/String',
-    BODY_TOPIC: 'std_msgs/msg/String',
-}
 
 
 class PostureTrack:
@@ -71,7 +60,7 @@ class PostureTrack:
         return roots, rotations.reshape(-1, 16, 4), *places
 
 
-def read_bag_motion(path: Path, topic: str = POSTURE_TOPIC) -> tuple[Motion, tuple[int, ...], str]:
+def read_bag_motion(path: Path, topic: str = graph.POSTURE) -> tuple[Motion, tuple[int, ...], str]:
     """
     Return the motion of one topic, the stamp of each of its frames [ns] and the body's name.
 
@@ -140,11 +129,11 @@ def write_bag_motion(
     joints = messages.JointStateWriter(names, with_speeds=character.robot is not None)
     with BagWriter(path) as writer:
         for topic, text in (
-            (DESCRIPTION_TOPIC, description_text(character)),
-            (BODY_TOPIC, urdf_text(character)),
+            (graph.DESCRIPTION, description_text(character)),
+            (graph.BODY_DESCRIPTION, urdf_text(character)),
         ):
             data = messages.encoded(String(data=text))
-            writer.write(topic, _KINDS[topic], stamps[0], data, qos.LATCHED)
+            writer.write(topic, graph.TYPES[topic], stamps[0], data, graph.BY_NAME[topic].profile)
         captured = _postures(motion, 'performer')
         driven = _postures(puppet, character.name)
         for i, stamp_ns in enumerate(stamps):
@@ -152,14 +141,14 @@ def write_bag_motion(
                 stamp_ns, i, result.rows[i], result.self_rows[i], objects
             )
             frame = {
-                POSTURE_TOPIC: captured(i, stamp_ns),
-                IMPORTANCE_TOPIC: importance.data(near),
-                JOINTS_TOPIC: joints.data(stamp_ns, angles[i]),
-                PUPPET_TOPIC: driven(i, stamp_ns),
+                graph.POSTURE: captured(i, stamp_ns),
+                graph.IMPORTANCE: importance.data(near),
+                graph.JOINTS: joints.data(stamp_ns, angles[i]),
+                graph.PUPPET: driven(i, stamp_ns),
             }
             for topic, data in frame.items():
-                profile = qos.JOINT_STATES if topic == JOINTS_TOPIC else qos.STREAM
-                writer.write(topic, _KINDS[topic], stamp_ns, data, profile)
+                kind, profile = graph.TYPES[topic], graph.BY_NAME[topic].profile
+                writer.write(topic, kind, stamp_ns, data, profile)
 
 
 def _postures(motion: Motion, body: str) -> Callable[[int, int], bytes]:

@@ -24,24 +24,15 @@ from puppet_msgs.msg import Importance
 from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, retarget_motion
+from puppet_ros import interface_table as graph
 from puppet_ros.bags import BagReader
 from puppet_ros.messages import decoded, importance_msg, MessageError, raw_header
-from puppet_view.bag_motion import (
-    IMPORTANCE_TOPIC,
-    JOINTS_TOPIC,
-    NO_POSTURES_HINT,
-    POSTURE,
-    POSTURE_TOPIC,
-    PostureTrack,
-    PUPPET_TOPIC,
-    read_bag_motion,
-)
+from puppet_view.bag_motion import NO_POSTURES_HINT, POSTURE, PostureTrack, read_bag_motion
 from std_msgs.msg import String
 
 PUPPET = 'puppet'
 POSTURE_NAME, DESCRIPTION_NAME = '/posture', '/robot_description'
-TEXT, JOINTS = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
-NEAR = 'puppet_msgs/msg/Importance'
+TEXT, NEAR = graph.TYPES[graph.DESCRIPTION], graph.TYPES[graph.IMPORTANCE]
 STEADY_MS = 1e-3  # a latency below this was not measured: the bag was not recorded live
 SAME_PLACE_M = 1e-6
 
@@ -183,7 +174,7 @@ def read_recording(path: Path) -> Recording:
     tracks = {who: track for who, track in tracks.items() if track.stamps_ns}
     if not tracks:
         raise InputFileError(
-            path, f'postures on {POSTURE_TOPIC} or {PUPPET_TOPIC}', 'none', hint=NO_POSTURES_HINT
+            path, f'postures on {graph.POSTURE} or {graph.PUPPET}', 'none', hint=NO_POSTURES_HINT
         )
     first_ns = min(track.stamps_ns[0] for track in tracks.values())
     bodies = []
@@ -207,7 +198,7 @@ def _is_wanted(topic: str, kind: str) -> bool:
         return topic.endswith(POSTURE_NAME)
     if kind == TEXT:
         return topic.endswith(DESCRIPTION_NAME) and topic != DESCRIPTION_NAME
-    return (topic, kind) in ((IMPORTANCE_TOPIC, NEAR), (JOINTS_TOPIC, JOINTS))
+    return topic in (graph.IMPORTANCE, graph.JOINTS) and kind == graph.TYPES[topic]
 
 
 def _importance(rows: Floats, self_rows: Floats) -> Floats:

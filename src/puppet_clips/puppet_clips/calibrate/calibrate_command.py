@@ -42,12 +42,12 @@ from puppet_performer.synthetic_recording import Disturbances, RATE_HZ
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import config_files
 from puppet_ros.bags import BagReader
+from puppet_ros.interface_table import FILTERED, RAW, TF_STATIC
 from puppet_ros.messages import decoded, from_pose_frame, from_tracker_frame, MessageError, WORLD
-from puppet_ros.node import StaticTransformTree, TF_STATIC_TOPIC
+from puppet_ros.node import StaticTransformTree
 from rclpy.utilities import remove_ros_args
 from tf2_msgs.msg import TFMessage
 
-FILTERED_TOPIC, RAW_TOPIC = '/tracker/filtered', '/tracker/raw'
 _KINDS: dict[str, tuple[type, Callable[[Any], FilteredFrame | SensorFrame]]] = {
     'puppet_msgs/msg/PoseFrame': (PoseFrame, from_pose_frame),
     'puppet_msgs/msg/TrackerFrame': (TrackerFrame, from_tracker_frame),
@@ -246,7 +246,7 @@ def _read(
     reader: BagReader, path: Path, sensors: tuple[str, ...], topic: str, place: Place | None
 ) -> cal.MotionRecording:
     topics = reader.topics
-    name = topic or (FILTERED_TOPIC if FILTERED_TOPIC in topics else RAW_TOPIC)
+    name = topic or (FILTERED if FILTERED in topics else RAW)
     found = topics.get(name, 'none')
     if found not in _KINDS:
         known = ', '.join(sorted(t for t, kind in topics.items() if kind in _KINDS)) or 'none'
@@ -254,7 +254,7 @@ def _read(
         raise InputFileError(path, wanted, found, hint=hint)
     message, from_msg = _KINDS[found]
     tree = StaticTransformTree()
-    for recorded in reader.messages([TF_STATIC_TOPIC]):
+    for recorded in reader.messages([TF_STATIC]):
         for edge in decoded(recorded.data, TFMessage).transforms:
             tree.add(edge)
     recorder = cal.StreamRecorder(sensors)
@@ -262,7 +262,7 @@ def _read(
         msg = decoded(recorded.data, message)
         stands = place or tree.lookup(WORLD, msg.header.frame_id)
         if stands is None:
-            wanted = f'a transform {WORLD} -> {msg.header.frame_id} on {TF_STATIC_TOPIC}'
+            wanted = f'a transform {WORLD} -> {msg.header.frame_id} on {TF_STATIC}'
             raise InputFileError(path, wanted, 'none', hint='give --transmitter-m X Y Z')
         recorder.add(from_msg(msg), *stands)
     usable = recorder.recording().usable

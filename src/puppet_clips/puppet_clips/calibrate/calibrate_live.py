@@ -32,7 +32,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 Content = TypeVar('Content')
-FILTERED_TOPIC = '/tracker/filtered'
+FILTERED_TOPIC = 'tracker/filtered'
 COUNTDOWN_S = 5
 POSE_S = 2.0
 MOTION_S, MAX_MOTION_S = 20.0, 60.0

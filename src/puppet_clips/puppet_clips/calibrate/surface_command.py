@@ -29,7 +29,7 @@ from puppet_ros.messages import posture_msg, PostureRecord
 from puppet_ros.node import ExactTimeSynchronizer, qos
 from rclpy.utilities import remove_ros_args
 
-POSTURE_TOPIC = '/performer/posture'
+POSTURE_TOPIC = 'performer/posture'
 _TOUCH = surface.TouchConfig()
 EXAMPLE = """\
 example: ./puppet calibrate --surface --sensor stylus --tip 0 0 0.12 --output my_surface.yaml

@@ -44,6 +44,7 @@ from puppet_ros.node.transforms import (
     StaticTransforms,
     StaticTransformTree,
     TF_STATIC_TOPIC,
+    TF_TOPIC,
     TRANSMITTER,
     with_mesh_files,
     WORLD,

@@ -24,12 +24,12 @@ from rclpy.node import Node
 
 MAX_LATENCIES = 1024  # several seconds at any tracker's rate
 
-DIAGNOSTICS_TOPIC = '/diagnostics'
+DIAGNOSTICS_TOPIC = 'diagnostics'
 PERIOD_S = 1.0
 ERROR_HOLD_S = 5.0  # how long an error keeps the level up after it happened
 STALE_AFTER_S = 1.0
 READERS, WRITERS = 'readers ', 'writers '  # keys of the connections begin so; a topic follows
-OF_ROS = (DIAGNOSTICS_TOPIC, '/rosout', '/parameter_events')  # nobody asks about these
+OF_ROS = (DIAGNOSTICS_TOPIC, 'rosout', 'parameter_events')  # nobody asks about these
 RATE_TOLERANCE = 0.9  # of the expected rate; below it the level is WARN
 LOG_THROTTLE_S = 5.0
 
@@ -222,10 +222,10 @@ def connections(node: Node) -> dict[str, int]:
     """Return how many are connected to each publisher and subscription of a node, by key."""
     counts = {}
     for publisher in node.publishers:
-        if publisher.topic_name not in OF_ROS:
+        if not publisher.topic_name.endswith(OF_ROS):
             counts[READERS + publisher.topic_name] = publisher.get_subscription_count()
     for subscription in node.subscriptions:
-        if subscription.topic_name not in OF_ROS:
+        if not subscription.topic_name.endswith(OF_ROS):
             counts[WRITERS + subscription.topic_name] = subscription.get_publisher_count()
     return counts
 

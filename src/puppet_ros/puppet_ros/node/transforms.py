@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import os
 from pathlib import Path
 import re
+from typing import Any
 
 from geometry_msgs.msg import TransformStamped
 import numpy as np
@@ -23,7 +24,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-TF_STATIC_TOPIC = '/tf_static'
+TF_TOPIC, TF_STATIC_TOPIC = 'tf', 'tf_static'
 WORLD, TRANSMITTER = 'world', 'transmitter'
 SENSOR_FRAME_PREFIX = 'tracker/'
 MAX_FRAMES = 4096  # of a tree; somebody may make up names for ever
@@ -117,19 +118,23 @@ class SensorTransforms:
     """
     Publishes transmitter -> tracker/<sensor>, and world -> transmitter once.
 
-    Sensors are named in the order of the frames' rows; at most so often on /tf [Hz], 0 is never.
+    `config` is that of a tracker's node: `sensors` in the order of the frames' rows,
+    `transforms_rate_hz`, 0 for none, `world_frame` and `tf_prefix`.
     """
 
-    def __init__(self, node: Node, sensors: tuple[str, ...], rate_hz: float) -> None:
-        self._node, self._sensors = node, sensors
-        self._limit = RateLimit(rate_hz)
-        self._all = TransformsWriter(self._names(range(len(sensors))))
-        self._publisher = node.create_publisher(TFMessage, '/tf', qos.TRANSFORMS)
+    def __init__(self, node: Node, config: Any) -> None:
+        self._node, self._world = node, config.world_frame
+        self.transmitter = config.tf_prefix + TRANSMITTER  # its frame
+        prefix = config.tf_prefix + SENSOR_FRAME_PREFIX
+        self._sensors = tuple(prefix + name for name in config.sensors)
+        self._limit = RateLimit(config.transforms_rate_hz)
+        self._all = TransformsWriter(self._names(range(len(self._sensors))))
+        self._publisher = node.create_publisher(TFMessage, TF_TOPIC, qos.TRANSFORMS)
         self._static = node.create_publisher(TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS)
 
     def announce(self, stamp_ns: int, position: Vec3, quaternion: Quat) -> None:
         """Publish where the transmitter is in the world."""
-        writer = TransformsWriter([(WORLD, TRANSMITTER)])
+        writer = TransformsWriter([(self._world, self.transmitter)])
         self._static.publish(writer.fill(stamp_ns, position[None], quaternion[None]))
 
     def publish(self, frame: SensorFrame) -> None:
@@ -149,7 +154,7 @@ class SensorTransforms:
         self._node.destroy_publisher(self._static)
 
     def _names(self, rows: Iterable[int]) -> list[tuple[str, str]]:
-        return [(TRANSMITTER, SENSOR_FRAME_PREFIX + self._sensors[row]) for row in rows]
+        return [(self.transmitter, self._sensors[row]) for row in rows]
 
 
 class RobotDescriptionPublisher:

@@ -55,17 +55,18 @@ class ExpiringMarkers:
         return tuple(self._groups)
 
     def shown(self, group: str, side_by_side: bool) -> list[SceneSolid]:
-        """Return the living solids of a group; side by side both worlds have shared objects."""
+        """Return the living solids of a group; only side by side both worlds have shared ones."""
         alive = self._alive(group)
         solids = [solid for _, solid in alive]
-        if group == REAL and side_by_side:
-            own = {text for text, _ in alive}
-            solids += [
-                solid._replace(group=REAL, name=f'copy_{solid.name}')
-                for text, solid in self._alive(ENVIRONMENT)
-                if text not in own
-            ]
-        return solids
+        if group != REAL:
+            return solids
+        shared = self._alive(ENVIRONMENT)
+        if not side_by_side:
+            places = [(*solid.position, *solid.size) for _, solid in shared]
+            return [s for s in solids if (*s.position, *s.size) not in places]
+        own = {text for text, _ in alive}
+        copies = (solid for text, solid in shared if text not in own)
+        return solids + [s._replace(group=REAL, name=f'copy_{s.name}') for s in copies]
 
     def _alive(self, group: str) -> list[tuple[str, SceneSolid]]:
         now = time.monotonic()

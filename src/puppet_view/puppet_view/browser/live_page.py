@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from puppet_core.body import END_EFFECTORS
 from puppet_core.io import CommandParser, EXIT_OK, PuppetError, run_command
+from puppet_core.marker_spec import IDS_PER_PUPPET
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
 from puppet_msgs.msg import Importance, Posture
@@ -79,7 +80,7 @@ FOLLOW_FRACTION = 0.03  # of the way to the bodies that the stage moves in a fra
 FLAT_M = 0.02  # thinner and wider objects are the floor, which the grid shows already
 WIDE_M = 5.0
 
-SERVICE = '/performer/calibrate'
+SERVICE = 'performer/calibrate'
 DURATION_S = 2.0
 
 NODE_NAME = 'puppet_view'
@@ -283,6 +284,7 @@ class NodeSettings:
 
     def __init__(self, node: Node, changes: Changes, panel: ViewPanel) -> None:
         self._node = node
+        self._home = node.get_namespace().rstrip('/') + '/'
         self._changes = changes
         self._panel = panel
         names = {name for nodes in TARGETS.values() for name in nodes}
@@ -339,7 +341,7 @@ class NodeSettings:
             name = changed.name
             # while somebody moves the control here, it is where they want it
             if (
-                TARGETS.get(name, ('',))[0] == event.node.strip('/')
+                event.node == self._home + TARGETS.get(name, ('',))[0]
                 and not self._under_way[name]
                 and self._changes.empty()
             ):
@@ -362,11 +364,11 @@ class ViewNode(Node):
         self._shown: list[str] = []
         for who in (PERFORMER, PUPPET):
             self._show_body(who)
-        self._keep_latest(Importance, '/importance', 'importance')
+        self._keep_latest(Importance, 'importance', 'importance')
         guarded = self._guarded
-        self.create_subscription(MarkerArray, '/markers', guarded(self._on_markers), 10)
+        self.create_subscription(MarkerArray, 'markers', guarded(self._on_markers), 10)
         self.create_subscription(
-            JointState, '/joint_states', guarded(self._on_joints), qos.STREAM, raw=True
+            JointState, 'joint_states', guarded(self._on_joints), qos.STREAM, raw=True
         )
         self.create_timer(DRAW_PERIOD_S, guarded(self._draw))
         self.create_timer(SOLIDS_PERIOD_S, guarded(self._draw_solids))
@@ -376,9 +378,9 @@ class ViewNode(Node):
     def _show_body(self, who: str) -> None:
         """Draw what moves on /WHO/posture, in the shape that /WHO/robot_description gives."""
         self._shown.append(who)
-        self._keep_latest(Posture, f'/{who}{POSTURE_NAME}', who)
+        self._keep_latest(Posture, f'{who}{POSTURE_NAME}', who)
         described = self._guarded(partial(self._on_description, who))
-        self.create_subscription(String, f'/{who}/robot_description', described, qos.LATCHED)
+        self.create_subscription(String, f'{who}/robot_description', described, qos.LATCHED)
 
     def _guarded(self, callback: Callable[..., None]) -> Callable[..., None]:
         """Return the callback such that an invalid message is reported and not shown."""
@@ -393,10 +395,11 @@ class ViewNode(Node):
 
     def _search(self) -> None:
         """Draw every other posture that somebody publishes, too: puppets of other nodes."""
+        home = self.get_namespace().rstrip('/')
         for topic, types in sorted(self.get_topic_names_and_types()):
-            who = topic.removesuffix(POSTURE_NAME).strip('/')
-            if POSTURE in types and topic == f'/{who}{POSTURE_NAME}' and who not in self._shown:
-                if len(self._shown) <= MAX_PUPPETS:
+            space, _, who = topic.removesuffix(POSTURE_NAME).rpartition('/')
+            if POSTURE in types and space == home and who not in self._shown:
+                if topic.endswith(POSTURE_NAME) and len(self._shown) <= MAX_PUPPETS:
                     self._show_body(who)
 
     def _keep_latest(self, kind: type, topic: str, key: str) -> None:
@@ -414,7 +417,8 @@ class ViewNode(Node):
 
     def _on_markers(self, msg: MarkerArray) -> None:
         for marker in msg.markers:
-            self._solids.add(marker)
+            if marker.id < IDS_PER_PUPPET:  # of the first
+                self._solids.add(marker)
 
     def _draw(self) -> None:
         if not self._view.is_watched:

@@ -8,6 +8,8 @@ that TF prefix shows the body. A robot has the links of its own URDF below `<pre
 in its place where it has a link of that name.
 """
 
+from typing import Any
+
 import numpy as np
 from puppet_core.body import ContinuousEuler, N_SEGMENTS, PARENTS, Robot, SEGMENTS
 from puppet_core.math import Floats, Quat, quaternions, Quats, Vec3, Vec3s
@@ -25,9 +27,9 @@ IDLE_RATE_HZ = 1.0  # of looking at a stream that nobody wants to see
 class LinkFrames:
     """The moving frames of a body of segments."""
 
-    def __init__(self, prefix: str) -> None:
-        """Take what is put before every link's name, as in 'puppet/'."""
-        frames = [(WORLD, prefix + PELVIS)]
+    def __init__(self, prefix: str, world: str = WORLD) -> None:
+        """Take what is put before every link's name, as in 'puppet/', and the frame above."""
+        frames = [(world, prefix + PELVIS)]
         for segment, parent in zip(SEGMENTS[1:], PARENTS[1:]):
             chain = [SEGMENTS[parent], *link_chain(segment)]
             frames += [(prefix + above, prefix + link) for above, link in zip(chain, chain[1:])]
@@ -51,16 +53,15 @@ class LinkFrames:
 class RobotFrames:
     """The moving frames of a robot."""
 
-    def __init__(self, robot: Robot, prefix: str) -> None:
-        """Take the robot, and what is put before every link's name, as in 'puppet/'."""
+    def __init__(self, robot: Robot, prefix: str, world: str = WORLD) -> None:
+        """Take the robot, and prefix and world as LinkFrames does."""
         self._kinematics = LinkKinematics(robot.urdf_path, robot.urdf, robot.published_names)
         links, above = self._kinematics.links, self._kinematics.parents[1:]
-        tops = [(WORLD, PELVIS)] if PELVIS not in links else []
-        tops.append((tops[-1][1] if tops else WORLD, links[0]))
-        self.frames = tuple(
-            (parent if parent == WORLD else prefix + parent, prefix + link)
-            for parent, link in (*tops, *((links[i], link) for i, link in zip(above, links[1:])))
-        )
+        tops = [prefix + links[0]]
+        if PELVIS not in links:
+            tops.insert(0, prefix + PELVIS)
+        below = ((prefix + links[i], prefix + link) for i, link in zip(above, links[1:]))
+        self.frames = (*zip((world, *tops), tops), *below)
         """Parent and child of each transform."""
         self._n_tops = len(tops)
         self._facing = robot.facing
@@ -110,19 +111,19 @@ class RobotFrames:
 class BodyView:
     """The frames of one body as messages, and when they are due."""
 
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix  # of the frames' names, as in 'puppet/'
+    def __init__(self, prefix: str, world: str) -> None:
+        self.prefix, self.world = prefix, world  # of the frames' names, as in 'puppet/', and above
         self.limit = RateLimit(0.0)
         self.idle_limit = RateLimit(IDLE_RATE_HZ)
         self.leg_length, self.body = 0.0, ''
         """Of the last posture, [m] and its name; 0 and '' before the first."""
-        self._segments = LinkFrames(prefix)
+        self._segments = LinkFrames(prefix, world)
         self.become(None)
 
     def become(self, robot: Robot | None) -> None:
         """Show the links of a robot, or the segments."""
         self.robot = robot
-        self._links = None if robot is None else RobotFrames(robot, self.prefix)
+        self._links = None if robot is None else RobotFrames(robot, self.prefix, self.world)
         moving = self._segments.frames if self._links is None else self._links.named(True)
         self._writer = TransformsWriter(moving)
 
@@ -139,8 +140,9 @@ class BodyView:
         places, turns = self._links.step(posture.root_position, posture.rotations[0], angles)
         return self._writer.fill(record.stamp_ns, places[moves], turns[moves])
 
-    def fixed_transforms(self, stamp_ns: int) -> TFMessage | None:
-        """Return the frames of a robot that do not move; None if there are none."""
-        if self._links is None or np.all(self._links.moves):
-            return None
-        return TransformsWriter(self._links.named(False)).fill(stamp_ns, *self._links.fixed())
+    def fixed_transforms(self, stamp_ns: int) -> list[Any]:
+        """Return the frames of a robot that do not move."""
+        if self._links is None:
+            return []
+        writer = TransformsWriter(self._links.named(False))
+        return list(writer.fill(stamp_ns, *self._links.fixed()).transforms)

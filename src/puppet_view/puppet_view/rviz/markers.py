@@ -12,7 +12,7 @@ fit the visible posture. `BodyTint` colours the puppet's limbs over a robot mode
 change its colours.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from puppet_core.body import (
@@ -71,8 +71,9 @@ PLANE_THICKNESS_M = 0.01
 GOAL_DIAMETER_M = 0.05
 MIN_BALL_RADIUS_M = 0.01  # smaller ones are hidden by their goal
 VISIBLE_IMPORTANCE = 0.05  # below it goals and balls are not drawn
-LABEL_HEIGHT_M, LABEL_ABOVE_M = 0.06, 0.10  # of the letters; of their middle over the goal
-LABEL_STEP_M = 0.08  # right ones stand higher, so that those of a pair do not overlap
+LABEL_HEIGHT_M, VALUE_HEIGHT_M = 0.06, 0.035  # of the letters of a goal's name, and of its number
+VALUE_ABOVE_M, LABEL_ABOVE_M = 0.08, 0.15  # of their middles over the goal
+LABEL_STEP_M = 0.14  # right ones stand higher, so that those of a pair do not overlap
 NAME_HEIGHT_M, NAME_ABOVE_M = 0.09, 0.10
 HEAD, HEAD_SHARE = SEGMENT_INDEX['head'], 0.25  # neck to crown, of a leg's length
 LABEL_COLOUR: Colour = (1.0, 1.0, 1.0, 0.95)
@@ -83,20 +84,18 @@ PUPPET_COLOUR: Colour = (0.72, 0.60, 0.46, 1.0)
 
 TINTS = (0.2, 0.6, 0.95)  # how far upper, lower and end segment turn at importance 1
 SKIN_M = 0.003  # thicker than the model's capsule
-STEPS = 20  # of importance with a colour of their own
 MIN_CORE_M = 1e-6
-LIFETIME_S = 1.5  # of the limbs' markers
-KEEP_ALIVE_NS = 500_000_000
+LIFETIME_S = 0.5  # of the limbs' markers
 
 
 def environment_markers(
-    environment: Environment, world_scale: float = 1.0
+    environment: Environment, world_scale: float = 1.0, is_apart: bool = False
 ) -> tuple[MarkerSpec, ...]:
     """
     Return the solids of both worlds.
 
-    Those of the puppet are in the group 'environment'; a real object that differs from its
-    counterpart is added, paler, in the group 'real'.
+    Those of the puppet are in the group 'environment'; the performer's are added, paler, in the
+    group 'real': all but planes if the worlds are apart, else those that differ.
     """
     markers: dict[str, list[MarkerSpec]] = {ENVIRONMENT: [], REAL: []}
     for item in environment.objects:
@@ -106,10 +105,11 @@ def environment_markers(
         )
         colour = FLOOR_COLOUR if item.shape == PLANE else PUPPET_COLOUR
         drawn = [(ENVIRONMENT, place, colour)]
-        if item.shape != PLANE and not all(
+        is_same = not is_apart and all(
             np.allclose(getattr(place, name), getattr(real, name), atol=1e-9)
             for name in ('position', 'orientation', 'size')
-        ):
+        )
+        if item.shape != PLANE and not is_same:
             drawn.append((REAL, real, REAL_COLOUR))
         for group, at, colour in drawn:
             for shape, centre, size in _parts(item.shape, at.size):
@@ -132,44 +132,43 @@ def goal_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
 
 
 def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
-    """Return name and importance over each goal that matters."""
+    """Return the name over each goal that matters, and in small type its importance below."""
     return tuple(
         text_marker(
             LABELS,
-            i,
-            f'{END_EFFECTORS[i].replace("_", " ")} {importances[i]:.2f}',
-            goals[i] + [0.0, 0.0, LABEL_ABOVE_M + LABEL_STEP_M * (i % 2)],
-            LABEL_HEIGHT_M,
+            number * len(END_EFFECTORS) + i,
+            text,
+            goals[i] + [0.0, 0.0, above + LABEL_STEP_M * (i % 2)],
+            height,
             LABEL_COLOUR,
         )
         for i in _visible(importances, goals)
+        for number, (text, above, height) in enumerate(
+            (
+                (END_EFFECTORS[i].replace('_', ' '), LABEL_ABOVE_M, LABEL_HEIGHT_M),
+                (f'{importances[i]:.2f}', VALUE_ABOVE_M, VALUE_HEIGHT_M),
+            )
+        )
     )
 
 
-def body_names(
-    bodies: Mapping[str, tuple[str, float]], puppet: Character
+def body_name(
+    identifier: int, prefix: str, name: str, leg_length: float, puppet: Character | None = None
 ) -> tuple[MarkerSpec, ...]:
     """
-    Return the names of the bodies over their heads; of a robot over its pelvis.
+    Return the name of a body over its head, of a robot over its pelvis; nothing without a name.
 
-    `bodies` has name and leg length [m] by the prefix of the frames, without a name if it is not
-    there yet; the last one is the puppet.
+    `prefix` is that of its frames, `puppet` its character if it is one, `leg_length` in [m].
     """
-    tops = [max(c.start[2], c.end[2]) + c.radius for c in puppet.capsules if c.segment == HEAD]
-    markers = []
-    for i, (prefix, (name, leg_length)) in enumerate(bodies.items()):
-        is_puppet = i == len(bodies) - 1
-        segment, above = SEGMENTS[HEAD], HEAD_SHARE * leg_length
-        if is_puppet and puppet.robot is not None:
-            segment, above = SEGMENTS[0], leg_length
-        elif is_puppet:
-            above = max(tops, default=above)
-        if name:
-            place = np.array([0.0, 0.0, above + NAME_ABOVE_M])
-            markers.append(
-                text_marker(NAMES, i, name, place, NAME_HEIGHT_M, LABEL_COLOUR, prefix + segment)
-            )
-    return tuple(markers)
+    segment, above = SEGMENTS[HEAD], HEAD_SHARE * leg_length
+    if puppet is not None and puppet.robot is not None:
+        segment, above = SEGMENTS[0], leg_length
+    elif puppet is not None:
+        ends = (max(c.start[2], c.end[2]) + c.radius for c in puppet.capsules if c.segment == HEAD)
+        above = max(ends, default=above)
+    place, look = np.array([0.0, 0.0, above + NAME_ABOVE_M]), (NAME_HEIGHT_M, LABEL_COLOUR)
+    marker = text_marker(NAMES, identifier, name, place, *look, prefix + segment)
+    return (marker,) if name else ()
 
 
 def range_ball_markers(
@@ -245,8 +244,7 @@ class BodyTint:
 
     Each capsule of a limb that matters is drawn again, a little thicker, so that it hides the one
     of the RobotModel, in a mixture of its own colour and that of the importance. They move with
-    the links' frames: only what changes its colour is sent, and again before it expires. A
-    robot's links are not our segments: it has no coloured limbs.
+    the links' frames. A robot's links are not our segments: it has no coloured limbs.
     """
 
     def __init__(self, character: Character, prefix: str) -> None:
@@ -261,25 +259,14 @@ class BodyTint:
                 for solid in _skin(name, capsule, character.colour_of(capsule))
             ]
             self._limbs.append([(s._replace(identifier=i), t) for i, (s, t) in enumerate(solids)])
-        self._shown = [0] * len(LIMBS)
-        self._sent_ns = [-KEEP_ALIVE_NS] * len(LIMBS)
 
-    def step(self, importances: Floats, now_ns: int) -> tuple[MarkerSpec, ...]:
-        """
-        Return the solids to send now [ns], in a time that does not jump.
-
-        Importances of the end-effectors, shape (4,), in 0 .. 1; what is not finite counts as 0.
-        """
+    def step(self, importances: Floats) -> tuple[MarkerSpec, ...]:
+        """Return the solids of limbs that matter; importances, shape (4,), in 0 .. 1 or NaN."""
         markers: list[MarkerSpec] = []
-        for limb, importance in enumerate(np.clip(np.nan_to_num(importances), 0.0, 1.0)):
-            level = round(STEPS * float(importance))
-            is_old = level > 0 and now_ns - self._sent_ns[limb] >= KEEP_ALIVE_NS
-            if level == self._shown[limb] and not is_old:
-                continue  # at 0 the last ones expire
-            self._shown[limb], self._sent_ns[limb] = level, now_ns
-            warm = np.array(importance_colour(level / STEPS))
-            for solid, tint in self._limbs[limb]:
-                blend = tint * level / STEPS
+        for solids, importance in zip(self._limbs, importances.tolist()):
+            warm = np.array(importance_colour(importance))
+            for solid, tint in solids if importance > VISIBLE_IMPORTANCE else ():
+                blend = tint * importance
                 red, green, blue = (1.0 - blend) * np.array(solid.colour[:3]) + blend * warm
                 markers.append(solid._replace(colour=(float(red), float(green), float(blue), 1.0)))
         return tuple(markers)

@@ -1,27 +1,30 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Node `visualization`: TF of performer and puppet, and markers, for RViz.
+Node `visualization`: TF of the performer and of every puppet, and markers, for RViz.
 
-Subscribes to /performer/posture, /puppet/posture and /importance. Publishes /tf at a limited
-rate with the stamps of the postures, /markers at 30 Hz or less, and /puppet/markers, which
-colour the puppet's limbs. A robot puppet has the frames of its own links, from /joint_states
-and /tf_static. Nothing is computed or decoded that nobody subscribes to or that is not due. All
+Subscribes to performer/posture, importance, and the posture of each puppet. Publishes tf at a
+limited rate with the stamps of the postures, markers at 30 Hz or less, and puppet/markers, which
+colour the puppets' limbs. Each puppet stands in a world of its own, a fixed frame beside the one
+before, with its goals and objects. A robot has the frames of its own links, from its joint states
+and tf_static. Nothing is computed or decoded that nobody subscribes to or that is not due. All
 markers are deleted when time jumps back or the puppet changes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from puppet_core.body import Character
 from puppet_core.io import build_config, rows_of, setting
-from puppet_core.marker_spec import MarkerSpec
+from puppet_core.marker_spec import IDENTITY, IDS_PER_PUPPET, MarkerSpec
 from puppet_msgs.msg import Importance, Posture
-from puppet_retarget.importance import GOAL, IMPORTANCE, load_environment, RADIUS
-from puppet_ros import config_files
-from puppet_ros.messages import decoded, importance_msg, marker_message, posture_of, raw_header
+from puppet_retarget.importance import Environment, GOAL, IMPORTANCE, load_environment, RADIUS
+from puppet_ros import config_files, messages
 from puppet_ros.node import (
     ClockJumpDetector,
     Diagnostics,
@@ -31,19 +34,11 @@ from puppet_ros.node import (
     qos,
     RateLimit,
     spin_node,
+    TF_STATIC_TOPIC,
+    TF_TOPIC,
 )
-from puppet_view.rviz.frames import BodyView, WORLD
-from puppet_view.rviz.markers import (
-    body_names,
-    BodyTint,
-    environment_markers,
-    goal_markers,
-    label_markers,
-    LIFETIME_S,
-    range_ball_markers,
-    self_ball_markers,
-    SelfBallView,
-)
+from puppet_view.rviz import markers as drawing
+from puppet_view.rviz.frames import BodyView
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -52,18 +47,15 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 NODE_NAME = 'visualization'
-PERFORMER_TOPIC, PUPPET_TOPIC = '/performer/posture', '/puppet/posture'
-BODIES = {PERFORMER_TOPIC: 'performer/', PUPPET_TOPIC: 'puppet/'}
-IMPORTANCE_TOPIC = '/importance'
-JOINT_STATES_TOPIC = '/joint_states'
-TF_TOPIC, TF_STATIC_TOPIC = '/tf', '/tf_static'
-MARKERS_TOPIC, BODY_MARKERS_TOPIC = '/markers', '/puppet/markers'
+PERFORMER_TOPIC, IMPORTANCE_TOPIC = 'performer/posture', 'importance'
+PERFORMER, PUPPET = 'performer', 'puppet'
+JOINT_STATES_TOPIC = 'joint_states'
+MARKERS_TOPIC, BODY_MARKERS_TOPIC = 'markers', 'puppet/markers'
 ENVIRONMENT_PERIOD_S = 1.0
 ENVIRONMENT_LIFETIME_S = 3.0
 GOAL_LIFETIME_S = 0.25
 BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
-Group = tuple[int, float, tuple[MarkerSpec, ...]]  # stamp [ns], lifetime [s] and the markers
-NO_MARKERS: Group = (0, GOAL_LIFETIME_S, ())
+Markers = tuple[MarkerSpec, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,25 @@ class VisualizationConfig:
     character: str = setting(
         'blubby', description='Puppet, by name or path of its YAML file; its world scale is drawn.'
     )
-    tf_rate_hz: float = setting(60.0, 'Hz', 0.0, 240.0, 'Rate of /tf for each body; 0 is none.')
+    further_characters: str = setting(
+        '',
+        description='Second puppet and further ones, in the same way, separated by commas.',
+        live=False,
+    )
+    display_offset_m: tuple[float, float, float] = setting(
+        (2.0, 0.0, 0.0),
+        'm',
+        -100.0,
+        100.0,
+        'From the performer to the puppet, and from each puppet to the next, in TF and markers; '
+        '0 0 0: all in one place, as for work with a real robot.',
+        length=3,
+    )
+    world_frame: str = setting('world', description='Frame of the performer.', live=False)
+    tf_prefix: str = setting(
+        '', description='Put before the names of all other frames: robot1/.', live=False
+    )
+    tf_rate_hz: float = setting(60.0, 'Hz', 0.0, 1000.0, 'Rate of /tf for each body; 0 is none.')
     marker_rate_hz: float = setting(
         20.0, 'Hz', 0.0, 30.0, 'Rate of /markers and, up to 10 Hz, of /puppet/markers; 0 is none.'
     )
@@ -89,6 +99,92 @@ class VisualizationConfig:
 VISUALIZATION_ROWS = rows_of(VisualizationConfig)
 
 
+class Group(NamedTuple):
+    """Markers that share a header, and what is added to their identifiers."""
+
+    markers: Markers
+    frame: str
+    first: int = 0
+    stamp_ns: int = 0  # RViz takes the latest transform for zero
+    lifetime_s: float = GOAL_LIFETIME_S
+
+
+class Puppet:
+    """One puppet in its world: frames, markers, and messages until those of a frame are there."""
+
+    def __init__(self, number: int, config: VisualizationConfig, performer: BodyView) -> None:
+        name = f'{PUPPET}_{number + 1}' if number else PUPPET
+        self.topic = f'{name}/posture'
+        self.joints_topic = f'{name}/{JOINT_STATES_TOPIC}' if number else JOINT_STATES_TOPIC
+        prefix = config.tf_prefix + name
+        self.view = BodyView(f'{prefix}/', f'{prefix}_world')
+        self.group = partial(Group, frame=self.view.world, first=number * IDS_PER_PUPPET)
+        self.is_first = number == 0
+        self.joints_input: Any = None
+        self._performer = performer
+
+    @property
+    def scale(self) -> float:
+        """Scale of its world, 1 while the size of the performer is not known."""
+        leg_length = self._performer.leg_length
+        return self.character.scale_for(leg_length) if leg_length > 0.0 else 1.0
+
+    def become(self, character: Character) -> None:
+        """Take another character."""
+        self.character = character
+        self.view.become(character.robot)
+        self._self_balls = drawing.SelfBallView(character)
+        self.tint = drawing.BodyTint(character, self.view.prefix)
+        self.joints: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
+
+    def restart(self, marker_rate_hz: float) -> None:
+        """Forget what waits to be drawn."""
+        self.frames: ExactTimeSynchronizer[Any, bytes] = ExactTimeSynchronizer()
+        self._limit = RateLimit(marker_rate_hz)
+
+    def balls(self, frame: tuple[Any, bytes] | None) -> list[Group]:
+        """Return the balls of the own body in a frame, if they are due."""
+        if frame is None or not self._limit.passes(time.monotonic_ns()):
+            return []
+        (performer, importance), puppet = frame
+        near = messages.importance_msg.from_msg(messages.decoded(importance, Importance))
+        balls = self._self_balls.balls(
+            messages.posture_of(puppet).posture,
+            messages.posture_of(performer).posture.rotations,
+            near.rows,
+            near.self_rows,
+            self.scale,
+        )
+        markers = drawing.self_ball_markers(balls.importances, balls.centres, balls.radii)
+        return [self.group(markers, stamp_ns=near.stamp_ns)]
+
+    def goals(self, record: messages.ImportanceRecord, config: VisualizationConfig) -> Group:
+        """Return what an importance shows by itself."""
+        rows, scale = record.rows, self.scale
+        where = rows[:, IMPORTANCE], scale * rows[:, GOAL : GOAL + 3]
+        markers = drawing.goal_markers(*where)
+        if config.show_labels:
+            markers += drawing.label_markers(*where)
+        if config.show_range_balls:
+            markers += drawing.range_ball_markers(*where, scale * rows[:, RADIUS])
+        return self.group(markers, stamp_ns=record.stamp_ns)
+
+    def lasting(self, environment: Environment, is_apart: bool, has_name: bool) -> list[Group]:
+        """Return objects and names, of the first puppet also the performer's and the floor."""
+        view, performer = self.view, self._performer
+        solids = drawing.environment_markers(environment, self.scale, is_apart)
+        shared = [s for s in solids if s.namespace == drawing.REAL]
+        own = [s for s in solids if s.namespace == drawing.ENVIRONMENT]
+        if has_name:
+            who = performer.prefix, performer.body, performer.leg_length
+            shared += drawing.body_name(0, *who)
+            own += drawing.body_name(1, view.prefix, view.body, view.leg_length, self.character)
+        if not self.is_first:
+            shared, own = [], [s for s in own if s.colour != drawing.FLOOR_COLOUR]
+        groups = Group(tuple(shared), performer.world), self.group(tuple(own))
+        return [group._replace(lifetime_s=ENVIRONMENT_LIFETIME_S) for group in groups]
+
+
 class VisualizationNode(Node):
     """Postures and importance to TF and markers."""
 
@@ -98,9 +194,12 @@ class VisualizationNode(Node):
         self._table = ParameterTable(self, VISUALIZATION_ROWS, self._build_config, self._on_config)
         config = self._table.config
         self._environment = load_environment(config_files.environment_file(config.environment))
-        self._views = {topic: BodyView(prefix) for topic, prefix in BODIES.items()}
+        self._performer = BodyView(f'{config.tf_prefix}{PERFORMER}/', config.world_frame)
+        further = _names(config.further_characters)
+        self._puppets = [Puppet(i, config, self._performer) for i in range(1 + len(further))]
+        for puppet, name in zip(self._puppets[1:], further):
+            puppet.become(config_files.character(name))
         self._diagnostics = Diagnostics(self)
-        self._joints_input: Any = None
         self._tf_static: Any = None
         self._shown = config.character
         self._importance_watch = ClockJumpDetector()
@@ -110,152 +209,123 @@ class VisualizationNode(Node):
         self._drawn += [self._markers, self._body_markers]
         self._on_config(config)
         self._inputs = [
-            self._subscribe(Posture, topic, self._posture_callback(topic, view))
-            for topic, view in self._views.items()
+            self._subscribe(Posture, PERFORMER_TOPIC, self._on_performer),
+            *(self._subscribe(Posture, p.topic, self._on_puppet(p)) for p in self._puppets),
+            self._subscribe(Importance, IMPORTANCE_TOPIC, self._on_importance),
         ]
-        self._inputs.append(self._subscribe(Importance, IMPORTANCE_TOPIC, self._on_importance))
         self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = self.create_timer(
             ENVIRONMENT_PERIOD_S, self._on_timer, clock=self._steady_clock
         )
 
-    def _posture_callback(self, topic: str, view: BodyView) -> Callable[[bytes], None]:
+    def _on_performer(self, data: bytes) -> None:
+        self._pair(self._input_join.push_left, data)
+        self._show_body(self._performer, data)
+
+    def _on_puppet(self, puppet: Puppet) -> Callable[[bytes], None]:
         def on_posture(data: bytes) -> None:
-            self._show_self_balls(topic, data)
-            if view.robot is None:
-                self._show_body(view, data)
-            else:
-                self._show_robot(self._robot_join.push_left(raw_header.stamp_ns(data), data))
+            stamp_ns = messages.stamp_ns(data)
+            if self._draws_balls():
+                self._waiting += puppet.balls(puppet.frames.push_right(stamp_ns, data))
+            if puppet.view.robot is None:
+                self._show_body(puppet.view, data)
+            elif pair := puppet.joints.push_left(stamp_ns, data):
+                self._show_body(puppet.view, *pair)
 
         return on_posture
 
-    def _on_joints(self, data: bytes) -> None:
-        self._show_robot(self._robot_join.push_right(raw_header.stamp_ns(data), data))
+    def _on_joints(self, puppet: Puppet) -> Callable[[bytes], None]:
+        def on_joints(data: bytes) -> None:
+            if pair := puppet.joints.push_right(messages.stamp_ns(data), data):
+                self._show_body(puppet.view, *pair)
 
-    def _show_robot(self, pair: tuple[bytes, bytes] | None) -> None:
-        if pair is not None:
-            self._show_body(self._views[PUPPET_TOPIC], *pair)
+        return on_joints
 
     def _show_body(self, view: BodyView, data: bytes, joints: bytes | None = None) -> None:
         """Publish the frames of a posture, and of the joints with its stamp, if they are due."""
         watched = self._tf.get_subscription_count() > 0
         if not (view.limit if watched else view.idle_limit).passes(time.monotonic_ns()):
             return
-        record = posture_of(data)
+        record = messages.posture_of(data)
         view.leg_length, view.body = record.leg_length, record.body
         self._diagnostics.frame(record.stamp_ns)
         if not watched:
             return
-        states = None if joints is None else decoded(joints, JointState)
+        states = None if joints is None else messages.decoded(joints, JointState)
         transforms = view.transforms(record, states)
         if transforms is None:
             self._diagnostics.drop('joints_of_another_robot')
         else:
             self._tf.publish(transforms)
 
-    def _show_self_balls(self, topic: str, data: bytes) -> None:
-        """Keep the balls of the puppet's own body if this completes a frame that is due."""
-        if not self._table.config.show_range_balls or not self._markers.get_subscription_count():
-            return
-        stamp_ns = raw_header.stamp_ns(data)
-        if topic == PUPPET_TOPIC:
-            frame = self._frame_join.push_right(stamp_ns, data)
-        else:
-            join = self._input_join
-            push = join.push_left if topic == PERFORMER_TOPIC else join.push_right
-            inputs = push(stamp_ns, data)
-            frame = None if inputs is None else self._frame_join.push_left(stamp_ns, inputs)
-        if frame is None or not self._ball_limit.passes(time.monotonic_ns()):
-            return
-        (performer, importance), puppet = frame
-        near = importance_msg.from_msg(decoded(importance, Importance))
-        balls = self._self_balls.balls(
-            posture_of(puppet).posture,
-            posture_of(performer).posture.rotations,
-            near.rows,
-            near.self_rows,
-            self._world_scale(),
-        )
-        self._balls = (
-            stamp_ns,
-            GOAL_LIFETIME_S,
-            self_ball_markers(balls.importances, balls.centres, balls.radii),
-        )
+    def _draws_balls(self) -> bool:
+        shown = self._table.config.show_range_balls
+        return shown and self._markers.get_subscription_count() > 0
+
+    def _pair(self, push: Callable[[int, bytes], Any], data: bytes) -> None:
+        """Hand the performer's posture and importance, once both are there, to all puppets."""
+        stamp_ns = messages.stamp_ns(data)
+        inputs = push(stamp_ns, data) if self._draws_balls() else None
+        for puppet in self._puppets if inputs is not None else ():
+            self._waiting += puppet.balls(puppet.frames.push_left(stamp_ns, inputs))
 
     def _on_importance(self, data: bytes) -> None:
-        if self._importance_watch.went_back(raw_header.stamp_ns(data)):
+        if self._importance_watch.went_back(messages.stamp_ns(data)):
             self._restart(self._table.config)
             self._take_away()
-        self._show_self_balls(IMPORTANCE_TOPIC, data)
+        self._pair(self._input_join.push_right, data)
         now_ns = time.monotonic_ns()
         draws = self._markers.get_subscription_count() > 0 and self._limit.passes(now_ns)
         tints = self._body_markers.get_subscription_count() > 0
         tints = tints and self._body_limit.passes(now_ns)
         if not draws and not tints:
             return
-        record = importance_msg.from_msg(decoded(data, Importance))
+        record = messages.importance_msg.from_msg(messages.decoded(data, Importance))
         if draws:
-            self._draw(record.stamp_ns, self._frame_markers(record))
+            self._draw(puppet.goals(record, self._table.config) for puppet in self._puppets)
         if tints:
-            limbs = self._tint.step(record.rows[:, IMPORTANCE], now_ns)
-            self._publish(self._body_markers, [(0, LIFETIME_S, limbs)])
-
-    def _frame_markers(self, record: importance_msg.ImportanceRecord) -> tuple[MarkerSpec, ...]:
-        """Return what an importance shows by itself."""
-        importances, scale = record.rows[:, IMPORTANCE], self._world_scale()
-        goals = scale * record.rows[:, GOAL : GOAL + 3]
-        markers = goal_markers(importances, goals)
-        if self._table.config.show_labels:
-            markers += label_markers(importances, goals)
-        if self._table.config.show_range_balls:
-            markers += range_ball_markers(importances, goals, scale * record.rows[:, RADIUS])
-        return markers
+            limbs = ((p, p.tint.step(record.rows[:, IMPORTANCE])) for p in self._puppets)
+            groups = (p.group(limb, lifetime_s=drawing.LIFETIME_S) for p, limb in limbs)
+            self._publish(self._body_markers, groups)
 
     def _on_timer(self) -> None:
-        if self._markers.get_subscription_count() > 0:
-            self._is_environment_due = self._limit.is_open
-            if self._limit.passes(time.monotonic_ns()):
-                self._draw(0, ())
+        if not self._limit.is_open or not self._markers.get_subscription_count():
+            return
+        config = self._table.config
+        has_names = config.show_labels and config.tf_rate_hz > 0.0
+        given = self._environment, any(config.display_offset_m), has_names
+        self._waiting += [group for puppet in self._puppets for group in puppet.lasting(*given)]
+        if self._limit.passes(time.monotonic_ns()):
+            self._draw(())
 
-    def _draw(self, stamp_ns: int, markers: tuple[MarkerSpec, ...]) -> None:
+    def _draw(self, frame: Iterable[Group]) -> None:
         """Publish the markers of a frame with all that waits, in one message."""
-        groups = [(stamp_ns, GOAL_LIFETIME_S, markers), self._balls]
-        self._balls = NO_MARKERS
-        if self._is_environment_due:
-            self._is_environment_due = False
-            # stamp zero: RViz takes the latest transform
-            groups.append((0, ENVIRONMENT_LIFETIME_S, self._lasting_markers()))
-        self._publish(self._markers, groups)
+        self._publish(self._markers, [*frame, *self._waiting])
+        self._waiting.clear()
 
-    def _lasting_markers(self) -> tuple[MarkerSpec, ...]:
-        markers = environment_markers(self._environment, self._world_scale())
-        if self._table.config.show_labels and self._table.config.tf_rate_hz > 0.0:
-            seen = {view.prefix: (view.body, view.leg_length) for view in self._views.values()}
-            markers += body_names(seen, self._character)
-        return markers
-
-    def _publish(self, publisher: Any, groups: Sequence[Group]) -> None:
+    def _publish(self, publisher: Any, groups: Iterable[Group]) -> None:
         """Publish groups of markers, unless all of them are empty."""
         message = MarkerArray()
-        for stamp_ns, lifetime_s, markers in groups:
-            message.markers += marker_message.to_msg(markers, WORLD, stamp_ns, lifetime_s).markers
+        for markers, frame, first, stamp_ns, lifetime_s in groups:
+            own = [m._replace(identifier=m.identifier + first) for m in markers]
+            made = messages.marker_message.to_msg(own, frame, stamp_ns, lifetime_s)
+            message.markers += made.markers
         if message.markers:
             publisher.publish(message)
 
     def _restart(self, config: VisualizationConfig) -> None:
         """Forget what waits to be drawn."""
         self._input_join: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
-        self._frame_join: ExactTimeSynchronizer[Any, bytes] = ExactTimeSynchronizer()
         self._limit = RateLimit(config.marker_rate_hz)
-        self._ball_limit = RateLimit(config.marker_rate_hz)
-        self._is_environment_due, self._balls = False, NO_MARKERS
+        self._waiting: list[Group] = []
         self._body_limit = RateLimit(min(BODY_RATE_HZ, config.marker_rate_hz))
-        self._tint = BodyTint(self._character, BODIES[PUPPET_TOPIC])
+        for puppet in self._puppets:
+            puppet.restart(config.marker_rate_hz)
 
     def _take_away(self) -> None:
         """Delete all markers wherever they are shown."""
         for publisher in self._drawn:
-            publisher.publish(marker_message.delete_all(WORLD))
+            publisher.publish(messages.marker_message.delete_all(self._performer.world))
 
     def destroy_node(self) -> None:
         """Take all markers away while that is possible; after a signal they expire."""
@@ -264,33 +334,30 @@ class VisualizationNode(Node):
         self._drawn.clear()
         super().destroy_node()
 
-    def _world_scale(self) -> float:
-        leg_length = self._views[PERFORMER_TOPIC].leg_length
-        return self._character.scale_for(leg_length) if leg_length > 0.0 else 1.0
-
     def _subscribe(self, kind: type, topic: str, callback: Callable[[bytes], None]) -> Any:
         return self.create_subscription(
             kind, topic, self._diagnostics.guarded(callback), qos.STREAM, raw=True
         )
 
     def _build_config(self, values: Any) -> VisualizationConfig:
-        """Return the config, refusing a character that cannot be read."""
+        """Return the config, refusing characters that cannot be read."""
         config = build_config(VisualizationConfig, values)
-        config_files.character(config.character)
+        for name in (config.character, *_names(config.further_characters)):
+            config_files.character(name)
         return config
 
     def _on_config(self, config: VisualizationConfig) -> None:
-        self._character = config_files.character(config.character)
-        self._self_balls = SelfBallView(self._character)
-        self._views[PUPPET_TOPIC].become(self._character.robot)
-        self._robot_join: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
-        if self._joints_input is not None:
-            self.destroy_subscription(self._joints_input)
-            self._joints_input = None
-        if self._character.robot is not None:
-            self._joints_input = self._subscribe(JointState, JOINT_STATES_TOPIC, self._on_joints)
+        self._puppets[0].become(config_files.character(config.character))
+        for puppet in self._puppets:
+            if puppet.joints_input is not None:
+                self.destroy_subscription(puppet.joints_input)
+                puppet.joints_input = None
+            if puppet.view.robot is not None:
+                puppet.joints_input = self._subscribe(
+                    JointState, puppet.joints_topic, self._on_joints(puppet)
+                )
         self._announce_fixed(config)
-        for view in self._views.values():
+        for view in (self._performer, *(puppet.view for puppet in self._puppets)):
             view.limit = RateLimit(config.tf_rate_hz)
         self._restart(config)
         if config.character != self._shown:
@@ -298,17 +365,22 @@ class VisualizationNode(Node):
             self._take_away()
 
     def _announce_fixed(self, config: VisualizationConfig) -> None:
-        """Publish the frames that never move; late listeners get those of this puppet only."""
+        """Publish the frames that never move; late listeners get those of these puppets only."""
         if self._tf_static is not None:
             self.destroy_publisher(self._tf_static)
-            self._tf_static = None
+        self._tf_static = self.create_publisher(TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS)
         now_ns = self.get_clock().now().nanoseconds
-        fixed = self._views[PUPPET_TOPIC].fixed_transforms(now_ns)
-        if fixed is not None and config.tf_rate_hz > 0.0:
-            self._tf_static = self.create_publisher(
-                TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS
-            )
-            self._tf_static.publish(fixed)
+        views = [puppet.view for puppet in self._puppets]
+        places = np.outer(1 + np.arange(len(views)), config.display_offset_m)
+        worlds = messages.TransformsWriter([(config.world_frame, view.world) for view in views])
+        fixed = worlds.fill(now_ns, places, np.tile(IDENTITY, (len(views), 1)))
+        if config.tf_rate_hz > 0.0:
+            fixed.transforms += [t for view in views for t in view.fixed_transforms(now_ns)]
+        self._tf_static.publish(fixed)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(',') if name.strip()]
 
 
 def main(argv: list[str] | None = None) -> int:

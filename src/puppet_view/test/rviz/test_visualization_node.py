@@ -103,6 +103,55 @@ def test_range_balls_can_be_switched_off_while_running(make_rig):
     assert not any(m.ns == 'range_balls' for m in rig.markers)
 
 
+@pytest.fixture
+def pair(make_rig):
+    """Return a rig with two puppets and all bodies in it."""
+    sally = str(CONFIG / 'characters' / 'sally.yaml')
+    rig = make_rig(further_characters=sally, tf_prefix='robot1/')
+    rig.watch()
+    rig.watch_limbs()
+    rig.besides = ('/performer/posture', '/puppet_2/posture')
+    return rig
+
+
+def test_every_puppet_is_drawn_in_a_world_of_its_own(pair):
+    """Frames, limbs, goals and names of each, none of which overwrites another's."""
+    worlds = {'robot1/puppet_world', 'robot1/puppet_2_world'}
+    bodies = {f'robot1/{name}/pelvis' for name in ('performer', 'puppet', 'puppet_2')}
+
+    def of(space):
+        return [m for m in pair.markers if m.ns == space]
+
+    assert pair.feed_until(
+        lambda: (
+            {m.transforms[0].child_frame_id for m in pair.transforms} == bodies
+            and len({m.header.frame_id.split('/')[1] for m in pair.limbs}) == 2
+            and len({m.header.frame_id for m in of('names')}) == 3
+            and {m.header.frame_id for m in of('goals')} == worlds
+            and bool(pair.fixed)
+        )
+    )
+    for space in ('goals', 'labels', 'range_balls', 'environment', 'names'):
+        frames = {(m.id, m.header.frame_id) for m in of(space)}
+        assert len({identifier for identifier, _ in frames}) == len(frames), space
+    assert len({m.id for m in of('environment')}) == 1  # one floor is enough
+
+
+def test_puppets_stand_beside_the_performer_and_each_other(pair):
+    def places():
+        return {
+            t.child_frame_id: t.transform.translation.x
+            for message in pair.fixed[-1:]
+            for t in message.transforms
+        }
+
+    assert pair.feed_until(lambda: bool(places()))
+    assert places() == {'robot1/puppet_world': 2.0, 'robot1/puppet_2_world': 4.0}
+    offset = Parameter('display_offset_m', value=[0.0, 0.0, 0.0])
+    assert pair.node.set_parameters([offset])[0].successful
+    assert pair.feed_until(lambda: set(places().values()) == {0.0})
+
+
 def test_nobody_watching_costs_no_messages(make_rig):
     rig = make_rig()
     for _ in range(50):
@@ -175,8 +224,9 @@ def test_limb_that_matters_is_coloured_in_the_frames_of_its_links(rig):
 
 
 def test_labels_face_the_viewer_and_may_be_switched_off(rig):
-    texts = {m.ns: m.text for m in rig.markers if m.type == Marker.TEXT_VIEW_FACING}
-    assert set(texts) == {'labels', 'names'} and texts['labels'] == 'left foot 0.60'
+    texts = {(m.ns, m.text) for m in rig.markers if m.type == Marker.TEXT_VIEW_FACING}
+    assert {('labels', 'left foot'), ('labels', '0.60')} <= texts
+    assert {space for space, _ in texts} == {'labels', 'names'}
     assert rig.node.set_parameters([Parameter('show_labels', value=False)])[0].successful
     rig.markers.clear()
     assert rig.feed_until(lambda: {'goals', 'environment'} <= {m.ns for m in rig.markers})

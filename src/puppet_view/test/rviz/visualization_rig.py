@@ -39,7 +39,7 @@ class Rig:
         for node in (self.node, self.watcher):
             self.executor.add_node(node)
         self.skeleton = load_character(CONFIG / 'characters' / 'performer.yaml').skeleton
-        self.transforms = []
+        self.transforms, self.fixed = [], []
         self.markers = []
         self.messages = []
         self.limbs = []
@@ -49,13 +49,16 @@ class Rig:
         self.self_rows = np.zeros((8, SELF_ROW))
         self._publishers = {
             topic: self.watcher.create_publisher(PostureMsg, topic, qos.STREAM)
-            for topic in ('/performer/posture', '/puppet/posture')
+            for topic in ('/performer/posture', '/puppet/posture', '/puppet_2/posture')
         }
         self._importances = self.watcher.create_publisher(Importance, '/importance', qos.STREAM)
         self._writer = ImportanceWriter('world')
 
     def watch(self):
         self.watcher.create_subscription(TFMessage, '/tf', self.transforms.append, qos.TRANSFORMS)
+        self.watcher.create_subscription(
+            TFMessage, '/tf_static', self.fixed.append, qos.STATIC_TRANSFORMS
+        )
         self.watcher.create_subscription(MarkerArray, '/markers', self._on_markers, 10)
 
     def watch_limbs(self):
