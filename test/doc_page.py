@@ -58,8 +58,8 @@ def puppet_lines(page: str) -> list[list[str]]:
 
 def module_name(package: str, program: str) -> str:
     """Return the module that a program of a package runs."""
-    text = (ROOT / 'src' / package / 'setup.py').read_text()
-    found = re.search(rf"'{program} = ([\w.]+):main'", text)
+    text = (ROOT / 'src' / package / 'setup.cfg').read_text()
+    found = re.search(rf'  {program} = ({package}\.[\w.]+):main', text)
     assert found, f'{package} has no program {program}'
     return found[1]
 

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ('benchmarks', 'examples', 'launch', 'src', 'test', 'tools')
+FOLDERS = ('benchmarks', 'examples', 'src', 'test', 'tools')
 PACKAGES = sorted(path.parent for path in (ROOT / 'src').glob('*/package.xml'))
 PYTHON_PACKAGES = [path for path in PACKAGES if (path / path.name / '__init__.py').is_file()]
 

@@ -21,12 +21,14 @@ from source_tree import (
     tree_of,
 )
 
+START = 'puppet_ros.program_start:main'
+GROUPS = ('puppet_graph', 'puppet_commands')  # what that runs
+
 DEPEND_TAGS = ('depend', 'buildtool_depend', 'build_depend', 'exec_depend', 'test_depend')
 
 # ROS packages that ours may name; anything else is ours, or a python3- key of rosdep.
 ROS_KEYS = {
     'ament_cmake',
-    'ament_cmake_python',
     'ament_flake8',
     'ament_index_python',
     'ament_pep257',
@@ -65,7 +67,6 @@ KEY_OF_MODULE = {
     'numpy': 'python3-numpy',
     'psutil': 'python3-psutil',
     'pytest': 'python3-pytest',
-    'rosbags': 'python3-rosbags-pip',
     'scipy': 'python3-scipy',
     'serial': 'python3-serial',
     'tqdm': 'python3-tqdm',
@@ -85,6 +86,7 @@ WITHOUT_KEY = {
     'mink',
     'mujoco',
     'pyarrow',
+    'rosbags',
     'trimesh',
     'ufbx',
     'zstandard',
@@ -121,19 +123,17 @@ def dependencies(package: Path, tags: tuple[str, ...] = DEPEND_TAGS) -> set[str]
 
 
 def entry_points(package: Path) -> dict[str, str]:
-    """Return {program: module:function} of a package's console scripts."""
+    """Return {program: module:function} of a package."""
+    points = setup_of(package)['options.entry_points']
+    rows = [row for group in GROUPS for row in points.get(group, '').splitlines()]
+    return dict(row.split(' = ', 1) for row in rows if row)
+
+
+def setup_of(package: Path) -> configparser.ConfigParser:
     config = configparser.ConfigParser()
+    config.read_dict({'options.entry_points': {}})
     config.read(package / 'setup.cfg')
-    rows = config.get('options.entry_points', 'console_scripts', fallback='').splitlines()
-    if (package / 'setup.py').is_file():
-        rows += [
-            node.value
-            for node in ast.walk(tree_of(package / 'setup.py'))
-            if isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and re.fullmatch(r'\w+ = [\w.]+:\w+', node.value)
-        ]
-    return dict(row.split(' = ', 1) for row in rows if row.strip())
+    return config
 
 
 def needed_keys(package: Path, files: list[Path]) -> set[str]:
@@ -197,9 +197,8 @@ def test_every_import_of_the_tests_is_declared(package):
 def test_packaging_files_are_there(package):
     """Typed, found by the ament index, its scripts where `ros2 run` looks."""
     assert (package / package.name / 'py.typed').is_file()
-    if (package / 'setup.py').is_file():
-        assert (package / 'resource' / package.name).is_file()
-        assert f'$base/lib/{package.name}' in (package / 'setup.cfg').read_text()
+    assert (package / 'resource' / package.name).is_file()
+    assert f'$base/lib/{package.name}' in (package / 'setup.cfg').read_text()
 
 
 @python_by_name
@@ -207,6 +206,13 @@ def test_every_folder_of_modules_is_a_package(package):
     """find_packages installs only folders with an __init__.py."""
     folders = {path.parent for path in (package / package.name).rglob('*.py')}
     assert not [folder for folder in folders if not (folder / '__init__.py').is_file()]
+
+
+@python_by_name
+def test_every_program_begins_in_program_start(package):
+    """So that Ctrl-C finds them all alike."""
+    rows = setup_of(package)['options.entry_points'].get('console_scripts', '').split('\n')
+    assert set(filter(None, rows)) == {f'{name} = {START}' for name in entry_points(package)}
 
 
 @python_by_name

@@ -212,7 +212,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def make() -> list[Node]:
         return [Source(float(words[1])) if words[0] == 'source' else Relay(int(words[0]))]
 
-    return spin_nodes(make, (), False, scheduling)
+    return spin_nodes(make, (), scheduling)
 
 
 if __name__ == '__main__':

@@ -1,32 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Packaging of puppet_driver."""
+"""Packaging of puppet_driver: see setup.cfg."""
 
-from setuptools import find_packages, setup
+from setuptools import setup
 
-package_name = 'puppet_driver'
-
-setup(
-    name=package_name,
-    version='0.1.0',
-    packages=find_packages(exclude=['test']),
-    package_data={package_name: ['py.typed']},
-    data_files=[
-        ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
-        ('share/' + package_name, ['package.xml']),
-    ],
-    install_requires=['setuptools'],
-    extras_require={'test': ['pytest']},
-    zip_safe=False,
-    maintainer='The puppet suite authors',
-    maintainer_email='puppet-suite@users.noreply.github.com',
-    description='Tracker driver node, tracker protocols and the device emulator.',
-    license='Apache-2.0',
-    entry_points={
-        'console_scripts': [
-            'tracker_driver = puppet_driver.tracker_driver_node:main',
-            'pose_topics = puppet_driver.pose_topics_node:main',
-            'tracker_emulator = puppet_driver.emulator.cli:main',
-        ]
-    },
-)
+setup()

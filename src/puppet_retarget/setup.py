@@ -1,31 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Packaging of puppet_retarget."""
+"""Packaging of puppet_retarget: see setup.cfg."""
 
-from setuptools import find_packages, setup
+from setuptools import setup
 
-package_name = 'puppet_retarget'
-
-setup(
-    name=package_name,
-    version='0.1.0',
-    packages=find_packages(exclude=['test']),
-    package_data={package_name: ['py.typed']},
-    data_files=[
-        ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
-        ('share/' + package_name, ['package.xml']),
-    ],
-    install_requires=['setuptools'],
-    extras_require={'test': ['pytest']},
-    zip_safe=False,
-    maintainer='The puppet suite authors',
-    maintainer_email='puppet-suite@users.noreply.github.com',
-    description='From sensor poses to the posture of a puppet, live and offline.',
-    license='Apache-2.0',
-    entry_points={
-        'console_scripts': [
-            'importance = puppet_retarget.importance_node:main',
-            'retarget = puppet_retarget.retarget_node:main',
-        ]
-    },
-)
+setup()

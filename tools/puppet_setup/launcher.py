@@ -34,7 +34,7 @@ HIGHEST_SAFE_DOMAIN = 101
 RUN_TESTS = ROOT / 'tools' / 'puppet_setup' / 'run_tests.py'
 
 # Runs the programs of the packages, in their folder.
-STARTER = Path('puppet_bringup', 'puppet_bringup', 'program_start.py')
+STARTER = Path('puppet_ros', 'puppet_ros', 'program_start.py')
 
 
 def main(arguments: list[str]) -> int:

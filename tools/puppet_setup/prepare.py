@@ -15,8 +15,8 @@ from puppet_setup.process import report, Runner
 # What the build of a pure Python package reads; its modules are only linked to.
 PYTHON_INPUTS = ('package.xml', 'setup.cfg', 'setup.py')
 
-# Folders outside a package that it installs.
-OUTER_FOLDERS = {'puppet_bringup': ('launch', 'config')}
+# Of their files each is linked to.
+LINKED_FOLDERS = ('launch', 'config')
 
 # Ours steps aside where ROS has it.
 OPTIONAL_PACKAGE = 'tf2_msgs'
@@ -114,13 +114,11 @@ def _inputs(checkout: Checkout, package: Path) -> Iterator[bytes | str]:
         for name in PYTHON_INPUTS:
             path = package / name
             yield path.read_bytes() if path.is_file() else ''
+        for folder in LINKED_FOLDERS:
+            files = (package / folder).rglob('*.*')
+            yield from sorted(str(path) for path in files if path.suffix != '.pyc')
         return
-    outer = (checkout.root / name for name in OUTER_FOLDERS.get(package.name, ()))
-    for folder in (package, *outer):
-        for path in sorted(folder.rglob('*')):
-            inside = path.relative_to(folder).parts
-            if '__pycache__' in inside or inside[0] == 'test' or path.is_dir():
-                continue
+    for path in sorted(package.rglob('*')):
+        if path.is_file():
             yield str(path.relative_to(checkout.root))
-            if folder == package and path.suffix != '.py':
-                yield path.read_bytes()
+            yield path.read_bytes()

@@ -26,10 +26,10 @@ def checkout(tmp_path):
         'src/puppet_core/puppet_core/math/values.py': '@njit\ndef multiply(): pass',
         'src/puppet_core/puppet_core/errors.py': 'class PuppetError(Exception): pass',
         'src/puppet_bringup/package.xml': '<package/>',
-        'src/puppet_bringup/CMakeLists.txt': 'project(puppet_bringup)',
+        'src/puppet_bringup/setup.py': 'setup()',
         'src/puppet_bringup/puppet_bringup/__init__.py': '',
-        'config/filter.yaml': 'a: 1',
-        'launch/sim.launch.py': '',
+        'src/puppet_bringup/config/filter.yaml': 'a: 1',
+        'src/puppet_bringup/launch/sim.launch.py': '',
         'tools/pins/runtime.txt': 'ros-rclpy==7.1.6\ntqdm==4.70.1\nsetuptools==79.0.1\n',
         'tools/pins/test.txt': 'ruff==0.17.5\n',
     }

@@ -31,13 +31,10 @@ def built(checkout):
         ('src/puppet_core/puppet_core/math/values.py', []),
         ('src/puppet_core/puppet_core/added.py', []),
         ('src/puppet_core/test/test_added.py', []),
-        ('src/puppet_bringup/puppet_bringup/added.py', ['puppet_bringup']),
-        ('src/puppet_bringup/puppet_bringup/__init__.py', []),
-        ('src/puppet_bringup/test/test_added.py', []),
-        ('config/filter.yaml', []),
-        ('config/characters/added.yaml', ['puppet_bringup']),
-        ('launch/added.launch.py', ['puppet_bringup']),
-        ('launch/__pycache__/sim.pyc', []),
+        ('src/puppet_bringup/config/filter.yaml', []),
+        ('src/puppet_bringup/config/characters/added.yaml', ['puppet_bringup']),
+        ('src/puppet_bringup/launch/added.launch.py', ['puppet_bringup']),
+        ('src/puppet_bringup/launch/__pycache__/sim.cpython-312.pyc', []),
         ('tools/pins/runtime.txt', ALL),
         ('README.md', []),
     ],
@@ -52,7 +49,7 @@ def test_change_triggers_what_it_concerns(built, name, expected):
 
 def test_removed_configuration_triggers_its_package(built):
     """Its link must go."""
-    (built.checkout.root / 'config' / 'filter.yaml').unlink()
+    (built.checkout.source / 'puppet_bringup/config/filter.yaml').unlink()
     assert pending(built) == ['puppet_bringup']
 
 

@@ -5,8 +5,8 @@
 
 A node that compiles keeps the compiler's memory for good, and nodes that start together
 compile the same kernels side by side. So each node is first run just to compile, one after
-another in two rows; afterwards all of them load what is cached. Only where `./puppet` gives
-a cache folder that is new for every state of the sources; elsewhere nodes compile themselves.
+another in two rows; afterwards all of them load what is cached. The cache folder is new for every
+state of the sources (`program_start`).
 """
 
 import argparse
@@ -23,24 +23,17 @@ import time
 
 from puppet_bringup import process_table
 from puppet_bringup.supervisor import die_with_parent
-from puppet_core.io import (
-    CommandParser,
-    ConfigError,
-    EXIT_FAILED,
-    EXIT_OK,
-    run_command,
-    stop_on_signals,
-)
+from puppet_core.io import CommandParser, EXIT_FAILED, EXIT_OK, run_command, stop_on_signals
 from puppet_ros import config_files
+from puppet_ros.program_start import CACHE_VARIABLE
 
-CACHE_VARIABLE = 'NUMBA_CACHE_DIR'
 MARK = 'compiled'
 COMPILE_ONLY = '--compile-only'
 POLL_S = 0.1
 # by shared kernels: what one node compiles, the next of its row finds
 ROWS = (
-    ('tracker_driver', 'pose_filter', 'performer', process_table.PIPELINE),
-    ('retarget', 'importance', 'visualization'),
+    ('pose_filter', 'performer', 'importance', 'tracker_driver', 'visualization'),
+    ('retarget', process_table.PIPELINE),
 )
 
 
@@ -57,35 +50,10 @@ def compile_kernels(
     Return whether all is compiled. `listed` are about to be started in this environment;
     `stopping` ends the compilation early, `say` takes a line of progress.
     """
-    folder = environ.get(CACHE_VARIABLE, '')
-    if not folder:
-        return False
-    if (Path(folder) / MARK).exists():
+    if is_compiled(environ):
         return True
     nodes = {process.name: process for process in listed if process.is_node or process.nodes}
-
-    def run(node: process_table.Process) -> bool:
-        start = time.monotonic()
-        program, *arguments = process_table.command_line(node, config_dir)
-        with subprocess.Popen(
-            [program, COMPILE_ONLY, *arguments],
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            preexec_fn=partial(die_with_parent, os.getpid()),
-        ) as child:
-            while child.poll() is None:
-                if stopping.wait(POLL_S):
-                    child.terminate()
-                    child.wait()
-                    return False
-        if child.returncode != 0:
-            say(f'{node.name} did not compile: it ended with {child.returncode}')
-            return False
-        say(f'compiled {node.name} in {time.monotonic() - start:.0f} s')
-        return True
+    run = partial(_compile_node, config_dir, environ, stopping, say)
 
     def run_row(names: Sequence[str]) -> bool:
         return all(run(nodes[name]) for name in names if name in nodes)
@@ -93,9 +61,44 @@ def compile_kernels(
     say('compiling kernels, once: a minute or two')
     with ThreadPoolExecutor(len(ROWS)) as pool:
         is_done = all(list(pool.map(run_row, ROWS)))
-    if is_done:
-        (Path(folder) / MARK).touch()
+    if is_done and CACHE_VARIABLE in environ:
+        (Path(environ[CACHE_VARIABLE]) / MARK).touch()
     return is_done
+
+
+def _compile_node(
+    config_dir: Path,
+    environ: Mapping[str, str],
+    stopping: threading.Event,
+    say: Callable[[str], None],
+    node: process_table.Process,
+) -> bool:
+    start = time.monotonic()
+    program, *arguments = process_table.command_line(node, config_dir)
+    with subprocess.Popen(
+        [program, COMPILE_ONLY, *arguments],
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=partial(die_with_parent, os.getpid()),
+    ) as child:
+        while child.poll() is None:
+            if stopping.wait(POLL_S):
+                child.terminate()
+                child.wait()
+                return False
+    if child.returncode != 0:
+        say(f'{node.name} did not compile: it ended with {child.returncode}')
+        return False
+    say(f'compiled {node.name} in {time.monotonic() - start:.0f} s')
+    return True
+
+
+def is_compiled(environ: Mapping[str, str]) -> bool:
+    """Return whether the kernels of all nodes are in the cache."""
+    return CACHE_VARIABLE in environ and (Path(environ[CACHE_VARIABLE]) / MARK).exists()
 
 
 NAME = 'puppet dev compile'
@@ -103,33 +106,40 @@ EXAMPLE = 'example: ./puppet setup && ./puppet dev compile'
 
 
 def parser() -> argparse.ArgumentParser:
-    return CommandParser(
+    p = CommandParser(
         prog=NAME,
         epilog=EXAMPLE,
         description='Compile the kernels of all nodes, unless that was done: for an image of a\n'
         'machine, or before many programs start at once. Without it the first start does so.',
     )
+    text = 'for launch files: only the usual solver, and exit code 0 after Ctrl-C'
+    p.add_argument('--for-launch', action='store_true', help=text)
+    return p
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     return run_command(NAME, lambda: _compile(parser().parse_args(argv)))
 
 
-def _compile(_: argparse.Namespace) -> int:
-    environ = process_table.child_environment(os.environ)
-    if not environ.get(CACHE_VARIABLE):
-        raise ConfigError(f'{CACHE_VARIABLE}: expected a folder, got none')
-
-    def say(text: str) -> None:
-        print(f'{NAME}: {text}', flush=True)
-
+def _compile(options: argparse.Namespace) -> int:
+    environ, config_dir = process_table.child_environment(os.environ), config_files.config_dir()
     stopping = stop_on_signals()
     with tempfile.TemporaryDirectory(prefix='puppet_compile_') as folder:
-        listed = process_table.prepared(process_table.SIM, {}, Path(folder))
-        is_done = compile_kernels(listed, config_files.config_dir(), environ, stopping, say)
-    if stopping.is_set():
+
+        def table(solver: str) -> tuple[process_table.Process, ...]:
+            return process_table.prepared(process_table.SIM, {'solver': solver}, Path(folder))
+
+        is_done = compile_kernels(table(''), config_dir, environ, stopping, _say)
+        for solver in () if options.for_launch else process_table.SOLVERS:
+            (node,) = (process for process in table(solver) if process.name == 'retarget')
+            is_done &= _compile_node(config_dir, environ, stopping, _say, node)
+    if stopping.is_set() and not options.for_launch:
         raise KeyboardInterrupt
-    return EXIT_OK if is_done else EXIT_FAILED
+    return EXIT_OK if is_done or stopping.is_set() else EXIT_FAILED
+
+
+def _say(text: str) -> None:
+    print(f'{NAME}: {text}', flush=True)
 
 
 if __name__ == '__main__':

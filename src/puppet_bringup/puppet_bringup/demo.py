@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from puppet_bringup import graph_run, monitor
 from puppet_bringup.process_table import Process
-from puppet_core.body import END_EFFECTORS, load_character, motion_measures
+from puppet_core.body import END_EFFECTORS, motion_measures
 from puppet_core.clips import UP_AXES
 from puppet_core.io import (
     check_writable,
@@ -34,7 +34,6 @@ from puppet_core.io import (
     write_text,
 )
 from puppet_core.math import Floats
-from puppet_ros import config_files
 
 LAST = monitor.ARRIVALS.stop - 1  # /joint_states
 
@@ -190,9 +189,6 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
         )
     if options.json is not None:
         check_writable(options.json, '--json')
-    load_character(config_files.character_file(options.character))
-    if options.environment:
-        config_files.environment_file(options.environment)
     words = ('solver', 'clip', 'asf', 'name_map', 'unit', 'up_axis', 'pin')
     further = {name: getattr(options, name) for name in words}
     further['environment'] = options.environment or ('floor' if options.clip else 'demo')

@@ -1,24 +1,61 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The process table as a launch description, for the files in launch/ (needs launch_ros)."""
+"""
+The process table as a launch description, for the files in launch/ (needs launch_ros).
+
+A program that dies is started again as `./puppet up` does it; one that cannot start, because of
+bad input or an error that repeats, ends the launch with its name and exit code.
+"""
 
 import atexit
+from collections.abc import Callable
+from functools import cache
+import os
 from pathlib import Path
 import shutil
+import subprocess
 import tempfile
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
+from launch.actions import (
+    DeclareLaunchArgument,
+    ExecuteProcess,
+    LogInfo,
+    OpaqueFunction,
+    Shutdown,
+    TimerAction,
+)
+from launch.events.process import ProcessExited
 from launch.launch_description_entity import LaunchDescriptionEntity
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from puppet_bringup.process_table import arguments_of, command_line, prepared, Process
+from puppet_bringup.compile_command import is_compiled
+from puppet_bringup.process_table import arguments_of, command_line, PLAYER, prepared, Process
+from puppet_bringup.respawner import Restarts
+from puppet_core.io import EXIT_OK
 from puppet_ros import config_files
+from puppet_ros.program_start import share_cache
+
+OnExit = Callable[[ProcessExited, LaunchContext], list[LaunchDescriptionEntity]]
+
+COMPILER = Process(
+    *('puppet_compile', 'puppet_bringup', 'puppet_compile'),
+    is_node=False,
+    arguments=('--for-launch',),
+)
+# until the program takes care of it: see program_start
+BLOCK = 'env --block-signal=INT'
 
 
 def describe(variant: str) -> LaunchDescription:
     """Return the arguments of a variant, then its processes once the arguments are known."""
     declared = [
-        DeclareLaunchArgument(a.name, default_value=a.default, description=a.description)
+        DeclareLaunchArgument(
+            a.name,
+            default_value=a.default,
+            description=a.description,
+            choices=[a.default, *a.choices] if a.choices else None,
+        )
         for a in arguments_of(variant)
     ]
 
@@ -26,16 +63,49 @@ def describe(variant: str) -> LaunchDescription:
         given = {a.name: context.launch_configurations[a.name] for a in arguments_of(variant)}
         folder = Path(tempfile.mkdtemp(prefix='puppet_launch_'))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return [_action(process) for process in prepared(variant, given, folder)]
+        listed, restarts = prepared(variant, given, folder), Restarts()
+
+        def start_nodes(*_: object) -> list[LaunchDescriptionEntity]:
+            if context.is_shutdown:
+                return []
+            return [_action(process, restarts) for process in listed]
+
+        share_cache()
+        if is_compiled(os.environ):
+            return start_nodes()
+        # before the nodes: a node that compiles answers nobody
+        return [_execute(COMPILER, start_nodes)]
 
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
-def _action(process: Process) -> LaunchDescriptionEntity:
+def _action(process: Process, restarts: Restarts) -> LaunchDescriptionEntity:
+    def on_exit(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
+        code = event.returncode
+        if context.is_shutdown or code == EXIT_OK or process.name == PLAYER:
+            return []
+        delay_s = restarts.died(process.name, code)
+        if delay_s is None:
+            reason = f'{process.name} ended with exit code {code}'
+            return [LogInfo(msg=reason), Shutdown(reason=reason)]
+        again = f'{process.name}: starting it again in {delay_s:.1f} s'
+        start = OpaqueFunction(function=lambda _: [_action(process, restarts)])
+        return [LogInfo(msg=again), TimerAction(period=delay_s, actions=[start])]
+
+    restarts.started(process.name)
+    return _execute(process, on_exit)
+
+
+def _execute(process: Process, on_exit: OnExit) -> LaunchDescriptionEntity:
     config_dir = config_files.config_dir()
+    settings: dict = {
+        'name': process.name,
+        'output': 'screen',
+        'on_exit': on_exit,
+        'prefix': [LaunchConfiguration('launch-prefix', default=''), *_block(process)],
+    }
     if not process.is_node or not process.package:
-        command = command_line(process, config_dir)
-        return ExecuteProcess(cmd=command, name=process.name, output='screen')
+        return ExecuteProcess(cmd=command_line(process, config_dir), **settings)
     parameters: list = []
     if process.parameter_file:
         parameters.append(str(config_dir / process.parameter_file))
@@ -44,10 +114,20 @@ def _action(process: Process) -> LaunchDescriptionEntity:
     return Node(
         package=process.package,
         executable=process.executable,
-        name=process.name,
         namespace=process.namespace or None,
         parameters=parameters,
         remappings=list(process.remappings),
         arguments=list(process.arguments),
-        output='screen',
+        **settings,
     )
+
+
+def _block(process: Process) -> list[str]:
+    return [f' {BLOCK}'] if process.package and _can_block() else []
+
+
+@cache
+def _can_block() -> bool:
+    """Return whether the system's `env` knows the option."""
+    done = subprocess.run([*BLOCK.split(), 'true'], capture_output=True, check=False)
+    return done.returncode == 0

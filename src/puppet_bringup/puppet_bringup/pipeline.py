@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from puppet_bringup.process_table import NODES as CLASSES
 from puppet_core.io import ConfigError, EXIT_BAD_INPUT, EXIT_OK, PuppetError
-from puppet_ros.node import COMPILE_ONLY, IntraProcessBus, spin_nodes, split_words, use_bus
+from puppet_ros.node import IntraProcessBus, OWN_WORDS, spin_nodes, split_words, use_bus
 from rclpy.node import Node
 from rclpy.utilities import get_default_context
 
@@ -108,11 +108,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_OK
     try:
         scheduling, others = split_words(words)
-        listed = read_words([word for word in others if word != COMPILE_ONLY])
+        listed = read_words([word for word in others if word not in OWN_WORDS])
     except PuppetError as err:
         print(f'puppet_pipeline: {err}', file=sys.stderr)
         return EXIT_BAD_INPUT
-    return spin_nodes(lambda: make_nodes(listed), (), COMPILE_ONLY in words, scheduling)
+    own = [word for word in words if word in OWN_WORDS]
+    return spin_nodes(lambda: make_nodes(listed), own, scheduling)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ the launch arguments of the descriptions. Values are strings, as in launch; an e
 the value of the node's parameter file. Nothing is started here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import difflib
 import json
@@ -21,7 +21,7 @@ from puppet_core.body import Character, default_capsules, save_character
 from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
 from puppet_core.io import ConfigError, load_plain_yaml
 from puppet_ros import config_files, interface_table
-from puppet_ros.node import cores_of, Scheduling
+from puppet_ros.node import ALLOW_SECOND, cores_of, Scheduling
 from puppet_ros.process import middleware_settings
 
 # Small arrays only: pools of threads for linear algebra cost more than they give.
@@ -130,6 +130,14 @@ _BEFORE_ENTRY = {
 # where the poses come from
 _TRACKERS = {SIM: 'tracker_driver', HARDWARE: 'tracker_driver', TOPICS: 'pose_topics'}
 
+# arguments that name files, and who finds these, or reads them
+FILES: Mapping[str, Callable[[str], object]] = {
+    'character': config_files.character,
+    'performer': config_files.character,
+    'environment': config_files.environment_file,
+    'layout': config_files.layout_file,
+}
+
 # in the order of the data: module and class
 NODES = {
     'tracker_driver': ('puppet_driver.tracker_driver_node', 'TrackerDriverNode'),
@@ -157,8 +165,10 @@ class Argument:
     sets: tuple[str, ...] = ()  # parameters, as in 'retarget.character'
     variants: tuple[str, ...] = (SIM, HARDWARE, TOPICS, REPLAY)  # descriptions that have it
     default: str = ''  # '' leaves the parameter file's value
+    choices: tuple[str, ...] = ()  # the values that are possible; empty: any
 
 
+SOLVERS = ('importance_based', 'elbow_circle', 'rate_control', 'joint_angles', 'position')
 ARGUMENTS = (
     Argument(
         'character',
@@ -181,12 +191,13 @@ ARGUMENTS = (
         'command_type',
         "Commands to a robot's controller, of the first puppet: trajectory, positions or none.",
         ('retarget.command_type',),
+        choices=('trajectory', 'positions', 'none'),
     ),
     Argument(
         'solver',
-        'How the puppet is posed: importance_based, elbow_circle, rate_control, '
-        'joint_angles, position.',
+        f'How the puppet is posed: {", ".join(SOLVERS)}.',
         ('retarget.solver',),
+        choices=SOLVERS,
     ),
     Argument(
         'environment',
@@ -258,6 +269,11 @@ ARGUMENTS = (
         'realtime',
         'Whether the nodes run before all ordinary programs, on processors '
         'that do not sleep; where the system allows it.',
+        default='false',
+    ),
+    Argument(
+        'allow_second',
+        'Whether the nodes start although others of their names run on this domain.',
         default='false',
     ),
     Argument('pin', 'Processors for the nodes, one each in turns, such as 2,3; all if empty.'),
@@ -359,11 +375,12 @@ def _scheduled(listed: Sequence[Process], values: Mapping[str, str]) -> list[Pro
     """Return the processes with words for those through which frames go."""
     scheduling = Scheduling(_truth('realtime', values['realtime']), cores_of(values['pin']))
     on_the_way = [p.name for p in listed if p.is_node and p.name not in OFF_THE_PATH]
-    own = {name: scheduling.of_node(i) for i, name in enumerate(on_the_way)}
-    own[PIPELINE] = scheduling
+    own = {name: scheduling.of_node(i).words() for i, name in enumerate(on_the_way)}
+    own[PIPELINE] = scheduling.words()
+    second = (ALLOW_SECOND,) if _truth('allow_second', values['allow_second']) else ()
     return [
-        replace(process, arguments=(*own[process.name].words(), *process.arguments))
-        if process.name in own
+        replace(process, arguments=(*second, *own.get(process.name, ()), *process.arguments))
+        if process.is_node or process.nodes
         else process
         for process in listed
     ]
@@ -383,6 +400,11 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
                 f'known: {known}{hint}'
             )
         values[name] = value
+    for argument in arguments_of(variant):
+        value = values[argument.name]
+        if value and argument.choices and value not in argument.choices:
+            known = ', '.join(argument.choices)
+            raise ConfigError(f'{argument.name}: expected one of {known}, got {value!r}')
     if variant == SIM and not values['ports_dir']:
         raise ConfigError('ports_dir: expected a folder, got none')
     has_table = not values.get('clip') and values.get('script', '') in ('', SHOW)
@@ -483,8 +505,15 @@ def _write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
 
 
 def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process, ...]:
-    """Return the processes; a clip's performer, and what they keep, is in `folder`."""
+    """
+    Return the processes; a clip's performer, and what they keep, is in `folder`.
+
+    Raises ConfigError for an argument, or a file that it names, with which a node would not start.
+    """
     given = {**given, 'state_dir': given.get('state_dir') or str(folder)}
+    for name, find in FILES.items():
+        for word in _words(given.get(name, '')):
+            find(word)
     if variant == SIM:
         given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}
         if given.get('clip') and not given.get('performer'):

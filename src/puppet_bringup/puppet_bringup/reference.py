@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 import difflib
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, EntryPoint
 from itertools import count
 from pathlib import Path
 import re
@@ -38,6 +38,7 @@ from puppet_core.io import (
 )
 from puppet_core.sensor_frames import SensorFrame
 from puppet_msgs.msg import TrackerFrame
+from puppet_ros import program_start
 from puppet_ros.interface_table import (
     BY_NAME,
     CLOCK,
@@ -50,6 +51,7 @@ from puppet_ros.interface_table import (
 )
 from puppet_ros.messages import TrackerFrameWriter
 from puppet_ros.node import qos
+from puppet_ros.program_start import GROUPS, SUITE
 from puppet_ros.testing import isolated_context, spin_until
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -130,18 +132,20 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def module_of(package: str, program: str) -> ModuleType:
     """Return the module of an installed program; ConfigError if it is not installed."""
-    for entry in entry_points(group='console_scripts', name=program):
-        if entry.module.split('.')[0] == package:
+    for entry in _entries():
+        if entry.name == program and entry.module.split('.')[0] == package:
             return import_module(entry.module)
     raise ConfigError(f'{package} {program}: expected an installed program, found none')
 
 
 def programs() -> list[tuple[str, str]]:
     """Return package and name of every installed program of the suite, sorted."""
-    entries = entry_points(group='console_scripts')
-    return sorted(
-        {(e.module.split('.')[0], e.name) for e in entries if e.module.startswith('puppet_')}
-    )
+    return sorted({(entry.module.split('.')[0], entry.name) for entry in _entries()})
+
+
+def _entries() -> list[EntryPoint]:
+    found = (entry for group in GROUPS for entry in entry_points(group=group))
+    return [e for e in found if e.module.startswith(SUITE) and e.module != program_start.__name__]
 
 
 def parsers_of(module: ModuleType) -> list[argparse.ArgumentParser]:

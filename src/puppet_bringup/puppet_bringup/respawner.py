@@ -14,12 +14,15 @@ from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from puppet_bringup.supervisor import describe_end, Supervisor
+from puppet_core.io import EXIT_BAD_INPUT, EXIT_OK
 from puppet_ros.node import DIAGNOSTICS_TOPIC, ERROR_HOLD_S, own_context, PERIOD_S
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 DELAYS_S = (0.0, 0.3, 0.9, 2.7, 8.1)  # before the first restart, the second, … and every later one
 LASTING_S = 10.0  # a program that ran longer is started again at once
+FINAL = (EXIT_OK, EXIT_BAD_INPUT)  # exit codes of what is not started again
+MOST_ERRORS = 3  # as many ends with an error soon after a start, one after the other, are the last
 
 WATCH_PERIOD_S = 0.05  # how often to call `tick`
 
@@ -32,6 +35,7 @@ class Restarts:
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
         self._deaths: dict[str, int] = {}  # each soon after a start
+        self._errors: dict[str, int] = {}  # of them the last ones, by no signal
         self._started: dict[str, float] = {}
         self._due: dict[str, float] = {}
 
@@ -40,11 +44,22 @@ class Restarts:
         self._started[name] = self._clock_s()
         self._due.pop(name, None)
 
-    def died(self, name: str) -> float:
-        """Return in how many seconds a program is to be started again [s]."""
+    def died(self, name: str, exit_code: int) -> float | None:
+        """
+        Return in how many seconds a program is to be started again [s], or None: not any more.
+
+        An error that comes back at once would do so for ever; a signal (negative) is no error.
+        """
+        if exit_code in FINAL:
+            return None
         now_s = self._clock_s()
         lasted = now_s - self._started.get(name, now_s) >= LASTING_S
         deaths = 0 if lasted else self._deaths.get(name, 0)
+        errors = self._errors[name] = (0 if lasted else self._errors.get(name, 0)) + 1
+        if exit_code < 0:
+            self._errors[name] = 0
+        elif errors >= MOST_ERRORS:
+            return None
         delay_s = DELAYS_S[min(deaths, len(DELAYS_S) - 1)]
         self._deaths[name], self._due[name] = deaths + 1, now_s + delay_s
         return delay_s
@@ -68,10 +83,11 @@ class News(NamedTuple):
     name: str  # of the program
     text: str  # what happened, a sentence without the name
     exit_code: int | None  # negative for a signal; None for a new start
+    is_last: bool = False  # whether it is not started again
 
 
 class Respawner:
-    """Starts programs, by name and command, again unless one `is_final` by name and exit code."""
+    """Starts programs, by name and command, again as `Restarts` says, unless one `is_final`."""
 
     def __init__(
         self,
@@ -105,9 +121,13 @@ class Respawner:
         for child in self._supervisor.ended():
             code, text = child.exit_code, describe_end(child)
             if child.name in self._commands and code is not None:
-                if not self._is_final(child.name, code):
-                    text += f'; starting it again in {self._restarts.died(child.name):.1f} s'
-                self._news.append(News(child.name, text, code))
+                is_final = self._is_final(child.name, code)
+                delay_s = None if is_final else self._restarts.died(child.name, code)
+                if delay_s is not None:
+                    text += f'; starting it again in {delay_s:.1f} s'
+                elif code not in FINAL:
+                    text += '; not started again'
+                self._news.append(News(child.name, text, code, delay_s is None))
         for name in self._restarts.due():
             self.start(name)
         news, self._news = self._news, []
@@ -142,7 +162,7 @@ class ProcessReport(Node):
     def tick(self, news: Sequence[News]) -> None:
         """Take what has happened; publish if that is due."""
         now_s = time.monotonic()
-        for name, text, exit_code in news:
+        for name, text, exit_code, _ in news:
             if exit_code is None:
                 self._starts[name] += 1
             else:

@@ -22,8 +22,8 @@ import sys
 import threading
 import time
 
-from puppet_bringup import program_start
-from puppet_bringup.program_start import is_program
+from puppet_ros import program_start
+from puppet_ros.program_start import is_program
 
 KEPT_LINES = 40
 STOP_STEPS = ((signal.SIGINT, 5.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))

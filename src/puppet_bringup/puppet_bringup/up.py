@@ -42,6 +42,7 @@ from puppet_core.io import (
     stop_on_signals,
 )
 from puppet_ros import config_files
+from puppet_ros.node import ALLOW_SECOND, check_free
 from puppet_ros.process import middleware_settings
 
 NO_BAG = 'no --bag is given; the nodes wait for: ./puppet run puppet_replay play BAG --clock'
@@ -118,6 +119,11 @@ def read_arguments(words: Sequence[str]) -> dict[str, str]:
 def _run(listed: Sequence[Process], stopping: threading.Event, note: str) -> int:
     config_dir = config_files.config_dir()
     commands = [(process.name, command_line(process, config_dir)) for process in listed]
+    domain = int(os.environ.get('ROS_DOMAIN_ID') or 0)
+    for process in listed:
+        if ALLOW_SECOND not in process.arguments:
+            for node in process.nodes or (process,):
+                check_free(domain, f'{node.namespace}/{node.name}')
     width = max(len(name) for name, _ in commands)
 
     def show(name: str, line: str) -> None:
@@ -143,9 +149,9 @@ def _keep(respawner: Respawner, report: ProcessReport, stopping: threading.Event
     while not stopping.wait(WATCH_PERIOD_S):
         news = respawner.tick()
         report.tick(news)
-        for name, text, code in news:
+        for name, text, code, is_last in news:
             print(f'puppet up: {name} {text}', file=sys.stderr, flush=True)
-            if code is not None and is_final(name, code):
+            if code is not None and is_last:
                 worst = max(worst, code if code == EXIT_BAD_INPUT else int(code != EXIT_OK))
         if worst != EXIT_OK or respawner.is_idle:
             break
@@ -153,8 +159,8 @@ def _keep(respawner: Respawner, report: ProcessReport, stopping: threading.Event
 
 
 def is_final(name: str, exit_code: int) -> bool:
-    """Return whether a program that ended so is not to be started again."""
-    return name == PLAYER or exit_code in (EXIT_OK, EXIT_BAD_INPUT)
+    """Return whether a program is not to be started again, whatever its end was."""
+    return name == PLAYER
 
 
 if __name__ == '__main__':

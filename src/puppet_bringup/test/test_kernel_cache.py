@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels are compiled once for a cache folder, by programs that end when they have."""
 
+import os
 from pathlib import Path
 import sys
 import threading
 
 from puppet_bringup import compile_command, process_table
-from puppet_bringup.compile_command import CACHE_VARIABLE, compile_kernels
+from puppet_bringup.compile_command import compile_kernels
+from puppet_ros import program_start
+from puppet_ros.program_start import CACHE_VARIABLE
 import pytest
 
 NODES = [name for row in compile_command.ROWS for name in row if name != process_table.PIPELINE]
@@ -64,10 +67,10 @@ def test_each_node_compiles_and_none_again(run):
 
 def test_a_node_that_fails_is_named_and_all_is_done_again(run):
     """Those behind it in its row are not tried: they want the same."""
-    run.codes['pose_filter'] = 3
+    run.codes['importance'] = 3
     assert not run.compile()
-    assert 'pose_filter did not compile: it ended with 3' in run.said
-    assert run.names() == set(NODES) - {'performer'}
+    assert 'importance did not compile: it ended with 3' in run.said
+    assert run.names() == set(NODES) - {'tracker_driver', 'visualization'}
     run.codes.clear()
     assert run.compile()
     assert run.names() == set(NODES)
@@ -81,8 +84,22 @@ def test_it_ends_early_when_told_so(run):
     assert run.compile()
 
 
-def test_the_command_wants_a_folder(monkeypatch, capsys):
-    """Without one each node compiles for itself."""
-    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
-    assert compile_command.main([]) == 2
-    assert CACHE_VARIABLE in capsys.readouterr().err
+def test_programs_share_a_folder_that_is_new_for_a_changed_module(tmp_path, monkeypatch):
+    """Unless the user chose one; old ones go."""
+    monkeypatch.setattr(program_start, 'KERNELS', ('late_package',))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    module = tmp_path / 'late_package' / '__init__.py'
+    module.parent.mkdir()
+    folders = []
+    for text in ('', '', 'a = 1', 'a = 22', 'a = 333'):
+        monkeypatch.delenv(CACHE_VARIABLE, raising=False)
+        module.write_text(text)
+        os.utime(module, (1.0, 1.0))
+        program_start.share_cache()
+        folders.append(Path(os.environ[CACHE_VARIABLE]))
+    assert folders[0] == folders[1] and len(set(folders)) == 4
+    assert [folder.is_dir() for folder in folders[1:]] == [False, True, True, True]
+    monkeypatch.setenv(CACHE_VARIABLE, '/own')
+    program_start.share_cache()
+    assert os.environ[CACHE_VARIABLE] == '/own'

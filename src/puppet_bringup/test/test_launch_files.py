@@ -5,7 +5,9 @@
 import importlib.util
 from pathlib import Path
 
+from puppet_bringup.compile_command import MARK
 from puppet_bringup.process_table import arguments_of, processes, SIM, VARIANTS
+from puppet_ros.program_start import CACHE_VARIABLE
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,7 +42,12 @@ def test_description_declares_the_arguments_of_the_table(variant):
 
 @needs_launch
 @pytest.mark.parametrize('variant', VARIANTS)
-def test_description_makes_the_processes_of_the_table(variant):
+@pytest.mark.parametrize('is_compiled', [True, False], ids=['compiled', 'new'])
+def test_description_makes_the_processes_of_the_table(variant, is_compiled, tmp_path, monkeypatch):
+    """At once, or when the compiler has ended."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    if is_compiled:
+        (tmp_path / MARK).touch()
     from launch import LaunchContext
     from launch.actions import OpaqueFunction
     from launch_ros.actions import Node
@@ -52,6 +59,10 @@ def test_description_makes_the_processes_of_the_table(variant):
             entity.visit(context)
     (start,) = (e for e in description.entities if isinstance(e, OpaqueFunction))
     actions = start.execute(context)
+    if not is_compiled:
+        (compiler,) = actions
+        assert 'puppet_compile' in str(compiler.process_description.cmd)
+        return
     expected = processes(variant, {'ports_dir': '/tmp'} if variant == SIM else {})
     assert len(actions) == len(expected)
     for action, process in zip(actions, expected):

@@ -5,6 +5,7 @@
 from pathlib import Path
 
 from puppet_bringup.process_table import (
+    ARGUMENTS,
     arguments_of,
     HARDWARE,
     PIPELINE,
@@ -19,6 +20,7 @@ from puppet_bringup.process_table import (
 )
 from puppet_core.io import ConfigError
 from puppet_driver.emulator.cli import parser as emulator_parser
+from puppet_retarget.parameters import RETARGET_ROWS
 import pytest
 import yaml
 
@@ -54,13 +56,16 @@ def test_every_node_has_a_parameter_file_of_its_own_name(variant):
 @pytest.mark.parametrize('variant', VARIANTS)
 def test_programs_are_declared_by_their_packages(variant):
     for process in processes(variant, _given(variant, view='true')):
-        folder = ROOT / 'src' / process.package
-        setup = next(
-            f
-            for f in (folder / 'setup.py', folder / 'setup.cfg')
-            if f.is_file() and 'console_scripts' in f.read_text()
-        )
-        assert f'{process.executable} = {process.package}.' in setup.read_text()
+        setup = (ROOT / 'src' / process.package / 'setup.cfg').read_text()
+        graph = setup.partition('\npuppet_graph =')[2].partition('_commands')[0]
+        assert f'{process.executable} = {process.package}.' in graph
+
+
+def test_solvers_and_commands_are_those_of_the_node():
+    choices = {argument.name: argument.choices for argument in ARGUMENTS}
+    rows = {row.name: row.choices for row in RETARGET_ROWS}
+    assert choices['solver'] == rows['solver']
+    assert set(choices['command_type']) == set(rows['command_type'])
 
 
 def test_character_reaches_every_node_that_needs_it():

@@ -15,12 +15,13 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup import program_start  # noqa: E402,I100
 from puppet_bringup.process_table import child_environment  # noqa: E402
-from puppet_bringup.program_start import is_program  # noqa: E402
 from puppet_bringup.supervisor import describe_end, Supervisor  # noqa: E402
 from puppet_core.io import ConfigError  # noqa: E402
-from puppet_ros import process  # noqa: E402
+from puppet_ros import (
+    process,  # noqa: E402
+    program_start,  # noqa: E402,I100
+)
 from puppet_ros.process import (  # noqa: E402
     CHOICES,
     DOMAIN_GAIN,
@@ -30,6 +31,7 @@ from puppet_ros.process import (  # noqa: E402
     PORT_BASE,
     RANGE,
 )
+from puppet_ros.program_start import is_program  # noqa: E402
 
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
 PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
@@ -173,14 +175,15 @@ def _ports(domain):
 
 INLINE = 'print("here", flush=True); signal.pause()'
 SLEEP = f'{INLINE}\n'
+RAISE = 'signal.raise_signal(signal.SIGINT)'
 MAIN = 'def main():\n    return 0\n'
 
 
-def _install(folder, text):
+def _install(folder, text, group='puppet_commands'):
     info = folder / 'puppet_late-1.0.dist-info'
     info.mkdir()
     (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: puppet_late\nVersion: 1.0\n')
-    (info / 'entry_points.txt').write_text('[console_scripts]\nlate = late_module:main\n')
+    (info / 'entry_points.txt').write_text(f'[{group}]\nlate = late_module:main\n')
     (folder / 'late_module.py').write_text(f'import signal, sys\n{text}')
     program = folder / 'lib' / 'puppet_late' / 'late'
     program.parent.mkdir(parents=True)
@@ -214,9 +217,19 @@ def _interrupted(process):
     return process.returncode, said, complaints
 
 
-def test_ctrl_c_while_modules_are_imported_ends_it_without_a_word(tmp_path):
-    program = _install(tmp_path, SLEEP + MAIN)
-    assert _interrupted(_start(program)) == (-signal.SIGINT, '', '')
+@pytest.mark.parametrize(
+    ('group', 'code'), [('puppet_graph', 0), ('puppet_commands', -2), ('console_scripts', -2)]
+)
+def test_ctrl_c_while_modules_are_imported_ends_it_without_a_word(tmp_path, group, code):
+    program = _install(tmp_path, SLEEP + MAIN, group)
+    assert _interrupted(_start(program)) == (code, '', '')
+
+
+def test_a_program_of_the_graph_takes_no_ctrl_c_once_it_has_ended(tmp_path):
+    text = f'import atexit\natexit.register(lambda: {RAISE})\n' + MAIN
+    with _start(_install(tmp_path, text, 'puppet_graph')) as process:
+        assert process.communicate(timeout=DEADLINE_S) == ('', '')
+    assert process.returncode == 0
 
 
 def test_ctrl_c_that_was_to_wait_ends_it_before_any_import(tmp_path):

@@ -10,6 +10,7 @@ import time
 from puppet_bringup.respawner import (
     DELAYS_S,
     LASTING_S,
+    MOST_ERRORS,
     News,
     NODE_NAME,
     ProcessReport,
@@ -23,6 +24,7 @@ import pytest
 
 DEADLINE_S = 60.0
 SLEEPER = [sys.executable, '-c', 'import signal; signal.pause()']
+KILLED = -signal.SIGKILL
 DONE = [sys.executable, '-c', '']
 
 
@@ -40,7 +42,7 @@ def _until(condition):
 
 
 def _keeper(group, command):
-    respawner = Respawner(group, [('a', command)], lambda _, code: code == 0)
+    respawner = Respawner(group, [('a', command)], lambda *_: False)
     respawner.start('a')
     return respawner, []
 
@@ -60,7 +62,7 @@ def test_killed_program_is_reported_and_restarted(group):
 def test_finished_program_is_not_restarted(group):
     respawner, news = _keeper(group, DONE)
     assert _until(lambda: bool(news.extend(respawner.tick())) or bool(news))
-    assert news == [News('a', 'ended with exit code 0', 0)]
+    assert news == [News('a', 'ended with exit code 0', 0, is_last=True)]
     assert respawner.is_idle
 
 
@@ -81,7 +83,7 @@ def test_the_first_restart_comes_at_once_and_the_next_ones_later_and_later(clock
     delays = []
     for _ in range(8):
         restarts.started('filter')
-        delays.append(restarts.died('filter'))
+        delays.append(restarts.died('filter', KILLED))
     assert delays[0] == 0.0
     assert all(b > a or b == DELAYS_S[-1] for a, b in zip(delays, delays[1:]))
     assert delays[-1] == DELAYS_S[-1]
@@ -91,17 +93,28 @@ def test_a_program_that_lasted_begins_anew(clock):
     restarts = Restarts(clock)
     for _ in range(3):
         restarts.started('filter')
-        restarts.died('filter')
+        restarts.died('filter', 1)
     restarts.started('filter')
     clock.now_s += LASTING_S
-    assert restarts.died('filter') == 0.0
+    assert restarts.died('filter', 1) == 0.0
+
+
+@pytest.mark.parametrize('code', [0, 2])
+def test_a_program_that_is_done_or_refuses_its_input_is_not_started_again(clock, code):
+    assert Restarts(clock).died('filter', code) is None
+
+
+def test_an_error_that_repeats_at_once_is_the_last():
+    restarts = Restarts(Clock())
+    found = [restarts.died('filter', code) for code in (1, KILLED, *[1] * MOST_ERRORS)]
+    assert [delay_s is None for delay_s in found] == [False] * (MOST_ERRORS + 1) + [True]
 
 
 def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do(clock):
     restarts = Restarts(clock)
     for name in 'aaabb':  # the third death of a, the second of b
         restarts.started(name)
-        restarts.died(name)
+        restarts.died(name, KILLED)
     assert restarts.due() == []
     clock.now_s += DELAYS_S[1]
     assert restarts.due() == ['b']
@@ -114,8 +127,8 @@ def test_each_is_due_once_when_its_time_has_come_whatever_the_others_do(clock):
 
 def test_early_restart_cancels_the_one_that_was_due(clock):
     restarts = Restarts(clock)
-    restarts.died('a')
-    delay_s = restarts.died('a')
+    restarts.died('a', KILLED)
+    delay_s = restarts.died('a', KILLED)
     restarts.started('a')
     clock.now_s += 2.0 * delay_s
     assert restarts.due() == [] and not restarts.is_waiting

@@ -10,6 +10,7 @@ from puppet_bringup import up
 from puppet_bringup.process_table import command_line
 from puppet_core.body.character import load_character
 from puppet_core.io import ConfigError, PuppetError
+from puppet_ros.process import free_domain, hold
 import pytest
 
 EMPTY_CLIP = 'HIERARCHY\n'
@@ -95,10 +96,31 @@ def test_a_replay_without_a_bag_says_once_what_it_waits_for(capsys, monkeypatch)
             'rviz: expected one of puppet, tracker, or the path of an .rviz',
         ),
         (['hardware', 'rate_hz:=x'], 'rate_hz: expected a number'),
+        (['sim', 'character:=sally,saly'], 'character: expected one of '),
+        (['sim', 'character:=' + 'x' * 300], 'character: expected a name of at most 255 bytes'),
+        (['sim', 'environment:=moon'], 'environment: expected one of demo, floor'),
+        (['sim', 'layout:=' + 'x/' * 3000], 'layout: expected a name of at most 255 bytes'),
+        (['sim', 'solver:=best'], 'solver: expected one of importance_based, '),
     ],
 )
-def test_bad_input_is_exit_code_2_and_one_line(argv, message, capsys):
+def test_bad_input_is_exit_code_2_and_one_line_before_anything_starts(argv, message, capsys):
     assert up.main(argv) == 2
+    said, error = capsys.readouterr()
+    assert message in error and not said
+    assert len(error.splitlines()) == 1
+
+
+@pytest.mark.ros
+def test_a_second_graph_on_a_domain_is_refused_unless_it_is_allowed(capsys, monkeypatch):
+    """By the first of its nodes that another process has."""
+    domain = free_domain()
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
+    monkeypatch.setattr(up, 'compile_kernels', lambda *_: True)
+    monkeypatch.setattr(up, 'command_line', lambda *_: ['true'])
+    hold(f'puppet_node_{domain}/performer')
+    assert up.main(['replay']) == 2
     error = capsys.readouterr().err
-    assert message in error
-    assert 'Traceback' not in error
+    assert error.startswith('puppet up: /performer: expected no other such node')
+    assert f'process {os.getpid()};' in error
+    assert up.main(['replay', 'composed:=true']) == 2
+    assert up.main(['replay', 'allow_second:=true']) == 0

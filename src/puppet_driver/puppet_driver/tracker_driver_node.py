@@ -181,7 +181,7 @@ class TrackerDriverNode(LifecycleNode):
 
     def _on_news(self, is_error: bool, text: str) -> None:
         if is_error:
-            self.get_logger().error(text)
+            self.get_logger().warning(text)  # what it goes on from by itself
         else:
             self.get_logger().info(text)
 

@@ -25,7 +25,13 @@ from puppet_msgs.msg import Posture
 from puppet_msgs.srv import Calibrate
 from puppet_performer.calibration import Calibration, load_calibration, save_calibration
 from puppet_performer.parameters import PERFORMER_ROWS, PerformerConfig
-from puppet_performer.performer_model import CalibrationOutcome, KINDS, PerformerModel
+from puppet_performer.performer_model import (
+    CalibrationOutcome,
+    KINDS,
+    MOTION,
+    PerformerModel,
+    POSE,
+)
 from puppet_performer.posture import warm_up as compile_posture
 from puppet_performer.sensor_layout import load_layout
 from puppet_ros import config_files
@@ -50,6 +56,7 @@ OUTPUT_TOPIC = 'performer/posture'
 DESCRIPTION_TOPIC = 'performer/robot_description'
 CALIBRATE_SERVICE = '~/calibrate'
 MAX_DURATION_S = 60.0
+DURATIONS_S = {POSE: 1.0, MOTION: 30.0}  # of a request that does not say
 REQUEST_SLACK_S = 5.0  # how much longer than asked a recording may take before it is given up
 
 
@@ -199,14 +206,16 @@ class PerformerNode(Node):
         refusal = self._refusal(request)
         if refusal:
             return Calibrate.Response(message=refusal)
-        self._model.request_calibration(request.duration_s, request.kind)
-        return request.duration_s + REQUEST_SLACK_S
+        duration_s = request.duration_s or DURATIONS_S[request.kind]
+        self._model.request_calibration(duration_s, request.kind)
+        return duration_s + REQUEST_SLACK_S
 
     def _refusal(self, request: Calibrate.Request) -> str:
+        request.kind = request.kind or POSE
         if request.kind not in KINDS:
             return f'kind: expected one of {", ".join(KINDS)}, got {request.kind!r}'
-        if not 0.0 < request.duration_s <= MAX_DURATION_S:
-            return f'duration_s: expected 0 < s <= {MAX_DURATION_S:g}, got {request.duration_s}'
+        if not 0.0 <= request.duration_s <= MAX_DURATION_S:
+            return f'duration_s: expected 0 <= s <= {MAX_DURATION_S:g}, got {request.duration_s}'
         if self._service.is_pending:
             return 'calibrate: expected one request at a time, got another; wait for its answer'
         if not self._model.is_placed:

@@ -167,10 +167,12 @@ def _call(rig, kind='pose', duration_s=0.3):
     return client.call_async(Calibrate.Request(kind=kind, duration_s=duration_s))
 
 
-def test_service_calibrates_and_saves(make_rig, tmp_path):
+@pytest.mark.parametrize('request_', [{}, {'kind': '', 'duration_s': 0.0}], ids=['short', 'empty'])
+def test_service_calibrates_and_saves(make_rig, tmp_path, request_):
+    """By pose, if the request says nothing."""
     path = str(tmp_path / 'new' / 'calibration.yaml')
     rig = _calibrated(make_rig, calibration_file=path)
-    future = _call(rig)
+    future = _call(rig, **request_)
     assert rig.feed_until(future.done)
     assert future.result().success
     assert future.result().file == path
@@ -181,10 +183,10 @@ def test_service_calibrates_and_saves(make_rig, tmp_path):
     ('kind', 'duration_s', 'message'),
     [
         ('dance', 1.0, 'kind: expected one of pose'),
-        ('pose', 0.0, 'duration_s: expected'),
+        ('pose', -1.0, 'duration_s: expected'),
         ('pose', float('nan'), 'duration_s: expected'),
     ],
-    ids=['kind', 'zero', 'nan'],
+    ids=['kind', 'negative', 'nan'],
 )
 def test_service_refuses_bad_requests(make_rig, kind, duration_s, message):
     rig = _calibrated(make_rig)

@@ -53,7 +53,6 @@ from puppet_retarget.solvers import (
     is_usable,
     make_solver,
     Solver,
-    SOLVER_NAMES,
     SolverOutput,
 )
 
@@ -301,13 +300,13 @@ class RetargetModel:
         """Return the names of the angles: the robot's own, or those of the joint split."""
         return JOINT_NAMES if self._robot is None else self._robot.names
 
-    def warm_up(self) -> None:
-        """Compile everything a frame needs by any solver, before the first one comes."""
+    def warm_up(self, *solvers: str) -> None:
+        """Compile what a frame needs by the solvers, the configured one if none is named."""
         rest = self._character.skeleton
         rotations = np.zeros((16, 4))
         rotations[:, 0] = 1.0
         segments = rest.rest_positions() + [0.0, 0.0, rest.rest_root_height]
-        for solver in SOLVER_NAMES:
+        for solver in solvers or (self._config.solver,):
             config = replace(self._config, solver=solver)
             model = RetargetModel(self._character, self._environment, config)
             for stamp_ns in (0, 10_000_000, 10_000_000_000):

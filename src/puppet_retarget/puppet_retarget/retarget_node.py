@@ -113,7 +113,9 @@ class RetargetStage:
         self._configure(character, config)
 
     def configure(self, character: Character, config: RetargetConfig) -> None:
-        """Take another character or tuning."""
+        """Take another character or tuning; the first time, another solver is compiled now."""
+        if config.solver != self.config.solver:
+            self.model.warm_up(config.solver)
         self.model.configure(character, config)
         self._configure(character, config)
 

@@ -21,7 +21,7 @@ from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetModel
-from puppet_retarget.solvers import discontinuity, rate_control, solver
+from puppet_retarget.solvers import discontinuity, rate_control, SOLVER_NAMES, solver
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
 KERNELS = (
@@ -46,7 +46,7 @@ near = ImportanceModel(
     place, es.ImportanceConfig(), self_interaction.SelfInteractionConfig()
 )
 near.warm_up()
-model.warm_up()
+model.warm_up(*SOLVER_NAMES)
 performer = load_character(f'{sys.argv[1]}/performer.yaml')
 warm = kernels()
 motion = procedural_motion(performer, 120.0)

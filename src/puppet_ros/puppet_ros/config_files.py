@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 from puppet_core.body import Character, load_character
-from puppet_core.io import ConfigError, InputFileError
+from puppet_core.io import check_name, ConfigError, InputFileError
 
 CONFIG_PACKAGE = 'puppet_bringup'
 
@@ -32,6 +32,7 @@ def _find(
     kind: str, folder: str, name_or_path: str, endings: tuple[str, ...] = ('.yaml', '.yml')
 ) -> Path:
     """Return an existing file; raise ConfigError, with the names there are, if there is none."""
+    check_name(kind, name_or_path)
     is_path = '/' in name_or_path or name_or_path.endswith(endings)
     if is_path:
         path = Path(name_or_path).expanduser()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import os
 from pathlib import Path
 import socket
+import sys
 
 from puppet_core.io import ConfigError
 from puppet_ros import config_files
@@ -30,8 +31,7 @@ PORT_BASE, DOMAIN_GAIN, FIRST_UNICAST, PARTICIPANT_GAIN = 7400, 250, 10, 2
 N_PARTICIPANTS = 10  # probed; the first of a domain may have a later number
 HIGHEST_DOMAIN = 101  # above it, ports reach into Linux' ephemeral range
 
-# Of domains that this process was given: no participant may listen there yet.
-_reserved: dict[int, socket.socket] = {}
+_held: dict[str, socket.socket] = {}  # by this process
 
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
@@ -62,22 +62,35 @@ def free_domain() -> int:
     for domain in (1 + (start + i) % HIGHEST_DOMAIN for i in range(HIGHEST_DOMAIN)):
         first = PORT_BASE + DOMAIN_GAIN * domain + FIRST_UNICAST
         ports = (first + PARTICIPANT_GAIN * p for p in range(N_PARTICIPANTS))
-        if all(_is_free(port) for port in ports) and _reserve(domain):
+        # to hold it, too: no participant may listen there yet
+        if all(_is_free(port) for port in ports) and hold(f'puppet_domain_{domain}'):
             return domain
     raise ConfigError(f'ROS_DOMAIN_ID: expected a free one in 1 to {HIGHEST_DOMAIN}, got none')
 
 
-def _reserve(domain: int) -> bool:
-    """Return whether this process may have a domain: of a name only one socket is bound."""
-    if domain not in _reserved:
-        mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+def hold(name: str) -> bool:
+    """Take a name on this machine until this process ends; return whether it could be had."""
+    if name not in _held:
+        mark = socket.socket(socket.AF_UNIX)
         try:
-            mark.bind(f'\0puppet_domain_{domain}')  # no file, gone with the process
+            mark.bind(f'\0{name}')  # no file: it is gone with the process
         except OSError:
             mark.close()
             return False
-        _reserved[domain] = mark
+        mark.listen()
+        _held[name] = mark
     return True
+
+
+def holder(name: str) -> int:
+    """Return the process that holds a name on this machine; 0 for none."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(f'\0{name}')
+        except OSError:
+            return 0
+        credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 4)
+    return int.from_bytes(credentials, sys.byteorder)
 
 
 def _is_free(port: int) -> bool:

@@ -239,7 +239,7 @@ class ChaosRun:
             executor.spin_once(timeout_sec=min(left_s, SPIN_S))
             news = self._stage.respawner.tick()
             self._report.tick(news)
-            for name, text, code in news:
+            for name, text, code, _ in news:
                 if code is not None and name not in self._expected:
                     self._fallen.append(name)
                     last = '; '.join(list(self._supervisor.child(name).lines)[-3:])

@@ -22,7 +22,14 @@ from puppet_core.io.errors import (
     PuppetError,
     SolverError,
 )
-from puppet_core.io.files import check_writable, replacing, require_file, write_bytes, write_text
+from puppet_core.io.files import (
+    check_name,
+    check_writable,
+    replacing,
+    require_file,
+    write_bytes,
+    write_text,
+)
 from puppet_core.io.parameter_rows import (
     build_config,
     check_values,

@@ -4,6 +4,7 @@
 
 import argparse
 from collections.abc import Callable
+import errno
 import os
 import select
 import signal
@@ -15,6 +16,7 @@ from typing import Any, NoReturn
 from puppet_core.io.errors import ConfigError, printable, PuppetError
 
 EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
+BAD_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)  # of files, by whoever gave them
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -52,7 +54,8 @@ def run_command(name: str, command: Callable[[], int], interrupted: str = '') ->
         return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
     except Exception as err:  # the edge: whatever it is, one line and an exit code
         print(f'{name}: {printable(reason(err))}', file=sys.stderr)
-        return EXIT_FAILED
+        is_bad_input = isinstance(err, OSError) and err.errno in BAD_NAMES
+        return EXIT_BAD_INPUT if is_bad_input else EXIT_FAILED
 
 
 class SignalEvent(threading.Event):

@@ -10,7 +10,9 @@ import shutil
 import stat
 import tempfile
 
-from puppet_core.io.errors import ConfigError, InputFileError
+from puppet_core.io.errors import ConfigError, cut, InputFileError
+
+NAME_MAX, PATH_MAX = 255, 4000  # [bytes] of a file system; a path grows by the folders above it
 
 _NAMES = (
     (stat.S_ISDIR, 'a folder'),
@@ -19,6 +21,14 @@ _NAMES = (
     (stat.S_ISCHR, 'a device'),
     (stat.S_ISBLK, 'a device'),
 )
+
+
+def check_name(label: str, name: str) -> None:
+    """Refuse by ConfigError what no file can be called, however it is used: too long a name."""
+    parts = name.encode(errors='replace').split(b'/')
+    if max(map(len, parts)) > NAME_MAX or len(name) > PATH_MAX:
+        expected = f'a name of at most {NAME_MAX} bytes, or a path of such and at most {PATH_MAX}'
+        raise ConfigError(f'{label}: expected {expected}, got {cut(name)!r}')
 
 
 def require_file(path: str | Path, kind: str = 'file') -> int:

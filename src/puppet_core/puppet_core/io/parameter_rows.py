@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast, TypeVar
 
 from puppet_core.io.errors import brief, ConfigError, InputFileError
+from puppet_core.io.files import check_name
 from puppet_core.io.yaml_file import load_plain_yaml, read_utf8, yaml_errors
 
 Scalar = bool | int | float | str
@@ -91,6 +92,8 @@ class Row:
         given = type(value)
         if given is not kind:
             raise ConfigError(f'{self.name}: expected {_KINDS[kind]}, got {value!r}')
+        if kind is str:
+            check_name(self.name, value)
         if kind is float and not math.isfinite(value):
             raise ConfigError(f'{self.name}: expected a finite number, got {value}')
         if self.choices and value not in self.choices:

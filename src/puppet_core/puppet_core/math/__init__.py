@@ -16,7 +16,14 @@ from puppet_core.math.arrays import (
     Vec3,
     Vec3s,
 )
-from puppet_core.math.compiled import copy, kernel, pack_arrays, work_array, work_table
+from puppet_core.math.compiled import (
+    copy,
+    kernel,
+    on_first_compilation,
+    pack_arrays,
+    work_array,
+    work_table,
+)
 from puppet_core.math.critically_damped import follow
 from puppet_core.math.linear_system import factorise_in_place, solve_factorised, solve_in_place
 from puppet_core.math.quaternions import (

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, cast, TYPE_CHECKING, TypeVar
 
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 import numpy as np
@@ -39,6 +39,21 @@ _KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bo
 def kernel(function: Function) -> 'Dispatcher[Function]':
     """Return the compiled function."""
     return njit(**_OPTIONS)(function)
+
+
+def on_first_compilation(act: Callable[[], None]) -> None:
+    """Call back once, when a kernel is compiled because the cache does not have it."""
+    waiting = [act]
+
+    class First(event.Listener):
+        def on_start(self, _: event.Event) -> None:
+            if waiting:
+                waiting.pop()()
+
+        def on_end(self, _: event.Event) -> None:
+            pass
+
+    event.register('numba:compile', First())
 
 
 @kernel

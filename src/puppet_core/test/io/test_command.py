@@ -43,6 +43,7 @@ def raising(error):
         (ConfigError('name: expected x'), 2, 'expected x'),
         (CalibrationError('moved'), 1, 'moved'),
         (FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'), 1, '/a/b: No such file'),
+        (OSError(errno.ENAMETOOLONG, 'Too long', 'x' * 300), 2, f'{"x" * 300}: Too long'),
         (OSError(errno.ENOSPC, 'No space left'), 1, 'No space left'),
         (TimeoutError('no answer\nwithin 5 s'), 1, 'no answer within 5 s'),
         (TimeoutError(), 1, 'TimeoutError'),

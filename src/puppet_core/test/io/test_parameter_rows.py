@@ -14,6 +14,7 @@ SWITCH = Row('enabled', True)
 SOLVER = Row('solver', 'ik', choices=('ik', 'position'))
 GAINS = Row('gains', (1.0, 2.0), '-', 0.0, 9.0, length=2)
 NAMES = Row('names', ('a',))
+LIMIT = 'a name of at most 255 bytes, or a path of such and at most 4000'
 ROWS = (DISTANCE, COUNT, SWITCH, SOLVER, GAINS, NAMES)
 
 
@@ -52,6 +53,7 @@ def test_good_values_come_out_as_the_rows_type(row, value, expected):
         (GAINS, [1.0], 'gains: expected 2 element(s), got 1'),
         (NAMES, [], 'names: expected at least one element(s), got 0'),
         (NAMES, None, 'names: expected a list, got None'),
+        (NAMES, ['x' * 256], f'names: expected {LIMIT}, got {"x" * 57 + ".."!r}'),
     ],
 )
 def test_bad_values_are_refused_by_name(row, value, text):

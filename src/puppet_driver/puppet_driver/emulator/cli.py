@@ -34,6 +34,7 @@ from puppet_driver.emulator.performer import clip_body, NoiseLevels
 from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, parse_endpoint, sensors_per_line
 from puppet_ros import config_files
+from puppet_ros.program_start import STOPS
 
 BAUD_RATE_BPS = 115200
 PRIORITY = -10  # nice value
@@ -119,7 +120,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def run() -> int:
         arguments = parser().parse_args(argv)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for number in STOPS:
+            signal.signal(number, _interrupt)
         # asked to end before there was anything to serve
         with suppress(KeyboardInterrupt), ExitStack() as at_exit:
             _run(arguments, at_exit)
@@ -148,7 +150,7 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
         return
     server = build_server(config, looped)
     at_exit.callback(server.close)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOPS:
         signal.signal(number, lambda *_: server.stop())
     try:
         # before ordinary processes where that is allowed: hardware does not wait for them
@@ -157,6 +159,13 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
         pass
     print('ready', *(str(line.pty.link) for line in server.lines), flush=True)
     server.serve()
+
+
+def _interrupt(*_: object) -> None:
+    """Handle the first signal; further ones do not disturb the end."""
+    for number in STOPS:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _log(text: str) -> None:

@@ -15,13 +15,16 @@ from puppet_ros.node.diagnostics import (
     WRITERS,
 )
 from puppet_ros.node.exact_time import ExactTimeSynchronizer
+from puppet_ros.node.names import check_free
 from puppet_ros.node.parameters import NODE_OPTIONS, ParameterTable
 from puppet_ros.node.spin import (
+    ALLOW_SECOND,
     COMPILE_ONLY,
     cores_of,
     make_executor,
     observing,
     own_context,
+    OWN_WORDS,
     run_first,
     Scheduling,
     spin_node,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from puppet_core.io import check_values, ConfigError, Row
+from puppet_ros.node.names import claim
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -45,8 +46,8 @@ class ParameterTable(Generic[Config]):
 
     The node is made with NODE_OPTIONS. `build` makes the config from name -> value, and raises
     ConfigError to refuse a combination; `on_change` is called with the new config after a change
-    while running. Raises ConfigError for an unknown name, a wrong type, or a value or combination
-    out of range.
+    while running. Raises ConfigError for an unknown name, a wrong type, a value or combination out
+    of range, or if another process has a node of this name (`names.claim`).
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class ParameterTable(Generic[Config]):
         self._build = build
         self._on_change = on_change
         self._refusal = ''
+        claim(node)
         self._values = check_values(rows, _take_overrides(node))
         self._config = build(self._values)
         self._next: tuple[dict[str, Any], Config] | None = None

@@ -15,16 +15,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 import gc
 import os
+import signal
 import struct
 import sys
+import threading
 import time
 import traceback
 from typing import NamedTuple
 
 from puppet_core.io import ConfigError, EXIT_BAD_INPUT, EXIT_OK, PuppetError
+from puppet_core.math import on_first_compilation
+from puppet_ros.node.names import guard_names
 import rclpy
 from rclpy.context import Context
-from rclpy.exceptions import InvalidHandle, NotInitializedException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -36,11 +39,18 @@ SLEEP_STATES = '/dev/cpu_dma_latency'  # the kernel's PM QoS: held open, it boun
 
 COMPLAINT_PERIOD_NS = 5_000_000_000
 SPIN_TIMEOUT_S = 0.5  # only bounds how late a shutdown without a wake-up is noticed
+END_S = 4.0  # a node that takes longer to end is ended; `ros2 launch` waits for 5 s
 
 TIME_SOURCE = 'rclpy.time_source'  # the module that listens to /clock
 
-# An argument of every node: make it, which compiles its kernels, and end.
-COMPILE_ONLY = '--compile-only'
+# Arguments of every node: make it, which compiles its kernels, and end; and see `names`.
+OWN_WORDS = COMPILE_ONLY, ALLOW_SECOND = '--compile-only', '--allow-second'
+
+
+COMPILES = (
+    'compiling kernels, once for each version: usually one to three minutes, in which no service '
+    'answers; `ros2 run puppet_bringup puppet_compile` does it beforehand'
+)
 
 
 class Scheduling(NamedTuple):
@@ -162,9 +172,43 @@ def observing() -> Iterator[tuple[Executor, Context]]:
                 executor.shutdown()
 
 
-def spin(executor: Executor, context: Context | None = None) -> None:
+class StopSignals:
     """
-    Run callbacks until the context shuts down.
+    SIGINT and SIGTERM from now on, once or often: an end with exit code 0.
+
+    Python runs handlers in the middle of anything, or only after seconds in compiled code. Here
+    they do nothing: a thread waits for what Python writes to a descriptor as a signal arrives. It
+    ends the process, or if there is an executor, that, and the process if it lasts for `END_S`.
+    """
+
+    def __init__(self) -> None:
+        self._executor: Executor | None = None
+        self.is_set = False
+        self._read, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def wake(self, executor: Executor) -> None:
+        """Let the first signal only end `spin` of an executor."""
+        self._executor = executor
+
+    def _wait(self) -> None:
+        os.read(self._read, 1)
+        self.is_set = True
+        if self._executor is not None:
+            self._executor.wake()
+            time.sleep(END_S)
+        os._exit(EXIT_OK)
+
+
+def spin(
+    executor: Executor, context: Context | None = None, stopping: StopSignals | None = None
+) -> None:
+    """
+    Run callbacks until a signal to stop, or the context shuts down.
 
     What one message does to rclpy itself ends no node: its clock raises for a /clock before zero.
     What a callback of a node raises does end it.
@@ -172,7 +216,7 @@ def spin(executor: Executor, context: Context | None = None) -> None:
     context = context if context is not None else rclpy.get_default_context()
     told_ns = 0
     with suppress(ExternalShutdownException):
-        while context.ok():
+        while context.ok() and not (stopping and stopping.is_set):
             try:
                 executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
             except (ValueError, OverflowError) as err:
@@ -218,29 +262,32 @@ def spin_node(
             warm_up()
         yield build()
 
-    ros_arguments = [word for word in arguments if word != COMPILE_ONLY]
-    return spin_nodes(make, ros_arguments, COMPILE_ONLY in arguments, scheduling)
+    return spin_nodes(make, arguments, scheduling)
 
 
 def spin_nodes(
     make: Callable[[], Iterable[Node]],
     arguments: Sequence[str] = (),
-    is_dry: bool = False,
     scheduling: Scheduling = ORDINARY,
 ) -> int:
     """
     Run nodes until SIGINT, SIGTERM or shutdown, and return the exit code, as of `spin_node`.
 
-    `make` yields them one after the other, in the order in which they are to end; `is_dry` only
-    makes them. What the system refuses of the scheduling is reported on stderr.
+    `make` yields them one after the other, in the order in which they are to end; `arguments` are
+    ROS' own and OWN_WORDS. What the system refuses of the scheduling is reported on stderr.
     """
     nodes: list[Node] = []
     executor: Executor | None = None
+    stopping = StopSignals()
     try:
-        rclpy.init(args=list(arguments))
+        ros_arguments = [word for word in arguments if word not in OWN_WORDS]
+        rclpy.init(args=ros_arguments, signal_handler_options=SignalHandlerOptions.NO)
+        if not set(OWN_WORDS).intersection(arguments):
+            guard_names(rclpy.get_default_context())
+        on_first_compilation(lambda: print(COMPILES, flush=True))  # noqa: T201
         for node in make():
             nodes.append(node)
-        if is_dry:
+        if COMPILE_ONLY in arguments:
             return EXIT_OK
         executor = make_executor()
         for node in nodes:
@@ -250,17 +297,16 @@ def spin_nodes(
         gc.freeze()
         for refusal in scheduling.apply():
             print(refusal, file=sys.stderr)  # noqa: T201
-        spin(executor)
-    except KeyboardInterrupt:
-        pass
+        stopping.wake(executor)
+        spin(executor, stopping=stopping)
     except PuppetError as err:
         return _complain(str(err))
-    except (NotInitializedException, RuntimeError):
-        if rclpy.ok():
-            raise
-        # a signal ended the context while something was being built or published
     finally:
-        _tear_down(nodes, executor)
+        if executor is not None:
+            executor.shutdown()
+        for node in nodes:
+            node.destroy_node()
+        rclpy.try_shutdown()
     return EXIT_OK
 
 
@@ -277,7 +323,7 @@ def _wants_help(arguments: list[str]) -> bool:
         raise ConfigError(f'arguments: expected valid ROS arguments, got {err}') from err
     if '-h' in own or '--help' in own:
         return True
-    own = [word for word in own if word != COMPILE_ONLY]
+    own = [word for word in own if word not in OWN_WORDS]
     if own:
         raise ConfigError(
             f'arguments: expected --ros-args -p NAME:=VALUE or --help, got {own[0]!r}'
@@ -288,13 +334,3 @@ def _wants_help(arguments: list[str]) -> bool:
 def _complain(text: str) -> int:
     print(' '.join(text.split()), file=sys.stderr)  # noqa: T201
     return EXIT_BAD_INPUT
-
-
-def _tear_down(nodes: Iterable[Node], executor: Executor | None) -> None:
-    """Release everything; a second signal while doing so changes nothing."""
-    with suppress(KeyboardInterrupt, InvalidHandle):
-        if executor is not None:
-            executor.shutdown()
-        for node in nodes:
-            node.destroy_node()
-        rclpy.try_shutdown()

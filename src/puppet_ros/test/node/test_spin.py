@@ -26,6 +26,7 @@ DEADLINE_S = 60.0
 COMPLAINT = 'ignored: ValueError: Seconds value must not be negative\n'
 
 PROGRAM = """
+import ctypes
 import sys
 from rclpy.node import Node
 from puppet_core.io import ConfigError, InputFileError
@@ -50,7 +51,11 @@ def bad_config():
 def bad_file():
     raise InputFileError('a.yaml', 'named keys', 'none', 3)
 
-build = {'good': Ticker, 'config': bad_config, 'file': bad_file}[sys.argv[1]]
+def slow():
+    print('compiling', flush=True)
+    ctypes.CDLL(None).sleep(600)  # no handler of Python is called meanwhile
+
+build = {'good': Ticker, 'config': bad_config, 'file': bad_file, 'slow': slow}[sys.argv[1]]
 sys.exit(spin_node(build, sys.argv[2:], warm_up, usage='ticks; example: ticker'))
 """
 
@@ -89,6 +94,16 @@ def test_signal_ends_a_spinning_node_with_0(start, number):
     assert process.returncode == 0, errors
     assert 'Traceback' not in errors
     assert time.monotonic() - sent < 5.0
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM], ids=['int', 'term'])
+def test_signal_ends_a_node_that_compiles_at_once_and_with_0(start, number):
+    process = start('slow')
+    while process.stdout.readline() != 'compiling\n':
+        assert process.poll() is None
+    process.send_signal(number)
+    assert process.communicate(timeout=DEADLINE_S) == ('', '')
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(

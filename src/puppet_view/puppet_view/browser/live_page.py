@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS
-from puppet_core.io import CommandParser, EXIT_OK, PuppetError, run_command
+from puppet_core.io import CommandParser, PuppetError, run_command
 from puppet_core.marker_spec import IDS_PER_PUPPET
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
@@ -501,8 +501,6 @@ def _serve(words: Sequence[str]) -> int:
         os.nice(NICENESS)
         own = [word for word in words if word not in remove_ros_args(words)]
         return spin_node(lambda: ViewNode(view, changes), own)
-    except KeyboardInterrupt:  # Ctrl-C before the node spins, which takes it for a wish to end
-        return EXIT_OK
     finally:
         view.close()
 
