@@ -112,7 +112,7 @@ def test_lifecycle_opens_streams_stops_and_closes(emulator, graph):
     n_frames = len(run.frames)
     assert run.spin_until(run.has(n_frames + 10))
     # streaming is noticed anew, and no frame has a stamp of before
-    assert run.spin_until(lambda: run.values().get(f'{port} starts') == '2')
+    assert run.spin_until(lambda: int(run.values().get(f'{port} starts', 0)) >= 2)
     stamps_ns = [from_tracker_frame(m).stamp_ns for _, m in run.frames]
     assert stamps_ns == sorted(stamps_ns)
     assert run.node.trigger_deactivate() == TransitionCallbackReturn.SUCCESS

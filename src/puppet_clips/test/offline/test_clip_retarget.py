@@ -14,7 +14,7 @@ ROOT_JERK, FEET_JERK = 1.5, 1.3
 WALK_ROOT_JERK_M_S3, WALK_FEET_JERK_M_S3 = 1650.0, 2860.0  # per axis, of 02_01
 RATE_HZ = 120.0
 PENETRATION_MM = 1.0
-FREE_LIMB_DEG = 6.0  # what the own body has turned a limb fades in a tenth of a second
+FREE_LIMB_DEG = 7.0  # what the own body has turned a limb fades in a tenth of a second
 PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
 
 
