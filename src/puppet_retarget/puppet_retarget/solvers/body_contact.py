@@ -5,8 +5,8 @@ Whole bodies against the world: hands and feet as surfaces, and all that has no 
 
 A foot whose heel or toe would dip in is turned about its sole until it does not, a hand about its
 palm. What else of the body is in a plane is lifted out of it by the root, at once: knees, hips and
-back off the floor. Torso and head are pushed out of other objects: a belly off the table's edge.
-(Kernels.)
+back off the floor. The root is pushed out of other objects with torso, head and the legs it stands
+on: a belly off the table's edge. Arms and free legs swing aside. (Kernels.)
 """
 
 import math
@@ -30,7 +30,8 @@ from puppet_core.math import (
 from puppet_core.math.values import Quat, QuatLike, smooth_ramp, Vec3, Vec3Like
 from puppet_retarget.importance import ObjectArrays, PLANE
 from puppet_retarget.solvers.corrections import follow_turn, HELD_POWER
-from puppet_retarget.solvers.penetration import puppet_distance, take_end_to
+from puppet_retarget.solvers.limbs import ease
+from puppet_retarget.solvers.penetration import puppet_distance, take_elbow_to, take_end_to
 from puppet_retarget.solvers.state import (
     Frame,
     Goals,
@@ -44,6 +45,8 @@ LEVEL_SWEEPS = 3
 SECTIONS = 10  # halvings of a capsule's core
 TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
 DIP_M = 0.005  # half of it may be left of what dips in
+LEAST_LEVER = 0.3  # of the way along a limb at which its elbow moves what is there [-]
+STEEPEST = 3.0  # way out over an edge, as a multiple of the depth
 LEVER_M = 0.02  # from the sole to what dips in: what is nearer hardly turns the foot
 
 
@@ -136,6 +139,67 @@ def level_ends(
 
 
 @kernel
+def _out_on_own_side(
+    model: PuppetModel, objects: ObjectArrays, j: int, segment: int, frame: Frame
+) -> tuple[float, Vec3, Vec3]:
+    """
+    Return how far part of an arm or leg has to go to be out of object j, negative outside [m].
+
+    And the way out, a unit vector, and that from its joint to there [m].
+    It leaves to the side on which its palm or sole is: what is on this side of the plane that
+    touches the object there is outside of it. The nearest way out would change at an edge.
+    """
+    q, p = frame.q_world[segment], frame.p_world[segment]
+    depth, way, out = deepest_in_object(model.body.shape, objects, j, segment, q, p)
+    if depth <= 0.0:
+        return depth, out, way
+    palm = frame.end_effectors[(segment - STARTS[0]) // 3]
+    gap, _, normal = puppet_distance(objects, j, palm)
+    out = rotate(objects.puppet_orientations[j], normal)
+    height = dot(sub(palm, add(p, way)), out) - gap + depth
+    return min(STEEPEST * depth, max(height, depth)), out, way
+
+
+@kernel
+def _way_aside(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame
+) -> Vec3:
+    """Return how far an elbow or knee has to move so that its limb leaves objects [m]."""
+    way, dip = (0.0, 0.0, 0.0), tuning.world_scale * DIP_M
+    lengths = model.upper_lengths[limb], model.lower_lengths[limb]
+    for j in range(objects.n_objects):
+        for part in range(2 if objects.shapes[j] != PLANE else 0):
+            depth, out, place = _out_on_own_side(model, objects, j, STARTS[limb] + part, frame)
+            share = norm(place) / lengths[part]
+            lever = max(share if part == 0 else 1.0 - share, LEAST_LEVER)
+            rise = smooth_ramp(depth, dip) / lever - max(dot(way, out), 0.0)
+            way = add(way, scale(out, max(rise, 0.0)))
+    return way
+
+
+@kernel
+def limbs_out_of_objects(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
+) -> None:
+    """
+    Swing arms that are in objects, such as a forearm in a table's edge, out about their ends.
+
+    Legs, too, unless they stand: these the root takes out (`note_push`).
+    """
+    has_moved = False
+    for limb in range(4):
+        held = ease(goals.importances[limb])
+        way = _way_aside(model, tuning, objects, limb, frame)
+        if limb >= 2:
+            way = scale(way, 1.0 - held)
+        if norm(way) > 0.0:
+            take_elbow_to(model, limb, add(frame.end_effectors[limb + 4], way), held, frame)
+            has_moved = True
+    if has_moved:
+        update_kinematics(model, frame)
+
+
+@kernel
 def lift_ends(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
 ) -> None:
@@ -187,17 +251,24 @@ def body_out_of_planes(
 
 
 @kernel
-def note_push(model: PuppetModel, objects: ObjectArrays, frame: Frame) -> None:
-    """Note how far the root has to be pushed so that torso and head leave objects."""
+def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Frame) -> None:
+    """Note how far to push the root so that torso, head and standing legs leave objects."""
     push = frame.push[0, 0], frame.push[1, 0], frame.push[2, 0]
     gap = math.inf
     for j in range(objects.n_objects):
         if objects.shapes[j] == PLANE:
             continue
         deepest, out = -math.inf, (0.0, 0.0, 0.0)
-        for segment in range(STARTS[0]):
-            q, p = frame.q_world[segment], frame.p_world[segment]
-            depth, _, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
+        for segment in range(16):
+            limb, part = divmod(segment - STARTS[0], 3)
+            if limb >= 0 and (limb < 2 or part == 2):
+                continue
+            if limb >= 2:
+                depth, normal, _ = _out_on_own_side(model, objects, j, segment, frame)
+                depth = min(depth, depth * ease(goals.importances[limb]))
+            else:
+                q, p = frame.q_world[segment], frame.p_world[segment]
+                depth, _, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
             if depth > deepest:
                 deepest, out = depth, normal
         gap = min(gap, -deepest)

@@ -383,11 +383,13 @@ def take_end_to(
 
 
 @kernel
-def _take_elbow_out(model: PuppetModel, limb: int, weight: float, frame: Frame) -> None:
-    """Bring an elbow or knee to its free place; by its weight the hand stays."""
+def take_elbow_to(
+    model: PuppetModel, limb: int, point: Vec3Like, held: float, frame: Frame
+) -> None:
+    """Bring an elbow or knee towards a point; by the weight `held` the hand stays."""
     own = limb_at(model, frame, limb, frame.rotations, frame.q_world[STARTS[limb] + 2])
-    target = Range(vec3(frame.clear_points[limb + 4]), 0.0, 1.0)
-    elbow, wrist = settle(own, own.elbow, own.wrist, target, weight, 1.0)
+    target = Range(vec3(point), 0.0, 1.0)
+    elbow, wrist = settle(own, own.elbow, own.wrist, target, held, 1.0)
     set_joints(frame.rotations, limb, turn_limb(own, elbow, wrist, 1.0))
 
 
@@ -460,7 +462,7 @@ def resolve_self_penetration(
                 held = goals.importances[limb]
                 if attempt < HELD_ATTEMPTS:
                     held = max(held, goals.self_rows[limb, SELF_IMPORTANCE])
-                _take_elbow_out(model, limb, ease(held), frame)
+                take_elbow_to(model, limb, frame.clear_points[limb + 4], ease(held), frame)
         if elbows:
             update_kinematics(model, frame)
         elif not hands:

@@ -45,6 +45,7 @@ from puppet_retarget.solvers.body_contact import (
     body_out_of_planes,
     level_ends,
     lift_ends,
+    limbs_out_of_objects,
     note_push,
 )
 from puppet_retarget.solvers.corrections import follow_limbs
@@ -383,6 +384,7 @@ def pose_limbs(
             update_kinematics(model, frame)
     if tuning.self_push_out:
         resolve_self_penetration(model, tuning, goals, frame)
+    limbs_out_of_objects(model, tuning, objects, goals, frame)
     follow_limbs(model, tuning, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
     lift_ends(model, tuning, objects, goals, frame)
@@ -439,7 +441,7 @@ def solve_packed(
         if lift == LIFTS or not lift_body(model, tuning, solver.objects, frame):
             break
     measure(model, solver.objects, goals, frame)
-    note_push(model, solver.objects, frame)
+    note_push(model, solver.objects, goals, frame)
     return iterations
 
 

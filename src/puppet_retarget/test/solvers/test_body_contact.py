@@ -90,6 +90,34 @@ def test_a_belly_that_is_in_a_table_is_pushed_out_smoothly(
     assert np.linalg.norm(steps[-1]) < 1e-5
 
 
+def test_an_arm_over_a_tables_edge_is_lifted_out_while_its_palm_stays(
+    scene, tall_character, adult_character
+):
+    """The hand goes forward over a table as high as its breast, elbow held low."""
+    table = scene.thing('box', np.array([0.65, 0.0, 0.75]), np.array([1.0, 2.0, 1.5]))
+    environment = scene(scene.floor, table)
+    solver, rows, root = standing_solver(tall_character, adult_character, environment)
+    objects, shape = environment.arrays(1.0, 0.0), shape_arrays(tall_character.capsules)
+    rotations = np.tile(UPRIGHT, (16, 1))
+    rotations[4] = qb.exp(np.array([-1.4, 0.0, 0.0]))  # upper arm down, forearm forward
+    rotations[5] = qb.exp(np.array([0.0, -1.2, 0.0]))
+    rows[0, IMPORTANCE] = 1.0
+    depths, elbows = [], []
+    for k in range(240):
+        rows[0, GOAL : GOAL + 3] = 0.2 + 0.0012 * k, 0.25, 1.51
+        out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else TICK_S)
+        np.testing.assert_allclose(out.end_effectors[0], rows[0, GOAL : GOAL + 3], atol=1e-6)
+        elbows.append(out.end_effectors[4].copy())
+        depths.append(
+            max(
+                deepest_in_object(shape, objects, 1, s, out.q_world[s], out.p_world[s])[0]
+                for s in (4, 5)
+            )
+        )
+    assert 0.02 < max(depths) < 0.075  # 91 mm without
+    assert np.linalg.norm(np.diff(elbows, axis=0), axis=1).max() < 0.01
+
+
 def test_feet_on_a_slope_lie_on_it(scene, tall_character, adult_character):
     """The slope rises to the front, so that level toes are inside it."""
     tilt = qb.exp(np.array([0.0, -0.25, 0.0]))
