@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole graph behind a tracker on serial ports."""
 
-from launch import LaunchDescription
+from functools import partial
+
 from puppet_bringup.launch import describe
 
-
-def generate_launch_description() -> LaunchDescription:
-    """Return the arguments, and the processes of the table in the order of the data."""
-    return describe('hardware')
+generate_launch_description = partial(describe, 'hardware')

@@ -38,14 +38,8 @@ from puppet_ros.program_start import share_cache
 
 OnExit = Callable[[ProcessExited, LaunchContext], list[LaunchDescriptionEntity]]
 
-COMPILER = Process(
-    *('puppet_compile', 'puppet_bringup', 'puppet_compile'),
-    is_node=False,
-    arguments=('--for-launch',),
-)
-# until the program takes care of it: see program_start
-BLOCK = 'env --block-signal=INT'
-
+NAME, PACKAGE = 'puppet_compile', 'puppet_bringup'
+COMPILER = Process(NAME, PACKAGE, NAME, is_node=False, arguments=('--for-launch',))
 
 def describe(variant: str) -> LaunchDescription:
     """Return the arguments of a variant, then its processes once the arguments are known."""
@@ -102,7 +96,10 @@ def _execute(process: Process, on_exit: OnExit) -> LaunchDescriptionEntity:
         'name': process.name,
         'output': 'screen',
         'on_exit': on_exit,
-        'prefix': [LaunchConfiguration('launch-prefix', default=''), *_block(process)],
+        'prefix': [
+            LaunchConfiguration('launch-prefix', default=''),
+            _block() if process.package else '',
+        ],
     }
     if not process.is_node or not process.package:
         return ExecuteProcess(cmd=command_line(process, config_dir), **settings)
@@ -122,12 +119,9 @@ def _execute(process: Process, on_exit: OnExit) -> LaunchDescriptionEntity:
     )
 
 
-def _block(process: Process) -> list[str]:
-    return [f' {BLOCK}'] if process.package and _can_block() else []
-
-
 @cache
-def _can_block() -> bool:
-    """Return whether the system's `env` knows the option."""
-    done = subprocess.run([*BLOCK.split(), 'true'], capture_output=True, check=False)
-    return done.returncode == 0
+def _block() -> str:
+    """Return what keeps SIGINT from a program until it takes care of it, if `env` can do so."""
+    words = ' env --block-signal=INT'
+    done = subprocess.run([*words.split(), 'true'], capture_output=True, check=False)
+    return '' if done.returncode else words

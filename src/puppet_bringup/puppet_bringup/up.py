@@ -42,8 +42,8 @@ from puppet_core.io import (
     stop_on_signals,
 )
 from puppet_ros import config_files
-from puppet_ros.node import ALLOW_SECOND, check_free
-from puppet_ros.process import middleware_settings
+from puppet_ros.node import ALLOW_SECOND
+from puppet_ros.process import check_free, middleware_settings
 
 NO_BAG = 'no --bag is given; the nodes wait for: ./puppet run puppet_replay play BAG --clock'
 EXAMPLE = 'example: ./puppet up sim character:=sally view:=true'

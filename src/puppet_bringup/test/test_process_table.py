@@ -145,10 +145,6 @@ def test_the_emulator_performs_with_a_table_or_without(given, environment):
     assert _named(listed, 'importance').parameters.get('environment') == environment
 
 
-def test_replay_runs_on_simulated_time():
-    assert all(p.parameters['use_sim_time'] for p in processes(REPLAY, {}) if p.is_node)
-
-
 def test_bag_is_played_last():
     last = processes(REPLAY, {'bag': 'walk'})[-1]
     assert (last.package, last.executable) == ('puppet_replay', 'play')
@@ -228,15 +224,6 @@ def test_rviz_comes_with_the_node_that_only_it_needs(variant):
 )
 def test_rviz_is_a_truth_a_name_or_a_path(text, choice):
     assert rviz_choice(text) == choice
-
-
-def test_emulated_performer_waits_for_slow_nodes():
-    """The T-pose of `sim` lasts until nodes that load their kernels listen."""
-    emulator = processes(SIM, {'ports_dir': '/ports'})[0]
-    at = emulator.arguments.index('--t-pose-s')
-    assert float(emulator.arguments[at + 1]) >= 10.0
-    emulator = processes(SIM, {'ports_dir': '/ports', 't_pose_s': '2'})[0]
-    assert emulator.arguments[emulator.arguments.index('--t-pose-s') + 1] == '2.0'
 
 
 @pytest.mark.parametrize('composed', ['false', 'true'])

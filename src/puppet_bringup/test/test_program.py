@@ -31,7 +31,6 @@ from puppet_ros.process import (  # noqa: E402
     PORT_BASE,
     RANGE,
 )
-from puppet_ros.program_start import is_program  # noqa: E402
 
 TRANSPORTS = 'FASTDDS_BUILTIN_TRANSPORTS'
 PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
@@ -110,11 +109,6 @@ def test_the_range_of_discovery_chooses_the_profile(given, profile):
         assert environ.get(RANGE) == given.get(RANGE) and environ[TRANSPORTS] == 'UDPv4'
     else:  # what rmw_fastrtps would add shared memory for
         assert environ[RANGE] == 'SYSTEM_DEFAULT' and environ.get(ONLY_HERE, '0') == '0'
-
-
-def test_changes_count_as_what_is_given():
-    environ = child_environment({RANGE: 'SUBNET'}, **{RANGE: 'LOCALHOST'})
-    assert environ[RANGE] == 'SYSTEM_DEFAULT' and Path(environ[PROFILES]).stem == 'loopback'
 
 
 def test_a_profile_that_is_missing_is_reported(monkeypatch):
@@ -285,16 +279,3 @@ def test_a_child_that_is_stopped_early_says_nothing(tmp_path):
         child = group.start('late', [str(program)])
     assert describe_end(child) == 'was ended by SIGINT'
     assert heard in ([], ['here'])
-
-
-@pytest.mark.parametrize(
-    ('path', 'expected'),
-    [
-        ('/ws/install/lib/puppet_filter/pose_filter', True),
-        ('/usr/bin/rviz2', False),
-        ('/opt/ros/jazzy/lib/tf2_ros/static_transform_publisher', False),
-        ('/home/me/puppet_tools/rviz2', False),
-    ],
-)
-def test_programs_of_the_suite_are_known_by_their_place(path, expected):
-    assert is_program(Path(path)) == expected

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """doc/reference.md: what the code gives, whole, and how its parts are read."""
 
-import argparse
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 
@@ -63,43 +62,6 @@ def test_every_launch_argument_and_command_is_in_it(page):
 def test_cells_hold_what_would_be_markup():
     assert cell('a <b> | *c*\n  `<d>`') == 'a &lt;b> \\| \\*c\\* `<d>`'
     assert table(['a', 'b'], [['1', '2']]) == ['| a | b |', '| --- | --- |', '| 1 | 2 |', '']
-
-
-def test_a_command_without_a_parser_is_an_error(monkeypatch):
-    """So that a new one cannot be left out."""
-    table_of = SimpleNamespace(
-        COMMANDS={
-            'new': SimpleNamespace(
-                package='puppet_bringup', program='puppet_up', summary='does', leading=()
-            )
-        },
-        BUILT_IN={},
-        FAMILIES={},
-    )
-    monkeypatch.setattr(reference, 'module_of', lambda *_: ModuleType('puppet_new'))
-    with pytest.raises(ConfigError, match='puppet_new: expected parser'):
-        reference.command_lines(table_of)
-    monkeypatch.undo()
-    with pytest.raises(ConfigError, match='puppet_bringup fly: expected an installed program'):
-        reference.module_of('puppet_bringup', 'fly')
-
-
-def test_subcommands_and_more_parsers_are_found(monkeypatch):
-    def parser():
-        top = argparse.ArgumentParser(prog='new', description='Does it.')
-        inner = top.add_subparsers().add_parser('fast', description='Does it fast.')
-        inner.add_argument('--speed', type=float, default=2.0, help='in m/s; default %(default)s')
-        return top
-
-    module = ModuleType('puppet_new')
-    vars(module).update(parser=parser, MORE_PARSERS=(parser,))
-    monkeypatch.setattr(reference, 'module_of', lambda *_: module)
-    rows = SimpleNamespace(package='a', program='b', summary='does', leading=('fast',))
-    text = '\n'.join(
-        reference.command_lines(SimpleNamespace(COMMANDS={'new': rows}, BUILT_IN={}, FAMILIES={}))
-    )
-    assert text.count('| `--speed SPEED` | `2` | in m/s |') >= 2
-    monkeypatch.undo()
 
 
 def test_a_node_without_rows_is_an_error(monkeypatch):

@@ -158,14 +158,3 @@ def test_each_lets_it_end_by_itself(number):
         process.send_signal(number)
         assert process.communicate(timeout=DEADLINE_S)[0] == 'True\n'
     assert process.returncode == 0
-
-
-def test_nohup_is_respected():
-    asks = 'import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, flush=True)'
-    command = (*COMMAND[:2], COMMAND[2].replace('print("here", flush=True)', asks))
-    with subprocess.Popen(
-        ['nohup', *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None and process.stdout.readline() == 'True\n'
-        process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=DEADLINE_S)[0] == 'True\n'

@@ -1,15 +1,24 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Process-wide settings: those of the middleware, a free ROS domain."""
+"""
+Process-wide settings: those of the middleware, a free ROS domain, one node of a name.
+
+Two graphs on a domain would mix their frames. The name of a node is held on this machine until its
+process ends; discovery goes on to show nodes that have died for seconds.
+"""
 
 from collections.abc import Mapping
 import os
 from pathlib import Path
 import socket
 import sys
+import time
+from weakref import WeakSet
 
 from puppet_core.io import ConfigError
 from puppet_ros import config_files
+from rclpy.context import Context
+from rclpy.node import Node
 from rclpy.utilities import get_rmw_implementation_identifier
 
 # Fast DDS. In shared memory, a process that is killed while it makes a port leaves whoever sends
@@ -32,6 +41,8 @@ N_PARTICIPANTS = 10  # probed; the first of a domain may have a later number
 HIGHEST_DOMAIN = 101  # above it, ports reach into Linux' ephemeral range
 
 _held: dict[str, socket.socket] = {}  # by this process
+_guarded: WeakSet[Context] = WeakSet()
+NAME_PATIENCE_S = 2.0  # for a node that is ending, or was killed
 
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
@@ -100,3 +111,33 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def guard_names(context: Context) -> None:
+    """Let nodes that are made in a context from now on `claim` their names."""
+    _guarded.add(context)
+
+
+def claim(node: Node) -> None:
+    """Hold the name of a node in a guarded context; ConfigError if another process does."""
+    if node.context not in _guarded:
+        return
+    domain, name = node.context.get_domain_id(), node.get_fully_qualified_name()
+    deadline = time.monotonic() + NAME_PATIENCE_S
+    while not hold(_held_name(domain, name)):
+        if time.monotonic() > deadline:
+            check_free(domain, name)
+        time.sleep(0.05)
+
+
+def check_free(domain: int, name: str) -> None:
+    """Raise ConfigError if a process has the node of a full name on a domain."""
+    if other := holder(_held_name(domain, name)):
+        raise ConfigError(
+            f'{name}: expected no other such node on domain {domain}, got process {other}; '
+            'end it, choose another ROS_DOMAIN_ID, or let both publish by allow_second:=true'
+        )
+
+
+def _held_name(domain: int, name: str) -> str:
+    return f'puppet_node_{domain}{name}'

@@ -15,7 +15,6 @@ from puppet_ros.node.diagnostics import (
     WRITERS,
 )
 from puppet_ros.node.exact_time import ExactTimeSynchronizer
-from puppet_ros.node.names import check_free
 from puppet_ros.node.parameters import NODE_OPTIONS, ParameterTable
 from puppet_ros.node.spin import (
     ALLOW_SECOND,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from puppet_core.io import check_values, ConfigError, Row
-from puppet_ros.node.names import claim
+from puppet_ros.process import claim
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -47,7 +47,7 @@ class ParameterTable(Generic[Config]):
     The node is made with NODE_OPTIONS. `build` makes the config from name -> value, and raises
     ConfigError to refuse a combination; `on_change` is called with the new config after a change
     while running. Raises ConfigError for an unknown name, a wrong type, a value or combination out
-    of range, or if another process has a node of this name (`names.claim`).
+    of range, or if another process has a node of this name (`process.claim`).
     """
 
     def __init__(

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from puppet_core.io import ConfigError, EXIT_BAD_INPUT, EXIT_OK, PuppetError
 from puppet_core.math import on_first_compilation
-from puppet_ros.node.names import guard_names
+from puppet_ros.process import guard_names
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
@@ -43,7 +43,7 @@ END_S = 4.0  # a node that takes longer to end is ended; `ros2 launch` waits for
 
 TIME_SOURCE = 'rclpy.time_source'  # the module that listens to /clock
 
-# Arguments of every node: make it, which compiles its kernels, and end; and see `names`.
+# Arguments of every node: make it, which compiles its kernels, and end; see `process.claim`.
 OWN_WORDS = COMPILE_ONLY, ALLOW_SECOND = '--compile-only', '--allow-second'
 
 

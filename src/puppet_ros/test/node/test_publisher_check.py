@@ -81,23 +81,6 @@ def test_a_clock_that_steps_does_not_end_a_stream(step_s):
         assert causes[0].startswith('clock stepped forward by')
 
 
-@pytest.mark.parametrize('step_s', [0.0, -0.3, -0.02, 0.005, 0.1, 0.3, 3.0])
-def test_a_lone_publisher_loses_nothing(step_s):
-    """Arrivals in bursts, lost frames, a clock that steps, another rate."""
-    rng = np.random.default_rng(4)
-    check, publisher, sent, at = PublisherCheck('/t'), Publisher(), START_NS, START_NS
-    for k in range(3000):
-        lost = int(rng.integers(1, 20)) if k % 200 > 100 and rng.random() < 0.1 else 0
-        publisher.index += lost
-        sent += (1 + lost) * (PERIOD_NS if k < 2000 else 2 * PERIOD_NS)
-        steps = k in (500, 1000, 1600)
-        publisher._shift_ns += int(step_s * 1e9) if steps else 0
-        delay_ns = 0 if steps or k in (499, 999, 1599) else rng.exponential(0.5 * PERIOD_NS)
-        at = max(at + 1000, sent + int(delay_ns))
-        stamp_ns, index = publisher.frame(sent + int(rng.uniform(-0.1, 0.1) * PERIOD_NS))
-        assert take(check, stamp_ns, index, at), k
-
-
 @pytest.mark.parametrize('seed', range(20))
 def test_a_lone_publisher_that_stands_still_is_not_refused(seed):
     """

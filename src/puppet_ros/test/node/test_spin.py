@@ -29,11 +29,12 @@ PROGRAM = """
 import ctypes
 import sys
 from rclpy.node import Node
-from puppet_core.io import ConfigError, InputFileError
-from puppet_ros.node.spin import spin_node
+from puppet_core.io import ConfigError, InputFileError, Row
+from puppet_ros.node import NODE_OPTIONS, ParameterTable, spin_node
 
 def warm_up():
-    print('warm', flush=True)
+    if sys.argv[1] != 'named':
+        print('warm', flush=True)
 
 class Ticker(Node):
     def __init__(self):
@@ -45,6 +46,12 @@ class Ticker(Node):
         if self.ticks == 3:
             print('ticking', flush=True)
 
+class Named(Node):
+    def __init__(self):
+        super().__init__('named', **NODE_OPTIONS)
+        ParameterTable(self, (Row('a', 1),), dict)
+        self.create_timer(0.01, lambda: print('up', flush=True))
+
 def bad_config():
     raise ConfigError('gate.limit: expected 1.0 <= value, got 0.0')
 
@@ -55,8 +62,8 @@ def slow():
     print('compiling', flush=True)
     ctypes.CDLL(None).sleep(600)  # no handler of Python is called meanwhile
 
-build = {'good': Ticker, 'config': bad_config, 'file': bad_file, 'slow': slow}[sys.argv[1]]
-sys.exit(spin_node(build, sys.argv[2:], warm_up, usage='ticks; example: ticker'))
+build = {'good': Ticker, 'config': bad_config, 'file': bad_file, 'slow': slow, 'named': Named}
+sys.exit(spin_node(build[sys.argv[1]], sys.argv[2:], warm_up, usage='ticks; example: ticker'))
 """
 
 
@@ -125,6 +132,30 @@ def test_node_that_cannot_start_says_why(start, words, code, output, error):
     assert (process.returncode, said) == (code, output)
     assert errors == error if error.endswith('\n') else error in errors
     assert 'Traceback' not in errors
+
+
+def test_a_second_node_of_a_name_is_refused_while_the_first_lives(start):
+    first = start('named')
+    assert first.stdout.readline() == 'up\n'
+    second = start('named')
+    said, complaint = second.communicate(timeout=DEADLINE_S)
+    assert (second.returncode, said) == (2, '')
+    assert complaint.startswith('/named: expected no other such node on domain ')
+    assert f'process {first.pid}; end it' in complaint and len(complaint.splitlines()) == 1
+    first.kill()  # which no discovery hears of for seconds
+    assert start('named').stdout.readline() == 'up\n'
+
+
+@pytest.mark.parametrize(
+    'words', [['--allow-second'], ['--ros-args', '-r', '__ns:=/other']], ids=['allowed', 'other']
+)
+def test_a_second_node_starts_if_it_is_allowed_or_has_another_name(start, words):
+    assert start('named').stdout.readline() == 'up\n'
+    second = start('named', *words)
+    assert second.stdout.readline() == 'up\n'
+    second.send_signal(signal.SIGINT)
+    second.communicate(timeout=DEADLINE_S)
+    assert second.returncode == 0
 
 
 def test_clock_before_zero_does_not_end_a_node(ros_context, capfd):
