@@ -41,6 +41,7 @@ OnExit = Callable[[ProcessExited, LaunchContext], list[LaunchDescriptionEntity]]
 NAME, PACKAGE = 'puppet_compile', 'puppet_bringup'
 COMPILER = Process(NAME, PACKAGE, NAME, is_node=False, arguments=('--for-launch',))
 
+
 def describe(variant: str) -> LaunchDescription:
     """Return the arguments of a variant, then its processes once the arguments are known."""
     declared = [

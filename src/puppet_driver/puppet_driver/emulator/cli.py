@@ -162,9 +162,9 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
 
 
 def _interrupt(*_: object) -> None:
-    """Handle the first signal; further ones do not disturb the end."""
+    """End by an exception; the next time at once, for a callback may have lost that."""
     for number in STOPS:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, lambda *_: os._exit(EXIT_OK))
     raise KeyboardInterrupt
 
 
