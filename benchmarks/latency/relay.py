@@ -32,9 +32,9 @@ from rclpy.serialization import serialize_message
 # bytes of a frame on each way of the graph, for fourteen sensors and the demo's environment
 SIZES = {
     '/tracker/raw': 1198,
-    '/tracker/filtered': 9838,
-    '/performer/posture': 1460,
-    '/importance': 12940,
+    '/tracker/filtered': 9852,
+    '/performer/posture': 1380,
+    '/importance': 870,
     '/joint_states': 1228,
 }
 N_RELAYS = len(SIZES) - 1  # after the source, which stands for the driver
@@ -63,7 +63,7 @@ def running_first() -> Iterator[list[str]]:
 def frame_of(way: int) -> bytes:
     """Return a message as large as those of the graph on one of its ways, to a few bytes."""
     room = (tuple(SIZES.values())[way] - len(serialize_message(TrackerFrame()))) // 8
-    return bytes(serialize_message(TrackerFrame(poses=[0.0] * room)))
+    return bytes(serialize_message(TrackerFrame(positions=[0.0] * room)))
 
 
 class Source(Node):

@@ -50,7 +50,7 @@ def test_an_error_that_had_gone_is_said_anew(watch):
 def _frame(watch: ChaosWatch, stamp_s: int, x_m: float, n_solved: int) -> None:
     """Let a frame come as it does: the joint states first."""
     joints = JointState(name=JOINT_NAMES, position=[0.0] * len(JOINT_NAMES))
-    posture = Posture(root=[x_m, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
+    posture = Posture(root_position=[x_m, 0.0, 1.0], rotations=[0.0, 0.0, 0.0, 1.0] * 16)
     status = RetargetStatus(frames_solved=n_solved)
     for msg in (joints, posture, status):
         msg.header.stamp.sec = stamp_s

@@ -82,10 +82,12 @@ def filtered(raw: bytes) -> PoseFrame:
         header=frame.header,
         frame_index=frame.frame_index,
         sensors=frame.sensors,
-        poses=frame.poses,
-        twists=[0.0] * (6 * n),
         status=[PoseFrame.STATUS_OK] * n,
-        covariances=np.tile(1e-4 * np.eye(6).ravel(), n).tolist(),
+        positions=frame.positions,
+        orientations=frame.orientations,
+        linear_velocities=[0.0] * (3 * n),
+        angular_velocities=[0.0] * (3 * n),
+        pose_covariances=np.tile(1e-4 * np.eye(6).ravel(), n).tolist(),
     )
 
 

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 from puppet_bringup.supervisor import Child
-from puppet_core.body import END_EFFECTORS
 from puppet_core.math import Floats
 from puppet_msgs.msg import Importance, PoseFrame, Posture, RetargetStatus, TrackerFrame
-from puppet_ros.messages import importance_msg, raw_header
+from puppet_ros.messages import raw_header
 from puppet_ros.node import qos
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -194,13 +193,12 @@ class Monitor(Node):
             row = self.log.row(raw_header.stamp_ns(data))
             msg = deserialize_message(data, KINDS[topic])
             if topic == '/importance':
-                rows = importance_msg.from_msg(msg).rows
-                row[IMPORTANCES] = rows[: len(END_EFFECTORS), Importance.COLUMN_IMPORTANCE]
+                row[IMPORTANCES] = msg.importance
             elif topic == STATUS_TOPIC:
                 depths = [depth for depth in msg.penetrations if np.isfinite(depth)]
                 row[PENETRATION] = max(depths, default=np.nan)
             else:
-                soles = np.asarray(msg.end_effectors).reshape(8, 3)[FEET].ravel()
+                soles = msg.end_effector_positions.reshape(8, 3)[FEET].ravel()
                 row[PUPPET_SOLES if topic == PUPPET_TOPIC else PERFORMER_SOLES] = soles
 
 

@@ -70,15 +70,16 @@ def test_the_recording_has_what_the_sensors_see(tmp_path, clip, capsys):
     # by hand: a sensor is where segment and mounting put it, seen from 1 m above the origin
     mounting = random_mounting(DEFAULT_SENSORS, motion.skeleton, 1)
     q_world, p_world = looped.motion.world_segments()
-    poses = np.array([m.poses for m in messages]).reshape(-1, 14, 7)
+    positions = np.array([m.positions for m in messages]).reshape(-1, 14, 3)
+    orientations = np.array([m.orientations for m in messages]).reshape(-1, 14, 4)
     from scipy.spatial.transform import Rotation
 
     for sensor, segment in enumerate(mounting.segments):
         turn = Rotation.from_quat(q_world[:, segment][:, [1, 2, 3, 0]])
         place = p_world[:, segment] + turn.apply(mounting.positions[sensor]) - [0.0, 0.0, 1.0]
-        np.testing.assert_allclose(poses[:, sensor, :3], place, atol=1e-9)
+        np.testing.assert_allclose(positions[:, sensor], place, atol=1e-9)
         own = Rotation.from_quat(mounting.rotations[sensor][[1, 2, 3, 0]])
-        error = (turn * own).inv() * Rotation.from_quat(poses[:, sensor, 3:])
+        error = (turn * own).inv() * Rotation.from_quat(orientations[:, sensor])
         assert error.magnitude().max() < 1e-7
 
 
@@ -98,7 +99,7 @@ def test_drop_outs_are_marked(tmp_path, clip):
     _, messages, _ = read(tmp_path / 'a.mcap')
     assert len(messages) == 90
     status = np.array([m.status for m in messages])
-    poses = np.array([m.poses for m in messages]).reshape(90, 14, 7)
+    poses = np.array([m.positions for m in messages]).reshape(90, 14, 3)
     assert 0.15 < status.mean() < 0.25
     np.testing.assert_array_equal(np.isnan(poses).all(axis=2), status == 1)
     assert np.isfinite(poses[status == 0]).all()

@@ -107,7 +107,7 @@ def test_every_frame_comes_out_with_its_own_stamp_and_index(graph):
 def test_bad_and_late_messages_are_counted_and_the_next_is_filtered(graph):
     graph.send(raw(1, [[0.0, 0.0, 0.0]]))
     broken = raw(2, [[0.0, 0.0, 0.0]])
-    broken.poses = array('d', [1.0])
+    broken.positions = array('d', [1.0])
     graph.publisher.publish(broken)
     graph.publisher.publish(raw(1, [[0.0, 0.0, 0.0]]))
     got = graph.send(raw(3, [[0.0, 0.0, 0.0]]))
@@ -173,13 +173,13 @@ def test_measured_noise_is_read_while_running_and_a_bad_file_refused(graph, tmp_
     # the state keeps the covariance it has; a new one begins with the new R
     graph.fall_silent()
     after = graph.send(raw(100, [[0.0, 0.0, 0.0]]))
-    assert after.covariances[0] == pytest.approx(16.0 * before.covariances[0])
+    assert after.pose_covariances[0] == pytest.approx(16.0 * before.pose_covariances[0])
     path.write_text('format: nonsense\n')
     result = graph.node.set_parameters([Parameter('noise.file', value=str(path))])[0]
     assert not result.successful and f'noise.file: {path}' in result.reason
     graph.fall_silent()
     again = graph.send(raw(200, [[0.0, 0.0, 0.0]]))
-    assert again.covariances[0] == pytest.approx(after.covariances[0])
+    assert again.pose_covariances[0] == pytest.approx(after.pose_covariances[0])
 
 
 def test_pose_array_comes_on_request(graph):

@@ -219,7 +219,7 @@ def test_foreign_calibration_file_is_refused_at_start(make_rig, tmp_path):
 
 def test_garbage_is_dropped_and_the_node_goes_on(make_rig):
     rig = _calibrated(make_rig)
-    bad = PoseFrame(sensors=['pelvis'], poses=[1.0, 2.0])
+    bad = PoseFrame(sensors=['pelvis'], positions=[1.0, 2.0])
     bad.header.frame_id = 'transmitter'
     rig._frames.publish(bad)
     rig._frames.publish(PoseFrame())

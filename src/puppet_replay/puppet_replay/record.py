@@ -266,7 +266,8 @@ def make_parser() -> argparse.ArgumentParser:
     p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
     p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
     p.add_argument('--duration', type=float, metavar='S', help='until Ctrl-C by default')
-    p.add_argument('--compression', default='', choices=COMPRESSIONS, help='none by default')
+    how = 'of chunks; default %(default)s'
+    p.add_argument('--compression', default=COMPRESSIONS[0], choices=COMPRESSIONS, help=how)
     return p
 
 

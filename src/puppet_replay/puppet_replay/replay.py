@@ -92,14 +92,14 @@ def replay(
     target: Path,
     settings: Settings,
     entry: str = '',
-    compression: str = '',
+    compression: str = 'none',
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ReplayReport:
     """
     Replay a bag into another, which is replaced when all went well, and return the report.
 
     Messages enter at `entry`, by default the first topic of the graph in the bag; `compression` is
-    '', 'zstd' or 'lz4'; `progress` is called with the number of messages done, and of all. Raises
+    one of COMPRESSIONS; `progress` is called with the number of messages done, and of all. Raises
     InputFileError or ConfigError if the bag or the place of the target cannot be used.
     """
     report = ReplayReport()
@@ -197,7 +197,7 @@ def make_parser() -> argparse.ArgumentParser:
     add = p.add_argument
     entries = ', '.join(ENTRIES)
     where = f'where the recorded messages enter: {entries}; the first there is by default'
-    one = 'one parameter of a node; may be repeated'
+    one, how = 'one parameter of a node; may be repeated', 'of chunks; default %(default)s'
     add('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
     add('output', type=Path, help='.mcap file to write, or a new folder')
     add('--entry', default='', choices=ENTRIES, metavar='TOPIC', help=where)
@@ -205,7 +205,7 @@ def make_parser() -> argparse.ArgumentParser:
         add(f'--{name}', default='', metavar='NAME', help=f'{name}, by name or path of its file')
     add('--params', type=Path, metavar='FILE', help='a ROS parameter file over the installed ones')
     add('--set', action='append', default=[], metavar='NODE.NAME=VALUE', help=one)
-    add('--compression', default='', choices=COMPRESSIONS, help='none by default')
+    add('--compression', default='none', choices=COMPRESSIONS, help=how)
     return p
 
 

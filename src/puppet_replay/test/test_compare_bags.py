@@ -138,7 +138,7 @@ def test_no_number_is_worse_than_any_number(after):
         return with_posture(moment, end_effectors=points)
 
     found = after(broken)
-    assert worst_name(found) == ('/puppet/posture', 'end_effectors')
+    assert worst_name(found) == ('/puppet/posture', 'end_effector_positions')
     worst = found.worst()
     assert worst.peak == np.inf and worst.worst.component == 'left_foot y'
     assert worst.worst.frame_index == 12
@@ -177,7 +177,7 @@ def test_transforms_are_compared_by_frames(after):
     found = wrong(after(turned))
     assert found['/tf', 'rotation'].worst.component == 'world -> puppet/left_hand'
     assert found['/tf', 'rotation'].peak == pytest.approx(np.degrees(0.01))
-    assert found['/tracker/raw', 'orientation'].worst.component == 'left_hand'
+    assert found['/tracker/raw', 'orientations'].worst.component == 'left_hand'
 
 
 def test_texts_and_types_are_compared(after):
@@ -217,16 +217,19 @@ def test_messages_of_one_stamp_are_joined_in_their_order():
     assert all(a.stamp_ns == b.stamp_ns for a, b in pairs)
 
 
-SELF_WIDTH, CONTACT = 197, 6
+CONTACTS = ('end_effectors', 'segments', 'samples', 'weights', 'displacements', 'shares')
 
 
-def importance_with(change):
+def importance_with(order, **changes):
+    """Return the messages with the contacts in an order, and fields of them changed."""
     items = []
     for item in (item for moment in FRAMES for item in items_of(moment)):
         if item.topic == '/importance':
             msg = deserialize_message(item.data, Importance)
-            rows = np.array(msg.self_interaction).reshape(8, SELF_WIDTH)
-            msg.self_interaction = array('d', change(rows).reshape(-1))
+            for name in CONTACTS:
+                values = getattr(msg, f'contact_{name}')
+                rows = np.array(changes.get(name, values)).reshape(2, -1)[order]
+                setattr(msg, f'contact_{name}', array(values.typecode, rows.ravel().tolist()))
             items.append(item._replace(data=serialize_message(msg)))
     return items
 
@@ -237,33 +240,19 @@ def differing(folder, a, b):
     return {field.name: field for field in found.fields() if not field.within}
 
 
-def shuffled(rows):
-    """Return the contacts in other places, as the message allows."""
-    order = np.random.default_rng(1).permutation(32)
-    contacts = rows[:, 5:].reshape(8, 32, CONTACT)[:, order]
-    return np.concatenate((rows[:, :5], contacts.reshape(8, -1)), axis=1)
-
-
 def test_contacts_may_stand_in_any_place(tmp_path):
-    before = importance_with(lambda rows: rows)
-    assert not differing(tmp_path, before, importance_with(shuffled))
-
-    def heavier(rows):
-        rows[0, 6] += 0.25
-        return shuffled(rows)
-
-    found = differing(tmp_path, before, importance_with(heavier))
+    before = importance_with([0, 1])
+    assert not differing(tmp_path, before, importance_with([1, 0]))
+    found = differing(tmp_path, before, importance_with([1, 0], weights=[1.25, 2.0]))
     assert set(found) == {'contact_weights'}
     assert found['contact_weights'].worst.component == 'left_hand'
     assert found['contact_weights'].peak == pytest.approx(0.25 / 1.25)
 
 
-def test_no_self_interaction_is_the_same_as_zeros(tmp_path):
-    """The message may leave it out; contacts without weight are not in use."""
-    nothing = importance_with(lambda rows: rows[:0])
-    zeros = importance_with(lambda rows: 0.0 * rows)
-    assert not differing(tmp_path, nothing, zeros)
-    found = differing(tmp_path, nothing, importance_with(lambda rows: rows))
+def test_a_contact_of_one_bag_alone_is_a_difference(tmp_path):
+    found = differing(tmp_path, importance_with([0]), importance_with([0, 1]))
+    assert {'contact_samples', 'contact_weights'} <= set(found)
+    found = differing(tmp_path, importance_with([]), importance_with([0]))
     assert {'contact_samples', 'contact_weights'} <= set(found)
 
 
@@ -273,13 +262,13 @@ def test_covariances_are_compared_as_standard_deviations(tmp_path):
     for item in (item for moment in FRAMES for item in items_of(moment)):
         if item.topic == '/tracker/filtered':
             msg = deserialize_message(item.data, PoseFrame)
-            msg.covariances[36 * 2 + 7] *= 4.0
+            msg.pose_covariances[36 * 2 + 7] *= 4.0
             a.append(item)
             b.append(item._replace(data=serialize_message(msg)))
     found = differing(tmp_path, a, b)
-    assert set(found) == {'covariances'}
-    assert found['covariances'].worst.component == 'left_hand y'
-    assert found['covariances'].peak == pytest.approx(np.log(2.0))
+    assert set(found) == {'pose_covariances'}
+    assert found['pose_covariances'].worst.component == 'left_hand y'
+    assert found['pose_covariances'].peak == pytest.approx(np.log(2.0))
 
 
 def test_only_rigid_bodies_have_a_skeleton(tmp_path):
@@ -293,4 +282,4 @@ def test_only_rigid_bodies_have_a_skeleton(tmp_path):
     items = [item for moment in FRAMES for item in items_of(measured(moment))]
     path = write_items(tmp_path / 'a.mcap', items)
     names = {field.name for field in compare_bags(path, path, Tolerances()).fields()}
-    assert 'segments' in names and 'skeleton' not in names
+    assert 'segment_positions' in names and 'skeleton' not in names

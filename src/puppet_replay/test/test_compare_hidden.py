@@ -23,8 +23,7 @@ N = 10
 EPOCH_NS = 1_700_000_000_000_000_000
 ITEMS = latched_items() + [item for moment in moments(N) for item in items_of(moment)]
 STRING, STATIC = 'std_msgs/msg/String', 'tf2_msgs/msg/TFMessage'
-# What is of the run, and what fills up the places of contacts that are not in use.
-OF_THE_RUN = {'solve_time_us', 'frames_solved', 'frames_dropped', 'self_interaction'}
+OF_THE_RUN = {'solve_time_us', 'frames_solved', 'frames_dropped'}
 
 
 def places_in(message, before=()):

@@ -26,12 +26,12 @@ def test_later_rules_outweigh_earlier_ones(tmp_path):
     rules = """
 rules:
   - {max_mm: 1.0, max_deg: 2.0}
-  - {topic: '/puppet/*', field: segments, max_mm: 3.0, p99_mm: 0.5}
+  - {topic: '/puppet/*', field: segment_positions, max_mm: 3.0, p99_mm: 0.5}
 """
     found = loaded(tmp_path, rules)
     assert found.field('/tf', 'translation', 'mm').max == 1.0
-    assert found.field('/puppet/posture', 'segments', 'mm').max == 3.0
-    assert found.field('/puppet/posture', 'segments', 'mm').p99 == 0.5
+    assert found.field('/puppet/posture', 'segment_positions', 'mm').max == 3.0
+    assert found.field('/puppet/posture', 'segment_positions', 'mm').p99 == 0.5
     assert found.field('/puppet/posture', 'rotations', 'deg').max == 2.0
     assert found.field('/joint_states', 'position', 'rad').max == UNITS['rad'].tolerance
 

@@ -28,14 +28,13 @@ N_SETTLING = 240  # the longest way takes so many frames
 
 def _elsewhere(data, way_m, yaw):
     msg = decoded(data, TrackerFrame)
-    poses = np.array(msg.poses).reshape(-1, 7)
+    positions = np.array(msg.positions).reshape(-1, 3)
     turn = np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])
-    centre = poses[:, :3].mean(axis=0)
-    poses[:, :3] = centre + quaternions.rotate(turn, poses[:, :3] - centre)
-    poses[:, 0] += way_m
-    wxyz = quaternions.multiply(turn, np.ascontiguousarray(poses[:, [6, 3, 4, 5]]))
-    poses[:, 3:] = wxyz[:, [1, 2, 3, 0]]
-    msg.poses = poses.ravel().tolist()
+    centre = positions.mean(axis=0)
+    positions = centre + quaternions.rotate(turn, positions - centre) + [way_m, 0.0, 0.0]
+    wxyz = np.array(msg.orientations).reshape(-1, 4)[:, [3, 0, 1, 2]]
+    turned = quaternions.multiply(turn, np.ascontiguousarray(wxyz))[:, [1, 2, 3, 0]]
+    msg.positions, msg.orientations = positions.ravel().tolist(), turned.ravel().tolist()
     return encoded(msg)
 
 
@@ -57,7 +56,7 @@ def _played(bag, way_m, yaw):
             if PUPPET in outputs:
                 rows.append([decoded(outputs[topic], Posture) for topic in (POSTURE, PUPPET)])
     return (
-        *(np.array([row[i].root for row in rows])[:, :3] for i in (0, 1)),
+        *(np.array([row[i].root_position for row in rows]) for i in (0, 1)),
         np.array([row[1].rotations for row in rows]).reshape(len(rows), -1, 4),
     )
 

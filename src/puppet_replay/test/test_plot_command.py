@@ -51,15 +51,10 @@ def assert_statistics(row, values, unit):
 
 def test_importances_are_those_of_the_messages(replayed_bag, numbers):
     said = [m.msg for m in plain_messages(replayed_bag, '/importance')]
-    near = np.array([m.end_effectors.reshape(4, 8)[:, 0] for m in said])
-    rows = series_of(numbers, 'importance')
-    none = np.zeros(8 * 197)
-    own = np.array(
-        [
-            np.reshape(m.self_interaction if len(m.self_interaction) else none, (8, 197))[:, 0]
-            for m in said
-        ]
+    near, own = (
+        np.array([getattr(m, n) for m in said]) for n in ('importance', 'self_importance')
     )
+    rows = series_of(numbers, 'importance')
     assert len(rows) == 12
     assert_statistics(rows['environment left_hand'], near[:, 0], '')
     assert_statistics(rows['environment right_foot'], near[:, 3], '')
@@ -73,11 +68,11 @@ def test_feet_are_those_of_the_messages_and_stand_where_they_are_low_and_slow(
 ):
     rows = series_of(numbers, 'feet')
     postures = plain_messages(replayed_bag, '/performer/posture')
-    soles = np.array([m.msg.end_effectors.reshape(8, 3)[2:4] for m in postures])
+    soles = np.array([m.msg.end_effector_positions.reshape(8, 3)[2:4] for m in postures])
     assert_statistics(rows['performer left sole height'], soles[:, 0, 2], '_m')
     puppet = plain_messages(replayed_bag, '/puppet/posture')
     name = puppet[0].msg.body
-    heights = np.array([m.msg.end_effectors[11] for m in puppet])
+    heights = np.array([m.msg.end_effector_positions[11] for m in puppet])
     assert_statistics(rows[f'{name} right sole height'], heights, '_m')
     origin_ns = plain_messages(replayed_bag, '/tracker/raw')[0].stamp_ns
     at = np.array([m.stamp_ns - origin_ns for m in postures]) * 1e-9
@@ -97,11 +92,11 @@ def test_residuals_and_deviations_are_those_of_the_messages(replayed_bag, number
     filtered = plain_messages(replayed_bag, '/tracker/filtered')
     i = filtered[0].msg.sensors.index('chest')
     j = next(iter(raw.values())).sensors.index('chest')
-    raw_places = np.array([raw[m.stamp_ns].poses.reshape(-1, 7)[j, :3] for m in filtered])
-    apart = raw_places - [m.msg.poses.reshape(-1, 7)[i, :3] for m in filtered]
+    raw_places = np.array([raw[m.stamp_ns].positions.reshape(-1, 3)[j] for m in filtered])
+    apart = raw_places - [m.msg.positions.reshape(-1, 3)[i] for m in filtered]
     for k, axis in enumerate('xyz'):
         assert_statistics(rows[f'chest position residual {axis}'], 1e3 * apart[:, k], '_mm')
-    turns = np.array([m.msg.covariances.reshape(-1, 6, 6)[i, 4, 4] for m in filtered])
+    turns = np.array([m.msg.pose_covariances.reshape(-1, 6, 6)[i, 4, 4] for m in filtered])
     assert_statistics(rows['chest rotation sigma y'], np.rad2deg(np.sqrt(turns)), '_deg')
     frames = json.loads(numbers.read_text())['plots']['filter']['frames']['chest']
     status = np.array([m.msg.status[i] for m in filtered])
@@ -231,7 +226,7 @@ def test_band_is_three_deviations_of_the_worst_axis(faulty_bag):
     filtered = plain_messages(faulty_bag, '/tracker/filtered')
     column = filtered[0].msg.sensors.index(SENSORS[0])
     variances = np.array(
-        [np.diagonal(m.msg.covariances.reshape(-1, 6, 6)[column])[:3] for m in filtered]
+        [np.diagonal(m.msg.pose_covariances.reshape(-1, 6, 6)[column])[:3] for m in filtered]
     )
     band = figure.axes[1].collections[0].get_paths()[0].vertices
     widest = 3e3 * np.sqrt(np.nanmax(variances))

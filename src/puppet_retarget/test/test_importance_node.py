@@ -75,17 +75,23 @@ def test_each_posture_gives_one_importance_with_its_stamp(make_node, postures):
 
 
 def test_columns_of_the_self_interaction_are_those_of_its_estimator():
-    for name in ('IMPORTANCE', 'DISTANCE', 'DEPTH', 'PLACE'):
-        column = getattr(Importance, f'SELF_COLUMN_{name}')
-        assert column == getattr(self_interaction, f'SELF_{name}')
-    assert Importance.SELF_COLUMN_DISTANCE_RATE == self_interaction.SELF_RATE
-    assert Importance.SELF_COLUMN_CONTACTS == self_interaction.FIRST_CONTACT
-    assert Importance.CONTACTS == self_interaction.MAX_CONTACTS
-    for name in ('SAMPLE', 'WEIGHT', 'SHARE'):
-        assert getattr(Importance, f'CONTACT_{name}') == getattr(self_interaction, name)
-    assert Importance.CONTACT_DISPLACEMENT_X == self_interaction.DISPLACEMENT
-    assert Importance.CONTACT_WIDTH == self_interaction.CONTACT_WIDTH
-    assert importance_msg.SELF_ROW_WIDTH == self_interaction.SELF_ROW
+    rows, own = np.zeros((4, 8)), np.zeros((8, self_interaction.SELF_ROW))
+    columns = {'importance': 0.25, 'distance': -0.5, 'depth': 0.5, 'place': 0.75}
+    for name, value in columns.items():
+        own[1, getattr(self_interaction, f'SELF_{name.upper()}')] = value
+    own[1, self_interaction.FIRST_CONTACT :][: self_interaction.CONTACT_WIDTH] = range(81, 87)
+    record = importance_msg.ImportanceRecord(0, 0, rows, own, ())
+    msg = importance_msg.ImportanceWriter('world').fill(record)
+    hand = Importance.RIGHT_HAND
+    places = msg.self_importance[hand], msg.self_distance[hand], msg.self_place_importance[hand]
+    assert places == (0.25, -0.5, 0.75)
+    parts = [getattr(self_interaction, name) for name in ('WEIGHT', 'SHARE', 'DISPLACEMENT')]
+    contact = msg.contact_weights[0], msg.contact_shares[0], msg.contact_displacements[0]
+    assert contact == tuple(81 + part for part in parts)
+    got = importance_msg.from_msg(msg).self_rows[1]
+    assert got[self_interaction.SELF_DEPTH] == 0.5
+    assert got[self_interaction.FIRST_CONTACT + self_interaction.SAMPLE] == 81
+    assert importance_msg.MAX_CONTACTS == self_interaction.MAX_CONTACTS
     assert self_interaction.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
 
 
@@ -103,7 +109,7 @@ def test_measured_surface_is_taken(make_node, postures, tmp_path):
 
 def test_unusable_posture_is_counted_and_dropped(make_node, postures):
     node, bad = make_node(), postures(2)
-    bad.end_effectors[4] = float('nan')
+    bad.end_effector_positions[4] = float('nan')
     records = heard(node, postures(1), bad, postures(3))
     assert [r.frame_index for r in records] == [1, 3]
     assert node._diagnostics.total_drops == 1

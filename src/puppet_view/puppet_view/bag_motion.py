@@ -21,7 +21,7 @@ from puppet_retarget.importance import skeleton_of
 from puppet_retarget.offline import RetargetJob, RetargetResult
 from puppet_ros import interface_table as graph
 from puppet_ros import messages
-from puppet_ros.bags import BagReader, BagWriter
+from puppet_ros.bags import BagReader, BagWriter, require_same_types
 from scipy.interpolate import make_interp_spline
 from std_msgs.msg import String
 
@@ -71,6 +71,7 @@ def read_bag_motion(path: Path, topic: str = graph.POSTURE) -> tuple[Motion, tup
     with BagReader(path) as reader:
         if reader.topics.get(topic) != POSTURE or not reader.counts[topic]:
             raise InputFileError(path, f'postures on {topic}', 'none', hint=NO_POSTURES_HINT)
+        require_same_types(reader, [topic])
         for message in reader.messages([topic]):
             try:
                 track.add(message.data)

@@ -25,8 +25,8 @@ from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, retarget_motion
 from puppet_ros import interface_table as graph
-from puppet_ros.bags import BagReader
-from puppet_ros.messages import decoded, importance_msg, MessageError, raw_header
+from puppet_ros.bags import BagReader, require_same_types
+from puppet_ros.messages import decoded, MessageError, raw_header
 from puppet_view.bag_motion import NO_POSTURES_HINT, POSTURE, PostureTrack, read_bag_motion
 from std_msgs.msg import String
 
@@ -155,6 +155,7 @@ def read_recording(path: Path) -> Recording:
     delays: list[float] = []
     with BagReader(path) as reader:
         wanted = [topic for topic, kind in reader.topics.items() if _is_wanted(topic, kind)]
+        require_same_types(reader, wanted)
         for message in reader.messages(wanted):
             who = message.topic.rsplit('/', 1)[0].strip('/')
             try:
@@ -163,10 +164,11 @@ def read_recording(path: Path) -> Recording:
                 elif message.type == TEXT:
                     shapes[who] = decoded(message.data, String).data
                 elif message.type == NEAR:
-                    record = importance_msg.from_msg(decoded(message.data, Importance))
-                    values = _importance(record.rows, record.self_rows)
-                    if np.all(np.isfinite(values)) and (not near or record.stamp_ns > near[-1][0]):
-                        near.append((record.stamp_ns, values))
+                    stamp_ns = raw_header.stamp_ns(message.data)
+                    msg = decoded(message.data, Importance)
+                    values = _importance(msg.importance, msg.self_importance)
+                    if np.all(np.isfinite(values)) and (not near or stamp_ns > near[-1][0]):
+                        near.append((stamp_ns, values))
                 else:
                     delays.append(1e-6 * (message.log_ns - raw_header.stamp_ns(message.data)))
             except MessageError as err:
@@ -201,11 +203,9 @@ def _is_wanted(topic: str, kind: str) -> bool:
     return topic in (graph.IMPORTANCE, graph.JOINTS) and kind == graph.TYPES[topic]
 
 
-def _importance(rows: Floats, self_rows: Floats) -> Floats:
-    """Return the importance of each limb by the environment and the own body, (.., 2, 4)."""
-    own = self_rows[..., SELF_IMPORTANCE]
-    own = np.maximum(own[..., :4], own[..., 4:])
-    return np.stack((rows[..., IMPORTANCE], own), axis=-2)
+def _importance(environment: Floats, own: Floats) -> Floats:
+    """Return the importance of each limb, (.., 2, 4): environment (.., 4), own body (.., 8)."""
+    return np.stack((environment, np.maximum(own[..., :4], own[..., 4:])), axis=-2)
 
 
 def _body(who: str, track: PostureTrack, description: str, first_ns: int) -> RecordedBody:
@@ -262,7 +262,8 @@ def read_with_puppets(path: Path, arguments: argparse.Namespace, files: ConfigFi
         body = RecordedBody.of_motion(PUPPET, moved, character)
         importance = recording.importance
         if not len(importance.times_s):
-            values = _importance(result.rows, result.self_rows)
+            near = result.rows[..., IMPORTANCE], result.self_rows[..., SELF_IMPORTANCE]
+            values = _importance(*near)
             importance = Importances(body.times_s, values[:, 0], values[:, 1])
         recording = replace(recording, bodies=(*recording.bodies, body), importance=importance)
     return recording

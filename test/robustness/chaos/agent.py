@@ -149,9 +149,9 @@ def _rival(node: Node, executor: Executor, options: argparse.Namespace) -> None:
     publisher = node.create_publisher(KINDS[topic], topic, qos.STREAM)
     _find(executor, heard, publisher)
     msg = heard[-1]
-    poses = np.frombuffer(msg.poses, dtype=np.float64).reshape(-1, 7).copy()
-    poses[:, 0] += RIVAL_SHIFT_M
-    msg.poses = poses.ravel().tolist()
+    positions = np.array(msg.positions).reshape(-1, 3)
+    positions[:, 0] += RIVAL_SHIFT_M
+    msg.positions = positions.ravel().tolist()
 
     def publish() -> None:
         msg.header.stamp = node.get_clock().now().to_msg()

@@ -53,6 +53,7 @@ STAMPS = (
 LENGTHS = (0, 1, 0xFFFFFFFF, 0x7FFFFFFF, 0x10000000, 0x00FFFFFF)
 _INTEGER = re.compile(r'(u?)int(\d+)')
 _SEQUENCE = re.compile(r'sequence<(.+?)(?:, \d+)?>')
+_FIXED = re.compile(r'(double|uint8)\[\d+\]')
 
 
 class Hostile(NamedTuple):
@@ -127,8 +128,11 @@ def _field_changes(
     name: str, kind: str, value: Any, large_bytes: int
 ) -> Iterator[tuple[str, Change]]:
     found = _SEQUENCE.fullmatch(kind)
-    integer = _INTEGER.fullmatch(kind)
-    if found is not None:
+    integer, fixed = _INTEGER.fullmatch(kind), _FIXED.fullmatch(kind)
+    if fixed is not None:
+        yield f'{name}: reversed', _set(name, list(value)[::-1])
+        yield from _number_changes(name, fixed[1], list(value))
+    elif found is not None:
         yield from _list_changes(name, found[1], value, large_bytes)
     elif kind == 'builtin_interfaces/Time':
         for seconds, nanoseconds in STAMPS:
@@ -164,13 +168,10 @@ def _list_changes(
         yield f'{name}: {what}', _set(name, other)
     if element == 'double':
         yield f'{name}: {large_bytes} bytes', _set(name, array('d', bytes(large_bytes // 8 * 8)))
-        for number in FLOATS:
-            yield f'{name}: all {number}', _set(name, [number] * len(kept))
-            for at in {0, len(kept) // 2, len(kept) - 1} if kept else ():
-                yield f'{name}[{at}] = {number}', _set(name, _replaced(kept, at, number))
+        yield from _number_changes(name, element, kept)
     elif element in ('uint8', 'octet'):
         yield f'{name}: {large_bytes} bytes', _set(name, array('B', bytes(large_bytes)))
-        yield f'{name}: all 255', _set(name, [255] * len(kept))
+        yield from _number_changes(name, element, kept)
     elif element.startswith('string'):
         yield f'{name}: {MANY} names', _set(name, [f's{i}' for i in range(MANY)])
         for text in TEXTS:
@@ -179,6 +180,17 @@ def _list_changes(
         yield f'{name}: {MANY} elements', _set(name, kept[:1] * MANY)
         for what, change in changes_of(kept[0], large_bytes):
             yield f'{name}[0].{what}', _first(name, change)
+
+
+def _number_changes(name: str, element: str, kept: list[Any]) -> Iterator[tuple[str, Change]]:
+    """Yield changes of numbers that leave the length."""
+    if element != 'double':
+        yield f'{name}: all 255', _set(name, [255] * len(kept))
+        return
+    for number in FLOATS:
+        yield f'{name}: all {number}', _set(name, [number] * len(kept))
+        for at in {0, len(kept) // 2, len(kept) - 1} if kept else ():
+            yield f'{name}[{at}] = {number}', _set(name, _replaced(kept, at, number))
 
 
 def _set(name: str, value: Any) -> Change:

@@ -122,8 +122,7 @@ class ChaosWatch(Node):
         self.settle()
 
     def _on_posture(self, msg: Posture) -> None:
-        root = np.array(msg.root, dtype=float)
-        root[3:] = root[[6, 3, 4, 5]]
+        root = np.concatenate((msg.root_position, msg.rotations[[3, 0, 1, 2]]))
         _keep(self._roots, flat_array.stamp_ns(msg.header.stamp), root)
 
     def _on_status(self, msg: RetargetStatus) -> None:

@@ -41,6 +41,7 @@ NS = 1_000_000_000
 LAST_STAMP_NS = ((1 << 31) - 1) * NS  # seconds of ROS are an int32
 PASSED_INDEX = 1 << 32
 REFERENCE = 2  # the pass that others are held against: what began the first has died away
+POSITIONS = ('segment_positions', 'end_effector_positions')
 
 
 class DaySoak:
@@ -118,7 +119,7 @@ class DaySoak:
         if self._joints is None or self._puppet is None:
             self._joints, self._puppet = Numbers(JointState, joints), Numbers(Posture, puppet)
             n = self._joints.count
-            places = [self._puppet.columns[name] for name in ('segments', 'end_effectors')]
+            places = [self._puppet.columns[name] for name in POSITIONS]
             self.day = Day(
                 self._n_passes,
                 len(self._looped),

@@ -41,7 +41,7 @@ from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_performer.synthetic_recording import Disturbances, RATE_HZ
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import config_files
-from puppet_ros.bags import BagReader
+from puppet_ros.bags import BagReader, require_same_types
 from puppet_ros.interface_table import FILTERED, RAW, TF_STATIC
 from puppet_ros.messages import decoded, from_pose_frame, from_tracker_frame, MessageError, WORLD
 from puppet_ros.node import StaticTransformTree
@@ -252,6 +252,7 @@ def _read(
         known = ', '.join(sorted(t for t, kind in topics.items() if kind in _KINDS)) or 'none'
         wanted, hint = f'a topic {name} of sensor frames', f'such topics here: {known}'
         raise InputFileError(path, wanted, found, hint=hint)
+    require_same_types(reader, [name])
     message, from_msg = _KINDS[found]
     tree = StaticTransformTree()
     for recorded in reader.messages([TF_STATIC]):

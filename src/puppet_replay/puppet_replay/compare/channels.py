@@ -17,7 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS, LIMB_SEGMENTS, PARENTS, SEGMENTS
+from puppet_core.body import (
+    END_EFFECTORS,
+    GENERAL_END_EFFECTORS,
+    LIMB_SEGMENTS,
+    N_SAMPLES,
+    PARENTS,
+    SEGMENTS,
+)
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math.quaternions import conjugate, rotate
 from puppet_core.robots import world_orientations
@@ -32,6 +39,7 @@ METRICS = {'deg': ROTATION, 'ratio': NUMBER, 'count': EQUAL}
 RIGID_M = 1e-6  # the skeleton of a rigid body varies by rounding alone
 FEWEST_FRAMES = 8  # in which a body shows whether it is rigid
 SKELETON = 'skeleton'
+MAX_CONTACTS, MAX_SAMPLE = 32, 1 << 16
 _AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 _WXYZ = [3, 0, 1, 2]
 
@@ -60,75 +68,59 @@ class Decoded(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Where a quantity is in the list of numbers of a message."""
+    """A quantity in the lists of numbers of a message."""
 
     unit: str  # of differences
-    source: str = ''  # name of the list; '' if it is that of the quantity
     rows: tuple[str, ...] | str = NONE  # name of each row, or the list of texts that has the names
-    width: int = 1  # numbers in a row of the list
-    first: int = 0  # the first of them that is meant
-    size: int = 1  # how many are meant: 3 of a vector, 4 of a rotation
+    width: int = 1  # numbers in a row: 3 of a vector, 4 of a rotation, else 1
     if_absent: str = DIFFERS  # as of a Channel
+    source: str = ''  # name of the list; '' if it is that of the quantity
     scale: float = 0.0  # from the message's unit; 0: from SI units
 
 
-def _sensor(source: str, unit: str, width: int = 1, first: int = 0, size: int = 1) -> Column:
-    return Column(unit, source, 'sensors', width, first, size)
-
-
-def _ends(unit: str, source: str = '', width: int = 1, first: int = 0, size: int = 1) -> Column:
-    return Column(unit, source, END_EFFECTORS, width, first, size)
-
-
-def _own(unit: str, first: int) -> Column:
-    return Column(unit, 'self_interaction', GENERAL_END_EFFECTORS, 197, first, 1, ZERO)
-
-
-_POSES = {
-    'frame_index': Column('count'),
-    'position': _sensor('poses', 'mm', 7, 0, 3),
-    'orientation': _sensor('poses', 'deg', 7, 3, 4),
-    'status': _sensor('status', 'count'),
+INDEX = {'frame_index': Column('count')}
+_SENSORS = {
+    **INDEX,
+    'positions': Column('mm', 'sensors', 3),
+    'orientations': Column('deg', 'sensors', 4),
+    'status': Column('count', 'sensors'),
 }
 MESSAGES: dict[str, dict[str, Column]] = {
-    'puppet_msgs/msg/TrackerFrame': {**_POSES, 'age': _sensor('ages_s', 'ms')},
+    'puppet_msgs/msg/TrackerFrame': {**_SENSORS, 'age': Column('ms', 'sensors', source='ages_s')},
     'puppet_msgs/msg/PoseFrame': {
-        **_POSES,
-        'linear_velocity': _sensor('twists', 'mm_s', 6, 0, 3),
-        'angular_velocity': _sensor('twists', 'deg_s', 6, 3, 3),
+        **_SENSORS,
+        'linear_velocities': Column('mm_s', 'sensors', 3),
+        'angular_velocities': Column('deg_s', 'sensors', 3),
     },
     'puppet_msgs/msg/Posture': {
-        'frame_index': Column('count'),
-        'root_position': Column('mm', 'root', ('pelvis',), 7, 0, 3),
-        'root_orientation': Column('deg', 'root', ('pelvis',), 7, 3, 4),
-        'rotations': Column('deg', '', SEGMENTS, 4, 0, 4),
-        'segments': Column('mm', '', SEGMENTS, 3, 0, 3),
-        'end_effectors': Column('mm', '', GENERAL_END_EFFECTORS, 3, 0, 3),
-        'end_effector_velocities': Column('mm_s', '', GENERAL_END_EFFECTORS, 3, 0, 3),
-        'status': Column('count', '', SEGMENTS),
+        **INDEX,
+        'root_position': Column('mm', ('pelvis',), 3),
+        'rotations': Column('deg', SEGMENTS, 4),
+        'segment_positions': Column('mm', SEGMENTS, 3),
+        'end_effector_positions': Column('mm', GENERAL_END_EFFECTORS, 3),
+        'end_effector_velocities': Column('mm_s', GENERAL_END_EFFECTORS, 3),
+        'status': Column('count', SEGMENTS),
         'leg_length': Column('mm'),
     },
     'puppet_msgs/msg/Importance': {
-        'frame_index': Column('count'),
-        'importance': _ends('ratio', 'end_effectors', 8, 0),
-        'distance': _ends('mm', 'end_effectors', 8, 1),
-        'distance_rate': _ends('mm_s', 'end_effectors', 8, 2),
-        'influence_distance': _ends('mm', 'end_effectors', 8, 3),
-        'goal': _ends('mm', 'end_effectors', 8, 4, 3),
-        'object': _ends('count', 'end_effectors', 8, 7),
-        'self_importance': _own('ratio', 0),
-        'self_distance': _own('mm', 1),
-        'self_distance_rate': _own('mm_s', 2),
-        'self_depth': _own('mm', 3),
-        'self_place': _own('ratio', 4),
+        **INDEX,
+        'importance': Column('ratio', END_EFFECTORS),
+        'distance': Column('mm', END_EFFECTORS),
+        'distance_rate': Column('mm_s', END_EFFECTORS),
+        'influence_distance': Column('mm', END_EFFECTORS),
+        'goals': Column('mm', END_EFFECTORS, 3),
+        'object': Column('count', END_EFFECTORS),
+        'self_importance': Column('ratio', GENERAL_END_EFFECTORS),
+        'self_distance': Column('mm', GENERAL_END_EFFECTORS),
+        'self_place_importance': Column('ratio', END_EFFECTORS),
     },
     'puppet_msgs/msg/RetargetStatus': {
-        'root_offset': Column('mm', '', ('pelvis',), 3, 0, 3),
-        'goal_errors': _ends('mm'),
-        'penetrations': _ends('mm'),
-        'self_penetrations': Column('mm', '', GENERAL_END_EFFECTORS),
-        'solve_time': Column('ms', 'solve_time_us', scale=1e-3),
-        'frame_index': Column('count'),
+        **INDEX,
+        'root_offset': Column('mm', ('pelvis',), 3),
+        'goal_errors': Column('mm', END_EFFECTORS),
+        'penetrations': Column('mm', END_EFFECTORS),
+        'self_penetrations': Column('mm', GENERAL_END_EFFECTORS),
+        'solve_time': Column('ms', source='solve_time_us', scale=1e-3),
         'body_iterations': Column('count'),
         'reachable': Column('count'),
         'easing': Column('count'),
@@ -136,9 +128,9 @@ MESSAGES: dict[str, dict[str, Column]] = {
         'frames_dropped': Column('count'),
     },
     'sensor_msgs/msg/JointState': {
-        'position': Column('rad', '', 'name'),
-        'velocity': Column('ratio', '', 'name'),
-        'effort': Column('ratio', '', 'name'),
+        'position': Column('rad', 'name'),
+        'velocity': Column('ratio', 'name'),
+        'effort': Column('ratio', 'name'),
     },
 }
 
@@ -154,7 +146,7 @@ def decode(msgtype: str, fields: Fields) -> Decoded:
     if msgtype in MESSAGES:
         try:
             return _by_table(msgtype, fields)
-        except (KeyError, ValueError):
+        except (LookupError, ValueError):
             pass
     channels = {
         name: _by_type(name, field)
@@ -179,15 +171,14 @@ def _by_table(msgtype: str, fields: Fields) -> Decoded:
             continue
         labels = fields.texts[column.rows] if isinstance(column.rows, str) else column.rows
         values = field.values
-        if column.unit != 'count' or column.width > 1:
+        if column.unit != 'count':
             values = (column.scale or SCALES.get(column.unit, 1.0)) * numbers(
                 fields, source, column.width
             )
         if values.shape[1] != len(labels):
             raise ValueError(name)
-        values = values[..., column.first : column.first + column.size]
         metric = METRICS.get(column.unit, VECTOR)
-        axes = XYZ if column.size > 1 else NONE
+        axes = XYZ if column.width > 1 else NONE
         channels[name] = Channel(values, metric, column.unit, labels, axes, column.if_absent)
     for more in MORE.get(msgtype, ()):
         channels |= more(fields)
@@ -247,7 +238,7 @@ def _covariances(fields: Fields) -> dict[str, Channel]:
     Of the deviations their logarithm, so that a difference is relative to the value.
     """
     sensors, found = fields.texts['sensors'], {}
-    for name in ('covariances', 'twist_covariances'):
+    for name in ('pose_covariances', 'twist_covariances'):
         values = numbers(fields, name, 36)
         if not values.size:
             continue
@@ -270,8 +261,8 @@ def _skeleton(fields: Fields) -> dict[str, Channel]:
     """Return the skeleton of a body that is rigid in these messages."""
     carried = skeleton_of(
         numbers(fields, 'rotations', 4)[..., _WXYZ],
-        numbers(fields, 'segments', 3),
-        numbers(fields, 'end_effectors', 3)[:, :4],
+        numbers(fields, 'segment_positions', 3),
+        numbers(fields, 'end_effector_positions', 3)[:, :4],
     )
     if len(carried) < FEWEST_FRAMES or not np.all(np.ptp(carried, axis=0) < RIGID_M):
         return {}
@@ -295,23 +286,33 @@ def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Vec3s:
 
 
 def _contacts(fields: Fields) -> dict[str, Channel]:
-    """Return the self-contacts in use, which stand in any place: the greatest sample first."""
-    values = numbers(fields, 'self_interaction', 197)
-    contacts = values[..., 5:].reshape(*values.shape[:2], 32, 6)
-    used = contacts[..., 1] != 0.0
-    if not np.any(used):
+    """Return the self-contacts, which stand in any place, by end-effector and sample point."""
+    names = ('end_effectors', 'segments', 'samples')
+    ends, segments, samples = (
+        fields.numbers[f'contact_{name}'].values[..., 0].astype(int) for name in names
+    )
+    n, count = ends.shape
+    if not count:
         return {}
-    samples = np.where(used, contacts[..., 0] + 1.0, 0.0)  # 0: not in use
-    order = np.argsort(-samples, axis=-1, kind='stable')
-    samples = np.take_along_axis(samples, order, axis=-1).reshape(len(samples), -1, 1)
-    rows = np.take_along_axis(np.where(used[..., None], contacts, 0.0), order[..., None], 2)
-    rows = rows.reshape(len(rows), -1, 6)
-    labels = tuple(name for name in GENERAL_END_EFFECTORS for _ in range(contacts.shape[2]))
+    samples = N_SAMPLES * segments + samples + 1  # 0: not in use
+    order = np.argsort(ends * MAX_SAMPLE + samples, axis=1)
+    each = np.arange(n)[:, None]
+    ends = ends[each, order]
+    slots = np.arange(count) - (ends[:, :, None] > ends[:, None, :]).sum(axis=2)
+    labels = tuple(name for name in GENERAL_END_EFFECTORS for _ in range(MAX_CONTACTS))
+
+    def channel(values: Floats, metric: str, unit: str, axes: tuple[str, ...] = NONE) -> Channel:
+        rows = np.zeros((n, len(GENERAL_END_EFFECTORS), MAX_CONTACTS, values.shape[-1]))
+        rows[each, ends, slots] = values[each, order]
+        return Channel(rows.reshape(n, len(labels), -1), metric, unit, labels, axes, ZERO)
+
+    weights, shares = numbers(fields, 'contact_weights', 1), numbers(fields, 'contact_shares', 1)
+    displacements = 1e3 * numbers(fields, 'contact_displacements', 3)
     return {
-        'contact_samples': Channel(samples, EQUAL, 'count', labels, NONE, ZERO),
-        'contact_weights': Channel(rows[..., 1:2], NUMBER, 'ratio', labels, NONE, ZERO),
-        'contact_displacements': Channel(1e3 * rows[..., 2:5], VECTOR, 'mm', labels, XYZ, ZERO),
-        'contact_shares': Channel(rows[..., 5:], NUMBER, 'ratio', labels, NONE, ZERO),
+        'contact_samples': channel(samples[..., None], EQUAL, 'count'),
+        'contact_weights': channel(weights, NUMBER, 'ratio'),
+        'contact_displacements': channel(displacements, VECTOR, 'mm', XYZ),
+        'contact_shares': channel(shares, NUMBER, 'ratio'),
     }
 
 

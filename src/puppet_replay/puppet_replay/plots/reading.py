@@ -28,7 +28,6 @@ from puppet_ros.messages import (
     decoded,
     from_pose_frame,
     from_tracker_frame,
-    importance_msg,
     MessageError,
     posture_msg,
     stamp_ns,
@@ -224,12 +223,11 @@ class PlotBag:
 
     def importances(self) -> Importances:
         """Return the importance of all end-effectors."""
-        times_s, records = self._records(IMPORTANCE, Importance, importance_msg.from_msg)
-        near, own = Importance.COLUMN_IMPORTANCE, Importance.SELF_COLUMN_IMPORTANCE
+        times_s, messages = self._records(IMPORTANCE, Importance, lambda msg: msg)
         return Importances(
             times_s,
-            np.stack([record.rows[:, near] for record in records]),
-            np.stack([record.self_rows[:, own] for record in records]),
+            np.stack([msg.importance for msg in messages]),
+            np.stack([msg.self_importance for msg in messages]),
         )
 
     def feet(self) -> Feet:

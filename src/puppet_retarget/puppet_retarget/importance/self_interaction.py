@@ -4,8 +4,8 @@
 Self-interaction: which of the body's own segments are near a hand, foot, elbow or knee.
 
 Shin2002 4.2; the range balls made from it are in `solvers.self_contact`. The result is one row
-for each of the eight general end-effectors: its importance, distance, distance rate and depth,
-then the sample points that it is near with its displacement from each: all that a solver needs
+for each of the eight general end-effectors: its importance, distance and depth, then the sample
+points that it is near with its displacement from each: all that a solver needs
 to give a puppet of another shape the same contact (eqs. 5.6-5.9). `SelfInteractionEstimator` is
 the class around the kernels.
 """
@@ -66,8 +66,8 @@ PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how
 _PARENTS = tuple(int(p) for p in PARENTS)
 
 MAX_CONTACTS = 32
-# a row: importance, distance, rate, depth, importance of the very place, then contacts
-SELF_IMPORTANCE, SELF_DISTANCE, SELF_RATE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(6)
+# a row: importance, distance, depth, importance of the very place, then contacts
+SELF_IMPORTANCE, SELF_DISTANCE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(5)
 # a contact: number of the sample point, weight, displacement in the segment's frame, blend factor
 SAMPLE, WEIGHT, DISPLACEMENT, SHARE = 0, 1, 2, 5
 CONTACT_WIDTH = 6
@@ -273,6 +273,7 @@ def moved_share(pairs: Floats, j: int, segment: int, rows: Floats) -> float:
 @kernel
 def _insert(row: Floats, count: int, sample: int, weight: float) -> int:
     """Add a contact, in place of the lightest one if the row is full; return its place or -1."""
+    weight = float(np.float32(weight))
     place = count
     if count == MAX_CONTACTS:
         place = 0
@@ -298,7 +299,11 @@ def _add_segment(
     count: int,
     row: Floats,
 ) -> int:
-    """Add the points of a segment near a place in its frame to a row; return the new count."""
+    """
+    Add the points of a segment near a place in its frame to a row; return the new count.
+
+    Contacts are of single precision, as in messages.
+    """
     squares = work_array(N_SAMPLES)
     nearest = math.inf
     for k in range(N_SAMPLES):
@@ -313,8 +318,8 @@ def _add_segment(
             if place >= 0:
                 start = FIRST_CONTACT + place * CONTACT_WIDTH
                 for i in range(3):
-                    row[start + DISPLACEMENT + i] = local[i] - samples[i, k]
-                row[start + SHARE] = share
+                    row[start + DISPLACEMENT + i] = np.float32(local[i] - samples[i, k])
+                row[start + SHARE] = np.float32(share)
                 count = max(count, place + 1)
     return count
 
@@ -353,8 +358,7 @@ def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s, rows: Flo
                 continue
             row[SELF_IMPORTANCE] = max(row[SELF_IMPORTANCE], w)
             row[SELF_DEPTH] = max(row[SELF_DEPTH], -distance)
-            if distance < row[SELF_DISTANCE]:
-                row[SELF_DISTANCE], row[SELF_RATE] = distance, pair[RATE]
+            row[SELF_DISTANCE] = min(row[SELF_DISTANCE], distance)
             if w <= 0.0:
                 continue
             nearness = w / (1.0 - w + _CONTACT_SHARE)

@@ -4,12 +4,5 @@
 
 from puppet_ros.bags.metadata import BagMetadata, BagTopic, metadata_file_of, read_metadata
 from puppet_ros.bags.reader import bag_files, BagMessage, BagReader
-from puppet_ros.bags.types import (
-    class_of,
-    definition_of,
-    fields_of,
-    first_difference,
-    require_same_types,
-    type_hash_of,
-)
+from puppet_ros.bags.types import class_of, definition_of, require_same_types, type_hash_of
 from puppet_ros.bags.writer import BagWriter, COMPRESSIONS, qos_text, SUFFIX

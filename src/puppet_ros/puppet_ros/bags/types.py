@@ -8,7 +8,7 @@ A definition is in the form of rosbag2's MCAP files, encoding `ros2msg`: the tex
 of its name.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 import importlib
 import os
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from puppet_ros.bags.reader import BagReader
 
 RULE = '=' * 80
-Fields = Mapping[str, Mapping[str, str]]
-"""Kind by name of each field, in their order, by message type."""
 _TYPE = re.compile(r'([a-z][a-z0-9_]*)/msg/([A-Z][A-Za-z0-9]*)')
 
 
@@ -53,69 +51,39 @@ def definition_of(msgtype: str) -> str:
 @cache
 def type_hash_of(msgtype: str) -> str:
     """Return the hash of an installed type, as in RIHS01_e369.."""
-    types = get_typestore(Stores.EMPTY)
-    types.register(get_types_from_msg(definition_of(msgtype), msgtype))
-    return types.hash_rihs01(msgtype)
-
-
-@cache
-def fields_of(definition: str, msgtype: str) -> Fields:
-    """Return the fields of a type and all it stands on; raise ValueError if the text is none."""
-    try:
-        types = get_types_from_msg(definition, msgtype)
-    except (TypesysError, KeyError, RecursionError) as err:
-        raise ValueError(' '.join(str(err).split())[:80]) from err
-    return {
-        name: {field: _kind(node) for field, node in fields} for name, (_, fields) in types.items()
-    }
+    return _hash(definition_of(msgtype), msgtype)
 
 
 def require_same_types(reader: 'BagReader', topics: Iterable[str]) -> list[str]:
     """
     Refuse messages of another version; return a warning for each type without a version.
 
-    Raises InputFileError naming the type and the first difference, and ConfigError if a type is
-    not installed.
+    Raises InputFileError naming the type, and ConfigError if a type is not installed.
     """
     warnings = []
     for topic in topics:
         info = reader.info[topic]
-        installed = definition_of(info.type)
-        expected, difference = f'{info.type} as installed here', ''
+        recorded = {info.type_hash} if info.type_hash else set()
         if info.definition:
-            try:
-                recorded = fields_of(info.definition, info.type)
-            except ValueError as err:
-                difference = f'no definition of it ({err})'
-            else:
-                difference = first_difference(recorded, fields_of(installed, info.type))
-        elif not info.type_hash:
+            recorded.add(_hash(info.definition, info.type))
+        if recorded - {type_hash_of(info.type)}:
+            expected, got = f'{info.type} as installed here', 'that of an older version'
+            hint = 'replay the bag by the version that recorded it, or record it anew'
+            raise InputFileError(reader.path, expected, got, field=topic, hint=hint)
+        if not recorded:
             warnings.append(f'{topic}: no definition of {info.type}; read as the one installed')
-        if not difference and info.type_hash and info.type_hash != type_hash_of(info.type):
-            expected = f'{info.type} with the hash {type_hash_of(info.type)[:18]}..'
-            difference = f'{info.type_hash[:18]}..'
-        if difference:
-            hint = 'it was recorded with another version of the messages'
-            raise InputFileError(reader.path, expected, difference, field=topic, hint=hint)
     return warnings
 
 
-def first_difference(recorded: Fields, installed: Fields) -> str:
-    """Return in words the first field of one that the other does not have; '' if none."""
-    for name, new in installed.items():
-        if name not in recorded:
-            return f'no {name}'
-        old, where = recorded[name], f' in {name}'
-        for field in (*new, *old):
-            if field not in old:
-                return f'no field {field!r}{where}'
-            if field not in new:
-                return f'one more field, {old[field]} {field}{where}'
-            if old[field] != new[field]:
-                return f'{old[field]} {field}{where} instead of {new[field]}'
-        if list(old) != list(new):
-            return f'the fields{where} in another order'
-    return ''
+@cache
+def _hash(definition: str, msgtype: str) -> str:
+    """Return the hash of a type, which is that of its fields; '' if the text is none."""
+    types = get_typestore(Stores.EMPTY)
+    try:
+        types.register(get_types_from_msg(definition, msgtype))
+        return types.hash_rihs01(msgtype)
+    except (TypesysError, KeyError, RecursionError):
+        return ''
 
 
 def _collect(msgtype: str, texts: dict[str, str]) -> None:
@@ -135,19 +103,6 @@ def _names(node: Any) -> Iterator[str]:
         yield about
     elif kind in (Nodetype.ARRAY, Nodetype.SEQUENCE):
         yield from _names(about[0])
-
-
-def _kind(node: Any) -> str:
-    """Return the type of a field of rosbags as .msg files write it."""
-    kind, about = node
-    if kind == Nodetype.NAME:
-        return str(about)
-    name, bound = about
-    if kind == Nodetype.BASE:
-        return f'{name}<={bound}' if bound else name
-    if kind == Nodetype.ARRAY:
-        return f'{_kind(name)}[{bound}]'
-    return f'{_kind(name)}[<={bound}]' if bound else f'{_kind(name)}[]'
 
 
 def _text(msgtype: str) -> str:

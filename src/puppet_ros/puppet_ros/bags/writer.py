@@ -27,7 +27,7 @@ from puppet_ros.bags.types import definition_of, type_hash_of
 import yaml
 
 SUFFIX = '.mcap'
-COMPRESSIONS = ('zstd', 'lz4')
+COMPRESSIONS = ('zstd', 'lz4', 'none')
 CHUNK_BYTES = 1 << 19
 LIBRARY = 'puppet suite'  # without the version of mcap, so that updates do not change files
 FOREVER = {'sec': 9223372036, 'nsec': 854775807}

@@ -8,8 +8,8 @@ aligned to its own size; strings, with a zero at the end, and sequences follow t
 four bytes. Padding is zero here, where ROS leaves it undefined.
 
 The messages of a stream differ only in their numbers while texts and lengths stay, so the numbers
-stand at the same places: `StreamWriter` and `StreamReader` find these once, and no message is
-filled or walked through at each hop of a frame (doc/latency.md).
+stand at the same places: `StreamWriter` and `StreamReader` find these once for each form, and no
+message is filled or walked through at each hop of a frame (doc/latency.md).
 """
 
 from array import array
@@ -33,6 +33,7 @@ LITTLE_ENDIAN_CDR = bytes([0, 1, 0, 0])
 ENCAPSULATION = len(LITTLE_ENDIAN_CDR)
 # Bytes that ROS may leave behind, for numbers that empty sequences could have had.
 MOST_LEFT = 16
+MOST_FORMS = 256  # kept of a stream: as many as an importance may have contacts
 FORMATS = {
     'boolean': '?',
     'octet': 'u1',
@@ -179,9 +180,8 @@ class StreamWriter:
         self, kind: type, frame_id: str, fields: Callable[..., tuple[int, Fields]]
     ) -> None:
         self._kind, self._frame_id, self._fields = kind, frame_id, fields
-        self._form: list[Any] = []  # texts and shapes of the fields of the last message
-        self._bytes = np.empty(0, np.uint8)
-        self._places: list[NDArray[Any]] = []
+        # Bytes of a message, and where its numbers stand in them, by its texts and shapes.
+        self._forms: dict[tuple[Any, ...], tuple[NDArray[np.uint8], list[NDArray[Any]]]] = {}
 
     def fill(self, *values: Any) -> Any:
         """Return a new message."""
@@ -192,9 +192,9 @@ class StreamWriter:
             default = getattr(msg, name)
             if isinstance(default, array):
                 code = default.typecode
-                value = array(code, np.ascontiguousarray(value, code).tobytes())
+                value = array(code, np.asarray(value).astype(code).tobytes())
             elif isinstance(default, np.ndarray):
-                value = np.array(value, default.dtype)
+                value = np.array(value, default.dtype).reshape(default.shape)
             else:
                 value = type(default)(value)  # no numbers of numpy, lists instead of tuples
             setattr(msg, name, value)
@@ -203,23 +203,32 @@ class StreamWriter:
     def data(self, *values: Any) -> bytes:
         """Return the bytes of that message."""
         stamp_ns, fields = self._fields(*values)
-        numbers = [v for v in fields.values() if not isinstance(v, (str, tuple))]
-        form = [
-            v if isinstance(v, (str, tuple)) else getattr(v, 'shape', ()) for v in fields.values()
-        ]
-        if form != self._form:
-            layout = CdrLayout(self.fill(*values))
-            record = layout.record(layout.data)
-            self._places = [record['header.stamp.sec'], record['header.stamp.nanosec']] + [
-                record[name].reshape(np.shape(value))
-                for name, value in fields.items()
-                if not isinstance(value, (str, tuple))
-            ]
-            self._bytes = record.reshape(1).view(np.uint8)[len(_TO_ALIGN) :]
-            self._form = form
-        for place, value in zip(self._places, (*divmod(stamp_ns, 10**9), *numbers)):
+        form, numbers = [], []
+        for value in fields.values():
+            if isinstance(value, (str, tuple)):
+                form.append(value)
+            else:
+                form.append(getattr(value, 'shape', ()))
+                numbers.append(value)
+        known = self._forms.get(tuple(form))
+        if known is None:
+            known = self._form(self.fill(*values), fields)
+            if len(self._forms) == MOST_FORMS:
+                self._forms.clear()
+            self._forms[tuple(form)] = known
+        data, places = known
+        for place, value in zip(places, (*divmod(stamp_ns, 10**9), *numbers)):
             place[...] = value
-        return self._bytes.tobytes()
+        return data.tobytes()
+
+    def _form(self, msg: Any, fields: Fields) -> tuple[NDArray[np.uint8], list[NDArray[Any]]]:
+        layout = CdrLayout(msg)
+        record = layout.record(layout.data)
+        places = [record['header.stamp.sec'], record['header.stamp.nanosec']]
+        for name, value in fields.items():
+            if not isinstance(value, (str, tuple)):
+                places.append(record[name].reshape(np.shape(value)))
+        return record.reshape(1).view(np.uint8)[len(_TO_ALIGN) :], places
 
 
 class StreamReader(Generic[Record]):
@@ -233,7 +242,7 @@ class StreamReader(Generic[Record]):
         self.kind = kind  # class of the messages
         self.frame_id = ''  # of the last message
         self._from_msg = from_msg
-        self._layout: CdrLayout | None = None
+        self._layouts: dict[int, CdrLayout] = {}  # by length of the message
 
     def read(self, data: bytes) -> Record:
         """
@@ -241,11 +250,15 @@ class StreamReader(Generic[Record]):
 
         Raises MessageError if the bytes are no such message, or its arrays do not fit each other.
         """
-        if self._layout is not None and self._layout.matches(data):
-            msg = self._layout.message(data)
+        layout = self._layouts.get(len(data))
+        if layout is not None and layout.matches(data):
+            msg = layout.message(data)
         else:
             msg = decoded(data, self.kind)
             layout = CdrLayout(msg)
-            self._layout = layout if layout.matches(data) else None
+            if layout.matches(data):
+                if len(self._layouts) == MOST_FORMS:
+                    self._layouts.clear()
+                self._layouts[len(data)] = layout
         self.frame_id = msg.header.frame_id
         return self._from_msg(msg)

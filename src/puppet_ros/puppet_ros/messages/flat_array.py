@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.io import PuppetError
-from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math import Floats, Quats
 
 Number = TypeVar('Number', bound=np.generic)
 STAMP_UNIT_NS = 1_000_000_000
@@ -46,24 +46,12 @@ def bytes_row(name: str, field: Any, n: int) -> NDArray[np.uint8]:
 
 def wxyz(xyzw_rows: NDArray[Number]) -> NDArray[Number]:
     """Return rows (n, 4) of message quaternions in the numerics' order, contiguous copy."""
-    out = np.empty(xyzw_rows.shape, xyzw_rows.dtype)
-    out[:, 0] = xyzw_rows[:, 3]
-    out[:, 1:] = xyzw_rows[:, :3]
-    return out
+    return np.roll(xyzw_rows, 1, axis=1)
 
 
 def xyzw(quaternions: Quats) -> Quats:
     """Return quaternions (n, 4) in the order of messages, contiguous copy."""
-    out = np.empty_like(quaternions)
-    out[:, :3], out[:, 3] = quaternions[:, 1:], quaternions[:, 0]
-    return out
-
-
-def pose_rows(positions: Vec3s, quaternions: Quats) -> Floats:
-    """Return poses as messages have them, x y z qx qy qz qw, shape (n, 7)."""
-    rows = np.empty((len(positions), 7))
-    rows[:, :3], rows[:, 3:6], rows[:, 6] = positions, quaternions[:, 1:], quaternions[:, 0]
-    return rows
+    return np.roll(quaternions, -1, axis=1)
 
 
 def stamp_ns(stamp: Any) -> int:

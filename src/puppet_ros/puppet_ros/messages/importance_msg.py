@@ -1,20 +1,36 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Importance message <-> rows, one per end-effector, the columns as in the message."""
+"""
+Importance message <-> the rows that estimator and solvers share.
+
+A row of the environment is importance, distance, its rate, influence distance, goal x y z, object;
+one of the own body is importance, distance, depth, importance of the place, then 32 contacts of
+six numbers: number of the sample point, weight, displacement x y z, share.
+"""
 
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from puppet_core.body import N_SAMPLES
 from puppet_core.math import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros.messages import flat_array
 from puppet_ros.messages.cdr import Fields, StreamReader, StreamWriter
 
-N_ROWS = 4  # hands and feet
-ROW_WIDTH = 8  # Importance.COLUMN_*
+N_ROWS, ROW_WIDTH = 4, 8  # hands and feet
 N_SELF_ROWS = 8  # hands, feet, elbows, knees
-SELF_ROW_WIDTH = Importance.SELF_COLUMN_CONTACTS + Importance.CONTACTS * Importance.CONTACT_WIDTH
+FIRST_CONTACT, MAX_CONTACTS, CONTACT_WIDTH = 4, 32, 6
+CONTACT_FIELDS = {
+    'contact_end_effectors': 1,
+    'contact_segments': 1,
+    'contact_samples': 1,
+    'contact_weights': 1,
+    'contact_displacements': 3,
+    'contact_shares': 1,
+}
+"""Numbers of a contact in each field, in their order."""
+SELF_ROW_WIDTH = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
 
 
 class ImportanceRecord(NamedTuple):
@@ -22,44 +38,63 @@ class ImportanceRecord(NamedTuple):
 
     stamp_ns: int  # stamp of the posture this belongs to [ns]
     frame_index: int  # index of that posture's frame
-    rows: Floats  # shape (4, 8), columns Importance.COLUMN_*
-    self_rows: Floats
-    """Shape (8, SELF_ROW_WIDTH), columns Importance.SELF_COLUMN_*; zeros: nothing is near."""
-
+    rows: Floats  # of the environment, shape (4, 8)
+    self_rows: Floats  # of the own body, shape (8, SELF_ROW_WIDTH); zeros: nothing is near
     objects: tuple[str, ...]  # names of the environment's objects
 
 
 def from_msg(msg: Importance) -> ImportanceRecord:
-    """
-    Return the arrays of one message; the rows are views on it.
-
-    Raises MessageError if there are not 4 rows of 8, or some rows of the self-interaction but not
-    all.
-    """
-    return ImportanceRecord(
-        stamp_ns=flat_array.stamp_ns(msg.header.stamp),
-        frame_index=msg.frame_index,
-        rows=flat_array.float_rows('end_effectors', msg.end_effectors, N_ROWS, ROW_WIDTH),
-        self_rows=_self_rows(msg),
-        objects=tuple(msg.objects),
-    )
-
-
-def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
-    return record.stamp_ns, {
-        'frame_index': record.frame_index,
-        'end_effectors': record.rows,
-        'objects': record.objects,
-        'self_interaction': record.self_rows,
-    }
+    """Return the rows of one message; raise MessageError if its contacts are none."""
+    rows = np.empty((N_ROWS, ROW_WIDTH))
+    rows[:, 0], rows[:, 1], rows[:, 2] = msg.importance, msg.distance, msg.distance_rate
+    rows[:, 3], rows[:, 7] = msg.influence_distance, msg.object
+    rows[:, 4:7] = np.asarray(msg.goals).reshape(N_ROWS, 3)
+    stamp_ns = flat_array.stamp_ns(msg.header.stamp)
+    return ImportanceRecord(stamp_ns, msg.frame_index, rows, _self_rows(msg), tuple(msg.objects))
 
 
 def _self_rows(msg: Importance) -> Floats:
-    """Return the rows of the self-interaction; those of a body far from itself if left out."""
-    field = msg.self_interaction
-    if len(field) == 0:
-        return np.zeros((N_SELF_ROWS, SELF_ROW_WIDTH))
-    return flat_array.float_rows('self_interaction', field, N_SELF_ROWS, SELF_ROW_WIDTH)
+    own = np.zeros((N_SELF_ROWS, SELF_ROW_WIDTH))
+    own[:, 0], own[:, 1] = msg.self_importance, msg.self_distance
+    own[:, 2], own[:N_ROWS, 3] = np.maximum(-own[:, 1], 0.0), msg.self_place_importance
+    contacts = own[:, FIRST_CONTACT:].reshape(N_SELF_ROWS, MAX_CONTACTS, CONTACT_WIDTH)
+    contacts[..., 0] = -1.0
+    n = len(msg.contact_end_effectors)
+    ends, segments, samples, *others = (
+        flat_array.float_rows(name, getattr(msg, name), n, width)
+        for name, width in CONTACT_FIELDS.items()
+    )
+    order = np.argsort(ends[:, 0], kind='stable')
+    ends = ends[order, 0].astype(np.intp)
+    found = np.concatenate((N_SAMPLES * segments + samples, *others), axis=1)
+    try:
+        contacts[ends, np.arange(n) - np.searchsorted(ends, ends)] = found[order]
+    except IndexError as err:
+        wanted = f'up to {MAX_CONTACTS} of each of {N_SELF_ROWS} end-effectors'
+        raise flat_array.MessageError(f'contacts: expected {wanted}, got others') from err
+    return own
+
+
+def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
+    rows, own = record.rows, record.self_rows
+    contacts = own[:, FIRST_CONTACT:].reshape(N_SELF_ROWS, MAX_CONTACTS, CONTACT_WIDTH)
+    ends, places = np.nonzero(contacts[..., 1])
+    found = contacts[ends, places]
+    parts = (ends, *np.divmod(found[:, 0], N_SAMPLES), found[:, 1], found[:, 2:5], found[:, 5])
+    return record.stamp_ns, {
+        'frame_index': record.frame_index,
+        'importance': rows[:, 0],
+        'distance': rows[:, 1],
+        'distance_rate': rows[:, 2],
+        'influence_distance': rows[:, 3],
+        'goals': rows[:, 4:7],
+        'object': rows[:, 7],
+        'objects': record.objects,
+        'self_importance': own[:, 0],
+        'self_distance': own[:, 1],
+        'self_place_importance': own[:N_ROWS, 3],
+        **dict(zip(CONTACT_FIELDS, parts)),
+    }
 
 
 ImportanceWriter = partial(StreamWriter, Importance, fields=_fields)

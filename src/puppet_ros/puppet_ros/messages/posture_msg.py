@@ -33,20 +33,21 @@ def from_msg(msg: PostureMsg) -> PostureRecord:
     """
     Return the arrays of one posture.
 
-    Rotations are a contiguous copy; the others are views on the message. Raises MessageError if an
-    array does not have the length given in the message file.
+    Rotations are a contiguous copy; the others are views on the message.
     """
-    rows = flat_array.float_rows
-    root = rows('root', msg.root, 1, 7)
+    rows, n = flat_array.float_rows, N_POINTS
     rotations = rows('rotations', msg.rotations, N_SEGMENTS, 4)
-    points = rows('end_effectors', msg.end_effectors, N_POINTS, 3)
-    velocities = rows('end_effector_velocities', msg.end_effector_velocities, N_POINTS, 3)
     return PostureRecord(
         stamp_ns=flat_array.stamp_ns(msg.header.stamp),
         frame_index=msg.frame_index,
         body=msg.body,
-        posture=Posture(root[0, :3], flat_array.wxyz(rotations), points, velocities),
-        segments=rows('segments', msg.segments, N_SEGMENTS, 3),
+        posture=Posture(
+            np.asarray(msg.root_position),
+            flat_array.wxyz(rotations),
+            rows('end_effector_positions', msg.end_effector_positions, n, 3),
+            rows('end_effector_velocities', msg.end_effector_velocities, n, 3),
+        ),
+        segments=rows('segment_positions', msg.segment_positions, N_SEGMENTS, 3),
         status=flat_array.bytes_row('status', msg.status, N_SEGMENTS),
         leg_length=msg.leg_length,
     )
@@ -67,17 +68,16 @@ def posture_of(data: bytes) -> PostureRecord:
 
 def _fields(record: PostureRecord) -> tuple[int, Fields]:
     posture = record.posture
-    rotations = flat_array.xyzw(posture.rotations)
     return record.stamp_ns, {
         'frame_index': record.frame_index,
         'body': record.body,
-        'root': np.concatenate((posture.root_position, rotations[0])),
-        'rotations': rotations,
-        'segments': record.segments,
-        'end_effectors': posture.end_effectors,
-        'end_effector_velocities': posture.end_effector_velocities,
-        'status': record.status,
         'leg_length': float(record.leg_length),
+        'status': record.status,
+        'root_position': posture.root_position,
+        'rotations': flat_array.xyzw(posture.rotations),
+        'segment_positions': record.segments,
+        'end_effector_positions': posture.end_effectors,
+        'end_effector_velocities': posture.end_effector_velocities,
     }
 
 

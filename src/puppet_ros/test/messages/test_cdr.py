@@ -30,12 +30,14 @@ def filled(kind, rng):
         value = getattr(msg, name)
         if form == 'sequence<double>':
             setattr(msg, name, array('d', rng.normal(size=rng.integers(0, 6))))
+        elif form == 'sequence<float>':
+            setattr(msg, name, array('f', range(rng.integers(0, 6))))
         elif form == 'sequence<uint8>':
             setattr(msg, name, array('B', bytes(range(rng.integers(0, 6)))))
         elif form == 'sequence<string>':
             setattr(msg, name, ['x' * int(n) for n in rng.integers(0, 5, 3)])
-        elif form.startswith('double['):
-            value[:] = rng.normal(size=len(value))
+        elif '[' in form:
+            value[:] = rng.integers(0, 9, len(value))
         elif form in ('double', 'string'):
             setattr(msg, name, float(rng.normal()) if form == 'double' else 'ab')
     msg.header.stamp.sec, msg.header.frame_id = int(rng.integers(9)), 'w' * int(rng.integers(5))

@@ -4,7 +4,7 @@
 
 from array import array
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,8 +67,17 @@ def _posture(rng, names):
 
 
 def _importance(rng, names):
-    rows = rng.normal(size=(4, 8)), rng.normal(size=(8, importance_msg.SELF_ROW_WIDTH))
-    return importance_msg.ImportanceRecord(STAMP_NS, int(rng.integers(99)), *rows, names)
+    rows, own = rng.normal(size=(4, 8)), np.zeros((8, importance_msg.SELF_ROW_WIDTH))
+    rows[:, 7] = rng.integers(-1, 9, 4)
+    own[:, :2], own[:4, 3] = rng.normal(size=(8, 2)), rng.random(4)
+    own[:, 2] = np.maximum(-own[:, 1], 0.0)
+    contacts = own[:, 4:].reshape(8, 32, 6)
+    contacts[..., 0] = -1.0
+    for j in np.flatnonzero(rng.random(8) < 0.5):
+        n = int(rng.integers(1, 33))
+        contacts[j, :n] = (rng.random((n, 6)) + 0.1).astype(np.float32)
+        contacts[j, :n, 0] = rng.integers(0, 640, n)
+    return importance_msg.ImportanceRecord(STAMP_NS, int(rng.integers(99)), rows, own, names)
 
 
 def _posture_writer(frame_id):
@@ -111,10 +120,9 @@ def message(case, rng, names, frame_id):
 
 
 FIELDS = {
-    'raw': ('poses', 'ages_s', 'status'),
-    'filtered': ('poses', 'twists', 'covariances', 'twist_covariances', 'status'),
-    'posture': ('root', 'rotations', 'segments', 'end_effectors', 'status'),
-    'importance': ('end_effectors', 'self_interaction'),
+    'raw': ('positions', 'orientations', 'ages_s', 'status'),
+    'filtered': ('linear_velocities', 'pose_covariances', 'twist_covariances', 'status'),
+    'importance': ('contact_samples', 'contact_weights', 'contact_displacements'),
 }
 
 
@@ -144,14 +152,15 @@ def test_round_trip_over_the_wire_is_the_identity(case, names, rng):
 def test_wrong_length_is_refused_by_name(name, field, rng):
     case = CASES[name]
     msg = case.writer('').fill(case.record(rng, ('ab', 'c')))
-    setattr(msg, field, array(getattr(msg, field).typecode, [1]))
+    setattr(msg, field, array(getattr(msg, field).typecode, [1] * 300))
     with pytest.raises(MessageError, match=f'{field}: expected'):
         case.from_msg(msg)
 
 
-def test_tracker_frame_layout_is_xyz_then_xyzw():
+def test_orientations_are_xyzw():
     msg = TrackerFrame(sensors=['a', 'b'], frame_index=3)
-    msg.poses = array('d', [1, 2, 3, 0.1, 0.2, 0.3, 0.9, 4, 5, 6, 0, 0, 0, 1])
+    msg.positions = array('d', [1, 2, 3, 4, 5, 6])
+    msg.orientations = array('d', [0.1, 0.2, 0.3, 0.9, 0, 0, 0, 1])
     msg.ages_s, msg.status = array('d', [0.0, 0.001]), array('B', [0, 0])
     frame = from_tracker_frame(msg)
     np.testing.assert_array_equal(frame.positions, [[1, 2, 3], [4, 5, 6]])
@@ -159,20 +168,14 @@ def test_tracker_frame_layout_is_xyz_then_xyzw():
     assert frame.ages_s[1] == 0.001
 
 
-def test_pose_frame_layout_is_linear_then_angular():
-    msg = PoseFrame(sensors=['a'])
-    msg.poses = array('d', [1, 2, 3, 0, 0, 0, 1])
-    msg.twists, msg.covariances = array('d', range(6)), array('d', range(36))
-    msg.status = array('B', [1])
-    frame = from_pose_frame(msg)
-    np.testing.assert_array_equal(frame.linear_velocities, [[0, 1, 2]])
-    np.testing.assert_array_equal(frame.angular_velocities, [[3, 4, 5]])
-    assert frame.covariances[0, 1, 2] == 8.0
-
-
-def test_posture_row_0_equals_the_root(rng):
-    msg = posture_msg.PostureWriter().fill(CASES['posture'].record(rng, ()))
-    assert msg.root[3:] == msg.rotations[:4]
+def test_contacts_that_are_none_are_refused(rng):
+    case = CASES['importance']
+    msg = case.writer('').fill(case.record(rng, ()))
+    for end, n, is_well in ((7, 32, True), (8, 1, False), (0, 33, False)):
+        for name, width in importance_msg.CONTACT_FIELDS.items():
+            setattr(msg, name, array(getattr(msg, name).typecode, [end] * (n * width)))
+        with nullcontext() if is_well else pytest.raises(MessageError, match='contacts: expected'):
+            assert (case.from_msg(msg).self_rows[7, 4::6] == 40 * end + end).all()
 
 
 def test_status_values_are_those_of_the_messages():
@@ -215,17 +218,19 @@ def test_records_are_those_of_the_messages(case, rng):
 )
 def test_a_reader_that_knows_a_form_sees_what_is_not_of_it(case, odd, rng, monkeypatch):
     reader, decodes = case.reader(), []
-    for _ in range(2):
-        reader.read(serialize_message(message(case, rng, ('a', 'b'), 'world')))
+    data = bytes(serialize_message(message(case, rng, ('a', 'b'), 'world')))
+    size = len(CdrLayout(decoded(data, reader.kind)).data)
+    slack = data[:size] + bytes(MOST_LEFT - 1)
+    for known in (data[:size], slack):
+        reader.read(known)
 
     def note(data, kind):
         decodes.append(data)
         return decoded(data, kind)
 
     monkeypatch.setattr(cdr, 'decoded', note)
-    data = bytes(serialize_message(message(case, rng, ('a', 'b'), 'world')))
-    size = len(CdrLayout(decoded(data, reader.kind)).data)
-    reader.read(data[:size] + bytes(MOST_LEFT - 1))
+    for known in (data[:size], slack):
+        reader.read(known)
     assert not decodes  # by its form
     with suppress(MessageError):  # its stamp is none in that order
         reader.read(odd(data[:size]))
@@ -241,9 +246,9 @@ def test_a_name_with_a_zero_within_teaches_no_form(rng):
         expected = case.from_msg(decoded(cut, reader.kind))
         for got, wanted in zip(flat(reader.read(cut)), flat(expected), strict=True):
             np.testing.assert_array_equal(got, wanted)
-    lengths = cut.index((7).to_bytes(4, 'little'))  # of the poses
+    length = cut.index(b'aaaa') + 12  # of the positions: three, four behind them
     with pytest.raises(MessageError):
-        reader.read(cut[:lengths] + (6).to_bytes(4, 'little') + cut[lengths + 4 :])
+        reader.read(cut[:length] + (2).to_bytes(4, 'little') + cut[length + 4 :])
 
 
 def test_another_text_of_the_same_length_is_seen(rng):
@@ -253,16 +258,6 @@ def test_another_text_of_the_same_length_is_seen(rng):
         assert reader.read(data).sensors == names
     assert reader.read(data.replace(b'world', b'w0rld')).sensors == names
     assert reader.frame_id == 'w0rld'
-
-
-def test_a_self_interaction_that_is_left_out_is_none(rng):
-    reader, case = importance_msg.ImportanceReader(), CASES['importance']
-    for _ in range(3):
-        msg = message(case, rng, ('floor',), 'w')
-        msg.self_interaction = []
-        record = reader.read(serialize_message(msg))
-        assert record.self_rows.shape == (8, importance_msg.SELF_ROW_WIDTH)
-        assert not record.self_rows.any()
 
 
 @of_all

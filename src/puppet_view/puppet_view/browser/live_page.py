@@ -28,7 +28,7 @@ from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world
 from puppet_msgs.msg import Importance, Posture
 from puppet_msgs.srv import Calibrate
 from puppet_ros import config_files
-from puppet_ros.messages import decoded, importance_msg, posture_of, raw_header
+from puppet_ros.messages import decoded, posture_of, raw_header
 from puppet_ros.node import qos, spin_node
 from puppet_view.browser import stage
 from puppet_view.browser.body import BodyNodes
@@ -456,8 +456,7 @@ class ViewNode(Node):
         panel.numbers.show(_numbers(*self._rate_and_latency()))
         data = self._latest.get('importance')
         if data is not None:
-            rows = importance_msg.from_msg(decoded(data, Importance)).rows
-            values = rows[:, Importance.COLUMN_IMPORTANCE]
+            values = np.clip(np.nan_to_num(decoded(data, Importance).importance), 0.0, 1.0)
             panel.bars.show(importance_html(dict(zip(END_EFFECTORS, values.tolist()))))
             self._view.set_importance(values)
 

@@ -104,7 +104,7 @@ def test_hostile_messages_neither_end_the_view_nor_are_drawn():
                     timer.callback()
         _give(posture_of_puppet(node), bytes(serialize_message(good[PostureMsg])))
         spoiled = PostureWriter().fill(_still())
-        spoiled.segments[0] = np.nan
+        spoiled.segment_positions[0] = np.nan
         node._latest[live_page.PERFORMER] = bytes(serialize_message(spoiled))
         node._draw()
         assert list(shown.move_bodies.call_args.args[0]) == [live_page.PUPPET]
