@@ -18,6 +18,7 @@ from puppet_clips.calibrate.calibrate_command import main  # noqa: E402
 from puppet_core.body.character import load_character  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
+from puppet_ros.bags import definition_of, type_hash_of  # noqa: E402
 from puppet_ros.messages import TrackerFrameWriter  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from rosbags.typesys import get_typestore, Stores  # noqa: E402
@@ -45,12 +46,12 @@ def _message(take, index, raw, at=-1):
 
 
 def _write_bag(path, take, raw, storage, statics=True):
-    kind = 'TrackerFrame' if raw else 'PoseFrame'
+    kind = 'puppet_msgs/msg/TrackerFrame' if raw else 'puppet_msgs/msg/PoseFrame'
     store = get_typestore(Stores.ROS2_JAZZY)
     with rosbag2.Writer(path, version=9, storage_plugin=storage) as writer:
         name = '/tracker/raw' if raw else '/tracker/filtered'
-        unused = {'msgdef': '# unused', 'rihs01': 'RIHS01_' + 64 * '0'}
-        topic = writer.add_connection(name, f'puppet_msgs/msg/{kind}', **unused)
+        about = {'msgdef': definition_of(kind), 'rihs01': type_hash_of(kind)}
+        topic = writer.add_connection(name, kind, **about)
         if statics:
             place = writer.add_connection('/tf_static', 'tf2_msgs/msg/TFMessage', typestore=store)
             writer.write(place, 0, serialize_message(place_message(PLACE, NO_TURN)))
