@@ -121,12 +121,14 @@ def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(mark, monkeyp
     assert killed
 
 
-def test_failing_process_is_named_with_its_last_lines(mark):
-    """A solver that only the node can judge."""
-    done = _run_demo('--headless', '--solver', 'magic', '--duration', '5')
+def test_failing_process_is_named_with_its_last_lines(mark, tmp_path):
+    """An environment that only the nodes read."""
+    (tmp_path / 'broken.yaml').write_text('format: moon\n')
+    broken = str(tmp_path / 'broken.yaml')
+    done = _run_demo('--headless', '--environment', broken, '--duration', '5')
     assert done.returncode == 2
-    assert 'retarget ended with exit code 2' in done.stderr
-    assert 'solver: expected one of' in done.stderr
+    assert ' ended with exit code 2' in done.stderr
+    assert f'{broken}:1: format: expected ' in done.stderr
 
 
 def _interrupt_demo(number: signal.Signals, *arguments: str) -> list[str]:
