@@ -62,11 +62,7 @@ STYLE: dict[Any, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """
-    Draw and write in the style of the suite, whatever the user's settings are.
-
-    Raise ConfigError without matplotlib.
-    """
+    """Draw and write in the suite's style, whatever the user's; ConfigError without matplotlib."""
     try:
         import matplotlib
     except ModuleNotFoundError as err:

@@ -46,11 +46,7 @@ class MarkerSpec(NamedTuple):
 def line_marker(
     namespace: str, identifier: int, points: Vec3s, colours: Floats, width: float
 ) -> MarkerSpec:
-    """
-    Return a group of lines by both ends of each, shape (2 n, 3) [m].
-
-    Colours (2 n, 4) are red, green, blue and opacity of each end in 0 .. 1.
-    """
+    """Return lines by both ends of each, (2 n, 3) [m], and colour and opacity there, (2 n, 4)."""
     size, here = np.array([width, 0.0, 0.0]), np.zeros(3)
     lines = MarkerSpec(namespace, identifier, LINES_SHAPE, here, IDENTITY, size, WHITE)
     return lines._replace(points=points, colours=colours)
@@ -65,11 +61,7 @@ def text_marker(
     colour: Colour = WHITE,
     frame: str = '',
 ) -> MarkerSpec:
-    """
-    Return a text that faces the viewer, with capitals `height` high about its middle [m].
-
-    The frame is the TF frame that it moves with; '' for the message's.
-    """
+    """Return a text in a TF frame ('': the message's), its capitals `height` high [m]."""
     # RViz takes x for the width of a space, and a wide one for 0
     size = np.array([SPACE_WIDTH * height, 0.0, height])
     return MarkerSpec(

@@ -31,8 +31,6 @@ _MIRROR = np.array([1.0, -1.0, 1.0])
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """A body that can be driven or drawn."""
-
     name: str  # Short name, as used on the command line
     title: str  # One line for people
     skeleton: Skeleton  # Lengths and interaction points
@@ -47,7 +45,6 @@ class Character:
     robot: Robot | None = None  # The robot that this is, with its own joints
 
     def colour_of(self, capsule: Capsule) -> tuple[float, float, float]:
-        """Return the capsule's own colour, or the body's."""
         return self.colour if capsule.colour is None else capsule.colour
 
     def scale_for(self, performer_leg_length: float) -> float:
@@ -64,11 +61,7 @@ class Character:
 
 
 def load_character(path: str | Path) -> Character:
-    """
-    Read a character file.
-
-    Raise InputFileError naming file, line and key of what is missing, unknown or impossible.
-    """
+    """Return a file's character; InputFileError names file, line and key of what does not fit."""
     source = load_yaml(path, FORMAT)
     skeleton = _read_skeleton(source)
     character = Character(

@@ -152,7 +152,6 @@ class ContinuousEuler:
         self._started = False
 
     def reset(self) -> None:
-        """Forget the past: the next step gives the principal angles."""
         self._started = False
 
     def resume(self, angles: Floats, rotations: Quats) -> None:

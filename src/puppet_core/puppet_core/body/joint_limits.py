@@ -53,8 +53,7 @@ class JointLimit:
     @property
     def centre(self) -> Quat:
         """Rotation of the joint that is mid-cone, shape (4,)."""
-        roll, pitch, yaw = self.centre_rpy[:, None] * np.eye(3)
-        return qb.multiply(qb.multiply(qb.exp(yaw), qb.exp(pitch)), qb.exp(roll))
+        return qb.from_rpy(self.centre_rpy)
 
     def mirrored(self) -> 'JointLimit':
         """Return the limit of the joint on the right that has this one as its mirror image."""
@@ -99,11 +98,7 @@ def swing_axes(axis: Vec3) -> tuple[Vec3, Vec3]:
 
 
 def read_joint_limits(source: Section) -> tuple[JointLimit, ...]:
-    """
-    Read the optional section of a character file.
-
-    Raise InputFileError naming file, line and key of what is unknown or impossible.
-    """
+    """Return the limits of a character file, none without the section; or InputFileError."""
     section = source.section(SECTION, optional=True)
     limits = []
     for segment, name in enumerate(SEGMENTS[1:], start=1):

@@ -64,11 +64,7 @@ def end_effector_positions(
 
 @kernel
 def causal_velocities(positions: Vec3s, dt_s: float, last_positions: Vec3s, out: Vec3s) -> None:
-    """
-    Fill the velocities of points (n, 3) since the frame before, and remember where they are.
-
-    They are zero without a frame before, or with a `dt_s` that is not positive.
-    """
+    """Fill velocities of points (n, 3) since the frame before, zero without one; keep these."""
     is_next = 0.0 < dt_s < math.inf
     for i in range(len(positions)):
         for k in range(3):

@@ -103,7 +103,6 @@ def _triangles(distances: Floats, numbers: Ints) -> Ints:
 
 
 def _smoothed(vertices: Vec3s, triangles: Ints) -> Vec3s:
-    """Return the vertices nearer to the means of their neighbours."""
     pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     count = np.bincount(pairs[:, 0], minlength=len(vertices))[:, None]
     for _ in range(ROUNDS):

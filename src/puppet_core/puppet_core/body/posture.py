@@ -87,7 +87,6 @@ class Motion:
 
     @property
     def n_frames(self) -> int:
-        """Return the number of frames."""
         return len(self.root_positions)
 
     def posture(self, frame_index: int) -> Posture:
@@ -108,7 +107,7 @@ class Motion:
         return velocities
 
     def world_segments(self) -> tuple[Quats, Vec3s]:
-        """Return orientations (n, 16, 4) and joint positions (n, 16, 3) in world."""
+        """Return forward kinematics of all frames: (n, 16, 4), (n, 16, 3) [m]; or ConfigError."""
         return world_segments(self.skeleton, self.root_positions, self.rotations)
 
 

@@ -55,8 +55,6 @@ ROOT = -1
 
 
 class UrdfShape(NamedTuple):
-    """One solid of a link."""
-
     kind: str  # box, cylinder, capsule, sphere, mesh; or hull, once a mesh is read
     size: Floats  # Three edges; radius and length; radius; scales; corners, shape (n, 3) [m]
     pose: Floats  # In the link's frame, shape (4, 4) [m]
@@ -96,13 +94,10 @@ class UrdfJoint(NamedTuple):
 
     @property
     def turns(self) -> bool:
-        """Return whether it has an angle of its own."""
         return self.kind in TURNING and self.mimic is None
 
 
 class UrdfRobot(NamedTuple):
-    """A file's tree of links."""
-
     path: Path
     text: str
     name: str
@@ -111,7 +106,6 @@ class UrdfRobot(NamedTuple):
     joints: tuple[UrdfJoint, ...]  # Parents before children
 
     def path_to(self, link: str) -> list[UrdfJoint]:
-        """Return the joints from the root link to one."""
         above = {joint.child: joint for joint in self.joints}
         path: list[UrdfJoint] = []
         while link in above:
@@ -121,11 +115,7 @@ class UrdfRobot(NamedTuple):
 
 
 def read_urdf(path: str | Path) -> UrdfRobot:
-    """
-    Read a URDF file.
-
-    Raise InputFileError naming file, line and what is missing, unknown or impossible.
-    """
+    """Return a URDF file's robot; InputFileError names file, line and what does not fit."""
     return parse_urdf(Path(path), read_utf8(path, MAX_URDF_BYTES))
 
 
@@ -373,7 +363,6 @@ class Robot:
         return np.array([places[name] for name in names if name in places])
 
     def joints_of(self, segment: int) -> range:
-        """Return the joints that move a segment."""
         first, end = np.searchsorted(self.segments, [segment, segment + 1])
         return range(int(first), int(end))
 
@@ -387,11 +376,7 @@ class Robot:
 
 
 def read_robot(source: Section) -> Robot | None:
-    """
-    Read the optional section of a character file, and the URDF that it names.
-
-    Raise InputFileError naming file, line and key of what is missing, unknown or impossible.
-    """
+    """Return the robot of a character file, with the URDF that it names; or InputFileError."""
     if SECTION not in source:
         return None
     section = source.section(SECTION)
@@ -485,8 +470,6 @@ def _unit(section: Section, key: str, count: int) -> Floats:
 
 
 class BodyShape(NamedTuple):
-    """A solid at zero pose."""
-
     body: int  # Joint that moves it, or ROOT
     kind: str
     size: Floats
@@ -525,11 +508,9 @@ class RobotTree(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the joints' names."""
         return tuple(joint.name for joint in self.joints)
 
     def children(self, body: int) -> tuple[int, ...]:
-        """Return the joints that hang on a body."""
         return tuple(i for i, parent in enumerate(self.parents) if parent == body)
 
     def points(self, bodies: Collection[int]) -> Vec3s:

@@ -89,11 +89,7 @@ def read_surface(path: str | Path) -> dict[str, Vec3s]:
 
 
 def save_surface(samples: Vec3s, path: str | Path, segments: Sequence[str] = SEGMENTS) -> None:
-    """
-    Write the points of some segments, from samples (16, 40, 3) [m], all or nothing.
-
-    Raise ConfigError if a segment is unknown, or a point to be written is not finite or too far.
-    """
+    """Write the points of some segments of samples (16, 40, 3) [m]; or ConfigError."""
     tree = {}
     for name in segments:
         if name not in SEGMENT_INDEX:

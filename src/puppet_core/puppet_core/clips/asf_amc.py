@@ -57,7 +57,6 @@ class _Row(NamedTuple):
         return InputFileError(self.path, wanted, got, self.line, name, hint)
 
     def numbers(self, count: int, name: str) -> Floats:
-        """Return so many numbers after the keyword."""
         values = parse_floats(self.words[1 : 1 + count])
         if values is None or len(values) != count:
             got = shorten(' '.join(self.words[1:])) if self.words[1:] else 'nothing'
@@ -133,11 +132,7 @@ def fixed_axes_rotation(turn_order: list[int], angles: Floats) -> Quats:
 
 
 def read_asf(path: str | Path, unit_m: float | None = None) -> AsfSkeleton:
-    """
-    Read an ASF file; `unit_m` takes the place of the length in its :units section [m].
-
-    Raise InputFileError naming line, field and what was expected.
-    """
+    """Return a skeleton, with `unit_m` [m] instead of its own unit; or InputFileError."""
     path = Path(path)
     sections = _read_sections(path)
     named_unit_m, angle_unit_rad = _read_units(sections.get('units', []))
@@ -326,11 +321,7 @@ def _read_hierarchy(rows: list[_Row], bones: dict[str, _Bone]) -> list[tuple[str
 def read_amc(
     path: str | Path, skeleton: AsfSkeleton, rate_hz: float = DEFAULT_RATE_HZ
 ) -> ClipFile:
-    """
-    Read an AMC file made for a skeleton: in metres, axes as in the file.
-
-    Raise InputFileError naming line, bone and what was expected.
-    """
+    """Return a motion for a skeleton: in metres, axes as in the file; or InputFileError."""
     path = Path(path)
     angle_unit_rad, values = _read_motion(path, skeleton)
     rotations = np.zeros((len(values), len(skeleton.joint_names), 4))

@@ -115,11 +115,7 @@ class _Tokens:
 
 
 def read_hierarchy(path: Path, text: str) -> list[BvhJoint]:
-    """
-    Return the joints and end sites of a text up to the MOTION keyword, in the order of the file.
-
-    Raise InputFileError if a keyword, number, brace or name is not where the format has it.
-    """
+    """Return joints and end sites up to the MOTION keyword, in their order; or InputFileError."""
     tokens = _Tokens(path, text)
     joints: list[BvhJoint] = []
     lines: dict[str, int] = {}
@@ -226,11 +222,7 @@ def _check_block(tokens: _Tokens, joint: BvhJoint) -> None:
 def read_bvh(
     path: str | Path, unit_m: float = DEFAULT_UNIT_M, rate_hz: float | None = None
 ) -> ClipFile:
-    """
-    Read a BVH file: in metres, axes as in the file; `rate_hz` replaces the rate of the file.
-
-    Raise InputFileError naming line, field and what was expected, if the file is not a whole BVH.
-    """
+    """Return a BVH file in metres, axes as in it, at `rate_hz` if given; or InputFileError."""
     path = Path(path)
     text = read_text(path, 'BVH')
     motion = _MOTION_LINE.search(text)

@@ -72,15 +72,12 @@ class ClipFile:
 
     @property
     def n_frames(self) -> int:
-        """Return the number of frames."""
         return len(self.rotations)
 
     def is_tip(self, joint: int) -> bool:
-        """Return whether the joint is the end of a last bone."""
         return self.joint_names[joint].endswith(TIP_SUFFIX)
 
     def children(self, joint: int) -> tuple[int, ...]:
-        """Return the joints whose parent this is, in the order of the file."""
         return tuple(int(k) for k in np.flatnonzero(self.parents == joint))
 
     def path_down(self, ancestor: int, joint: int) -> tuple[int, ...] | None:
@@ -103,19 +100,16 @@ class ClipFile:
         return self._rest_position(joint) - self._rest_position(ancestor)
 
     def without_first(self, count: int) -> 'ClipFile':
-        """Return the clip from frame `count` on."""
         q, p = self.rotations[count:], self.translations[count:]
         return replace(self, rotations=q, translations=p)
 
     def scaled(self, factor: float) -> 'ClipFile':
-        """Return the clip with all lengths multiplied."""
         if factor == 1.0:
             return self
         translations = frozen(factor * self.translations)
         return replace(self, offsets=factor * self.offsets, translations=translations)
 
     def thinned(self, max_frames: int) -> 'ClipFile':
-        """Return evenly spaced frames of the clip, at most so many."""
         step = -(-self.n_frames // max_frames)
         q, p = self.rotations[::step], self.translations[::step]
         return replace(self, rate_hz=self.rate_hz / step, rotations=q, translations=p)
@@ -173,11 +167,7 @@ _LOCK_COSINE = 1e-7
 
 
 def euler_to_quats(axes: Sequence[int], angles: Floats) -> Quats:
-    """
-    Return the rotations R_axes[0](angles[0]) · R_axes[1](angles[1]) · …, shape (..., 4).
-
-    Of angles (..., k) [rad] about k axes, 0, 1, 2 for x, y, z.
-    """
+    """Return R_axes[0](angles[0]) · R_axes[1](angles[1]) · … of angles (..., k) [rad]."""
     halves = 0.5 * np.asarray(angles, dtype=np.float64)
     quats = np.zeros((*halves.shape[:-1], 4))
     quats[..., 0] = 1.0

@@ -53,8 +53,6 @@ _MIN_BONE_M = 1e-4
 
 
 class Finding(NamedTuple):
-    """Something found out about a file."""
-
     value: str  # What it is, for code and for people
     why: str  # What it was found by
     is_sure: bool = True  # False if the user had better check it
@@ -107,11 +105,7 @@ def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> tuple[
 
 
 def check_body(path: Path, skeleton: Skeleton) -> Iterator[str]:
-    """
-    Yield what is odd about a skeleton: shares of the leg unlike a person's, sides that differ.
-
-    Raise InputFileError if a shoulder or hip is on the wrong side.
-    """
+    """Yield what is odd about a skeleton; InputFileError if shoulders or hips change sides."""
     leg = float(skeleton.limb_lengths[2:].sum(axis=1).mean())
     for end, (name, usual, low, high) in (_WIDTHS | _LENGTHS).items():
         offsets = skeleton.offsets[[SEGMENT_INDEX[f'{side}_{end}'] for side in _SIDES]]

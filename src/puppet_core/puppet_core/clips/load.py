@@ -52,11 +52,7 @@ _FRAMES_TO_JUDGE = 500  # for the up axis
 
 
 def describe_discontinuities(motion: Motion) -> str | None:
-    """
-    Describe the discontinuities of a clip in words; None if it has none.
-
-    Frames are counted from 1 as read, without those that were dropped.
-    """
+    """Return a clip's discontinuities in words, frames counted from 1; None without any."""
     if motion.n_frames < 2:
         return None
     steps = np.linalg.norm(np.diff(motion.world_segments()[1], axis=0), axis=2)
@@ -78,8 +74,6 @@ def describe_discontinuities(motion: Motion) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadClip:
-    """A clip, and what was found out about its file."""
-
     motion: Motion  # Of our skeleton
     path: Path  # Where it was read from
     names: str  # The map that fitted
@@ -89,7 +83,6 @@ class ReadClip:
 
     @property
     def text(self) -> str:
-        """Return all this as one line."""
         found = f'unit {self.unit.text("--unit")}; up {self.up_axis.text("--up-axis")}'
         return f'{self.path}: {"; ".join([f"names of {self.names}", found, *self.notes])}'
 

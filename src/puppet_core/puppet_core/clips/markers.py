@@ -48,8 +48,6 @@ _FOLDER = Path('config') / 'markersets'
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a point is made."""
-
     kind: str  # A key of KINDS
     # Names of points or markers for each of the kind's inputs; more than one are averaged
     points: Mapping[str, tuple[str, ...]]
@@ -57,22 +55,17 @@ class Recipe:
     parameter: str = ''  # Name of the clip's own parameter in place of a width [mm]; '' for none
 
     def needs(self) -> frozenset[str]:
-        """Return all points and markers it is made from."""
         return frozenset(name for names in self.points.values() for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerSegment:
-    """A segment's joint and two of its axes."""
-
     origin: str
     axes: tuple[tuple[str, str, str], ...]  # (axis, from, to), the exact one first
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerSet:
-    """All of a file."""
-
     name: str
     points: Mapping[str, tuple[Recipe, ...]]  # Alternatives of each point, in the order of making
     segments: Mapping[str, MarkerSegment]
@@ -95,17 +88,12 @@ def built_in_folder() -> Path | None:
 
 
 def built_in_sets() -> tuple[str, ...]:
-    """Return the names of the built-in sets."""
     folder = built_in_folder()
     return tuple(sorted(path.stem for path in folder.glob('*.yaml'))) if folder else ()
 
 
 def load_marker_set(name_or_path: str | Path) -> MarkerSet:
-    """
-    Read a marker set, by its name or as a YAML file.
-
-    Raise ConfigError if there is none of the name, InputFileError naming file, line and key.
-    """
+    """Return a marker set by its name or YAML file; or ConfigError, InputFileError."""
     if Path(name_or_path).suffix.lower() in ('.yaml', '.yml'):
         return _read_set(Path(name_or_path))
     folder = built_in_folder()

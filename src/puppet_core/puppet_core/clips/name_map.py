@@ -142,8 +142,6 @@ class NameMap:
 
 @dataclass(frozen=True, slots=True)
 class SegmentJoints:
-    """The joints of one file that make our segments."""
-
     # The map that fitted
     map: NameMap  # noqa: A003
     frames: tuple[int, ...]  # Joint whose rotation the segment has, length 16
@@ -153,7 +151,6 @@ class SegmentJoints:
 
 
 def built_in_map(name: str) -> NameMap:
-    """Return one of KNOWN_MAPS."""
     if name not in BUILT_IN:
         known = ', '.join(KNOWN_MAPS)
         raise ConfigError(f'name_map: expected one of {known} or a YAML file, got {name!r}')

@@ -48,11 +48,7 @@ class ClipOptions:
 
 
 def unit_length_m(text: str) -> float:
-    """
-    Return the length [m] of a unit given by name (mm, cm, in, m) or as a number of metres.
-
-    Raise ConfigError if it is neither.
-    """
+    """Return the length [m] of a unit, by name (mm, cm, in, m) or in metres; or ConfigError."""
     if text in UNITS_M:
         return UNITS_M[text]
     try:

@@ -47,18 +47,13 @@ class Scene(NamedTuple):
 
 
 def read_gltf(path: Path, options: ClipOptions) -> ClipFile:
-    """
-    Read a glTF file: in metres, axes as in the file.
-
-    Raise InputFileError if it is not a whole glTF with an animation, ConfigError if there is none
-    of the name that is asked for.
-    """
+    """Return a glTF file, in metres, axes as in it; or InputFileError, ConfigError."""
     with refuse_damage(path, 'glTF 2.0 file'):
         return _to_clip(path, _gltf_scene(path, options), options)
 
 
 def read_fbx(path: Path, options: ClipOptions) -> ClipFile:
-    """Read an FBX file as `read_gltf` does; raise ConfigError also if ufbx is not installed."""
+    """Return an FBX file, in metres, axes as in it; or InputFileError, ConfigError."""
     with refuse_damage(path, 'FBX file'):
         words = options.animation or '', str(options.rate_hz or 0.0)
         found = read_isolated(path, 'FBX', 'ufbx', fbx_content, *words)
@@ -130,8 +125,6 @@ def _times(start_s: float, length_s: float, rate_hz: float, n_nodes: int) -> Flo
 
 
 class _Gltf:
-    """The JSON of a file and its buffers."""
-
     def __init__(self, path: Path) -> None:
         data, binary = read_bytes(path, 'glTF'), b''
         if data[:4] == b'glTF':  # 12 bytes, then chunks: length, kind, content
@@ -202,7 +195,6 @@ def _gltf_scene(path: Path, options: ClipOptions) -> Scene:
 
 
 def _rest_of(node: Any) -> Floats:
-    """Return place, rotation wxyz and scale of a node."""
     own = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     if 'matrix' in node:
         pose = np.reshape(np.array(node['matrix'], dtype=float), (4, 4)).T

@@ -286,11 +286,7 @@ def _foot_axes(bone: Vec3, carried: Quat, normal: Vec3, is_doubted: bool) -> Qua
 
 
 def count_artificial_frames(p_world: Vec3s, rate_hz: float, body_height: float) -> int:
-    """
-    Return how many frames at the start are not motion, 0 if the first continues into the second.
-
-    From joint positions (n, j, 3) [m] and any length of the body's size [m].
-    """
+    """Return how many frames of joints (n, j, 3) [m] at the start are not motion, mostly 0."""
     n_start = max(1, round(_RINGING_S * rate_hz))
     n_seen = n_start + max(3, round(_REFERENCE_S * rate_hz))
     steps = np.linalg.norm(np.diff(p_world[: n_seen + 1], axis=0), axis=2).mean(axis=1)

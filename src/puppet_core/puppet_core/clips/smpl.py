@@ -36,11 +36,7 @@ _HANDS = {24: (22, 23), 52: (25, 40), 55: (28, 43)}  # in models of so many join
 
 
 def read_smpl(path: Path, options: ClipOptions) -> ClipFile:
-    """
-    Read a motion of the SMPL family: in metres, axes as in the file.
-
-    Raise InputFileError naming what is missing or not as it should be in the file, or the model.
-    """
+    """Return a motion of the SMPL family, in metres, axes as in the file; or InputFileError."""
     with refuse_damage(path, 'SMPL motion'):
         data = np.load(BytesIO(read_bytes(path, 'npz')))
         name = _first(path, data, 'poses', 'root_orient', 'global_orient')

@@ -72,13 +72,11 @@ class SignalEvent(threading.Event):
         self._read, self._write = os.pipe()
 
     def set(self) -> None:  # noqa: A003
-        """Set it, once and for all."""
         if not self._happened:
             self._happened = True
             os.write(self._write, b'x')
 
     def is_set(self) -> bool:
-        """Return whether it is set."""
         return self._happened
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -32,11 +32,7 @@ def check_name(label: str, name: str) -> None:
 
 
 def require_file(path: str | Path, kind: str = 'file') -> int:
-    """
-    Return the size of a file, links followed: a pipe or a device could be read for ever.
-
-    Raise InputFileError for what is no file, OSError if it cannot be read.
-    """
+    """Return a file's size; InputFileError for a pipe or device, which might never end."""
     found = Path(path).stat()
     if not stat.S_ISREG(found.st_mode):
         names = [name for is_kind, name in _NAMES if is_kind(found.st_mode)]
@@ -83,11 +79,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path, name: str) -> None:
-    """
-    Refuse an output that cannot be written, before the work for it is done.
-
-    Raise ConfigError naming the argument `name` and what is in the way.
-    """
+    """Raise ConfigError, naming the argument, for an output that cannot be written."""
     target = Path(path)
     if target.is_dir():
         raise ConfigError(f'{name}: expected a file name, got the folder {str(path)!r}')
@@ -112,6 +104,5 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write `data` to `path`, all or nothing."""
     with replacing(path) as temporary:
         temporary.write_bytes(data)

@@ -46,20 +46,14 @@ class Row:
 
     @property
     def is_list(self) -> bool:
-        """Whether the parameter is a list."""
         return isinstance(self.default, tuple)
 
     @property
     def element_type(self) -> type:
-        """bool, int, float or str."""
         return type(self.default[0] if isinstance(self.default, tuple) else self.default)
 
     def check(self, value: Any) -> Any:
-        """
-        Return `value` as this row's type, a list as a tuple.
-
-        Raise ConfigError naming the row, what it expected and what it got.
-        """
+        """Return `value` as this row's type, a list as a tuple; ConfigError names the row."""
         if not self.is_list:
             return self._check_element(value)
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
@@ -120,11 +114,7 @@ def setting(
 
 
 def rows_of(kind: Any, prefix: str = '', groups: Sequence[str] = ()) -> tuple[Row, ...]:
-    """
-    Return a row for each field of a dataclass that is a `setting`, in their order.
-
-    The field `gate_limit` is the parameter `gate.limit` if `gate` is one of the groups.
-    """
+    """Return a row for each `setting`; with a group `gate`, `gate_limit` is `gate.limit`."""
 
     def name(field_name: str) -> str:
         group, _, rest = field_name.partition('_')
@@ -138,16 +128,11 @@ def rows_of(kind: Any, prefix: str = '', groups: Sequence[str] = ()) -> tuple[Ro
 
 
 def defaults(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return name -> default of all rows."""
     return {row.name: row.default for row in rows}
 
 
 def check_values(rows: Sequence[Row], given: Mapping[str, Any]) -> dict[str, Any]:
-    """
-    Return name -> value of all rows: the given ones checked, the others at their default.
-
-    Raise ConfigError for a name that no row has, a wrong type, or a value out of range.
-    """
+    """Return name -> value of all rows, the given ones checked; ConfigError names the row."""
     values = defaults(rows)
     by_name = {row.name: row for row in rows}
     for name, value in given.items():

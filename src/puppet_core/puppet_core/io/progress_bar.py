@@ -31,19 +31,13 @@ class Advance(Protocol):
 def progress(
     title: str, total: int | None, stream: TextIO | None = None, unit: str = 'frame'
 ) -> Iterator[Advance]:
-    """
-    Yield a function to call with how much was done since its last call.
-
-    A `total` of None is not known yet; the stream is standard error unless given.
-    """
+    """Yield an Advance; a `total` of None is not known yet, the stream is standard error."""
     from tqdm import tqdm
 
     stream = sys.stderr if stream is None else stream
     in_log = not stream.isatty()
 
     class LogLines(tqdm):
-        """Shows itself in lines of its own."""
-
         def display(self, msg: str | None = None, pos: int | None = None) -> None:
             """Write a line; nothing at the end, or before there is anything to say."""
             if msg != '' and (self.n or self.total):

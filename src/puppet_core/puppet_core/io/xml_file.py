@@ -24,11 +24,9 @@ class XmlElement:
     children: list['XmlElement'] = field(default_factory=list)
 
     def named(self, tag: str) -> list['XmlElement']:
-        """Return the elements of this name inside."""
         return [child for child in self.children if child.tag == tag]
 
     def first(self, tag: str) -> 'XmlElement | None':
-        """Return the first element of this name inside, or None."""
         return next(iter(self.named(tag)), None)
 
 
@@ -42,7 +40,6 @@ class _TreeBuilder(ContentHandler):
         self.ancestors = [XmlElement('', {}, 1)]
 
     def startElement(self, name: str, attrs: AttributesImpl) -> None:
-        """Add an element."""
         line = self._parser.getLineNumber() or 1
         self._n_elements += 1
         if self._n_elements > MAX_ELEMENTS or len(self.ancestors) > MAX_DEPTH:
@@ -53,16 +50,11 @@ class _TreeBuilder(ContentHandler):
         self.ancestors.append(element)
 
     def endElement(self, name: str) -> None:
-        """Go on in the element around."""
         self.ancestors.pop()
 
 
 def read_xml(path: Path, text: str) -> XmlElement:
-    """
-    Return the outermost element of a text.
-
-    Raise InputFileError naming the file and the line of what is no XML, or not allowed.
-    """
+    """Return the outermost element of a text; InputFileError names file and line."""
     from defusedxml import DefusedXmlException
     from defusedxml.expatreader import create_parser
 

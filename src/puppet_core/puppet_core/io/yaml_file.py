@@ -114,7 +114,6 @@ class _Dumper(yaml.SafeDumper):
     """SafeDumper of what the loader reads: texts like numbers in quotes, and no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Return True: a value that comes twice is written twice."""
         return True
 
 
@@ -169,7 +168,6 @@ class Section:
         return key in self._mapping
 
     def keys(self) -> tuple[str, ...]:
-        """Return the keys in the order of the file."""
         return tuple(self._mapping)
 
     def error(self, key: str, expected: str, got: object, hint: str = '') -> InputFileError:
@@ -213,7 +211,6 @@ class Section:
         return float(value)
 
     def flag(self, key: str, default: Any = _MISSING) -> bool:
-        """Return a truth value."""
         value = self.raw(key, default)
         if not isinstance(value, bool):
             raise self.error(key, 'true or false', brief(value))
@@ -262,20 +259,12 @@ class Section:
 
 
 def load_yaml(path: str | Path, file_format: str) -> Section:
-    """
-    Read a YAML file whose first key is `format: <file_format>`.
-
-    Raise InputFileError if the file is missing, not YAML, not a mapping, or of another format.
-    """
+    """Return a YAML file whose first key is `format: <file_format>`; or InputFileError."""
     return parse_yaml(read_utf8(path), path, file_format)
 
 
 def read_utf8(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> str:
-    """
-    Return the text of a file of sensible size.
-
-    Raise InputFileError if it cannot be read, is too large or is no UTF-8.
-    """
+    """Return the text of a file of sensible size; or InputFileError."""
     path = Path(path)
     try:
         require_file(path)

@@ -37,7 +37,6 @@ _KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bo
 
 
 def kernel(function: Function) -> 'Dispatcher[Function]':
-    """Return the compiled function."""
     return njit(**_OPTIONS)(function)
 
 
@@ -109,7 +108,6 @@ class _AlsoInPython(type(_row)):  # type: ignore[misc]
     """An intrinsic that plain Python can call too, as tests do with uncompiled kernels."""
 
     def __call__(self, *sizes: int) -> Any:
-        """Return an array of the shape."""
         return np.empty(sizes)
 
 

@@ -13,11 +13,7 @@ LEAST_PIVOT, STIFF = 1e-12, 1e12
 
 @kernel
 def solve_in_place(system: Floats) -> bool:
-    """
-    Turn the last column of a (4, 5) linear system into its solution; False if singular.
-
-    Gauss-Jordan elimination with row pivoting; the other columns are destroyed.
-    """
+    """Turn the last column of a system (4, 5) into its solution, by Gauss-Jordan; or False."""
     for column in range(4):
         pivot = column
         for row in range(column + 1, 4):

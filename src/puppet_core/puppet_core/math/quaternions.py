@@ -29,12 +29,10 @@ def rotate(q, v, out):  # type: ignore[no-untyped-def]
 
 
 def conjugate(q: Quats) -> Quats:
-    """Return the inverse rotations."""
     return np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def normalize(q: Quats) -> Quats:
-    """Return q divided by their lengths."""
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
@@ -45,6 +43,12 @@ def exp(rotvec: Vec3s) -> Quats:
     # np.sinc(x) = sin(pi x) / (pi x)
     scale = 0.5 * np.sinc(angle / (2.0 * np.pi))
     return np.concatenate((np.cos(0.5 * angle), scale * rotvec), axis=-1)
+
+
+def from_rpy(angles: Floats) -> Quats:
+    """Return the rotations by roll, pitch and yaw (..., 3) [rad] about fixed x, then y, then z."""
+    roll, pitch, yaw = np.moveaxis(np.asarray(angles)[..., None] * np.eye(3), -2, 0)
+    return multiply(multiply(exp(yaw), exp(pitch)), exp(roll))
 
 
 def log(q: Quats) -> Vec3s:

@@ -37,37 +37,31 @@ def quat(row: QuatLike) -> Quat:
 
 @kernel
 def add(a: Vec3Like, b: Vec3Like) -> Vec3:
-    """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @kernel
 def sub(a: Vec3Like, b: Vec3Like) -> Vec3:
-    """Return a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 @kernel
 def scale(a: Vec3Like, factor: float) -> Vec3:
-    """Return factor a."""
     return a[0] * factor, a[1] * factor, a[2] * factor
 
 
 @kernel
 def dot(a: Vec3Like, b: Vec3Like) -> float:
-    """Return the scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel
 def cross(a: Vec3Like, b: Vec3Like) -> Vec3:
-    """Return the vector product a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @kernel
 def norm(a: Vec3Like) -> float:
-    """Return the length."""
     return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
@@ -80,7 +74,6 @@ def normalized(a: Vec3Like) -> Vec3:
 
 @kernel
 def clamp(value: float, low: float, high: float) -> float:
-    """Return the nearest number to `value` in low .. high."""
     return min(max(value, low), high)
 
 
@@ -105,13 +98,11 @@ def multiply(a: QuatLike, b: QuatLike) -> Quat:
 
 @kernel
 def conjugate(q: QuatLike) -> Quat:
-    """Return the inverse rotation."""
     return q[0], -q[1], -q[2], -q[3]
 
 
 @kernel
 def rotate(q: QuatLike, v: Vec3Like) -> Vec3:
-    """Return v rotated by q."""
     # v + 2 w (u x v) + 2 u x (u x v), u the vector part
     tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
     ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
@@ -125,7 +116,6 @@ def rotate(q: QuatLike, v: Vec3Like) -> Vec3:
 
 @kernel
 def rotate_inverse(q: QuatLike, v: Vec3Like) -> Vec3:
-    """Return v rotated by the inverse of q."""
     return rotate(conjugate(q), v)
 
 

@@ -68,11 +68,7 @@ _TRUNK = {
 def range_of_motion(
     character: Character | Skeleton, rate_hz: float, t_pose_s: float = T_POSE_S
 ) -> Motion:
-    """
-    Return the T-pose and then the range of motion; the last frame is followed by the first.
-
-    Raise ConfigError if a time is negative or not finite.
-    """
+    """Return T-pose and range of motion, without a seam; ConfigError for an impossible time."""
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character
     t = np.arange(round((t_pose_s + RANGE_S) * rate_hz)) / rate_hz - t_pose_s

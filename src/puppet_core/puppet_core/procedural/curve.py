@@ -13,8 +13,6 @@ from puppet_core.procedural.motion_loop import smooth_step
 
 
 class End(NamedTuple):
-    """Value, velocity and acceleration at one end of a quintic."""
-
     value: float
     velocity: float = 0.0
     acceleration: float = 0.0
@@ -29,12 +27,7 @@ def check_timing(t_pose_s: float, rate_hz: float) -> None:
 
 
 def eased(t: Floats, keys: Sequence[tuple[float, float]]) -> Floats:
-    """
-    Return the curve that rests at each key and goes from one to the next by a smooth step.
-
-    Keys (time, value) are in order of time; before the first and after the last the curve is
-    constant.
-    """
+    """Return the curve that rests at keys (time, value), a smooth step between each two."""
     curve = np.full(len(t), float(keys[0][1]))
     for (start, before), (end, after) in zip(keys, keys[1:]):
         curve += (after - before) * smooth_step((t - start) / (end - start))
@@ -61,11 +54,7 @@ def quintic(t: Floats, start_s: float, end_s: float, start: End, end: End) -> Fl
 
 
 def smoothed(values: Floats, rate_hz: float, width_s: float) -> Floats:
-    """
-    Return one period (n, ...) of a curve smoothed by a Gaussian along axis 0.
-
-    `width_s` is its standard deviation [s].
-    """
+    """Return one period (n, ...) smoothed by a Gaussian of `width_s` [s] along axis 0."""
     frequencies = np.fft.rfftfreq(len(values), 1.0 / rate_hz)
     gain = np.exp(-0.5 * (2.0 * np.pi * frequencies * width_s) ** 2)
     gain = gain.reshape((-1,) + (1,) * (values.ndim - 1))
@@ -102,11 +91,7 @@ def middle_joint(start: Vec3s, end: Vec3s, lengths: Floats, pole: Vec3s) -> Vec3
 
 
 def segment_rotations(bone: Vec3s, rest_bone: Floats, hinge: Vec3s, rest_hinge: Floats) -> Quats:
-    """
-    Return the orientations that turn a rest bone and hinge axis (3,) into given ones (n, 3).
-
-    The axis is made square to the bone.
-    """
+    """Return what turns a rest bone and hinge (3,) into (n, 3); the hinge made square to it."""
     world, rest = _axes(bone, hinge), _axes(rest_bone[None], rest_hinge[None])
     return quaternions.from_matrix(world @ np.swapaxes(rest, -1, -2))
 
@@ -144,5 +129,4 @@ def product(*factors: Quats) -> Quats:
 
 
 def relative(parent: Quats, child: Quats) -> Quats:
-    """Return the rotation of a child in its parent's frame."""
     return quaternions.multiply(quaternions.conjugate(parent), child)

@@ -90,7 +90,6 @@ class Plan:
     yaw: float = 0.0  # Where it faces [rad]
 
     def stay(self, activity: str, duration_s: float) -> None:
-        """Do something on the spot."""
         self.starts_s[activity] = self.duration_s
         self.duration_s += duration_s
 
@@ -125,7 +124,6 @@ class Plan:
 
 
 def turned(vector: Vec3, yaw: float) -> Vec3:
-    """Return a vector (3,) turned about the vertical."""
     x, y, z = vector
     cosine, sine = np.cos(yaw), np.sin(yaw)
     return np.array([cosine * x - sine * y, sine * x + cosine * y, z])
@@ -217,8 +215,6 @@ _X_AXIS, _Y_AXIS, _Z_AXIS = np.eye(3)
 
 
 class Feet(NamedTuple):
-    """Both feet over one pass of the plan."""
-
     soles: Vec3s  # Sole centres in world, shape (n, 2, 3) [m]
     yaws: Floats  # Headings, shape (n, 2) [rad]
     pitches: Floats  # Toes down is positive, shape (n, 2) [rad]
@@ -291,7 +287,6 @@ class Moments(NamedTuple):
 
 
 def jump_moments(plan: Plan) -> Moments:
-    """Return when the jump's parts happen."""
     bottom = plan.starts_s['jump'] + 0.75
     take_off = bottom + PUSH_S
     touch_down = take_off + FLIGHT_S
@@ -434,7 +429,6 @@ def _ankles(skeleton: Skeleton, foot: int, feet: Feet) -> Vec3s:
 
 
 def foot_rotations(feet: Feet, foot: int) -> Quats:
-    """Return the orientations of one foot in world, shape (n, 4)."""
     return product(about(_Z_AXIS, feet.yaws[:, foot]), about(_Y_AXIS, feet.pitches[:, foot]))
 
 

@@ -19,43 +19,40 @@ def _random_body(rng, n=40):
     return [Capsule(int(s), a, b, r) for s, (a, b), r in zip(segments, ends, radii)]
 
 
-@pytest.fixture(params=[segment_distance, segment_distance.py_func], ids=['jit', 'py'])
-def distance(request):
-    """Return the kernel, compiled and plain."""
-    return request.param
-
-
-def test_distance_is_the_least_of_all_capsules(rng, distance):
+def test_distance_is_the_least_of_all_capsules(rng):
     capsules = _random_body(rng)
     shape, normal = shape_arrays(capsules), np.empty(3)
     for point in rng.normal(size=(40, 3)) * 0.15:
         for segment in range(N_SEGMENTS):
             own = [_distance(point, c) for c in capsules if c.segment == segment]
-            got = distance(shape, segment, point, normal)
+            got = segment_distance(shape, segment, point, normal)
             assert got == pytest.approx(min(own, default=np.inf), abs=TOL_M)
 
 
-def test_normal_is_unit_and_leads_to_the_surface(rng, distance):
+def test_normal_is_unit_and_leads_to_the_surface(rng):
     capsules = _random_body(rng, 160)
     shape, normal, other = shape_arrays(capsules), np.empty(3), np.empty(3)
     inside = 0
     for point in rng.normal(size=(200, 3)) * 0.1:
-        depth = distance(shape, CHEST, point, normal)
+        depth = segment_distance(shape, CHEST, point, normal)
         assert np.linalg.norm(normal) == pytest.approx(1.0, abs=TOL_M)
-        reached = distance(shape, CHEST, point - depth * normal, other)
+        reached = segment_distance(shape, CHEST, point - depth * normal, other)
         inside += depth < 0.0
         # inside the surface of one capsule may be within another
         assert reached == pytest.approx(0.0, abs=TOL_M) if depth >= 0.0 else reached < TOL_M
     assert 20 < inside < 180
 
 
-def test_normal_is_the_gradient_of_the_distance(rng, distance):
+def test_normal_is_the_gradient_of_the_distance(rng):
     shape = shape_arrays([Capsule(CHEST, np.zeros(3), np.array([0.0, 0.1, 0.3]), 0.05)])
     normal, other, step = np.empty(3), np.empty(3), 1e-6
     for point in rng.normal(size=(50, 3)) * 0.2:
-        distance(shape, CHEST, point, normal)
+        segment_distance(shape, CHEST, point, normal)
         slopes = [
-            (distance(shape, CHEST, point + e, other) - distance(shape, CHEST, point - e, other))
+            (
+                segment_distance(shape, CHEST, point + e, other)
+                - segment_distance(shape, CHEST, point - e, other)
+            )
             / (2.0 * step)
             for e in step * np.eye(3)
         ]
@@ -63,11 +60,13 @@ def test_normal_is_the_gradient_of_the_distance(rng, distance):
 
 
 @pytest.mark.parametrize('bone', [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.1, -0.5]])
-def test_on_the_core_line_the_normal_is_square_to_it(bone, distance):
+def test_on_the_core_line_the_normal_is_square_to_it(bone):
     bone = np.array(bone, dtype=np.float64)
     start, normal = np.array([0.1, -0.2, 0.3]), np.empty(3)
     shape = shape_arrays([Capsule(CHEST, start, start + bone, 0.05)])
-    assert distance(shape, CHEST, start + 0.5 * bone, normal) == pytest.approx(-0.05, abs=TOL_M)
+    assert segment_distance(shape, CHEST, start + 0.5 * bone, normal) == pytest.approx(
+        -0.05, abs=TOL_M
+    )
     assert np.linalg.norm(normal) == pytest.approx(1.0, abs=TOL_M)
     assert normal @ bone == pytest.approx(0.0, abs=TOL_M)
 

@@ -21,7 +21,7 @@ from transforms3d import euler
 
 EXACT_TOL_RAD = 1e-12  # roundings, magnified by at most 1 / ZONE
 RATIOS = np.array([SPEED_RATIO, 3.0, SPEED_RATIO + 4.0])  # as the module promises
-DISTANCES = [0.0, 1e-12, 1e-6, 1e-3, 0.01, 0.02, 0.03, 0.034, 0.04, 0.06, 0.09, 0.11, 0.3]
+DISTANCES = [0.0, 1e-6, 1e-3, 0.01, 0.02, 0.034, 0.06, 0.11, 0.3]
 
 
 @njit
@@ -73,13 +73,10 @@ def _smooth(rng, n, terms, amplitude):
     return amplitude * sum(waves)
 
 
-@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
-def test_principal_angles_are_those_of_transforms3d(rng, plain):
-    principal = continuous_euler.principal_angles
-    principal = principal.py_func if plain else principal
+def test_principal_angles_are_those_of_transforms3d(rng):
     for q in batch.normalize(rng.normal(size=(50, 4))):
         angles = np.empty(3)
-        principal(q, angles)
+        continuous_euler.principal_angles(q, angles)
         np.testing.assert_allclose(angles[:2], euler.quat2euler(q, 'rzyx')[:2], atol=1e-11)
         turns = (angles[2] - euler.quat2euler(q, 'rzyx')[2]) / (2.0 * np.pi)
         assert turns == pytest.approx(round(turns), abs=1e-11)
@@ -110,7 +107,7 @@ def test_passing_the_lock_at_any_distance_keeps_the_promises(distance, side, rat
 
 
 def test_random_smooth_curves_keep_the_promises(rng):
-    for _ in range(300):
+    for _ in range(100):
         n = int(10 ** rng.uniform(1.5, 4.2))
         size = 10 ** rng.uniform(-3.0, 0.3)
         across = _smooth(rng, n, rng.integers(1, 8), size) + rng.normal() * size

@@ -51,13 +51,11 @@ def _posture(rng):
     return root, rotations
 
 
-@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
-def test_segments_are_where_a_product_of_matrices_puts_them(rng, adult_character, plain):
+def test_segments_are_where_a_product_of_matrices_puts_them(rng, adult_character):
     offsets = adult_character.skeleton.offsets
     root, rotations = _posture(rng)
     q_world, p_world = np.empty((16, 4)), np.empty((16, 3))
-    kernel = forward_kinematics.py_func if plain else forward_kinematics
-    kernel(offsets, root, rotations, q_world, p_world)
+    forward_kinematics(offsets, root, rotations, q_world, p_world)
     for segment in range(16):
         pose = _walk_down(offsets, root, rotations, segment)
         np.testing.assert_allclose(p_world[segment], pose[:3, 3], atol=POSITION_TOL_M)
@@ -65,14 +63,12 @@ def test_segments_are_where_a_product_of_matrices_puts_them(rng, adult_character
         np.testing.assert_allclose(turned, pose[:3, :3], atol=1e-13)
 
 
-@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
-def test_end_effectors_are_palms_soles_elbows_and_knees(rng, adult_character, plain):
+def test_end_effectors_are_palms_soles_elbows_and_knees(rng, adult_character):
     skeleton = adult_character.skeleton
     root, rotations = _posture(rng)
     q_world, p_world, points = np.empty((16, 4)), np.empty((16, 3)), np.empty((8, 3))
     forward_kinematics(skeleton.offsets, root, rotations, q_world, p_world)
-    kernel = end_effector_positions.py_func if plain else end_effector_positions
-    kernel(skeleton.interaction_points, q_world, p_world, points)
+    end_effector_positions(skeleton.interaction_points, q_world, p_world, points)
     parts = {'elbow': 'forearm', 'knee': 'shank'}
     for row, name in enumerate(GENERAL_END_EFFECTORS):
         side, part = name.split('_')
@@ -82,20 +78,17 @@ def test_end_effectors_are_palms_soles_elbows_and_knees(rng, adult_character, pl
         np.testing.assert_allclose(points[row], (pose @ local)[:3], atol=POSITION_TOL_M)
 
 
-@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
-def test_velocities_are_those_since_the_frame_before(rng, plain):
-    step = causal_velocities.py_func if plain else causal_velocities
+def test_velocities_are_those_since_the_frame_before(rng):
     motion, last, out = rng.normal(size=(5, 8, 3)), np.zeros((8, 3)), np.empty((8, 3))
     for dt_s in (0.0, -0.1, np.nan, np.inf):
-        step(motion[0], dt_s, last, out)
+        causal_velocities(motion[0], dt_s, last, out)
         assert not out.any()
     for before, now in zip(motion, motion[1:]):
-        step(now, 0.008, last, out)
+        causal_velocities(now, 0.008, last, out)
         np.testing.assert_array_equal(out, (now - before) / 0.008)
 
 
-@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
-def test_joints_are_where_products_of_matrices_put_them(rng, plain):
+def test_joints_are_where_products_of_matrices_put_them(rng):
     shape = 6, len(TREE)
     turns = Rotation.random(6 * len(TREE), random_state=4)
     steps = np.zeros((*shape, 4, 4))
@@ -104,8 +97,8 @@ def test_joints_are_where_products_of_matrices_put_them(rng, plain):
     steps[..., 3, 3] = 1.0
     rotations = turns.as_quat()[:, [3, 0, 1, 2]].reshape(*shape, 4)
     q_world, p_world = np.empty((*shape, 4)), np.empty((*shape, 3))
-    kernel = follow_chains.py_func if plain else follow_chains
-    kernel(TREE, rotations, np.ascontiguousarray(steps[..., :3, 3]), q_world, p_world)
+    places = np.ascontiguousarray(steps[..., :3, 3])
+    follow_chains(TREE, rotations, places, q_world, p_world)
     for joint, parent in enumerate(TREE):
         if parent >= 0:
             steps[:, joint] = steps[:, parent] @ steps[:, joint]

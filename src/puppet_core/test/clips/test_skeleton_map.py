@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a file's skeleton to ours, whatever program, unit and axes: the same motion comes out."""
 
-import itertools
 import re
 
 from clip_conventions import convention_text, CONVENTIONS, Style
@@ -89,7 +88,7 @@ def test_other_trees_are_no_bodies(parents):
 
 
 @pytest.mark.parametrize('name', ['cmu for motionbuilder', 'smpl', 'mocapnet'])
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_a_zero_pose_that_means_nothing_is_replaced_by_the_motion(
     tmp_path, rng, adult_character, name, seed
 ):
@@ -138,7 +137,7 @@ def test_offsets_that_are_in_the_channels_alone_are_found(write, motion):
 
 @pytest.mark.parametrize(
     ('unit', 'world'),
-    [*itertools.product(UNITS, 'yz'), *(('centimetres', world) for world in WORLDS)],
+    [*((unit, 'y') for unit in UNITS), *(('centimetres', world) for world in WORLDS)],
 )
 def test_unit_and_up_axis_are_found_and_said(write, motion, unit, world):
     style = Style(UNITS[unit], WORLDS[world])
@@ -150,23 +149,15 @@ def test_unit_and_up_axis_are_found_and_said(write, motion, unit, world):
     assert 'check' not in read.text
 
 
-@pytest.mark.parametrize('factor', [0.6, 1.0, 1.4])
-def test_children_and_giants_are_no_other_unit(tmp_path, rng, adult_character, factor):
-    body = adult_character.skeleton
-    body = Skeleton(factor * body.offsets, factor * body.interaction_points)
-    motion = wave_motion(body, rng)
-    (tmp_path / 'a.bvh').write_text(convention_text(motion, CONVENTIONS['mixamo'], rng))
-    assert read_clip(tmp_path / 'a.bvh').unit.value == 'centimetres'
-
-
 @pytest.mark.parametrize(
     ('factor', 'unit', 'said'),
     [
         (0.64, 'inches', 'stature about 1.12 m; it would be 0.441 m in centimetres, check with'),
         (1.4, 'centimetres', 'stature about 2.45 m, check with'),
+        (0.6, 'centimetres', 'stature about 1.05 m'),
     ],
 )
-def test_a_child_in_inches_is_no_giant_and_unusual_sizes_are_said(
+def test_children_and_giants_are_no_other_unit_and_unusual_sizes_are_said(
     tmp_path, rng, adult_character, factor, unit, said
 ):
     body = adult_character.skeleton
@@ -378,7 +369,7 @@ def toes_out(rng):
     }
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 @pytest.mark.parametrize('axes', [lambda rng: {}, turned_axes, toes_out])
 def test_turned_rest_poses_and_channel_orders_do_not_matter(load, adult_character, seed, axes):
     rng = np.random.default_rng(seed)
@@ -388,8 +379,7 @@ def test_turned_rest_poses_and_channel_orders_do_not_matter(load, adult_characte
     assert_same_motion(motion, load(motion, Habit(axes=axes(rng), orders=orders)))
 
 
-@pytest.mark.parametrize('arm_deg', [10.0, 45.0, 59.0, 80.0, 90.0])
-@pytest.mark.parametrize('leg_deg', [0.0, 20.0])
+@pytest.mark.parametrize('arm_deg, leg_deg', [(10.0, 0.0), (59.0, 20.0), (90.0, 20.0)])
 def test_lowered_arms_and_spread_legs_are_brought_to_the_t_pose(
     load, rng, adult_character, arm_deg, leg_deg
 ):

@@ -157,11 +157,11 @@ def test_repeated_values_are_written_without_aliases(load):
 @pytest.mark.parametrize(
     'text',
     [
-        'a: [' + 'x, ' * 100_000 + ']',
-        'a: {' + ''.join(f'k{i}: 1, ' for i in range(20_000)) + '}',
+        'a: [' + 'x, ' * 20_000 + ']',
+        'a: {' + ''.join(f'k{i}: 1, ' for i in range(4000)) + '}',
         'a: ' + 'x' * 100_000,
         'k' * 900 + ': 1',
-        ''.join(f'k{i}: 1\n' for i in range(20_000)),
+        ''.join(f'k{i}: 1\n' for i in range(4000)),
     ],
     ids=lambda text: text[:9],
 )

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors and rotations against numpy, scipy, transforms3d and the algebra, compiled and plain."""
+"""Vectors and rotations against numpy, scipy, transforms3d and the algebra."""
 
 import math
 from types import SimpleNamespace
@@ -23,11 +23,10 @@ NAMES = 'multiply conjugate normalize rotate rotate_inverse exp log slerp align_
 NAMES += ['between', 'angle_between']
 
 
-@pytest.fixture(scope='module', params=['jit', 'py'])
-def quat(request):
+@pytest.fixture(scope='module')
+def quat():
     def of_arrays(name):
         kernel = getattr(values, name)
-        kernel = kernel if request.param == 'jit' else kernel.py_func
         return lambda *args: np.array(
             kernel(*(np.array(a, dtype=float) if np.ndim(a) else a for a in args))
         )
@@ -275,9 +274,8 @@ def test_align_signs_makes_a_sign_flipping_sequence_continuous(rng):
     np.testing.assert_allclose(np.abs(aligned), np.abs(smooth), atol=0.0)
 
 
-@pytest.mark.parametrize('plain', [False, True], ids=['jit', 'py'])
-def test_continuous_rows_are_unit_and_nearest_to_the_frame_before(rng, plain):
+def test_continuous_rows_are_unit_and_nearest_to_the_frame_before(rng):
     q = np.cumsum(rng.normal(size=(30, 4, 4)), axis=0) * rng.choice([-2.0, 2.0], (30, 4, 1))
     out = np.empty_like(q)
-    (continuous_rows.py_func if plain else continuous_rows)(q, out)
+    continuous_rows(q, out)
     np.testing.assert_allclose(out, batch.align_signs(batch.normalize(q)), atol=1e-15)
