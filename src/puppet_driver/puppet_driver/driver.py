@@ -40,8 +40,6 @@ def make_reader(
 
 
 class Report(NamedTuple):
-    """One poll of a reader."""
-
     values: dict[str, Any]  # Further keys of the diagnostics
     drops: dict[str, int]  # What was dropped since the last poll, by reason
     errors: tuple[str, ...]  # Sentences: a line does not stream
@@ -49,8 +47,6 @@ class Report(NamedTuple):
 
 
 class Reporter:
-    """Polls a reader and reports what has changed."""
-
     def __init__(self, config: DriverConfig) -> None:
         self.last_error = ''  # What went wrong last; while a line is down, what brought it down
         self._config = config

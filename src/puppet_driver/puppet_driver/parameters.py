@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tracker driver's parameters: rows for ROS and offline, and the frozen config they fill."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from puppet_core.body import FASTEST_M_S, SEGMENTS
 from puppet_core.io import ConfigError, rows_of, setting
 from puppet_core.math import Quat, Vec3
-from puppet_core.math.quaternions import exp, multiply
+from puppet_core.math.quaternions import from_rpy
 from puppet_core.sensor_frames import POSE_ARRAY_MODES, POSES_OFF
 from puppet_driver.devices import DEVICES, ignored_parameters, make_trackers
 from puppet_driver.devices import flock_of_birds as flock
@@ -45,6 +46,18 @@ def transmitter_position(height_m: float) -> Any:
     )
 
 
+def placed(position_m: Sequence[float], rpy_deg: Sequence[float]) -> tuple[Vec3, Quat]:
+    """Return axes that two parameters place: position (3,) [m] and quaternion (4,)."""
+    return np.array(position_m), from_rpy(np.radians(rpy_deg))
+
+
+def require_different(name: str, values: tuple[str, ...]) -> None:
+    repeated = sorted({v for v in values if values.count(v) > 1})
+    if repeated or '' in values:
+        got = f'{repeated[0]!r} twice' if repeated else 'an empty one'
+        raise ConfigError(f'{name}: expected different names, got {got}')
+
+
 WAIT_PERIODS = 3.0  # beyond the time that the last byte takes
 COLLECTING_S = 0.02  # and that adapters collect bytes before they hand them over
 BAUD_RATES_BPS = (2400, 4800, 9600, 19200, 38400, 57600, 115200)  # of all that have RS-232
@@ -52,16 +65,8 @@ BAUD_RATES_BPS = (2400, 4800, 9600, 19200, 38400, 57600, 115200)  # of all that 
 DEFAULT_SENSORS = tuple(name for name in SEGMENTS if name not in ('spine', 'head'))
 
 
-def rotation_of(rpy_deg: tuple[float, float, float]) -> Quat:
-    """Return the rotation by roll about X, then pitch about Y, then yaw about Z, shape (4,)."""
-    roll, pitch, yaw = np.radians(rpy_deg)[:, None] * np.eye(3)
-    return multiply(exp(yaw), multiply(exp(pitch), exp(roll)))
-
-
 @dataclass(frozen=True, slots=True)
 class DriverConfig:
-    """The parameters, and what follows from them."""
-
     device: str = fixed('flock_of_birds', description='Kind of tracker.', choices=tuple(DEVICES))
     ports: tuple[str, ...] = fixed(
         ('/dev/ttyUSB0', '/dev/ttyUSB1', '/dev/ttyUSB2'),
@@ -146,11 +151,8 @@ class DriverConfig:
     )
 
     def __post_init__(self) -> None:
-        for name, values in (('sensors', self.sensors), ('ports', self.ports)):
-            repeated = sorted({v for v in values if values.count(v) > 1})
-            if repeated or '' in values:
-                got = f'{repeated[0]!r} twice' if repeated else 'an empty one'
-                raise ConfigError(f'{name}: expected different names, got {got}')
+        require_different('sensors', self.sensors)
+        require_different('ports', self.ports)
         if self.retry_first_s > self.retry_last_s:
             raise ConfigError(
                 f'retry_first_s: expected value <= retry_last_s = {self.retry_last_s:g}, '
@@ -184,7 +186,6 @@ class DriverConfig:
 
     @property
     def sensors_per_line(self) -> tuple[int, ...]:
-        """How many sensors each port carries."""
         return spread(len(self.sensors), len(self.ports))
 
     @property
@@ -206,8 +207,8 @@ class DriverConfig:
 
     @property
     def transmitter(self) -> tuple[Vec3, Quat]:
-        """Position (3,) [m] and quaternion (4,) of the transmitter in the world."""
-        return np.array(self.transmitter_position_m), rotation_of(self.transmitter_rpy_deg)
+        """Return the transmitter in the world."""
+        return placed(self.transmitter_position_m, self.transmitter_rpy_deg)
 
 
 DRIVER_ROWS = rows_of(DriverConfig, groups=('transmitter',))

@@ -24,8 +24,9 @@ from puppet_driver.parameters import (
     DEFAULT_SENSORS,
     fixed,
     place,
+    placed,
     pose_array_mode,
-    rotation_of,
+    require_different,
     rpy,
     tf_prefix,
     transforms_rate,
@@ -33,6 +34,7 @@ from puppet_driver.parameters import (
     transmitter_rpy,
     world_frame,
 )
+from puppet_driver.tracker import Pose
 
 SENSOR_FIELD = '{sensor}'
 _ENTRY = re.compile(r'([^\[\]{}]+)(?:\[(\d+|\*)\])?')
@@ -40,19 +42,13 @@ _ENTRY = re.compile(r'([^\[\]{}]+)(?:\[(\d+|\*)\])?')
 HEADER, ARRIVAL = 'header', 'arrival'
 GIVEN, STATIC_TF = 'given', 'tf'
 TIMEOUT_PERIODS = 0.5
-
-
 MAX_MISSED_TICKS = 3  # ticks in a row that a sensor may miss before nobody waits for it
 CLOCK_STEP_NS = 1_000_000_000  # a clock set back by more than this restarts the stamps
 UNIT_TOL = 0.2  # of a quaternion's length; further from one is garbage
 
-Pose = tuple[float, float, float, float, float, float, float]
-
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """One topic and the sensors in it."""
-
     topic: str  # Name
     is_array: bool  # Whether it carries PoseArray; else PoseStamped
     rows: dict[int, int]  # Frame row by index in the message; index 0 for a PoseStamped
@@ -95,8 +91,6 @@ def _one_for_each(sensors: Sequence[str], entries: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PoseTopicsConfig:
-    """The parameters, and what follows from them."""
-
     sensors: tuple[str, ...] = fixed(DEFAULT_SENSORS, description='Names of the sensors.')
     topics: tuple[str, ...] = fixed(
         ('/vrpn_mocap/{sensor}/pose',),
@@ -145,10 +139,7 @@ class PoseTopicsConfig:
     pose_array: str = pose_array_mode()
 
     def __post_init__(self) -> None:
-        repeated = sorted({name for name in self.sensors if self.sensors.count(name) > 1})
-        if repeated or '' in self.sensors:
-            got = f'{repeated[0]!r} twice' if repeated else 'an empty one'
-            raise ConfigError(f'sensors: expected different names, got {got}')
+        require_different('sensors', self.sensors)
         plan_topics(self.sensors, self.topics)
 
     @property
@@ -162,13 +153,13 @@ class PoseTopicsConfig:
 
     @property
     def source(self) -> tuple[Vec3, Quat]:
-        """Position (3,) [m] and quaternion (4,) of the source's axes in the transmitter's."""
-        return np.array(self.source_position_m), rotation_of(self.source_rpy_deg)
+        """Return the source's axes in the transmitter's."""
+        return placed(self.source_position_m, self.source_rpy_deg)
 
     @property
     def transmitter(self) -> tuple[Vec3, Quat]:
-        """Position (3,) [m] and quaternion (4,) of the transmitter in the world."""
-        return np.array(self.transmitter_position_m), rotation_of(self.transmitter_rpy_deg)
+        """Return the transmitter in the world."""
+        return placed(self.transmitter_position_m, self.transmitter_rpy_deg)
 
 
 POSE_TOPICS_ROWS = rows_of(PoseTopicsConfig, groups=('source', 'transmitter'))

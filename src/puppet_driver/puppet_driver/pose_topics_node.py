@@ -67,8 +67,6 @@ example: pose_topics --ros-args -p topics:="['/vrpn_mocap/{sensor}/pose']"
 
 
 class PoseTopicsNode(Node):
-    """Topics to frames."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         rows, make = POSE_TOPICS_ROWS, PoseTopicsConfig

@@ -23,8 +23,6 @@ Pose = tuple[float, float, float, float, float, float, float]
 
 
 class TrackerRecord(NamedTuple):
-    """One measurement of one sensor."""
-
     ordinal: int  # Place of the sensor among those of its line, from 0
     stamp_ns: int  # Arrival of the record's first byte, in the clock that `feed` was given [ns]
     pose: Pose  # Sensor in the transmitter's frame
@@ -32,8 +30,6 @@ class TrackerRecord(NamedTuple):
 
 @dataclass(slots=True)
 class StreamCounters:
-    """What has become of the bytes of a line so far."""
-
     records: int = 0  # Records emitted
     resyncs: int = 0  # Times the phase of the records was lost
     discarded_bytes: int = 0  # Bytes that belong to no accepted record
@@ -114,7 +110,6 @@ class Tracker(ABC):
 
     @property
     def n_sensors(self) -> int:
-        """How many sensors report on this line."""
         return len(self._config.sensors)
 
     @property

@@ -50,8 +50,6 @@ example: tracker_driver --ros-args -p ports:="['/dev/ttyUSB0', '/dev/ttyUSB1', '
 
 
 class TrackerDriverNode(LifecycleNode):
-    """Ports to frames."""
-
     def __init__(self, **kwargs: Any) -> None:
         self._reader: LineReader | None = None  # also of a node that parameters refuse
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
@@ -122,7 +120,6 @@ class TrackerDriverNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop from any state and forget the configuration."""
         self._is_active = False
         self._stop_reader()
         self._reader = None
@@ -137,7 +134,6 @@ class TrackerDriverNode(LifecycleNode):
     on_shutdown = on_error = on_cleanup
 
     def destroy_node(self) -> None:
-        """Stop reading before the publishers go."""
         self._stop_reader()
         super().destroy_node()
         # holds the node, which rclpy leaves to the garbage collector

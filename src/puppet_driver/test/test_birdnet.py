@@ -210,7 +210,7 @@ def test_a_packet_is_stamped_by_its_first_byte():
     assert [r.stamp_ns for r in stream.flush()] == [900] * 5
 
 
-FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', 1_000_000))
+FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', 300_000))
 
 
 @settings(max_examples=200, deadline=None)

@@ -23,22 +23,20 @@ def run(*arguments):
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
-@pytest.mark.parametrize(
-    'number, options, n_lines',
-    [(signal.SIGINT, (), 3), (signal.SIGTERM, ('--device', 'fastrak', '--rate-hz', '30'), 4)],
-)
-def test_prints_ready_with_its_ports_and_ends_with_zero(tmp_path, number, options, n_lines):
-    program = run('--ports-dir', str(tmp_path), *options)
+def test_prints_ready_with_its_ports_and_ends_with_zero(tmp_path):
+    body = tmp_path / 'body.yaml'
+    program = run('--ports-dir', str(tmp_path), '--write-character', str(body))
     word, *ports = program.stdout.readline().split()
-    assert word == 'ready' and ports == [str(tmp_path / f'line{i}') for i in range(n_lines)]
+    assert word == 'ready' and ports == [str(tmp_path / f'line{i}') for i in range(3)]
     assert all(Path(port).is_symlink() for port in ports)
-    program.send_signal(number)
+    program.send_signal(signal.SIGINT)
     _, errors = program.communicate(timeout=EXIT_S)
     assert program.returncode == 0 and errors == ''
     assert not any(Path(port).is_symlink() for port in ports)
+    assert load_character(body).skeleton.leg_length == pytest.approx(0.928)
 
 
-def test_a_motionstar_prints_its_addresses():
+def test_a_motionstar_prints_its_addresses_and_ends_when_terminated():
     program = run(*MOTIONSTAR, '--listen', f'{HOST}:0', f'{HOST}:0')
     word, *ports = program.stdout.readline().split()
     assert word == 'ready' and len(ports) == 2
@@ -80,11 +78,3 @@ def test_help_ends_with_an_example_that_parses(capsys):
     example = capsys.readouterr().out.strip().splitlines()[-1]
     words = shlex.split(example.split('tracker_emulator', 1)[1])
     assert cli.parser().parse_args(words).lines == 3
-
-
-def test_the_body_performed_can_be_saved(tmp_path):
-    program = run('--ports-dir', str(tmp_path), '--write-character', str(tmp_path / 'body.yaml'))
-    program.stdout.readline()
-    program.terminate()
-    assert program.wait(EXIT_S) == 0
-    assert load_character(tmp_path / 'body.yaml').skeleton.leg_length == pytest.approx(0.928)

@@ -163,7 +163,7 @@ def test_nothing_of_before_a_restart_is_in_a_frame(feeder):
     assert after[0][0] >= START_NS + 10_000 * PERIOD_NS - PERIOD_NS
 
 
-@pytest.mark.parametrize('seed', [1, 2, 3])
+@pytest.mark.parametrize('seed', [1, 2])
 def test_a_host_that_is_held_up_does_not_take_the_device_for_a_faster_one(seed):
     # what has piled up is dated back by whole periods, which keeps time with halves of it too
     feeder, rng = Feeder((3,)), np.random.default_rng(seed)
@@ -278,7 +278,7 @@ def play(feeder, reads):
 
 
 @pytest.mark.parametrize('timer_ms', [16.0, 5.0, 50.0])
-@pytest.mark.parametrize('n_sensors', [1, 2, 3, 5])
+@pytest.mark.parametrize('n_sensors', [1, 3])
 def test_lumps_of_one_line_become_frames_at_the_devices_times(n_sensors, timer_ms):
     feeder = Feeder((n_sensors,))
     feeder.assembler = FrameAssembler((n_sensors,), RATE_HZ, 0.1)

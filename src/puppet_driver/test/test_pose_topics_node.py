@@ -13,7 +13,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from driver_graph import NodeGraph, overrides  # noqa: E402
 from geometry_msgs.msg import PoseArray, PoseStamped  # noqa: E402
 from puppet_core.math import quaternions as quaternion_batch  # noqa: E402
-from puppet_driver.parameters import rotation_of  # noqa: E402
+from puppet_core.math.quaternions import from_rpy  # noqa: E402
 from puppet_driver.pose_topics_node import OUTPUT_TOPIC, PoseTopicsNode  # noqa: E402
 from puppet_ros.messages import flat_array, from_tracker_frame  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
@@ -102,7 +102,7 @@ def test_pose_array_of_a_tracker_with_y_up_in_millimetres(graph):
     publisher.publish(msg)
     frame = run.frame()
     np.testing.assert_allclose(frame.positions, [[0.0, 0.0, 1.0], [1.0, -3.0, 3.0]], atol=1e-12)
-    turn = rotation_of((90.0, 0.0, 0.0))
+    turn = from_rpy(np.radians([90.0, 0.0, 0.0]))
     expected = quaternion_batch.multiply(turn, TURNS[::-1])
     np.testing.assert_allclose(frame.quaternions, expected, atol=1e-12)
     assert abs(frame.stamp_ns - time.time_ns()) < 60e9  # no stamp in the header: arrival

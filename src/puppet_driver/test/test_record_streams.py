@@ -10,6 +10,7 @@ through each decoder; PUPPET_FUZZ_BYTES=10000000 in the environment makes it the
 """
 
 from dataclasses import astuple
+from functools import cache
 import os
 
 from hypothesis import given, settings
@@ -23,7 +24,7 @@ from puppet_driver.transport import MAX_READ_BYTES
 import pytest
 
 SETTLING = 4 * CONFIRMATIONS  # records at the beginning of a run, until the paths are known
-FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', 2_000_000))
+FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', 500_000))
 BLOCK_BYTES = 500_000
 N_TICKS = 40
 # what records are made of: noise that looks like them is the hardest
@@ -51,6 +52,7 @@ def encoded(name, poses):
     return records_of(name, poses)
 
 
+@cache
 def stream_of(name, n_ticks=N_TICKS):
     n = sensors_of(name)
     records = encoded(name, poses_of(n_ticks, n))

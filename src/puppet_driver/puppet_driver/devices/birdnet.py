@@ -108,8 +108,6 @@ class Header(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """One packet."""
-
     header: Header
     body: bytes
 
@@ -209,8 +207,6 @@ LAYOUT = layout_table()
 
 
 class SystemStatus(NamedTuple):
-    """State and setup of the whole system."""
-
     flags: int  # SYSTEM_RUNNING and the others
     error: int  # Code of the last error, as the Flock of Birds numbers them
     n_units: int  # Units on the bus
@@ -251,8 +247,6 @@ def decode_system(body: bytes) -> SystemStatus:
 
 
 class UnitStatus(NamedTuple):
-    """State and setup of one unit on the bus."""
-
     flags: int  # UNIT_RUNNING and the others
     model: int
     revision: int

@@ -61,7 +61,6 @@ class LineConfig:
 
     @property
     def reach(self) -> Reach:
-        """Return how far a sensor can move between two of its records."""
         return Reach(self.rate_hz, self.max_speed_mps)
 
 

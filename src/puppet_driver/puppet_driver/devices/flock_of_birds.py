@@ -118,8 +118,6 @@ Steps = Generator[Exchange, bytes, None]
 
 
 class RecordFormat(NamedTuple):
-    """One of the device's record layouts."""
-
     name: str  # As the manual calls it
     code: int  # Bits 4 to 1 of the status word
     n_words: int  # Two bytes each
@@ -218,8 +216,6 @@ class FlockStream(FixedRecordStream):
 
 @dataclass(frozen=True, slots=True)
 class FlockConfig(LineConfig):
-    """What is on one line."""
-
     # Bus address of the first sensor; lower ones are transmitter controllers without a sensor
     first_address: int = 2
     range_in: int = 144  # Full scale of positions [inch]
@@ -234,8 +230,6 @@ class FlockConfig(LineConfig):
 
 
 class FlockOfBirds(Tracker):
-    """The device on one line."""
-
     Config = FlockConfig
     title = 'Flock of Birds'
 
@@ -348,7 +342,6 @@ class FlockOfBirds(Tracker):
         return word
 
     def _is_configured(self) -> Generator[Exchange, bytes, bool]:
-        """Return whether group mode is on and all our units run."""
         mode = yield self._examine(GROUP_MODE)
         if mode != b'\x01':
             return False

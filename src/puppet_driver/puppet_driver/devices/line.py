@@ -25,8 +25,6 @@ HOLD_NS = 1_000_000  # quiet that confirms a held record: a dozen byte times at 
 
 
 class LineState(Enum):
-    """Where a line stands."""
-
     CLOSED = 'closed'
     STARTING = 'starting'
     STREAMING = 'streaming'
@@ -34,8 +32,6 @@ class LineState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long a line waits for what."""
-
     silence_s: float = 0.5  # Without a record for so long, a streaming line is started anew [s]
     # Pause after the first failure; it doubles with each further one [s]
     retry_first_s: float = 0.05
@@ -43,8 +39,6 @@ class RetryPolicy:
 
 
 class LineStatus(NamedTuple):
-    """A line for diagnostics."""
-
     port: str
     state: LineState
     error: str  # Why it last failed, '' if it never has; kept after recovery
@@ -72,12 +66,7 @@ class SensorWatchdog:
         self._since_ns, self._records, self._discarded = now_ns, 0, 0
 
     def check(self, stream: RecordStream, records: list[TrackerRecord], now_ns: int) -> None:
-        """
-        Note which sensors have records; check the others now and then.
-
-        Raise ProtocolError if one was heard before, and there are bytes in the place of its
-        records.
-        """
+        """Note who has records; ProtocolError if one that had has bytes in their place."""
         for record in records:
             self._heard_ns[record.ordinal] = now_ns
         if now_ns - self._since_ns < self._silence_ns:
@@ -100,12 +89,7 @@ Steps = Generator[list[TrackerRecord], tuple[int, bytes, int], int]
 
 
 class Line:
-    """
-    One line and the device on it.
-
-    `port_name` is for texts. `log` is called with (is_error, sentence) when the line's state
-    changes for people.
-    """
+    """One line and the device on it; `log` gets (is_error, sentence) when its state changes."""
 
     def __init__(
         self,
@@ -139,7 +123,6 @@ class Line:
 
     @property
     def has_records(self) -> bool:
-        """Whether the present run has brought a record."""
         return self.stream is not None and self._logged == LineState.STREAMING.value
 
     @property
@@ -182,7 +165,6 @@ class Line:
                 self._fail(err, now_ns)
 
     def stop(self) -> None:
-        """Ask the device to stop and close the port."""
         if self._port is not None:
             try:
                 self._port.write(self._tracker.stop_command())
@@ -232,7 +214,6 @@ class Line:
         return now_ns
 
     def _read(self, port: Port, now_ns: int) -> Steps:
-        """Turn what arrives into records until that fails."""
         tracker, n_bytes = self._tracker, 0
         stream = self.stream = tracker.open_stream()
         self._counted = self._counted[0], stream

@@ -41,8 +41,6 @@ def encode(ordinal: int, pose: Floats) -> bytes:
 
 
 class MockStream(FixedRecordStream):
-    """Decodes the records."""
-
     def __init__(self, n_sensors: int) -> None:
         anything = [bytes(range(256))] * (RECORD.size - 2)
         allowed = [bytes((SYNC,)), bytes(range(n_sensors)), *anything]
@@ -55,8 +53,6 @@ class MockStream(FixedRecordStream):
 
 @dataclass(frozen=True, slots=True)
 class MockConfig:
-    """What is on one line."""
-
     sensors: tuple[str, ...]  # Names of its sensors
     rate_hz: float = 120.0  # Records a second of each sensor
     port: str = 'mock'  # For texts; any name will do
@@ -64,8 +60,6 @@ class MockConfig:
 
 
 class MockTracker(Tracker):
-    """The device on one line."""
-
     Config = MockConfig
     title = 'mock tracker'
     is_serial = False

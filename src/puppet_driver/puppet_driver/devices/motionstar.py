@@ -121,11 +121,7 @@ def record_length(address: int, n_words: int) -> int:
 
 
 def packet_length(data: bytes | bytearray, start: int) -> int:
-    """
-    Return the length of the packet at `start`.
-
-    INCOMPLETE if it may be one but ends after `data`; NO_PACKET if it cannot be one.
-    """
+    """Return a packet's length; INCOMPLETE if it ends after `data`, NO_PACKET if it is none."""
     n_bytes = len(data) - start
     if n_bytes > TYPE_AT and data[start + TYPE_AT] not in _TYPES:
         return NO_PACKET
@@ -300,15 +296,11 @@ class BirdnetStream(RecordStream):
 
 @dataclass(frozen=True, slots=True)
 class MotionStarConfig(LineConfig):
-    """What is behind one port."""
-
     # Bus address of the first sensor; lower ones are transmitter controllers without a sensor
     first_address: int = 2
 
 
 class MotionStar(Tracker):
-    """The device behind one port."""
-
     Config = MotionStarConfig
     title = 'MotionStar'
     is_serial = False

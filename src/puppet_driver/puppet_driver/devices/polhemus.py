@@ -99,7 +99,6 @@ class RecordLayout(NamedTuple):
 
     @property
     def allowed(self) -> list[bytes]:
-        """Return the bytes that can stand at each place of a record."""
         numbers = [_ANY] * BINARY_NUMBERS.size
         if self.is_ascii:
             numbers = []
@@ -169,8 +168,6 @@ class PolhemusConfig(LineConfig):
 
 
 class PolhemusTracker(Tracker):
-    """What the devices have in common."""
-
     Config = PolhemusConfig
     layout: ClassVar[RecordLayout]
     max_stations: ClassVar[int]
@@ -209,7 +206,6 @@ class PolhemusTracker(Tracker):
         return PolhemusStream(self.layout, self.n_sensors, config.reach, inverted, self.error_text)
 
     def silence(self, got: str) -> LinkTimeout:
-        """Return the error for a device that does not answer."""
         return LinkTimeout(
             f'expected a {self.title} to answer at {self._config.baud_rate_bps} bps, got {got}; '
             'check its power, the cable and the switches for RS-232 and baud rate'
@@ -304,8 +300,6 @@ class FastrakAscii(Fastrak):
 
 
 class Liberty(PolhemusTracker):
-    """A LIBERTY."""
-
     title = 'Polhemus LIBERTY'
     max_stations = 16
     preamble = b'LY'  # How its records begin, a key of PREAMBLES
@@ -346,8 +340,6 @@ class Liberty(PolhemusTracker):
 
 
 class Patriot(Liberty):
-    """A PATRIOT, which speaks alike."""
-
     title = 'Polhemus PATRIOT'
     max_stations = 2
     preamble = b'PA'

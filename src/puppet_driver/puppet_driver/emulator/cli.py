@@ -51,7 +51,6 @@ RATES = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = CommandParser(
         prog='tracker_emulator',
         description='Play a tracker with a performer on pseudo-terminals or on the network.',

@@ -41,8 +41,6 @@ RANGE_MARGIN = 0.98  # of full scale
 
 
 class SimulatorKind(NamedTuple):
-    """What the emulator must know of a kind of device."""
-
     # Make the device of a line with so many sensors
     make: 'Callable[[EmulatorConfig, int], DeviceSimulator]'
     record_bytes: int  # Size of the records that the driver asks for

@@ -14,8 +14,6 @@ OUTLIER_RAD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class FaultRates:
-    """Probabilities."""
-
     drop_out: float = 0.0  # That a record is not sent, per record
     outlier: float = 0.0  # That a sample is far off, per record
     bad_byte: float = 0.0  # That a byte is lost, doubled or garbled on the line, per byte
@@ -27,8 +25,6 @@ class FaultRates:
 
 
 class Faults:
-    """A seeded source of faults."""
-
     def __init__(self, rates: FaultRates, seed: int) -> None:
         self._rates = rates
         self._rng = np.random.default_rng((seed, 1))
@@ -52,7 +48,6 @@ class Faults:
         return self._rng.random((n_ticks, n_sensors)) < self._rates.drop_out
 
     def corrupt(self, data: bytes) -> bytes:
-        """Return `data` with some bytes lost, doubled or replaced."""
         if self._rates.bad_byte == 0.0:
             return data
         bad = np.flatnonzero(self._rng.random(len(data)) < self._rates.bad_byte)

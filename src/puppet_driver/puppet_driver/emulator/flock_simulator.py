@@ -26,11 +26,7 @@ _ADDRESSES = {flock.address_prefix(a): a for a in range(1, flock.MAX_ADDRESS + 1
 
 
 def encode_words(words: Ints) -> np.ndarray:
-    """
-    Encode signed 16-bit words (..., k) as phased bytes (..., 2 k), low seven bits first.
-
-    The lowest two bits of each are lost; the first byte of each row has the phasing bit.
-    """
+    """Encode signed 16-bit words (..., k), less their lowest two bits, as phased bytes."""
     fourteen_bits = (words >> 2) & 0x3FFF
     data = np.empty((*words.shape[:-1], 2 * words.shape[-1]), dtype=np.uint8)
     data[..., 0::2] = fourteen_bits & 0x7F
@@ -53,8 +49,6 @@ def encode_records(
 
 @dataclass(slots=True)
 class Unit:
-    """One unit on the bus."""
-
     address: int
     has_sensor: bool
     command: bytes = POWER_UP_FORMAT

@@ -100,8 +100,6 @@ class NoiseLevels:
 
 
 class SensorNoise:
-    """Noise of `n_sensors` sensors at `rate_hz`."""
-
     def __init__(self, levels: NoiseLevels, n_sensors: int, rate_hz: float, seed: int) -> None:
         self._seed = seed
         self._rate_hz = rate_hz
@@ -164,7 +162,6 @@ class SensorPoses:
         return self._poses.shape[1]
 
     def frames(self, ticks: np.ndarray) -> np.ndarray:
-        """Return the frame shown at each tick."""
         n_frames = len(self._poses)
         looped = self._loop_start + (ticks - n_frames) % (n_frames - self._loop_start)
         return np.where(ticks < n_frames, ticks, looped)

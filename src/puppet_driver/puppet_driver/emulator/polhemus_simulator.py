@@ -102,8 +102,6 @@ class PolhemusSimulator(DeviceSimulator):
 
 
 class FastrakSimulator(PolhemusSimulator):
-    """One FASTRAK."""
-
     def power_up(self) -> None:
         super().power_up()
         self.is_ascii = True
@@ -168,8 +166,6 @@ class FastrakSimulator(PolhemusSimulator):
 
 
 class LibertySimulator(PolhemusSimulator):
-    """One LIBERTY or PATRIOT."""
-
     def __init__(self, n_sensors: int, model: type[polhemus.Liberty] = polhemus.Liberty) -> None:
         self._model = model
         super().__init__(n_sensors)

@@ -28,15 +28,12 @@ JOIN_TIMEOUT_S = 5.0
 
 
 class EmulatedLine(NamedTuple):
-    """A device, its transport, and the packets it sends."""
-
     pty: Transport
     device: DeviceSimulator
     packets: LinePackets
 
     @property
     def is_sending(self) -> bool:
-        """Whether a host listens to a stream at present."""
         return self.pty.is_open and self.device.is_sending
 
 
@@ -74,7 +71,6 @@ class EmulatorServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End `serve` from another thread or a signal handler."""
         os.write(self._wake_write, b'x')
         if self._thread is not None:
             self._thread.join(JOIN_TIMEOUT_S)
@@ -88,7 +84,6 @@ class EmulatorServer:
         os.close(self._wake_write)
 
     def serve(self) -> None:
-        """Obey and send until stopped."""
         next_tick_s = time.monotonic()
         look_at_s = check_at_s = next_tick_s
         while True:

@@ -127,11 +127,7 @@ class DeviceSimulator(ABC):
 
 
 class LinePackets:
-    """
-    What one device sends at each tick, encoded a block at a time.
-
-    `columns` are the line's sensors among all; `faults` is what goes wrong on the way.
-    """
+    """What a device sends at each tick, encoded by blocks; `columns` are its sensors among all."""
 
     def __init__(self, device: DeviceSimulator, columns: slice, faults: Faults) -> None:
         self._device, self._columns, self._faults = device, columns, faults

@@ -55,7 +55,6 @@ class PtyTransport:
         return self._master
 
     def poll(self) -> None:
-        """See whether a host is there."""
         was_open, self.is_open = self.is_open, not self._poll.poll(0)
         if self.is_open and not was_open:
             self._is_choked = False
@@ -131,7 +130,6 @@ class NetworkTransport:
         return self.endpoint('tcp')
 
     def endpoint(self, scheme: str) -> Endpoint:
-        """Return the name by either protocol."""
         return Endpoint(scheme, self._host, self._port)
 
     def fileno(self) -> int:

@@ -63,8 +63,6 @@ class QueuedFrame(NamedTuple):
 
 @dataclass(slots=True)
 class FrameCounters:
-    """What has become of the ticks so far."""
-
     frames: int = 0  # Frames emitted
     incomplete_frames: int = 0  # Frames in which a sensor was missing
     missing_rows: int = 0  # Sensor samples missing in them
@@ -83,8 +81,6 @@ class Tick:
 
 @dataclass(slots=True)
 class LineTicks:
-    """Where a line is among the ticks."""
-
     first_row: int
     n_sensors: int
 
@@ -170,7 +166,6 @@ class FrameAssembler:
 
     @property
     def is_collecting(self) -> bool:
-        """Whether a tick has begun that has not been emitted."""
         return bool(self._ticks)
 
     def wait_ns(self, now_ns: int) -> int:
@@ -181,7 +176,6 @@ class FrameAssembler:
         return max(due_ns - now_ns, 0)
 
     def add(self, line: int, records: Sequence[TrackerRecord]) -> None:
-        """Place the records of one read of a line."""
         one = self._lines[line]
         to_come, begun_ns = self._later_ticks(one, records)
         for ordinal, stamp_ns, pose in records:

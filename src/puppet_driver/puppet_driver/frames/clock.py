@@ -54,8 +54,6 @@ FASTER = 0.9  # of the nominal period: a shorter one means a device faster than 
 
 
 class State(Enum):
-    """Where a fit stands."""
-
     ACQUIRING = 'no period yet'
     SETTLING = 'the line has just begun'
     TRACKING = 'stamps come from the line'
@@ -84,11 +82,7 @@ def is_too_fast(mean_ns: float, period_ns: float, nominal_ns: float) -> bool:
 
 
 def longest_kept(arrivals_ns: Ints, longest_ns: float, shortest_ns: float) -> tuple[float, float]:
-    """
-    Return the longest period in a range that is kept about as well as any, and how well.
-
-    What keeps time with a period does so with a half and a third of it too.
-    """
+    """Return the longest period kept about as well as any (so are its half and third), and how."""
     n = int(math.log(longest_ns / shortest_ns) / STEP) + 1
     periods_ns = longest_ns * np.exp(-STEP * np.arange(n))
     keepings = np.array([time_keeping(arrivals_ns, period_ns) for period_ns in periods_ns])
@@ -128,8 +122,6 @@ def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float | None:
 
 
 class ClockStatus(NamedTuple):
-    """The fit for diagnostics."""
-
     is_tracking: bool  # Whether stamps come from the fit; else they are the arrivals
     # Ticks a second by the host's clock; the nominal ones until they have been counted
     rate_hz: float

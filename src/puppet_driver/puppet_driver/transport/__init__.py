@@ -33,8 +33,6 @@ BITS_PER_BYTE_ON_LINE = 10  # start and stop bit, 8N1
 
 
 class Port(Protocol):
-    """What a line needs of a serial port or socket."""
-
     name: str
 
     def fileno(self) -> int:

@@ -81,8 +81,6 @@ def _ask(host: str, port: int, kind: socket.SocketKind) -> tuple[Found, str]:
 
 
 class Endpoint(NamedTuple):
-    """Where a device listens."""
-
     scheme: str  # One of SCHEMES
     host: str  # Address or name
     port: int  # Number of the port there
@@ -93,7 +91,6 @@ class Endpoint(NamedTuple):
 
 
 def is_network_name(name: str) -> bool:
-    """Return whether a port's name is one of the network's rather than a file's."""
     return '://' in name
 
 
@@ -162,7 +159,7 @@ class NetworkPort:
         return self._receive(MAX_READ_BYTES) or b''
 
     def write(self, data: bytes) -> None:
-        """Send a short command, or keep it until the connection stands."""
+        """Send a command, or keep it until the connection stands."""
         if self._is_connecting:
             self._unsent += data
             if not self._has_connected():

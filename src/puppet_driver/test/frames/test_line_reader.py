@@ -19,7 +19,6 @@ SET_UPS = [
     # options of both, lines, largest error of a position [m] and of a quaternion's dot product
     ({}, 3, POSITION_TOL_M, ORIENTATION_TOL),
     ({}, 14, POSITION_TOL_M, ORIENTATION_TOL),
-    ({'record_format': 'position_angles'}, 7, POSITION_TOL_M, ORIENTATION_TOL),
     ({'record_format': 'position_matrix'}, 7, POSITION_TOL_M, ORIENTATION_TOL),
     ({'first_address': 1, 'group_mode': False}, 14, POSITION_TOL_M, ORIENTATION_TOL),
     ({'device': 'fastrak', 'rate_hz': 30.0}, 4, 1e-6, 1e-7),
