@@ -29,8 +29,6 @@ Factors = tuple[float, float, float, float, float, float]  # as process_noise re
 
 
 class Sample(NamedTuple):
-    """A measured pose of a sensor."""
-
     position: Vec3  # [m]
     orientation: Quat
     time_ns: int
@@ -38,11 +36,7 @@ class Sample(NamedTuple):
 
 @kernel
 def predict_covariance(p: Floats, dt: float, q: Factors, out: Floats) -> None:
-    """
-    Predict the covariance: P^- = A P A' + Q (Shin2002 eq. 3.4).
-
-    `p` and `out`, shape (12, 12), must differ; `dt` [s]; `q` as process_noise returns it.
-    """
+    """Write P^- = A P A' + Q (Shin2002 eq. 3.4) of P (12, 12) over dt [s]; `out` is not `p`."""
     for a in range(6):
         for b in range(6):
             velocity = p[6 + a, 6 + b]
@@ -143,11 +137,7 @@ def correct(p: Floats, lower: Floats, y: Floats, w: Floats, out: Floats, change:
 
 @kernel
 def advance(state: State, dt: float, change: Floats) -> None:
-    """
-    Move the state, in place, by prediction plus change (Shin2002 eqs. 3.3, 3.9, 3.10).
-
-    The predicted and corrected rotation vector turns q_e and is thereby reset to zero.
-    """
+    """Move the state by prediction plus change, r back to zero (Shin2002 eqs. 3.3, 3.9, 3.10)."""
     step = add(scale(vec3(state.velocity), dt), vec3(change))
     turn = add(scale(vec3(state.velocity[3:]), dt), vec3(change[3:]))
     state.position[:] = add(vec3(state.position), step)

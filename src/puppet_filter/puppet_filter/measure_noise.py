@@ -75,13 +75,11 @@ class Recording:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     return run_command(NAME, lambda: run(arguments), 'nothing was written')
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Measure as the arguments ask for; return the exit code."""
     options = make_parser().parse_args(remove_ros_args(list(arguments)))
     # sensors measured another time are kept
     old = load_noise(options.output) if options.output.exists() else {}
@@ -91,7 +89,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command's own arguments."""
     parser = CommandParser(prog=NAME, description=__doc__, epilog=EXAMPLE)
     parser.add_argument('--output', type=Path, required=True, help='YAML file to write or extend')
     parser.add_argument(

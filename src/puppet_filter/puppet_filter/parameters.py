@@ -191,11 +191,7 @@ class Tuning(NamedTuple):
 
 
 def load_tuning(values: Mapping[str, Any]) -> Tuning:
-    """
-    Return the tuning of checked parameter values, the noise file read.
-
-    Raise ConfigError for an impossible combination, or a noise file that cannot be used.
-    """
+    """Return the tuning of checked values, the noise file read; or ConfigError."""
     config = build_config(PoseFilterConfig, values)
     if not config.noise_file:
         return Tuning(config, {})

@@ -94,18 +94,15 @@ class PoseFilter:
 
     @property
     def states(self) -> Records:
-        """Return what is known of each sensor, records of STATE: read-only."""
         return self._states
 
     def counts(self) -> dict[str, int]:
-        """Return samples and frames by outcome, since the start."""
         counts = {name: int(count) for name, count in zip(OUTCOMES, self._counters)}
         counts['repeated_frames'] = self._repeated_frames
         counts['backward_frames'] = self._backward_frames
         return counts
 
     def lost_sensors(self) -> tuple[str, ...]:
-        """Return the names of the sensors that have no pose now."""
         return tuple(
             name for name, phase in zip(self._sensors, self._states['phase']) if phase == EMPTY
         )

@@ -50,7 +50,6 @@ class PoseFilterStage:
         self._writer = PoseFrameWriter(self.frame_id)
 
     def configure(self, tuning: Tuning) -> None:
-        """Take new tuning; the states stay."""
         self._tuning = tuning
         self.filter.configure(*tuning)
 
@@ -62,7 +61,6 @@ class PoseFilterStage:
         return self.filter.step(frame)
 
     def data(self, filtered: FilteredFrame) -> bytes:
-        """Return the bytes of the message of the last step."""
         return self._writer.data(filtered)
 
 
@@ -110,7 +108,6 @@ class PoseFilterNode(Node):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the node; return the exit code."""
     return spin_node(PoseFilterNode, argv, warm_up, usage=__doc__ or '')
 
 

@@ -50,11 +50,7 @@ QUANTISED = 4  # samples for each different value that distinguish steps of the 
 
 
 def load_noise(path: str | Path) -> dict[str, Mat6]:
-    """
-    Return R of the sensors in a noise file by name, shape (6, 6) [m^2, m rad, rad^2].
-
-    Raise InputFileError naming file, line and sensor, if a matrix is not a covariance.
-    """
+    """Return R by sensor of a noise file, (6, 6) [m^2, m rad, rad^2]; or InputFileError."""
     tree = load_yaml(path, FILE_FORMAT)
     sensors = tree.section('sensors')
     matrices: dict[str, Mat6] = {}
@@ -71,7 +67,6 @@ def load_noise(path: str | Path) -> dict[str, Mat6]:
 
 
 def save_noise(matrices: Mapping[str, Mat6], path: str | Path) -> None:
-    """Write a noise file, all or nothing."""
     lines = [HEADER, f'format: {FILE_FORMAT}\n', 'sensors:\n']
     for name, matrix in matrices.items():
         rows = [', '.join(f'{value:.6e}' for value in row) for row in matrix]
@@ -105,13 +100,7 @@ class NoiseEstimate:
 
 
 def estimate_noise(positions: Vec3s, quaternions: Quats) -> NoiseEstimate:
-    """
-    Return R and the mean pose of one sensor, of positions [m] and quaternions of either sign.
-
-    Samples with NaN are left out.
-
-    Raise CalibrationError if there are too few samples.
-    """
+    """Return R and mean pose of positions [m] and quaternions, NaN left out; CalibrationError."""
     good = np.isfinite(positions).all(axis=1) & np.isfinite(quaternions).all(axis=1)
     positions, quaternions = positions[good], quaternions[good]
     if len(positions) < MIN_SAMPLES:
@@ -191,11 +180,7 @@ def _sways(deviations: Floats) -> bool:
 
 
 def _swings(deviations: Floats, floor: Floats) -> bool:
-    """
-    Return whether an axis swings slowly, if far less than its noise, and by more than a floor.
-
-    Where a device's own filter colours the noise, its slow part is the level to compare with.
-    """
+    """Return whether an axis swings slowly above its slow noise's level, and a floor."""
     n = len(deviations)
     spectrum = np.abs(np.fft.rfft(deviations, axis=0)[1:]) ** 2 / n
     slow = spectrum[: max(int(SLOW * n), 1)]

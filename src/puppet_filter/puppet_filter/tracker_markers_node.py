@@ -126,7 +126,6 @@ class TrackerMarkers:
         self._known: Vec3s = np.zeros((0, 3))
 
     def reset(self) -> None:
-        """Forget where the sensors came from."""
         self._trail.clear()
         self._sensors = ()
 
@@ -239,7 +238,6 @@ def _turns(quaternions: Quats) -> Quats:
 
 
 def _pairs(starts: Floats, ends: Floats) -> Floats:
-    """Return the rows of both in turn."""
     return np.stack((starts, ends), axis=1).reshape(2 * len(starts), starts.shape[1])
 
 
@@ -312,7 +310,6 @@ class TrackerMarkersNode(Node):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the node; return the exit code."""
     return spin_node(TrackerMarkersNode, argv, usage=__doc__ or '')
 
 

@@ -55,9 +55,8 @@ def assert_covariances(matrices):
 
 
 @pytest.mark.parametrize('tuning', EXTREMES)
-@pytest.mark.parametrize('seed', [1, 2])
-def test_no_input_makes_an_output_that_is_neither_lost_nor_sane(tuning, seed):
-    rng = np.random.default_rng(seed)
+def test_no_input_makes_an_output_that_is_neither_lost_nor_sane(tuning):
+    rng = np.random.default_rng(1)
     pose_filter = PoseFilter(replace(CONFIG, **EXTREMES[tuning]))
     base, stamp_ns = rng.normal(size=(N, 3)), int(rng.choice([0, 10**9, 2**62, -(2**62)]))
     odds = np.full(len(STEPS_NS), 0.02)
@@ -94,7 +93,7 @@ def test_covariances_keep_their_symmetry_and_their_sign(tuning):
     spread_m = 1e-3 * config.noise_position_mm
     spread_rad = np.radians(config.noise_orientation_deg)
     ages, status = np.zeros(N), np.zeros(N, dtype=np.uint8)
-    for k in range(2000):
+    for k in range(600):
         stamp_ns += STEP_NS if k % 100 else 450_000_000
         quaternions = np.hstack((np.ones((N, 1)), 0.5 * spread_rad * rng.normal(size=(N, 3))))
         out = pose_filter.step(

@@ -93,7 +93,7 @@ def test_true_jump_is_taken_after_some_samples_agree(model, count):
 
 def test_jump_is_taken_in_motion_and_tells_the_new_velocity(rng):
     """As when a recording starts over: place and velocity are others at once."""
-    n, k = 4000, 40
+    n, k = 1000, 40
     positions, quaternions = still(60, n)
     times = np.arange(60)[:, None, None] / RATE_HZ
     before, after = rng.uniform(-2.0, 2.0, (2, 1, n, 3))
@@ -270,8 +270,8 @@ def test_gap_is_not_bridged_faster_than_a_body_moves():
     assert run.linear[2:].max() <= limit_m_s
 
 
-@pytest.mark.parametrize('n_missing', [0, 1, 3])
-@pytest.mark.parametrize('speed_m_s', [8.0, 12.0, 15.0, 19.0])
+@pytest.mark.parametrize('n_missing', [0, 3])
+@pytest.mark.parametrize('speed_m_s', [8.0, 19.0])
 def test_gap_in_the_fastest_motion_of_a_body_is_bridged_and_nothing_rejected(speed_m_s, n_missing):
     times = np.arange(360) / RATE_HZ
     speeds = speed_m_s * np.sin(np.pi * np.clip((times - 1.0) / 0.4, 0.0, 1.0)) ** 2
