@@ -50,11 +50,7 @@ class PerformerModel:
         config: PerformerConfig,
         date: Callable[[], str],
     ) -> None:
-        """
-        Prepare without a calibration and without the tracker's place.
-
-        `date` returns the date and time for a calibration made now.
-        """
+        """Prepare without calibration and tracker; `date` returns that of one made now."""
         self._character = character
         self._layout = layout
         self._config = config
@@ -75,11 +71,7 @@ class PerformerModel:
             self._estimator.configure(config)
 
     def use(self, calibration: Calibration) -> None:
-        """
-        Take a calibration, made now or loaded.
-
-        Raise CalibrationError if it is for other sensors, other segments or another body.
-        """
+        """Take a calibration; CalibrationError if it is of other sensors, segments or bodies."""
         calibration.require_layout(self._layout)
         if calibration.performer != self._character.name:
             raise CalibrationError(
@@ -103,7 +95,6 @@ class PerformerModel:
 
     @property
     def is_placed(self) -> bool:
-        """Whether it is known where the tracker stands."""
         return self._tracker is not None
 
     def request_calibration(self, duration_s: float, kind: str = POSE) -> None:
@@ -114,15 +105,10 @@ class PerformerModel:
         self._recorder = make(self._layout.sensors, duration_s)
 
     def cancel_request(self) -> None:
-        """Stop recording a requested calibration."""
         self._recorder, self._requested = None, False
 
     def step(self, frame: FilteredFrame) -> EstimatedPosture | None:
-        """
-        Take a frame; return its posture, or None while there is no calibration.
-
-        `outcome` reports a calibration that succeeded or failed with this frame.
-        """
+        """Return the posture of a frame, None without a calibration; see `outcome` of attempts."""
         self.outcome = None
         if self._tracker is None:
             return None

@@ -61,11 +61,7 @@ REQUEST_SLACK_S = 5.0  # how much longer than asked a recording may take before 
 
 
 class PerformerStage:
-    """
-    The performer with the place of its tracker and the message it fills.
-
-    `lookup` is that of a StaticTransformTree; `date` returns that of a calibration made now.
-    """
+    """The performer, its tracker's place, by a tree's `lookup`, and the message it fills."""
 
     def __init__(
         self,
@@ -110,7 +106,6 @@ class PerformerStage:
         return PostureRecord(*of_frame, posture, joints, status, self._leg_length)
 
     def data(self, record: PostureRecord) -> bytes:
-        """Return the bytes of a posture."""
         return self._writer.data(record)
 
 
@@ -162,7 +157,6 @@ class PerformerNode(Node):
             self._locate(self._stage.tracker_frame)
 
     def _locate(self, tracker_frame: str) -> bool:
-        """Look up where the sensors' frame stands; return whether that is known."""
         if not self._stage.locate(tracker_frame):
             text = f'no transform {self._stage.world} -> {tracker_frame!r} on /tf_static'
             self._diagnostics.condition(DiagnosticStatus.WARN, text)
@@ -241,7 +235,6 @@ def _date() -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the node; return its exit code."""
     return spin_node(PerformerNode, argv)
 
 

@@ -41,7 +41,6 @@ class SensorLayout:
 
     @property
     def segment_names(self) -> tuple[str, ...]:
-        """Segment of each sensor by name."""
         return tuple(SEGMENTS[s] for s in self.segments)
 
     @property
@@ -69,11 +68,7 @@ def left_right(names: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def load_layout(path: str | Path) -> SensorLayout:
-    """
-    Read a layout file.
-
-    Raise InputFileError naming file, line and key of what is missing, unknown or insufficient.
-    """
+    """Return a layout file; InputFileError names file, line and key of what does not fit."""
     source = load_yaml(path, FORMAT)
     name = source.text('name', Path(path).stem)
     source.text('title', '')

@@ -112,12 +112,10 @@ class SurfaceRecorder:
 
     @property
     def n_done(self) -> int:
-        """Return how many points were recorded."""
         return self._done
 
     @property
     def n_total(self) -> int:
-        """Return how many points there are to record."""
         return len(self._places)
 
     def complete(self) -> dict[str, Vec3s]:
@@ -173,11 +171,7 @@ class SurfaceRecorder:
 def stylus_tip(
     frame: FilteredFrame, sensor: str, tip: Vec3, p_world_tracker: Vec3, q_world_tracker: Quat
 ) -> Vec3 | None:
-    """
-    Return the tip of a stylus in world, shape (3,) [m]; None where it was not measured.
-
-    `tip` is in the frame of its sensor [m].
-    """
+    """Return a stylus' tip, given in its sensor's frame [m], in world (3,), None if unmeasured."""
     positions, rotations, usable = in_world(frame, (sensor,), q_world_tracker, p_world_tracker)
     return positions[0] + quaternions.rotate(rotations[0], tip) if usable[0] else None
 

@@ -77,11 +77,9 @@ class Evaluation:
 
     @property
     def usable(self) -> bool:
-        """Whether the calibration should be used."""
         return not self.findings
 
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
-        """Return the findings of one kind."""
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def table(self) -> str:
@@ -103,16 +101,11 @@ class Evaluation:
         return '\n'.join(lines)
 
     def tree(self) -> dict[str, Any]:
-        """Return the evaluation as plain data."""
         return {'usable': self.usable} | asdict(self)
 
 
 def read_skeleton(source: Section) -> Skeleton:
-    """
-    Return the skeleton of a section.
-
-    Raise InputFileError naming what is missing or impossible.
-    """
+    """Return the skeleton of a section; or InputFileError."""
     joints, points = source.section('joints_m'), source.section('interaction_points_m')
     offsets = np.zeros((N_SEGMENTS, 3))
     for i in range(1, N_SEGMENTS):
@@ -173,11 +166,7 @@ class Calibration:
             object.__setattr__(self, name, read_only(values))
 
     def require_layout(self, layout: SensorLayout) -> None:
-        """
-        Refuse a layout with other sensors, or with one on another segment.
-
-        Raise CalibrationError saying what differs.
-        """
+        """Raise CalibrationError for a layout with other sensors, or one on another segment."""
         if set(self.sensors) != set(layout.sensors):
             raise CalibrationError(
                 f'calibration: expected the sensors of layout {layout.name}, '
@@ -240,11 +229,7 @@ def save_calibration(calibration: Calibration, path: str | Path) -> None:
 
 
 def load_calibration(path: str | Path) -> Calibration:
-    """
-    Read a calibration file.
-
-    Raise InputFileError naming file, line and key of what is missing, unknown or impossible.
-    """
+    """Return a calibration file; InputFileError names file, line and key of what does not fit."""
     source = load_yaml(path, FORMAT)
     entries = source.sections('sensors')
     rows = [_read_sensor(entry) for entry in entries]

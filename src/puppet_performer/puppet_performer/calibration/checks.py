@@ -361,7 +361,6 @@ def _rss(sums: Floats) -> float:
 
 
 def joint_reports(solution: Solution) -> tuple[JointReport, ...]:
-    """Return a report on each joint."""
     centres = solution.centres
     rows = zip(solution.joints, solution.relatives, centres.residuals_m, centres.sds_m())
     return tuple(

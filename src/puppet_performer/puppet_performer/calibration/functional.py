@@ -187,11 +187,7 @@ def _faced(stance: TPose, solution: Solution) -> TPose:
 def straight_limbs(
     joints: Sequence[Joint], means: MeanPose, stance: TPose
 ) -> list[tuple[Floats, Floats]]:
-    """
-    Return rows that put elbows and knees between their neighbours, straight as in the T-pose.
-
-    They determine where on its axis a hinge's centre is, which no bending shows.
-    """
+    """Return rows that keep elbows and knees straight in the T-pose, which no bending shows."""
     index = {joint.segment: j for j, joint in enumerate(joints)}
     turns = quaternions.to_matrix(means.rotations)
     leftward = quaternions.rotate(stance.orientation, np.array([0.0, 1.0, 0.0]))
@@ -244,11 +240,7 @@ def split_recording(
     performer: Character,
     limits: CalibrationLimits,
 ) -> tuple[PoseRecording, MotionRecording]:
-    """
-    Return the held pose and the motion after it.
-
-    Raise CalibrationError if nobody stands still, or hardly anything follows.
-    """
+    """Return the held pose and the motion after it; CalibrationError if one is missing."""
     pose, start_s = find_pose(recording, layout, performer, limits)
     motion = part_of(recording, start_s + POSE_S, recording.duration_s)
     if motion.duration_s < MIN_MOTION_S:
@@ -265,11 +257,7 @@ def find_pose(
     performer: Character,
     limits: CalibrationLimits,
 ) -> tuple[PoseRecording, float]:
-    """
-    Return the first T-pose that is held, and when it begins [s].
-
-    Raise CalibrationError if there is none; why the first second is none.
-    """
+    """Return the first T-pose that is held, and when it begins [s]; CalibrationError if none."""
     still: tuple[PoseRecording, float] | None = None
     refusal: CalibrationError | None = None
     for start_s in np.arange(0.0, max(recording.duration_s - POSE_S, 0.0) + 1e-9, 0.5 * POSE_S):

@@ -173,11 +173,7 @@ class Hinge(NamedTuple):
 
 
 def hinge_axis(bone: tuple[int, int], solution: Solution) -> Hinge | None:
-    """
-    Return the hinge at the far end of an upper arm or thigh; None if the motion hides it.
-
-    `bone` holds the joints at the segment's near and far end.
-    """
+    """Return the hinge at the far end of an upper arm or thigh; None if the motion hides it."""
     near, far = bone
     joints, points = solution.joints, solution.centres.points
     if SEGMENTS[PARENTS[joints[far].segment]].split('_', 1)[-1] not in HINGES:

@@ -53,11 +53,7 @@ class TPose:
 
 
 def fit_t_pose(layout: SensorLayout, skeleton: Skeleton, positions: Vec3s) -> TPose:
-    """
-    Return the T-pose that fits the sensors (n, 3) in world best [m].
-
-    Raise CalibrationError if the sensors of a pair stand on the wrong sides.
-    """
+    """Return the T-pose nearest to sensors (n, 3) [m]; CalibrationError for pairs exchanged."""
     expected = expected_places(layout, skeleton)
     left, right = layout.pairs.T
     across = (positions[left] - positions[right])[:, :2]
@@ -103,11 +99,7 @@ def fit_heading(across: Floats, across_rest: Floats) -> float:
 def require_t_pose(
     layout: SensorLayout, skeleton: Skeleton, pose: TPose, positions: Vec3s, limit: float
 ) -> None:
-    """
-    Refuse places of sensors that this skeleton's T-pose cannot have.
-
-    Raise CalibrationError naming the arm span, the height or the sensor that does not fit.
-    """
+    """Raise CalibrationError for an arm span, height or sensor that no such T-pose has."""
     expected = expected_places(layout, skeleton)
     body = pose.to_body(positions)
     names = layout.segment_names
@@ -203,11 +195,7 @@ def calibrate_pose(
     limits: CalibrationLimits,
     date: str,
 ) -> Calibration:
-    """
-    Return the mounting of every sensor from a recording of the T-pose.
-
-    Raise CalibrationError if a sensor is missing, the performer moves, or this is no T-pose.
-    """
+    """Return the mounting of every sensor from a recorded T-pose; or CalibrationError."""
     positions, rotations, spreads_m, spreads_rad = mean_pose(recording, layout, limits)
     skeleton = performer.skeleton
     pose = fit_t_pose(layout, skeleton, positions)
@@ -231,11 +219,7 @@ def calibrate_pose(
 def mean_pose(
     recording: PoseRecording, layout: SensorLayout, limits: CalibrationLimits
 ) -> MeanPose:
-    """
-    Return where the sensors are while the performer holds a pose.
-
-    Raise CalibrationError if a sensor is missing or the performer moves.
-    """
+    """Return sensors in a held pose; CalibrationError for a missing or moving one."""
     share = np.mean(recording.usable, axis=0)
     missing = [
         f'{layout.sensors[i]} ({share[i]:.0%})'
@@ -371,11 +355,7 @@ TOLERANCE = 1e-12
 
 
 def robust_mean(points: Floats, scale_floor: float) -> Floats:
-    """
-    Return the robust mean (k,) of points (n, k), at least one.
-
-    Deviations below `scale_floor` count as good, however well the others agree.
-    """
+    """Return the robust mean (k,) of points (n, k); deviations below `scale_floor` are good."""
     centre = np.median(points, axis=0)
     for _ in range(ITERATIONS):
         w = tukey_weights(np.linalg.norm(points - centre, axis=1), scale_floor)
@@ -387,11 +367,7 @@ def robust_mean(points: Floats, scale_floor: float) -> Floats:
 
 
 def robust_mean_rotation(rotations: Quats, scale_floor: float) -> Quat:
-    """
-    Return the robust mean, w >= 0, of unit quaternions (n, 4), whatever their signs.
-
-    Deviations below `scale_floor` count as good [rad].
-    """
+    """Return the robust mean, w >= 0, of (n, 4); deviations below `scale_floor` [rad] are good."""
     # the sample nearest to all others starts the descent: a median for rotations
     dots = np.abs(rotations @ rotations.T)
     centre = rotations[np.argmax(np.sum(dots, axis=1))]

@@ -108,12 +108,7 @@ def measured_joints(layout: SensorLayout) -> tuple[Joint, ...]:
 def relative_poses(
     recording: MotionRecording, parent: int, child: int, step: int = 1, names: Sequence[str] = ()
 ) -> RelativePoses:
-    """
-    Return the poses of one sensor in another's frame, every `step`-th frame.
-
-    Raise CalibrationError, with the names of the sensors if given, if they were hardly ever
-    measured together.
-    """
+    """Return one sensor in another's frame every `step`-th frame; CalibrationError for too few."""
     frames = np.flatnonzero(recording.usable[:, parent] & recording.usable[:, child])[::step]
     if len(frames) < MIN_FRAMES:
         first, second = (names[i] if names else f'sensor {i + 1}' for i in (parent, child))
@@ -194,7 +189,6 @@ class StreamRecorder:
 
     @property
     def is_full(self) -> bool:
-        """Return whether the frames span the duration."""
         return bool(self._rows) and self.duration_s >= self._wanted_s
 
     @property
@@ -203,7 +197,6 @@ class StreamRecorder:
         return len(self._rows)
 
     def restart(self) -> None:
-        """Forget all frames."""
         self._stamps_ns.clear()
         self._rows.clear()
 

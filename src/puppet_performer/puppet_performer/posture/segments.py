@@ -129,11 +129,7 @@ def _estimate_torso(state: Record) -> None:
 
 @kernel
 def measured_rotation(segment: int, rest: float, parent: Quat, last: Quat, state: Record) -> Quat:
-    """
-    Return the joint rotation of a segment that follows its parent if it is not measured.
-
-    `rest` is its angle about X then [rad].
-    """
+    """Return a segment's joint rotation, else its parent's turned by `rest` about X [rad]."""
     target, source = (math.cos(0.5 * rest), math.sin(0.5 * rest), 0.0, 0.0), INFERRED
     if not is_absent(segment, state):
         target = multiply(conjugate(parent), quat(state.sensors[segment].orientation))

@@ -22,7 +22,7 @@ import pytest
 
 EXACT_TOL_M = 1e-6
 CENTRE_TOL_M, LENGTH_TOL_M, ANGLE_TOL_DEG = 0.010, 0.008, 1.5
-SEEDS = tuple(range(5))
+SEEDS = tuple(range(3))
 COARSE_HZ = 30.0  # is enough where nothing is averaged
 
 
@@ -60,6 +60,7 @@ def test_centres_and_lengths_keep_their_tolerances_in_the_real_world():
         take, outcome = _real(seed)
         centres.append(take.centre_errors(outcome.calibration))
         lengths.append(take.length_errors(outcome.calibration))
+        assert outcome.evaluation.findings == () and outcome.evaluation.usable
     assert np.quantile(centres, 0.95) < CENTRE_TOL_M
     assert np.max(lengths) < LENGTH_TOL_M
 
@@ -75,16 +76,8 @@ def test_errors_are_about_as_large_as_the_uncertainty_says():
     assert np.median(shares) > 0.3
 
 
-@pytest.mark.parametrize('seed', SEEDS)
-def test_nothing_is_named_when_all_is_well(seed):
-    _, outcome = _real(seed)
-    assert outcome.evaluation.findings == ()
-    assert outcome.evaluation.usable
-
-
-@pytest.mark.parametrize('seed', SEEDS[:2])
-def test_posture_angles_keep_their_tolerance(seed):
-    take, outcome = _real(seed)
+def test_posture_angles_keep_their_tolerance():
+    take, outcome = _real(0)
     calibration, poses = outcome.calibration, take.recording
     clean = take.recording.without_spikes().usable.all(axis=1)
     frames = np.flatnonzero(clean)[::10]
@@ -101,12 +94,9 @@ def test_posture_angles_keep_their_tolerance(seed):
     'names',
     [
         ('left_hand', 'right_hand'),
-        ('left_upper_arm', 'left_forearm'),
         ('right_thigh', 'right_shank'),
-        ('left_foot', 'right_foot'),
         ('pelvis', 'chest'),
         ('left_forearm', 'right_shank'),
-        ('pelvis', 'left_thigh'),
     ],
     ids='-'.join,
 )
@@ -130,14 +120,7 @@ def test_limbs_worn_on_the_wrong_sides_are_reported_by_pose_knees_and_elbows(pai
 
 
 @pytest.mark.parametrize(
-    ('name', 'when_s'),
-    [
-        ('left_hand', 15.0),
-        ('right_foot', 17.0),
-        ('chest', 8.0),
-        ('left_forearm', 12.0),
-        ('right_thigh', 10.0),
-    ],
+    ('name', 'when_s'), [('left_hand', 15.0), ('chest', 8.0), ('right_thigh', 10.0)]
 )
 def test_slipped_sensor_is_named_with_the_instant(name, when_s):
     take, _ = _real(3)
@@ -217,7 +200,6 @@ def _errors_deg(take, calibration):
     ('turned', 'named'),
     [
         ([(LEFT_ARM, (-70.0, 0.0, 0.0)), (RIGHT_ARM, (70.0, 0.0, 0.0))], UPPER_BONES),
-        ([(LEFT_ARM, (0.0, -90.0, 0.0))], {'left_upper_arm'}),
         ([(LEFT_ARM, (0.0, 150.0, 0.0))], {'left_upper_arm'}),
         ([(LEFT_LEG, (25.0, 0.0, 0.0))], {'left_thigh', 'left_shank'}),
         ([(LEFT_LEG, (0.0, 0.0, 45.0))], {'left_thigh'}),
@@ -245,12 +227,7 @@ def test_pose_found_by_falling_back_is_named_too(exact):
 
 @pytest.mark.parametrize(
     ('names', 'vector'),
-    [
-        (('left_upper_arm',), (0.0, 15.0, 0.0)),
-        (('left_upper_arm',), (0.0, -15.0, 0.0)),
-        (('left_thigh',), (0.0, 0.0, 15.0)),
-        (('left_thigh',), (0.0, 0.0, -15.0)),
-    ],
+    [(('left_upper_arm',), (0.0, 15.0, 0.0)), (('left_thigh',), (0.0, 0.0, -15.0))],
 )
 def test_hinge_corrects_a_rolled_limb(exact, names, vector):
     outcome = _posed(exact, (names, vector))
@@ -271,13 +248,11 @@ def test_bones_correct_a_limb_that_points_elsewhere(exact):
 
 
 def test_ordinary_pose_is_good_enough():
-    upper = []
-    for seed in range(2):
-        take = make_recording(seed, REAL, COARSE_HZ, pose_deg=3.0)
-        outcome = take.calibrate()
-        assert outcome.evaluation.usable, outcome.evaluation.findings
-        errors = _errors_deg(take, outcome.calibration)
-        upper += [error for name, error in errors.items() if name[-5:] in ('r_arm', 'thigh')]
+    take = make_recording(0, REAL, COARSE_HZ, pose_deg=3.0)
+    outcome = take.calibrate()
+    assert outcome.evaluation.usable, outcome.evaluation.findings
+    errors = _errors_deg(take, outcome.calibration)
+    upper = [error for name, error in errors.items() if name[-5:] in ('r_arm', 'thigh')]
     # the pose alone would leave 3 degrees about each axis, 5.2 in all
     assert np.sqrt(np.mean(np.square(upper))) < 2.0
 

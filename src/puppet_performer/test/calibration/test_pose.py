@@ -188,7 +188,7 @@ def _sensors(virtual):
     return p[segments] + rotate(q[segments], virtual.mount_p)
 
 
-@pytest.mark.parametrize('yaw', [0.0, 0.7, np.pi / 2, 3.14, -3.14, -1.9])
+@pytest.mark.parametrize('yaw', [0.0, 3.14, -1.9])
 def test_any_heading_is_found(yaw):
     virtual = make_virtual(yaw)
     pose = fit_t_pose(virtual.layout, virtual.character.skeleton, _sensors(virtual))
@@ -203,7 +203,7 @@ def test_one_pair_mounted_askew_moves_nothing():
     assert abs(pose.heading - 0.4) < EXACT_TOL
 
 
-@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('seed', range(3))
 def test_unequal_mountings_cost_little(seed):
     """2 cm RMS on every axis of every sensor: 2.5 degrees and 3 cm at most."""
     virtual = make_virtual(-2.0, asymmetry_m=0.02, seed=seed)

@@ -40,7 +40,7 @@ from virtual_performer import (
 EXACT_TOL = 1e-9  # position [m] and rotation [rad], without noise
 
 
-@pytest.mark.parametrize('repeat', range(5))
+@pytest.mark.parametrize('repeat', range(3))
 def test_random_motion_of_a_random_skeleton_is_recovered(repeat):
     rng = np.random.default_rng(repeat)
     character = random_character(rng, ADULT) if repeat else ADULT
@@ -216,15 +216,7 @@ def test_lost_sensor_holds_then_fades_without_a_jump(virtual, rng):
 
 
 @pytest.mark.parametrize(
-    'names',
-    [
-        ('left_hand',),
-        ('pelvis',),
-        ('chest',),
-        ('right_thigh',),
-        ('left_foot', 'left_shank'),
-        LAYOUT.sensors,
-    ],
+    'names', [('pelvis',), ('chest',), ('left_foot', 'left_shank'), LAYOUT.sensors]
 )
 def test_sensors_that_go_and_return_never_jump(virtual, rng, names):
     """A still body: nothing moves faster than easing needs, and all is exact in the end."""
@@ -247,10 +239,7 @@ def test_sensors_that_go_and_return_never_jump(virtual, rng, names):
     np.testing.assert_allclose(estimate.posture.end_effectors, points, atol=EXACT_TOL)
 
 
-@pytest.mark.parametrize(
-    'names',
-    [('left_hand',), ('pelvis',), ('right_foot',), ('pelvis', 'left_upper_arm', 'right_foot')],
-)
+@pytest.mark.parametrize('names', [('left_hand',), ('pelvis', 'left_upper_arm', 'right_foot')])
 def test_loss_right_after_a_leap_does_not_carry_the_leap_on(virtual, rng, names):
     """A whole body that is elsewhere at once, then loses sensors, stays where it is."""
     estimator, pose = virtual.estimator(), random_posture(rng, virtual.place)
@@ -279,16 +268,6 @@ def test_lost_pelvis_does_not_turn_on(virtual):
         estimate = estimator.step(frame if step < last else _lose(frame, 'pelvis'))
         turned = 2.0 * np.arccos(min(abs(estimate.posture.rotations[0] @ now[0]), 1.0))
         assert turned < 2.0 * twist + EXACT_TOL
-
-
-def test_lost_pelvis_is_carried_by_the_chest(virtual):
-    root, rotations = virtual.t_pose()
-    estimator = virtual.estimator()
-    estimator.step(virtual.frame(root, rotations))
-    for step in range(60):
-        moved = root + [0.01 * step, 0.0, 0.0]
-        estimate = estimator.step(_lose(virtual.frame(moved, rotations), 'pelvis'))
-    np.testing.assert_allclose(estimate.posture.root_position, moved, atol=EXACT_TOL)
 
 
 @pytest.mark.parametrize('gap_ns', [2_000_000_000, -2_000_000_000], ids=['gap', 'back'])
@@ -328,9 +307,14 @@ def test_new_times_apply_while_running(virtual):
     np.testing.assert_allclose(hand, [1.0, 0.0, 0.0, 0.0], atol=EXACT_TOL)
 
 
-@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(
-    'field', ['positions', 'quaternions', 'linear_velocities', 'angular_velocities']
+    'field, bad',
+    [
+        ('positions', np.nan),
+        ('quaternions', np.inf),
+        ('linear_velocities', -np.inf),
+        ('angular_velocities', np.nan),
+    ],
 )
 def test_row_that_is_not_finite_counts_as_lost(virtual, field, bad):
     estimator = virtual.estimator()
@@ -391,13 +375,7 @@ def _numbers(estimate):
 
 @pytest.mark.parametrize(
     'way, angle',
-    [
-        ([2.0, -1.0, 0.0], 0.0),
-        ([0.0, 0.0, 0.0], 2.5),
-        ([-0.5, 0.3, 0.0], -1.0),
-        ([1.3 * LEAP_M, 0.0, 0.0], 0.0),
-        ([0.0, 0.0, 0.0], 1.3 * LEAP_RAD),
-    ],
+    [([-0.5, 0.3, 0.0], -1.0), ([1.3 * LEAP_M, 0.0, 0.0], 0.0), ([0.0, 0.0, 0.0], 1.3 * LEAP_RAD)],
 )
 @pytest.mark.parametrize('has_lost', [False, True])
 def test_a_leap_changes_nothing_but_the_place(virtual, rng, way, angle, has_lost):
@@ -692,7 +670,7 @@ def _levers(p):
 
 N_FLICKER = 480
 FLICKER = slice(60, 440)
-N_PATTERNS = 6
+N_PATTERNS = 3
 # A loss after another one may begin where the body is not yet where it was seen.
 WORSE, WORSE_M = 1.4, 0.03
 CARRIED_M = 0.15  # more than a pelvis that a chest carries that does not flicker
@@ -734,13 +712,21 @@ def _speed(played):
     return float(np.linalg.norm(np.diff(played, axis=0), axis=2).max()) * RATE_HZ
 
 
-@pytest.mark.parametrize('names', [('pelvis',), ('left_hand', 'right_hand'), ('left_foot',)])
-@pytest.mark.parametrize('layout', ['default14', 'six_point'])
+@pytest.mark.parametrize(
+    'layout, names',
+    [
+        ('default14', ('pelvis',)),
+        ('default14', ('left_hand', 'right_hand')),
+        ('six_point', ('pelvis',)),
+        ('six_point', ('left_foot',)),
+    ],
+)
 def test_flicker_is_hardly_worse_than_loss(layout, names, rng):
     index = np.arange(N_FLICKER)
     whole = _play_flicker(layout, names, index < 0)
     always = max(
-        _error(_play_flicker(layout, names, index >= start), whole) for start in range(60, 440, 60)
+        _error(_play_flicker(layout, names, index >= start), whole)
+        for start in range(60, 440, 120)
     )
     for lost in _patterns(rng):
         played = _play_flicker(layout, names, lost)
@@ -748,7 +734,7 @@ def test_flicker_is_hardly_worse_than_loss(layout, names, rng):
         assert _speed(played) < _speed(whole) + EASING_M_S
 
 
-@pytest.mark.parametrize('seen, lost', [(1, 1), (2, 2), (10, 3)])
+@pytest.mark.parametrize('seen, lost', [(1, 1), (10, 3)])
 def test_chest_that_flickers_carries_a_lost_pelvis(seen, lost):
     names, index = ('pelvis', 'chest'), np.arange(N_FLICKER)
     gone = np.zeros((N_FLICKER, 2), dtype=bool)
