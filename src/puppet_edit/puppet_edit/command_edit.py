@@ -28,7 +28,6 @@ Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
 
 
 def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str, Any]:
-    """Return the figures of an edit."""
     height = plan.config.body_height_m or body_height(plan.motion.skeleton)
     percent = 100.0 / height
     rows = [
@@ -86,7 +85,6 @@ def report_lines(figures: Mapping[str, Any]) -> str:
 
 
 def summary(figures: Mapping[str, Any]) -> str:
-    """Return a report in a sentence."""
     last = figures['exact_max_error_percent']
     if last is None:
         errors = [level['max_error_percent'] for level in figures['levels']]
@@ -124,7 +122,6 @@ def _entries(entries: list[Mapping[str, Any]]) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommand's arguments."""
     add = parser.add_argument
     add('clip', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d')
     add('edit', metavar='EDIT.yaml', type=Path, help='constraints and options, puppet-edit/1')

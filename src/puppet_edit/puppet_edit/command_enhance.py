@@ -89,7 +89,6 @@ def enhance_config(arguments: argparse.Namespace) -> enhancement.EnhanceConfig:
 
 
 def read_targets(motion: Motion, arguments: argparse.Namespace) -> enhancement.TargetFile:
-    """Return what was measured of a motion's end-effectors."""
     path = arguments.targets
     if arguments.targets_start_s != 0.0 and (path is None or path.suffix.lower() not in SUFFIXES):
         raise ConfigError('--targets-start-s: expected a clip as --targets with it')
@@ -173,7 +172,6 @@ def _require_same_body(motion: Motion, targets: enhancement.Targets) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommand's arguments."""
     add = parser.add_argument
     add('clip', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d: joint angles')
     add('out', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
@@ -233,7 +231,6 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
 
 
 def summary(figures: Mapping[str, Any]) -> str:
-    """Return a report in a sentence."""
     text = f'{figures["frames"]} frames; {", ".join(figures["end_effectors"])}'
     errors = figures['error_mm']['all']
     names = {'at_keyframes': f'at {len(figures["keyframes"])} keyframes', 'between': 'between'}

@@ -111,8 +111,6 @@ class BodyTrack:
 
 @dataclass(frozen=True, slots=True)
 class EditEntry:
-    """One entry, understood."""
-
     line: int  # In the file
     kind: str  # One of KINDS
     about: str  # The points or segments, as in the file
@@ -120,7 +118,6 @@ class EditEntry:
 
     @property
     def text(self) -> str:
-        """Return the entry in a few words."""
         frames = self.constraint.frames
         where = f'frame {frames[0]}' if len(frames) == 1 else f'frames {frames[0]} .. {frames[-1]}'
         return f'{self.kind.replace("_", " ")} {self.about}, {where}'
@@ -128,8 +125,6 @@ class EditEntry:
 
 @dataclass(frozen=True, slots=True)
 class EditPlan:
-    """An edit file, understood for one motion."""
-
     motion: Motion  # To be edited: the clip, or what the tasks made of it
     before: Motion  # What places are relative to: upright where it stoops in `motion`
     config: EditConfig  # How it is edited
@@ -491,10 +486,7 @@ def _orientation(entry: Section, context: _Context, frames: Ints, weight: float)
         angles = _read_rows(entry, way, len(frames))
         if np.abs(angles).max() > 360.0:
             raise entry.error(way, 'angles in degrees, -360 .. 360', brief(entry.raw(way)))
-        # about x, then y, then z of the world
-        axes = np.radians(angles)[..., None] * np.eye(3)
-        roll, pitch, yaw = (qb.exp(axes[..., k, :]) for k in range(3))
-        goals = qb.multiply(qb.multiply(yaw, pitch), roll)
+        goals = qb.from_rpy(np.radians(angles))  # about axes of the world
         if way == 'turn_rpy_deg':
             goals = qb.multiply(goals, context.track.orientations(segment, frames))
     goals = np.broadcast_to(goals, (len(frames), 4))
@@ -596,8 +588,6 @@ def _check_agreement(path: Path, entries: Sequence[EditEntry]) -> None:
 
 @dataclass(slots=True)
 class _Work:
-    """A motion on its way through the tasks."""
-
     motion: Motion
     surfaces: Mapping[str, Surface]
     readers: Readers

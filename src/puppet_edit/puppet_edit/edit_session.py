@@ -56,7 +56,6 @@ def warm_up(clip: Motion) -> None:
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how clips are read."""
     parser.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     text = 'leave the floor and the first frames as the file has them'
     parser.add_argument('--as-is', action='store_true', help=text)
@@ -103,8 +102,6 @@ def write_outputs(
 
 
 class EditSession:
-    """One clip while it is edited."""
-
     def __init__(
         self,
         clip: Motion,
@@ -112,12 +109,7 @@ class EditSession:
         tree: Mapping[str, Any] | None = None,
         path: str | Path = 'edit.yaml',
     ) -> None:
-        """
-        Begin with a clip as it was read, and plain values of an edit file to go on with.
-
-        `path` is where that file is or will be; files that it names are searched for next to it.
-        Raises InputFileError if the edit file does not fit the clip.
-        """
+        """Begin with a clip and the plain values of an edit file at `path`; or InputFileError."""
         self.clip = clip  # As it was read
         self.path = Path(path)  # Of the edit file
         self._readers = readers
@@ -131,32 +123,26 @@ class EditSession:
 
     @property
     def plan(self) -> EditPlan:
-        """Return the present edit file, understood."""
         return self._steps[self._at][1]
 
     @property
     def result(self) -> EditResult:
-        """Return what it comes to."""
         return self._steps[self._at][2]
 
     @property
     def edited(self) -> Motion:
-        """Return the edited motion."""
         return self.result.motion
 
     @property
     def entries(self) -> tuple[EditEntry, ...]:
-        """Return the constraints in the order of the file."""
         return self.plan.entries
 
     @property
     def is_saved(self) -> bool:
-        """Whether the file has all of this."""
         return self.to_yaml() == self._saved
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a step to undo."""
         return self._at > 0
 
     def place(self, point: str, frame: int) -> Vec3:
@@ -187,7 +173,6 @@ class EditSession:
         self._do({CONSTRAINTS: entries})
 
     def remove(self, index: int) -> None:
-        """Remove an entry."""
         entries = self._tree_entries()
         self._do({CONSTRAINTS: [*entries[:index], *entries[index + 1 :]]})
 
@@ -197,24 +182,19 @@ class EditSession:
         self._do({OPTIONS: options})
 
     def standing_feet(self, frame: int) -> tuple[str, ...]:
-        """Return the feet that stand in a frame of the clip."""
         row = self._standing[min(frame, len(self._standing) - 1)]
         return tuple(name for name, stands in zip(FEET, row) if stands)
 
     def undo(self) -> None:
-        """Undo the last step, if there is one."""
         self._at = max(self._at - 1, 0)
 
     def redo(self) -> None:
-        """Do again what was taken back, if anything was."""
         self._at = min(self._at + 1, len(self._steps) - 1)
 
     def to_yaml(self) -> str:
-        """Return the edit file."""
         return edit_text(self._tree())
 
     def save(self) -> None:
-        """Write the edit file, all or nothing."""
         text = self.to_yaml()
         write_text(self.path, text)
         self._saved = text

@@ -196,7 +196,7 @@ def test_options_are_checked(options, says):
         EnhanceConfig(**options)
 
 
-SEEDS = range(20)
+SEEDS = range(5)
 
 
 def errors(truth, motion):

@@ -43,9 +43,10 @@ def test_outside_of_the_seam_it_is_both_clips(clips, alignment):
     assert np.array_equal(done.motion.root_positions[:101], first.root_positions[:101])
     rest = done.motion.rotations[seam.end :]
     assert np.allclose(np.abs(np.sum(rest[:, 1:] * second.rotations[60:, 1:], -1)), 1.0)
-    turn = qb.exp(np.array([0.0, 0.0, done.turn_rad]))
-    placed = qb.rotate(turn, second.root_positions[60:]) + done.shift
-    assert np.allclose(done.motion.root_positions[seam.end :], placed)
+    turn = qb.multiply(rest[0, 0], qb.conjugate(second.rotations[60, 0]))
+    placed = qb.rotate(turn, second.root_positions[60:])
+    roots = done.motion.root_positions[seam.end :]
+    assert np.allclose(turn[1:3], 0.0) and np.allclose(roots - roots[0], placed - placed[0])
     assert done.motion.n_frames == seam.end + 200 - 60
 
 

@@ -108,7 +108,6 @@ class PoseTask(NamedTuple):
 
 @kernel
 def place_segment(offsets: Vec3s, pose: Any, segment: int) -> None:
-    """Fill a segment's world frame from its parent's."""
     parent = PARENT_OF[segment]
     if parent < 0:
         pose.q_world[0] = quat(pose.rotations[0])
@@ -131,11 +130,7 @@ def place_poses(offsets: Vec3s, poses: np.ndarray) -> None:
 
 @kernel
 def displace(displacements: Floats, poses: np.ndarray) -> None:
-    """
-    Apply a displacement map (n, 51) of roots [m] and rotation vectors to postures in place.
-
-    LeeShin1999 eq. 1. What is displaced by nothing keeps its very numbers.
-    """
+    """Displace postures by (n, 51) roots [m] and rotation vectors in place (LeeShin1999 eq. 1)."""
     for frame in range(len(poses)):
         poses[frame].root[:] = add(poses[frame].root, vec3(displacements[frame, :3]))
         for segment in range(N_SEGMENTS):
@@ -179,11 +174,7 @@ def residual(item: Any, pose: Any) -> Vec3:
 
 @kernel
 def row_forces(item: Any, pose: Any, row: int) -> tuple[Vec3, Vec3, Vec3]:
-    """
-    Return the force and torque on the segment, and the force on the other one, of one row.
-
-    Those of an orientation are of first order; times the residual they are exact.
-    """
+    """Return a row's force and torque on the segment (of first order), and force on the other."""
     unit, q = UNITS[row], quat(pose.q_world[item.segment])
     if item.kind == POINT:
         return scale(unit, item.mask[row]), _ZERO, _ZERO

@@ -52,7 +52,6 @@ SETTLED = 1e4  # weight of a frame in which a goal settles a plant's place, wher
 
 
 def limit_table(limits: Sequence[JointLimit], skeleton: Skeleton) -> np.ndarray:
-    """Return the limits of all joints, LIMIT (16,)."""
     table = np.zeros(N_SEGMENTS, LIMIT)
     for limit in limits:
         axis = segment_axis(skeleton, limit.segment)
@@ -161,7 +160,6 @@ class ConstraintTable:
 
     @property
     def count(self) -> int:
-        """Return how many numbers are constrained."""
         kinds, mask = self._items['kind'], self._items['mask']
         of_places = np.count_nonzero(mask[kinds == POINT])
         return int(of_places + sum(n * np.sum(kinds == kind) for kind, n in _COUNTS.items()))

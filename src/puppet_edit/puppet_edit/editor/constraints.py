@@ -37,8 +37,6 @@ SIDES = (ON, ABOVE, BELOW)
 
 @dataclass(frozen=True, slots=True)
 class BodyPoint:
-    """A point fixed in a segment."""
-
     segment: int  # Index into SEGMENTS
     offset: Vec3 | None = None  # In the segment [m]; None for palm, sole centre or joint
 
@@ -93,8 +91,6 @@ class FlatSurface:
 
 @dataclass(frozen=True, slots=True)
 class _Framed:
-    """What all constraints have."""
-
     frames: Ints  # Frame indices, rising, shape (k,)
     weight: float = field(default=1.0, kw_only=True)  # Factor on the usual penalty, > 0
 
@@ -225,8 +221,6 @@ HEAD_JOINT_HEIGHT = 0.87  # of the body's height, where the head turns [-]
 
 @dataclass(frozen=True, slots=True)
 class EditConfig:
-    """How a motion is edited."""
-
     levels: int = 4  # Of the hierarchy; 0 for the exact pass alone
     frames_per_knot: float = 16.0  # At the first level; each level halves it
     tolerance_percent: float = 0.0  # Error that needs no further level, of the height
@@ -266,7 +260,6 @@ class Bodies:
 
     @classmethod
     def constant(cls, skeleton: Skeleton, n_frames: int) -> 'Bodies':
-        """Return one body in all frames."""
         return cls(
             np.broadcast_to(skeleton.offsets, (n_frames, N_SEGMENTS, 3)),
             np.broadcast_to(skeleton.interaction_points, (n_frames, 4, 3)),
@@ -285,8 +278,6 @@ class LevelReport:
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """An edited motion."""
-
     motion: Motion  # End-effectors are those of its angles, on the frame's body
     levels: tuple[LevelReport, ...]
     exact_max_error_percent: float | None  # After the exact pass, if there is one

@@ -99,11 +99,7 @@ def fit_control_points(
 def exact_displacement(
     frames: Ints, goals: Floats, weights: Floats, n_frames: int, reach: int
 ) -> Floats:
-    """
-    Return a displacement map (n_frames, 3 g) through values where there are any.
-
-    As in `fit_control_points`; after `reach` frames, at least 1, it has faded out.
-    """
+    """Return a displacement map (n_frames, 3 g) through values, faded out `reach` frames away."""
     out = np.zeros((n_frames, goals.shape[1]))
     alike: dict[bytes, list[int]] = {}
     for group, has in enumerate(weights.T > 0.0):
@@ -146,8 +142,6 @@ def placed_poses(motion: Motion, bodies: Bodies) -> np.ndarray:
 
 
 class _Edit:
-    """A motion between levels."""
-
     def __init__(
         self, motion: Motion, constraints: Sequence[Constraint], config: EditConfig, bodies: Bodies
     ) -> None:
@@ -162,7 +156,6 @@ class _Edit:
         self._weights = np.empty((len(self._frames), N_UNKNOWNS // 3))
 
     def errors(self) -> Floats:
-        """Return the largest error of each constraint [m]."""
         return self.table.errors(self._poses)
 
     def percent(self) -> float:
@@ -170,7 +163,6 @@ class _Edit:
         return float(self.errors().max(initial=0.0)) * self._percent
 
     def knots(self, spacing: float) -> int:
-        """Return the number of control points of a curve."""
         return int(math.floor((self._n_frames - 1) / spacing)) + 4
 
     def shift_root(self) -> None:
@@ -202,7 +194,6 @@ class _Edit:
         return np.concatenate((moved, turns.reshape(-1, N_UNKNOWNS - 3)), axis=1)
 
     def fit(self, displacements: Floats, spacing: float) -> None:
-        """Displace the motion by the B-spline that fits displacements."""
         self._displace(self._fitted(self._frames, displacements, self._weights, spacing))
 
     def make_exact(self, displacements: Floats) -> None:

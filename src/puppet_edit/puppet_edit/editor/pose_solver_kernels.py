@@ -73,8 +73,6 @@ class FrameTasks(NamedTuple):
 
 
 class SolverOptions(NamedTuple):
-    """How frames are solved."""
-
     is_full: bool  # Whether no limb is solved in closed form
     max_iterations: int  # Cap of the steps in one frame
     tolerance: float  # Fall of g that a further step would have to promise
@@ -96,7 +94,6 @@ class Workspace(NamedTuple):
 
 
 def workspace() -> Workspace:
-    """Return memory for the solver."""
     n = N_UNKNOWNS
     places, rows, matrices = np.zeros((2, n), np.int64), np.zeros((4, n)), np.zeros((36 + n, n))
     limbs = np.zeros(4, LIMB)
@@ -134,7 +131,6 @@ def deviation(task: PoseTask, pose: Any, out: Floats) -> float:
 
 @kernel
 def penalties(task: PoseTask, pose: Any) -> float:
-    """Return the penalty terms of g."""
     total = 0.0
     for i in range(len(task.items)):
         apart = residual(task.items[i], pose)

@@ -51,8 +51,6 @@ MM_PER_M = 1000.0
 
 
 class Enhanced(NamedTuple):
-    """A motion made better."""
-
     motion: Motion  # The same body; end-effectors are those of its angles
     keyframes: Mapping[int, str]  # Where end-effectors are in place, each with its reason
     goals: Vec3s  # Where end-effectors had to be, shape (n, 8, 3) [m]; NaN where not known
@@ -199,11 +197,7 @@ _EVERYWHERE = 1e6  # [m/rad]; singular values are below it: the same damping at 
 
 
 def rate_config(weight: float) -> RateConfig:
-    """
-    Return the tuning of rate control that has a weight w1; its own damping is kept at least.
-
-    Raises ConfigError if the weight is not above 0 and below 1.
-    """
+    """Return the rate control of a weight w1 in 0 .. 1, its own damping kept; or ConfigError."""
     if not 0.0 < weight < 1.0:
         raise ConfigError(f'weight: expected 0.0 < value < 1.0, got {weight}')
     damping = math.sqrt((1.0 - weight) / weight)

@@ -51,11 +51,7 @@ END, MEETING, CONTACT, SLOW, GAP, ERROR = 'end', 'meeting', 'contact', 'slow', '
 def choose_keyframes(
     targets: Targets, rate_hz: float, least_s: float = LEAST_S, most_s: float = MOST_S
 ) -> dict[int, str]:
-    """
-    Return the keyframes in order, each with the reason for it.
-
-    Two are `least_s` apart or more, and `most_s` or less. Raises ConfigError if that cannot be.
-    """
+    """Return keyframes, `least_s` to `most_s` apart, each with its reason; or ConfigError."""
     if not 0.0 < least_s <= most_s <= MAX_SPACING_S:
         wanted = f'0 < least <= most <= {MAX_SPACING_S:g}'
         raise ConfigError(f'keyframe spacing: expected {wanted}, got {least_s:g} and {most_s:g} s')
@@ -86,11 +82,7 @@ def given_keyframes(frames: Sequence[int], n_frames: int) -> dict[int, str]:
 def worst_frames(
     errors: Floats, keyframes: Sequence[int], tolerance: float, least: int
 ) -> list[int]:
-    """
-    Return the frame of largest error in each gap between keyframes, where it is too large.
-
-    A keyframe keeps `least` frames from the others.
-    """
+    """Return the frame of largest error in gaps, where too large, `least` from other keyframes."""
     found = []
     for first, last in pairwise(keyframes):
         inside = errors[first + least : last - least + 1]

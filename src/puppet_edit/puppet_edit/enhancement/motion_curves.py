@@ -91,8 +91,6 @@ class RotvecChannels:
 
 
 class EulerChannels:
-    """Three angles a joint."""
-
     def __init__(self, rotations: Quats, joints: Sequence[int]) -> None:
         names = [SEGMENTS[joint].split('_', 1)[-1] for joint in joints]
         self._axes = [_EULER_AXES.get(name, _OTHER_EULER_AXES) for name in names]
@@ -231,8 +229,6 @@ _FEET = [GENERAL_END_EFFECTORS.index(name) for name in ('left_foot', 'right_foot
 
 @dataclass(frozen=True, slots=True)
 class EnhanceConfig:
-    """How a motion is enhanced."""
-
     weight: float = 0.999999  # w1 of eq. 1, for metres and radians
     channels: str = ROTVEC  # Numbers that curves are fitted to
     detail_s: float = 0.05  # Spacing of free knots [s]; 0 for none, the paper's curve
@@ -310,7 +306,6 @@ class MotionCurves:
         return fit_spline(self.times_s, wanted, keys, values, free)
 
     def motion(self, curve: BSpline) -> Motion:
-        """Return the motion of a curve."""
         values = curve(self.times_s)
         values, roots = values[:, :-3], values[:, -3:]
         rotations = np.array(self._motion.rotations)

@@ -61,8 +61,6 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What was measured of a motion's end-effectors."""
-
     positions: Vec3s  # General end-effectors in world, shape (n, 8, 3) [m]; NaN where not measured
     meetings: tuple[Meeting, ...] = ()  # Pairs that meet
 
@@ -94,7 +92,6 @@ class Targets:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the end-effectors that have any target."""
         return tuple(name for name, has in zip(GENERAL_END_EFFECTORS, self.rows) if has)
 
     def only(self, names: Sequence[str]) -> 'Targets':
@@ -167,8 +164,6 @@ def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s
 
 
 class TargetFile(NamedTuple):
-    """The contents of a file."""
-
     targets: Targets
     keyframes: tuple[int, ...] | None  # None if the file does not name them
 
@@ -236,7 +231,6 @@ def _columns(path: Path, header: list[str]) -> list[tuple[int, int, float]]:
 
 
 def _number(path: Path, line: int, name: str, cell: str) -> float:
-    """Return a cell's number, NaN if it is empty."""
     if not cell.strip() or cell.strip().lower() == 'nan':
         return math.nan
     try:
@@ -289,7 +283,6 @@ def _meetings(tree: Section) -> tuple[Meeting, ...]:
 
 
 def _split(err: ConfigError) -> tuple[str, str]:
-    """Return what an error expected and got."""
     expected, _, got = str(err).partition('expected ')[2].rpartition(', got ')
     return expected, got
 

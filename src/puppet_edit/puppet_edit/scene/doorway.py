@@ -88,7 +88,6 @@ class Ceiling(NamedTuple):
 
 
 def upper_points(skeleton: Skeleton) -> list[BodyPoint]:
-    """Return the top of the head and of both shoulders."""
     size = skeleton.leg_length / ADULT_LEG_LENGTH_M
     points = [BodyPoint(SEGMENT_INDEX['head'], np.array([0.0, 0.0, size * HEAD_TOP_M]))]
     for side in ('left', 'right'):
@@ -100,7 +99,6 @@ def upper_points(skeleton: Skeleton) -> list[BodyPoint]:
 def doorway_constraints(
     motion: Motion, doorways: Sequence[Doorway], ground: Surface = FLOOR
 ) -> list[Constraint]:
-    """Return what keeps head and shoulders of a motion below some lintels."""
     found: list[Constraint] = []
     points = upper_points(motion.skeleton)
     for doorway in doorways:

@@ -61,17 +61,13 @@ class FootPlant(NamedTuple):
 
 
 class FootContacts(NamedTuple):
-    """Which points of the feet stand in which frames."""
-
     flags: Bools  # Foot left, right; point heel, toe; shape (n, 2, 2)
 
     @property
     def planted(self) -> Bools:
-        """Whether any point of a foot stands, shape (n, 2)."""
         return np.asarray(self.flags.any(axis=2))
 
     def plants(self) -> list[FootPlant]:
-        """Return all plants in order of their beginning."""
         found = []
         for foot in range(2):
             both = np.asarray(self.flags[:, foot].all(axis=1))
@@ -96,11 +92,7 @@ def world_foot_points(skeleton: Skeleton, q_world: Quats, p_world: Vec3s) -> Vec
 
 
 def detect_contacts(motion: Motion, ground: Surface | None = FLOOR) -> FootContacts:
-    """
-    Return when heels and toes stand in a motion of 20 Hz or more, else swings are missed.
-
-    Ground that is not known (None) is where the feet are lowest around each time.
-    """
+    """Return when heels and toes stand, of 20 Hz or more; ground None: where feet are lowest."""
     points = world_foot_points(motion.skeleton, *motion.world_segments())
     flat, sigma = points.reshape(-1, 4, 3), max(SMOOTHING_S * motion.rate_hz, 1e-3)
     smooth = gaussian_filter1d(flat, sigma, axis=0, mode='nearest')
@@ -161,7 +153,6 @@ class FootPoses:
 
 
 def own_poses(motion: Motion, contacts: FootContacts) -> FootPoses:
-    """Return the feet as they are."""
     q_world, p_world = motion.world_segments()
     feet = LIMB_SEGMENTS[2:, 2]
     soles = p_world[:, feet] + qb.rotate(q_world[:, feet], motion.skeleton.interaction_points[2:])
@@ -171,11 +162,7 @@ def own_poses(motion: Motion, contacts: FootContacts) -> FootPoses:
 def firm_poses(
     motion: Motion, contacts: FootContacts, surface: Surface = FLOOR, ground: Surface = FLOOR
 ) -> FootPoses:
-    """
-    Return where feet have to be to stand firmly on a surface, and swing from plant to plant.
-
-    They stand at the same places seen from above as on `ground` in the motion.
-    """
+    """Return where feet stand firmly on a surface, seen from above as on `ground`, and swing."""
     own = own_poses(motion, contacts)
     plants = contacts.plants()
     ways = heel_and_toe(motion.skeleton)
@@ -361,8 +348,6 @@ def foot_constraints(goals: FootPoses, swings: bool) -> list[Constraint]:
 
 
 class Adaptation(NamedTuple):
-    """A motion to be edited and what it has to do."""
-
     motion: Motion
     constraints: tuple[Constraint, ...]
     goals: FootPoses  # Where the feet have to be

@@ -63,7 +63,6 @@ class HeightField:
         object.__setattr__(self, 'spline', RectBivariateSpline(y, x, heights))
 
     def height(self, x: Floats, y: Floats) -> Floats:
-        """Return heights at places of any equal shape [m]."""
         x, y = self._inside(x, y)
         return np.asarray(self.spline.ev(y, x))
 
@@ -146,12 +145,7 @@ def steps(
 def rough(
     seed: float = 1, body_height_m: float = 1.75, size_m: float = 40.0, roughness: float = 1.0
 ) -> Surface:
-    """
-    Return hills as in the first experiment of LeeShin1999.
-
-    A uniform cubic B-spline surface; its control points are 0.8 body heights apart and their
-    heights are even over 1.2 body heights, times `roughness`.
-    """
+    """Return hills as of LeeShin1999's first experiment: a B-spline of random control points."""
     spacing = ROUGH_SPACING * _positive('body_height_m', body_height_m)
     count = int(np.ceil(_positive('size_m', size_m) / spacing)) + 4
     rng = np.random.default_rng(int(seed))

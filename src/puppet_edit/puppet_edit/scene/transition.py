@@ -33,6 +33,7 @@ from puppet_edit.scene.foot_plants import (
     FootContacts,
 )
 from scipy.interpolate import CubicHermiteSpline
+from scipy.spatial.distance import cdist
 
 VELOCITY_S = 0.15  # a difference of 1 m/s counts as this many metres
 
@@ -50,11 +51,7 @@ MIN_SEAM = 3  # frames that a seam takes of each clip, at least
 
 
 def posture_features(motion: Motion) -> Floats:
-    """
-    Return joints and their velocities, seen from the pelvis' place and heading, shape (n, 96) [m].
-
-    Of two frames' features the distance is the root of the summed squares over sixteen joints.
-    """
+    """Return joints and velocities (n, 96) [m] in the pelvis' heading; RMS apart are distances."""
     _, joints = motion.world_segments()
     turn = qb.conjugate(heading(motion.rotations[:, 0]))
     below = motion.root_positions * (1.0, 1.0, 0.0)
@@ -66,8 +63,7 @@ def posture_features(motion: Motion) -> Floats:
 
 def distances(first: Floats, second: Floats) -> Floats:
     """Return the distances of all pairs of features (n, c) and (m, c), RMS of joints [m]."""
-    squares = (first**2).sum(1)[:, None] + (second**2).sum(1) - 2.0 * first @ second.T
-    return np.asarray(np.sqrt(np.maximum(squares, 0.0) / 16.0))
+    return np.asarray(cdist(first, second) / 4.0)
 
 
 class Seam(NamedTuple):
@@ -79,16 +75,11 @@ class Seam(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the last frame of the seam in the result."""
         return self.start + len(self.times_a) - 1
 
 
 def warp(window_a: Window, window_b: Window, pairs: Sequence[tuple[float, float]]) -> Seam:
-    """
-    Return the seam of two windows, first and last frame each, in which pairs coincide.
-
-    Pairs are frames of the first and of the second clip, rising in both, inside the windows.
-    """
+    """Return the seam of two windows in which pairs of their frames, rising in both, coincide."""
     spans = [window[1] - window[0] for window in (window_a, window_b)]
     length = max(round(0.5 * sum(spans)), 2)
     keys_a = np.array([window_a[0], *(a for a, _ in pairs), window_a[1]], dtype=np.float64)
@@ -190,8 +181,6 @@ class Transition(NamedTuple):
     motion: Motion
     seams: tuple[Seam, ...]  # Where, and how time runs in them, in order
     contacts: FootContacts  # Of the clip that counts more in each frame
-    turn_rad: float  # How the last clip was turned about the vertical
-    shift: Vec3  # And moved after that [m]
 
 
 def find_windows(
@@ -276,11 +265,10 @@ def join(
     at_b = np.rint(seam.times_b[half:]).astype(np.int64)
     a, b = (found.flags for found in both)
     joined = FootContacts(np.concatenate((a[: seam.start], a[at_a], b[at_b], b[rest:])))
-    return Transition(motion, (*seams, seam), joined, turn, shift)
+    return Transition(motion, (*seams, seam), joined)
 
 
 def cut(motion: Motion, first: int, end: int) -> Motion:
-    """Return the frames of a motion from `first` to before `end`."""
     roots, rotations = motion.root_positions[first:end], motion.rotations[first:end]
     return Motion.from_rotations(motion.skeleton, motion.rate_hz, roots, rotations)
 
@@ -316,11 +304,7 @@ def _check(first: Motion, second: Motion, windows: tuple[Window, Window] | None)
 
 
 def _placement(first: Motion, second: Motion, seam: Seam) -> tuple[float, Vec3]:
-    """
-    Return turn and shift of the second clip that bring its joints nearest over the seam.
-
-    The turn about the vertical of least squares, in closed form; heights are left alone.
-    """
+    """Return the second clip's turn and shift of least squares over the seam; heights stay."""
     places = []
     for motion, times in ((first, seam.times_a), (second, seam.times_b)):
         sampled = sample(motion, times / motion.rate_hz)
