@@ -52,7 +52,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_written_clip_meets_the_file(run, folder):
+def test_written_clip_meets_the_file_and_is_reported_as_in_the_paper(run, folder):
+    """LeeShin1999 table 1: knots, time and error of each level; the lines of the entries."""
     done = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh', '--as-is', '--report', 'r.json')
     assert done.code == 0, done.err
     before, after = (
@@ -62,11 +63,6 @@ def test_written_clip_meets_the_file(run, folder):
     np.testing.assert_allclose(after[30, 0], before[30, 0] + [0.1, 0.0, 0.2], atol=BVH_TOL_M)
     assert np.ptp(after[40:46, 3], axis=0).max() < BVH_TOL_M
     np.testing.assert_allclose(after[:, 1], before[:, 1], atol=0.2)  # the rest is as it was
-
-
-def test_report_has_the_columns_of_the_paper(run, folder):
-    """LeeShin1999 table 1: knots, time and error of each level; the lines of the entries."""
-    done = run('edit', 'walk.bvh', 'reach.yaml', 'out.bvh', '--report', 'r.json')
     figures = json.loads((folder / 'r.json').read_text())
     assert [level['frames_per_knot'] for level in figures['levels']] == [12, 6, 3]
     assert [level['knots'] for level in figures['levels']] == [8, 13, 23]

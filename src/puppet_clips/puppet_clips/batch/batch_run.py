@@ -80,7 +80,6 @@ class BatchResult:
         return [row for row in self.table if row['status'] == FAILED]
 
     def figures(self) -> dict[str, Any]:
-        """Return counts, rates and times, for --json."""
         cpu_s = sum(self.cpu_s.values())
         return {
             **self.counts,
@@ -123,7 +122,6 @@ def run_batch(
 
 
 def write_tables(out_dir: Path, result: BatchResult) -> None:
-    """Write the summary, the times, and the list of what failed if anything did."""
     write_table(result.table, out_dir / SUMMARY)
     write_table(result.table, out_dir / TIMES_LIST, TIMES)
     failures = result.failures

@@ -143,7 +143,6 @@ def finished_row(task: Task, key: str) -> Row | None:
 
 
 def write_record(task: Task, key: str, output_sha256: str, row: Row) -> None:
-    """Note that a task's output is in its place."""
     record = {'format': FORMAT, 'key': key, 'output_sha256': output_sha256, 'row': row}
     put(task, report_text(record).encode(), task.record)
 
@@ -183,11 +182,7 @@ def forget(task: Task, refused_key: str) -> None:
 
 @contextmanager
 def held(out_dir: Path) -> Iterator[str]:
-    """
-    Hold OUT_DIR for one run and yield its name; what one left half written is deleted first.
-
-    Raises ConfigError if another run holds it, or it cannot be written.
-    """
+    """Hold OUT_DIR for one run, cleaned, and yield its name; ConfigError if that cannot be."""
     parts = out_dir / LEDGER / PARTS
     try:
         parts.mkdir(parents=True, exist_ok=True)

@@ -195,11 +195,7 @@ def _environment() -> Iterator[None]:
 
 
 class DaskRunner:
-    """
-    The workers of a cluster; `address` is the scheduler's. See `task.Runner`.
-
-    Raises ConfigError if the package is missing, nobody answers, or a worker has another version.
-    """
+    """The workers of a scheduler's cluster; ConfigError if there is none of this version."""
 
     def __init__(self, address: str) -> None:
         try:
