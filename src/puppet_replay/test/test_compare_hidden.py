@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
-N = 10
+N = 4
 EPOCH_NS = 1_700_000_000_000_000_000
 ITEMS = latched_items() + [item for moment in moments(N) for item in items_of(moment)]
 STRING, STATIC = 'std_msgs/msg/String', 'tf2_msgs/msg/TFMessage'
@@ -63,11 +63,8 @@ def changed(data, kind, place):
     return serialize_message(message)
 
 
-def both_ways(a, b, topic='*'):
-    return (
-        compare_bags(a, b, Tolerances(EXACT), (topic,)),
-        compare_bags(b, a, Tolerances(EXACT), (topic,)),
-    )
+def both_ways(a, b):
+    return compare_bags(a, b, Tolerances(EXACT)), compare_bags(b, a, Tolerances(EXACT))
 
 
 def found_in(comparison):
@@ -76,18 +73,17 @@ def found_in(comparison):
 
 @pytest.mark.parametrize('topic', list(dict.fromkeys(item.topic for item in ITEMS)))
 def test_every_number_and_text_is_compared_both_ways_alike(topic, tmp_path):
-    at = max(k for k, item in enumerate(ITEMS) if item.topic == topic)
-    item = ITEMS[at]
+    *before, item = (item for item in ITEMS if item.topic == topic)
     kind = class_of(item.msgtype)
-    a = write_items(tmp_path / 'a.mcap', ITEMS)
+    a = write_items(tmp_path / 'a.mcap', [*before, item])
     places = list(places_in(deserialize_message(item.data, kind)))
     assert places
     for place in places:
         data = changed(item.data, kind, place)
         if data == item.data or OF_THE_RUN & set(place):
             continue
-        other = [*ITEMS[:at], item._replace(data=data), *ITEMS[at + 1 :]]
-        there, back = both_ways(a, write_items(tmp_path / 'b.mcap', other), topic)
+        b = write_items(tmp_path / 'b.mcap', [*before, item._replace(data=data)])
+        there, back = both_ways(a, b)
         assert not there.within and not back.within, place
         assert found_in(there) == found_in(back), place
 
@@ -166,7 +162,7 @@ def test_rows_of_one_name_are_each_compared(tmp_path):
         ('/frames', 'puppet_msgs/msg/PoseFrame', PoseFrame()),
     ],
 )
-@pytest.mark.parametrize('keep', [0, 1, 13, 25])
+@pytest.mark.parametrize('keep', [0, 13, 25])
 def test_a_message_that_cannot_be_read_is_named(topic, kind, message, keep, tmp_path):
     whole = serialize_message(message)
     a = bag(tmp_path / 'a.mcap', topic, kind, [whole] * 9)

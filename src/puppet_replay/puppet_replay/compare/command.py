@@ -29,7 +29,6 @@ EXAMPLE = 'example: ./puppet compare before.mcap after.mcap --html difference.ht
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = CommandParser(
         prog=f'puppet {NAME}',
         description='Compare two bags, topic by topic and field by field.\n'
@@ -53,7 +52,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
     return run_command(
         f'puppet {NAME}', lambda: _run(parser().parse_args(argv)), 'nothing was written'
     )

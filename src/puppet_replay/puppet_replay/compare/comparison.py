@@ -114,7 +114,6 @@ class TopicResult(NamedTuple):
 
     @property
     def within(self) -> bool:
-        """Return whether all fields are within their tolerances."""
         return all(field.within for field in self.fields)
 
 
@@ -129,7 +128,6 @@ class Comparison(NamedTuple):
 
     @property
     def within(self) -> bool:
-        """Return whether all differences are within their tolerances."""
         return all(topic.within for topic in self.topics)
 
     def fields(self) -> list[FieldResult]:
@@ -148,7 +146,6 @@ class Comparison(NamedTuple):
 
 
 def stage(topic: str) -> int:
-    """Return where in the data flow a topic is."""
     return next(i for i, pattern in enumerate(STAGES) if fnmatchcase(topic, pattern))
 
 
@@ -322,7 +319,6 @@ class TopicComparison:
             )
 
     def result(self) -> TopicResult:
-        """Return the evaluation of the topic."""
         fields = [found.result(self.topic, name) for name, found in self._fields.items()]
         if not self._is_static or self._missing or self._extra:
             fields.append(self._messages())
@@ -338,7 +334,6 @@ class TopicComparison:
         return TopicResult(self.topic, msgtype, counts, rates, gaps, tuple(fields))
 
     def _messages(self) -> FieldResult:
-        """Return the evaluation of messages without counterpart."""
         allowed = self._tolerances.topic(self.topic)
         missing, extra = len(self._missing), len(self._extra)
         within = missing <= allowed.missing and extra <= allowed.extra
@@ -531,7 +526,6 @@ class FieldStatistics:
                 self._first = place(frame)
 
     def result(self, topic: str, name: str) -> FieldResult:
-        """Return the evaluation of the differences."""
         positive = np.concatenate((np.zeros(0), *self._positive))
         finite = positive[np.isfinite(positive)]
         n_invalid = len(positive) - len(finite)

@@ -81,11 +81,7 @@ def stacked(messages: Sequence[Fields]) -> Fields:
 
 
 class Decoder:
-    """
-    Decodes the messages of one topic of one bag; `place` names both in errors.
-
-    Messages of a type that has no definition in the store are read as bytes.
-    """
+    """Decodes a topic of a bag, `place` in errors; types without a definition are bytes."""
 
     def __init__(self, store: Typestore, msgtype: str, place: str) -> None:
         self._store = store

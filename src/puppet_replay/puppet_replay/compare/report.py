@@ -121,7 +121,6 @@ def described(field: FieldResult) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """Return a difference with its unit."""
     if math.isinf(value):
         return 'no number'
     number = f'{value:.3g}' if value < 1000.0 or value >= 1e6 else f'{value:.0f}'
@@ -224,7 +223,6 @@ class ChannelCurve(NamedTuple):
     values: tuple[Floats, Floats]  # of A and B; of rotations the angle from A's first one
 
     def where(self, chosen: Any) -> 'ChannelCurve':
-        """Return a part of it."""
         a, b = (values[chosen] for values in self.values)
         return self._replace(times_s=self.times_s[chosen], apart=self.apart[chosen], values=(a, b))
 

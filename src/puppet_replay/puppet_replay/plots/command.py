@@ -51,7 +51,6 @@ KINDS = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = CommandParser(
         prog=f'puppet {NAME}',
         description='Draw what a bag holds over time. Several kinds go into several files, whose '
@@ -77,7 +76,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
     return run_command(
         f'puppet {NAME}', lambda: _run(parser().parse_intermixed_args(argv)), 'nothing was written'
     )
@@ -129,8 +127,6 @@ def output_files(bag: Path, output: Path | None, kinds: Sequence[str]) -> dict[s
 
 
 def report(bag: Path, plots: dict[str, Any]) -> dict[str, Any]:
-    """Return the statistics of every plotted series."""
-
     def figures(kind: Kind, shown: Any) -> dict[str, Any]:
         return {'series': [statistics(series) for series in kind.series(shown)]} | kind.more(shown)
 

@@ -75,7 +75,6 @@ def mark_beyond(axes: 'Axes', times_s: Floats, values: Floats, limit: float) -> 
 
 
 def importance_series(shown: Importances) -> list[Series]:
-    """Return what is drawn."""
     lanes = zip(GROUPS, (END_EFFECTORS, GENERAL_END_EFFECTORS), (shown.environment, shown.body))
     return [
         Series(f'{title} {name}', '', values[:, k])
@@ -113,7 +112,6 @@ def draw_importance(shown: Importances, title: str) -> 'Figure':
 
 
 def feet_series(feet: Feet) -> list[Series]:
-    """Return what is drawn."""
     sides = list(enumerate(SIDES))
     return [
         Series(f'{body.name} {side} sole height', 'm', body.positions[:, k, 2])
@@ -277,7 +275,6 @@ def _fate_lanes(track: SensorTrack, axes: 'Axes') -> None:
 
 
 def latency_series(latencies: Sequence[Latency]) -> list[Series]:
-    """Return what is drawn."""
     found = []
     for one in latencies:
         found.append(Series(f'{one.topic} since the stamp', 'ms', one.age_ms))
