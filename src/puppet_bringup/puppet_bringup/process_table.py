@@ -150,7 +150,7 @@ NODES = {
     'tracker_markers': ('puppet_filter.tracker_markers_node', 'TrackerMarkersNode'),
 }
 MARKERS = 'tracker_markers'  # the node that only RViz needs
-EVERY_FRAME_HZ = 1000.0  # as many transforms as there are frames: no way to another process
+EVERY_FRAME_HZ = 10000.0  # so often that none is left out, in the process that has them anyway
 OFF_THE_PATH = ('visualization', MARKERS)  # nodes that frames need not wait for
 PUPPET = 'puppet'  # the first; the second is puppet_2
 RVIZ, RVIZ_PUPPET = 'rviz2', 'puppet'  # the program, and what true shows
@@ -212,8 +212,7 @@ ARGUMENTS = (
     Argument(
         'state_dir',
         'Folder for what a node that is started again goes on from: the last posture of each '
-        'puppet. If empty, `./puppet` takes one for this run, and `ros2 launch` none: such a '
-        'puppet does not go on from where it was.',
+        'puppet. If empty, one for this run, which is deleted at its end.',
     ),
     Argument(
         'rate_hz',

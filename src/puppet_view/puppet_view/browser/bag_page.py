@@ -7,14 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from puppet_core.body import END_EFFECTORS
 from puppet_core.math import Vec3
+from puppet_view.browser import panel as panels
 from puppet_view.browser import played_page
-from puppet_view.browser.panel import (
-    HtmlText,
-    importance_html,
-    latency_text,
-    numbers_html,
-    text_html,
-)
 from puppet_view.browser.stage import BrowserStage
 from puppet_view.recording import frame_at, Recording
 
@@ -37,15 +31,17 @@ class RecordingPage(played_page.PlayedPage):
         tabs = gui.add_tab_group()
         with tabs.add_tab('Importance'):
             is_known = len(first.importance.times_s) > 0
-            self.bars = HtmlText(gui, importance_html({}) if is_known else text_html(UNKNOWN))
+            self.bars = panels.HtmlText(
+                gui, panels.importance_html({}) if is_known else panels.text_html(UNKNOWN)
+            )
         with tabs.add_tab('Take'):
             facts = {
                 'file': first.name,
                 'rate': f'{first.rate_hz:.1f} Hz',
-                'latency': latency_text(first.latency_ms) or UNKNOWN,
+                'latency': panels.latency_text(first.latency_ms) or UNKNOWN,
                 'length': f'{first.duration_s:.1f} s',
             }
-            HtmlText(gui, numbers_html(facts))
+            panels.HtmlText(gui, panels.numbers_html(facts))
         with tabs.add_tab('View'):
             self.panel.add_view(n_bodies, first.name)
 
@@ -57,7 +53,7 @@ class RecordingPage(played_page.PlayedPage):
         row = frame_at(times, self.playback.time_s)
         values = np.round(first.importance.environment[row], 2)
         if is_time_shown:
-            self.bars.show(importance_html(dict(zip(END_EFFECTORS, values.tolist()))))
+            self.bars.show(panels.importance_html(dict(zip(END_EFFECTORS, values.tolist()))))
         for body, track in zip(self.bodies, first.bodies):
             if not track.is_performer:
                 body.set_importance(values)

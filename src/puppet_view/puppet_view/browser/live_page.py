@@ -30,19 +30,10 @@ from puppet_msgs.srv import Calibrate
 from puppet_ros import config_files
 from puppet_ros.messages import decoded, posture_of, raw_header
 from puppet_ros.node import qos, spin_node
+from puppet_view.browser import panel as panels
 from puppet_view.browser import stage
 from puppet_view.browser.body import BodyNodes
 from puppet_view.browser.expiring_markers import ExpiringMarkers, REAL
-from puppet_view.browser.panel import (
-    HtmlText,
-    importance_html,
-    latency_text,
-    numbers_html,
-    QuietPanel,
-    ScreenshotButton,
-    set_if_other,
-    text_html,
-)
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
@@ -99,7 +90,7 @@ Changes = queue.SimpleQueue[tuple[str, object]]
 Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of each body
 
 
-class ViewPanel(QuietPanel):
+class ViewPanel(panels.QuietPanel):
     def __init__(
         self,
         gui: viser.GuiApi,
@@ -110,10 +101,10 @@ class ViewPanel(QuietPanel):
     ) -> None:
         """Show the controls; what sets parameters is reported to `on_setting`."""
         super().__init__(gui, 'puppet', on_setting)
-        self.numbers = HtmlText(gui, _numbers(None, None))
+        self.numbers = panels.HtmlText(gui, _numbers(None, None))
         tabs = gui.add_tab_group()
         with tabs.add_tab('Importance'):
-            self.bars = HtmlText(gui, importance_html({}))
+            self.bars = panels.HtmlText(gui, panels.importance_html({}))
         with tabs.add_tab('Tuning'):
             # what sets parameters, by the parameters' names
             self.controls: dict[str, viser.GuiDropdownHandle | viser.GuiSliderHandle] = {
@@ -121,17 +112,17 @@ class ViewPanel(QuietPanel):
             }
             for name, (_, title, low, high, step) in SLIDERS.items():
                 self.controls[name] = gui.add_slider(title, low, high, step, low)
-            self._refusal = HtmlText(gui)
+            self._refusal = panels.HtmlText(gui)
         with tabs.add_tab('View'):
             self.side = gui.add_checkbox('side by side', True)
             self.follow = gui.add_checkbox('follow', follow)
             self.names = gui.add_checkbox('names', False)
             self.balls = gui.add_checkbox('range balls', False)
-            self.screenshot = ScreenshotButton(gui, 'puppet')
+            self.screenshot = panels.ScreenshotButton(gui, 'puppet')
         with tabs.add_tab('Calibrate'):
-            gui.add_html(text_html('Stand in the T-pose, still, and press.'))
+            gui.add_html(panels.text_html('Stand in the T-pose, still, and press.'))
             self._calibrate = gui.add_button('calibrate')
-            self._outcome = HtmlText(gui)
+            self._outcome = panels.HtmlText(gui)
         for name, control in self.controls.items():
             self.connect(name, control)
         self._calibrate.on_click(lambda _: on_setting(CALIBRATE, None))
@@ -145,14 +136,14 @@ class ViewPanel(QuietPanel):
                 control = self.controls[name]
                 if name == CHARACTER and value not in control.options:
                     control.options = (*control.options, str(value))
-                set_if_other(control, 'value', value)
+                panels.set_if_other(control, 'value', value)
 
     def show_refusal(self, text: str) -> None:
         """Show why a value was refused; '' when the next one was taken."""
-        self._refusal.show(text_html(text, is_error=True) if text else '')
+        self._refusal.show(panels.text_html(text, is_error=True) if text else '')
 
     def show_calibration(self, text: str, is_error: bool, is_running: bool) -> None:
-        self._outcome.show(text_html(text, is_error))
+        self._outcome.show(panels.text_html(text, is_error))
         self._calibrate.disabled = is_running
 
 
@@ -160,7 +151,7 @@ def _numbers(rate_hz: float | None, latency_ms: tuple[float, float] | None) -> s
     rate = 'waiting' if rate_hz is None else f'{rate_hz:.1f} Hz'
     if latency_ms is not None and abs(latency_ms[0]) >= MAX_LATENCY_MS:
         latency_ms = None
-    return numbers_html({'rate': rate, 'latency': latency_text(latency_ms) or '-'})
+    return panels.numbers_html({'rate': rate, 'latency': panels.latency_text(latency_ms) or '-'})
 
 
 class LiveView:
@@ -457,7 +448,7 @@ class ViewNode(Node):
         data = self._latest.get('importance')
         if data is not None:
             values = np.clip(np.nan_to_num(decoded(data, Importance).importance), 0.0, 1.0)
-            panel.bars.show(importance_html(dict(zip(END_EFFECTORS, values.tolist()))))
+            panel.bars.show(panels.importance_html(dict(zip(END_EFFECTORS, values.tolist()))))
             self._view.set_importance(values)
 
     def _rate_and_latency(self) -> tuple[float | None, tuple[float, float] | None]:

@@ -17,14 +17,8 @@ from puppet_core.io import PuppetError
 from puppet_core.math import Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import rotate
 from puppet_core.procedural import heading
+from puppet_view.browser import panel as panels
 from puppet_view.browser.body import BodyNodes
-from puppet_view.browser.panel import (
-    HtmlText,
-    QuietPanel,
-    rich_html,
-    ScreenshotButton,
-    set_if_other,
-)
 from puppet_view.browser.stage import BrowserStage
 from puppet_view.recording import frame_at, RecordedBody
 import viser
@@ -73,7 +67,7 @@ class Playback:
         return self.frame
 
 
-class PlayedPanel(QuietPanel):
+class PlayedPanel(panels.QuietPanel):
     """A slider to scrub with, play, step, speed; and how the bodies are seen."""
 
     def __init__(self, gui: viser.GuiApi, put: Callable[[str, Any], None], n_frames: int) -> None:
@@ -82,7 +76,7 @@ class PlayedPanel(QuietPanel):
         self._shown_at, self._was_playing = -1.0, False
         last = max(n_frames - 1, 1)
         self.frame = gui.add_slider('frame', min=0, max=last, step=1, initial_value=0)
-        self._clock = HtmlText(gui, rich_html('0.00 s'))
+        self._clock = panels.HtmlText(gui, panels.rich_html('0.00 s'))
         self.play = gui.add_button('play')
         self.step = gui.add_button_group('step', ('-1', '+1'))
         self.speed = gui.add_dropdown('speed', tuple(f'{s:g}' for s in SPEEDS), initial_value='1')
@@ -97,7 +91,7 @@ class PlayedPanel(QuietPanel):
         self.side = gui.add_checkbox('side by side', is_row, visible=is_row)
         self.names = gui.add_checkbox('names', is_row)
         self.follow = gui.add_checkbox('follow', True)
-        self.screenshot = ScreenshotButton(gui, name)
+        self.screenshot = panels.ScreenshotButton(gui, name)
         for box in (self.side, self.names):
             self.connect(ARRANGE, box)
 
@@ -108,10 +102,10 @@ class PlayedPanel(QuietPanel):
             return False
         self._shown_at, self._was_playing = now, playback.is_playing
         with self.silently():
-            set_if_other(self.frame, 'max', max(playback.n_frames - 1, 1))
-            set_if_other(self.frame, 'value', playback.frame)
-            set_if_other(self.play, 'label', 'pause' if playback.is_playing else 'play')
-        self._clock.show(rich_html(f'{playback.time_s:.2f} s'))
+            panels.set_if_other(self.frame, 'max', max(playback.n_frames - 1, 1))
+            panels.set_if_other(self.frame, 'value', playback.frame)
+            panels.set_if_other(self.play, 'label', 'pause' if playback.is_playing else 'play')
+        self._clock.show(panels.rich_html(f'{playback.time_s:.2f} s'))
         return True
 
 

@@ -15,52 +15,15 @@ change its colours.
 from collections.abc import Sequence
 
 import numpy as np
-from puppet_core.body import (
-    Capsule,
-    Character,
-    end_effector_positions,
-    END_EFFECTORS,
-    forward_kinematics,
-    is_posture,
-    LIMB_SEGMENTS,
-    LIMBS,
-    Posture,
-    SEGMENT_INDEX,
-    SEGMENTS,
-)
-from puppet_core.marker_spec import (
-    Colour,
-    CUBE_SHAPE,
-    CYLINDER_SHAPE,
-    IDENTITY,
-    importance_colour,
-    MarkerSpec,
-    SPHERE_SHAPE,
-    text_marker,
-)
+from puppet_core import body as bodies
+from puppet_core import marker_spec as spec
+from puppet_core.body import Character
+from puppet_core.marker_spec import Colour, MarkerSpec
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import rotate
 from puppet_core.math.values import between
-from puppet_retarget.importance import (
-    body_arrays,
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    Environment,
-    IMPORTANCE,
-    Placement,
-    PLANE,
-    ROW,
-    SELF_ROW,
-    SPHERE,
-)
-from puppet_retarget.solvers import (
-    empty_self_balls,
-    is_usable,
-    limb_self_balls,
-    PosedBody,
-    SelfBalls,
-)
+from puppet_retarget import importance as near
+from puppet_retarget import solvers
 
 ENVIRONMENT, REAL, GOALS, RANGE_BALLS = 'environment', 'real', 'goals', 'range_balls'
 LABELS, NAMES = 'labels', 'names'
@@ -75,7 +38,7 @@ LABEL_HEIGHT_M, VALUE_HEIGHT_M = 0.06, 0.035  # of the letters of a goal's name,
 VALUE_ABOVE_M, LABEL_ABOVE_M = 0.08, 0.15  # of their middles over the goal
 LABEL_STEP_M = 0.14  # right ones stand higher, so that those of a pair do not overlap
 NAME_HEIGHT_M, NAME_ABOVE_M = 0.09, 0.10
-HEAD, HEAD_SHARE = SEGMENT_INDEX['head'], 0.25  # neck to crown, of a leg's length
+HEAD, HEAD_SHARE = bodies.SEGMENT_INDEX['head'], 0.25  # neck to crown, of a leg's length
 LABEL_COLOUR: Colour = (1.0, 1.0, 1.0, 0.95)
 
 FLOOR_COLOUR: Colour = (0.62, 0.64, 0.66, 0.35)
@@ -89,7 +52,7 @@ LIFETIME_S = 0.5  # of the limbs' markers
 
 
 def environment_markers(
-    environment: Environment, world_scale: float = 1.0, is_apart: bool = False
+    environment: near.Environment, world_scale: float = 1.0, is_apart: bool = False
 ) -> tuple[MarkerSpec, ...]:
     """
     Return the solids of both worlds.
@@ -100,16 +63,16 @@ def environment_markers(
     markers: dict[str, list[MarkerSpec]] = {ENVIRONMENT: [], REAL: []}
     for item in environment.objects:
         real, puppet = item.real, item.puppet
-        place = Placement(
+        place = near.Placement(
             world_scale * puppet.position, puppet.orientation, world_scale * puppet.size
         )
-        colour = FLOOR_COLOUR if item.shape == PLANE else PUPPET_COLOUR
+        colour = FLOOR_COLOUR if item.shape == near.PLANE else PUPPET_COLOUR
         drawn = [(ENVIRONMENT, place, colour)]
         is_same = not is_apart and all(
             np.allclose(getattr(place, name), getattr(real, name), atol=1e-9)
             for name in ('position', 'orientation', 'size')
         )
-        if item.shape != PLANE and not is_same:
+        if item.shape != near.PLANE and not is_same:
             drawn.append((REAL, real, REAL_COLOUR))
         for group, at, colour in drawn:
             for shape, centre, size in _parts(item.shape, at.size):
@@ -126,7 +89,13 @@ def environment_markers(
 def goal_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
     """Return a small sphere at each goal that matters, coloured by importance."""
     return tuple(
-        _ball(GOALS, i, goals[i], 0.5 * GOAL_DIAMETER_M, (*importance_colour(importances[i]), 1.0))
+        _ball(
+            GOALS,
+            i,
+            goals[i],
+            0.5 * GOAL_DIAMETER_M,
+            (*spec.importance_colour(importances[i]), 1.0),
+        )
         for i in _visible(importances, goals)
     )
 
@@ -134,9 +103,9 @@ def goal_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
 def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
     """Return the name over each goal that matters, and in small type its importance below."""
     return tuple(
-        text_marker(
+        spec.text_marker(
             LABELS,
-            number * len(END_EFFECTORS) + i,
+            number * len(bodies.END_EFFECTORS) + i,
             text,
             goals[i] + [0.0, 0.0, above + LABEL_STEP_M * (i % 2)],
             height,
@@ -145,7 +114,7 @@ def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
         for i in _visible(importances, goals)
         for number, (text, above, height) in enumerate(
             (
-                (END_EFFECTORS[i].replace('_', ' '), LABEL_ABOVE_M, LABEL_HEIGHT_M),
+                (bodies.END_EFFECTORS[i].replace('_', ' '), LABEL_ABOVE_M, LABEL_HEIGHT_M),
                 (f'{importances[i]:.2f}', VALUE_ABOVE_M, VALUE_HEIGHT_M),
             )
         )
@@ -160,14 +129,14 @@ def body_name(
 
     `prefix` is that of its frames, `puppet` its character if it is one, `leg_length` in [m].
     """
-    segment, above = SEGMENTS[HEAD], HEAD_SHARE * leg_length
+    segment, above = bodies.SEGMENTS[HEAD], HEAD_SHARE * leg_length
     if puppet is not None and puppet.robot is not None:
-        segment, above = SEGMENTS[0], leg_length
+        segment, above = bodies.SEGMENTS[0], leg_length
     elif puppet is not None:
         ends = (max(c.start[2], c.end[2]) + c.radius for c in puppet.capsules if c.segment == HEAD)
         above = max(ends, default=above)
     place, look = np.array([0.0, 0.0, above + NAME_ABOVE_M]), (NAME_HEIGHT_M, LABEL_COLOUR)
-    marker = text_marker(NAMES, identifier, name, place, *look, prefix + segment)
+    marker = spec.text_marker(NAMES, identifier, name, place, *look, prefix + segment)
     return (marker,) if name else ()
 
 
@@ -190,13 +159,13 @@ def self_ball_markers(
     the group of the goals' balls, numbered on from those: a view shows or hides all.
     """
     radii = np.maximum(radii, MIN_BALL_RADIUS_M)
-    return _range_balls(importances, centres, radii, len(END_EFFECTORS))
+    return _range_balls(importances, centres, radii, len(bodies.END_EFFECTORS))
 
 
 def _range_balls(
     importances: Floats, centres: Vec3s, radii: Floats, first: int
 ) -> tuple[MarkerSpec, ...]:
-    colours = [(*importance_colour(importance), 0.15) for importance in importances]
+    colours = [(*spec.importance_colour(importance), 0.15) for importance in importances]
     return tuple(
         _ball(RANGE_BALLS, first + i, centres[i], radii[i], colours[i])
         for i in _visible(importances, centres)
@@ -207,7 +176,9 @@ def _ball(
     namespace: str, identifier: int, centre: Vec3, radius: float, colour: Colour
 ) -> MarkerSpec:
     size = np.full(3, 2.0 * radius)
-    return MarkerSpec(namespace, identifier, SPHERE_SHAPE, centre, IDENTITY, size, colour)
+    return MarkerSpec(
+        namespace, identifier, spec.SPHERE_SHAPE, centre, spec.IDENTITY, size, colour
+    )
 
 
 def _visible(importances: Floats, goals: Vec3s) -> Sequence[int]:
@@ -221,20 +192,20 @@ def _visible(importances: Floats, goals: Vec3s) -> Sequence[int]:
 def _parts(shape: int, size: Vec3) -> list[tuple[str, Vec3, Vec3]]:
     """Return shape, centre and extents of what an object is drawn with, in its own frame."""
     middle = np.zeros(3)
-    if shape == PLANE:
+    if shape == near.PLANE:
         below = np.array([0.0, 0.0, -0.5 * PLANE_THICKNESS_M])
         extent = np.array([PLANE_EXTENT_M, PLANE_EXTENT_M, PLANE_THICKNESS_M])
-        return [(CUBE_SHAPE, below, extent)]
-    if shape == BOX:
-        return [(CUBE_SHAPE, middle, size)]
-    if shape == SPHERE:
-        return [(SPHERE_SHAPE, middle, 2.0 * size)]
-    assert shape in (CYLINDER, CAPSULE)
+        return [(spec.CUBE_SHAPE, below, extent)]
+    if shape == near.BOX:
+        return [(spec.CUBE_SHAPE, middle, size)]
+    if shape == near.SPHERE:
+        return [(spec.SPHERE_SHAPE, middle, 2.0 * size)]
+    assert shape in (near.CYLINDER, near.CAPSULE)
     round_size = np.array([2.0 * size[0], 2.0 * size[0], size[2]])
-    parts = [(CYLINDER_SHAPE, middle, round_size)]
-    if shape == CAPSULE:
+    parts = [(spec.CYLINDER_SHAPE, middle, round_size)]
+    if shape == near.CAPSULE:
         end, ball = np.array([0.0, 0.0, 0.5 * size[2]]), np.full(3, 2.0 * size[0])
-        parts += [(SPHERE_SHAPE, end, ball), (SPHERE_SHAPE, -end, ball)]
+        parts += [(spec.SPHERE_SHAPE, end, ball), (spec.SPHERE_SHAPE, -end, ball)]
     return parts
 
 
@@ -250,9 +221,9 @@ class BodyTint:
     def __init__(self, character: Character, prefix: str) -> None:
         """Take whose capsules, and the prefix of the segments' TF frames, as in 'puppet/'."""
         self._limbs: list[list[tuple[MarkerSpec, float]]] = []
-        for name, segments in zip(LIMBS, LIMB_SEGMENTS):
+        for name, segments in zip(bodies.LIMBS, bodies.LIMB_SEGMENTS):
             solids = [
-                (solid._replace(frame=prefix + SEGMENTS[segment]), tint)
+                (solid._replace(frame=prefix + bodies.SEGMENTS[segment]), tint)
                 for segment, tint in zip(segments, TINTS)
                 for capsule in character.capsules
                 if capsule.segment == segment and character.robot is None
@@ -264,7 +235,7 @@ class BodyTint:
         """Return the solids of limbs that matter; importances, shape (4,), in 0 .. 1 or NaN."""
         markers: list[MarkerSpec] = []
         for solids, importance in zip(self._limbs, importances.tolist()):
-            warm = np.array(importance_colour(importance))
+            warm = np.array(spec.importance_colour(importance))
             for solid, tint in solids if importance > VISIBLE_IMPORTANCE else ():
                 blend = tint * importance
                 red, green, blue = (1.0 - blend) * np.array(solid.colour[:3]) + blend * warm
@@ -273,7 +244,7 @@ class BodyTint:
 
 
 def _skin(
-    namespace: str, capsule: Capsule, colour: tuple[float, float, float]
+    namespace: str, capsule: bodies.Capsule, colour: tuple[float, float, float]
 ) -> list[MarkerSpec]:
     """Return what a capsule is drawn with, in its segment's frame."""
     radius, core = capsule.radius + SKIN_M, capsule.end - capsule.start
@@ -287,7 +258,9 @@ def _skin(
             np.array(between((0.0, 0.0, 1.0), core)),
         )
         size = np.array([2.0 * radius, 2.0 * radius, length])
-        solids.append(MarkerSpec(namespace, 0, CYLINDER_SHAPE, middle, turn, size, (*colour, 1.0)))
+        solids.append(
+            MarkerSpec(namespace, 0, spec.CYLINDER_SHAPE, middle, turn, size, (*colour, 1.0))
+        )
     return solids
 
 
@@ -299,17 +272,22 @@ class SelfBallView:
         skeleton = character.skeleton
         self._offsets = skeleton.offsets.copy()
         self._interaction_points = skeleton.interaction_points.copy()
-        self._samples = body_arrays(skeleton, character.capsules).samples
+        self._samples = near.body_arrays(skeleton, character.capsules).samples
         self._q_world, self._p_world = np.zeros((16, 4)), np.zeros((16, 3))
         self._points = np.zeros((8, 3))
-        self._balls = empty_self_balls()
+        self._balls = solvers.empty_self_balls()
         rest, nothing = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)), np.zeros((8, 3))
-        posture = Posture(np.zeros(3), rest, nothing, nothing)
-        self.balls(posture, rest, np.zeros((4, ROW)), np.zeros((8, SELF_ROW)), 1.0)
+        posture = bodies.Posture(np.zeros(3), rest, nothing, nothing)
+        self.balls(posture, rest, np.zeros((4, near.ROW)), np.zeros((8, near.SELF_ROW)), 1.0)
 
     def balls(
-        self, puppet: Posture, captured: Quats, rows: Floats, self_rows: Floats, world_scale: float
-    ) -> SelfBalls:
+        self,
+        puppet: bodies.Posture,
+        captured: Quats,
+        rows: Floats,
+        self_rows: Floats,
+        world_scale: float,
+    ) -> solvers.SelfBalls:
         """
         Return the balls of one frame, overwritten by the next call; none if it is not usable.
 
@@ -322,18 +300,20 @@ class SelfBallView:
         q_world, p_world = self._q_world, self._p_world
         # as retarget checks its input; the joints' positions are not used here
         if not (
-            is_usable(root, p_world, captured, rows, self_rows)
-            and is_posture(root, p_world, rotations)
+            solvers.is_usable(root, p_world, captured, rows, self_rows)
+            and bodies.is_posture(root, p_world, rotations)
         ):
             return self._balls
-        limbs, legs = LIMB_SEGMENTS.ravel(), LIMB_SEGMENTS[2:].ravel()
+        limbs, legs = bodies.LIMB_SEGMENTS.ravel(), bodies.LIMB_SEGMENTS[2:].ravel()
         legs_posed = rotations[legs]
         rotations[limbs] = captured[limbs]
-        body = PosedBody(self._samples, world_scale, q_world, p_world, self._points)
+        body = solvers.PosedBody(self._samples, world_scale, q_world, p_world, self._points)
         for pair in ((2, 3), (0, 1)):
-            forward_kinematics(self._offsets, root, rotations, q_world, p_world)
-            end_effector_positions(self._interaction_points, q_world, p_world, self._points)
+            bodies.forward_kinematics(self._offsets, root, rotations, q_world, p_world)
+            bodies.end_effector_positions(self._interaction_points, q_world, p_world, self._points)
             for limb in pair:
-                limb_self_balls(limb, rows[limb, IMPORTANCE], self_rows, body, self._balls)
+                solvers.limb_self_balls(
+                    limb, rows[limb, near.IMPORTANCE], self_rows, body, self._balls
+                )
             rotations[legs] = legs_posed  # arms find the legs as they were posed before them
         return self._balls

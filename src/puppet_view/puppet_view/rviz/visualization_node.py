@@ -25,18 +25,8 @@ from puppet_core.marker_spec import IDENTITY, IDS_PER_PUPPET, MarkerSpec
 from puppet_msgs.msg import Importance, Posture
 from puppet_retarget.importance import Environment, GOAL, IMPORTANCE, load_environment, RADIUS
 from puppet_ros import config_files, messages
-from puppet_ros.node import (
-    ClockJumpDetector,
-    Diagnostics,
-    ExactTimeSynchronizer,
-    NODE_OPTIONS,
-    ParameterTable,
-    qos,
-    RateLimit,
-    spin_node,
-    TF_STATIC_TOPIC,
-    TF_TOPIC,
-)
+from puppet_ros import node as ros
+from puppet_ros.node import qos
 from puppet_view.rviz import markers as drawing
 from puppet_view.rviz.frames import BodyView
 from rclpy.clock import Clock
@@ -86,7 +76,7 @@ class VisualizationConfig:
     tf_prefix: str = setting(
         '', description='Put before the names of all other frames: robot1/.', live=False
     )
-    tf_rate_hz: float = setting(60.0, 'Hz', 0.0, 1000.0, 'Rate of /tf for each body; 0 is none.')
+    tf_rate_hz: float = setting(60.0, 'Hz', 0.0, 10000.0, 'Rate of /tf for each body; 0 is none.')
     marker_rate_hz: float = setting(
         20.0, 'Hz', 0.0, 30.0, 'Rate of /markers and, up to 10 Hz, of /puppet/markers; 0 is none.'
     )
@@ -135,12 +125,12 @@ class Puppet:
         self.view.become(character.robot)
         self._self_balls = drawing.SelfBallView(character)
         self.tint = drawing.BodyTint(character, self.view.prefix)
-        self.joints: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
+        self.joints: ros.ExactTimeSynchronizer[bytes, bytes] = ros.ExactTimeSynchronizer()
 
     def restart(self, marker_rate_hz: float) -> None:
         """Forget what waits to be drawn."""
-        self.frames: ExactTimeSynchronizer[Any, bytes] = ExactTimeSynchronizer()
-        self._limit = RateLimit(marker_rate_hz)
+        self.frames: ros.ExactTimeSynchronizer[Any, bytes] = ros.ExactTimeSynchronizer()
+        self._limit = ros.RateLimit(marker_rate_hz)
 
     def balls(self, frame: tuple[Any, bytes] | None) -> list[Group]:
         """Return the balls of the own body in a frame, if they are due."""
@@ -190,8 +180,10 @@ class VisualizationNode(Node):
 
     def __init__(self, **kwargs: Any) -> None:
         self._drawn: list[Any] = []  # publishers of markers; also of a node that is refused
-        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
-        self._table = ParameterTable(self, VISUALIZATION_ROWS, self._build_config, self._on_config)
+        super().__init__(NODE_NAME, **ros.NODE_OPTIONS, **kwargs)
+        self._table = ros.ParameterTable(
+            self, VISUALIZATION_ROWS, self._build_config, self._on_config
+        )
         config = self._table.config
         self._environment = load_environment(config_files.environment_file(config.environment))
         self._performer = BodyView(f'{config.tf_prefix}{PERFORMER}/', config.world_frame)
@@ -199,11 +191,11 @@ class VisualizationNode(Node):
         self._puppets = [Puppet(i, config, self._performer) for i in range(1 + len(further))]
         for puppet, name in zip(self._puppets[1:], further):
             puppet.become(config_files.character(name))
-        self._diagnostics = Diagnostics(self)
+        self._diagnostics = ros.Diagnostics(self)
         self._tf_static: Any = None
         self._shown = config.character
-        self._importance_watch = ClockJumpDetector()
-        self._tf = self.create_publisher(TFMessage, TF_TOPIC, qos.TRANSFORMS)
+        self._importance_watch = ros.ClockJumpDetector()
+        self._tf = self.create_publisher(TFMessage, ros.TF_TOPIC, qos.TRANSFORMS)
         self._markers = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
         self._body_markers = self.create_publisher(MarkerArray, BODY_MARKERS_TOPIC, 10)
         self._drawn += [self._markers, self._body_markers]
@@ -315,10 +307,10 @@ class VisualizationNode(Node):
 
     def _restart(self, config: VisualizationConfig) -> None:
         """Forget what waits to be drawn."""
-        self._input_join: ExactTimeSynchronizer[bytes, bytes] = ExactTimeSynchronizer()
-        self._limit = RateLimit(config.marker_rate_hz)
+        self._input_join: ros.ExactTimeSynchronizer[bytes, bytes] = ros.ExactTimeSynchronizer()
+        self._limit = ros.RateLimit(config.marker_rate_hz)
         self._waiting: list[Group] = []
-        self._body_limit = RateLimit(min(BODY_RATE_HZ, config.marker_rate_hz))
+        self._body_limit = ros.RateLimit(min(BODY_RATE_HZ, config.marker_rate_hz))
         for puppet in self._puppets:
             puppet.restart(config.marker_rate_hz)
 
@@ -358,7 +350,7 @@ class VisualizationNode(Node):
                 )
         self._announce_fixed(config)
         for view in (self._performer, *(puppet.view for puppet in self._puppets)):
-            view.limit = RateLimit(config.tf_rate_hz)
+            view.limit = ros.RateLimit(config.tf_rate_hz)
         self._restart(config)
         if config.character != self._shown:
             self._shown = config.character
@@ -368,7 +360,9 @@ class VisualizationNode(Node):
         """Publish the frames that never move; late listeners get those of these puppets only."""
         if self._tf_static is not None:
             self.destroy_publisher(self._tf_static)
-        self._tf_static = self.create_publisher(TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS)
+        self._tf_static = self.create_publisher(
+            TFMessage, ros.TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS
+        )
         now_ns = self.get_clock().now().nanoseconds
         views = [puppet.view for puppet in self._puppets]
         places = np.outer(1 + np.arange(len(views)), config.display_offset_m)
@@ -384,7 +378,7 @@ def _names(text: str) -> list[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    return spin_node(VisualizationNode, argv)
+    return ros.spin_node(VisualizationNode, argv)
 
 
 if __name__ == '__main__':
