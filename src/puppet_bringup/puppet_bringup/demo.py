@@ -21,18 +21,9 @@ from typing import Any
 import numpy as np
 from puppet_bringup import graph_run, monitor
 from puppet_bringup.process_table import Process
+from puppet_core import io
 from puppet_core.body import END_EFFECTORS, motion_measures
 from puppet_core.clips import UP_AXES
-from puppet_core.io import (
-    check_writable,
-    CommandParser,
-    ConfigError,
-    EXIT_FAILED,
-    EXIT_OK,
-    run_command,
-    stop_on_signals,
-    write_text,
-)
 from puppet_core.math import Floats
 
 LAST = monitor.ARRIVALS.stop - 1  # /joint_states
@@ -139,7 +130,7 @@ def _text(value: float | None, digits: int) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = CommandParser(
+    p = io.CommandParser(
         prog='puppet demo',
         description='An emulated performance drives a puppet, live, on ROS 2 topics.',
         epilog=EXAMPLE,
@@ -171,24 +162,24 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     def run() -> int:
         options = parser().parse_args(argv)
-        stopping = stop_on_signals()
+        stopping = io.stop_on_signals()
         with tempfile.TemporaryDirectory(prefix='puppet_demo_') as folder:
             return _run(options, _checked_processes(options, Path(folder)), stopping)
 
-    return run_command('puppet demo', run)
+    return io.run_command('puppet demo', run)
 
 
 def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Process, ...]:
     """Return the processes of the simulation, after everything that can be read was read."""
     if not 0.0 <= options.duration < float('inf'):
-        raise ConfigError(f'--duration: expected seconds >= 0, got {options.duration}')
+        raise io.ConfigError(f'--duration: expected seconds >= 0, got {options.duration}')
     graph_run.check_rate('--rate-hz', options.rate_hz)
     if options.domain_id is not None and not 0 <= options.domain_id <= MAX_DOMAIN_ID:
-        raise ConfigError(
+        raise io.ConfigError(
             f'--domain-id: expected 0 <= value <= {MAX_DOMAIN_ID}, got {options.domain_id}'
         )
     if options.json is not None:
-        check_writable(options.json, '--json')
+        io.check_writable(options.json, '--json')
     words = ('solver', 'clip', 'asf', 'name_map', 'unit', 'up_axis', 'pin')
     further = {name: getattr(options, name) for name in words}
     further['environment'] = options.environment or ('floor' if options.clip else 'demo')
@@ -213,14 +204,14 @@ def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threa
     with graph_run.watched_graph(listed, stopping, say, on_line=show) as graph:
         if not graph.start():
             say('stopped before the first frame')
-            return EXIT_OK
+            return io.EXIT_OK
         begin_s, end_s, usage = graph.measure(options.duration)
         measured = figures(graph.monitor.log.table(), begin_s, end_s, options.composed)
     _report(options, measured, usage)
-    failed = [c for c in graph.supervisor.children if c.exit_code != EXIT_OK]
+    failed = [c for c in graph.supervisor.children if c.exit_code != io.EXIT_OK]
     for child in failed:
         print(f'puppet demo: {child.name} ended with exit code {child.exit_code}', file=sys.stderr)
-    return EXIT_FAILED if failed else EXIT_OK
+    return io.EXIT_FAILED if failed else io.EXIT_OK
 
 
 def _report(
@@ -234,7 +225,7 @@ def _report(
         print(f'  {name:16} {used.cpu_percent:5.1f} {used.rss_mb:9.0f}')
     print(f'  {"all":16} {sum(used.cpu_percent for used in usage.values()):5.1f}')
     if options.json is not None:
-        write_text(options.json, json.dumps(measured, indent=2) + '\n')
+        io.write_text(options.json, json.dumps(measured, indent=2) + '\n')
         print(f'figures written to {options.json}')
 
 

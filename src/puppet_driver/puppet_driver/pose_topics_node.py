@@ -30,19 +30,9 @@ from puppet_driver.pose_topics import (
     transform_poses,
 )
 from puppet_msgs.msg import TrackerFrame
+from puppet_ros import node as ros
 from puppet_ros.messages import flat_array, TrackerFrameWriter
-from puppet_ros.node import (
-    Diagnostics,
-    NODE_OPTIONS,
-    ParameterTable,
-    pose_row,
-    PoseArrayOutput,
-    qos,
-    SensorTransforms,
-    spin_node,
-    StaticTransforms,
-    StreamPublisher,
-)
+from puppet_ros.node import qos
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -68,24 +58,24 @@ example: pose_topics --ros-args -p topics:="['/vrpn_mocap/{sensor}/pose']"
 
 class PoseTopicsNode(Node):
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
+        super().__init__(NODE_NAME, **ros.NODE_OPTIONS, **kwargs)
         rows, make = POSE_TOPICS_ROWS, PoseTopicsConfig
-        table = ParameterTable(self, rows, lambda values: build_config(make, values))
+        table = ros.ParameterTable(self, rows, lambda values: build_config(make, values))
         config: PoseTopicsConfig = table.config
         self._config, n = config, len(config.sensors)
         self._merger = PoseMerger(config.sensors, round(1e9 * config.wait_s))
-        self._transforms = SensorTransforms(self, config)
+        self._transforms = ros.SensorTransforms(self, config)
         self._frame_id = self._transforms.transmitter
         writer = TrackerFrameWriter(self._frame_id)
-        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
-        self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
+        self._publisher = ros.StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
+        self._pose_array = ros.PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._transforms.announce(self._now_ns(), *config.transmitter)
         self._axes: dict[str, Axes | None] = {}
-        self._static = StaticTransforms(self, self._axes.clear)
+        self._static = ros.StaticTransforms(self, self._axes.clear)
         self._given_axes = config.source
         self._row_axes: list[Axes] = [self._given_axes] * n
         self._origins, self._turns = (np.tile(axis, (n, 1)) for axis in self._given_axes)
-        self._diagnostics = Diagnostics(self, config.rate_hz, 'topics')
+        self._diagnostics = ros.Diagnostics(self, config.rate_hz, 'topics')
         self._topics = [self._listen(plan) for plan in config.plans]
         clock = self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._expire_timer = self.create_timer(config.wait_s, self._on_expire, clock=clock)
@@ -117,7 +107,7 @@ class PoseTopicsNode(Node):
             if self._row_axes[row] is not axes:
                 self._row_axes[row] = axes
                 self._origins[row], self._turns[row] = axes
-            for frame in self._merger.add(row, stamp_ns, now_ns, pose_row(pose)):
+            for frame in self._merger.add(row, stamp_ns, now_ns, ros.pose_row(pose)):
                 self._publish(frame)
 
     def _publish(self, frame: SensorFrame) -> None:
@@ -172,7 +162,7 @@ class PoseTopicsNode(Node):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return spin_node(PoseTopicsNode, argv, usage=USAGE)
+    return ros.spin_node(PoseTopicsNode, argv, usage=USAGE)
 
 
 if __name__ == '__main__':

@@ -20,17 +20,8 @@ from puppet_driver.driver import make_reader, Reporter
 from puppet_driver.frames import LineReader, QueuedFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_msgs.msg import TrackerFrame
+from puppet_ros import node as ros
 from puppet_ros.messages import TrackerFrameWriter
-from puppet_ros.node import (
-    Diagnostics,
-    FrameStatistics,
-    NODE_OPTIONS,
-    ParameterTable,
-    PoseArrayOutput,
-    SensorTransforms,
-    spin_node,
-    StreamPublisher,
-)
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -52,19 +43,19 @@ example: tracker_driver --ros-args -p ports:="['/dev/ttyUSB0', '/dev/ttyUSB1', '
 class TrackerDriverNode(LifecycleNode):
     def __init__(self, **kwargs: Any) -> None:
         self._reader: LineReader | None = None  # also of a node that parameters refuse
-        super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
-        self._table = ParameterTable(
+        super().__init__(NODE_NAME, **ros.NODE_OPTIONS, **kwargs)
+        self._table = ros.ParameterTable(
             self, DRIVER_ROWS, lambda values: build_config(DriverConfig, values)
         )
-        self._arrival_jitter, self._latency_ns = FrameStatistics(), 0
+        self._arrival_jitter, self._latency_ns = ros.FrameStatistics(), 0
         self._publisher: Any = None
-        self._transforms: SensorTransforms | None = None
+        self._transforms: ros.SensorTransforms | None = None
         self._reporter = Reporter(self.config)
         self._is_active = False
         self._refusal = ''
-        self._diagnostics = Diagnostics(self, self.config.rate_hz, self.config.device)
+        self._diagnostics = ros.Diagnostics(self, self.config.rate_hz, self.config.device)
         self._diagnostics.condition(DiagnosticStatus.WARN, 'not active')
-        self._pose_array = PoseArrayOutput(self, POSE_ARRAY_TOPIC)
+        self._pose_array = ros.PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         clock = self._steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._report_timer = self.create_timer(REPORT_PERIOD_S, self._report, clock=clock)
         if self.config.autostart:
@@ -94,10 +85,10 @@ class TrackerDriverNode(LifecycleNode):
             self.get_logger().warning(f'{names}: set, but without meaning to a {config.device}')
         self._reporter = Reporter(config)
         self._pose_array.open(config.pose_array)
-        self._transforms = SensorTransforms(self, config)
+        self._transforms = ros.SensorTransforms(self, config)
         self._frame_id = self._transforms.transmitter
         writer = TrackerFrameWriter(self._frame_id)
-        self._publisher = StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
+        self._publisher = ros.StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
         self._transforms.announce(self._now_ns(), *config.transmitter)
         return TransitionCallbackReturn.SUCCESS
 
@@ -220,7 +211,7 @@ class TrackerDriverNode(LifecycleNode):
 
 
 def main() -> int:
-    return spin_node(TrackerDriverNode, usage=USAGE)
+    return ros.spin_node(TrackerDriverNode, usage=USAGE)
 
 
 if __name__ == '__main__':

@@ -32,7 +32,9 @@ class _Setup:
     calibration_duration_s: float = setting(
         1.0, 's', 0.1, 60.0, 'How long the T-pose must be held for automatic calibration.'
     )
-    world_frame: str = setting('world', description='Frame of the postures.', live=False)
+    world_frame: str = setting(
+        'world', description='Frame in which /tf_static has the transmitter.', live=False
+    )
 
 
 @dataclass(frozen=True)
