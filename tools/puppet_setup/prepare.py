@@ -18,6 +18,8 @@ PYTHON_INPUTS = ('package.xml', 'setup.cfg', 'setup.py')
 # Of their files each is linked to.
 LINKED_FOLDERS = ('launch', 'config')
 
+AMENT_INDEX = Path('share', 'ament_index', 'resource_index', 'packages')
+
 # Ours steps aside where ROS has it.
 OPTIONAL_PACKAGE = 'tf2_msgs'
 
@@ -68,11 +70,10 @@ def build(installation: Installation, runner: Runner) -> None:
         for folder in (checkout.build, checkout.install):
             shutil.rmtree(folder, ignore_errors=True)
     names = pending(installation)
-    # links to files that are no more
+    # links to files that are no more, or of another kind of package
     for name in names:
-        for path in list((checkout.install / 'share' / name).rglob('*')):
-            if path.is_symlink() and not path.exists():
-                path.unlink()
+        shutil.rmtree(checkout.install / 'share' / name, ignore_errors=True)
+        (checkout.install / AMENT_INDEX / name).unlink(missing_ok=True)
     command = [
         *(installation.colcon, '--log-base', str(checkout.logs / 'colcon'), 'build'),
         *('--merge-install', '--symlink-install', '--base-paths', str(checkout.source)),
