@@ -258,16 +258,19 @@ def figures(
 # The peer: GMR (YanjieZe/GMR) where it can be imported.
 
 
-def gmr_trajectory(robot: MeasuredRobot, clip: Path) -> Trajectory | None:
-    """Return what GMR makes of a LAFAN1 clip for its robot of the same joints, None without."""
+def gmr_modules() -> list[Any]:
+    """Return MuJoCo and GMR's solver, reader and robots; ConfigError where one is not there."""
+    gmr = 'general_motion_retargeting'
+    names = ('mujoco', f'{gmr}.motion_retarget', f'{gmr}.utils.lafan1', f'{gmr}.params')
     try:
-        import mujoco
-
-        module = import_module('general_motion_retargeting.motion_retarget')
-        lafan = import_module('general_motion_retargeting.utils.lafan1')
-        known = import_module('general_motion_retargeting.params')
+        return [import_module(name) for name in names]
     except ImportError as err:
         raise ConfigError(f'--peer {GMR}: expected YanjieZe/GMR, there is no {err.name}') from err
+
+
+def gmr_trajectory(gmr: Sequence[Any], robot: MeasuredRobot, clip: Path) -> Trajectory | None:
+    """Return what GMR makes of a LAFAN1 clip for its robot of the same joints, None without."""
+    mujoco, module, lafan, known = gmr
     for name in known.IK_CONFIG_DICT['bvh']:
         file = known.ROBOT_XML_DICT[name]
         model = mujoco.MjModel.from_xml_path(str(file)) if file.is_file() else None
@@ -361,6 +364,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     PuppetError : for bad input.
 
     """
+    gmr = gmr_modules() if arguments.peer else None
     clips = {Path(p): clip_arguments.read_clip(p, arguments) for p in arguments.clips}
     chains, rows, strips = [], [], []
     with progress('robots', len(arguments.robots) * len(clips), unit='clip') as advance:
@@ -380,7 +384,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
                 slide *= robot.character.scale_for(motion.skeleton.leg_length)
                 ours = our_trajectory(robot, motion, arguments, files)
                 made = {path.stem: ours}
-                peer = gmr_trajectory(robot, file) if arguments.peer else None
+                peer = gmr_trajectory(gmr, robot, file) if gmr else None
                 if peer is not None:
                     made[f'{path.stem} by GMR'] = peer
                 for title, trajectory in made.items():
@@ -389,6 +393,9 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
                 advance(1)
             if arguments.picture and robot.meshes:
                 strips.append(picture_row(robot, ours, path.stem))
+    if not rows:
+        refusals = '\n'.join(row[1] for row in chains)
+        raise ConfigError(f'expected a robot to measure, got none\n{refusals}')
     if strips:
         save_png(arguments.picture, np.concatenate(strips))
     found = table(['robot', 'joints found', 'legs, m', 'remarks'], chains)

@@ -14,6 +14,9 @@ HUMANOID = Path(robots.__file__).parents[1] / 'src/puppet_core/test/humanoid.urd
 def test_a_robot_is_measured_and_another_is_refused(run, walk_bvh, tmp_path):
     other = tmp_path / 'other.urdf'
     other.write_text('<robot name="other"><link name="base"/></robot>')
+    refused = run('robots', other, '--clips', walk_bvh)
+    assert refused.code == 2 and 'expected a robot to measure' in refused.err
+    assert 'other.urdf' in refused.err and not refused.out
     picture = tmp_path / 'robots.png'
     done = run('robots', HUMANOID, other, '--clips', walk_bvh, '--picture', picture)
     assert done.code == 0, done.err
@@ -50,6 +53,6 @@ def test_figures_are_of_the_soles_where_the_urdf_has_them():
 
 def test_a_peer_that_is_not_there_is_named(run, walk_bvh, monkeypatch):
     monkeypatch.setitem(sys.modules, 'mujoco', None)
-    done = run('robots', HUMANOID, '--clips', walk_bvh, '--peer', 'gmr')
+    done = run('robots', 'no.urdf', '--clips', walk_bvh, '--peer', 'gmr')
     assert done.code == 2 and '--peer gmr: expected YanjieZe/GMR' in done.err
     assert run('robots', HUMANOID, '--clips', 'no.bvh').code == 2

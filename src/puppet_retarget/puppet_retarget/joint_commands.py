@@ -5,8 +5,9 @@ Position commands for a robot's joints, or none and why (no ROS and no clock in 
 
 A deadman: there are no commands without joint states of the robot, nor from input that is late or
 not measured. The first command, and the first after a pause, is where the robot is. From there
-the joints go to the puppet's angles at a bounded speed, never beyond them. No command is far from
-where the robot is; one that stays behind, as with its motors off, is approached anew.
+the joints go to the puppet's angles at a bounded speed, never beyond them; those without limits
+the shorter way round. No command is far from where the robot is; one that stays behind, as with
+its motors off, is approached anew.
 """
 
 from collections.abc import Sequence
@@ -41,6 +42,9 @@ class JointCommands:
         self.warning = ''
         """What was wrong with the last step, in words."""
         self._places = np.array([names.index(name) for name in self.joints])
+        has_limits = dict(zip(robot.names, np.isfinite(robot.lower) | np.isfinite(robot.upper)))
+        self._turn = 2.0 * math.pi * np.array([not has_limits.get(n, True) for n in self.joints])
+        self._turns = np.zeros(len(self.joints))  # from the puppet's angles to the robot's [rad]
         self._measured = np.full(len(self.joints), math.nan)
         self._heard_s = np.full(len(self.joints), -math.inf)  # of each joint
         self._base = self._last = np.zeros(0)
@@ -76,8 +80,12 @@ class JointCommands:
         wanted, measured, dt_s = angles[self._places], self._measured, now_s - self._sent_s
         if dt_s > STALE_S:
             last = self._last if len(self._last) else measured
+            self._turns = self._whole_turns(measured - wanted)
             self._base = np.clip(last, measured - NEAR_RAD, measured + NEAR_RAD)
             self._phase, self._close_s, dt_s = 0.0, now_s, 0.0
+        else:
+            measured = measured - self._whole_turns(measured - self._last)
+        wanted = wanted + self._turns
         span = max(float(np.abs(wanted - self._base).max()), 1e-6)
         self._phase = min(self._phase + dt_s * self.config.start_rad_s / (STEEPEST * span), 1.0)
         fade = self._phase * self._phase * (3.0 - 2.0 * self._phase)
@@ -96,6 +104,10 @@ class JointCommands:
         if now_s - self._asked_s > STALE_S:
             return 'not sent: no input'
         return self.warning or 'sent'
+
+    def _whole_turns(self, angles: Floats) -> Floats:
+        """Return the whole turns nearest to angles of joints without limits, 0 of others [rad]."""
+        return self._turn * np.round(angles / (2.0 * math.pi))
 
     def _refusal(self, age_s: float, now_s: float) -> str:
         is_stale = now_s - self._heard_s > STALE_S

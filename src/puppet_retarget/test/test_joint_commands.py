@@ -21,6 +21,8 @@ class Robot:
 
     def __init__(self, config=CONFIG):
         robot = SimpleNamespace(published_names=('a', 'b', 'c'), urdf_order=(2, 0, 1))
+        robot.names = ('a', 'b')  # c is held; b turns without end
+        robot.lower, robot.upper = np.array([-3.0, -np.inf]), np.array([3.0, np.inf])
         self.commands = JointCommands(robot, config)
         self.measured, self.now_s, self.is_held = HERE.copy(), 5.0, False
 
@@ -98,6 +100,15 @@ def test_a_robot_that_is_held_is_waited_for():
     after = np.vstack((sent[-1:], robot.run([-2.0, 0.3, 0.0], 600)))
     assert np.abs(np.diff(after, axis=0)).max() <= CONFIG.start_rad_s * TICK_S + TOL
     np.testing.assert_allclose(after[-1], [0.3, -2.0], atol=TOL)
+
+
+def test_a_joint_without_limits_takes_the_shorter_way_round():
+    robot, ahead = Robot(), [-0.3, -3.0, 0.0]
+    robot.measured = np.array([3.0, -0.3])
+    sent = robot.run(ahead, 400)[:, 0]
+    assert sent.min() >= 3.0 - TOL and sent[-1] == pytest.approx(2.0 * np.pi - 3.0)
+    robot.measured[0] -= 2.0 * np.pi  # as encoders do
+    assert robot.follow(ahead)[0] == pytest.approx(sent[-1])
 
 
 def test_joint_states_may_come_in_several_messages():

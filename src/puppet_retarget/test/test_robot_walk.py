@@ -17,9 +17,9 @@ from puppet_retarget.offline.whole_motion import performer_arrays
 import pytest
 
 HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
-MOST_SLIDE_MM_S = 5.0  # beyond the performer's
-SOLE_TOL_M, LIFT_TOL_M, PALM_TOL_M = 3e-3, 8e-3, 0.004
-KNEE_TOL_M, TILT_TOL_DEG = 0.06, 10.0
+MOST_SLIDE_MM_S = 3.0  # beyond the performer's
+SOLE_TOL_M, LIFT_TOL_M, PALM_TOL_M = 5e-4, 2e-3, 0.004
+KNEE_TOL_M, TILT_TOL_DEG = 0.06, 5.0
 
 
 @pytest.fixture(scope='module')

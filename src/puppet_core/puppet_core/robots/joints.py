@@ -15,7 +15,8 @@ stays well behaved where there is no solution (Sugihara2011); it shrinks while s
 place, or the search ends before its end. Each step is the minimum of a quadratic within the box of
 the joint limits. Where limits keep important palms and soles away, the base gives way.
 
-Last, the joints follow the angles found as fast as their motors can.
+Last, the joints follow the angles found as fast as their motors can. Where one is late, the
+others of its limb make up for it within what their own motors can, then the base.
 """
 
 import math
@@ -64,14 +65,16 @@ SWEEP_TOL_RAD = 1e-7
 
 SPEED_RATIO = 8.0  # a motor's, so less than in `continuous_euler`; exact 7 degrees off a lock [-]
 REST_STEP_RAD = 0.002  # a frame
-LONGEST_S = 0.1  # after a longer gap a joint goes no farther than in this
+LEAST_S, LONGEST_S = 1e-6, 0.1  # a frame counts as so long at least, and at most
 ROUNDS = 6  # of limbs and base, where limits keep limbs from their places
 YIELD_TOL_M = 2e-4  # of base and soles
 DIP_M = 0.004  # half of it may be left of what a tilted sole dips in
-SOLE_BAND_M = 0.01  # what of a foot is so near to its lowest point is sole
+SOLE_BAND_M = 0.02  # what of a foot is so near to its lowest point is sole
 RAMP_S = 0.02  # in which a joint gets from rest to its full speed
 STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
 CLAMPED_RAD = 1e-12
+LATE_RAD = 1e-9
+MADE_UP_RAD = 0.1  # off its own angle is a joint at most that makes up for a late one
 _PARENTS = tuple(int(p) for p in PARENTS)
 NO_IMPORTANCE = frozen(np.zeros(4))
 _MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
@@ -250,6 +253,7 @@ class RobotArrays(NamedTuple):
     lower: Floats  # (n,) [rad]
     upper: Floats  # (n,) [rad]
     speeds: Floats  # (n,) [rad/s]
+    limbs: np.ndarray  # (n,) int64, which limb has the joint, 0 .. 3; -1 for none
     rest: Quats  # (16, 4) from zero pose to T-pose
     centres: Vec3s  # (16, 3) joint centres [m]
     points: Vec3s  # (4, 3) palms and soles [m]
@@ -624,30 +628,40 @@ def _step(
 #
 # The angles found are where the joints should be. Each joint follows its own within its speed and
 # acceleration, and is there exactly where these allow it. Where they do not, palms and soles are
-# off their places; then the base gives way, by their importance.
+# off their places: the limb is searched once more, within what its motors can do in this frame.
 
 
 @kernel
-def track_angles(robot: Any, state: Any, dt: float) -> None:
+def track_angles(robot: Any, state: Any, importances: Floats, dt: float) -> bool:
     """
     Move the joints towards the angles found, in a time [s], as fast as speeds allow.
 
     A joint gets from rest to its speed in RAMP_S. It closes a gap no faster than it can stop
-    closing it, and comes to no limit faster than it can stop.
+    closing it, and comes to no limit faster than it can stop. What it could do instead is in the
+    state's `low` and `high`, by the importance (4,) of its limb. Return whether a joint is late.
     """
+    is_late = False
     for i in range(len(state.angles)):
         wanted, angle, speed = state.angles[i], state.tracked[i], robot.speeds[i]
-        most = speed / RAMP_S
-        brake = most / 1.125  # the last of a stop takes part of a frame
+        lower, upper, rate = robot.lower[i], robot.upper[i], state.rates[i]
+        change = speed / RAMP_S * dt
+        brake = speed / RAMP_S / 1.125  # the last of a stop takes part of a frame
+        least = -min(_stopping(angle - lower, brake, dt), speed)
+        greatest = min(_stopping(upper - angle, brake, dt), speed)
+        least = angle + dt * clamp(least, rate - change, rate + change)
+        greatest = angle + dt * clamp(greatest, rate - change, rate + change)
         own = (wanted - state.before[i]) / dt
         closing = _stopping(wanted - own * dt - angle, brake, dt)
         rate = clamp((wanted - angle) / dt, own - closing, own + closing)
-        up = _stopping(robot.upper[i] - angle, brake, dt)
-        down = _stopping(angle - robot.lower[i], brake, dt)
-        rate = clamp(rate, -min(down, speed), min(up, speed))
-        rate = clamp(rate, state.rates[i] - most * dt, state.rates[i] + most * dt)
-        state.tracked[i] = clamp(angle + rate * dt, robot.lower[i], robot.upper[i])
-        state.rates[i] = (state.tracked[i] - angle) / dt
+        goal = clamp(clamp(angle + rate * dt, least, greatest), lower, upper)
+        is_late = is_late or abs(goal - wanted) > LATE_RAD
+        share = importances[robot.limbs[i]] if robot.limbs[i] >= 0 else 0.0
+        least = max(clamp(least, lower, upper), min(goal, wanted - MADE_UP_RAD))
+        greatest = min(clamp(greatest, lower, upper), max(goal, wanted + MADE_UP_RAD))
+        state.low[i] = goal + share * (least - goal)
+        state.high[i] = goal + share * (greatest - goal)
+        state.tracked[i] = goal
+    return is_late
 
 
 @kernel
@@ -699,7 +713,27 @@ def move_base(robot: Any, state: Any, ends: Vec3s, importances: Floats) -> float
     return norm(shift)
 
 
+@kernel
+def settle(
+    robot: Any, state: Any, ends: Vec3s, q_world: Quats, importances: Floats, is_first: bool
+) -> None:
+    """Bring palms and soles to their places, and the base to where limits let limbs be so."""
+    shift = math.inf
+    for _ in range(ROUNDS):
+        for limb in range(0 if shift > YIELD_TOL_M else 2, 4):
+            reach(robot, state, limb, state.goals, q_world, is_first)
+        shift = move_base(robot, state, state.goals, importances)
+        if max(shift, lift_soles(robot, state, ends, q_world, importances)) < YIELD_TOL_M:
+            break
+
+
 # The joint angles of a robot over time.
+
+
+def sole_box(points: Vec3s) -> tuple[Floats, Floats]:
+    """Return the least and greatest coordinates (3,) of a foot's lowest points, of (n, 3) [m]."""
+    low = points[points[:, 2] < points[:, 2].min() + SOLE_BAND_M]
+    return low.min(axis=0), low.max(axis=0)
 
 
 def sole_corners(character: Character) -> Vec3s:
@@ -709,9 +743,7 @@ def sole_corners(character: Character) -> Vec3s:
         own = [c for c in character.capsules if c.segment == segment]
         points = [p - [0.0, 0.0, c.radius] for c in own for p in (c.start, c.end)]
         if points:
-            low = np.array(points) - character.skeleton.interaction_points[2 + foot]
-            low = low[low[:, 2] < low[:, 2].min() + SOLE_BAND_M]
-            sides = low.min(axis=0), low.max(axis=0)
+            sides = sole_box(np.array(points) - character.skeleton.interaction_points[2 + foot])
             corners[foot] = [(x[0], y[1], sides[0][2]) for x in sides for y in sides]
     return corners.reshape(8, 3)
 
@@ -726,7 +758,8 @@ def robot_arrays(character: Character) -> RobotArrays:
     ends = LIMB_SEGMENTS[:, 2]
     points = centres[ends] + qb.rotate(qb.conjugate(robot.rest[ends]), skeleton.interaction_points)
     counts = np.searchsorted(robot.segments, segments, side='right') - first
-    parts = (robot.axes, robot.origins, robot.lower, robot.upper, robot.speeds, robot.rest)
+    limbs = np.maximum((robot.segments - LIMB_SEGMENTS[0, 0]) // 3, -1)
+    parts = (robot.axes, robot.origins, robot.lower, robot.upper, robot.speeds, limbs, robot.rest)
     arrays = [first, counts, *(p.copy() for p in parts), centres, points]
     return RobotArrays._make([*arrays, sole_corners(character)])
 
@@ -799,20 +832,19 @@ class RobotJoints:
             return self._angles
         robot, state, is_first = self._robot, self._state, self._is_first
         follow_segments(robot, state, root, q_world, ends, is_first)
-        state.goals[:], shift = ends, math.inf
-        for _ in range(ROUNDS if is_reaching else 0):
-            for limb in range(0 if shift > YIELD_TOL_M else 2, 4):
-                reach(robot, state, limb, state.goals, q_world, is_first)
-            shift = move_base(robot, state, state.goals, importances)
-            if max(shift, lift_soles(robot, state, ends, q_world, importances)) < YIELD_TOL_M:
-                break
+        state.goals[:] = ends
+        if is_reaching:
+            settle(robot, state, ends, q_world, importances, is_first)
         if is_first:
             state.tracked[:], state.rates[:] = state.angles, 0.0
-        elif dt > 0.0:
-            track_angles(robot, state, min(dt, LONGEST_S))
-        pose_bodies(robot, state._replace(angles=state.tracked))
-        lift_soles(robot, state, ends, q_world, importances)
-        move_base(robot, state, state.goals, importances)
+        else:
+            before, dt = state.tracked.copy(), min(max(dt, LEAST_S), LONGEST_S)
+            is_late = track_angles(robot, state, importances, dt)
+            if is_late:
+                moved = state._replace(angles=state.tracked, before=state.tracked.copy())
+                pose_bodies(robot, moved)
+                settle(robot, moved, ends, q_world, importances, False)
+            state.rates[:] = (state.tracked - before) / dt
         self._is_first = False
         read_posture(robot, state, rotations, q_world, p_world, ends)
         return self._angles

@@ -11,6 +11,7 @@ originals; the meshes of a segment those of a box around them.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,11 +19,13 @@ import numpy as np
 from puppet_core.body import (
     ADULT_LEG_M,
     AUTO,
+    AXES,
     BodyShape,
     Capsule,
     Character,
     default_capsules,
     DEFAULT_SPEED_RAD_S,
+    JOINT_NAMES,
     LIMB_SEGMENTS,
     make_tree,
     MAX_OFFSET_M,
@@ -40,6 +43,7 @@ from puppet_core.io import InputFileError
 from puppet_core.math import Floats, Quats, two_axis_matrix, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.character_check import require_t_pose
+from puppet_core.robots.joints import sole_box
 from puppet_core.robots.limbs import (
     axes_centre,
     find_groups,
@@ -61,8 +65,8 @@ PALM_FRACTION = 0.45  # of the way from the wrist to the tip of the hand
 WRIST_FRACTION = 0.75  # of the way from the elbow to the tip, where there is no wrist
 NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
 ADULT_SOLE_M = (0.055, 0.0, -0.068)  # from the ankle
-SOLE_BAND_M = 0.02  # what is so near to the lowest point is sole
 SOLE_EDGE_M = 0.003  # radius of the capsules along it
+SURELY_AHEAD_M = 0.02  # of the ankle is the middle of a sole
 SURE = 2.5  # of four knees and feet, each 1 at most
 EVEN = 0.2  # fraction of its range by which a hinge must bend farther to one side
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -139,12 +143,9 @@ def _bars_around(points: Vec3s) -> list[Bar]:
 
 def _sole_edges(points: Vec3s) -> list[Bar]:
     """Return thin capsules along both sides of a foot's sole, as far as it reaches."""
-    sole = points[points[:, 2] < points[:, 2].min() + SOLE_BAND_M]
-    low, high = sole.min(axis=0) + SOLE_EDGE_M, sole.max(axis=0) - SOLE_EDGE_M
-    sides = np.sort([low[1], high[1]])
-    return [
-        (np.array([low[0], y, low[2]]), np.array([high[0], y, low[2]]), SOLE_EDGE_M) for y in sides
-    ]
+    low, high = sole_box(points)
+    (x, y, z), (end, other, _) = low + SOLE_EDGE_M, high - SOLE_EDGE_M
+    return [(np.array([x, s, z]), np.array([end, s, z]), SOLE_EDGE_M) for s in sorted((y, other))]
 
 
 def _bars_in(turn: Floats, middle: Vec3, edges: Floats) -> list[Bar]:
@@ -178,6 +179,10 @@ def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -
     Raise InputFileError naming what the file lacks, and how to help.
     """
     urdf = read_robot_file(Path(path))
+    if {joint.name for joint in urdf.joints} >= set(JOINT_NAMES) and not robot_map.segments:
+        # of a character, as the suite describes it
+        ours = {s: tuple(f'{s}_{axis}' for axis in AXES) for s in SEGMENTS[1:]}
+        robot_map = replace(robot_map, segments=ours)
     body = _faced_body(urdf, robot_map)
     tree, groups = body.tree, body.groups
     skeleton = body.skeleton()
@@ -363,10 +368,10 @@ class _Body:
         points = self.tree.points(set(rows[2]) or {rows[1][-1]})
         if not len(points):
             return np.full(3, np.nan)
-        low = points[points[:, 2] < points[:, 2].min() + SOLE_BAND_M]
-        middle = 0.5 * (low.min(axis=0) + low.max(axis=0))
-        self.forward += float(np.clip((middle[0] - ankle[0]) / SOLE_BAND_M, -1.0, 1.0))
-        return np.array([middle[0], middle[1], points[:, 2].min()])
+        low, high = sole_box(points)
+        middle = 0.5 * (low + high)
+        self.forward += float(np.clip((middle[0] - ankle[0]) / SURELY_AHEAD_M, -1.0, 1.0))
+        return np.array([middle[0], middle[1], low[2]])
 
     def _mend_soles(self) -> None:
         """Take an adult's soles where there are none, or none that mirror each other."""

@@ -39,6 +39,14 @@ def test_there_are_sixteen_segments_thirty_links_between_and_forty_five_joints(c
     assert {joint.get('type') for joint in robot.findall('joint')} == {'continuous'}
 
 
+def test_a_character_is_a_robot_by_its_own_description(tmp_path, character):
+    path = tmp_path / 'own.urdf'
+    path.write_text(urdf_text(character))
+    made = character_from_urdf(path, RobotMap()).character
+    assert set(made.robot.names) == set(JOINT_NAMES)
+    np.testing.assert_allclose(made.skeleton.offsets, character.skeleton.offsets, atol=1e-6)
+
+
 def test_published_angles_give_the_posture_through_the_urdf(rng, character):
     text, split = urdf_text(character), ContinuousEuler()
     skeleton, checked = character.skeleton, 0
