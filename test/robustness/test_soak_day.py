@@ -10,10 +10,7 @@ import pytest
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_core.body import compose  # noqa: E402,I100
-from puppet_ros.messages import (
-    raw_header,  # noqa: E402
-    TrackerFrameReader,  # noqa: E402
-)
+from puppet_ros.messages import raw_header, TrackerFrameReader  # noqa: E402
 from robustness.soak import simulated as soak_command  # noqa: E402
 from robustness.soak.day import angle_differences, Day, judged, lines, report  # noqa: E402
 from robustness.soak.frames import LoopedFrames, read_frames  # noqa: E402

@@ -15,6 +15,7 @@ import difflib
 from functools import partial
 import json
 from pathlib import Path
+import re
 import shutil
 from typing import Any
 
@@ -260,6 +261,7 @@ ARGUMENTS = (
         'nodes before it are then not started; the first in the recording if empty.',
         (),
         (REPLAY,),
+        choices=tuple(topic for topic in _BEFORE_ENTRY if topic),
     ),
     Argument(
         'composed',
@@ -298,11 +300,7 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
     parameters = _node_parameters(variant, values)
     listed = [_emulator(values)] if variant == SIM else []
     rviz = rviz_choice(values['rviz'])
-    entry = values.get('entry', '')
-    if entry not in _BEFORE_ENTRY:
-        known = ', '.join(topic for topic in _BEFORE_ENTRY if topic)
-        raise ConfigError(f'entry: expected one of {known}, got {entry!r}')
-    absent = _BEFORE_ENTRY[entry] + (() if rviz else (MARKERS,))
+    absent = _BEFORE_ENTRY[values.get('entry', '')] + (() if rviz else (MARKERS,))
     for name, (module, _) in NODES.items():
         if name in _TRACKERS.values() and name != _TRACKERS.get(variant) or name in absent:
             continue
@@ -406,6 +404,9 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
         if value and argument.choices and value not in argument.choices:
             known = ', '.join(argument.choices)
             raise ConfigError(f'{argument.name}: expected one of {known}, got {value!r}')
+    if not re.fullmatch(r'(/[A-Za-z_]\w*)*', _space(values), re.ASCII):
+        got = values['namespace']
+        raise ConfigError(f'namespace: expected a name such as robot1 or lab/robot1, got {got!r}')
     if variant == SIM and not values['ports_dir']:
         raise ConfigError('ports_dir: expected a folder, got none')
     has_table = not values.get('clip') and values.get('script', '') in ('', SHOW)
@@ -512,6 +513,8 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
     Raises ConfigError for an argument, or a file that it names, with which a node would not start.
     """
     given = {**given, 'state_dir': given.get('state_dir') or str(folder)}
+    # for a performer that is started again in the middle of things
+    given['calibration_file'] = given.get('calibration_file') or f'{folder}/calibration.yaml'
     for name, find in FILES.items():
         for word in _words(given.get(name, '')):
             find(word)

@@ -75,9 +75,6 @@ def _start(words: Sequence[str]) -> int:
     os.environ.update(middleware_settings(os.environ))
     given = read_arguments(options.arguments)
     with tempfile.TemporaryDirectory(prefix='puppet_up_') as folder:
-        # for a performer that is started again in the middle of things
-        calibration = given.get('calibration_file') or f'{folder}/calibration.yaml'
-        given = {**given, 'calibration_file': calibration}
         waits = options.name == REPLAY and not given.get('bag')
         return _run(prepared(options.name, given, Path(folder)), stopping, NO_BAG if waits else '')
 

@@ -192,9 +192,10 @@ def test_ros_arguments_keep_types_apart():
         (HARDWARE, {'view': 'maybe'}, "view: expected true or false, got 'maybe'"),
         (HARDWARE, {'pin': 'all'}, 'pin: expected numbers of processors'),
         (REPLAY, {'entry': '/joint_states'}, 'entry: expected one of /tracker/raw'),
+        (SIM, {'namespace': 'robot-1'}, "namespace: .* such as robot1 .* got 'robot-1'"),
         (SIM, {}, 'ports_dir: expected a folder'),
     ],
-    ids=['variant', 'argument', 'number', 'truth', 'processors', 'entry', 'ports'],
+    ids=['variant', 'argument', 'number', 'truth', 'processors', 'entry', 'space', 'ports'],
 )
 def test_mistakes_are_named(variant, given, message):
     with pytest.raises(ConfigError, match=message):

@@ -18,10 +18,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 from puppet_bringup.process_table import child_environment  # noqa: E402
 from puppet_bringup.supervisor import describe_end, Supervisor  # noqa: E402
 from puppet_core.io import ConfigError  # noqa: E402
-from puppet_ros import (
-    process,  # noqa: E402
-    program_start,  # noqa: E402,I100
-)
+from puppet_ros import process, program_start  # noqa: E402
 from puppet_ros.process import (  # noqa: E402
     CHOICES,
     DOMAIN_GAIN,

@@ -10,7 +10,7 @@ from puppet_bringup import up
 from puppet_bringup.process_table import command_line
 from puppet_core.body.character import load_character
 from puppet_core.io import ConfigError, PuppetError
-from puppet_ros.process import free_domain, hold
+from puppet_ros.process import HIGHEST_DOMAIN, hold, holder
 import pytest
 
 EMPTY_CLIP = 'HIERARCHY\n'
@@ -27,9 +27,10 @@ def test_word_of_another_form_is_refused(word):
         up.read_arguments([word])
 
 
-def test_simulation_gets_a_folder_for_its_ports(tmp_path):
-    emulator = up.prepared('sim', {}, tmp_path)[0]
-    assert str(tmp_path) in emulator.arguments
+def test_simulation_gets_a_folder_for_its_ports_and_its_calibration(tmp_path):
+    listed = up.prepared('sim', {}, tmp_path)
+    assert str(tmp_path) in listed[0].arguments
+    assert any(str(tmp_path / 'calibration.yaml') in p.parameters.values() for p in listed)
 
 
 def test_clip_brings_its_performer(tmp_path, walk_bvh):
@@ -113,7 +114,7 @@ def test_bad_input_is_exit_code_2_and_one_line_before_anything_starts(argv, mess
 @pytest.mark.ros
 def test_a_second_graph_on_a_domain_is_refused_unless_it_is_allowed(capsys, monkeypatch):
     """By the first of its nodes that another process has."""
-    domain = free_domain()
+    domain = HIGHEST_DOMAIN + 1  # held until this process ends: no other test gets it
     monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
     monkeypatch.setattr(up, 'compile_kernels', lambda *_: True)
     monkeypatch.setattr(up, 'command_line', lambda *_: ['true'])
@@ -122,5 +123,6 @@ def test_a_second_graph_on_a_domain_is_refused_unless_it_is_allowed(capsys, monk
     error = capsys.readouterr().err
     assert error.startswith('puppet up: /performer: expected no other such node')
     assert f'process {os.getpid()};' in error
+    assert all(holder(f'puppet_node_{domain}/performer') for _ in range(200))  # and more ask
     assert up.main(['replay', 'composed:=true']) == 2
     assert up.main(['replay', 'allow_second:=true']) == 0

@@ -93,15 +93,17 @@ def hold(name: str) -> bool:
     return True
 
 
-def holder(name: str) -> int:
-    """Return the process that holds a name on this machine; 0 for none."""
+def holder(name: str) -> str:
+    """Return which process holds a name on this machine, in words; '' for none."""
     with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)  # nobody accepts: the queue is full after a hundred
         try:
             probe.connect(f'\0{name}')
-        except OSError:
-            return 0
+        except OSError as err:
+            return 'another' if isinstance(err, BlockingIOError) else ''
         credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 4)
-    return int.from_bytes(credentials, sys.byteorder)
+    number = int.from_bytes(credentials, sys.byteorder)
+    return f'process {number}' if number else 'one in another container'
 
 
 def _is_free(port: int) -> bool:
@@ -134,7 +136,7 @@ def check_free(domain: int, name: str) -> None:
     """Raise ConfigError if a process has the node of a full name on a domain."""
     if other := holder(_held_name(domain, name)):
         raise ConfigError(
-            f'{name}: expected no other such node on domain {domain}, got process {other}; '
+            f'{name}: expected no other such node on domain {domain}, got {other}; '
             'end it, choose another ROS_DOMAIN_ID, or let both publish by allow_second:=true'
         )
 
