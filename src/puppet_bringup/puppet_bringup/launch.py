@@ -77,9 +77,9 @@ def describe(variant: str) -> LaunchDescription:
 def _action(process: Process, restarts: Restarts) -> LaunchDescriptionEntity:
     def on_exit(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
         code = event.returncode
-        if context.is_shutdown or code == EXIT_OK or process.name == PLAYER:
+        if context.is_shutdown or code == EXIT_OK:
             return []
-        delay_s = restarts.died(process.name, code)
+        delay_s = None if process.name == PLAYER else restarts.died(process.name, code)
         if delay_s is None:
             reason = f'{process.name} ended with exit code {code}'
             return [LogInfo(msg=reason), Shutdown(reason=reason)]
@@ -112,6 +112,7 @@ def _execute(process: Process, on_exit: OnExit) -> LaunchDescriptionEntity:
     return Node(
         package=process.package,
         executable=process.executable,
+        exec_name=process.name,  # in front of its lines
         namespace=process.namespace or None,
         parameters=parameters,
         remappings=list(process.remappings),

@@ -61,7 +61,7 @@ def test_description_makes_the_processes_of_the_table(variant, is_compiled, tmp_
     actions = start.execute(context)
     if not is_compiled:
         (compiler,) = actions
-        assert 'puppet_compile' in str(compiler.process_description.cmd)
+        assert 'puppet_compile' in compiler.process_description.cmd[0][0].text
         return
     expected = processes(variant, {'ports_dir': '/tmp'} if variant == SIM else {})
     assert len(actions) == len(expected)
