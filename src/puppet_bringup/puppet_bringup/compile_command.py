@@ -25,10 +25,10 @@ from puppet_bringup import process_table
 from puppet_bringup.supervisor import die_with_parent
 from puppet_core.io import CommandParser, EXIT_FAILED, EXIT_OK, run_command, stop_on_signals
 from puppet_ros import config_files
+from puppet_ros.node import COMPILE_ONLY
 from puppet_ros.program_start import CACHE_VARIABLE
 
 MARK = 'compiled'
-COMPILE_ONLY = '--compile-only'
 POLL_S = 0.1
 # by shared kernels: what one node compiles, the next of its row finds
 ROWS = (

@@ -81,7 +81,6 @@ class ImportanceNode(Node):
             self, IMPORTANCE_ROWS, importance_node_config, self._on_config
         )
         self._stage = ImportanceStage(self._table.config)
-        self._model = self._stage.model
         self._publisher = StreamPublisher(self, Importance, OUTPUT_TOPIC, self._stage.data)
         self._diagnostics = Diagnostics(self)
         self._subscription = subscribe(
@@ -98,7 +97,7 @@ class ImportanceNode(Node):
         self._diagnostics.frame(record.stamp_ns)
 
     def _on_config(self, config: ImportanceNodeConfig) -> None:
-        self._model.retune(config.tuning, config.self_tuning)
+        self._stage.model.retune(config.tuning, config.self_tuning)
 
 
 def main(argv: list[str] | None = None) -> int:

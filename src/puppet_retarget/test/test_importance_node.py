@@ -101,7 +101,7 @@ def test_measured_surface_is_taken(make_node, postures, tmp_path):
     save_surface(points, path, ['chest'])
     node = make_node(surface_file=str(path))
     heard(node, postures(1))
-    samples = node._model._self_estimator._arrays.body.samples
+    samples = node._stage.model._self_estimator._arrays.body.samples
     chest = SEGMENT_INDEX['chest']
     assert np.all(samples[chest] == 0.25)
     assert not np.any(np.all(np.delete(samples, chest, axis=0) == 0.25, axis=1))

@@ -18,7 +18,7 @@ MAX_STEP_S = 0.25  # between messages of which velocities are made
 def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
     """Return the angles of exactly these joints in this order [rad]; None for other joints."""
     places = {name: i for i, name in enumerate(msg.name)}
-    if places.keys() != set(names) or len(msg.position) != len(names):
+    if places.keys() != set(names) or not len(msg.name) == len(msg.position) == len(names):
         return None
     return np.frombuffer(msg.position, dtype=np.float64)[[places[name] for name in names]]
 

@@ -46,7 +46,6 @@ TIME_SOURCE = 'rclpy.time_source'  # the module that listens to /clock
 # Arguments of every node: make it, which compiles its kernels, and end; see `process.claim`.
 OWN_WORDS = COMPILE_ONLY, ALLOW_SECOND = '--compile-only', '--allow-second'
 
-
 COMPILES = (
     'compiling kernels, once for each version: usually one to three minutes, in which no service '
     'answers; `ros2 run puppet_bringup puppet_compile` does it beforehand'

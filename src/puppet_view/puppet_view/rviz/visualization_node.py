@@ -45,7 +45,6 @@ ENVIRONMENT_PERIOD_S = 1.0
 ENVIRONMENT_LIFETIME_S = 3.0
 GOAL_LIFETIME_S = 0.25
 BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
-Markers = tuple[MarkerSpec, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ VISUALIZATION_ROWS = rows_of(VisualizationConfig)
 class Group(NamedTuple):
     """Markers that share a header, and what is added to their identifiers."""
 
-    markers: Markers
+    markers: tuple[MarkerSpec, ...]
     frame: str
     first: int = 0
     stamp_ns: int = 0  # RViz takes the latest transform for zero
