@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.math import Floats, kernel, Quat, Quats, Vec3s
+from puppet_core.math import angle_between, Floats, kernel, Quats, Vec3s
 
 PLANTED_HEIGHT_M = 0.05
 PLANTED_SPEED_M_S = 0.25
@@ -86,15 +86,8 @@ def whipping(
     count, fast, calm = 0, math.radians(WHIP_DEG_S) * dt_s, math.radians(CALM_DEG_S) * dt_s
     for j in range(len(out)):
         out[j] = (
-            _turn(before[j], after[j]) > fast
-            and _turn(performer_before[j], performer_after[j]) < calm
+            angle_between(before[j], after[j]) > fast
+            and angle_between(performer_before[j], performer_after[j]) < calm
         )
         count += out[j]
     return count
-
-
-@kernel
-def _turn(before: Quat, after: Quat) -> float:
-    """Return the angle between two rotations [rad]."""
-    product = before[0] * after[0] + before[1] * after[1] + before[2] * after[2]
-    return 2.0 * math.acos(min(1.0, abs(product + before[3] * after[3])))

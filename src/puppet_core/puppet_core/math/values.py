@@ -51,6 +51,12 @@ def scale(a: Vec3Like, factor: float) -> Vec3:
 
 
 @kernel
+def lerp(a: Vec3Like, b: Vec3Like, t: float) -> Vec3:
+    """Return the point a fraction t of the way from a to b."""
+    return add(a, scale(sub(b, a), t))
+
+
+@kernel
 def dot(a: Vec3Like, b: Vec3Like) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
@@ -75,6 +81,12 @@ def normalized(a: Vec3Like) -> Vec3:
 @kernel
 def clamp(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
+
+
+@kernel
+def ease(w: float) -> float:
+    """Return 3 w^2 - 2 w^3."""
+    return w * w * (3.0 - 2.0 * w)
 
 
 @kernel

@@ -4,10 +4,10 @@
 Our posture as a robot's joint angles: within limits, continuous in time, feet where asked.
 
 From the pelvis outwards each segment's joints turn it as near to its orientation in world as
-they can, so the shoulders make up for what a limited waist leaves undone. Angles move by at most
-SPEED_RATIO times what the joints asked for, from the pelvis to theirs, have turned since the
-frame before, and REST_STEP_RAD, whatever the branch: near gimbal lock, past half a turn, at the
-change from one solution to the other.
+they can (`turns`), so the shoulders make up for what a limited waist leaves undone. Angles move
+by at most SPEED_RATIO times what the joints asked for, from the pelvis to theirs, have turned
+since the frame before, and REST_STEP_RAD, whatever the branch: near gimbal lock, past half a
+turn, at the change from one solution to the other.
 
 Then each limb is moved within its limits until palm or sole is where it should be, by damped least
 squares on the limb's own joints: J'J + lambda I with lambda from the error that is left, which
@@ -25,13 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS, N_SEGMENTS, PARENTS
 from puppet_core.math import (
+    bounded_step,
     copy,
-    factorise_in_place,
     Floats,
     frozen,
     kernel,
     Quats,
-    solve_factorised,
     Vec3s,
     work_array,
     work_table,
@@ -39,11 +38,11 @@ from puppet_core.math import (
 from puppet_core.math import quaternions as qb
 from puppet_core.math.values import (
     add,
+    angle_between,
     clamp,
     conjugate,
     cross,
     dot,
-    IDENTITY,
     log,
     multiply,
     norm,
@@ -56,12 +55,15 @@ from puppet_core.math.values import (
     Vec3,
     vec3,
 )
+from puppet_core.robots.turns import (
+    axis_turn,
+    place_angle,
+    refine_angles,
+    remaining_angle,
+    turn_angles,
+)
 
 _ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
-
-TINY = 1e-12  # [-]
-SWEEPS = 12
-SWEEP_TOL_RAD = 1e-7
 
 SPEED_RATIO = 8.0  # a motor's, so less than in `continuous_euler`; exact 7 degrees off a lock [-]
 REST_STEP_RAD = 0.002  # a frame
@@ -78,166 +80,6 @@ MADE_UP_RAD = 0.1  # off its own angle is a joint at most that makes up for a la
 _PARENTS = tuple(int(p) for p in PARENTS)
 NO_IMPORTANCE = frozen(np.zeros(4))
 _MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
-
-
-# One rotation as turns about one, two or three fixed axes, any axes in any order.
-#
-# With half angles h, e_i = cos h_i + sin h_i a_i, and <q, e_1 e_2 ..> is the cosine of half the
-# angle that is left between q and the product. It is linear in (cos h_i, sin h_i) for each i:
-#
-# - one axis: the greatest |m . u| over unit u = (cos h, sin h) is at u along m;
-# - two axes: the greatest |u1 M u2| is at the first singular vectors of the 2 x 2 matrix M;
-# - three axes: a1 . R a3 depends on the middle angle alone, A cos t + B sin t + C
-#   (PiovanBullo2012), which gives two angles, or the one that comes nearest to a1 . R a3 where
-#   the axes cannot reach R; with it the outer two are a case of two axes.
-#
-# For one and two axes what comes out is the nearest rotation that they have. For three it is the
-# rotation itself where they have it, and else near it: `refine_angles` goes on from there.
-
-
-@kernel
-def axis_turn(axis: np.ndarray, angle: float) -> Quat:
-    """Return the turn by an angle about a unit axis [rad]."""
-    sine = math.sin(0.5 * angle)
-    return math.cos(0.5 * angle), sine * axis[0], sine * axis[1], sine * axis[2]
-
-
-@kernel
-def _half_turn(axis: np.ndarray) -> Quat:
-    return 0.0, axis[0], axis[1], axis[2]
-
-
-@kernel
-def _dot4(a: Quat, b: Quat) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
-
-
-@kernel
-def compose_turns(axes: Vec3s, angles: Floats, first: int, end: int) -> Quat:
-    """Return the product of the turns of joints first .. end - 1 in their order."""
-    product = IDENTITY
-    for i in range(first, end):
-        product = multiply(product, axis_turn(axes[i], angles[i]))
-    return product
-
-
-@kernel
-def best_angle(before: Quat, axis: np.ndarray, after: Quat, q: Quat, near: float) -> float:
-    """Return the angle about an axis between two rotations that brings the product nearest q."""
-    cosine = _dot4(q, multiply(before, after))
-    sine = _dot4(q, multiply(multiply(before, _half_turn(axis)), after))
-    if cosine * cosine + sine * sine < TINY:
-        return near  # half a turn away whatever the angle
-    return 2.0 * math.atan2(sine, cosine)
-
-
-@kernel
-def _two_angles(
-    first: np.ndarray, middle: Quat, last: np.ndarray, q: Quat, near: float
-) -> tuple[float, float]:
-    """
-    Return the angles about two axes, with a rotation between them, that come nearest to q.
-
-    Where the two directions are one (both singular values equal) the first is `near`.
-    """
-    turned = multiply(_half_turn(first), middle)
-    m00, m10 = _dot4(q, middle), _dot4(q, turned)
-    m01 = _dot4(q, multiply(middle, _half_turn(last)))
-    m11 = _dot4(q, multiply(turned, _half_turn(last)))
-    # u1 M u2 = E cos(h1 - h2 - e) + F cos(h1 + h2 - f): greatest where both cosines are 1
-    even_x, even_y = 0.5 * (m00 + m11), 0.5 * (m10 - m01)
-    odd_x, odd_y = 0.5 * (m00 - m11), 0.5 * (m10 + m01)
-    has_even = even_x * even_x + even_y * even_y > TINY
-    has_odd = odd_x * odd_x + odd_y * odd_y > TINY
-    difference, total = math.atan2(even_y, even_x), math.atan2(odd_y, odd_x)
-    if has_even and has_odd:
-        return total + difference, total - difference
-    if has_even:
-        return near, near - 2.0 * difference
-    return near, 2.0 * total - near
-
-
-@kernel
-def _middle_angle(axes: Vec3s, first: int, q: Quat, family: int) -> float:
-    """Return one of both middle angles that give three axes their a1 . R a3, PiovanBullo2012."""
-    a, b, c = vec3(axes[first]), vec3(axes[first + 1]), vec3(axes[first + 2])
-    constant = dot(a, b) * dot(b, c)
-    cosine, sine = dot(a, c) - constant, dot(a, cross(b, c))
-    size, phase = math.sqrt(cosine * cosine + sine * sine), math.atan2(sine, cosine)
-    cosine_of_spread = (dot(a, rotate(q, c)) - constant) / max(size, TINY)
-    spread = math.acos(clamp(cosine_of_spread, -1.0, 1.0))
-    return phase + spread if family == 0 else phase - spread
-
-
-@kernel
-def turn_angles(
-    axes: Vec3s, first: int, count: int, q: Quat, near: Floats, family: int
-) -> tuple[float, float, float]:
-    """
-    Return the angles of one to three joints whose turns come nearest to a rotation [rad].
-
-    Modulo whole turns, 0 for joints that are not there; `near` (n,) where any angle will do,
-    `family` is which of the two solutions of three axes, 0 or 1.
-    """
-    if count == 1:
-        return best_angle(IDENTITY, axes[first], IDENTITY, q, near[first]), 0.0, 0.0
-    if count == 2:
-        a, b = _two_angles(axes[first], IDENTITY, axes[first + 1], q, near[first])
-        return a, b, 0.0
-    middle = _middle_angle(axes, first, q, family)
-    between = axis_turn(axes[first + 1], middle)
-    a, b = _two_angles(axes[first], between, axes[first + 2], q, near[first])
-    return a, middle, b
-
-
-@kernel
-def place_angle(angle: float, lower: float, upper: float, near: float) -> float:
-    """Return the angle within limits that is nearest to one modulo whole turns, then to `near`."""
-    turn = 2.0 * math.pi
-    angle += turn * round((near - angle) / turn)
-    if lower <= angle <= upper:
-        return angle
-    for k in (-1.0, 1.0, -2.0, 2.0):
-        if lower <= angle + k * turn <= upper:
-            return angle + k * turn
-    below = (lower - angle) % turn
-    above = (angle - upper) % turn
-    return lower if below < above else upper
-
-
-@kernel
-def refine_angles(
-    axes: Vec3s, first: int, count: int, q: Quat, lower: Floats, upper: Floats, angles: Floats
-) -> None:
-    """
-    Move the angles of some joints, each in turn, to the best that its limits allow.
-
-    Each step is exact, the greatest of a sinusoid over an interval, so the angle that is left
-    never grows. Rows first .. first + count - 1 of `lower`, `upper` and `angles`, (n,), count.
-    """
-    for _ in range(SWEEPS):
-        moved = 0.0
-        for i in range(first, first + count):
-            before = compose_turns(axes, angles, first, i)
-            after = compose_turns(axes, angles, i + 1, first + count)
-            best = best_angle(before, axes[i], after, q, angles[i])
-            best = place_angle(best, lower[i], upper[i], angles[i])
-            moved = max(moved, abs(best - angles[i]))
-            angles[i] = best
-        if moved < SWEEP_TOL_RAD:
-            return
-
-
-@kernel
-def _angle(q: Quat) -> float:
-    """Return the angle of a rotation, in [0, pi] [rad]."""
-    return 2.0 * math.atan2(norm((q[1], q[2], q[3])), abs(q[0]))
-
-
-@kernel
-def remaining_angle(q: Quat, axes: Vec3s, angles: Floats, first: int, count: int) -> float:
-    """Return the angle between a rotation and the turns of some joints, in [0, pi] [rad]."""
-    return _angle(multiply(conjugate(compose_turns(axes, angles, first, first + count)), q))
 
 
 # The robot, from the pelvis outwards.
@@ -297,6 +139,13 @@ def move_body(robot: Any, state: Any, segment: int) -> None:
 
 
 @kernel
+def move_bodies(robot: Any, state: Any, first: int, last: int) -> None:
+    """Put the bodies of some segments where their angles put them."""
+    for segment in range(first, last + 1):
+        move_body(robot, state, segment)
+
+
+@kernel
 def body_point(state: Any, segment: int, point: np.ndarray) -> Vec3:
     """Return where a point of the zero pose is, moved with a body [m]."""
     return add(rotate(quat(state.q_body[segment]), vec3(point)), vec3(state.p_body[segment]))
@@ -352,8 +201,7 @@ def follow_segments(
         parent = _PARENTS[segment]
         q = quat(q_world[segment])
         asked = multiply(conjugate(quat(q_world[parent])), q)
-        before = quat(state.asked[segment])
-        turned = state.turned[parent] + _angle(multiply(conjugate(before), asked))
+        turned = state.turned[parent] + angle_between(state.asked[segment], asked)
         state.asked[segment], state.turned[segment] = asked, turned
         if robot.n_joints[segment] > 0:
             rest = multiply(q, quat(robot.rest[segment]))
@@ -399,9 +247,6 @@ def read_posture(
         ends[4 + limb] = vec3(p_world[_MIDDLES[limb]])
 
 
-MAX_CHANGES = 40  # of the variables at their bounds; some 10 are usual
-LEAVE_TOL = 1e-12  # of the greatest gradient, what a variable gains at least [-]
-
 # The place of palm or sole counts far more than its orientation: where a limit lets only one of
 # them be right, the foot stays where it is and tilts. Elbow and knee count too: with six joints a
 # hand or foot that is turned as no wrist or ankle turns would else swing them about. So do the
@@ -423,77 +268,6 @@ MIN_RATIO = 1e-4
 DAMPING_CHANGE = 4.0  # a better place lowers the damping so many times, a worse one raises it
 MAX_STEP_RAD = 0.3
 _ABOVE = tuple(int(PARENTS[s]) for s in LIMB_SEGMENTS[:, 0])
-
-
-# The least of 1/2 x' H x - g' x with low <= x <= high.
-#
-# By active sets (NocedalWright2006, section 16.5): along the way to the least of the free
-# variables the first that gets to its bound stays there, and the others go on; where they are at
-# their least, the variable that would gain most by leaving its bound is let go. What is found is
-# the least of all since H is positive definite. To cut each variable's step by itself, or to go
-# without a variable for good, ends in corners that are none.
-
-
-@kernel
-def bounded_step(matrix: Floats, right: Floats, low: Floats, high: Floats, out: Floats) -> None:
-    """
-    Write the least x of a quadratic within a box, low <= 0 <= high.
-
-    `matrix` is H (n, n), positive definite, n at most 9; `right` is g.
-    """
-    count = len(right)
-    left, way = work_array(9)[:count], work_array(9)[:count]
-    stopped = work_array(9)  # -1 at its lower bound, 1 at its upper one
-    tolerance = 0.0
-    for i in range(count):
-        out[i] = stopped[i] = 0.0
-        tolerance = max(tolerance, LEAVE_TOL * abs(right[i]))
-    for _ in range(MAX_CHANGES):
-        _gradient(matrix, right, out, left)
-        _free_way(matrix, left, stopped, way)
-        fraction, first = 1.0, -1
-        for i in range(count):
-            if stopped[i] == 0.0 and way[i] != 0.0:
-                room = ((high[i] if way[i] > 0.0 else low[i]) - out[i]) / way[i]
-                if room < fraction:
-                    fraction, first = max(room, 0.0), i
-        for i in range(count):
-            out[i] = clamp(out[i] + fraction * way[i], low[i], high[i])
-        if first >= 0:
-            stopped[first] = 1.0 if way[first] > 0.0 else -1.0
-            out[first] = high[first] if way[first] > 0.0 else low[first]
-            continue
-        # at the least of the free ones: what is left of those that are stopped
-        _gradient(matrix, right, out, left)
-        gain, best = tolerance, -1
-        for i in range(count):
-            if -stopped[i] * left[i] > gain:
-                gain, best = -stopped[i] * left[i], i
-        if best < 0:
-            return
-        stopped[best] = 0.0
-
-
-@kernel
-def _gradient(matrix: Floats, right: Floats, x: Floats, out: Floats) -> None:
-    """Write g - H x."""
-    for i in range(len(right)):
-        out[i] = right[i]
-        for k in range(len(right)):
-            out[i] -= matrix[i, k] * x[k]
-
-
-@kernel
-def _free_way(matrix: Floats, left: Floats, stopped: Floats, out: Floats) -> None:
-    """Write the solution for the variables that are not stopped, 0 for others, by Cholesky."""
-    count, factor, right = len(left), work_table(9, 9), work_array(9)
-    for i in range(count):
-        for k in range(i + 1):
-            is_free = stopped[i] == 0.0 and stopped[k] == 0.0
-            factor[i, k] = matrix[i, k] if is_free else (1.0 if i == k else 0.0)
-        right[i] = left[i] if stopped[i] == 0.0 else 0.0
-    factorise_in_place(factor, count, True)
-    solve_factorised(factor, right, count, out)
 
 
 # A limb's search.
@@ -525,7 +299,7 @@ def reach(robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, is_fir
         copy(angles, kept)
         for k in range(count):
             angles[k] = clamp(kept[k] + step[k], state.low[first + k], state.high[first + k])
-        _move(robot, state, limb)
+        move_bodies(robot, state, end - 2, end)
         square = _error(robot, state, limb, ends, q_world, error)
         total = square + hold * _way(angles, before)
         if total <= least:
@@ -533,7 +307,7 @@ def reach(robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, is_fir
             ratio = max(ratio / DAMPING_CHANGE, MIN_RATIO)
         else:
             copy(kept, angles)
-            _move(robot, state, limb)
+            move_bodies(robot, state, end - 2, end)
             square = _error(robot, state, limb, ends, q_world, error)
             ratio *= DAMPING_CHANGE
         if moved < STEP_TOL_RAD:
@@ -547,13 +321,6 @@ def _way(angles: Floats, before: Floats) -> float:
     for k in range(len(angles)):
         total += (angles[k] - before[k]) ** 2
     return total
-
-
-@kernel
-def _move(robot: Any, state: Any, limb: int) -> None:
-    """Put the bodies of a limb where its angles put them."""
-    for segment in range(_ENDS[limb] - 2, _ENDS[limb] + 1):
-        move_body(robot, state, segment)
 
 
 @kernel
@@ -669,13 +436,6 @@ def _stopping(way: float, deceleration: float, dt: float) -> float:
     """Return the speed from which one stops within a way [m or rad]."""
     change = 0.5 * deceleration * dt
     return math.sqrt(change * change + 2.0 * deceleration * abs(way)) - change
-
-
-@kernel
-def pose_bodies(robot: Any, state: Any) -> None:
-    """Pose all bodies by the state's angles."""
-    for segment in range(1, N_SEGMENTS):
-        move_body(robot, state, segment)
 
 
 @kernel
@@ -842,7 +602,7 @@ class RobotJoints:
             is_late = track_angles(robot, state, importances, dt)
             if is_late:
                 moved = state._replace(angles=state.tracked, before=state.tracked.copy())
-                pose_bodies(robot, moved)
+                move_bodies(robot, moved, 1, N_SEGMENTS - 1)
                 settle(robot, moved, ends, q_world, importances, False)
             state.rates[:] = (state.tracked - before) / dt
         self._is_first = False

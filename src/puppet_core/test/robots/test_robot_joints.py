@@ -8,20 +8,19 @@ import numpy as np
 from puppet_core.body.kinematics import end_effector_positions, forward_kinematics
 from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS
+from puppet_core.math import bounded_step
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.joints import (
-    bounded_step,
     DIP_M,
     LONGEST_S,
     RAMP_S,
-    refine_angles,
     REST_STEP_RAD,
     RobotJoints,
     SPEED_RATIO,
-    turn_angles,
 )
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
+from puppet_core.robots.turns import refine_angles, turn_angles
 import pytest
 from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
