@@ -12,6 +12,7 @@ from puppet_core.math.values import (
     conjugate,
     cross,
     dot,
+    ease,
     exp,
     multiply,
     norm,
@@ -174,7 +175,7 @@ def _weighed_bend(upper: float, lower: float, by_angles: float, by_end: float) -
     along, across = upper + lower * math.cos(middle), lower * math.sin(middle)
     lever = upper * across / max(math.sqrt(along * along + across * across), EXACT_M)
     weight = min(lever / LEVER_M, 1.0)
-    return by_angles + weight * weight * (3.0 - 2.0 * weight) * (by_end - by_angles)
+    return by_angles + ease(weight) * (by_end - by_angles)
 
 
 @kernel

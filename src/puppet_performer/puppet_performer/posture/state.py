@@ -19,6 +19,7 @@ from puppet_core.math.values import (
     align_sign,
     conjugate,
     cross,
+    ease,
     exp,
     IDENTITY,
     log,
@@ -286,8 +287,7 @@ def decay(age: float, source: int, times: Record) -> float:
     span = times.fade if is_lost else times.back
     if age >= hold + span:
         return 0.0
-    fraction = max(age - hold, 0.0) / span
-    return 1.0 - fraction * fraction * (3.0 - 2.0 * fraction)
+    return 1.0 - ease(max(age - hold, 0.0) / span)
 
 
 @kernel

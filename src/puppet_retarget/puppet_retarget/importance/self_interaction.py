@@ -53,7 +53,7 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import Vec3, Vec3Like
+from puppet_core.math.values import ease, Vec3, Vec3Like
 from puppet_retarget.importance.estimator import importance, smooth_pairs, step_time
 
 MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
@@ -136,13 +136,6 @@ RELEVANT = _relevant()
 # The thesis takes the distance to the nearest of forty points of a segment. Between the points of
 # a chest a touching palm is 8 cm from the nearest, so here the distance is that to the
 # surface, and the points only locate it.
-
-
-@kernel
-def _square(samples: Floats, k: int, local: Vec3Like) -> float:
-    """Return the squared distance of a point from one of samples (3, 40), one frame [m^2]."""
-    x, y, z = samples[0, k] - local[0], samples[1, k] - local[1], samples[2, k] - local[2]
-    return x * x + y * y + z * z
 
 
 @kernel
@@ -230,20 +223,13 @@ def estimate_self_pairs(
 
 
 @kernel
-def _limb_of(segment: int) -> int:
-    """Return the limb that a segment belongs to; -1 for the torso and head."""
-    return (segment - 4) // 3 if segment >= 4 else -1
-
-
-@kernel
 def _yields(pairs: Floats, limb: int, other: int, rows: Floats) -> float:
     """Return in [0, 1] how far a limb will move for what it has with another limb."""
     strongest = 0.0
     for j in (limb, limb + 4):
         for segment in range(4 + 3 * other, 7 + 3 * other):
             strongest = max(strongest, pairs[j, segment, IMPORTANCE])
-    eased = strongest * strongest * (3.0 - 2.0 * strongest)
-    return eased * (1.0 - rows[limb, IMPORTANCE])
+    return ease(strongest) * (1.0 - rows[limb, IMPORTANCE])
 
 
 # Where on the body a general end-effector's contacts are (Shin2002 5.3.1).
@@ -263,7 +249,7 @@ def moved_share(pairs: Floats, j: int, segment: int, rows: Floats) -> float:
     All of it to a segment that stays; half of it to a limb that comes to meet it (eq. 5.9). A
     limb that is held by the environment, or has nothing to do with this one, does not come.
     """
-    limb, other = j % 4, _limb_of(segment)
+    limb, other = j % 4, (segment - 4) // 3  # negative for torso and head
     if other < 0 or (limb < 2) != (other < 2):
         return 1.0
     mine, theirs = _yields(pairs, limb, other, rows), _yields(pairs, other, limb, rows)
@@ -307,7 +293,8 @@ def _add_segment(
     squares = work_array(N_SAMPLES)
     nearest = math.inf
     for k in range(N_SAMPLES):
-        squares[k] = _square(samples, k, local)
+        way = sub(samples[:, k], local)
+        squares[k] = dot(way, way)
         nearest = min(nearest, squares[k])
     for k in range(N_SAMPLES):
         # how much farther along the surface, however far from it

@@ -23,6 +23,7 @@ from puppet_core.body import (
     whipping,
 )
 from puppet_core.math import add, Floats, kernel, norm, quaternions, Quats, rotate, sub, Vec3s
+from puppet_core.math.values import lerp
 from puppet_core.math.values import Vec3 as Value
 from puppet_retarget.importance import ObjectArrays, PLANE, signed_distance, to_object
 from puppet_retarget.offline.quality import ELBOWS, FEET, HANDS, KNEES, MotionArrays
@@ -243,24 +244,15 @@ def _least_distance(solids: Surroundings, m: int, start: Value, end: Value) -> f
         return at_ends
     low, high = 0.0, 1.0
     left, right = 1.0 - _GOLDEN, _GOLDEN
-    at_left = signed_distance(shape, size, _between(a, b, left))[0]
-    at_right = signed_distance(shape, size, _between(a, b, right))[0]
+    at_left = signed_distance(shape, size, lerp(a, b, left))[0]
+    at_right = signed_distance(shape, size, lerp(a, b, right))[0]
     for _ in range(_SECTIONS):
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = high - _GOLDEN * (high - low)
-            at_left = signed_distance(shape, size, _between(a, b, left))[0]
+            at_left = signed_distance(shape, size, lerp(a, b, left))[0]
         else:
             low, left, at_left = left, right, at_right
             right = low + _GOLDEN * (high - low)
-            at_right = signed_distance(shape, size, _between(a, b, right))[0]
+            at_right = signed_distance(shape, size, lerp(a, b, right))[0]
     return min(at_ends, at_left, at_right)
-
-
-@kernel
-def _between(a: Value, b: Value, share: float) -> Value:
-    return (
-        a[0] + share * (b[0] - a[0]),
-        a[1] + share * (b[1] - a[1]),
-        a[2] + share * (b[2] - a[2]),
-    )

@@ -14,14 +14,12 @@ import math
 
 import numpy as np
 from puppet_core.math import (
-    add,
     angle_between,
     copy,
     factorise_in_place,
     Floats,
     kernel,
     norm,
-    scale,
     solve_factorised,
     sub,
     values,
@@ -362,10 +360,10 @@ def prepare_step(c: RateArrays) -> tuple[int, float]:
 def _sub_step(c: RateArrays, share: float) -> None:
     """Go a fraction of what is left of the frame."""
     inputs, work, goal, before = c.inputs, c.work, c.work.goal, c.state.before
-    copy(add(before.base, scale(sub(inputs.base_position, before.base), share)), goal.base)
+    copy(values.lerp(before.base, inputs.base_position, share), goal.base)
     for task in range(c.tree.n_tasks):
         start, q_start = before.positions[task], before.orientations[task]
-        copy(add(start, scale(sub(inputs.positions[task], start), share)), goal.positions[task])
+        copy(values.lerp(start, inputs.positions[task], share), goal.positions[task])
         copy(values.slerp(q_start, inputs.orientations[task], share), goal.orientations[task])
     n, gain = prepare_step(c)
     # goals out of reach push back: what is wished against them would swing about

@@ -37,16 +37,12 @@ PROOF_TOL = 1e-11  # gap between the bounds at which the growth counts as known
 SIGN_TOL = 1e-9  # how negative a multiplier may be [-]
 NEWTON_STEPS = 20
 
-MAX_BALLS = 8  # of a problem; on a sphere what is more is ignored
+MAX_BALLS = 8  # of a problem
 FEASIBLE_TOL_M = 1e-10  # ten times finer than errata 4 asks
 NO_DISTANCE_M = 1e-15  # between centres that count as equal
 
 GROWTH_TOL = 1e-12  # width of the bracket at which halving ends
 MAX_HALVINGS = 48
-
-TIE_TOL_M = 1e-12  # of constraints missed equally: the point nearer to the given one is taken
-PARALLEL = 1e-10  # sine below which two planes count as parallel
-TOUCH = 1e-9  # how far a line may miss the unit sphere, squared
 
 
 # The least growth that gives balls a common point (fills a gap of Shin2002 app. A).

@@ -40,10 +40,9 @@ from puppet_core.math import (
     work_table,
 )
 from puppet_core.math.values import Vec3Like
+from puppet_retarget.solvers.limbs import ATTACHED_TO, STARTS
 
 N_UNKNOWNS = 12
-_STARTS = (4, 7, 10, 13)  # upper segments of the limbs
-_TOP = (2, 2, 0, 0)  # body segment that carries the shoulder or hip
 
 ROUNDING = 1e-14  # promised fall that the objective's rounding hides, of its value [-]
 LARGEST_TURN = 0.7  # of one segment in one step [rad]
@@ -109,8 +108,8 @@ def body_energy(task: BodyTask, state: BodyState) -> float:
         state.excess[i] = 0.0
         if task.radii[i] == math.inf:
             continue
-        top = _TOP[i]
-        arm = rotate(state.q_body[top], task.offsets[_STARTS[i]])
+        top = ATTACHED_TO[i]
+        arm = rotate(state.q_body[top], task.offsets[STARTS[i]])
         shoulder = add(arm, state.p_body[top])
         away = sub(shoulder, task.wrist_goals[i])
         copy(shoulder, state.shoulders[i])
@@ -157,7 +156,7 @@ def body_gradient(
         excess = state.excess[i]
         if excess <= 0.0:
             continue
-        top, away = min(_TOP[i], torso_segments), state.away[i]
+        top, away = min(ATTACHED_TO[i], torso_segments), state.away[i]
         _arms(state, i, top, arms)
         copy(away, pull[:3])
         for j in range(top + 1):
@@ -178,7 +177,7 @@ def add_bends(state: BodyState, torso_segments: int, curvature: Floats) -> None:
     arms = work_table(3, 3)
     for i in range(4):
         if state.excess[i] > 0.0:
-            top = min(_TOP[i], torso_segments)
+            top = min(ATTACHED_TO[i], torso_segments)
             _arms(state, i, top, arms)
             _add_bend(2.0 * state.excess[i], state.away[i], arms, top, curvature)
 

@@ -27,19 +27,12 @@ from puppet_core.math import (
     scale,
     sub,
 )
-from puppet_core.math.values import Quat, QuatLike, smooth_ramp, Vec3, Vec3Like
+from puppet_core.math.values import ease, Quat, QuatLike, smooth_ramp, Vec3, Vec3Like
 from puppet_retarget.importance import ObjectArrays, PLANE
-from puppet_retarget.solvers.corrections import follow_turn, HELD_POWER
-from puppet_retarget.solvers.limbs import ease
+from puppet_retarget.solvers.corrections import END_POWER, follow_turn
+from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.penetration import puppet_distance, take_elbow_to, take_end_to
-from puppet_retarget.solvers.state import (
-    Frame,
-    Goals,
-    PuppetModel,
-    STARTS,
-    Tuning,
-    update_kinematics,
-)
+from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning, update_kinematics
 
 LEVEL_SWEEPS = 3
 SECTIONS = 10  # halvings of a capsule's core
@@ -143,21 +136,20 @@ def _out_on_own_side(
     model: PuppetModel, objects: ObjectArrays, j: int, segment: int, frame: Frame
 ) -> tuple[float, Vec3, Vec3]:
     """
-    Return how far part of an arm or leg has to go to be out of object j, negative outside [m].
+    Return what `deepest_in_object` does, for part of an arm or leg that leaves on its palm's side.
 
-    And the way out, a unit vector, and that from its joint to there [m].
-    It leaves to the side on which its palm or sole is: what is on this side of the plane that
-    touches the object there is outside of it. The nearest way out would change at an edge.
+    Or its sole's: what is on this side of the plane that touches the object there is outside of
+    it. The nearest way out would change at an edge.
     """
     q, p = frame.q_world[segment], frame.p_world[segment]
     depth, way, out = deepest_in_object(model.body.shape, objects, j, segment, q, p)
     if depth <= 0.0:
-        return depth, out, way
+        return depth, way, out
     palm = frame.end_effectors[(segment - STARTS[0]) // 3]
     gap, _, normal = puppet_distance(objects, j, palm)
     out = rotate(objects.puppet_orientations[j], normal)
     height = dot(sub(palm, add(p, way)), out) - gap + depth
-    return min(STEEPEST * depth, max(height, depth)), out, way
+    return min(STEEPEST * depth, max(height, depth)), way, out
 
 
 @kernel
@@ -168,8 +160,10 @@ def _way_aside(
     way, dip = (0.0, 0.0, 0.0), tuning.world_scale * DIP_M
     lengths = model.upper_lengths[limb], model.lower_lengths[limb]
     for j in range(objects.n_objects):
-        for part in range(2 if objects.shapes[j] != PLANE else 0):
-            depth, out, place = _out_on_own_side(model, objects, j, STARTS[limb] + part, frame)
+        if objects.shapes[j] == PLANE:
+            continue
+        for part in range(2):
+            depth, place, out = _out_on_own_side(model, objects, j, STARTS[limb] + part, frame)
             share = norm(place) / lengths[part]
             lever = max(share if part == 0 else 1.0 - share, LEAST_LEVER)
             rise = smooth_ramp(depth, dip) / lever - max(dot(way, out), 0.0)
@@ -200,33 +194,11 @@ def limbs_out_of_objects(
 
 
 @kernel
-def lift_ends(
-    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
-) -> None:
-    """Take the surfaces of hands and feet out of planes, unless these hold them where they are."""
-    dip, has_moved = tuning.world_scale * DIP_M, False
-    for limb in range(4):
-        segment, out = STARTS[limb] + 2, (0.0, 0.0, 0.0)
-        q, p = frame.q_world[segment], frame.p_world[segment]
-        for j in range(objects.n_objects):
-            if objects.shapes[j] == PLANE:
-                depth, _, up = deepest_in_object(model.body.shape, objects, j, segment, q, p)
-                depth -= max(dot(out, up), 0.0)  # done already, for another plane
-                out = add(out, scale(up, smooth_ramp(depth - 0.5 * dip, dip)))
-        out = scale(out, 1.0 - goals.importances[limb] ** HELD_POWER)
-        if norm(out) > 0.0:
-            take_end_to(model, tuning, limb, add(frame.end_effectors[limb], out), frame)
-            has_moved = True
-    if has_moved:
-        update_kinematics(model, frame)
-
-
-@kernel
-def body_out_of_planes(
-    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: Frame
+def way_out_of_planes(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame
 ) -> Vec3:
     """
-    Return how far the body has to move out of planes, hands and feet apart [m].
+    Return how far a limb's hand or foot has to move out of planes [m], or for -1 all the rest.
 
     Shanks and forearms count less towards their ends, which stay where they are.
     """
@@ -236,18 +208,37 @@ def body_out_of_planes(
             continue
         deepest, up = 0.0, (0.0, 0.0, 0.0)
         for segment in range(16):
-            limb, part = divmod(segment - STARTS[0], 3)
-            if limb >= 0 and part == 2:
+            own, part = divmod(segment - STARTS[0], 3)
+            is_end = own >= 0 and part == 2
+            if own != limb if is_end else limb >= 0:
                 continue
             q, p = frame.q_world[segment], frame.p_world[segment]
             depth, way, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
-            if limb >= 0 and part == 1:
-                depth *= max(1.0 - norm(way) / model.lower_lengths[limb], 0.0)
+            if own >= 0 and part == 1:
+                depth *= max(1.0 - norm(way) / model.lower_lengths[own], 0.0)
             if depth > deepest:
                 deepest, up = depth, normal
         deepest -= max(dot(out, up), 0.0)  # done already, for another plane
+        if limb >= 0:
+            deepest -= 0.5 * dip  # hands and feet may be in as far as `level_ends` leaves them
         out = add(out, scale(up, smooth_ramp(deepest, dip)))
     return out
+
+
+@kernel
+def lift_ends(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
+) -> None:
+    """Take the surfaces of hands and feet out of planes, unless these hold them where they are."""
+    has_moved = False
+    for limb in range(4):
+        out = way_out_of_planes(model, tuning, objects, limb, frame)
+        out = scale(out, 1.0 - goals.importances[limb] ** END_POWER)
+        if norm(out) > 0.0:
+            take_end_to(model, tuning, limb, add(frame.end_effectors[limb], out), frame)
+            has_moved = True
+    if has_moved:
+        update_kinematics(model, frame)
 
 
 @kernel
@@ -264,7 +255,7 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
             if limb >= 0 and (limb < 2 or part == 2):
                 continue
             if limb >= 2:
-                depth, normal, _ = _out_on_own_side(model, objects, j, segment, frame)
+                depth, _, normal = _out_on_own_side(model, objects, j, segment, frame)
                 depth = min(depth, depth * ease(goals.importances[limb]))
             else:
                 q, p = frame.q_world[segment], frame.p_world[segment]

@@ -16,6 +16,7 @@ from puppet_core.math.values import (
     align_sign,
     angle_between,
     conjugate,
+    IDENTITY,
     multiply,
     normalize,
     Quat,
@@ -25,6 +26,7 @@ from puppet_core.math.values import (
     Vec3,
     vec3,
 )
+from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.penetration import solve_one_limb
 from puppet_retarget.solvers.root import MIN_IMPORTANCE
 from puppet_retarget.solvers.state import (
@@ -33,15 +35,13 @@ from puppet_retarget.solvers.state import (
     limb_at,
     PuppetModel,
     set_joints,
-    STARTS,
     Tuning,
     update_kinematics,
 )
 
 MAX_RATE_RAD_S = 12.0  # a joint seems to whip from some 17 on
 BANDWIDTH = 60.0  # of what follows [1/s]
-HELD_POWER = 8  # importance to this power takes an end back to the environment [-]
-IDENTITY = (1.0, 0.0, 0.0, 0.0)
+END_POWER = 8  # importance to this power takes an end back to the environment [-]
 NOTHING_RAD = 1e-7
 TURN_SIZE = 7  # of a joint's state: turn (quaternion), its rate [rad/s]
 
@@ -98,7 +98,7 @@ def follow_limbs(
         return
     update_kinematics(model, frame)
     for limb in range(4):
-        held = goals.importances[limb] ** HELD_POWER
+        held = goals.importances[limb] ** END_POWER
         if held > MIN_IMPORTANCE:
             q_end = frame.q_world[STARTS[limb] + 2]
             followed = limb_at(model, frame, limb, frame.rotations, q_end)

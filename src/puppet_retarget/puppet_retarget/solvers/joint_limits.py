@@ -38,7 +38,7 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import QuatLike, Vec3, Vec3Like
+from puppet_core.math.values import ease, QuatLike, Vec3, Vec3Like
 
 KEPT = 0.9  # fraction of a limit up to which nothing changes [-]
 FADE_START_RAD = math.radians(MAX_ANGLE_DEG)  # no limit is beyond this
@@ -115,8 +115,7 @@ def _fade(angle: float) -> float:
     """Return what is left of a rotation asked for at this angle from the middle of its limits."""
     if angle <= FADE_START_RAD:
         return 1.0
-    share = min((angle - FADE_START_RAD) / (math.pi - FADE_START_RAD), 1.0)
-    return 1.0 - share * share * (3.0 - 2.0 * share)
+    return 1.0 - ease(min((angle - FADE_START_RAD) / (math.pi - FADE_START_RAD), 1.0))
 
 
 @kernel

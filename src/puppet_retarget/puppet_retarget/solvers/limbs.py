@@ -22,7 +22,9 @@ from puppet_core.math.values import (
     conjugate,
     cross,
     dot,
+    ease,
     exp,
+    lerp,
     log,
     multiply,
     norm,
@@ -39,6 +41,9 @@ from puppet_core.math.values import (
     vec3,
     Vec3Like,
 )
+
+STARTS = (4, 7, 10, 13)  # upper segment of each limb
+ATTACHED_TO = (2, 2, 0, 0)  # segment that carries the limb
 
 Joints = tuple[Quat, Quat, Quat]  # rotations of shoulder, elbow and wrist
 
@@ -138,12 +143,6 @@ def soft_reach(distance: float, current: float, upper: float, lower: float) -> f
 
 
 @kernel
-def ease(w: float) -> float:
-    """Return 3 w^2 - 2 w^3."""
-    return w * w * (3.0 - 2.0 * w)
-
-
-@kernel
 def midway(limb: int, q_parent: QuatLike) -> Vec3:
     """Return a limb's direction in world from which all that it can take are far from opposite."""
     return normalized(rotate(q_parent, _MIDWAY[limb]))
@@ -165,7 +164,7 @@ def turn_line(centre: Vec3Like, start: Vec3Like, end: Vec3Like) -> Quat:
 def part_of_turn(centre: Vec3Like, start: Vec3Like, end: Vec3Like, share: float) -> Vec3:
     """Return the direction between two of a limb (unit), straight on the map about its middle."""
     here, there = log(between(centre, start)), log(between(centre, end))
-    return rotate(exp(add(here, scale(sub(there, here), share))), centre)
+    return rotate(exp(lerp(here, there, share)), centre)
 
 
 @kernel
@@ -355,11 +354,6 @@ def turn_limb(limb: Limb, elbow: Vec3Like, wrist: Vec3Like, weight: float) -> Jo
     # Shin2002 eqs. 5.11 and 5.12, then 5.13
     q_upper = _turn_onto(q_upper, limb.to_elbow, limb.shoulder, elbow)
     q_lower = _turn_onto(multiply(q_upper, limb.captured[1]), limb.to_wrist, elbow, wrist)
-    return _joints_of(limb, q_upper, q_lower, weight)
-
-
-@kernel
-def _joints_of(limb: Limb, q_upper: QuatLike, q_lower: QuatLike, weight: float) -> Joints:
     shoulder = multiply(conjugate(limb.q_parent), q_upper)
     hand = multiply(conjugate(q_lower), limb.q_end)
     return (shoulder, multiply(conjugate(q_upper), q_lower), slerp(limb.captured[2], hand, weight))
@@ -369,15 +363,6 @@ def _joints_of(limb: Limb, q_upper: QuatLike, q_lower: QuatLike, weight: float) 
 def blend_joint(q_parent: QuatLike, q_child: QuatLike, captured: QuatLike, weight: float) -> Quat:
     """Return the joint rotation between captured and solved one (Shin2002 eq. 5.14)."""
     return slerp(captured, multiply(conjugate(q_parent), q_child), weight)
-
-
-@kernel
-def _blend_joints(limb: Limb, q_upper: QuatLike, q_lower: QuatLike, weight: float) -> Joints:
-    elbow = blend_joint(q_upper, q_lower, limb.captured[1], weight)
-    shoulder = blend_joint(limb.q_parent, q_upper, limb.captured[0], weight)
-    # the blended forearm's, not the solved one's: the hand keeps its orientation all the way
-    q_lower = multiply(multiply(limb.q_parent, shoulder), elbow)
-    return shoulder, elbow, blend_joint(q_lower, limb.q_end, limb.captured[2], weight)
 
 
 # Joint rotations of one limb by its swivel angle (ShinSlides 3.3).
@@ -439,7 +424,11 @@ def solve_limb_on_circle(limb: Limb, goal: Vec3Like, current: float, weight: flo
         sine = math.sin(half)
         turn = (math.cos(half), sine * axis[0], sine * axis[1], sine * axis[2])
         q_upper, q_lower = multiply(turn, q_upper), multiply(turn, q_lower)
-    return _blend_joints(limb, q_upper, q_lower, weight)
+    elbow_turn = blend_joint(q_upper, q_lower, limb.captured[1], weight)
+    shoulder_turn = blend_joint(limb.q_parent, q_upper, limb.captured[0], weight)
+    # the blended forearm's, not the solved one's: the hand keeps its orientation all the way
+    q_lower = multiply(multiply(limb.q_parent, shoulder_turn), elbow_turn)
+    return shoulder_turn, elbow_turn, blend_joint(q_lower, limb.q_end, limb.captured[2], weight)
 
 
 # A limb with self-interaction (Shin2002 5.3).
@@ -457,11 +446,6 @@ class Range(NamedTuple):
     centre: Vec3  # in world [m]
     radius: float  # [m]
     importance: float
-
-
-@kernel
-def _part_way(a: Vec3Like, b: Vec3Like, share: float) -> Vec3:
-    return add(a, scale(sub(b, a), share))
 
 
 @kernel
@@ -509,10 +493,10 @@ def settle(
     elbow does.
     """
     shoulder, lower = limb.shoulder, limb.lower
-    swung = _part_way(elbow, into_range_ball(elbow, own.centre, own.radius, 1.0), share)
+    swung = lerp(elbow, into_range_ball(elbow, own.centre, own.radius, 1.0), share)
     circled = _circle_point(shoulder, elbow, wrist, swung)
-    way = normalized(sub(_part_way(elbow, circled, end), shoulder))
-    elbow = add(_lean(sub(_part_way(swung, circled, end), shoulder), way, limb.upper), shoulder)
+    way = normalized(sub(lerp(elbow, circled, end), shoulder))
+    elbow = add(_lean(sub(lerp(swung, circled, end), shoulder), way, limb.upper), shoulder)
     way = sub(wrist, circled)
     way = (way[0] / lower, way[1] / lower, way[2] / lower)
     return elbow, add(_lean(sub(wrist, elbow), way, lower), elbow)

@@ -29,7 +29,7 @@ from puppet_core.math import (
     vec3,
     work_array,
 )
-from puppet_core.math.values import Vec3, Vec3Like
+from puppet_core.math.values import ease, Vec3, Vec3Like
 from puppet_retarget.importance import (
     from_object,
     ObjectArrays,
@@ -40,13 +40,13 @@ from puppet_retarget.importance import (
     to_object,
 )
 from puppet_retarget.solvers.limbs import (
-    ease,
     Joints,
     Limb,
     Range,
     settle,
     solve_limb,
     solve_limb_on_circle,
+    STARTS,
     turn_limb,
 )
 from puppet_retarget.solvers.state import (
@@ -56,7 +56,6 @@ from puppet_retarget.solvers.state import (
     limb_at,
     PuppetModel,
     set_joints,
-    STARTS,
     Tuning,
     update_kinematics,
 )
@@ -103,12 +102,12 @@ def puppet_distance(objects: ObjectArrays, j: int, p: Vec3Like) -> tuple[float, 
 
 
 @kernel
-def deepest(objects: ObjectArrays, p: Vec3Like) -> float:
-    """Return the smallest signed distance of a world point from all objects [m]."""
-    depth = 1e9
+def least_distance(objects: ObjectArrays, p: Vec3Like) -> float:
+    """Return the signed distance of a world point from the nearest or deepest object [m]."""
+    distance = 1e9
     for j in range(objects.n_objects):
-        depth = min(depth, puppet_distance(objects, j, p)[0])
-    return depth
+        distance = min(distance, puppet_distance(objects, j, p)[0])
+    return distance
 
 
 @kernel

@@ -28,6 +28,7 @@ from puppet_core.math import (
     Vec3,
     vec3,
 )
+from puppet_core.math.values import ease, lerp
 from puppet_retarget.importance import Environment
 from puppet_retarget.rate_control import (
     advance,
@@ -45,7 +46,7 @@ from puppet_retarget.rate_control import (
     Task,
 )
 from puppet_retarget.solvers.joint_limits import limit_joints
-from puppet_retarget.solvers.limbs import ease, into_reach, solve_limb
+from puppet_retarget.solvers.limbs import into_reach, solve_limb, STARTS
 from puppet_retarget.solvers.root import HELD_POWER, place_root, smooth_root
 from puppet_retarget.solvers.solver import (
     goals_of,
@@ -61,7 +62,6 @@ from puppet_retarget.solvers.state import (
     PuppetModel,
     set_joints,
     SolverConfig,
-    STARTS,
     Tuning,
     update_kinematics,
 )
@@ -130,7 +130,7 @@ def _bend_limbs(
         reach = tuning.stretch_limit * (limb.upper + limb.lower)
         near = into_reach(limb.shoulder, captured, reach, 1.0 - importance, wrist)
         kept = importance**HELD_POWER * relaxation / (relaxation + RELAXED_M)
-        wrist = add(wrist, scale(sub(near, wrist), 1.0 - kept))
+        wrist = lerp(wrist, near, 1.0 - kept)
         copy(add(wrist, palm), inputs.positions[i])
         current = norm(sub(limb.shoulder, captured))
         set_joints(inputs.imitated, i, solve_limb(limb, wrist, current, 1.0))
@@ -163,7 +163,7 @@ def _approach(c: RateArrays, share: float) -> None:
     """Bring the body a fraction of the way to the posture that it imitates; 1 is all of it."""
     inputs, state = c.inputs, c.state
     root, q_root = state.p_world[0], state.q_world[0]
-    copy(add(root, scale(sub(inputs.base_position, root), share)), root)
+    copy(lerp(root, inputs.base_position, share), root)
     copy(values.slerp(q_root, inputs.base_orientation, share), q_root)
     for joint in range(1, 16):
         turned = values.slerp(state.rotations[joint], inputs.imitated[joint], share)

@@ -26,6 +26,7 @@ from puppet_core.math import (
 )
 from puppet_core.math.values import Vec3
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
+from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.state import (
     Frame,
     Goals,
@@ -33,7 +34,6 @@ from puppet_retarget.solvers.state import (
     PuppetModel,
     REFERENCE,
     RootBalls,
-    STARTS,
     Tuning,
 )
 

@@ -30,7 +30,7 @@ from puppet_core.math import (
     Vec3s,
     work_table,
 )
-from puppet_core.math.values import QuatLike, Vec3, Vec3Like
+from puppet_core.math.values import lerp, QuatLike, Vec3, Vec3Like
 from puppet_retarget.importance import (
     CONTACT_WIDTH,
     DISPLACEMENT,
@@ -90,7 +90,7 @@ def _segment_shift(q: QuatLike, of_segment: Floats, sideways: float) -> Vec3:
     outward = rotate(q, of_segment[3:6])
     square, along = dot(outward, outward), dot(outward, of_segment)
     straight = scale(outward, along / square if square > 0.0 else 0.0)
-    return add(straight, scale(sub(of_segment, straight), sideways))
+    return lerp(straight, of_segment, sideways)
 
 
 class PosedBody(NamedTuple):

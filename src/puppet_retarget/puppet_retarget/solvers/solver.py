@@ -25,11 +25,13 @@ from puppet_core.math import (
     quat,
     Quats,
     rotate,
+    scale,
     sub,
     Vec3,
     vec3,
     Vec3s,
 )
+from puppet_core.math.values import ease
 from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
     Environment,
@@ -42,24 +44,24 @@ from puppet_retarget.importance import (
 )
 from puppet_retarget.solvers.body import BodyTask, minimise_body
 from puppet_retarget.solvers.body_contact import (
-    body_out_of_planes,
     level_ends,
     lift_ends,
     limbs_out_of_objects,
     note_push,
+    way_out_of_planes,
 )
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
-    ease,
     into_range_ball,
     into_reach,
     Range,
     solve_limb_in_ranges,
+    STARTS,
     unlock,
 )
 from puppet_retarget.solvers.penetration import (
-    deepest,
+    least_distance,
     resolve_object_penetration,
     resolve_self_penetration,
     self_depths,
@@ -84,7 +86,6 @@ from puppet_retarget.solvers.state import (
     RangeGoals,
     set_joints,
     SolverConfig,
-    STARTS,
     Tuning,
     tuning,
     update_kinematics,
@@ -213,8 +214,7 @@ def goals_of(goals: RangeGoals, rows: Floats, self_rows: Floats, tuning: Tuning)
         goals.importances[i] = rows[i, IMPORTANCE]
         # Shin2002 eq. 5.10: r = r_max (1 - w)
         goals.radii[i] = world_scale * rows[i, RADIUS] * (1.0 - rows[i, IMPORTANCE])
-        for k in range(3):
-            goals.positions[i, k] = world_scale * rows[i, GOAL + k]
+        copy(scale(rows[i, GOAL : GOAL + 3], world_scale), goals.positions[i])
     return Goals(goals.positions[:], goals.importances[:], goals.radii[:], self_rows)
 
 
@@ -298,7 +298,7 @@ def measure(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fram
     """Fill goal errors and penetrations of the end-effectors, and depths in the own body [m]."""
     for i in range(4):
         frame.goal_errors[i] = norm(sub(frame.end_effectors[i], goals.positions[i]))
-        frame.penetrations[i] = max(-deepest(objects, frame.end_effectors[i]), 0.0)
+        frame.penetrations[i] = max(-least_distance(objects, frame.end_effectors[i]), 0.0)
     self_depths(model.body.shape, frame)
 
 
@@ -399,7 +399,7 @@ def lift_body(model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: 
 
     Its limbs are as captured again then, to be posed once more.
     """
-    way = body_out_of_planes(model, tuning, objects, frame)
+    way = way_out_of_planes(model, tuning, objects, -1, frame)
     if norm(way) < LIFT_TOL_M:
         return False
     copy(add(frame.root, way), frame.root)

@@ -12,7 +12,7 @@ from puppet_core.math import copy, Floats, frozen, kernel, Quats, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
 from puppet_retarget.solvers.body import BodyState
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
-from puppet_retarget.solvers.limbs import Bones, Joints, Limb, limb_of
+from puppet_retarget.solvers.limbs import ATTACHED_TO, Bones, Joints, Limb, limb_of, STARTS
 from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
 
 ROOT_FORMS = ('projection', 'mean', 'reference')
@@ -126,10 +126,6 @@ def tuning(config: SolverConfig, character: Character, performer_leg_length: flo
     own['root_form'] = ROOT_FORMS.index(config.root_form)
     scale = character.scale_for(performer_leg_length)
     return Tuning(scale, ratio, bool(character.joint_limits), **own)
-
-
-STARTS = (4, 7, 10, 13)  # upper segment of each limb
-ATTACHED_TO = (2, 2, 0, 0)  # segment that carries the limb
 
 
 # Defaults are copied when a solver packs its arrays.

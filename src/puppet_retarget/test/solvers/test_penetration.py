@@ -82,10 +82,10 @@ def test_no_point_is_left_inside(shape, random_solid, rng):
     for _ in range(200):
         objects = arrays(random_solid(shape))
         start, p = rng.normal(size=3), 0.3 * rng.normal(size=3)
-        was_inside = penetration.deepest(objects, p) < -penetration.TOUCH_TOL_M
+        was_inside = penetration.least_distance(objects, p) < -penetration.TOUCH_TOL_M
         has_moved, out = pushed(objects, start, p)
         assert has_moved == was_inside
-        assert penetration.deepest(objects, out) >= -LEFT_INSIDE_M
+        assert penetration.least_distance(objects, out) >= -LEFT_INSIDE_M
         moved += has_moved
     assert moved > 10
 
@@ -111,7 +111,7 @@ def test_entering_a_solid_is_continuous_everywhere(shape, random_solid, rng):
         objects = arrays(random_solid(shape))
         start, p = 1.5 * rng.normal(size=3), rng.normal(size=3)
         gap, _, normal = penetration.puppet_distance(objects, 0, p)
-        if gap < 0.05 or penetration.deepest(objects, start) < 0.05:
+        if gap < 0.05 or penetration.least_distance(objects, start) < 0.05:
             continue
         inward = -qb.rotate(objects.puppet_orientations[0], np.array(normal))
         path = p + np.linspace(gap - 1e-3, gap + 1e-3, 200)[:, None] * inward
@@ -126,7 +126,7 @@ def test_overlapping_objects_are_all_left(scene, rng):
     objects = arrays(scene(scene.floor, table, wall))
     for p in rng.uniform([0.6, -0.4, 0.6], [0.95, 0.4, 1.2], (200, 3)):
         out = pushed(objects, [0.0, 0.0, 1.4], p)[1]
-        assert penetration.deepest(objects, out) >= -LEFT_INSIDE_M
+        assert penetration.least_distance(objects, out) >= -LEFT_INSIDE_M
 
 
 def test_ray_only_enters_from_the_shoulder_however_far(scene):
