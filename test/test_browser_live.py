@@ -165,7 +165,7 @@ def test_refused_value_is_told_and_taken_back(tab, stage):
 def test_calibrate_button_shows_the_answer(tab):
     tab.open_tab('Calibrate')
     tab.press('calibrate')
-    tab.until(lambda: tab.sees('/tracker/filtered: expected frames'), 'the answer')
+    tab.until(lambda: tab.sees('tracker/filtered: expected frames'), 'the answer')
 
 
 def test_character_is_chosen_for_the_puppet(tab, stage):

@@ -10,6 +10,7 @@ the live graph, the solve time, is zero.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from puppet_core.io import (
@@ -17,6 +18,7 @@ from puppet_core.io import (
     check_values,
     ConfigError,
     load_plain_yaml,
+    parse_parameters,
     PuppetError,
     read_parameter_file,
     Row,
@@ -40,12 +42,14 @@ from puppet_retarget.parameters import (
 )
 from puppet_retarget.retarget_node import PuppetFrame, RetargetStage
 from puppet_ros import config_files
+from puppet_ros.bags import BagReader
 from puppet_ros.interface_table import (
     BODY_DESCRIPTION,
     DESCRIPTION,
     FILTERED,
     IMPORTANCE,
     JOINTS,
+    PARAMETERS,
     PERFORMER_DESCRIPTION,
     POSTURE,
     PUPPET,
@@ -64,7 +68,7 @@ from puppet_ros.messages import (
     StreamReader,
     TrackerFrameReader,
 )
-from puppet_ros.node import ExactTimeSynchronizer, StaticTransformTree
+from puppet_ros.node import ExactTimeSynchronizer, parameters_msg, StaticTransformTree
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 import yaml
@@ -94,21 +98,38 @@ class Settings(NamedTuple):
     performer: PerformerConfig
     importance: ImportanceNodeConfig
     retarget: RetargetConfig
+    values: Mapping[str, Mapping[str, Any]]  # the parameters that they are of, by node and name
+
+
+def recorded_parameters(reader: BagReader) -> dict[str, dict[str, Any]]:
+    """Return the parameters by node that were last in force while a bag was recorded."""
+    found: dict[str, dict[str, Any]] = {}
+    for message in reader.messages([PARAMETERS]):
+        text = decoded(message.data, String).data
+        for node in ROWS:
+            if values := parse_parameters(text, reader.path, node):
+                found[node] = values
+    return found
 
 
 def read_settings(
-    params: Path | None = None, values: Sequence[str] = (), short: Mapping[str, str] | None = None
+    params: Path | None = None,
+    values: Sequence[str] = (),
+    short: Mapping[str, str] | None = None,
+    recorded: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Settings:
     """
     Return the configs of all nodes.
 
-    `params` is a ROS parameter file; `values` are words like retarget.root_softness=0.2, with the
-    value as YAML; `short` has values by the names in SHORT, of which empty ones are left. Raises
-    ConfigError or InputFileError naming the parameter or the file.
+    `recorded` are parameters by node, `params` a ROS parameter file over them; `values` are words
+    like retarget.root_softness=0.2, with the value as YAML; `short` has values by the names in
+    SHORT, of which empty ones are left. Raises ConfigError or InputFileError naming the parameter
+    or the file.
     """
     given: dict[str, dict[str, Any]] = {}
     for node in ROWS:
         given[node] = read_parameter_file(config_files.config_dir() / f'{node}.yaml', node)
+        given[node].update(recorded.get(node, {}))
         if params is not None:
             given[node].update(read_parameter_file(params, node))
     for name, text in (short or {}).items():
@@ -139,6 +160,7 @@ def read_settings(
         build_config(PerformerConfig, checked['performer']),
         importance_node_config(checked['importance']),
         retarget_config(checked['retarget']),
+        checked,
     )
 
 
@@ -190,6 +212,7 @@ class Pipeline:
         self._descriptions = [
             (DESCRIPTION, description_text(character)),
             (BODY_DESCRIPTION, urdf_text(character)),
+            *((PARAMETERS, parameters_msg(*row).data) for row in settings.values.items()),
         ]
         if entry in (RAW, FILTERED):
             body = urdf_text(self._performer.character)

@@ -25,10 +25,18 @@ from puppet_core.io import (
     progress,
     run_command,
 )
-from puppet_replay.pipeline import Pipeline, read_settings, Settings, SHORT, UNCALIBRATED, UNPLACED
+from puppet_replay.pipeline import (
+    Pipeline,
+    read_settings,
+    recorded_parameters,
+    Settings,
+    SHORT,
+    UNCALIBRATED,
+    UNPLACED,
+)
 from puppet_replay.topics import ENTRIES, entry_of, inputs_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter, COMPRESSIONS, require_same_types
-from puppet_ros.interface_table import FILTERED, JOINTS, POSTURE, RAW, TF_STATIC, TYPES
+from puppet_ros.interface_table import FILTERED, JOINTS, PARAMETERS, POSTURE, RAW, TF_STATIC, TYPES
 from puppet_ros.messages import decoded, stamp_ns
 from puppet_ros.node import qos
 from rclpy.qos import QoSProfile
@@ -186,7 +194,7 @@ def run_through(
 
 def profile_of(topic: str) -> QoSProfile:
     """Return the QoS with which the graph publishes a topic."""
-    if topic.endswith(LATCHED):
+    if topic.endswith(LATCHED) or topic == PARAMETERS:
         return qos.LATCHED
     return PROFILES.get(topic, qos.STREAM)
 
@@ -224,7 +232,15 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f'output: expected another place than the bag, got {options.output}')
     started = time.perf_counter()
     short = {name: getattr(options, name) for name in SHORT}
-    settings = read_settings(options.params, options.set, short)
+    with BagReader(options.bag) as reader:
+        recorded = recorded_parameters(reader)
+    settings = read_settings(options.params, options.set, short, recorded)
+    for node, before in recorded.items():
+        for name, value in settings.values[node].items():
+            value = list(value) if isinstance(value, tuple) else value
+            if before.get(name, value) != value:
+                line = f'{node}.{name} is {value!r} and was {before[name]!r} in the bag'
+                print(f'puppet replay: {printable(line)}', file=sys.stderr)
     first_s: list[float] = []
     with progress('replay', None, unit='message') as advance:
 

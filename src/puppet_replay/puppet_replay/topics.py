@@ -10,6 +10,7 @@ from puppet_ros.interface_table import (
     CLOCK,
     FILTERED,
     IMPORTANCE,
+    PARAMETERS,
     POSTURE,
     RAW,
     TF,
@@ -22,7 +23,7 @@ ENTRIES = (RAW, FILTERED, POSTURE, IMPORTANCE)
 """Topics at which recorded messages can enter, the first one first."""
 
 # of the machinery of the graph that was recorded, not of its data
-OF_THE_GRAPH = (CLOCK, '/rosout', '/parameter_events', '/diagnostics')
+OF_THE_GRAPH = (CLOCK, PARAMETERS, '/rosout', '/parameter_events', '/diagnostics')
 
 
 def entry_of(reader: BagReader, chosen: str = '') -> str:

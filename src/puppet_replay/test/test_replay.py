@@ -3,6 +3,7 @@
 """The deterministic replay: the same every time, from every entry, and what it refuses."""
 
 from functools import partial
+from pathlib import Path
 
 from bag_samples import edited, messages_of
 import numpy as np
@@ -75,6 +76,18 @@ def test_parameters_reach_the_nodes(sensors_bag, tmp_path):
     )
     assert (status.character, status.solver) == ('sally', 'elbow_circle')
     assert settings.importance.tuning.prediction_s == 0.1
+
+
+def test_parameters_are_those_of_the_bag_and_differences_are_told(sensors_bag, tmp_path, capsys):
+    a, b, c = (str(tmp_path / f'{name}.mcap') for name in 'abc')
+    options = '--character sally --environment demo --set importance.smoothing_s=0.1'.split()
+    assert replay_command.main([str(sensors_bag), a, *options]) == 0
+    assert replay_command.main([a, b]) == 0
+    assert 'in the bag' not in capsys.readouterr().err
+    assert Path(a).read_bytes() == Path(b).read_bytes()
+    assert replay_command.main([a, c, '--character', 'blubby']) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if 'in the bag' in line]
+    assert told == ["puppet replay: retarget.character is 'blubby' and was 'sally' in the bag"]
 
 
 @pytest.mark.parametrize(

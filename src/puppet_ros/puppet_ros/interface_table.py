@@ -22,6 +22,7 @@ MARKERS, BODY_MARKERS, TRACKER_MARKERS = '/markers', '/puppet/markers', '/tracke
 TF, TF_STATIC = '/tf', '/tf_static'
 TRAJECTORY = '/joint_trajectory_controller/joint_trajectory'
 POSITIONS = '/forward_position_controller/commands'
+PARAMETERS = '/puppet/parameters'
 DIAGNOSTICS, CLOCK = '/diagnostics', '/clock'
 
 TRACKERS = ('tracker_driver', 'pose_topics')
@@ -139,6 +140,14 @@ TOPICS = (
         DESCRIPTION, 'retarget', "URDF of the joint states: the puppet's, or the robot's own."
     ),
     _description(BODY_DESCRIPTION, 'retarget', "URDF of the puppet's sixteen segments."),
+    Topic(
+        PARAMETERS,
+        'std_msgs/msg/String',
+        NODES,
+        qos.LATCHED,
+        'at start, and when they change',
+        "A node's parameters, as a parameter file; recorded, a replay takes them from the bag.",
+    ),
     Topic(
         DIAGNOSTICS,
         'diagnostic_msgs/msg/DiagnosticArray',

@@ -41,6 +41,7 @@ N_PARTICIPANTS = 10  # probed; the first of a domain may have a later number
 HIGHEST_DOMAIN = 101  # above it, ports reach into Linux' ephemeral range
 
 _held: dict[str, socket.socket] = {}  # by this process
+NODE_MARK = 'puppet_node_'
 _guarded: WeakSet[Context] = WeakSet()
 NAME_PATIENCE_S = 2.0  # for a node that is ending, or was killed
 
@@ -80,7 +81,7 @@ def free_domain() -> int:
 
 
 def hold(name: str) -> bool:
-    """Take a name on this machine until this process ends; return whether it could be had."""
+    """Take a name on this machine for this process; return whether it could be had."""
     if name not in _held:
         mark = socket.socket(socket.AF_UNIX)
         try:
@@ -132,6 +133,12 @@ def claim(node: Node) -> None:
         time.sleep(0.05)
 
 
+def release_names() -> None:
+    """Give back the names that nodes of this process have claimed."""
+    for name in [name for name in _held if name.startswith(NODE_MARK)]:
+        _held.pop(name).close()
+
+
 def check_free(domain: int, name: str) -> None:
     """Raise ConfigError if a process has the node of a full name on a domain."""
     if other := holder(_held_name(domain, name)):
@@ -142,4 +149,4 @@ def check_free(domain: int, name: str) -> None:
 
 
 def _held_name(domain: int, name: str) -> str:
-    return f'puppet_node_{domain}{name}'
+    return f'{NODE_MARK}{domain}{name}'

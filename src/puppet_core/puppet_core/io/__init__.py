@@ -34,6 +34,7 @@ from puppet_core.io.parameter_rows import (
     build_config,
     check_values,
     defaults,
+    parse_parameters,
     read_parameter_file,
     Row,
     rows_of,

@@ -165,7 +165,11 @@ def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
 
     Raise InputFileError if the file is missing or is not a ROS parameter file.
     """
-    text = read_utf8(path)
+    return parse_parameters(read_utf8(path), path, node_name)
+
+
+def parse_parameters(text: str, path: str | Path, node_name: str) -> dict[str, Any]:
+    """Return what the text of a parameter file gives to one node; see `read_parameter_file`."""
     with yaml_errors(path, text):
         tree = load_plain_yaml(text)
     if not isinstance(tree, dict):

@@ -73,7 +73,9 @@ class TopicTolerance(NamedTuple):
 
 
 # Of the run and not of the motion: clocks, logs, and what a node counts since it was started.
-RUN_TOPICS = ('/diagnostics', '/rosout', '/parameter_events', '/clock', '/events/*')
+RUN_TOPICS = (
+    *('/diagnostics', '/rosout', '/parameter_events', '/puppet/parameters', '/clock', '/events/*'),
+)
 RUN_FIELDS = ('solve_time', 'frames_solved', 'frames_dropped')
 ALWAYS = (
     *(Rule(topic=topic, limits={'ignore': True}) for topic in RUN_TOPICS),

@@ -6,7 +6,7 @@ Whole bodies against the world: hands and feet as surfaces, and all that has no 
 A foot whose heel or toe would dip in is turned about its sole until it does not, a hand about its
 palm. What else of the body is in a plane is lifted out of it by the root, at once: knees, hips and
 back off the floor. The root is pushed out of other objects with torso, head and the legs it stands
-on: a belly off the table's edge. Arms and free legs swing aside. (Kernels.)
+on: a belly off the table's edge. Arms whose palms hold on swing aside. (Kernels.)
 """
 
 import math
@@ -156,7 +156,7 @@ def _out_on_own_side(
 def _way_aside(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame
 ) -> Vec3:
-    """Return how far an elbow or knee has to move so that its limb leaves objects [m]."""
+    """Return how far an elbow has to move so that its arm leaves objects [m]."""
     way, dip = (0.0, 0.0, 0.0), tuning.world_scale * DIP_M
     lengths = model.upper_lengths[limb], model.lower_lengths[limb]
     for j in range(objects.n_objects):
@@ -172,20 +172,16 @@ def _way_aside(
 
 
 @kernel
-def limbs_out_of_objects(
+def arms_out_of_objects(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
 ) -> None:
-    """
-    Swing arms that are in objects, such as a forearm in a table's edge, out about their ends.
-
-    Legs, too, unless they stand: these the root takes out (`note_push`).
-    """
+    """Swing arms that hold on with their palms, but are in objects, out about their ends."""
     has_moved = False
-    for limb in range(4):
+    for limb in range(2):
         held = ease(goals.importances[limb])
-        way = _way_aside(model, tuning, objects, limb, frame)
-        if limb >= 2:
-            way = scale(way, 1.0 - held)
+        if held == 0.0:
+            continue
+        way = scale(_way_aside(model, tuning, objects, limb, frame), held)
         if norm(way) > 0.0:
             take_elbow_to(model, limb, add(frame.end_effectors[limb + 4], way), held, frame)
             has_moved = True

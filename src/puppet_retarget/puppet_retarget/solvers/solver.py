@@ -44,9 +44,9 @@ from puppet_retarget.importance import (
 )
 from puppet_retarget.solvers.body import BodyTask, minimise_body
 from puppet_retarget.solvers.body_contact import (
+    arms_out_of_objects,
     level_ends,
     lift_ends,
-    limbs_out_of_objects,
     note_push,
     way_out_of_planes,
 )
@@ -384,7 +384,7 @@ def pose_limbs(
             update_kinematics(model, frame)
     if tuning.self_push_out:
         resolve_self_penetration(model, tuning, goals, frame)
-    limbs_out_of_objects(model, tuning, objects, goals, frame)
+    arms_out_of_objects(model, tuning, objects, goals, frame)
     follow_limbs(model, tuning, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
     lift_ends(model, tuning, objects, goals, frame)

@@ -15,7 +15,7 @@ from puppet_ros.node.diagnostics import (
     WRITERS,
 )
 from puppet_ros.node.exact_time import ExactTimeSynchronizer
-from puppet_ros.node.parameters import NODE_OPTIONS, ParameterTable
+from puppet_ros.node.parameters import NODE_OPTIONS, parameters_msg, ParameterTable
 from puppet_ros.node.spin import (
     ALLOW_SECOND,
     COMPILE_ONLY,

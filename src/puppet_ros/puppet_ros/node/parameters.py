@@ -3,6 +3,8 @@
 """
 Parameter rows declared on a node, and the frozen config that is always consistent with them.
 
+What is in force is published on PARAMETERS_TOPIC as a parameter file, for recordings.
+
 The node asks for `table.config` and never for a parameter. A change builds a whole new config
 from the old values and the proposed ones: it is taken as one, or refused as one with a text
 that names the parameter.
@@ -12,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from puppet_core.io import check_values, ConfigError, Row
+from puppet_ros.node import qos
 from puppet_ros.process import claim
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -21,8 +24,11 @@ from rcl_interfaces.msg import (
 )
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from std_msgs.msg import String
+import yaml
 
 Config = TypeVar('Config')
+PARAMETERS_TOPIC = 'puppet/parameters'  # relative to the node's namespace
 
 # Pass these to Node.__init__: only then does rclpy report which parameters the user set, and the
 # table can refuse the names that no row has.
@@ -70,6 +76,9 @@ class ParameterTable(Generic[Config]):
             [(row.name, _plain(self._values[row.name]), _descriptor(row)) for row in rows],
             ignore_override=True,
         )
+        self._name = node.get_name()
+        self._publisher = node.create_publisher(String, PARAMETERS_TOPIC, qos.LATCHED)
+        self._publisher.publish(parameters_msg(self._name, self._values))
         node.add_pre_set_parameters_callback(self._before_set)
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._after_set)
@@ -118,8 +127,15 @@ class ParameterTable(Generic[Config]):
         if self._next is None or not any(p.name in self._rows for p in parameters):
             return
         (self._values, self._config), self._next = self._next, None
+        self._publisher.publish(parameters_msg(self._name, self._values))
         if self._on_change is not None:
             self._on_change(self._config)
+
+
+def parameters_msg(node_name: str, values: Mapping[str, Any]) -> String:
+    """Return the parameters of a node as a ROS parameter file."""
+    plain = {name: _plain(value) for name, value in values.items()}
+    return String(data=yaml.safe_dump({node_name: {'ros__parameters': plain}}, sort_keys=False))
 
 
 def _take_overrides(node: Node) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from puppet_core.io import ConfigError, EXIT_BAD_INPUT, EXIT_OK, PuppetError
 from puppet_core.math import on_first_compilation
-from puppet_ros.process import guard_names
+from puppet_ros.process import guard_names, release_names
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
@@ -306,6 +306,7 @@ def spin_nodes(
         for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()
+        release_names()
     return EXIT_OK
 
 

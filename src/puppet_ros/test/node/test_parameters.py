@@ -3,12 +3,15 @@
 """parameter_table: rows declared, changes taken or refused as one."""
 
 from dataclasses import dataclass
+import time
 
-from puppet_core.io import build_config, ConfigError, Row
-from puppet_ros.node.parameters import NODE_OPTIONS, ParameterTable
+from puppet_core.io import build_config, ConfigError, parse_parameters, Row
+from puppet_ros.node import make_executor, qos
+from puppet_ros.node.parameters import NODE_OPTIONS, PARAMETERS_TOPIC, ParameterTable
 import pytest
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from std_msgs.msg import String
 
 pytestmark = pytest.mark.ros
 
@@ -68,6 +71,20 @@ def test_overrides_make_the_config(make_table):
     assert table.config.gate_limit == 5.0
     assert table.config.ports == ('x', 'y')
     assert node.get_parameter('gate.limit').value == 5.0
+
+
+def test_what_is_in_force_is_published_for_recordings(make_table, ros_context):
+    node, _, _ = make_table(gains=[3.0, 4.0])
+    heard, executor = [], make_executor(ros_context)
+    node.create_subscription(String, PARAMETERS_TOPIC, heard.append, qos.LATCHED)
+    executor.add_node(node)
+    assert set_one(node, 'gate.limit', 5.0).successful
+    deadline = time.monotonic() + 10.0
+    while not (heard and '5.0' in heard[-1].data) and time.monotonic() < deadline:
+        executor.spin_once(timeout_sec=0.1)
+    values = parse_parameters(heard[-1].data, 'message', 'table')
+    assert values.keys() == {row.name for row in ROWS}
+    assert (values['gate.limit'], values['gains']) == (5.0, [3.0, 4.0])
 
 
 def test_descriptor_carries_unit_range_and_description(make_table):
