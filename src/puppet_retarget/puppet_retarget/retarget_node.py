@@ -181,6 +181,7 @@ class RetargetStage:
             'easing': puppet.frame.eased,
             'frames_solved': self.solved,
             'frames_dropped': puppet.dropped,
+            'whips': self.model.whips,
         }
 
     def _configure(self, character: Character, config: RetargetConfig) -> None:

@@ -143,13 +143,13 @@ def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig):
     assert rig.status.messages[-1].frames_dropped == 1
 
 
-def test_diagnostics_count_whips(make_rig):
+def test_diagnostics_and_status_count_whips(make_rig):
     rig = make_rig()
     rig.feed(1)
-    assert rig.node._diagnostics._values['whips'] == '0'
     rig.node._stage.model.whips = 3
     rig.feed(2)
     assert rig.node._diagnostics._values['whips'] == '3'
+    assert [m.whips for m in rig.status.messages] == [0, 3]
 
 
 def test_other_character_is_taken_while_running(make_rig):

@@ -126,6 +126,7 @@ MESSAGES: dict[str, dict[str, Column]] = {
         'easing': Column('count'),
         'frames_solved': Column('count'),
         'frames_dropped': Column('count'),
+        'whips': Column('count'),
     },
     'sensor_msgs/msg/JointState': {
         'position': Column('rad', 'name'),
