@@ -137,6 +137,7 @@ def test_yaml_may_hold_positions_alone(tmp_path):
     [
         ('', 'expected a CSV file, got an empty file'),
         ('time,left_hand_x_m\n', 't.csv:1: expected frame or time_s as the first column'),
+        ('\nframe\n', "t.csv:1: expected frame or time_s as the first column, got ''"),
         ('frame,left_hand_x\n', "t.csv:1: expected a column such as left_hand_x_m, got 'left_han"),
         ('frame,tail_x_m\n', "got 'tail_x_m'; end-effectors: left_hand"),
         ('frame,left_hand_x_m,left_hand_x_mm\n', 'expected each column once'),

@@ -215,8 +215,9 @@ def _read_csv(path: Path, n_frames: int, rate_hz: float) -> Targets:
 
 def _columns(path: Path, header: list[str]) -> list[tuple[int, int, float]]:
     """Return end-effector, axis and unit of each column but the first."""
-    if header[0] not in (_FRAME, _TIME):
-        raise InputFileError(path, f'{_FRAME} or {_TIME} as the first column', repr(header[0]), 1)
+    first = header[0] if header else ''
+    if first not in (_FRAME, _TIME):
+        raise InputFileError(path, f'{_FRAME} or {_TIME} as the first column', repr(first), 1)
     places: list[tuple[int, int, float]] = []
     for name in header[1:]:
         match = _COLUMN.fullmatch(name)
