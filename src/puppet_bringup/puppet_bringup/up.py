@@ -116,11 +116,13 @@ def read_arguments(words: Sequence[str]) -> dict[str, str]:
 def _run(listed: Sequence[Process], stopping: threading.Event, note: str) -> int:
     config_dir = config_files.config_dir()
     commands = [(process.name, command_line(process, config_dir)) for process in listed]
-    domain = int(os.environ.get('ROS_DOMAIN_ID') or 0)
+    domain = os.environ.get('ROS_DOMAIN_ID') or '0'
+    if not domain.isdecimal():
+        raise ConfigError(f'ROS_DOMAIN_ID: expected a number, got {domain!r}')
     for process in listed:
         if ALLOW_SECOND not in process.arguments:
             for node in process.nodes or (process,):
-                check_free(domain, f'{node.namespace}/{node.name}')
+                check_free(int(domain), f'{node.namespace}/{node.name}')
     width = max(len(name) for name, _ in commands)
 
     def show(name: str, line: str) -> None:

@@ -126,3 +126,6 @@ def test_a_second_graph_on_a_domain_is_refused_unless_it_is_allowed(capsys, monk
     assert all(holder(f'puppet_node_{domain}/performer') for _ in range(200))  # and more ask
     assert up.main(['replay', 'composed:=true']) == 2
     assert up.main(['replay', 'allow_second:=true']) == 0
+    monkeypatch.setenv('ROS_DOMAIN_ID', 'lab')
+    assert up.main(['replay']) == 2
+    assert "ROS_DOMAIN_ID: expected a number, got 'lab'" in capsys.readouterr().err

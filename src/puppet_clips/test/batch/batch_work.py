@@ -45,7 +45,7 @@ def finds_no_memory(task):
     raise OSError(errno.ENOMEM, 'Cannot allocate memory')
 
 
-def library_plan(clip, folder, character, names):
+def plan_of(clip, folder, character, names):
     for name in names:
         path = folder / 'in' / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import sys
 from time import monotonic
 from typing import NamedTuple
 
-from batch_work import library_plan, outputs
+from batch_work import outputs, plan_of
 from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.runners import DaskRunner, LocalRunner
 from puppet_clips.batch.task import DONE, FAILED, SKIPPED
@@ -67,7 +67,7 @@ def cluster(tmp_path):
 
 @pytest.fixture
 def planned(walk_bvh, tmp_path, performer):
-    return library_plan(walk_bvh, tmp_path, performer, [f'{i}.bvh' for i in range(N_CLIPS)])
+    return plan_of(walk_bvh, tmp_path, performer, [f'{i}.bvh' for i in range(N_CLIPS)])
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ NAMES = ('a.bvh', 'b/c.bvh', batch_work.VICTIM, 'x/y/z.bvh', batch_work.KILLER)
 
 @pytest.fixture
 def planned(walk_bvh, tmp_path, performer):
-    return batch_work.library_plan(walk_bvh, tmp_path, performer, NAMES)
+    return batch_work.plan_of(walk_bvh, tmp_path, performer, NAMES)
 
 
 @pytest.fixture
