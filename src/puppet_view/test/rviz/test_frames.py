@@ -203,6 +203,6 @@ def test_frames_of_a_robot_have_its_joints_and_its_posture(adult_character, step
             assert np.abs(frame.angles - last).max() < 0.5
         last = frame.angles.copy()
     for compiled in (follow_segments, reach, read_posture):
-        assert len(compiled.signatures) == 1  # nothing compiles again in a live run
+        assert len(compiled.signatures) <= 1  # nothing compiles again in a live run
     model.configure(adult_character, config)
     assert model.joint_names == JOINT_NAMES
