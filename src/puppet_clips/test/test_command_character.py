@@ -111,7 +111,7 @@ def test_follow_reports_limits_soles_and_speed(run, walk_bvh, tmp_path):
     row = dict(zip(head, line))
     assert row['motion'] == walk_bvh.stem and row['limits violated'] == '0'
     median, most = (float(word) for word in row['soles, mm'].split('/'))
-    assert 0.0 <= median <= most < 1.0
+    assert 0.0 <= median <= most < 10.0  # mm, by which feet make room for each other
     assert float(row['fastest joint, rad/s']) > 0.0
     done = run('character', 'follow', 'sally', walk_bvh)
     assert done.code == 2 and 'sally: expected a robot' in done.err

@@ -55,6 +55,7 @@ from puppet_core.math.values import (
     Vec3,
     vec3,
 )
+from puppet_core.robots.stance import least_stance, part_soles, Stance
 from puppet_core.robots.turns import (
     axis_turn,
     place_angle,
@@ -85,7 +86,7 @@ _MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
 # The robot, from the pelvis outwards.
 
 
-class RobotArrays(NamedTuple):
+class Model(NamedTuple):
     """A robot's joints as kernels need them; of n joints, at zero pose."""
 
     first: np.ndarray  # (16,) int64, first joint of each segment
@@ -102,7 +103,7 @@ class RobotArrays(NamedTuple):
     corners: Vec3s  # (8, 3) of the soles, four each, from them in the feet's axes [m]
 
 
-class RobotState(NamedTuple):
+class State(NamedTuple):
     """What lives from frame to frame, and the pose of the bodies: x -> q x + p."""
 
     angles: Floats  # (n,) [rad]
@@ -114,13 +115,14 @@ class RobotState(NamedTuple):
     asked: Quats  # (16, 4) joint rotations asked for, last frame
     turned: Floats  # (16,) how far they have turned since, summed from the pelvis [rad]
     points: Vec3s  # (4, 3) palms and soles in the pelvis asked for, last frame [m]
+    aside: Vec3s  # (4, 3) of `part_soles` [m]
     goals: Vec3s  # (8, 3) general end-effectors asked for, soles lifted [m]
     q_body: Quats  # (16, 4)
     p_body: Vec3s  # (16, 3) [m]
 
 
 @kernel
-def turn_joint(robot: Any, i: int, angle: float, q: Quat, p: Vec3) -> tuple[Quat, Vec3]:
+def turn_joint(robot: Model, i: int, angle: float, q: Quat, p: Vec3) -> tuple[Quat, Vec3]:
     """Return the pose of the body behind a joint, from that of the body before it."""
     # about a line through o: p + q o - q' o
     origin = vec3(robot.origins[i])
@@ -129,7 +131,7 @@ def turn_joint(robot: Any, i: int, angle: float, q: Quat, p: Vec3) -> tuple[Quat
 
 
 @kernel
-def move_body(robot: Any, state: Any, segment: int) -> None:
+def move_body(robot: Model, state: State, segment: int) -> None:
     """Write the pose of a segment's body from that of its parent and its joints' angles."""
     q, p = quat(state.q_body[_PARENTS[segment]]), vec3(state.p_body[_PARENTS[segment]])
     first = robot.first[segment]
@@ -139,26 +141,26 @@ def move_body(robot: Any, state: Any, segment: int) -> None:
 
 
 @kernel
-def move_bodies(robot: Any, state: Any, first: int, last: int) -> None:
+def move_bodies(robot: Model, state: State, first: int, last: int) -> None:
     """Put the bodies of some segments where their angles put them."""
     for segment in range(first, last + 1):
         move_body(robot, state, segment)
 
 
 @kernel
-def body_point(state: Any, segment: int, point: np.ndarray) -> Vec3:
+def body_point(state: State, segment: int, point: np.ndarray) -> Vec3:
     """Return where a point of the zero pose is, moved with a body [m]."""
     return add(rotate(quat(state.q_body[segment]), vec3(point)), vec3(state.p_body[segment]))
 
 
 @kernel
-def missing(robot: Any, state: Any, limb: int, ends: Vec3s) -> Vec3:
+def missing(robot: Model, state: State, limb: int, ends: Vec3s) -> Vec3:
     """Return the way of a palm or sole to where it should be, `ends` (8, 3) [m]."""
     return sub(vec3(ends[limb]), body_point(state, _ENDS[limb], robot.points[limb]))
 
 
 @kernel
-def _solve_turn(robot: Any, segment: int, q: Quat, step: float, state: Any) -> None:
+def _solve_turn(robot: Model, segment: int, q: Quat, step: float, state: State) -> None:
     """Turn a segment's joints as near to a rotation as limits and the step allow."""
     first, count = robot.first[segment], robot.n_joints[segment]
     angles, trial, best = state.angles, work_array(3), work_array(3)
@@ -186,7 +188,7 @@ def _solve_turn(robot: Any, segment: int, q: Quat, step: float, state: Any) -> N
 
 @kernel
 def follow_segments(
-    robot: Any, state: Any, root: np.ndarray, q_world: Quats, ends: Vec3s, is_first: bool
+    robot: Model, state: State, root: np.ndarray, q_world: Quats, ends: Vec3s, is_first: bool
 ) -> None:
     """
     Fill the state's angles and poses of all bodies, in: those of the last frame.
@@ -226,7 +228,7 @@ def follow_segments(
 
 @kernel
 def read_posture(
-    robot: Any, state: Any, rotations: Quats, q_world: Quats, p_world: Vec3s, ends: Vec3s
+    robot: Model, state: State, rotations: Quats, q_world: Quats, p_world: Vec3s, ends: Vec3s
 ) -> None:
     """
     Write the posture of our skeleton that the robot's bodies have.
@@ -274,7 +276,9 @@ _ABOVE = tuple(int(PARENTS[s]) for s in LIMB_SEGMENTS[:, 0])
 
 
 @kernel
-def reach(robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, is_first: bool) -> None:
+def reach(
+    robot: Model, state: State, limb: int, ends: Vec3s, q_world: Quats, is_first: bool
+) -> None:
     """
     Move the joints of a limb, 0 .. 3, so that its palm or sole comes to a place.
 
@@ -324,7 +328,9 @@ def _way(angles: Floats, before: Floats) -> float:
 
 
 @kernel
-def _error(robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, error: Floats) -> float:
+def _error(
+    robot: Model, state: State, limb: int, ends: Vec3s, q_world: Quats, error: Floats
+) -> float:
     """Write what is missing: place, middle, orientations, (15,) [m]; return its square."""
     end = _ENDS[limb]
     error[:3] = missing(robot, state, limb, ends)
@@ -343,7 +349,7 @@ def _error(robot: Any, state: Any, limb: int, ends: Vec3s, q_world: Quats, error
 
 
 @kernel
-def _jacobian(robot: Any, state: Any, limb: int, rows: Floats) -> None:
+def _jacobian(robot: Model, state: State, limb: int, rows: Floats) -> None:
     """Write how the errors shrink with each joint of the limb, a row of 15 each [m/rad]."""
     end, above = _ENDS[limb], _ABOVE[limb]
     here = body_point(state, end, robot.points[limb])
@@ -366,7 +372,13 @@ def _jacobian(robot: Any, state: Any, limb: int, rows: Floats) -> None:
 
 @kernel
 def _step(
-    rows: Floats, error: Floats, damping: float, hold: float, state: Any, first: int, step: Floats
+    rows: Floats,
+    error: Floats,
+    damping: float,
+    hold: float,
+    state: State,
+    first: int,
+    step: Floats,
 ) -> float:
     """Write the damped step of each joint within what the frame allows; return the longest."""
     count = len(step)
@@ -399,7 +411,7 @@ def _step(
 
 
 @kernel
-def track_angles(robot: Any, state: Any, importances: Floats, dt: float) -> bool:
+def track_angles(robot: Model, state: State, importances: Floats, dt: float) -> bool:
     """
     Move the joints towards the angles found, in a time [s], as fast as speeds allow.
 
@@ -439,7 +451,9 @@ def _stopping(way: float, deceleration: float, dt: float) -> float:
 
 
 @kernel
-def lift_soles(robot: Any, state: Any, ends: Vec3s, q_world: Quats, importances: Floats) -> float:
+def lift_soles(
+    robot: Model, state: State, ends: Vec3s, q_world: Quats, importances: Floats
+) -> float:
     """
     Write the state's goals, soles so high that a tilted foot gets as low as asked and no lower.
 
@@ -461,7 +475,7 @@ def lift_soles(robot: Any, state: Any, ends: Vec3s, q_world: Quats, importances:
 
 
 @kernel
-def move_base(robot: Any, state: Any, ends: Vec3s, importances: Floats) -> float:
+def move_base(robot: Model, state: State, ends: Vec3s, importances: Floats) -> float:
     """Move all bodies by what palms and soles miss, by their importance; return how far [m]."""
     shift, total = (0.0, 0.0, 0.0), 0.0
     for limb in range(4):
@@ -475,7 +489,7 @@ def move_base(robot: Any, state: Any, ends: Vec3s, importances: Floats) -> float
 
 @kernel
 def settle(
-    robot: Any, state: Any, ends: Vec3s, q_world: Quats, importances: Floats, is_first: bool
+    robot: Model, state: State, ends: Vec3s, q_world: Quats, importances: Floats, is_first: bool
 ) -> None:
     """Bring palms and soles to their places, and the base to where limits let limbs be so."""
     shift = math.inf
@@ -508,7 +522,7 @@ def sole_corners(character: Character) -> Vec3s:
     return corners.reshape(8, 3)
 
 
-def robot_arrays(character: Character) -> RobotArrays:
+def robot_model(character: Character) -> Model:
     """Return the robot of a character as kernels need it."""
     robot, skeleton = character.robot, character.skeleton
     assert robot is not None
@@ -521,7 +535,7 @@ def robot_arrays(character: Character) -> RobotArrays:
     limbs = np.maximum((robot.segments - LIMB_SEGMENTS[0, 0]) // 3, -1)
     parts = (robot.axes, robot.origins, robot.lower, robot.upper, robot.speeds, limbs, robot.rest)
     arrays = [first, counts, *(p.copy() for p in parts), centres, points]
-    return RobotArrays._make([*arrays, sole_corners(character)])
+    return Model._make([*arrays, sole_corners(character)])
 
 
 class RobotJoints:
@@ -534,21 +548,23 @@ class RobotJoints:
 
     def __init__(self, character: Character) -> None:
         """Take a character that is a robot."""
-        self._robot, robot = robot_arrays(character), character.robot
+        self._robot, robot = robot_model(character), character.robot
+        leg = character.skeleton.leg_length
+        self._stance = Stance(least_stance(character), leg, self._robot.corners)
         assert robot is not None
         self.names = robot.published_names
         """Names of the angles that `step` returns."""
         n = len(robot.names)
         self._angles = np.concatenate((np.zeros(n), [angle for _, angle in robot.held]))
         turns, points = (N_SEGMENTS, 4), (N_SEGMENTS, 3)
-        shapes: list[Any] = [*[n] * 3, turns, N_SEGMENTS, (4, 3), (8, 3), turns, points]
+        shapes: list[Any] = [*[n] * 3, turns, N_SEGMENTS, *[(4, 3)] * 2, (8, 3), turns, points]
         found = [np.zeros(n), np.zeros(n), self._angles[:n]]
-        self._state = RobotState._make([*found, *map(np.zeros, shapes)])
+        self._state = State._make([*found, *map(np.zeros, shapes)])
         self.reset()
 
     def reset(self) -> None:
         """Forget the past: the next step takes the angles nearest to the zero pose."""
-        self._is_first = True
+        self._is_first = self._stands_anew = True
         self._state.angles[:] = np.clip(0.0, self._robot.lower, self._robot.upper)
 
     def resume(self, angles: Floats, rotations: Quats, points: Vec3s) -> None:
@@ -564,7 +580,7 @@ class RobotJoints:
         state.tracked[:], state.rates[:] = state.angles, 0.0
         state.asked[:] = rotations
         state.points[:] = points
-        self._is_first = False
+        self._is_first, self._stands_anew = False, True
 
     def step(
         self,
@@ -591,6 +607,10 @@ class RobotJoints:
         if not all(np.isfinite(values).all() for values in (root, q_world, ends)):
             return self._angles
         robot, state, is_first = self._robot, self._state, self._is_first
+        if is_reaching:
+            since = math.inf if self._stands_anew else max(dt, LEAST_S)
+            part_soles(self._stance, q_world, ends, since, state.aside)
+            self._stands_anew = False
         follow_segments(robot, state, root, q_world, ends, is_first)
         state.goals[:] = ends
         if is_reaching:
