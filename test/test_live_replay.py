@@ -140,6 +140,7 @@ def test_live_replay_loses_nothing_and_equals_the_deterministic_one(tmp_path, en
         said = ''.join(lines_until(graph, 'finished:'))
         assert 'finished: 480 frames' in said, said
         until_recorded(live, max(frames_of(bag, '/tracker/raw')))
+        graph.wait(DEADLINE_S)  # the bag is played
     finally:
         for process in (graph, record):
             process.send_signal(signal.SIGINT)

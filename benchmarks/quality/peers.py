@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.quality.peer_solver import PeerSolver
 from puppet_core.body import Skeleton
-from puppet_core.io import ConfigError
+from puppet_core.io import ConfigError, how_to_install
 from puppet_retarget.offline import RetargetJob
 
 
@@ -72,9 +72,8 @@ def _peer_class(name: str) -> Callable[[RetargetJob, Skeleton], PeerSolver]:
     try:
         module = import_module(source.module)
     except ImportError as err:
-        raise ConfigError(
-            f'--peers: {base} is not installed ({err}); pip install {source.wants}'
-        ) from err
+        hint = how_to_install('peers', source.wants)
+        raise ConfigError(f'--peers: {base} is not installed ({err}); {hint}') from err
     solver: Any = getattr(module, source.solver)
     if not errata:
         return solver

@@ -10,6 +10,7 @@ from benchmarks.rate import swing as rate_swing
 from benchmarks.rate import walk as rate_walk
 from benchmarks.rate.run import correlations, RateClip, RateResult, run_clip, task_errors
 import numpy as np
+from puppet_core.io import how_to_install
 from puppet_core.math import Floats, Quats
 from puppet_core.math import quaternions as qb
 from puppet_retarget.rate_control import AS_PRINTED, BodyTree, RateConfig
@@ -159,7 +160,7 @@ def markdown(rows: list[Row], peer: Peer | None) -> str:
         for row in rows
     ]
     if peer is None:
-        text = f'{PEER} is not installed: no peer (pip install {PEER})'
+        text = f'{PEER} is not installed: no peer ({how_to_install("peers", PEER)})'
     else:
         ratio = rows[0].frames_per_s / peer.frames_per_s
         text = (

@@ -84,7 +84,8 @@ goldens | robustness.goldens | replay the golden performance and compare it, or 
 
 BUILT_IN = {
     'test': 'run all tests; arguments go to pytest',
-    'setup': 'only set up and build; --test: also what the tests need',
+    'setup': 'only set up and build; --test: also what the tests need; --with film,c3d,fbx,robots,'
+    'cluster,peers, or all: optional parts',
     'run': 'PACKAGE PROGRAM [ARGUMENTS]: any program of the suite, as with ros2 run',
 }
 """Commands of the set-up itself."""
@@ -111,7 +112,8 @@ GROUPS = {
 }
 
 TOOLS = {
-    'test, setup': 'run all tests; only set up and build (--test: also what the tests need)',
+    'test, setup': 'run all tests; only set up and build (--test: also what the tests need,\n'
+    '                      --with film,c3d,fbx,robots,cluster,peers or all: optional parts)',
     'bench, stress, dev': 'measure, break on purpose, maintain: without a NAME each lists its own',
 }
 

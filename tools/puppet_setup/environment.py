@@ -126,9 +126,10 @@ def program_environment(environ: Mapping[str, str], checkout: Checkout, ros: Ros
     metadata = [checkout.build / path.name for path in packages if (path / 'setup.py').is_file()]
     sites = (install / tail.format(_python()) for tail in INSTALL_SITES)
     _prepend(result, 'PYTHONPATH', *packages, *metadata, *filter(Path.is_dir, sites))
+    home = writable_home(environ, checkout)
     defaults = {
-        'NUMBA_CACHE_DIR': str(cache_folder(checkout)),
-        'ROS_LOG_DIR': str(checkout.logs / 'ros'),
+        'NUMBA_CACHE_DIR': str(cache_folder(checkout, home)),
+        'ROS_LOG_DIR': str(home / 'log' / 'ros'),
         # The arrays are small: more threads than one only cost time and memory.
         'OMP_NUM_THREADS': '1',
         'OPENBLAS_NUM_THREADS': '1',
@@ -170,20 +171,37 @@ def _without(environ: Mapping[str, str], folders: list[str]) -> Environ:
     return result
 
 
-def cache_folder(checkout: Checkout) -> Path:
+def writable_home(environ: Mapping[str, str], checkout: Checkout) -> Path:
+    """Return the folder for caches and logs: the user's own where the checkout is read-only."""
+    if os.access(checkout.home, os.W_OK) or not checkout.home.exists():
+        return checkout.home
+    caches = environ.get('XDG_CACHE_HOME') or Path('~/.cache').expanduser()
+    return Path(caches, 'puppet', fingerprint([str(checkout.home)]))
+
+
+def cache_folder(checkout: Checkout, home: Path | None = None) -> Path:
     """
     Return the folder for numba's compiled kernels; make it, and remove old ones, if it is new.
+
+    It is in `home`, by default the checkout's; a new one elsewhere begins with links to what is
+    compiled there.
 
     numba compiles a function anew when its own file changes, but not when a function that it calls
     from another file does, nor when a number does that it has from there. So the folder is named
     after the contents of all files with kernels and of what those import.
     """
-    parent = checkout.home / 'numba'
+    parent = (home or checkout.home) / 'numba'
     folder = parent / _kernel_fingerprint(checkout)
     if folder.is_dir():
         os.utime(folder)
         return folder
     folder.mkdir(parents=True, exist_ok=True)
+    shared = checkout.home / 'numba' / folder.name
+    for path in shared.rglob('*'):
+        if folder != shared and path.is_file():
+            link = folder / path.relative_to(shared)
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(path)
     by_age = sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime)
     for old in by_age[:-KEPT_CACHES]:
         shutil.rmtree(old, ignore_errors=True)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python environment: ROS 2 wheels and all else pinned, or what a sourced ROS 2 lacks."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 import os
@@ -35,9 +35,20 @@ OF_ROS = re.compile(r'(ros-|colcon|empy|setuptools|wheel\b)')
 # Imported once after the installation: shows that it is sound, and leaves compiled modules.
 CHECKED_IMPORTS = 'import numba, rclpy, scipy.optimize, scipy.spatial, serial, viser, yaml'
 
+# What few need, by its name for `./puppet setup --with`.
+PARTS = {
+    'film': ('av',),
+    'c3d': ('ezc3d',),
+    'fbx': ('ufbx',),
+    'robots': ('mujoco==3.14.0', 'pycollada', 'xacro'),
+    'cluster': ('distributed', 'pyarrow'),
+    'peers': ('mink==1.2.0', 'mujoco==3.14.0'),
+}
+
 PIP_STEP = r'^(Collecting|Processing|Requirement already satisfied)'
 PIP_OPTIONS = ('--disable-pip-version-check', '--no-input', '--no-user', '--progress-bar', 'off')
-WHEELS_OPTIONS = ('--no-deps', '--no-compile', '--no-build-isolation')
+NO_DEPENDENCIES = '--no-deps'
+WHEELS_OPTIONS = (NO_DEPENDENCIES, '--no-compile', '--no-build-isolation')
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,9 @@ class Installation:
         return tool_environment(self.outer, self.checkout, self.ros)
 
     def requirements(self, name: str) -> list[str]:
-        """Return what is to be installed of the list 'runtime' or 'test', for this Python."""
+        """Return what is to be installed of 'runtime', 'test' or a part, for this Python."""
+        if name in PARTS:
+            return list(PARTS[name])
         kind = 'in' if self.ros.is_system else 'txt'
         lines = (self.checkout.pins / f'{name}.{kind}').read_text().splitlines()
         lines = [line for line in lines if line and not line.startswith('#')]
@@ -84,7 +97,12 @@ class Installation:
         pins = (line.partition(' ; python_version in ') for line in lines)
         return [pin for pin, _, versions in pins if version in (versions or version)]
 
-    def expected(self, with_tests: bool) -> Stamp:
+    def lists(self, with_tests: bool, parts: Collection[str]) -> list[str]:
+        """Return the names of the lists to install; a part that is there stays."""
+        there = PARTS.keys() & read_stamp(self.stamp_file).keys()
+        return ['runtime', *(['test'] if with_tests else []), *sorted({*parts} | there)]
+
+    def expected(self, with_tests: bool, parts: Collection[str] = ()) -> Stamp:
         """Return the stamp of a finished installation."""
         # The environment's programs hold its path.
         base = [_base_python(), sys.version, str(self.checkout.root)]
@@ -97,7 +115,8 @@ class Installation:
             ]
         else:
             base.append(Path(errata.__file__).read_text())
-        stamp = {name: fingerprint(self.requirements(name)) for name in _lists(with_tests)}
+        names = self.lists(with_tests, parts)
+        stamp = {name: fingerprint(self.requirements(name)) for name in names}
         return stamp | {'base': fingerprint(base)}
 
     def toolchain(self) -> str:
@@ -105,19 +124,20 @@ class Installation:
         pins = [] if self.ros.is_system else self.requirements('runtime')
         return fingerprint([self.expected(False)['base'], *filter(TOOLCHAIN.match, pins)])
 
-    def is_ready(self, with_tests: bool) -> bool:
+    def is_ready(self, with_tests: bool, parts: Collection[str] = ()) -> bool:
         """Tell whether everything is installed."""
-        return self.expected(with_tests).items() <= read_stamp(self.stamp_file).items()
+        return self.expected(with_tests, parts).items() <= read_stamp(self.stamp_file).items()
 
-    def prepare(self, runner: Runner, with_tests: bool) -> None:
+    def prepare(self, runner: Runner, with_tests: bool, parts: Collection[str] = ()) -> None:
         """Make the environment, or bring it up to date; an interrupted one is made anew."""
         check_machine(self.checkout.root, self.ros.is_system)
-        done, expected = read_stamp(self.stamp_file), self.expected(with_tests)
+        done, expected = read_stamp(self.stamp_file), self.expected(with_tests, parts)
+        names = self.lists(with_tests, parts)
         if done.get('base') != expected['base']:
             done = {}
             self._make_venv(runner)
         self.stamp_file.unlink(missing_ok=True)
-        for name in _lists(with_tests):
+        for name in names:
             if done.get(name) != expected[name]:
                 self._install(name, runner)
         write_stamp(self.stamp_file, done | expected)
@@ -141,6 +161,13 @@ class Installation:
             self._install_missing(name, requirements, runner)
             return
         pip = [self.python, '-I', '-m', 'pip', 'install', *PIP_OPTIONS, *WHEELS_OPTIONS]
+        if name in PARTS:  # with what they need, in the versions of the tests
+            pip.remove(NO_DEPENDENCIES)
+            for pins in ('runtime', 'test'):
+                pip += ['-c', str(self.checkout.pins / f'{pins}.txt')]
+            title = f'installing {name}: {", ".join(requirements)}'
+            runner.run(f'pip-{name}', title, [*pip, *requirements], self.tools())
+            return
         backend = list(filter(BUILD_BACKEND.match, requirements))
         if backend:
             runner.run('pip-backend', 'installing setuptools', [*pip, *backend], self.tools())
@@ -217,11 +244,6 @@ def check_machine(folder: Path, has_ros: bool) -> None:
 def _require(holds: object, sentence: str) -> None:
     if not holds:
         raise SetupError(sentence)
-
-
-def _lists(with_tests: bool) -> tuple[str, ...]:
-    """Return the names of the lists to install."""
-    return ('runtime', 'test') if with_tests else ('runtime',)
 
 
 def _base_python() -> str:

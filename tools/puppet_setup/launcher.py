@@ -20,6 +20,7 @@ from puppet_setup.commands import (
     names_of,
     suggestion,
 )
+from puppet_setup.install import PARTS
 from puppet_setup.prepare import prepare, Prepared
 from puppet_setup.process import report, SetupError
 
@@ -88,14 +89,19 @@ def _run(family: str, name: str, rest: list[str]) -> int:
             return BAD_INPUT
         print(completion(rest[0]), end='')
         return 0
-    if name == 'setup' and set(rest) - {'--test'}:
-        report(f'setup: expected nothing or --test, got {shlex.join(rest)}')
+    parts = _parts(rest) if name == 'setup' else []
+    if parts is None:
+        known = ', '.join(PARTS)
+        report(
+            f'setup: expected --test, --with all or --with some of {known}, or nothing; '
+            f'got {shlex.join(rest)}'
+        )
         return BAD_INPUT
     if name == 'run' and (len(rest) < 2 or rest[0].startswith('-')):
         report(f'run: {BUILT_IN["run"]}')
         return BAD_INPUT
     with_tests = name == 'test' or (name == 'setup' and '--test' in rest)
-    ready = prepare(ROOT, os.environ, with_tests)
+    ready = prepare(ROOT, os.environ, with_tests, parts)
     if name == 'setup':
         report(f'ready: {ready.checkout.home}')
         return 0
@@ -113,6 +119,14 @@ def _run(family: str, name: str, rest: list[str]) -> int:
         return _start(Command(rest.pop(0), rest.pop(0), ''), rest, ready)
     commands = FAMILIES[family][1] if family else COMMANDS
     return _start(commands[name], rest, ready)
+
+
+def _parts(words: list[str]) -> list[str] | None:
+    """Return the optional parts that the words of `setup` ask for; None for other words."""
+    first, mark, names = ' '.join(words).replace('=', ' ').partition('--with ')
+    parts, *others = names.split() if mark else ['']
+    found = list(PARTS) if parts == 'all' else list(filter(None, parts.split(',')))
+    return None if {*first.split(), *others} - {'--test'} or {*found} - PARTS.keys() else found
 
 
 def _start(command: Command, rest: list[str], ready: Prepared) -> int:

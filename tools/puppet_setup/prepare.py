@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a checkout to programs that can be started: does what is missing, and nothing else."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+import re
 import shutil
 
 from puppet_setup.checkout import Checkout, exclusive, fingerprint, read_stamp, Stamp, write_stamp
 from puppet_setup.environment import choose_ros, Environ, program_environment
 from puppet_setup.install import Installation
-from puppet_setup.process import report, Runner
+from puppet_setup.process import report, Runner, SetupError
 
 # What the build of a pure Python package reads; its modules are only linked to.
 PYTHON_INPUTS = ('package.xml', 'setup.cfg', 'setup.py')
@@ -24,6 +25,10 @@ AMENT_INDEX = Path('share', 'ament_index', 'resource_index', 'packages')
 OPTIONAL_PACKAGE = 'tf2_msgs'
 
 
+# Others break CMake, search paths, or the first lines of programs.
+PLAIN_PATH = re.compile(r'[\w./+,@=~-]+', re.ASCII)
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A checkout that is ready."""
@@ -33,20 +38,27 @@ class Prepared:
     environ: Environ  # Their environment
 
 
-def prepare(root: Path, environ: Mapping[str, str], with_tests: bool) -> Prepared:
+def prepare(
+    root: Path, environ: Mapping[str, str], with_tests: bool, parts: Collection[str] = ()
+) -> Prepared:
     """Set up and build what is not up to date; raise SetupError if that fails."""
+    if not PLAIN_PATH.fullmatch(str(root)):
+        raise SetupError(
+            f'{root}: expected a path of ASCII letters, digits and ./+,@=~_- only, for CMake and '
+            'the programs; move the checkout, for example to ~/puppet'
+        )
     ros = choose_ros(environ)
     if ros.notice:
         report(ros.notice)
     checkout = Checkout(root, ros.distro if ros.is_system else 'wheels')
     installation = Installation(checkout, ros, environ)
-    if not installation.is_ready(with_tests) or pending(installation):
+    if not installation.is_ready(with_tests, parts) or pending(installation):
         with exclusive(checkout.state / 'lock') as lock:
             (checkout.state / 'COLCON_IGNORE').touch()
             runner = Runner(checkout.logs, checkout.root, (lock,))
             # Asked again: another process may have done it since.
-            if not installation.is_ready(with_tests):
-                installation.prepare(runner, with_tests)
+            if not installation.is_ready(with_tests, parts):
+                installation.prepare(runner, with_tests, parts)
             if pending(installation):
                 build(installation, runner)
     return Prepared(checkout, installation.python, program_environment(environ, checkout, ros))

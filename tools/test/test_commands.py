@@ -19,7 +19,6 @@ import pytest
 
 
 def test_help_lists_each_command_of_users_once():
-    """At most 18 lines, in groups."""
     listed = [name for names in GROUPS.values() for name in names]
     listed += [name for names in TOOLS for name in names.split(', ')]
     assert sorted(listed) == sorted(names_of())
@@ -30,13 +29,11 @@ def test_help_lists_each_command_of_users_once():
 
 @pytest.mark.parametrize('family', FAMILIES)
 def test_a_family_lists_its_names(family):
-    """With what each does."""
     text = family_help(family)
     assert all(f'\n  {name} ' in text for name in names_of(family))
 
 
 def test_help_has_examples():
-    """At least the two commands of the README."""
     assert '  ./puppet demo\n' in help_text()
     assert '  ./puppet test' in help_text()
 
@@ -45,13 +42,11 @@ def test_help_has_examples():
     ('given', 'near'), [('dmo', 'demo'), ('replai', 'replay'), ('bench-edit', 'bench')]
 )
 def test_a_mistyped_command_is_near_one(given, near):
-    """Nothing is suggested where nothing is near."""
     assert repr(near) in suggestion(given, names_of())
     assert suggestion('xyzzy', names_of()) == ''
 
 
 def test_commands_with_a_graph_of_their_own_stay_on_this_machine():
-    """Those that join one that others started, maybe on other machines, do what ROS does."""
     every = [COMMANDS, *(programs for _, programs, _ in FAMILIES.values())]
     assert {name for rows in every for name, row in rows.items() if row.own_machine_only} == {
         'demo',
@@ -73,7 +68,6 @@ def test_commands_with_a_graph_of_their_own_stay_on_this_machine():
     ],
 )
 def test_bash_completes_commands_and_names(words, completed):
-    """Files are left to bash."""
     call = (
         f'COMP_WORDS=({" ".join(word or chr(39) * 2 for word in words)}); '
         f'COMP_CWORD={len(words) - 1}; _puppet; echo "${{COMPREPLY[@]}}"'

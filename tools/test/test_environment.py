@@ -25,44 +25,24 @@ SYSTEM = RosSource('jazzy', is_system=True)
 
 @pytest.mark.parametrize(
     'name',
-    [
-        'PYTHONPATH',
-        'PYTHONHOME',
-        'PYTHONDONTWRITEBYTECODE',
-        'AMENT_CURRENT_PREFIX',
-        'COLCON_DEFAULTS_FILE',
-        'RMW_IMPLEMENTATION',
-        'VIRTUAL_ENV',
-        'CONDA_PREFIX',
-        'PIP_TARGET',
-        'PIP_USER',
-        'PIP_REQUIRE_VIRTUALENV',
-    ],
+    'PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE AMENT_CURRENT_PREFIX COLCON_DEFAULTS_FILE '
+    'RMW_IMPLEMENTATION VIRTUAL_ENV CONDA_PREFIX PIP_TARGET PIP_USER '
+    'PIP_REQUIRE_VIRTUALENV'.split(),
 )
 def test_foreign_variables_do_not_reach_the_wheels(checkout, name):
-    """Each of them would make another Python, ROS or pip of it."""
     assert tool_environment({name: '/elsewhere'}, checkout, WHEELS).get(name) != '/elsewhere'
 
 
 @pytest.mark.parametrize(
     'name',
-    [
-        'ROS_DOMAIN_ID',
-        'ROS_AUTOMATIC_DISCOVERY_RANGE',
-        'PIP_INDEX_URL',
-        'PIP_CERT',
-        'https_proxy',
-        'DISPLAY',
-        'HOME',
-    ],
+    'ROS_DOMAIN_ID ROS_AUTOMATIC_DISCOVERY_RANGE PIP_INDEX_URL PIP_CERT https_proxy DISPLAY '
+    'HOME'.split(),
 )
 def test_choices_of_the_user_are_kept(checkout, name):
-    """Where packages come from, and who hears the topics."""
     assert program_environment({name: 'x'}, checkout, WHEELS)[name] == 'x'
 
 
 def test_libraries_of_another_ros_are_left_out(checkout):
-    """The user's own libraries stay."""
     outer = {
         'AMENT_PREFIX_PATH': '/opt/ros/humble',
         'LD_LIBRARY_PATH': '/opt/ros/humble/lib:/opt/own/lib',
@@ -72,7 +52,6 @@ def test_libraries_of_another_ros_are_left_out(checkout):
 
 
 def test_modules_come_from_the_sources(checkout):
-    """A change needs no build."""
     entries = program_environment({}, checkout, WHEELS)['PYTHONPATH'].split(':')
     assert entries.index(str(checkout.source / 'puppet_core')) < entries.index(
         str(checkout.build / 'puppet_core')
@@ -80,7 +59,6 @@ def test_modules_come_from_the_sources(checkout):
 
 
 def test_system_ros_stays_in_front_of_nothing_but_the_suite(checkout):
-    """Our install is an overlay."""
     outer = {'AMENT_PREFIX_PATH': '/opt/ros/jazzy', 'PYTHONPATH': '/opt/ros/jazzy/site'}
     environ = program_environment(outer, checkout, SYSTEM)
     assert environ['AMENT_PREFIX_PATH'] == f'{checkout.install}:/opt/ros/jazzy'
@@ -89,14 +67,23 @@ def test_system_ros_stays_in_front_of_nothing_but_the_suite(checkout):
 
 @pytest.mark.parametrize('ros', [WHEELS, SYSTEM], ids=['wheels', 'system'])
 def test_a_shell_with_our_environment_gives_the_same(checkout, ros):
-    """Eval "$(./puppet shell-env)", then ./puppet: nothing piles up, nothing is built again."""
     outer = {'PATH': '/usr/bin:/bin', 'AMENT_PREFIX_PATH': '/opt/ros/jazzy'}
     once = program_environment(outer, checkout, ros)
     assert program_environment(once, checkout, ros) == once
 
 
+def test_a_read_only_checkout_lends_what_it_has_compiled(checkout, tmp_path, monkeypatch):
+    shared = cache_folder(checkout) / 'math_12' / 'values.nbi'
+    shared.parent.mkdir()
+    shared.write_text('compiled')
+    monkeypatch.setattr(os, 'access', lambda *_: False)  # root may write anywhere
+    environ = program_environment({'XDG_CACHE_HOME': str(tmp_path / 'own')}, checkout, WHEELS)
+    (link,) = Path(environ['NUMBA_CACHE_DIR']).rglob('*.nbi')
+    assert link.read_text() == 'compiled' and tmp_path / 'own' in link.parents
+    assert environ['ROS_LOG_DIR'].startswith(str(tmp_path / 'own'))
+
+
 def test_changed_kernels_get_their_own_cache_in_such_a_shell(checkout):
-    """The shell holds the name of the old one."""
     once = program_environment({}, checkout, SYSTEM)
     (checkout.source / 'puppet_core/puppet_core/math/values.py').write_text('@njit # changed')
     again = program_environment(once, checkout, SYSTEM)
@@ -105,7 +92,6 @@ def test_changed_kernels_get_their_own_cache_in_such_a_shell(checkout):
 
 @pytest.mark.parametrize('name', ['OMP_NUM_THREADS', 'NUMBA_CACHE_DIR', 'ROS_LOG_DIR'])
 def test_defaults_give_way_to_the_user(checkout, name):
-    """What has only a default here is the user's to choose."""
     assert program_environment({name: '/own'}, checkout, WHEELS)[name] == '/own'
 
 
@@ -121,7 +107,6 @@ def test_defaults_give_way_to_the_user(checkout, name):
     ],
 )
 def test_sourced_ros_is_used_where_it_can_be(tmp_path, variables, distro, is_system, notice):
-    """The wheels elsewhere; if the user may wonder, it is said."""
     (tmp_path / 'rclpy').mkdir()
     (tmp_path / 'rclpy' / '__init__.py').touch()
     ros = choose_ros({'PYTHONPATH': f'/nowhere:{tmp_path}'} | variables)
@@ -130,14 +115,12 @@ def test_sourced_ros_is_used_where_it_can_be(tmp_path, variables, distro, is_sys
 
 
 def test_same_kernels_same_cache(checkout):
-    """Also after a change of a file without kernels."""
     before = cache_folder(checkout)
     (checkout.source / 'puppet_core/puppet_core/errors.py').write_text('class Other: pass')
     assert cache_folder(checkout) == before
 
 
 def test_changed_kernel_starts_an_empty_cache(checkout):
-    """Numba would keep using kernels that call the changed one from other files."""
     before = cache_folder(checkout)
     (checkout.source / 'puppet_core/puppet_core/math/values.py').write_text('@njit # changed')
     after = cache_folder(checkout)
@@ -155,7 +138,6 @@ def test_changed_kernel_starts_an_empty_cache(checkout):
     ],
 )
 def test_changed_number_starts_an_empty_cache(checkout, imported):
-    """A kernel holds the numbers that it imports, also those that come from further away."""
     package = checkout.source / 'puppet_core/puppet_core'
     (package / 'limits.py').write_text('from puppet_core.fastest import FASTEST_M_S as LIMIT')
     (package / 'fastest.py').write_text('FASTEST_M_S = 20.0')
@@ -166,7 +148,6 @@ def test_changed_number_starts_an_empty_cache(checkout, imported):
 
 
 def test_every_kernel_of_the_suite_is_seen():
-    """Whichever way it is marked."""
     modules = [
         path
         for path in REPOSITORY.glob('src/*/puppet_*/**/*.py')
@@ -180,7 +161,6 @@ def test_every_kernel_of_the_suite_is_seen():
 
 
 def test_old_caches_are_removed(checkout):
-    """The newest few stay: a developer goes back and forth."""
     kernel = checkout.source / 'puppet_core/puppet_core/math/values.py'
     for number in range(KEPT_CACHES + 2):
         kernel.write_text(f'@njit # {number}')

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 from puppet_setup import launcher
 from puppet_setup.commands import BENCHES, Command, COMMANDS
+from puppet_setup.install import PARTS
 from puppet_setup.launcher import main, shell_exports
 import pytest
 
@@ -39,14 +40,12 @@ def program(folder: Path, name: str, text: str) -> None:
 
 
 def test_help_exits_0():
-    """On standard output, without setting anything up."""
     done = puppet('--help', PUPPET_PYTHON=sys.executable)
     assert done.returncode == 0
     assert done.stdout.startswith('usage: ./puppet COMMAND')
 
 
 def test_unknown_command_exits_2_with_the_nearest():
-    """And names what was given."""
     done = puppet('dmo', PUPPET_PYTHON=sys.executable)
     assert done.returncode == 2
     assert "got 'dmo'" in done.stderr and "'demo'" in done.stderr
@@ -55,14 +54,12 @@ def test_unknown_command_exits_2_with_the_nearest():
 
 @pytest.mark.parametrize('words', [['bench'], ['bench', 'qualty'], ['stress'], ['dev', 'x']])
 def test_a_family_without_one_of_its_names_lists_them(words):
-    """Exit code 2, on standard error."""
     done = puppet(*words, PUPPET_PYTHON=sys.executable)
     assert done.returncode == 2
     assert f'usage: ./puppet {words[0]} NAME' in done.stderr and not done.stdout
 
 
 def test_the_version_is_that_of_the_packages():
-    """All have the same."""
     done = puppet('--version', PUPPET_PYTHON=sys.executable)
     name, version = done.stdout.split()
     assert (done.returncode, name) == (0, 'puppet')
@@ -71,7 +68,6 @@ def test_the_version_is_that_of_the_packages():
 
 
 def test_a_bench_is_a_module_of_the_checkout(monkeypatch):
-    """It finds benchmarks/ and test/robustness/ behind whatever else is on the path."""
     checkout = SimpleNamespace(source=REPOSITORY / 'src')
     ready = SimpleNamespace(checkout=checkout, environ={'PYTHONPATH': '/other'}, python='python')
     started: list[tuple[list[str], dict[str, str]]] = []
@@ -92,7 +88,6 @@ def test_a_bench_is_a_module_of_the_checkout(monkeypatch):
     ],
 )
 def test_mistyped_package_or_program_is_named(package, program_name, near, tmp_path, capsys):
-    """With the one that was probably meant."""
     place = tmp_path / 'lib' / 'puppet_filter'
     place.mkdir(parents=True)
     program(place, 'pose_filter', '')
@@ -103,23 +98,27 @@ def test_mistyped_package_or_program_is_named(package, program_name, near, tmp_p
     assert f'did you mean {near!r}?' in capsys.readouterr().err
 
 
-def test_no_command_exits_2_with_the_help():
-    """A command is needed."""
-    assert puppet(PUPPET_PYTHON=sys.executable).returncode == 2
-
-
 @pytest.mark.parametrize(
     'arguments',
-    [['run'], ['run', 'puppet_core'], ['setup', '--nonsense'], ['dev', 'completion', 'fish']],
+    [
+        *(['run'], ['run', 'puppet_core'], ['dev', 'completion', 'fish'], ['setup', '--nonsense']),
+        *(['setup', '--with', 'moon'], ['setup', '--with'], ['setup', '--with', 'all', 'x']),
+    ],
 )
 def test_incomplete_commands_exit_2(arguments, capsys):
-    """Before anything is set up."""
     assert main(arguments) == 2
     assert arguments[0] in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('words', ['--with film,c3d', '--with=film,c3d --test', '--with all'])
+def test_setup_takes_the_names_of_parts(words, monkeypatch):
+    asked, ready = [], SimpleNamespace(checkout=SimpleNamespace(home='there'))
+    monkeypatch.setattr(launcher, 'prepare', lambda *given: asked.append(given[3]) or ready)
+    assert main(['setup', *words.split()]) == 0
+    assert asked == [list(PARTS) if 'all' in words else ['film', 'c3d']]
+
+
 def test_wrong_python_variable_is_named():
-    """One sentence."""
     done = puppet('--help', PUPPET_PYTHON='/nowhere/python')
     assert done.returncode == 1
     assert done.stderr.startswith('puppet: PUPPET_PYTHON: expected a Python 3.10 to 3.13')
@@ -127,7 +126,6 @@ def test_wrong_python_variable_is_named():
 
 
 def test_missing_python_is_said_with_the_fix(tmp_path):
-    """A command that only prints an error, as version managers install, is no Python."""
     for name in ('dirname', 'readlink'):
         (tmp_path / name).symlink_to(shutil.which(name))
     program(tmp_path, 'python3', '#!/bin/sh\necho no version is set >&2; exit 127\n')
@@ -138,7 +136,6 @@ def test_missing_python_is_said_with_the_fix(tmp_path):
 
 
 def test_usable_python_is_found_behind_unusable_ones(tmp_path):
-    """By asking each for its version."""
     program(tmp_path, 'python3', '#!/bin/sh\nexit 1\n')
     program(tmp_path, 'python3.12', f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     for name in ('dirname', 'readlink'):
@@ -147,7 +144,6 @@ def test_usable_python_is_found_behind_unusable_ones(tmp_path):
 
 
 def test_link_to_puppet_works(tmp_path):
-    """From anywhere on PATH."""
     (tmp_path / 'puppet').symlink_to(REPOSITORY / 'puppet')
     environ = {'PATH': os.defpath, 'PUPPET_PYTHON': sys.executable}
     done = subprocess.run(
@@ -173,7 +169,6 @@ def test_link_to_puppet_works(tmp_path):
 def test_discovery_stays_on_this_machine_where_a_command_has_its_own_graph(
     tmp_path, monkeypatch, command, given, expected
 ):
-    """Unless the user says otherwise; this is what the program finds in its environment."""
     row = COMMANDS[command]
     place = tmp_path / 'lib' / row.package
     place.mkdir(parents=True)
@@ -191,7 +186,6 @@ def test_discovery_stays_on_this_machine_where_a_command_has_its_own_graph(
 
 
 def test_ctrl_c_waits_until_the_starter_takes_care_of_it(tmp_path, monkeypatch):
-    """Of a program, not of the tests, which know nothing of it."""
     row = COMMANDS['compare']
     place = tmp_path / 'lib' / row.package
     place.mkdir(parents=True)
@@ -213,7 +207,6 @@ def test_ctrl_c_waits_until_the_starter_takes_care_of_it(tmp_path, monkeypatch):
 
 
 def test_shell_exports_change_one_environment_to_the_other():
-    """Quoted for the shell; what is gone is unset."""
     text = shell_exports({'A': '1', 'GONE': 'x', 'SAME': 's'}, {'A': "it's", 'SAME': 's'})
     shown = subprocess.run(
         ['sh', '-c', f'{text}\necho "$A ${{GONE-none}}"'],

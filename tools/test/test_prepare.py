@@ -5,7 +5,8 @@
 from puppet_setup.checkout import write_stamp
 from puppet_setup.environment import RosSource
 from puppet_setup.install import Installation
-from puppet_setup.prepare import build_stamp, pending
+from puppet_setup.prepare import build_stamp, pending, prepare
+from puppet_setup.process import SetupError
 import pytest
 
 ALL = ['puppet_bringup', 'puppet_core', 'puppet_msgs', 'tf2_msgs']
@@ -40,21 +41,25 @@ def built(checkout):
     ],
 )
 def test_change_triggers_what_it_concerns(built, name, expected):
-    """Modules and configuration are linked to: their contents never need a build."""
     path = built.checkout.root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text('changed')
     assert pending(built) == expected
 
 
+@pytest.mark.parametrize('name', ['a b', 'püppet', 'a:b'])
+def test_a_path_that_tools_cannot_take_is_refused_at_once(name, tmp_path):
+    with pytest.raises(SetupError, match='move the checkout'):
+        prepare(tmp_path / name, {}, with_tests=False)
+    assert not (tmp_path / name).exists()
+
+
 def test_removed_configuration_triggers_its_package(built):
-    """Its link must go."""
     (built.checkout.source / 'puppet_bringup/config/filter.yaml').unlink()
     assert pending(built) == ['puppet_bringup']
 
 
 def test_tf2_msgs_of_the_system_is_used(checkout, tmp_path):
-    """Ours is for where there is none."""
     manifest = tmp_path / 'ros' / 'share' / 'tf2_msgs' / 'package.xml'
     manifest.parent.mkdir(parents=True)
     manifest.touch()

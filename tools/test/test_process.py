@@ -26,7 +26,6 @@ def run(runner: Runner, code: str, step: str = '', total: int = 0) -> None:
 
 
 def test_output_goes_to_the_log(runner, capfd):
-    """The user sees only that it was done."""
     run(runner, 'print("many words")')
     assert (runner.logs / 'work.log').read_text() == 'many words\n'
     shown = capfd.readouterr()
@@ -36,7 +35,6 @@ def test_output_goes_to_the_log(runner, capfd):
 
 @pytest.mark.parametrize('on_terminal', [True, False])
 def test_steps_are_counted(runner, capfd, monkeypatch, on_terminal):
-    """On a terminal in one line that is removed at the end."""
     monkeypatch.setattr(sys.stderr, 'isatty', lambda: on_terminal, raising=False)
     monkeypatch.setattr(process, 'PLAIN_INTERVAL_S', 0.1)
     monkeypatch.setattr(process, 'TERMINAL_INTERVAL_S', 0.1)
@@ -53,14 +51,12 @@ def test_steps_are_counted(runner, capfd, monkeypatch, on_terminal):
 
 
 def test_failure_with_a_known_cause_is_a_sentence(runner):
-    """And says where the log is."""
     with pytest.raises(SetupError, match=r'working: the disk is full.*work\.log') as failure:
         run(runner, 'raise SystemExit("OSError: No space left on device")')
     assert '\n' not in str(failure.value)
 
 
 def test_other_failure_shows_the_end_of_the_log(runner):
-    """With the exit status; without what pip prints of a local package index."""
     with pytest.raises(SetupError, match='ended with status 3.*work.log'):
         run(runner, 'raise SystemExit(3)')
     output = "a\n\nWARNING: Location 'file:///x/' is ignored: it is neither ...\nb\n"
@@ -68,13 +64,11 @@ def test_other_failure_shows_the_end_of_the_log(runner):
 
 
 def test_missing_command_is_a_sentence(runner):
-    """Not a traceback."""
     with pytest.raises(SetupError, match='No such file'):
         runner.run('build', 'building', ['/nowhere/colcon'], os.environ)
 
 
 def test_interruption_stops_the_command(runner, monkeypatch):
-    """Nothing goes on writing after the set-up has ended."""
     log = runner.logs / 'work.log'
 
     def interrupt_when_started(running: subprocess.Popen[bytes], timeout_s: float) -> bool:
@@ -104,7 +98,6 @@ def test_interruption_stops_the_command(runner, monkeypatch):
     ],
 )
 def test_known_causes_are_named(output, words):
-    """One sentence, with what to do; an unknown cause is not guessed."""
     sentence = likely_cause(f'some line\n{output}\nanother line')
     assert words in sentence and bool(words) == bool(sentence)
     assert '\n' not in sentence
@@ -133,7 +126,6 @@ def start_holder(path: Path) -> subprocess.Popen[str]:
 
 
 def test_one_set_up_at_a_time(tmp_path):
-    """The second waits and says so; a killed one holds nobody up."""
     first = start_holder(tmp_path / 'lock')
     assert first.stdout.readline() == 'held\n'
     second = start_holder(tmp_path / 'lock')

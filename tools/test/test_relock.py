@@ -6,13 +6,11 @@ from puppet_setup.relock import pin_lines
 
 
 def test_one_version_is_one_line():
-    """Sorted by name."""
     same = {'tqdm': '4.70.1', 'apsw': '3.54.1.0'}
     assert pin_lines({'3.10': same, '3.11': same}) == ['apsw==3.54.1.0', 'tqdm==4.70.1']
 
 
 def test_differing_versions_get_markers():
-    """A version for each interpreter, none where the package is not needed."""
     lines = pin_lines(
         {
             '3.10': {'numpy': '2.2.6', 'tomli': '2.5.0'},

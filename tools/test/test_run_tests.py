@@ -26,7 +26,6 @@ BY_FILE = ['--dist', 'loadfile', '--no-loadscope-reorder']
     ids=['one processor', 'two', 'many', 'no xdist'],
 )
 def test_processors_are_used_where_xdist_is(monkeypatch, processors, module, arguments):
-    """And no more than memory bears."""
     find = run_tests.find_spec
     monkeypatch.setattr(os, 'sched_getaffinity', lambda pid: processors)
     monkeypatch.setattr(run_tests, 'find_spec', lambda name: find(module))
@@ -35,7 +34,6 @@ def test_processors_are_used_where_xdist_is(monkeypatch, processors, module, arg
 
 @pytest.mark.parametrize(('given', 'passed'), [([], ['all']), (['-k', 'x'], ['-k', 'x'])])
 def test_arguments_are_pytests_own(monkeypatch, given, passed):
-    """They replace ours."""
     monkeypatch.setattr(sys, 'argv', ['run_tests.py', *given])
     monkeypatch.setattr(sys, 'path', ['tools', *sys.path])
     monkeypatch.setattr(run_tests, 'side_by_side', lambda: ['all'])
@@ -48,7 +46,6 @@ def test_arguments_are_pytests_own(monkeypatch, given, passed):
 
 
 def test_programs_are_spread_and_files_stay_whole():
-    """Before each file of programs, and after the last one, are several others."""
     programs = Path('/checkout/test')
     short = [Path(f'/checkout/src/test_{i}.py') for i in range(40)]
     long = [programs / f'test_{i}.py' for i in range(5)]

@@ -17,13 +17,12 @@ import os
 from pathlib import Path
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 from puppet_bringup import process_table
 from puppet_bringup.supervisor import die_with_parent
-from puppet_core.io import CommandParser, EXIT_FAILED, EXIT_OK, run_command, stop_on_signals
+from puppet_core import io
 from puppet_ros import config_files
 from puppet_ros.node import COMPILE_ONLY
 from puppet_ros.program_start import CACHE_VARIABLE
@@ -106,7 +105,7 @@ EXAMPLE = 'example: ./puppet setup && ./puppet dev compile'
 
 
 def parser() -> argparse.ArgumentParser:
-    p = CommandParser(
+    p = io.CommandParser(
         prog=NAME,
         epilog=EXAMPLE,
         description='Compile the kernels of all nodes, unless that was done: for an image of a\n'
@@ -118,16 +117,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_command(NAME, lambda: _compile(parser().parse_args(argv)))
+    return io.run_command(NAME, lambda: _compile(parser().parse_args(argv)))
 
 
 def _compile(options: argparse.Namespace) -> int:
     environ, config_dir = process_table.child_environment(os.environ), config_files.config_dir()
-    stopping = stop_on_signals()
-    with tempfile.TemporaryDirectory(prefix='puppet_compile_') as folder:
+    stopping = io.stop_on_signals()
+    with io.run_folder('puppet_compile') as folder:
 
         def table(solver: str) -> tuple[process_table.Process, ...]:
-            return process_table.prepared(process_table.SIM, {'solver': solver}, Path(folder))
+            return process_table.prepared(process_table.SIM, {'solver': solver}, folder)
 
         is_done = compile_kernels(table(''), config_dir, environ, stopping, _say)
         for solver in () if options.for_launch else process_table.SOLVERS:
@@ -135,7 +134,7 @@ def _compile(options: argparse.Namespace) -> int:
             is_done &= _compile_node(config_dir, environ, stopping, _say, node)
     if stopping.is_set() and not options.for_launch:
         raise KeyboardInterrupt
-    return EXIT_OK if is_done or stopping.is_set() else EXIT_FAILED
+    return io.EXIT_OK if is_done or stopping.is_set() else io.EXIT_FAILED
 
 
 def _say(text: str) -> None:

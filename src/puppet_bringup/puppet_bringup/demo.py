@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import json
 from pathlib import Path
 import sys
-import tempfile
 import threading
 import time
 from typing import Any
@@ -163,8 +162,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     def run() -> int:
         options = parser().parse_args(argv)
         stopping = io.stop_on_signals()
-        with tempfile.TemporaryDirectory(prefix='puppet_demo_') as folder:
-            return _run(options, _checked_processes(options, Path(folder)), stopping)
+        with io.run_folder('puppet_demo') as folder:
+            return _run(options, _checked_processes(options, folder), stopping)
 
     return io.run_command('puppet demo', run)
 

@@ -9,12 +9,10 @@ bad input or an error that repeats, ends the launch with its name and exit code.
 
 import atexit
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cache
 import os
-from pathlib import Path
-import shutil
 import subprocess
-import tempfile
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import (
@@ -32,7 +30,7 @@ from launch_ros.actions import Node
 from puppet_bringup.compile_command import is_compiled
 from puppet_bringup.process_table import arguments_of, command_line, PLAYER, prepared, Process
 from puppet_bringup.respawner import Restarts
-from puppet_core.io import EXIT_OK
+from puppet_core.io import EXIT_OK, run_folder
 from puppet_ros import config_files
 from puppet_ros.program_start import share_cache
 
@@ -54,10 +52,12 @@ def describe(variant: str) -> LaunchDescription:
         for a in arguments_of(variant)
     ]
 
+    at_exit = ExitStack()
+    atexit.register(at_exit.close)
+
     def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         given = {a.name: context.launch_configurations[a.name] for a in arguments_of(variant)}
-        folder = Path(tempfile.mkdtemp(prefix='puppet_launch_'))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder = at_exit.enter_context(run_folder('puppet_launch'))
         listed, restarts = prepared(variant, given, folder), Restarts()
 
         def start_nodes(*_: object) -> list[LaunchDescriptionEntity]:
@@ -78,7 +78,8 @@ def _action(process: Process, restarts: Restarts) -> LaunchDescriptionEntity:
     def on_exit(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
         code = event.returncode
         if context.is_shutdown or code == EXIT_OK:
-            return []
+            is_end = process.name == PLAYER and not context.is_shutdown
+            return [Shutdown(reason='the bag is played')] if is_end else []
         delay_s = None if process.name == PLAYER else restarts.died(process.name, code)
         if delay_s is None:
             reason = f'{process.name} ended with exit code {code}'

@@ -191,6 +191,11 @@ ARGUMENTS = (
         ('visualization.display_offset_m',),
     ),
     Argument(
+        'tf_rate_hz',
+        'Rate of the bodies on /tf, 0 for none; if empty 60 Hz, or every frame if composed.',
+        ('visualization.tf_rate_hz',),
+    ),
+    Argument(
         'command_type',
         "Commands to a robot's controller, of the first puppet: trajectory, positions or none.",
         ('retarget.command_type',),
@@ -435,7 +440,7 @@ def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[
     if values['command_type'] not in ('', 'none'):  # a real robot stands where it is
         shown.setdefault('display_offset_m', [0.0, 0.0, 0.0])
     if _truth('composed', values['composed']):
-        shown['tf_rate_hz'] = EVERY_FRAME_HZ
+        shown.setdefault('tf_rate_hz', EVERY_FRAME_HZ)
     return parameters
 
 
@@ -456,7 +461,7 @@ def _typed(argument: str, text: str) -> Any:
         return [_number(argument, word) for word in _words(text)]
     if argument == 'character':
         return _words(text)[0]
-    if argument == 'rate_hz':
+    if argument in ('rate_hz', 'tf_rate_hz'):
         return _number(argument, text)
     if argument == 'autostart':
         return _truth(argument, text)

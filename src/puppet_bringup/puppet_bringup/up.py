@@ -14,9 +14,7 @@ it should, as a player at the end of its bag, is not.
 import argparse
 from collections.abc import Sequence
 import os
-from pathlib import Path
 import sys
-import tempfile
 import threading
 
 from puppet_bringup.compile_command import compile_kernels
@@ -33,14 +31,7 @@ from puppet_bringup.process_table import (
 )
 from puppet_bringup.respawner import process_report, ProcessReport, Respawner, WATCH_PERIOD_S
 from puppet_bringup.supervisor import Supervisor
-from puppet_core.io import (
-    CommandParser,
-    ConfigError,
-    EXIT_BAD_INPUT,
-    EXIT_OK,
-    run_command,
-    stop_on_signals,
-)
+from puppet_core import io
 from puppet_ros import config_files
 from puppet_ros.node import ALLOW_SECOND
 from puppet_ros.process import check_free, middleware_settings
@@ -54,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     for variant, summary in VARIANTS.items():
         own = (f'  {a.name}:={a.default or "..":6} {a.description}' for a in arguments_of(variant))
         lines += [f'{variant}: {summary}', *own]
-    p = CommandParser(
+    p = io.CommandParser(
         prog='puppet up',
         description='Start the nodes of a launch description.',
         epilog='\n'.join(lines) + f'\n\n{EXAMPLE}',
@@ -66,17 +57,17 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
-    return run_command('puppet up', lambda: _start(as_assignments(words)))
+    return io.run_command('puppet up', lambda: _start(as_assignments(words)))
 
 
 def _start(words: Sequence[str]) -> int:
     options = parser().parse_args(words)
-    stopping = stop_on_signals()
+    stopping = io.stop_on_signals()
     os.environ.update(middleware_settings(os.environ))
     given = read_arguments(options.arguments)
-    with tempfile.TemporaryDirectory(prefix='puppet_up_') as folder:
+    with io.run_folder('puppet_up') as folder:
         waits = options.name == REPLAY and not given.get('bag')
-        return _run(prepared(options.name, given, Path(folder)), stopping, NO_BAG if waits else '')
+        return _run(prepared(options.name, given, folder), stopping, NO_BAG if waits else '')
 
 
 def as_assignments(words: Sequence[str]) -> list[str]:
@@ -108,7 +99,7 @@ def read_arguments(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, mark, value = word.partition(':=')
         if not mark or not name:
-            raise ConfigError(f'argument: expected name:=value, got {word!r}')
+            raise io.ConfigError(f'argument: expected name:=value, got {word!r}')
         values[name] = value
     return values
 
@@ -118,7 +109,7 @@ def _run(listed: Sequence[Process], stopping: threading.Event, note: str) -> int
     commands = [(process.name, command_line(process, config_dir)) for process in listed]
     domain = os.environ.get('ROS_DOMAIN_ID') or '0'
     if not domain.isdecimal():
-        raise ConfigError(f'ROS_DOMAIN_ID: expected a number, got {domain!r}')
+        raise io.ConfigError(f'ROS_DOMAIN_ID: expected a number, got {domain!r}')
     for process in listed:
         if ALLOW_SECOND not in process.arguments:
             for node in process.nodes or (process,):
@@ -144,15 +135,16 @@ def _run(listed: Sequence[Process], stopping: threading.Event, note: str) -> int
 
 def _keep(respawner: Respawner, report: ProcessReport, stopping: threading.Event) -> int:
     """Keep the programs running until asked to stop or one ends with an error."""
-    worst = EXIT_OK
+    worst = io.EXIT_OK
     while not stopping.wait(WATCH_PERIOD_S):
         news = respawner.tick()
         report.tick(news)
         for name, text, code, is_last in news:
             print(f'puppet up: {name} {text}', file=sys.stderr, flush=True)
             if code is not None and is_last:
-                worst = max(worst, code if code == EXIT_BAD_INPUT else int(code != EXIT_OK))
-        if worst != EXIT_OK or respawner.is_idle:
+                worst = max(worst, code if code == io.EXIT_BAD_INPUT else int(code != io.EXIT_OK))
+        is_played = any(name == PLAYER and is_last for name, _, _, is_last in news)
+        if worst != io.EXIT_OK or is_played or respawner.is_idle:
             break
     return worst
 

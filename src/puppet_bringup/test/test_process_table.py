@@ -129,10 +129,13 @@ def test_two_puppets_of_one_character_have_different_colours(tmp_path):
 
 
 def test_transforms_of_every_frame_in_one_process():
-    given = {**SIM_GIVEN, 'composed': 'true', 'display_offset_m': '0,1.5,0'}
-    (pipeline,) = (p for p in processes(SIM, given) if p.name == PIPELINE)
-    shown = _named(pipeline.nodes, 'visualization').parameters
-    assert shown['tf_rate_hz'] >= 144.0 and shown['display_offset_m'] == [0.0, 1.5, 0.0]
+    def shown(**given):
+        given |= {**SIM_GIVEN, 'composed': 'true', 'display_offset_m': '0,1.5,0'}
+        (pipeline,) = (p for p in processes(SIM, given) if p.name == PIPELINE)
+        return _named(pipeline.nodes, 'visualization').parameters
+
+    assert shown()['tf_rate_hz'] >= 144.0 and shown()['display_offset_m'] == [0.0, 1.5, 0.0]
+    assert shown(tf_rate_hz='0')['tf_rate_hz'] == 0.0
 
 
 def test_emulator_and_driver_agree_on_ports_and_rate():

@@ -103,7 +103,8 @@ class PerformerStage:
             return None
         of_frame = frame.stamp_ns, frame.frame_index, self.character.name
         posture, joints, status = estimate.posture, estimate.p_world, estimate.status
-        return PostureRecord(*of_frame, posture, joints, status, self._leg_length)
+        about = self._leg_length, self.world
+        return PostureRecord(*of_frame, posture, joints, status, *about)
 
     def data(self, record: PostureRecord) -> bytes:
         return self._writer.data(record)
@@ -149,7 +150,7 @@ class PerformerNode(Node):
         if record is None:
             self._diagnostics.drop('not_calibrated')
             return
-        self._publisher.publish(record, self._stage.world)
+        self._publisher.publish(record)
         self._diagnostics.frame(frame.stamp_ns)
 
     def _on_transforms(self) -> None:

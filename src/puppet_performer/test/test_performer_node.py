@@ -62,8 +62,8 @@ class Rig:
             qos.LATCHED,
         )
 
-    def announce_tracker(self):
-        writer = TransformsWriter([('world', 'transmitter')])
+    def announce_tracker(self, world='world'):
+        writer = TransformsWriter([(world, 'transmitter')])
         position, quaternion = self.virtual.p_world_tracker, self.virtual.q_world_tracker
         self._statics.publish(writer.fill(0, position[None], quaternion[None]))
 
@@ -106,15 +106,15 @@ def make_rig(ros_context, virtual, tmp_path):
         rig.close()
 
 
-def _calibrated(make_rig, **parameters):
-    rig = make_rig(calibration_duration_s=0.2, **parameters)
-    rig.announce_tracker()
+def _calibrated(make_rig, world='world', **parameters):
+    rig = make_rig(calibration_duration_s=0.2, world_frame=world, **parameters)
+    rig.announce_tracker(world)
     assert rig.feed_until(lambda: len(rig.postures) > 0)
     return rig
 
 
 def test_t_pose_then_motion_gives_the_true_posture(make_rig, rng):
-    rig = _calibrated(make_rig)
+    rig = _calibrated(make_rig, 'lab')
     pose = random_posture(rng, rig.virtual.place, 0.05)
     start = rig.virtual.frame_index
     assert rig.feed_until(lambda: rig.postures[-1].frame_index > start, pose)
@@ -122,7 +122,7 @@ def test_t_pose_then_motion_gives_the_true_posture(make_rig, rng):
     _, p, points = rig.virtual.truth(*pose)
     np.testing.assert_allclose(record.segments, p, atol=1e-9)
     np.testing.assert_allclose(record.posture.end_effectors, points, atol=1e-9)
-    assert (record.body, rig.postures[-1].header.frame_id) == ('random', 'world')
+    assert (record.body, record.frame_id) == ('random', 'lab')
     assert record.stamp_ns == record.frame_index * 8_333_333
     assert record.leg_length == pytest.approx(rig.virtual.character.skeleton.leg_length)
 

@@ -17,6 +17,7 @@ from puppet_core.io import (
     build_config,
     check_values,
     ConfigError,
+    InputFileError,
     load_plain_yaml,
     parse_parameters,
     PuppetError,
@@ -127,11 +128,13 @@ def read_settings(
     or the file.
     """
     given: dict[str, dict[str, Any]] = {}
+    own = {node: read_parameter_file(params, node) for node in ROWS} if params else {}
+    if params and not any(own.values()):
+        wanted = f'parameters of one of {", ".join(ROWS)}, without a namespace'
+        raise InputFileError(params, wanted, 'none')
     for node in ROWS:
         given[node] = read_parameter_file(config_files.config_dir() / f'{node}.yaml', node)
-        given[node].update(recorded.get(node, {}))
-        if params is not None:
-            given[node].update(read_parameter_file(params, node))
+        given[node].update({**recorded.get(node, {}), **own.get(node, {})})
     for name, text in (short or {}).items():
         if text:
             for target in SHORT[name]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bag_samples import edited, messages_of
 import numpy as np
-from puppet_core.io import ConfigError
+from puppet_core.io import ConfigError, InputFileError
 from puppet_msgs.msg import RetargetStatus, TrackerFrame
 from puppet_replay import replay as replay_command
 from puppet_replay.compare import compare_bags
@@ -101,9 +101,12 @@ def test_parameters_are_those_of_the_bag_and_differences_are_told(sensors_bag, t
         (['importance.smoothing_s=' + '[' * 9999], 'set: expected a YAML value for importance'),
     ],
 )
-def test_settings_that_do_not_fit_are_named(words, says):
+def test_settings_that_do_not_fit_are_named(words, says, tmp_path):
     with pytest.raises(ConfigError, match=says):
         read_settings(values=words)
+    (tmp_path / 'own.yaml').write_text('/robot1/retarget: {ros__parameters: {solver: position}}')
+    with pytest.raises(InputFileError, match='retarget, without a namespace, got none'):
+        read_settings(tmp_path / 'own.yaml')
 
 
 def changed_stamps(messages):

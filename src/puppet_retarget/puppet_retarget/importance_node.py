@@ -20,14 +20,7 @@ from puppet_retarget.parameters import (
     ImportanceNodeConfig,
 )
 from puppet_ros import config_files
-from puppet_ros.messages import (
-    ImportanceRecord,
-    ImportanceWriter,
-    posture_msg,
-    PostureReader,
-    PostureRecord,
-    WORLD,
-)
+from puppet_ros.messages import ImportanceRecord, ImportanceWriter, PostureReader, PostureRecord
 from puppet_ros.node import (
     Diagnostics,
     NODE_OPTIONS,
@@ -56,16 +49,15 @@ class ImportanceStage:
         )
         self.model.warm_up()
         self._objects = tuple(environment.names)
-        self._writer = ImportanceWriter(WORLD)
+        self._writer = ImportanceWriter()
 
     def step(self, record: PostureRecord) -> ImportanceRecord | None:
         """Return what is near in a posture, or None if that is not usable."""
         near = self.model.step(record.stamp_ns, record.posture, record.segments, record.leg_length)
         if near is None:
             return None
-        return ImportanceRecord(
-            record.stamp_ns, record.frame_index, near.rows, near.self_rows, self._objects
-        )
+        of_frame = record.stamp_ns, record.frame_index
+        return ImportanceRecord(*of_frame, *near, self._objects, record.frame_id)
 
     def data(self, record: ImportanceRecord) -> bytes:
         """Return the bytes of an importance."""
@@ -93,7 +85,7 @@ class ImportanceNode(Node):
         if near is None:
             self._diagnostics.drop('not_usable')
             return
-        self._publisher.publish(near, posture_msg.WORLD)
+        self._publisher.publish(near)
         self._diagnostics.frame(record.stamp_ns)
 
     def _on_config(self, config: ImportanceNodeConfig) -> None:

@@ -50,7 +50,6 @@ from puppet_ros.messages import (
     PostureRecord,
     PostureWriter,
     StreamWriter,
-    WORLD,
 )
 from puppet_ros.node import (
     Diagnostics,
@@ -109,7 +108,7 @@ class RetargetStage:
         self.solved = 0
         """Frames since the start."""
         self._posture_writer = PostureWriter()
-        self._status_writer = StreamWriter(RetargetStatus, WORLD, self._status_fields)
+        self._status_writer = StreamWriter(RetargetStatus, '', self._status_fields)
         self._configure(character, config)
 
     def configure(self, character: Character, config: RetargetConfig) -> None:
@@ -158,6 +157,7 @@ class RetargetStage:
             solution.p_world,
             MEASURED,
             self._character.skeleton.leg_length,
+            performer.frame_id,
         )
         return self._posture_writer.data(record)
 
@@ -168,6 +168,7 @@ class RetargetStage:
     def _status_fields(self, puppet: PuppetFrame) -> tuple[int, Fields]:
         solution = puppet.frame.solution
         return puppet.performer.stamp_ns, {
+            'frame_id': puppet.performer.frame_id,
             'frame_index': puppet.performer.frame_index,
             'solver': self.config.solver,
             'character': self._character.name,

@@ -80,18 +80,23 @@ def test_columns_of_the_self_interaction_are_those_of_its_estimator():
     for name, value in columns.items():
         own[1, getattr(self_interaction, f'SELF_{name.upper()}')] = value
     own[1, self_interaction.FIRST_CONTACT :][: self_interaction.CONTACT_WIDTH] = range(81, 87)
-    record = importance_msg.ImportanceRecord(0, 0, rows, own, ())
-    msg = importance_msg.ImportanceWriter('world').fill(record)
+    record = importance_msg.ImportanceRecord(0, 0, rows, own, (), 'lab')
+    msg = importance_msg.ImportanceWriter().fill(record)
     hand = Importance.RIGHT_HAND
     places = msg.self_importance[hand], msg.self_distance[hand], msg.self_place_importance[hand]
     assert places == (0.25, -0.5, 0.75)
     parts = [getattr(self_interaction, name) for name in ('WEIGHT', 'SHARE', 'DISPLACEMENT')]
     contact = msg.contact_weights[0], msg.contact_shares[0], msg.contact_displacements[0]
     assert contact == tuple(81 + part for part in parts)
-    got = importance_msg.from_msg(msg).self_rows[1]
-    assert got[self_interaction.SELF_DEPTH] == 0.5
+    read = importance_msg.from_msg(msg)
+    got = read.self_rows[1]
+    assert (got[self_interaction.SELF_DEPTH], read.frame_id) == (0.5, 'lab')
     assert got[self_interaction.FIRST_CONTACT + self_interaction.SAMPLE] == 81
     assert importance_msg.MAX_CONTACTS == self_interaction.MAX_CONTACTS
+    places = divmod(np.arange(self_interaction.MOST_CONTACTS), 8)[::-1]
+    own[:, self_interaction.FIRST_CONTACT + self_interaction.WEIGHT :: 6][places] = 1.0
+    most = record._replace(objects=('floor', 'table'), frame_id='world')
+    assert len(importance_msg.ImportanceWriter().data(most)) < 1500
     assert self_interaction.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
 
 

@@ -53,7 +53,7 @@ class Rig:
         self.model = ImportanceModel(
             load_environment(FLOOR), ImportanceConfig(), SelfInteractionConfig()
         )
-        self.writer = ImportanceWriter('world')
+        self.writer = ImportanceWriter()
         stage = self.node._stage
         self.joints = Recorder(JointState, stage.joints_data)
         self.puppet = Recorder(PostureMsg, stage.posture_data)
@@ -73,6 +73,7 @@ class Rig:
 
     def feed(self, index):
         posture = self.postures(index)
+        posture.header.frame_id = 'lab'
         self.give(self.importance(posture), posture)
 
     def give(self, importance, posture):
@@ -108,6 +109,7 @@ def test_joined_inputs_give_all_outputs_with_their_stamp(make_rig):
     assert list(joints[0].name) == list(JOINT_NAMES)
     assert np.isfinite(joints[2].position).all()
     assert puppet[2].body == 'blubby' and puppet[2].frame_index == 3
+    assert puppet[2].header.frame_id == status[2].header.frame_id == 'lab'
     assert (status[2].solver, status[2].frames_solved) == ('importance_based', 3)
     assert status[2].reachable and not status[2].easing and min(status[2].self_penetrations) >= 0.0
 

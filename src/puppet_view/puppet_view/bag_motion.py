@@ -125,7 +125,7 @@ def write_bag_motion(
         START_NS + round(i * 1e9 / motion.rate_hz) for i in range(motion.n_frames)
     ]
     character, puppet = job.character, result.motion(job.character, motion.rate_hz)
-    importance, objects = messages.ImportanceWriter(messages.WORLD), tuple(job.environment.names)
+    importance, objects = messages.ImportanceWriter(), tuple(job.environment.names)
     names, angles = result.joints(character)
     joints = messages.JointStateWriter(names, with_speeds=character.robot is not None)
     with BagWriter(path) as writer:

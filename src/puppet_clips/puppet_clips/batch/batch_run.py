@@ -21,7 +21,7 @@ from typing import Any
 from puppet_clips.batch import ledger
 from puppet_clips.batch.retarget_file import STAGES
 from puppet_clips.batch.task import DONE, FAILED, failed, Outcome, Row, Runner, SKIPPED, Task
-from puppet_core.io import check_writable, ConfigError, replacing, write_text
+from puppet_core.io import check_writable, ConfigError, how_to_install, replacing, write_text
 
 CSV, PARQUET = '.csv', '.parquet'
 SUMMARY, FAILED_LIST, TIMES_LIST = OWN_FILES = 'summary.csv', 'failed.csv', 'times.csv'
@@ -163,9 +163,8 @@ def check_summary(path: Path) -> None:
         try:
             import pyarrow.parquet  # noqa: F401
         except ImportError as err:
-            raise ConfigError(
-                f'--summary: pyarrow is not installed ({err}); pip install pyarrow'
-            ) from err
+            hint = how_to_install('cluster', 'pyarrow')
+            raise ConfigError(f'--summary: pyarrow is not installed ({err}); {hint}') from err
     check_writable(path, '--summary')
 
 

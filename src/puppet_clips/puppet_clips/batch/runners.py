@@ -33,7 +33,7 @@ from typing import Any
 from puppet_clips.batch.ledger import suite_version
 from puppet_clips.batch.retarget_file import death, MEMORY_EXIT, run_task, timed_out, wants_memory
 from puppet_clips.batch.task import failed, KILLED, NO_MEMORY, Outcome, Task
-from puppet_core.io import ConfigError
+from puppet_core.io import ConfigError, how_to_install
 
 MAX_ATTEMPTS = 3
 # read when numpy is loaded: a process works on one core
@@ -201,9 +201,8 @@ class DaskRunner:
         try:
             from distributed import Client
         except ImportError as err:
-            raise ConfigError(
-                f'--dask: dask.distributed is not installed ({err}); pip install distributed'
-            ) from err
+            hint = how_to_install('cluster', 'distributed')
+            raise ConfigError(f'--dask: distributed is not installed ({err}); {hint}') from err
         try:
             self._client = Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError, TypeError, KeyError) as err:

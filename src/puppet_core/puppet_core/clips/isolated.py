@@ -19,7 +19,7 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from puppet_core.io import ConfigError, InputFileError, require_file
+from puppet_core.io import ConfigError, how_to_install, InputFileError, require_file
 
 MAX_MEMORY_BYTES = 8 * 2**30
 TIME_LIMIT_S = 120.0
@@ -61,7 +61,7 @@ def read_isolated(
         if done.returncode == _NO_PACKAGE:
             raise ConfigError(
                 f'{path}: expected the package {package}, which reads {kind}, got none; '
-                f'install it: pip install {package}'
+                f'install it: {how_to_install(kind.lower(), package)}'
             )
         if done.returncode != 0:
             said = (done.stderr.strip().split('\n')[-1]).replace(': iostream error', '')

@@ -16,6 +16,7 @@ from puppet_core.io.errors import (
     CalibrationError,
     ConfigError,
     cut,
+    how_to_install,
     InputFileError,
     listed,
     printable,
@@ -27,6 +28,7 @@ from puppet_core.io.files import (
     check_writable,
     replacing,
     require_file,
+    run_folder,
     write_bytes,
     write_text,
 )

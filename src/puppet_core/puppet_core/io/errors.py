@@ -53,6 +53,11 @@ class InputFileError(PuppetError, ValueError):
         super().__init__(f'{place}:{name} expected {expected}, got {got}{tail}')
 
 
+def how_to_install(part: str, package: str) -> str:
+    """Return what brings a package of an optional part of the suite, for an error."""
+    return f'./puppet setup --with {part}, or elsewhere pip install {package}'
+
+
 VALUE_LENGTH = 60  # characters of a value or a key
 _SHOWN_KEYS = 60
 

@@ -74,8 +74,23 @@ def replacing(path: str | Path) -> Iterator[Path]:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask
         os.chmod(temporary, mode)
         os.replace(temporary, target)
+    except OSError as err:
+        if err.filename in (None, name):  # a full disk, for one
+            err.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def run_folder(name: str) -> Iterator[Path]:
+    """Yield a temporary folder for this run; those of runs that were killed are deleted."""
+    for old in Path(tempfile.gettempdir()).glob(f'{name}_*_*'):
+        process = old.name.removeprefix(f'{name}_').partition('_')[0]
+        if process.isdecimal() and not Path('/proc', process).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f'{name}_{os.getpid()}_') as folder:
+        yield Path(folder)
 
 
 def check_writable(path: str | Path, name: str) -> None:

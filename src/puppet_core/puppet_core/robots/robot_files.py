@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from puppet_core.body import parse_urdf, UrdfLink, UrdfRobot, UrdfShape
-from puppet_core.io import InputFileError, read_utf8, read_xml
+from puppet_core.io import how_to_install, InputFileError, read_utf8, read_xml
 from puppet_core.math import Floats, Quat, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 
@@ -78,9 +78,8 @@ def _as_urdf(path: Path, text: str) -> str:
         return str(xacro.process_file(str(path)).toxml())
     except ImportError as err:
         wanted = f'the package {package}, which reads this file'
-        raise InputFileError(
-            path, wanted, f'no {err.name}', hint=f'pip install {package}'
-        ) from err
+        hint = how_to_install('robots', package)
+        raise InputFileError(path, wanted, f'no {err.name}', hint=hint) from err
     except Exception as err:  # whatever the package raises
         raise InputFileError(path, what, str(err)[:MOST_WORDS]) from err
 

@@ -4,6 +4,7 @@
 
 import os
 import stat
+import tempfile
 
 from puppet_core.io import files
 import pytest
@@ -55,6 +56,17 @@ def test_a_device_is_written_to_and_not_replaced():
     files.write_text('/dev/null', 'report')
     after = os.stat('/dev/null')
     assert stat.S_ISCHR(after.st_mode) and after.st_ino == before.st_ino
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        files.write_text('/dev/full', 'report')
+
+
+def test_folders_of_killed_runs_are_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
+    with files.run_folder('run') as own:
+        (tmp_path / 'run_4194305_x').mkdir()  # no process has such a number
+        with files.run_folder('run') as other:
+            assert {own, other} == set(tmp_path.iterdir())
+    assert not os.listdir(tmp_path)
 
 
 def test_a_folder_is_refused_by_name(tmp_path):

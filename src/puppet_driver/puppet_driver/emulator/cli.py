@@ -14,12 +14,11 @@ import os
 from pathlib import Path
 import signal
 import sys
-import tempfile
 from typing import Any
 
 from puppet_core.body import Character, load_character, Motion, save_character
 from puppet_core.clips import add_reading_options, read_clip_by_options
-from puppet_core.io import CommandParser, EXIT_OK, run_command
+from puppet_core.io import CommandParser, EXIT_OK, run_command, run_folder
 from puppet_driver.emulator.emulator import (
     build_server,
     EmulatorConfig,
@@ -184,9 +183,7 @@ def _links(arguments: argparse.Namespace, at_exit: ExitStack) -> tuple[Path | En
         return tuple(parse_endpoint(f'tcp://{name}') for name in arguments.listen)
     if arguments.link:
         return tuple(arguments.link)
-    folder = arguments.ports_dir or Path(
-        at_exit.enter_context(tempfile.TemporaryDirectory(prefix='tracker_'))
-    )
+    folder = arguments.ports_dir or at_exit.enter_context(run_folder('tracker'))
     # an impossible rate is refused by the config
     rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
     kind = SIMULATORS[arguments.device]

@@ -65,7 +65,8 @@ MAX_APPROACH_M_S = 4.0  # the prediction goes no farther
 PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how far off [-]
 _PARENTS = tuple(int(p) for p in PARENTS)
 
-MAX_CONTACTS = 32
+MAX_CONTACTS = 32  # of a general end-effector
+MOST_CONTACTS = 40  # of all, so that a message is short
 # a row: importance, distance, depth, importance of the very place, then contacts
 SELF_IMPORTANCE, SELF_DISTANCE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(5)
 # a contact: number of the sample point, weight, displacement in the segment's frame, blend factor
@@ -326,6 +327,35 @@ def _clear_row(row: Floats) -> None:
 
 
 @kernel
+def _drop_lightest(rows: Floats) -> None:
+    """
+    Make rows have MOST_CONTACTS at most.
+
+    Of all weights, each over the heaviest of its row, the next one is what is taken from each: so
+    no contact comes or goes with a weight, and none is changed where there are no more.
+    """
+    heaviest, largest = work_array(8), work_array(41)  # one more than MOST_CONTACTS
+    heaviest[:], largest[:] = 1e-30, 0.0
+    for j in range(8):
+        weights = rows[j, FIRST_CONTACT + WEIGHT :: CONTACT_WIDTH]
+        for weight in weights:
+            heaviest[j] = max(heaviest[j], weight)
+        for weight in weights:
+            share, k = weight / heaviest[j], MOST_CONTACTS
+            if share > largest[k]:
+                while k > 0 and largest[k - 1] < share:
+                    largest[k] = largest[k - 1]
+                    k -= 1
+                largest[k] = share
+    least = largest[MOST_CONTACTS]
+    if least > 0.0:
+        for j in range(8):
+            for i in range(FIRST_CONTACT + WEIGHT, SELF_ROW, CONTACT_WIDTH):
+                left = max(rows[j, i] / heaviest[j] - least, 0.0)
+                rows[j, i] = np.float32(left * heaviest[j])
+
+
+@kernel
 def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s, rows: Floats) -> None:
     """
     Fill `arrays.rows`, one of every general end-effector, from the smoothed pairs.
@@ -359,15 +389,15 @@ def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s, rows: Flo
                 count,
                 row,
             )
-        # what only will be near, or swings past, keeps its distance; what touches its place too
-        if j >= 4:
-            continue  # of elbows and knees only the distance is kept
-        for segment in range(16):
+        # what only will be near, or swings past, keeps its distance; what touches its place too;
+        # of elbows and knees only the distance is kept
+        for segment in range(16 if j < 4 else 0):
             gap = max(pairs[j, segment, DISTANCE] - margins[j], 0.0)
             reach = PLACE_REACH * arrays.influences[j, segment]
             if gap < reach:
                 place = importance(gap, 0.0, 0.0, reach)
                 row[SELF_PLACE] = max(row[SELF_PLACE], place)
+    _drop_lightest(arrays.rows)
 
 
 # The estimator.

@@ -15,13 +15,17 @@ from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_retarget.importance.estimator import MAX_STEP_S
 from puppet_retarget.importance.self_interaction import (
+    _drop_lightest,
     body_arrays,
+    CONTACT_WIDTH,
     DISPLACEMENT,
     DISTANCE,
     estimate_self_pairs,
     estimator_of,
+    FIRST_CONTACT,
     IMPORTANCE,
     list_contacts,
+    MOST_CONTACTS,
     moved_share,
     N_SAMPLES,
     PAIR_COLUMNS,
@@ -29,6 +33,7 @@ from puppet_retarget.importance.self_interaction import (
     RELEVANT,
     SAMPLE,
     sample_spacings,
+    SELF_ROW,
     SelfArrays,
     SelfInteractionConfig,
     SelfInteractionEstimator,
@@ -333,6 +338,20 @@ def test_weights_are_those_of_the_definition_and_none_that_matters_is_left_out(
         assert missing <= 1e-3 * sum(wanted.values()) + SINGLE
         most = max(most, len(wanted))
     assert most > 10
+
+
+@pytest.mark.parametrize('n', [3, 5, 6, 30])
+def test_contacts_are_few_and_none_comes_or_goes_with_a_weight(n, rng):
+    rows = np.zeros((8, SELF_ROW))
+    weights = rows[:, FIRST_CONTACT + WEIGHT :: CONTACT_WIDTH]
+    weights[:, :n] = np.float32(rng.uniform(size=(8, n)) * 10.0 ** rng.uniform(-6, 6, (8, 1)))
+    before = weights.copy()
+    _drop_lightest(rows)
+    shares = before / before.max(axis=1, keepdims=True)
+    least = max(np.sort(shares.ravel())[-MOST_CONTACTS - 1], 0.0)
+    wanted = before - least * before.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(weights, np.maximum(wanted, 0.0), rtol=1e-6, atol=0.0)
+    assert np.count_nonzero(weights) == min(8 * n, MOST_CONTACTS)
 
 
 def pairs_of(estimator, body):

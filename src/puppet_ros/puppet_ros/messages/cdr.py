@@ -173,7 +173,7 @@ class StreamWriter:
     Messages of one stream.
 
     `fields` returns stamp [ns] and fields of the message for what `fill` and `data` are called
-    with.
+    with; a 'frame_id' among them is that of the header, instead of the given one.
     """
 
     def __init__(
@@ -185,8 +185,8 @@ class StreamWriter:
 
     def fill(self, *values: Any) -> Any:
         """Return a new message."""
-        stamp_ns, fields = self._fields(*values)
-        msg = self._kind(header=Header(frame_id=self._frame_id))
+        stamp_ns, frame_id, fields = self._parts(values)
+        msg = self._kind(header=Header(frame_id=frame_id))
         write_stamp(stamp_ns, msg.header.stamp)
         for name, value in fields.items():
             default = getattr(msg, name)
@@ -202,8 +202,8 @@ class StreamWriter:
 
     def data(self, *values: Any) -> bytes:
         """Return the bytes of that message."""
-        stamp_ns, fields = self._fields(*values)
-        form, numbers = [], []
+        stamp_ns, frame_id, fields = self._parts(values)
+        form, numbers = list[Any]([frame_id]), list[Any]()
         for value in fields.values():
             if isinstance(value, (str, tuple)):
                 form.append(value)
@@ -220,6 +220,10 @@ class StreamWriter:
         for place, value in zip(places, (*divmod(stamp_ns, 10**9), *numbers)):
             place[...] = value
         return data.tobytes()
+
+    def _parts(self, values: tuple[Any, ...]) -> tuple[int, str, Fields]:
+        stamp_ns, fields = self._fields(*values)
+        return stamp_ns, fields.pop('frame_id', self._frame_id), fields
 
     def _form(self, msg: Any, fields: Fields) -> tuple[NDArray[np.uint8], list[NDArray[Any]]]:
         layout = CdrLayout(msg)

@@ -17,6 +17,7 @@ from puppet_core.math import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros.messages import flat_array
 from puppet_ros.messages.cdr import Fields, StreamReader, StreamWriter
+from puppet_ros.messages.posture_msg import WORLD
 
 N_ROWS, ROW_WIDTH = 4, 8  # hands and feet
 N_SELF_ROWS = 8  # hands, feet, elbows, knees
@@ -41,6 +42,7 @@ class ImportanceRecord(NamedTuple):
     rows: Floats  # of the environment, shape (4, 8)
     self_rows: Floats  # of the own body, shape (8, SELF_ROW_WIDTH); zeros: nothing is near
     objects: tuple[str, ...]  # names of the environment's objects
+    frame_id: str = WORLD  # of that posture's header
 
 
 def from_msg(msg: Importance) -> ImportanceRecord:
@@ -49,8 +51,9 @@ def from_msg(msg: Importance) -> ImportanceRecord:
     rows[:, 0], rows[:, 1], rows[:, 2] = msg.importance, msg.distance, msg.distance_rate
     rows[:, 3], rows[:, 7] = msg.influence_distance, msg.object
     rows[:, 4:7] = np.asarray(msg.goals).reshape(N_ROWS, 3)
-    stamp_ns = flat_array.stamp_ns(msg.header.stamp)
-    return ImportanceRecord(stamp_ns, msg.frame_index, rows, _self_rows(msg), tuple(msg.objects))
+    of_frame = flat_array.stamp_ns(msg.header.stamp), msg.frame_index
+    about = tuple(msg.objects), msg.header.frame_id
+    return ImportanceRecord(*of_frame, rows, _self_rows(msg), *about)
 
 
 def _self_rows(msg: Importance) -> Floats:
@@ -82,6 +85,7 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
     found = contacts[ends, places]
     parts = (ends, *np.divmod(found[:, 0], N_SAMPLES), found[:, 1], found[:, 2:5], found[:, 5])
     return record.stamp_ns, {
+        'frame_id': record.frame_id,
         'frame_index': record.frame_index,
         'importance': rows[:, 0],
         'distance': rows[:, 1],
@@ -97,5 +101,5 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
     }
 
 
-ImportanceWriter = partial(StreamWriter, Importance, fields=_fields)
+ImportanceWriter = partial(StreamWriter, Importance, WORLD, _fields)
 ImportanceReader = partial(StreamReader[ImportanceRecord], Importance, from_msg)

@@ -27,6 +27,7 @@ class PostureRecord(NamedTuple):
     segments: Vec3s  # segment joints in world, shape (16, 3) [m]
     status: NDArray[np.uint8]  # posture message STATUS_* per segment, shape (16,)
     leg_length: float  # hip to sole [m]
+    frame_id: str = WORLD  # of its header
 
 
 def from_msg(msg: PostureMsg) -> PostureRecord:
@@ -50,6 +51,7 @@ def from_msg(msg: PostureMsg) -> PostureRecord:
         segments=rows('segment_positions', msg.segment_positions, N_SEGMENTS, 3),
         status=flat_array.bytes_row('status', msg.status, N_SEGMENTS),
         leg_length=msg.leg_length,
+        frame_id=msg.header.frame_id,
     )
 
 
@@ -69,6 +71,7 @@ def posture_of(data: bytes) -> PostureRecord:
 def _fields(record: PostureRecord) -> tuple[int, Fields]:
     posture = record.posture
     return record.stamp_ns, {
+        'frame_id': record.frame_id,
         'frame_index': record.frame_index,
         'body': record.body,
         'leg_length': float(record.leg_length),

@@ -12,7 +12,6 @@ from puppet_core import sensor_frames
 from puppet_core.body.posture import Posture
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_msgs.msg import PoseFrame, TrackerFrame
-from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros.messages import (
     cdr,
     from_pose_frame,
@@ -63,7 +62,7 @@ def _posture(rng, names):
     posture = Posture(*(rng.normal(size=shape) for shape in ((3,), (16, 4), (8, 3), (8, 3))))
     head, status = (STAMP_NS, int(rng.integers(99)), ''.join(names)), rng.integers(0, 3, 16)
     rest = rng.normal(size=(16, 3)), status.astype(np.uint8), float(rng.random())
-    return posture_msg.PostureRecord(*head, posture, *rest)
+    return posture_msg.PostureRecord(*head, posture, *rest, 'here')
 
 
 def _importance(rng, names):
@@ -77,11 +76,8 @@ def _importance(rng, names):
         n = int(rng.integers(1, 33))
         contacts[j, :n] = (rng.random((n, 6)) + 0.1).astype(np.float32)
         contacts[j, :n, 0] = rng.integers(0, 640, n)
-    return importance_msg.ImportanceRecord(STAMP_NS, int(rng.integers(99)), rows, own, names)
-
-
-def _posture_writer(frame_id):
-    return StreamWriter(PostureMsg, frame_id, posture_msg._fields)
+    of_frame = STAMP_NS, int(rng.integers(99))
+    return importance_msg.ImportanceRecord(*of_frame, rows, own, names, 'here')
 
 
 class Case(NamedTuple):
@@ -94,10 +90,15 @@ class Case(NamedTuple):
 CASES = {
     'raw': Case(from_tracker_frame, TrackerFrameWriter, TrackerFrameReader, _raw),
     'filtered': Case(from_pose_frame, PoseFrameWriter, PoseFrameReader, _filtered),
-    'posture': Case(posture_msg.from_msg, _posture_writer, posture_msg.PostureReader, _posture),
+    'posture': Case(
+        posture_msg.from_msg,
+        lambda _: posture_msg.PostureWriter(),
+        posture_msg.PostureReader,
+        _posture,
+    ),
     'importance': Case(
         importance_msg.from_msg,
-        importance_msg.ImportanceWriter,
+        lambda _: importance_msg.ImportanceWriter(),
         importance_msg.ImportanceReader,
         _importance,
     ),
@@ -114,7 +115,10 @@ def flat(record):
 
 
 def message(case, rng, names, frame_id):
-    msg = case.writer(frame_id).fill(case.record(rng, names))
+    record = case.record(rng, names)
+    if hasattr(record, 'frame_id'):
+        record = record._replace(frame_id=frame_id)
+    msg = case.writer(frame_id).fill(record)
     msg.header.stamp.sec, msg.header.stamp.nanosec = int(rng.integers(99)), int(rng.integers(99))
     return msg
 

@@ -173,7 +173,7 @@ def _reachable(host: str) -> str:
 
 
 def _free_port(host: str, port: int) -> int:
-    """Return the port, or for 0 the preferred or any free one; refuse a host that is not here."""
+    """Return the port, or for 0 the preferred or any free one; refuse what cannot be had."""
     try:
         family, kind, _, _, place = socket.getaddrinfo(
             host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -185,14 +185,17 @@ def _free_port(host: str, port: int) -> int:
         raise ConfigError(
             f'--host: expected a name or address of this machine, got {host!r}: {err}'
         ) from None
-    if port:
-        return port
+    wanted = port or PREFERRED_PORT
     with socket.socket(family, kind) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
         try:
-            probe.bind((place[0], PREFERRED_PORT, *place[2:]))
-        except OSError:
+            probe.bind((place[0], wanted, *place[2:]))
+        except OSError as err:
+            if port:
+                got = f'{port}: {err.strerror}'
+                raise ConfigError(f'--port: expected one that is free, got {got}') from None
             return free
-    return PREFERRED_PORT
+    return wanted
 
 
 class SceneSolid(NamedTuple):

@@ -20,7 +20,7 @@ import zlib
 import numpy as np
 from PIL import Image
 from puppet_core.drawing import Picture
-from puppet_core.io import ConfigError, replacing
+from puppet_core.io import ConfigError, how_to_install, replacing
 from puppet_core.math import Floats
 from puppet_view.render.actors import LineUp
 
@@ -102,7 +102,7 @@ def _codec() -> Any:
     except ImportError as err:
         raise ConfigError(
             '--video: expected the package av for .mp4, which is not installed; '
-            'pip install av, or write a .gif'
+            f'{how_to_install("film", "av")}; or write a .gif'
         ) from err
     return av
 

@@ -52,7 +52,7 @@ class Rig:
             for topic in ('/performer/posture', '/puppet/posture', '/puppet_2/posture')
         }
         self._importances = self.watcher.create_publisher(Importance, '/importance', qos.STREAM)
-        self._writer = ImportanceWriter('world')
+        self._writer = ImportanceWriter()
 
     def watch(self):
         self.watcher.create_subscription(TFMessage, '/tf', self.transforms.append, qos.TRANSFORMS)
