@@ -29,7 +29,6 @@ from puppet_core.math.linear_system import (
     bounded_step,
     factorise_in_place,
     solve_factorised,
-    solve_in_place,
 )
 from puppet_core.math.quaternions import (
     between_rows,

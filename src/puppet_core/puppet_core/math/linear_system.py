@@ -8,34 +8,9 @@ from puppet_core.math.arrays import Floats
 from puppet_core.math.compiled import kernel, work_array, work_table
 from puppet_core.math.values import clamp
 
-SINGULAR = 1e-13  # pivot below which a system counts as singular
 LEAST_PIVOT, STIFF = 1e-12, 1e12
 MAX_CHANGES = 40  # of the variables at their bounds; some 10 are usual
 LEAVE_TOL = 1e-12  # of the greatest gradient, what a variable gains at least [-]
-
-
-@kernel
-def solve_in_place(system: Floats) -> bool:
-    """Turn the last column of a system (4, 5) into its solution, by Gauss-Jordan; or False."""
-    for column in range(4):
-        pivot = column
-        for row in range(column + 1, 4):
-            if abs(system[row, column]) > abs(system[pivot, column]):
-                pivot = row
-        if abs(system[pivot, column]) < SINGULAR:
-            return False
-        for k in range(column, 5):
-            swap = system[column, k]
-            system[column, k] = system[pivot, k]
-            system[pivot, k] = swap
-        for row in range(4):
-            if row != column:
-                factor = system[row, column] / system[column, column]
-                for k in range(column, 5):
-                    system[row, k] -= factor * system[column, k]
-    for row in range(4):
-        system[row, 4] /= system[row, row]
-    return True
 
 
 @kernel

@@ -3,23 +3,8 @@
 """Small linear systems against numpy."""
 
 import numpy as np
-from puppet_core.math.linear_system import factorise_in_place, solve_factorised, solve_in_place
+from puppet_core.math.linear_system import factorise_in_place, solve_factorised
 import pytest
-
-
-def test_four_equations_are_solved(rng):
-    for _ in range(100):
-        a, b = rng.normal(size=(4, 4)), rng.normal(size=4)
-        a[rng.integers(4), 0] = 0.0  # pivots must be looked for
-        system = np.column_stack((a, b))
-        assert solve_in_place(system)
-        np.testing.assert_allclose(a @ system[:, 4], b, atol=1e-9)
-
-
-def test_singular_system_is_reported(rng):
-    a = rng.normal(size=(4, 5))
-    a[3] = a[1] - 2.0 * a[0]
-    assert not solve_in_place(a)
 
 
 @pytest.mark.parametrize('n', [1, 4, 12])

@@ -20,185 +20,20 @@ from puppet_core.math import (
     norm,
     normalized,
     scale,
-    solve_in_place,
     sub,
     vec3,
     Vec3s,
     work_array,
-    work_table,
 )
 from puppet_core.math.values import Vec3, Vec3Like
 
 Circle = tuple[Vec3, Vec3, float]  # centre, unit normal and radius, NaN for none [m]
-Members = tuple[int, int, int, int]  # balls that decide, the last -1 if they are three
-
-MEET_TOL_M = 1e-11  # how far the deciding spheres may miss their common point
-PROOF_TOL = 1e-11  # gap between the bounds at which the growth counts as known
-SIGN_TOL = 1e-9  # how negative a multiplier may be [-]
-NEWTON_STEPS = 20
 
 MAX_BALLS = 8  # of a problem
 FEASIBLE_TOL_M = 1e-10  # ten times finer than errata 4 asks
 NO_DISTANCE_M = 1e-15  # between centres that count as equal
 
 GROWTH_TOL = 1e-12  # width of the bracket at which halving ends
-MAX_HALVINGS = 48
-
-
-# The least growth that gives balls a common point (fills a gap of Shin2002 app. A).
-#
-# Ball i grows by slack i per unit of growth t; sought are the least t for which all balls meet
-# and the one point in which they then do, that is, the minimum over x of the largest (|x - c_i| -
-# r_i) / s_i. By Helly's theorem two, three or four of the balls decide it. Two meet on the line
-# of their centres; three in the plane of their centres, and four, by Newton steps. Multipliers
-# prove that a meeting cannot be had for less; halving is left for the case that no proof
-# succeeds.
-
-
-@kernel
-def largest_growth(x: Vec3Like, centres: Vec3s, radii: Floats, slacks: Floats) -> float:
-    """Return the growth that makes x feasible; -inf if no radius is finite."""
-    worst = -math.inf
-    for i in range(len(radii)):
-        if radii[i] < math.inf:
-            worst = max(worst, (norm(sub(x, centres[i])) - radii[i]) / slacks[i])
-    return worst
-
-
-@kernel
-def _pair(centres: Vec3s, radii: Floats, slacks: Floats, i: int, j: int) -> tuple[float, Vec3]:
-    """Return the growth by which two balls touch, and where."""
-    way = sub(centres[j], centres[i])
-    distance = norm(way)
-    growth = (distance - radii[i] - radii[j]) / (slacks[i] + slacks[j])
-    share = (radii[i] + growth * slacks[i]) / distance if distance > 0.0 else 0.0
-    return growth, add(centres[i], scale(way, share))
-
-
-@kernel
-def _direction(v: Vec3Like) -> Vec3:
-    """Return a vector of unit length, zero if it has none."""
-    return normalized(v) if norm(v) > 0.0 else (0.0, 0.0, 0.0)
-
-
-@kernel
-def _linearise(
-    members: Members,
-    centres: Vec3s,
-    radii: Floats,
-    slacks: Floats,
-    x: Vec3Like,
-    growth: float,
-    rows: Floats,
-) -> float:
-    """
-    Fill the linear system of a Newton step, (4, 5); return how far the spheres miss x.
-
-    A third ball makes do with three rows; the fourth keeps x in the plane of the centres.
-    """
-    miss = 0.0
-    for row in range(4):
-        i = members[row]
-        if i < 0:
-            a, b, c = centres[members[0]], centres[members[1]], centres[members[2]]
-            normal = _direction(cross(sub(b, a), sub(c, a)))
-            rows[row, 3], rows[row, 4] = 0.0, dot(normal, sub(a, x))
-        else:
-            way = sub(x, centres[i])
-            normal = _direction(way)
-            rows[row, 3] = -slacks[i]
-            rows[row, 4] = radii[i] + growth * slacks[i] - norm(way)
-            miss = max(miss, abs(rows[row, 4]))
-        rows[row, 0], rows[row, 1], rows[row, 2] = normal
-    return miss
-
-
-@kernel
-def _meeting(
-    members: Members, centres: Vec3s, radii: Floats, slacks: Floats, growth: float, x: Floats
-) -> float:
-    """Move x to where three or four growing balls meet; return the growth, NaN without proof."""
-    rows, turned = work_table(4, 5), work_table(4, 5)
-    for _ in range(NEWTON_STEPS):
-        miss = _linearise(members, centres, radii, slacks, x, growth, rows)
-        for row in range(4):
-            for k in range(4):
-                turned[k, row] = rows[row, k]
-            turned[row, 4] = 0.0 if row < 3 else -1.0
-        if not solve_in_place(rows):
-            return math.nan
-        for k in range(3):
-            x[k] += rows[k, 4]
-        growth += rows[3, 4]
-        if miss < MEET_TOL_M:
-            # multipliers: sum of lambda u is zero, sum of lambda s is one, none negative
-            if not solve_in_place(turned):
-                return math.nan
-            for row in range(4):
-                if members[row] >= 0 and turned[row, 4] * slacks[members[row]] < -SIGN_TOL:
-                    return math.nan
-            return growth
-    return math.nan
-
-
-@kernel
-def _try_meeting(
-    members: Members,
-    centres: Vec3s,
-    radii: Floats,
-    slacks: Floats,
-    start: Vec3,
-    bounds: Floats,
-    out: Floats,
-) -> None:
-    """Take a meeting of three or four balls if it proves a larger growth than is known."""
-    for i in members:
-        if i >= 0 and radii[i] == math.inf:
-            return
-    x = work_array(3)
-    copy(start, x)
-    growth = _meeting(members, centres, radii, slacks, bounds[0], x)
-    if growth > bounds[0]:
-        bounds[0] = growth
-        bounds[1] = largest_growth(x, centres, radii, slacks)
-        copy(x, out)
-
-
-@kernel
-def least_growth(
-    centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out: Floats
-) -> bool:
-    """
-    Write the first common point of growing balls; return whether it is proven to be that.
-
-    Infinite radii are left out [m]; slacks > 0 are each one's growth per unit.
-    The growth lies between the two bounds; negative if more than a point is common. `out` is any
-    point at first, then the common one, or one that needs no more than the upper bound [m].
-    """
-    n = len(radii)
-    bounds[0], bounds[1] = -math.inf, largest_growth(out, centres, radii, slacks)
-    for i in range(n):
-        for j in range(i):
-            if radii[i] < math.inf and radii[j] < math.inf:
-                growth, x = _pair(centres, radii, slacks, i, j)
-                if growth > bounds[0]:
-                    bounds[0] = growth
-                    bounds[1] = largest_growth(x, centres, radii, slacks)
-                    copy(x, out)
-    start = vec3(out)
-    for i in range(2, n):
-        for j in range(1, i):
-            for k in range(j):
-                if bounds[1] - bounds[0] > PROOF_TOL:
-                    _try_meeting((i, j, k, -1), centres, radii, slacks, start, bounds, out)
-    start = vec3(out)
-    for i in range(3, n):
-        for j in range(2, i):
-            for k in range(1, j):
-                for m in range(k):
-                    if bounds[1] - bounds[0] > PROOF_TOL:
-                        _try_meeting((i, j, k, m), centres, radii, slacks, start, bounds, out)
-    return bounds[1] - bounds[0] <= PROOF_TOL
 
 
 # Where spheres meet, and which point of that is nearest to a given one.
@@ -366,32 +201,61 @@ def closest_in_balls(
     something. Continuous in all arguments, also where the intersection vanishes: the relaxed
     balls meet in one point, to which the intersection shrank.
     """
-    start, out, bounds = vec3(p), work_array(3), work_array(2)
+    start, out = vec3(p), work_array(3)
     # of one layout, so that what is called is compiled once
     centres, radii, slacks = centres[:], radii[:], slacks[:]
     if _nearest_feasible(start, centres, radii, out):
         return 0.0, vec3(out)
-    copy(start, out)
-    if not least_growth(centres, radii, slacks, bounds, out):
-        _halve(start, centres, radii, slacks, bounds, out)
-    return max(bounds[1], 0.0), vec3(out)
+    growth = least_growth(start, centres, radii, slacks, out)
+    return growth, vec3(out)
+
+
+# The least growth that gives balls a common point (fills a gap of Shin2002 app. A).
+#
+# Ball i grows by slack i per unit of growth t; sought is the least t for which all balls meet, that
+# is, the minimum over x of the largest (|x - c_i| - r_i) / s_i. By Helly's theorem two, three or
+# four of the balls decide it. Two meet on the line of their centres; what more decide is halved.
 
 
 @kernel
-def _halve(
-    start: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out: Floats
-) -> None:
-    """Narrow the bounds of the growth by trying, where Newton steps cannot settle it."""
-    x, work = work_array(3), work_array(MAX_BALLS)[: len(radii)]
-    bounds[0] = max(bounds[0], 0.0)
-    for _ in range(MAX_HALVINGS):
-        if bounds[1] - bounds[0] < GROWTH_TOL:
-            break
-        middle = 0.5 * (bounds[0] + bounds[1])
-        for i in range(len(radii)):
-            work[i] = radii[i] + middle * slacks[i]
-        if _nearest_feasible(start, centres, work, x):
-            bounds[1] = middle
+def largest_growth(x: Vec3Like, centres: Vec3s, radii: Floats, slacks: Floats) -> float:
+    """Return the growth that makes x feasible; -inf if no radius is finite."""
+    worst = -math.inf
+    for i in range(len(radii)):
+        if radii[i] < math.inf:
+            worst = max(worst, (norm(sub(x, centres[i])) - radii[i]) / slacks[i])
+    return worst
+
+
+@kernel
+def least_growth(p: Vec3, centres: Vec3s, radii: Floats, slacks: Floats, out: Floats) -> float:
+    """
+    Return the least growth of balls that have nothing in common, write the point they then share.
+
+    That is the one nearest to p where growth is known to GROWTH_TOL only.
+    """
+    n, low = len(radii), 0.0
+    copy(p, out)
+    for i in range(n):
+        for j in range(i):
+            if radii[i] == math.inf or radii[j] == math.inf:
+                continue
+            way = sub(centres[i], centres[j])
+            distance = norm(way)
+            growth = (distance - radii[i] - radii[j]) / (slacks[i] + slacks[j])
+            if growth > low:
+                low = growth
+                share = (radii[j] + growth * slacks[j]) / distance
+                copy(add(centres[j], scale(way, share)), out)
+    high, x = largest_growth(out, centres, radii, slacks), work_array(3)
+    grown = work_array(MAX_BALLS)[:n]
+    while high - low > GROWTH_TOL * max(high, 1.0):
+        middle = 0.5 * (low + high)
+        for i in range(n):
+            grown[i] = radii[i] + middle * slacks[i]
+        if _nearest_feasible(p, centres, grown, x):
+            high = middle
             copy(x, out)
         else:
-            bounds[0] = middle
+            low = middle
+    return high

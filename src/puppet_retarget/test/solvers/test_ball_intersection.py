@@ -7,12 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
-from puppet_retarget.solvers import ball_intersection
-from puppet_retarget.solvers.ball_intersection import (
-    closest_in_balls,
-    largest_growth,
-    least_growth,
-)
+from puppet_retarget.solvers.ball_intersection import closest_in_balls, largest_growth
 import pytest
 from scipy.optimize import minimize, nnls
 
@@ -31,7 +26,6 @@ KINDS = (
     'at a centre',
     'on a sphere',
 )
-GROWTH_TOL_M = 1e-9
 MINIMISER_TOL_M = 1e-6
 
 
@@ -178,30 +172,6 @@ def test_relaxation_gives_way_where_it_matters_least():
     np.testing.assert_allclose(x, [1.1, 0.0, 0.0], atol=TOL_M)
 
 
-def test_halving_agrees_with_the_closed_form(monkeypatch):
-    """The fallback alone, should no proof be found."""
-    monkeypatch.setattr(ball_intersection, 'least_growth', _no_proof)
-    for problem in problems('random', 60, seed=4):
-        t, halved = closest_in_balls.py_func(*problem)
-        x, wanted = solve(problem)
-        assert t == pytest.approx(wanted, abs=1e-9)
-        np.testing.assert_allclose(halved, x, atol=2e-4)  # sqrt of the bracket's width
-
-
-def _no_proof(centres: Vec3s, radii: Floats, slacks: Floats, bounds: Floats, out: Vec3) -> bool:
-    out[:] = centres[0]
-    away = np.linalg.norm(centres - out, axis=1)
-    bounds[:] = 0.0, np.max((away - radii) / slacks)
-    return False
-
-
-def grow(centres: Vec3s, radii: Floats, slacks: Floats) -> tuple[Vec3, Floats, bool]:
-    """Return the point, the bounds of the growth, and whether it is proven."""
-    out, bounds = np.full(3, np.nan), np.empty(2)
-    proven = least_growth(centres, radii, slacks, bounds, out)
-    return out, bounds, proven
-
-
 def minimiser(centres: Vec3s, radii: Floats, slacks: Floats, start: Vec3) -> float:
     """Return the least growth found by SLSQP over point and growth."""
     finite = np.isfinite(radii)
@@ -224,20 +194,18 @@ def test_growth_is_the_least(n, rng):
     compared = 0
     for _ in range(60):
         c, r, s = rng.normal(size=(n, 3)), rng.uniform(0.1, 0.6, n), rng.uniform(0.3, 3.0, n)
-        x, (low, high), proven = grow(c, r, s)
-        assert proven
-        assert high - low <= GROWTH_TOL_M
-        assert largest_growth(x, c, r, s) == pytest.approx(high, abs=GROWTH_TOL_M)
-        if high > 0.0:
+        x, growth = solve(Problem(rng.normal(size=3), c, r, s))
+        if growth > 0.0:
+            assert largest_growth(x, c, r, s) == pytest.approx(growth, abs=TOL_M)
             wanted = minimiser(c, r, s, c.mean(axis=0))
-            assert high <= wanted + MINIMISER_TOL_M
-            compared += high == pytest.approx(wanted, abs=MINIMISER_TOL_M)
+            assert growth <= wanted + MINIMISER_TOL_M
+            compared += growth == pytest.approx(wanted, abs=MINIMISER_TOL_M)
     assert compared > 20
 
 
-def test_infinite_balls_are_left_out(rng):
-    c = np.array([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0], [4.0, 0.0, 0.0]])
-    with_it = grow(c, np.array([1.0, np.inf, 1.0]), np.ones(3))
-    without = grow(c[[0, 2]], np.ones(2), np.ones(2))
-    np.testing.assert_allclose(with_it[0], without[0], atol=GROWTH_TOL_M)
-    np.testing.assert_allclose(with_it[1], without[1], atol=GROWTH_TOL_M)
+def test_infinite_balls_are_left_out():
+    c, p = np.array([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0], [4.0, 0.0, 0.0]]), np.ones(3)
+    with_it, growth = solve(Problem(p, c, np.array([1.0, np.inf, 1.0]), np.ones(3)))
+    without, wanted = solve(Problem(p, c[[0, 2]], np.ones(2), np.ones(2)))
+    np.testing.assert_allclose(with_it, without, atol=TOL_M)
+    assert growth == pytest.approx(wanted, abs=TOL_M)
