@@ -6,56 +6,65 @@
 Exit code 2 for bad input and 1 for a run that failed, with one line that says why.
 """
 
-import argparse
 from collections.abc import Sequence
+from importlib import import_module
 import sys
+from typing import Any
 
-from puppet_clips import command_character, command_retarget
-from puppet_clips.batch import command_batch
-from puppet_clips.edit_pictures import before_and_after, edit_preview
 from puppet_core.io import CommandParser, EXIT_OK, run_command
-from puppet_edit import command_edit, command_enhance
 from puppet_ros import config_files
-from puppet_view.render import command_render
 
+# The module of each, which is imported when it is asked for, and what it does.
 SUBCOMMANDS = {
-    'retarget': (command_retarget, 'give the motion of a clip to a character'),
-    'batch': (command_batch, 'give a library of clips to characters, by many processes'),
-    'edit': (command_edit, 'make the motion of a clip meet constraints'),
-    'enhance': (command_enhance, 'mend a captured motion by measured end-effectors'),
-    'render': (command_render, 'pictures and films of a clip or a bag'),
-    'character': (command_character, 'make a character file, or look over one'),
+    'retarget': ('puppet_clips.command_retarget', 'give the motion of a clip to a character'),
+    'batch': (
+        'puppet_clips.batch.command_batch',
+        'give a library of clips to characters, by many processes',
+    ),
+    'edit': ('puppet_edit.command_edit', 'make the motion of a clip meet constraints'),
+    'enhance': ('puppet_edit.command_enhance', 'mend a captured motion by measured end-effectors'),
+    'render': ('puppet_view.render.command_render', 'pictures and films of a clip or a bag'),
+    'character': ('puppet_clips.command_character', 'make a character file, or look over one'),
 }
 # What draws before and after is handed to the commands that need it.
-EXTRAS = {command_edit: (edit_preview,), command_enhance: (before_and_after,)}
+DRAWS = {'edit': 'edit_preview', 'enhance': 'before_and_after'}
+EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character blubby'
 
 
-def parser() -> argparse.ArgumentParser:
+def command(word: str) -> Any:
+    """Return the module of a command."""
+    return import_module(SUBCOMMANDS[word][0])
+
+
+def parser(asked_for: Sequence[str] = tuple(SUBCOMMANDS)) -> CommandParser:
+    """Return the grammar of all commands, with the arguments of those asked for."""
     top = CommandParser(
         prog='puppet',
         description='Retarget, edit, enhance and draw motion clips.',
-        epilog=command_retarget.EXAMPLE,
+        epilog=EXAMPLE,
     )
     words = top.add_subparsers(dest='word', metavar='COMMAND', required=True)
-    for word, (command, text) in SUBCOMMANDS.items():
-        description = f'{text[0].upper()}{text[1:]}.'
-        command.add_arguments(
-            words.add_parser(word, help=text, description=description, epilog=command.EXAMPLE)
-        )
+    for word, (_, text) in SUBCOMMANDS.items():
+        own = words.add_parser(word, help=text, description=f'{text[0].upper()}{text[1:]}.')
+        if word in asked_for:
+            own.epilog = command(word).EXAMPLE
+            command(word).add_arguments(own)
     return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
-    name = ' '.join(['puppet', *(word for word in words[:1] if word in SUBCOMMANDS)])
+    asked_for = [word for word in words[:1] if word in SUBCOMMANDS]
 
     def run() -> int:
-        arguments = parser().parse_args(words)
-        command, _ = SUBCOMMANDS[arguments.word]
-        print(command.run(arguments, config_files, *EXTRAS.get(command, ())))
+        arguments = parser(asked_for).parse_args(words)
+        draws = []
+        if arguments.word in DRAWS:
+            draws = [getattr(import_module('puppet_clips.edit_pictures'), DRAWS[arguments.word])]
+        print(command(arguments.word).run(arguments, config_files, *draws))
         return EXIT_OK
 
-    return run_command(name, run)
+    return run_command(' '.join(['puppet', *asked_for]), run)
 
 
 if __name__ == '__main__':

@@ -11,7 +11,6 @@ from puppet_core.io import progress, write_bytes
 from puppet_retarget import offline
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles
-from puppet_view.bag_motion import read_bag_motion, write_bag_motion
 
 EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character sally --report report.json'
 BAG = '.mcap'
@@ -40,6 +39,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     environment = clip_arguments.find_environment(files, arguments.environment)
     stamps_ns: tuple[int, ...] = ()
     if clip_arguments.is_bag(arguments.clip):
+        from puppet_view.bag_motion import read_bag_motion  # with ROS, which clips do not need
+
         motion, stamps_ns, _ = read_bag_motion(arguments.clip)
     else:
         motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
@@ -50,6 +51,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     figures = offline.report(motion, job, result)
     suffix = arguments.out.suffix.lower()
     if suffix == BAG:
+        from puppet_view.bag_motion import write_bag_motion
+
         write_bag_motion(arguments.out, motion, job, result, stamps_ns)
     else:
         write_bytes(arguments.out, result.file_data(character, motion.rate_hz, suffix))

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 import re
 import shlex
+import shutil
 
 from edit_samples import walk as sample_walk
 import numpy as np
@@ -37,6 +38,7 @@ constraints:
 """
 
 
+SAMPLE = Path(__file__).resolve().parents[3] / 'config/clips/walk.bvh'
 PAGE = (Path(__file__).resolve().parents[3] / 'doc/edit.md').read_text()
 FILES = re.findall(r'```yaml\n(.*?)```', PAGE, re.DOTALL)
 VIEWS = re.findall(r'^\./puppet view ([^#\n]*)', PAGE, re.MULTILINE)
@@ -44,8 +46,7 @@ VIEWS = re.findall(r'^\./puppet view ([^#\n]*)', PAGE, re.MULTILINE)
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    for name in ('walk', 'run', 'second'):
-        write_bvh(sample_walk(), tmp_path / f'{name}.bvh')
+    write_bvh(sample_walk(), tmp_path / 'walk.bvh')
     (tmp_path / 'reach.yaml').write_text(REACH)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('puppet_clips.edit_pictures.INSTANTS', 1)
@@ -86,7 +87,9 @@ def test_goal_out_of_reach_is_reported(run, folder):
     text = text.replace('from_frame: 40\n    to_frame: 45', 'frame: 30')
     (folder / 'far.yaml').write_text(text)
     done = run('edit', 'walk.bvh', 'far.yaml', 'out.bvh')
-    assert done.code == 0 and '; not met: ' in done.out and ' (line 4' in done.out
+    assert done.code == 1 and '; not met: ' in done.err and ' (line 4' in done.err
+    allowed = run('edit', 'walk.bvh', 'far.yaml', 'out.bvh', '--allow-unmet')
+    assert allowed.code == 0 and '; not met: ' in allowed.out
 
 
 def test_preview_marks_the_goal(run, folder):
@@ -145,16 +148,22 @@ def test_bad_argument_is_named(run, folder, words, says):
     assert {path.name for path in folder.iterdir()} == names
 
 
+def test_the_example_is_the_file_that_ships():
+    assert (SAMPLE.parent / 'reach.yaml').read_text().endswith(FILES[0])
+
+
 @pytest.mark.parametrize('text', FILES, ids=['example', 'names', 'tasks'])
-def test_files_of_the_page_are_edited_by(run, folder, text):
+def test_files_of_the_page_are_met_on_the_sample(run, folder, text):
     (folder / 'e.yaml').write_text(text)
-    done = run('edit', 'walk.bvh', 'e.yaml', 'out.bvh')
+    shutil.copy(SAMPLE, 'second.bvh')
+    done = run('edit', SAMPLE, 'e.yaml', 'out.bvh')
     assert done.code == 0, done.err
     assert (folder / 'out.bvh').is_file()
 
 
 @pytest.mark.parametrize('line', VIEWS)
-def test_view_commands_of_the_page_open_a_session(folder, line):
+def test_view_commands_of_the_page_open_a_session(monkeypatch, line):
+    monkeypatch.chdir(SAMPLE.parents[2])
     arguments = view_command.parser().parse_args(shlex.split(line))
     session, clips = view_command.open_session(arguments)
     assert len(clips) == len(arguments.clips)
@@ -165,4 +174,4 @@ def test_tables_of_the_page_name_all_there_is():
     options = {field.name for field in fields(EditConfig)} - {'joint_limits', 'body_height_m'}
     for name in (*options, *KINDS, *FRAME_KEYS, *STEPS):
         assert f'`{name}`' in PAGE or f'`{name}: ' in PAGE, name
-    assert command_edit.EXAMPLE.removeprefix('example: ') in PAGE
+    assert command_edit.EXAMPLE.removeprefix('example: ') in PAGE.replace('config/clips/', '')

@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+import sys
 from typing import Any
 
 from puppet_core.body import Character, Motion
 from puppet_core.drawing import Picture
-from puppet_core.io import progress
+from puppet_core.io import progress, PuppetError
 from puppet_edit import edit_session
 from puppet_edit.edit_file import EditPlan, load_edit
 from puppet_edit.editor import body_height, edit_motion, EditResult
@@ -25,6 +26,12 @@ EXAMPLE = (
 )
 # Returns a strip of a body in a clip, in what an edit file prepared of it, and in the result.
 Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
+
+
+class UnmetError(PuppetError):
+    """Constraints of an edit are not met."""
+
+    is_bad_input = False
 
 
 def edit_report(motion: Motion, plan: EditPlan, result: EditResult) -> dict[str, Any]:
@@ -128,11 +135,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('out', metavar='OUT', type=Path, help='.bvh, as retarget writes it')
     add('--report', type=Path, metavar='JSON', help='errors and times by level, each constraint')
     add('--preview', type=Path, metavar='PNG', help='a strip of instants before and after')
+    text = 'exit with 0 though constraints are not met'
+    add('--allow-unmet', action='store_true', help=text)
     edit_session.add_reading_arguments(parser)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
-    """Edit, write the files, return a report; raise PuppetError for bad input."""
+    """Edit, write the files, return a report; raise PuppetError for bad input or what is unmet."""
     inputs = {'CLIP': arguments.clip, 'EDIT.yaml': arguments.edit}
     edit_session.check_outputs(arguments, inputs)
     motion = edit_session.read_clip(arguments.clip, arguments)
@@ -145,12 +154,15 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
             advance(1, note=f'{text}: max. error {percent:.3f} %')
 
         result = edit_motion(plan.motion, plan.constraints, plan.config, report_level)
-    figures = {'clip': str(arguments.clip), 'edit': str(arguments.edit)}
+    figures: dict[str, Any] = {'clip': str(arguments.clip), 'edit': str(arguments.edit)}
     figures |= edit_report(motion, plan, result)
     picture = None
     if arguments.preview:
         performer = clip_arguments.find_character(files, PERFORMER)
         picture = draw(performer, motion, plan, result.motion)
     edit_session.write_outputs(arguments, result.motion, figures, picture)
-    text = report_lines(figures)
-    return f'{text}\n\n{arguments.out}: {summary(figures)}' if text else summary(figures)
+    text, told = report_lines(figures), f'{arguments.out}: {summary(figures)}'
+    if not arguments.allow_unmet and not all(row['is_met'] for row in figures['entries']):
+        sys.stdout.write(f'{text}\n')
+        raise UnmetError(f'{told}; --allow-unmet takes that')
+    return f'{text}\n\n{told}' if text else told

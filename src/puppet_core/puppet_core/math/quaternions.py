@@ -9,23 +9,25 @@ and broadcast over leading axes: quaternions (..., 4), vectors (..., 3).
 
 from typing import Any
 
-from numba import guvectorize
 import numpy as np
 from puppet_core.math import values
 from puppet_core.math.arrays import Floats, Quat, Quats, Vec3s
 from puppet_core.math.compiled import kernel
 
 
-@guvectorize(['f8[:], f8[:], f8[:]'], '(q),(q)->(q)', nopython=True, cache=True)
-def multiply(a, b, out):  # type: ignore[no-untyped-def]
+def _of_rows(formula: Any, *rows: Floats) -> Floats:
+    """Return what a kernel of `values` gives for each of the broadcast rows (..., k)."""
+    return np.stack(formula.py_func(*(np.moveaxis(np.asarray(r), -1, 0) for r in rows)), axis=-1)
+
+
+def multiply(a: Quats, b: Quats) -> Quats:
     """Return the Hamilton products a b, shape (..., 4)."""
-    out[0], out[1], out[2], out[3] = values.multiply(a, b)
+    return _of_rows(values.multiply, a, b)
 
 
-@guvectorize(['f8[:], f8[:], f8[:]'], '(q),(v)->(v)', nopython=True, cache=True)
-def rotate(q, v, out):  # type: ignore[no-untyped-def]
+def rotate(q: Quats, v: Vec3s) -> Vec3s:
     """Return the vectors v, shape (..., 3), rotated by q."""
-    out[0], out[1], out[2] = values.rotate(q, v)
+    return _of_rows(values.rotate, q, v)
 
 
 def conjugate(q: Quats) -> Quats:

@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The procedural performance: feet that stay, palms that touch, curves without corners."""
 
+from pathlib import Path
+
 import numpy as np
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENTS
+from puppet_core.clips import ClipOptions, load_clip
 from puppet_core.io.yaml_file import load_yaml
 from puppet_core.math import quaternions
 from puppet_core.procedural import performer
 from puppet_core.procedural.curve import middle_joint, two_bone_rotations
 import pytest
 
+ROOT = Path(__file__).resolve().parents[4]
 RATE_HZ = 120.0
 STILL_M_S = 1e-3  # rounding of the first and last moment of a swing
 TOUCH_M = 1e-9
@@ -165,3 +169,12 @@ def test_limb_bends_about_its_hinge_only(ends):
     knee = quaternions.log(quaternions.multiply(quaternions.conjugate(upper), lower))
     np.testing.assert_allclose(knee[:, [0, 2]], 0.0, atol=1e-9)
     assert np.all(knee[:, 1] > 0.0)
+
+
+def test_the_sample_clip_is_a_part_of_the_performance(adult_character):
+    clip = load_clip(ROOT / 'config/clips/walk.bvh', options=ClipOptions(correct=False))
+    ours = performer.procedural_motion(adult_character, clip.rate_hz)
+    seconds = slice(round(5.0 * clip.rate_hz), round(27.2 * clip.rate_hz))
+    np.testing.assert_allclose(clip.root_positions, ours.root_positions[seconds], atol=1e-4)
+    apart = quaternions.multiply(quaternions.conjugate(clip.rotations), ours.rotations[seconds])
+    np.testing.assert_allclose(quaternions.log(apart), 0.0, atol=1e-4)

@@ -37,7 +37,6 @@ from puppet_core.math import Floats, Ints, Quats, Vec3s
 from puppet_edit.editor import solve_points
 from puppet_edit.enhancement.targets import is_measured, MEETING_WITHIN_M, Targets
 from scipy.ndimage import gaussian_filter1d
-from scipy.signal import find_peaks
 
 SMOOTHING_S = 0.05  # of positions before speeds are taken; noise of measurements is faster
 PROMINENCE = 0.15  # of an end-effector's high speeds: a slow moment is at least so much slower
@@ -92,6 +91,8 @@ def worst_frames(
 
 
 def _candidates(targets: Targets, rate_hz: float) -> Iterator[tuple[int, str]]:
+    from scipy.signal import find_peaks  # takes a second to import
+
     smooth = _smoothed(targets.positions, SMOOTHING_S * rate_hz)
     seen = targets.measured
     for meeting in targets.meetings:

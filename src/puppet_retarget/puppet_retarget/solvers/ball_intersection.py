@@ -212,9 +212,10 @@ def closest_in_balls(
 
 # The least growth that gives balls a common point (fills a gap of Shin2002 app. A).
 #
-# Ball i grows by slack i per unit of growth t; sought is the least t for which all balls meet, that
-# is, the minimum over x of the largest (|x - c_i| - r_i) / s_i. By Helly's theorem two, three or
-# four of the balls decide it. Two meet on the line of their centres; what more decide is halved.
+# Ball i grows by slack i per unit of growth t; sought is the least t for which all balls meet,
+# that is, the minimum over x of the largest (|x - c_i| - r_i) / s_i. By Helly's theorem two,
+# three or four of the balls decide it. Two meet on the line of their centres; what more decide is
+# found by halving.
 
 
 @kernel
