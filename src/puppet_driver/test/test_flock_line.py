@@ -3,15 +3,19 @@
 """Starting a Flock of Birds, what its simulator obeys, and a sentence for whatever is wrong."""
 
 from dataclasses import replace
+from pathlib import Path
 import re
 
 from device_start import start
 from hypothesis import given
 from hypothesis import strategies as st
+from puppet_core.io import ConfigError
 from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
-from puppet_driver.emulator.flock_simulator import AUTO_CONFIGURE_S, Bus, FlockSimulator, Unit
+from puppet_driver.emulator.emulator import EmulatorConfig
+from puppet_driver.emulator.flock_simulator import AUTO_CONFIGURE_S, FlockSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
+from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
 
 QUATERNIONS = flock.FORMAT_COMMANDS['position_quaternion']
@@ -122,8 +126,24 @@ N_UNITS = len(NAMES)
 
 
 def devices_of_a_bus():
-    bus = Bus({address: Unit(address, True) for address in range(1, N_UNITS + 1)})
-    return [FlockSimulator(1, address, bus=bus) for address in bus.units]
+    links = tuple(Path(name) for name in NAMES)
+    return EmulatorConfig(links, sensors=NAMES, shares_bus=True).make_devices()
+
+
+@pytest.mark.parametrize('change', [{'device': 'fastrak'}, {'sensors': DEFAULT_SENSORS}])
+def test_only_a_flock_with_a_line_for_each_sensor_shares_a_bus(change):
+    config = replace(EmulatorConfig((Path('a'), Path('b')), sensors=NAMES[:2]), **change)
+    with pytest.raises(ConfigError, match='shares_bus: expected a flock_of_birds with a line for'):
+        replace(config, shares_bus=True).make_devices()
+
+
+@pytest.mark.parametrize('rate_hz', [60.0, 103.3, 144.0])
+def test_the_rate_is_told_as_crystal_and_count(rate_hz):
+    """By the formula of hosts that ask for it."""
+    device = FlockSimulator(2, rate_hz=rate_hz)
+    crystal, _, low, high = device.receive(flock.examine(2) + flock.examine(6), 0.0)
+    period_ms = 4 * (low + 256 * high) * (8.0 / crystal) / 1000.0 + 0.3
+    assert 1000.0 / period_ms == pytest.approx(rate_hz, rel=1e-3)
 
 
 def line_of(ordinal):

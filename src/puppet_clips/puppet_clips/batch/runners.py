@@ -67,8 +67,10 @@ class LocalRunner:
 
     def __call__(self, tasks: Iterator[Task]) -> Generator[Outcome, None, None]:
         """Yield the outcome of each task, in the order in which they end."""
-        # the server has everything imported and the environment of its start
-        multiprocessing.get_context('forkserver').set_forkserver_preload([run_task.__module__])
+        # the server has everything imported and the environment of its start; compiled code loads
+        # BLAS, which would wait for ever for the memory that a limited process does not have
+        preloaded = [run_task.__module__, 'scipy.linalg.blas']
+        multiprocessing.get_context('forkserver').set_forkserver_preload(preloaded)
         with _environment():
             forkserver.ensure_running()
         self._ending = threading.Event()

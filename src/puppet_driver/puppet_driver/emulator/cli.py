@@ -75,6 +75,8 @@ def parser() -> argparse.ArgumentParser:
     add('--range-in', type=int, choices=(36, 72, 144), default=144, help=range_help)
     address_help = 'bus address of the first sensor' + default
     add('--first-address', type=int, default=2, help=address_help)
+    bus_help = 'one Flock with a line for each of its units, the first the master'
+    add('--shared-bus', action='store_true', help=bus_help)
 
     show = p.add_argument_group('performance')
     add = show.add_argument
@@ -188,7 +190,7 @@ def _links(arguments: argparse.Namespace, at_exit: ExitStack) -> tuple[Path | En
     rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
     kind = SIMULATORS[arguments.device]
     fitting = sensors_per_line(BAUD_RATE_BPS, kind.record_bytes, rate_hz)
-    per_line = min(max(fitting, 1), kind.max_sensors)
+    per_line = 1 if arguments.shared_bus else min(max(fitting, 1), kind.max_sensors)
     n_lines = arguments.lines or -(-len(arguments.sensors) // per_line)
     return tuple(folder / f'line{i}' for i in range(n_lines))
 
@@ -204,6 +206,7 @@ def _config(arguments: argparse.Namespace, at_exit: ExitStack) -> EmulatorConfig
         rate_hz=arguments.rate_hz,
         range_in=arguments.range_in,
         first_address=arguments.first_address,
+        shares_bus=arguments.shared_bus,
         transmitter_position_m=tuple(arguments.transmitter_m),
         noise=given(NoiseLevels),
         faults=given(FaultRates),

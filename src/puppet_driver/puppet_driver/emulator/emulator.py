@@ -16,7 +16,7 @@ from puppet_driver.devices.birdnet import MAX_UNITS, RATE_RANGE_HZ
 from puppet_driver.devices.flock_of_birds import full_scale_m, MAX_ADDRESS
 from puppet_driver.devices.polhemus import Patriot
 from puppet_driver.emulator.faults import FaultRates, Faults
-from puppet_driver.emulator.flock_simulator import FlockSimulator
+from puppet_driver.emulator.flock_simulator import Bus, FlockSimulator, Unit
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.emulator.performer import (
     add_noise,
@@ -52,7 +52,7 @@ class SimulatorKind(NamedTuple):
 
 SIMULATORS = {
     'flock_of_birds': SimulatorKind(
-        lambda c, n: FlockSimulator(n, c.first_address, c.range_in),
+        lambda c, n: FlockSimulator(n, c.first_address, c.range_in, rate_hz=c.rate_hz),
         record_bytes=15,
         max_sensors=MAX_ADDRESS,
         max_address=MAX_ADDRESS,
@@ -67,8 +67,8 @@ SIMULATORS = {
     # the host chooses how it writes numbers
     'fastrak': SimulatorKind(lambda c, n: FastrakSimulator(n), 33, 4),
     'fastrak_ascii': SimulatorKind(lambda c, n: FastrakSimulator(n), 54, 4),
-    'liberty': SimulatorKind(lambda c, n: LibertySimulator(n), 38, 16),
-    'patriot': SimulatorKind(lambda c, n: LibertySimulator(n, Patriot), 38, 2),
+    'liberty': SimulatorKind(lambda c, n: LibertySimulator(n, rate_hz=c.rate_hz), 38, 16),
+    'patriot': SimulatorKind(lambda c, n: LibertySimulator(n, Patriot, c.rate_hz), 38, 2),
 }
 
 
@@ -82,6 +82,7 @@ class EmulatorConfig:
     rate_hz: float = 120.0  # Measurements per second
     range_in: int = 144  # Full scale of positions [inch]
     first_address: int = 2  # Bus address of each line's first sensor
+    shares_bus: bool = False  # Whether each line is one unit of a Flock's bus, the first its master
     # In world [m]; its axes are the world's
     transmitter_position_m: tuple[float, float, float] = (0.0, 0.0, 1.0)
     noise: NoiseLevels = NoiseLevels()
@@ -116,7 +117,15 @@ class EmulatorConfig:
                 f'first_address: expected addresses within 1 to {kind.max_address}, '
                 f'got {self.first_address} to {last}'
             )
-        return [kind.make(self, count) for count in counts]
+        if not self.shares_bus:
+            return [kind.make(self, count) for count in counts]
+        if self.device != 'flock_of_birds' or set(counts) != {1}:
+            raise ConfigError(
+                'shares_bus: expected a flock_of_birds with a line for each sensor, got '
+                f'{self.device} with {sum(counts)} sensors on {len(counts)} lines'
+            )
+        bus = Bus({address: Unit(address, True) for address in range(1, len(counts) + 1)})
+        return [FlockSimulator(1, a, self.range_in, bus, self.rate_hz) for a in bus.units]
 
 
 def performance(

@@ -5,8 +5,8 @@ An emulated FASTRAK, LIBERTY or PATRIOT: commands in, replies and records out.
 
 Like the hardware a FASTRAK wakes up with ASCII records of position and angles in inches, and keeps
 the items of each station apart. Of a LIBERTY's records only the binary ones are known, so it says
-nothing until it has been asked for them. Records hold positions, angles and quaternions; requests
-for anything else are ignored.
+nothing until it has been asked for them. Records hold positions, angles, quaternions and a
+LIBERTY's time; requests for anything else are ignored.
 """
 
 from abc import abstractmethod
@@ -24,10 +24,11 @@ from puppet_driver.emulator.simulator import (
 )
 
 MAX_ASCII = 999.99
-POSITION, ANGLES, END = 2, 4, 1
+POSITION, ANGLES, END, SPACE, TIME = 2, 4, 1, 0, 8
 QUATERNIONS = (7, 11)  # LIBERTY's, FASTRAK's
 POWER_UP_ITEMS = (POSITION, ANGLES, END)
 MAX_COMMAND_BYTES = 80
+WHO_AM_I_BYTES = 195  # as VRPN expects them
 ALWAYS_SET = 0x3F0  # flags of the status without meaning here
 _FASTRAK_WITH_DATA = polhemus.ITEMS + polhemus.HEMISPHERE + polhemus.STATION_STATE
 _HOLD = (polhemus.XON, polhemus.XOFF)
@@ -41,14 +42,26 @@ def encode_records(
     poses: Floats,
     metres_per_unit: float,
     status: int = NO_ERROR,
+    times_s: Floats | None = None,
 ) -> np.ndarray:
-    """Return the records (n, record size) of one station, counted from 1, at poses (n, 7)."""
+    """
+    Return the records (n, record size) of one station, counted from 1, at poses (n, 7).
+
+    Times (n,) are those of a LIBERTY's clock, zero if there are none.
+    """
     q = device_quaternions(poses)
+    if times_s is None:
+        times_s = np.zeros(len(poses))
     fields = []
     for item in items:
         if item == END:
             text = np.frombuffer(LINE_END, dtype=np.uint8)
             fields.append(np.tile(text, (len(poses), 1)))
+        elif item == SPACE:
+            fields.append(np.full((len(poses), 1), ord(' '), dtype=np.uint8))
+        elif item == TIME:
+            since = (1e3 * times_s).astype('<u4')
+            fields.append(since[:, np.newaxis].view(np.uint8))
         elif item == POSITION:
             fields.append(_numbers(layout, device_positions(poses) / metres_per_unit, 2))
         elif item == ANGLES:
@@ -74,7 +87,9 @@ def _numbers(layout: RecordLayout, values: Floats, decimals: int) -> np.ndarray:
 
 def _is_readable(items: tuple[int, ...], quaternion: int) -> bool:
     """Return whether records of some items are known here and make a pose."""
-    known = {POSITION, ANGLES, END, quaternion}
+    known = {POSITION, ANGLES, END, SPACE, quaternion}
+    if quaternion == QUATERNIONS[0]:
+        known.add(TIME)
     n_turned = items.count(ANGLES) + items.count(quaternion)
     return set(items) <= known and items.count(POSITION) == n_turned == 1
 
@@ -166,23 +181,31 @@ class FastrakSimulator(PolhemusSimulator):
 
 
 class LibertySimulator(PolhemusSimulator):
-    def __init__(self, n_sensors: int, model: type[polhemus.Liberty] = polhemus.Liberty) -> None:
-        self._model = model
+    def __init__(
+        self,
+        n_sensors: int,
+        model: type[polhemus.Liberty] = polhemus.Liberty,
+        rate_hz: float = 240.0,
+    ) -> None:
+        self._model, self._rate_hz = model, rate_hz
         super().__init__(n_sensors)
 
     def power_up(self) -> None:
         super().power_up()
         self.is_binary = False
-        self.items: tuple[int, ...] = POWER_UP_ITEMS
+        self.items: dict[int, tuple[int, ...]] = dict.fromkeys(
+            range(1, self.n_sensors + 1), POWER_UP_ITEMS
+        )
         self.hemisphere: tuple[int, ...] = (1, 0, 0)
 
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
         if not self.is_binary:
             return [np.zeros((len(poses), 0), dtype=np.uint8)] * self.n_sensors
         layout, unit = self._model.layout, self.metres_per_unit
+        times_s = (start_tick + np.arange(len(poses))) / self._rate_hz
         records = [
-            encode_records(layout, self.items, i + 1, poses[:, i], unit, self.error)
-            for i in range(self.n_sensors)
+            encode_records(layout, items, i, poses[:, i - 1], unit, self.error, times_s)
+            for i, items in self.items.items()
         ]
         for record in records:
             record[:, 3] = ord('C' if self.is_streaming else 'P')  # what it answers
@@ -204,16 +227,25 @@ class LibertySimulator(PolhemusSimulator):
             self.metres_per_unit = METRES_PER_CENTIMETRE
         elif command == polhemus.LIBERTY_CONTINUOUS:
             self.is_streaming = True
-        elif command[:2] in (polhemus.ITEMS + b'*', polhemus.HEMISPHERE + b'*'):
-            self._set_all(command[:1], command[2:-1])
+        elif command[:1] == polhemus.WHO_AM_I:
+            return self._who_am_i()
+        elif command[:1] in (polhemus.ITEMS, polhemus.HEMISPHERE):
+            self._set(command[:1], command[1:-1])
         return b''
 
-    def _set_all(self, letter: bytes, text: bytes) -> None:
+    def _who_am_i(self) -> bytes:
+        text = f'00V  Polhemus {self._model.__name__}, emulated, {self.n_sensors} sensors'
+        return text.encode().ljust(WHO_AM_I_BYTES - len(LINE_END)) + LINE_END
+
+    def _set(self, letter: bytes, text: bytes) -> None:
+        """Obey what chooses items or hemisphere, of one station or `*`, all of them."""
+        station, *words = text.split(b',')
         try:
-            values = tuple(int(word) for word in text.split(b',')[1:])
+            values = tuple(int(word) for word in words)
+            stations = list(self.items) if station == b'*' else [int(station)]
         except ValueError:
             return
         if letter == polhemus.HEMISPHERE and len(values) == 3:
             self.hemisphere = values
         elif letter == polhemus.ITEMS and _is_readable(values, QUATERNIONS[0]):
-            self.items = values
+            self.items |= {i: values for i in stations if i in self.items}
