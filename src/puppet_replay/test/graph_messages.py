@@ -105,7 +105,7 @@ def items_of(moment):
     transforms = TransformsWriter(FRAMES).fill(
         moment.stamp_ns, moment.posture.segments[[0, 2, 6]], moment.raw.quaternions[:3]
     )
-    importance = importance_msg.ImportanceWriter('world').fill(
+    importance = importance_msg.ImportanceWriter().fill(
         importance_msg.ImportanceRecord(
             moment.stamp_ns, moment.index, moment.rows, moment.self_rows, ('floor',)
         )
