@@ -28,6 +28,7 @@ from puppet_core.drawing import Picture, save_png
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
 from puppet_core.robots import character_from_urdf, LinkKinematics, RobotMap
+from puppet_core.robots.joints import SOLE_BAND_M
 from puppet_core.robots.robot_files import read_robot_file
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, retarget_motion, table
@@ -39,7 +40,6 @@ from puppet_view.render.scene import NO_BOUNDS, Surface
 
 DESCRIPTION = 'Measure what robots make of clips.'
 EXAMPLE = 'example: ./puppet bench robots g1.urdf talos.urdf --clips walk.bvh,dance.bvh'
-SOLE_BAND_M = 0.01
 SUNK_M, FLOATING_M, TOUCH_M = 0.01, 0.01, 0.005  # beyond the floor, above it, in each other
 NEAR_LIMIT_RAD = 0.01
 TOL = 1e-6

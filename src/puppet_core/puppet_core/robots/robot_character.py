@@ -43,7 +43,7 @@ from puppet_core.io import InputFileError
 from puppet_core.math import Floats, Quats, two_axis_matrix, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.character_check import require_t_pose
-from puppet_core.robots.joints import sole_box
+from puppet_core.robots.joints import SOLE_BAND_M, sole_box
 from puppet_core.robots.limbs import (
     axes_centre,
     find_groups,
@@ -60,6 +60,8 @@ from puppet_core.robots.robot_files import read_robot_file
 
 MAX_BARS = 5  # capsules beside each other in one box
 MIN_RADIUS_M = 1e-3
+ROD_SHARE = 0.6  # of the radius of the capsule that it joins to a joint
+TINY_M2 = 1e-12
 
 PALM_FRACTION = 0.45  # of the way from the wrist to the tip of the hand
 WRIST_FRACTION = 0.75  # of the way from the elbow to the tip, where there is no wrist
@@ -103,6 +105,9 @@ def robot_capsules(
         ends = qb.rotate(rest[segment], np.array([start, end]) - centres[segment])
         radius = max(radius, MIN_RADIUS_M)
         found[segment].append(Capsule(segment, ends[0], ends[1], radius))
+    for segment, own in found.items():
+        joints = [np.zeros(3), *skeleton.offsets[PARENTS == segment]]
+        own += [rod for joint in joints if own for rod in _rods_to(joint, own)]
     bare = {i for i in range(N_SEGMENTS) if not found[i]}
     if not np.any(skeleton.offsets[2]) and (found[1] or found[2]):
         bare -= {1, 2}  # spine and chest turn about one point: one part
@@ -110,6 +115,19 @@ def robot_capsules(
         if capsule.segment in bare:
             found[capsule.segment].append(capsule)
     return tuple(capsule for capsules in found.values() for capsule in capsules)
+
+
+def _rods_to(joint: Vec3, capsules: Sequence[Capsule]) -> list[Capsule]:
+    """Return a capsule that closes the gap between a joint and the nearest capsule, if any."""
+    found = []
+    for c in capsules:
+        core = c.end - c.start
+        along = np.clip((joint - c.start) @ core / max(core @ core, TINY_M2), 0.0, 1.0)
+        place = c.start + along * core
+        found.append((float(np.linalg.norm(joint - place)) - c.radius, place, c))
+    gap, place, nearest = min(found, key=lambda row: row[0])
+    rod = Capsule(nearest.segment, place, joint, ROD_SHARE * nearest.radius)
+    return [rod] if gap > 0.0 else []
 
 
 Bar = tuple[Floats, Floats, float]
@@ -142,10 +160,13 @@ def _bars_around(points: Vec3s) -> list[Bar]:
 
 
 def _sole_edges(points: Vec3s) -> list[Bar]:
-    """Return thin capsules along both sides of a foot's sole, as far as it reaches."""
+    """Return capsules in a foot's sole, thin ones along both sides as far as it reaches."""
     low, high = sole_box(points)
+    size = np.array([*(high - low)[:2], SOLE_BAND_M])
+    slab = _bars_in(np.eye(3), low + 0.5 * size, size)
     (x, y, z), (end, other, _) = low + SOLE_EDGE_M, high - SOLE_EDGE_M
-    return [(np.array([x, s, z]), np.array([end, s, z]), SOLE_EDGE_M) for s in sorted((y, other))]
+    edges = sorted((y, other))
+    return slab + [(np.array([x, s, z]), np.array([end, s, z]), SOLE_EDGE_M) for s in edges]
 
 
 def _bars_in(turn: Floats, middle: Vec3, edges: Floats) -> list[Bar]:
