@@ -136,7 +136,7 @@ class MeasuredRobot:
         return np.array(bodies)
 
     def _sole(self, link: str) -> tuple[int, Vec3s]:
-        """Return the link of a foot and the corners of its sole, in that link's frame."""
+        """Return the link of a foot and middle and corners of its sole, in that link's frame."""
         foot = self.links.links.index(link)
         q, p = (values[0] for values in self.world(self.still()))
         points = np.concatenate(
@@ -148,6 +148,9 @@ class MeasuredRobot:
             ]
         )
         low = points[points[:, 2] < points[:, 2].min() + SOLE_BAND_M]
+        middle = 0.5 * (low.min(axis=0) + low.max(axis=0))
+        middle[2] = points[:, 2].min()
+        low = np.concatenate([middle[None], low])
         return foot, quaternions.rotate(quaternions.conjugate(q[foot]), low - p[foot])
 
 
@@ -226,7 +229,7 @@ def figures(
     q, p = robot.world(motion)
     soles = [quaternions.rotate(q[:, [i]], points) + p[:, [i]] for i, points in robot.soles]
     lowest = np.stack([sole[..., 2].min(axis=1) for sole in soles], axis=1)
-    middles = np.stack([sole.mean(axis=1) for sole in soles], axis=1)
+    middles = np.stack([sole[:, 0] for sole in soles], axis=1)
     rates = np.diff(motion.angles, axis=0) * motion.rate_hz
     room = np.minimum(motion.angles - robot.lower, robot.upper - motion.angles)
     near = np.mean(room < NEAR_LIMIT_RAD, axis=0) * np.isfinite(robot.speeds)
