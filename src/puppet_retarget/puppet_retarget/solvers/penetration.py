@@ -403,6 +403,7 @@ def _find_inside(
     for j in range(first, first + 4):
         copy(frame.end_effectors[j], points[j])
         allowed = tuning.world_scale * (ALLOWED_M + goals.self_rows[j, SELF_DEPTH])
+        allowed -= model.sizes[j]
         moves = leave_body(shape, frame, j, allowed, not is_last, points[j])
         if 2 <= j < 4:
             # a foot that stands is not pushed away by the other

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, end_effector_positions, forward_kinematics, LIMB_SEGMENTS
+from puppet_core.body import (
+    Character,
+    end_effector_positions,
+    forward_kinematics,
+    LIMB_SEGMENTS,
+    segment_distance,
+    shape_arrays,
+)
 from puppet_core.io import ConfigError, setting
 from puppet_core.math import copy, Floats, frozen, kernel, Quats, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
@@ -83,6 +90,7 @@ class PuppetModel(NamedTuple):
     hip_centre: Floats  # (3,) mean of the hip joints in the pelvis' frame
     body: BodyArrays
     limits: LimitArrays
+    sizes: Floats  # (8,) of general end-effectors in its own body, 0 but for a robot's arms
 
 
 class Tuning(NamedTuple):
@@ -116,7 +124,19 @@ def puppet_model(character: Character) -> PuppetModel:
         skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
         body_arrays(skeleton, character.capsules),
         limit_arrays(character),
+        arm_sizes(character),
     )
+
+
+def arm_sizes(character: Character) -> Floats:
+    """Return how deep a robot's palms and elbows are in its arms, 0 for others, (8,) [m]."""
+    sizes, shape = np.zeros(8), shape_arrays(character.capsules)
+    for limb in range(2 if character.robot else 0):
+        _, elbow, hand = LIMB_SEGMENTS[limb]
+        palm = character.skeleton.interaction_points[limb]
+        for j, segment, point in ((limb, hand, palm), (limb + 4, elbow, np.zeros(3))):
+            sizes[j] = max(-segment_distance(shape, segment, point, np.empty(3)), 0.0)
+    return sizes
 
 
 def tuning(config: SolverConfig, character: Character, performer_leg_length: float) -> Tuning:

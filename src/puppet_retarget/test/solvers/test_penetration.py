@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing is left inside objects or the own body, nothing jumps, and swinging feet make room."""
 
+from pathlib import Path
+
 from continuity_runs import Act, phase, Script
 import numpy as np
 from puppet_core.body.capsules import Capsule, shape_arrays
@@ -10,6 +12,7 @@ from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
+from puppet_core.robots import character_from_urdf, RobotMap
 from puppet_retarget.importance.environment import Environment, ObjectArrays
 from puppet_retarget.importance.objects import SHAPES
 from puppet_retarget.importance.self_interaction import body_arrays, RELEVANT, SELF_DEPTH, SELF_ROW
@@ -25,11 +28,12 @@ from puppet_retarget.solvers.penetration import (
 )
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
 from puppet_retarget.solvers.solver import Solver
-from puppet_retarget.solvers.state import Frame, SolverConfig
+from puppet_retarget.solvers.state import Frame, puppet_model, SolverConfig
 import pytest
 from scipy.optimize import minimize
 from self_bodies import body_of_rotations, curled_up, plain_distances, random_arms
 
+HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 LEFT_INSIDE_M = 1e-8
 LEFT_M = 2e-3
 N_POSES = 400
@@ -196,6 +200,24 @@ def test_random_arms_end_outside_of_the_body(solve, puppet, request, rng):
     assert inside.sum() > 10
     left = np.array(after) > ALLOWED_M + LEFT_M
     assert np.mean(~left) >= REACHED_SHARE, np.round(1e3 * np.array(after)[left], 1)
+
+
+def test_a_robots_arms_are_not_thinner_than_they_are(solve, rng):
+    """Palms and elbows are points in the middle of arms: their surface stays outside."""
+    character = character_from_urdf(HUMANOID, RobotMap()).character
+    sizes = puppet_model(character).sizes
+    assert (sizes > 0.005).tolist() == [True, True, False, False] * 2
+    lacks = []
+    for _ in range(N_POSES):
+        rotations = random_arms(character.skeleton, rng).rotations
+        for posed in (rotations, solve(character, rotations)[0]):
+            body = body_of_rotations(character.skeleton, posed)
+            distances = np.where(RELEVANT, plain_distances(body, character.capsules), np.inf)
+            lacks.append(np.max(np.where(sizes > 0.0, sizes - distances.min(axis=1), 0.0)))
+    before, after = np.array(lacks).reshape(-1, 2).T
+    inside = before > ALLOWED_M + LEFT_M
+    assert inside.sum() > 10
+    assert np.mean(after[inside] <= ALLOWED_M + LEFT_M) > 0.9, np.round(1e3 * after[inside], 1)
 
 
 def test_depth_of_the_performer_is_left(solve, short_character, rng):
