@@ -105,9 +105,9 @@ def robot_capsules(
         ends = qb.rotate(rest[segment], np.array([start, end]) - centres[segment])
         radius = max(radius, MIN_RADIUS_M)
         found[segment].append(Capsule(segment, ends[0], ends[1], radius))
-    for segment, own in found.items():
+    for segment, solids in found.items():
         joints = [np.zeros(3), *skeleton.offsets[PARENTS == segment]]
-        own += [rod for joint in joints if own for rod in _rods_to(joint, own)]
+        solids += [rod for joint in joints if solids for rod in _rods_to(joint, solids)]
     bare = {i for i in range(N_SEGMENTS) if not found[i]}
     if not np.any(skeleton.offsets[2]) and (found[1] or found[2]):
         bare -= {1, 2}  # spine and chest turn about one point: one part
@@ -122,7 +122,7 @@ def _rods_to(joint: Vec3, capsules: Sequence[Capsule]) -> list[Capsule]:
     found = []
     for c in capsules:
         core = c.end - c.start
-        along = np.clip((joint - c.start) @ core / max(core @ core, TINY_M2), 0.0, 1.0)
+        along = np.clip((joint - c.start) @ core / max(float(core @ core), TINY_M2), 0.0, 1.0)
         place = c.start + along * core
         found.append((float(np.linalg.norm(joint - place)) - c.radius, place, c))
     gap, place, nearest = min(found, key=lambda row: row[0])
