@@ -17,7 +17,7 @@ orientation (eqs. 3.3, 3.10) `advance`.
 import math
 from typing import Any, NamedTuple
 
-from puppet_core.math import add, Floats, kernel, norm, quat, scale, sub, vec3, work_array
+from puppet_core.math import add, copy, Floats, kernel, norm, quat, scale, sub, vec3, work_array
 from puppet_core.math.values import conjugate, exp, log, multiply, normalize, Quat, Vec3
 
 TWO_PI = 2.0 * math.pi
@@ -68,8 +68,8 @@ def residual(state: State, dt: float, sample: Sample, out: Floats) -> None:
         other = scale(rotation, (angle - TWO_PI) / angle)
         if norm(sub(other, turn)) < norm(sub(rotation, turn)):
             rotation = other
-    out[:3] = sub(sub(sample.position, vec3(state.position)), step)
-    out[3:] = sub(rotation, turn)
+    copy(sub(sub(sample.position, vec3(state.position)), step), out[:3])
+    copy(sub(rotation, turn), out[3:])
 
 
 @kernel
@@ -140,8 +140,8 @@ def advance(state: State, dt: float, change: Floats) -> None:
     """Move the state by prediction plus change, r back to zero (Shin2002 eqs. 3.3, 3.9, 3.10)."""
     step = add(scale(vec3(state.velocity), dt), vec3(change))
     turn = add(scale(vec3(state.velocity[3:]), dt), vec3(change[3:]))
-    state.position[:] = add(vec3(state.position), step)
-    state.orientation[:] = turned(quat(state.orientation), turn)
+    copy(add(vec3(state.position), step), state.position[:])
+    copy(turned(quat(state.orientation), turn), state.orientation[:])
     for k in range(6):
         state.velocity[k] += change[6 + k]
 

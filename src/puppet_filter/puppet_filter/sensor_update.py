@@ -293,8 +293,8 @@ def is_jump(
         state.rejected = 1
     if state.rejected >= tuning.gate_jump_count:
         return True
-    state.candidate_position[:] = sample.position
-    state.candidate_orientation[:] = sample.orientation
+    copy(sample.position, state.candidate_position[:])
+    copy(sample.orientation, state.candidate_orientation[:])
     copy(work.residual, state.candidate_residual)
     state.candidate_ns = sample.time_ns
     return False
@@ -346,8 +346,8 @@ def restart(state: Record, tuning: Record, work: Record, counters: Ints, sample:
 @kernel
 def initialise(state: Record, tuning: Record, counters: Ints, sample: Sample) -> int:
     """Take the sample as the pose, at rest but with a wide velocity; return the status."""
-    state.position[:] = sample.position
-    state.orientation[:] = sample.orientation
+    copy(sample.position, state.position[:])
+    copy(sample.orientation, state.orientation[:])
     state.covariance[:] = 0.0
     for k in range(6):
         copy(state.noise[k], state.covariance[k, :6])
@@ -488,10 +488,10 @@ def emit(
     kalman.rotation_matrix(orientation, matrix)
     kalman.rotate_covariance(own, matrix, out.twist_covariances[i])
     kalman.rotate_covariance(p, matrix, out.covariances[i])
-    out.positions[i] = position
-    out.quaternions[i] = orientation
-    out.linear[i] = velocity
-    out.angular[i] = rotate(orientation, rate)
+    copy(position, out.positions[i])
+    copy(orientation, out.quaternions[i])
+    copy(velocity, out.linear[i])
+    copy(rotate(orientation, rate), out.angular[i])
 
 
 @kernel

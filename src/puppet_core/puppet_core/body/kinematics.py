@@ -9,7 +9,7 @@ Also end-effector positions and their causal velocities. Inverse kinematics is w
 import math
 
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
-from puppet_core.math import Ints, kernel, quat, Quats, Vec3, vec3, Vec3s
+from puppet_core.math import copy, Ints, kernel, quat, Quats, Vec3, vec3, Vec3s
 from puppet_core.math.values import add, multiply, rotate, scale
 
 _PARENTS = tuple(int(p) for p in PARENTS)
@@ -27,13 +27,13 @@ def forward_kinematics(
 
     Row 0 of the rotations is the pelvis in world, the others are relative to the parent segment.
     """
-    q_world[0] = quat(rotations[0])
-    p_world[0] = vec3(root_position)
+    copy(quat(rotations[0]), q_world[0])
+    copy(vec3(root_position), p_world[0])
     for segment in range(1, N_SEGMENTS):
         parent = _PARENTS[segment]
         q, p = quat(q_world[parent]), vec3(p_world[parent])
-        q_world[segment] = multiply(q, quat(rotations[segment]))
-        p_world[segment] = add(p, rotate(q, vec3(offsets[segment])))
+        copy(multiply(q, quat(rotations[segment])), q_world[segment])
+        copy(add(p, rotate(q, vec3(offsets[segment]))), p_world[segment])
 
 
 @kernel
@@ -75,7 +75,7 @@ def causal_velocities(positions: Vec3s, dt_s: float, last_positions: Vec3s, out:
 @kernel
 def hip_centre(p_world: Vec3s, out: Vec3) -> None:
     """Write the mid-point of the hip joints of a body, shape (16, 3) [m]."""
-    out[:] = scale(add(vec3(p_world[_LEFT_HIP]), vec3(p_world[_RIGHT_HIP])), 0.5)
+    copy(scale(add(vec3(p_world[_LEFT_HIP]), vec3(p_world[_RIGHT_HIP])), 0.5), out[:])
 
 
 # Any tree of joints, for clips.

@@ -30,7 +30,7 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.io import setting
-from puppet_core.math import kernel, quaternions, Quats, vec3, Vec3s
+from puppet_core.math import copy, kernel, quaternions, Quats, vec3, Vec3s
 from puppet_core.math.values import (
     add,
     conjugate,
@@ -175,22 +175,22 @@ def _limbs_went_along(turn: Quat, before: Vec3, place: Vec3, state: Record) -> b
 @kernel
 def _carry_all(turn: Quat, before: Vec3, place: Vec3, state: Record) -> None:
     """Move what is remembered of the body in the world; what is in a segment's frame stays."""
-    state.root[:] = _carried(turn, before, place, vec3(state.root))
-    state.rotations[PELVIS] = multiply(turn, quat(state.rotations[PELVIS]))
+    copy(_carried(turn, before, place, vec3(state.root)), state.root[:])
+    copy(multiply(turn, quat(state.rotations[PELVIS])), state.rotations[PELVIS])
     for i in range(8):
-        state.points[i] = _carried(turn, before, place, vec3(state.points[i]))
+        copy(_carried(turn, before, place, vec3(state.points[i])), state.points[i])
     for i in range(N_SEGMENTS):
-        state.turns[i] = _turned_along(turn, quat(state.turns[i]))
+        copy(_turned_along(turn, quat(state.turns[i])), state.turns[i])
     for i in range(ROOT, N_SLOTS):
         slot = state.slots[i]
-        slot.target[:3] = _carried(turn, before, place, vec3(slot.target))
-        slot.earlier[:3] = _carried(turn, before, place, vec3(slot.earlier))
-        slot.difference[:3] = rotate(turn, vec3(slot.difference))
-        slot.step[:3] = rotate(turn, vec3(slot.step))
+        copy(_carried(turn, before, place, vec3(slot.target)), slot.target[:3])
+        copy(_carried(turn, before, place, vec3(slot.earlier)), slot.earlier[:3])
+        copy(rotate(turn, vec3(slot.difference)), slot.difference[:3])
+        copy(rotate(turn, vec3(slot.step)), slot.step[:3])
     slot = state.slots[PELVIS]
-    slot.target[:] = multiply(turn, quat(slot.target))
-    slot.earlier[:] = multiply(turn, quat(slot.earlier))
-    slot.step[:] = _turned_along(turn, quat(slot.step))
+    copy(multiply(turn, quat(slot.target)), slot.target[:])
+    copy(multiply(turn, quat(slot.earlier)), slot.earlier[:])
+    copy(_turned_along(turn, quat(slot.step)), slot.step[:])
 
 
 @kernel

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, PARENTS
-from puppet_core.math import kernel
+from puppet_core.math import copy, kernel
 from puppet_core.math.values import (
     add,
     align_sign,
@@ -93,7 +93,7 @@ def _estimate_pelvis(state: Record) -> None:
     """
     slot = state.slots[PELVIS]
     if is_absent(PELVIS, state) and slot.source != INFERRED and slot.source != NOTHING:
-        state.carrying[:] = quat(state.torso)
+        copy(quat(state.torso), state.carrying[:])
         slot.before = FRESH  # at another angle, so not the source that was used before
     last = quat(state.rotations[PELVIS])
     target, source = last, NOTHING
@@ -103,7 +103,8 @@ def _estimate_pelvis(state: Record) -> None:
         chest = quat(state.sensors[CHEST].orientation)
         target, source = multiply(chest, conjugate(quat(state.carrying))), INFERRED
     root = blend_rotation(target, last, source, has_restarted(PELVIS, state), PELVIS, state)
-    state.rotations[PELVIS] = state.q_world[PELVIS] = root
+    copy(root, state.rotations[PELVIS])
+    copy(root, state.q_world[PELVIS])
 
 
 @kernel
@@ -113,18 +114,18 @@ def _estimate_torso(state: Record) -> None:
     # chest in the pelvis' frame: its sensor's, else the spine's, else the head's
     target, source, restarted = _torso_target(inverse, state)
     torso = blend_rotation(target, quat(state.torso), source, restarted, CHEST, state)
-    state.torso[:] = torso
+    copy(torso, state.torso[:])
     target, source, restarted = _spine_target(inverse, torso, state)
     spine = blend_rotation(target, quat(state.rotations[SPINE]), source, restarted, SPINE, state)
-    state.rotations[SPINE] = spine
+    copy(spine, state.rotations[SPINE])
     chest = multiply(conjugate(spine), torso)
-    state.rotations[CHEST] = align_sign(quat(state.rotations[CHEST]), chest)
+    copy(align_sign(quat(state.rotations[CHEST]), chest), state.rotations[CHEST])
     for segment in range(SPINE, HEAD + 1):
         parent = quat(state.q_world[PARENT_OF[segment]])
         if segment == HEAD:
             last = quat(state.rotations[HEAD])
-            state.rotations[HEAD] = measured_rotation(HEAD, 0.0, parent, last, state)
-        state.q_world[segment] = multiply(parent, quat(state.rotations[segment]))
+            copy(measured_rotation(HEAD, 0.0, parent, last, state), state.rotations[HEAD])
+        copy(multiply(parent, quat(state.rotations[segment])), state.q_world[segment])
 
 
 @kernel
@@ -201,8 +202,8 @@ def _estimate_root(state: Record) -> None:
             target, segment = sub(target, step), parent
     change = advance(source, has_restarted(source, state), state.slots[ROOT], state.dt)
     root = blend_point(target, vec3(state.root), change, ROOT, state)
-    state.root[:] = root
-    state.p_world[PELVIS] = root
+    copy(root, state.root[:])
+    copy(root, state.p_world[PELVIS])
     for segment in range(SPINE, HEAD + 1):
         place_joint(segment, PARENT_OF[segment], state)
 
@@ -224,7 +225,7 @@ def estimate_limb(limb: int, state: Record) -> None:
     for segment in range(start, start + 3):
         parent = PARENT_OF[segment]
         q = multiply(conjugate(quat(state.q_world[parent])), quat(state.q_world[segment]))
-        state.rotations[segment] = align_sign(quat(state.rotations[segment]), q)
+        copy(align_sign(quat(state.rotations[segment]), q), state.rotations[segment])
         place_joint(segment, parent, state)
     _estimate_middle(limb, state)
 
@@ -256,9 +257,9 @@ def _blend_segments(limb: int, carrier: int, wrist: Vec3, turn_s: float, state: 
         parent = quat(state.q_world[PARENT_OF[segment]])
         last = quat(state.blended[segment])
         if not is_absent(segment, state):
-            state.aims[segment] = quat(state.sensors[segment].orientation)
+            copy(quat(state.sensors[segment].orientation), state.aims[segment])
         elif i == 2 or source == INFERRED:
-            state.aims[segment] = quat(state.aims[segment - 1]) if i > 0 else parent
+            copy(quat(state.aims[segment - 1]) if i > 0 else parent, state.aims[segment])
         if is_absent(segment, state) and source != INFERRED and i < 2:
             target = multiply(conjugate(parent), quat(state.aims[segment]))
             own = blend_rotation(target, last, source, False, segment, state)
@@ -266,8 +267,8 @@ def _blend_segments(limb: int, carrier: int, wrist: Vec3, turn_s: float, state: 
         else:
             rest = REST_TURNS[limb] if i == 0 else 0.0
             own = measured_rotation(segment, rest, parent, last, state)
-        state.blended[segment] = own
-        state.q_world[segment] = multiply(parent, own)
+        copy(own, state.blended[segment])
+        copy(multiply(parent, own), state.q_world[segment])
 
 
 @kernel
@@ -282,17 +283,18 @@ def _infer_segments(limb: int, carrier: int, wrist: Vec3, state: Record) -> int:
         q_trunk = quat(state.q_world[TRUNK[limb]])
         q_end = quat(state.sensors[start + 2].orientation)
         upper, lower = infer_limb(limb, q_trunk, q_end, to_elbow, to_wrist, wrist)
-        state.aims[start], state.aims[start + 1] = upper, lower
+        copy(upper, state.aims[start])
+        copy(lower, state.aims[start + 1])
         return BY_END
     # the segment that is not measured points from where the other one has the elbow
     if no_lower:
         q_upper = quat(state.sensors[start].orientation)
         step = sub(wrist, rotate(q_upper, to_elbow))
-        state.aims[start + 1] = _pointed(q_upper, to_wrist, step)
+        copy(_pointed(q_upper, to_wrist, step), state.aims[start + 1])
     else:
         q_lower = quat(state.sensors[start + 1].orientation)
         step = sub(wrist, rotate(q_lower, to_wrist))
-        state.aims[start] = _pointed(q_lower, to_elbow, step)
+        copy(_pointed(q_lower, to_elbow, step), state.aims[start])
     return BY_NEIGHBOUR
 
 
@@ -327,7 +329,7 @@ def _estimate_end(limb: int, carrier: int, wrist: Vec3, state: Record) -> None:
         wrist = add(wrist, scale(detour, weight))
     palm = rotate(quat(state.q_world[start + 2]), vec3(state.interaction_points[limb]))
     target = add(palm, add(vec3(state.p_world[start]), wrist))
-    state.points[limb] = blend_point(target, vec3(state.points[limb]), change, index, state)
+    copy(blend_point(target, vec3(state.points[limb]), change, index, state), state.points[limb])
     _set_velocity(limb, start + 2, state)
 
 
@@ -348,9 +350,11 @@ def _turn_to_goal(limb: int, goal: Vec3, turn_s: float, state: Record) -> None:
     aims = reach_goal(limb, to_elbow, to_wrist, goal, q_upper, q_lower)
     limit = TURN_SPEED_RAD_S * turn_s
     q_upper, turn = follow_turn(q_upper, aims[0], limit, quat(state.turns[upper]))
-    state.q_world[upper], state.turns[upper] = q_upper, turn
+    copy(q_upper, state.q_world[upper])
+    copy(turn, state.turns[upper])
     q_lower, turn = follow_turn(q_lower, aims[1], limit, quat(state.turns[lower]))
-    state.q_world[lower], state.turns[lower] = q_lower, turn
+    copy(q_lower, state.q_world[lower])
+    copy(turn, state.turns[lower])
 
 
 @kernel
@@ -362,7 +366,7 @@ def _estimate_middle(limb: int, state: Record) -> None:
         target, source = joint_of_sensor(middle, state), middle
     change = advance(source, has_restarted(source, state), state.slots[index], state.dt)
     last = vec3(state.points[4 + limb])
-    state.points[4 + limb] = blend_point(target, last, change, index, state)
+    copy(blend_point(target, last, change, index, state), state.points[4 + limb])
     _set_velocity(4 + limb, middle, state)
 
 
@@ -373,4 +377,4 @@ def _set_velocity(point: int, segment: int, state: Record) -> None:
     velocity = ORIGIN
     if carrier >= 0:
         velocity = carried_velocity(vec3(state.points[point]), carrier, state)
-    state.velocities[point] = velocity
+    copy(velocity, state.velocities[point])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from puppet_core.body import MAX_COORDINATE_M, N_SEGMENTS, PARENTS, Skeleton
-from puppet_core.math import kernel
+from puppet_core.math import copy, kernel
 from puppet_core.math.values import (
     add,
     align_sign,
@@ -44,8 +44,9 @@ from puppet_core.sensor_frames import (
 Record = Any  # an element of a structured array, in kernels
 ORIGIN: Vec3 = (0.0, 0.0, 0.0)
 
-PELVIS, SPINE, CHEST, HEAD = 0, 1, 2, 3
-ROOT = N_SEGMENTS  # index of the root's slot; those of the eight end-effectors follow
+# ROOT is the index of the root's slot; those of the eight end-effectors follow. numba compiles
+# what is called with a plain constant for each of its values, with one of numpy only once.
+PELVIS, SPINE, CHEST, HEAD, ROOT = np.array([0, 1, 2, 3, N_SEGMENTS])
 N_SLOTS = N_SEGMENTS + 9
 PARENT_OF = tuple(int(p) for p in PARENTS)
 
@@ -150,7 +151,7 @@ def fresh_state(skeleton: Skeleton) -> np.ndarray:
 def place_joint(segment: int, parent: int, state: Record) -> None:
     """Put a segment's joint to where its parent's position and orientation have it."""
     step = rotate(quat(state.q_world[parent]), vec3(state.offsets[segment]))
-    state.p_world[segment] = add(step, vec3(state.p_world[parent]))
+    copy(add(step, vec3(state.p_world[parent])), state.p_world[segment])
 
 
 # Quality of a segment's sensor in a frame
@@ -188,10 +189,10 @@ def read_sensors(
             continue
         sensor.quality = _quality(status[row])
         turn = multiply(multiply(q_tracker, q), quat(sensor.q_sensor_segment))
-        sensor.orientation[:] = normalize(turn)
-        sensor.position[:] = add(rotate(q_tracker, p), p_tracker)
-        sensor.linear[:] = rotate(q_tracker, v)
-        sensor.angular[:] = rotate(q_tracker, w)
+        copy(normalize(turn), sensor.orientation[:])
+        copy(add(rotate(q_tracker, p), p_tracker), sensor.position[:])
+        copy(rotate(q_tracker, v), sensor.linear[:])
+        copy(rotate(q_tracker, w), sensor.angular[:])
 
 
 @kernel
@@ -354,7 +355,7 @@ def blend_rotation(
         return align_sign(last, target)
     if change != SAME:
         turn = multiply(conjugate(target), multiply(quat(slot.step), last))
-        slot.difference[:] = turn
+        copy(turn, slot.difference[:])
         _carry_on(source, norm(log(turn)), slot, dt, times)
     left = _left(source, slot, times)
     if left == 0.0:
@@ -374,7 +375,7 @@ def blend_point(target: Vec3, last: Vec3, change: int, index: int, state: Record
         return last
     if change != SAME:
         shift = sub(add(last, vec3(slot.step)), target)
-        slot.difference[:3] = shift
+        copy(shift, slot.difference[:3])
         _carry_on(0, norm(shift), slot, dt, times)
     left = _left(0, slot, times)
     slot.speed = 0.0
@@ -389,18 +390,18 @@ def _follow_rotation(target: Quat, change: int, slot: Record, dt: float) -> None
     """Find how far the source turned in this frame, and remember its value."""
     last, since = quat(slot.target), slot.since
     if dt == 0.0 or slot.source == NOTHING:
-        slot.step[:] = IDENTITY
+        copy(IDENTITY, slot.step[:])
     elif change == SAME:
         wanted = multiply(target, conjugate(last))
-        slot.step[:] = approach(quat(slot.step), wanted, MAX_TURN_RATE_RAD_S2 * dt * dt)
+        copy(approach(quat(slot.step), wanted, MAX_TURN_RATE_RAD_S2 * dt * dt), slot.step[:])
     elif change == KNOWN_SOURCE:
         rotvec = log(multiply(target, conjugate(quat(slot.earlier))))
         wanted = exp(scale(rotvec, dt / since))
-        slot.step[:] = approach(quat(slot.step), wanted, MAX_TURN_RATE_RAD_S2 * dt * since)
+        copy(approach(quat(slot.step), wanted, MAX_TURN_RATE_RAD_S2 * dt * since), slot.step[:])
     if change == SWITCHED or change == KNOWN_SOURCE:
-        slot.earlier[:] = last
+        copy(last, slot.earlier[:])
         slot.since = dt
-    slot.target[:] = target
+    copy(target, slot.target[:])
 
 
 @kernel
@@ -408,17 +409,17 @@ def _follow_point(target: Vec3, change: int, slot: Record, dt: float) -> None:
     """Find how far the source went in this frame, and remember its value."""
     last, move, since = vec3(slot.target), vec3(slot.step), slot.since
     if dt == 0.0 or slot.source == NOTHING:
-        slot.step[:3] = ORIGIN
+        copy(ORIGIN, slot.step[:3])
     elif change == SAME or change == KNOWN_SOURCE:
         base = last if change == SAME else vec3(slot.earlier)
         span = dt if change == SAME else since
         more = sub(scale(sub(target, base), dt / span), move)
         limit = MAX_RATE_M_S2 * dt * span
-        slot.step[:3] = add(move, scale(more, min(1.0, limit / max(norm(more), limit))))
+        copy(add(move, scale(more, min(1.0, limit / max(norm(more), limit)))), slot.step[:3])
     if change == SWITCHED or change == KNOWN_SOURCE:
-        slot.earlier[:3] = last
+        copy(last, slot.earlier[:3])
         slot.since = dt
-    slot.target[:3] = target
+    copy(target, slot.target[:3])
 
 
 @kernel
