@@ -193,9 +193,8 @@ class LibertySimulator(PolhemusSimulator):
     def power_up(self) -> None:
         super().power_up()
         self.is_binary = False
-        self.items: dict[int, tuple[int, ...]] = dict.fromkeys(
-            range(1, self.n_sensors + 1), POWER_UP_ITEMS
-        )
+        stations = range(1, self._model.max_stations + 1)
+        self.items: dict[int, tuple[int, ...]] = dict.fromkeys(stations, POWER_UP_ITEMS)
         self.hemisphere: tuple[int, ...] = (1, 0, 0)
 
     def encode(self, poses: Floats, start_tick: int) -> list[np.ndarray]:
@@ -204,8 +203,10 @@ class LibertySimulator(PolhemusSimulator):
         layout, unit = self._model.layout, self.metres_per_unit
         times_s = (start_tick + np.arange(len(poses))) / self._rate_hz
         records = [
-            encode_records(layout, items, i, poses[:, i - 1], unit, self.error, times_s)
-            for i, items in self.items.items()
+            encode_records(
+                layout, self.items[i], i, poses[:, i - 1], unit, self.error, times_s
+            )
+            for i in range(1, self.n_sensors + 1)
         ]
         for record in records:
             record[:, 3] = ord('C' if self.is_streaming else 'P')  # what it answers
