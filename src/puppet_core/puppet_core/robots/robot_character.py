@@ -61,7 +61,6 @@ from puppet_core.robots.robot_files import read_robot_file
 MAX_BARS = 5  # capsules beside each other in one box
 MIN_RADIUS_M = 1e-3
 ROD_SHARE = 0.6  # of the radius of the capsule that it joins to a joint
-TINY_M2 = 1e-12
 
 PALM_FRACTION = 0.45  # of the way from the wrist to the tip of the hand
 WRIST_FRACTION = 0.75  # of the way from the elbow to the tip, where there is no wrist
@@ -122,7 +121,7 @@ def _rods_to(joint: Vec3, capsules: Sequence[Capsule]) -> list[Capsule]:
     found = []
     for c in capsules:
         core = c.end - c.start
-        along = np.clip((joint - c.start) @ core / max(float(core @ core), TINY_M2), 0.0, 1.0)
+        along = np.clip((joint - c.start) @ core / max(float(core @ core), 1e-12), 0.0, 1.0)
         place = c.start + along * core
         found.append((float(np.linalg.norm(joint - place)) - c.radius, place, c))
     gap, place, nearest = min(found, key=lambda row: row[0])

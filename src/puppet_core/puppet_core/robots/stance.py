@@ -12,27 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS
-from puppet_core.math import Floats, kernel, Quats, Vec3s
-from puppet_core.math.values import (
-    add,
-    clamp,
-    dot,
-    norm,
-    rotate,
-    scale,
-    smooth_ramp,
-    sub,
-    Vec3,
-    vec3,
-)
+from puppet_core.math import add, clamp, copy, dot, kernel, norm, Quats, rotate, scale, sub, Vec3s
+from puppet_core.math.values import ease, smooth_ramp, Vec3
 
 ROOM_M = 0.015  # between the legs
 CROSSED_M = 0.1  # so far on the other's side a foot is not kept from
 UPRIGHT = 0.3  # of a pelvis that leans sideways, what of its left is level [-]
-PLANTED, SWINGING = (
-    0.3,
-    0.9,
-)  # speeds of a foot that stays, and that goes where there is room [1/s]
+PLANTED, SWINGING = 0.3, 0.9  # a foot that stays, and that goes where there is room [legs/s]
 ASIDE_S = 0.05  # time constant of a foot that swings
 MOST_RAD = 0.5  # by which a leg is turned in
 _LEFT_LEG = LIMB_SEGMENTS[2]
@@ -70,17 +56,12 @@ def part_soles(stance: Stance, q_world: Quats, ends: Vec3s, dt: float, aside: Ve
     width = max(stance.width, width + _inner_side(stance, 1, q_world, left))
     between = dot(sub(ends[2], ends[3]), left)
     share = clamp(1.0 + between / CROSSED_M, 0.0, 1.0)
-    needed = (
-        share
-        * share
-        * (3.0 - 2.0 * share)
-        * smooth_ramp(width + 2.0 * ROOM_M - between, 2.0 * ROOM_M)
-    )
+    needed = ease(share) * smooth_ramp(width + 2.0 * ROOM_M - between, 2.0 * ROOM_M)
     for foot in range(2):
         sole, side = ends[2 + foot], 1.0 - 2.0 * foot
         pace = norm(sub(sole, aside[2 + foot])) / (stance.leg * dt)
         pace = clamp((pace - PLANTED) / (SWINGING - PLANTED), 0.0, 1.0)
-        aside[2 + foot] = vec3(sole)
+        copy(sole, aside[2 + foot])
         # what the other foot does not do of it, half of it at least
         way, rate = 0.5 * needed, 1.0
         if dt < math.inf:
@@ -96,23 +77,13 @@ def part_soles(stance: Stance, q_world: Quats, ends: Vec3s, dt: float, aside: Ve
 def least_stance(character: Character) -> float:
     """Return how far apart soles are where straight legs that turn inwards touch [m]."""
     places = character.skeleton.rest_positions()
+    hip, foot = places[_LEFT_LEG[[0, 2]]]
+    sole = foot + character.skeleton.interaction_points[2] - hip
     legs = [c for c in character.capsules if c.segment in _LEFT_LEG]
-    points = np.array([places[c.segment] + p for c in legs for p in (c.start, c.end)])
+    points = np.array([places[c.segment] + p - hip for c in legs for p in (c.start, c.end)])
     radii = np.array([c.radius for c in legs for _ in range(2)])
-    hip, sole = (
-        places[_LEFT_LEG[0]],
-        places[_LEFT_LEG[2]] + character.skeleton.interaction_points[2],
-    )
-    width = 2.0 * sole[1]
-    allowed = min(_inmost(points - hip, 0.0, radii) + hip[1], 0.0)
-    for angle in np.arange(0.0, MOST_RAD, 0.002):
-        if _inmost(points - hip, angle, radii) + hip[1] < allowed:
-            break
-        width = 2.0 * (hip[1] + _inmost(sole[None] - hip, angle, np.zeros(1)))
-    return width
-
-
-def _inmost(points: Vec3s, angle: float, radii: Floats) -> float:
-    """Return the least Y of balls about points that are turned about the X axis [m]."""
-    turned = math.cos(angle) * points[:, 1] + math.sin(angle) * points[:, 2]
-    return float(np.min(turned - radii, initial=math.inf))
+    angles = np.arange(0.0, MOST_RAD, 0.002)
+    turns = np.array([np.cos(angles), np.sin(angles)])
+    inmost = np.min(points[:, 1:] @ turns - radii[:, None], axis=0) + hip[1]
+    apart = np.append(inmost >= min(inmost[0], 0.0), False)
+    return float(2.0 * (hip[1] + sole[1:] @ turns[:, np.argmin(apart) - 1]))

@@ -205,19 +205,16 @@ def test_random_arms_end_outside_of_the_body(solve, puppet, request, rng):
 def test_a_robots_arms_are_not_thinner_than_they_are(solve, rng):
     """Palms and elbows are points in the middle of arms: their surface stays outside."""
     character = character_from_urdf(HUMANOID, RobotMap()).character
-    sizes = puppet_model(character).sizes
-    assert (sizes > 0.005).tolist() == [True, True, False, False] * 2
-    lacks = []
+    sizes, lacks = puppet_model(character).sizes[[0, 1, 4, 5]], []
+    assert np.all(sizes > 0.005)
     for _ in range(N_POSES):
         rotations = random_arms(character.skeleton, rng).rotations
         for posed in (rotations, solve(character, rotations)[0]):
             body = body_of_rotations(character.skeleton, posed)
             distances = np.where(RELEVANT, plain_distances(body, character.capsules), np.inf)
-            lacks.append(np.max(np.where(sizes > 0.0, sizes - distances.min(axis=1), 0.0)))
-    before, after = np.array(lacks).reshape(-1, 2).T
-    inside = before > ALLOWED_M + LEFT_M
-    assert inside.sum() > 10
-    assert np.mean(after[inside] <= ALLOWED_M + LEFT_M) > 0.9, np.round(1e3 * after[inside], 1)
+            lacks.append(np.max(sizes - distances.min(axis=1)[[0, 1, 4, 5]]))
+    inside, left = np.reshape(lacks, (-1, 2)).T > ALLOWED_M + LEFT_M
+    assert inside.sum() > 10 and np.mean(left[inside]) < 0.1
 
 
 def test_depth_of_the_performer_is_left(solve, short_character, rng):
