@@ -39,9 +39,7 @@ def command(word: str) -> Any:
 def parser(asked_for: Sequence[str] = tuple(SUBCOMMANDS)) -> CommandParser:
     """Return the grammar of all commands, with the arguments of those asked for."""
     top = CommandParser(
-        prog='puppet',
-        description='Retarget, edit, enhance and draw motion clips.',
-        epilog=EXAMPLE,
+        prog='puppet', description='Retarget, edit, enhance and draw motion clips.', epilog=EXAMPLE
     )
     words = top.add_subparsers(dest='word', metavar='COMMAND', required=True)
     for word, (_, text) in SUBCOMMANDS.items():

@@ -82,7 +82,8 @@ class EmulatorConfig:
     rate_hz: float = 120.0  # Measurements per second
     range_in: int = 144  # Full scale of positions [inch]
     first_address: int = 2  # Bus address of each line's first sensor
-    shares_bus: bool = False  # Whether each line is one unit of a Flock's bus, the first its master
+    # Whether each line is a unit of one Flock, the first its master
+    shares_bus: bool = False
     # In world [m]; its axes are the world's
     transmitter_position_m: tuple[float, float, float] = (0.0, 0.0, 1.0)
     noise: NoiseLevels = NoiseLevels()

@@ -203,9 +203,7 @@ class LibertySimulator(PolhemusSimulator):
         layout, unit = self._model.layout, self.metres_per_unit
         times_s = (start_tick + np.arange(len(poses))) / self._rate_hz
         records = [
-            encode_records(
-                layout, self.items[i], i, poses[:, i - 1], unit, self.error, times_s
-            )
+            encode_records(layout, self.items[i], i, poses[:, i - 1], unit, self.error, times_s)
             for i in range(1, self.n_sensors + 1)
         ]
         for record in records:
