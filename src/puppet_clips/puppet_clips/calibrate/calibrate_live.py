@@ -137,6 +137,10 @@ class LiveSession(CalibrationNode):
 
     def pose(self) -> PoseRecording:
         """Return the T-pose, after a countdown; CalibrationError if that cannot be used."""
+        before = self.heard_at
+        while self.heard_at == before:  # nobody is to stand still for nothing
+            self.spin_for(0.05)
+            self.require_input()
         _say(POSE_PROMPT)
         for left in range(COUNTDOWN_S, 0, -1):
             _say(f'  {left}')

@@ -27,7 +27,7 @@ from puppet_core.math import (
     scale,
     sub,
 )
-from puppet_core.math.values import ease, Quat, QuatLike, smooth_ramp, Vec3, Vec3Like
+from puppet_core.math.values import ease, Quat, smooth_ramp, Vec3, vec3, Vec3Like
 from puppet_retarget.importance import ObjectArrays, PLANE
 from puppet_retarget.solvers.corrections import END_POWER, follow_turn
 from puppet_retarget.solvers.limbs import STARTS
@@ -65,7 +65,7 @@ def _depth_along(
 
 @kernel
 def deepest_in_object(
-    shape: ShapeArrays, objects: ObjectArrays, j: int, segment: int, q: QuatLike, p: Vec3Like
+    shape: ShapeArrays, objects: ObjectArrays, j: int, segment: int, q: Quat, p: Vec3
 ) -> tuple[float, Vec3, Vec3]:
     """
     Return how deep a segment at an orientation and origin is in object j, negative outside [m].
@@ -141,11 +141,11 @@ def _out_on_own_side(
     Or its sole's: what is on this side of the plane that touches the object there is outside of
     it. The nearest way out would change at an edge.
     """
-    q, p = frame.q_world[segment], frame.p_world[segment]
+    q, p = quat(frame.q_world[segment]), vec3(frame.p_world[segment])
     depth, way, out = deepest_in_object(model.body.shape, objects, j, segment, q, p)
     if depth <= 0.0:
         return depth, way, out
-    palm = frame.end_effectors[(segment - STARTS[0]) // 3]
+    palm = vec3(frame.end_effectors[(segment - STARTS[0]) // 3])
     gap, _, normal = puppet_distance(objects, j, palm)
     out = rotate(objects.puppet_orientations[j], normal)
     height = dot(sub(palm, add(p, way)), out) - gap + depth
@@ -208,7 +208,7 @@ def way_out_of_planes(
             is_end = own >= 0 and part == 2
             if own != limb if is_end else limb >= 0:
                 continue
-            q, p = frame.q_world[segment], frame.p_world[segment]
+            q, p = quat(frame.q_world[segment]), vec3(frame.p_world[segment])
             depth, way, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
             if own >= 0 and part == 1:
                 depth *= max(1.0 - norm(way) / model.lower_lengths[own], 0.0)
@@ -254,7 +254,7 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
                 depth, _, normal = _out_on_own_side(model, objects, j, segment, frame)
                 depth = min(depth, depth * ease(goals.importances[limb]))
             else:
-                q, p = frame.q_world[segment], frame.p_world[segment]
+                q, p = quat(frame.q_world[segment]), vec3(frame.p_world[segment])
                 depth, _, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
             if depth > deepest:
                 deepest, out = depth, normal

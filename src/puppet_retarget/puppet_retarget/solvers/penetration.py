@@ -94,7 +94,7 @@ HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
 
 
 @kernel
-def puppet_distance(objects: ObjectArrays, j: int, p: Vec3Like) -> tuple[float, Vec3, Vec3]:
+def puppet_distance(objects: ObjectArrays, j: int, p: Vec3) -> tuple[float, Vec3, Vec3]:
     """Return distance [m], place and normal of a world point in the frame of puppet's object j."""
     local = to_object(objects.puppet_orientations[j], objects.puppet_positions[j], p)
     distance, normal = signed_distance(objects.shapes[j], objects.puppet_sizes[j], local)
@@ -102,7 +102,7 @@ def puppet_distance(objects: ObjectArrays, j: int, p: Vec3Like) -> tuple[float, 
 
 
 @kernel
-def least_distance(objects: ObjectArrays, p: Vec3Like) -> float:
+def least_distance(objects: ObjectArrays, p: Vec3) -> float:
     """Return the signed distance of a world point from the nearest or deepest object [m]."""
     distance = 1e9
     for j in range(objects.n_objects):
@@ -370,9 +370,7 @@ def solve_one_limb(
 
 
 @kernel
-def take_end_to(
-    model: PuppetModel, tuning: Tuning, limb: int, point: Vec3Like, frame: Frame
-) -> None:
+def take_end_to(model: PuppetModel, tuning: Tuning, limb: int, point: Vec3, frame: Frame) -> None:
     """Bring a palm or sole to a point, with the orientation it has."""
     start = STARTS[limb]
     own = limb_at(model, frame, limb, frame.rotations, frame.q_world[start + 2])
@@ -382,12 +380,10 @@ def take_end_to(
 
 
 @kernel
-def take_elbow_to(
-    model: PuppetModel, limb: int, point: Vec3Like, held: float, frame: Frame
-) -> None:
+def take_elbow_to(model: PuppetModel, limb: int, point: Vec3, held: float, frame: Frame) -> None:
     """Bring an elbow or knee towards a point; by the weight `held` the hand stays."""
     own = limb_at(model, frame, limb, frame.rotations, frame.q_world[STARTS[limb] + 2])
-    target = Range(vec3(point), 0.0, 1.0)
+    target = Range(point, 0.0, 1.0)
     elbow, wrist = settle(own, own.elbow, own.wrist, target, held, 1.0)
     set_joints(frame.rotations, limb, turn_limb(own, elbow, wrist, 1.0))
 
@@ -453,7 +449,7 @@ def resolve_self_penetration(
         hands = _find_inside(model, tuning, goals, 0, is_last, frame)
         for limb in range(4):
             if hands & (1 << limb):
-                take_end_to(model, tuning, limb, frame.clear_points[limb], frame)
+                take_end_to(model, tuning, limb, vec3(frame.clear_points[limb]), frame)
         if hands:
             update_kinematics(model, frame)
         elbows = _find_inside(model, tuning, goals, 4, is_last, frame)
@@ -462,7 +458,8 @@ def resolve_self_penetration(
                 held = goals.importances[limb]
                 if attempt < HELD_ATTEMPTS:
                     held = max(held, goals.self_rows[limb, SELF_IMPORTANCE])
-                take_elbow_to(model, limb, frame.clear_points[limb + 4], ease(held), frame)
+                point = vec3(frame.clear_points[limb + 4])
+                take_elbow_to(model, limb, point, ease(held), frame)
         if elbows:
             update_kinematics(model, frame)
         elif not hands:
@@ -504,7 +501,7 @@ def resolve_object_penetration(
         ray_only = attempt == PUSH_ATTEMPTS - 1
         has_moved = False
         for limb in range(4):
-            start, end = frame.p_world[STARTS[limb]], frame.end_effectors[limb]
+            start, end = frame.p_world[STARTS[limb]], vec3(frame.end_effectors[limb])
             inside, point = leave_objects(objects, start, end, ray_only)
             if inside:
                 if attempt == PUSH_ATTEMPTS - 2:

@@ -289,7 +289,7 @@ def _adapt_body(model: PuppetModel, tuning: Tuning, frame: Frame) -> int:
     copy(body.q_body[0], frame.rotations[0])
     for segment in range(1, 3):
         to_parent = conjugate(body.q_body[segment - 1])
-        frame.rotations[segment] = multiply(to_parent, body.q_body[segment])
+        copy(multiply(to_parent, body.q_body[segment]), frame.rotations[segment])
     return iterations
 
 
@@ -298,7 +298,7 @@ def measure(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fram
     """Fill goal errors and penetrations of the end-effectors, and depths in the own body [m]."""
     for i in range(4):
         frame.goal_errors[i] = norm(sub(frame.end_effectors[i], goals.positions[i]))
-        frame.penetrations[i] = max(-least_distance(objects, frame.end_effectors[i]), 0.0)
+        frame.penetrations[i] = max(-least_distance(objects, vec3(frame.end_effectors[i])), 0.0)
     self_depths(model.body.shape, frame)
 
 
