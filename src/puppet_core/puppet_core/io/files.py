@@ -84,7 +84,11 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def run_folder(name: str) -> Iterator[Path]:
-    """Yield a temporary folder for this run; those of runs that were killed are deleted."""
+    """
+    Yield a temporary folder for this run; those of runs that were killed are deleted.
+
+    The name should be nobody else's: folders called so are taken for ours.
+    """
     for old in Path(tempfile.gettempdir()).glob(f'{name}_*_*'):
         process = old.name.removeprefix(f'{name}_').partition('_')[0]
         if process.isdecimal() and not Path('/proc', process).exists():

@@ -185,7 +185,7 @@ def _links(arguments: argparse.Namespace, at_exit: ExitStack) -> tuple[Path | En
         return tuple(parse_endpoint(f'tcp://{name}') for name in arguments.listen)
     if arguments.link:
         return tuple(arguments.link)
-    folder = arguments.ports_dir or at_exit.enter_context(run_folder('tracker'))
+    folder = arguments.ports_dir or at_exit.enter_context(run_folder('puppet_tracker'))
     # an impossible rate is refused by the config
     rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
     kind = SIMULATORS[arguments.device]

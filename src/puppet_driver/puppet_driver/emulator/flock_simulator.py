@@ -88,7 +88,7 @@ class FlockSimulator(DeviceSimulator):
         rate_hz: float = 120.0,
     ) -> None:
         super().__init__()
-        # a measurement takes count * 0.032 ms / crystal [MHz] + 0.3 ms
+        # as VRPN works it out: a measurement takes count * 0.032 ms / crystal [MHz] + 0.3 ms
         self._rate_count = round((1e3 / rate_hz - OVERHEAD_MS) * CRYSTAL_MHZ / COUNT_MS)
         addresses = range(1, first_address + n_sensors)
         self.bus = bus or Bus({a: Unit(a, a >= first_address) for a in addresses})
