@@ -4,11 +4,17 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+import platform
+import shlex
+import sys
 
-from puppet_core.io import CommandParser, EXIT_OK, run_command
+from puppet_core.io import CommandParser, ConfigError, EXIT_OK, run_command, write_text
 from puppet_retarget.offline import ConfigFiles
 from puppet_ros import config_files
 
+ROOT = Path(__file__).resolve().parents[1]
 Run = Callable[[argparse.Namespace, ConfigFiles], str]
 
 
@@ -21,6 +27,14 @@ def bench_parser(
     """Return the grammar of a bench."""
     parser = CommandParser(prog=f'puppet bench {name}', epilog=example, description=description)
     add_arguments(parser)
+    parser.add_argument(
+        '--write-docs',
+        nargs='?',
+        const=name,
+        metavar='BLOCK',
+        help='also put the tables between the marks of that block in doc/; without a name the '
+        "bench's own",
+    )
     return parser
 
 
@@ -30,7 +44,41 @@ def bench_command(
     """Measure, print what `run` returns; return the exit code."""
 
     def command() -> int:
-        print(run(parser.parse_args(argv), config_files))
+        options = parser.parse_args(argv)
+        text = run(options, config_files)
+        print(text)
+        if options.write_docs:
+            words = [word for word in argv or sys.argv[1:] if not word.startswith('--write-docs')]
+            write_docs(ROOT / 'doc', options.write_docs, f'{parser.prog} {_shown(words)}', text)
         return EXIT_OK
 
     return run_command(parser.prog, command)
+
+
+def write_docs(folder: Path, block: str, command: str, text: str) -> None:
+    """Put what a bench printed between the marks of a block in one of a folder's pages."""
+    begin, end = f'<!-- bench {block} -->\n', '<!-- end bench -->\n'
+    pages = {page: page.read_text() for page in sorted(folder.glob('*.md'))}
+    found = [page for page, written in pages.items() if begin in written]
+    if not found:
+        raise ConfigError(f'--write-docs: expected a block of {folder}, got {block!r}')
+    before, _, rest = pages[found[0]].partition(begin)
+    shown = text if text.startswith('|') else f'```text\n{text}\n```'
+    head = f'`./{command.strip()}` ({processor()}, {date.today()}):'
+    after = rest.partition(end)[2]
+    write_text(found[0], f'{before}{begin}\n{head}\n\n{shown}\n\n{end}{after}')
+
+
+def processor() -> str:
+    """Return the processor's name where the system has it."""
+    try:
+        lines = Path('/proc/cpuinfo').read_text(encoding='utf-8', errors='replace').splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(':')[2].strip() for line in lines if line.startswith('model name')]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _shown(words: Sequence[str]) -> str:
+    """Return arguments as text, paths outside the repository by their last name."""
+    return shlex.join(Path(word).name if Path(word).is_absolute() else word for word in words)

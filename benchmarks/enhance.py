@@ -20,10 +20,10 @@ from pathlib import Path
 import sys
 from typing import Any, NamedTuple
 
-from benchmarks.command import bench_command
+from benchmarks.command import bench_command, bench_parser
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
-from puppet_core.io import CommandParser, ConfigError, progress
+from puppet_core.io import ConfigError, progress
 from puppet_core.math import Floats, Ints, quaternions, Vec3s
 from puppet_core.procedural import (
     ADULT_ARM_LENGTH_M,
@@ -48,9 +48,10 @@ from puppet_edit.enhancement import (
     Targets,
 )
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import table, write_report
-from puppet_ros import config_files
+from puppet_retarget.offline import ConfigFiles, table, write_report
 
+DESCRIPTION = 'Measure a known motion with errors, and how much of them enhancement mends.'
+EXAMPLE = 'example: ./puppet bench enhance --json e.json'
 MAX_SEEDS = 1000
 MM_PER_M = 1000.0
 TRUNK = (1, 2, 3)
@@ -368,13 +369,8 @@ def fist_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return table(head, lines)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
-    p = CommandParser(
-        prog='puppet bench enhance',
-        epilog='example: ./puppet bench enhance --json e.json',
-        description='Measure a known motion with errors, and how much of them enhancement mends.',
-    )
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
     add = p.add_argument
     add('clip', nargs='?', metavar='CLIP', type=Path, help='.bvh, .amc or .c3d whose angles are '
         'the truth; without it the built-in performer walks')  # fmt: skip
@@ -382,16 +378,20 @@ def parser() -> argparse.ArgumentParser:
     add('--seeds', type=int, default=20, metavar='N', help='how often noise is drawn; default 20')
     add('--json', type=Path, metavar='FILE', help='also write the figures there')
     clip_arguments.add_clip_options(p)
-    return p
 
 
-def run(arguments: argparse.Namespace) -> str:
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    return bench_parser('enhance', DESCRIPTION, EXAMPLE, add_arguments)
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """Measure, write the figures, return the tables; raise PuppetError for bad input."""
     if not 1 <= arguments.seeds <= MAX_SEEDS:
         raise ConfigError(f'--seeds: expected 1 .. {MAX_SEEDS}, got {arguments.seeds}')
     if arguments.json:
         clip_arguments.check_output(arguments.json, '--json')
-    performance = clip_arguments.procedural_clip(config_files)
+    performance = clip_arguments.procedural_clip(files)
     truth = walking_truth(performance)
     if arguments.clip is not None:
         clip = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
@@ -411,7 +411,7 @@ def run(arguments: argparse.Namespace) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write; return the exit code."""
-    return bench_command(parser(), lambda arguments, _: run(arguments), argv)
+    return bench_command(parser(), run, argv)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,7 @@ from puppet_setup.commands import COMMANDS, FAMILIES
 import pytest
 from source_tree import ROOT
 
-PAGES = [ROOT / 'README.md', *sorted((ROOT / 'doc').glob('*.md'))]
+PAGES = [ROOT / 'README.md', *sorted((ROOT / 'doc').rglob('*.md'))]
 
 _BLOCK = re.compile(r'^```(\w*)\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _SPAN = re.compile(r'(?<!`)`(\./puppet [^`]+)`')

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation against the code: links, commands, options, pictures, messages."""
+"""The documentation against the code: links, commands, options, messages, papers, examples."""
 
 import argparse
 import ast
@@ -9,14 +9,19 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 import re
+import subprocess
+import sys
+from typing import Any
 
-from doc_page import PAGES, prose, puppet_lines
+from doc_page import blocks, PAGES, prose, puppet_lines
 from puppet_bringup.process_table import arguments_of
 from puppet_bringup.reference import module_of, parsers_of, programs
 from puppet_setup.commands import BUILT_IN, COMMANDS, FAMILIES
 import pytest
 from source_tree import name_of, python_files, ROOT
 
+PAPERS, API = (ROOT / 'doc' / f'{name}.md' for name in ('papers', 'api'))
+SAMPLE = 'config/clips/walk.bvh'
 MAX_PICTURE_BYTES = 600_000
 LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)')
 WEB = re.compile(r'[a-z]+:')
@@ -40,7 +45,8 @@ def anchors(page: Path) -> set[str]:
         plain = re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', heading).strip().lower()
         slug = re.sub(r'[^\w\- ]', '', plain).replace(' ', '-')
         names[slug] = names.get(slug, -1) + 1
-    return {f'{slug}-{k}' if k else slug for slug, n in names.items() for k in range(n + 1)}
+    marked = set(re.findall(r'<a id="(.*?)">', page.read_text()))
+    return marked | {f'{s}-{k}' if k else s for s, n in names.items() for k in range(n + 1)}
 
 
 @EACH_PAGE
@@ -64,13 +70,9 @@ def test_every_page_and_picture_is_reached_from_the_readme():
             continue
         found = ((page.parent / target.partition('#')[0]).resolve() for target in targets(page))
         waiting += [file for file in found if file.is_file() and file not in seen]
-    wanted = {*PAGES, *(ROOT / 'doc' / 'images').iterdir()}
-    assert not {name_of(path) for path in wanted - seen}
-
-
-def test_pictures_are_small():
-    for picture in (ROOT / 'doc' / 'images').iterdir():
-        assert picture.stat().st_size < MAX_PICTURE_BYTES, picture.name
+    pictures = {*(ROOT / 'doc' / 'images').iterdir()}
+    assert not {name_of(path) for path in {*PAGES, *pictures} - seen}
+    assert max(picture.stat().st_size for picture in pictures) < MAX_PICTURE_BYTES
 
 
 def options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -161,11 +163,54 @@ def test_quoted_messages_are_those_of_the_code():
             assert piece in said_by_the_code(), f'{message}: {piece!r}'
 
 
+def test_each_equation_leads_to_the_function_that_has_it():
+    """What a link of the papers' page names is defined in the file to which it leads."""
+    links = re.findall(r'\[`(\w+)`\]\((.*?\.py)\)', PAPERS.read_text())
+    assert len(links) > 70
+    for name, path in links:
+        text = (PAPERS.parent / path).read_text()
+        assert re.search(rf'^ *(def|class) {name}\b|^{name}\b.* = ', text, re.MULTILINE), name
+
+
 def test_each_erratum_of_the_papers_is_told():
     """Each number that code and tests cite is an item of the page."""
-    page = (ROOT / 'doc' / 'errata.md').read_text()
-    items = {int(n) for n in re.findall(r'^\| (\d+) \|', page, re.MULTILINE)}
+    items = {int(n) for n in re.findall(r'^\| (\d+) \|', PAPERS.read_text(), re.MULTILINE)}
     text = '\n'.join(path.read_text() for path in python_files())
     cited = {int(n) for n in re.findall(r'errata (\d+)', text)}
     assert items == set(range(1, max(items) + 1))
     assert cited <= items
+
+
+def test_the_examples_of_the_interface_run(tmp_path, monkeypatch):
+    """The Python of the page, one after the other, in a folder with the files it names."""
+    monkeypatch.chdir(tmp_path)
+    Path('config').symlink_to(ROOT / 'config')
+    retarget = import_module('puppet_clips.cli').main
+    assert retarget(['retarget', SAMPLE, 'session.mcap', '--character', 'sally']) == 0
+    named = {}
+    for text in blocks(API.read_text(), 'python'):
+        names: dict[str, Any] = {}
+        exec(compile(text, str(API), 'exec'), names)
+        named[text.splitlines()[0][2:]] = names
+    assert Path('sally.bvh').stat().st_size > 100_000
+    mine, usual = (named[f'{name}.py']['result'] for name in ('feet_only', 'retarget'))
+    moved_m = abs(mine.puppet.end_effectors - usual.puppet.end_effectors)[:, :4].max(axis=(0, 2))
+    assert (moved_m[:2] > 0.02).all() and (moved_m[2:] < 0.001).all()
+    assert named['importance.py']['importance'].shape == (len(named['importance.py']['times']), 4)
+
+
+def test_the_interface_shows_what_folders_export():
+    faces = re.findall(r'^::: (\S+)\n.*\n +members: \[(.*)\]$', API.read_text(), re.MULTILINE)
+    assert len(faces) > 6
+    for face, members in faces:
+        module = import_module(face)
+        assert all(hasattr(module, name) for name in members.split(', ')), face
+
+
+def test_the_site_is_built_strictly(tmp_path):
+    """With every link and anchor; needs ./puppet setup --with docs."""
+    pytest.importorskip('mkdocs', reason='needs ./puppet setup --with docs')
+    command = [sys.executable, '-m', 'mkdocs', 'build', '--strict', '--site-dir', str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert '../files/src/puppet_filter' in (tmp_path / 'papers' / 'index.html').read_text()

@@ -23,7 +23,6 @@ from puppet_ros.messages import angles_of, posture_msg  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
-from source_tree import ROOT  # noqa: E402
 from tf_rig import CHARACTERS, stamp_of, TfRig, TRANSMITTER_M  # noqa: E402
 from urdf_walk import HUMANOID, link_poses  # noqa: E402
 
@@ -285,9 +284,3 @@ def _whole_frames(rig: TfRig) -> list[tuple[Any, Any, Any]]:
         (joints[s], postures[s], moving[s])
         for s in sorted(set(joints) & set(postures) & set(moving))
     ]
-
-
-def test_the_tree_of_the_spec_is_documented():
-    text = (ROOT / 'doc' / 'ros2.md').read_text()
-    for frame in ('world', 'transmitter', 'tracker/<sensor>', 'performer/pelvis', 'puppet_world'):
-        assert frame in text

@@ -16,14 +16,16 @@ import json
 from pathlib import Path
 import sys
 
+from benchmarks.command import bench_command, bench_parser
 from benchmarks.filter.baselines import BENCH_FILTERS, FILTER_NAMES, make_filter
 from benchmarks.filter.data_sets import DATA_SETS, make_data_set, RATE_HZ
 from benchmarks.filter.figures import draw_figure, FIGURES
 from benchmarks.filter.scores import Output, run_filter, Score, score
 import numpy as np
 from puppet_core.drawing import save_png
-from puppet_core.io import check_writable, CommandParser, EXIT_OK, run_command, write_text
+from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_filter.parameters import PoseFilterConfig
+from puppet_retarget.offline import ConfigFiles, listed
 
 Results = dict[str, dict[str, Score]]
 
@@ -90,10 +92,12 @@ def as_json(results: Results) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    return run_command('puppet bench filter', lambda: _run(parse(argv)))
+    return bench_command(parser(), run, argv)
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, _: ConfigFiles) -> str:
+    """Measure, write and draw; return the table."""
+    check(options)
     drawn: dict[str, dict[str, Output]] = {}
 
     def on_output(name: str, outputs: dict[str, Output]) -> None:
@@ -103,61 +107,50 @@ def _run(options: argparse.Namespace) -> int:
 
     config = PoseFilterConfig(gate_jump_count=options.jump_count)
     results = bench(options.duration, options.sensors, options.filters, on_output, config)
-    print(markdown(results))  # noqa: T201
     if options.json is not None:
         write_text(options.json, as_json(results))
     for name, outputs in drawn.items():
         data = make_data_set(name, options.duration, options.sensors, SEED)
         save_png(options.figures / f'filter_{name}.png', draw_figure(name, data, outputs))
-    return EXIT_OK
+    return markdown(results)
 
 
-def make_parser() -> argparse.ArgumentParser:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add('--json', type=Path, metavar='FILE', help='also write the scores there')
+    add('--figures', type=Path, metavar='FOLDER', help='also draw pieces there')
+    text = 'length of each data set [s], at least 4, default 20'
+    add('--duration', type=float, default=20.0, metavar='S', help=text)
+    add('--sensors', type=int, default=14, help='number of sensors, default 14')
+    text = f'some of {",".join(FILTER_NAMES)}'
+    add('--filters', type=listed, default=BENCH_FILTERS, metavar='A,B', help=text)
+    text, count = 'gate.jump_count of kalman, default %(default)s', DEFAULTS.gate_jump_count
+    add('--jump-count', type=int, default=count, metavar='N', help=text)
+
+
+def parser() -> argparse.ArgumentParser:
     """Return the command line's grammar."""
-    parser = CommandParser(prog='puppet bench filter', description=__doc__, epilog=EXAMPLE)
-    parser.add_argument('--json', type=Path, metavar='FILE', help='also write the scores there')
-    parser.add_argument('--figures', type=Path, metavar='FOLDER', help='also draw pieces there')
-    parser.add_argument(
-        '--duration',
-        type=float,
-        default=20.0,
-        metavar='S',
-        help='length of each data set [s], at least 4, default 20',
-    )
-    parser.add_argument('--sensors', type=int, default=14, help='number of sensors, default 14')
-    parser.add_argument(
-        '--filters', default=','.join(BENCH_FILTERS), help=f'some of {",".join(FILTER_NAMES)}'
-    )
-    parser.add_argument(
-        '--jump-count',
-        type=int,
-        default=DEFAULTS.gate_jump_count,
-        metavar='N',
-        help='gate.jump_count of kalman, default %(default)s',
-    )
-    return parser
+    return bench_parser('filter', __doc__, EXAMPLE, add_arguments)
 
 
-def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command's arguments, checked."""
-    parser = make_parser()
-    options = parser.parse_args(argv)
-    if not 4.0 <= options.duration <= 3600.0:
-        parser.error(f'--duration: expected 4 <= value <= 3600, got {options.duration}')
-    if not 1 <= options.sensors <= 1000:
-        parser.error(f'--sensors: expected 1 <= value <= 1000, got {options.sensors}')
-    if not 1 <= options.jump_count <= 1000:
-        parser.error(f'--jump-count: expected 1 <= value <= 1000, got {options.jump_count}')
-    options.filters = tuple(options.filters.split(','))
-    unknown = [name for name in options.filters if name not in FILTER_NAMES]
-    if unknown:
-        known = ', '.join(FILTER_NAMES)
-        parser.error(f'--filters: expected some of {known}, got {unknown[0]!r}')
+def check(options: argparse.Namespace) -> None:
+    """Raise ConfigError for arguments that do not fit."""
+    for name, value, low, high in (
+        ('duration', options.duration, 4.0, 3600.0),
+        ('sensors', options.sensors, 1, 1000),
+        ('jump-count', options.jump_count, 1, 1000),
+    ):
+        if not low <= value <= high:
+            raise ConfigError(f'--{name}: expected {low:g} <= value <= {high:g}, got {value}')
+    for name in options.filters:
+        if name not in FILTER_NAMES:
+            known = ', '.join(FILTER_NAMES)
+            raise ConfigError(f'--filters: expected some of {known}, got {name!r}')
     if options.json is not None:
         check_writable(options.json, '--json')
     if options.figures is not None:
         check_writable(options.figures / 'x.png', '--figures')
-    return options
 
 
 def _cell(one: Score) -> str:

@@ -11,7 +11,7 @@ import platform
 import sys
 from typing import Any
 
-from benchmarks.command import bench_command, bench_parser
+from benchmarks.command import bench_command, bench_parser, processor
 from benchmarks.quality.body_iterations import (
     at_frame_rate,
     count_iterations,
@@ -149,6 +149,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
             forms += form_rows(name, motion, compared, advance)
     if arguments.json:
         write_report({'runs': rows}, arguments.json)
+    if arguments.write_docs:
+        return f'{peer_table(rows)}\n\n{timing_table(rows)}'
     return _text(rows, forms)
 
 
@@ -165,10 +167,9 @@ def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
     if any(is_peer(row['solver']) for row in rows):
         parts += ['Beside peers, mean over the clips and in brackets the worst clip:']
         parts += [peer_table(rows)]
-    computer = machine()
     parts.append(
-        f'{computer["processor"]}, {computer["cores"]} cores, Python {computer["python"]}, numba '
-        f'{computer["numba"]}, numpy {computer["numpy"]}; one core was used.'
+        f'{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, numba '
+        f'{numba.__version__}, numpy {np.__version__}; one core was used.'
     )
     return '\n\n'.join(parts)
 
@@ -216,17 +217,6 @@ def _part(motion: Motion, frames: slice) -> Motion:
     )
 
 
-def machine() -> dict[str, Any]:
-    """Return what the times depend on."""
-    return {
-        'processor': _processor(),
-        'cores': os.cpu_count(),
-        'python': platform.python_version(),
-        'numba': numba.__version__,
-        'numpy': np.__version__,
-    }
-
-
 def _jobs(
     arguments: argparse.Namespace, files: ConfigFiles, is_procedural: bool
 ) -> Iterator[RetargetJob]:
@@ -267,16 +257,6 @@ def _motions(
     for path in paths:
         name = path.stem if names.count(path.stem) == 1 else str(path)
         yield name, clip_arguments.read_clip(path, arguments, arguments.asf)
-
-
-def _processor() -> str:
-    """Return the processor's name where the system has it."""
-    try:
-        lines = Path('/proc/cpuinfo').read_text(encoding='utf-8', errors='replace').splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(':')[2].strip() for line in lines if line.startswith('model name')]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _count(jobs: Sequence[RetargetJob], motions: Sequence[tuple[str, Motion]]) -> str:

@@ -3,7 +3,7 @@
 """
 Chapters 4 and 5 of Shin2002 as printed: a solver for comparison only, in plain Python.
 
-Every formula stands as it does there, also where doc/errata.md says that it is wrong. A comment
+Every formula stands as it does there, also where doc/papers.md says that it is wrong. A comment
 `errata N` says what is done where it cannot be computed. `mended` names errata that are put
 right, so that what each of them does can be told apart: `as_printed+8+12` on the bench.
 

@@ -4,9 +4,11 @@
 
 from typing import Any
 
+from benchmarks.command import write_docs
 from benchmarks.quality.body_iterations import ClipCounts, Count, iterations_table
 from benchmarks.quality.tables import numbers, timing_table
-from puppet_retarget.offline import table
+from puppet_core.io import ConfigError
+import pytest
 
 
 def run(clip: str, character: str, frames: int, **changes: Any) -> dict[str, Any]:
@@ -57,10 +59,19 @@ def test_times_are_elapsed_and_per_frame():
     ]
 
 
-def test_a_table_is_markdown():
-    assert table(['a', 'b'], [['1', '2']]) == '| a | b |\n|---|---|\n| 1 | 2 |'
-
-
 def test_what_is_not_there_is_a_dash():
     assert numbers(None, 1) == '–'
     assert numbers({'p50': 1.25, 'p99': float('nan')}, 1) == '1.2 / –'
+
+
+def test_a_table_is_written_between_the_marks_of_its_block(tmp_path):
+    """The rest of the page stays; each block is another; none of that name is refused."""
+    page = tmp_path / 'page.md'
+    marks = [f'<!-- bench {name} -->\nold\n<!-- end bench -->\n' for name in ('edit', 'rate')]
+    page.write_text(f'before\n{marks[0]}between\n{marks[1]}after\n')
+    write_docs(tmp_path, 'edit', 'puppet bench edit ', '| 1 |')
+    text = page.read_text()
+    assert text.startswith('before\n<!-- bench edit -->\n\n`./puppet bench edit` (')
+    assert text.endswith(f'\n\n| 1 |\n\n<!-- end bench -->\nbetween\n{marks[1]}after\n')
+    with pytest.raises(ConfigError, match="got 'speed'"):
+        write_docs(tmp_path, 'speed', '', '')

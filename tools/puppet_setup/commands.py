@@ -79,19 +79,20 @@ fuzz | robustness.fuzz.command | damaged files of every kind: each read, or refu
 DEV_PROGRAMS = _commands("""
 compile | puppet_bringup/puppet_compile | compile the kernels of all nodes now: for an image of a machine
 goldens | robustness.goldens | replay the golden performance and compare it, or make goldens anew
-*reference | puppet_bringup/puppet_reference | write doc/reference.md and the access policy, from code and nodes
+*reference | puppet_bringup/puppet_reference | write doc/reference/ and the access policy, from code and nodes
 """)  # noqa: E501
 
 BUILT_IN = {
     'test': 'run all tests; arguments go to pytest',
     'setup': 'only set up and build; --test: also what the tests need; --with film,c3d,fbx,robots,'
-    'cluster,peers, or all: optional parts',
+    'cluster,peers,docs, or all: optional parts',
     'run': 'PACKAGE PROGRAM [ARGUMENTS]: any program of the suite, as with ros2 run',
 }
 """Commands of the set-up itself."""
 
 DEV_BUILT_IN = {
     'setup': BUILT_IN['setup'],
+    'docs': 'build the site of doc/ strictly into .puppet/site; --serve: show it on this machine',
     'shell-env': 'print the environment of the programs, for: eval "$(./puppet dev shell-env)"',
     'completion': 'bash or zsh: print what completes commands, for: '
     'eval "$(./puppet dev completion bash)"',
@@ -113,7 +114,7 @@ GROUPS = {
 
 TOOLS = {
     'test, setup': 'run all tests; only set up and build (--test: also what the tests need,\n'
-    '                      --with film,c3d,fbx,robots,cluster,peers or all: optional parts)',
+    '                      --with film,c3d,fbx,robots,cluster,peers,docs or all: optional parts)',
     'bench, stress, dev': 'measure, break on purpose, maintain: without a NAME each lists its own',
 }
 

@@ -43,6 +43,7 @@ PARTS = {
     'robots': ('mujoco==3.14.0', 'pycollada', 'xacro'),
     'cluster': ('distributed', 'pyarrow'),
     'peers': ('mink==1.2.0', 'mujoco==3.14.0'),
+    'docs': ('mkdocs-material==9.7.7', 'mkdocstrings[python]==1.0.6', 'pymdown-extensions==12.0'),
 }
 
 PIP_STEP = r'^(Collecting|Processing|Requirement already satisfied)'

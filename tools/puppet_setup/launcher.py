@@ -89,7 +89,7 @@ def _run(family: str, name: str, rest: list[str]) -> int:
             return BAD_INPUT
         print(completion(rest[0]), end='')
         return 0
-    parts = _parts(rest) if name == 'setup' else []
+    parts = _parts(rest) if name == 'setup' else ['docs'] if name == 'docs' else []
     if parts is None:
         known = ', '.join(PARTS)
         report(
@@ -115,6 +115,10 @@ def _run(family: str, name: str, rest: list[str]) -> int:
         return _become(
             [ready.python, str(RUN_TESTS), *rest], domain | _on_own_machine(ready.environ)
         )
+    if name == 'docs':
+        os.chdir(ROOT)
+        words = ['serve'] if rest == ['--serve'] else ['build', '--strict', *rest]
+        return _become([ready.python, '-m', 'mkdocs', *words], ready.environ)
     if name == 'run':
         return _start(Command(rest.pop(0), rest.pop(0), ''), rest, ready)
     commands = FAMILIES[family][1] if family else COMMANDS

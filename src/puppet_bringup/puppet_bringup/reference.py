@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`./puppet dev reference`: doc/reference.md from the code, and the access policy from its nodes.
+`./puppet dev reference`: doc/reference/ from the code, and the access policy from its nodes.
 
 Topics, services and frames come from `puppet_ros.interface_table`, parameters from the nodes of
 the process table, arguments from the launch descriptions and the parsers of the programs, and
@@ -11,6 +11,7 @@ what the running nodes have on the graph and no more, in version 0.2.0 of the po
 """
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 import difflib
@@ -60,6 +61,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 PARSERS = ('parser', 'make_parser')
 """Functions of a program's module, the first of which returns its parser."""
+_BOUNDS = re.compile(r'(\S+) <=? value <= (\S+)')
 _REPEATED_DEFAULT = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
 
 MORE_PARSERS_NAME = 'MORE_PARSERS'
@@ -77,12 +79,12 @@ OF_EVERY_NODE = ('/rosout', '/parameter_events')
 ROS_TYPES = ('rcl_interfaces/', 'lifecycle_msgs/', 'type_description_interfaces/')
 POLICY_HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
-<!-- Written from the nodes by ./puppet dev reference; doc/security.md says how to use it. -->
+<!-- Written from the nodes by ./puppet dev reference; doc/ros2.md says how to use it. -->
 """
 # what nodes have where a parameter asks for it, besides simulated time: a puppet that is a robot
 OPTIONAL = {('visualization', 'subscribe'): (JOINTS,)}
 
-PAGE = Path('doc') / 'reference.md'
+FOLDER = Path('doc') / 'reference'
 TOOLS = Path('tools')
 COMMANDS = 'puppet_setup.commands'
 MESSAGES, KINDS = Path('src') / 'puppet_msgs', ('msg', 'srv')
@@ -92,15 +94,14 @@ examples:
   ./puppet dev reference --write
   ./puppet dev reference --check"""
 HEAD = """\
-# Reference
-
 Written from the code by `./puppet dev reference --write`; a test fails where it differs, or where
-the running nodes have a topic, service or parameter that is not in it. What they mean together is
-in [topics.md](topics.md)."""
+the running nodes have a topic, service or parameter that is not in it."""
 PARAMETERS_HEAD = """\
-The files in `config/`, one for each node, set them. A *live* parameter may be changed with
-`ros2 param set`; an unknown name or a value out of its range is refused with a text that names it.
-Every node has `use_sim_time` besides, which is ROS's own."""
+Files in `config/` set them, one for each node. *Live* ones may be changed with `ros2 param set`.
+Every node has `use_sim_time` besides."""
+SHARED_HEAD = 'Options that mean the same in several commands; *also* names them there.'
+Part = tuple[str, str, list[str]]  # title, introduction and lines of a section
+SHARED_BY = 3  # commands or more
 SERVICES_HEAD = """\
 Every node has ROS's services for parameters besides, and `tracker_driver` those of a lifecycle
 node."""
@@ -154,17 +155,17 @@ def parsers_of(module: ModuleType) -> list[argparse.ArgumentParser]:
     return [make() for make in (*makers, *getattr(module, MORE_PARSERS_NAME, ()))]
 
 
-def command_lines(commands: Any) -> list[str]:
-    """Return the sections of all commands; `commands` is the module puppet_setup.commands."""
+def command_lines(commands: Any) -> Iterator[Part]:
+    """Yield the sections of all commands; `commands` is the module puppet_setup.commands."""
     every = dict(commands.COMMANDS)
     rows = {name: command.summary for name, command in every.items()} | commands.BUILT_IN
     for family, (_, inner, built_in) in commands.FAMILIES.items():
         every |= {f'{family} {name}': command for name, command in inner.items()}
         rows |= {f'{family} {name}': command.summary for name, command in inner.items()}
         rows |= {f'{family} {name}': summary for name, summary in built_in.items()}
-    lines = table(
-        ['command', 'does'], ([f'`./puppet {name}`', cell(does)] for name, does in rows.items())
-    )
+    heads = ['command', 'does']
+    yield 'Commands', '', table(heads, ([f'`./puppet {n}`', cell(t)] for n, t in rows.items()))
+    sections: list[tuple[str, argparse.ArgumentParser]] = []
     for name, command in every.items():
         if command.package:
             module = module_of(command.package, command.program)
@@ -175,13 +176,25 @@ def command_lines(commands: Any) -> list[str]:
             raise ConfigError(f'{module.__name__}: expected parser() or make_parser(), got none')
         for word in command.leading:
             parsers = [_subparsers(parser)[word] for parser in parsers]
-        lines += _section(f'./puppet {name}', parsers)
+        sections += _titled(f'./puppet {name}', parsers)
     shown = {(command.package, command.program) for command in every.values()}
     for package, program in programs():
         parsers = parsers_of(module_of(package, program))
         if parsers and (package, program) not in shown:
-            lines += _section(f'./puppet run {package} {program}', parsers)
-    return lines
+            sections += _titled(f'./puppet run {package} {program}', parsers)
+    heads = ['argument', 'default', 'meaning']
+    counts = Counter(row for _, parser in sections for row in _rows(parser))
+    shared = [row for row, count in counts.items() if count >= SHARED_BY]
+    yield 'Shared options', SHARED_HEAD, table(heads, shared)
+    lines: list[str] = []
+    for title, parser in sections:
+        listed = list(_rows(parser))
+        own = [row for row in listed if row not in shared]
+        names = [re.findall(r'[\w-]+', row[0])[0] for row in listed if row in shared]
+        also = ', '.join(map(code, names))
+        lines += [f'### {title}', '', cell((parser.description or '').split('\n\n')[0]), '']
+        lines += (table(heads, own) if own else []) + ([f'Also {also}.', ''] if also else [])
+    yield 'Arguments', '', lines
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -189,20 +202,17 @@ def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
     return {name: inner for action in actions for name, inner in action.choices.items()}
 
 
-def _section(title: str, parsers: list[argparse.ArgumentParser]) -> list[str]:
-    lines = [f'### {title}', '']
+def _titled(
+    title: str, parsers: Iterable[argparse.ArgumentParser]
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield the parsers of a program and those behind its subcommands, each with its title."""
     for parser in parsers:
-        paragraph = (parser.description or '').split('\n\n')[0]
-        lines += [cell(paragraph), '']
-        rows = list(_rows(parser))
-        if rows:
-            lines += table(['argument', 'default', 'meaning'], rows)
+        yield title, parser
         for name, inner in _subparsers(parser).items():
-            lines += _section(f'{title} {name}', [inner])
-    return lines
+            yield from _titled(f'{title} {name}', [inner])
 
 
-def _rows(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
+def _rows(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, str]]:
     # argparse's own, which fills %(default)s in
     formatter = parser._get_formatter()
     for action in parser._actions:
@@ -212,7 +222,7 @@ def _rows(parser: argparse.ArgumentParser) -> Iterator[list[str]]:
         default = _default(action)
         if default.startswith('`'):
             meaning = _REPEATED_DEFAULT.sub('', meaning)
-        yield [_words(action), default, cell(meaning)]
+        yield _words(action), default, cell(meaning)
 
 
 def _words(action: argparse.Action) -> str:
@@ -286,7 +296,7 @@ def profile_text(profile: QoSProfile) -> str:
     return f'{"reliable" if is_reliable else "best effort"}{kept}, last {profile.depth}'
 
 
-def interface_lines() -> Iterator[tuple[str, str, list[str]]]:
+def interface_lines() -> Iterator[Part]:
     """Yield title, introduction and lines of the sections on the graph."""
     topics = (
         [
@@ -317,12 +327,12 @@ def interface_lines() -> Iterator[tuple[str, str, list[str]]]:
     yield 'Frames', FRAMES_HEAD, table(heads, frames)
 
 
-def parameter_lines() -> list[str]:
-    heads = ['parameter', 'type', 'default', 'unit', 'range', 'changes', 'meaning']
-    lines = []
+def parameter_lines() -> Iterator[Part]:
+    heads = ['parameter', 'default', 'range', 'changes', 'meaning']
+    head = PARAMETERS_HEAD
     for name in node_programs():
-        lines += [f'### {name}', '', *table(heads, map(_parameter, rows_of(name)))]
-    return lines
+        yield name, head, table(heads, (_parameter(name, row) for row in rows_of(name)))
+        head = ''
 
 
 def launch_lines() -> list[str]:
@@ -341,17 +351,14 @@ def launch_lines() -> list[str]:
     )
 
 
-def _parameter(row: Row) -> list[str]:
-    kind = {bool: 'bool', int: 'int', float: 'double', str: 'string'}[row.element_type]
-    length = '' if row.length is None else str(row.length)
+def _parameter(node: str, row: Row) -> list[str]:
     default = row.default if isinstance(row.default, tuple) else (row.default,)
     shown = ', '.join(_value(value) for value in default)
+    ranged = _BOUNDS.sub(r'\1 … \2', row.range_text()).replace('value', 'x')
     return [
-        code(row.name),
-        f'{kind}[{length}]' if row.is_list else kind,
+        f'`{row.name}` <a id="{node}.{row.name}"></a>',
         code(f'[{shown}]' if row.is_list else shown),
-        cell('' if row.unit == '-' else row.unit),
-        cell(row.range_text().replace('value', 'x')),
+        cell(ranged if row.unit == '-' else f'{ranged} {row.unit}'),
         'live' if row.live else 'read-only',
         cell(row.description),
     ]
@@ -461,12 +468,12 @@ def current_policy() -> str:
 def parser() -> argparse.ArgumentParser:
     p = CommandParser(
         prog='puppet dev reference',
-        description=f'Write {PAGE} of this checkout from the code, or print it; with it\n'
+        description=f'Write {FOLDER} of this checkout from the code, and\n'
         f'{POLICY}, for which all nodes run for some seconds.\n'
         'Exit code 0: done, or as it should be; 1: one differs; 2: bad input.',
         epilog=EXAMPLE,
     )
-    does = p.add_mutually_exclusive_group()
+    does = p.add_mutually_exclusive_group(required=True)
     does.add_argument('--write', action='store_true', help='write both')
     does.add_argument('--check', action='store_true', help='tell where they differ')
     return p
@@ -478,11 +485,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     root = checkout()
-    text = reference_text(root)
-    if not (options.write or options.check):
-        print(text, end='')
-        return EXIT_OK
-    texts = {PAGE: text, POLICY: current_policy()}
+    texts = reference_pages(root)
+    texts[POLICY] = current_policy()
     if options.check:
         return max(_check(root, path, text) for path, text in texts.items())
     for path, text in texts.items():
@@ -499,22 +503,26 @@ def checkout() -> Path:
     raise ConfigError(f'working directory: expected one in a checkout, got {str(here)!r}')
 
 
-def reference_text(root: Path) -> str:
-    """Return the page; ConfigError for a program that is missing or does not describe itself."""
+def reference_pages(root: Path) -> dict[Path, str]:
+    """Return the pages; ConfigError for a program that is missing or does not describe itself."""
     for folder in (root / TOOLS, root, root / 'test'):  # of the commands and what they start
         if str(folder) not in sys.path:
             sys.path.append(str(folder))
     messages = [path for kind in KINDS for path in sorted((root / MESSAGES / kind).iterdir())]
-    lines = [HEAD, '']
-    for title, head, body in (
-        *interface_lines(),
-        ('Messages', '', [line for path in messages for line in message_lines(path)]),
-        ('Parameters', PARAMETERS_HEAD, parameter_lines()),
-        ('Launch arguments', LAUNCH_HEAD, launch_lines()),
-        ('Commands', '', command_lines(import_module(COMMANDS))),
-    ):
-        lines += [f'## {title}', '', *([head, ''] if head else []), *body]
-    return '\n'.join(lines).rstrip('\n') + '\n'
+    shown = [line for path in messages for line in message_lines(path)]
+    commands = command_lines(import_module(COMMANDS))
+    pages: dict[str, tuple[str, Iterable[Part]]] = {
+        'nodes': ('Parameters of the nodes', parameter_lines()),
+        'topics': ('Topics and messages', [*interface_lines(), ('Messages', '', shown)]),
+        'commands': ('Commands', [('Launch arguments', LAUNCH_HEAD, launch_lines()), *commands]),
+    }
+    texts = {}
+    for name, (title, parts) in pages.items():
+        lines = [f'# {title}', '', HEAD, '']
+        for part, head, body in parts:
+            lines += [f'## {part}', '', *([head, ''] if head else []), *body]
+        texts[FOLDER / f'{name}.md'] = '\n'.join(lines).rstrip('\n') + '\n'
+    return texts
 
 
 def _check(root: Path, path: Path, text: str) -> int:

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The running graph is as doc/reference.md and the access policy say."""
+"""The running graph is as doc/reference/ and the access policy say."""
 
 import difflib
 from pathlib import Path
@@ -12,6 +12,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_bringup.reference import (  # noqa: E402,I100
+    FOLDER,
     node_programs,
     POLICY,
     policy_text,
@@ -25,7 +26,7 @@ from std_msgs.msg import String  # noqa: E402
 pytestmark = pytest.mark.ros
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / 'doc' / 'reference.md'
+NODES, TOPICS_PAGE = (ROOT / FOLDER / f'{name}.md' for name in ('nodes', 'topics'))
 # of every node, by ROS itself
 OF_ROBOTS = {  # test_tf_tree.py and test_robot_commands.py run one
     ('/joint_trajectory_controller/joint_trajectory', 'retarget'),
@@ -59,8 +60,8 @@ def published(lab):
     }
 
 
-def section(title):
-    text = PAGE.read_text(encoding='utf-8')
+def section(title, page=TOPICS_PAGE):
+    text = page.read_text(encoding='utf-8')
     start = text.index(f'\n{title}\n')
     depth = len(title.split()[0])
     end = re.compile(rf'\n#{{1,{depth}}} ').search(text, start + len(title))
@@ -127,7 +128,7 @@ def test_every_parameter_is_in_the_reference(name, graph):
     assert sorted(names) == sorted(row.name for row in rows_of(name))
     rows = {
         line.split('`')[1]: line
-        for line in section(f'### {name}').splitlines()
+        for line in section(f'## {name}', NODES).splitlines()
         if line.startswith('| `')
     }
     assert set(rows) == set(names)

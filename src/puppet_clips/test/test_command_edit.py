@@ -40,7 +40,7 @@ constraints:
 
 SAMPLE = Path(__file__).resolve().parents[3] / 'config/clips/walk.bvh'
 PAGE = (Path(__file__).resolve().parents[3] / 'doc/edit.md').read_text()
-FILES = re.findall(r'```yaml\n(.*?)```', PAGE, re.DOTALL)
+FILES = re.findall(r'```yaml\n(format: puppet-edit/.*?)```', PAGE, re.DOTALL)
 VIEWS = re.findall(r'^\./puppet view ([^#\n]*)', PAGE, re.MULTILINE)
 
 

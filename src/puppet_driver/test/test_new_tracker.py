@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""doc/new_tracker.md, followed word for word: its code runs, on a pseudo-terminal."""
+"""The device of doc/trackers.md, word for word: its code runs, on a pseudo-terminal."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ from puppet_driver.driver import make_reader
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
 
-PAGE = Path(__file__).resolve().parents[3] / 'doc' / 'new_tracker.md'
+PAGE = Path(__file__).resolve().parents[3] / 'doc' / 'trackers.md'
 PERIOD_S = 0.01
 DEGREES_A_TICK = 1.5
 

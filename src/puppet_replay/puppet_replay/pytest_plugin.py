@@ -4,7 +4,7 @@
 The fixture `puppet_regression`: a lab's own bags and tuning, tested in its own repository.
 
 Replays a bag deterministically and holds the result against a golden beside the test; with
---puppet-update the golden is written instead. doc/regression.md shows the whole way.
+--puppet-update the golden is written instead. doc/bags.md shows the whole way.
 """
 
 from collections.abc import Iterator, Sequence

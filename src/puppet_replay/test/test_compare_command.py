@@ -88,7 +88,7 @@ def test_json_has_what_its_page_says(bags, tmp_path):
     assert found['first']['frame_index'] == 10
     assert found['first']['stamp_ns'] == 1_083_333_333
     assert found['allowed']['rms'] is None
-    page = (Path(__file__).parents[3] / 'doc' / 'regression.md').read_text()
+    page = (Path(__file__).parents[3] / 'doc' / 'bags.md').read_text()
     for key in {*report, *topics['/importance'], *found, *found['first']}:
         assert f'`{key}`' in page, f'{key} is not on the page'
 

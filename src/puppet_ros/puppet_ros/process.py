@@ -23,7 +23,7 @@ from rclpy.utilities import get_rmw_implementation_identifier
 
 # Fast DDS. In shared memory, a process that is killed while it makes a port leaves whoever sends
 # to it next waiting for ever, and the one that is started in its place is found seconds late. Over
-# the loopback interface frames take no longer (doc/faults.md, doc/latency.md).
+# the loopback interface frames take no longer (doc/ros2.md).
 # If the range of discovery is this machine, rmw_fastrtps adds shared memory to whatever is chosen:
 # so it is not told; the profile keeps nodes here instead. Both profiles make room for what comes
 # while a process sleeps.

@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('a', metavar='A', type=Path, help='a bag: folder, .mcap or .db3')
     p.add_argument('b', metavar='B', type=Path, help='the bag that is held against it')
     allowed = p.add_mutually_exclusive_group()
-    allowed.add_argument('--tolerances', type=Path, metavar='YAML', help='doc/regression.md')
+    allowed.add_argument('--tolerances', type=Path, metavar='YAML', help='doc/bags.md')
     allowed.add_argument('--exact', action='store_true', help='no difference is allowed')
     p.add_argument(
         '--topics', metavar='A,B', default='*', help='patterns of names; default all topics'

@@ -38,7 +38,7 @@ def importance(distance: float, rate: float, prediction: float, influence: float
     """
     # Shin2002 eqs. 4.2, 4.3: d_plus = d + lambda d_dot, d_bar = d_plus / D
     d_bar = (distance + prediction * rate) / influence
-    # errata 1 (doc/errata.md): clamped, or a fast approach would lower the cubic again
+    # errata 1 (doc/papers.md): clamped, or a fast approach would lower the cubic again
     d_bar = min(max(d_bar, 0.0), 1.0)
     # Shin2002 eq. 4.4: cubic smooth step, 1 at contact, 0 at d_bar = 1
     return (2.0 * d_bar - 3.0) * d_bar * d_bar + 1.0

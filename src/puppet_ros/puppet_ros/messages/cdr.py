@@ -9,7 +9,7 @@ four bytes. Padding is zero here, where ROS leaves it undefined.
 
 The messages of a stream differ only in their numbers while texts and lengths stay, so the numbers
 stand at the same places: `StreamWriter` and `StreamReader` find these once for each form, and no
-message is filled or walked through at each hop of a frame (doc/latency.md).
+message is filled or walked through at each hop of a frame (doc/benchmarks.md).
 """
 
 from array import array
