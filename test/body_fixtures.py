@@ -55,8 +55,8 @@ def tall_character():
 
 @pytest.fixture(scope='session')
 def short_character():
-    """Return a body with very short limbs."""
-    return load_character(CHARACTERS / 'blubby.yaml')
+    """Return a body with very short limbs in the performer's world."""
+    return replace(load_character(CHARACTERS / 'blubby.yaml'), world_scale=1.0)
 
 
 @pytest.fixture(scope='session')

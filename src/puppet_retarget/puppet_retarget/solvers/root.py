@@ -41,6 +41,7 @@ EASY_REACH = 0.97  # of a limb's length, to which the root need stretch it [-]
 SOFT_STEPS = 8  # radii over which the root is averaged [-]
 RESERVE = 0.11  # of the softness: kept in reserve for what smoothing makes the root late [-]
 HELD_POWER = 3  # importance to this power holds the smoothed root [-]
+HELD_SOFTNESS = 0.05  # of the balls that hold it, as `soften` has it [-]
 HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
@@ -138,11 +139,10 @@ def hold_root(
         balls.radii[i] = reach / held if held > MIN_IMPORTANCE else math.inf
         balls.inner_radii[i] = balls.radii[i] - HELD_ROOM * reach
         balls.slacks[i] = 1.0 + HELD_SLACK - min(importances[i], 1.0)
-    if excess(balls, root) <= 0.0:
-        return
     growth, _ = closest_in_balls(root, balls.centres, balls.inner_radii, balls.slacks)
     for i in range(4):
         balls.radii[i] += growth * balls.slacks[i]
+    soften(balls, HELD_SOFTNESS, root)
     copy(closest_in_balls(root, balls.centres, balls.radii, balls.slacks)[1], root)
 
 
@@ -199,9 +199,6 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
         return excess(balls, root)
     # Shin2002 app. A: the nearest point in the intersection of the limbs' balls
     relaxation, nearest = closest_in_balls(root, balls.centres, balls.radii, balls.slacks)
-    if relaxation > 0.0:  # one point is left, and nothing to soften
-        copy(nearest, root)
-        return relaxation
     most = 0.0
     for i in range(4):
         # a puppet that is built like its performer has no strain anywhere, and keeps its posture
@@ -209,6 +206,9 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
         reach = STRAIN_SHARE * (model.upper_lengths[i] + model.lower_lengths[i])
         balls.strain[i] = dot(way, way) / (dot(way, way) + reach * reach)
         most = max(most, balls.strain[i])
+    if relaxation > 0.0:  # one point is left, and nothing to soften
+        copy(nearest, root)
+        return relaxation
     if most * tuning.root_softness > 0.0:
         soften(balls, tuning.root_softness, root)
     relaxation, nearest = closest_in_balls(root, balls.centres, balls.radii, balls.slacks)
