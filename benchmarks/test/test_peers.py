@@ -43,8 +43,8 @@ def follower(monkeypatch):
 
 @pytest.fixture(scope='module')
 def blubby(config_dir):
-    """Return the puppet with short legs."""
-    return load_character(config_dir / 'characters/blubby.yaml')
+    """Return the puppet with short legs in the performer's world."""
+    return replace(load_character(config_dir / 'characters/blubby.yaml'), world_scale=1.0)
 
 
 def test_a_missing_library_is_said_with_what_to_install(run, walk_bvh, monkeypatch):

@@ -66,7 +66,7 @@ def touch_the_belly(rig):
 
 def test_balls_of_the_own_body_are_drawn_with_the_others(make_rig):
     """Eq. 5.6: of the sizes that importance leaves, for those that matter, with a lifetime."""
-    rig = make_rig()
+    rig = make_rig(character=str(CONFIG / 'characters' / 'sally.yaml'))
     rig.watch()
     touch_the_belly(rig)
     rig.besides = ('/performer/posture',)
