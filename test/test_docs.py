@@ -21,6 +21,11 @@ import pytest
 from source_tree import name_of, python_files, ROOT
 
 PAPERS, API = (ROOT / 'doc' / f'{name}.md' for name in ('papers', 'api'))
+FORMATS = {
+    'characters.md': 'puppet_core/puppet_core/body/character.py',
+    'tutorial.md': 'puppet_retarget/puppet_retarget/importance/environment.py',
+    'calibration.md': 'puppet_performer/puppet_performer/sensor_layout.py',
+}
 SAMPLE = 'config/clips/walk.bvh'
 MAX_PICTURE_BYTES = 600_000
 LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)')
@@ -161,6 +166,13 @@ def test_quoted_messages_are_those_of_the_code():
         assert pieces, message
         for piece in pieces:
             assert piece in said_by_the_code(), f'{message}: {piece!r}'
+
+
+@pytest.mark.parametrize(('page', 'code'), FORMATS.items())
+def test_each_key_of_a_kind_of_file_is_on_its_page(page, code):
+    keys = re.findall(r"\.(?:text|numbers?|sections?)\('(\w+)'", (ROOT / 'src' / code).read_text())
+    text = (ROOT / 'doc' / page).read_text()
+    assert keys and not [key for key in keys if not re.search(rf'\b{key}\b', text)]
 
 
 def test_each_equation_leads_to_the_function_that_has_it():

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """doc/reference/: what the code gives, whole, and how its parts are read."""
 
-from importlib import import_module
 from pathlib import Path
 import re
 from types import ModuleType
@@ -13,7 +12,6 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_bringup import reference  # noqa: E402,I100
-from puppet_bringup.process_table import ARGUMENTS  # noqa: E402
 from puppet_bringup.reference import cell, table  # noqa: E402
 from puppet_core.io import ConfigError, Row  # noqa: E402
 
@@ -48,16 +46,6 @@ def test_the_page_is_nobodys_own(page):
                 assert row.replace('\\|', '').count('|') == n, row
     anchors = re.findall(r'id="(.*?)"', page)
     assert len(anchors) == len({*anchors}) > 100
-
-
-def test_every_launch_argument_and_command_is_in_it(page):
-    for argument in ARGUMENTS:
-        assert f'| `{argument.name}` |' in page[page.index('## Launch arguments') :]
-    commands = import_module(reference.COMMANDS)
-    for name in commands.COMMANDS:
-        assert f'\n### ./puppet {name}\n' in page
-    names = [*commands.COMMANDS, *commands.BUILT_IN]
-    assert all(f'| `./puppet {name}` |' in page for name in names)
 
 
 def test_cells_hold_what_would_be_markup():
