@@ -150,7 +150,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if arguments.json:
         write_report({'runs': rows}, arguments.json)
     if arguments.write_docs:
-        return f'{peer_table(rows)}\n\n{timing_table(rows)}'
+        is_whole = arguments.write_docs == 'quality'  # of the block with table 7.2, too
+        return peer_table(rows) + f'\n\n{timing_table(rows)}' * is_whole
     return _text(rows, forms)
 
 
