@@ -18,7 +18,9 @@ from puppet_filter.process_noise import ADAPTIVE, PHYSICAL, PRINTED
 from puppet_filter.sensor_update import (
     AS_GIVEN,
     EMPTY,
+    Input,
     OUTCOMES,
+    Output,
     Records,
     STATE,
     step_frame,
@@ -78,18 +80,10 @@ class PoseFilter:
             self._take_over(frame.sensors)
         if not self._accept_stamp(frame.stamp_ns):
             return None
-        step_frame(
-            self._states,
-            self._tuning,
-            self._work,
-            self._counters,
-            frame.stamp_ns,
-            frame.positions,
-            frame.quaternions,
-            frame.ages_s,
-            frame.status,
-            *self._output,
+        samples = Input(
+            frame.stamp_ns, frame.positions, frame.quaternions, frame.ages_s, frame.status
         )
+        step_frame(self._states, self._tuning, self._work, self._counters, samples, self._output)
         return FilteredFrame(frame.stamp_ns, frame.frame_index, self._sensors, *self._output)
 
     @property
@@ -151,7 +145,7 @@ class PoseFilter:
         self._states = np.zeros(n, STATE)
         self._states['orientation'] = self._states['candidate_orientation'] = IDENTITY
         self._assign_noise()
-        self._output = (
+        self._output = Output(
             np.zeros((n, 3)),
             np.zeros((n, 4)),
             np.zeros((n, 3)),

@@ -134,6 +134,16 @@ WORK = np.dtype(
 )
 
 
+class Input(NamedTuple):
+    """Rows of sensors as in SensorFrame."""
+
+    stamp_ns: int
+    positions: Vec3s
+    quaternions: Quats
+    ages_s: Floats
+    status: NDArray[np.uint8]
+
+
 class Output(NamedTuple):
     """Rows of sensors as in FilteredFrame."""
 
@@ -148,47 +158,22 @@ class Output(NamedTuple):
 
 @kernel
 def step_frame(
-    states: Records,
-    tunings: Records,
-    works: Records,
-    counters: Ints,
-    stamp_ns: int,
-    positions: Vec3s,
-    quaternions: Quats,
-    ages_s: Floats,
-    sample_status: NDArray[np.uint8],
-    out_positions: Vec3s,
-    out_quaternions: Quats,
-    out_linear: Vec3s,
-    out_angular: Vec3s,
-    out_covariances: Floats,
-    out_status: NDArray[np.uint8],
-    out_twist_covariances: Floats,
+    states: Records, tunings: Records, works: Records, counters: Ints, frame: Input, out: Output
 ) -> None:
     """
     Filter one frame.
 
     States, shape (n,), are updated in place, samples counted by outcome; tuning and scratch have
-    shape (1,). Input is as in SensorFrame, output as in FilteredFrame: a call from Python takes
-    longer for arrays in tuples.
+    shape (1,).
     """
-    tuning, work = tunings[0], works[0]
-    out = Output(
-        out_positions,
-        out_quaternions,
-        out_linear,
-        out_angular,
-        out_covariances,
-        out_status,
-        out_twist_covariances,
-    )
+    tuning, work, stamp_ns = tunings[0], works[0], frame.stamp_ns
     for i in range(len(states)):
         state = states[i]
-        if sample_status[i] != SAMPLE_OK:
+        if frame.status[i] != SAMPLE_OK:
             status = skip(MISSING, state, counters)
         else:
-            sample = Sample(vec3(positions[i]), quat(quaternions[i]), stamp_ns)
-            status = take_sample(state, tuning, work, counters, sample, ages_s[i])
+            sample = Sample(vec3(frame.positions[i]), quat(frame.quaternions[i]), stamp_ns)
+            status = take_sample(state, tuning, work, counters, sample, frame.ages_s[i])
         gap_s = (stamp_ns - state.time_ns) * 1e-9
         if state.phase == TRACKING and gap_s > tuning.gap_lost_after_s:
             state.phase = EMPTY

@@ -83,4 +83,4 @@ def test_warm_up_compiles_all_that_a_live_run_needs_for_one_layout(repository):
     result = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     warm, after = json.loads(result.stdout)
-    assert warm == after == dict.fromkeys(after, 1) and len(after) == 10
+    assert warm == after and len(after) == 10 and min(after.values()) > 0

@@ -183,7 +183,9 @@ def _solve_turn(robot: Model, segment: int, q: Quat, step: float, state: State) 
         state.high[i] = min(robot.upper[i], angles[i] + step)
         angles[i] = clamp(best[k], state.low[i], state.high[i])
     if remaining_angle(q, robot.axes, angles, first, count) > CLAMPED_RAD:
-        refine_angles(robot.axes, first, count, q, state.low, state.high, angles)
+        end = first + count
+        low, high = state.low[first:end], state.high[first:end]
+        refine_angles(robot.axes[first:end], q, low, high, angles[first:end])
 
 
 @kernel
@@ -299,7 +301,8 @@ def reach(
         if not square > PLACE_TOL_M**2:
             return
         _jacobian(robot, state, limb, rows)
-        moved = _step(rows, error, MIN_DAMPING + ratio * square, hold, state, first, step)
+        weights = MIN_DAMPING + ratio * square, hold
+        moved = _step(rows, error, weights, state, first, step)
         copy(angles, kept)
         for k in range(count):
             angles[k] = clamp(kept[k] + step[k], state.low[first + k], state.high[first + k])
@@ -374,14 +377,17 @@ def _jacobian(robot: Model, state: State, limb: int, rows: Floats) -> None:
 def _step(
     rows: Floats,
     error: Floats,
-    damping: float,
-    hold: float,
+    weights: tuple[float, float],
     state: State,
     first: int,
     step: Floats,
 ) -> float:
-    """Write the damped step of each joint within what the frame allows; return the longest."""
-    count = len(step)
+    """
+    Write the damped step of each joint within what the frame allows; return the longest.
+
+    The weights are those of the step and of the way from the frame before.
+    """
+    count, (damping, hold) = len(step), weights
     matrix, right = work_table(9, 9)[:count, :count], work_array(9)[:count]
     low, high = work_array(9)[:count], work_array(9)[:count]
     for i in range(count):

@@ -149,20 +149,18 @@ def place_angle(angle: float, lower: float, upper: float, near: float) -> float:
 
 
 @kernel
-def refine_angles(
-    axes: Vec3s, first: int, count: int, q: Quat, lower: Floats, upper: Floats, angles: Floats
-) -> None:
+def refine_angles(axes: Vec3s, q: Quat, lower: Floats, upper: Floats, angles: Floats) -> None:
     """
-    Move the angles of some joints, each in turn, to the best that its limits allow.
+    Move the angles of some joints, (n,), each in turn, to the best that its limits allow.
 
     Each step is exact, the greatest of a sinusoid over an interval, so the angle that is left
-    never grows. Rows first .. first + count - 1 of `lower`, `upper` and `angles`, (n,), count.
+    never grows.
     """
     for _ in range(SWEEPS):
         moved = 0.0
-        for i in range(first, first + count):
-            before = compose_turns(axes, angles, first, i)
-            after = compose_turns(axes, angles, i + 1, first + count)
+        for i in range(len(angles)):
+            before = compose_turns(axes, angles, 0, i)
+            after = compose_turns(axes, angles, i + 1, len(angles))
             best = best_angle(before, axes[i], after, q, angles[i])
             best = place_angle(best, lower[i], upper[i], angles[i])
             moved = max(moved, abs(best - angles[i]))

@@ -394,7 +394,7 @@ def test_refined_angles_stay_in_limits_and_cannot_be_bettered_one_by_one(rng, co
         angles = rng.uniform(lower, upper)
         before = left(q, axes, angles)
         for _ in range(20):
-            refine_angles(axes, 0, count, q, lower, upper, angles)
+            refine_angles(axes, q, lower, upper, angles)
         assert np.all(lower <= angles) and np.all(angles <= upper)
         after = left(q, axes, angles)
         assert after <= before + 1e-12

@@ -132,6 +132,15 @@ def _relevant() -> np.ndarray:
 RELEVANT = _relevant()
 
 
+class MovingPosture(NamedTuple):
+    """What of a posture counts."""
+
+    rotations: Quats  # of joints, (16, 4)
+    segments: Vec3s  # joints in world, (16, 3) [m]
+    points: Vec3s  # general end-effectors, (8, 3) [m]
+    velocities: Vec3s  # of these [m/s]
+
+
 # Importance of every pair of general end-effector and segment (Shin2002 4.2).
 #
 # The thesis takes the distance to the nearest of forty points of a segment. Between the points of
@@ -165,24 +174,15 @@ def _relative_velocity(
 
 
 @kernel
-def estimate_self_pairs(
-    arrays: 'SelfArrays',
-    rotations: Quats,
-    p_world: Vec3s,
-    points: Vec3s,
-    velocities: Vec3s,
-    prediction: float,
-    passing: float,
-    dt: float,
-) -> None:
+def estimate_self_pairs(arrays: 'SelfArrays', moving: MovingPosture, dt: float) -> None:
     """
     Fill `arrays.pairs`: importance, signed distance [m], rate [m/s] of end-effectors and segments.
 
-    Pairs too far apart to matter get a bound of the distance, and no rate. `passing` [s] is how
-    much farther soles and knees count that pass by, per speed along the surface. `dt` [s] is
-    infinite if there is no posture before, whose frames are in `q_before` and `p_before` and are
-    overwritten.
+    Pairs too far apart to matter get a bound of the distance, and no rate. `dt` [s] is infinite if
+    there is no posture before, whose frames are in `q_before` and `p_before` and are overwritten.
     """
+    rotations, p_world, points, velocities = moving
+    prediction, passing = arrays.times.prediction_s, arrays.times.passing_s
     shape, q_world, margins = arrays.body.shape, arrays.q_world, arrays.margins
     normal = work_array(3)
     world_orientations(rotations, q_world)
@@ -277,20 +277,20 @@ def _insert(row: Floats, count: int, sample: int, weight: float) -> int:
 
 @kernel
 def _add_segment(
-    samples: Floats,
-    spacing: float,
+    body: BodyArrays,
     segment: int,
     local: Vec3Like,
-    weight: float,
-    share: float,
+    pull: tuple[float, float],
     count: int,
     row: Floats,
 ) -> int:
     """
     Add the points of a segment near a place in its frame to a row; return the new count.
 
-    Contacts are of single precision, as in messages.
+    All have a weight and a fraction of the way to go there. Contacts are of single precision, as
+    in messages.
     """
+    samples, spacing, (weight, share) = body.samples[segment], body.spacings[segment], pull
     squares = work_array(N_SAMPLES)
     nearest = math.inf
     for k in range(N_SAMPLES):
@@ -379,16 +379,9 @@ def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s, rows: Flo
             if w <= 0.0:
                 continue
             nearness = w / (1.0 - w + _CONTACT_SHARE)
-            count = _add_segment(
-                body.samples[segment],
-                body.spacings[segment],
-                segment,
-                rotate_inverse(arrays.q_world[segment], sub(points[j], p_world[segment])),
-                nearness * nearness,
-                moved_share(pairs, j, segment, rows),
-                count,
-                row,
-            )
+            local = rotate_inverse(arrays.q_world[segment], sub(points[j], p_world[segment]))
+            pull = nearness * nearness, moved_share(pairs, j, segment, rows)
+            count = _add_segment(body, segment, local, pull, count, row)
         # what only will be near, or swings past, keeps its distance; what touches its place too;
         # of elbows and knees only the distance is kept
         for segment in range(16 if j < 4 else 0):
@@ -463,12 +456,21 @@ class SelfInteractionConfig:
         return np.array([hand, hand, foot, foot, elbow, elbow, foot, foot])
 
 
+class Times(NamedTuple):
+    """Times of `SelfInteractionConfig`."""
+
+    prediction_s: float = 0.0
+    passing_s: float = 0.0
+    smoothing_s: float = 0.0
+
+
 class SelfArrays(NamedTuple):
     """What the estimator keeps from frame to frame, packed into one argument."""
 
     body: BodyArrays
     influences: Floats = frozen(np.zeros((8, 16)))  # [m]
     margins: Floats = frozen(np.zeros(8))  # [m]
+    times: Times = Times()
     pairs: Floats = frozen(np.zeros((8, 16, PAIR_COLUMNS)))
     followers: Floats = frozen(np.zeros((8, 16, 2)))
     q_world: Quats = frozen(np.zeros((16, 4)))
@@ -488,7 +490,8 @@ class SelfInteractionEstimator:
 
     def retune(self, config: SelfInteractionConfig) -> None:
         """Take new tuning without a jump in the smoothed importance."""
-        self._config = config
+        times = config.prediction_s, config.foot_passing_s, config.smoothing_s
+        self.packed['times'] = np.array(times, self.packed['times'].dtype)
         self._arrays.influences[:] = config.influences_m
         self._arrays.margins[:] = config.margins_m
 
@@ -503,41 +506,21 @@ class SelfInteractionEstimator:
         Segments are the joints in world [m], `rows` (4, 8) the environment's for the same posture.
         A gap over MAX_STEP_S or a step back restarts smoothing.
         """
-        config, dt = self._config, step_time(stamp_ns, self._stamp_ns)
+        dt = step_time(stamp_ns, self._stamp_ns)
         self._stamp_ns = stamp_ns
-        step_packed(
-            self.packed,
-            posture.rotations,
-            segments,
-            posture.end_effectors,
-            posture.end_effector_velocities,
-            rows,
-            config.prediction_s,
-            config.foot_passing_s,
-            config.smoothing_s,
-            dt,
-        )
+        points, velocities = posture.end_effectors, posture.end_effector_velocities
+        moving = MovingPosture(posture.rotations, segments, points, velocities)
+        step_packed(self.packed, moving, rows, dt)
         return self._arrays.rows
 
 
 @kernel
-def step_packed(
-    packed: np.ndarray,
-    rotations: Quats,
-    segments: Vec3s,
-    points: Vec3s,
-    velocities: Vec3s,
-    rows: Floats,
-    prediction: float,
-    passing: float,
-    smoothing: float,
-    dt: float,
-) -> None:
+def step_packed(packed: np.ndarray, moving: MovingPosture, rows: Floats, dt: float) -> None:
     """Advance by one posture in place; `packed` holds SelfArrays."""
     arrays = packed[0]
-    estimate_self_pairs(arrays, rotations, segments, points, velocities, prediction, passing, dt)
-    smooth_pairs(arrays.pairs, arrays.followers, smoothing, dt)
-    list_contacts(arrays, segments, points, rows)
+    estimate_self_pairs(arrays, moving, dt)
+    smooth_pairs(arrays.pairs, arrays.followers, arrays.times.smoothing_s, dt)
+    list_contacts(arrays, moving.segments, moving.points, rows)
 
 
 def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Skeleton:

@@ -19,19 +19,17 @@ from puppet_core.body import (
     CONSIDERED,
     default_capsules,
     Motion,
-    N_SEGMENTS,
     segment_distance,
     SEGMENT_INDEX,
     shape_arrays,
     ShapeArrays,
     Skeleton,
 )
-from puppet_core.math import Floats, kernel, Quats, rotate_inverse, sub, Vec3, Vec3s
+from puppet_core.math import Floats, kernel, Quats, rotate_inverse, sub, Vec3s, work_array
 from puppet_retarget.offline.quality import HANDS, IMPORTANT
 from puppet_retarget.offline.whole_motion import RetargetJob, RetargetResult
 
 _TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
-_N_GENERAL = len(CONSIDERED)
 
 
 class MovingBody(NamedTuple):
@@ -86,8 +84,8 @@ def self_distances_m(
     """
     # copies: read-only arrays would be another layout to compile for
     arrays = [np.array(a, dtype=np.float64, order='C') for a in (q_world, p_world, end_effectors)]
-    out = np.full((len(arrays[0]), _N_GENERAL, N_SEGMENTS), np.inf)
-    _fill_distances(shape, arrays[0], arrays[1], arrays[2], CONSIDERED.copy(), np.empty(3), out)
+    out = np.full((len(arrays[0]), *CONSIDERED.shape), np.inf)
+    _fill_distances(shape, arrays[0], arrays[1], arrays[2], out)
     return out
 
 
@@ -141,19 +139,14 @@ def compared(
 
 @kernel
 def _fill_distances(
-    shape: ShapeArrays,
-    q_world: Quats,
-    p_world: Vec3s,
-    points: Vec3s,
-    considered: NDArray[np.bool_],
-    normal: Vec3,
-    out: Floats,
+    shape: ShapeArrays, q_world: Quats, p_world: Vec3s, points: Vec3s, out: Floats
 ) -> None:
-    """Fill the entries (n, 8, 16) of pairs that count; `normal` is overwritten."""
+    """Fill the entries (n, 8, 16) of pairs that count."""
+    normal = work_array(3)
     for i in range(len(out)):
-        for general in range(considered.shape[0]):
-            for s in range(considered.shape[1]):
-                if considered[general, s]:
+        for general in range(CONSIDERED.shape[0]):
+            for s in range(CONSIDERED.shape[1]):
+                if CONSIDERED[general, s]:
                     local = rotate_inverse(q_world[i, s], sub(points[i, general], p_world[i, s]))
                     out[i, general, s] = segment_distance(shape, s, local, normal)
 

@@ -49,6 +49,7 @@ from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import into_reach, solve_limb, STARTS
 from puppet_retarget.solvers.root import HELD_POWER, place_root, smooth_root
 from puppet_retarget.solvers.solver import (
+    Captured,
     goals_of,
     keep_end_orientations,
     measure,
@@ -187,9 +188,7 @@ def _copy_posture(state: State, rotations: Quats, frame: Frame) -> None:
 def solve_rate_packed(
     packed: np.ndarray,
     controller: np.ndarray,
-    root: Vec3,
-    hips: Vec3,
-    rotations: Quats,
+    captured: Captured,
     rows: Floats,
     self_rows: Floats,
     dt: float,
@@ -204,14 +203,14 @@ def solve_rate_packed(
     model, numbers, frame = solver.model, solver.tuning, solver.frame
     inputs, state = c.inputs, c.state
     goals = goals_of(solver.goals, rows, self_rows, numbers)
-    pose_captured(model, numbers, hips, rotations, frame)
+    pose_captured(model, numbers, captured.hips, captured.rotations, frame)
     keep_end_orientations(model, goals, frame)
-    captured = vec3(frame.root)
+    reference = vec3(frame.root)
     # what pelvis and angles imitate is the root where it reaches the important goals, as softly as
     # the others do; the captured place would do as well, but for limbs that become straight:
     # there the pelvis would be stopped in a frame, and be let go in one
     frame.relaxation[0] = place_root(model, numbers, goals, frame)
-    smooth_root(model, numbers, root, goals, dt, frame)
+    smooth_root(model, numbers, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
     captured_error = _ask(inputs, goals, frame)
     _bend_limbs(model, numbers, goals, inputs, frame)
@@ -233,11 +232,11 @@ def solve_rate_packed(
         _approach(c, UNTANGLING)
     for _ in range(rounds):
         advance(c)
-    _copy_posture(state, rotations, frame)
+    _copy_posture(state, captured.rotations, frame)
     if numbers.joint_limits:
         limit_joints(model.limits, frame.rotations)
     update_kinematics(model, frame)
-    copy(sub(frame.root, captured), frame.root_offset)
+    copy(sub(frame.root, reference), frame.root_offset)
     measure(model, solver.objects, goals, frame)
     return int(state.steps[0])
 
@@ -277,6 +276,5 @@ class RateControlSolver(Solver):
     ) -> int:
         """Fill the frame; return the steps taken. Self-interaction is not kept."""
         controller = self._controller.packed
-        return solve_rate_packed(
-            self.packed, controller, root, hips, rotations, rows, self_rows, dt
-        )
+        captured = Captured(root, hips, rotations)
+        return solve_rate_packed(self.packed, controller, captured, rows, self_rows, dt)

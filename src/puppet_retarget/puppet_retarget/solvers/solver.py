@@ -123,6 +123,14 @@ class SolverOutput:
     reachable: bool
 
 
+class Captured(NamedTuple):
+    """The performer's posture as far as solvers need it."""
+
+    root: Vec3  # pelvis in world [m]
+    hips: Vec3  # mid-point of the hip joints in world [m]
+    rotations: Quats  # of joints, (16, 4), row 0 the pelvis in world
+
+
 class SolverArrays(NamedTuple):
     """Everything a solver's kernels need between frames, packed into one argument."""
 
@@ -200,7 +208,8 @@ class Solver:
         self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats, dt: float
     ) -> int:
         """Fill the frame; return the body iterations."""
-        return solve_packed(self.packed, root, hips, rotations, rows, self_rows, dt)
+        captured = Captured(root, hips, rotations)
+        return solve_packed(self.packed, captured, rows, self_rows, dt)
 
 
 # One frame (kernels).
@@ -411,29 +420,23 @@ def lift_body(model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: 
 
 @kernel
 def solve_packed(
-    packed: np.ndarray,
-    root: Vec3,
-    hips: Vec3,
-    rotations: Quats,
-    rows: Floats,
-    self_rows: Floats,
-    dt: float,
+    packed: np.ndarray, captured: Captured, rows: Floats, self_rows: Floats, dt: float
 ) -> int:
     """
     Solve a frame in place; return the body iterations. `packed` holds SolverArrays.
 
-    Captured root and mid-point of the hips are in world [m], objects and goals in the puppet's
-    scaled world. An infinite time since the frame before [s] starts all smoothing anew.
+    Objects and goals are in the puppet's scaled world. An infinite time since the frame before [s]
+    starts all smoothing anew.
     """
     solver = packed[0]
     model, tuning, frame = solver.model, solver.tuning, solver.frame
     goals = goals_of(solver.goals, rows, self_rows, tuning)
-    pose_captured(model, tuning, hips, rotations, frame)
+    pose_captured(model, tuning, captured.hips, captured.rotations, frame)
     unlock_joints(model, frame)
     update_kinematics(model, frame)
     keep_end_orientations(model, goals, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
-    iterations = _estimate_body(model, tuning, root, goals, dt, frame)
+    iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
     for lift in range(LIFTS + 1):
         # once more no time has passed: what follows in time stays where it is

@@ -27,6 +27,7 @@ from puppet_retarget.importance.self_interaction import (
     list_contacts,
     MOST_CONTACTS,
     moved_share,
+    MovingPosture,
     N_SAMPLES,
     PAIR_COLUMNS,
     RATE,
@@ -39,6 +40,7 @@ from puppet_retarget.importance.self_interaction import (
     SelfInteractionEstimator,
     SHARE,
     skeleton_of,
+    Times,
     WEIGHT,
 )
 from puppet_retarget.offline.self_contact import (
@@ -157,15 +159,14 @@ def test_long_gap_or_step_back_starts_anew(adult_character, rng):
 
 class Pairs:
     def __init__(self, skeleton, passing=0.0):
-        _, self.arrays = pack_arrays(SelfArrays(body_arrays(skeleton), INFLUENCES, MARGINS))
-        self.passing = passing
+        body, times = body_arrays(skeleton), Times(passing_s=passing)
+        _, self.arrays = pack_arrays(SelfArrays(body, INFLUENCES, MARGINS, times))
 
     def of(self, body, velocities=None, dt=np.inf):
         """Return the pairs (8, 16, 3) of the next posture."""
         speeds = np.zeros((8, 3)) if velocities is None else velocities
-        tuning = 0.0, self.passing, dt
-        posture = body.rotations, body.p_world, body.points
-        estimate_self_pairs(self.arrays, *posture, speeds, *tuning)
+        moving = MovingPosture(body.rotations, body.p_world, body.points, speeds)
+        estimate_self_pairs(self.arrays, moving, dt)
         return self.arrays.pairs.copy()
 
 
@@ -312,9 +313,8 @@ def plain_contacts(estimator, body, j, pairs):
 
 def listed(estimator, body, pairs):
     config = UNSMOOTHED
-    _, arrays = pack_arrays(
-        SelfArrays(estimator.body, config.influences_m, config.margins_m, pairs)
-    )
+    margins = config.margins_m
+    _, arrays = pack_arrays(SelfArrays(estimator.body, config.influences_m, margins, pairs=pairs))
     arrays.q_world[:] = body.q_world
     list_contacts(arrays, body.p_world, body.points, np.zeros((4, 8)))
     return arrays.rows
