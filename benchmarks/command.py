@@ -52,7 +52,7 @@ def bench_command(
             write_docs(ROOT / 'doc', options.write_docs, f'{parser.prog} {_shown(words)}', text)
         return EXIT_OK
 
-    return run_command(parser.prog, command)
+    return run_command(parser.prog.removeprefix('./'), command)
 
 
 def write_docs(folder: Path, block: str, command: str, text: str) -> None:

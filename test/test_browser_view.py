@@ -73,6 +73,7 @@ def test_page_of_a_clip_fits_a_phone(browser, tmp_path):
     with Served(lambda stage: ClipPage(stage, session, clips)) as served:
         tab = Tab(browser, served.stage.address, PHONE)
         tab.until(lambda: tab.sees('hold feet'), 'the panel')
+        tab.until(lambda: tab.page.title() == 'puppet view', 'our title')
         panel = tab.page.get_by_text('puppet view', exact=True).bounding_box()
         assert panel['y'] > 0.4 * PHONE['height']  # the scene above it is free
         box = tab.page.get_by_text('hold feet', exact=True).bounding_box()

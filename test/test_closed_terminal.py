@@ -1,12 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""A closed terminal ends a graph with its processes and its folder, but not under nohup."""
+"""A closed terminal ends a graph with its processes and its folder."""
 
 from collections.abc import Callable
 import fcntl
 import os
 import pty
-import signal
 import subprocess
 import sys
 import termios
@@ -69,26 +68,4 @@ def test_up_whose_terminal_is_closed_leaves_nothing(environ, terminal, tmp_path)
         up.wait(DEADLINE_S)
     finally:
         up.kill()
-    assert not any(tmp_path.glob(FOLDERS))
-
-
-def test_up_under_nohup_goes_on_without_its_terminal(environ, tmp_path):
-    up = subprocess.Popen(
-        ['nohup', sys.executable, program('puppet_up'), 'sim'],
-        env=environ,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        assert _until(lambda: any(tmp_path.glob(FOLDERS)))
-        up.send_signal(signal.SIGHUP)
-        assert up.stdout is not None
-        assert any('calibrated: residual' in line for line in up.stdout)
-        up.send_signal(signal.SIGINT)
-        up.communicate(timeout=DEADLINE_S)
-    finally:
-        up.kill()
-    assert up.returncode == 0
     assert not any(tmp_path.glob(FOLDERS))

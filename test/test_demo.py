@@ -52,13 +52,13 @@ def _run_demo(*arguments: str, deadline_s: float = START_DEADLINE_S + RUN_DEADLI
 
 def test_headless_demo_writes_the_figures_and_leaves_no_process(mark, tmp_path):
     report = tmp_path / 'new' / 'demo.json'
-    done = _run_demo('--headless', '--duration', '8', '--json', str(report))
+    done = _run_demo('--headless', '--duration', '4', '--json', str(report))
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
     figures = json.loads(report.read_text())
     assert set(figures) == KEYS
     assert set(figures['latency_ms']) == {'p50', 'p99', 'max'}
     assert set(figures['planted_foot_slide_mm_s']) == {'performer', 'puppet'}
-    assert 400 < figures['frames_published'] <= 980  # eight seconds
+    assert 200 < figures['frames_published'] <= 500  # four seconds
     assert figures['rate_hz'] > MIN_RATE_HZ
     assert figures['dropped'] <= MAX_DROPPED_SHARE * figures['frames_published']
     assert 0.0 < figures['latency_ms']['p50'] <= figures['latency_ms']['p99']
@@ -88,14 +88,17 @@ def test_bad_input_is_refused_before_anything_starts(mark, arguments, message):
     assert 'processes' not in done.stdout
 
 
-def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(mark, monkeypatch):
+def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(mark, monkeypatch, tmp_path):
+    """Under nohup it goes on without its terminal."""
     from puppet_ros.process import free_domain
 
+    monkeypatch.setenv('TMPDIR', str(tmp_path))
     monkeypatch.setenv('ROS_DOMAIN_ID', str(free_domain()))
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     up = subprocess.Popen(
-        [sys.executable, program('puppet_up'), 'sim'],
+        ['nohup', sys.executable, program('puppet_up'), 'sim'],
         text=True,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
@@ -105,6 +108,8 @@ def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(mark, monkeyp
     assert up.stdout is not None
     for line in up.stdout:
         lines.append(line)
+        if len(lines) == 2:  # the first may be nohup's
+            up.send_signal(signal.SIGHUP)
         if 'calibrated: residual' in line:  # the graph is running
             killed = next(
                 p.pid
@@ -117,8 +122,8 @@ def test_up_starts_a_killed_node_again_and_ends_with_all_on_ctrl_c(mark, monkeyp
         if 'importance started again' in line:
             up.send_signal(signal.SIGINT)
     killer.cancel()
-    assert up.wait(RUN_DEADLINE_S) == 0, ''.join(lines)
-    assert killed
+    assert up.wait(RUN_DEADLINE_S) == 130, ''.join(lines)
+    assert killed and not any(tmp_path.glob('puppet_up_*'))
 
 
 def test_failing_process_is_named_with_its_last_lines(mark, tmp_path):
@@ -131,10 +136,11 @@ def test_failing_process_is_named_with_its_last_lines(mark, tmp_path):
     assert f'{broken}:1: format: expected ' in done.stderr
 
 
-def _interrupt_demo(number: signal.Signals, *arguments: str) -> list[str]:
-    """Return the lines of a demo that gets a signal while it runs."""
+def test_composed_demo_runs_in_one_process_and_sums_up_on_ctrl_c(mark, tmp_path):
+    report = tmp_path / 'demo.json'
+    words = ('--headless', '--composed', '--json', str(report))
     demo = subprocess.Popen(
-        [sys.executable, program('puppet_demo'), '--headless', *arguments],
+        [sys.executable, program('puppet_demo'), *words],
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -146,22 +152,10 @@ def _interrupt_demo(number: signal.Signals, *arguments: str) -> list[str]:
     for line in demo.stdout:
         lines.append(line)
         if 'frames solved' in line:
-            demo.send_signal(number)
+            demo.send_signal(signal.SIGINT)
     killer.cancel()
-    assert demo.wait(RUN_DEADLINE_S) == 0, ''.join(lines)
-    assert any(line.startswith('latency') for line in lines)
-    return lines
-
-
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGHUP], ids=['INT', 'HUP'])
-def test_interrupted_demo_sums_up_and_leaves_no_process(mark, number):
-    _interrupt_demo(number)
-
-
-def test_composed_demo_runs_in_one_process_until_it_is_terminated(mark, tmp_path):
-    report = tmp_path / 'demo.json'
-    lines = _interrupt_demo(signal.SIGTERM, '--composed', '--json', str(report))
-    assert '2 processes' in lines[0]
+    assert demo.wait(RUN_DEADLINE_S) == 130, ''.join(lines)
+    assert any(line.startswith('latency') for line in lines) and '2 processes' in lines[0]
     figures = json.loads(report.read_text())
     assert figures['rate_hz'] > MIN_RATE_HZ
     assert figures['dropped'] <= MAX_DROPPED_SHARE * figures['frames_published']
@@ -243,7 +237,7 @@ def _flows_until(graph: Graph, wanted: int) -> bool:
 
 def test_killed_nodes_rejoin_after_a_restart(graph):
     """A node that restarts rejoins; the others live on without it."""
-    for name in ('importance', 'pose_filter', 'performer', 'retarget', 'tracker_driver'):
+    for name in ('performer', 'retarget', 'tracker_driver'):
         _kill_and_restart(graph, name)
         if name == 'tracker_driver':
             _activate_driver(graph)

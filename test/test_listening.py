@@ -76,6 +76,6 @@ def test_a_page_is_reached_on_this_machine_only(mark, page):
         there = listening(process.pid)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=EXIT_S)
-    assert process.returncode == 0 and 'Traceback' not in err
+    assert process.returncode in (0, 130) and 'Traceback' not in err  # a node, a command
     assert f':{there[0][1]}' in line
     assert all(address.is_loopback for address, _ in there)

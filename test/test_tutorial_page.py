@@ -6,6 +6,7 @@ from pathlib import Path
 import re
 
 from doc_page import blocks, commands, run_puppet
+from puppet_view.render import command_render
 import pytest
 from source_tree import ROOT
 
@@ -19,6 +20,7 @@ WRITTEN = {'my_tracker.yaml', 'imp.yaml', 'stage.yaml'}
 def test_the_pages_are_followed(tmp_path, monkeypatch, capsys):
     """Every command without a prompt runs, the tutorial's from the files of the quick start."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command_render, 'PICTURE_PX', 400)
     named = {text.splitlines()[0][2:]: text for text in blocks(TUTORIAL, 'yaml')}
     assert set(named) == WRITTEN
     for name, text in named.items():

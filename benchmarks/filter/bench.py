@@ -23,7 +23,7 @@ from benchmarks.filter.figures import draw_figure, FIGURES
 from benchmarks.filter.scores import Output, run_filter, Score, score
 import numpy as np
 from puppet_core.drawing import save_png
-from puppet_core.io import check_writable, ConfigError, write_text
+from puppet_core.io import check_writable, ConfigError, note, write_text
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_retarget.offline import ConfigFiles, listed
 
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace, _: ConfigFiles) -> str:
     drawn: dict[str, dict[str, Output]] = {}
 
     def on_output(name: str, outputs: dict[str, Output]) -> None:
-        print(f'{name} done', file=sys.stderr)  # noqa: T201
+        note(f'{name} done')
         if options.figures is not None and name in FIGURES:
             drawn[name] = outputs
 

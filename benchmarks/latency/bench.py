@@ -39,6 +39,7 @@ from puppet_core.io import (
     ConfigError,
     EXIT_FAILED,
     EXIT_OK,
+    note,
     run_command,
     stop_on_signals,
     write_text,
@@ -297,7 +298,7 @@ def _rate(text: str) -> float:
 
 
 def _say(text: str) -> None:
-    print(f'{time.strftime("%H:%M:%S")} {text}', file=sys.stderr, flush=True)
+    note(f'{time.strftime("%H:%M:%S")} {text}')
 
 
 if __name__ == '__main__':

@@ -22,7 +22,7 @@ def test_each_process_and_both_topics_are_measured(tmp_path, monkeypatch, capfd)
     for name in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE'):
         monkeypatch.setenv(name, '1')  # to be put back
     report = tmp_path / 'load.json'
-    options = ['--device', 'motionstar', '--seconds', '3', '--json', str(report)]
+    options = ['--device', 'motionstar', '--seconds', '1', '--json', str(report)]
     assert bench_load.main(options) == 0
     (found,) = json.loads(report.read_text())
     assert set(found['cpu_percent']) == {'emulator', 'driver', 'filter'}

@@ -28,7 +28,7 @@ from puppet_ros.messages import TrackerFrameReader  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
-DURATION_S, RATE_HZ = 3.0, 100.0
+DURATION_S, RATE_HZ = 1.0, 100.0
 DEADLINE_S = 300.0
 GOLDENS = Path(__file__).parents[2] / 'test' / 'goldens'
 FOR_A_WHILE = """
@@ -77,7 +77,7 @@ def test_figures_of_all_forms(tmp_path):
     for form, title in titles.items():
         found = report[form]
         # a full machine may lose frames; they are counted, and come from a device of that rate
-        assert 0.5 * DURATION_S * RATE_HZ < found['frames'] < 1.5 * DURATION_S * RATE_HZ
+        assert 0.5 * DURATION_S < found['frames'] / RATE_HZ < 1.5 * (DURATION_S + 1.0)
         assert 0 <= found['lost'] < found['frames'] and found['cpu_percent'] > 0.0
         times = found['end_to_end_ms']
         assert list(times) == list(PERCENTILES)

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The soak as real processes: a short run, one that is interrupted, bad arguments."""
+"""The soak as real processes: a run that is interrupted, an accelerated one, bad arguments."""
 
 import json
 import signal
@@ -16,21 +16,29 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 SOAK = (sys.executable, '-m', 'robustness.soak.command')
 DEADLINE_S = 370.0  # a first compilation of the kernels fits
+WATCHED_S = 3.0
 NODES = {'tracker_driver', 'pose_filter', 'performer', 'importance', 'retarget', 'visualization'}
 
 
-def test_short_run_tells_what_it_can_and_leaves_no_process(mark, tmp_path):
-    path = tmp_path / 'soak.json'
-    done = subprocess.run(
-        [*SOAK, '--minutes', '0.1', '--json', str(path)],
-        capture_output=True,
+def test_a_run_that_is_interrupted_tells_what_it_can_and_leaves_no_process(mark, tmp_path):
+    path, lines = tmp_path / 'soak.json', []
+    soak = subprocess.Popen(
+        [*SOAK, '--minutes', '1', '--json', str(path)],
         text=True,
-        timeout=DEADLINE_S,
-        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
+    timers = [threading.Timer(DEADLINE_S, soak.kill)]
+    timers.append(threading.Timer(WATCHED_S, soak.send_signal, [signal.SIGINT]))
+    timers[0].start()
+    for line in soak.stdout:
+        lines.append(line)
+        if 'watching' in line:
+            timers[1].start()
+    timers[0].cancel()
+    told = ''.join(lines)
+    assert soak.wait(DEADLINE_S) == 130, told
     found = json.loads(path.read_text())
-    # a busy machine may lose frames in so short a time
-    assert done.returncode == int(found['is_missed']), f'{done.stdout}\n{done.stderr}'
     assert set(found['looks']['processes']) == NODES | {'monitor', 'tracker_emulator'}
     for name, process in found['looks']['processes'].items():
         assert 10.0 < min(process['heap_mb']) and min(process['threads']) >= 1.0, name
@@ -41,34 +49,14 @@ def test_short_run_tells_what_it_can_and_leaves_no_process(mark, tmp_path):
     frames = found['frames']
     assert frames['published'] == frames['solved'] + frames['lost']
     assert sum(frames['last_seen'].values()) == frames['lost']
-    assert 0 < frames['solved'] <= 720 and found['latency_ms']['p50'] > 0.0
-    assert 'too short to tell' in done.stdout and 'lost' in done.stdout
-
-
-def test_ctrl_c_prints_what_there_is_and_leaves_no_process(mark):
-    soak = subprocess.Popen(
-        [*SOAK, '--composed', '--minutes', '50'],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    killer = threading.Timer(DEADLINE_S, soak.kill)
-    killer.start()
-    lines = []
-    assert soak.stdout is not None
-    for line in soak.stdout:
-        lines.append(line)
-        if 'watching' in line:
-            soak.send_signal(signal.SIGINT)
-    killer.cancel()
-    assert soak.wait(DEADLINE_S) in (0, 1), ''.join(lines)
-    assert any(line.startswith('puppet_pipeline') for line in lines), ''.join(lines)
+    assert frames['solved'] > 0 and found['latency_ms']['p50'] > 0.0
+    assert 'too short to tell' in told and 'lost' in told
 
 
 def test_accelerated_run_loops_the_recorded_performance(mark, tmp_path):
     path = tmp_path / 'day.json'
     done = subprocess.run(
-        [*SOAK, '--accelerated', '--hours', '0.003', '--rate', '60', '--json', str(path)],
+        [*SOAK, '--accelerated', '--hours', '0.002', '--rate', '20', '--json', str(path)],
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
@@ -76,7 +64,7 @@ def test_accelerated_run_loops_the_recorded_performance(mark, tmp_path):
     )
     assert done.returncode == 0, f'{done.stdout}\n{done.stderr}'
     found = json.loads(path.read_text())
-    assert found['frames_in'] == found['frames_out'] > 400 and found['not_finite'] == 0
+    assert found['frames_in'] == found['frames_out'] > 60 and found['not_finite'] == 0
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ goldens | robustness.goldens | replay the golden performance and compare it, or 
 """)  # noqa: E501
 
 BUILT_IN = {
-    'test': 'run all tests; arguments go to pytest',
+    'test': 'run all tests, --quick: in some 90 s those without ROS and processes; '
+    'arguments go to pytest',
     'setup': 'only set up and build; --test: also what the tests need; --with film,c3d,fbx,robots,'
     'cluster,peers,docs, or all: optional parts',
     'run': 'PACKAGE PROGRAM [ARGUMENTS]: any program of the suite, as with ros2 run',

@@ -11,6 +11,8 @@ import sys
 from typing import Any
 
 MAX_PROCESSES = 4  # each takes up to 1.5 GB
+QUICK = '--quick'
+QUICK_ARGUMENTS = ['-m', 'not (ros or slow or mocap)', 'src']
 LAST_FRACTION = 0.85  # of the other files; after so many the last file of whole programs begins
 
 
@@ -50,16 +52,19 @@ def spread(items: Sequence[Any], programs: Path) -> list[Any]:
 
 
 def main() -> int:
-    """Run all tests, or what the arguments of this process say."""
+    """Run all tests, those of --quick, or what the arguments of this process say."""
     # Neither this folder nor the working folder: launch/ would pass for ROS's package.
     sys.path.pop(0)
     import pytest
 
-    if not sys.argv[1:]:
-        sys.argv += side_by_side()
-        if sys.argv[1:]:  # compile the kernels once; else each process of the tests does
+    is_quick = sys.argv[1:2] == [QUICK]
+    if is_quick or not sys.argv[1:]:
+        found = side_by_side()
+        sys.argv[1:2] = [*found, *is_quick * QUICK_ARGUMENTS]
+        if found:  # compile the kernels once; else each process of the tests does
             command = [sys.executable, '-m', 'puppet_bringup.compile_command']
-            subprocess.run(command, cwd=Path(__file__).parents[1], check=False)
+            usual = is_quick * ['--for-launch']  # at once where that is done
+            subprocess.run([*command, *usual], cwd=Path(__file__).parents[1], check=False)
     return pytest.console_main()
 
 

@@ -32,7 +32,18 @@ def test_processors_are_used_where_xdist_is(monkeypatch, processors, module, arg
     assert run_tests.side_by_side() == arguments
 
 
-@pytest.mark.parametrize(('given', 'passed'), [([], ['all']), (['-k', 'x'], ['-k', 'x'])])
+QUICK = ['all', '-m', 'not (ros or slow or mocap)', 'src']
+
+
+@pytest.mark.parametrize(
+    ('given', 'passed'),
+    [
+        ([], ['all']),
+        (['-k', 'x'], ['-k', 'x']),
+        (['--quick'], QUICK),
+        (['--quick', '-x'], [*QUICK, '-x']),
+    ],
+)
 def test_arguments_are_pytests_own(monkeypatch, given, passed):
     monkeypatch.setattr(sys, 'argv', ['run_tests.py', *given])
     monkeypatch.setattr(sys, 'path', ['tools', *sys.path])
@@ -41,7 +52,7 @@ def test_arguments_are_pytests_own(monkeypatch, given, passed):
     monkeypatch.setattr(run_tests.subprocess, 'run', lambda *_, **__: compiled.append(True))
     monkeypatch.setattr(pytest, 'console_main', lambda: 7)
     assert run_tests.main() == 7
-    assert bool(compiled) == (passed == ['all'])
+    assert bool(compiled) == ('all' in passed)
     assert sys.argv[1:] == passed and sys.path[0] != 'tools'
 
 

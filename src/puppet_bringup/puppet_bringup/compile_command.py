@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _compile(options: argparse.Namespace) -> int:
     environ, config_dir = process_table.child_environment(os.environ), config_files.config_dir()
-    stopping = io.stop_on_signals()
+    stopping = io.stop_on_signals(options.for_launch)
     with io.run_folder('puppet_compile') as folder:
 
         def table(solver: str) -> tuple[process_table.Process, ...]:
@@ -132,8 +132,6 @@ def _compile(options: argparse.Namespace) -> int:
         for solver in () if options.for_launch else process_table.SOLVERS:
             (node,) = (process for process in table(solver) if process.name == 'retarget')
             is_done &= _compile_node(config_dir, environ, stopping, _say, node)
-    if stopping.is_set() and not options.for_launch:
-        raise KeyboardInterrupt
     return io.EXIT_OK if is_done or stopping.is_set() else io.EXIT_FAILED
 
 

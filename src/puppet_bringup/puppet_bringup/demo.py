@@ -154,7 +154,6 @@ def parser() -> argparse.ArgumentParser:
     add('--headless', action='store_true', help='without the browser view')
     add('--json', type=Path, metavar='FILE', help='write the figures there')
     add('--domain-id', type=int, metavar='N', help='ROS domain; a free one if absent')
-    add('--verbose', action='store_true', help='show what the nodes say')
     return p
 
 

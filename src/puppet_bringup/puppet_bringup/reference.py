@@ -35,6 +35,7 @@ from puppet_core.io import (
     EXIT_OK,
     Row,
     run_command,
+    SetLevel,
     write_text,
 )
 from puppet_core.sensor_frames import SensorFrame
@@ -216,7 +217,8 @@ def _rows(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, str]]:
     # argparse's own, which fills %(default)s in
     formatter = parser._get_formatter()
     for action in parser._actions:
-        if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
+        is_everywhere = isinstance(action, (argparse._HelpAction, SetLevel))
+        if is_everywhere or action.help == argparse.SUPPRESS:
             continue
         meaning = formatter._expand_help(action) if action.help else ''
         default = _default(action)

@@ -75,7 +75,7 @@ def as_assignments(words: Sequence[str]) -> list[str]:
     found: list[str] = []
     waiting = ''  # for its value
     for word in words:
-        is_option = word.startswith('--') and word not in ('--', '--help')
+        is_option = word.startswith('--') and word not in ('--', '--help', '--quiet', '--verbose')
         if waiting and (is_option or ':=' in word):
             found.append(f'{waiting}:=true')
         elif waiting:

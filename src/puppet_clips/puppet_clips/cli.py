@@ -32,7 +32,6 @@ EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character blubby'
 
 
 def command(word: str) -> Any:
-    """Return the module of a command."""
     return import_module(SUBCOMMANDS[word][0])
 
 
@@ -55,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked_for = [word for word in words[:1] if word in SUBCOMMANDS]
 
     def run() -> int:
-        arguments = parser(asked_for).parse_args(words)
+        top = parser(asked_for)
+        top.prog = ' '.join([top.prog, *asked_for])  # in errors about options
+        arguments = top.parse_args(words)
         draws = []
         if arguments.word in DRAWS:
             draws = [getattr(import_module('puppet_clips.edit_pictures'), DRAWS[arguments.word])]

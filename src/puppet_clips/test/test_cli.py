@@ -25,6 +25,7 @@ def test_help_ends_with_an_example(word, capsys):
     [(command_retarget, {'out.bvh', 'report.json'}), (command_render, {'walk.png'})],
 )
 def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch, module, files):
+    monkeypatch.setattr(command_render, 'PICTURE_PX', 400)
     monkeypatch.chdir(tmp_path)
     shutil.copy(walk_bvh, 'walk.bvh')
     done = run(module.EXAMPLE.removeprefix('example: ./puppet '))

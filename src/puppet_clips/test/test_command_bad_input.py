@@ -55,7 +55,7 @@ def test_broken_files_are_named_with_their_line(refused, walk_bvh, scaled_body, 
         (('--set', 'solver=position'), 'it has an option'),
         (('--unit-m', '0'), 'unit_m: expected'),
         (('--asf', 'x.asf'), 'asf: expected none with a .bvh file'),
-        (('--no-such',), 'unrecognized arguments: --no-such; see puppet'),
+        (('--no-such',), 'unrecognized arguments: --no-such; see ./puppet'),
     ],
     ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '',
 )
@@ -103,4 +103,4 @@ def test_outputs_that_cannot_be_are_refused_before_the_work(
 
 @pytest.mark.parametrize('words', [(), ('retarget',), ('dance',), ('retarget', 'a.bvh')])
 def test_missing_arguments_are_named(refused, words):
-    assert 'see puppet' in refused(*words)
+    assert 'see ./puppet' in refused(*words)

@@ -25,6 +25,8 @@ from puppet_driver.emulator.transports import NetworkTransport
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SENSORS = ('left_hand', 'right_hand')
 DEVICES = ('flock_of_birds', 'fastrak', 'liberty', 'patriot', 'motionstar')
 RATE_HZ = 50.0

@@ -27,6 +27,8 @@ from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HOST = '127.0.0.1'
 EVERY_WAY = pytest.mark.parametrize('scheme', ['tcp', 'udp', 'tcp+udp'])
 

@@ -20,8 +20,6 @@ def _positive(default: float, unit: str, high: float, description: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PoseFilterConfig:
-    """Parameters of the pose filter."""
-
     frame_id: str = setting(
         'transmitter', description='frame of the poses if the input names none'
     )

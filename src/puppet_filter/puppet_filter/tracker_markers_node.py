@@ -95,8 +95,6 @@ KEPT_FRAMES = 32  # raw ones, until the filter has had its turn
 
 @dataclass(frozen=True, slots=True)
 class TrackerMarkersConfig:
-    """Parameters of the tracker's markers."""
-
     rate_hz: float = setting(20.0, 'Hz', 0.0, 30.0, 'Rate of /tracker/markers; 0 is none.')
     trail_s: float = setting(
         2.0, 's', 0.0, 20.0, 'Length of the trails of the filtered positions; 0 is none.'

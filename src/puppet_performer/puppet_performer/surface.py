@@ -45,8 +45,6 @@ _ROUND_FOOT = ('top', 'outer top', 'outer sole', 'inner sole', 'inner top')
 
 @dataclass(frozen=True, slots=True)
 class TouchConfig:
-    """What counts as a touch."""
-
     rest_s: float = 0.5  # How long the tip must rest [s]
     max_speed_m_s: float = 0.01  # Mean speed over that time above which it does not rest [m/s]
     # How far the tip must go from one point before the next [m]; narrow fingers need this

@@ -89,10 +89,6 @@ examples:
 IsStopped = Callable[[], bool]
 
 
-def _ignore(message: Any) -> None:
-    """Stand where a callback must."""
-
-
 class Connections:
     """
     Whether the nodes are connected to each other, as their diagnostics report.
@@ -107,7 +103,7 @@ class Connections:
         self._node = node
         self._reported: dict[str, dict[str, int]] = {}  # node -> key -> connections
         self._subscription = node.create_subscription(
-            DiagnosticArray, DIAGNOSTICS_TOPIC, _ignore, 10
+            DiagnosticArray, DIAGNOSTICS_TOPIC, lambda message: None, 10
         )
         self.are_silent = False
         """Whether what was missing last is something that a node has not spoken of at all."""
@@ -258,7 +254,7 @@ class PlayNode(Node):
         streams = (RAW, FILTERED, POSTURE, IMPORTANCE, JOINTS)
         chain = streams[streams.index(self._inputs[-1]) :]
         self.flow = Flow(chain)
-        listen = partial(self.create_subscription, callback=_ignore, raw=True)
+        listen = partial(self.create_subscription, callback=lambda message: None, raw=True)
         self._watched = {
             topic: listen(class_of(TYPES[topic]), topic, qos_profile=qos.STREAM)
             for topic in chain[1:]
@@ -446,7 +442,6 @@ def profile_of(text: str) -> QoSProfile:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = CommandParser(prog='play', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
     entries = f'one of {", ".join(ENTRIES)}; the first there is by default'
@@ -462,7 +457,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     return run_command('play', lambda: run(arguments), 'not all was played')
 
@@ -472,7 +466,7 @@ def run(arguments: Sequence[str]) -> int:
     options = make_parser().parse_args(remove_ros_args(list(arguments)))
     if not 0.0 < options.rate <= 1000.0:
         raise ConfigError(f'--rate: expected 0 < rate <= 1000, got {options.rate:g}')
-    stopping = stop_on_signals()
+    stopping = stop_on_signals(is_of_graph=True)
     rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     with BagReader(options.bag) as reader:
         for line in reader.warnings:

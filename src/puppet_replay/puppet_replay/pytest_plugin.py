@@ -27,7 +27,6 @@ _PAGES = pytest.StashKey[set[Path]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
     group = parser.getgroup('puppet_regression')
     group.addoption(
         '--puppet-update',

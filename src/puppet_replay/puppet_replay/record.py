@@ -187,7 +187,7 @@ class RecordNode(Node):
                 self.destroy_subscription(old)
             kind = class_of(source.kind)
             source.subscriptions[profile.durability] = self.create_subscription(
-                kind, source.topic, _ignore, profile, raw=True
+                kind, source.topic, lambda data: None, profile, raw=True
             )
         return bool(wanted)
 
@@ -256,12 +256,7 @@ def _is_latched(offer: TopicEndpointInfo) -> bool:
     return bool(offer.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def _ignore(data: bytes) -> None:
-    """Stand where a callback must."""
-
-
 def make_parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = CommandParser(prog='puppet record', description=__doc__, epilog=EXAMPLE)
     p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
     p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
@@ -272,7 +267,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     return run_command('puppet record', lambda: run(arguments), 'nothing was written')
 

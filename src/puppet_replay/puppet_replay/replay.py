@@ -21,6 +21,7 @@ from puppet_core.io import (
     EXIT_FAILED,
     EXIT_OK,
     InputFileError,
+    note,
     printable,
     progress,
     run_command,
@@ -55,8 +56,6 @@ PROGRESS_STEP = 240  # messages
 
 @dataclass
 class ReplayReport:
-    """What a replay came to."""
-
     entry: str = ''  # where the recorded messages entered
     counts: dict[str, int] = field(default_factory=dict)  # messages written, by topic
     duration_s: float = 0.0  # from the first to the last log time of the input [s]
@@ -200,7 +199,6 @@ def profile_of(topic: str) -> QoSProfile:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the command line's grammar."""
     p = CommandParser(prog='puppet replay', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
     entries = ', '.join(ENTRIES)
@@ -218,7 +216,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
     return run_command(
         'puppet replay', lambda: run(make_parser().parse_args(argv)), 'nothing was written'
     )
@@ -240,7 +237,7 @@ def run(options: argparse.Namespace) -> int:
             value = list(value) if isinstance(value, tuple) else value
             if before.get(name, value) != value:
                 line = f'{node}.{name} is {value!r} and was {before[name]!r} in the bag'
-                print(f'puppet replay: {printable(line)}', file=sys.stderr)
+                note(f'puppet replay: {printable(line)}')
     first_s: list[float] = []
     with progress('replay', None, unit='message') as advance:
 

@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
-N = 4
+N = 2
 EPOCH_NS = 1_700_000_000_000_000_000
 ITEMS = latched_items() + [item for moment in moments(N) for item in items_of(moment)]
 STRING, STATIC = 'std_msgs/msg/String', 'tf2_msgs/msg/TFMessage'
@@ -34,7 +34,7 @@ def places_in(message, before=()):
         elif isinstance(value, str) or not hasattr(value, '__len__'):
             yield (*before, name)
         else:
-            for i in sorted({0, len(value) // 3, len(value) - 1} & set(range(len(value)))):
+            for i in sorted({0, len(value) - 1} & set(range(len(value)))):
                 if hasattr(value[i], 'get_fields_and_field_types'):
                     yield from places_in(value[i], (*before, name, i))
                 else:
@@ -71,6 +71,7 @@ def found_in(comparison):
     return sorted((f.name, f.peak, f.n_beyond) for f in comparison.fields() if not f.within)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('topic', list(dict.fromkeys(item.topic for item in ITEMS)))
 def test_every_number_and_text_is_compared_both_ways_alike(topic, tmp_path):
     *before, item = (item for item in ITEMS if item.topic == topic)

@@ -9,6 +9,8 @@ import sys
 from bag_samples import recorded
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = 'pytester'
 # loaded by name and not as an installed entry point, so that it is loaded once either way
 PLUGIN = ('-p', 'puppet_replay.pytest_plugin', '-p', 'no:cacheprovider')

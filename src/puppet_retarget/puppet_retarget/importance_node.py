@@ -60,7 +60,6 @@ class ImportanceStage:
         return ImportanceRecord(*of_frame, *near, self._objects, record.frame_id)
 
     def data(self, record: ImportanceRecord) -> bytes:
-        """Return the bytes of an importance."""
         return self._writer.data(record)
 
 

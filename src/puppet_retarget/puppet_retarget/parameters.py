@@ -125,12 +125,10 @@ solver_config = partial(_part, SolverConfig)
 
 
 def retarget_config(values: Mapping[str, Any]) -> RetargetConfig:
-    """Return the retarget node's config."""
     command = _part(CommandConfig, values, COMMAND)
     return _part(RetargetConfig, {**values, 'tuning': solver_config(values), 'command': command})
 
 
 def importance_node_config(values: Mapping[str, Any]) -> ImportanceNodeConfig:
-    """Return the importance node's config."""
     parts = {'tuning': importance_config(values), 'self_tuning': self_interaction_config(values)}
     return _part(ImportanceNodeConfig, {**values, **parts})

@@ -135,13 +135,11 @@ class RetargetStage:
         return frame
 
     def joints_data(self, puppet: PuppetFrame) -> bytes:
-        """Return the bytes of the joint states."""
         return self._joint_writer.data(
             puppet.performer.stamp_ns, puppet.frame.angles[self._joint_order]
         )
 
     def posture_data(self, puppet: PuppetFrame) -> bytes:
-        """Return the bytes of the puppet's posture."""
         performer, solution = puppet.performer, puppet.frame.solution
         posture = Posture(
             solution.root_position,
@@ -162,7 +160,6 @@ class RetargetStage:
         return self._posture_writer.data(record)
 
     def status_data(self, puppet: PuppetFrame) -> bytes:
-        """Return the bytes of the status."""
         return self._status_writer.data(puppet)
 
     def _status_fields(self, puppet: PuppetFrame) -> tuple[int, Fields]:

@@ -370,7 +370,7 @@ def test_metadata_that_is_no_text_is_refused(tmp_path, key):
     text = metadata_file_of([], 0, 0, 'a.mcap')
     path.write_text(text)
     assert read_metadata(path).files == ('a.mcap',)
-    value = 100_000 * [1]
+    value = 2_000 * [1]
     path.write_text(re.sub(rf'  {key}: .*', f'  {key}: {value}', text))
     with pytest.raises(InputFileError, match=f'{key}: expected a text') as caught:
         read_metadata(path)

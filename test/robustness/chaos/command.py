@@ -31,6 +31,7 @@ from puppet_core.io import (
     ConfigError,
     EXIT_FAILED,
     EXIT_OK,
+    note,
     run_command,
     stop_on_signals,
     write_text,
@@ -66,7 +67,6 @@ def parser() -> argparse.ArgumentParser:
         '--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s'
     )
     p.add_argument('--json', type=Path, metavar='FILE', help='write everything there')
-    p.add_argument('--verbose', action='store_true', help='show what the nodes say')
     return p
 
 
@@ -103,7 +103,7 @@ def _run(options: argparse.Namespace) -> int:
     start_s = time.monotonic()
 
     def say(text: str) -> None:
-        print(f'[{time.monotonic() - start_s:6.1f} s] {text}', file=sys.stderr, flush=True)
+        note(f'[{time.monotonic() - start_s:6.1f} s] {text}')
 
     def show(name: str, line: str) -> None:
         if options.verbose:

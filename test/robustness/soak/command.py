@@ -37,6 +37,7 @@ from puppet_core.io import (
     ConfigError,
     EXIT_FAILED,
     EXIT_OK,
+    note,
     run_command,
     stop_on_signals,
     write_text,
@@ -267,7 +268,7 @@ class DropCounters:
 
 
 def _say(text: str) -> None:
-    print(f'{time.strftime("%H:%M:%S")} {text}', file=sys.stderr, flush=True)
+    note(f'{time.strftime("%H:%M:%S")} {text}')
 
 
 if __name__ == '__main__':

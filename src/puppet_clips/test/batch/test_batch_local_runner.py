@@ -16,6 +16,8 @@ from puppet_clips.batch.runners import LocalRunner, MAX_ATTEMPTS
 from puppet_clips.batch.task import DONE, FAILED, KILLED, NO_MEMORY, SKIPPED
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DEADLINE_S = 120.0
 NAMES = ('a.bvh', 'b/c.bvh', batch_work.VICTIM, 'x/y/z.bvh', batch_work.KILLER)
 

@@ -36,6 +36,7 @@ def test_strip_has_a_row_for_each_body(run, walk_bvh, tmp_path):
         assert done.code == 0, done.err
         assert done.out.endswith('frame 40, 60, 80\n')
         with Image.open(out) as picture:
+            assert picture.size[0] == 200
             heights.append(picture.size[1])
     assert heights[1] > 1.8 * heights[0]  # the captions are above both
 

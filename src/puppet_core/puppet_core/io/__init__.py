@@ -6,9 +6,10 @@ from puppet_core.io.command import (
     CommandParser,
     EXIT_BAD_INPUT,
     EXIT_FAILED,
-    EXIT_INTERRUPTED,
     EXIT_OK,
+    note,
     run_command,
+    SetLevel,
     stop_on_signals,
 )
 from puppet_core.io.errors import (

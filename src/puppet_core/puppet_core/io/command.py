@@ -5,6 +5,7 @@
 import argparse
 from collections.abc import Callable
 import errno
+import logging
 import os
 import select
 import signal
@@ -19,12 +20,34 @@ EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 BAD_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)  # of files, by whoever gave them
 
 
+LOG = logging.getLogger('puppet')
+"""Its level is how much commands tell on standard error: see -q and -v."""
+
+
+class SetLevel(argparse.Action):
+    """The option that sets how much a command tells."""
+
+    def __call__(self, parser: object, namespace: object, *_: object) -> None:
+        LOG.setLevel('WARNING' if self.dest == 'quiet' else 'DEBUG')
+        setattr(namespace, self.dest, True)
+
+
 class CommandParser(argparse.ArgumentParser):
-    """A parser that prints description and examples as written; its errors are ConfigErrors."""
+    """
+    A parser that prints description and examples as written; its errors are ConfigErrors.
+
+    Every command has -q and -v; a command `puppet NAME` is shown as `./puppet NAME`.
+    """
 
     def __init__(self, description: str | None = '', **settings: Any) -> None:
         raw = argparse.RawDescriptionHelpFormatter
+        if str(settings.get('prog', '')).split(' ')[0] == 'puppet':
+            settings['prog'] = f'./{settings["prog"]}'
         super().__init__(description=(description or '').strip(), formatter_class=raw, **settings)
+        verbose = 'tell what nodes say, and where errors rise'
+        for name, text in (('quiet', 'tell only what is wrong'), ('verbose', verbose)):
+            words = f'-{name[0]}', f'--{name}'
+            self.add_argument(*words, action=SetLevel, nargs=0, default=False, help=text)
 
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f'{message}; see {self.prog} --help')
@@ -37,10 +60,12 @@ def run_command(name: str, command: Callable[[], int], interrupted: str = '') ->
     That is the command's own; 1 for a failed run, 2 for bad input, 130 for Ctrl-C. `name` begins
     the line of an error; `interrupted` is what to know after Ctrl-C. After --help SystemExit.
     """
+    SignalEvent.is_interrupted = False
+    LOG.setLevel(logging.INFO)
     try:
         code = command()
         sys.stdout.flush()
-        return code
+        return EXIT_INTERRUPTED if SignalEvent.is_interrupted and code != EXIT_BAD_INPUT else code
     except BrokenPipeError:
         # nobody reads any more: what is left to flush at exit goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -53,9 +78,18 @@ def run_command(name: str, command: Callable[[], int], interrupted: str = '') ->
         print(f'{name}: {printable(told)}', file=sys.stderr)
         return EXIT_BAD_INPUT if err.is_bad_input else EXIT_FAILED
     except Exception as err:  # the edge: whatever it is, one line and an exit code
+        if LOG.isEnabledFor(logging.DEBUG):
+            traceback.print_exc()
         print(f'{name}: {printable(reason(err))}', file=sys.stderr)
-        is_bad_input = isinstance(err, OSError) and err.errno in BAD_NAMES
+        is_loop = isinstance(err, RuntimeError) and 'Symlink loop' in str(err)  # of pathlib
+        is_bad_input = is_loop or (isinstance(err, OSError) and err.errno in BAD_NAMES)
         return EXIT_BAD_INPUT if is_bad_input else EXIT_FAILED
+
+
+def note(text: str) -> None:
+    """Print a line on standard error, for who has not said --quiet."""
+    if LOG.isEnabledFor(logging.INFO):
+        print(text, file=sys.stderr, flush=True)
 
 
 class SignalEvent(threading.Event):
@@ -65,6 +99,9 @@ class SignalEvent(threading.Event):
     A plain event's lock is held in parts of `wait`, so its `set` in a handler may hang for ever;
     this one has no lock. It cannot be cleared.
     """
+
+    is_interrupted = False
+    """Whether Ctrl-C has ended the command that runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,14 +124,24 @@ class SignalEvent(threading.Event):
         return self._happened
 
 
-def stop_on_signals() -> threading.Event:
-    """Return an event that Ctrl-C, SIGTERM and a closed terminal set; nohup keeps the last off."""
+def stop_on_signals(is_of_graph: bool = False) -> threading.Event:
+    """
+    Return an event that Ctrl-C, SIGTERM and a closed terminal set; nohup keeps the last off.
+
+    After Ctrl-C the exit code of `run_command` is 130, but of a program of the graph, whose
+    ordinary end it is, the program's own.
+    """
     stopping = SignalEvent()
+
+    def stop(number: int, frame: object) -> None:
+        SignalEvent.is_interrupted |= number == signal.SIGINT and not is_of_graph
+        stopping.set()
+
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
     for number in numbers:
-        signal.signal(number, lambda *_: stopping.set())
+        signal.signal(number, stop)
     return stopping
 
 

@@ -1,30 +1,23 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of long work: a bar on a terminal, now and then a line in a log, by tqdm."""
+"""Progress of long work: a bar on a terminal, nothing elsewhere, by tqdm."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+import logging
 import sys
 import time
-from typing import Protocol, TextIO
+from typing import TextIO
 
-LINE_PERIOD_S = 2.0
-_BAR = '{desc}: {n_fmt} of {total_fmt} {unit}s, {rate_fmt}, {remaining} left{postfix}'
+from puppet_core.io.command import LOG
 
+Advance = Callable[..., object]
+"""
+`advance(count, is_free=False, *, note='', total=None)` counts what was done since its last call.
 
-class Advance(Protocol):
-    """Called with how much was done since its last call."""
-
-    def __call__(
-        self, count: int, is_free: bool = False, /, *, note: str = '', total: int | None = None
-    ) -> object:
-        """
-        Count so many.
-
-        What is free, and the time since the last call, do not define a rate. A note is shown
-        beside the count, in a log always. The total may become known only now.
-        """
-        ...
+What is free, and the time since the last call, do not define a rate. A note is shown beside the
+count. The total may become known only now.
+"""
 
 
 @contextmanager
@@ -32,24 +25,14 @@ def progress(
     title: str, total: int | None, stream: TextIO | None = None, unit: str = 'frame'
 ) -> Iterator[Advance]:
     """Yield an Advance; a `total` of None is not known yet, the stream is standard error."""
+    stream = sys.stderr if stream is None else stream
+    if not stream.isatty() or not LOG.isEnabledFor(logging.INFO):
+        yield lambda *_, **__: None
+        return
     from tqdm import tqdm
 
-    stream = sys.stderr if stream is None else stream
-    in_log = not stream.isatty()
-
-    class LogLines(tqdm):
-        def display(self, msg: str | None = None, pos: int | None = None) -> None:
-            """Write a line; nothing at the end, or before there is anything to say."""
-            if msg != '' and (self.n or self.total):
-                self.fp.write(f'{self}\n')
-                self.fp.flush()
-
-    kind = LogLines if in_log else tqdm
-    settings = {'mininterval': LINE_PERIOD_S, 'bar_format': _BAR} if in_log else {}
     # no smoothing: the rate is that of all that was not free
-    with kind(
-        total=total, desc=title, unit=unit, file=stream, leave=False, smoothing=0.0, **settings
-    ) as bar:
+    with tqdm(total=total, desc=title, unit=unit, file=stream, leave=False, smoothing=0.0) as bar:
         last = time.time()
 
         def advance(
@@ -64,7 +47,5 @@ def progress(
             if note:
                 bar.set_postfix_str(note, refresh=False)
             bar.update(count)
-            if note and in_log:
-                bar.refresh()
 
         yield advance

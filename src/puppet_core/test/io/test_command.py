@@ -17,14 +17,16 @@ sys.exit(run_command('name', lambda: print('x' * 1_000_000) or 0))
 # a signal at every line of a wait, and of what that calls
 INTERRUPTED_WAIT = """
 import signal, sys
-from puppet_core.io import stop_on_signals
+from puppet_core.io import run_command, stop_on_signals
 def interrupt(frame, event, argument):
     if frame.f_code.co_name in ('wait', '__enter__', '__exit__'):
         signal.raise_signal(signal.SIGINT)
     return interrupt
-stopping = stop_on_signals()
-sys.settrace(interrupt)
-sys.exit(stopping.is_set() or not stopping.wait())
+def command():
+    stopping = stop_on_signals(len(sys.argv) > 1)
+    sys.settrace(interrupt)
+    return stopping.is_set() or not stopping.wait()
+sys.exit(run_command('name', command))
 """
 
 
@@ -44,6 +46,7 @@ def raising(error):
         (CalibrationError('moved'), 1, 'moved'),
         (FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'), 1, '/a/b: No such file'),
         (OSError(errno.ENAMETOOLONG, 'Too long', 'x' * 300), 2, f'{"x" * 300}: Too long'),
+        (RuntimeError("Symlink loop from '/a'"), 2, "Symlink loop from '/a'"),
         (OSError(errno.ENOSPC, 'No space left'), 1, 'No space left'),
         (TimeoutError('no answer\nwithin 5 s'), 1, 'no answer within 5 s'),
         (TimeoutError(), 1, 'TimeoutError'),
@@ -69,7 +72,7 @@ def test_what_goes_well_returns_its_code():
 def test_bad_arguments_are_a_line_without_usage(capsys):
     parser = CommandParser(prog='puppet new')
     assert run_command('puppet new', lambda: parser.parse_args(['--nonsense'])) == 2
-    said = 'puppet new: unrecognized arguments: --nonsense; see puppet new --help\n'
+    said = 'puppet new: unrecognized arguments: --nonsense; see ./puppet new --help\n'
     assert capsys.readouterr().err == said
 
 
@@ -81,6 +84,7 @@ def test_a_reader_that_ends_is_a_failed_run_without_a_word():
         assert program.stderr.read() == b'' and program.wait() == 1
 
 
-def test_signals_inside_a_wait_end_it():
-    done = subprocess.run((sys.executable, '-c', INTERRUPTED_WAIT), timeout=60.0)
-    assert done.returncode == 0
+@pytest.mark.parametrize(('words', 'code'), [((), 130), (('of the graph',), 0)])
+def test_signals_inside_a_wait_end_it(words, code):
+    done = subprocess.run((sys.executable, '-c', INTERRUPTED_WAIT, *words), timeout=60.0)
+    assert done.returncode == code

@@ -11,6 +11,8 @@ from puppet_driver.devices.line import LineState
 from puppet_driver.frames.line_reader import QUEUED_FRAMES
 import pytest
 
+pytestmark = pytest.mark.slow
+
 POSITION_TOL_M = 3e-4  # half a step of the device's 14 bits at a range of 144 inches
 ORIENTATION_TOL = 5e-4
 

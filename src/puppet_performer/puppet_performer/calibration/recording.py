@@ -48,7 +48,6 @@ class MotionRecording(PoseRecording):
 
     @property
     def n_frames(self) -> int:
-        """Return the number of frames."""
         return len(self.usable)
 
     @property
@@ -193,7 +192,6 @@ class StreamRecorder:
 
     @property
     def n_frames(self) -> int:
-        """Return the number of frames."""
         return len(self._rows)
 
     def restart(self) -> None:

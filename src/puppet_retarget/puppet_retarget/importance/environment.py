@@ -83,7 +83,6 @@ class Environment:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the objects."""
         return tuple(o.name for o in self.objects)
 
     def arrays(

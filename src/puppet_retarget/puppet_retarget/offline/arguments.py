@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
 from pathlib import Path
-import sys
 from typing import Any, Protocol
 
 from puppet_core.body import AUTO, Character, load_character, Motion
@@ -24,6 +23,7 @@ from puppet_core.io import (
     ConfigError,
     InputFileError,
     load_plain_yaml,
+    note,
     Row,
 )
 from puppet_core.procedural import procedural_motion
@@ -99,7 +99,6 @@ def add_clip_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the solver."""
     text = 'how puppets follow; default %(default)s'
     parser.add_argument('--solver', choices=SOLVER_NAMES, default=SOLVER_NAMES[0], help=text)
 
@@ -142,11 +141,7 @@ def read_clip(
         raise InputFileError(
             path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='retarget and replay read bags'
         )
-    return read_clip_by_options(path, arguments, asf, _report, mend)
-
-
-def _report(text: str) -> None:
-    sys.stderr.write(f'{text}\n')
+    return read_clip_by_options(path, arguments, asf, note, mend)
 
 
 def procedural_clip(files: ConfigFiles) -> Motion:

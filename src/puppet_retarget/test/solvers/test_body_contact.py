@@ -20,13 +20,12 @@ UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def depth_by_samples(shape, objects, segment, q, p):
-    """Return the largest depth of 2000 balls along each capsule of a segment [m]."""
+    """Return the largest depth of 500 balls along each capsule of a segment [m]."""
     deepest = -np.inf
     for i in range(shape.first[segment], shape.first[segment + 1]):
-        for u in np.linspace(0.0, 1.0, 2000):
-            way = qb.rotate(q, (1.0 - u) * shape.starts[i] + u * shape.ends[i])
-            distance = puppet_distance(objects, 0, p + way)[0]
-            deepest = max(deepest, shape.radii[i] - distance)
+        ends = np.array([shape.starts[i], shape.ends[i]])
+        for place in np.linspace(*(p + qb.rotate(q, ends)), 500):
+            deepest = max(deepest, shape.radii[i] - puppet_distance(objects, 0, place)[0])
     return deepest
 
 

@@ -62,8 +62,6 @@ Entry = tuple[int, str, bytes]
 
 
 class BagMessage(NamedTuple):
-    """One message."""
-
     topic: str  # name of its topic
     type: str  # noqa: A003  # as in puppet_msgs/msg/PoseFrame
     log_ns: int  # when it was recorded [ns]
@@ -99,14 +97,12 @@ class BagReader:
             yield BagMessage(topic, self.topics[topic], log_ns, data)
 
     def __enter__(self) -> 'BagReader':
-        """Open the bag."""
         with self._stack:
             self._open()
             self._stack = self._stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the bag."""
         self._stack.close()
 
     def _open(self) -> None:

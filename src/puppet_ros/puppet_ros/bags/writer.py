@@ -103,7 +103,6 @@ class BagWriter:
         self._writer.flush()
 
     def __enter__(self) -> 'BagWriter':
-        """Open the file."""
         self._stream = self._place.__enter__()
         self._writer = Writer(self._stream, CHUNK_BYTES, self._compression)
         self._writer.start('ros2', LIBRARY)

@@ -85,7 +85,6 @@ class ParameterTable(Generic[Config]):
 
     @property
     def config(self) -> Config:
-        """Return the config in force."""
         return self._config
 
     def _before_set(self, parameters: list[Parameter]) -> list[Parameter]:

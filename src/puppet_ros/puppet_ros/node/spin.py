@@ -108,7 +108,6 @@ def split_words(words: Sequence[str]) -> tuple[Scheduling, list[str]]:
 
 
 def threads() -> list[int]:
-    """Return the threads of this process."""
     return [int(name) for name in os.listdir('/proc/self/task')]
 
 

@@ -135,7 +135,8 @@ class ClipPage(played_page.PlayedPage):
             warm_up(self._session.clip)
             self.put(READY)
 
-        Thread(target=get_ready, daemon=True).start()
+        # no daemon: a compiler that is still at work when Python ends aborts the process
+        Thread(target=get_ready).start()
         super().run()
 
     async def _on_gizmo(self, event: viser.TransformControlsEvent) -> None:

@@ -32,6 +32,8 @@ _BAR = (
     'height:0.8em"></span></span>'
     '<span style="width:2.8em;text-align:right">{}</span></div>'
 )
+# viser has no call for the title of the page
+_TITLE = '<img src="data:," hidden onerror="document.title=\'{}\'">'
 _BLOCK = '<div style="padding:0.15em 0 0.5em">{}</div>'
 _NUMBER = (
     '<div style="display:flex;font-size:0.85em;line-height:1.45;margin:0 0.6em">'
@@ -45,6 +47,7 @@ class QuietPanel:
     def __init__(self, gui: viser.GuiApi, label: str, put: Callable[[str, Any], None]) -> None:
         """`put` is called with the name and value of what somebody did, in other threads."""
         gui.set_panel_label(label)
+        gui.add_html(_TITLE.format(label))
         # the button would open a way to this page for the whole internet
         gui.configure_theme(dark_mode=False, show_logo=False, show_share_button=False)
         self._put = put

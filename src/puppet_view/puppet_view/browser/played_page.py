@@ -121,6 +121,11 @@ class PlayedPage:
         self.playback = Playback(1, tracks[0].rate_hz)
         self.playback.n_frames = self._count_frames()
         n_bodies = len(self._tracks)
+        names = [track.name for track in tracks]
+        self.captions = [
+            f'{name} {names[:i].count(name) + 1}' if names.count(name) > 1 else name
+            for i, name in enumerate(names)
+        ]
         self.bodies = [BodyNodes(stage.server.scene, f'body{i}') for i in range(n_bodies)]
         """In the order of the row."""
         for body, track in zip(self.bodies, self._tracks):
@@ -182,10 +187,10 @@ class PlayedPage:
         """Put the bodies in a row, or into one place."""
         origins = self._origins()
         step = SIDE_STEP_M if self.panel.side.value else 0.0
-        for i, (body, track) in enumerate(zip(self.bodies, self._tracks)):
+        for i, (body, caption) in enumerate(zip(self.bodies, self.captions)):
             aside = (origins[0] - origins[i]) * (1.0, 1.0, 0.0)
             self._shifts[i] = body.world.position = aside + i * step * self._row
-            body.set_caption(track.name if self.panel.names.value else '')
+            body.set_caption(caption if self.panel.names.value else '')
 
     def _places(self) -> Vec3s:
         """Return where the bodies are now, shape (n, 3) [m]."""

@@ -174,28 +174,24 @@ def _reachable(host: str) -> str:
 
 def _free_port(host: str, port: int) -> int:
     """Return the port, or for 0 the preferred or any free one; refuse what cannot be had."""
+    if not 0 <= port <= 65535:
+        raise ConfigError(f'--port: expected 0 .. 65535, got {port}')
     try:
         family, kind, _, _, place = socket.getaddrinfo(
             host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        with socket.socket(family, kind) as probe:
-            probe.bind(place)
-            free = int(probe.getsockname()[1])
+        socket.create_server(place, family=family).close()
     except (OSError, UnicodeError) as err:
         raise ConfigError(
             f'--host: expected a name or address of this machine, got {host!r}: {err}'
         ) from None
-    wanted = port or PREFERRED_PORT
-    with socket.socket(family, kind) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+    for wanted in (port,) if port else (PREFERRED_PORT, 0):
         try:
-            probe.bind((place[0], wanted, *place[2:]))
+            with socket.create_server((place[0], wanted, *place[2:]), family=family) as probe:
+                return int(probe.getsockname()[1])
         except OSError as err:
-            if port:
-                got = f'{port}: {err.strerror}'
-                raise ConfigError(f'--port: expected one that is free, got {got}') from None
-            return free
-    return wanted
+            refused = err.strerror
+    raise ConfigError(f'--port: expected one that is free, got {port}: {refused}')
 
 
 class SceneSolid(NamedTuple):

@@ -95,8 +95,6 @@ def _write_path(arguments: argparse.Namespace) -> Path:
 
 def serve(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
-    if not 0 <= arguments.port <= 65535:
-        raise ConfigError(f'--port: expected 0 .. 65535, got {arguments.port}')
     for option, values in (('FILE', arguments.clips), ('--characters', arguments.characters)):
         if len(values) > MAX_CLIPS:
             raise ConfigError(f'{option}: expected at most {MAX_CLIPS}, got {len(values)}')
@@ -109,9 +107,11 @@ def serve(argv: Sequence[str] | None = None) -> int:
             '--environment, --world-scale, --set: expected with --characters, got without'
         )
     session, clips = open_session(arguments)
-    _run(arguments, lambda stage: ClipPage(stage, session, clips))
-    if not session.is_saved and session.can_undo:
-        print(f'{session.path}: not written since the last drag', file=sys.stderr)
+    try:
+        _run(arguments, lambda stage: ClipPage(stage, session, clips))
+    finally:
+        if not session.is_saved and session.can_undo:
+            print(f'{session.path}: not written since the last drag', file=sys.stderr)
     return EXIT_OK
 
 
@@ -130,14 +130,12 @@ def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], PlayedPag
         if is_open(arguments.host):
             print(f'{NAME}: {OPEN_WARNING}', file=sys.stderr, flush=True)
         view.run()
-    except KeyboardInterrupt:
-        pass
     finally:
         stage.close()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_command(NAME, lambda: serve(argv), 'nothing was written')
+    return run_command(NAME, lambda: serve(argv))
 
 
 if __name__ == '__main__':

@@ -23,7 +23,7 @@ from puppet_view.render.actors import Actor, line_up, near_objects
 from puppet_view.render.camera import FOLLOW, KINDS, View, VIEWS_DEG
 from puppet_view.render.cast import Casting
 from puppet_view.render.image import MAX_SIDE_PX, SAMPLES
-from puppet_view.render.strip import even_instants, render_strip, StripRow, Texts
+from puppet_view.render.strip import even_instants, GUTTER_PX, render_strip, StripRow, Texts
 
 MAX_INSTANTS = 24
 MAX_SAMPLES = 8
@@ -75,7 +75,7 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
     text = 'how far above the level of the bodies; default %(default)s'
     add('--elevation-deg', type=float, default=8.0, metavar='E', help=text)
     add('--size', type=_size, metavar='WxH', help='of an instant or a film, in pixels')
-    text = f'of a picture; default {PICTURE_PX}, of a film {FILM_PX}'
+    text = f'of a picture; default {PICTURE_PX}, of a film {FILM_PX}, even of .mp4'
     add('--width-px', type=int, metavar='W', help=text)
     text = f'rays along each side of a pixel on an edge; default {SAMPLES}, of a film 2'
     add('--samples', type=int, metavar='N', help=text)
@@ -320,6 +320,9 @@ def _strip(actors: Sequence[Actor], times: Floats, arguments: argparse.Namespace
         cells = [[actor.body_at(float(time))] for time in times]
         rows.append(StripRow(actor.title if has_labels else '', cells, actor.objects))
     captions = [f'{time:.2f} s' for time in times] if has_labels else []
-    side = arguments.size[0] // len(times)
+    width = arguments.size[0]
+    side = (width + GUTTER_PX) // len(times) - GUTTER_PX
     has_legend = arguments.importance and has_labels
-    return render_strip(rows, captions, (side, side * 10 // 9), _view(arguments), has_legend)
+    strip = render_strip(rows, captions, (side, side * 10 // 9), _view(arguments), has_legend)
+    rest = ((0, 0), (0, width - strip.shape[1]), (0, 0))
+    return np.pad(strip, rest, constant_values=255)

@@ -99,9 +99,10 @@ def page(tmp_path):
     session = EditSession(walk(), NO_READERS, path=tmp_path / 'edit.yaml')
     clips = [
         RecordedBody.of_motion(CLIP, walk(), person(name, walk().skeleton, colour))
-        for name, colour in (('walk', BLUE), ('again', GREEN))
+        for name, colour in (('walk', BLUE), ('walk', GREEN))
     ]
     opened = Page(ClipPage(stage, session, clips), session, stage)
+    assert opened.view.captions == ['walk 1', 'walk 2']
     yield opened
     opened.close()
     stage.close()

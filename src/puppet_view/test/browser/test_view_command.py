@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -17,7 +18,7 @@ import pytest
 pytest.importorskip('viser', reason='viser is not installed')
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_view.browser import view_command  # noqa: E402,I100
+from puppet_view.browser import live_page, view_command  # noqa: E402,I100
 
 pytestmark = pytest.mark.ros
 
@@ -53,7 +54,7 @@ def test_serves_until_interrupted(folder):
             assert b'<html' in answer.read().lower()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=EXIT_S)
-    assert process.returncode == 0 and 'Traceback' not in err
+    assert process.returncode == 130 and 'Traceback' not in err, err
     assert (folder / 'reach.yaml').read_text() == EDIT
 
 
@@ -81,6 +82,15 @@ def test_bad_input_is_named(folder, capsys, words, says):
     err = capsys.readouterr().err
     assert says in err and 'Traceback' not in err
     assert {path.name for path in folder.iterdir()} == names
+
+
+@pytest.mark.parametrize('command', [view_command.main, live_page.main])
+def test_a_port_that_is_taken_is_refused(folder, capsys, command):
+    clips = ['walk.bvh'] * (command is view_command.main)
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        port = taken.getsockname()[1]
+        assert command([*clips, '--port', str(port)]) == 2
+    assert f'--port: expected one that is free, got {port}: ' in capsys.readouterr().err
 
 
 def test_bad_edit_file_is_named_with_its_line(folder, capsys):
