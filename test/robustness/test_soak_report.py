@@ -3,7 +3,6 @@
 """What a soak remembers and says of a run whose every number is known."""
 
 from collections.abc import Mapping
-import json
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 from puppet_bringup.monitor import FrameLog, INDEX  # noqa: E402,I100
 from robustness.process_usage import FullUsage  # noqa: E402
 from robustness.soak.record import FrameTally, UsageSeries  # noqa: E402
-from robustness.soak.report import is_missed, judged, lines, report, Soak  # noqa: E402
+from robustness.soak.report import is_missed, judged, Soak  # noqa: E402
 
 PERIOD_NS = 100_000_000
 START_NS = 1_795_219_683_000_000_000
@@ -114,47 +113,3 @@ def test_the_process_that_grows_is_named(hour):
         ] * 3
         assert outcomes['latency'] == 'missed'  # it doubled
         assert is_missed(evaluations)
-
-
-@pytest.mark.parametrize(
-    ('rate_hz', 'outcome'), [(20.0, 'missed'), (10.01, 'missed'), (10.0, 'kept'), (9.0, 'kept')]
-)
-def test_a_graph_that_has_fallen_behind_its_rate_is_named(rate_hz, outcome, hour):
-    """Though no frame that was numbered is lost."""
-    soak = soak_of(0.0, hour)._replace(settings={'rate_hz': rate_hz})
-    evaluations = {one.what: one.evaluation for one in judged(soak)}
-    assert evaluations['missing frames'].outcome == outcome
-    wanted = max(1.0 - 10.0 / rate_hz, 0.0)
-    assert evaluations['missing frames'].found == pytest.approx(wanted)
-
-
-def test_report_is_json_of_all_series(hour):
-    soak = soak_of(4.0, hour)
-    evaluations = judged(soak)
-    told = json.loads(json.dumps(report(soak, evaluations), allow_nan=False))
-    assert told['frames'] == {
-        'published': 36_000,
-        'solved': 35_996,
-        'lost': 4,
-        'last_seen': {
-            'nowhere': 1,
-            '/tracker/raw': 1,
-            '/tracker/filtered': 0,
-            '/performer/posture': 1,
-            '/importance': 1,
-        },
-    }
-    looks = told['looks']
-    assert len(looks['time_s']) == len(looks['processes']['retarget']['heap_mb']) == 720
-    assert told['cpu_percent'] == 12.5  # the monitor is no node
-    text = '\n'.join(lines(soak, evaluations))
-    assert 'retarget: drops 3, drops_unmatched 3' in text and 'pose_filter: drops' not in text
-    assert '35996 solved, 4 lost' in text and '4.00 .. 4.00' in text
-
-
-def test_run_that_never_began_is_still_a_table():
-    soak = Soak({'rate_hz': 120.0}, 0.0, FrameTally(1), UsageSeries(('monitor',), 3), {})
-    evaluations = judged(soak)
-    assert not is_missed(evaluations)
-    assert 'too short to tell' in '\n'.join(lines(soak, evaluations))
-    json.dumps(report(soak, evaluations), allow_nan=False)

@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _start(words: Sequence[str]) -> int:
-    options = parser().parse_args(words)
+    options = parser().parse_intermixed_args(words)
     stopping = io.stop_on_signals()
     os.environ.update(middleware_settings(os.environ))
     given = read_arguments(options.arguments)
