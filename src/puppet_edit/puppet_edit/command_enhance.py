@@ -26,8 +26,8 @@ OTHER_BODY_M = 0.5  # a median error above it is another body or another world
 _DEFAULT = enhancement.EnhanceConfig()
 
 EXAMPLE = (
-    'example: ./puppet enhance take.bvh better.bvh --targets hands.csv '
-    '--meet left_hand,right_hand:0.09 --report report.json'
+    'example: ./puppet enhance config/clips/walk.bvh better.bvh '
+    '--targets config/clips/hands.yaml --report report.json'
 )
 # Returns a strip of a body in motions before and after, with measured places and keyframes.
 Draw = Callable[[Character, tuple[Motion, Motion], Vec3s, list[int]], Picture]
