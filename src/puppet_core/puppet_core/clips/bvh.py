@@ -27,11 +27,9 @@ from puppet_core.clips.clip_file import (
 from puppet_core.clips.skeleton_map import Q_WORLD_Y_UP
 from puppet_core.clips.text import (
     first_bad_word,
-    format_rows,
     parse_float,
     parse_floats,
     parse_int,
-    read_floats,
     read_text,
     shorten,
 )
@@ -271,9 +269,6 @@ def _read_head(path: Path, text: str, start: int, is_time_needed: bool) -> tuple
 
 def _read_values(path: Path, text: str, body: int, n_frames: int, n_channels: int) -> Floats:
     """Return all channel values, shape (n_frames, n_channels)."""
-    values = read_floats(text[body:], n_frames * n_channels)
-    if values is not None:
-        return values.reshape(n_frames, n_channels)
     first = _line_at(text, body)
     rows = ((first + i, row.split()) for i, row in enumerate(text[body:].split('\n')))
     lines = [(line, words) for line, words in rows if words]
@@ -362,7 +357,8 @@ def bvh_text(motion: Motion) -> str:
         angles[:, own] = np.degrees(quats_to_continuous_euler(q_file[:, own], order))
     # the hierarchy lists joints in the order of SEGMENTS
     rows = np.hstack([_to_file_cm(motion.root_positions), angles.reshape(motion.n_frames, -1)])
-    return '\n'.join(lines) + '\n' + format_rows(rows, _DIGITS)
+    line = ' '.join([f'%.{_DIGITS}f'] * rows.shape[1])
+    return '\n'.join([*lines, *(line % tuple(row) for row in rows.tolist())]) + '\n'
 
 
 def _rotation_order(index: int) -> tuple[int, int, int]:

@@ -2,18 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clip text: what is a number, what is text, and which errors say so."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-import numpy as np
-from puppet_core.clips.text import (
-    first_bad_word,
-    format_rows,
-    parse_float,
-    parse_floats,
-    parse_int,
-    read_floats,
-    read_text,
-)
+from puppet_core.clips.text import first_bad_word, parse_float, parse_floats, parse_int, read_text
 from puppet_core.io import InputFileError
 import pytest
 
@@ -36,25 +25,6 @@ def test_only_finite_numbers_are_parsed(word):
 def test_only_plain_integers_are_parsed(word):
     assert parse_int(word) is None
     assert parse_int('-12') == -12 and parse_int('+7') == 7
-
-
-@settings(deadline=None)  # the first call compiles
-@given(st.lists(st.floats(-1e30, 1e30), min_size=8), st.integers(1, 17))
-def test_numbers_in_bulk_are_those_of_python(values, digits):
-    words = [f'{value:.{digits}g}' for value in values] + ['+.5', '3.', '7.62852e-016', '-0']
-    bulk = read_floats(' \n'.join(words), len(words))
-    if bulk is not None:  # None where too many are unusual
-        assert bulk.tobytes() == parse_floats(words).tobytes()
-    assert read_floats(' '.join(words), len(words) + 1) is None
-
-
-@settings(deadline=None)  # the first call compiles
-@given(st.lists(st.floats(-1e6, 1e6), min_size=2), st.integers(1, 9))
-def test_rows_are_written_with_so_many_decimals(values, places):
-    words = format_rows(np.array([values, values]), places).split('\n')[1].split(' ')
-    assert {len(word.partition('.')[2]) for word in words} == {places}
-    np.testing.assert_allclose([float(w) for w in words], values, atol=0.50001 * 0.1**places)
-    assert 'nan' in format_rows(np.array([[np.nan, 1.0]]), places)
 
 
 def test_line_ends_and_byte_order_mark_vanish(tmp_path):
