@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_driver.devices.line import Line, LineState, LineStatus, RetryPolicy
-from puppet_driver.frames import FrameAssembler, LineReader, QueuedFrame
+from puppet_driver.frames import FrameAssembler, LineReader, RawFrame
 from puppet_driver.parameters import DriverConfig
 
 RATE_TOLERANCE = 0.02  # between the configured and the fitted rate
@@ -18,15 +18,15 @@ ROUGH_TOLERANCE = 0.1  # and that of arrivals without a fit
 
 def make_reader(
     config: DriverConfig,
-    on_frame: Callable[[QueuedFrame], None],
+    on_frame: Callable[[RawFrame], None],
     log: Callable[[bool, str], None],
     clock_ns: Callable[[], int] = time.time_ns,
 ) -> LineReader:
     """
     Return a reader that is ready to start; no port is opened yet.
 
-    `on_frame` is called as FrameQueue says; `log`, in the reader's thread, with (is_error,
-    sentence) about the ports.
+    `on_frame` and `log` are called in the reader's thread, `log` with (is_error, sentence) about
+    the ports.
     """
     retry_policy = RetryPolicy(config.silence_timeout_s, config.retry_first_s, config.retry_last_s)
     lines = [
@@ -63,15 +63,11 @@ class Reporter:
         """Return what has changed and how things stand; to be called once a second or so."""
         values: dict[str, Any] = {}
         counters = reader.assembler.counters
-        lost = {'queue_full': reader.queue.dropped, 'stalled': reader.stalled_ticks}
-        drops = {name: self._since(name, total) for name, total in lost.items()}
+        drops = {'stalled': self._since('stalled', reader.stalled_ticks)}
         values['incomplete_frames'] = counters.incomplete_frames
         values['missing_samples'] = counters.missing_rows
         values['late_records'] = counters.late_records
         values['stalls'] = reader.stalls
-        values['queue_deepest'] = reader.queue.deepest
-        values['queue_dropped'] = reader.queue.dropped
-        reader.queue.deepest = 0
         statuses = [line.status for line in reader.lines]
         errors = self._lines(statuses, values)
         warnings = self._sensors(reader, statuses, values)

@@ -17,7 +17,7 @@ import numpy as np
 from puppet_core.io import build_config, PuppetError
 from puppet_core.sensor_frames import SensorFrame
 from puppet_driver.driver import make_reader, Reporter
-from puppet_driver.frames import LineReader, QueuedFrame
+from puppet_driver.frames import LineReader, RawFrame
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 from puppet_msgs.msg import TrackerFrame
 from puppet_ros import node as ros
@@ -138,9 +138,9 @@ class TrackerDriverNode(LifecycleNode):
                 self.get_logger().error(f'{NODE_NAME}: expected to start, got a refusal')
                 return
 
-    def _on_frame(self, queued: QueuedFrame) -> None:
+    def _on_frame(self, raw: RawFrame) -> None:
         try:
-            self._publish(queued)
+            self._publish(raw)
         except Exception as err:  # the reader must outlive whatever one frame does to it
             if not self.context.ok():
                 return  # shutting down, the publisher has gone before the reader
@@ -149,21 +149,21 @@ class TrackerDriverNode(LifecycleNode):
             self._reporter.record_error(text)
             self._diagnostics.error(text)
 
-    def _publish(self, queued: QueuedFrame) -> None:
+    def _publish(self, raw: RawFrame) -> None:
         assert self._transforms is not None
         frame = SensorFrame(
-            queued.stamp_ns,
-            queued.frame_index,
+            raw.stamp_ns,
+            raw.frame_index,
             self.config.sensors,
-            np.ascontiguousarray(queued.poses[:, :3]),
-            np.ascontiguousarray(queued.poses[:, 3:]),
-            queued.ages_s,
-            queued.missing,
+            np.ascontiguousarray(raw.poses[:, :3]),
+            np.ascontiguousarray(raw.poses[:, 3:]),
+            raw.ages_s,
+            raw.missing,
         )
         self._publisher.publish(frame, self._frame_id)
         self._pose_array.publish(frame, self._frame_id, self.config.pose_array)
-        self._diagnostics.frame(queued.stamp_ns)
-        self._arrival_jitter.frame(queued.arrival_ns - self._latency_ns, queued.stamp_ns)
+        self._diagnostics.frame(raw.stamp_ns)
+        self._arrival_jitter.frame(raw.arrival_ns - self._latency_ns, raw.stamp_ns)
         self._transforms.publish(frame)
 
     def _on_news(self, is_error: bool, text: str) -> None:

@@ -1,123 +1,17 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Frames wait in order for a slow consumer, and a run that is held up is left behind."""
+"""A run that is held up is left behind."""
 
 import os
 import threading
 
 from driver_session import driver_config
-import numpy as np
 from puppet_driver.devices.line import LineState
 from puppet_driver.devices.mock import MockPort
 from puppet_driver.driver import make_reader, Reporter
 from puppet_driver.errors import LinkError
 from puppet_driver.frames import line_reader as reader_run
-from puppet_driver.frames.line_reader import FrameQueue, QueuedFrame
 import pytest
-
-NOTHING = np.zeros(0)
-
-
-def frame(index):
-    return QueuedFrame(index, index, index, NOTHING, NOTHING, NOTHING)
-
-
-class Consumer:
-    def __init__(self):
-        self.seen = []
-        self.may_go_on = threading.Event()
-        self.is_busy = threading.Event()
-
-    def take(self, one):
-        self.is_busy.set()
-        self.may_go_on.wait(10.0)
-        self.seen.append(one.frame_index)
-
-
-@pytest.mark.parametrize('slow_s', [0.0, 10.0], ids=['other_thread', 'same_thread'])
-def test_frames_are_handed_on_in_order(wait_until, slow_s):
-    consumer = Consumer()
-    consumer.may_go_on.set()
-    queue = FrameQueue(consumer.take, 8, slow_s)
-    queue.start()
-    for i in range(100):
-        queue.put(frame(i))
-        assert wait_until(lambda: len(queue._frames) < 8)
-    queue.stop()
-    assert consumer.seen == list(range(100)) and queue.dropped == 0
-
-
-@pytest.mark.parametrize('capacity', [1, 4, 32])
-def test_the_oldest_go_when_the_consumer_is_held_up(capacity):
-    consumer = Consumer()
-    queue = FrameQueue(consumer.take, capacity, slow_s=0.0)
-    queue.start()
-    queue.put(frame(0))
-    assert consumer.is_busy.wait(10.0)
-    for i in range(1, 101):
-        queue.put(frame(i))
-    assert len(queue._frames) == capacity and queue.deepest == capacity
-    assert queue.dropped == 100 - capacity
-    consumer.may_go_on.set()
-    queue.stop()
-    assert consumer.seen == [0, *range(101 - capacity, 101)]
-
-
-def test_a_consumer_that_was_slow_once_is_left_to_the_other_thread(wait_until):
-    threads = []
-    is_slow = threading.Event()
-    is_slow.set()
-
-    def take(_):
-        threads.append(threading.get_ident())
-        if is_slow.is_set():
-            threading.Event().wait(0.02)
-
-    queue = FrameQueue(take, slow_s=0.01)
-    queue.start()
-    queue.put(frame(0))
-    queue.put(frame(1))
-    assert wait_until(lambda: len(threads) == 2)
-    assert threads[0] == threading.get_ident() != threads[1]
-    is_slow.clear()
-    # prompt for long enough, it is called directly again
-    n_frames = 2
-
-    def is_direct():
-        nonlocal n_frames
-        queue.put(frame(n_frames))
-        n_frames += 1
-        return threads[-1] == threading.get_ident()
-
-    assert wait_until(is_direct)
-    queue.stop()
-
-
-def test_exception_of_the_consumer_is_kept(monkeypatch, wait_until):
-    monkeypatch.setattr(threading, 'excepthook', lambda _: None)
-
-    def refuse(_):
-        raise RuntimeError('enough')
-
-    queue = FrameQueue(refuse, slow_s=0.0)
-    queue.start()
-    queue.put(frame(0))
-    assert wait_until(lambda: isinstance(queue.failure, RuntimeError))
-    queue.stop()
-
-
-def test_a_queue_that_is_held_up_forgets_what_waits_at_its_end(wait_until):
-    consumer = Consumer()
-    queue = FrameQueue(consumer.take, 8, slow_s=0.0)
-    queue.start()
-    queue.put(frame(0))
-    assert consumer.is_busy.wait(10.0)
-    queue.put(frame(1))
-    assert not queue.stop(0.01)
-    consumer.may_go_on.set()
-    assert wait_until(lambda: not queue.is_alive)
-    assert consumer.seen == [0]
-
 
 GIVEN = {'device': 'mock', 'ports': ['mock'], 'sensors': ['a', 'b'], 'rate_hz': 200.0}
 
@@ -191,7 +85,7 @@ def test_a_run_held_up_in_a_consumer_delivers_nothing_later(held, wait_until):
     records = held.reader.lines[0].status.counters.records
     held.reader.stop()
     assert held.reader.blocked_in == 'a consumer of frames'
-    old_threads = {held.reader._thread, held.reader.queue._thread}
+    old_threads = {held.reader._thread}
     n_before = len(held.frames)
     held.may_take.set()
     assert wait_until(lambda: not held.reader.blocked_in)

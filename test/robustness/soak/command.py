@@ -55,7 +55,7 @@ MAX_LOOKS = 720  # a poll of all processes takes milliseconds; an hour has one i
 LOOK_S = 1.0
 TAKE_S = 1.0  # between two countings of frames
 LATE_S = 1.0  # a frame without joint states by then is lost
-COUNTERS = ('drops', 'incomplete_frames', 'missing_samples', 'late_records', 'queue_dropped')
+COUNTERS = ('drops', 'incomplete_frames', 'missing_samples', 'late_records', 'stalls')
 EXAMPLE = 'example: ./puppet stress soak --minutes 60 --json soak.json'
 
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""From records of all lines to stamped frames: reading, ticks, clock fit, assembly, queue."""
+"""From records of all lines to stamped frames: reading, ticks, clock fit, assembly."""
 
-from puppet_driver.frames.assembler import FrameAssembler, QueuedFrame
+from puppet_driver.frames.assembler import FrameAssembler, RawFrame
 from puppet_driver.frames.clock import ClockFit, ClockStatus
 from puppet_driver.frames.line_reader import LineReader
 
-__all__ = ['ClockFit', 'ClockStatus', 'FrameAssembler', 'LineReader', 'QueuedFrame']
+__all__ = ['ClockFit', 'ClockStatus', 'FrameAssembler', 'LineReader', 'RawFrame']

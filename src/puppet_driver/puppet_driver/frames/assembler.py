@@ -50,7 +50,7 @@ ODD = 0.5  # of a period: how far a step from tick to tick is from one period if
 NO_POSE = (float('nan'),) * POSE_SIZE
 
 
-class QueuedFrame(NamedTuple):
+class RawFrame(NamedTuple):
     """One frame, its arrays being its own."""
 
     stamp_ns: int  # When it was measured [ns]
@@ -204,7 +204,7 @@ class FrameAssembler:
                 self._row_ns[row] = tick.arrival_ns
                 tick.poses[row] = pose
 
-    def take(self, now_ns: int) -> QueuedFrame | None:
+    def take(self, now_ns: int) -> RawFrame | None:
         """Return the next frame if one is due, complete or not."""
         while True:
             tick = self._next_tick(now_ns)
@@ -228,7 +228,7 @@ class FrameAssembler:
         self.ages_s = np.array([1e-9 * max(age_ns + later_ns, 0) for age_ns in ages_ns])
         if n_missing:
             self.missing_by_row += missing
-        return QueuedFrame(
+        return RawFrame(
             stamp_ns - self._latency_ns,
             tick.arrival_ns,
             self.frame_index,

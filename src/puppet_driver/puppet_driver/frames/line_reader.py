@@ -11,7 +11,6 @@ a consumer, is abandoned: when it comes back it finds itself ended, delivers not
 what it has opened. No other one starts before.
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
 import select
 import socket
@@ -20,125 +19,30 @@ import time
 
 from puppet_driver.devices.line import Line
 from puppet_driver.errors import LinkError
-from puppet_driver.frames.assembler import FrameAssembler, QueuedFrame
+from puppet_driver.frames.assembler import FrameAssembler, RawFrame
 
 STALL_NS = 250_000_000  # a thread that slept longer skips what has piled up
 GATHER_NS = 1_000_000_000  # how long the first line to stream waits for the others
 JOIN_TIMEOUT_S = 2.0
-QUEUED_FRAMES = 32  # a quarter of a second at 120 Hz
-SLOW_S = 0.005  # half a period of the fastest devices
-PROMPT_FRAMES = 120  # in a row, until the reading thread trusts the consumer again
-
-
-class FrameQueue:
-    """
-    A bounded queue with a thread that empties it while the reader runs.
-
-    A consumer that is held up must not hold up the reading, or the ports' own buffers overflow and
-    lose the newest bytes. When the number is reached the oldest frame goes, and is counted. But a
-    change of threads can take longer than all the rest, so the reading thread calls the consumer
-    itself while that is prompt, and leaves it to the other one from the first frame that took too
-    long.
-
-    What the consumer raises ends the thread that calls it. It is held up from `slow_s` on; 0 never
-    calls it in the thread that puts.
-    """
-
-    def __init__(
-        self,
-        on_frame: Callable[[QueuedFrame], None],
-        capacity: int = QUEUED_FRAMES,
-        slow_s: float = SLOW_S,
-    ) -> None:
-        self.dropped = 0
-        self.deepest = 0  # Most frames that have waited at once since this was last set to 0
-        self.failure: BaseException | None = None
-        self._on_frame, self._capacity, self._slow_s = on_frame, capacity, slow_s
-        self._n_prompt = PROMPT_FRAMES if slow_s > 0.0 else 0
-        self._is_open = self._is_busy = False
-        self._frames: deque[QueuedFrame] = deque()
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-
-    @property
-    def is_alive(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
-
-    def start(self) -> None:
-        self._is_open, self.failure = True, None
-        self._thread = threading.Thread(target=self._run, name='tracker_frames', daemon=True)
-        self._thread.start()
-
-    def stop(self, timeout_s: float = JOIN_TIMEOUT_S) -> bool:
-        """
-        Hand on what waits and end the thread; return whether it has.
-
-        What is put afterwards is forgotten, and so is what waits when the thread does not end in
-        time.
-        """
-        with self._changed:
-            self._is_open = False
-            self._changed.notify()
-        if self._thread is not None and threading.current_thread() is not self._thread:
-            self._thread.join(timeout_s)
-        with self._changed:
-            self._frames.clear()
-        return not self.is_alive
-
-    def put(self, frame: QueuedFrame) -> None:
-        """Hand a frame on, or let it wait and drop the oldest if too many do."""
-        with self._changed:
-            if not self._is_open:
-                return
-            # no other thread puts, so an idle queue stays idle meanwhile
-            if self._frames or self._is_busy or self._n_prompt < PROMPT_FRAMES:
-                if len(self._frames) >= self._capacity:
-                    self._frames.popleft()
-                    self.dropped += 1
-                self._frames.append(frame)
-                self.deepest = max(self.deepest, len(self._frames))
-                self._changed.notify()
-                return
-        self._hand_on(frame)
-
-    def _hand_on(self, frame: QueuedFrame) -> None:
-        start_s = time.monotonic()
-        self._on_frame(frame)
-        is_prompt = time.monotonic() - start_s < self._slow_s
-        self._n_prompt = min(self._n_prompt + 1, PROMPT_FRAMES) if is_prompt else 0
-
-    def _run(self) -> None:
-        try:
-            while True:
-                with self._changed:
-                    self._is_busy = False
-                    self._changed.wait_for(lambda: self._frames or not self._is_open)
-                    if not self._frames:
-                        return
-                    frame = self._frames.popleft()
-                    self._is_busy = True
-                self._hand_on(frame)
-        except BaseException as err:
-            self.failure = err
-            raise
 
 
 class LineReader:
     """
     The thread that runs lines and an assembler, started and stopped as often as wanted.
 
-    `on_frame` is called through a FrameQueue, so that it holds up nothing but itself.
+    It calls `on_frame`, whose exceptions end it. While that is held up the bytes wait in the
+    system's buffers; what has waited for longer than STALL_NS is skipped.
     """
 
     def __init__(
         self,
         lines: Sequence[Line],
         assembler: FrameAssembler,
-        on_frame: Callable[[QueuedFrame], None],
+        on_frame: Callable[[RawFrame], None],
         clock_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self.lines, self.assembler = tuple(lines), assembler
-        self.queue = FrameQueue(on_frame)
+        self._on_frame = on_frame
         self.stalls = 0  # How often the reading slept and skipped what had piled up
         self.stalled_ticks = 0  # How many ticks the device sent meanwhile, about
         self._clock_ns = clock_ns
@@ -158,12 +62,12 @@ class LineReader:
     @property
     def failure(self) -> BaseException | None:
         """Return what has ended a run that should be going on, None if all is well."""
-        return self._failure or self.queue.failure
+        return self._failure
 
     @property
     def blocked_in(self) -> str:
         """Where the last run is blocked although it was asked to end, '' if it has ended."""
-        if not self._end.is_set() or not (self._is_alive or self.queue.is_alive):
+        if not self._end.is_set() or not self._is_alive:
             return ''
         busy = [f'{line.port_name} ({line.work})' for line in self.lines if line.work]
         return ', '.join(busy) or 'a consumer of frames'
@@ -180,7 +84,6 @@ class LineReader:
         self._gathering_since_ns, self._has_gathered = 0, False
         self._end.clear()
         self._wake, self._waker = socket.socketpair()
-        self.queue.start()
         self._thread = threading.Thread(target=self._run, name='tracker_lines', daemon=True)
         self._thread.start()
 
@@ -195,7 +98,6 @@ class LineReader:
             pass  # the thread has ended by itself
         if threading.current_thread() is not self._thread:
             self._thread.join(JOIN_TIMEOUT_S)
-        self.queue.stop(JOIN_TIMEOUT_S)
 
     def _run(self) -> None:
         try:
@@ -245,7 +147,7 @@ class LineReader:
             if not has_gathered:
                 self._gather(now_ns)
             while not self._end.is_set() and (frame := self.assembler.take(arrival_ns)):
-                self.queue.put(frame)
+                self._on_frame(frame)
 
     def _wait_s(self, now_ns: int) -> float:
         wait_ns = min(line.deadline_ns for line in self.lines) - now_ns

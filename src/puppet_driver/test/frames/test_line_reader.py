@@ -8,7 +8,6 @@ import threading
 from driver_session import nearest_error
 import numpy as np
 from puppet_driver.devices.line import LineState
-from puppet_driver.frames.line_reader import QUEUED_FRAMES
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -73,20 +72,22 @@ def test_a_full_line_at_the_devices_ceiling_loses_nothing(emulator, session, wai
         new = line.status.counters
         assert new.records > old.records + 4 * 280
         assert replace(new, records=0) == replace(old, records=0)
-    assert run.reader.queue.dropped == 0
+    assert run.reader.stalls == 0
 
 
-def test_a_slow_consumer_does_not_slow_the_reading(emulator, session, wait_until):
+def test_a_consumer_that_holds_the_reading_up_costs_the_frames_of_that_time(
+    emulator, session, wait_until
+):
     run = session(emulator())
     assert wait_until(run.has(10))
     never = threading.Event()
-    run.reader.queue._on_frame = lambda frame: never.wait(0.05)
-    queue = run.reader.queue
-    assert wait_until(lambda: queue.dropped > 20)
-    assert queue.deepest == QUEUED_FRAMES
-    assert all(line.status.counters.resyncs == 0 for line in run.reader.lines)
-    run.reader.queue._on_frame = run.keep
-    assert wait_until(run.has(10))
+    run.reader._on_frame = lambda frame: never.wait(0.6)
+    assert wait_until(lambda: run.reader.stalls > 0)
+    assert 20 < run.reader.stalled_ticks < 200
+    run.reader._on_frame = run.keep
+    assert wait_until(run.has(20))
+    steps_s = np.diff(run.stamps_ns[-10:]) * 1e-9
+    assert 0.004 < steps_s.min() and steps_s.max() < 0.1
 
 
 def test_one_lost_line_leaves_the_others_running(emulator, session, wait_until):
