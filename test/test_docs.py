@@ -140,6 +140,8 @@ def check_command(words: list[str]) -> None:
 def test_commands_are_commands_and_options_their_options(page):
     for words in puppet_lines(page.read_text()):
         check_command(words)
+    for module in re.findall(r'python3 -m (benchmarks[\w.]+)', page.read_text()):
+        import_module(module)
 
 
 @cache
