@@ -13,6 +13,8 @@ from puppet_ros import program_start
 from puppet_ros.program_start import CACHE_VARIABLE
 import pytest
 
+pytestmark = pytest.mark.slow
+
 NODES = [name for row in compile_command.ROWS for name in row if name != process_table.PIPELINE]
 
 

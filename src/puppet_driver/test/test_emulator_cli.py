@@ -12,6 +12,8 @@ from puppet_core.body.character import load_character
 from puppet_driver.emulator import cli
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXIT_S = 20.0
 HOST = '127.0.0.1'
 MOTIONSTAR = ('--device', 'motionstar')

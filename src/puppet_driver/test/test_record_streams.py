@@ -104,6 +104,7 @@ def test_no_whole_record_is_lost_after_garbage(name, garbage, place):
 
 
 @driven
+@pytest.mark.slow
 def test_fuzz_damaged_bytes_cost_their_records_only(name):
     rng = np.random.default_rng(12)
     size = 15 if name == FLOCK else len(MODELS[name].layout.allowed)
