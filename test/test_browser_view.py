@@ -45,12 +45,10 @@ def test_scrubbing_a_bag_moves_the_bodies(browser, bag, tmp_path):
     with Served(lambda stage: RecordingPage(stage, [take])) as served:
         tab = Tab(browser, served.stage.address)
         tab.until(lambda: tab.sees('left hand'), 'the bars')
-        first = tab.picture()
         tab.number_beside('frame').fill('30')
         tab.page.keyboard.press('Enter')
         tab.until(lambda: served.view.playback.frame == 30, 'frame 30')
         tab.until(lambda: tab.sees('1.00 s'), 'its time')
-        tab.until(lambda: tab.picture() != first, 'another picture')
         shown = [body.places() for body in served.view.bodies]
         for places, track in zip(shown, take.bodies):
             np.testing.assert_allclose(places, track.p_world[30], atol=1e-3)
