@@ -70,6 +70,7 @@ class PoseTopicsNode(Node):
         self._publisher = ros.StreamPublisher(self, TrackerFrame, OUTPUT_TOPIC, writer.data)
         self._pose_array = ros.PoseArrayOutput(self, POSE_ARRAY_TOPIC)
         self._transforms.announce(self._now_ns(), *config.transmitter)
+        self._silent: list[str] = []  # topics without a publisher, as reported last
         self._axes: dict[str, Axes | None] = {}
         self._static = ros.StaticTransforms(self, self._axes.clear)
         self._given_axes = config.source
@@ -150,6 +151,9 @@ class PoseTopicsNode(Node):
         problems = []
         if silent:
             problems.append(f'nobody publishes {", ".join(silent)}')
+        if silent and silent != self._silent:
+            self.get_logger().warn(problems[0])
+        self._silent = silent
         if unknown:
             problems.append(
                 f'/tf_static does not connect {", ".join(unknown)} with {self._frame_id} or world'
