@@ -72,8 +72,7 @@ class RetargetConfig:
         's',
         0.0,
         10.0,
-        'How long the easing takes; longer where it would be faster than a body, '
-        'shorter after a late frame.',
+        'How long the easing takes; longer where it would be faster than a body.',
     )
     last_posture_file: str = setting(
         '',

@@ -64,7 +64,7 @@ _DIGEST_SIZE = 32
 _HEAD_SIZE = len(MAGIC) + _DIGEST_SIZE
 _CHECKSUM_SIZE = 8
 
-LEAP, LATE = 'eases after a leap of the input', 'eases after a late frame'
+LEAP = 'eases after a leap of the input'
 
 
 # The last posture, in a file that outlives the node.
@@ -341,12 +341,13 @@ class RetargetModel:
         if not is_usable(root, segments, rotations, rows, self_rows):
             return None
         dt_s = self._advance(stamp_ns)
-        is_leap = self._performer.leaps(root, rotations, dt_s)
-        if is_leap:
+        is_wary = self._blend.is_wary
+        is_leap = self._performer.leaps(root, rotations, dt_s, is_wary=is_wary)
+        if is_leap and is_wary:
+            self._blend.wait()
+        elif is_leap:
             self._blend.start()
             self._cause = self._cause or LEAP
-        elif self._blend.is_wary and self._performer.breaks():
-            self._blend.wait()
         is_new = self._renew_solver(leg_length)
         hip_centre(segments, self._hips)
         start = perf_counter()
@@ -354,14 +355,12 @@ class RetargetModel:
             root, self._hips, rotations, rows, np.inf if is_new else dt_s, self_rows
         )
         solve_time_us = (perf_counter() - start) * 1e6
-        leaps, late_frames = self._blend.leaps, self._blend.late_frames
+        leaps = self._blend.leaps
         eased = self._blend.step(
             solution.root_position, solution.rotations, dt_s, self._config.ease_s
         )
         if self._blend.leaps != leaps:
             self._cause = self._cause or LEAP
-        elif self._blend.late_frames != late_frames:
-            self._cause = self._cause or LATE
         if eased:
             forward_kinematics(
                 self._offsets,

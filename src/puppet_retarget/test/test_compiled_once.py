@@ -28,7 +28,7 @@ KERNELS = (
     es.estimate_packed, discontinuity.is_usable,
     posture_check.is_posture, self_interaction.step_packed, solver.solve_packed,
     solver.pose_captured_packed, rate_control.solve_rate_packed,
-    discontinuity.add_gap, discontinuity.measure_gap, discontinuity.watch_step,
+    discontinuity.add_gap, discontinuity.measure_gap, discontinuity.distance_between,
 )
 
 def kernels():

@@ -111,7 +111,7 @@ def _status(segment: int, state: Record) -> int:
 # measured where it was.
 
 # A discontinuity is farther than a body goes in so many frames. A subscriber that misses one of
-# two messages still detects it; if more are missing, frames are late (`HoldAndBlend`).
+# two messages still detects it.
 LEAP_FRAMES = 3.0
 # A limb has gone along if, where the body went, it is nearer than so by far.
 GONE_SHARE, GONE_M = 0.5, 0.1
