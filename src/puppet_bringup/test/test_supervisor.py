@@ -13,6 +13,8 @@ from puppet_bringup import supervisor as module
 from puppet_bringup.supervisor import describe_end, Supervisor
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DEADLINE_S = 60.0
 SLEEPER = 'import signal; signal.pause()'
 POLITE = (

@@ -23,6 +23,8 @@ from puppet_driver.devices.flock_of_birds import FlockStream
 from puppet_driver.transport import MAX_READ_BYTES
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SETTLING = 4 * CONFIRMATIONS  # records at the beginning of a run, until the paths are known
 FUZZ_BYTES = int(os.environ.get('PUPPET_FUZZ_BYTES', 500_000))
 BLOCK_BYTES = 500_000

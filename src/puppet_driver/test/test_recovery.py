@@ -20,6 +20,8 @@ from puppet_driver.errors import LinkError
 from puppet_driver.parameters import DRIVER_ROWS
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SERIAL = ('flock_of_birds', 'fastrak', 'fastrak_ascii', 'liberty', 'patriot')
 LASTS_MS = (60, 3000, 3274, 3548)
 LIMIT_MS = 1000

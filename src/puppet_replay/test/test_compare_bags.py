@@ -24,6 +24,8 @@ from puppet_replay.compare.tolerances import EXACT, Tolerances
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 
+pytestmark = pytest.mark.slow
+
 N = 40
 FRAMES = moments(N)
 

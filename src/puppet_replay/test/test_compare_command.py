@@ -14,6 +14,8 @@ from puppet_replay.compare.tolerances import Tolerances
 from puppet_ros.bags import BagWriter
 import pytest
 
+pytestmark = pytest.mark.slow
+
 N = 30
 TEXT = bytes([0, 1, 0, 0, 2, 0, 0, 0, 97, 0])
 SVG = '{http://www.w3.org/2000/svg}'

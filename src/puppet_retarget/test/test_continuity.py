@@ -36,6 +36,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
 PUSHED = SolverConfig(root_smoothing_s=0.0)
 

@@ -8,6 +8,8 @@ from puppet_retarget.offline.motion_report import copied_angles, report
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # the figures of the issue and of errata 12
 ADDED_SLIDE_MM_S = 10.0
 ROOT_JERK, FEET_JERK = 1.5, 1.3

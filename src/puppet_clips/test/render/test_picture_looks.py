@@ -12,6 +12,8 @@ from puppet_view.render.image import render_scene
 from puppet_view.render.strip import Texts
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SIZE_PX = (320, 240)
 GREEN = (0.05, 0.8, 0.05)
 

@@ -19,6 +19,8 @@ from puppet_core.math import quaternions as batch
 import pytest
 from transforms3d import euler
 
+pytestmark = pytest.mark.slow
+
 EXACT_TOL_RAD = 1e-12  # roundings, magnified by at most 1 / ZONE
 RATIOS = np.array([SPEED_RATIO, 3.0, SPEED_RATIO + 4.0])  # as the module promises
 DISTANCES = [0.0, 1e-6, 1e-3, 0.01, 0.02, 0.034, 0.06, 0.11, 0.3]

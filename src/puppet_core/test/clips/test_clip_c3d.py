@@ -10,6 +10,8 @@ from puppet_core.clips.options import ClipOptions, UNITS_M
 from puppet_core.io import ConfigError, InputFileError, PuppetError
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ezc3d = pytest.importorskip('ezc3d', reason='ezc3d, an optional package, is not installed')
 POSITION_TOL_M = 1e-3  # asked for; the file has 32-bit numbers
 

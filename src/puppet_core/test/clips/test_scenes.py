@@ -16,6 +16,8 @@ from puppet_core.io import ConfigError, InputFileError
 import pytest
 from scene_samples import fbx, glb, nodes_of
 
+pytestmark = pytest.mark.slow
+
 FLOAT32 = {'angle_deg': 0.01, 'position_m': 1e-4}
 
 

@@ -20,6 +20,8 @@ import pytest
 from transforms3d import affines
 from urdf_walk import link_poses, origin
 
+pytestmark = pytest.mark.slow
+
 POSITION_TOL_M = 1e-9  # twelve digits written, a body of metres
 BUILT_IN = ('performer', 'sally', 'blubby', 'frog')
 

@@ -20,6 +20,8 @@ from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_performer.synthetic_recording import measure, posed_badly
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXACT_TOL_M = 1e-6
 CENTRE_TOL_M, LENGTH_TOL_M, ANGLE_TOL_DEG = 0.010, 0.008, 1.5
 SEEDS = tuple(range(3))

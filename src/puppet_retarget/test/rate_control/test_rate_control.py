@@ -24,6 +24,8 @@ from puppet_retarget.rate_control.tree import (
 )
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TOP, LEFT, RIGHT, FOOT = 3, 6, 9, 12
 N = 13
 MET_M = 1e-4  # near a singularity the damping leaves some of the tolerance's multiple

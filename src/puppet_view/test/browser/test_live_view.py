@@ -17,6 +17,8 @@ from puppet_core.robots.description import merged_parts, read_shape  # noqa: E40
 from puppet_view.browser.live_page import LiveView, PERFORMER, PUPPET  # noqa: E402,I100
 from puppet_view.browser.stage import BrowserStage, is_open, SceneSolid  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 
 

@@ -12,6 +12,8 @@ from puppet_view.render.scene import Body
 from puppet_view.render.strip import even_instants, render_strip, StripRow
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CELL_PX = (60, 80)
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
 
