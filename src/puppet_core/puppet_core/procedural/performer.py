@@ -59,6 +59,7 @@ LEFT, RIGHT = 0, 1
 LOWER_ARMS_S = 1.3
 REACH_S = 7.0
 CLAP_S = 4.2
+SIT_S = 6.0
 SQUAT_S = 3.6
 JUMP_S = 3.2
 RAISE_ARMS_S = 1.5
@@ -129,7 +130,7 @@ def turned(vector: Vec3, yaw: float) -> Vec3:
     return np.array([cosine * x - sine * y, sine * x + cosine * y, z])
 
 
-def make_plan(skeleton: Skeleton, t_pose_s: float) -> Plan:
+def make_plan(skeleton: Skeleton, t_pose_s: float, sits: bool = False) -> Plan:
     """Return the performance for a body, beginning with a T-pose of `t_pose_s`."""
     ankles = skeleton.rest_positions()[LIMB_SEGMENTS[2:, 2]]
     soles = (ankles + skeleton.interaction_points[2:]) * (1.0, 1.0, 0.0)
@@ -144,6 +145,8 @@ def make_plan(skeleton: Skeleton, t_pose_s: float) -> Plan:
     plan.walk(WALK_M)
     plan.turn(np.pi / 2.0)
     plan.stay('clap', CLAP_S)
+    if sits:
+        plan.stay('sit', SIT_S)
     plan.stay('squat', SQUAT_S)
     plan.stay('jump', JUMP_S)
     plan.stay('raise_arms', RAISE_ARMS_S)
@@ -151,17 +154,18 @@ def make_plan(skeleton: Skeleton, t_pose_s: float) -> Plan:
 
 
 def procedural_motion(
-    character: Character | Skeleton, rate_hz: float, t_pose_s: float = T_POSE_S
+    character: Character | Skeleton, rate_hz: float, t_pose_s: float = T_POSE_S, sits: bool = False
 ) -> Motion:
     """
     Return one pass of the performance; its last frame is followed by its first.
 
     Steps and gestures scale with the body's legs and arms; the table does not, so the proportions
-    should be a person's. Raise ConfigError if a time is negative or not finite.
+    should be a person's. `sits` has it sit down after clapping, on what would be a stool of 45 cm
+    behind it. Raise ConfigError if a time is negative or not finite.
     """
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character
-    plan = make_plan(skeleton, t_pose_s)
+    plan = make_plan(skeleton, t_pose_s, sits)
     n_frames = round(plan.duration_s * rate_hz)
     t = np.arange(n_frames) / rate_hz
     body = make_body(skeleton, plan, t, rate_hz)
@@ -197,6 +201,7 @@ PELVIS_TWIST = 0.08  # with each step [rad]
 CHEST_TWIST = 0.10  # against it
 WALKING_LEAN = 0.05  # forward [rad]
 
+SIT_M, SIT_BACK_M, SIT_LEAN = 0.41, 0.40, 0.7
 SQUAT_M, SQUAT_BACK_M, SQUAT_LEAN = 0.40, 0.16, 0.62
 REACH_M, REACH_BACK_M, REACH_LEAN = 0.08, 0.03, 0.78
 CROUCH_M, CROUCH_BACK_M, CROUCH_LEAN = 0.27, 0.08, 0.55
@@ -329,7 +334,7 @@ class _Bending(NamedTuple):
 
 def _bending(plan: Plan, t: Floats) -> _Bending:
     reach = share_of(plan, 'reach', t, (1.6, 1.5))
-    squat = share_of(plan, 'squat', t, (1.3, 1.3))
+    squat, sit = share_of(plan, 'squat', t, (1.3, 1.3)), _sitting(plan, t)
     moments = jump_moments(plan)
     start, recovered = plan.starts_s['jump'], moments.landed + 0.75
     crouch = eased(
@@ -344,10 +349,22 @@ def _bending(plan: Plan, t: Floats) -> _Bending:
         ],
     )
     return _Bending(
-        REACH_LEAN * reach + SQUAT_LEAN * squat + CROUCH_LEAN * crouch,
-        REACH_BACK_M * reach + SQUAT_BACK_M * squat + CROUCH_BACK_M * crouch,
-        _jump_height(t, start, moments, recovered) - REACH_M * reach - SQUAT_M * squat,
+        # on the way down and up it leans forward over its feet
+        REACH_LEAN * reach
+        + SQUAT_LEAN * squat
+        + CROUCH_LEAN * crouch
+        + 4.0 * SIT_LEAN * sit * (1.0 - sit),
+        REACH_BACK_M * reach + SQUAT_BACK_M * squat + CROUCH_BACK_M * crouch + SIT_BACK_M * sit,
+        _jump_height(t, start, moments, recovered)
+        - REACH_M * reach
+        - SQUAT_M * squat
+        - SIT_M * sit,
     )
+
+
+def _sitting(plan: Plan, t: Floats) -> Floats:
+    """Return 0 while it stands, 1 while it sits, (n,)."""
+    return share_of(plan, 'sit', t, (1.7, 1.7)) if 'sit' in plan.starts_s else 0.0 * t
 
 
 def _jump_height(t: Floats, start: float, moments: Moments, recovered: float) -> Floats:
@@ -530,7 +547,7 @@ def add_arms(skeleton: Skeleton, plan: Plan, t: Floats, body: Body, chests: tupl
 def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> Gesture:
     lower, lift = plan.starts_s['lower_arms'], plan.starts_s['raise_arms']
     down = smooth_step((t - lower) / 1.2) - smooth_step((t - lift - 0.2) / 1.2)
-    squat = share_of(plan, 'squat', t, (1.2, 1.3))
+    squat, sit = share_of(plan, 'squat', t, (1.2, 1.3)), _sitting(plan, t)
     reach = share_of(plan, 'reach', t, (0.9, 0.9))
     jump = plan.starts_s['jump']
     moments = jump_moments(plan)
@@ -549,8 +566,13 @@ def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> Gesture:
     aside = 0.5 * np.pi + down * (HANGING - 0.5 * np.pi)
     return Gesture(
         aside + 0.12 * squat,
-        SWING * swing + 1.5 * squat + thrown - 0.15 * reach,
-        down * ELBOW + ELBOW_SWING * swing + 0.1 * squat + 1.3 * reach + 0.35 * smooth_step(away),
+        SWING * swing + 1.5 * squat + thrown - 0.15 * reach + 0.42 * sit,
+        down * ELBOW
+        + ELBOW_SWING * swing
+        + 0.1 * squat
+        + 1.3 * reach
+        + 0.45 * sit
+        + 0.35 * smooth_step(away),
     )
 
 

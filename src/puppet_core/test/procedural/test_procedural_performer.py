@@ -171,10 +171,16 @@ def test_limb_bends_about_its_hinge_only(ends):
     assert np.all(knee[:, 1] > 0.0)
 
 
-def test_the_sample_clip_is_a_part_of_the_performance(adult_character):
+def test_the_sample_clip_is_a_part_of_the_performance_and_sits(adult_character):
     clip = load_clip(ROOT / 'config/clips/walk.bvh', options=ClipOptions(correct=False))
-    ours = performer.procedural_motion(adult_character, clip.rate_hz)
-    seconds = slice(round(5.0 * clip.rate_hz), round(27.2 * clip.rate_hz))
-    np.testing.assert_allclose(clip.root_positions, ours.root_positions[seconds], atol=1e-4)
-    apart = quaternions.multiply(quaternions.conjugate(clip.rotations), ours.rotations[seconds])
+    ours = performer.procedural_motion(adult_character, clip.rate_hz, sits=True)
+    frames = slice(round(5.0 * clip.rate_hz), round(5.0 * clip.rate_hz) + clip.n_frames)
+    np.testing.assert_allclose(clip.root_positions, ours.root_positions[frames], atol=1e-4)
+    apart = quaternions.multiply(quaternions.conjugate(clip.rotations), ours.rotations[frames])
     np.testing.assert_allclose(quaternions.log(apart), 0.0, atol=1e-4)
+    _, joints = clip.world_segments()
+    hips, knees = (joints[:, LIMB_SEGMENTS[2:, i], 2].mean(axis=1) for i in (0, 1))
+    seated = np.abs(hips - knees) < 0.06  # thighs about level, of a stool 10 cm below the hips
+    assert seated.sum() > 2.0 * clip.rate_hz and hips[seated].mean() == pytest.approx(
+        0.55, abs=0.03
+    )
