@@ -96,7 +96,7 @@ def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, s
 
 
 SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
-SHOW = 'show'  # the emulator's usual script
+RANGE = 'range'  # the emulator's script without a table
 VARIANTS = {
     SIM: 'emulated tracker and performer on pseudo-terminals, then the whole graph',
     HARDWARE: 'a real tracker on serial ports, then the whole graph',
@@ -248,7 +248,7 @@ ARGUMENTS = (
         for name, description, default in (
             ('ports_dir', 'Folder for the emulated ports; a new one if empty.', ''),
             ('clip', 'BVH or AMC file to perform; a built-in performance if empty.', ''),
-            ('script', 'What is done without a clip: show, or range for calibration.', ''),
+            ('script', 'Without a clip: show, seated, or range for calibration.', ''),
             ('asf', "The AMC file's skeleton.", ''),
             ('name_map', "Names of the clip's joints; found if empty.", ''),
             ('unit', "The clip's unit: mm, cm, in, m or metres; found if empty.", ''),
@@ -414,7 +414,7 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
         raise ConfigError(f'namespace: expected a name such as robot1 or lab/robot1, got {got!r}')
     if variant == SIM and not values['ports_dir']:
         raise ConfigError('ports_dir: expected a folder, got none')
-    has_table = not values.get('clip') and values.get('script', '') in ('', SHOW)
+    has_table = not values.get('clip') and values.get('script', '') != RANGE
     if variant == SIM and not values['environment'] and has_table:
         values['environment'] = 'demo'  # the built-in performance reaches for its table
     return values

@@ -82,7 +82,9 @@ def parser() -> argparse.ArgumentParser:
     add = show.add_argument
     clip_help = 'BVH, AMC or C3D; procedural if absent'
     add('--clip', type=Path, metavar='FILE', help=clip_help)
-    script_help = 'what is done without a clip: the show, or a range of motion for calibration'
+    script_help = (
+        'without a clip: the show, seated the same with a seat taken, or a range of motion'
+    )
     add('--script', choices=tuple(SCRIPTS), default=SHOW, help=script_help)
     add('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
     add_reading_options(show, '--clip-rate-hz')

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,8 +36,12 @@ from puppet_driver.transport import Endpoint, spread
 
 RANGE_M = 3.0  # of Polhemus devices with the large transmitter
 
-SHOW, RANGE = 'show', 'range'
-SCRIPTS = {SHOW: procedural_motion, RANGE: range_of_motion}  # without a clip
+SHOW, RANGE, SEATED = 'show', 'range', 'seated'
+SCRIPTS = {  # without a clip
+    SHOW: procedural_motion,
+    RANGE: range_of_motion,
+    SEATED: partial(procedural_motion, sits=True),
+}
 RANGE_MARGIN = 0.98  # of full scale
 
 
