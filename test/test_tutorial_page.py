@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""doc/quick_start.md and doc/tutorial.md, followed word for word in one folder."""
+"""doc/index.md and doc/tutorial.md, followed word for word in one folder."""
 
 from pathlib import Path
 import re
@@ -11,7 +11,7 @@ import pytest
 from source_tree import ROOT
 
 QUICK_START, TUTORIAL = (
-    (ROOT / 'doc' / f'{name}.md').read_text() for name in ('quick_start', 'tutorial')
+    (ROOT / 'doc' / f'{name}.md').read_text() for name in ('index', 'tutorial')
 )
 WRITTEN = {'my_tracker.yaml', 'imp.yaml', 'stage.yaml'}
 
