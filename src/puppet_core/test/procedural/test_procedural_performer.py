@@ -181,6 +181,5 @@ def test_the_sample_clip_is_a_part_of_the_performance_and_sits(adult_character):
     _, joints = clip.world_segments()
     hips, knees = (joints[:, LIMB_SEGMENTS[2:, i], 2].mean(axis=1) for i in (0, 1))
     seated = np.abs(hips - knees) < 0.06  # thighs about level, of a stool 10 cm below the hips
-    assert seated.sum() > 2.0 * clip.rate_hz and hips[seated].mean() == pytest.approx(
-        0.55, abs=0.03
-    )
+    assert seated.sum() > 2.0 * clip.rate_hz
+    assert hips[seated].mean() == pytest.approx(0.52, abs=0.03)
