@@ -37,7 +37,7 @@ from puppet_driver.transport import Endpoint, spread
 RANGE_M = 3.0  # of Polhemus devices with the large transmitter
 
 SHOW, RANGE, SEATED = 'show', 'range', 'seated'
-SCRIPTS = {  # without a clip
+SCRIPTS: dict[str, Callable[..., Motion]] = {  # without a clip
     SHOW: procedural_motion,
     RANGE: range_of_motion,
     SEATED: partial(procedural_motion, sits=True),
