@@ -188,7 +188,7 @@ def _storm(node: Node, executor: Executor, options: argparse.Namespace) -> None:
         future = setter.call_async(SetParameters.Request(parameters=chosen))
         _until(executor, future.done, deadline)
         chosen = [
-            spoiled(p) if rng.random() < SPOILED_SHARE else changed(p, row, rng)
+            spoiled(p, rng) if rng.random() < SPOILED_SHARE else changed(p, row, rng)
             for p, row in (found[i] for i in rng.permutation(len(found))[: 1 + rng.integers(4)])
         ]
     future = setter.call_async(SetParameters.Request(parameters=values))
@@ -239,10 +239,11 @@ def changed(
     return Parameter(name=parameter.name, value=value)
 
 
-def spoiled(parameter: Parameter) -> Parameter:
+def spoiled(parameter: Parameter, rng: np.random.Generator) -> Parameter:
     """Return a parameter with a value that no row allows."""
     if parameter.value.type == ParameterType.PARAMETER_STRING:
-        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value='\x1b/nowhere')
+        text = str(rng.choice(['\x1b/nowhere', 300 * 'x']))
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
     else:
         value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=float('nan'))
     return Parameter(name=parameter.name, value=value)

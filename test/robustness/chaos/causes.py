@@ -34,6 +34,7 @@ from robustness.chaos.schedule import (
     STARVE,
     STORM,
     SWAY,
+    TWIN,
     UNPLUG,
 )
 from std_msgs.msg import Float64
@@ -72,7 +73,7 @@ class Stage:
         )
         self.begin_s = self.end_s = 0.0
         self._offset_s = 0.0
-        self._agents: list[str] = []
+        self.agents: list[str] = []
         self._clock = node.create_publisher(Float64, OFFSET_TOPIC, 10)
 
     def cause(self, fault: Fault) -> Iterator[None]:
@@ -91,9 +92,9 @@ class Stage:
 
     def clear(self) -> None:
         """End what faults have started and stopped."""
-        for name in self._agents:
+        for name in self.agents:
             self.send(name, signal.SIGKILL)
-        self._agents.clear()
+        self.agents.clear()
         for child in self.supervisor.children:
             self.send(child.name, signal.SIGCONT)
 
@@ -111,7 +112,7 @@ class Stage:
         """Start one of the programs of the faults."""
         name = f'{AGENT}_{kind}_{number}'
         command = [sys.executable, '-m', 'robustness.chaos.agent', kind, *words]
-        self._agents.append(name)
+        self.agents.append(name)
         return self.supervisor.start(name, command)
 
     def set_clock(self, offset_s: float) -> None:
@@ -211,6 +212,18 @@ def _let_agent(stage: Stage, fault: Fault) -> Iterator[None]:
         raise CauseError(f'{fault.name}: expected its program to end well, it said: {said}')
 
 
+def _start_twin(stage: Stage, fault: Fault) -> Iterator[None]:
+    """Start a running program once more, which has to say that its name is taken."""
+    name = f'{AGENT}_{TWIN}'
+    stage.began()
+    twin = stage.supervisor.start(name, stage.supervisor.child(fault.target).command)
+    stage.agents.append(name)
+    yield from _wait_for(lambda: twin.exit_code is not None, f'{fault.name}: its end')
+    said = ' / '.join(twin.lines)
+    if twin.exit_code == 0 or 'expected no other' not in said:
+        raise CauseError(f'{fault.name}: expected a refusal, got {twin.exit_code}: {said}')
+
+
 CAUSES: dict[str, Callable[[Stage, Fault], Iterator[None]]] = {
     KILL: _kill,
     PAUSE: _pause,
@@ -221,6 +234,7 @@ CAUSES: dict[str, Callable[[Stage, Fault], Iterator[None]]] = {
     RIVAL: _let_agent,
     DEAF: _be_deaf,
     HOSTILE: _let_agent,
+    TWIN: _start_twin,
 }
 
 

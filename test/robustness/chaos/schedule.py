@@ -14,7 +14,7 @@ import numpy as np
 from puppet_core.io import ConfigError
 
 KILL, PAUSE, UNPLUG, STARVE, CLOCK = 'kill', 'pause', 'unplug', 'starve', 'clock'
-STORM, RIVAL, DEAF, HOSTILE = 'parameters', 'publisher', 'deaf', 'hostile'
+STORM, RIVAL, DEAF, HOSTILE, TWIN = 'parameters', 'publisher', 'deaf', 'hostile', 'twin'
 PULLED, STOPPED = 'pulled', 'ended'  # ways in which a tracker goes
 LEAP, BACK, SWAY = 'forward', 'back', 'to and fro'  # ways of a clock
 LEAST_CLOCK_STEP_S, MOST_CLOCK_STEP_S = 0.05, 600.0
@@ -43,6 +43,7 @@ KINDS = {
     RIVAL: Kind('another program publishes on /tracker/raw', 1.0, 2.0),
     DEAF: Kind('a program subscribes to all topics and never reads', 3.0, 4.0),
     HOSTILE: Kind('a burst of malformed messages on a topic', 0.5, 1.0),
+    TWIN: Kind('a program of the graph is started once more, and refused', 0.0, 0.0),
 }
 
 
@@ -109,6 +110,7 @@ def targets_of(
         RIVAL: ('',),
         DEAF: ('',),
         HOSTILE: TOPICS,
+        TWIN: tuple(processes),
     }
 
 

@@ -148,7 +148,7 @@ def measure_gap(
 #
 # Where something has just gone wrong more may follow: sensors come back one after the other, a
 # filter finds its way. So for WARY_S from the cause on, while the posture is on its way back, what
-# is merely fast is waited for too.
+# is merely fast is waited for too; so is the long way of a frame that came late.
 
 
 class HoldAndBlend:
@@ -203,7 +203,8 @@ class HoldAndBlend:
         A gap before does not count towards the blend, which lasts longer than `ease_s` if it would
         be faster than a body.
         """
-        is_wary = self.is_wary
+        is_late = LONGEST_S < dt_s < math.inf and not self.is_easing
+        is_wary = self.is_wary or is_late
         if self._watch.leaps(root, rotations, dt_s, self.size, is_wary):
             if is_wary:
                 self.wait()

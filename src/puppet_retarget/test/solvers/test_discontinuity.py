@@ -38,6 +38,7 @@ DT_S, EASE_S = 0.01, 0.5
 TOL = 1e-12
 LEAP_M_S, LEAP_RAD_S = PUPPET_RATIO * FASTEST_M_S, PUPPET_RATIO * FASTEST_RAD_S
 MOST_M_S, MOST_RAD_S = LEAP_M_S + EASE_M_S, LEAP_RAD_S + EASE_RAD_S
+WALK_M_S = 1.4
 N_FRAMES = 400
 LAST_USED = FIRST_CONTACT + (MAX_CONTACTS - 2) * CONTACT_WIDTH
 
@@ -163,6 +164,20 @@ def test_the_puppet_of_a_runner_does_not_stay_behind(rng):
         out = step(ease, root, rotations)
     assert not out[2]
     np.testing.assert_array_equal(out[0], root)
+
+
+@pytest.mark.parametrize('hz', [5.0, 10.0, 120.0])
+def test_a_walker_whose_frames_come_late_is_eased_and_not_left_behind(hz):
+    ease, steps, behind = HoldAndBlend(), [], []
+    root, rotations = np.zeros(3), np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
+    for dt_s in [DT_S] * 50 + [1.0 / hz] + [DT_S] * 80 + [1.0 / hz] * 60:
+        root = root + [WALK_M_S * dt_s, 0.0, 0.0]
+        out, _, _ = step(ease, root, rotations, dt_s)
+        behind.append(root[0] - out[0])
+        steps.append(WALK_M_S * dt_s + behind[-2] - behind[-1] if len(behind) > 1 else 0.0)
+    # the single late frame makes up its way in the time of easing
+    assert max(steps[:130]) < 0.05 and behind[130] == 0.0
+    assert max(behind) <= WALK_M_S * (EASE_S + 2.0 / hz)
 
 
 @pytest.mark.parametrize(('ratio', 'size'), [(1.0, 1.0), (0.75, 1.0), (1.0, 2.5)])
