@@ -85,16 +85,7 @@ def test_the_body_between_two_frames_is_half_way_and_stands_in_a_gap(performer):
     np.testing.assert_allclose(half.p_world[0] - one.root_positions[0], [0.1, 0, 0], atol=1e-12)
     expected = exp(np.array([0.25 * np.pi, 0.0, 0.0]))
     assert abs(half.q_world[arm] @ expected) == pytest.approx(1.0, abs=1e-12)
-    for time, frame in (
-        (0.0, 0),
-        (1.0, 0),
-        (1.1, 1),
-        (1.1 + 1e-9, 1),
-        (9.0, 1),
-        (14.99, 1),
-        (15.0, 2),
-        (99.0, 2),
-    ):
+    for time, frame in ((0.0, 0), (1.0, 0), (1.1, 1), (1.1 + 1e-9, 1), (14.99, 1), (15.0, 2)):
         np.testing.assert_array_equal(actor.body_at(time).p_world, actor.body(frame).p_world)
 
 

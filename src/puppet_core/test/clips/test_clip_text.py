@@ -56,11 +56,7 @@ def test_file_that_is_not_text_is_refused(tmp_path, data, text):
         read_text(path, 'BVH')
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputFileError, match=r'no\.bvh: expected a readable BVH file, got No'):
-        read_text(tmp_path / 'no.bvh', 'BVH')
-
-
-def test_a_folder_is_no_file(tmp_path):
+@pytest.mark.parametrize('name', ['no.bvh', '.'], ids=['missing', 'a folder'])
+def test_what_cannot_be_read_is_named(tmp_path, name):
     with pytest.raises(InputFileError, match='expected a readable BVH file'):
-        read_text(tmp_path, 'BVH')
+        read_text(tmp_path / name, 'BVH')

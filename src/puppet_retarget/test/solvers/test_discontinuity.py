@@ -62,18 +62,6 @@ def step(
     return root, rotations, changed
 
 
-def test_without_start_postures_pass_unchanged(rng):
-    ease = HoldAndBlend()
-    root, rotations = random_posture(rng)
-    turn = qb.exp(rng.normal(size=(16, 3)) * 0.1)
-    for _ in range(3):
-        root, rotations = root + 0.02, qb.multiply(turn, rotations)
-        out = step(ease, root, rotations)
-        np.testing.assert_array_equal(out[0], root)
-        np.testing.assert_array_equal(out[1], rotations)
-        assert not out[2]
-
-
 def test_easing_never_moves_faster_than_its_share(rng):
     """The ease 3 s^2 - 2 s^3 is at most half as fast again as a straight line."""
     ease = HoldAndBlend()
