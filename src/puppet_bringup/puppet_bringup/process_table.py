@@ -172,6 +172,7 @@ class Argument:
 
 
 SOLVERS = ('importance_based', 'elbow_circle', 'rate_control', 'joint_angles', 'position')
+DEVICES = 'flock_of_birds', 'fastrak', 'fastrak_ascii', 'liberty', 'patriot', 'motionstar', 'mock'
 ARGUMENTS = (
     Argument(
         'character',
@@ -227,6 +228,13 @@ ARGUMENTS = (
         'Frames per second of the tracker.',
         ('tracker_driver.rate_hz', 'pose_topics.rate_hz', 'pose_filter.expected_rate_hz'),
         (SIM, HARDWARE, TOPICS),
+    ),
+    Argument(
+        'device',
+        f'Kind of tracker: {", ".join(DEVICES)}.',
+        ('tracker_driver.device',),
+        (HARDWARE,),
+        choices=DEVICES,
     ),
     Argument(
         'ports', 'Serial ports, separated by commas.', ('tracker_driver.ports',), (HARDWARE,)

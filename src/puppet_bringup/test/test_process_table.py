@@ -4,6 +4,7 @@
 
 from pathlib import Path
 
+from puppet_bringup import process_table
 from puppet_bringup.process_table import (
     ARGUMENTS,
     arguments_of,
@@ -19,6 +20,7 @@ from puppet_bringup.process_table import (
     VARIANTS,
 )
 from puppet_core.io import ConfigError
+from puppet_driver.devices import DEVICES
 from puppet_driver.emulator.cli import parser as emulator_parser
 from puppet_retarget.parameters import RETARGET_ROWS
 from puppet_ros import config_files
@@ -160,6 +162,12 @@ def test_the_emulator_performs_with_a_table_or_without(given, environment):
     options = vars(emulator_parser().parse_args(_named(listed, 'tracker_emulator').arguments))
     assert {name: str(options[name]) for name in given} == given
     assert _named(listed, 'importance').parameters.get('environment') == environment
+
+
+def test_each_device_of_the_driver_can_be_named():
+    assert process_table.DEVICES == tuple(DEVICES)
+    driver = _named(processes(HARDWARE, {'device': 'liberty'}), 'tracker_driver')
+    assert driver.parameters['device'] == 'liberty'
 
 
 def test_bag_is_played_last():
