@@ -91,7 +91,6 @@ def test_a_run_held_up_in_a_consumer_delivers_nothing_later(held, wait_until):
     assert wait_until(lambda: not held.reader.blocked_in)
     held.reader.start()
     assert wait_until(held.has(20))
-    # the one that it was held up with, no other
     assert sum(thread in old_threads for thread, _ in held.frames[n_before:]) <= 1
     assert held.reader.lines[0].status.counters.records > records
     stamps_ns = [f.stamp_ns for thread, f in held.frames if thread not in old_threads]

@@ -46,7 +46,7 @@ class LineReader:
         self.stalls = 0  # How often the reading slept and skipped what had piled up
         self.stalled_ticks = 0  # How many ticks the device sent meanwhile, about
         self._clock_ns = clock_ns
-        self._failure: BaseException | None = None
+        self.failure: BaseException | None = None  # What has ended a run that should be going on
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
         self._gathering_since_ns, self._has_gathered = 0, False
@@ -58,11 +58,6 @@ class LineReader:
     @property
     def _is_alive(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
-
-    @property
-    def failure(self) -> BaseException | None:
-        """Return what has ended a run that should be going on, None if all is well."""
-        return self._failure
 
     @property
     def blocked_in(self) -> str:
@@ -80,7 +75,7 @@ class LineReader:
                 'expected the last run to have ended, got one that is blocked in '
                 f'{self.blocked_in}; activate again later'
             )
-        self._failure = None
+        self.failure = None
         self._gathering_since_ns, self._has_gathered = 0, False
         self._end.clear()
         self._wake, self._waker = socket.socketpair()
@@ -103,7 +98,7 @@ class LineReader:
         try:
             self._loop()
         except BaseException as err:
-            self._failure = err
+            self.failure = err
             raise
         finally:
             self._wake.close()
@@ -112,7 +107,7 @@ class LineReader:
                 try:
                     line.stop()
                 except Exception as err:  # the other lines have to be closed all the same
-                    self._failure = self._failure or err
+                    self.failure = self.failure or err
 
     def _loop(self) -> None:
         self.assembler.restart()

@@ -94,7 +94,6 @@ def test_one_lost_line_leaves_the_others_running(emulator, session, wait_until):
     server = emulator()
     run = session(server)
     assert wait_until(run.has(20))
-    # deaf and silent, as if unplugged behind its adapter
     server.lines[1].device.is_streaming = False
     server.lines[1].device.receive = lambda data, now_s: b''
     assert wait_until(lambda: run.states()[1] is not LineState.STREAMING)
