@@ -49,6 +49,7 @@ UPRIGHT = read_only(np.array([1.0, 0.0, 0.0, 0.0]))
 UNIT_TOL = 1e-3  # what hand-edited axes and rotations may be off unit length by
 
 ROOT = -1
+Colour = tuple[float, float, float] | None
 
 
 # URDF files: links with their shapes, joints with axes and limits.
@@ -59,6 +60,7 @@ class UrdfShape(NamedTuple):
     size: Floats  # Three edges; radius and length; radius; scales; corners, shape (n, 3) [m]
     pose: Floats  # In the link's frame, shape (4, 4) [m]
     file: str = ''  # Of a mesh, as it is written
+    colour: Colour = None  # Red, green, blue in 0 .. 1, where given
 
 
 class UrdfLink(NamedTuple):
@@ -66,7 +68,7 @@ class UrdfLink(NamedTuple):
 
     name: str
     shapes: tuple[UrdfShape, ...]
-    meshes: tuple[str, ...]  # File names as they are written, of all
+    visuals: tuple[UrdfShape, ...]  # What is drawn
 
 
 class UrdfMimic(NamedTuple):
@@ -124,7 +126,8 @@ def parse_urdf(path: Path, text: str) -> UrdfRobot:
     top = _Element(path, read_xml(path, text))
     if top.xml.tag != 'robot':
         raise top.error('a URDF, <robot> outermost', f'<{top.xml.tag}>')
-    links = {part.name: _read_link(part) for part in _named(top, 'link')}
+    colours = {m.xml.values.get('name'): _read_colour(m) for m in top.parts('material')}
+    links = {part.name: _read_link(part, colours) for part in _named(top, 'link')}
     if not links:
         raise top.error('links', 'none')
     joints = [_read_joint(part) for part in _named(top, 'joint')]
@@ -201,23 +204,32 @@ def _named(top: _Element, tag: str) -> list[_Element]:
     return parts
 
 
-def _read_link(link: _Element) -> UrdfLink:
+def _read_link(link: _Element, colours: Mapping[str | None, Colour]) -> UrdfLink:
     shapes: dict[str, list[UrdfShape]] = {'collision': [], 'visual': []}
-    meshes: list[str] = []
     for tag, own in shapes.items():
         for part in link.parts(tag):
-            pose, geometry = part.pose(), part.part('geometry')
+            pose, geometry, material = part.pose(), part.part('geometry'), part.part('material')
+            colour = None
+            if material is not None:
+                colour = _read_colour(material) or colours.get(material.xml.values.get('name'))
             for solid in geometry.parts() if geometry is not None else ():
                 if ':' in solid.xml.tag:
                     continue  # another program's own
                 file = solid.word('filename') if solid.xml.tag == 'mesh' else ''
                 size = solid.numbers('scale', 3, '1 1 1') if file else _read_size(solid)
-                own.append(UrdfShape(solid.xml.tag, size, pose, file))
-                meshes += [file] if file else []
-    chosen = shapes['collision']
+                own.append(UrdfShape(solid.xml.tag, size, pose, file, colour))
+    chosen, visuals = shapes.values()
     if all(shape.kind == 'sphere' and shape.size[0] < CONTACT_M for shape in chosen):
-        chosen = chosen + shapes['visual']
-    return UrdfLink(link.name, tuple(chosen), tuple(meshes))
+        chosen = chosen + visuals
+    return UrdfLink(link.name, tuple(chosen), tuple(visuals))
+
+
+def _read_colour(material: _Element) -> Colour:
+    part = material.part('color')
+    if part is None:
+        return None
+    red, green, blue = part.numbers('rgba', 4)[:3].tolist()
+    return red, green, blue
 
 
 def _read_size(solid: _Element) -> Floats:

@@ -210,7 +210,8 @@ def _description(robot: Robot) -> Iterator[str]:
         more = f' and {len(names) - MOST_NAMES} more' if len(names) > MOST_NAMES else ''
         yield f'robot: not moved: {", ".join(names[:MOST_NAMES])}{more}'
     links = parse_urdf(robot.urdf_path, robot.urdf).links.values()
-    named = {mesh: link.name for link in links for mesh in link.meshes}
+    shapes = ((link, shape.file) for link in links for shape in (*link.shapes, *link.visuals))
+    named = {file: link.name for link, file in shapes if file}
     gone = [mesh for mesh in named if find_mesh(robot.urdf_path, mesh) is None]
     if gone:
         more = f', nor {len(gone) - 1} others' if len(gone) > 1 else ''

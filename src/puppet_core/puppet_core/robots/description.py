@@ -126,6 +126,7 @@ class Part(NamedTuple):
     colour: Colour
     vertices: Floats  # Shape (n, 3) [m]
     triangles: Ints  # Shape (m, 3)
+    link: int = -1  # Of a robot, in whose frame it is instead, -1 for none
 
 
 def read_shape(text: str) -> tuple[Capsule, ...]:

@@ -8,7 +8,7 @@ largest tree of bodies is kept: hinges and slides, joints that follow others, so
 """
 
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 import os
 from pathlib import Path
 from typing import Any
@@ -24,36 +24,43 @@ COLLADA_HEAD = 10_000  # bytes that have its <asset>
 MOST_WORDS = 200  # characters of what another package says
 _KINDS = {2: 'prismatic', 3: 'continuous'}  # of mujoco.mjtJoint
 _SPHERE, _MESH = 2, 7  # mujoco.mjtGeom
+_Y_TO_Z = np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 
 
 def read_robot_file(path: Path) -> UrdfRobot:
     """
     Return a robot with the convex hulls of its meshes, those that can be read, for the meshes.
 
-    RViz does not look at the axis that a Collada file says is up. Here it counts where the joints
-    are nearer to their links' meshes with it.
-
     Raise InputFileError naming file, line and what is missing, unknown or impossible, as a
     package that is not installed.
     """
     urdf = parse_urdf(path, _as_urdf(path, read_utf8(path, MAX_BYTES)))
-    hulls = _hulls(urdf)
-    read = urdf._replace(links={name: _hulled(x, hulls) for name, x in urdf.links.items()})
-    for name in filter(partial(_is_y_up, path), hulls):
-        hulls[name] = hulls[name][:, [0, 2, 1]] * [1.0, -1.0, 1.0]
-    raised = urdf._replace(links={name: _hulled(x, hulls) for name, x in urdf.links.items()})
-    return min(read, raised, key=_looseness)
+    hulls = read_hulls(urdf)
+    links = upright(urdf, hulls).links
+    return urdf._replace(links={name: _hulled(link, hulls) for name, link in links.items()})
 
 
-def _looseness(urdf: UrdfRobot) -> float:
+def upright(urdf: UrdfRobot, hulls: Mapping[str, Vec3s]) -> UrdfRobot:
+    """
+    Return a robot with its meshes as they are meant, by their hulls.
+
+    RViz does not look at the axis that a Collada file says is up, Drake does for glTF. Here it
+    counts where the joints are nearer to their links' meshes with it.
+    """
+    links = {name: _raised(urdf.path, link) for name, link in urdf.links.items()}
+    both = urdf, urdf._replace(links=links)
+    return min(both, key=partial(_looseness, hulls))
+
+
+def _looseness(hulls: Mapping[str, Vec3s], urdf: UrdfRobot) -> float:
     """Return how far joints are outside of the boxes around the meshes of their links [m]."""
     total = 0.0
     for joint in urdf.joints:
         for link, place in ((joint.parent, joint.pose[:3, 3]), (joint.child, np.zeros(3))):
             found = [
-                shape.size @ shape.pose[:3, :3].T + shape.pose[:3, 3]
-                for shape in urdf.links[link].shapes
-                if shape.kind == 'hull'
+                (hulls[s.file] * s.size) @ s.pose[:3, :3].T + s.pose[:3, 3]
+                for s in urdf.links[link].shapes
+                if s.kind == 'mesh' and len(hulls[s.file])
             ]
             if found:
                 points = np.concatenate(found)
@@ -99,7 +106,7 @@ def find_mesh(urdf: Path, name: str) -> Path | None:
     return next((file for file in found if file.is_file()), None)
 
 
-def _hulls(urdf: UrdfRobot) -> dict[str, Vec3s]:
+def read_hulls(urdf: UrdfRobot) -> dict[str, Vec3s]:
     """Return the corners of the convex hulls of meshes by name, none of one without a reader."""
     import trimesh
 
@@ -113,17 +120,27 @@ def _hulls(urdf: UrdfRobot) -> dict[str, Vec3s]:
     return hulls
 
 
-def _is_y_up(urdf: Path, name: str) -> bool:
-    """Return whether a mesh is a Collada file whose Y axis is up."""
+@lru_cache(1000)
+def is_y_up(urdf: Path, name: str) -> bool:
+    """Return whether a mesh is a glTF, or a Collada file whose Y axis is up."""
     file = find_mesh(urdf, name)
     if file is None or file.suffix.lower() != '.dae':
-        return False
+        return name.lower().endswith(('.gltf', '.glb'))
     return b'Y_UP' in file.read_bytes()[:COLLADA_HEAD]
+
+
+def _raised(urdf: Path, link: UrdfLink) -> UrdfLink:
+    """Return a link whose meshes with Y up have Z up."""
+
+    def up(shape: UrdfShape) -> UrdfShape:
+        return shape._replace(pose=shape.pose @ _Y_TO_Z) if is_y_up(urdf, shape.file) else shape
+
+    return link._replace(shapes=tuple(map(up, link.shapes)))
 
 
 def _hulled(link: UrdfLink, hulls: Mapping[str, Vec3s]) -> UrdfLink:
     shapes = [
-        UrdfShape('hull', hulls[s.file] * s.size, s.pose) if s.kind == 'mesh' else s
+        s._replace(kind='hull', size=hulls[s.file] * s.size) if s.kind == 'mesh' else s
         for s in link.shapes
     ]
     return link._replace(shapes=tuple(s for s in shapes if len(s.size)))

@@ -64,7 +64,8 @@ def test_colladas_up_axis_counts_where_joints_fit_the_meshes_with_it(tmp_path, a
     path.write_text(
         f'<robot>{link.format("a")}{link.format("b")}{joint}<child link="b"/></joint></robot>'
     )
-    points = read_robot_file(path).links['a'].shapes[0].size
+    shape = read_robot_file(path).links['a'].shapes[0]
+    points = shape.size @ shape.pose[:3, :3].T
     is_turned = is_lying and axis == 'Y_UP'
     expected = [low, high] if is_turned else [stored.min(axis=0), stored.max(axis=0)]
     np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], expected, atol=1e-6)

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from puppet_core.body import Capsule as SegmentCapsule
 from puppet_core.body import Character, N_SEGMENTS, Posture, Rods, world_segments
 from puppet_core.math import Floats, Ints, Quat, quaternions, Quats, Vec3, Vec3s
+from puppet_core.robots import drawn_robot, DrawnRobot, Part
 
 Singles = NDArray[np.float32]
 OBJECT_COLOUR = (0.72, 0.60, 0.46)
 FLATNESS_M2 = 4e-5  # how far a capsule's mesh may be inside it, times its radius
 HIDDEN_M = 0.001  # so deep in another capsule, a triangle is left out
 BLEND_SHARE = 0.5  # of a radius: how far the normals of touching capsules run into each other
+SHARP_COSINE = 0.8  # of the angle between a triangle and its neighbours
 ROUND_SECTIONS = 64  # of a cylinder
 KEPT_CHARACTERS = 16  # whose meshes are kept
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
@@ -62,12 +64,15 @@ class Body(NamedTuple):
     def surface(self) -> 'Surface':
         mesh = _body_mesh(self.character)
         vertices, normals = np.empty_like(mesh.vertices), np.empty_like(mesh.normals)
-        for segment, rows in mesh.rows.items():
-            turn = quaternions.rotate(self.q_world[segment], np.eye(3)).astype(np.float32)
-            place = self.p_world[segment].astype(np.float32)
+        q, p = self.q_world, self.p_world
+        if mesh.robot is not None:
+            q, p = mesh.robot.poses(q, p)
+        for frame, rows in mesh.rows.items():
+            turn = quaternions.rotate(q[frame], np.eye(3)).astype(np.float32)
+            place = p[frame].astype(np.float32)
             vertices[rows] = mesh.vertices[rows] @ turn + place
             normals[rows] = mesh.normals[rows] @ turn
-        q, p = self.q_world[list(mesh.rows)], self.p_world[list(mesh.rows)]
+        q, p = q[list(mesh.rows)], p[list(mesh.rows)]
         starts, ends, radii = mesh.bounds
         bounds = Rods(p + quaternions.rotate(q, starts), p + quaternions.rotate(q, ends), radii)
         colours = self._own(mesh.colours, mesh.segments)[mesh.part_of_face]
@@ -169,11 +174,12 @@ class _BodyMesh(NamedTuple):
     normals: Singles
     faces: Ints
     part_of_face: Ints
-    rows: dict[int, slice]  # vertices of each segment
+    rows: dict[int, slice]  # vertices of each segment, or link of a robot
     segments: Ints  # of each part
     colours: Floats  # of each part, (n, 3)
     bounds: Rods  # of each of the segments in rows
     owner: Ints  # which of the bounds is around a face
+    robot: DrawnRobot | None = None  # whose links these are
 
 
 _meshes: dict[int, tuple[object, _BodyMesh]] = {}  # with the capsules, whose identity is the key
@@ -184,7 +190,9 @@ def _body_mesh(character: Character) -> _BodyMesh:
     if key not in _meshes:
         if len(_meshes) >= KEPT_CHARACTERS:
             _meshes.clear()
-        _meshes[key] = character.capsules, _make_body_mesh(character)
+        robot = drawn_robot(character)
+        mesh = _make_body_mesh(character) if robot is None else _robot_mesh(robot)
+        _meshes[key] = character.capsules, mesh
     return _meshes[key][1]
 
 
@@ -226,6 +234,42 @@ def _make_body_mesh(character: Character) -> _BodyMesh:
         Rods(*(np.array(column) for column in zip(*bounds))),
         np.searchsorted(list(rows), segments)[part_of_face],
     )
+
+
+def _robot_mesh(robot: DrawnRobot) -> _BodyMesh:
+    """Return the meshes of a robot's links, each triangle with corners of its own."""
+    corners, normals = zip(*map(_creased, robot.parts))
+    counts = np.array([len(c) for c in corners])
+    first, links = np.cumsum([0, *counts]), np.array([part.link for part in robot.parts])
+    rows, bounds = {}, []
+    for link in np.unique(links).tolist():
+        low, high = np.searchsorted(links, (link, link + 1))
+        rows[link] = slice(int(first[low]), int(first[high]))
+        bounds.append(_bound(np.concatenate(corners[low:high])))
+    part_of_face = np.repeat(np.arange(len(counts)), counts // 3)
+    return _BodyMesh(
+        np.concatenate(corners).astype(np.float32),
+        np.concatenate(normals).astype(np.float32),
+        np.arange(first[-1]).reshape(-1, 3),
+        part_of_face,
+        rows,
+        np.array([part.segment for part in robot.parts]),
+        _rows([part.colour for part in robot.parts]),
+        Rods(*(np.array(column) for column in zip(*bounds))),
+        np.searchsorted(list(rows), links)[part_of_face],
+        robot,
+    )
+
+
+def _creased(part: Part) -> tuple[Vec3s, Vec3s]:
+    """Return corners of triangles and their normals, (3 m, 3): edges stay sharp."""
+    import trimesh
+
+    mesh = trimesh.Trimesh(part.vertices, part.triangles)  # with merged vertices
+    flat = np.repeat(mesh.face_normals, 3, axis=0)
+    smooth = mesh.vertex_normals[mesh.faces.ravel()]
+    is_sharp = np.sum(flat * smooth, axis=1) < SHARP_COSINE
+    return mesh.triangles.reshape(-1, 3), np.where(is_sharp[:, None], flat, smooth)
 
 
 def _capsule_mesh(start: Vec3, end: Vec3, radius: float) -> tuple[Vec3s, Ints]:
