@@ -13,7 +13,7 @@ from puppet_core.robots.description import (
     urdf_text,
     world_orientations,
 )
-from puppet_core.robots.drawn import drawn_robot, DrawnRobot, shape_meshes
+from puppet_core.robots.drawn import drawn_robot, DrawnRobot
 from puppet_core.robots.joints import RobotJoints
 from puppet_core.robots.limbs import load_robot_map, RobotMap
 from puppet_core.robots.robot_character import character_from_urdf

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from puppet_core.body import Character, parse_urdf, UrdfShape
+from puppet_core.io import note
 from puppet_core.math import Quats, Vec3s
 from puppet_core.math.quaternions import multiply
 from puppet_core.robots.description import Part
@@ -37,7 +38,7 @@ class DrawnRobot:
         """What is drawn of all links, in their order."""
         for index, (name, segment) in enumerate(zip(self._links.links, segments)):
             for shape in urdf.links[name].shapes:
-                for mesh in shape_meshes(urdf.path, shape):
+                for mesh in _shape_meshes(urdf.path, shape):
                     colour = _own_colour(mesh) or shape.colour or character.colour
                     place = np.array(mesh.vertices), np.array(mesh.faces)
                     self.parts.append(Part(segment, colour, *place, index))
@@ -60,19 +61,21 @@ def drawn_robot(character: Character) -> DrawnRobot | None:
     """Return what is drawn of a character that is a robot whose meshes can be read, else None."""
     try:
         return DrawnRobot(character) if character.robot else None
-    except Exception:  # whatever the readers of meshes raise
+    except Exception as err:  # whatever the readers of meshes raise
+        note(f'{character.name}: drawn by its capsules: {" ".join(str(err).split())}')
         return None
 
 
-def shape_meshes(urdf: Path, shape: UrdfShape) -> Iterator[Any]:
+def _shape_meshes(urdf: Path, shape: UrdfShape) -> Iterator[Any]:
     """Return trimesh's meshes of a solid of a URDF, in the frame of its link."""
     import trimesh
 
     size = shape.size
     if shape.kind == 'mesh':
-        found = trimesh.load_scene(find_mesh(urdf, shape.file)).dump()
-    elif shape.kind == 'hull':
-        found = [trimesh.convex.convex_hull(size)]
+        file = find_mesh(urdf, shape.file)
+        if file is None:
+            raise ValueError(f'{urdf}: {shape.file}: no such file')
+        found = trimesh.load_scene(file).dump()
     elif shape.kind == 'box':
         found = [trimesh.creation.box(size)]
     elif shape.kind == 'sphere':

@@ -10,6 +10,7 @@ from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.math import bounded_step
 from puppet_core.math import quaternions as qb
+from puppet_core.robots.drawn import drawn_robot
 from puppet_core.robots.joints import (
     DIP_M,
     LONGEST_S,
@@ -25,6 +26,7 @@ import pytest
 from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
 from transforms3d import affines
+import trimesh
 from urdf_make import five_axis_arms, rooted_at_the_trunk, seven_axis_arms
 from urdf_walk import HUMANOID, limits, link_poses
 
@@ -183,6 +185,37 @@ def test_the_posture_given_back_is_that_of_the_urdf(character, joints, rng):
         if k % 10 == 0:
             points = robot_points(character, posture, angles, joints.names)
             np.testing.assert_allclose(posture.ends[:4], points, atol=1e-9)
+
+
+def test_links_are_drawn_where_the_urdf_has_them(tmp_path, rng, capsys, caplog):
+    caplog.set_level('INFO', 'puppet')
+    trimesh.creation.box((1.0, 2.0, 3.0)).export(tmp_path / 'box.stl')
+    drawn = (
+        '<visual><origin xyz="0 0 1"/><geometry><mesh filename="box.stl" scale="0.1 0.1 0.1"/>'
+        '</geometry><material name="red"><color rgba="1 0 0 1"/></material></visual></link>'
+    )
+    text = re.sub('</link>', drawn, TEXT)
+    (tmp_path / 'robot.urdf').write_text(text)
+    character = character_from_urdf(tmp_path / 'robot.urdf', RobotMap()).character
+    joints, robot = RobotJoints(character), drawn_robot(character)
+    for posture in moving(character, rng, 20, 0.3):
+        angles = dict(zip(joints.names, posture.asked_of(joints)))
+        root = affines.compose(posture.root, qb.to_matrix(posture.q_world[0]), np.ones(3))
+        expected = list(link_poses(text, angles, root).values())
+        q, p = robot.poses(posture.q_world, posture.p_world)
+        for part in robot.parts:
+            corners = p[part.link] + qb.rotate(q[part.link], part.vertices)
+            assert part.colour == (1.0, 0.0, 0.0)
+            np.testing.assert_allclose(np.ptp(part.vertices, axis=0), [0.1, 0.2, 0.3])
+            middle = corners.mean(axis=0)
+            apart = [
+                np.linalg.norm((pose @ [0.0, 0.0, 1.0, 1.0])[:3] - middle) for pose in expected
+            ]
+            assert min(apart) < 1e-6
+    assert len({part.link for part in robot.parts}) == TEXT.count('</link>')
+    (tmp_path / 'box.stl').unlink()
+    assert drawn_robot(character) is None
+    assert 'box.stl' in capsys.readouterr().err
 
 
 def test_a_robot_rooted_at_its_trunk_has_its_palms_where_its_urdf_has_them(made, rng):
