@@ -33,10 +33,9 @@ from puppet_core.robots.robot_files import read_robot_file
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, retarget_motion, table
 from puppet_retarget.offline.quality import planted_feet
-from puppet_retarget.offline.whole_motion import performer_arrays
+from puppet_retarget.offline.whole_motion import performer_arrays, RetargetResult
 from puppet_retarget.solvers import ImportanceBasedSolver
-from puppet_view.render import Camera, even_instants, render_scene
-from puppet_view.render.scene import NO_BOUNDS, Surface
+from puppet_view.render import Body, Camera, even_instants, render_scene
 
 DESCRIPTION = 'Measure what robots make of clips.'
 EXAMPLE = 'example: ./puppet bench robots g1.urdf talos.urdf --clips walk.bvh,dance.bvh'
@@ -46,7 +45,6 @@ TOL = 1e-6
 INSTANTS = 6
 SIZED = ('box', 'sphere', 'cylinder', 'capsule')
 CELL_PX, VIEW_DEG = (240, 300), 35.0
-SOLID_COLOUR = (0.55, 0.6, 0.68)
 GMR = 'gmr'
 
 
@@ -77,9 +75,6 @@ class MeasuredRobot:
         speeds = dict(zip(self.robot.names, self.robot.speeds))
         self.speeds = np.array([speeds.get(name, np.inf) for name in self.names])
         self.notes = made.notes
-        self.forward = quaternions.rotate(
-            quaternions.conjugate(self.robot.facing), np.array([1.0, 0.0, 0.0])
-        )
         self.meshes = list(self.solids())
         """Each solid with the index of its link."""
         self.bodies = self._bodies()
@@ -295,46 +290,23 @@ def gmr_trajectory(gmr: Sequence[Any], robot: MeasuredRobot, clip: Path) -> Traj
     return Trajectory(30.0, state[:, :3], state[:, 3:7], angles, float(np.median(times)))
 
 
-# Pictures of the solids themselves.
+# Pictures.
 
 
-class Solids(NamedTuple):
-    """A robot's solids in one frame, to be drawn."""
-
-    robot: MeasuredRobot
-    q: Quats
-    p: Vec3s
-
-    def surface(self) -> Surface:
-        """Return the convex hulls of the solids."""
-        import trimesh
-
-        parts = []
-        for i, mesh in self.robot.meshes:
-            pose = np.eye(4)
-            pose[:3, :3], pose[:3, 3] = quaternions.to_matrix(self.q[i]), self.p[i]
-            parts.append(mesh.copy().apply_transform(pose))
-        whole: Any = trimesh.util.concatenate(parts)
-        n = len(whole.faces)
-        normals = np.repeat(whole.face_normals[:, None], 3, axis=1)
-        colours = np.tile(SOLID_COLOUR, (n, 1))
-        return Surface(whole.vertices, whole.faces, normals, colours, NO_BOUNDS, np.full(n, -1))
-
-
-def picture_row(robot: MeasuredRobot, motion: Trajectory, name: str) -> Picture:
-    """Return pictures of a robot's own solids beside each other."""
+def picture_row(robot: MeasuredRobot, result: RetargetResult, name: str) -> Picture:
+    """Return pictures of a robot beside each other."""
     from PIL import Image, ImageDraw, ImageFont
 
-    q, p = robot.world(motion)
     tall = 1.1 * robot.character.skeleton.leg_length
     cells = []
-    for i in even_instants(len(motion.base), INSTANTS):
-        middle = np.array([motion.base[i, 0], motion.base[i, 1], 0.9 * tall])
-        ahead = quaternions.rotate(motion.q_base[i], robot.forward)
+    for i in even_instants(len(result.q_world), INSTANTS):
+        x, y, _ = result.p_world[i, 0]
+        middle = np.array([x, y, 0.9 * tall])
+        ahead = quaternions.rotate(result.q_world[i, 0], np.array([1.0, 0.0, 0.0]))
         side = np.array([ahead[0] - ahead[1], ahead[1] + ahead[0], 0.25])
         camera = Camera(middle + 3.6 * tall * side, middle, VIEW_DEG)
-        solids: Any = Solids(robot, q[i], p[i])
-        cells.append(render_scene([], camera, CELL_PX, [solids]))
+        body = Body(robot.character, result.q_world[i], result.p_world[i])
+        cells.append(render_scene([body], camera, CELL_PX))
     canvas = Image.fromarray(np.concatenate(cells, axis=1))
     draw = ImageDraw.Draw(canvas)
     draw.text((8, 6), name, (40, 40, 40), ImageFont.load_default(18))
@@ -385,7 +357,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
                 planted = planted_feet(performer_arrays(motion), motion.rate_hz)
                 slide = slide_mm_s(motion.end_effectors[:, 2:4], planted, motion.rate_hz)
                 slide *= robot.character.scale_for(motion.skeleton.leg_length)
-                ours = our_trajectory(robot, motion, arguments, files)
+                result, ours = our_trajectory(robot, motion, arguments, files)
                 made = {path.stem: ours}
                 peer = gmr_trajectory(gmr, robot, file) if gmr else None
                 if peer is not None:
@@ -394,8 +366,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
                     cells = figures(robot, trajectory, planted, slide, touch)
                     rows.append([title, file.stem, *cells])
                 advance(1)
-            if arguments.picture and robot.meshes:
-                strips.append(picture_row(robot, ours, path.stem))
+            if arguments.picture:
+                strips.append(picture_row(robot, result, path.stem))
     if not rows:
         refusals = '\n'.join(row[1] for row in chains)
         raise ConfigError(f'expected a robot to measure, got none\n{refusals}')
@@ -407,8 +379,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 def our_trajectory(
     robot: MeasuredRobot, motion: Motion, arguments: argparse.Namespace, files: ConfigFiles
-) -> Trajectory:
-    """Return what the suite makes of a clip, as its trajectory file has it."""
+) -> tuple[RetargetResult, Trajectory]:
+    """Return what the suite makes of a clip, and that as its trajectory file has it."""
     environment = clip_arguments.find_environment(files, arguments.environment)
     job = clip_arguments.tuning(arguments.settings).job(
         robot.character, environment, ImportanceBasedSolver.name
@@ -416,7 +388,7 @@ def our_trajectory(
     result = retarget_motion(motion, job)
     data = np.load(BytesIO(result.file_data(robot.character, motion.rate_hz, '.npz')))
     frame_ms = float(np.median(result.frame_ms))
-    return Trajectory(
+    return result, Trajectory(
         motion.rate_hz, data['base_pos_w'], data['base_quat_w'], data['joint_pos'], frame_ms
     )
 

@@ -42,8 +42,6 @@ class DrawnRobot:
                     colour = _own_colour(mesh) or shape.colour or character.colour
                     place = np.array(mesh.vertices), np.array(mesh.faces)
                     self.parts.append(Part(segment, colour, *place, index))
-        if not self.parts:
-            raise ValueError('nothing is drawn')
 
     def poses(self, q_world: Quats, p_world: Vec3s) -> tuple[Quats, Vec3s]:
         """Return all links in world, (l, 4) and (l, 3) [m], from segments (16, 4), (16, 3)."""
@@ -58,9 +56,10 @@ class DrawnRobot:
 
 
 def drawn_robot(character: Character) -> DrawnRobot | None:
-    """Return what is drawn of a character that is a robot whose meshes can be read, else None."""
+    """Return what is drawn of a robot; None of others, of one without visuals or its meshes."""
     try:
-        return DrawnRobot(character) if character.robot else None
+        robot = DrawnRobot(character) if character.robot else None
+        return robot if robot is not None and robot.parts else None
     except Exception as err:  # whatever the readers of meshes raise
         note(f'{character.name}: drawn by its capsules: {" ".join(str(err).split())}')
         return None
