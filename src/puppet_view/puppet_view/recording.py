@@ -18,7 +18,15 @@ import numpy as np
 from puppet_core.body import Capsule, Character, default_capsules, Motion, Skeleton
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Floats, Quats, Vec3s
-from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
+from puppet_core.robots import (
+    drawn_robot,
+    DrawnRobot,
+    merged_parts,
+    Part,
+    read_shape,
+    robot_name,
+    world_orientations,
+)
 from puppet_edit import edit_session
 from puppet_msgs.msg import Importance
 from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
@@ -79,8 +87,15 @@ class RecordedBody:
         roots, skeleton = self.p_world[:, 0], self.character.skeleton
         return Motion(skeleton, self.rate_hz, roots, self.rotations, self.points)
 
+    @cached_property
+    def robot(self) -> DrawnRobot | None:
+        """Return what is drawn of a robot, None of another body."""
+        return drawn_robot(self.character)
+
     def parts(self) -> Sequence[Part]:
         """Return its shape as meshes: that of an ordinary person if none was recorded."""
+        if self.robot is not None:
+            return self.robot.parts
         own = self.character
         capsules = own.capsules or default_capsules(own.skeleton)
         return merged_parts([replace(c, colour=own.colour_of(c)) for c in capsules])

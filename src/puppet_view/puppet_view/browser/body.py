@@ -45,6 +45,7 @@ class BodyNodes:
         self._sent_q = np.full((N_SEGMENTS, 4), np.nan)
         self._sent_p = np.full((N_SEGMENTS, 3), np.nan)
         self._caption: viser.LabelHandle | None = None
+        self._links: dict[int, viser.FrameHandle] = {}  # of a robot, in the body's world
         self.parts: list[tuple[Part, viser.MeshHandle]] = []  # what is drawn
 
     def set_parts(self, parts: Sequence[Part], is_pale: bool = False) -> None:
@@ -55,11 +56,17 @@ class BodyNodes:
             if is_pale:
                 red, green, blue = paled(part.colour).tolist()
                 part = part._replace(colour=(red, green, blue))
+            is_link = part.link >= 0
+            if is_link and part.link not in self._links:
+                name = f'{self.world.name}/link{part.link}'
+                self._links[part.link] = self._scene.add_frame(name, show_axes=False)
+            above = self._links[part.link] if is_link else self._frames[part.segment]
             handle = self._scene.add_mesh_simple(
-                f'{self._frames[part.segment].name}/{number}',
+                f'{above.name}/{number}',
                 part.vertices,
                 part.triangles,
                 color=as_bytes(part.colour),
+                flat_shading=is_link,  # its edges are sharp
                 receive_shadow=False,
             )
             self.parts.append((part, handle))
@@ -71,7 +78,8 @@ class BodyNodes:
             self._caption = None
         if text and self._caption is None:
             head = SEGMENT_INDEX['head']
-            tops = [p.vertices[:, 2].max() for p, _ in self.parts if p.segment == head]
+            own = (p for p, _ in self.parts if p.segment == head and p.link < 0)
+            tops = [part.vertices[:, 2].max() for part in own]
             self._caption = self._scene.add_label(
                 f'{self._frames[head].name}/caption',
                 text,
@@ -105,6 +113,11 @@ class BodyNodes:
         for i in np.flatnonzero(shifted):
             self._frames[i].position = p[i]
         self._sent_q[turned], self._sent_p[shifted] = q[turned], p[shifted]
+
+    def move_links(self, q_world: Quats, p_world: Vec3s) -> None:
+        """Put the links of a robot, shapes (l, 4) and (l, 3) [m]."""
+        for link, frame in self._links.items():
+            frame.wxyz, frame.position = q_world[link], p_world[link]
 
     def places(self) -> Vec3s:
         """Return where the segments' joints are shown in the body's world, shape (16, 3) [m]."""

@@ -220,7 +220,10 @@ class PlayedPage:
 def move_to(body: BodyNodes, track: RecordedBody, time_s: float) -> None:
     """Put a body as it was recorded at a time [s]."""
     frame = frame_at(track.times_s, time_s)
-    body.move(track.q_world[frame], track.p_world[frame])
+    place = track.q_world[frame], track.p_world[frame]
+    body.move(*place)
+    if track.robot is not None:
+        body.move_links(*track.robot.poses(*place))
 
 
 def row_direction(q_root: Quats, roots: Vec3s) -> tuple[Vec3, Vec3]:

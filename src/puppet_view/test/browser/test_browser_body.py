@@ -11,7 +11,7 @@ from puppet_core.body.character import load_character
 from puppet_core.body.posture import world_segments
 from puppet_core.io import ConfigError
 from puppet_core.math import quaternions
-from puppet_core.robots.description import merged_parts, read_shape, urdf_text
+from puppet_core.robots.description import merged_parts, Part, read_shape, urdf_text
 import pytest
 
 pytest.importorskip('viser', reason='viser is not installed')
@@ -68,6 +68,18 @@ def test_posture_is_seventeen_messages_and_a_still_one_none(stage, monkeypatch):
     sent.clear()
     body.move(*_posture(1))
     assert sent == []
+
+
+def test_a_robots_meshes_hang_on_its_links(stage):
+    body = BodyNodes(stage.server.scene, 'body')
+    body.set_parts([Part(3, (1.0, 0.0, 0.0), np.eye(3), np.array([[0, 1, 2]]), link=7)])
+    q, p = np.tile((0.0, 1.0, 0.0, 0.0), (8, 1)), np.arange(24.0).reshape(8, 3)
+    body.move_links(q, p)
+    body.set_caption('robot')
+    above = body.parts[0][1].name.rsplit('/', 1)[0]
+    frame = stage.server.scene.get_handle_by_name(above)
+    np.testing.assert_allclose(frame.position, p[7])
+    np.testing.assert_allclose(frame.wxyz, q[7])
 
 
 def test_importance_turns_colours_only_where_it_changed(stage, monkeypatch):
