@@ -28,6 +28,7 @@ from puppet_core.drawing import Picture, save_png
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
 from puppet_core.robots import character_from_urdf, LinkKinematics, RobotMap
+from puppet_core.robots.drawn import shape_meshes
 from puppet_core.robots.joints import SOLE_BAND_M
 from puppet_core.robots.robot_files import read_robot_file
 from puppet_retarget.offline import arguments as clip_arguments
@@ -97,22 +98,11 @@ class MeasuredRobot:
         for index, name in enumerate(self.links.links):
             for shape in self.urdf.links[name].shapes:
                 size = shape.size
-                if shape.kind in SIZED and not np.all(size > TOL):
-                    continue
-                if shape.kind == 'hull':
-                    if np.linalg.matrix_rank(size - size[0], TOL) < 3:
-                        continue
-                    mesh = trimesh.convex.convex_hull(size)
-                elif shape.kind == 'box':
-                    mesh = trimesh.creation.box(size)
-                elif shape.kind == 'sphere':
-                    mesh = trimesh.creation.icosphere(2, size[0])
-                elif shape.kind in ('cylinder', 'capsule'):
-                    make = getattr(trimesh.creation, shape.kind)
-                    mesh = make(radius=size[0], height=size[1])
-                else:
-                    continue
-                yield index, mesh.apply_transform(shape.pose)
+                if shape.kind in SIZED and np.all(size > TOL):
+                    for mesh in shape_meshes(self.urdf.path, shape):
+                        yield index, mesh
+                elif shape.kind == 'hull' and np.linalg.matrix_rank(size - size[0], TOL) == 3:
+                    yield index, trimesh.convex.convex_hull(size).apply_transform(shape.pose)
 
     def still(self) -> Trajectory:
         """Return the zero pose, upright."""

@@ -21,7 +21,7 @@ class DrawnRobot:
     """Meshes of a robot's links, and the links' poses in postures that the robot can take."""
 
     def __init__(self, character: Character) -> None:
-        """Take a robot; OSError or ValueError where one of its meshes cannot be read."""
+        """Take a robot; raises whatever the readers of its meshes raise."""
         assert character.robot is not None
         self._robot = robot = character.robot
         self._joints = RobotJoints(character)
@@ -38,7 +38,7 @@ class DrawnRobot:
         """What is drawn of all links, in their order."""
         for index, (name, segment) in enumerate(zip(self._links.links, segments)):
             for shape in urdf.links[name].shapes:
-                for mesh in _shape_meshes(urdf.path, shape):
+                for mesh in shape_meshes(urdf.path, shape):
                     colour = _own_colour(mesh) or shape.colour or character.colour
                     place = np.array(mesh.vertices), np.array(mesh.faces)
                     self.parts.append(Part(segment, colour, *place, index))
@@ -65,7 +65,7 @@ def drawn_robot(character: Character) -> DrawnRobot | None:
         return None
 
 
-def _shape_meshes(urdf: Path, shape: UrdfShape) -> Iterator[Any]:
+def shape_meshes(urdf: Path, shape: UrdfShape) -> Iterator[Any]:
     """Return trimesh's meshes of a solid of a URDF, in the frame of its link."""
     import trimesh
 

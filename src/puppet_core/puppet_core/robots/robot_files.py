@@ -8,7 +8,7 @@ largest tree of bodies is kept: hinges and slides, joints that follow others, so
 """
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 import os
 from pathlib import Path
 from typing import Any
@@ -120,13 +120,13 @@ def read_hulls(urdf: UrdfRobot) -> dict[str, Vec3s]:
     return hulls
 
 
-@lru_cache(1000)
 def is_y_up(urdf: Path, name: str) -> bool:
     """Return whether a mesh is a glTF, or a Collada file whose Y axis is up."""
     file = find_mesh(urdf, name)
     if file is None or file.suffix.lower() != '.dae':
         return name.lower().endswith(('.gltf', '.glb'))
-    return b'Y_UP' in file.read_bytes()[:COLLADA_HEAD]
+    with file.open('rb') as source:
+        return b'Y_UP' in source.read(COLLADA_HEAD)
 
 
 def _raised(urdf: Path, link: UrdfLink) -> UrdfLink:

@@ -46,18 +46,21 @@ MJCF = """<mujoco model="m">
 """
 
 
-@pytest.mark.parametrize('axis', ['Y_UP', 'Z_UP'])
+@pytest.mark.parametrize('axis', ['Y_UP', 'Z_UP', 'glb'])
 @pytest.mark.parametrize('is_lying', [True, False])
-def test_colladas_up_axis_counts_where_joints_fit_the_meshes_with_it(tmp_path, axis, is_lying):
+def test_the_up_axis_of_a_mesh_counts_where_joints_fit_the_meshes_with_it(
+    tmp_path, axis, is_lying
+):
     """Many files are right without it, as RViz reads them; the box goes from joint to joint."""
     pytest.importorskip('collada')
     low, high = np.array([-0.1, -0.2, 0.0]), np.array([0.1, 0.2, 0.6])
     corners = trimesh.creation.box(bounds=[low, high]).vertices
     stored = corners[:, [0, 2, 1]] * [1, 1, -1] if is_lying else corners
-    written = trimesh.convex.convex_hull(stored).export(file_type='dae').decode()
-    (tmp_path / 'part.dae').write_text(re.sub('[XYZ]_UP', axis, written))
+    name, mesh = 'part.glb' if axis == 'glb' else 'part.dae', trimesh.convex.convex_hull(stored)
+    written = mesh.export(file_type=name[-3:])
+    (tmp_path / name).write_bytes(re.sub(b'[XYZ]_UP', axis.encode(), written))
     link = (
-        '<link name="{}"><visual><geometry><mesh filename="part.dae"/></geometry></visual></link>'
+        f'<link name="{{}}"><visual><geometry><mesh filename="{name}"/></geometry></visual></link>'
     )
     joint = '<joint name="knee" type="continuous"><origin xyz="0 0 0.6"/><parent link="a"/>'
     path = tmp_path / 'robot.urdf'
@@ -66,7 +69,7 @@ def test_colladas_up_axis_counts_where_joints_fit_the_meshes_with_it(tmp_path, a
     )
     shape = read_robot_file(path).links['a'].shapes[0]
     points = shape.size @ shape.pose[:3, :3].T
-    is_turned = is_lying and axis == 'Y_UP'
+    is_turned = is_lying and axis != 'Z_UP'
     expected = [low, high] if is_turned else [stored.min(axis=0), stored.max(axis=0)]
     np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], expected, atol=1e-6)
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 from puppet_core.body.kinematics import end_effector_positions, forward_kinematics
 from puppet_core.body.posture import general_end_effectors, world_segments
+from puppet_core.body.robot import parse_urdf
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.math import bounded_step
 from puppet_core.math import quaternions as qb
@@ -198,20 +199,22 @@ def test_links_are_drawn_where_the_urdf_has_them(tmp_path, rng, capsys, caplog):
     (tmp_path / 'robot.urdf').write_text(text)
     character = character_from_urdf(tmp_path / 'robot.urdf', RobotMap()).character
     joints, robot = RobotJoints(character), drawn_robot(character)
+    urdf = parse_urdf(HUMANOID, TEXT)
+    links = [urdf.root, *(joint.child for joint in urdf.joints)]
     for posture in moving(character, rng, 20, 0.3):
         angles = dict(zip(joints.names, posture.asked_of(joints)))
         root = affines.compose(posture.root, qb.to_matrix(posture.q_world[0]), np.ones(3))
-        expected = list(link_poses(text, angles, root).values())
+        expected = link_poses(text, angles, root)
         q, p = robot.poses(posture.q_world, posture.p_world)
         for part in robot.parts:
+            pose = expected[links[part.link]]
             corners = p[part.link] + qb.rotate(q[part.link], part.vertices)
             assert part.colour == (1.0, 0.0, 0.0)
             np.testing.assert_allclose(np.ptp(part.vertices, axis=0), [0.1, 0.2, 0.3])
-            middle = corners.mean(axis=0)
-            apart = [
-                np.linalg.norm((pose @ [0.0, 0.0, 1.0, 1.0])[:3] - middle) for pose in expected
-            ]
-            assert min(apart) < 1e-6
+            np.testing.assert_allclose(part.vertices.mean(axis=0), [0.0, 0.0, 1.0], atol=1e-9)
+            np.testing.assert_allclose(
+                corners, part.vertices @ pose[:3, :3].T + pose[:3, 3], atol=1e-6
+            )
     assert len({part.link for part in robot.parts}) == TEXT.count('</link>')
     (tmp_path / 'box.stl').unlink()
     assert drawn_robot(character) is None

@@ -78,8 +78,7 @@ class BodyNodes:
             self._caption = None
         if text and self._caption is None:
             head = SEGMENT_INDEX['head']
-            own = (p for p, _ in self.parts if p.segment == head and p.link < 0)
-            tops = [part.vertices[:, 2].max() for part in own]
+            tops = [p.vertices[:, 2].max() for p, _ in self.parts if p.segment == head]
             self._caption = self._scene.add_label(
                 f'{self._frames[head].name}/caption',
                 text,
