@@ -3,10 +3,11 @@
 """
 Whole bodies against the world: hands and feet as surfaces, and all that has no goal of its own.
 
-A foot whose heel or toe would dip in is turned about its sole until it does not, a hand about its
-palm. What else of the body is in a plane is lifted out of it by the root, at once: knees, hips and
-back off the floor. The root is pushed out of other objects with torso, head and the legs it stands
-on: a belly off the table's edge. Arms whose palms hold on swing aside. (Kernels.)
+A foot whose heel or toe would dip in is laid flatter about its sole until it does not, a hand
+about its palm. What else of the body is in a plane is lifted out of it by the root, at once:
+knees, hips and back off the floor; it comes down again smoothly. The root is pushed out of other
+objects with torso, head and the legs it stands on: a belly off the table's edge. Arms whose palms
+hold on swing aside. (Kernels.)
 """
 
 import math
@@ -14,12 +15,13 @@ import math
 from puppet_core.body import ShapeArrays
 from puppet_core.math import (
     add,
+    between,
     conjugate,
     copy,
-    cross,
     dot,
     exp,
     kernel,
+    log,
     multiply,
     norm,
     quat,
@@ -34,13 +36,13 @@ from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.penetration import puppet_distance, take_elbow_to, take_end_to
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning, update_kinematics
 
-LEVEL_SWEEPS = 3
+LEVEL_STEPS = 8
+UP = (0.0, 0.0, 1.0)  # of a foot's or hand's back as they lie flat
 SECTIONS = 10  # halvings of a capsule's core
 TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
 DIP_M = 0.005  # half of it may be left of what dips in
 LEAST_LEVER = 0.3  # of the way along a limb at which its elbow moves what is there [-]
 STEEPEST = 3.0  # way out over an edge, as a multiple of the depth
-LEVER_M = 0.02  # from the sole to what dips in: what is nearer hardly turns the foot
 
 
 @kernel
@@ -49,7 +51,9 @@ def _depth_along(
 ) -> tuple[float, float, Vec3]:
     """Return where a line is deepest in object j, in [0, 1], how deep [m], and the normal."""
     low, high = 0.0, 1.0
-    for _ in range(SECTIONS):  # the distance from a convex solid is convex along a line
+    for _ in range(
+        1 if objects.shapes[j] == PLANE else SECTIONS
+    ):  # the distance from a convex solid is convex along a line
         share = 0.5 * (low + high)
         _, _, normal = puppet_distance(objects, j, add(start, scale(line, share)))
         if dot(rotate(objects.puppet_orientations[j], normal), line) > 0.0:
@@ -91,24 +95,48 @@ def deepest_in_object(
 
 
 @kernel
+def _depth_at(
+    model: PuppetModel, objects: ObjectArrays, j: int, limb: int, goal: Vec3Like, q: Quat
+) -> float:
+    """Return how deep a hand or foot is in object j with its palm or sole at the goal [m]."""
+    origin = sub(goal, rotate(q, model.interaction_points[limb]))
+    return deepest_in_object(model.body.shape, objects, j, STARTS[limb] + 2, q, origin)[0]
+
+
+@kernel
 def _levelled(
     model: PuppetModel, objects: ObjectArrays, limb: int, goal: Vec3Like, size: float, q: Quat
 ) -> Quat:
-    """Return the orientation of a hand or foot, turned about palm or sole out of objects."""
-    dip, least = size * DIP_M, size * LEVER_M
-    segment, sole = STARTS[limb] + 2, model.interaction_points[limb]
-    for _ in range(LEVEL_SWEEPS):  # toe, then what of the heel comes down
-        for j in range(objects.n_objects):
-            if limb < 2 and objects.shapes[j] != PLANE:
-                continue
-            own = rotate(q, sole)
-            depth, way, up = deepest_in_object(
-                model.body.shape, objects, j, segment, q, sub(goal, own)
-            )
-            if depth > 0.0:
-                axis = cross(sub(way, own), up)
-                turn = smooth_ramp(depth, dip) / (dot(axis, axis) + least * least)
-                q = multiply(exp(scale(axis, turn)), q)
+    """
+    Return the orientation of a hand or foot, turned about palm or sole out of objects.
+
+    It turns by the least rotation that would lay it flat, as far along as it must.
+    """
+    for j in range(objects.n_objects):
+        if limb < 2 and objects.shapes[j] != PLANE:
+            continue
+        depth = _depth_at(model, objects, j, limb, goal, q)
+        rise = smooth_ramp(depth, size * DIP_M)
+        if rise == 0.0:
+            continue
+        _, _, normal = puppet_distance(objects, j, vec3(goal))
+        up = rotate(objects.puppet_orientations[j], normal)
+        flat = log(between(rotate(q, UP), up))
+        # false position (Illinois) for the share at which the depth has fallen by the rise
+        low, high, deep = 0.0, 1.0, rise
+        laid = multiply(exp(flat), q)
+        free = _depth_at(model, objects, j, limb, goal, laid) - depth + rise
+        for _ in range(LEVEL_STEPS):
+            if free >= 0.0:
+                break
+            share = (low * free - high * deep) / (free - deep)
+            turned = multiply(exp(scale(flat, share)), q)
+            left = _depth_at(model, objects, j, limb, goal, turned) - depth + rise
+            if left > 0.0:
+                low, deep, free = share, left, 0.5 * free
+            else:
+                high, free, deep = share, left, 0.5 * deep
+        q = multiply(exp(scale(flat, high)), q)
     return q
 
 

@@ -13,6 +13,7 @@ import math
 
 from puppet_core.math import (
     add,
+    clamp,
     copy,
     dot,
     Floats,
@@ -22,6 +23,7 @@ from puppet_core.math import (
     rotate,
     scale,
     sub,
+    vec3,
     Vec3s,
 )
 from puppet_core.math.values import Vec3
@@ -47,6 +49,7 @@ HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important o
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 
 PUSH_S = 0.03  # time constant of the push out of objects
+LIFT_S = 0.1  # time constant with which a body that was lifted out of planes comes down again
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
 
 
@@ -217,6 +220,15 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
 
 
 @kernel
+def _lift_again(offset: Vec3, dt: float, frame: Frame) -> Vec3:
+    """Return how far a root that was lifted out of planes is still above its offset [m]."""
+    up, before = vec3(frame.lift_up), vec3(frame.final_offset)
+    # no farther than it has been: what holds it down undoes a lift
+    frame.lift[0] = clamp(dot(sub(before, offset), up), 0.0, frame.lift[0])
+    return scale(up, follow(frame.lift, 0.0, LIFT_S, dt))
+
+
+@kernel
 def smooth_root(
     model: PuppetModel,
     tuning: Tuning,
@@ -230,15 +242,18 @@ def smooth_root(
 
     Only the difference is smoothed, so a puppet of the performer's size has no delay at all.
     """
-    for k in range(3):
-        carried = tuning.world_scale * captured_root[k]
-        offset = frame.root[k] - carried
-        if dt < math.inf:
-            added = follow(frame.follower[k], offset, tuning.root_smoothing_s, dt)
-            pushed = follow(frame.push[k], frame.wanted_push[k], PUSH_S, dt)
-            frame.root[k] = carried + added + pushed
-        else:
-            frame.follower[k, 0], frame.follower[k, 1] = offset, 0.0
-            frame.push[k, :] = 0.0
+    carried = scale(captured_root, tuning.world_scale)
+    offset = sub(frame.root, carried)
+    if dt < math.inf:
+        for k in range(3):
+            added = follow(frame.follower[k], offset[k], tuning.root_smoothing_s, dt)
+            frame.root[k] = added + follow(frame.push[k], frame.wanted_push[k], PUSH_S, dt)
+        offset = vec3(frame.root)
+        copy(add(add(carried, offset), _lift_again(offset, dt, frame)), frame.root)
+    else:
+        copy(offset, frame.follower[:, 0])
+        frame.follower[:, 1] = 0.0
+        frame.push[:] = 0.0
+        frame.lift[:] = 0.0
     if tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE:
         hold_root(model, tuning, goals.importances, frame.balls, frame.root)

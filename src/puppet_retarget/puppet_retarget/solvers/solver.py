@@ -21,6 +21,7 @@ from puppet_core.math import (
     kernel,
     multiply,
     norm,
+    normalized,
     pack_arrays,
     quat,
     Quats,
@@ -95,7 +96,7 @@ NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
 LIFTS = 3  # of a body, whose knees rise less than its hips
 LIFT_TOL_M = 1e-6
-SWEEPS = 2  # over the own body's ranges of a pair of limbs
+SWEEPS = 4  # over the own body's ranges of a pair of limbs
 
 
 @dataclass(slots=True)
@@ -412,6 +413,9 @@ def lift_body(model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: 
     if norm(way) < LIFT_TOL_M:
         return False
     copy(add(frame.root, way), frame.root)
+    lift = add(scale(frame.lift_up, frame.lift[0]), way)
+    frame.lift[0], frame.lift[1] = norm(lift), 0.0
+    copy(normalized(lift), frame.lift_up)
     for segment in range(STARTS[0], 16):
         copy(frame.captured[segment], frame.rotations[segment])
     update_kinematics(model, frame)
@@ -443,6 +447,7 @@ def solve_packed(
         pose_limbs(model, tuning, solver.objects, goals, dt if lift == 0 else 0.0, frame)
         if lift == LIFTS or not lift_body(model, tuning, solver.objects, frame):
             break
+    copy(sub(frame.root, scale(captured.root, tuning.world_scale)), frame.final_offset)
     measure(model, solver.objects, goals, frame)
     note_push(model, solver.objects, goals, frame)
     return iterations

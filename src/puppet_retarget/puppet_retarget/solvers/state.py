@@ -212,6 +212,9 @@ class Frame(NamedTuple):
     free_ends: Vec3s = zeros(4, 3)  # palms and soles then
     wanted_push: Vec3 = zeros(3)  # of the root out of objects [m]
     push: Floats = zeros(3, 2)  # its smoothing
+    lift: Floats = zeros(2)  # of the root out of planes, and its smoothing on the way back
+    lift_up: Vec3 = zeros(3)  # its direction
+    final_offset: Vec3 = zeros(3)  # of the root from the performer's, carried over
     tilts: Floats = zeros(4, 7)  # turn of each hand and foot out of objects, its rate [rad/s]
     corrections: Floats = zeros(16, 7)  # turn of each joint for the own body, its rate [rad/s]
     passed: Vec3s = zeros(2, 3, 3)  # each sole in the frames of the other leg, the frame before

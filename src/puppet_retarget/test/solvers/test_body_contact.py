@@ -9,6 +9,7 @@ from puppet_retarget.importance import GOAL, IMPORTANCE, ROW
 from puppet_retarget.solvers.body_contact import deepest_in_object, DIP_M
 from puppet_retarget.solvers.penetration import puppet_distance
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers.root import LIFT_S
 from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
@@ -142,8 +143,7 @@ def test_a_body_that_comes_down_fast_stays_on_the_floor(
     environment = scene(scene.floor)
     solver, rows, root = standing_solver(tall_character, adult_character, environment)
     rows[:] = 0.0
-    rotations = np.tile(UPRIGHT, (16, 1))
-    rotations[[LEFT_SHANK, RIGHT_SHANK]] = qb.exp(np.array([0.0, np.pi / 2.0, 0.0]))
+    _, rotations = kneeling_low(root)
     objects, shape = environment.arrays(1.0, 0.0), shape_arrays(tall_character.capsules)
     depths = []
     for k in range(int(0.6 * rate_hz)):
@@ -159,13 +159,77 @@ def test_a_body_that_comes_down_fast_stays_on_the_floor(
     assert max(depths) < DIP_M + 1e-4
 
 
+def kneeling_low(root):
+    """Return a root and rotations whose knees are in the floor, unless they are lifted."""
+    rotations = np.tile(UPRIGHT, (16, 1))
+    rotations[[LEFT_SHANK, RIGHT_SHANK]] = qb.exp(np.array([0.0, np.pi / 2.0, 0.0]))
+    return root * [1.0, 1.0, 0.3], rotations
+
+
+def test_a_lifted_body_comes_down_smoothly(scene, tall_character, adult_character):
+    """Its knees are in the floor, and from one frame to the next its legs are out to the front."""
+    solver, rows, root = standing_solver(tall_character, adult_character, scene(scene.floor))
+    low, rotations = kneeling_low(root)
+    rows[:] = 0.0
+    free = rotations.copy()
+    free[[10, 13]] = qb.exp(np.array([0.0, -np.pi / 2.0, 0.0]))
+    unlifted = solver.solve(low, low, free, rows, np.inf).root_position[2]
+    heights = [solver.solve(low, low, rotations, rows, np.inf).root_position[2] - unlifted]
+    heights += [
+        solver.solve(low, low, free, rows, TICK_S).root_position[2] - unlifted for _ in range(120)
+    ]
+    lift, steps = heights[0], np.diff(heights)
+    assert lift > 0.1
+    # a critically damped follower of time constant T comes down at lift / (e T) at most
+    assert -1.01 * lift * TICK_S / (np.e * LIFT_S) < steps.min()
+    assert steps.max() < 1e-9
+    assert heights[-1] < 1e-3
+
+
+def test_a_body_that_hands_hold_down_does_not_spring_up(scene, tall_character, adult_character):
+    solver, rows, root = standing_solver(tall_character, adult_character, scene(scene.floor))
+    low, rotations = kneeling_low(root)
+    rows[:] = 0.0
+    lifted = solver.solve(low, low, rotations, rows, np.inf).root_position[2]
+    held = rows.copy()
+    held[:2, IMPORTANCE] = 1.0
+    held[:2, GOAL : GOAL + 3] = [[0.3, 0.1, -0.3], [0.3, -0.1, -0.3]]
+    heights = [
+        solver.solve(low, low, rotations, rows if k > 60 else held, TICK_S).root_position[2]
+        for k in range(120)
+    ]
+    assert min(heights) < lifted - 0.05
+    assert max(heights) < lifted + 1e-3
+
+
+def test_feet_that_hold_on_turn_out_of_the_floor_however_they_stand(
+    scene, tall_character, adult_character, rng
+):
+    environment = scene(scene.floor)
+    solver, rows, root = standing_solver(tall_character, adult_character, environment)
+    objects, shape = environment.arrays(1.0, 0.0), shape_arrays(tall_character.capsules)
+    deepest, turned = 0.0, 0
+    for _ in range(200):
+        rotations = np.tile(UPRIGHT, (16, 1))
+        rotations[FEET[0]] = captured = qb.normalize(rng.normal(size=4))
+        rows[2, GOAL + 2] = rng.uniform(0.0, 0.1)
+        out = solver.solve(root, root, rotations, rows, np.inf)
+        q = out.q_world[FEET[0]]
+        depth, _, _ = deepest_in_object(shape, objects, 0, FEET[0], q, out.p_world[FEET[0]])
+        deepest = max(deepest, depth)
+        up, captured_up = (qb.rotate(r, np.array([0.0, 0.0, 1.0]))[2] for r in (q, captured))
+        assert up > captured_up - 1e-9  # towards lying flat, or left as it is
+        turned += up > captured_up + 1e-3
+    assert turned > 50
+    assert deepest < DIP_M
+
+
 def test_a_plane_that_is_there_twice_lifts_a_body_once(scene, tall_character, adult_character):
     again = scene.thing('plane', np.zeros(3))
     found = []
     for environment in (scene(scene.floor), scene(scene.floor, again)):
         solver, rows, root = standing_solver(tall_character, adult_character, environment)
-        rotations, low = np.tile(UPRIGHT, (16, 1)), root * [1.0, 1.0, 0.3]
-        rotations[[LEFT_SHANK, RIGHT_SHANK]] = qb.exp(np.array([0.0, np.pi / 2.0, 0.0]))
+        low, rotations = kneeling_low(root)
         out = solver.solve(low, low, rotations, 0.0 * rows, np.inf)
         found.append(np.vstack((out.root_position, out.p_world)))
     assert found[0][0, 2] > 0.02 + low[2]  # lifted
