@@ -16,7 +16,8 @@ place, or the search ends before its end. Each step is the minimum of a quadrati
 the joint limits. Where limits keep important palms and soles away, the base gives way.
 
 Last, the joints follow the angles found as fast as their motors can. Where one is late, the
-others of its limb make up for it within what their own motors can, then the base.
+others of its limb make up for it within what their own motors can, then the base. It rises by
+what of an important sole would then still be lower than asked.
 """
 
 import math
@@ -69,9 +70,9 @@ _ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
 SPEED_RATIO = 8.0  # a motor's, so less than in `continuous_euler`; exact 7 degrees off a lock [-]
 REST_STEP_RAD = 0.002  # a frame
 LEAST_S, LONGEST_S = 1e-6, 0.1  # a frame counts as so long at least, and at most
-ROUNDS = 6  # of limbs and base, where limits keep limbs from their places
+ROUNDS = 3  # of limbs and base, where limits keep limbs from their places
 YIELD_TOL_M = 2e-4  # of base and soles
-DIP_M = 0.004  # half of it may be left of what a tilted sole dips in
+DIP_M = 0.002  # half of it may be left of what a tilted sole dips in
 SOLE_BAND_M = 0.02  # what of a foot is so near to its lowest point is sole
 RAMP_S = 0.02  # in which a joint gets from rest to its full speed
 STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
@@ -117,6 +118,7 @@ class State(NamedTuple):
     points: Vec3s  # (4, 3) palms and soles in the pelvis asked for, last frame [m]
     aside: Vec3s  # (4, 3) of `part_soles` [m]
     goals: Vec3s  # (8, 3) general end-effectors asked for, soles lifted [m]
+    turn_weights: Floats  # (4,) what a radian of a hand or foot counts [m]
     q_body: Quats  # (16, 4)
     p_body: Vec3s  # (16, 3) [m]
 
@@ -151,6 +153,12 @@ def move_bodies(robot: Model, state: State, first: int, last: int) -> None:
 def body_point(state: State, segment: int, point: np.ndarray) -> Vec3:
     """Return where a point of the zero pose is, moved with a body [m]."""
     return add(rotate(quat(state.q_body[segment]), vec3(point)), vec3(state.p_body[segment]))
+
+
+@kernel
+def orientation(robot: Model, state: State, segment: int) -> Quat:
+    """Return a segment's orientation in world."""
+    return multiply(quat(state.q_body[segment]), conjugate(quat(robot.rest[segment])))
 
 
 @kernel
@@ -239,7 +247,7 @@ def read_posture(
     (8, 3) in world [m].
     """
     for segment in range(N_SEGMENTS):
-        q = multiply(quat(state.q_body[segment]), conjugate(quat(robot.rest[segment])))
+        q = orientation(robot, state, segment)
         q_world[segment] = rotations[segment] = q
         p_world[segment] = vec3(state.p_body[segment])
         if segment > 0:
@@ -258,6 +266,7 @@ def read_posture(
 # little. Of arms the way of each joint from where it was counts as well, or angles rush past
 # where two axes are one. A radian counts as so many metres of the end's place:
 ORIENTATION_M = (0.01, 0.01, 0.004, 0.004)  # of a hand or foot
+LEVEL_M = 0.06  # of a foot that is kept level
 PART_M = (0.006, 0.006, 0.0, 0.0)  # of the parts above it
 HOLD_M = (0.006, 0.006, 0.003, 0.003)  # of a joint's way since the last frame
 MIDDLE = (0.3, 0.3, 0.02, 0.02)  # what an elbow's or knee's place counts, of the end's [-]
@@ -343,7 +352,7 @@ def _error(
         segment = end - part
         has = multiply(quat(robot.rest[segment]), conjugate(quat(state.q_body[segment])))
         left = log(multiply(quat(q_world[segment]), has))
-        weight = ORIENTATION_M[limb] if part == 0 else PART_M[limb]
+        weight = state.turn_weights[limb] if part == 0 else PART_M[limb]
         error[6 + 3 * part : 9 + 3 * part] = scale(left, weight)
     square = 0.0
     for k in range(ERRORS):
@@ -368,7 +377,7 @@ def _jacobian(robot: Model, state: State, limb: int, rows: Floats) -> None:
         row[:3] = cross(axis, sub(sub(here, p), arm))
         # joints of the lower part do not move its upper end
         row[3:6] = scale(cross(axis, sub(sub(middle, p), arm)), MIDDLE[limb] if i < lower else 0.0)
-        row[6:9] = scale(axis, ORIENTATION_M[limb])
+        row[6:9] = scale(axis, state.turn_weights[limb])
         row[9:12] = scale(axis, PART_M[limb] if i < hand else 0.0)
         row[12:] = scale(axis, PART_M[limb] if i < lower else 0.0)
 
@@ -457,6 +466,15 @@ def _stopping(way: float, deceleration: float, dt: float) -> float:
 
 
 @kernel
+def _lowest(robot: Model, limb: int, q: Quat) -> float:
+    """Return how high the lowest corner of a foot is above its sole's middle [m]."""
+    lowest = math.inf
+    for k in range(4 * limb - 8, 4 * limb - 4):
+        lowest = min(lowest, rotate(q, vec3(robot.corners[k]))[2])
+    return lowest
+
+
+@kernel
 def lift_soles(
     robot: Model, state: State, ends: Vec3s, q_world: Quats, importances: Floats
 ) -> float:
@@ -467,17 +485,27 @@ def lift_soles(
     """
     moved = 0.0
     for limb in range(2, 4):
-        segment = _ENDS[limb]
-        q_asked = quat(q_world[segment])
-        q_has = multiply(quat(state.q_body[segment]), conjugate(quat(robot.rest[segment])))
-        asked, has = math.inf, math.inf
-        for k in range(4 * limb - 8, 4 * limb - 4):
-            corner = vec3(robot.corners[k])
-            asked, has = min(asked, rotate(q_asked, corner)[2]), min(has, rotate(q_has, corner)[2])
-        height = ends[limb, 2] + importances[limb] * smooth_ramp(asked - has, DIP_M)
+        dips = _lowest(robot, limb, quat(q_world[_ENDS[limb]]))
+        dips -= _lowest(robot, limb, orientation(robot, state, _ENDS[limb]))
+        height = ends[limb, 2] + importances[limb] * smooth_ramp(dips, DIP_M)
         moved = max(moved, abs(height - state.goals[limb, 2]))
         state.goals[limb, 2] = height
     return moved
+
+
+@kernel
+def raise_base(
+    robot: Model, state: State, ends: Vec3s, q_world: Quats, importances: Floats
+) -> None:
+    """Raise all bodies until no important sole is lower than asked, wherever it is."""
+    rise = 0.0
+    for limb in range(2, 4):
+        dips = _lowest(robot, limb, quat(q_world[_ENDS[limb]])) + ends[limb, 2]
+        dips -= _lowest(robot, limb, orientation(robot, state, _ENDS[limb]))
+        dips -= body_point(state, _ENDS[limb], robot.points[limb])[2]
+        rise = max(rise, importances[limb] * smooth_ramp(dips, DIP_M))
+    for segment in range(N_SEGMENTS):
+        state.p_body[segment, 2] += rise
 
 
 @kernel
@@ -497,14 +525,24 @@ def move_base(robot: Model, state: State, ends: Vec3s, importances: Floats) -> f
 def settle(
     robot: Model, state: State, ends: Vec3s, q_world: Quats, importances: Floats, is_first: bool
 ) -> None:
-    """Bring palms and soles to their places, and the base to where limits let limbs be so."""
-    shift = math.inf
-    for _ in range(ROUNDS):
-        for limb in range(0 if shift > YIELD_TOL_M else 2, 4):
-            reach(robot, state, limb, state.goals, q_world, is_first)
-        shift = move_base(robot, state, state.goals, importances)
-        if max(shift, lift_soles(robot, state, ends, q_world, importances)) < YIELD_TOL_M:
-            break
+    """
+    Bring palms and soles to their places, and the base to where limits let limbs be so.
+
+    Feet are kept level at first, and the base makes room for that. What is then still missing of
+    a place is made up for by tilting.
+    """
+    for is_last in (False, True):
+        for limb in range(4):
+            is_level = limb >= 2 and not is_last
+            state.turn_weights[limb] = LEVEL_M if is_level else ORIENTATION_M[limb]
+        shift = math.inf
+        for _ in range(ROUNDS):
+            for limb in range(0 if shift > YIELD_TOL_M else 2, 4):
+                if is_last or importances[limb] > 0.0:
+                    reach(robot, state, limb, state.goals, q_world, is_first)
+            shift = move_base(robot, state, state.goals, importances)
+            if max(shift, lift_soles(robot, state, ends, q_world, importances)) < YIELD_TOL_M:
+                break
 
 
 # The joint angles of a robot over time.
@@ -563,7 +601,7 @@ class RobotJoints:
         n = len(robot.names)
         self._angles = np.concatenate((np.zeros(n), [angle for _, angle in robot.held]))
         turns, points = (N_SEGMENTS, 4), (N_SEGMENTS, 3)
-        shapes: list[Any] = [*[n] * 3, turns, N_SEGMENTS, *[(4, 3)] * 2, (8, 3), turns, points]
+        shapes: list[Any] = [*[n] * 3, turns, N_SEGMENTS, *[(4, 3)] * 2, (8, 3), 4, turns, points]
         found = [np.zeros(n), np.zeros(n), self._angles[:n]]
         self._state = State._make([*found, *map(np.zeros, shapes)])
         self.reset()
@@ -631,6 +669,8 @@ class RobotJoints:
                 move_bodies(robot, moved, 1, N_SEGMENTS - 1)
                 settle(robot, moved, ends, q_world, importances, False)
             state.rates[:] = (state.tracked - before) / dt
+        if is_reaching:
+            raise_base(robot, state, ends, q_world, importances)
         self._is_first = False
         read_posture(robot, state, rotations, q_world, p_world, ends)
         return self._angles
