@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`puppet_view` in a real browser, on real nodes: bodies move, sliders set parameters."""
 
+from pathlib import Path
 import queue
 import threading
 from typing import Any
@@ -15,7 +16,9 @@ pytest.importorskip('viser', reason='viser is not installed')
 from browser_samples import walk  # noqa: E402,I100
 from chromium import chromium, Tab  # noqa: E402
 import numpy as np  # noqa: E402
+from puppet_core.body import save_character  # noqa: E402
 from puppet_core.body.posture import Posture  # noqa: E402
+from puppet_core.robots import character_from_urdf, RobotMap  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_performer.performer_node import PerformerNode  # noqa: E402
 from puppet_retarget.importance_node import ImportanceNode  # noqa: E402
@@ -36,6 +39,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
 PERIOD_S = 1.0 / 30.0
+HUMANOID = Path(__file__).resolve().parents[1] / 'src' / 'puppet_core' / 'test' / 'humanoid.urdf'
 
 
 class Stage:
@@ -176,3 +180,15 @@ def test_character_is_chosen_for_the_puppet(tab, stage):
     tab.until(lambda: stage.retarget.get_parameter('character').value == 'sally', 'Sally')
     tab.until(lambda: stage.view._captions[PUPPET] == 'sally', 'her body')
     assert tab.errors == []
+
+
+def test_a_robot_is_shown_by_the_shapes_of_its_urdf(stage, tab, tmp_path):
+    text = HUMANOID.read_text()
+    box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual></link>'
+    (tmp_path / 'tin.urdf').write_text(text.replace('</link>', box))
+    robot = character_from_urdf(tmp_path / 'tin.urdf', RobotMap()).character
+    save_character(robot, tmp_path / 'tin.yaml')
+    chosen = Parameter('character', value=str(tmp_path / 'tin.yaml'))
+    assert all(result.successful for result in stage.retarget.set_parameters([chosen]))
+    tab.until(lambda: stage.view._robots.get(PUPPET) is not None, 'its links')
+    tab.until(lambda: stage.view._captions[PUPPET] == robot.name, 'its name')

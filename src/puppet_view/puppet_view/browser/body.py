@@ -51,7 +51,9 @@ class BodyNodes:
     def set_parts(self, parts: Sequence[Part], is_pale: bool = False) -> None:
         for _, handle in self.parts:
             handle.remove()
-        self.parts = []
+        for frame in self._links.values():
+            frame.remove()
+        self.parts, self._links = [], {}
         for number, part in enumerate(parts):
             if is_pale:
                 red, green, blue = paled(part.colour).tolist()

@@ -4,9 +4,10 @@
 `puppet_view`: the running graph in a browser, served to this machine only.
 
 A process of its own, so that drawing delays nothing that is measured. `LiveView` draws the
-bodies of the latched robot descriptions in their latest postures, and /markers, with viser and
-without ROS. `ViewPanel` shows rate, latency and importance. `CalibrationCall` calls the
-performer's service. `NodeSettings` keeps the controls and the parameters of the nodes equal.
+bodies of the latched robot descriptions in their latest postures, a puppet that is a robot by its
+own meshes, and /markers, with viser and without ROS. `ViewPanel` shows rate, latency and
+importance. `CalibrationCall` calls the performer's service. `NodeSettings` keeps the controls and
+the parameters of the nodes equal.
 """
 
 import argparse
@@ -24,7 +25,15 @@ from puppet_core.body import END_EFFECTORS
 from puppet_core.io import CommandParser, PuppetError, run_command
 from puppet_core.marker_spec import IDS_PER_PUPPET
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
-from puppet_core.robots import merged_parts, Part, read_shape, robot_name, world_orientations
+from puppet_core.robots import (
+    drawn_robot,
+    DrawnRobot,
+    merged_parts,
+    Part,
+    read_shape,
+    robot_name,
+    world_orientations,
+)
 from puppet_msgs.msg import Importance, Posture
 from puppet_msgs.srv import Calibrate
 from puppet_ros import config_files
@@ -172,6 +181,7 @@ class LiveView:
         self._solids: dict[str, stage.SolidScene] = {}
         self._captions: dict[str, str] = {}
         self._roots: dict[str, Vec3] = {}
+        self._robots: dict[str, DrawnRobot | None] = {}
         self._bodies = {who: BodyNodes(self._scene, who) for who in (PERFORMER, PUPPET)}
         self._arrange()
 
@@ -179,8 +189,11 @@ class LiveView:
     def is_watched(self) -> bool:
         return self._stage.is_watched
 
-    def set_body(self, who: str, parts: Sequence[Part], caption: str = '') -> None:
+    def set_body(
+        self, who: str, parts: Sequence[Part], caption: str = '', robot: DrawnRobot | None = None
+    ) -> None:
         """Show another body with a caption above its head; a new name joins the end of the row."""
+        self._robots[who] = robot
         if who not in self._bodies:
             self._bodies[who] = BodyNodes(self._scene, who)
         self._captions[who] = caption
@@ -194,6 +207,9 @@ class LiveView:
             for who, (q_world, p_world) in postures.items():
                 if who in self._bodies:
                     self._bodies[who].move(q_world, p_world)
+                    robot = self._robots.get(who)
+                    if robot is not None:
+                        self._bodies[who].move_links(*robot.poses(q_world, p_world))
                     self._roots[who] = p_world[0]
             if self.panel.follow.value and self._roots:
                 worlds = {who: self._bodies[who].world.position for who in self._roots}
@@ -353,6 +369,8 @@ class ViewNode(Node):
         self._solids = ExpiringMarkers()
         self._arrivals: deque[tuple[int, int]] = deque(maxlen=LATENCY_FRAMES)
         self._shown: list[str] = []
+        self._puppet_name = ''  # as it is described
+        self._searched = ('', '')  # character and name for which meshes were looked for
         for who in (PERFORMER, PUPPET):
             self._show_body(who)
         self._keep_latest(Importance, 'importance', 'importance')
@@ -405,6 +423,21 @@ class ViewNode(Node):
     def _on_description(self, who: str, msg: String) -> None:
         parts, name = merged_parts(read_shape(msg.data)), robot_name(msg.data)
         self._view.set_body(who, parts, name or who)
+        if who == PUPPET:
+            self._puppet_name, self._searched = name, ('', '')
+
+    def _find_meshes(self) -> None:
+        """Draw a robot by its meshes where the file of its character, which `retarget` has, is."""
+        searched = str(self._view.panel.controls[CHARACTER].value), self._puppet_name
+        if searched == self._searched:
+            return
+        self._searched = searched
+        try:
+            character = config_files.character(searched[0])
+        except PuppetError:  # it is on another machine
+            return
+        if character.name == self._puppet_name and (robot := drawn_robot(character)) is not None:
+            self._view.set_body(PUPPET, robot.parts, character.name, robot)
 
     def _on_markers(self, msg: MarkerArray) -> None:
         for marker in msg.markers:
@@ -443,6 +476,7 @@ class ViewNode(Node):
         self._calibration.step()
         if not self._view.is_watched:
             return
+        self._find_meshes()
         panel = self._view.panel
         panel.numbers.show(_numbers(*self._rate_and_latency()))
         data = self._latest.get('importance')

@@ -105,6 +105,8 @@ def test_a_host_that_is_not_here_is_refused(host):
 
 def test_a_taken_port_is_not_served_twice():
     with socket.socket() as other:
+        # else connections that were closed a moment ago keep the port from us alone
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             other.bind(('127.0.0.1', PREFERRED_PORT))
         except OSError:

@@ -8,6 +8,7 @@ import urllib.request
 
 import numpy as np
 from puppet_core.body.character import load_character
+from puppet_core.robots import character_from_urdf, drawn_robot, RobotMap
 from puppet_core.robots.description import urdf_text
 import pytest
 
@@ -20,6 +21,7 @@ from puppet_view.browser.stage import BrowserStage, is_open, SceneSolid  # noqa:
 pytestmark = pytest.mark.slow
 
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 
 
 @pytest.fixture
@@ -63,6 +65,25 @@ def test_bodies_are_made_moved_and_changed(view):
     places = [tuple(live._bodies[who].world.position) for who in (PERFORMER, PUPPET, 'other')]
     assert len(set(places)) == 3  # in a row
     assert not live.is_watched
+
+
+def test_a_robot_is_drawn_where_its_links_are(view, tmp_path):
+    live, _ = view
+    text = HUMANOID.read_text()
+    box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual></link>'
+    (tmp_path / 'tin.urdf').write_text(text.replace('</link>', box))
+    character = character_from_urdf(tmp_path / 'tin.urdf', RobotMap()).character
+    robot = drawn_robot(character)
+    live.set_body(PUPPET, robot.parts, 'tin', robot)
+    q, p = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)), character.skeleton.offsets + [0.0, 0.0, 1.0]
+    live.move_bodies({PUPPET: (q, p)})
+    frames = live._bodies[PUPPET]._links
+    assert len(frames) == text.count('</link>')
+    for link, frame in frames.items():
+        np.testing.assert_allclose(frame.position, robot.poses(q, p)[1][link])
+    live.set_body(PUPPET, _parts('sally'))
+    live.move_bodies({PUPPET: (q, p)})
+    assert not live._bodies[PUPPET]._links
 
 
 def test_settings_of_the_nodes_are_shown_without_echo(view):
