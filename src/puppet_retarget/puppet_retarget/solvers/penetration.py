@@ -4,9 +4,9 @@
 Resolving penetration, the end of a frame's third step (Shin2002 5.3.3): limbs out of bodies.
 
 First out of the own body (`resolve_self_penetration`), then out of objects
-(`resolve_object_penetration`); `swing_leg_clearance` makes room for a swinging foot beforehand.
-The blend of captured and solved rotations obeys no constraint, so this is needed after it. What
-else of a body is in the world is in `solvers.body_contact`. (Kernels.)
+(`resolve_object_penetration`). The blend of captured and solved rotations obeys no constraint, so
+this is needed after it. What else of a body is in the world is in `solvers.body_contact`.
+(Kernels.)
 """
 
 import math
@@ -14,11 +14,9 @@ import math
 from puppet_core.body import nearest_capsule_within, ShapeArrays
 from puppet_core.math import (
     add,
-    clamp,
     copy,
     dot,
     Floats,
-    follow,
     kernel,
     norm,
     normalized,
@@ -70,17 +68,10 @@ SELF_TOUCH_TOL_M = 1e-7
 ALLOWED_M = 1e-3  # flesh gives way
 _SWEEPS = 4  # over segments that overlap
 
-PASSING_S = 0.06  # before and after its deepest place a foot is aside
-SLOW_M_S, FAST_M_S = 0.5, 1.5  # past the leg, in the performer's size: no room yet, all of it
-ROOM_S = 0.01  # time constant of the room, against noise of the speed
-NOW_PREFERRED = 0.05  # fraction of a way's square that keeps its time near now [-]
-_SAME_M = 1e-9  # nearer than this, there is no direction from one place to another
-
 PUSH_ATTEMPTS = 6
 SELF_PUSH_ATTEMPTS = 7
 REACH_SWEEPS = 40  # between a surface and a limb's reach
 STALLED = 0.9  # of what is missing is left: there is no such place
-ROOM_M = 1e-9  # less room for the other leg is none
 HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
 
 
@@ -259,98 +250,6 @@ def self_depths(shape: ShapeArrays, frame: Frame) -> None:
             depths[j] = max(depths[j], -deepest)
 
 
-# Room that a swinging foot makes for the leg it passes.
-#
-# The legs of a character that stand closer together or are thicker than the performer's are in
-# the way of the swing: the foot would be inside for a few frames, and correcting it in those
-# alone would look like a kick. Over so short a time its way relative to the other leg is nearly
-# straight, so that the deepest place is known before it is there. The foot is out of the way by
-# then, and takes as long to come back.
-
-
-@kernel
-def approach(
-    a: Vec3Like, b: Vec3Like, p: Vec3Like, velocity: Vec3Like, span: float
-) -> tuple[float, Vec3]:
-    """
-    Return when a moving point is nearest to the line from a to b [s], and the way [m].
-
-    The time t in [-span, span] and the place on the line are those of the least distance**2 +
-    NOW_PREFERRED * (speed * t)**2. Without the second term the time could be any for a point that
-    moves along the line; with it, it is unique and continuous. The way is from the place on the
-    line to the point at that time.
-    """
-    line, r = sub(b, a), sub(p, a)
-    dd, dv, dp, vp = dot(line, line), dot(line, velocity), dot(line, r), dot(velocity, r)
-    vv = dot(velocity, velocity) * (1.0 + NOW_PREFERRED)
-    # a convex quadratic in a box of two: the free time, then place, time and place in turn
-    determinant, t = dd * vv - dv * dv, 0.0
-    if determinant > 0.0:
-        t = min(max((dv * dp - dd * vp) / determinant, -span), span)
-    s = min(max((dp + dv * t) / dd, 0.0), 1.0) if dd > 0.0 else 0.0
-    if vv > 0.0:
-        t = min(max((dv * s - vp) / vv, -span), span)
-        s = min(max((dp + dv * t) / dd, 0.0), 1.0) if dd > 0.0 else 0.0
-    return t, sub(sub(add(p, scale(velocity, t)), a), scale(line, s))
-
-
-@kernel
-def sidestep_segment(
-    shape: ShapeArrays, segment: int, velocity: Vec3, allowed: float, point: Vec3
-) -> Vec3:
-    """
-    Return a passing point moved aside by what it will be or was inside a segment.
-
-    Point [m] and velocity [m/s] are in the segment's frame.
-    """
-    for j in range(shape.first[segment], shape.first[segment + 1]):
-        t, apart = approach(shape.starts[j], shape.ends[j], point, velocity, PASSING_S)
-        distance = norm(apart)
-        depth = shape.radii[j] - allowed - distance
-        if depth <= 0.0 or distance < _SAME_M:
-            continue
-        near = 1.0 - (t / PASSING_S) ** 2
-        x, y, z = scale(apart, depth * near * near * near)
-        point = add(point, (x / distance, y / distance, z / distance))
-    return point
-
-
-@kernel
-def swing_leg_clearance(
-    shape: ShapeArrays, frame: Frame, limb: int, allowed: float, world_scale: float, dt: float
-) -> Vec3:
-    """
-    Return the way in world [m] by which the sole of a leg, 2 or 3, makes room for the other leg.
-
-    An infinite time since the frame before [s] starts anew.
-    """
-    first, sole = STARTS[5 - limb], frame.end_effectors[limb]
-    before, room, out = frame.passed[limb - 2], frame.room[limb - 2], (0.0, 0.0, 0.0)
-    if dt == 0.0:  # the frame is posed once more
-        return room[0, 0], room[1, 0], room[2, 0]
-    for i in range(3):
-        segment = first + i
-        q, way = frame.q_world[segment], sub(sole, frame.p_world[segment])
-        local = rotate_inverse(q, way)
-        x, y, z = sub(local, before[i])
-        velocity = x / dt, y / dt, z / dt
-        copy(local, before[i])
-        pace = clamp((norm(velocity) / world_scale - SLOW_M_S) / (FAST_M_S - SLOW_M_S), 0.0, 1.0)
-        if pace == 0.0:
-            continue
-        start = rotate_inverse(q, add(way, out))
-        aside = sub(sidestep_segment(shape, segment, velocity, allowed, start), start)
-        out = add(out, scale(rotate(q, aside), pace))
-    if not dt < math.inf:
-        room[:] = 0.0
-        return 0.0, 0.0, 0.0
-    return (
-        follow(room[0], out[0], ROOM_S, dt),
-        follow(room[1], out[1], ROOM_S, dt),
-        follow(room[2], out[2], ROOM_S, dt),
-    )
-
-
 # The limbs follow their points.
 
 
@@ -410,28 +309,6 @@ def _find_inside(
         if moves:
             inside |= 1 << (j - first)
     return inside
-
-
-@kernel
-def swing_past(model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame) -> None:
-    """Let swinging feet make room for the leg they are about to pass."""
-    has_moved = False
-    for limb in range(2, 4):
-        way = swing_leg_clearance(
-            model.body.shape,
-            frame,
-            limb,
-            tuning.world_scale * (ALLOWED_M + goals.self_rows[limb, SELF_DEPTH]),
-            tuning.world_scale,
-            dt,
-        )
-        # a foot that stands stays, as in the attempts that follow
-        way = scale(way, 1.0 - goals.importances[limb] ** (2 * SELF_PUSH_ATTEMPTS))
-        if abs(way[0]) + abs(way[1]) + abs(way[2]) > ROOM_M:
-            take_end_to(model, tuning, limb, add(frame.end_effectors[limb], way), frame)
-            has_moved = True
-    if has_moved:
-        update_kinematics(model, frame)
 
 
 @kernel

@@ -67,7 +67,6 @@ from puppet_retarget.solvers.penetration import (
     resolve_self_penetration,
     self_depths,
     solve_one_limb,
-    swing_past,
 )
 from puppet_retarget.solvers.root import (
     centre_balls,
@@ -377,8 +376,6 @@ def pose_limbs(
             copy(frame.rotations[STARTS[limb] + 2], frame.free_rotations[STARTS[limb] + 2])
             _reach_out(model, tuning, goals, limb, frame)
         update_kinematics(model, frame)
-        if first == 2 and tuning.self_push_out:
-            swing_past(model, tuning, goals, dt, frame)
         for limb in range(first, first + 2):
             for segment in range(STARTS[limb], STARTS[limb] + (3 if limb >= 2 else 2)):
                 copy(frame.rotations[segment], frame.free_rotations[segment])

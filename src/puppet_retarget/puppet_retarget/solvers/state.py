@@ -217,8 +217,6 @@ class Frame(NamedTuple):
     final_offset: Vec3 = zeros(3)  # of the root from the performer's, carried over
     tilts: Floats = zeros(4, 7)  # turn of each hand and foot out of objects, its rate [rad/s]
     corrections: Floats = zeros(16, 7)  # turn of each joint for the own body, its rate [rad/s]
-    passed: Vec3s = zeros(2, 3, 3)  # each sole in the frames of the other leg, the frame before
-    room: Floats = zeros(2, 3, 2)  # smoothing of the room that each swinging foot makes
 
 
 @kernel

@@ -1,14 +1,11 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing is left inside objects or the own body, nothing jumps, and swinging feet make room."""
+"""Nothing is left inside objects or the own body, and nothing jumps."""
 
 from pathlib import Path
 
-from continuity_runs import Act, phase, Script
 import numpy as np
-from puppet_core.body.capsules import Capsule, shape_arrays
 from puppet_core.body.character import Character
-from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
@@ -19,18 +16,13 @@ from puppet_retarget.importance.self_interaction import body_arrays, RELEVANT, S
 from puppet_retarget.solvers import penetration
 from puppet_retarget.solvers.penetration import (
     ALLOWED_M,
-    approach,
     bounding_centres,
     leave_body,
-    NOW_PREFERRED,
     self_depths,
-    swing_leg_clearance,
 )
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
-from puppet_retarget.solvers.solver import Solver
 from puppet_retarget.solvers.state import Frame, puppet_model, SolverConfig
 import pytest
-from scipy.optimize import minimize
 from self_bodies import body_of_rotations, curled_up, plain_distances, random_arms
 
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
@@ -38,12 +30,6 @@ LEFT_INSIDE_M = 1e-8
 LEFT_M = 2e-3
 N_POSES = 400
 REACHED_SHARE = 0.99  # of poses: few need a bend that arm and belly do not allow
-TICK_S = 1.0 / 120.0
-LEFT_LEG = 2
-SHANK = SEGMENT_INDEX['right_shank']
-RADIUS, HALF = 0.05, 0.25
-PUSHED = SolverConfig(root_smoothing_s=0.0)
-FREE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
 
 
 def arrays(environment: Environment) -> ObjectArrays:
@@ -257,98 +243,3 @@ def test_a_point_leaves_the_body_or_stays_where_it_is(puppet, request, rng):
                 assert moved
                 left += 1
     assert left > 10 and stayed > 50
-
-
-POST = shape_arrays((Capsule(SHANK, (0.0, 0.0, -HALF), (0.0, 0.0, HALF), RADIUS),))
-UPRIGHT = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
-
-
-@pytest.mark.parametrize('kind', ['any', 'along the line', 'a ball', 'at rest'])
-def test_approach_is_the_least_of_its_box(rng, kind):
-    for _ in range(40):
-        a, b, p, v = rng.normal(0.0, 0.3, (4, 3))
-        v *= 10.0
-        b = a.copy() if kind == 'a ball' else b
-        v = (b - a) * 7.0 if kind == 'along the line' else v * (kind != 'at rest')
-        t, way = approach(a, b, p, v, 0.1)
-        out = np.array(way)
-
-        def cost(x):
-            apart = p + x[0] * v - a - x[1] * (b - a)
-            return apart @ apart + NOW_PREFERRED * (v @ v) * x[0] ** 2
-
-        least = min(
-            minimize(cost, (t0, s0), bounds=((-0.1, 0.1), (0.0, 1.0)), tol=1e-14).fun
-            for t0 in (-0.05, 0.05)
-            for s0 in (0.2, 0.8)
-        )
-        assert abs(t) <= 0.1
-        assert out @ out + NOW_PREFERRED * (v @ v) * t * t == pytest.approx(least, abs=1e-9)
-
-
-def pass_by(speed: float, side: float, scale: float = 1.0):
-    """Return the places of a sole that passes a post, and its way aside, each (n, 3)."""
-    x = np.arange(-0.5, 0.5, speed * TICK_S)
-    soles = np.stack((x, np.full(len(x), side), np.zeros(len(x))), axis=1)
-    memory = {'passed': np.zeros((2, 3, 3)), 'room': np.zeros((2, 3, 2))}
-    frame = Frame()._replace(q_world=UPRIGHT, end_effectors=np.zeros((8, 3)), **memory)
-    ways = np.zeros((len(x), 3))
-    for i, sole in enumerate(soles):
-        frame.end_effectors[LEFT_LEG] = sole
-        dt = TICK_S if i else np.inf
-        ways[i] = swing_leg_clearance(POST, frame, LEFT_LEG, 0.0, scale, dt)
-    return soles, ways
-
-
-def test_a_frame_that_is_posed_once_more_leaves_room_and_speed(rng):
-    memory = rng.normal(size=(2, 3, 3)), rng.normal(size=(2, 3, 2))
-    passed, room = memory[0].copy(), memory[1].copy()
-    frame = Frame()._replace(
-        q_world=UPRIGHT, end_effectors=np.zeros((8, 3)), passed=passed, room=room
-    )
-    way = swing_leg_clearance(POST, frame, LEFT_LEG, 0.0, 1.0, 0.0)
-    np.testing.assert_array_equal(way, room[0, :, 0])
-    np.testing.assert_array_equal(passed, memory[0])
-    np.testing.assert_array_equal(room, memory[1])
-
-
-def jerk(points) -> float:
-    """Return the RMS third difference of points (n, 3)."""
-    return float(np.sqrt(np.mean(np.diff(points, 3, axis=0) ** 2)))
-
-
-@pytest.mark.parametrize('speed', [2.0, 3.0, 4.5])
-def test_room_is_made_early_and_gently(speed):
-    soles, ways = pass_by(speed, 0.025)
-    inside = np.hypot(soles[:, 0], soles[:, 1]) < RADIUS
-    thrown_out = np.zeros_like(ways)
-    thrown_out[inside, 1] = np.sqrt(RADIUS**2 - soles[inside, 0] ** 2) - 0.025
-    assert inside.sum() > 1
-    assert np.argmax(ways[:, 1] > 1e-4) < np.argmax(inside) - 2
-    assert jerk(ways) < 0.5 * jerk(thrown_out)
-    depth = RADIUS - np.linalg.norm((soles + ways)[:, :2], axis=1)
-    assert depth.max() < 0.3 * 0.025  # the push-out takes what little is left
-    assert np.abs(ways[-1]).max() < 1e-3
-
-
-def swing(solver: Solver, script: Script, dt: float) -> tuple[Floats, Floats]:
-    """Return the right sole (n, 3) and how deep it is in the other leg (n,) [m]."""
-    soles, depths = np.zeros((2, len(script.roots), 3))
-    for i, (root, hips, rotations, rows, self_rows) in enumerate(zip(*script)):
-        out = solver.solve(root, hips, rotations, rows, dt if i else np.inf, self_rows)
-        soles[i], depths[i] = out.end_effectors[3], out.self_depths[3]
-    return soles, depths[:, 0]
-
-
-@pytest.mark.parametrize('roll', [0.12, 0.13, 0.14])
-def test_a_puppet_swings_its_foot_round_the_other_leg(tall_character, adult_character, roll):
-    act, t = Act(tall_character, adult_character), phase(1.0 / TICK_S)
-    forth = 0.35 * np.cos(2.0 * np.pi * t) - 0.45
-    script = act.pose(t, right_thigh=(roll, forth, 0.0), right_shank=(0.0, 0.9, 0.0))
-    free, in_the_leg = swing(act.solver(FREE), script, TICK_S)
-    round_it, depth = swing(act.solver(PUSHED), script, TICK_S)
-    # each frame as if it were the first
-    thrown, _ = swing(act.solver(PUSHED), script, np.inf)
-    assert in_the_leg.max() > 0.01 and depth.max() < 0.35 * in_the_leg.max()
-    assert jerk(round_it - free) < 0.4 * jerk(thrown - free)
-    assert np.linalg.norm(round_it - free, axis=1).max() < 1.5 * in_the_leg.max()
