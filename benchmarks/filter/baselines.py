@@ -4,13 +4,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 import math
 from typing import NamedTuple, Protocol
 
 from benchmarks.filter import baseline_kernels
 from benchmarks.filter.baseline_kernels import EulerState
 import numpy as np
-from puppet_core.math import Mat6, Quats, Vec3s
+from puppet_core.math import Floats, Mat6, quaternions, Quats, Vec3s
 from puppet_core.sensor_frames import SensorFrame
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import default_noise, PoseFilter
@@ -22,7 +23,9 @@ ONE_EURO = (0.3, 300.0, 300.0, 10.0)  # least cutoff, slopes, velocity cutoff
 EULER_DENSITIES = (1.0, 6.0)  # [m^2/s^3], [rad^2/s^3]
 MAX_STEP_S = 0.5  # longer gaps start anew
 BENCH_FILTERS = ('kalman', 'none', 'euler', 'low_pass')
-FILTER_NAMES = (*BENCH_FILTERS, 'fixed_low_pass')
+# what ours is without one part or the other, and filters that nobody runs
+PARTS = ('constant', 'gated', 'error_state', 'fixed_low_pass')
+FILTER_NAMES = (*BENCH_FILTERS, *PARTS)
 
 
 class Poses(NamedTuple):
@@ -123,6 +126,67 @@ class EulerKalman(_Baseline):
         )
 
 
+class ErrorState(_Baseline):
+    """
+    Constant-velocity error-state filter on the rotations themselves [Sola2017]_.
+
+    The error is a rotation vector in the sensor's axes; its covariance turns with the sensor and
+    is carried over to the corrected orientation, which ours leaves out.
+    """
+
+    def __init__(
+        self,
+        config: PoseFilterConfig,
+        noise: Mat6,
+        densities: tuple[float, float] = EULER_DENSITIES,
+    ) -> None:
+        super().__init__()
+        self._noise, self._densities = np.array(noise), np.array(densities)
+        self._initial = np.repeat((config.initial_speed_m_s, config.initial_rate_rad_s), 3) ** 2
+
+    def _start(self, n: int) -> None:
+        self._rates = np.zeros((n, 6))  # [m/s], of rotation in the sensor's axes [rad/s]
+        self._covariance = np.zeros((n, 12, 12))  # place, rotation, their rates
+        self._covariance[:, :6, :6] = self._noise
+        self._covariance[:, range(6, 12), range(6, 12)] = self._initial
+
+    def _advance(self, frame: SensorFrame, dt: float) -> None:
+        positions, q = self._poses
+        step = self._rates * dt
+        transition = np.tile(np.eye(12), (len(q), 1, 1))
+        transition[:, 3:6, 3:6] = _matrices(-step[:, 3:])
+        transition[:, range(6), range(6, 12)] = dt
+        factors = process_noise(PHYSICAL, self._densities, dt, 1.0)
+        growth = np.zeros((12, 12))
+        for part in range(2):
+            place, both, rate = factors[3 * part : 3 * part + 3]
+            own = np.arange(3) + 3 * part
+            growth[own, own], growth[own + 6, own + 6] = place, rate
+            growth[own, own + 6] = growth[own + 6, own] = both
+        p = transition @ self._covariance @ transition.swapaxes(1, 2) + growth
+        positions += step[:, :3]
+        q[:] = quaternions.multiply(q, quaternions.exp(step[:, 3:]))
+        good = ~np.isnan(frame.positions[:, 0])
+        turns = quaternions.multiply(quaternions.conjugate(q[good]), frame.quaternions[good])
+        residual = np.hstack((frame.positions[good] - positions[good], quaternions.log(turns)))
+        before = p[good]
+        gain = before[:, :, :6] @ np.linalg.inv(before[:, :6, :6] + self._noise)
+        change = np.einsum('nij,nj->ni', gain, residual)
+        carried = np.tile(np.eye(12), (len(change), 1, 1))
+        carried[:, 3:6, 3:6] = _matrices(-0.5 * change[:, 3:6])
+        corrected = carried @ (before - gain @ before[:, :6]) @ carried.swapaxes(1, 2)
+        p[good] = 0.5 * (corrected + corrected.swapaxes(1, 2))
+        self._covariance = p
+        positions[good] += change[:, :3]
+        q[good] = quaternions.multiply(q[good], quaternions.exp(change[:, 3:6]))
+        self._rates[good] += change[:, 6:]
+
+
+def _matrices(turns: Vec3s) -> Floats:
+    """Return the rotation matrices of rotation vectors, shape (n, 3, 3)."""
+    return quaternions.to_matrix(quaternions.exp(turns))
+
+
 class LowPass(_Baseline):
     """Fixed critically damped low-pass."""
 
@@ -177,11 +241,21 @@ def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) 
 
     """
     matrix = default_noise(config) if noise is None else noise
+    linear, angular = EULER_DENSITIES
+    gated = replace(
+        config,
+        process_model='physical',
+        process_linear_m2_s3=linear,
+        process_angular_rad2_s3=angular,
+    )
     makers: dict[str, Callable[[], FrameFilter]] = {
         'kalman': lambda: PoseFilter(config, default=matrix),
         'none': NoFilter,
         'euler': lambda: EulerKalman(config, matrix),
         'low_pass': OneEuro,
         'fixed_low_pass': LowPass,
+        'gated': lambda: PoseFilter(gated, default=matrix),
+        'constant': lambda: PoseFilter(replace(gated, gate_jump_count=1), default=matrix),
+        'error_state': lambda: ErrorState(config, matrix),
     }
     return makers[name]()

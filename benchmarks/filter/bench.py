@@ -40,10 +40,11 @@ def bench(
     filters: Sequence[str] = BENCH_FILTERS,
     on_output: Callable[[str, dict[str, Output]], None] = lambda name, outputs: None,
     config: PoseFilterConfig = DEFAULTS,
+    data_sets: Sequence[str] = tuple(DATA_SETS),
 ) -> Results:
     """Return the scores by data set and filter; `on_output` is handed the outputs."""
     results: Results = {}
-    for name in DATA_SETS:
+    for name in data_sets:
         data = make_data_set(name, duration_s, n_sensors, SEED)
         outputs = {}
         for filter_name in filters:
@@ -106,7 +107,8 @@ def run(options: argparse.Namespace, _: ConfigFiles) -> str:
             drawn[name] = outputs
 
     config = PoseFilterConfig(gate_jump_count=options.jump_count)
-    results = bench(options.duration, options.sensors, options.filters, on_output, config)
+    chosen = options.filters, on_output, config, options.data_sets
+    results = bench(options.duration, options.sensors, *chosen)
     if options.json is not None:
         write_text(options.json, as_json(results))
     for name, outputs in drawn.items():
@@ -125,6 +127,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--sensors', type=int, default=14, help='number of sensors, default 14')
     text = f'some of {",".join(FILTER_NAMES)}'
     add('--filters', type=listed, default=BENCH_FILTERS, metavar='A,B', help=text)
+    text = f'some of {",".join(DATA_SETS)}; default all'
+    add('--data-sets', type=listed, default=tuple(DATA_SETS), metavar='A,B', help=text)
     text, count = 'gate.jump_count of kalman, default %(default)s', DEFAULTS.gate_jump_count
     add('--jump-count', type=int, default=count, metavar='N', help=text)
 
@@ -143,10 +147,14 @@ def check(options: argparse.Namespace) -> None:
     ):
         if not low <= value <= high:
             raise ConfigError(f'--{name}: expected {low:g} <= value <= {high:g}, got {value}')
-    for name in options.filters:
-        if name not in FILTER_NAMES:
-            known = ', '.join(FILTER_NAMES)
-            raise ConfigError(f'--filters: expected some of {known}, got {name!r}')
+    for option, names, known in (
+        ('filters', options.filters, FILTER_NAMES),
+        ('data-sets', options.data_sets, DATA_SETS),
+    ):
+        for name in names:
+            if name not in known:
+                expected = ', '.join(known)
+                raise ConfigError(f'--{option}: expected some of {expected}, got {name!r}')
     if options.json is not None:
         check_writable(options.json, '--json')
     if options.figures is not None:

@@ -3,7 +3,6 @@
 """puppet bench filter: the command, its file and pictures, and what it should show."""
 
 import json
-from typing import Any
 
 from benchmarks.filter import bench as bench_filter
 from benchmarks.filter.bench import bench, main
@@ -17,25 +16,11 @@ COLUMNS = {'rms_mm', 'rms_deg', 'lag_ms', 'overshoot', 'us_per_frame'}
 LAG_TOLERANCE_MS = 0.5  # a seventeenth of a frame: what the fit of a delay can tell
 
 
-def only(monkeypatch: Any, *names: str) -> None:
-    """Leave these data sets."""
-    monkeypatch.setattr(bench_filter, 'DATA_SETS', {name: DATA_SETS[name] for name in names})
-
-
-def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch):
-    only(
-        monkeypatch,
-        'static',
-        'slow',
-        'fast',
-        'walk',
-        'slow_hum_50',
-        'walk_hum_60',
-        'fast_outliers',
-        'slow_dropouts',
-        'fast_dropouts',
-    )
-    for name, filters in bench(8.0, 4).items():
+def test_ours_has_the_least_error_without_lag_wherever_bodies_move():
+    moving = ('slow', 'fast', 'walk', 'slow_hum_50', 'walk_hum_60')
+    disturbed = ('fast_outliers', 'slow_dropouts', 'fast_dropouts')
+    chosen = ('static', *moving, *disturbed)
+    for name, filters in bench(8.0, 4, data_sets=chosen).items():
         ours = filters['kalman']
         for other in ('none', 'euler', 'low_pass'):
             assert ours.rms_mm < filters[other].rms_mm, name
@@ -45,12 +30,10 @@ def test_ours_has_the_least_error_without_lag_wherever_bodies_move(monkeypatch):
 
 
 @pytest.mark.parametrize('count', [2, 3])
-def test_gate_costs_a_frame_less_a_jump_than_it_waits_for_and_pays_with_outliers(
-    monkeypatch, count
-):
-    only(monkeypatch, 'jumps', 'jumps_outliers', 'fast_outliers', 'fast_outlier_pairs')
+def test_gate_costs_a_frame_less_a_jump_than_it_waits_for_and_pays_with_outliers(count):
+    chosen = ('jumps', 'jumps_outliers', 'fast_outliers', 'fast_outlier_pairs')
     config = PoseFilterConfig(gate_jump_count=count)
-    results = bench(8.0, 4, ('kalman', 'none'), config=config)
+    results = bench(8.0, 4, ('kalman', 'none'), config=config, data_sets=chosen)
     late_ms = 1e3 * (count - 1) / 120.0
     assert results['jumps']['kalman'].lag_ms == pytest.approx(late_ms, abs=2.0)
     jumps = results['jumps_outliers']
@@ -81,11 +64,10 @@ def test_every_motion_comes_with_every_disturbance():
         assert {motion + ending for ending in endings} <= set(DATA_SETS)
 
 
-def test_command_prints_a_table_and_writes_json_and_pictures(tmp_path, capsys, monkeypatch):
-    only(monkeypatch, 'static', 'walk')
+def test_command_prints_a_table_and_writes_json_and_pictures(tmp_path, capsys):
     path, folder = tmp_path / 'f.json', tmp_path / 'figures'
-    words = ['--duration', '4', '--sensors', '2', '--json', str(path), '--figures', str(folder)]
-    assert main(words) == 0
+    words = ['--duration', '4', '--sensors', '2', '--data-sets', 'static,walk']
+    assert main([*words, '--json', str(path), '--figures', str(folder)]) == 0
     printed = capsys.readouterr().out
     assert '| kalman | none | euler | low_pass |' in printed
     assert printed.count('| walk |') == 1 and 'us a frame' in printed
