@@ -31,7 +31,7 @@ from puppet_core.math import (
 )
 from puppet_core.math.values import ease, Quat, smooth_ramp, Vec3, vec3, Vec3Like
 from puppet_retarget.importance import ObjectArrays, PLANE
-from puppet_retarget.solvers.corrections import follow_turn
+from puppet_retarget.solvers.corrections import END_POWER, follow_turn
 from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.penetration import puppet_distance, take_elbow_to, take_end_to
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning, update_kinematics
@@ -250,11 +250,14 @@ def way_out_of_planes(
 
 
 @kernel
-def lift_ends(model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: Frame) -> None:
-    """Take the surfaces of hands and feet out of planes, however fast they come down tilted."""
+def lift_ends(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
+) -> None:
+    """Take the surfaces of hands and feet out of planes, unless these hold them where they are."""
     has_moved = False
     for limb in range(4):
         out = way_out_of_planes(model, tuning, objects, limb, frame)
+        out = scale(out, 1.0 - goals.importances[limb] ** END_POWER)
         if norm(out) > 0.0:
             take_end_to(model, tuning, limb, add(frame.end_effectors[limb], out), frame)
             has_moved = True

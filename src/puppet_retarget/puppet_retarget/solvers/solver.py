@@ -394,7 +394,7 @@ def pose_limbs(
     arms_out_of_objects(model, tuning, objects, goals, frame)
     follow_limbs(model, tuning, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
-    lift_ends(model, tuning, objects, frame)
+    lift_ends(model, tuning, objects, goals, frame)
     if tuning.joint_limits and limit_joints(model.limits, frame.rotations) > 0:
         update_kinematics(model, frame)
 

@@ -159,21 +159,6 @@ def test_a_body_that_comes_down_fast_stays_on_the_floor(
     assert max(depths) < DIP_M + 1e-4
 
 
-def test_a_planted_foot_that_turns_faster_than_it_may_stays_out_of_the_floor(
-    scene, tall_character, adult_character
-):
-    environment = scene(scene.floor)
-    solver, rows, root = standing_solver(tall_character, adult_character, environment)
-    objects, shape = environment.arrays(1.0, 0.0), shape_arrays(tall_character.capsules)
-    rotations = np.tile(UPRIGHT, (16, 1))
-    solver.solve(root, root, rotations, rows, np.inf)
-    rotations[list(FEET)] = qb.exp(np.array([0.0, 1.0, 0.0]))  # toes down
-    out = solver.solve(root, root, rotations, rows, 4.0 * TICK_S)
-    for foot in FEET:
-        q, p = out.q_world[foot], out.p_world[foot]
-        assert deepest_in_object(shape, objects, 0, foot, q, p)[0] < DIP_M
-
-
 def kneeling_low(root):
     """Return a root and rotations whose knees are in the floor, unless they are lifted."""
     rotations = np.tile(UPRIGHT, (16, 1))
