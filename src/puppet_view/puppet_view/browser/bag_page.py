@@ -34,7 +34,7 @@ class RecordingPage(played_page.PlayedPage):
             self.bars = panels.HtmlText(
                 gui, panels.importance_html({}) if is_known else panels.text_html(UNKNOWN)
             )
-        with tabs.add_tab('Take'):
+        with tabs.add_tab('Recording'):
             facts = {
                 'file': first.name,
                 'rate': f'{first.rate_hz:.1f} Hz',
