@@ -8,11 +8,9 @@ the launch arguments of the descriptions. Values are strings, as in launch; an e
 the value of the node's parameter file. Nothing is started here.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from colorsys import hsv_to_rgb, rgb_to_hsv
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 import difflib
-from functools import partial
 import json
 from pathlib import Path
 import re
@@ -531,7 +529,6 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
     for name, find in FILES.items():
         for word in _words(given.get(name, '')):
             find(word)
-    given['character'] = ','.join(_distinct(_words(given.get('character', '')), folder))
     if variant == SIM:
         given = {**given, 'ports_dir': given.get('ports_dir') or str(folder)}
         if given.get('clip') and not given.get('performer'):
@@ -543,25 +540,6 @@ def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process
             path = _write_rviz(path, puppets, _space(given), folder)
         given = {**given, 'rviz': str(path)}
     return processes(variant, given)
-
-
-def _distinct(names: Sequence[str], folder: Path) -> Iterator[str]:
-    """Yield characters; one that is there twice comes from a file with colours of its own."""
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            own = config_files.character(name)
-            turn = partial(_turned, share=i / len(names))
-            parts = tuple(replace(c, colour=turn(own.colour_of(c))) for c in own.capsules)
-            own = replace(own, name=f'{own.name}_{i + 1}', colour=turn(own.colour), capsules=parts)
-            name = str(folder / f'{own.name}.yaml')
-            save_character(own, name)
-        yield name
-
-
-def _turned(colour: tuple[float, float, float], share: float) -> tuple[float, float, float]:
-    """Return a colour whose hue is turned by a share of the whole circle."""
-    hue, saturation, value = rgb_to_hsv(*colour)
-    return hsv_to_rgb((hue + share) % 1.0, saturation, value)
 
 
 def _write_rviz(path: Path, puppets: int, space: str, folder: Path) -> Path:

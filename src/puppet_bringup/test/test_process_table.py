@@ -23,7 +23,6 @@ from puppet_core.io import ConfigError
 from puppet_driver.devices import DEVICES
 from puppet_driver.emulator.cli import parser as emulator_parser
 from puppet_retarget.parameters import RETARGET_ROWS
-from puppet_ros import config_files
 import pytest
 import yaml
 
@@ -115,19 +114,6 @@ def test_rviz_has_a_model_for_each_puppet(tmp_path):
     models = {d['TF Prefix']: d['Description Topic']['Value'] for d in bodies if 'TF Prefix' in d}
     assert list(models) == ['performer', 'puppet', 'puppet_2', 'puppet_3']
     assert models['puppet_3'] == '/robot1/puppet_3/robot_description'
-
-
-def test_two_puppets_of_one_character_have_different_colours(tmp_path):
-    listed = prepared(SIM, {**SIM_GIVEN, 'character': 'sally,blubby,sally'}, tmp_path)
-    names = [_named(listed, f'retarget{n}').parameters['character'] for n in ('', '_2', '_3')]
-    assert names[:2] == ['sally', 'blubby']
-    assert _named(listed, 'visualization').parameters['further_characters'] == ','.join(names[1:])
-    first, other = (config_files.character(names[i]) for i in (0, 2))
-    assert other.name == 'sally_3'
-    for a, b in zip(first.capsules, other.capsules):
-        was, now = first.colour_of(a), other.colour_of(b)
-        assert max(was) == pytest.approx(max(now))  # as bright
-        assert was != pytest.approx(now) or max(was) - min(was) < 0.05
 
 
 def test_transforms_of_every_frame_in_one_process():
