@@ -15,10 +15,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import N_RINGS, N_ROUND, N_SAMPLES, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
+from puppet_core.body import (
+    N_RINGS,
+    N_ROUND,
+    N_SAMPLES,
+    N_SEGMENTS,
+    SEGMENT_INDEX,
+    SEGMENTS,
+    world_orientations,
+)
 from puppet_core.io import ConfigError
 from puppet_core.math import check_array, Quat, quaternions, Quats, read_only, Vec3, Vec3s
-from puppet_core.robots import world_orientations
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.calibration import in_world
 

@@ -15,18 +15,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Capsule, Character, default_capsules, Motion, Skeleton
-from puppet_core.io import ConfigError, InputFileError, progress
-from puppet_core.math import Floats, Quats, Vec3s
-from puppet_core.robots import (
-    drawn_robot,
-    DrawnRobot,
-    merged_parts,
-    Part,
-    read_shape,
-    robot_name,
+from puppet_core.body import (
+    Capsule,
+    Character,
+    default_capsules,
+    Motion,
+    Skeleton,
     world_orientations,
 )
+from puppet_core.io import ConfigError, InputFileError, progress
+from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.robots import drawn_robot, DrawnRobot, merged_parts, Part, read_shape, robot_name
 from puppet_edit import edit_session
 from puppet_msgs.msg import Importance
 from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
@@ -74,7 +73,7 @@ class RecordedBody:
     @cached_property
     def q_world(self) -> Quats:
         """Orientations of the segments in world, shape (n, 16, 4)."""
-        return world_orientations(self.rotations.swapaxes(0, 1)).swapaxes(0, 1)
+        return world_orientations(self.rotations)
 
     @property
     def rate_hz(self) -> float:

@@ -56,12 +56,14 @@ from puppet_core.body.motion_measures import (
     whipping,
 )
 from puppet_core.body.posture import (
+    carried_places,
     general_end_effectors,
     is_posture,
     MAX_COORDINATE_M,
     Motion,
     Posture,
     UNIT_TOL,
+    world_orientations,
     world_segments,
 )
 from puppet_core.body.robot import (

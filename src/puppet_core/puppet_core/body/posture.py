@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from puppet_core.body.kinematics import motion_kinematics
-from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, PARENTS, Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import (
     check_array,
@@ -125,6 +125,29 @@ def world_segments(
     q_world, p_world = np.empty((n, N_SEGMENTS, 4)), np.empty((n, N_SEGMENTS, 3))
     motion_kinematics(skeleton.offsets, roots, rotations, q_world, p_world)
     return q_world, p_world
+
+
+def world_orientations(rotations: Quats) -> Quats:
+    """Return segments' orientations in world from joint rotations, shapes (..., 16, 4)."""
+    q_world = np.array(rotations)
+    for segment in range(1, N_SEGMENTS):
+        parent = q_world[..., PARENTS[segment], :]
+        q_world[..., segment, :] = quaternions.multiply(parent, rotations[..., segment, :])
+    return q_world
+
+
+def carried_places(rotations: Quats, segments: Vec3s, points: Vec3s) -> Vec3s:
+    """
+    Return joints and interaction points in the frames of what carries them, (..., 19, 3) [m].
+
+    Of segments 1 to 15 in their parents' frames, then of the points in those of hands and feet.
+    Given are joint rotations (..., 16, 4), the first that of the pelvis in world, joints
+    (..., 16, 3) and points of hands and feet (..., 4, 3), both in world [m].
+    """
+    carriers = np.concatenate((PARENTS[1:], LIMB_SEGMENTS[:, 2]))
+    places = np.concatenate((segments[..., 1:, :], points), axis=-2) - segments[..., carriers, :]
+    to_carriers = quaternions.conjugate(world_orientations(rotations)[..., carriers, :])
+    return quaternions.rotate(to_carriers, places)
 
 
 def general_end_effectors(skeleton: Skeleton, q_world: Quats, p_world: Vec3s) -> Vec3s:

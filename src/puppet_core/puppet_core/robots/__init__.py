@@ -11,7 +11,6 @@ from puppet_core.robots.description import (
     read_shape,
     robot_name,
     urdf_text,
-    world_orientations,
 )
 from puppet_core.robots.drawn import drawn_robot, DrawnRobot
 from puppet_core.robots.joints import RobotJoints

@@ -20,7 +20,6 @@ from puppet_core.body import (
     AXES,
     Capsule,
     Character,
-    N_SEGMENTS,
     PARENTS,
     Rods,
     SEGMENT_INDEX,
@@ -28,7 +27,7 @@ from puppet_core.body import (
     smooth_surface,
 )
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3
+from puppet_core.math import Floats, Ints, quaternions, Vec3
 
 Colour = tuple[float, float, float]  # red, green, blue in 0 .. 1
 DEFAULT_COLOUR = (0.6, 0.65, 0.7)
@@ -175,15 +174,6 @@ def merged_parts(solids: Sequence[Capsule]) -> list[Part]:
         rods = Rods(np.array(starts), np.array(ends), np.array(radii))
         parts.append(Part(segment, colour, *smooth_surface(rods)))
     return parts
-
-
-def world_orientations(rotations: Quats) -> Quats:
-    """Return each segment's orientation in world from that in its parent, shapes (16, 4)."""
-    q_world = np.array(rotations)
-    for segment in range(1, N_SEGMENTS):
-        parent = q_world[PARENTS[segment]]
-        q_world[segment] = quaternions.multiply(parent, q_world[segment])
-    return q_world
 
 
 def _read_link(link: Xml.Element, colours: Mapping[str, Floats]) -> Iterator[Capsule]:

@@ -16,8 +16,8 @@ place, or the search ends before its end. Each step is the minimum of a quadrati
 the joint limits. Where limits keep important palms and soles away, the base gives way.
 
 Last, the joints follow the angles found as fast as their motors can. Where one is late, the
-others of its limb make up for it within what their own motors can, then the base. It rises by
-what of an important sole would then still be lower than asked.
+others of its limb make up for it within what their own motors can, then the base. Last, the base
+rises until important soles are hardly lower than asked.
 """
 
 import math
@@ -497,7 +497,7 @@ def lift_soles(
 def raise_base(
     robot: Model, state: State, ends: Vec3s, q_world: Quats, importances: Floats
 ) -> None:
-    """Raise all bodies until no important sole is lower than asked, wherever it is."""
+    """Raise all bodies until important soles are lower than asked by half of DIP_M at most."""
     rise = 0.0
     for limb in range(2, 4):
         dips = _lowest(robot, limb, quat(q_world[_ENDS[limb]])) + ends[limb, 2]

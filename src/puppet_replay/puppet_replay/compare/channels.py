@@ -18,16 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import (
+    carried_places,
     END_EFFECTORS,
     GENERAL_END_EFFECTORS,
-    LIMB_SEGMENTS,
     N_SAMPLES,
-    PARENTS,
     SEGMENTS,
 )
-from puppet_core.math import Floats, Quats, Vec3s
-from puppet_core.math.quaternions import conjugate, rotate
-from puppet_core.robots import world_orientations
+from puppet_core.math import Floats
 from puppet_replay.compare.reading import Field, Fields, TF_TYPE
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
@@ -260,7 +257,7 @@ def _covariances(fields: Fields) -> dict[str, Channel]:
 
 def _skeleton(fields: Fields) -> dict[str, Channel]:
     """Return the skeleton of a body that is rigid in these messages."""
-    carried = skeleton_of(
+    carried = carried_places(
         numbers(fields, 'rotations', 4)[..., _WXYZ],
         numbers(fields, 'segment_positions', 3),
         numbers(fields, 'end_effector_positions', 3)[:, :4],
@@ -269,21 +266,6 @@ def _skeleton(fields: Fields) -> dict[str, Channel]:
         return {}
     labels = (*SEGMENTS[1:], *(f'{name} point' for name in END_EFFECTORS))
     return {SKELETON: Channel(1e3 * carried, VECTOR, 'mm', labels, if_absent=SKIPPED)}
-
-
-def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Vec3s:
-    """
-    Return joints and interaction points in the frames of what carries them, (n, 19, 3) [m].
-
-    Of segments 1 to 15 in their parents' frames, then of the points in those of hands and feet.
-    Given are joint rotations (n, 16, 4), the first that of the pelvis in world, joints (n, 16, 3)
-    and points of hands and feet (n, 4, 3), both in world [m].
-    """
-    q_world = world_orientations(rotations.swapaxes(0, 1)).swapaxes(0, 1)
-    parents, ends = PARENTS[1:], LIMB_SEGMENTS[:, 2]
-    offsets = rotate(conjugate(q_world[:, parents]), segments[:, 1:] - segments[:, parents])
-    carried = rotate(conjugate(q_world[:, ends]), points - segments[:, ends])
-    return np.concatenate((offsets, carried), axis=1)
 
 
 def _contacts(fields: Fields) -> dict[str, Channel]:

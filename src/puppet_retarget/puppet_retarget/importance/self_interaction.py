@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import (
     Capsule,
+    carried_places,
     CONSIDERED,
     default_capsules,
     LIMB_SEGMENTS,
@@ -44,7 +45,6 @@ from puppet_core.math import (
     multiply,
     norm,
     pack_arrays,
-    quaternions,
     Quats,
     read_only,
     rotate,
@@ -529,16 +529,8 @@ def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Skeleton:
 
     A ConfigError if a limb has no length.
     """
-    q_world = np.array(rotations)
-    offsets = np.zeros((N_SEGMENTS, 3))
-    for segment in range(1, N_SEGMENTS):
-        parent = PARENTS[segment]
-        q_world[segment] = quaternions.multiply(q_world[parent], rotations[segment])
-        to_parent = quaternions.conjugate(q_world[parent])
-        offsets[segment] = quaternions.rotate(to_parent, segments[segment] - segments[parent])
-    ends = LIMB_SEGMENTS[:, 2]
-    to_hands = quaternions.conjugate(q_world[ends])
-    return Skeleton(offsets, quaternions.rotate(to_hands, points[:4] - segments[ends]))
+    carried = carried_places(rotations, segments, points[:4])
+    return Skeleton(np.vstack((np.zeros(3), carried[:-4])), carried[-4:])
 
 
 def estimator_of(

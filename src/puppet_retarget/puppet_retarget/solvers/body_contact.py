@@ -122,7 +122,7 @@ def _levelled(
         _, _, normal = puppet_distance(objects, j, vec3(goal))
         up = rotate(objects.puppet_orientations[j], normal)
         flat = log(between(rotate(q, UP), up))
-        # false position (Illinois) for the share at which the depth has fallen by the rise
+        # false position, halving the kept end: the share at which the depth is less by the rise
         low, high, deep = 0.0, 1.0, rise
         laid = multiply(exp(flat), q)
         free = _depth_at(model, objects, j, limb, goal, laid) - depth + rise

@@ -225,6 +225,7 @@ def _lift_again(offset: Vec3, dt: float, frame: Frame) -> Vec3:
     up, before = vec3(frame.lift_up), vec3(frame.final_offset)
     # no farther than it has been: what holds it down undoes a lift
     frame.lift[0] = clamp(dot(sub(before, offset), up), 0.0, frame.lift[0])
+    frame.lift[1] = max(frame.lift[1], -frame.lift[0] / LIFT_S)  # nor past the offset then
     return scale(up, follow(frame.lift, 0.0, LIFT_S, dt))
 
 

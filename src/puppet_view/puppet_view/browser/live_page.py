@@ -21,19 +21,11 @@ import time
 from typing import Any
 
 import numpy as np
-from puppet_core.body import END_EFFECTORS
+from puppet_core.body import END_EFFECTORS, world_orientations
 from puppet_core.io import CommandParser, PuppetError, run_command
 from puppet_core.marker_spec import IDS_PER_PUPPET
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
-from puppet_core.robots import (
-    drawn_robot,
-    DrawnRobot,
-    merged_parts,
-    Part,
-    read_shape,
-    robot_name,
-    world_orientations,
-)
+from puppet_core.robots import drawn_robot, DrawnRobot, merged_parts, Part, read_shape, robot_name
 from puppet_msgs.msg import Importance, Posture
 from puppet_msgs.srv import Calibrate
 from puppet_ros import config_files
@@ -427,14 +419,14 @@ class ViewNode(Node):
             self._puppet_name, self._searched = name, ('', '')
 
     def _find_meshes(self) -> None:
-        """Draw a robot by its meshes where the file of its character, which `retarget` has, is."""
+        """Draw a robot by its meshes if the file of `retarget`'s character can be read here."""
         searched = str(self._view.panel.controls[CHARACTER].value), self._puppet_name
         if searched == self._searched:
             return
         self._searched = searched
         try:
             character = config_files.character(searched[0])
-        except PuppetError:  # it is on another machine
+        except (PuppetError, OSError):  # on another machine, perhaps
             return
         if character.name == self._puppet_name and (robot := drawn_robot(character)) is not None:
             self._view.set_body(PUPPET, robot.parts, character.name, robot)

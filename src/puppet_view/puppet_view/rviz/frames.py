@@ -11,9 +11,16 @@ in its place where it has a link of that name.
 from typing import Any
 
 import numpy as np
-from puppet_core.body import ContinuousEuler, N_SEGMENTS, PARENTS, Robot, SEGMENTS
+from puppet_core.body import (
+    ContinuousEuler,
+    N_SEGMENTS,
+    PARENTS,
+    Robot,
+    SEGMENTS,
+    world_orientations,
+)
 from puppet_core.math import Floats, Quat, quaternions, Quats, Vec3, Vec3s
-from puppet_core.robots import link_chain, LinkKinematics, world_orientations
+from puppet_core.robots import link_chain, LinkKinematics
 from puppet_ros.messages import angles_of, PostureRecord, TransformsWriter
 from puppet_ros.node import RateLimit
 from sensor_msgs.msg import JointState
