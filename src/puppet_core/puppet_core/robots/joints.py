@@ -466,12 +466,14 @@ def _stopping(way: float, deceleration: float, dt: float) -> float:
 
 
 @kernel
-def _lowest(robot: Model, limb: int, q: Quat) -> float:
-    """Return how high the lowest corner of a foot is above its sole's middle [m]."""
-    lowest = math.inf
+def _dip(robot: Model, state: State, limb: int, q_world: Quats) -> float:
+    """Return how much lower a foot's lowest corner is by its tilt than it is asked to be [m]."""
+    end, asked, has = _ENDS[limb], math.inf, math.inf
     for k in range(4 * limb - 8, 4 * limb - 4):
-        lowest = min(lowest, rotate(q, vec3(robot.corners[k]))[2])
-    return lowest
+        corner = vec3(robot.corners[k])
+        asked = min(asked, rotate(quat(q_world[end]), corner)[2])
+        has = min(has, rotate(orientation(robot, state, end), corner)[2])
+    return asked - has
 
 
 @kernel
@@ -485,9 +487,8 @@ def lift_soles(
     """
     moved = 0.0
     for limb in range(2, 4):
-        dips = _lowest(robot, limb, quat(q_world[_ENDS[limb]]))
-        dips -= _lowest(robot, limb, orientation(robot, state, _ENDS[limb]))
-        height = ends[limb, 2] + importances[limb] * smooth_ramp(dips, DIP_M)
+        dip = _dip(robot, state, limb, q_world)
+        height = ends[limb, 2] + importances[limb] * smooth_ramp(dip, DIP_M)
         moved = max(moved, abs(height - state.goals[limb, 2]))
         state.goals[limb, 2] = height
     return moved
@@ -500,10 +501,8 @@ def raise_base(
     """Raise all bodies until important soles are lower than asked by half of DIP_M at most."""
     rise = 0.0
     for limb in range(2, 4):
-        dips = _lowest(robot, limb, quat(q_world[_ENDS[limb]])) + ends[limb, 2]
-        dips -= _lowest(robot, limb, orientation(robot, state, _ENDS[limb]))
-        dips -= body_point(state, _ENDS[limb], robot.points[limb])[2]
-        rise = max(rise, importances[limb] * smooth_ramp(dips, DIP_M))
+        lower = _dip(robot, state, limb, q_world) + missing(robot, state, limb, ends)[2]
+        rise = max(rise, importances[limb] * smooth_ramp(lower, DIP_M))
     for segment in range(N_SEGMENTS):
         state.p_body[segment, 2] += rise
 

@@ -126,6 +126,8 @@ def _levelled(
         low, high, deep = 0.0, 1.0, rise
         laid = multiply(exp(flat), q)
         free = _depth_at(model, objects, j, limb, goal, laid) - depth + rise
+        if free >= rise:  # it would be no less deep
+            continue
         for _ in range(LEVEL_STEPS):
             if free >= 0.0:
                 break
