@@ -298,7 +298,7 @@ class NodeSettings:
         """Send what was changed since the last step, and ask for what is not known yet."""
         for setting in tuple(self._unread):
             client = self._clients[TARGETS[setting][0]]
-            if client.services_are_ready():
+            if client.services_are_ready() and not self._under_way[setting]:
                 self._unread.discard(setting)
                 client.get_parameters([setting]).add_done_callback(partial(self._show, setting))
         latest: dict[str, object] = {}
@@ -338,12 +338,12 @@ class NodeSettings:
     def _on_event(self, event: ParameterEvent) -> None:
         for changed in (*event.new_parameters, *event.changed_parameters):
             name = changed.name
-            # while somebody moves the control here, it is where they want it
-            if (
-                event.node == self._home + TARGETS.get(name, ('',))[0]
-                and not self._under_way[name]
-                and self._changes.empty()
-            ):
+            if event.node != self._home + TARGETS.get(name, ('',))[0]:
+                continue
+            if self._under_way[name] or not self._changes.empty():
+                # while somebody moves the control here, it is where they want it
+                self._unread.add(name)
+            else:
                 self._panel.show_settings({name: parameter_value_to_python(changed.value)})
 
 
