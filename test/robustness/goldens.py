@@ -195,7 +195,7 @@ def _check(cases: Sequence[GoldenCase], folder: Path, place: Path, html: Path | 
         print(*(f'  {line}' for line in report_lines(found)), sep='\n', flush=True)
         if html is not None:
             page = html / f'{case.name}.html'
-            write_reports(found, load_tolerances(folder / TOLERANCES), html=page)
+            write_reports(found, html=page)
             print(f'  {page}')
     print(f'{len(cases) - wrong} of {len(cases)} as before')
     return EXIT_FAILED if wrong else EXIT_OK

@@ -131,7 +131,7 @@ class PuppetRegression:
         found = compare_bags(target, result, allowed)
         if not found.within:
             page = self._page(name)
-            write_reports(found, allowed, html=page)
+            write_reports(found, html=page)
             lines = [*report_lines(found), '', f'report: {page}']
             pytest.fail('\n'.join(lines), pytrace=False)
         return found

@@ -19,7 +19,6 @@ from puppet_core.body.skeleton import Skeleton
 from puppet_core.math.quaternions import exp, multiply
 from puppet_msgs.msg import Importance, PoseFrame
 from puppet_replay.compare import compare_bags
-from puppet_replay.compare.reading import Join, Message
 from puppet_replay.compare.tolerances import EXACT, Tolerances
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
@@ -205,18 +204,6 @@ def test_messages_in_any_order_find_each_other(after):
     found = after(items=shuffled, preset=EXACT)
     assert {field for _, field in wrong(found)} == {'order'}
     assert 'stamps go back 0 times in A' in found.worst().note
-
-
-def test_messages_of_one_stamp_are_joined_in_their_order():
-    pairs = []
-    join = Join(lambda a, b: pairs.append((a, b)))
-    for i in range(50):
-        join.add(0, (i // 2, 0), Message(i // 2, i, bytes([i]) * 20))
-    for i in range(49, 0, -1):
-        join.add(1, (i // 2, 0), Message(i // 2, i, bytes([i]) * 20))
-    missing, extra = join.finish(None)
-    assert len(pairs) == 49 and missing == [(0, 1)] and extra == []
-    assert all(a.stamp_ns == b.stamp_ns for a, b in pairs)
 
 
 CONTACTS = ('end_effectors', 'segments', 'samples', 'weights', 'displacements', 'shares')

@@ -10,9 +10,9 @@ from graph_messages import items_of, latched_items, moments, write_items
 import numpy as np
 from puppet_msgs.msg import PoseFrame
 from puppet_replay.compare import command, compare_bags
-from puppet_replay.compare.reading import MessageError
 from puppet_replay.compare.tolerances import EXACT, Tolerances
 from puppet_ros.bags import BagWriter, class_of
+from puppet_ros.messages import MessageError
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
@@ -126,6 +126,21 @@ def test_messages_without_a_header_are_placed_by_their_log_time(tmp_path):
     assert worst.worst.stamp_ns == EPOCH_NS + 2 * 10**9 and worst.worst.frame_index == 2
     assert found.start_ns == EPOCH_NS
     assert found.topics[0].rates_hz == (1.0, 1.0)
+
+
+def test_messages_of_one_stamp_are_joined_in_their_order(tmp_path):
+    """Of each stamp two; the last of the first stamp is missing."""
+    messages = [JointState(position=[float(i)]) for i in range(20)]
+    for i, message in enumerate(messages):
+        message.header.stamp.sec = i // 2
+    kind = 'sensor_msgs/msg/JointState'
+    a = bag(tmp_path / 'a.mcap', '/j', kind, messages[::-1])
+    b = bag(tmp_path / 'b.mcap', '/j', kind, [*messages[:0:-1]])
+    found = compare_bags(a, b, Tolerances(EXACT))
+    assert [(f.name, f.note) for f in found.fields() if not f.within] == [
+        ('messages', '1 missing, 0 extra')
+    ]
+    assert found.worst().worst.stamp_ns == 0 and found.topics[0].counts == (20, 19)
 
 
 def test_texts_that_are_no_utf8_are_compared(tmp_path):

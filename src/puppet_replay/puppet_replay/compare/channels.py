@@ -25,7 +25,7 @@ from puppet_core.body import (
     SEGMENTS,
 )
 from puppet_core.math import Floats
-from puppet_replay.compare.reading import Field, Fields, TF_TYPE
+from puppet_replay.compare.reading import Field, Fields, frame_pairs, TF_STAMPS, TF_TYPE
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
 DIFFERS, ZERO, SKIPPED = 'differs', 'zero', 'skipped'
@@ -70,7 +70,6 @@ class Column(NamedTuple):
     unit: str  # of differences
     rows: tuple[str, ...] | str = NONE  # name of each row, or the list of texts that has the names
     width: int = 1  # numbers in a row: 3 of a vector, 4 of a rotation, else 1
-    if_absent: str = DIFFERS  # as of a Channel
     source: str = ''  # name of the list; '' if it is that of the quantity
     scale: float = 0.0  # from the message's unit; 0: from SI units
 
@@ -177,7 +176,7 @@ def _by_table(msgtype: str, fields: Fields) -> Decoded:
             raise ValueError(name)
         metric = METRICS.get(column.unit, VECTOR)
         axes = XYZ if column.width > 1 else NONE
-        channels[name] = Channel(values, metric, column.unit, labels, axes, column.if_absent)
+        channels[name] = Channel(values, metric, column.unit, labels, axes)
     for more in MORE.get(msgtype, ()):
         channels |= more(fields)
     texts = {
@@ -207,26 +206,18 @@ def _by_type(name: str, field: Field) -> Channel:
 
 def _transforms(fields: Fields) -> Decoded:
     """Return translations and rotations by pair of frames."""
-    pairs = tuple(
-        f'{parent} -> {child}'
-        for parent, child in zip(
-            fields.texts.get('transforms[].header.frame_id', ()),
-            fields.texts.get('transforms[].child_frame_id', ()),
-        )
-    )
-    if not pairs:
-        return Decoded({}, {})
-    found = {
-        name: _by_type(name, fields.numbers[f'transforms[].{source}'])._replace(labels=pairs)
-        for name, source in (
-            (STAMPS, 'header.stamp'),
-            ('translation', 'transform.translation'),
-            ('rotation', 'transform.rotation'),
-        )
-    }
-    stamps = found[STAMPS]
-    found[STAMPS] = stamps._replace(values=stamps.values - stamps.values[:, :1])
-    return Decoded(found, {'frames': tuple(sorted(pairs))})
+    pairs, found = frame_pairs(fields), {}
+    for name, source in (
+        (STAMPS, TF_STAMPS),
+        ('translation', 'transforms[].transform.translation'),
+        ('rotation', 'transforms[].transform.rotation'),
+    ):
+        if pairs and source in fields.numbers:
+            found[name] = _by_type(source, fields.numbers[source])._replace(labels=pairs)
+    if STAMPS in found:
+        values = found[STAMPS].values
+        found[STAMPS] = found[STAMPS]._replace(values=values - values[:, :1])
+    return Decoded(found, {'frames': tuple(sorted(pairs))} if pairs else {})
 
 
 def _covariances(fields: Fields) -> dict[str, Channel]:

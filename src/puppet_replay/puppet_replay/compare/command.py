@@ -85,9 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
             f'messages on {names}',
             'none, and none in the other bag: nothing was compared',
         )
-    write_reports(
-        comparison, tolerances, arguments.json, arguments.junit, arguments.html, arguments.plots
-    )
+    write_reports(comparison, arguments.json, arguments.junit, arguments.html, arguments.plots)
     for warning in comparison.warnings:
         print(f'warning: {printable(warning)}', file=sys.stderr)
     print('\n'.join(report_lines(comparison, arguments.all)))

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Two bags side by side: every topic, every field, in one pass.
+Two bags side by side: every field of a topic, one topic after the other.
 
 The bag that is behind by its stamps is read on, so that messages find their counterparts soon
 after they were read. The result has an evaluation of each field, the worst first.
@@ -11,7 +11,7 @@ What is not a number in both bags is equal, in one of them alone infinitely far.
 interpolates or differentiates goes the long way round, so that is a field of its own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from fnmatch import fnmatchcase
 import math
@@ -25,34 +25,33 @@ from puppet_replay.compare.channels import (
     aligned,
     Channel,
     decode,
-    Decoded,
     DIFFERS,
     EQUAL,
     NUMBER,
     ROTATION,
-    STAMPS,
     ZERO,
 )
 from puppet_replay.compare.reading import (
     A,
     B,
-    Decoder,
+    blocks,
     definitions_of,
     Fields,
-    Join,
-    Key,
+    index_of,
+    joined,
     Message,
+    Pair,
     stacked,
+    TopicReader,
 )
 from puppet_replay.compare.tolerances import COUNT, FieldTolerance, Tolerances, UNITS
-from puppet_ros.bags import BagMessage, BagReader
+from puppet_ros.bags import BagReader
 
 MESSAGES, TOPIC, ORDER = 'messages', 'topic', 'order'
 STAMP, SIGN = 'stamp', '_sign'
-TF_STATIC = '/tf_static'
 DESCRIPTION = 'data'  # text of a whole body, of std_msgs/String
 FAR_FROM_UNIT = 1e-3  # lengths of two quaternions that differ more are not two rotations' alone
-BLOCK_MESSAGES, BLOCK_BYTES = 256, 4_000_000
+DRAWN_POINTS = 1_800  # of a curve: two a pixel
 SHOWN = 24  # letters of a text that differs
 # How bad what has no size is beside differences, which count in tolerances.
 OF_TOPIC, OF_MESSAGES, OF_NO_NUMBER, OF_TEXT = 1e12, 1e9, 1e8, 1e6
@@ -78,9 +77,16 @@ class Place(NamedTuple):
     stamp_ns: int  # of the message in A; its log time if the type has no header
     frame_index: int  # the message's own if it has one, else its number
     component: str = ''  # name of the row and of the axis, as in left_hand x
-    row: int = 0
-    axis: int = 0
     amount: float = 1.0  # the difference
+
+
+class Curve(NamedTuple):
+    """One field over time; stamps are of A."""
+
+    stamps_ns: Ints  # shape (n,), at most DRAWN_POINTS
+    apart: Floats  # the greatest difference of the field then, shape (n,)
+    near_ns: Ints  # shape (m,), some messages around the worst one
+    values: tuple[Floats, Floats]  # of the worst component then, of A and B, shape (m,)
 
 
 class FieldResult(NamedTuple):
@@ -100,6 +106,7 @@ class FieldResult(NamedTuple):
     worst: Place | None = None  # where the greatest difference is
     first: Place | None = None  # where the first one beyond the tolerance is
     note: str = ''  # what the numbers do not show
+    curve: Curve | None = None  # of what differs and is a number
 
 
 class TopicResult(NamedTuple):
@@ -156,98 +163,55 @@ class Stamped(NamedTuple):
     indices: Ints  # shape (n,)
 
 
-# Called with topic, field and both channels of every block that is compared.
-Observer = Callable[[str, str, Channel, Channel, Stamped], None]
-
-
 def compare_bags(
     path_a: Path,
     path_b: Path,
     tolerances: Tolerances,
     topics: Sequence[str] = ('*',),
     show: Show | None = None,
-    observe: Observer | None = None,
 ) -> Comparison:
     """
     Return how bag B differs from bag A, of the topics that fit one of the patterns.
 
     `show` is given the number of messages and returns a context of a function that is called with
-    how many more were read; `observe` is called with what is compared. Raises InputFileError if
-    one of them is no bag, MessageError if a message does not match its definition.
+    how many more were read. Raises InputFileError if one of them is no bag, MessageError if a
+    message does not match its definition.
     """
     with ExitStack() as stack:
-        readers = [stack.enter_context(BagReader(path)) for path in (path_a, path_b)]
-        stores = [definitions_of(reader) for reader in readers]
-        known = sorted({name for reader in readers for name in reader.topics})
+        bags = [stack.enter_context(BagReader(path)) for path in (path_a, path_b)]
+        stores = [definitions_of(bag) for bag in bags]
+        known = sorted({name for bag in bags for name in bag.topics})
         chosen = [
             name
             for name in known
             if any(fnmatchcase(name, pattern) for pattern in topics)
             and not tolerances.topic(name).ignored
         ]
-        comparisons = {}
-        for name in chosen:
-            kind = readers[A].topics.get(name)
-            if kind and kind == readers[B].topics.get(name):
-                decoders = [
-                    Decoder(store, kind, f'{reader.path}: {name}')
-                    for store, reader in zip(stores, readers)
-                ]
-                comparisons[name] = TopicComparison(name, decoders, tolerances, observe)
-        total = sum(reader.counts[name] for reader in readers for name in comparisons)
+        shared = [name for name in chosen if bags[A].topics.get(name) == bags[B].topics.get(name)]
+        total = sum(bag.counts[name] for bag in bags for name in shared)
         advance = stack.enter_context(show(total)) if show is not None and total else None
-        _run(readers, comparisons, advance)
-        firsts = [
-            min(c.stamps_ns[A])
-            for c in comparisons.values()
-            if c.decoders[A].has_stamp and c.stamps_ns[A]
-        ]
-        results = (
-            comparisons[name].result()
-            if name in comparisons
-            else _topic_without_counterpart(name, readers)
-            for name in chosen
-        )
-        warnings = [f'{reader.path}: {text}' for reader in readers for text in reader.warnings]
+        results, starts_ns = [], []
+        for name in chosen:
+            if name not in shared:
+                results.append(_topic_without_counterpart(name, bags))
+                continue
+            a, b = (TopicReader(bags[side], stores[side], name, side) for side in (A, B))
+            results.append(TopicComparison(a, b, tolerances).result(advance))
+            if a.has_stamp and a.stamps_ns:
+                starts_ns.append(min(a.stamps_ns))
+        warnings = [f'{bag.path}: {text}' for bag in bags for text in bag.warnings]
         return Comparison(
             (str(path_a), str(path_b)),
-            min(firsts, default=readers[A].start_ns),
+            min(starts_ns, default=bags[A].start_ns),
             tuple(results),
             tuple(name for name in known if name not in chosen),
             (*warnings, *tolerances.unused()),
         )
 
 
-def _run(
-    readers: Sequence[BagReader],
-    comparisons: dict[str, 'TopicComparison'],
-    advance: Advance | None,
-) -> None:
-    """Read both bags to their ends, always the one that is behind."""
-    streams: list[Iterator[BagMessage]] = [
-        reader.messages(tuple(comparisons)) for reader in readers
-    ]
-    at = [(-1, 0), (-1, 0)]  # latest stamp, messages so far
-    is_open = [bool(comparisons)] * 2
-    while any(is_open):
-        side = A if is_open[A] and (at[A] <= at[B] or not is_open[B]) else B
-        message = next(streams[side], None)
-        if message is None:
-            is_open[side] = False
-            continue
-        comparison = comparisons[message.topic]
-        stamp_ns = comparison.add(side, message.data, message.log_ns)
-        previous, count = at[side]
-        at[side] = (stamp_ns if comparison.decoders[side].has_stamp else previous, count + 1)
-        if advance is not None and (at[A][1] + at[B][1]) % 1024 == 0:
-            advance(1024)
-    for comparison in comparisons.values():
-        comparison.finish()
-
-
-def _topic_without_counterpart(name: str, readers: Sequence[BagReader]) -> TopicResult:
-    kinds = [reader.topics.get(name, '') for reader in readers]
-    counts = (readers[A].counts.get(name, 0), readers[B].counts.get(name, 0))
+def _topic_without_counterpart(name: str, bags: Sequence[BagReader]) -> TopicResult:
+    kinds = [bag.topics.get(name, '') for bag in bags]
+    counts = (bags[A].counts.get(name, 0), bags[B].counts.get(name, 0))
     note = 'extra' if kinds[B] else 'missing'
     if all(kinds):
         note = f'of type {kinds[A]} and {kinds[B]}'
@@ -261,142 +225,81 @@ def _whole(topic: str, name: str, severity: float, note: str) -> FieldResult:
 
 
 class TopicComparison:
-    """Takes the messages of one topic of two bags and keeps what differs."""
+    """Compares one topic of two bags, field by field."""
 
-    def __init__(
-        self,
-        topic: str,
-        decoders: Sequence[Decoder],
-        tolerances: Tolerances,
-        observe: Observer | None = None,
-    ) -> None:
-        self.topic = topic
-        self.decoders = decoders
-        self.stamps_ns: tuple[list[int], list[int]] = ([], [])
+    def __init__(self, a: TopicReader, b: TopicReader, tolerances: Tolerances) -> None:
+        self.topic = a.topic
+        self._a, self._b, self._tolerances = a, b, tolerances
         self._fields: dict[str, FieldStatistics] = {}
-        self._missing: list[Key] = []
-        self._extra: list[Key] = []
-        self._is_static = topic == TF_STATIC and decoders[A].is_transforms
-        self._tolerances, self._observe = tolerances, observe
-        self._join = Join(self._on_pair)
-        self._pairs: list[tuple[Message, Message]] = []
-        self._bytes = 0
-        self._last: dict[str, tuple[tuple[str, ...], Floats, Floats]] = {}
-        self._static: tuple[list[Message], list[Message]] = ([], [])
+        self._last: dict[tuple[str, tuple[str, ...]], tuple[Floats, Floats]] = {}
 
-    def add(self, side: int, data: bytes, log_ns: int) -> int:
-        """Take the next message of one bag; return its stamp, or its log time."""
-        decoder, number = self.decoders[side], len(self.stamps_ns[side])
-        stamp_ns = log_ns if self._is_static else decoder.stamp_ns(data, number, log_ns)
-        message = Message(stamp_ns, number, data)
-        self.stamps_ns[side].append(stamp_ns)
-        if self._is_static:
-            self._static[side].append(message)
-            return stamp_ns
-        key = (stamp_ns, 0) if decoder.is_stamped else (number, 0)
-        if decoder.is_transforms:
-            key = (stamp_ns, hash(tuple(decoder.fields(message).texts.items())))
-        self._join.add(side, key, message)
-        return stamp_ns
-
-    def finish(self) -> None:
-        """Compare what is left; raise MessageError, as `add` does."""
-        if not self._is_static:
-            has_index = all(decoder.has_index for decoder in self.decoders)
-            self._missing, self._extra = self._join.finish(
-                (lambda side, m: _index_of(self.decoders[side].fields(m), m))
-                if has_index
-                else None
-            )
-            self._flush()
-        elif all(self._static):
-            stamp_ns = min(side[0].stamp_ns for side in self._static)
-            at = Stamped(np.array([stamp_ns]), np.array([0]))
-            self._compare(self._latest(A), self._latest(B), at)
-        else:  # announced in both bags, published in one of them at most
-            self._missing, self._extra = (
-                [(message.stamp_ns, message.number) for message in side] for side in self._static
-            )
-
-    def result(self) -> TopicResult:
+    def result(self, advance: Advance | None = None) -> TopicResult:
+        """Read both; raise MessageError if a message does not match its definition."""
+        a, b = self._a, self._b
+        left: list[Message] = []
+        whole: list[FieldResult] = []
+        if a.is_static and a.count and b.count:
+            latest = [a.latest_transforms()], [b.latest_transforms()]
+            stamp_ns = min(a.stamps_ns + b.stamps_ns)
+            self._compare(*latest, Stamped(np.array([stamp_ns]), np.array([0])))
+        else:
+            for block in blocks(joined(a, b, left)):
+                self._add_block(block)
+                if advance is not None:
+                    advance(2 * len(block))
+            whole.append(self._messages(left))
         fields = [found.result(self.topic, name) for name, found in self._fields.items()]
-        if not self._is_static or self._missing or self._extra:
-            fields.append(self._messages())
-        backward, rates, gaps = zip(*map(_stamp_figures, self.stamps_ns))
+        backward, rates, gaps = zip(*(_stamp_figures(side.stamps_ns) for side in (a, b)))
         order = self._tolerances.field(self.topic, ORDER, COUNT)
         is_beyond = abs(backward[B] - backward[A]) > order.mismatches
-        if self.decoders[A].has_stamp and is_beyond and not order.ignored:
+        if a.has_stamp and is_beyond and not order.ignored:
             note = f'stamps go back {backward[A]} times in A, {backward[B]} in B'
-            fields.append(_whole(self.topic, ORDER, OF_TEXT, note))
-        fields.sort(key=lambda field: (field.within, -field.severity, field.name))
-        counts = (len(self.stamps_ns[A]), len(self.stamps_ns[B]))
-        msgtype = self.decoders[A].msgtype
-        return TopicResult(self.topic, msgtype, counts, rates, gaps, tuple(fields))
+            whole.append(_whole(self.topic, ORDER, OF_TEXT, note))
+        fields = sorted(
+            [*fields, *whole], key=lambda field: (field.within, -field.severity, field.name)
+        )
+        counts = (len(a.stamps_ns), len(b.stamps_ns))
+        return TopicResult(self.topic, a.msgtype, counts, rates, gaps, tuple(fields))
 
-    def _messages(self) -> FieldResult:
+    def _messages(self, left: list[Message]) -> FieldResult:
         allowed = self._tolerances.topic(self.topic)
-        missing, extra = len(self._missing), len(self._extra)
+        missing, extra = (sum(message.side == side for message in left) for side in (A, B))
         within = missing <= allowed.missing and extra <= allowed.extra
-        lost, n = missing + extra, max(map(len, self.stamps_ns))
-        first = min(self._missing + self._extra, default=None)
-        place = Place(*first) if first is not None else None
+        n = max(len(self._a.stamps_ns), len(self._b.stamps_ns))
+        place = None
+        if left:
+            first = min(left, key=lambda message: (message.stamp_ns, message.number))
+            place = Place(first.stamp_ns, (self._a, self._b)[first.side].index(first))
         tolerance = FieldTolerance(mismatches=allowed.missing + allowed.extra)
-        severity = 0.0 if within else OF_MESSAGES * lost / n
-        figures = (n, lost, float(lost), 0.0, 0.0, place, place)
-        note = f'{missing} missing, {extra} extra' if lost else ''
+        severity = 0.0 if within else OF_MESSAGES * len(left) / n
+        figures = (n, len(left), float(len(left)), 0.0, 0.0, place, place)
+        note = f'{missing} missing, {extra} extra' if left else ''
         return FieldResult(
             self.topic, MESSAGES, COUNT, tolerance, within, severity, *figures, note
         )
 
-    def _on_pair(self, a: Message, b: Message) -> None:
-        self._pairs.append((a, b))
-        self._bytes += len(a.data) + len(b.data)
-        if len(self._pairs) >= BLOCK_MESSAGES or self._bytes >= BLOCK_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        """Compare the pairs so far, those of equal shapes and texts at once."""
-        pairs, self._pairs, self._bytes = self._pairs, [], 0
+    def _add_block(self, pairs: Sequence[Pair]) -> None:
+        """Compare pairs of messages, those of equal shapes and texts at once."""
         groups: dict[tuple[object, object], list[tuple[Message, Message, Fields, Fields]]] = {}
         for a, b in pairs:
-            mine = self.decoders[A].fields(a)
-            other = mine if a.data == b.data else self.decoders[B].fields(b)
+            mine = self._a.fields(a)
+            other = mine if a.data == b.data else self._b.fields(b)
             shape = mine.shape()
             key = (shape, shape if other is mine else other.shape())
             groups.setdefault(key, []).append((a, b, mine, other))
         for group in groups.values():
             in_a, in_b, fields_a, fields_b = zip(*group)
             stamps_ns = np.array([message.stamp_ns for message in in_a])
-            at = Stamped(stamps_ns, np.array([_index_of(f, m) for f, m in zip(fields_a, in_a)]))
-            if self.decoders[A].has_stamp:
+            at = Stamped(stamps_ns, np.array([index_of(f, m) for f, m in zip(fields_a, in_a)]))
+            if self._a.has_stamp:
                 apart = np.abs(np.array([message.stamp_ns for message in in_b]) - stamps_ns)
                 self._add(STAMP, 'ms', 1e-6 * apart[:, None], at, ('',))
-            msgtype = self.decoders[A].msgtype
-            self._compare(
-                decode(msgtype, stacked(fields_a)), decode(msgtype, stacked(fields_b)), at
-            )
+            self._compare(fields_a, fields_b, at)
 
-    def _latest(self, side: int) -> Decoded:
-        """Return the last of each static transform, as one message."""
-        latest: dict[str, dict[str, Floats]] = {}
-        known: dict[str, Channel] = {}
-        for message in self._static[side]:
-            decoder = self.decoders[side]
-            fields = stacked([decoder.fields(message)])
-            for name, channel in decode(decoder.msgtype, fields).channels.items():
-                if name != STAMPS:  # when it was published is of the run
-                    known[name] = channel
-                    latest.setdefault(name, {}).update(zip(channel.labels, channel.values[0]))
-        frames = tuple(sorted(next(iter(latest.values()), {})))
-        channels = {
-            name: known[name]._replace(
-                values=np.stack([rows[frame] for frame in frames])[None], labels=frames
-            )
-            for name, rows in latest.items()
-        }
-        return Decoded(channels, {'frames': frames})
-
-    def _compare(self, a: Decoded, b: Decoded, at: Stamped) -> None:
+    def _compare(
+        self, fields_a: Sequence[Fields], fields_b: Sequence[Fields], at: Stamped
+    ) -> None:
+        a, b = (decode(self._a.msgtype, stacked(fields)) for fields in (fields_a, fields_b))
         for name in dict.fromkeys((*a.texts, *b.texts)):
             texts = [side.texts.get(name, ()) for side in (a, b)]
             unequal = np.full((len(at.stamps_ns), 1), float(texts[A] != texts[B]))
@@ -422,19 +325,15 @@ class TopicComparison:
         if a.values.shape != b.values.shape or (a.metric, a.unit) != (b.metric, b.unit):
             self._add(name, a.unit, unlike, at, ('form',))
             return
-        if self._observe is not None:
-            self._observe(self.topic, name, a, b, at)
         amounts, axes = difference(a, b)
         axis_names = () if a.metric == ROTATION else a.axes
-        self._add(name, a.unit, amounts, at, a.labels, axis_names, axes)
+        self._add(name, a.unit, amounts, at, a.labels, axis_names, axes, (a.values, b.values))
         if a.metric == ROTATION:
-            labels, last_a, last_b = self._last.get(name, ((), a.values[:1], b.values[:1]))
-            if labels != a.labels:
-                last_a, last_b = a.values[:1], b.values[:1]
+            last_a, last_b = self._last.get((name, a.labels), (a.values[:1], b.values[:1]))
+            self._last[name, a.labels] = a.values[-1:], b.values[-1:]
             breaks = sign_breaks(
                 np.concatenate((last_a, a.values)), np.concatenate((last_b, b.values))
             )
-            self._last[name] = (a.labels, a.values[-1:], b.values[-1:])
             self._add(name + SIGN, COUNT, breaks, at, a.labels)
 
     def _add(
@@ -446,17 +345,12 @@ class TopicComparison:
         labels: tuple[str, ...],
         axis_names: tuple[str, ...] = (),
         axes: Ints | None = None,
+        values: tuple[Floats, Floats] | None = None,
     ) -> None:
         tolerance = self._tolerances.field(self.topic, name, unit)
         if not tolerance.ignored:
             field = self._fields.setdefault(name, FieldStatistics(unit, tolerance))
-            field.add(amounts, axes, at, labels, axis_names)
-
-
-def _index_of(fields: Fields, message: Message) -> int:
-    """Return the frame_index of a message; its number if it has none."""
-    field = fields.numbers.get('frame_index')
-    return message.number if field is None else int(field.values[0, 0])
+            field.add(amounts, axes, at, labels, axis_names, values)
 
 
 def _first_difference(a: tuple[str, ...], b: tuple[str, ...]) -> str:
@@ -485,7 +379,9 @@ class FieldStatistics:
         self.tolerance = tolerance
         self._n = self._n_beyond = 0
         self._positive: list[Floats] = []
+        self._peaks: list[tuple[Ints, Floats]] = []  # with stamps, of each message
         self._worst: Place | None = None
+        self._near: tuple[Ints, Floats, Floats] | None = None  # stamps and values around it
         self._first: Place | None = None
 
     def add(
@@ -495,35 +391,57 @@ class FieldStatistics:
         at: Stamped,
         labels: tuple[str, ...] = (),
         axis_names: tuple[str, ...] = (),
+        values: tuple[Floats, Floats] | None = None,
     ) -> None:
         """
         Add the differences of n messages, none NaN, and which axis differs most, shape (n, rows).
 
-        Empty names of rows and axes are left out, missing ones are numbers.
+        Empty names of rows and axes are left out, missing ones are numbers. `values` are those of
+        A and B that differ, shape (n, rows, width).
         """
         self._n += amounts.size
+        peaks = amounts.max(axis=1, initial=0.0)
+        self._peaks.append((at.stamps_ns, peaks))
         positive = amounts[amounts > 0.0]
         if not positive.size:
             return
         self._positive.append(positive)
 
-        def place(frame: int) -> Place:
+        def place(frame: int) -> tuple[Place, int, int]:
             row = int(np.argmax(amounts[frame]))
             axis = 0 if axes is None else int(axes[frame, row])
             label = labels[row] if row < len(labels) else f'[{row}]'
             name = axis_names[axis] if axis < len(axis_names) else ''
             when = int(at.stamps_ns[frame]), int(at.indices[frame])
-            return Place(*when, f'{label} {name}'.strip(), row, axis, float(amounts[frame, row]))
+            amount = float(amounts[frame, row])
+            return Place(*when, f'{label} {name}'.strip(), amount), row, axis
 
-        peaks = amounts.max(axis=1)
         if self._worst is None or peaks.max() > self._worst.amount:
-            self._worst = place(int(np.argmax(peaks)))
+            self._worst, row, axis = place(int(np.argmax(peaks)))
+            if values is not None:
+                a, b = (side[:, row].astype(np.float64) for side in values)
+                if self.unit == 'deg':
+                    a, b = angles_deg(a[:1], a), angles_deg(a[:1], b)
+                else:
+                    a, b = a[:, axis], b[:, axis]
+                self._near = at.stamps_ns, a, b
         self._n_beyond += int(np.count_nonzero(amounts > self.tolerance.max))
         frames = np.flatnonzero(peaks > self.tolerance.max)
         if frames.size:
             frame = int(frames[np.argmin(at.stamps_ns[frames])])
             if self._first is None or at.stamps_ns[frame] < self._first.stamp_ns:
-                self._first = place(frame)
+                self._first, _, _ = place(frame)
+
+    def _curve(self) -> Curve | None:
+        """Return the peaks, of neighbours always the greatest, and the values near the worst."""
+        stamps_ns, peaks = map(np.concatenate, zip(*self._peaks))
+        if self._near is None or len(peaks) < 2:
+            return None
+        order = np.argsort(stamps_ns, kind='stable')
+        parts = np.array_split(order, min(len(order), DRAWN_POINTS))
+        chosen = [part[np.argmax(peaks[part])] for part in parts]
+        near_ns, a, b = self._near
+        return Curve(stamps_ns[chosen], peaks[chosen], near_ns, (a, b))
 
     def result(self, topic: str, name: str) -> FieldResult:
         positive = np.concatenate((np.zeros(0), *self._positive))
@@ -552,7 +470,7 @@ class FieldStatistics:
         note = f'{n_invalid} values without a number, or a field, on one side' * bool(n_invalid)
         figures = (self._n, self._n_beyond, peak, p99, rms, self._worst, self._first)
         return FieldResult(
-            topic, name, self.unit, self.tolerance, within, severity, *figures, note
+            topic, name, self.unit, self.tolerance, within, severity, *figures, note, self._curve()
         )
 
 

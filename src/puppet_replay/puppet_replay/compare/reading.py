@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Messages of two bags: decoded by the bag's own definitions, and joined to pairs.
+Messages of a topic of two bags: decoded by the bag's own definitions, and joined to pairs.
 
 Messages with a header are joined on its stamp, in order of arrival where a stamp repeats;
 transforms on the stamp and on their frames. What is left then is joined on frame_index, or, if
@@ -10,7 +10,8 @@ without a header are joined by their number.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+import heapq
 import struct
 from typing import Any, NamedTuple
 
@@ -23,7 +24,9 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores, TypesysEr
 from rosbags.typesys.store import Typestore
 
 A, B = 0, 1
-TF_TYPE = 'tf2_msgs/msg/TFMessage'
+TF_TYPE, TF_STATIC = 'tf2_msgs/msg/TFMessage', '/tf_static'
+TF_FRAMES = ('transforms[].header.frame_id', 'transforms[].child_frame_id')
+TF_STAMPS = 'transforms[].header.stamp'
 HEADER_TYPE = 'std_msgs/msg/Header'
 UNKNOWN = 'bytes'  # field of a message without a definition
 TEXT = 'string'
@@ -36,15 +39,20 @@ WHOLE = {
     'builtin_interfaces/msg/Duration': ('sec', 'nanosec'),
 }
 DTYPES = {'bool': '?', 'byte': 'u1', 'char': 'u1', 'octet': 'u1'}
-Key = tuple[int, int]
+BLOCK_MESSAGES, BLOCK_BYTES = 256, 4_000_000
 
 
 class Message(NamedTuple):
-    """A message that waits for its counterpart, or has found it."""
+    """A message of a bag; those of a side are in the order of their keys, most of the time."""
 
-    stamp_ns: int  # of its header; its log time if it has none
+    key: tuple[int, ...]  # what it is joined on
+    side: int  # A or B
     number: int  # its place among those of its topic
+    stamp_ns: int  # of its header; its log time if it has none
     data: bytes
+
+
+Pair = tuple[Message, Message]  # of A and of B
 
 
 class Field(NamedTuple):
@@ -80,34 +88,73 @@ def stacked(messages: Sequence[Fields]) -> Fields:
     )
 
 
-class Decoder:
-    """Decodes a topic of a bag, `place` in errors; types without a definition are bytes."""
+class TopicReader:
+    """Reads and decodes one topic of a bag; types without a definition are bytes."""
 
-    def __init__(self, store: Typestore, msgtype: str, place: str) -> None:
-        self._store = store
-        self.msgtype = msgtype
-        self._place = place
-        self.is_known = msgtype in store.fielddefs
-        fields = store.fielddefs[msgtype][1] if self.is_known else []
-        self.is_transforms = msgtype == TF_TYPE and self.is_known
+    def __init__(self, bag: BagReader, store: Typestore, topic: str, side: int) -> None:
+        self.topic = topic
+        self.msgtype, self.count = bag.topics[topic], bag.counts[topic]
+        self.stamps_ns: list[int] = []  # of what was read
+        self._bag, self._store, self._side = bag, store, side
+        self._is_known = self.msgtype in store.fielddefs
+        fields = store.fielddefs[self.msgtype][1] if self._is_known else []
+        self._is_transforms = self.msgtype == TF_TYPE and self._is_known
+        self.is_static = self._is_transforms and topic == TF_STATIC
         self.has_stamp = bool(fields) and fields[0][1][1] == HEADER_TYPE
         self.has_index = self.has_stamp and [name for name, _ in fields[1:2]] == ['frame_index']
-        self.is_stamped = self.has_stamp or self.is_transforms
 
-    def stamp_ns(self, data: bytes, number: int, log_ns: int) -> int:
-        """Return the stamp of the message, or of its first transform; else the log time."""
-        at = 8 if self.is_transforms else 4
-        if not self.is_stamped or (self.is_transforms and data[4:8] == bytes(4)):
+    def __iter__(self) -> Iterator[Message]:
+        """Read the messages; raise MessageError if one has no stamp where it should."""
+        is_stamped = (self.has_stamp or self._is_transforms) and not self.is_static
+        for number, (_, _, log_ns, data) in enumerate(self._bag.messages([self.topic])):
+            stamp_ns = self._stamp_ns(data, number, log_ns) if is_stamped else log_ns
+            self.stamps_ns.append(stamp_ns)
+            key = (stamp_ns if is_stamped else number,)
+            message = Message(key, self._side, number, stamp_ns, data)
+            if is_stamped and self._is_transforms:
+                frames = hash(tuple(self.fields(message).texts.items()))
+                message = message._replace(key=(stamp_ns, frames))
+            yield message
+
+    def _stamp_ns(self, data: bytes, number: int, log_ns: int) -> int:
+        """Return the stamp of a message, or of its first transform; of none the log time."""
+        at = 8 if self._is_transforms else 4
+        if self._is_transforms and data[4:8] == bytes(4):
             return log_ns
         if len(data) < at + 8:
             raise self._error(number, log_ns, f'expected a stamp, got {len(data)} bytes')
         seconds, rest = struct.unpack_from('<iI' if data[1] else '>iI', data, at)
         return int(seconds) * 1_000_000_000 + int(rest)
 
+    def index(self, message: Message) -> int:
+        """Return the frame_index of a message; its number if it has none."""
+        return index_of(self.fields(message), message)
+
+    def latest_transforms(self) -> Fields:
+        """Return the last transform of each pair of frames, by name, as of one message."""
+        latest: dict[str, tuple[int, Fields]] = {}
+        for message in self:
+            fields = self.fields(message)
+            latest |= {frames: (row, fields) for row, frames in enumerate(frame_pairs(fields))}
+        rows = [latest[frames] for frames in sorted(latest)]
+        if not rows:
+            return Fields({}, {})
+        numbers, texts = rows[0][1]
+        return Fields(
+            {
+                name: Field(
+                    field.owner, np.stack([found.numbers[name].values[row] for row, found in rows])
+                )
+                for name, field in numbers.items()
+                if name != TF_STAMPS  # when it was published is of the run
+            },
+            {name: tuple(found.texts[name][row] for row, found in rows) for name in texts},
+        )
+
     def fields(self, whole: Message) -> Fields:
         """Return what a message holds; raise MessageError naming bag, topic, number and stamp."""
         data = whole.data
-        if not self.is_known:
+        if not self._is_known:
             return _as_bytes(data)
         try:
             if len(data) < 4:
@@ -159,13 +206,24 @@ class Decoder:
                 yield inner, '', np.asarray(values, dtype).reshape(-1, 1)
 
     def _error(self, number: int, stamp_ns: int, reason: str) -> MessageError:
-        return MessageError(
-            f'{self._place}: message {number}, stamp {stamp_text(stamp_ns)}: {reason}'
-        )
+        place = f'{self._bag.path}: {self.topic}: message {number}'
+        return MessageError(f'{place}, stamp {stamp_text(stamp_ns)}: {reason}')
 
 
 def _as_bytes(data: bytes) -> Fields:
     return Fields({UNKNOWN: Field('', np.frombuffer(data, np.uint8)[:, None])}, {})
+
+
+def index_of(fields: Fields, message: Message) -> int:
+    """Return the frame_index of a message; its number if it has none."""
+    field = fields.numbers.get('frame_index')
+    return message.number if field is None else int(field.values[0, 0])
+
+
+def frame_pairs(fields: Fields) -> tuple[str, ...]:
+    """Return the parent and child of each transform of a message."""
+    names = (fields.texts.get(name, ()) for name in TF_FRAMES)
+    return tuple(f'{parent} -> {child}' for parent, child in zip(*names))
 
 
 def stamp_text(stamp_ns: int) -> str:
@@ -174,110 +232,83 @@ def stamp_text(stamp_ns: int) -> str:
     return f'{"-" if stamp_ns < 0 else ""}{seconds}.{rest:09d}'
 
 
-def definitions_of(reader: BagReader) -> Typestore:
+def definitions_of(bag: BagReader) -> Typestore:
     """
     Return the definitions of a bag's message types: its own, else the installed, else ROS 2's.
 
     The bag's definition goes first: it may be older or newer than this suite. Of a type without
     any definition the messages are compared as bytes, and the bag's warnings report it.
     """
-    known: dict[str, Any] = dict(get_typestore(Stores.ROS2_JAZZY).fielddefs)
-    for topic in {info.type: info for info in reader.info.values()}.values():
+    store = get_typestore(Stores.ROS2_JAZZY)
+    known: set[str] = set()
+    for topic in {info.type: info for info in bag.info.values()}.values():
         try:
-            text = topic.definition or definition_of(topic.type)
-            types = get_types_from_msg(text, topic.type)
-            missing = _parts(topic.type, known | types) - {*known, *types}
-            if missing:
-                raise ValueError(f'no definition of {", ".join(sorted(missing))}')
-            known |= types
+            types = get_types_from_msg(topic.definition or definition_of(topic.type), topic.type)
+            for name in set(types) - known:
+                store.fielddefs.pop(name, None)
+            store.register({name: types[name] for name in types if name not in known})
+            store.get_msgdef(topic.type)
+            known |= set(types)
         except ConfigError:
-            if topic.type not in known:
-                reader.warnings.append(f'{topic.type}: no definition; compared as bytes')
+            if topic.type not in store.fielddefs:
+                bag.warnings.append(f'{topic.type}: no definition; compared as bytes')
         except (TypesysError, ValueError, KeyError) as err:
             reason = ' '.join(str(err).split())[:80]
-            known.pop(topic.type, None)
-            reader.warnings.append(f'{topic.type}: {reason}; compared as bytes')
-    store = get_typestore(Stores.EMPTY)
-    used = {name for kind in reader.topics.values() for name in _parts(kind, known)}
-    store.register({name: known[name] for name in sorted(used) if name in known})
+            store.fielddefs.pop(topic.type, None)
+            bag.warnings.append(f'{topic.type}: {reason}; compared as bytes')
     return store
 
 
-def _parts(kind: str, known: dict[str, Any]) -> set[str]:
-    """Return a type and all the types that its messages contain."""
-    found: set[str] = set()
-    waiting = [kind]
-    while waiting:
-        name = waiting.pop()
-        if name in found:
+def joined(a: TopicReader, b: TopicReader, left: list[Message]) -> Iterator[Pair]:
+    """Yield the messages of A with their counterparts in B; add to `left` what has none."""
+    yield from _pairs(heapq.merge(a, b), left)
+    left.sort(key=lambda message: (message.stamp_ns, message.number))
+    indices = [(a, b)[m.side].index(m) for m in left] if a.has_index and b.has_index else []
+    # transforms of other frames, and a counter that began anew, are joined by their stamps
+    is_index = len({(m.side, i) for m, i in zip(left, indices)}) == len(left)
+    keys = indices if is_index else [message.stamp_ns for message in left]
+    others = [message._replace(key=(key,)) for message, key in zip(left, keys)]
+    left.clear()
+    pairs = list(_pairs(others, left))
+    if not pairs:
+        mine, other = ([m for m in left if m.side == side] for side in (A, B))
+        if _is_shifted([m.stamp_ns for m in mine], [m.stamp_ns for m in other]):
+            pairs = list(zip(mine, other))
+            left.clear()
+    yield from pairs
+
+
+def _pairs(messages: Iterable[Message], left: list[Message]) -> Iterator[Pair]:
+    """Yield the messages of equal keys two by two; add to `left` what remains."""
+    waiting: dict[tuple[int, ...], deque[Message]] = {}
+    for message in messages:
+        others = waiting.setdefault(message.key, deque())
+        if not others or others[0].side == message.side:
+            others.append(message)
             continue
-        found.add(name)
-        for _, node in known[name][1] if name in known else ():
-            element = node[1][0] if node[0] in (Nodetype.ARRAY, Nodetype.SEQUENCE) else node
-            if element[0] == Nodetype.NAME:
-                waiting.append(element[1])
-    return found
+        other = others.popleft()
+        if not others:
+            del waiting[message.key]
+        yield (other, message) if message.side == B else (message, other)
+    left.extend(message for messages in waiting.values() for message in messages)
 
 
-class Join:
-    """The messages of one topic of two bags, two by two: `emit` takes one of A and its of B."""
-
-    def __init__(self, emit: Callable[[Message, Message], None]) -> None:
-        self._emit = emit
-        self._waiting: dict[Key, tuple[int, deque[Message]]] = {}
-
-    def add(self, side: int, key: Key, message: Message) -> None:
-        """Take the next message of one bag."""
-        waiting_side, waiting = self._waiting.setdefault(key, (side, deque()))
-        if waiting_side == side:
-            waiting.append(message)
-            return
-        other = waiting.popleft()
-        if not waiting:
-            del self._waiting[key]
-        self._emit(*((message, other) if side == A else (other, message)))
-
-    def finish(
-        self, index_of: Callable[[int, Message], int] | None
-    ) -> tuple[list[Key], list[Key]]:
-        """
-        Join what is left as well as it can be; return what of A, and of B, has no counterpart.
-
-        Both are in the order of their stamps. `index_of` returns the frame_index of a message, and
-        is None if they have none.
-        """
-        left: tuple[list[Message], list[Message]] = ([], [])
-        for side, waiting in self._waiting.values():
-            left[side].extend(waiting)
-        self._waiting.clear()
-        keys: list[list[Key]] = []
-        for side, messages in enumerate(left):
-            messages.sort(key=lambda message: message[:2])
-            indices = [index_of(side, m) if index_of is not None else m.number for m in messages]
-            keys.append([(m.stamp_ns, index) for m, index in zip(messages, indices)])
-        # transforms of other frames, and a counter that began anew, are joined by their stamps
-        is_index = index_of is not None and all(len({i for _, i in k}) == len(k) for k in keys)
-        pairs = _matched(*([key[is_index] for key in side] for side in keys)) or _shifted(*keys)
-        for i, k in pairs:
-            self._emit(left[A][i], left[B][k])
-        missing = set(range(len(keys[A]))) - {i for i, _ in pairs}
-        extra = set(range(len(keys[B]))) - {k for _, k in pairs}
-        return [keys[A][i] for i in sorted(missing)], [keys[B][k] for k in sorted(extra)]
-
-
-def _matched(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the places in A and B with equal values, each used once."""
-    places: dict[int, deque[int]] = {}
-    for k, value in enumerate(b):
-        places.setdefault(value, deque()).append(k)
-    return [(i, places[value].popleft()) for i, value in enumerate(a) if places.get(value)]
-
-
-def _shifted(a: list[Key], b: list[Key]) -> list[tuple[int, int]]:
-    """Return all, in their order, if their stamps differ by less than their distance varies."""
+def _is_shifted(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Return whether the stamps differ by less than their distance varies."""
     if len(a) != len(b) or len(a) < 2:
-        return []
-    in_a, in_b = (np.array([stamp for stamp, _ in side]) for side in (a, b))
-    if np.ptp(in_b - in_a) > 0.5 * float(np.median(np.diff(in_a))):
-        return []
-    return [(i, i) for i in range(len(a))]
+        return False
+    return bool(np.ptp(np.subtract(b, a)) <= 0.5 * float(np.median(np.diff(a))))
+
+
+def blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Yield them in lists, each small enough to be decoded at once."""
+    block: list[Pair] = []
+    size = 0
+    for pair in pairs:
+        block.append(pair)
+        size += len(pair[A].data) + len(pair[B].data)
+        if len(block) >= BLOCK_MESSAGES or size >= BLOCK_BYTES:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block

@@ -3,30 +3,18 @@
 """A comparison on the terminal, as JSON (puppet-comparison/1), JUnit XML, HTML and charts."""
 
 from collections.abc import Sequence
-from glob import escape
 from importlib import resources
 import math
 from pathlib import Path
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from puppet_core import drawing
 from puppet_core.io import printable, write_text
-from puppet_core.math import Floats, Ints
-from puppet_replay.compare.channels import Channel
-from puppet_replay.compare.comparison import (
-    angles_deg,
-    compare_bags,
-    Comparison,
-    difference,
-    FieldResult,
-    Place,
-    stage,
-    Stamped,
-)
+from puppet_replay.compare.comparison import Comparison, FieldResult, Place, stage
 from puppet_replay.compare.reading import stamp_text
-from puppet_replay.compare.tolerances import COUNT, Tolerances, UNITS
+from puppet_replay.compare.tolerances import COUNT, UNITS
 from puppet_retarget.offline import write_report
 
 FORMAT = 'puppet-comparison/1'
@@ -35,16 +23,12 @@ HEAD = ('topic', 'field', 'max', 'p99', 'rms', 'allowed', 'first', 'worst')
 ALIGNED = '<<>>>><<'
 MOST_ROWS = 12
 MOST_CURVES = 6
-CANDIDATES = 4  # times as many are examined: texts, signs and missing messages have no curve
-DRAWN_POINTS = 1_800  # two a pixel
-AROUND_S = 1.0  # before and after the worst frame, in full
 # What XML 1.0 cannot hold at all.
 _FORBIDDEN = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 
 def write_reports(
     comparison: Comparison,
-    tolerances: Tolerances,
     json: Path | None = None,
     junit: Path | None = None,
     html: Path | None = None,
@@ -57,11 +41,13 @@ def write_reports(
         write_text(junit, _FORBIDDEN.sub('?', _rendered(JUNIT, comparison)))
     if html is None and plots is None:
         return
-    curves = worst_curves(comparison, tolerances)
-    drawings = [draw_curve(curve) for curve in curves]
+    fields = comparison.fields()
+    drawn = [field for field in fields if field.curve is not None]
+    worst = ([field for field in drawn if not field.within] or drawn)[:MOST_CURVES]
+    drawings = [draw_curve(field, comparison.start_ns) for field in worst]
     if plots is not None:
-        for number, (curve, chart) in enumerate(zip(curves, drawings), 1):
-            name = re.sub(r'\W+', '_', f'{curve.field.topic}_{curve.field.name}').strip('_')
+        for number, (field, chart) in enumerate(zip(worst, drawings), 1):
+            name = re.sub(r'\W+', '_', f'{field.topic}_{field.name}').strip('_')
             write_text(plots / f'{number}_{name}.svg', chart)
     if html is not None:
         write_text(html, _rendered(PAGE, comparison, drawings))
@@ -214,109 +200,39 @@ def _rendered(template: str, comparison: Comparison, drawings: Sequence[str] = (
     )
 
 
-class ChannelCurve(NamedTuple):
-    """The worst component of one field over time, shapes (n,)."""
-
-    field: FieldResult
-    times_s: Floats  # since the comparison's start
-    apart: Floats  # the difference
-    values: tuple[Floats, Floats]  # of A and B; of rotations the angle from A's first one
-
-    def where(self, chosen: Any) -> 'ChannelCurve':
-        a, b = (values[chosen] for values in self.values)
-        return self._replace(times_s=self.times_s[chosen], apart=self.apart[chosen], values=(a, b))
-
-
-def worst_curves(
-    comparison: Comparison, tolerances: Tolerances, count: int = MOST_CURVES
-) -> list[ChannelCurve]:
-    """Return the worst fields over time, wrong ones if there are any, by a second pass."""
-    fields = comparison.fields()
-    chosen = [
-        field
-        for field in [field for field in fields if not field.within] or fields
-        if field.worst is not None and field.peak > 0.0
-    ][: CANDIDATES * count]
-    blocks: dict[tuple[str, str], list[tuple[Any, ...]]] = {(f.topic, f.name): [] for f in chosen}
-    worst = {(field.topic, field.name): field.worst for field in chosen}
-
-    def observe(topic: str, name: str, a: Channel, b: Channel, at: Stamped) -> None:
-        place = worst.get((topic, name))
-        if place is not None and place.row < a.values.shape[1]:
-            a, b = (c._replace(values=c.values[:, place.row : place.row + 1]) for c in (a, b))
-            amounts, _ = difference(a, b)
-            block = (at.stamps_ns, amounts[:, 0], a.values[:, 0], b.values[:, 0])
-            blocks[topic, name].append(block)
-
-    if chosen:
-        path_a, path_b = (Path(path) for path in comparison.paths)
-        topics = [escape(topic) for topic in sorted({field.topic for field in chosen})]
-        compare_bags(path_a, path_b, tolerances, topics, observe=observe)
-    curves = []
-    for field in chosen:
-        parts = blocks[field.topic, field.name]
-        if sum(len(part[0]) for part in parts) > 1:
-            curves.append(_curve(field, comparison.start_ns, *map(np.concatenate, zip(*parts))))
-    return curves[:count]
-
-
-def _curve(
-    field: FieldResult, start_ns: int, stamps_ns: Ints, apart: Floats, *sides: Floats
-) -> ChannelCurve:
-    order = np.argsort(stamps_ns, kind='stable')
-    a, b = (values[order].astype(np.float64) for values in sides)
-    if field.unit == 'deg':
-        first = np.broadcast_to(a[0], a.shape)
-        a, b = angles_deg(first, a), angles_deg(first, b)
-    else:
-        assert field.worst is not None
-        a, b = a[:, field.worst.axis], b[:, field.worst.axis]
-    times_s = np.asarray((stamps_ns[order] - start_ns) * 1e-9, np.float64)
-    return ChannelCurve(field, times_s, apart[order], (a, b))
-
-
-def _thinned(curve: ChannelCurve) -> ChannelCurve:
-    """Return at most DRAWN_POINTS: of the neighbours always the one that differs most."""
-    starts = np.unique(np.linspace(0, len(curve.apart), DRAWN_POINTS, endpoint=False, dtype=int))
-    ends = np.append(starts[1:], len(curve.apart))
-    return curve.where([i + int(np.argmax(curve.apart[i:k])) for i, k in zip(starts, ends)])
-
-
-def draw_curve(curve: ChannelCurve) -> str:
-    """Return SVG: the difference over the whole time, and both values near the worst frame."""
-    field, unit = curve.field, UNITS[curve.field.unit].text
+def draw_curve(field: FieldResult, start_ns: int) -> str:
+    """Return SVG: the difference over the whole time, and both values near the worst message."""
+    curve, worst = field.curve, field.worst
+    assert curve is not None and worst is not None
+    unit = UNITS[field.unit].text
     suffix = f' [{unit}]' if unit else ''
-    component = field.worst.component if field.worst is not None else ''
-    worst_s = curve.times_s[int(np.argmax(curve.apart))]
-    is_near = np.abs(curve.times_s - worst_s) <= AROUND_S
-    whole = _thinned(curve)
-    near = curve.where(is_near) if np.count_nonzero(is_near) > 1 else whole
+    times_s, near_s = (1e-9 * (stamps - start_ns) for stamps in (curve.stamps_ns, curve.near_ns))
+    worst_s, component = 1e-9 * (worst.stamp_ns - start_ns), worst.component
     with drawing.styled():
         figure, ((top,), (bottom,)) = drawing.new_figure(
             (1.0, 1.0), 460, f'{field.topic} {field.name} {component}', is_shared=False
         )
         if math.isfinite(field.tolerance.max) and field.tolerance.max > 0.0:
             top.axhline(field.tolerance.max, color=drawing.GREY, linestyle='--', label='allowed')
-        is_number = np.isfinite(whole.apart)
-        apart = np.where(is_number, whole.apart, np.nan)
-        top.plot(whole.times_s, apart, color=drawing.RED, label='difference')
+        is_number = np.isfinite(curve.apart)
+        apart = np.where(is_number, curve.apart, np.nan)
+        top.plot(times_s, apart, color=drawing.RED, label='difference')
         if not is_number.all():
-            at = whole.times_s[~is_number]
+            at = times_s[~is_number]
             style: dict[str, Any] = {'marker': 'x', 'label': 'no number'}
             edge = np.full(len(at), 0.97), top.get_xaxis_transform()
             top.plot(at, edge[0], linestyle='', color=drawing.DARK, transform=edge[1], **style)
         top.set_ylim(bottom=0.0)
         top.set_title('difference of B from A')
         top.set_ylabel(f'difference{suffix}')
-        bottom.plot(near.times_s, near.values[0], color=drawing.BLUE, label='A')
-        bottom.plot(near.times_s, near.values[1], color=drawing.RED, linestyle='--', label='B')
-        bottom.axvline(worst_s, color=drawing.GREY, linestyle=':', label='worst frame')
-        bottom.set_title(f'both bags near the worst frame, {worst_s:.3f} s')
-        name = 'angle from A at first' if field.unit == 'deg' else component or 'value'
+        bottom.plot(near_s, curve.values[0], color=drawing.BLUE, label='A')
+        bottom.plot(near_s, curve.values[1], color=drawing.RED, linestyle='--', label='B')
+        bottom.axvline(worst_s, color=drawing.GREY, linestyle=':', label='worst message')
+        bottom.set_title(f'both bags near the worst difference, at {worst_s:.3f} s')
+        name = 'angle from A at left' if field.unit == 'deg' else component or 'value'
         bottom.set_ylabel(f'{name}{suffix}')
-        for axes, part in ((top, whole), (bottom, near)):
-            first_s, last_s = part.times_s[0], part.times_s[-1]
-            axes.set_xlim(first_s, max(last_s, first_s + 1e-3))
+        for axes, shown_s in ((top, times_s), (bottom, near_s)):
+            axes.set_xlim(shown_s.min(), max(shown_s.max(), shown_s.min() + 1e-3))
             axes.ticklabel_format(useOffset=False)
             drawing.legend_above(axes)
         return drawing.svg_text(figure)
