@@ -3,261 +3,185 @@
 """A change of one thing is found, named as the worst, and compared for what it means."""
 
 from array import array
-from functools import partial
 
-from graph_messages import (
-    a_skeleton,
-    items_of,
-    latched_items,
-    moments,
-    with_posture,
-    write_bag,
-    write_items,
-)
+from graph_messages import a_skeleton, items_of, latched_items, moments, with_posture, write_items
 import numpy as np
+from puppet_core.body.continuous_euler import JOINT_NAMES
 from puppet_core.body.skeleton import Skeleton
-from puppet_core.math.quaternions import exp, multiply
 from puppet_msgs.msg import Importance, PoseFrame
-from puppet_replay.compare import compare_bags
-from puppet_replay.compare.tolerances import EXACT, Tolerances
+from puppet_replay.compare import compare_bags, EXACT, Tolerances
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.slow
 
 N = 40
 FRAMES = moments(N)
+ORDER = np.random.default_rng(5).permutation(len(JOINT_NAMES))
+CONTACT_FIELDS = ('end_effectors', 'segments', 'samples', 'weights', 'displacements', 'shares')
 
 
-@pytest.fixture(scope='module')
-def before(tmp_path_factory):
-    return write_bag(tmp_path_factory.mktemp('bags') / 'a.mcap', FRAMES)
+def all_items(change=lambda moment: moment):
+    return latched_items() + [item for m in FRAMES for item in items_of(change(m))]
 
 
-@pytest.fixture
-def after(before, tmp_path):
-    def compared(change=None, preset='default', **kind):
-        frames = kind.get('frames', FRAMES)
-        items = kind.get('items')
-        path = tmp_path / 'b.mcap'
-        other = write_bag(path, frames, change) if items is None else write_items(path, items)
-        return compare_bags(before, other, Tolerances(preset))
+def edited(topic, kind, edit):
+    """Return all items, the messages of one topic changed in place."""
 
-    return compared
+    def other(item):
+        message = deserialize_message(item.data, kind)
+        edit(message)
+        return item._replace(data=serialize_message(message))
 
-
-def worst_name(comparison):
-    worst = comparison.worst()
-    assert worst is not None and not worst.within and not comparison.within
-    return worst.topic, worst.name
+    return [other(item) if item.topic == topic else item for item in all_items()]
 
 
-def wrong(comparison):
-    return {(f.topic, f.name): f for f in comparison.fields() if not f.within}
-
-
-def all_items(change=lambda item: item):
-    items = latched_items() + [item for moment in FRAMES for item in items_of(moment)]
-    return [new for new in map(change, items) if new is not None]
-
-
-def test_a_bag_equals_itself_exactly(after):
-    found = after(preset=EXACT)
-    assert found.within and found.origin() == '' and not found.warnings
-    assert len(found.topics) == 8
-    assert all(field.peak == 0.0 for field in found.fields())
-    assert {topic.counts for topic in found.topics} == {(N, N), (1, 1)}
-    assert len(found.fields()) > 60
-
-
-@pytest.mark.parametrize('amount_mm', [0.11, 5.0, -5.0])
-def test_an_offset_in_a_character_is_named(after, amount_mm):
-    body = a_skeleton()
-    offsets = body.offsets.copy()
+def longer(amount_mm):
+    offsets = a_skeleton().offsets.copy()
     offsets[5, 1] += 1e-3 * amount_mm
-    found = after(frames=moments(N, Skeleton(offsets, body.interaction_points)))
-    assert worst_name(found) == ('/puppet/posture', 'skeleton')
-    worst = found.worst()
-    assert worst.worst.component == 'left_forearm y'
-    assert worst.peak == pytest.approx(abs(amount_mm), rel=1e-6)
-    assert worst.first.frame_index == 0
+    frames = moments(N, Skeleton(offsets, a_skeleton().interaction_points))
+    return lambda moment: frames[moment.index]
 
 
-def test_negated_quaternions_are_the_same_rotations(after):
-    def negated(moment):
-        raw = moment.raw._replace(quaternions=-moment.raw.quaternions)
-        posture = with_posture(moment, rotations=-moment.posture.posture.rotations)
-        return posture._replace(raw=raw)
-
-    assert after(negated, preset=EXACT).within
+def negated(moment):
+    raw = moment.raw._replace(quaternions=-moment.raw.quaternions)
+    posture = with_posture(moment, rotations=-moment.posture.posture.rotations)
+    return posture._replace(raw=raw)
 
 
-def test_a_sign_that_changes_on_the_way_is_named_as_such(after):
-    """The rotation is the same; a program that interpolates would go the long way round."""
-
-    def negated(moment):
-        q = moment.posture.posture.rotations.copy()
-        q[9] *= -1.0 if moment.index >= 15 else 1.0
-        return with_posture(moment, rotations=q)
-
-    found = after(negated, preset=EXACT)
-    assert set(wrong(found)) == {('/puppet/posture', 'rotations_sign')}
-    first = found.worst().first
-    assert (first.frame_index, first.component) == (15, 'right_hand')
+def late_sign(moment):
+    """Negate a rotation from frame 15 on: the same, but the long way for who interpolates."""
+    q = moment.posture.posture.rotations.copy()
+    q[9] *= -1.0 if moment.index >= 15 else 1.0
+    return with_posture(moment, rotations=q)
 
 
-def test_missing_and_extra_topics_are_differences(before, after, tmp_path):
-    found = after(items=all_items(lambda i: None if i.topic == '/importance' else i))
-    assert worst_name(found) == ('/importance', 'topic')
-    assert found.worst().note == 'missing'
-    back = compare_bags(tmp_path / 'b.mcap', before, Tolerances())
-    assert (worst_name(back), back.worst().note) == (('/importance', 'topic'), 'extra')
+def without_number(moment):
+    points = moment.posture.posture.end_effectors.copy()
+    points[2, 1] = np.nan if moment.index == 12 else points[2, 1]
+    return with_posture(moment, end_effectors=points)
 
 
-@pytest.mark.parametrize('shift_ns', [1, 1_000_000, -900_000_000, 3_600_000_000_000])
-def test_shifted_stamps_are_a_difference_of_the_stamps(after, shift_ns):
-    def shifted(moment):
-        stamp_ns = moment.stamp_ns + shift_ns
-        return moment._replace(
-            stamp_ns=stamp_ns,
-            posture=moment.posture._replace(stamp_ns=stamp_ns),
-            raw=moment.raw._replace(stamp_ns=stamp_ns),
-        )
+def shifted(shift_ns):
+    def change(m):
+        posture, raw = (p._replace(stamp_ns=m.stamp_ns + shift_ns) for p in (m.posture, m.raw))
+        return m._replace(stamp_ns=m.stamp_ns + shift_ns, posture=posture, raw=raw)
 
-    found = after(shifted, preset=EXACT)
-    assert {field for _, field in wrong(found)} == {'stamp'}
-    assert found.worst().peak == pytest.approx(abs(shift_ns) * 1e-6)
+    return all_items(change)
 
 
-def test_no_number_is_worse_than_any_number(after):
-    """One NaN in one bag; the same in both is equal (goal errors without a goal are)."""
+def joints(by):
+    """Turn a joint, and give all of them in another order."""
 
-    def broken(moment):
-        points = moment.posture.posture.end_effectors.copy() + 1e-3
-        if moment.index == 12:
-            points[2, 1] = np.nan
-        return with_posture(moment, end_effectors=points)
+    def edit(msg):
+        msg.position[JOINT_NAMES.index('left_shank_y')] += by
+        msg.position = [msg.position[i] for i in ORDER]
+        msg.name = [msg.name[i] for i in ORDER]
 
-    found = after(broken)
-    assert worst_name(found) == ('/puppet/posture', 'end_effector_positions')
-    worst = found.worst()
-    assert worst.peak == np.inf and worst.worst.component == 'left_foot y'
-    assert worst.worst.frame_index == 12
-    assert ('/retarget/status', 'goal_errors') not in wrong(found)
+    return edited('/joint_states', JointState, edit)
 
 
-def test_joints_are_compared_by_name(after):
-    from puppet_core.body.continuous_euler import JOINT_NAMES
-    from puppet_ros.messages.joint_msg import JointStateWriter
-    from rclpy.serialization import serialize_message
+def contacts(order, weights=None):
+    def edit(msg):
+        msg.contact_weights = weights or msg.contact_weights
+        for name in CONTACT_FIELDS:
+            values = getattr(msg, f'contact_{name}')
+            rows = np.array(values).reshape(2, -1)[order]
+            setattr(msg, f'contact_{name}', array(values.typecode, rows.ravel().tolist()))
 
-    order = np.random.default_rng(5).permutation(len(JOINT_NAMES))
-    writer = JointStateWriter([JOINT_NAMES[i] for i in order])
-    turned = JOINT_NAMES.index('left_shank_y')
-
-    def shuffled(item, by):
-        if item.topic != '/joint_states':
-            return item
-        angles = FRAMES[round((item.log_ns - FRAMES[0].stamp_ns) * 120e-9)].angles.copy()
-        angles[turned] += by
-        return item._replace(data=serialize_message(writer.fill(item.log_ns, angles[order])))
-
-    assert after(items=all_items(partial(shuffled, by=0.0)), preset=EXACT).within
-    found = after(items=all_items(partial(shuffled, by=0.01)))
-    assert set(wrong(found)) == {('/joint_states', 'position')}
-    assert found.worst().worst.component == 'left_shank_y'
-    assert found.worst().peak == pytest.approx(0.01)
+    return edited('/importance', Importance, edit)
 
 
-def test_transforms_are_compared_by_frames(after):
-    def turned(moment):
-        q = moment.raw.quaternions.copy()
-        q[2] = multiply(q[2], exp(np.array([0.0, 0.0, 0.01])))
-        return moment._replace(raw=moment.raw._replace(quaternions=q))
+def covariance(place, value):
+    def edit(msg):
+        msg.pose_covariances[36 * 2 + place] = value
 
-    found = wrong(after(turned))
-    assert found['/tf', 'rotation'].worst.component == 'world -> puppet/left_hand'
-    assert found['/tf', 'rotation'].peak == pytest.approx(np.degrees(0.01))
-    assert found['/tracker/raw', 'orientations'].worst.component == 'left_hand'
+    return edited('/tracker/filtered', PoseFrame, edit)
 
 
-def test_texts_and_types_are_compared(after):
-    from rclpy.serialization import serialize_message
-    from std_msgs.msg import String
-
-    other = serialize_message(String(data='<robot name="blubby"/>'))
-    swapped = all_items(lambda i: i._replace(data=other) if i.topic == '/robot_description' else i)
-    assert worst_name(after(items=swapped)) == ('/robot_description', 'data')
-    header = 'std_msgs/msg/Header'
-    typed = all_items(
-        lambda i: i._replace(msgtype=header) if i.topic == '/robot_description' else i
-    )
-    found = after(items=typed)
-    assert worst_name(found) == ('/robot_description', 'topic')
-    assert 'std_msgs/msg/Header' in found.worst().note
+def moved_frame(msg):
+    msg.transforms[2].transform.translation.z += 0.25
 
 
-def test_messages_in_any_order_find_each_other(after):
+def other_robot(msg):
+    msg.data = '<robot name="blubby"/>'
+
+
+@pytest.mark.parametrize(
+    'items, names, component, frame, peak',
+    [
+        (all_items(), '', '', 0, 0.0),
+        (all_items(negated), '', '', 0, 0.0),
+        (all_items(late_sign), 'rotations_sign', 'right_hand', 15, 1.0),
+        (all_items(longer(0.11)), 'skeleton ..', 'left_forearm y', 0, 0.11),
+        (all_items(longer(-5.0)), 'skeleton ..', 'left_forearm y', 0, 5.0),
+        # one NaN in one bag; the same in both is equal: goal errors without a goal
+        (all_items(without_number), 'end_effector_positions', 'left_foot y', 12, np.inf),
+        *((shifted(ns), 'stamp', '', 0, abs(ns) * 1e-6) for ns in (1, -(10**9), 36 * 10**11)),
+        (edited('/tf', TFMessage, moved_frame), 'translation', 'world -> puppet/left_hand z', 0,
+         250.0),
+        (edited('/robot_description', String, other_robot), 'data',
+         "'", 0, 1.0),
+        (joints(0.0), '', '', 0, 0.0),
+        (joints(0.01), 'position', 'left_shank_y', 0, 0.01),
+        (contacts([1, 0]), '', '', 0, 0.0),
+        (contacts([1, 0], [1.25, 2.0]), 'contact_weights', 'left_hand', 0, 0.2),
+        (contacts([1]), 'contact_weights ..', 'left_hand', 0, 1.0),
+        (contacts([]), 'contact_weights ..', 'left_hand', 0, 1.0),
+        # of 1e-3 m; a factor of 4 is ln 2 of the deviation, whatever its size
+        (covariance(7, 4e-6), 'pose_covariances', 'left_hand y', 0, np.log(2.0)),
+        (covariance(1, 5e-7), 'pose_correlations', 'left_hand x y', 0, 0.5),
+    ],
+)  # fmt: skip
+def test_a_change_is_named_whichever_bag_has_it(tmp_path, items, names, component, frame, peak):
+    a = write_items(tmp_path / 'a.mcap', all_items())
+    b = write_items(tmp_path / 'b.mcap', items)
+    preset = 'default' if names.endswith('..') else EXACT
+    for paths in ((a, b), (b, a)):
+        found = compare_bags(*paths, Tolerances(preset))
+        wrong = {field.name for field in found.fields() if not field.within}
+        assert wrong == set(names.split()) or names.endswith('..')
+        assert {topic.counts for topic in found.topics} == {(N, N), (1, 1)}
+        assert len(found.fields()) > 60 and not found.warnings
+        assert found.within == (found.origin() == '') == (not names)
+        worst = found.worst()
+        assert worst.peak == pytest.approx(peak, rel=1e-6)
+        if names:
+            assert worst.name == names.split()[0] and component in worst.worst.component
+            assert worst.first.frame_index == frame
+
+
+def test_topics_that_one_bag_lacks_or_has_of_another_type(tmp_path):
+    lacking = [item for item in all_items() if item.topic != '/importance']
+    typed = [
+        i._replace(msgtype='std_msgs/msg/Header') if i.topic == '/robot_description' else i
+        for i in lacking
+    ]
+    paths = [write_items(tmp_path / f'{i}.mcap', x) for i, x in enumerate((all_items(), typed))]
+    there, back = (compare_bags(*order, Tolerances()) for order in (paths, paths[::-1]))
+    notes = [
+        {f.topic: f.note for f in found.fields() if f.name == 'topic' and not f.within}
+        for found in (there, back)
+    ]
+    string, header = 'std_msgs/msg/String', 'std_msgs/msg/Header'
+    assert notes == [
+        {'/importance': 'missing', '/robot_description': f'of type {string} and {header}'},
+        {'/importance': 'extra', '/robot_description': f'of type {header} and {string}'},
+    ]
+    assert there.worst().name == back.worst().name == 'topic'
+
+
+def test_messages_in_any_order_find_each_other(tmp_path):
     items = all_items()
     order = np.random.default_rng(1).permutation(len(items))
-    shuffled = [items[i]._replace(log_ns=10**9 + k) for k, i in enumerate(order)]
-    found = after(items=shuffled, preset=EXACT)
-    assert {field for _, field in wrong(found)} == {'order'}
-    assert 'stamps go back 0 times in A' in found.worst().note
-
-
-CONTACTS = ('end_effectors', 'segments', 'samples', 'weights', 'displacements', 'shares')
-
-
-def importance_with(order, **changes):
-    """Return the messages with the contacts in an order, and fields of them changed."""
-    items = []
-    for item in (item for moment in FRAMES for item in items_of(moment)):
-        if item.topic == '/importance':
-            msg = deserialize_message(item.data, Importance)
-            for name in CONTACTS:
-                values = getattr(msg, f'contact_{name}')
-                rows = np.array(changes.get(name, values)).reshape(2, -1)[order]
-                setattr(msg, f'contact_{name}', array(values.typecode, rows.ravel().tolist()))
-            items.append(item._replace(data=serialize_message(msg)))
-    return items
-
-
-def differing(folder, a, b):
-    paths = write_items(folder / 'a.mcap', a), write_items(folder / 'b.mcap', b)
+    mixed = [items[i]._replace(log_ns=10**9 + k) for k, i in enumerate(order)]
+    paths = write_items(tmp_path / 'a.mcap', items), write_items(tmp_path / 'b.mcap', mixed)
     found = compare_bags(*paths, Tolerances(EXACT))
-    return {field.name: field for field in found.fields() if not field.within}
-
-
-def test_contacts_may_stand_in_any_place(tmp_path):
-    before = importance_with([0, 1])
-    assert not differing(tmp_path, before, importance_with([1, 0]))
-    found = differing(tmp_path, before, importance_with([1, 0], weights=[1.25, 2.0]))
-    assert set(found) == {'contact_weights'}
-    assert found['contact_weights'].worst.component == 'left_hand'
-    assert found['contact_weights'].peak == pytest.approx(0.25 / 1.25)
-
-
-def test_a_contact_of_one_bag_alone_is_a_difference(tmp_path):
-    found = differing(tmp_path, importance_with([0]), importance_with([0, 1]))
-    assert {'contact_samples', 'contact_weights'} <= set(found)
-    found = differing(tmp_path, importance_with([]), importance_with([0]))
-    assert {'contact_samples', 'contact_weights'} <= set(found)
-
-
-def test_covariances_are_compared_as_standard_deviations(tmp_path):
-    """A factor of 4 on one axis is ln 2 of its deviation, whatever its size."""
-    a, b = [], []
-    for item in (item for moment in FRAMES for item in items_of(moment)):
-        if item.topic == '/tracker/filtered':
-            msg = deserialize_message(item.data, PoseFrame)
-            msg.pose_covariances[36 * 2 + 7] *= 4.0
-            a.append(item)
-            b.append(item._replace(data=serialize_message(msg)))
-    found = differing(tmp_path, a, b)
-    assert set(found) == {'pose_covariances'}
-    assert found['pose_covariances'].worst.component == 'left_hand y'
-    assert found['pose_covariances'].peak == pytest.approx(np.log(2.0))
+    assert {field.name for field in found.fields() if not field.within} == {'order'}
+    assert 'stamps go back 0 times in A' in found.worst().note
 
 
 def test_only_rigid_bodies_have_a_skeleton(tmp_path):
@@ -268,7 +192,6 @@ def test_only_rigid_bodies_have_a_skeleton(tmp_path):
         posture = moment.posture
         return moment._replace(posture=posture._replace(segments=posture.segments + noise))
 
-    items = [item for moment in FRAMES for item in items_of(measured(moment))]
-    path = write_items(tmp_path / 'a.mcap', items)
+    path = write_items(tmp_path / 'a.mcap', all_items(measured))
     names = {field.name for field in compare_bags(path, path, Tolerances()).fields()}
     assert 'segment_positions' in names and 'skeleton' not in names

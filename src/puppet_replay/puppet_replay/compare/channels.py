@@ -28,7 +28,6 @@ from puppet_core.math import Floats
 from puppet_replay.compare.reading import Field, Fields, frame_pairs, TF_STAMPS, TF_TYPE
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
-DIFFERS, ZERO, SKIPPED = 'differs', 'zero', 'skipped'
 STAMPS = 'stamps'  # of the transforms of a message, since its first one
 XYZ, NONE = ('x', 'y', 'z'), ('',)
 SCALES = {'mm': 1e3, 'mm_s': 1e3, 'ms': 1e3, 'deg_s': 180.0 / np.pi}  # from SI units
@@ -52,9 +51,10 @@ class Channel(NamedTuple):
     unit: str  # of the difference: a key of tolerances.UNITS
     labels: tuple[str, ...]  # name of each row; empty: rows have numbers
     axes: tuple[str, ...] = XYZ  # name of each of the numbers of a row
-    if_absent: str = (
-        DIFFERS  # DIFFERS, ZERO or SKIPPED where one of two messages has no such field
-    )
+
+    def form(self) -> tuple[object, ...]:
+        """Return what another one must have in common to be compared."""
+        return self.values.shape, self.metric, self.unit
 
 
 class Decoded(NamedTuple):
@@ -138,7 +138,7 @@ def decode(msgtype: str, fields: Fields) -> Decoded:
 
     A known type of another form, such as one of another version, is read as an unknown one.
     """
-    if msgtype == TF_TYPE:
+    if msgtype == TF_TYPE and frame_pairs(fields):
         return _transforms(fields)
     if msgtype in MESSAGES:
         try:
@@ -163,19 +163,17 @@ def _by_table(msgtype: str, fields: Fields) -> Decoded:
     channels = {}
     for name, column in MESSAGES[msgtype].items():
         source = column.source or name
-        field = fields.numbers[source]
-        if not field.values[0].size:
+        values = fields.numbers[source].values
+        if not values[0].size:
             continue
-        labels = fields.texts[column.rows] if isinstance(column.rows, str) else column.rows
-        values = field.values
         if column.unit != 'count':
-            values = (column.scale or SCALES.get(column.unit, 1.0)) * numbers(
-                fields, source, column.width
-            )
+            scale = column.scale or SCALES.get(column.unit, 1.0)
+            values = scale * numbers(fields, source, column.width)
+        labels = fields.texts[column.rows] if isinstance(column.rows, str) else column.rows
         if values.shape[1] != len(labels):
             raise ValueError(name)
-        metric = METRICS.get(column.unit, VECTOR)
         axes = XYZ if column.width > 1 else NONE
+        metric = METRICS.get(column.unit, VECTOR)
         channels[name] = Channel(values, metric, column.unit, labels, axes)
     for more in MORE.get(msgtype, ()):
         channels |= more(fields)
@@ -206,18 +204,20 @@ def _by_type(name: str, field: Field) -> Channel:
 
 def _transforms(fields: Fields) -> Decoded:
     """Return translations and rotations by pair of frames."""
-    pairs, found = frame_pairs(fields), {}
-    for name, source in (
-        (STAMPS, TF_STAMPS),
-        ('translation', 'transforms[].transform.translation'),
-        ('rotation', 'transforms[].transform.rotation'),
-    ):
-        if pairs and source in fields.numbers:
-            found[name] = _by_type(source, fields.numbers[source])._replace(labels=pairs)
+    pairs = frame_pairs(fields)
+    found = {
+        name: _by_type(source, fields.numbers[source])._replace(labels=pairs)
+        for name, source in (
+            (STAMPS, TF_STAMPS),
+            ('translation', 'transforms[].transform.translation'),
+            ('rotation', 'transforms[].transform.rotation'),
+        )
+        if source in fields.numbers
+    }
     if STAMPS in found:
         values = found[STAMPS].values
         found[STAMPS] = found[STAMPS]._replace(values=values - values[:, :1])
-    return Decoded(found, {'frames': tuple(sorted(pairs))} if pairs else {})
+    return Decoded(found, {'frames': tuple(sorted(pairs))})
 
 
 def _covariances(fields: Fields) -> dict[str, Channel]:
@@ -256,7 +256,7 @@ def _skeleton(fields: Fields) -> dict[str, Channel]:
     if len(carried) < FEWEST_FRAMES or not np.all(np.ptp(carried, axis=0) < RIGID_M):
         return {}
     labels = (*SEGMENTS[1:], *(f'{name} point' for name in END_EFFECTORS))
-    return {SKELETON: Channel(1e3 * carried, VECTOR, 'mm', labels, if_absent=SKIPPED)}
+    return {SKELETON: Channel(1e3 * carried, VECTOR, 'mm', labels)}
 
 
 def _contacts(fields: Fields) -> dict[str, Channel]:
@@ -266,8 +266,6 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
         fields.numbers[f'contact_{name}'].values[..., 0].astype(int) for name in names
     )
     n, count = ends.shape
-    if not count:
-        return {}
     samples = N_SAMPLES * segments + samples + 1  # 0: not in use
     order = np.argsort(ends * MAX_SAMPLE + samples, axis=1)
     each = np.arange(n)[:, None]
@@ -278,7 +276,7 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
     def channel(values: Floats, metric: str, unit: str, axes: tuple[str, ...] = NONE) -> Channel:
         rows = np.zeros((n, len(GENERAL_END_EFFECTORS), MAX_CONTACTS, values.shape[-1]))
         rows[each, ends, slots] = values[each, order]
-        return Channel(rows.reshape(n, len(labels), -1), metric, unit, labels, axes, ZERO)
+        return Channel(rows.reshape(n, len(labels), -1), metric, unit, labels, axes)
 
     weights, shares = numbers(fields, 'contact_weights', 1), numbers(fields, 'contact_shares', 1)
     displacements = 1e3 * numbers(fields, 'contact_displacements', 3)
@@ -300,6 +298,8 @@ MORE = {
 
 def aligned(a: Channel, b: Channel) -> tuple[Channel, Channel]:
     """Return both with the rows that have a name in both, in the order of A."""
+    if a.labels == b.labels:
+        return a, b
     places: dict[str, list[int]] = {}
     for row, label in enumerate(b.labels):
         places.setdefault(label, []).append(row)

@@ -25,11 +25,10 @@ from puppet_replay.compare.channels import (
     aligned,
     Channel,
     decode,
-    DIFFERS,
     EQUAL,
     NUMBER,
     ROTATION,
-    ZERO,
+    SKELETON,
 )
 from puppet_replay.compare.reading import (
     A,
@@ -44,7 +43,7 @@ from puppet_replay.compare.reading import (
     stacked,
     TopicReader,
 )
-from puppet_replay.compare.tolerances import COUNT, FieldTolerance, Tolerances, UNITS
+from puppet_replay.compare.tolerances import COUNT, Tolerance, Tolerances, UNITS
 from puppet_ros.bags import BagReader
 
 MESSAGES, TOPIC, ORDER = 'messages', 'topic', 'order'
@@ -95,7 +94,7 @@ class FieldResult(NamedTuple):
     topic: str
     name: str  # of the field, or MESSAGES, TOPIC or ORDER for the topic as a whole
     unit: str  # a key of UNITS
-    tolerance: FieldTolerance
+    tolerance: Tolerance
     within: bool
     severity: float  # the difference in tolerances: how bad it is beside others
     n: int = 1  # values compared
@@ -185,7 +184,7 @@ def compare_bags(
             name
             for name in known
             if any(fnmatchcase(name, pattern) for pattern in topics)
-            and not tolerances.topic(name).ignored
+            and not tolerances.topic(name).ignore
         ]
         shared = [name for name in chosen if bags[A].topics.get(name) == bags[B].topics.get(name)]
         total = sum(bag.counts[name] for bag in bags for name in shared)
@@ -221,7 +220,7 @@ def _topic_without_counterpart(name: str, bags: Sequence[BagReader]) -> TopicRes
 
 def _whole(topic: str, name: str, severity: float, note: str) -> FieldResult:
     """Return what is wrong with a topic as a whole."""
-    return FieldResult(topic, name, COUNT, FieldTolerance(), False, severity, note=note)
+    return FieldResult(topic, name, COUNT, Tolerance(), False, severity, note=note)
 
 
 class TopicComparison:
@@ -231,7 +230,7 @@ class TopicComparison:
         self.topic = a.topic
         self._a, self._b, self._tolerances = a, b, tolerances
         self._fields: dict[str, FieldStatistics] = {}
-        self._last: dict[tuple[str, tuple[str, ...]], tuple[Floats, Floats]] = {}
+        self._last: dict[tuple[str, tuple[str, ...]], list[Floats]] = {}
 
     def result(self, advance: Advance | None = None) -> TopicResult:
         """Read both; raise MessageError if a message does not match its definition."""
@@ -248,11 +247,12 @@ class TopicComparison:
                 if advance is not None:
                     advance(2 * len(block))
             whole.append(self._messages(left))
-        fields = [found.result(self.topic, name) for name, found in self._fields.items()]
+        found = [f.result(self.topic, n) for n, f in self._fields.items()]
+        fields = [field for field in found if not field.tolerance.ignore]
         backward, rates, gaps = zip(*(_stamp_figures(side.stamps_ns) for side in (a, b)))
         order = self._tolerances.field(self.topic, ORDER, COUNT)
         is_beyond = abs(backward[B] - backward[A]) > order.mismatches
-        if a.has_stamp and is_beyond and not order.ignored:
+        if a.has_stamp and is_beyond and not order.ignore:
             note = f'stamps go back {backward[A]} times in A, {backward[B]} in B'
             whole.append(_whole(self.topic, ORDER, OF_TEXT, note))
         fields = sorted(
@@ -264,13 +264,14 @@ class TopicComparison:
     def _messages(self, left: list[Message]) -> FieldResult:
         allowed = self._tolerances.topic(self.topic)
         missing, extra = (sum(message.side == side for message in left) for side in (A, B))
-        within = missing <= allowed.missing and extra <= allowed.extra
+        within = missing <= allowed.missing_messages and extra <= allowed.extra_messages
         n = max(len(self._a.stamps_ns), len(self._b.stamps_ns))
         place = None
         if left:
             first = min(left, key=lambda message: (message.stamp_ns, message.number))
-            place = Place(first.stamp_ns, (self._a, self._b)[first.side].index(first))
-        tolerance = FieldTolerance(mismatches=allowed.missing + allowed.extra)
+            reader = (self._a, self._b)[first.side]
+            place = Place(first.stamp_ns, index_of(reader.fields(first), first))
+        tolerance = Tolerance(mismatches=allowed.missing_messages + allowed.extra_messages)
         severity = 0.0 if within else OF_MESSAGES * len(left) / n
         figures = (n, len(left), float(len(left)), 0.0, 0.0, place, place)
         note = f'{missing} missing, {extra} extra' if left else ''
@@ -293,64 +294,43 @@ class TopicComparison:
             at = Stamped(stamps_ns, np.array([index_of(f, m) for f, m in zip(fields_a, in_a)]))
             if self._a.has_stamp:
                 apart = np.abs(np.array([message.stamp_ns for message in in_b]) - stamps_ns)
-                self._add(STAMP, 'ms', 1e-6 * apart[:, None], at, ('',))
+                self._field(STAMP, 'ms').add(at, 1e-6 * apart[:, None])
             self._compare(fields_a, fields_b, at)
 
     def _compare(
         self, fields_a: Sequence[Fields], fields_b: Sequence[Fields], at: Stamped
     ) -> None:
         a, b = (decode(self._a.msgtype, stacked(fields)) for fields in (fields_a, fields_b))
+        every = np.ones((len(at.stamps_ns), 1))
         for name in dict.fromkeys((*a.texts, *b.texts)):
-            texts = [side.texts.get(name, ()) for side in (a, b)]
-            unequal = np.full((len(at.stamps_ns), 1), float(texts[A] != texts[B]))
-            self._add(name, COUNT, unequal, at, (_first_difference(*texts),))
+            texts = a.texts.get(name, ()), b.texts.get(name, ())
+            unequal = every * (texts[A] != texts[B])
+            self._field(name, COUNT).add(at, unequal, (_first_difference(*texts),))
         for name in dict.fromkeys((*a.channels, *b.channels)):
-            self._compare_channel(name, a.channels.get(name), b.channels.get(name), at)
+            mine, other = a.channels.get(name), b.channels.get(name)
+            if mine is None or other is None:
+                known = mine or other
+                if known is not None and name != SKELETON:  # not rigid in one of them
+                    self._field(name, known.unit).add(at, every * np.inf, ('not in both',))
+                continue
+            mine, other = aligned(mine, other)
+            field = self._field(name, mine.unit)
+            if mine.form() != other.form():
+                field.add(at, every * np.inf, ('form',))
+                continue
+            field.add(at, difference(mine, other), mine.labels, (mine, other))
+            if mine.metric == ROTATION:
+                now, stream = (mine.values, other.values), (name, mine.labels)
+                last = self._last.get(stream, [q[:1] for q in now])
+                self._last[stream] = [q[-1:] for q in now]
+                breaks = sign_breaks(*map(np.concatenate, zip(last, now)))
+                self._field(name + SIGN, COUNT).add(at, breaks, mine.labels)
 
-    def _compare_channel(
-        self, name: str, a: Channel | None, b: Channel | None, at: Stamped
-    ) -> None:
-        known = a or b
-        assert known is not None
-        unlike = np.full((len(at.stamps_ns), 1), np.inf)
-        if a is None or b is None:
-            if known.if_absent == DIFFERS:
-                self._add(name, known.unit, unlike, at, ('not in both',))
-            if known.if_absent != ZERO:
-                return
-            nothing = known._replace(values=np.zeros_like(known.values))
-            a, b = a or nothing, b or nothing
-        if a.labels != b.labels:
-            a, b = aligned(a, b)
-        if a.values.shape != b.values.shape or (a.metric, a.unit) != (b.metric, b.unit):
-            self._add(name, a.unit, unlike, at, ('form',))
-            return
-        amounts, axes = difference(a, b)
-        axis_names = () if a.metric == ROTATION else a.axes
-        self._add(name, a.unit, amounts, at, a.labels, axis_names, axes, (a.values, b.values))
-        if a.metric == ROTATION:
-            last_a, last_b = self._last.get((name, a.labels), (a.values[:1], b.values[:1]))
-            self._last[name, a.labels] = a.values[-1:], b.values[-1:]
-            breaks = sign_breaks(
-                np.concatenate((last_a, a.values)), np.concatenate((last_b, b.values))
-            )
-            self._add(name + SIGN, COUNT, breaks, at, a.labels)
-
-    def _add(
-        self,
-        name: str,
-        unit: str,
-        amounts: Floats,
-        at: Stamped,
-        labels: tuple[str, ...],
-        axis_names: tuple[str, ...] = (),
-        axes: Ints | None = None,
-        values: tuple[Floats, Floats] | None = None,
-    ) -> None:
-        tolerance = self._tolerances.field(self.topic, name, unit)
-        if not tolerance.ignored:
-            field = self._fields.setdefault(name, FieldStatistics(unit, tolerance))
-            field.add(amounts, axes, at, labels, axis_names, values)
+    def _field(self, name: str, unit: str) -> 'FieldStatistics':
+        if name not in self._fields:
+            tolerance = self._tolerances.field(self.topic, name, unit)
+            self._fields[name] = FieldStatistics(unit, tolerance)
+        return self._fields[name]
 
 
 def _first_difference(a: tuple[str, ...], b: tuple[str, ...]) -> str:
@@ -374,7 +354,7 @@ def _stamp_figures(stamps_ns: Sequence[int]) -> tuple[int, float, float]:
 class FieldStatistics:
     """The differences of one field, of which those above zero are kept."""
 
-    def __init__(self, unit: str, tolerance: FieldTolerance) -> None:
+    def __init__(self, unit: str, tolerance: Tolerance) -> None:
         self.unit = unit
         self.tolerance = tolerance
         self._n = self._n_beyond = 0
@@ -386,41 +366,38 @@ class FieldStatistics:
 
     def add(
         self,
-        amounts: Floats,
-        axes: Ints | None,
         at: Stamped,
-        labels: tuple[str, ...] = (),
-        axis_names: tuple[str, ...] = (),
-        values: tuple[Floats, Floats] | None = None,
+        amounts: Floats,
+        labels: tuple[str, ...] = ('',),
+        sides: tuple[Channel, Channel] | None = None,
     ) -> None:
         """
-        Add the differences of n messages, none NaN, and which axis differs most, shape (n, rows).
+        Add the differences of n messages, none NaN, shape (n, rows), and what they are between.
 
-        Empty names of rows and axes are left out, missing ones are numbers. `values` are those of
-        A and B that differ, shape (n, rows, width).
+        Empty names of rows are left out, missing ones are numbers.
         """
         self._n += amounts.size
         peaks = amounts.max(axis=1, initial=0.0)
         self._peaks.append((at.stamps_ns, peaks))
-        positive = amounts[amounts > 0.0]
-        if not positive.size:
+        if not peaks.any():
             return
-        self._positive.append(positive)
+        self._positive.append(amounts[amounts > 0.0])
 
         def place(frame: int) -> tuple[Place, int, int]:
-            row = int(np.argmax(amounts[frame]))
-            axis = 0 if axes is None else int(axes[frame, row])
-            label = labels[row] if row < len(labels) else f'[{row}]'
-            name = axis_names[axis] if axis < len(axis_names) else ''
+            row, axis = int(np.argmax(amounts[frame])), 0
+            component = labels[row] if row < len(labels) else f'[{row}]'
+            if sides is not None and sides[A].metric != ROTATION:
+                values = (side.values[frame, row].astype(np.float64) for side in sides)
+                axis = int(np.argmax(distances(*values)))
+                component += f' {sides[A].axes[axis]}'
             when = int(at.stamps_ns[frame]), int(at.indices[frame])
-            amount = float(amounts[frame, row])
-            return Place(*when, f'{label} {name}'.strip(), amount), row, axis
+            return Place(*when, component.strip(), float(amounts[frame, row])), row, axis
 
         if self._worst is None or peaks.max() > self._worst.amount:
             self._worst, row, axis = place(int(np.argmax(peaks)))
-            if values is not None:
-                a, b = (side[:, row].astype(np.float64) for side in values)
-                if self.unit == 'deg':
+            if sides is not None:
+                a, b = (side.values[:, row].astype(np.float64) for side in sides)
+                if sides[A].metric == ROTATION:
                     a, b = angles_deg(a[:1], a), angles_deg(a[:1], b)
                 else:
                     a, b = a[:, axis], b[:, axis]
@@ -474,29 +451,30 @@ class FieldStatistics:
         )
 
 
-def difference(a: Channel, b: Channel) -> tuple[Floats, Ints | None]:
+def difference(a: Channel, b: Channel) -> Floats:
     """
-    Return how far two channels of equal shape are apart, and at which axis most; None: the first.
+    Return how far two channels of one form are apart, shape (n, rows), in the channel's unit.
 
-    Both of shape (n, rows); amounts in the channel's unit, infinite where one side alone has no
-    number.
+    Infinite where one side alone has no number.
     """
     if a.metric == ROTATION:
-        return angles_deg(a.values, b.values), None
+        return angles_deg(a.values, b.values)
     if a.metric == EQUAL:  # whole numbers too large for floats as well
         equal = (a.values == b.values) | ((a.values != a.values) & (b.values != b.values))
-        return np.any(~equal, axis=-1).astype(np.float64), None
-    with np.errstate(invalid='ignore'):
-        apart = np.abs(a.values - b.values)
-    same = (a.values == b.values) | (np.isnan(a.values) & np.isnan(b.values))
-    apart = np.where(np.isnan(apart), np.where(same, 0.0, np.inf), apart)
+        return np.any(~equal, axis=-1).astype(np.float64)
+    apart = distances(a.values, b.values)
     if a.metric == NUMBER:
         size = np.fmax(np.abs(a.values), np.abs(b.values))
         apart /= np.maximum(1.0, np.where(np.isfinite(size), size, 1.0))
-    if apart.shape[-1] == 1:
-        return apart[..., 0], None
-    axes = np.argmax(apart, axis=-1) if apart.shape[-1] else None
-    return np.sqrt(np.sum(apart * apart, axis=-1)), axes
+    return apart[..., 0] if apart.shape[-1] == 1 else np.sqrt(np.sum(apart * apart, axis=-1))
+
+
+def distances(a: Floats, b: Floats) -> Floats:
+    """Return how far numbers are apart; infinite where one of two is none, else zero."""
+    with np.errstate(invalid='ignore'):
+        apart = np.abs(a - b)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.where(np.isnan(apart), np.where(same, 0.0, np.inf), apart)
 
 
 def angles_deg(a: Floats, b: Floats) -> Floats:

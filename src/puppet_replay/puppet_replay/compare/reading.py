@@ -126,10 +126,6 @@ class TopicReader:
         seconds, rest = struct.unpack_from('<iI' if data[1] else '>iI', data, at)
         return int(seconds) * 1_000_000_000 + int(rest)
 
-    def index(self, message: Message) -> int:
-        """Return the frame_index of a message; its number if it has none."""
-        return index_of(self.fields(message), message)
-
     def latest_transforms(self) -> Fields:
         """Return the last transform of each pair of frames, by name, as of one message."""
         latest: dict[str, tuple[int, Fields]] = {}
@@ -263,7 +259,11 @@ def joined(a: TopicReader, b: TopicReader, left: list[Message]) -> Iterator[Pair
     """Yield the messages of A with their counterparts in B; add to `left` what has none."""
     yield from _pairs(heapq.merge(a, b), left)
     left.sort(key=lambda message: (message.stamp_ns, message.number))
-    indices = [(a, b)[m.side].index(m) for m in left] if a.has_index and b.has_index else []
+    indices = (
+        [index_of((a, b)[m.side].fields(m), m) for m in left]
+        if a.has_index and b.has_index
+        else []
+    )
     # transforms of other frames, and a counter that began anew, are joined by their stamps
     is_index = len({(m.side, i) for m, i in zip(left, indices)}) == len(left)
     keys = indices if is_index else [message.stamp_ns for message in left]

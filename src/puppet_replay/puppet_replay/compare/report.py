@@ -61,11 +61,9 @@ def report_lines(comparison: Comparison, everything: bool = False) -> list[str]:
     lines = summary_lines(comparison)
     if rows:
         table = [HEAD, *((f.topic, *cells(f, comparison.start_ns)) for f in rows)]
-        columns = list(zip(ALIGNED, (max(map(len, column)) for column in zip(*table))))
-        lines.append('')
-        for row in table:
-            line = '  '.join(f'{cell:{side}{n}}' for cell, (side, n) in zip(row, columns))
-            lines.append(line.rstrip())
+        sizes = [f'{side}{max(map(len, column))}' for side, column in zip(ALIGNED, zip(*table))]
+        texts = ('  '.join(map(format, row, sizes)) for row in table)
+        lines += ['', *(text.rstrip() for text in texts)]
         if len(wrong) > len(rows):
             lines.append(f'.. and {len(wrong) - len(rows)} more; --all prints every field')
     return [printable(line) for line in lines]
@@ -92,24 +90,22 @@ def summary_lines(comparison: Comparison) -> list[str]:
 
 def described(field: FieldResult) -> str:
     """Return one line about the worst of a field: amount, component, frame and stamp."""
-    place = ''
+    place, tail = '', f'; {field.note}' if field.note else ''
     if field.worst is not None:
-        component = f'{field.worst.component}, ' if field.worst.component else ''
-        stamp = stamp_text(field.worst.stamp_ns)
-        place = f' at {component}frame {field.worst.frame_index}, stamp {stamp}'
+        stamp_ns, index, component, _ = field.worst
+        row = f'{component}, ' if component else ''
+        place = f' at {row}frame {index}, stamp {stamp_text(stamp_ns)}'
     if field.unit == COUNT:
         what = field.note or f'{field.n_beyond} of {field.n} values unequal'
         return f'{field.topic} {field.name}: {what}{place}'
-    allowed = amount(field.tolerance.max, field.unit)
-    tail = f'; {field.note}' if field.note else ''
-    peak = amount(field.peak, field.unit)
+    peak, allowed = (amount(x, field.unit) for x in (field.peak, field.tolerance.max))
     return f'{field.topic} {field.name}: {peak}{place}, allowed {allowed}{tail}'
 
 
 def amount(value: float, unit: str) -> str:
     if math.isinf(value):
         return 'no number'
-    number = f'{value:.3g}' if value < 1000.0 or value >= 1e6 else f'{value:.0f}'
+    number = f'{value:.0f}' if 1000.0 <= value < 1e6 else f'{value:.3g}'
     return f'{number} {UNITS[unit].text}'.strip()
 
 
@@ -162,8 +158,8 @@ def comparison_report(comparison: Comparison) -> dict[str, Any]:
 
 def _field_data(field: FieldResult) -> dict[str, Any]:
     def place(found: Place | None) -> dict[str, Any] | None:
-        names = ('stamp_ns', 'frame_index', 'component')
-        return found and {n: getattr(found, n) for n in names} | {'difference': found.amount}
+        names = ('stamp_ns', 'frame_index', 'component', 'difference')
+        return found and dict(zip(names, found))
 
     return {
         'field': field.name,
@@ -204,10 +200,10 @@ def draw_curve(field: FieldResult, start_ns: int) -> str:
     """Return SVG: the difference over the whole time, and both values near the worst message."""
     curve, worst = field.curve, field.worst
     assert curve is not None and worst is not None
-    unit = UNITS[field.unit].text
+    unit, component = UNITS[field.unit].text, worst.component
     suffix = f' [{unit}]' if unit else ''
     times_s, near_s = (1e-9 * (stamps - start_ns) for stamps in (curve.stamps_ns, curve.near_ns))
-    worst_s, component = 1e-9 * (worst.stamp_ns - start_ns), worst.component
+    worst_s = 1e-9 * (worst.stamp_ns - start_ns)
     with drawing.styled():
         figure, ((top,), (bottom,)) = drawing.new_figure(
             (1.0, 1.0), 460, f'{field.topic} {field.name} {component}', is_shared=False
@@ -218,10 +214,9 @@ def draw_curve(field: FieldResult, start_ns: int) -> str:
         apart = np.where(is_number, curve.apart, np.nan)
         top.plot(times_s, apart, color=drawing.RED, label='difference')
         if not is_number.all():
-            at = times_s[~is_number]
-            style: dict[str, Any] = {'marker': 'x', 'label': 'no number'}
-            edge = np.full(len(at), 0.97), top.get_xaxis_transform()
-            top.plot(at, edge[0], linestyle='', color=drawing.DARK, transform=edge[1], **style)
+            none_s = times_s[~is_number]
+            style: dict[str, Any] = {'color': drawing.DARK, 'clip_on': False, 'label': 'no number'}
+            top.plot(none_s, np.zeros(len(none_s)), 'x', **style)
         top.set_ylim(bottom=0.0)
         top.set_title('difference of B from A')
         top.set_ylabel(f'difference{suffix}')

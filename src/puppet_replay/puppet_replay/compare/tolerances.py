@@ -8,7 +8,7 @@ that fit and are measured in its units. A later rule outweighs an earlier one. A
 a preset: `default`, or `exact`, which allows nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 import math
 from pathlib import Path
@@ -18,11 +18,9 @@ from puppet_core.io import load_yaml, Section
 
 FORMAT = 'puppet-tolerances/1'
 DEFAULT, EXACT = 'default', 'exact'
-PRESETS = (DEFAULT, EXACT)
 STATISTICS = ('max', 'p99', 'rms')
 COUNT = 'count'  # of this unit's fields only the number of mismatches counts
-OF_MESSAGES = {'missing_messages': 'missing', 'extra_messages': 'extra', 'ignore': 'ignored'}
-MOST_MESSAGES = 10**9
+OF_MESSAGES = ('missing_messages', 'extra_messages', 'ignore')
 
 
 class Unit(NamedTuple):
@@ -54,22 +52,16 @@ class Rule(NamedTuple):
     line: int | None = None  # None in a preset
 
 
-class FieldTolerance(NamedTuple):
-    """What is allowed of one field, in its unit."""
+class Tolerance(NamedTuple):
+    """What is allowed of one field, in its unit, or of the messages of one topic."""
 
     max: float = math.inf  # noqa: A003  # greatest difference of one value
     p99: float = math.inf  # what 99 in 100 differences may not exceed
     rms: float = math.inf  # root of the mean square
     mismatches: int = 0  # how many flags or texts may differ
-    ignored: bool = False  # whether it is not compared
-
-
-class TopicTolerance(NamedTuple):
-    """What is allowed of the messages of one topic."""
-
-    missing: int = 0  # how many may be missing in B
-    extra: int = 0  # how many may be missing in A
-    ignored: bool = False  # whether it is not compared
+    missing_messages: int = 0  # how many may be missing in B
+    extra_messages: int = 0  # how many may be missing in A
+    ignore: bool = False  # whether it is not compared
 
 
 # Of the run and not of the motion: clocks, logs, and what a node counts since it was started.
@@ -77,17 +69,18 @@ RUN_TOPICS = (
     *('/diagnostics', '/rosout', '/parameter_events', '/puppet/parameters', '/clock', '/events/*'),
 )
 RUN_FIELDS = ('solve_time', 'frames_solved', 'frames_dropped')
-ALWAYS = (
+OF_RUN = (
     *(Rule(topic=topic, limits={'ignore': True}) for topic in RUN_TOPICS),
     *(Rule(field=field, limits={'ignore': True}) for field in RUN_FIELDS),
 )
-
-
-def _preset(name: str) -> tuple[Rule, ...]:
-    if name == EXACT:
-        return (Rule(limits={f'max_{unit}': 0.0 for unit in UNITS}), *ALWAYS)
-    limits = {f'max_{name}': unit.tolerance for name, unit in UNITS.items()}
-    return (Rule(limits=limits), *ALWAYS, Rule(field='skeleton', limits={'max_mm': 0.01}))
+PRESETS = {
+    DEFAULT: (
+        Rule(limits={f'max_{name}': unit.tolerance for name, unit in UNITS.items()}),
+        *OF_RUN,
+        Rule(field='skeleton', limits={'max_mm': 0.01}),
+    ),
+    EXACT: (Rule(limits={f'max_{name}': 0.0 for name in UNITS}), *OF_RUN),
+}
 
 
 class Tolerances:
@@ -96,32 +89,34 @@ class Tolerances:
     def __init__(
         self, preset: str = DEFAULT, rules: Sequence[Rule] = (), path: Path | None = None
     ) -> None:
-        self.preset, self.path = preset, path
-        self._rules = (*_preset(preset), *rules)
+        self.path = path
+        self._rules = (*PRESETS[preset], *rules)
         self._used: set[int] = set()
 
-    def field(self, topic: str, field: str, unit: str) -> FieldTolerance:
+    def field(self, topic: str, field: str, unit: str) -> Tolerance:
         """Return what is allowed of a field that is measured in `unit`."""
-        names = {f'{name}_{unit}': name for name in STATISTICS} | {'ignore': 'ignored'}
+        names = {f'{name}_{unit}': name for name in STATISTICS} | {'ignore': 'ignore'}
         if unit == COUNT:
             names['mismatches'] = 'mismatches'
-        return FieldTolerance(**self._limits(topic, field, names))
+        return self._limits(topic, names, lambda pattern: fnmatchcase(field, pattern))
 
-    def topic(self, topic: str) -> TopicTolerance:
+    def topic(self, topic: str) -> Tolerance:
         """Return what is allowed of the messages of a topic."""
-        return TopicTolerance(**self._limits(topic, None, OF_MESSAGES))
+        return self._limits(
+            topic, dict(zip(OF_MESSAGES, OF_MESSAGES)), lambda pattern: pattern == '*'
+        )
 
-    def _limits(self, topic: str, field: str | None, names: Mapping[str, str]) -> dict[str, Any]:
-        """Return the limits of all rules together under new names, by the key of the file."""
+    def _limits(
+        self, topic: str, names: Mapping[str, str], is_of: Callable[[str], bool]
+    ) -> Tolerance:
+        """Return the limits of all rules together; `names` are by the keys of the file."""
         found: dict[str, Any] = {}
         for number, rule in enumerate(self._rules):
-            fits = rule.field == '*' if field is None else fnmatchcase(field, rule.field)
-            if not fits or not fnmatchcase(topic, rule.topic):
-                continue
-            if limits := {names[key]: limit for key, limit in rule.limits.items() if key in names}:
+            limits = {names[key]: limit for key, limit in rule.limits.items() if key in names}
+            if limits and is_of(rule.field) and fnmatchcase(topic, rule.topic):
                 self._used.add(number)
                 found |= limits
-        return found
+        return Tolerance(**found)
 
     def unused(self) -> list[str]:
         """Return a line for each rule of the file that fitted nothing so far."""
@@ -138,7 +133,7 @@ def load_tolerances(path: Path | None) -> Tolerances:
     if path is None:
         return Tolerances()
     section = load_yaml(path, FORMAT)
-    preset = section.text('preset', DEFAULT, PRESETS)
+    preset = section.text('preset', DEFAULT, tuple(PRESETS))
     rules = [_rule(entry) for entry in section.sections('rules')] if 'rules' in section else []
     section.finish()
     return Tolerances(preset, rules, path)
@@ -150,20 +145,10 @@ def _rule(entry: Section) -> Rule:
     limits: dict[str, Any] = {key: entry.number(key, low=0.0) for key in keys if key in entry}
     for key in ('mismatches', 'missing_messages', 'extra_messages'):
         if key in entry:
-            limits[key] = _count(entry, key)
+            limits[key] = int(entry.number(key, low=0.0, high=1e9))
     if 'ignore' in entry:
         limits['ignore'] = entry.flag('ignore')
     entry.finish()
     if not limits:
         raise entry.error('topic', 'a limit such as max_mm, or ignore: true', 'none')
-    for key in ('missing_messages', 'extra_messages'):
-        if key in limits and field != '*':
-            raise entry.error(key, 'a rule without a field', f'the field {field}')
     return Rule(topic, field, limits, entry.line)
-
-
-def _count(entry: Section, key: str) -> int:
-    value = entry.number(key, low=0.0, high=MOST_MESSAGES)
-    if value != int(value):
-        raise entry.error(key, 'a whole number', f'{value:g}')
-    return int(value)
