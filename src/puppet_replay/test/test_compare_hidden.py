@@ -121,6 +121,7 @@ JOINTS, TF_STATIC, TF = (
     ('/tf', STATIC),
 )
 ONE, TWO = tf(('a', 1, 0.1), ('b', 1, 0.2)), tf(('b', 5, 0.2), ('a', 9, 0.1))
+NO_TEXT = serialize_message(ONE).replace(b'a\0', b'\xfe\0')
 PAIRS = [joints('a', i, second=i // 2) for i in range(20)]  # two of each stamp
 
 
@@ -132,6 +133,8 @@ PAIRS = [joints('a', i, second=i // 2) for i in range(20)]  # two of each stamp
         (*TF_STATIC, [tf(('a', 1, 7.0)), tf(('b', 2, 0.2)), tf(('a', 3, 0.1))], [ONE], '', ''),
         (*TF_STATIC, [ONE, tf(('a', 3, 0.3))], [ONE], 'translation', ''),
         (*TF_STATIC, [ONE], [tf(('a', 1, 0.1))], 'frames', ''),
+        (*TF_STATIC, [NO_TEXT], [NO_TEXT], '', ''),
+        (*TF_STATIC, [NO_TEXT], [NO_TEXT.replace(b'\xfe', b'\xff')], 'bytes', ''),
         # transforms of one stamp are joined by their frames
         (*TF, [tf(('a', 1, 0.1)), tf(('b', 1, 0.2))], [tf(('b', 1, 0.2)), tf(('a', 1, 0.1))],
          '', ''),

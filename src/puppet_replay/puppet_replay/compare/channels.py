@@ -52,10 +52,6 @@ class Channel(NamedTuple):
     labels: tuple[str, ...]  # name of each row; empty: rows have numbers
     axes: tuple[str, ...] = XYZ  # name of each of the numbers of a row
 
-    def form(self) -> tuple[object, ...]:
-        """Return what another one must have in common to be compared."""
-        return self.values.shape, self.metric, self.unit
-
 
 class Decoded(NamedTuple):
     """All fields of n messages of equal shape and texts."""
@@ -296,17 +292,17 @@ MORE = {
 }
 
 
-def aligned(a: Channel, b: Channel) -> tuple[Channel, Channel]:
-    """Return both with the rows that have a name in both, in the order of A."""
-    if a.labels == b.labels:
-        return a, b
-    places: dict[str, list[int]] = {}
-    for row, label in enumerate(b.labels):
-        places.setdefault(label, []).append(row)
-    rows = [(row, places[name].pop(0)) for row, name in enumerate(a.labels) if places.get(name)]
-    mine, other = [row for row, _ in rows], [row for _, row in rows]
-    labels = tuple(a.labels[row] for row in mine)
-    return (
-        a._replace(values=a.values[:, mine], labels=labels),
-        b._replace(values=b.values[:, other], labels=labels),
-    )
+def aligned(a: Channel | None, b: Channel | None) -> tuple[Channel, Channel] | None:
+    """Return both with the rows that have a name in both, in the order of A; None if unlike."""
+    if a is None or b is None or (a.metric, a.unit) != (b.metric, b.unit):
+        return None
+    if a.labels != b.labels:
+        places: dict[str, list[int]] = {}
+        for row, label in enumerate(b.labels):
+            places.setdefault(label, []).append(row)
+        rows = [(i, places[name].pop(0)) for i, name in enumerate(a.labels) if places.get(name)]
+        mine, other = [row for row, _ in rows], [row for _, row in rows]
+        labels = tuple(a.labels[row] for row in mine)
+        a = a._replace(values=a.values[:, mine], labels=labels)
+        b = b._replace(values=b.values[:, other], labels=labels)
+    return (a, b) if a.values.shape == b.values.shape else None

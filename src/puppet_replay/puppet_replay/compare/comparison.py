@@ -76,7 +76,7 @@ class Place(NamedTuple):
     stamp_ns: int  # of the message in A; its log time if the type has no header
     frame_index: int  # the message's own if it has one, else its number
     component: str = ''  # name of the row and of the axis, as in left_hand x
-    amount: float = 1.0  # the difference
+    difference: float = 1.0
 
 
 class Curve(NamedTuple):
@@ -307,18 +307,15 @@ class TopicComparison:
             unequal = every * (texts[A] != texts[B])
             self._field(name, COUNT).add(at, unequal, (_first_difference(*texts),))
         for name in dict.fromkeys((*a.channels, *b.channels)):
-            mine, other = a.channels.get(name), b.channels.get(name)
-            if mine is None or other is None:
-                known = mine or other
-                if known is not None and name != SKELETON:  # not rigid in one of them
-                    self._field(name, known.unit).add(at, every * np.inf, ('not in both',))
+            channels = a.channels.get(name), b.channels.get(name)
+            alike = aligned(*channels)
+            if alike is None:
+                unit = next(channel.unit for channel in channels if channel is not None)
+                if name != SKELETON:  # a body is rigid in one of them
+                    self._field(name, unit).add(at, every * np.inf, ('another form',))
                 continue
-            mine, other = aligned(mine, other)
-            field = self._field(name, mine.unit)
-            if mine.form() != other.form():
-                field.add(at, every * np.inf, ('form',))
-                continue
-            field.add(at, difference(mine, other), mine.labels, (mine, other))
+            mine, other = alike
+            self._field(name, mine.unit).add(at, difference(mine, other), mine.labels, alike)
             if mine.metric == ROTATION:
                 now, stream = (mine.values, other.values), (name, mine.labels)
                 last = self._last.get(stream, [q[:1] for q in now])
@@ -393,7 +390,7 @@ class FieldStatistics:
             when = int(at.stamps_ns[frame]), int(at.indices[frame])
             return Place(*when, component.strip(), float(amounts[frame, row])), row, axis
 
-        if self._worst is None or peaks.max() > self._worst.amount:
+        if self._worst is None or peaks.max() > self._worst.difference:
             self._worst, row, axis = place(int(np.argmax(peaks)))
             if sides is not None:
                 a, b = (side.values[:, row].astype(np.float64) for side in sides)
@@ -424,7 +421,7 @@ class FieldStatistics:
         positive = np.concatenate((np.zeros(0), *self._positive))
         finite = positive[np.isfinite(positive)]
         n_invalid = len(positive) - len(finite)
-        peak = self._worst.amount if self._worst is not None else 0.0
+        peak = self._worst.difference if self._worst is not None else 0.0
         rms = math.sqrt(float(finite @ finite) / max(self._n - n_invalid, 1))
         rank = math.ceil(0.99 * self._n) - (self._n - len(positive))
         p99 = float(np.partition(positive, rank - 1)[rank - 1]) if rank > 0 else 0.0

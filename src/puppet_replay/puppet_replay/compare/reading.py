@@ -131,21 +131,17 @@ class TopicReader:
         latest: dict[str, tuple[int, Fields]] = {}
         for message in self:
             fields = self.fields(message)
+            if UNKNOWN in fields.numbers:  # names that are no UTF-8
+                return fields
             latest |= {frames: (row, fields) for row, frames in enumerate(frame_pairs(fields))}
         rows = [latest[frames] for frames in sorted(latest)]
-        if not rows:
-            return Fields({}, {})
-        numbers, texts = rows[0][1]
-        return Fields(
-            {
-                name: Field(
-                    field.owner, np.stack([found.numbers[name].values[row] for row, found in rows])
-                )
-                for name, field in numbers.items()
-                if name != TF_STAMPS  # when it was published is of the run
-            },
-            {name: tuple(found.texts[name][row] for row, found in rows) for name in texts},
-        )
+        numbers = {
+            name: Field(field.owner, np.stack([of.numbers[name].values[row] for row, of in rows]))
+            for name, field in (rows[0][1].numbers if rows else {}).items()
+            if name != TF_STAMPS  # when it was published is of the run
+        }
+        texts = {name: tuple(of.texts[name][row] for row, of in rows) for name in TF_FRAMES}
+        return Fields(numbers, texts)
 
     def fields(self, whole: Message) -> Fields:
         """Return what a message holds; raise MessageError naming bag, topic, number and stamp."""

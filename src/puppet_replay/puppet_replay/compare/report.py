@@ -157,21 +157,15 @@ def comparison_report(comparison: Comparison) -> dict[str, Any]:
 
 
 def _field_data(field: FieldResult) -> dict[str, Any]:
-    def place(found: Place | None) -> dict[str, Any] | None:
-        names = ('stamp_ns', 'frame_index', 'component', 'difference')
-        return found and dict(zip(names, found))
-
+    same = ('within', 'severity', 'n', 'n_beyond', 'p99', 'rms', 'note')
+    places = {'first': field.first, 'worst': field.worst}
     return {
         'field': field.name,
         'unit': UNITS[field.unit].text or field.unit,
-        **{name: getattr(field, name) for name in ('within', 'severity', 'n', 'n_beyond')},
+        **{name: getattr(field, name) for name in same},
         'max': field.peak,
-        'p99': field.p99,
-        'rms': field.rms,
         'allowed': dict(zip(('max', 'p99', 'rms', 'mismatches'), field.tolerance)),
-        'first': place(field.first),
-        'worst': place(field.worst),
-        'note': field.note,
+        **{name: place and place._asdict() for name, place in places.items()},
     }
 
 
