@@ -50,6 +50,7 @@ MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 
 PUSH_S = 0.03  # time constant of the push out of objects
 LIFT_S = 0.1  # time constant with which a body that was lifted out of planes comes down again
+SINK_M_S = 2.0  # at most, where hands and feet draw it down; of a puppet of scale 1
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
 
 
@@ -220,16 +221,6 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
 
 
 @kernel
-def _lift_again(offset: Vec3, dt: float, frame: Frame) -> Vec3:
-    """Return how far a root that was lifted out of planes is still above its offset [m]."""
-    up, before = vec3(frame.lift_up), vec3(frame.final_offset)
-    # no farther than it has been: what holds it down undoes a lift
-    frame.lift[0] = clamp(dot(sub(before, offset), up), 0.0, frame.lift[0])
-    frame.lift[1] = max(frame.lift[1], -frame.lift[0] / LIFT_S)  # nor past the offset then
-    return scale(up, follow(frame.lift, 0.0, LIFT_S, dt))
-
-
-@kernel
 def smooth_root(
     model: PuppetModel,
     tuning: Tuning,
@@ -249,12 +240,26 @@ def smooth_root(
         for k in range(3):
             added = follow(frame.follower[k], offset[k], tuning.root_smoothing_s, dt)
             frame.root[k] = added + follow(frame.push[k], frame.wanted_push[k], PUSH_S, dt)
-        offset = vec3(frame.root)
-        copy(add(add(carried, offset), _lift_again(offset, dt, frame)), frame.root)
+        copy(add(carried, frame.root), frame.root)
     else:
         copy(offset, frame.follower[:, 0])
         frame.follower[:, 1] = 0.0
         frame.push[:] = 0.0
         frame.lift[:] = 0.0
-    if tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE:
+    holds = tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE
+    if holds:
         hold_root(model, tuning, goals.importances, frame.balls, frame.root)
+    if frame.lift[0] > 0.0:
+        low, up = vec3(frame.root), vec3(frame.lift_up)
+        # no farther than it has been: what held it down undid a lift
+        before = add(carried, frame.final_offset)
+        frame.lift[0] = clamp(dot(sub(before, low), up), 0.0, frame.lift[0])
+        frame.lift[1] = max(frame.lift[1], -frame.lift[0] / LIFT_S)  # not past it
+        lift = follow(frame.lift, 0.0, LIFT_S, dt)
+        copy(add(low, scale(up, lift)), frame.root)
+        if holds:
+            # hands and feet that it takes out of reach draw it down
+            hold_root(model, tuning, goals.importances, frame.balls, frame.root)
+            least = max(lift - tuning.world_scale * SINK_M_S * dt, 0.0)
+            frame.lift[0] = clamp(dot(sub(frame.root, low), up), least, lift)
+            copy(add(low, scale(up, frame.lift[0])), frame.root)
