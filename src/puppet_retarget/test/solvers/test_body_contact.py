@@ -196,9 +196,7 @@ def test_hands_draw_a_lifted_body_down_once_its_knees_let_them(
     held = rows.copy()
     held[:2, IMPORTANCE] = 1.0
     held[:2, GOAL : GOAL + 3] = [[0.3, 0.1, -0.1], [0.3, -0.1, -0.1]]
-    heights = [
-        solver.solve(low, low, rotations, held, TICK_S).root_position[2] for _ in range(60)
-    ]
+    heights = [solver.solve(low, low, rotations, held, TICK_S).root_position[2] for _ in range(60)]
     np.testing.assert_allclose(heights, lifted, atol=1e-3)
     rotations[[10, 13]] = qb.exp(np.array([0.0, -np.pi / 2.0, 0.0]))  # legs out to the front
     heights = [
