@@ -81,6 +81,7 @@ LATE_RAD = 1e-9
 MADE_UP_RAD = 0.1  # off its own angle is a joint at most that makes up for a late one
 _PARENTS = tuple(int(p) for p in PARENTS)
 NO_IMPORTANCE = frozen(np.zeros(4))
+_SIDES = frozen(np.array([[0, 0, -1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], float))
 _MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
 
 
@@ -266,14 +267,14 @@ def read_posture(
 # little. Of arms the way of each joint from where it was counts as well, or angles rush past
 # where two axes are one. A radian counts as so many metres of the end's place:
 ORIENTATION_M = (0.01, 0.01, 0.004, 0.004)  # of a hand or foot
-LEVEL_M = 0.06  # of a foot that is kept level
+LEVEL_M = 0.1  # of a foot that is kept level
 PART_M = (0.006, 0.006, 0.0, 0.0)  # of the parts above it
 HOLD_M = (0.006, 0.006, 0.003, 0.003)  # of a joint's way since the last frame
 MIDDLE = (0.3, 0.3, 0.02, 0.02)  # what an elbow's or knee's place counts, of the end's [-]
 MAX_ITERATIONS = 30
 MAX_FIRST_ITERATIONS = 300
 PLACE_TOL_M = 1e-9
-STEP_TOL_RAD = 1e-5
+STEP_TOL_RAD = 1e-4
 ERRORS = 15
 MIN_DAMPING = 1e-9  # [m^2]
 ERROR_DAMPING = 0.5  # of the squared error, at first [-]
@@ -432,7 +433,8 @@ def track_angles(robot: Model, state: State, importances: Floats, dt: float) -> 
 
     A joint gets from rest to its speed in RAMP_S. It closes a gap no faster than it can stop
     closing it, and comes to no limit faster than it can stop. What it could do instead is in the
-    state's `low` and `high`, by the importance (4,) of its limb. Return whether a joint is late.
+    state's `low` and `high`, by the importance (4,) of its limb. Return whether a joint is late
+    that palms or soles of importance depend on.
     """
     is_late = False
     for i in range(len(state.angles)):
@@ -448,8 +450,9 @@ def track_angles(robot: Model, state: State, importances: Floats, dt: float) -> 
         closing = _stopping(wanted - own * dt - angle, brake, dt)
         rate = clamp((wanted - angle) / dt, own - closing, own + closing)
         goal = clamp(clamp(angle + rate * dt, least, greatest), lower, upper)
-        is_late = is_late or abs(goal - wanted) > LATE_RAD
         share = importances[robot.limbs[i]] if robot.limbs[i] >= 0 else 0.0
+        matters = share > 0.0 or robot.limbs[i] < 0  # to palms and soles that should be somewhere
+        is_late = is_late or (matters and abs(goal - wanted) > LATE_RAD)
         least = max(clamp(least, lower, upper), min(goal, wanted - MADE_UP_RAD))
         greatest = min(clamp(greatest, lower, upper), max(goal, wanted + MADE_UP_RAD))
         state.low[i] = goal + share * (least - goal)
@@ -558,7 +561,7 @@ def sole_corners(character: Character) -> Vec3s:
     corners = np.zeros((2, 4, 3))
     for foot, segment in enumerate(_ENDS[2:]):
         own = [c for c in character.capsules if c.segment == segment]
-        points = [p - [0.0, 0.0, c.radius] for c in own for p in (c.start, c.end)]
+        points = [p + c.radius * d for c in own for p in (c.start, c.end) for d in _SIDES]
         if points:
             sides = sole_box(np.array(points) - character.skeleton.interaction_points[2 + foot])
             corners[foot] = [(x[0], y[1], sides[0][2]) for x in sides for y in sides]
@@ -663,9 +666,9 @@ class RobotJoints:
         else:
             before, dt = state.tracked.copy(), min(max(dt, LEAST_S), LONGEST_S)
             is_late = track_angles(robot, state, importances, dt)
+            moved = state._replace(angles=state.tracked, before=state.tracked.copy())
+            move_bodies(robot, moved, 1, N_SEGMENTS - 1)
             if is_late:
-                moved = state._replace(angles=state.tracked, before=state.tracked.copy())
-                move_bodies(robot, moved, 1, N_SEGMENTS - 1)
                 settle(robot, moved, ends, q_world, importances, False)
             state.rates[:] = (state.tracked - before) / dt
         if is_reaching:

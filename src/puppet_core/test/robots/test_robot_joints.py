@@ -353,7 +353,7 @@ def test_feet_out_of_reach_stay_level_and_the_base_comes_down(made):
     up = qb.rotate(q_world[:, LIMB_SEGMENTS[2:, 2]], np.array([0.0, 0.0, 1.0]))
     assert np.degrees(np.arccos(up[..., 2].min())) < 3.0
     assert np.abs(ends - asked)[:, 2:4].max() < 5e-3
-    assert np.abs(ends[-1] - asked)[2:4].max() < 1e-4
+    assert np.abs(ends[-1] - asked)[2:4].max() < 3e-4
 
 
 def test_no_arm_is_rolled_over_for_millimetres(made):
