@@ -198,7 +198,7 @@ def compare_bags(
             results.append(TopicComparison(a, b, tolerances).result(advance))
             if a.has_stamp and a.stamps_ns:
                 starts_ns.append(min(a.stamps_ns))
-        warnings = [f'{bag.path}: {text}' for bag in bags for text in bag.warnings]
+        warnings = [text for bag in bags for text in bag.warnings]
         return Comparison(
             (str(path_a), str(path_b)),
             min(starts_ns, default=bags[A].start_ns),

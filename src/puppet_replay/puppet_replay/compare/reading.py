@@ -243,11 +243,11 @@ def definitions_of(bag: BagReader) -> Typestore:
             known |= set(types)
         except ConfigError:
             if topic.type not in store.fielddefs:
-                bag.warnings.append(f'{topic.type}: no definition; compared as bytes')
+                bag.warnings.append(f'{bag.path}: {topic.type}: no definition; compared as bytes')
         except (TypesysError, ValueError, KeyError) as err:
             reason = ' '.join(str(err).split())[:80]
             store.fielddefs.pop(topic.type, None)
-            bag.warnings.append(f'{topic.type}: {reason}; compared as bytes')
+            bag.warnings.append(f'{bag.path}: {topic.type}: {reason}; compared as bytes')
     return store
 
 
