@@ -48,7 +48,6 @@ def test_rules_that_fit_nothing_are_reported(tmp_path):
 rules:
   - {field: importance, max_mm: 2.0}
   - {field: importance, mismatches: 2}
-  - {field: importance, missing_messages: 2}
   - {max_ratio: 2.0, max_mm: 1.0}
   - {topic: /pupet/posture, max_mm: 1.0}
 """
@@ -57,7 +56,7 @@ rules:
     found.topic('/importance')
     path = tmp_path / 't.yaml'
     assert [line.split(': ', 1)[0] for line in found.unused()] == [
-        f'{path}:{line}' for line in (3, 4, 5, 7)
+        f'{path}:{line}' for line in (3, 4, 6)
     ]
     assert 'fits nothing: topic *, field importance, max_mm' in found.unused()[0]
 
@@ -69,6 +68,8 @@ rules:
         ('rules:\n  - {max_mm: -1.0}\n', 3, 'max_mm: expected a number'),
         ('rules:\n  - {mismatches: nan}\n', 3, 'mismatches: expected a number'),
         ('rules:\n  - {max_cm: 1.0}\n', 3, 'max_cm: expected a known key'),
+        ('rules:\n  - {missing_messages: 1.5}\n', 3, 'expected a whole number, got 1.5'),
+        ('rules:\n  - {field: f, extra_messages: 2}\n', 3, 'a rule without a field'),
         ('rules:\n  - {topic: /tf}\n', 3, 'expected a limit such as max_mm'),
         ('rules: 7\n', 2, 'rules: expected a list'),
         ('rule: []\n', 2, 'rule: expected a known key'),

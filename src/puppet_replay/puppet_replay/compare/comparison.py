@@ -230,7 +230,7 @@ class TopicComparison:
         self.topic = a.topic
         self._a, self._b, self._tolerances = a, b, tolerances
         self._fields: dict[str, FieldStatistics] = {}
-        self._last: dict[tuple[str, tuple[str, ...]], list[Floats]] = {}
+        self._last: dict[tuple[object, ...], list[Floats]] = {}
 
     def result(self, advance: Advance | None = None) -> TopicResult:
         """Read both; raise MessageError if a message does not match its definition."""
@@ -317,7 +317,8 @@ class TopicComparison:
             mine, other = alike
             self._field(name, mine.unit).add(at, difference(mine, other), mine.labels, alike)
             if mine.metric == ROTATION:
-                now, stream = (mine.values, other.values), (name, mine.labels)
+                now = mine.values, other.values
+                stream = name, mine.labels, mine.values.shape[1:]
                 last = self._last.get(stream, [q[:1] for q in now])
                 self._last[stream] = [q[-1:] for q in now]
                 breaks = sign_breaks(*map(np.concatenate, zip(last, now)))

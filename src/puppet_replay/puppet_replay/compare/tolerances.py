@@ -145,7 +145,12 @@ def _rule(entry: Section) -> Rule:
     limits: dict[str, Any] = {key: entry.number(key, low=0.0) for key in keys if key in entry}
     for key in ('mismatches', 'missing_messages', 'extra_messages'):
         if key in entry:
-            limits[key] = int(entry.number(key, low=0.0, high=1e9))
+            value = entry.number(key, low=0.0, high=1e9)
+            if value % 1.0:
+                raise entry.error(key, 'a whole number', f'{value:g}')
+            limits[key] = int(value)
+            if key != 'mismatches' and field != '*':
+                raise entry.error(key, 'a rule without a field', f'the field {field}')
     if 'ignore' in entry:
         limits['ignore'] = entry.flag('ignore')
     entry.finish()
