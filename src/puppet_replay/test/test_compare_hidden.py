@@ -139,6 +139,8 @@ PAIRS = [joints('a', i, second=i // 2) for i in range(20)]  # two of each stamp
         (*TF, [tf(('a', 1, 0.1)), tf(('b', 1, 0.2))], [tf(('b', 1, 0.2)), tf(('a', 1, 0.1))],
          '', ''),
         (*TF, [tf(('a', 1, 0.1))], [tf(('b', 1, 0.1))], 'frames', ''),
+        (*TF, [tf(('a', k, 0.1)) for k in (1, 2)], [tf(('a', k, 0.1)) for k in (5, 6)],
+         'stamp', ''),
         (*JOINTS, [joints('aab', 0.1, 0.2, 0.3)], [joints('aba', 0.1, 0.3, 0.2)], '', ''),
         (*JOINTS, [joints('aab', 0.1, 0.2, 0.3)], [joints('aba', 0.9, 0.3, 0.2)], 'position', ''),
         (*JOINTS, PAIRS, PAIRS[1:], 'position', ''),  # in the order of their arrival

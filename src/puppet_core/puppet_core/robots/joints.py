@@ -81,6 +81,7 @@ LATE_RAD = 1e-9
 MADE_UP_RAD = 0.1  # off its own angle is a joint at most that makes up for a late one
 _PARENTS = tuple(int(p) for p in PARENTS)
 NO_IMPORTANCE = frozen(np.zeros(4))
+# down and to all sides, of a capsule's radius
 _SIDES = frozen(np.array([[0, 0, -1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], float))
 _MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
 
@@ -666,6 +667,7 @@ class RobotJoints:
         else:
             before, dt = state.tracked.copy(), min(max(dt, LEAST_S), LONGEST_S)
             is_late = track_angles(robot, state, importances, dt)
+            # late joints that nothing waits for move their bodies, too
             moved = state._replace(angles=state.tracked, before=state.tracked.copy())
             move_bodies(robot, moved, 1, N_SEGMENTS - 1)
             if is_late:

@@ -252,7 +252,7 @@ class TopicComparison:
         backward, rates, gaps = zip(*(_stamp_figures(side.stamps_ns) for side in (a, b)))
         order = self._tolerances.field(self.topic, ORDER, COUNT)
         is_beyond = abs(backward[B] - backward[A]) > order.mismatches
-        if a.has_stamp and is_beyond and not order.ignore:
+        if a.is_stamped and is_beyond and not order.ignore:
             note = f'stamps go back {backward[A]} times in A, {backward[B]} in B'
             whole.append(_whole(self.topic, ORDER, OF_TEXT, note))
         fields = sorted(
@@ -292,7 +292,7 @@ class TopicComparison:
             in_a, in_b, fields_a, fields_b = zip(*group)
             stamps_ns = np.array([message.stamp_ns for message in in_a])
             at = Stamped(stamps_ns, np.array([index_of(f, m) for f, m in zip(fields_a, in_a)]))
-            if self._a.has_stamp:
+            if self._a.is_stamped:
                 apart = np.abs(np.array([message.stamp_ns for message in in_b]) - stamps_ns)
                 self._field(STAMP, 'ms').add(at, 1e-6 * apart[:, None])
             self._compare(fields_a, fields_b, at)

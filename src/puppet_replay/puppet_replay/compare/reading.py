@@ -101,17 +101,17 @@ class TopicReader:
         self._is_transforms = self.msgtype == TF_TYPE and self._is_known
         self.is_static = self._is_transforms and topic == TF_STATIC
         self.has_stamp = bool(fields) and fields[0][1][1] == HEADER_TYPE
+        self.is_stamped = (self.has_stamp or self._is_transforms) and not self.is_static
         self.has_index = self.has_stamp and [name for name, _ in fields[1:2]] == ['frame_index']
 
     def __iter__(self) -> Iterator[Message]:
         """Read the messages; raise MessageError if one has no stamp where it should."""
-        is_stamped = (self.has_stamp or self._is_transforms) and not self.is_static
         for number, (_, _, log_ns, data) in enumerate(self._bag.messages([self.topic])):
-            stamp_ns = self._stamp_ns(data, number, log_ns) if is_stamped else log_ns
+            stamp_ns = self._stamp_ns(data, number, log_ns) if self.is_stamped else log_ns
             self.stamps_ns.append(stamp_ns)
-            key = (stamp_ns if is_stamped else number,)
+            key = (stamp_ns if self.is_stamped else number,)
             message = Message(key, self._side, number, stamp_ns, data)
-            if is_stamped and self._is_transforms:
+            if self.is_stamped and self._is_transforms:
                 frames = hash(tuple(self.fields(message).texts.items()))
                 message = message._replace(key=(stamp_ns, frames))
             yield message
