@@ -9,12 +9,13 @@ runs, and after it failed, the calibration before it stays in force.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character
+from puppet_core.body import Character, Props
 from puppet_core.io import CalibrationError, PuppetError
-from puppet_core.math import Quat, Vec3
+from puppet_core.math import Quat, quaternions, Vec3
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.calibration import (
     calibrate_motion,
@@ -122,7 +123,27 @@ class PerformerModel:
             self._recorder.add(frame, *self._tracker)
             if self._recorder.is_full:
                 self._evaluate(self._recorder)
-        return self._estimator.step(frame) if self._estimator is not None else None
+        if self._estimator is None:
+            return None
+        estimate = self._estimator.step(frame)
+        if not self._layout.props:
+            return estimate
+        props = self._props(frame, *self._tracker)
+        return estimate._replace(posture=replace(estimate.posture, props=props))
+
+    def _props(self, frame: FilteredFrame, place: Vec3, turn: Quat) -> Props:
+        """Return the sensors on things in world, with NaN for those that the frame lacks."""
+        names = self._layout.props
+        positions, orientations = (
+            np.full((len(names), 3), np.nan),
+            np.full((len(names), 4), np.nan),
+        )
+        for i, name in enumerate(names):
+            if name in frame.sensors:
+                row = frame.sensors.index(name)
+                positions[i] = place + quaternions.rotate(turn, frame.positions[row])
+                orientations[i] = quaternions.multiply(turn, frame.quaternions[row])
+        return Props(names, positions, orientations)
 
     def _evaluate(self, recorder: StreamRecorder) -> None:
         requested, is_pose = self._requested, isinstance(recorder, PoseRecorder)

@@ -32,6 +32,7 @@ class SensorLayout:
     mountings: Vec3s  # About where each sensor sits in its segment's frame, shape (n, 3) [m]
     # Sensors that are worn too, but where the skeleton has no segment
     unused: tuple[str, ...] = ()
+    props: tuple[str, ...] = ()  # Sensors on things that the performer handles
 
     def __post_init__(self) -> None:
         n = len(self.sensors)
@@ -84,10 +85,11 @@ def load_layout(path: str | Path) -> SensorLayout:
             others.append(value)
         mountings.append(read_mounting(entry, 'mounted_at_m', np.zeros(3)))
         entry.finish()
-    unused = read_names(source, 'unused')
-    for sensor in unused:
-        if sensor in sensors:
-            raise source.error('unused', 'other names than those of the sensors', sensor)
+    unused, props = read_names(source, 'unused'), read_names(source, 'props')
+    for key, names in (('unused', unused), ('props', props)):
+        for sensor in names:
+            if sensor in sensors or names.count(sensor) > 1:
+                raise source.error(key, 'other names than those of the sensors', sensor)
     source.finish()
     got = ', '.join(segments) or 'none'
     if 'pelvis' not in segments:
@@ -95,7 +97,7 @@ def load_layout(path: str | Path) -> SensorLayout:
     if not left_right(segments):
         raise source.error('sensors', 'at least one left-right pair of segments', got)
     rows = np.array([SEGMENT_INDEX[segment] for segment in segments])
-    return SensorLayout(name, tuple(sensors), rows, np.array(mountings), unused)
+    return SensorLayout(name, tuple(sensors), rows, np.array(mountings), unused, props)
 
 
 def read_mounting(entry: Section, key: str, default: Vec3 | None = None) -> Vec3:

@@ -8,10 +8,12 @@ from benchmarks.synthetic_recording import exchanged
 from motion_samples import ADULT, EXACT, LAYOUT, make_recording, plain_frame
 import numpy as np
 from puppet_core.io import CalibrationError
+from puppet_core.math import quaternions as qb
 from puppet_performer.parameters import PerformerConfig
 from puppet_performer.performer_model import MOTION, PerformerModel
 import pytest
 
+TURN = np.array([0.1, -0.4, 0.9])
 CONFIG = PerformerConfig(calibration_duration_s=0.2)
 
 
@@ -39,6 +41,26 @@ def test_still_t_pose_calibrates_by_itself_and_postures_follow(virtual):
         texts += [model.outcome.text] if model.outcome is not None else []
     assert texts == [''] and not any(results[:20]) and all(results[30:])
     assert model.calibration is not None and model.calibration.date == 'today'
+
+
+def test_sensor_on_a_thing_is_in_the_posture_in_world(virtual):
+    layout = replace(virtual.layout, props=('box', 'lost'))
+    model = PerformerModel(virtual.character, layout, CONFIG, lambda: 'today')
+    model.place_tracker(virtual.p_world_tracker, virtual.q_world_tracker)
+    _run(model, virtual, 40)
+    frame, place, turn = virtual.frame(*virtual.t_pose()), np.array([1.0, 2.0, 0.5]), qb.exp(TURN)
+    back = qb.conjugate(virtual.q_world_tracker)
+    rows = {
+        'positions': qb.rotate(back, place - virtual.p_world_tracker),
+        'quaternions': qb.multiply(back, turn),
+        **dict.fromkeys(('linear_velocities', 'angular_velocities'), np.zeros(3)),
+        'status': 0,
+    }
+    more = {name: np.concatenate((getattr(frame, name), [row])) for name, row in rows.items()}
+    props = model.step(frame._replace(sensors=(*frame.sensors, 'box'), **more)).posture.props
+    assert props.names == ('box', 'lost') and np.isnan(props.positions[1]).all()
+    np.testing.assert_allclose(props.positions[0], place, atol=1e-12)
+    np.testing.assert_allclose(props.orientations[0], turn, atol=1e-12)
 
 
 def test_moving_performer_is_waited_for(virtual):

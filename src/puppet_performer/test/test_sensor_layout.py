@@ -67,9 +67,11 @@ def test_unmeasured_segments_have_no_sensor():
 
 def test_pelvis_and_one_pair_suffice_under_any_names(tmp_path):
     text = GOOD.replace('{segment: pelvis}', '{sensor: bird_2, segment: pelvis}')
-    layout = load_layout(_write(tmp_path, text + 'unused: [left_shoulder, right_shoulder]\n'))
+    layout = load_layout(
+        _write(tmp_path, text + 'unused: [left_shoulder, right_shoulder]\nprops: [box]\n')
+    )
     assert layout.sensors == ('bird_2', 'left_foot', 'right_foot')
-    assert layout.unused == ('left_shoulder', 'right_shoulder')
+    assert layout.unused == ('left_shoulder', 'right_shoulder') and layout.props == ('box',)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,7 @@ def test_pelvis_and_one_pair_suffice_under_any_names(tmp_path):
         (GOOD + 'unused: left_shoulder\n', 6, 'unused: expected a list of names'),
         (GOOD + 'unused: [a, 3]\n', 6, 'unused: expected a list of names'),
         (GOOD + 'unused: [pelvis]\n', 6, 'unused: expected other names than'),
+        (GOOD + 'props: [box, box]\n', 6, 'props: expected other names than'),
         (GOOD + 'spare: [a]\n', 6, 'spare: expected a known key'),
         (HEAD, 2, 'sensors: expected at least one left-right pair'),
         (HEAD.replace('pelvis', 'chest'), 2, 'one on the pelvis, got chest'),

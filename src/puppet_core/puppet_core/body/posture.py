@@ -7,6 +7,7 @@ Postures at one instant and motions over time, as plain arrays with their meanin
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body.kinematics import motion_kinematics
@@ -31,6 +32,23 @@ MAX_COORDINATE_M = 1e4  # no tracker reaches so far; beyond it squares lose digi
 UNIT_TOL = 1e-3  # of a quaternion's squared length [-]
 
 
+class Props(NamedTuple):
+    """Tracked things beside the body, at one instant or, with a first axis more, over time."""
+
+    names: tuple[str, ...]  # k of them
+    positions: Vec3s  # In world, shape (..., k, 3) [m]; NaN where not known
+    orientations: Quats  # In world, shape (..., k, 4); NaN where not known
+
+    def at(self, frame_index: int) -> 'Props':
+        """Return one frame of those over time."""
+        if not self.names:
+            return NO_PROPS
+        return Props(self.names, self.positions[frame_index], self.orientations[frame_index])
+
+
+NO_PROPS = Props((), frozen(np.zeros((0, 3))), frozen(np.zeros((0, 4))))
+
+
 @dataclass(frozen=True, slots=True)
 class Posture:
     """
@@ -44,6 +62,7 @@ class Posture:
     rotations: Quats  # Row 0 the pelvis in world, the others relative to the parent, shape (16, 4)
     end_effectors: Vec3s  # General end-effectors in world, shape (8, 3) [m]
     end_effector_velocities: Vec3s  # Their velocities in world, shape (8, 3) [m/s]
+    props: Props = NO_PROPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +74,7 @@ class Motion:
     root_positions: Vec3s  # Pelvis joint in world, shape (n, 3) [m]
     rotations: Quats  # Joint rotations as in Posture, shape (n, 16, 4); signs continuous in time
     end_effectors: Vec3s  # General end-effectors in world, shape (n, 8, 3) [m]
+    props: Props = NO_PROPS  # Shapes (n, k, 3) and (n, k, 4)
 
     def __post_init__(self) -> None:
         n = len(self.root_positions)
@@ -75,15 +95,24 @@ class Motion:
                 continuous_rows(values, signed)
                 values = frozen(signed)
             object.__setattr__(self, name, read_only(values))
+        k = len(self.props.names)
+        if k:
+            check_shape('props.positions', self.props.positions, (n, k, 3))
+            check_shape('props.orientations', self.props.orientations, (n, k, 4))
 
     @classmethod
     def from_rotations(
-        cls, skeleton: Skeleton, rate_hz: float, root_positions: Vec3s, rotations: Quats
+        cls,
+        skeleton: Skeleton,
+        rate_hz: float,
+        root_positions: Vec3s,
+        rotations: Quats,
+        props: Props = NO_PROPS,
     ) -> 'Motion':
         """Return a motion whose end-effectors are those of its own angles."""
         q_world, p_world = world_segments(skeleton, root_positions, rotations)
         points = general_end_effectors(skeleton, q_world, p_world)
-        return cls(skeleton, rate_hz, root_positions, rotations, points)
+        return cls(skeleton, rate_hz, root_positions, rotations, points, props)
 
     @property
     def n_frames(self) -> int:
@@ -98,6 +127,7 @@ class Motion:
             self.rotations[frame_index],
             self.end_effectors[frame_index],
             step * self.rate_hz,
+            self.props.at(frame_index),
         )
 
     def end_effector_velocities(self) -> Vec3s:

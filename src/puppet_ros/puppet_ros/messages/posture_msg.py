@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import is_posture, MAX_COORDINATE_M, N_SEGMENTS, Posture
+from puppet_core.body import is_posture, MAX_COORDINATE_M, N_SEGMENTS, NO_PROPS, Posture, Props
 from puppet_core.math import Vec3s
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros.messages import flat_array
@@ -23,7 +23,7 @@ class PostureRecord(NamedTuple):
     stamp_ns: int  # acquisition time of the tracker frame [ns]
     frame_index: int  # the tracker frame's index
     body: str  # whose posture: a character's name
-    posture: Posture  # root, joint rotations, end-effectors
+    posture: Posture  # root, joint rotations, end-effectors, props
     segments: Vec3s  # segment joints in world, shape (16, 3) [m]
     status: NDArray[np.uint8]  # posture message STATUS_* per segment, shape (16,)
     leg_length: float  # hip to sole [m]
@@ -47,12 +47,22 @@ def from_msg(msg: PostureMsg) -> PostureRecord:
             flat_array.wxyz(rotations),
             rows('end_effector_positions', msg.end_effector_positions, n, 3),
             rows('end_effector_velocities', msg.end_effector_velocities, n, 3),
+            _props(msg),
         ),
         segments=rows('segment_positions', msg.segment_positions, N_SEGMENTS, 3),
         status=flat_array.bytes_row('status', msg.status, N_SEGMENTS),
         leg_length=msg.leg_length,
         frame_id=msg.header.frame_id,
     )
+
+
+def _props(msg: PostureMsg) -> Props:
+    n = len(msg.props)
+    if n == 0:
+        return NO_PROPS
+    positions = flat_array.float_rows('prop_positions', msg.prop_positions, n, 3)
+    orientations = flat_array.float_rows('prop_orientations', msg.prop_orientations, n, 4)
+    return Props(tuple(msg.props), positions, flat_array.wxyz(orientations))
 
 
 def posture_of(data: bytes) -> PostureRecord:
@@ -81,6 +91,9 @@ def _fields(record: PostureRecord) -> tuple[int, Fields]:
         'segment_positions': record.segments,
         'end_effector_positions': posture.end_effectors,
         'end_effector_velocities': posture.end_effector_velocities,
+        'props': posture.props.names,
+        'prop_positions': posture.props.positions,
+        'prop_orientations': flat_array.xyzw(posture.props.orientations),
     }
 
 

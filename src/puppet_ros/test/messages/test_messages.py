@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core import sensor_frames
-from puppet_core.body.posture import Posture
+from puppet_core.body.posture import NO_PROPS, Posture, Props
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame, UNKNOWN
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_ros.messages import (
@@ -59,7 +59,9 @@ def _filtered(rng, names):
 
 
 def _posture(rng, names):
-    posture = Posture(*(rng.normal(size=shape) for shape in ((3,), (16, 4), (8, 3), (8, 3))))
+    props = Props(names, rng.normal(size=(len(names), 3)), rng.normal(size=(len(names), 4)))
+    arrays = (rng.normal(size=shape) for shape in ((3,), (16, 4), (8, 3), (8, 3)))
+    posture = Posture(*arrays, props if names else NO_PROPS)
     head, status = (STAMP_NS, int(rng.integers(99)), ''.join(names)), rng.integers(0, 3, 16)
     rest = rng.normal(size=(16, 3)), status.astype(np.uint8), float(rng.random())
     return posture_msg.PostureRecord(*head, posture, *rest, 'here')
@@ -108,8 +110,8 @@ of_all = pytest.mark.parametrize('case', CASES.values(), ids=CASES)
 
 def flat(record):
     if isinstance(record, Posture):
-        return [getattr(record, name) for name in Posture.__slots__]
-    if hasattr(record, '_fields'):
+        return flat(tuple(getattr(record, name) for name in Posture.__slots__))
+    if isinstance(record, tuple):
         return [value for part in record for value in flat(part)]
     return [record]
 
