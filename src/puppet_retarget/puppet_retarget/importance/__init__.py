@@ -15,6 +15,7 @@ from puppet_retarget.importance.estimator import (
     IMPORTANCE,
     ImportanceConfig,
     ImportanceEstimator,
+    OBJECT,
     RADIUS,
     ROW,
 )
@@ -24,6 +25,7 @@ from puppet_retarget.importance.importance_model import (
     MIN_LEG_LENGTH_M,
     ProximityResult,
 )
+from puppet_retarget.importance.moving import half_extent, MovingObjects
 from puppet_retarget.importance.objects import (
     BOX,
     CAPSULE,

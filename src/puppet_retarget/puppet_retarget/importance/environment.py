@@ -5,7 +5,8 @@ The environment: named solids, each with a counterpart in the puppet's world.
 
 Read from a YAML file; an object's counterpart is the object itself unless the file gives the
 puppet another pose or size of it. Influence distance D and contact margin belong to each
-pair of end-effector and object (Shin2002 eq. 4.3, errata 13).
+pair of end-effector and object (Shin2002 eq. 4.3, errata 13). An object may follow a tracker
+sensor; its pose is in the sensor's frame then, and its counterpart's moves with the puppet.
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from transforms3d.euler import euler2quat
 
 FORMAT = 'puppet-environment/1'
 MAX_SIZE_M = 1000.0
+UNSEEN = read_only(np.array([0.0, 0.0, -MAX_SIZE_M]))  # where a follower waits for its sensor [m]
 OBJECT_BLOCK = 16  # packed objects are filled up to a multiple, or each number compiles anew
 
 
@@ -44,12 +46,18 @@ class SceneObject:
 
     name: str  # Unique name
     shape: int  # Index into SHAPES
-    real: Placement  # The performer's object
+    real: Placement  # The performer's object; of a follower its place in the sensor's frame
     puppet: Placement  # The puppet's counterpart, before any world scale
     # D for each end-effector, shape (4,); NaN takes the parameter's value [m]
     influence_distances: Floats
     # Distance that counts as contact, shape (4,); NaN takes the parameter's value [m]
     contact_margins: Floats
+    follows: str = ''  # Name of the sensor that it moves with; '' if it stands still
+
+    @property
+    def start(self) -> Vec3:
+        """Return its position in world before anything has moved, shape (3,) [m]."""
+        return UNSEEN if self.follows else self.real.position
 
 
 class ObjectArrays(NamedTuple):
@@ -65,6 +73,8 @@ class ObjectArrays(NamedTuple):
     puppet_sizes: Vec3s  # (n, 3), world scale applied
     influence_distances: Floats  # (n, 4)
     contact_margins: Floats  # (n, 4)
+    velocities: Floats  # (n, 6) of its origin [m/s], then angular [rad/s], in world
+    looseness: Floats  # (n,) 1 for a follower that rests on nothing; 0 at rest, and for all others
 
 
 def filled_up(objects: ObjectArrays) -> ObjectArrays:
@@ -99,14 +109,17 @@ class Environment:
         return ObjectArrays(
             n,
             np.array([o.shape for o in self.objects], dtype=np.int64),
-            _stack([o.real.position for o in self.objects], 3),
+            _stack([o.start for o in self.objects], 3),
             _stack([o.real.orientation for o in self.objects], 4),
             _stack([o.real.size for o in self.objects], 3),
-            world_scale * _stack([o.puppet.position for o in self.objects], 3),
+            world_scale
+            * _stack([o.start if o.follows else o.puppet.position for o in self.objects], 3),
             _stack([o.puppet.orientation for o in self.objects], 4),
             world_scale * _stack([o.puppet.size for o in self.objects], 3),
             np.where(np.isnan(influence), influence_distance, influence),
             np.where(np.isnan(margin), contact_margin, margin),
+            np.zeros((n, 6)),
+            np.zeros(n),
         )
 
 
@@ -126,17 +139,25 @@ def load_environment(path: str | Path) -> Environment:
 def _read_object(entry: Section) -> SceneObject:
     name = entry.text('name')
     shape = SHAPES.index(entry.text('shape', choices=SHAPES))
-    real = _read_placement(entry, shape, None)
+    real, follows = _read_placement(entry, shape, None), ''
+    if 'follows' in entry:
+        of = entry.section('follows')
+        follows = of.text('sensor')
+        of.finish()
+        if shape == PLANE:
+            raise entry.error('follows', 'a shape that is no plane', 'a plane')
+    puppet = real
     if 'puppet' in entry:
         other = entry.section('puppet')
-        puppet = _read_placement(other, shape, real)
+        if follows:  # where it is depends on what happens
+            puppet = Placement(real.position, real.orientation, _read_size(other, shape, real))
+        else:
+            puppet = _read_placement(other, shape, real)
         other.finish()
-    else:
-        puppet = real
     influence = _per_end_effector(entry, 'influence_distance_m', above=0.0)
     margin = _per_end_effector(entry, 'contact_margin_m', above=None)
     entry.finish()
-    return SceneObject(name, shape, real, puppet, influence, margin)
+    return SceneObject(name, shape, real, puppet, influence, margin, follows)
 
 
 def _read_placement(entry: Section, shape: int, base: Placement | None) -> Placement:

@@ -17,7 +17,21 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.io import setting
-from puppet_core.math import copy, dot, Floats, follow, kernel, pack_arrays, rotate, Vec3s
+from puppet_core.math import (
+    add,
+    copy,
+    cross,
+    dot,
+    Floats,
+    follow,
+    kernel,
+    pack_arrays,
+    rotate,
+    sub,
+    vec3,
+    Vec3s,
+)
+from puppet_core.math.values import Vec3, Vec3Like
 from puppet_retarget.importance.environment import Environment, filled_up, ObjectArrays
 from puppet_retarget.importance.objects import (
     counterpart_point,
@@ -122,12 +136,17 @@ class ImportanceEstimator:
         )
         """EstimatorArrays, for kernels that step many frames."""
         self._rows = self._arrays.rows
+        self.objects = self._arrays.objects
+        """Those that move are to be placed before each step."""
         self._config = config
         self._stamp_ns: int | None = None
 
     def retune(self, environment: Environment, config: ImportanceConfig) -> None:
         """Take new tuning of the same objects without a jump in the smoothed importance."""
-        self.packed['objects'] = pack_arrays(_objects(environment, config))[0]
+        objects = self._arrays.objects
+        new = _objects(environment, config)
+        objects.influence_distances[:] = new.influence_distances
+        objects.contact_margins[:] = new.contact_margins
         self._config = config
 
     def reset(self) -> None:
@@ -204,11 +223,33 @@ def estimate_pairs(
             goal = counterpart_point(shape, size, other, local, distance, normal)
             goal = from_object(q_other, objects.puppet_positions[j], goal)
             copy(goal, row[GOAL : GOAL + 3])
-            rate = dot(rotate(q, normal), velocities[i])
+            rate = dot(
+                rotate(q, normal), sub(velocities[i], _velocity_of(objects, j, positions[i]))
+            )
             gap = max(distance - objects.contact_margins[j, i], 0.0)
             influence = objects.influence_distances[j, i]
             row[IMPORTANCE] = importance(gap, rate, prediction, influence)
             row[DISTANCE], row[RATE], row[RADIUS], row[OBJECT] = distance, rate, influence, j
+
+
+@kernel
+def _velocity_of(objects: ObjectArrays, j: int, point: Vec3Like) -> Vec3:
+    """Return the velocity [m/s] of what an object has at a point in world [m]."""
+    moves = objects.velocities[j]
+    return add(vec3(moves), cross(moves[3:], sub(point, objects.positions[j])))
+
+
+@kernel
+def blend_weight(importance: float, remoteness: float) -> float:
+    """
+    Return how much one of several objects counts in a goal.
+
+    A touched object outweighs one that is only near a thousandfold. Remoteness is the distance
+    over that of influence, >= 0; it decides between objects out of influence.
+    """
+    nearness = importance / (1.0 - importance + _CONTACT_SHARE)
+    far = 0.01 + remoteness
+    return nearness * nearness + _FAR_SHARE / (far * far)
 
 
 @kernel
@@ -240,8 +281,8 @@ def combine_pairs(pairs: Floats, positions: Vec3s, rows: Floats) -> None:
     Fill the row of every end-effector from those of its pairs.
 
     The importance is the largest one (Shin2002 eq. 4.5). Goal and radius are means over the
-    objects, in which a touched object outweighs one that is only near a thousandfold: the
-    goal of a planted foot is not moved by the counterpart of the box beside it.
+    objects by `blend_weight`: the goal of a planted foot is not moved by the counterpart of the
+    box beside it.
     """
     for i in range(4):
         row = rows[i]
@@ -251,9 +292,7 @@ def combine_pairs(pairs: Floats, positions: Vec3s, rows: Floats) -> None:
         for j in range(pairs.shape[0]):
             pair = pairs[j, i]
             w = pair[IMPORTANCE]
-            nearness = w / (1.0 - w + _CONTACT_SHARE)
-            remoteness = 0.01 + max(pair[DISTANCE], 0.0) / pair[RADIUS]
-            weight = nearness * nearness + _FAR_SHARE / (remoteness * remoteness)
+            weight = blend_weight(w, max(pair[DISTANCE], 0.0) / pair[RADIUS])
             total += weight
             for k in range(RADIUS, OBJECT):
                 row[k] += weight * pair[k]

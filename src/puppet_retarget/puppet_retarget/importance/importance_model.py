@@ -26,6 +26,7 @@ from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
+from puppet_retarget.importance.moving import MovingObjects
 from puppet_retarget.importance.self_interaction import (
     estimator_of,
     SelfInteractionConfig,
@@ -63,6 +64,7 @@ class ImportanceModel:
         self._environment = environment
         self._tuning, self._self_tuning = tuning, self_tuning
         self._estimator = ImportanceEstimator(environment, tuning)
+        self._moving = MovingObjects(environment)
         self._measured = dict(measured or {})
         self._leg_length = 0.0  # as sent with the posture that the skeleton is from
         self._self_estimator: SelfInteractionEstimator | None = None
@@ -113,6 +115,7 @@ class ImportanceModel:
             skeleton = _skeleton_of(posture, segments)
             if skeleton is None:
                 return None
+        self._moving.step(posture.props, self._estimator.objects, stamp_ns=stamp_ns)
         rows = self._estimator.step(
             stamp_ns, posture.end_effectors, posture.end_effector_velocities
         )

@@ -120,11 +120,13 @@ def retarget_motion(
     result = _empty_result(n, self_columns, 0 if robot is None else len(robot.names))
 
     def step(i: int) -> tuple[ProximityResult, SolverOutput]:
-        posture = Posture(roots[i], rotations[i], points[i], velocities[i])
+        props = motion.props.at(i)
+        posture = Posture(roots[i], rotations[i], points[i], velocities[i], props)
         near = model.step(round(i * 1e9 / motion.rate_hz), posture, segments[i])
         assert near is not None  # a motion is finite
         dt = 1.0 / motion.rate_hz if i > 0 else np.inf
-        return near, solver.solve(roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows)
+        out = solver.solve(roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows, props)
+        return near, out
 
     step(0)
     model.reset()  # the call above only compiled

@@ -273,8 +273,8 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
     push = frame.push[0, 0], frame.push[1, 0], frame.push[2, 0]
     gap = math.inf
     for j in range(objects.n_objects):
-        if objects.shapes[j] == PLANE:
-            continue
+        if objects.shapes[j] == PLANE or objects.looseness[j] > 0.0:
+            continue  # what hangs in the air gives way itself
         deepest, out = -math.inf, (0.0, 0.0, 0.0)
         for segment in range(16):
             limb, part = divmod(segment - STARTS[0], 3)

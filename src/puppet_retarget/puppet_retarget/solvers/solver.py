@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character
+from puppet_core.body import Character, NO_PROPS, Props
 from puppet_core.math import (
     add,
     conjugate,
@@ -39,6 +39,7 @@ from puppet_retarget.importance import (
     filled_up,
     GOAL,
     IMPORTANCE,
+    MovingObjects,
     ObjectArrays,
     RADIUS,
     SELF_ROW,
@@ -51,6 +52,7 @@ from puppet_retarget.solvers.body_contact import (
     note_push,
     way_out_of_planes,
 )
+from puppet_retarget.solvers.carry import carry_objects, let_go, settle_carried
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
@@ -121,6 +123,7 @@ class SolverOutput:
     body_iterations: int
     # Whether some root position brings every goal in reach; true where nothing was checked
     reachable: bool
+    props: Props = NO_PROPS  # The objects of the puppet's world that move
 
 
 class Captured(NamedTuple):
@@ -166,6 +169,8 @@ class Solver:
             )
         )
         """SolverArrays, for kernels that solve many frames."""
+        self._moving, self._objects = MovingObjects(environment), arrays.objects
+        self._world_scale = numbers.world_scale
         frame = arrays.frame
         self._relaxation = frame.relaxation
         self._output = SolverOutput(
@@ -190,6 +195,7 @@ class Solver:
         rows: Floats,
         dt: float,
         self_rows: Floats = NOTHING_NEAR,
+        props: Props = NO_PROPS,
     ) -> SolverOutput:
         """
         Return the puppet's posture.
@@ -437,13 +443,17 @@ def solve_packed(
     update_kinematics(model, frame)
     keep_end_orientations(model, goals, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
+    let_go(tuning, solver.objects, rows, 1.0, goals)
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
+    let_go(tuning, solver.objects, rows, 0.0, goals)
+    carry_objects(tuning, solver.objects, rows, goals, frame)
     for lift in range(LIFTS + 1):
         # once more no time has passed: what follows in time stays where it is
         pose_limbs(model, tuning, solver.objects, goals, dt if lift == 0 else 0.0, frame)
         if lift == LIFTS or not lift_body(model, tuning, solver.objects, frame):
             break
+    settle_carried(solver.objects, rows, goals, frame)
     copy(sub(frame.root, scale(captured.root, tuning.world_scale)), frame.final_offset)
     measure(model, solver.objects, goals, frame)
     note_push(model, solver.objects, goals, frame)

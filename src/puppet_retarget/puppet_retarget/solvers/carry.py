@@ -1,0 +1,93 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What both hands hold goes with the puppet's hands (kernels).
+
+A thing that rests on nothing is where the hands are, so these do not draw the root to it: `let_go`
+leaves root and body to the feet. Then `carry_objects` puts the counterpart between the palms as
+captured, where the puppet's own arms bring them, and the goals of the palms with it; after the
+limbs, `settle_carried` gives it what the palms still miss. All of it in proportion to the
+importances of both hands and to how loose the thing is, so nothing jumps when it is taken.
+"""
+
+from puppet_core.math import add, copy, Floats, kernel, norm, rotate_inverse, scale, sub, vec3
+from puppet_core.math.values import Vec3
+from puppet_retarget.importance import half_extent, IMPORTANCE, OBJECT, ObjectArrays, RADIUS
+from puppet_retarget.solvers.state import Frame, Goals, Tuning
+
+
+@kernel
+def grip(objects: ObjectArrays, rows: Floats, j: int) -> float:
+    """Return how much both hands carry an object, in [0, 1]; of importance rows (4, 8)."""
+    both = objects.looseness[j]
+    for hand in range(2):
+        both *= rows[hand, IMPORTANCE] if rows[hand, OBJECT] == j else 0.0
+    return both
+
+
+@kernel
+def _most_gripped(objects: ObjectArrays, rows: Floats) -> tuple[int, float]:
+    """Return the object that both hands carry, -1 for none, and how much."""
+    j = int(rows[0, OBJECT])
+    return (j, grip(objects, rows, j)) if 0 <= j < objects.n_objects else (-1, 0.0)
+
+
+@kernel
+def let_go(
+    tuning: Tuning, objects: ObjectArrays, rows: Floats, share: float, goals: Goals
+) -> None:
+    """Take a share of what the hands carry out of the goals' importances; 0 gives it back."""
+    _, held = _most_gripped(objects, rows)
+    for hand in range(2):
+        w = rows[hand, IMPORTANCE] * (1.0 - share * held)
+        goals.importances[hand] = w
+        goals.radii[hand] = tuning.world_scale * rows[hand, RADIUS] * (1.0 - w)
+
+
+@kernel
+def carry_objects(
+    tuning: Tuning, objects: ObjectArrays, rows: Floats, goals: Goals, frame: Frame
+) -> None:
+    """Move what the hands carry, and their goals, to between the palms as posed."""
+    j, held = _most_gripped(objects, rows)
+    if held == 0.0:
+        return
+    palms = scale(add(frame.end_effectors[0], frame.end_effectors[1]), 0.5)
+    wanted = scale(add(goals.positions[0], goals.positions[1]), 0.5)
+    way = add(sub(palms, wanted), _clearance(tuning, objects, j, palms, frame))
+    way = scale(way, held)
+    copy(add(objects.puppet_positions[j], way), objects.puppet_positions[j])
+    for hand in range(2):
+        copy(add(goals.positions[hand], way), goals.positions[hand])
+        copy(add(frame.wrist_goals[hand], way), frame.wrist_goals[hand])
+
+
+@kernel
+def _clearance(tuning: Tuning, objects: ObjectArrays, j: int, palms: Vec3, frame: Frame) -> Vec3:
+    """Return how far ahead a thing larger than the performer's must be for the same room [m]."""
+    ahead = sub(palms, vec3(frame.p_world[0]))
+    ahead = ahead[0], ahead[1], 0.0
+    length = norm(ahead)
+    if length == 0.0:
+        return ahead
+    ahead = scale(ahead, 1.0 / length)
+    along = rotate_inverse(objects.puppet_orientations[j], ahead)
+    own = half_extent(objects.shapes[j], objects.puppet_sizes[j], along)
+    performers = tuning.world_scale * half_extent(objects.shapes[j], objects.sizes[j], along)
+    return scale(ahead, max(own - performers, 0.0))
+
+
+@kernel
+def settle_carried(objects: ObjectArrays, rows: Floats, goals: Goals, frame: Frame) -> None:
+    """Move what the hands carry, and their goals, by what the palms miss on average."""
+    j, held = _most_gripped(objects, rows)
+    if held == 0.0:
+        return
+    missed = sub(
+        add(frame.end_effectors[0], frame.end_effectors[1]),
+        add(goals.positions[0], goals.positions[1]),
+    )
+    way = scale(missed, 0.5 * held)
+    copy(add(objects.puppet_positions[j], way), objects.puppet_positions[j])
+    for hand in range(2):
+        copy(add(goals.positions[hand], way), goals.positions[hand])
