@@ -87,6 +87,7 @@ def make_object(
     influence: float | Floats = np.nan,
     margin: float = np.nan,
     name: str = 'thing',
+    follows: str = '',
 ) -> SceneObject:
     """Return a scene object; the counterpart is the object itself unless said otherwise."""
 
@@ -99,9 +100,8 @@ def make_object(
         other(puppet_orientation, orientation),
         other(puppet_size, size),
     )
-    return SceneObject(
-        name, SHAPES.index(shape), real, puppet, np.full(4, influence), np.full(4, margin)
-    )
+    distances = np.full(4, influence), np.full(4, margin)
+    return SceneObject(name, SHAPES.index(shape), real, puppet, *distances, follows)
 
 
 def floor_only() -> Environment:

@@ -3,7 +3,7 @@
 """One clip through the live models in a loop: importance and solver."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -13,7 +13,9 @@ from puppet_core.body import (
     JOINT_NAMES,
     LIMB_SEGMENTS,
     Motion,
+    NO_PROPS,
     Posture,
+    Props,
 )
 from puppet_core.clips import bvh_text
 from puppet_core.math import Floats, Quats, Vec3s
@@ -64,11 +66,13 @@ class RetargetResult:
     frame_ms: Floats  # Time of each frame in importance and solver, shape (n,) [ms]
     # Joints of a puppet that is a robot, shape (n, joints) [rad]; of others (n, 0)
     robot_angles: Floats
+    props: Props = NO_PROPS  # Objects of the puppet's world that move, over time
 
     def motion(self, character: Character, rate_hz: float) -> Motion:
         """Return the puppet's motion, for writing and drawing."""
         p = self.puppet
-        return Motion(character.skeleton, rate_hz, p.root_positions, p.rotations, p.end_effectors)
+        posed = p.root_positions, p.rotations, p.end_effectors
+        return Motion(character.skeleton, rate_hz, *posed, self.props)
 
     def joints(self, character: Character) -> tuple[tuple[str, ...], Floats]:
         """Return names and angles (n, j) [rad] of all joints, a robot's in its URDF's order."""
@@ -128,8 +132,11 @@ def retarget_motion(
         out = solver.solve(roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows, props)
         return near, out
 
-    step(0)
+    props = step(0)[1].props
     model.reset()  # the call above only compiled
+    if props.names:
+        places, turns = (np.empty((n, *rows.shape)) for rows in props[1:])
+        result = replace(result, props=Props(props.names, places, turns))
     puppet = result.puppet
     for i in range(n):
         start = perf_counter()
@@ -141,6 +148,8 @@ def retarget_motion(
         puppet.root_positions[i], puppet.rotations[i] = out.root_position, out.rotations
         puppet.end_effectors[i] = out.end_effectors
         result.rows[i], result.self_rows[i] = near.rows, near.self_rows[:, :self_columns]
+        if result.props.names:
+            result.props.positions[i], result.props.orientations[i] = out.props[1:]
         for name in _OF_SOLVER:
             getattr(result, name)[i] = getattr(out, name)
         if progress is not None and i % PROGRESS_FRAMES == PROGRESS_FRAMES - 1:

@@ -3,16 +3,16 @@
 """
 What both hands hold goes with the puppet's hands (kernels).
 
-A thing that rests on nothing is where the hands are, so these do not draw the root to it: `let_go`
-leaves root and body to the feet. Then `carry_objects` puts the counterpart between the palms as
-captured, where the puppet's own arms bring them, and the goals of the palms with it; after the
-limbs, `settle_carried` gives it what the palms still miss. All of it in proportion to the
-importances of both hands and to how loose the thing is, so nothing jumps when it is taken.
+A thing that rests on nothing is where the hands are. `carry_objects` puts the counterpart between
+the palms as captured, where the puppet's own arms bring them at the reference root, and the goals
+of the palms with it; after the limbs, `settle_carried` gives it what the palms still miss. Both in
+proportion to the importances of the hands and to how loose the thing is, so nothing jumps when it
+is taken or set down.
 """
 
 from puppet_core.math import add, copy, Floats, kernel, norm, rotate_inverse, scale, sub, vec3
 from puppet_core.math.values import Vec3
-from puppet_retarget.importance import half_extent, IMPORTANCE, OBJECT, ObjectArrays, RADIUS
+from puppet_retarget.importance import half_extent, IMPORTANCE, OBJECT, ObjectArrays
 from puppet_retarget.solvers.state import Frame, Goals, Tuning
 
 
@@ -33,18 +33,6 @@ def _most_gripped(objects: ObjectArrays, rows: Floats) -> tuple[int, float]:
 
 
 @kernel
-def let_go(
-    tuning: Tuning, objects: ObjectArrays, rows: Floats, share: float, goals: Goals
-) -> None:
-    """Take a share of what the hands carry out of the goals' importances; 0 gives it back."""
-    _, held = _most_gripped(objects, rows)
-    for hand in range(2):
-        w = rows[hand, IMPORTANCE] * (1.0 - share * held)
-        goals.importances[hand] = w
-        goals.radii[hand] = tuning.world_scale * rows[hand, RADIUS] * (1.0 - w)
-
-
-@kernel
 def carry_objects(
     tuning: Tuning, objects: ObjectArrays, rows: Floats, goals: Goals, frame: Frame
 ) -> None:
@@ -59,7 +47,6 @@ def carry_objects(
     copy(add(objects.puppet_positions[j], way), objects.puppet_positions[j])
     for hand in range(2):
         copy(add(goals.positions[hand], way), goals.positions[hand])
-        copy(add(frame.wrist_goals[hand], way), frame.wrist_goals[hand])
 
 
 @kernel

@@ -52,7 +52,7 @@ from puppet_retarget.solvers.body_contact import (
     note_push,
     way_out_of_planes,
 )
-from puppet_retarget.solvers.carry import carry_objects, let_go, settle_carried
+from puppet_retarget.solvers.carry import carry_objects, settle_carried
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
@@ -203,11 +203,17 @@ class Solver:
         The performer's pelvis and mid-point of the hip joints are in world [m], the joint
         rotations as captured, row 0 the pelvis in world. Rows are as `importance.estimator` and
         `importance.self_interaction` make them; by default nothing is near the own body. The time
-        since the frame before [s] is infinite for the first, or after a gap.
+        since the frame before [s] is infinite for the first, or after a gap. `props` are the
+        sensors that objects follow.
         """
-        output = self._output
+        output, moving, objects = self._output, self._moving, self._objects
+        moving.step(props, objects, self._world_scale)
         output.body_iterations = self._run(root, hips, rotations, rows, self_rows, dt)
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
+        if moving.names:
+            own = moving.indices
+            places = objects.puppet_positions[own], objects.puppet_orientations[own]
+            output.props = Props(moving.names, *places)
         return output
 
     def _run(
@@ -441,13 +447,11 @@ def solve_packed(
     pose_captured(model, tuning, captured.hips, captured.rotations, frame)
     unlock_joints(model, frame)
     update_kinematics(model, frame)
+    carry_objects(tuning, solver.objects, rows, goals, frame)
     keep_end_orientations(model, goals, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
-    let_go(tuning, solver.objects, rows, 1.0, goals)
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
-    let_go(tuning, solver.objects, rows, 0.0, goals)
-    carry_objects(tuning, solver.objects, rows, goals, frame)
     for lift in range(LIFTS + 1):
         # once more no time has passed: what follows in time stays where it is
         pose_limbs(model, tuning, solver.objects, goals, dt if lift == 0 else 0.0, frame)
