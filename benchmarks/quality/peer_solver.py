@@ -14,7 +14,14 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import end_effector_positions, forward_kinematics, LIMB_SEGMENTS, Skeleton
+from puppet_core.body import (
+    end_effector_positions,
+    forward_kinematics,
+    LIMB_SEGMENTS,
+    NO_PROPS,
+    Props,
+    Skeleton,
+)
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (
@@ -78,8 +85,9 @@ class PeerSolver(Solver):
         rows: Floats,
         dt: float,
         self_rows: Floats = NOTHING_NEAR,
+        props: Props = NO_PROPS,
     ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`."""
+        """Return the puppet's posture; see `Solver.solve`. Objects that move are not kept."""
         pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
         output = self._output
         positions = self._target_positions(root, rotations)

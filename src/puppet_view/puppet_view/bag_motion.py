@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body import Motion, Posture
+from puppet_core.body import Motion, NO_PROPS, Posture, Props
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.robots import description_text, urdf_text
@@ -40,6 +40,7 @@ class PostureTrack:
         self.stamps_ns: list[int] = []
         self.body = ''  # whose the last one is
         self._rows: list[Floats] = []
+        self._props: list[Props] = []
 
     def add(self, data: bytes) -> None:
         """Keep a message, unless it is not of this motion."""
@@ -51,6 +52,7 @@ class PostureTrack:
         if is_next and np.all(np.isfinite(row)):
             self.stamps_ns.append(record.stamp_ns)
             self._rows.append(row)
+            self._props.append(posture.props)
             self.body = record.body
 
     def arrays(self) -> tuple[Vec3s, Quats, Vec3s, Vec3s]:
@@ -58,6 +60,15 @@ class PostureTrack:
         roots, rotations, joints, points = np.split(np.array(self._rows), (3, 67, 115), axis=1)
         places = joints.reshape(-1, 16, 3), points.reshape(-1, 8, 3)
         return roots, rotations.reshape(-1, 16, 4), *places
+
+    def props(self) -> Props:
+        """Return the props of the last message over time, (n, k, 3) and (n, k, 4)."""
+        names = self._props[-1].names
+        if not names:
+            return NO_PROPS
+        unknown = Props(names, np.full((len(names), 3), np.nan), np.full((len(names), 4), np.nan))
+        known = [props if props.names == names else unknown for props in self._props]
+        return Props(names, *(np.stack([props[k] for props in known]) for k in (1, 2)))
 
 
 def read_bag_motion(path: Path, topic: str = graph.POSTURE) -> tuple[Motion, tuple[int, ...], str]:
@@ -102,6 +113,7 @@ def read_bag_motion(path: Path, topic: str = graph.POSTURE) -> tuple[Motion, tup
             places,
             quaternions.normalize(turns),
             ends,
+            track.props().at(np.rint(np.interp(inside, since, np.arange(len(since)))).astype(int)),
         )
     except ConfigError as err:
         raise InputFileError(path, 'postures of a body', str(err), field=topic) from err
@@ -158,7 +170,11 @@ def _postures(motion: Motion, body: str) -> Callable[[int, int], bytes]:
 
     def data(i: int, stamp_ns: int) -> bytes:
         posture = Posture(
-            motion.root_positions[i], motion.rotations[i], motion.end_effectors[i], velocities[i]
+            motion.root_positions[i],
+            motion.rotations[i],
+            motion.end_effectors[i],
+            velocities[i],
+            motion.props.at(i),
         )
         return writer.data(
             messages.PostureRecord(

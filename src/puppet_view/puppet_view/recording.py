@@ -20,6 +20,8 @@ from puppet_core.body import (
     Character,
     default_capsules,
     Motion,
+    NO_PROPS,
+    Props,
     Skeleton,
     world_orientations,
 )
@@ -54,11 +56,14 @@ class RecordedBody:
     rotations: Quats  # as in Posture, shape (n, 16, 4)
     p_world: Vec3s  # joints in world, shape (n, 16, 3) [m]
     points: Vec3s  # general end-effectors in world, shape (n, 8, 3) [m]
+    props: Props = NO_PROPS  # shapes (n, k, 3) and (n, k, 4)
 
     @classmethod
     def of_motion(cls, who: str, motion: Motion, body: Character) -> 'RecordedBody':
         places, times_s = motion.world_segments()[1], np.arange(motion.n_frames) / motion.rate_hz
-        return cls(who, body, times_s, motion.rotations, places, motion.end_effectors)
+        return cls(
+            who, body, times_s, motion.rotations, places, motion.end_effectors, motion.props
+        )
 
     @property
     def name(self) -> str:
@@ -84,7 +89,7 @@ class RecordedBody:
     def frames(self) -> Motion:
         """Return its frames as a motion without gaps: frame i is at `times_s[i]`."""
         roots, skeleton = self.p_world[:, 0], self.character.skeleton
-        return Motion(skeleton, self.rate_hz, roots, self.rotations, self.points)
+        return Motion(skeleton, self.rate_hz, roots, self.rotations, self.points, self.props)
 
     @cached_property
     def robot(self) -> DrawnRobot | None:
@@ -228,7 +233,8 @@ def _body(who: str, track: PostureTrack, description: str, first_ns: int) -> Rec
     capsules = _capsules(description) if description else ()
     name = (robot_name(description) if description else '') or track.body or who
     body = Character(name, '', skeleton, capsules)
-    return RecordedBody(who, body, _since_s(track.stamps_ns, first_ns), rotations, joints, points)
+    times_s = _since_s(track.stamps_ns, first_ns)
+    return RecordedBody(who, body, times_s, rotations, joints, points, track.props())
 
 
 def _capsules(description: str) -> tuple[Capsule, ...]:

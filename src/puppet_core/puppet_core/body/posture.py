@@ -18,6 +18,7 @@ from puppet_core.math import (
     check_shape,
     continuous_rows,
     frozen,
+    Ints,
     kernel,
     quaternions,
     Quats,
@@ -39,8 +40,8 @@ class Props(NamedTuple):
     positions: Vec3s  # In world, shape (..., k, 3) [m]; NaN where not known
     orientations: Quats  # In world, shape (..., k, 4); NaN where not known
 
-    def at(self, frame_index: int) -> 'Props':
-        """Return one frame of those over time."""
+    def at(self, frame_index: int | Ints) -> 'Props':
+        """Return one frame of those over time, or several."""
         if not self.names:
             return NO_PROPS
         return Props(self.names, self.positions[frame_index], self.orientations[frame_index])

@@ -9,6 +9,7 @@ from puppet_retarget.importance.environment import (
     load_environment,
     ObjectArrays,
     Placement,
+    SceneObject,
 )
 from puppet_retarget.importance.estimator import (
     GOAL,
@@ -25,7 +26,7 @@ from puppet_retarget.importance.importance_model import (
     MIN_LEG_LENGTH_M,
     ProximityResult,
 )
-from puppet_retarget.importance.moving import half_extent, MovingObjects
+from puppet_retarget.importance.moving import follow_sensors, half_extent, MovingObjects
 from puppet_retarget.importance.objects import (
     BOX,
     CAPSULE,

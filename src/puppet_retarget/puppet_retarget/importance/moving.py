@@ -11,9 +11,10 @@ others it is where the performer's is. What two hands hold goes with the puppet'
 import math
 
 import numpy as np
-from puppet_core.body import Props
+from puppet_core.body import NO_PROPS, Props
 from puppet_core.math import (
     add,
+    Floats,
     kernel,
     pack_arrays,
     quat,
@@ -24,14 +25,8 @@ from puppet_core.math import (
     sub,
     vec3,
 )
-from puppet_core.math.values import Quat, Vec3, Vec3Like
-from puppet_retarget.importance.environment import (
-    Environment,
-    filled_up,
-    ObjectArrays,
-    Placement,
-    UNSEEN,
-)
+from puppet_core.math.values import Vec3, Vec3Like
+from puppet_retarget.importance.environment import Environment, filled_up, ObjectArrays, UNSEEN
 from puppet_retarget.importance.estimator import blend_weight, importance, step_time
 from puppet_retarget.importance.objects import (
     BOX,
@@ -50,6 +45,7 @@ class MovingObjects:
     """The objects of an environment that follow sensors; knows where they were before."""
 
     def __init__(self, environment: Environment) -> None:
+        self._environment = environment
         self._followers = [(j, o) for j, o in enumerate(environment.objects) if o.follows]
         arrays = filled_up(environment.arrays(1.0, 0.0))
         self._packed, self._own = pack_arrays(arrays)
@@ -79,12 +75,16 @@ class MovingObjects:
         """
         dt = math.inf if stamp_ns is None else step_time(stamp_ns, self._stamp_ns)
         self._stamp_ns = stamp_ns
-        own = self._own
+        if not self._followers:
+            return
+        own, seen = self._own, follow_sensors(self._environment, props)
         for j, follower in self._followers:
             own.velocities[j] = 0.0
-            if follower.follows in props.names:
-                row = props.names.index(follower.follows)
-                self._move(j, follower.real, props.positions[row], props.orientations[row], dt)
+            if follower.name in seen.names:
+                row = seen.names.index(follower.name)
+                place, turn = seen.positions[row], seen.orientations[row]
+                if np.isfinite(place).all() and np.isfinite(turn).all():
+                    self._move(j, place, turn, dt)
             support, place = rest(self._packed, j)
             own.looseness[j], own.puppet_positions[j] = 1.0 - support, place
             own.puppet_orientations[j] = own.orientations[j]
@@ -93,19 +93,30 @@ class MovingObjects:
             objects.looseness[j] = own.looseness[j]
             objects.puppet_positions[j] = world_scale * own.puppet_positions[j]
 
-    def _move(
-        self, j: int, mount: Placement, position: Vec3, orientation: Quat, dt: float
-    ) -> None:
-        place = position + quaternions.rotate(orientation, mount.position)
-        turn = quaternions.multiply(orientation, mount.orientation)
-        if not (np.isfinite(place).all() and np.isfinite(turn).all()):
-            return
+    def _move(self, j: int, place: Floats, turn: Floats, dt: float) -> None:
         own = self._own
         if 0.0 < dt < math.inf and own.positions[j, 2] > UNSEEN[2]:
             turned = quaternions.multiply(turn, quaternions.conjugate(own.orientations[j]))
             own.velocities[j, :3] = (place - own.positions[j]) / dt
             own.velocities[j, 3:] = quaternions.log(turned) / dt
         own.positions[j], own.orientations[j] = place, turn
+
+
+def follow_sensors(environment: Environment, props: Props) -> Props:
+    """Return the performer's objects that follow sensors, at one instant or over time."""
+    names, positions, orientations = [], [], []
+    for follower in environment.objects:
+        if follower.follows not in props.names:
+            continue
+        row, mount = props.names.index(follower.follows), follower.real
+        turn = props.orientations[..., row, :]
+        names.append(follower.name)
+        place = quaternions.rotate(turn, mount.position)
+        positions.append(props.positions[..., row, :] + place)
+        orientations.append(quaternions.multiply(turn, mount.orientation))
+    if not names:
+        return NO_PROPS
+    return Props(tuple(names), np.stack(positions, axis=-2), np.stack(orientations, axis=-2))
 
 
 @kernel

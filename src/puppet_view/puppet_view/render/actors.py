@@ -20,7 +20,7 @@ from puppet_core.math.quaternions import rotate
 from puppet_core.procedural import heading
 from puppet_view.render.camera import Camera, cameras_along, smooth_path, View
 from puppet_view.render.image import render_scene, SAMPLES
-from puppet_view.render.scene import Body, Capsule, from_core, moved, SceneObject
+from puppet_view.render.scene import Body, Capsule, from_core, moved, placed, SceneObject
 from puppet_view.render.strip import Texts
 
 GAP_M = 0.3  # between bodies
@@ -40,6 +40,9 @@ class Actor:
     """Of each limb in each frame, shape (n, 4); colours its limbs."""
 
     objects: tuple[SceneObject, ...] = ()  # what stands in its world
+    things: tuple[
+        SceneObject, ...
+    ] = ()  # what moves there: each of the motion's props, in its frame
     times_s: Floats = field(default_factory=lambda: np.empty(0))
     """Of each frame, rising, shape (n,) [s]; by the rate if empty."""
 
@@ -58,14 +61,8 @@ class Actor:
         Places run straight and rotations the shortest way from frame to frame; before the first
         and after the last frame the body stands, and in gaps longer than HELD_S.
         """
-        times, motion = self.times_s, self.motion
-        place = float(np.interp(time_s, times, np.arange(len(times))))
-        if abs(place - round(place)) < WHOLE_FRAME:
-            place = float(round(place))
-        before = int(place)
-        after = min(before + 1, len(times) - 1)
-        is_gap = times[after] - times[before] > max(HELD_S, 1.5 / motion.rate_hz)
-        share = 0.0 if is_gap else place - before
+        motion = self.motion
+        before, after, share = self._between(time_s)
         root = (1.0 - share) * motion.root_positions[before] + share * motion.root_positions[after]
         turned = motion.rotations[before]
         if share > 0.0:
@@ -78,11 +75,35 @@ class Actor:
             )
         return Body(self.character, q_world[0], p_world[0], colours)
 
+    def objects_at(self, time_s: float) -> tuple[SceneObject, ...]:
+        """Return what stands in its world, and what moves there where that is at a time [s]."""
+        before, after, share = self._between(time_s)
+        first, then = (self.motion.props.at(frame) for frame in (before, after))
+        places = (1.0 - share) * first.positions + share * then.positions
+        turns = quaternions.slerp(first.orientations, then.orientations, share)
+        seen = (
+            placed(thing, place, turn)
+            for thing, place, turn in zip(self.things, places, turns)
+            if np.isfinite(place).all()
+        )
+        return (*self.objects, *seen)
+
+    def _between(self, time_s: float) -> tuple[int, int, float]:
+        """Return two frames, and how far between them a time is."""
+        times = self.times_s
+        place = float(np.interp(time_s, times, np.arange(len(times))))
+        if abs(place - round(place)) < WHOLE_FRAME:
+            place = float(round(place))
+        before = int(place)
+        after = min(before + 1, len(times) - 1)
+        is_gap = times[after] - times[before] > max(HELD_S, 1.5 / self.motion.rate_hz)
+        return before, after, 0.0 if is_gap else place - before
+
 
 @dataclass(frozen=True, slots=True)
 class LineUp:
     shots: tuple[tuple[Body, ...], ...]  # the bodies at each instant, from left to right
-    objects: tuple[SceneObject, ...]  # what stands around them at all instants
+    objects: tuple[tuple[SceneObject, ...], ...]  # what is around them at each instant
     cameras: tuple[Camera, ...]  # one for each instant
     anchors: Vec3s  # where each body's title belongs, shape (instants, bodies, 3) [m]
     texts: Texts  # what is written
@@ -91,7 +112,7 @@ class LineUp:
     def picture(self, i: int, samples: int = SAMPLES) -> Picture:
         camera, size_px = self.cameras[i], self.texts.size_px
         picture = render_scene(
-            self.shots[i], camera, size_px, self.objects, samples, self.cameras[0]
+            self.shots[i], camera, size_px, self.objects[i], samples, self.cameras[0]
         )
         columns = camera.project(self.anchors[i], size_px)[:, 0]
         return self.texts.write(picture, columns, self.captions[i])
@@ -119,7 +140,14 @@ def line_up(
     right = np.array([-math.sin(azimuth), math.cos(azimuth), 0.0])
     shifts = _shifts(actors, shots, right)
     shots = [[moved(body, shift) for body, shift in zip(shot, shifts)] for shot in shots]
-    objects = [moved(item, s) for actor, s in zip(actors, shifts) for item in actor.objects]
+    objects = [
+        tuple(
+            moved(item, s)
+            for actor, s in zip(actors, shifts)
+            for item in actor.objects_at(float(time))
+        )
+        for time in times_s
+    ]
     places = np.array([[body.p_world[0] for body in shot] for shot in shots])
     if len(times_s) > 1:
         rate_hz = (len(times_s) - 1) / float(times_s[-1] - times_s[0])

@@ -3,26 +3,28 @@
 """Who is in the pictures of `puppet_clip render`: captured, retargeted or recorded bodies."""
 
 import argparse
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from puppet_core.body import Character, default_capsules, Motion
+from puppet_core.body import Character, default_capsules, Motion, Props
 from puppet_core.io import ConfigError, InputFileError, progress, PuppetError
-from puppet_core.math import Floats, quaternions
+from puppet_core.math import Floats, Quat, quaternions, Vec3
 from puppet_retarget import offline
-from puppet_retarget.importance import Environment
+from puppet_retarget.importance import Environment, follow_sensors
 from puppet_retarget.importance import objects as shapes
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER
 from puppet_view.bag_motion import read_bag_motion
 from puppet_view.recording import person, read_recording, RecordedBody, Recording
 from puppet_view.render.actors import Actor
-from puppet_view.render.scene import Capsule, SceneObject, Solid
+from puppet_view.render.scene import Capsule, SceneObject, Solid, UPRIGHT
 
 RECORDED = 'recorded'
 NOT_RECORDED = np.empty(0)  # times
+UNKNOWN_RADIUS_M = 0.05
 USUAL = (PERFORMER, 'sally', 'blubby')
 
 
@@ -87,9 +89,10 @@ class Casting:
         self._result = result = self._retargeted(character)
         moved = result.motion(character, motion.rate_hz)
         importances = offline.limb_importances(result) if self._arguments.importance else None
-        objects = self._objects(True, character.scale_for(motion.skeleton.leg_length))
-        title = character.name.capitalize()
-        return [Actor(character, moved, title, importances, objects, self._times_s)]
+        scale = character.scale_for(motion.skeleton.leg_length)
+        objects, title = self._objects(True, scale), character.name.capitalize()
+        things = self._things(moved.props, True, scale)
+        return [Actor(character, moved, title, importances, objects, things, self._times_s)]
 
     def _retargeted(self, character: Character) -> offline.RetargetResult:
         job = self._tuning.job(character, self._environment, self._arguments.solver)
@@ -108,8 +111,10 @@ class Casting:
         if importances is None and self._arguments.importance:
             importances = offline.limb_importances(self._result or self._retargeted(body))
             motion, times = self._motion, self._times_s
+        motion = replace(motion, props=follow_sensors(self._environment, motion.props))
         objects, title = self._objects(False), PERFORMER.capitalize()
-        return Actor(body, motion, title, importances, objects, times)
+        things = self._things(motion.props)
+        return Actor(body, motion, title, importances, objects, things, times)
 
     def _known_importances(self, times_s: Floats) -> Floats | None:
         """Return what was recorded of the limbs' importance at some times, if it is to be seen."""
@@ -130,8 +135,9 @@ class Casting:
         character = replace(character, skeleton=skeleton, capsules=capsules)
         performer = recording.performer
         scale = character.scale_for(performer.character.skeleton.leg_length) if performer else 1.0
-        objects, title = self._objects(True, scale), body.name.capitalize()
-        return Actor(character, body.frames(), title, importances, objects, body.times_s)
+        objects, title, motion = self._objects(True, scale), body.name.capitalize(), body.frames()
+        things = self._things(motion.props, True, scale)
+        return Actor(character, motion, title, importances, objects, things, body.times_s)
 
     @property
     def _times_s(self) -> Floats:
@@ -145,21 +151,45 @@ class Casting:
             return ()
         return objects_of(self._environment, puppet, world_scale)
 
+    def _things(
+        self, props: Props, puppet: bool = False, world_scale: float = 1.0
+    ) -> tuple[SceneObject, ...]:
+        if self._arguments.no_objects:
+            return ()
+        return things_of(self._environment, props.names, puppet, world_scale)
+
 
 def objects_of(
     environment: Environment, puppet: bool = False, world_scale: float = 1.0
 ) -> tuple[SceneObject, ...]:
-    """Return the solids of the performer's or the puppet's environment; planes are left out."""
-    objects: list[SceneObject] = []
-    for scene_object in environment.objects:
-        place = scene_object.puppet if puppet else scene_object.real
-        scale = world_scale if puppet else 1.0
-        position, size = scale * place.position, scale * place.size
-        if scene_object.shape in (shapes.BOX, shapes.CYLINDER):
-            is_cylinder = scene_object.shape == shapes.CYLINDER
-            objects.append(Solid(position, size, place.orientation, is_cylinder))
-        elif scene_object.shape in (shapes.SPHERE, shapes.CAPSULE):
-            along = 0.5 * size[2] * (scene_object.shape == shapes.CAPSULE)
-            half = quaternions.rotate(place.orientation, np.array([0.0, 0.0, along]))
-            objects.append(Capsule(position - half, position + half, float(size[0])))
-    return tuple(objects)
+    """Return the solids that stand in the performer's or puppet's world; planes are left out."""
+    return tuple(
+        _solid(item.shape, scale * place.position, scale * place.size, place.orientation)
+        for item in environment.objects
+        for place, scale in [(item.puppet, world_scale) if puppet else (item.real, 1.0)]
+        if not item.follows and item.shape != shapes.PLANE
+    )
+
+
+def things_of(
+    environment: Environment, names: Sequence[str], puppet: bool = False, world_scale: float = 1.0
+) -> tuple[SceneObject, ...]:
+    """Return the solids that move, each in its own frame; a ball for what is not known."""
+    known, scale = (
+        {item.name: item for item in environment.objects},
+        world_scale if puppet else 1.0,
+    )
+    return tuple(
+        _solid(item.shape, np.zeros(3), scale * (item.puppet if puppet else item.real).size)
+        if item is not None
+        else Capsule(np.zeros(3), np.zeros(3), UNKNOWN_RADIUS_M)
+        for item in map(known.get, names)
+    )
+
+
+def _solid(shape: int, position: Vec3, size: Vec3, orientation: Quat = UPRIGHT) -> SceneObject:
+    if shape in (shapes.BOX, shapes.CYLINDER):
+        return Solid(position, size, orientation, shape == shapes.CYLINDER)
+    along = 0.5 * size[2] * (shape == shapes.CAPSULE)
+    half = quaternions.rotate(orientation, np.array([0.0, 0.0, along]))
+    return Capsule(position - half, position + half, float(size[0]))

@@ -318,7 +318,8 @@ def _strip(actors: Sequence[Actor], times: Floats, arguments: argparse.Namespace
     rows = []
     for actor in actors:
         cells = [[actor.body_at(float(time))] for time in times]
-        rows.append(StripRow(actor.title if has_labels else '', cells, actor.objects))
+        around = [actor.objects_at(float(time)) for time in times]
+        rows.append(StripRow(actor.title if has_labels else '', cells, (), around))
     captions = [f'{time:.2f} s' for time in times] if has_labels else []
     width = arguments.size[0]
     side = (width + GUTTER_PX) // len(times) - GUTTER_PX

@@ -147,6 +147,18 @@ def moved(item: Any, shift: Vec3) -> Any:
     return item._replace(position=item.position + shift)
 
 
+def placed(item: SceneObject, position: Vec3, orientation: Quat) -> SceneObject:
+    """Return what is given in a frame of its own where that frame is in world [m]."""
+    if isinstance(item, Capsule):
+        start, end = (
+            quaternions.rotate(orientation, p) + position for p in (item.start, item.end)
+        )
+        return item._replace(start=start, end=end)
+    turn = quaternions.multiply(orientation, item.orientation)
+    place = quaternions.rotate(orientation, item.position) + position
+    return item._replace(position=place, orientation=turn)
+
+
 def joined(bodies: Sequence[Body], objects: Sequence[SceneObject]) -> Surface | None:
     """Return the surface of everything in a picture, or None if there is nothing."""
     items = [*(body for body in bodies if body.character.capsules), *objects]

@@ -3,7 +3,7 @@
 """
 What RViz and the browser show besides the bodies, as plain descriptions without ROS.
 
-Solids of the environment (`environment_markers`), goals coloured by importance (`goal_markers`),
+Solids of the environment (`environment_markers`, `moving_markers`), goals coloured by importance (`goal_markers`),
 and the range balls around the goals (Shin2002 fig. 5.3): those of the environment in
 `range_ball_markers`, those of the puppet's own body in `self_ball_markers`. No message carries
 the latter, so `SelfBallView` computes them from performer, importance and puppet by the solver's
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from puppet_core import body as bodies
 from puppet_core import marker_spec as spec
-from puppet_core.body import Character
+from puppet_core.body import Character, Props
 from puppet_core.marker_spec import Colour, MarkerSpec
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import rotate
@@ -29,6 +29,7 @@ ENVIRONMENT, REAL, GOALS, RANGE_BALLS = 'environment', 'real', 'goals', 'range_b
 LABELS, NAMES = 'labels', 'names'
 NAMESPACES = (ENVIRONMENT, REAL, GOALS, RANGE_BALLS, LABELS, NAMES)
 
+FIRST_MOVING = 500  # number of the first marker of objects that move
 PLANE_EXTENT_M = 8.0  # of the drawn part of an endless plane
 PLANE_THICKNESS_M = 0.01
 GOAL_DIAMETER_M = 0.05
@@ -55,13 +56,15 @@ def environment_markers(
     environment: near.Environment, world_scale: float = 1.0, is_apart: bool = False
 ) -> tuple[MarkerSpec, ...]:
     """
-    Return the solids of both worlds.
+    Return the solids of both worlds that stand still.
 
     Those of the puppet are in the group 'environment'; the performer's are added, paler, in the
     group 'real': all but planes if the worlds are apart, else those that differ.
     """
     markers: dict[str, list[MarkerSpec]] = {ENVIRONMENT: [], REAL: []}
     for item in environment.objects:
+        if item.follows:
+            continue
         real, puppet = item.real, item.puppet
         place = near.Placement(
             world_scale * puppet.position, puppet.orientation, world_scale * puppet.size
@@ -75,15 +78,45 @@ def environment_markers(
         if item.shape != near.PLANE and not is_same:
             drawn.append((REAL, real, REAL_COLOUR))
         for group, at, colour in drawn:
-            for shape, centre, size in _parts(item.shape, at.size):
-                position = at.position + rotate(at.orientation, centre)
-                number = len(markers[group])
-                markers[group].append(
-                    MarkerSpec(
-                        group, number, shape, position, at.orientation, size, colour, item.name
-                    )
-                )
+            markers[group] += _solid(group, len(markers[group]), item, at, colour)
     return (*markers[ENVIRONMENT], *markers[REAL])
+
+
+def moving_markers(
+    environment: near.Environment, props: Props, is_puppet: bool = False, world_scale: float = 1.0
+) -> tuple[MarkerSpec, ...]:
+    """Return the objects that move, where they are; of the puppet's world or the performer's."""
+    group = ENVIRONMENT if is_puppet else REAL
+    items = {item.name: item for item in environment.objects if item.follows}
+    markers: list[MarkerSpec] = []
+    for name, position, orientation in zip(*props):
+        if name not in items or not np.isfinite((*position, *orientation)).all():
+            continue
+        item = items[name]
+        size = world_scale * item.puppet.size if is_puppet else item.real.size
+        colour = PUPPET_COLOUR if is_puppet else REAL_COLOUR
+        at = near.Placement(position, orientation, size)
+        markers += _solid(group, FIRST_MOVING + len(markers), item, at, colour)
+    return tuple(markers)
+
+
+def _solid(
+    group: str, first: int, item: near.SceneObject, at: near.Placement, colour: Colour
+) -> list[MarkerSpec]:
+    """Return the markers of an object, numbered from `first` on."""
+    return [
+        MarkerSpec(
+            group,
+            first + k,
+            shape,
+            at.position + rotate(at.orientation, centre),
+            at.orientation,
+            size,
+            colour,
+            item.name,
+        )
+        for k, (shape, centre, size) in enumerate(_parts(item.shape, at.size))
+    ]
 
 
 def goal_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:

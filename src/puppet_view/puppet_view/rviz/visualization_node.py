@@ -19,11 +19,18 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.body import Character
+from puppet_core.body import Character, NO_PROPS
 from puppet_core.io import build_config, rows_of, setting
 from puppet_core.marker_spec import IDENTITY, IDS_PER_PUPPET, MarkerSpec
 from puppet_msgs.msg import Importance, Posture
-from puppet_retarget.importance import Environment, GOAL, IMPORTANCE, load_environment, RADIUS
+from puppet_retarget.importance import (
+    Environment,
+    follow_sensors,
+    GOAL,
+    IMPORTANCE,
+    load_environment,
+    RADIUS,
+)
 from puppet_ros import config_files, messages
 from puppet_ros import node as ros
 from puppet_ros.node import qos
@@ -109,6 +116,7 @@ class Puppet:
         self.view = BodyView(f'{prefix}/', f'{prefix}_world')
         self.group = partial(Group, frame=self.view.world, first=number * IDS_PER_PUPPET)
         self.is_first = number == 0
+        self.last = b''  # its last posture
         self.joints_input: Any = None
         self._performer = performer
 
@@ -158,6 +166,11 @@ class Puppet:
             markers += drawing.range_ball_markers(*where, scale * rows[:, RADIUS])
         return self.group(markers, stamp_ns=record.stamp_ns)
 
+    def moving(self, environment: Environment) -> Group:
+        """Return the objects of its world that move."""
+        props = messages.posture_of(self.last).posture.props if self.last else NO_PROPS
+        return self.group(drawing.moving_markers(environment, props, True, self.scale))
+
     def lasting(self, environment: Environment, is_apart: bool, has_name: bool) -> list[Group]:
         """Return objects and names, of the first puppet also the performer's and the floor."""
         view, performer = self.view, self._performer
@@ -191,6 +204,7 @@ class VisualizationNode(Node):
         for puppet, name in zip(self._puppets[1:], further):
             puppet.become(config_files.character(name))
         self._diagnostics = ros.Diagnostics(self)
+        self._last = b''  # the performer's last posture
         self._tf_static: Any = None
         self._shown = config.character
         self._importance_watch = ros.ClockJumpDetector()
@@ -210,12 +224,13 @@ class VisualizationNode(Node):
         )
 
     def _on_performer(self, data: bytes) -> None:
+        self._last = data
         self._pair(self._input_join.push_left, data)
         self._show_body(self._performer, data)
 
     def _on_puppet(self, puppet: Puppet) -> Callable[[bytes], None]:
         def on_posture(data: bytes) -> None:
-            stamp_ns = messages.stamp_ns(data)
+            stamp_ns, puppet.last = messages.stamp_ns(data), data
             if self._draws_balls():
                 self._waiting += puppet.balls(puppet.frames.push_right(stamp_ns, data))
             if puppet.view.robot is None:
@@ -273,11 +288,21 @@ class VisualizationNode(Node):
             return
         record = messages.importance_msg.from_msg(messages.decoded(data, Importance))
         if draws:
-            self._draw(puppet.goals(record, self._table.config) for puppet in self._puppets)
+            groups = [puppet.goals(record, self._table.config) for puppet in self._puppets]
+            self._draw(groups + self._moving())
         if tints:
             limbs = ((p, p.tint.step(record.rows[:, IMPORTANCE])) for p in self._puppets)
             groups = (p.group(limb, lifetime_s=drawing.LIFETIME_S) for p, limb in limbs)
             self._publish(self._body_markers, groups)
+
+    def _moving(self) -> list[Group]:
+        """Return the objects that move, of all worlds."""
+        environment = self._environment
+        if not self._last or not any(item.follows for item in environment.objects):
+            return []
+        props = follow_sensors(environment, messages.posture_of(self._last).posture.props)
+        real = Group(drawing.moving_markers(environment, props), self._performer.world)
+        return [real, *(puppet.moving(environment) for puppet in self._puppets)]
 
     def _on_timer(self) -> None:
         if not self._limit.is_open or not self._markers.get_subscription_count():
