@@ -288,8 +288,8 @@ class VisualizationNode(Node):
             return
         record = messages.importance_msg.from_msg(messages.decoded(data, Importance))
         if draws:
-            groups = [puppet.goals(record, self._table.config) for puppet in self._puppets]
-            self._draw(groups + self._moving())
+            goals = [puppet.goals(record, self._table.config) for puppet in self._puppets]
+            self._draw(goals + self._moving())
         if tints:
             limbs = ((p, p.tint.step(record.rows[:, IMPORTANCE])) for p in self._puppets)
             groups = (p.group(limb, lifetime_s=drawing.LIFETIME_S) for p, limb in limbs)

@@ -1,0 +1,142 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Objects that follow sensors: their place and velocity, and what their counterparts stand on."""
+
+from dataclasses import replace
+
+import numpy as np
+from puppet_core.body import NO_PROPS, Props
+from puppet_core.math import quaternions as qb
+from puppet_retarget.importance import (
+    filled_up,
+    follow_sensors,
+    half_extent,
+    ImportanceConfig,
+    ImportanceEstimator,
+    load_environment,
+    MovingObjects,
+    objects,
+)
+import pytest
+
+BOX = np.array([0.4, 0.3, 0.2])
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def _at(position, orientation=UPRIGHT, name='sensor'):
+    return Props((name,), np.array([position]), np.array([orientation]))
+
+
+@pytest.fixture
+def table(scene):
+    """Return a floor, a table that is lower and wider for the puppet, and a box that moves."""
+    table = {'puppet_size': (2.0, 2.0, 0.5), 'puppet_position': (1.0, 0.0, 0.25)}
+    return scene(
+        scene.floor,
+        scene.thing('box', (1.0, 0.0, 0.4), (1.0, 1.0, 0.8), name='table', **table),
+        scene.thing('box', np.zeros(3), BOX, puppet_size=1.5 * BOX, follows='sensor', name='box'),
+    )
+
+
+def _world(environment, scale=1.0):
+    return filled_up(environment.arrays(0.6, 0.0, scale))
+
+
+def test_object_is_where_the_sensor_says_mounted_as_in_the_file(scene, rng):
+    mount, turn = rng.normal(size=3), qb.exp(rng.normal(size=3))
+    thing = scene.thing('box', mount, BOX, orientation=turn, follows='sensor', name='box')
+    place, orientation = rng.normal(size=3), qb.exp(rng.normal(size=3))
+    environment = scene(scene.floor, thing)
+    seen = follow_sensors(environment, _at(place, orientation))
+    corner = rng.normal(size=3)
+    expected = place + qb.rotate(orientation, mount + qb.rotate(turn, corner))
+    found = seen.positions[0] + qb.rotate(seen.orientations[0], corner)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert follow_sensors(environment, _at(place, name='other')) is NO_PROPS
+
+
+def test_what_stands_on_a_table_stands_on_its_counterpart(table):
+    moving, world = MovingObjects(table), _world(table, 0.5)
+    moving.step(_at([1.2, 0.1, 0.8 + 0.5 * BOX[2]]), world, 0.5)
+    height = 0.5 * (0.5 + 0.5 * 1.5 * BOX[2])
+    np.testing.assert_allclose(world.puppet_positions[2], [0.5 * 1.4, 0.5 * 0.2, height])
+    assert world.looseness[2] == 0.0
+
+
+def test_counterpart_never_sinks_where_noise_makes_the_box_sink(table, rng):
+    moving, world = MovingObjects(table), _world(table)
+    for _ in range(20):
+        moving.step(_at([1.0, 0.0, 0.9] + 1e-3 * rng.normal(size=3)), world)
+        gap = world.puppet_positions[2, 2] - 0.5 - 0.75 * BOX[2]
+        assert -1e-12 <= gap < 5e-3
+
+
+def test_lifted_box_rises_without_a_jump_and_is_loose_in_the_air(table):
+    moving, world, heights, loose = MovingObjects(table), _world(table), [], []
+    for lift in np.linspace(0.0, 1.5, 1501):
+        moving.step(_at([1.0, 0.0, 0.9 + lift]), world)
+        heights.append(world.puppet_positions[2, 2])
+        loose.append(world.looseness[2])
+    assert np.max(np.abs(np.diff(heights))) < 5e-3
+    assert np.all(np.diff(loose) >= 0.0) and loose[0] == 0.0 and loose[-1] == 1.0
+
+
+def test_unseen_object_matters_to_nobody_and_a_lost_one_stays(table):
+    moving, world = MovingObjects(table), _world(table)
+    moving.step(NO_PROPS, world)
+    assert np.linalg.norm(world.positions[2]) > 100.0
+    moving.step(_at([1.0, 0.0, 2.0]), world, stamp_ns=0)
+    moving.step(_at([1.0, 0.0, np.nan]), world, stamp_ns=10_000_000)
+    np.testing.assert_array_equal(world.positions[2], [1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(world.velocities[2], np.zeros(6))
+
+
+def test_rate_is_of_the_hand_against_the_thing(scene, rng):
+    """The distance's rate is that of finite differences, while hand and box move and turn."""
+    thing = scene.thing('box', np.zeros(3), BOX, follows='sensor', name='box')
+    environment, dt = scene(thing), 1e-6
+    speed, turning, hand = rng.normal(size=3), rng.normal(size=3), rng.normal(size=3)
+    rows = []
+    estimator = ImportanceEstimator(environment, ImportanceConfig(smoothing_s=0.0))
+    moving = MovingObjects(environment)
+    for i in range(2):
+        box = _at(0.1 * speed + i * dt * speed, qb.exp(i * dt * turning))
+        moving.step(box, estimator.objects, stamp_ns=round(i * dt * 1e9))
+        points = np.array([[0.4, 0.1, 0.05], *np.zeros((7, 3))]) + i * dt * hand
+        rows.append(estimator.step(i, points, np.tile(hand, (8, 1)))[0].copy())
+    difference = (rows[1][1] - rows[0][1]) / dt
+    assert rows[1][2] == pytest.approx(difference, rel=1e-4)
+
+
+def test_extent_is_that_of_sampled_points(rng):
+    for shape, size in (
+        (objects.BOX, BOX),
+        (objects.SPHERE, np.full(3, 0.2)),
+        (objects.CYLINDER, np.array([0.2, 0.2, 0.5])),
+        (objects.CAPSULE, np.array([0.2, 0.2, 0.5])),
+    ):
+        points = rng.uniform(-0.5, 0.5, (40000, 3))
+        inside = [p for p in points if objects.signed_distance(shape, size, p)[0] <= 0.0]
+        along = qb.normalize(rng.normal(size=4))[:3]
+        along /= np.linalg.norm(along)
+        reach = np.max(np.array(inside) @ along)
+        assert reach - 1e-9 <= half_extent(shape, size, along) <= reach + 0.05
+
+
+def test_environment_file_names_the_sensor_and_a_plane_follows_none(tmp_path):
+    text = (
+        'format: puppet-environment/1\nobjects:\n'
+        '- {name: box, shape: box, size_m: [1, 1, 1], follows: {sensor: s}, puppet: {SIZE}}\n'
+    )
+    path = tmp_path / 'a.yaml'
+    path.write_text(text.replace('{SIZE}', '{size_m: [2, 2, 2]}'))
+    (box,) = load_environment(path).objects
+    assert box.follows == 's' and box.puppet.size[0] == 2.0
+    assert replace(box, follows='').start is box.real.position
+    path.write_text(text.replace('{SIZE}', '{position_m: [2, 2, 2]}'))
+    with pytest.raises(Exception, match='position_m: expected a known key'):
+        load_environment(path)
+    plane = '- {name: a, shape: plane, follows: {sensor: s}}\n'
+    path.write_text('format: puppet-environment/1\nobjects:\n' + plane)
+    with pytest.raises(Exception, match='expected a shape that is no plane'):
+        load_environment(path)
