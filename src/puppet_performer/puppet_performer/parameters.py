@@ -35,6 +35,17 @@ class _Setup:
     world_frame: str = setting(
         'world', description='Frame in which /tf_static has the transmitter.', live=False
     )
+    prop_frames: str = setting(
+        '',
+        description='Frames of /tf that are props of the posture, as sensors of the layout are; '
+        'separated by commas.',
+        live=False,
+    )
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Return the names in `prop_frames`."""
+        return tuple(name.strip() for name in self.prop_frames.split(',') if name.strip())
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,15 @@ the node waits for a T-pose. `PerformerStage` is one frame of it, also used by t
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from puppet_core.body import load_character
+import numpy as np
+from puppet_core.body import load_character, Props
 from puppet_core.io import build_config
 from puppet_core.math import Quat, Vec3
 from puppet_core.robots import urdf_text
@@ -76,6 +78,7 @@ class PerformerStage:
         self.tracker_frame = ''
         """Frame of the sensors; '' while it is not known where that stands."""
         self._lookup, self.world = lookup, config.world_frame
+        self._prop_frames = config.frames
         self._leg_length = self.character.skeleton.leg_length
         self._writer = PostureWriter()
 
@@ -103,8 +106,23 @@ class PerformerStage:
             return None
         of_frame = frame.stamp_ns, frame.frame_index, self.character.name
         posture, joints, status = estimate.posture, estimate.p_world, estimate.status
+        if self._prop_frames:
+            posture = replace(posture, props=self._with_frames(posture.props))
         about = self._leg_length, self.world
         return PostureRecord(*of_frame, posture, joints, status, *about)
+
+    def _with_frames(self, props: Props) -> Props:
+        """Return the props with the frames of `prop_frames` that are known."""
+        places = {name: self._lookup(self.world, name) for name in self._prop_frames}
+        known = {name: place for name, place in places.items() if place is not None}
+        if not known:
+            return props
+        positions, turns = zip(*known.values())
+        return Props(
+            (*props.names, *known),
+            np.concatenate((props.positions, positions)),
+            np.concatenate((props.orientations, turns)),
+        )
 
     def data(self, record: PostureRecord) -> bytes:
         return self._writer.data(record)
@@ -131,7 +149,8 @@ class PerformerNode(Node):
             self, DESCRIPTION_TOPIC, urdf_text(self._stage.character)
         )
         self._diagnostics = Diagnostics(self)
-        self._transforms = StaticTransforms(self, self._on_transforms)
+        follows_tf = bool(self._table.config.frames)
+        self._transforms = StaticTransforms(self, self._on_transforms, follows_tf)
         self._subscription = subscribe(
             self, INPUT_TOPIC, self._on_frame, self._diagnostics, PoseFrameReader()
         )

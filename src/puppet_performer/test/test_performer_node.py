@@ -155,6 +155,23 @@ def _settled(rig, pose):
     return lambda: np.allclose(posture_msg.from_msg(rig.postures[-1]).segments, truth, atol=1e-9)
 
 
+def test_frame_of_tf_is_a_prop_where_it_was_last(make_rig):
+    rig = _calibrated(make_rig, prop_frames='box, unknown')
+    tf = rig.feeder.create_publisher(TFMessage, '/tf', qos.TRANSFORMS)
+    writer, seen = TransformsWriter([('world', 'box')]), np.array([0.0, 0.6, 0.8, 0.0])
+    for x in (1.0, 2.0):
+        place = np.array([[x, -0.5, 0.25]])
+
+        def is_there(place=place):
+            tf.publish(writer.fill(1, place, seen[None]))
+            props = posture_msg.from_msg(rig.postures[-1]).posture.props
+            return props.names == ('box',) and np.array_equal(props.positions, place)
+
+        assert rig.feed_until(is_there)
+    props = posture_msg.from_msg(rig.postures[-1]).posture.props
+    np.testing.assert_allclose(props.orientations, seen[None], atol=1e-12)
+
+
 def test_robot_description_is_latched(make_rig):
     rig = make_rig()
     assert rig.spin_until(lambda: bool(rig.descriptions))

@@ -11,7 +11,7 @@ others it is where the performer's is. What two hands hold goes with the puppet'
 import math
 
 import numpy as np
-from puppet_core.body import NO_PROPS, Props
+from puppet_core.body import is_posture, NO_PROPS, Props
 from puppet_core.math import (
     add,
     Floats,
@@ -38,6 +38,7 @@ from puppet_retarget.importance.objects import (
     to_object,
 )
 
+_NO_SEGMENTS = np.zeros((0, 3))
 SUPPORT_M = 0.3  # gap to another object from which on it no longer carries this one
 
 
@@ -83,7 +84,7 @@ class MovingObjects:
             if follower.name in seen.names:
                 row = seen.names.index(follower.name)
                 place, turn = seen.positions[row], seen.orientations[row]
-                if np.isfinite(place).all() and np.isfinite(turn).all():
+                if is_posture(place, _NO_SEGMENTS, turn[None]):
                     self._move(j, place, turn, dt)
             support, place = rest(self._packed, j)
             own.looseness[j], own.puppet_positions[j] = 1.0 - support, place

@@ -33,7 +33,7 @@ MAX_COORDINATE_M = 1e6
 
 
 class StaticTransformTree:
-    """Fixed transforms between named frames, a tree or a forest (no ROS)."""
+    """The last transforms between named frames, a tree or a forest (no ROS)."""
 
     def __init__(self) -> None:
         self._edges: dict[str, tuple[str, Vec3, Quat]] = {}
@@ -95,14 +95,26 @@ class StaticTransformTree:
 
 
 class StaticTransforms:
-    """The tree of a node, fed by /tf_static; `on_change` is called after a message with news."""
+    """
+    The tree of a node, fed by /tf_static; `on_change` is called after a message with news.
 
-    def __init__(self, node: Node, on_change: Callable[[], None] | None = None) -> None:
+    `follows_tf` feeds it by /tf too, whose transforms are taken as they come.
+    """
+
+    def __init__(
+        self, node: Node, on_change: Callable[[], None] | None = None, follows_tf: bool = False
+    ) -> None:
         self._tree = StaticTransformTree()
         self._on_change = on_change
-        self._subscription = node.create_subscription(
-            TFMessage, TF_STATIC_TOPIC, self._on_transforms, qos.STATIC_TRANSFORMS
-        )
+        self._subscriptions = [
+            node.create_subscription(
+                TFMessage, TF_STATIC_TOPIC, self._on_transforms, qos.STATIC_TRANSFORMS
+            )
+        ]
+        if follows_tf:
+            self._subscriptions.append(
+                node.create_subscription(TFMessage, TF_TOPIC, self._on_moving, qos.TRANSFORMS)
+            )
 
     def lookup(self, target: str, source: str) -> tuple[Vec3, Quat] | None:
         """Return `source` in `target` axes as StaticTransformTree.lookup does."""
@@ -112,6 +124,10 @@ class StaticTransforms:
         changed = [self._tree.add(stamped) for stamped in msg.transforms]
         if any(changed) and self._on_change is not None:
             self._on_change()
+
+    def _on_moving(self, msg: TFMessage) -> None:
+        for stamped in msg.transforms:
+            self._tree.add(stamped)
 
 
 class SensorTransforms:
