@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """No difference of a message hides: every number and text is changed once, one at a time."""
 
+from contextlib import nullcontext
 import re
 
 from geometry_msgs.msg import TransformStamped
@@ -164,6 +165,20 @@ def test_messages_are_joined_and_differ_in(tmp_path, topic, kind, a, b, name, no
         worst = there.worst().worst
         assert (worst.stamp_ns, worst.frame_index) == (EPOCH_NS + 2 * 10**9, 2)
         assert there.start_ns == EPOCH_NS and there.topics[0].rates_hz == (1.0, 1.0)
+
+
+@pytest.mark.parametrize('topic, seconds', [('/tf_static', ()), ('/j', (9, 0, 7)), ('/x', (5,))])
+def test_progress_counts_and_times_are_of_all_messages(tmp_path, topic, seconds):
+    """Of static ones, of those without a counterpart, and of those without a stamp."""
+    kind = STATIC if topic == '/tf_static' else JOINTS[1]
+    a = [joints('a', 0.1, second=second) for second in seconds] or [ONE, ONE]
+    b = [joints('a', 0.2, second=100 + 10 * k * k) for k in range(4)] if seconds else [TWO]
+    paths = [bag(tmp_path / f'{i}.mcap', topic, kind, m) for i, m in enumerate((a, b))]
+    read = []
+    found = compare_bags(*paths, Tolerances(), show=lambda n: nullcontext(read.append))
+    assert sum(read) == len(a) + len(b)
+    assert found.start_ns == (min(filter(None, seconds)) * 10**9 if seconds else EPOCH_NS)
+    assert all(f.n_beyond <= f.n for f in found.fields())
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,17 @@ def test_figures_are_those_of_numpy(scale, block):
     assert found.p99 == np.percentile(values, 99, method='inverted_cdf')
 
 
+@pytest.mark.parametrize('unequal', [0, 40, 99, 101, 3000])
+def test_flags_are_counted_and_not_kept(unequal):
+    values = np.zeros((10_000, 1))
+    values[:unequal] = 1.0
+    counted = comparison.FieldStatistics('count', Tolerance(max=0.0))
+    counted.add(comparison.Stamped(np.arange(10_000), np.arange(10_000)), values)
+    found = counted.result('/t', 'f')
+    assert (found.n, found.n_beyond, found.rms) == (10_000, unequal, np.sqrt(unequal / 10_000))
+    assert found.p99 == np.percentile(values, 99, method='inverted_cdf')
+
+
 def test_first_and_worst_are_named_and_drawn():
     values = np.full((5000, 2), 0.05)
     values[2000, 1], values[3000, 0] = 0.2, 0.9

@@ -12,7 +12,7 @@ interpolates or differentiates goes the long way round, so that is a field of it
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from fnmatch import fnmatchcase
 import math
 from os.path import commonprefix
@@ -188,7 +188,8 @@ def compare_bags(
         ]
         shared = [name for name in chosen if bags[A].topics.get(name) == bags[B].topics.get(name)]
         total = sum(bag.counts[name] for bag in bags for name in shared)
-        advance = stack.enter_context(show(total)) if show is not None and total else None
+        nobody: AbstractContextManager[Advance] = nullcontext(int)
+        advance = stack.enter_context(show(total) if show and total else nobody)
         results, starts_ns = [], []
         for name in chosen:
             if name not in shared:
@@ -196,8 +197,9 @@ def compare_bags(
                 continue
             a, b = (TopicReader(bags[side], stores[side], name, side) for side in (A, B))
             results.append(TopicComparison(a, b, tolerances).result(advance))
-            if a.has_stamp and a.stamps_ns:
-                starts_ns.append(min(a.stamps_ns))
+            stamps_ns = [stamp for stamp in a.stamps_ns if stamp]  # of 0: without a stamp
+            if a.has_stamp and stamps_ns:
+                starts_ns.append(min(stamps_ns))
         warnings = [text for bag in bags for text in bag.warnings]
         return Comparison(
             (str(path_a), str(path_b)),
@@ -232,7 +234,7 @@ class TopicComparison:
         self._fields: dict[str, FieldStatistics] = {}
         self._last: dict[tuple[object, ...], list[Floats]] = {}
 
-    def result(self, advance: Advance | None = None) -> TopicResult:
+    def result(self, advance: Advance) -> TopicResult:
         """Read both; raise MessageError if a message does not match its definition."""
         a, b = self._a, self._b
         left: list[Message] = []
@@ -241,11 +243,12 @@ class TopicComparison:
             latest = [a.latest_transforms()], [b.latest_transforms()]
             stamp_ns = min(a.stamps_ns + b.stamps_ns)
             self._compare(*latest, Stamped(np.array([stamp_ns]), np.array([0])))
+            advance(a.count + b.count)
         else:
             for block in blocks(joined(a, b, left)):
                 self._add_block(block)
-                if advance is not None:
-                    advance(2 * len(block))
+                advance(2 * len(block))
+            advance(len(left))
             whole.append(self._messages(left))
         found = [f.result(self.topic, n) for n, f in self._fields.items()]
         fields = [field for field in found if not field.tolerance.ignore]
@@ -265,7 +268,7 @@ class TopicComparison:
         allowed = self._tolerances.topic(self.topic)
         missing, extra = (sum(message.side == side for message in left) for side in (A, B))
         within = missing <= allowed.missing_messages and extra <= allowed.extra_messages
-        n = max(len(self._a.stamps_ns), len(self._b.stamps_ns))
+        n = (len(self._a.stamps_ns) + len(self._b.stamps_ns) + len(left)) // 2  # and pairs
         place = None
         if left:
             first = min(left, key=lambda message: (message.stamp_ns, message.number))
@@ -350,12 +353,12 @@ def _stamp_figures(stamps_ns: Sequence[int]) -> tuple[int, float, float]:
 
 
 class FieldStatistics:
-    """The differences of one field, of which those above zero are kept."""
+    """The differences of one field; of numbers, those above zero are kept."""
 
     def __init__(self, unit: str, tolerance: Tolerance) -> None:
         self.unit = unit
         self.tolerance = tolerance
-        self._n = self._n_beyond = 0
+        self._n = self._n_beyond = self._n_invalid = 0
         self._positive: list[Floats] = []
         self._peaks: list[tuple[Ints, Floats]] = []  # with stamps, of each message
         self._worst: Place | None = None
@@ -379,7 +382,9 @@ class FieldStatistics:
         self._peaks.append((at.stamps_ns, peaks))
         if not peaks.any():
             return
-        self._positive.append(amounts[amounts > 0.0])
+        self._n_invalid += int(np.count_nonzero(np.isinf(amounts)))
+        if self.unit != COUNT:
+            self._positive.append(amounts[amounts > 0.0])
 
         def place(frame: int) -> tuple[Place, int, int]:
             row, axis = int(np.argmax(amounts[frame])), 0
@@ -418,14 +423,21 @@ class FieldStatistics:
         near_ns, a, b = self._near
         return Curve(stamps_ns[chosen], peaks[chosen], near_ns, (a, b))
 
-    def result(self, topic: str, name: str) -> FieldResult:
+    def _p99_rms(self) -> tuple[float, float]:
+        n_above = self._n - math.ceil(0.99 * self._n)  # what may exceed p99
+        n_numbers = max(self._n - self._n_invalid, 1)
+        if self.unit == COUNT:  # each difference is 0, 1 or infinite
+            p99 = math.inf if self._n_invalid > n_above else float(self._n_beyond > n_above)
+            return p99, math.sqrt((self._n_beyond - self._n_invalid) / n_numbers)
         positive = np.concatenate((np.zeros(0), *self._positive))
         finite = positive[np.isfinite(positive)]
-        n_invalid = len(positive) - len(finite)
+        rank = len(positive) - 1 - n_above
+        p99 = float(np.partition(positive, rank)[rank]) if rank >= 0 else 0.0
+        return p99, math.sqrt(float(finite @ finite) / n_numbers)
+
+    def result(self, topic: str, name: str) -> FieldResult:
         peak = self._worst.difference if self._worst is not None else 0.0
-        rms = math.sqrt(float(finite @ finite) / max(self._n - n_invalid, 1))
-        rank = math.ceil(0.99 * self._n) - (self._n - len(positive))
-        p99 = float(np.partition(positive, rank - 1)[rank - 1]) if rank > 0 else 0.0
+        p99, rms = self._p99_rms()
         if self.unit == COUNT:
             within = self._n_beyond <= self.tolerance.mismatches
             severity = 0.0 if within else 1.0 + self._n_beyond / self._n
@@ -440,9 +452,10 @@ class FieldStatistics:
                 0.0 if math.isinf(limit) else value / (limit or UNITS[self.unit].tolerance)
                 for value, limit in pairs
             )
-            if n_invalid:
+            if self._n_invalid:
                 severity = OF_NO_NUMBER
-        note = f'{n_invalid} values without a number, or a field, on one side' * bool(n_invalid)
+        invalid = f'{self._n_invalid} values without a number, or a field, on one side'
+        note = invalid if self._n_invalid else ''
         figures = (self._n, self._n_beyond, peak, p99, rms, self._worst, self._first)
         return FieldResult(
             topic, name, self.unit, self.tolerance, within, severity, *figures, note, self._curve()
