@@ -75,10 +75,6 @@ class FaultyTransport:
         self.n_sent += len(data)
         self._transport.send(data)
 
-    def check_backlog(self) -> None:
-        if self._transport is not None:
-            self._transport.check_backlog()
-
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()

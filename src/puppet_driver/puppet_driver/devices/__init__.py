@@ -23,8 +23,6 @@ DEVICES: dict[str, type[Tracker]] = {
 }
 _OF_THE_LINE = {'sensors', 'port', 'first_row', 'n_all_sensors'}
 
-__all__ = ['DEVICES', 'ignored_parameters', 'make_trackers']
-
 
 def _fields(device: type[Tracker]) -> set[str]:
     return {field.name for field in fields(device.Config)}

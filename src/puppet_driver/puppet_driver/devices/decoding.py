@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import math
 import re
 
-import numpy as np
 from puppet_core.body import FASTEST_M_S, FASTEST_RAD_S
 from puppet_driver.tracker import Pose, RecordStream, TrackerRecord
 
@@ -136,37 +135,6 @@ def unit_quaternion(q: Sequence[float], tolerance: float) -> Quaternion | None:
     if not abs(norm - 1.0) <= tolerance:
         return None
     return w / norm, x / norm, y / norm, z / norm
-
-
-def quaternion_of_matrix(rows: Sequence[float], tolerance: float) -> Quaternion | None:
-    """Return the rotation of a matrix (9 numbers, row by row), None if it is not one."""
-    m = np.reshape(rows, (3, 3))
-    error = float(np.abs(m @ m.T - np.eye(3)).max())
-    if not error <= tolerance or np.linalg.det(m) <= 0.0:
-        return None
-    # four times the products of the largest component with all: its row of 4 q qᵀ
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = map(float, rows)
-    products = (
-        (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
-        (zy - yz, 1.0 + xx - yy - zz, yx + xy, zx + xz),
-        (xz - zx, xy + yx, 1.0 - xx + yy - zz, zy + yz),
-        (yx - xy, zx + xz, zy + yz, 1.0 - xx - yy + zz),
-    )
-    largest = max(range(4), key=lambda k: products[k][k])
-    return unit_quaternion(products[largest], math.inf)
-
-
-def quaternion_of_angles(z: float, y: float, x: float) -> Quaternion:
-    """Return the rotation about Z, then the new Y, then the new X [rad]."""
-    cz, sz = math.cos(0.5 * z), math.sin(0.5 * z)
-    cy, sy = math.cos(0.5 * y), math.sin(0.5 * y)
-    cx, sx = math.cos(0.5 * x), math.sin(0.5 * x)
-    return (
-        cz * cy * cx + sz * sy * sx,
-        cz * cy * sx - sz * sy * cx,
-        cz * sy * cx + sz * cy * sx,
-        sz * cy * cx - cz * sy * sx,
-    )
 
 
 def rep103_pose(

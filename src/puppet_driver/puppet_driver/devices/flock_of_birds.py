@@ -16,17 +16,16 @@ only noted, the others stream.
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-import math
 import struct
 from typing import NamedTuple
 
+import numpy as np
 from puppet_core.io import ConfigError
+from puppet_core.math import quaternions
 from puppet_driver.devices.decoding import (
     FixedRecordStream,
     LineConfig,
     Quaternion,
-    quaternion_of_angles,
-    quaternion_of_matrix,
     Reach,
     rep103_pose,
     unit_quaternion,
@@ -105,7 +104,7 @@ ERROR_NAMES = {
 STRAY_BYTES = 7
 # 14-bit components put the length off by 1.3e-4 at most; the rest is the device's own.
 NORM_TOLERANCE = 0.004
-PITCH_LIMIT = 0.5 * math.pi + 4.0 * math.pi / FULL_SCALE
+PITCH_LIMIT = 0.5 + 4.0 / FULL_SCALE  # of half a turn
 
 START_ATTEMPTS = 3  # a device that was streaming may swallow the first command
 STOP_PAUSE_S = 0.1
@@ -168,13 +167,18 @@ def orientation_of(code: int, turned: Sequence[float]) -> Quaternion | None:
     if code == POSITION_QUATERNION:
         return unit_quaternion(turned, NORM_TOLERANCE)
     if code == POSITION_MATRIX:
-        # column by column; squares of lengths are off by twice as much as lengths
-        rows = [turned[i] for i in (0, 3, 6, 1, 4, 7, 2, 5, 8)]
-        return quaternion_of_matrix(rows, 2.0 * NORM_TOLERANCE)
-    if code == POSITION_ANGLES:
-        z, y, x = (math.pi * angle for angle in turned)
-        return quaternion_of_angles(z, y, x) if abs(y) <= PITCH_LIMIT else None
-    return None
+        m = np.reshape(turned, (3, 3)).T  # column by column
+        # squares of lengths are off by twice as much as lengths
+        error = np.abs(m @ m.T - np.eye(3)).max()
+        if error > 2.0 * NORM_TOLERANCE or np.linalg.det(m) <= 0.0:
+            return None
+        found = quaternions.from_matrix(m)
+    elif code == POSITION_ANGLES and abs(turned[1]) <= PITCH_LIMIT:
+        found = quaternions.from_rpy(np.pi * np.array(turned[::-1]))
+    else:
+        return None
+    w, x, y, z = found.tolist()
+    return w, x, y, z
 
 
 class FlockStream(FixedRecordStream):

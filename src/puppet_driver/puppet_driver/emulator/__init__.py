@@ -5,12 +5,3 @@
 from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.simulator import DeviceSimulator, LinePackets
-
-__all__ = [
-    'DeviceSimulator',
-    'EmulatorConfig',
-    'FaultRates',
-    'Faults',
-    'LinePackets',
-    'SIMULATORS',
-]

@@ -22,7 +22,6 @@ from puppet_driver.emulator.transports import Transport
 BLOCK_S = 0.5  # encoded ahead
 MAX_LATE_S = 0.1  # ticks later than this are lost
 LOOK_S = 0.02  # how often closed ports are polled
-BACKLOG_CHECK_S = 0.1
 LAST_LINE_S = 3.0  # how long the performance waits for a line that nobody opens
 JOIN_TIMEOUT_S = 5.0
 
@@ -85,7 +84,7 @@ class EmulatorServer:
 
     def serve(self) -> None:
         next_tick_s = time.monotonic()
-        look_at_s = check_at_s = next_tick_s
+        look_at_s = next_tick_s
         while True:
             now_s = time.monotonic()
             # first of all: a device's clock does not wait for what else there is to do
@@ -98,10 +97,6 @@ class EmulatorServer:
             if now_s >= look_at_s:
                 look_at_s = now_s + LOOK_S
                 self._poll()
-            if now_s >= check_at_s:
-                check_at_s = now_s + BACKLOG_CHECK_S
-                for line in self.lines:
-                    line.pty.check_backlog()
             waiting = {line.pty.fileno(): line for line in self.lines if line.pty.is_open}
             wait_s = max(next_tick_s - time.monotonic(), 0.0)
             ready, _, _ = select.select([self._wake_read, *waiting], (), (), wait_s)

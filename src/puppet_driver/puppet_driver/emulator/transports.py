@@ -2,19 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ways between an emulated device and a host; nothing here ever blocks."""
 
-import fcntl
+from contextlib import suppress
 import os
 from pathlib import Path
 import select
 import socket
-import struct
 import termios
 import tty
 
 from puppet_core.io import ConfigError
 from puppet_driver.transport import Endpoint
 
-MAX_BACKLOG_BYTES = 3600  # unread bytes at which sending pauses; 0.4 s of a full line
 READ_BYTES = 65536
 BIND_ATTEMPTS = 20  # for a number that is free for both, if any will do
 
@@ -23,15 +21,13 @@ class PtyTransport:
     """
     A pseudo-terminal behind a symbolic link.
 
-    What is sent while nobody has the port open is lost, as on a wire; what a slow host does not
-    read is dropped instead of piling up. An old link is replaced; a file in its place, or a link
+    What is sent while nobody has the port open is lost, as on a wire, and what a host that does not
+    read leaves no room for. An old link is replaced; a file in its place, or a link
     that cannot be made, is a ConfigError.
     """
 
     def __init__(self, link: Path) -> None:
         self.link = link
-        self.dropped_bytes = 0
-        self._is_choked = False
         self._master, slave = os.openpty()
         self._slave_name = os.ttyname(slave)
         tty.setraw(slave)
@@ -57,12 +53,8 @@ class PtyTransport:
     def poll(self) -> None:
         was_open, self.is_open = self.is_open, not self._poll.poll(0)
         if self.is_open and not was_open:
-            self._is_choked = False
-            try:
-                # what the last host did not read is not the new one's
+            with suppress(termios.error):  # what the last host did not read is not the new one's
                 termios.tcflush(self._master, termios.TCOFLUSH)
-            except termios.error:
-                pass
 
     def receive(self) -> bytes:
         """Return what the host has sent, empty if nothing or gone."""
@@ -73,30 +65,9 @@ class PtyTransport:
 
     def send(self, data: bytes) -> None:
         """Send to the host, or drop what it does not take."""
-        if not self.is_open or self._is_choked:
-            self.dropped_bytes += len(data)
-            return
-        try:
-            n_sent = os.write(self._master, data)
-        except OSError:
-            n_sent = 0
-        self.dropped_bytes += len(data) - n_sent
-
-    def check_backlog(self) -> None:
-        """See how much the host has not read; to be called a few times a second."""
-        if not self.is_open:
-            return
-        try:
-            slave = os.open(self._slave_name, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
-        except OSError:
-            return  # a host that forbids others to open the port
-        try:
-            unread = fcntl.ioctl(slave, termios.FIONREAD, struct.pack('i', 0))
-            self._is_choked = struct.unpack('i', unread)[0] > MAX_BACKLOG_BYTES
-        except OSError:
-            pass
-        finally:
-            os.close(slave)
+        if self.is_open:
+            with suppress(OSError):
+                os.write(self._master, data)
 
     def close(self) -> None:
         os.close(self._master)
@@ -114,7 +85,6 @@ class NetworkTransport:
     """
 
     def __init__(self, host: str, port: int) -> None:
-        self.dropped_bytes = 0
         self._listener, self._datagrams = _bind_both(host, port)
         self._host, self._port = self._listener.getsockname()[:2]
         self._client: socket.socket | None = None
@@ -147,15 +117,8 @@ class NetworkTransport:
         if self._peer is not None:
             self._send_datagram(data, self._peer)
         elif self._client is not None:
-            self.check_backlog()
-            if self._unsent:
-                self.dropped_bytes += len(data)
-            else:
-                self._unsent = self._push(data)
-
-    def check_backlog(self) -> None:
-        if self._unsent:
             self._unsent = self._push(self._unsent)
+            self._unsent = self._unsent or self._push(data)
 
     def close(self) -> None:
         self._drop_client()
@@ -209,16 +172,12 @@ class NetworkTransport:
         except BlockingIOError:
             return data
         except OSError:
-            self.dropped_bytes += len(data)
             return b''
 
     def _send_datagram(self, data: bytes, peer: tuple) -> None:
-        if not data:
-            return
-        try:
-            self._datagrams.sendto(data, peer)
-        except OSError:
-            self.dropped_bytes += len(data)
+        if data:
+            with suppress(OSError):
+                self._datagrams.sendto(data, peer)
 
 
 Transport = PtyTransport | NetworkTransport

@@ -5,5 +5,3 @@
 from puppet_driver.frames.assembler import FrameAssembler, RawFrame
 from puppet_driver.frames.clock import ClockFit, ClockStatus
 from puppet_driver.frames.line_reader import LineReader
-
-__all__ = ['ClockFit', 'ClockStatus', 'FrameAssembler', 'LineReader', 'RawFrame']

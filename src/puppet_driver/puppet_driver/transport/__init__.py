@@ -14,21 +14,6 @@ from puppet_driver.transport.network_port import (
 )
 from puppet_driver.transport.serial_port import MAX_READ_BYTES, SerialPort
 
-__all__ = [
-    'Endpoint',
-    'MAX_READ_BYTES',
-    'NetworkPort',
-    'Port',
-    'SCHEMES',
-    'burst_seconds',
-    'check_bandwidth',
-    'is_network_name',
-    'open_port',
-    'parse_endpoint',
-    'sensors_per_line',
-    'spread',
-]
-
 BITS_PER_BYTE_ON_LINE = 10  # start and stop bit, 8N1
 
 

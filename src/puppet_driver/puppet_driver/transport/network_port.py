@@ -3,28 +3,21 @@
 """
 A device on the network: a TCP connection, or a UDP socket bound to one peer address.
 
-Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Nothing here blocks: host names are resolved in a
-thread and connections are made in the background; what is sent before a connection stands goes out
-when it does. Every failure of a socket becomes a LinkError that names the port.
+Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Connections are made in the background; what is sent
+before one stands goes out when it does. Only the look-up of a name waits, for the name server. Every
+failure of a socket becomes a LinkError that names the port.
 """
 
 import errno
 import os
-from queue import Empty, SimpleQueue
 import socket
-import threading
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from puppet_core.io import ConfigError
 from puppet_driver.errors import LinkError
 from puppet_driver.transport.serial_port import MAX_READ_BYTES
-
-FIRST_WAIT_S = 0.1  # the usual look-up is much faster
-Found = list[tuple[Any, ...]]
-_PENDING: dict[tuple[str, int, socket.SocketKind], SimpleQueue[tuple[Found, str]]] = {}
-"""Where the answers to look-ups in progress will be."""
 
 DEFAULT_PORT = 6000  # the MotionStar's
 SCHEMES = ('tcp', 'udp')
@@ -40,44 +33,6 @@ _PROBLEMS = {
     errno.EHOSTUNREACH: 'no way to the host; check its power, the network and its address',
     errno.ENETUNREACH: 'no way to the network; check the cable and the address',
 }
-
-
-def find_host(name: str, host: str, port: int, kind: socket.SocketKind) -> Found:
-    """
-    Return what getaddrinfo does, without ever waiting long for a name server.
-
-    Raise LinkError naming the port, if there is no such host, or the name is not resolved yet; the
-    same question then finds the answer later.
-    """
-    try:
-        return socket.getaddrinfo(host, port, type=kind, flags=socket.AI_NUMERICHOST)
-    except (OSError, UnicodeError):
-        pass  # a name
-    key, wait_s = (host, port, kind), 0.0
-    if key not in _PENDING:
-        wait_s = FIRST_WAIT_S
-        answers: SimpleQueue[tuple[Found, str]] = SimpleQueue()
-        _PENDING[key] = answers
-        threading.Thread(target=lambda: answers.put(_ask(*key)), daemon=True).start()
-    try:
-        found, problem = _PENDING[key].get(timeout=wait_s)
-    except Empty:
-        raise LinkError(
-            f'{name}: expected the address of {host}, got no answer to the look-up yet; '
-            'give the address itself or mend the name server'
-        ) from None
-    _PENDING.pop(key, None)
-    if problem:
-        raise LinkError(f'{name}: expected the name or address of a host, got {problem}')
-    return found
-
-
-def _ask(host: str, port: int, kind: socket.SocketKind) -> tuple[Found, str]:
-    """Return what was found and what the problem was, one of them empty."""
-    try:
-        return socket.getaddrinfo(host, port, type=kind), ''
-    except (OSError, UnicodeError) as err:
-        return [], getattr(err, 'strerror', None) or str(err)
 
 
 class Endpoint(NamedTuple):
@@ -120,7 +75,13 @@ class NetworkPort:
         endpoint = parse_endpoint(name)
         self._is_stream = endpoint.scheme == 'tcp'
         kind = socket.SOCK_STREAM if self._is_stream else socket.SOCK_DGRAM
-        found = find_host(name, endpoint.host, endpoint.port, kind)
+        try:
+            found = socket.getaddrinfo(endpoint.host, endpoint.port, type=kind)
+        except (OSError, UnicodeError) as err:
+            got = getattr(err, 'strerror', None) or str(err)
+            raise LinkError(
+                f'{name}: expected the name or address of a host, got {got}'
+            ) from err
         family, _, protocol, _, address = found[0]
         try:
             self._socket = socket.socket(family, kind, protocol)
