@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree as Xml
 
 import numpy as np
-from puppet_bringup.pipeline import CLASSES
-from puppet_bringup.process_table import ARGUMENTS, processes, SIM, VARIANTS
+from puppet_bringup.process_table import ARGUMENTS, NODES, VARIANTS
 from puppet_core.io import (
     CommandParser,
     ConfigError,
@@ -58,15 +57,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-PARSERS = ('parser', 'make_parser')
-"""Functions of a program's module, the first of which returns its parser."""
 _BOUNDS = re.compile(r'(\S+) <=? value <= (\S+)')
 _REPEATED_DEFAULT = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
-
-MORE_PARSERS_NAME = 'MORE_PARSERS'
-"""Tuple in a program's module: functions that return what else it may read its arguments with."""
-
-ROWS = 'ROWS'  # ends the name of a node's rows
 
 LAB = 'lab'
 STEP_NS = 10_000_000
@@ -145,9 +137,9 @@ def _entries() -> list[EntryPoint]:
 
 
 def parsers_of(module: ModuleType) -> list[argparse.ArgumentParser]:
-    """Return the parsers of a program; none for a node, whose arguments are ROS's."""
-    makers = [getattr(module, name) for name in PARSERS if hasattr(module, name)][:1]
-    return [make() for make in (*makers, *getattr(module, MORE_PARSERS_NAME, ()))]
+    """Return the parsers of a program, also MORE_PARSERS; none for a node with ROS's arguments."""
+    make = getattr(module, 'parser', getattr(module, 'make_parser', None))
+    return [make() for make in (make, *getattr(module, 'MORE_PARSERS', ())) if make]
 
 
 def command_lines(commands: Any) -> Iterator[Part]:
@@ -255,34 +247,14 @@ def message_lines(path: Path) -> list[str]:
     return [title, '', '```text', *path.read_text(encoding='utf-8').strip().split('\n'), '```', '']
 
 
-def node_programs() -> dict[str, str]:
-    """Return the package of every node that a launch description can start, in their order."""
-    found: dict[str, str] = {}
-    for variant in VARIANTS:
-        given = {'rviz': 'true'} | ({'ports_dir': '-'} if variant == SIM else {})
-        for process in processes(variant, given):
-            if process.is_node and process.package:  # RViz is none of the suite's
-                found.setdefault(process.name, process.package)
-    return found
-
-
-def node_module(name: str) -> ModuleType:
-    return import_module(CLASSES[name][0])
-
-
 def rows_of(name: str) -> tuple[Row, ...]:
-    """Return the parameters of a node: the one tuple ..ROWS of its module, or ConfigError."""
-    module = node_module(name)
-    found = {
-        id(value): value
-        for key, value in vars(module).items()
-        if key.endswith(ROWS) and all(isinstance(row, Row) for row in value)
-    }
-    if len(found) != 1:
-        raise ConfigError(
-            f'{module.__name__}: expected one name that ends in {ROWS}, got {len(found)}'
-        )
-    return tuple(next(iter(found.values())))
+    """Return the parameters of a node: the one tuple ..ROWS of its module."""
+    (rows,) = (value for key, value in vars(_node_module(name)).items() if key.endswith('ROWS'))
+    return tuple(rows)
+
+
+def _node_module(name: str) -> ModuleType:
+    return import_module(NODES[name][0])
 
 
 def profile_text(profile: QoSProfile) -> str:
@@ -326,7 +298,7 @@ def interface_lines() -> Iterator[Part]:
 def parameter_lines() -> Iterator[Part]:
     heads = ['parameter', 'default', 'range', 'changes', 'meaning']
     head = PARAMETERS_HEAD
-    for name in node_programs():
+    for name in NODES:
         yield name, head, table(heads, (_parameter(name, row) for row in rows_of(name)))
         head = ''
 
@@ -367,10 +339,8 @@ def _value(value: object) -> str:
 
 
 class Graph(NamedTuple):
-    """The running nodes, and one that inspects them."""
-
-    nodes: dict[str, Any]  # by name
-    lab: Node  # of the same domain, which is nobody else's
+    nodes: dict[str, Any]  # those that run, by name
+    lab: Node  # which inspects them
 
 
 @contextmanager
@@ -378,7 +348,7 @@ def running_nodes() -> Iterator[Graph]:
     """Run all nodes of the descriptions with all their topics; ConfigError after a minute."""
     with isolated_context() as context:
         lab = Node(LAB, context=context)
-        nodes = {name: _make(name, context) for name in sorted(node_programs())}
+        nodes = {name: _make(name, context) for name in sorted(NODES)}
         nodes['tracker_driver'].trigger_configure()
         publisher = lab.create_publisher(TrackerFrame, RAW, qos.STREAM)
         executor = SingleThreadedExecutor(context=context)
@@ -412,7 +382,7 @@ def _make(name: str, context: Any) -> Any:
     wishes = {'pose_array': 'all', 'autostart': False}
     there = {row.name for row in rows_of(name)}
     given = [Parameter(key, value=value) for key, value in wishes.items() if key in there]
-    return getattr(node_module(name), CLASSES[name][1])(context=context, parameter_overrides=given)
+    return getattr(_node_module(name), NODES[name][1])(context=context, parameter_overrides=given)
 
 
 def policy_text(graph: Graph) -> str:

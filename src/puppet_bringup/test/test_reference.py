@@ -4,7 +4,6 @@
 
 from pathlib import Path
 import re
-from types import ModuleType
 
 import pytest
 
@@ -13,7 +12,6 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_bringup import reference  # noqa: E402,I100
 from puppet_bringup.reference import cell, table  # noqa: E402
-from puppet_core.io import ConfigError, Row  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -51,16 +49,6 @@ def test_the_page_is_nobodys_own(page):
 def test_cells_hold_what_would_be_markup():
     assert cell('a <b> | *c*\n  `<d>`') == 'a &lt;b> \\| \\*c\\* `<d>`'
     assert table(['a', 'b'], [['1', '2']]) == ['| a | b |', '| --- | --- |', '| 1 | 2 |', '']
-
-
-def test_a_node_without_rows_is_an_error(monkeypatch):
-    module = ModuleType('puppet_new')
-    monkeypatch.setattr(reference, 'node_module', lambda _: module)
-    with pytest.raises(ConfigError, match='expected one name that ends in ROWS, got 0'):
-        reference.rows_of('new')
-    vars(module).update(A_ROWS=(Row('a', 1),), B_ROWS=(Row('b', 1),))
-    with pytest.raises(ConfigError, match='got 2'):
-        reference.rows_of('new')
 
 
 def test_pages_and_policy_are_written_around_the_working_directory(tmp_path, pages, monkeypatch):

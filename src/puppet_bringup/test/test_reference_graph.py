@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_bringup.reference import (  # noqa: E402,I100
+from puppet_bringup import process_table  # noqa: E402,I100
+from puppet_bringup.reference import (  # noqa: E402
     FOLDER,
-    node_programs,
     POLICY,
     policy_text,
     profile_text,
@@ -36,7 +36,7 @@ OWN_TOPICS = ('/rosout', '/parameter_events')
 OWN_TOPIC_END = '/transition_event'
 OWN_SERVICES = ('rcl_interfaces/', 'lifecycle_msgs/', 'type_description_interfaces/')
 OWN_PARAMETERS = ('use_sim_time', 'start_type_description_service')
-CASES = sorted(node_programs())
+CASES = sorted(process_table.NODES)
 
 
 @pytest.fixture(scope='module')

@@ -21,9 +21,9 @@ class PtyTransport:
     """
     A pseudo-terminal behind a symbolic link.
 
-    What is sent while nobody has the port open is lost, as on a wire, and what a host that does not
-    read leaves no room for. An old link is replaced; a file in its place, or a link
-    that cannot be made, is a ConfigError.
+    What is sent while nobody has the port open is lost, as on a wire, and what a host that does
+    not read leaves no room for. An old link is replaced; a file in its place, or a link that
+    cannot be made, is a ConfigError.
     """
 
     def __init__(self, link: Path) -> None:

@@ -4,7 +4,7 @@
 A device on the network: a TCP connection, or a UDP socket bound to one peer address.
 
 Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Connections are made in the background; what is sent
-before one stands goes out when it does. Only the look-up of a name waits, for the name server. Every
+before one stands goes out when it does. Only the look-up of a name waits. Every
 failure of a socket becomes a LinkError that names the port.
 """
 
@@ -79,9 +79,7 @@ class NetworkPort:
             found = socket.getaddrinfo(endpoint.host, endpoint.port, type=kind)
         except (OSError, UnicodeError) as err:
             got = getattr(err, 'strerror', None) or str(err)
-            raise LinkError(
-                f'{name}: expected the name or address of a host, got {got}'
-            ) from err
+            raise LinkError(f'{name}: expected the name or address of a host, got {got}') from err
         family, _, protocol, _, address = found[0]
         try:
             self._socket = socket.socket(family, kind, protocol)

@@ -20,7 +20,6 @@ import struct
 import sys
 import threading
 import time
-import traceback
 from typing import NamedTuple
 
 from puppet_core.io import ConfigError, EXIT_BAD_INPUT, EXIT_OK, PuppetError
@@ -37,11 +36,8 @@ REALTIME, PIN = '--realtime', '--pin='
 PRIORITY = 10  # of 1 to 99: before all ordinary programs, after what the system itself needs
 SLEEP_STATES = '/dev/cpu_dma_latency'  # the kernel's PM QoS: held open, it bounds the wake-up
 
-COMPLAINT_PERIOD_NS = 5_000_000_000
 SPIN_TIMEOUT_S = 0.5  # only bounds how late a shutdown without a wake-up is noticed
 END_S = 4.0  # a node that takes longer to end is ended; `ros2 launch` waits for 5 s
-
-TIME_SOURCE = 'rclpy.time_source'  # the module that listens to /clock
 
 # Arguments of every node: make it, which compiles its kernels, and end; see `process.claim`.
 OWN_WORDS = COMPILE_ONLY, ALLOW_SECOND = '--compile-only', '--allow-second'
@@ -205,33 +201,11 @@ class StopSignals:
 def spin(
     executor: Executor, context: Context | None = None, stopping: StopSignals | None = None
 ) -> None:
-    """
-    Run callbacks until a signal to stop, or the context shuts down.
-
-    What one message does to rclpy itself ends no node: its clock raises for a /clock before zero.
-    What a callback of a node raises does end it.
-    """
+    """Run callbacks until a signal to stop, the end of the context, or an exception of one."""
     context = context if context is not None else rclpy.get_default_context()
-    told_ns = 0
     with suppress(ExternalShutdownException):
         while context.ok() and not (stopping and stopping.is_set):
-            try:
-                executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
-            except (ValueError, OverflowError) as err:
-                if not _is_of_time_source(err):
-                    raise
-                now_ns = time.monotonic_ns()
-                if now_ns - told_ns > COMPLAINT_PERIOD_NS:
-                    told_ns = now_ns
-                    _complain(f'ignored: {type(err).__name__}: {err}')
-
-
-def _is_of_time_source(err: BaseException) -> bool:
-    """Return whether rclpy raised it on its own, while it took a /clock."""
-    modules = [
-        frame.f_globals.get('__name__', '') for frame, _ in traceback.walk_tb(err.__traceback__)
-    ]
-    return TIME_SOURCE in modules and modules[-1].startswith('rclpy.')
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
 
 
 def spin_node(

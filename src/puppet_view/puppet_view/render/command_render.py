@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = '.bvh, .amc or .c3d, or a bag with postures'
     add('clip', nargs='?', metavar='CLIP', type=Path, help=text)
-    add('out', nargs='?', metavar='PNG', type=Path, help='the picture; or -o, or --video')
+    add('-o', '--out', type=Path, metavar='PNG', help='the picture; or --video')
     add('--procedural', action='store_true', help='the built-in performer instead of a clip')
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add(
@@ -52,13 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument('--frame', type=int, metavar='I', help='one instant, bodies side by side')
     text = 'N instants, a row for each body'
-    which.add_argument('--strip', nargs='+', metavar=('N', 'PNG'), help=text)
+    which.add_argument('--strip', type=int, metavar='N', help=text)
     which.add_argument('--times', type=_numbers, metavar='S,S', help='a strip of these times [s]')
     which.add_argument('--video', type=Path, metavar='FILE', help='.mp4 or .gif: a film')
-    add('--first', type=int, metavar='I', help='frame of the first instant')
-    add('--last', type=int, metavar='I', help='frame of the last instant')
     add('--seconds', type=_span, metavar='A:B', help='only this part; either may be left out')
-    add('-o', '--out', type=Path, dest='out_option', metavar='PNG', help='the picture')
     _add_looks(parser)
     clip_arguments.add_solver_options(parser)
     clip_arguments.add_tuning_options(parser, has_procedural=True)
@@ -89,20 +86,14 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
 
 def settle(arguments: argparse.Namespace) -> None:
     """Fill in what follows from the arguments; ConfigError for one that does not fit."""
-    _take_strip(arguments)
-    if arguments.procedural and not (arguments.out or arguments.out_option or arguments.video):
-        # the only file is the picture, then
-        arguments.clip, arguments.out = None, arguments.clip
     if (arguments.clip is None) != arguments.procedural:
         raise ConfigError('CLIP: expected a clip or --procedural, got both or neither')
-    given = [p for p in (arguments.out, arguments.out_option, arguments.video) if p is not None]
-    if len(given) != 1:
-        raise ConfigError(
-            f'PNG: expected one of PNG, -o/--out and --video, got {len(given) or "none"}'
-        )
-    arguments.out = given[0]
-    _check_numbers(arguments)
     is_film = arguments.video is not None
+    if (arguments.out is None) != is_film:
+        got = 'both' if is_film else 'neither'
+        raise ConfigError(f'--out: expected it or --video, got {got}')
+    arguments.out = arguments.video or arguments.out
+    _check_numbers(arguments)
     if is_film:
         film.check_film(arguments.out, arguments.fps)
     name = '--video' if is_film else '--out'
@@ -118,35 +109,11 @@ def settle(arguments: argparse.Namespace) -> None:
         arguments.azimuth_deg = VIEWS_DEG[arguments.view] if arguments.view else -60.0
 
 
-def _take_strip(arguments: argparse.Namespace) -> None:
-    """Make a number of what --strip took, and of a word after it the picture or the clip."""
-    words = arguments.strip
-    if words is None:
-        return
-    try:
-        arguments.strip = int(words[0])
-    except ValueError:
-        raise ConfigError(f'--strip: expected a whole number, got {words[0]!r}') from None
-    if len(words) > 2:
-        raise ConfigError(f'--strip: expected N and PNG, got {len(words)} words')
-    if len(words) == 2 and arguments.clip is None and not arguments.procedural:
-        arguments.clip = Path(words[1])
-    elif len(words) == 2 and arguments.out is not None:
-        raise ConfigError(f'PNG: expected one, got {str(arguments.out)!r} and {words[1]!r}')
-    elif len(words) == 2:
-        arguments.out = Path(words[1])
-
-
 def _check_numbers(arguments: argparse.Namespace) -> None:
     def option(name: str) -> str:
         return '--' + name.replace('_', '-')
 
-    for one, other in (
-        ('view', 'azimuth_deg'),
-        ('size', 'width_px'),
-        ('seconds', 'first'),
-        ('seconds', 'last'),
-    ):
+    for one, other in (('view', 'azimuth_deg'), ('size', 'width_px')):
         if getattr(arguments, one) is not None and getattr(arguments, other) is not None:
             raise ConfigError(f'{option(one)}: expected it or {option(other)}, got both')
     if arguments.times is not None and len(arguments.times) > MAX_INSTANTS:
@@ -189,32 +156,19 @@ def still_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) ->
 
 def film_times(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> Floats:
     """Return the instants of a film, (n,) [s]; ConfigError for what is not in the clip."""
-    if arguments.seconds:
-        first, last = _seconds(arguments.seconds, n_frames / rate_hz)
-    else:
-        frames = _frame_span(arguments, n_frames, rate_hz)
-        first, last = frames[0] / rate_hz, (frames[1] + 1) / rate_hz
+    first, last = _seconds(arguments.seconds, n_frames / rate_hz)
     return film.film_instants(first, last, arguments.fps, arguments.speed)
 
 
 def _frame_span(arguments: argparse.Namespace, n_frames: int, rate_hz: float) -> tuple[int, int]:
-    if arguments.seconds:
-        start, end = _seconds(arguments.seconds, n_frames / rate_hz)
-        first = min(math.ceil(start * rate_hz - 1e-6), n_frames - 1)
-        return first, max(math.ceil(end * rate_hz - 1e-6) - 1, first)
-    first = 0 if arguments.first is None else arguments.first
-    last = n_frames - 1 if arguments.last is None else arguments.last
-    if last < first:
-        raise ConfigError(f'--first: expected at most --last {last}, got {first}')
-    if first < 0 or last >= n_frames:
-        raise ConfigError(
-            f'frames: expected 0 .. {n_frames - 1}, got {first if first < 0 else last}'
-        )
-    return first, last
+    start, end = _seconds(arguments.seconds, n_frames / rate_hz)
+    first = min(math.ceil(start * rate_hz - 1e-6), n_frames - 1)
+    return first, max(math.ceil(end * rate_hz - 1e-6) - 1, first)
 
 
-def _seconds(span: tuple[float, float], end: float) -> tuple[float, float]:
-    first, last = span[0], end if math.isinf(span[1]) else span[1]
+def _seconds(span: tuple[float, float] | None, end: float) -> tuple[float, float]:
+    first, last = span or (0.0, math.inf)
+    last = end if math.isinf(last) else last
     if not 0.0 <= first < last <= end + 1e-6:
         raise ConfigError(f'--seconds: expected 0 <= A < B <= {end:.3f}, got {first:g}:{last:g}')
     return first, last
