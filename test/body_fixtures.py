@@ -88,6 +88,7 @@ def make_object(
     margin: float = np.nan,
     name: str = 'thing',
     follows: str = '',
+    held: bool = False,
 ) -> SceneObject:
     """Return a scene object; the counterpart is the object itself unless said otherwise."""
 
@@ -101,7 +102,7 @@ def make_object(
         other(puppet_size, size),
     )
     distances = np.full(4, influence), np.full(4, margin)
-    return SceneObject(name, SHAPES.index(shape), real, puppet, *distances, follows)
+    return SceneObject(name, SHAPES.index(shape), real, puppet, *distances, follows, held)
 
 
 def floor_only() -> Environment:

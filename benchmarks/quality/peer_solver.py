@@ -85,7 +85,7 @@ class PeerSolver(Solver):
         rows: Floats,
         dt: float,
         self_rows: Floats = NOTHING_NEAR,
-        props: Props = NO_PROPS,
+        moving: Props = NO_PROPS,
     ) -> SolverOutput:
         """Return the puppet's posture; see `Solver.solve`. Objects that move are not kept."""
         pose_captured_packed(self.packed, hips, rotations, rows, self_rows)

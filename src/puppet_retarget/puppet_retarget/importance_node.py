@@ -57,7 +57,9 @@ class ImportanceStage:
         if near is None:
             return None
         of_frame = record.stamp_ns, record.frame_index
-        return ImportanceRecord(*of_frame, *near, self._objects, record.frame_id)
+        return ImportanceRecord(
+            *of_frame, near.rows, near.self_rows, self._objects, record.frame_id, near.moving
+        )
 
     def data(self, record: ImportanceRecord) -> bytes:
         return self._writer.data(record)

@@ -331,13 +331,13 @@ class RetargetModel:
         rows: Floats,
         self_rows: Floats,
         leg_length: float,
-        props: Props = NO_PROPS,
+        moving: Props = NO_PROPS,
     ) -> RetargetedFrame | None:
         """
         Return the puppet's next frame, or None if the input is not usable.
 
         Root, joints (16, 3) and the leg length, hip to sole, are the performer's in world [m],
-        `props` the sensors that objects follow.
+        and so are `moving`, the objects that move.
         """
         leg_length = self._config.performer_leg_length_m or leg_length
         if not MIN_LEG_LENGTH_M <= leg_length <= MAX_LEG_LENGTH_M:
@@ -356,7 +356,7 @@ class RetargetModel:
         hip_centre(segments, self._hips)
         start = perf_counter()
         solution = self._solver.solve(
-            root, self._hips, rotations, rows, np.inf if is_new else dt_s, self_rows, props
+            root, self._hips, rotations, rows, np.inf if is_new else dt_s, self_rows, moving
         )
         solve_time_us = (perf_counter() - start) * 1e6
         leaps = self._blend.leaps

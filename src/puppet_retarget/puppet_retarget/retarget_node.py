@@ -130,7 +130,7 @@ class RetargetStage:
             importance.rows,
             importance.self_rows,
             performer.leg_length,
-            performer.posture.props,
+            importance.moving,
         )
         self.solved += frame is not None
         return frame
@@ -147,7 +147,7 @@ class RetargetStage:
             solution.rotations,
             solution.end_effectors,
             puppet.frame.end_effector_velocities,
-            solution.props,
+            solution.moving,
         )
         record = PostureRecord(
             performer.stamp_ns,

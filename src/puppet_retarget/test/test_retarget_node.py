@@ -67,7 +67,7 @@ class Rig:
         record = posture_msg.from_msg(posture)
         near = self.model.step(record.stamp_ns, record.posture, record.segments)
         msg = self.writer.fill(
-            ImportanceRecord(record.stamp_ns, record.frame_index, *near, ('floor',))
+            ImportanceRecord(record.stamp_ns, record.frame_index, *near[:2], ('floor',))
         )
         return deserialize_message(serialize_message(msg), Importance)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body import Motion, NO_PROPS, Posture, Props
+from puppet_core.body import Motion, Posture, Props
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.robots import description_text, urdf_text
@@ -63,12 +63,7 @@ class PostureTrack:
 
     def props(self) -> Props:
         """Return the props of the last message over time, (n, k, 3) and (n, k, 4)."""
-        names = self._props[-1].names
-        if not names:
-            return NO_PROPS
-        unknown = Props(names, np.full((len(names), 3), np.nan), np.full((len(names), 4), np.nan))
-        known = [props if props.names == names else unknown for props in self._props]
-        return Props(names, *(np.stack([props[k] for props in known]) for k in (1, 2)))
+        return Props.over_time(self._props)
 
 
 def read_bag_motion(path: Path, topic: str = graph.POSTURE) -> tuple[Motion, tuple[int, ...], str]:
@@ -151,7 +146,12 @@ def write_bag_motion(
         driven = _postures(puppet, character.name)
         for i, stamp_ns in enumerate(stamps):
             near = messages.ImportanceRecord(
-                stamp_ns, i, result.rows[i], result.self_rows[i], objects
+                stamp_ns,
+                i,
+                result.rows[i],
+                result.self_rows[i],
+                objects,
+                moving=result.moving.at(i),
             )
             frame = {
                 graph.POSTURE: captured(i, stamp_ns),

@@ -6,6 +6,7 @@ Postures at one instant and motions over time, as plain arrays with their meanin
 `is_posture` checks one that came over a topic (kernel).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,6 +46,16 @@ class Props(NamedTuple):
         if not self.names:
             return NO_PROPS
         return Props(self.names, self.positions[frame_index], self.orientations[frame_index])
+
+    @classmethod
+    def over_time(cls, frames: Sequence['Props']) -> 'Props':
+        """Return those of many instants; of frames with other names than the last nothing."""
+        names = frames[-1].names
+        if not names:
+            return NO_PROPS
+        unknown = cls(names, np.full((len(names), 3), np.nan), np.full((len(names), 4), np.nan))
+        known = [props if props.names == names else unknown for props in frames]
+        return cls(names, *(np.stack([props[k] for props in known]) for k in (1, 2)))
 
 
 NO_PROPS = Props((), frozen(np.zeros((0, 3))), frozen(np.zeros((0, 4))))

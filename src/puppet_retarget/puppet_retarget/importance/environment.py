@@ -6,7 +6,7 @@ The environment: named solids, each with a counterpart in the puppet's world.
 Read from a YAML file; an object's counterpart is the object itself unless the file gives the
 puppet another pose or size of it. Influence distance D and contact margin belong to each
 pair of end-effector and object (Shin2002 eq. 4.3, errata 13). An object may follow a tracker
-sensor; its pose is in the sensor's frame then, and its counterpart's moves with the puppet.
+sensor, and its pose is in the sensor's frame then, or both hands; its counterpart moves with it.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SH
 from transforms3d.euler import euler2quat
 
 FORMAT = 'puppet-environment/1'
+HANDS = 'hands'  # what an object follows that is held
 MAX_SIZE_M = 1000.0
 UNSEEN = read_only(np.array([0.0, 0.0, -MAX_SIZE_M]))  # where a follower waits for its sensor [m]
 OBJECT_BLOCK = 16  # packed objects are filled up to a multiple, or each number compiles anew
@@ -52,7 +53,13 @@ class SceneObject:
     influence_distances: Floats
     # Distance that counts as contact, shape (4,); NaN takes the parameter's value [m]
     contact_margins: Floats
-    follows: str = ''  # Name of the sensor that it moves with; '' if it stands still
+    follows: str = ''  # Name of the sensor that it moves with, or ''
+    held: bool = False  # Whether it moves with both hands while these hold it
+
+    @property
+    def moves(self) -> bool:
+        """Return whether it need not stay where the file says."""
+        return bool(self.follows) or self.held
 
     @property
     def start(self) -> Vec3:
@@ -113,7 +120,7 @@ class Environment:
             _stack([o.real.orientation for o in self.objects], 4),
             _stack([o.real.size for o in self.objects], 3),
             world_scale
-            * _stack([o.start if o.follows else o.puppet.position for o in self.objects], 3),
+            * _stack([o.start if o.moves else o.puppet.position for o in self.objects], 3),
             _stack([o.puppet.orientation for o in self.objects], 4),
             world_scale * _stack([o.puppet.size for o in self.objects], 3),
             np.where(np.isnan(influence), influence_distance, influence),
@@ -139,17 +146,20 @@ def load_environment(path: str | Path) -> Environment:
 def _read_object(entry: Section) -> SceneObject:
     name = entry.text('name')
     shape = SHAPES.index(entry.text('shape', choices=SHAPES))
-    real, follows = _read_placement(entry, shape, None), ''
+    real, follows, held = _read_placement(entry, shape, None), '', False
     if 'follows' in entry:
-        of = entry.section('follows')
-        follows = of.text('sensor')
-        of.finish()
+        if entry.raw('follows') == HANDS:
+            held = True
+        else:
+            of = entry.section('follows')
+            follows = of.text('sensor')
+            of.finish()
         if shape == PLANE:
             raise entry.error('follows', 'a shape that is no plane', 'a plane')
     puppet = real
     if 'puppet' in entry:
         other = entry.section('puppet')
-        if follows:  # where it is depends on what happens
+        if follows or held:  # where it is depends on what happens
             puppet = Placement(real.position, real.orientation, _read_size(other, shape, real))
         else:
             puppet = _read_placement(other, shape, real)
@@ -157,7 +167,7 @@ def _read_object(entry: Section) -> SceneObject:
     influence = _per_end_effector(entry, 'influence_distance_m', above=0.0)
     margin = _per_end_effector(entry, 'contact_margin_m', above=None)
     entry.finish()
-    return SceneObject(name, shape, real, puppet, influence, margin, follows)
+    return SceneObject(name, shape, real, puppet, influence, margin, follows, held)
 
 
 def _read_placement(entry: Section, shape: int, base: Placement | None) -> Placement:

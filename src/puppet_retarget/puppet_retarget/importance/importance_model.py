@@ -17,7 +17,9 @@ from puppet_core.body import (
     is_posture,
     LIMB_SEGMENTS,
     N_SEGMENTS,
+    NO_PROPS,
     Posture,
+    Props,
     SEGMENT_INDEX,
     Skeleton,
     surface_samples,
@@ -26,7 +28,7 @@ from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
-from puppet_retarget.importance.moving import MovingObjects
+from puppet_retarget.importance.moving import Counterparts, MovingObjects
 from puppet_retarget.importance.self_interaction import (
     estimator_of,
     SelfInteractionConfig,
@@ -43,6 +45,7 @@ class ProximityResult(NamedTuple):
 
     rows: Floats  # Importance of hands and feet, shape (4, 8)
     self_rows: Floats  # Self-interaction of the general end-effectors, shape (8, SELF_ROW)
+    moving: Props = NO_PROPS  # The performer's objects that move; not overwritten
 
 
 class ImportanceModel:
@@ -64,7 +67,7 @@ class ImportanceModel:
         self._environment = environment
         self._tuning, self._self_tuning = tuning, self_tuning
         self._estimator = ImportanceEstimator(environment, tuning)
-        self._moving = MovingObjects(environment)
+        self._moving, self._counterparts = MovingObjects(environment), Counterparts(environment)
         self._measured = dict(measured or {})
         self._leg_length = 0.0  # as sent with the posture that the skeleton is from
         self._self_estimator: SelfInteractionEstimator | None = None
@@ -115,7 +118,9 @@ class ImportanceModel:
             skeleton = _skeleton_of(posture, segments)
             if skeleton is None:
                 return None
-        self._moving.step(posture.props, self._estimator.objects, stamp_ns=stamp_ns)
+        objects = self._estimator.objects
+        moving = self._moving.step(stamp_ns, posture, objects)
+        self._counterparts.place(moving, objects)
         rows = self._estimator.step(
             stamp_ns, posture.end_effectors, posture.end_effector_velocities
         )
@@ -125,7 +130,8 @@ class ImportanceModel:
             self._self_estimator = self._estimator_of(skeleton)
             self._leg_length = leg_length
         assert self._self_estimator is not None
-        return ProximityResult(rows, self._self_estimator.step(stamp_ns, posture, segments, rows))
+        self_rows = self._self_estimator.step(stamp_ns, posture, segments, rows)
+        return ProximityResult(rows, self_rows, moving)
 
     def _estimator_of(self, skeleton: Skeleton) -> SelfInteractionEstimator:
         samples = None

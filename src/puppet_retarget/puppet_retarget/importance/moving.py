@@ -1,17 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Objects that move with tracker sensors, and where their counterparts are while nobody holds them.
+Objects that move: with a tracker sensor, or with both hands while these hold them.
 
-What stands on another object stands on that one's counterpart, whatever the sizes; far from all
-others it is where the performer's is. What two hands hold goes with the puppet's hands from there:
+`MovingObjects` says where the performer's are; the importance has them, the puppet's solver gets
+them from there. `Counterparts` puts the puppet's where they are while nobody holds them: what
+stands on another object stands on that one's counterpart, whatever the sizes; far from all others
+it is where the performer's is. What two hands hold goes with the puppet's hands from there:
 `solvers.carry`.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import is_posture, NO_PROPS, Props
+from puppet_core.body import is_posture, NO_PROPS, Posture, Props
 from puppet_core.math import (
     add,
     Floats,
@@ -23,10 +26,17 @@ from puppet_core.math import (
     rotate_inverse,
     scale,
     sub,
+    Vec3,
     vec3,
 )
-from puppet_core.math.values import Vec3, Vec3Like
-from puppet_retarget.importance.environment import Environment, filled_up, ObjectArrays, UNSEEN
+from puppet_core.math import values as v
+from puppet_retarget.importance.environment import (
+    Environment,
+    filled_up,
+    ObjectArrays,
+    SceneObject,
+    UNSEEN,
+)
 from puppet_retarget.importance.estimator import blend_weight, importance, step_time
 from puppet_retarget.importance.objects import (
     BOX,
@@ -38,90 +48,117 @@ from puppet_retarget.importance.objects import (
     to_object,
 )
 
-_NO_SEGMENTS = np.zeros((0, 3))
+GRASP_M = 0.03  # from both palms to the surface, at most, where hands take a thing
+LET_GO_M = 0.06  # change of the palms' distance at which they leave it again
 SUPPORT_M = 0.3  # gap to another object from which on it no longer carries this one
+_NO_SEGMENTS = np.zeros((0, 3))
+
+
+class Grasp(NamedTuple):
+    """How hands took a thing."""
+
+    line: Vec3  # from the left palm to the right one, shape (3,) [m]
+    offset: Vec3  # from their mid-point to the thing's origin, shape (3,) [m]
+    orientation: Floats  # of the thing then, shape (4,)
 
 
 class MovingObjects:
-    """The objects of an environment that follow sensors; knows where they were before."""
+    """Where an environment's moving objects are; knows where they were before."""
 
     def __init__(self, environment: Environment) -> None:
-        self._environment = environment
-        self._followers = [(j, o) for j, o in enumerate(environment.objects) if o.follows]
-        arrays = filled_up(environment.arrays(1.0, 0.0))
-        self._packed, self._own = pack_arrays(arrays)
+        self._items = [(j, o) for j, o in enumerate(environment.objects) if o.moves]
+        n = len(self._items)
+        self._props = Props(
+            tuple(o.name for _, o in self._items),
+            np.array([o.start for _, o in self._items]).reshape(n, 3),
+            np.array([o.real.orientation for _, o in self._items]).reshape(n, 4),
+        )
+        self._grasps: list[Grasp | None] = [None] * n
         self._stamp_ns: int | None = None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(o.name for _, o in self._followers)
-
-    @property
-    def indices(self) -> list[int]:
-        """Return which of the environment's objects they are."""
-        return [j for j, _ in self._followers]
-
-    def step(
-        self,
-        props: Props,
-        objects: ObjectArrays,
-        world_scale: float = 1.0,
-        stamp_ns: int | None = None,
-    ) -> None:
+    def step(self, stamp_ns: int, posture: Posture, objects: ObjectArrays) -> Props:
         """
-        Bring the followers among the objects, and their counterparts, to where sensors are.
+        Return where they are, and write their velocities into the environment's objects.
 
-        One whose sensor is not known stays where it is, without velocity; nothing has one without
-        a stamp. The counterparts are scaled to the puppet's world.
+        One whose sensor is not known stays where it is, without velocity.
         """
-        dt = math.inf if stamp_ns is None else step_time(stamp_ns, self._stamp_ns)
-        self._stamp_ns = stamp_ns
-        if not self._followers:
-            return
-        own, seen = self._own, follow_sensors(self._environment, props)
-        for j, follower in self._followers:
-            own.velocities[j] = 0.0
-            if follower.name in seen.names:
-                row = seen.names.index(follower.name)
-                place, turn = seen.positions[row], seen.orientations[row]
-                if is_posture(place, _NO_SEGMENTS, turn[None]):
-                    self._move(j, place, turn, dt)
-            support, place = rest(self._packed, j)
-            own.looseness[j], own.puppet_positions[j] = 1.0 - support, place
-            own.puppet_orientations[j] = own.orientations[j]
-            for name in ('positions', 'orientations', 'velocities', 'puppet_orientations'):
-                getattr(objects, name)[j] = getattr(own, name)[j]
-            objects.looseness[j] = own.looseness[j]
-            objects.puppet_positions[j] = world_scale * own.puppet_positions[j]
+        dt, self._stamp_ns = step_time(stamp_ns, self._stamp_ns), stamp_ns
+        if not self._items:
+            return NO_PROPS
+        before = self._props
+        places, turns = before.positions.copy(), before.orientations.copy()
+        self._props = Props(before.names, places, turns)
+        for i, (j, item) in enumerate(self._items):
+            found = self._held(i, item, posture) if item.held else followed(item, posture.props)
+            objects.velocities[j] = 0.0
+            if found is None or not is_posture(found[0], _NO_SEGMENTS, found[1][None]):
+                continue
+            places[i], turns[i] = found
+            if 0.0 < dt < math.inf and before.positions[i, 2] > UNSEEN[2]:
+                back = quaternions.conjugate(before.orientations[i])
+                objects.velocities[j, :3] = (places[i] - before.positions[i]) / dt
+                turned = quaternions.log(quaternions.multiply(turns[i], back))
+                objects.velocities[j, 3:] = turned / dt
+        return self._props
 
-    def _move(self, j: int, place: Floats, turn: Floats, dt: float) -> None:
+    def _held(self, i: int, item: SceneObject, posture: Posture) -> tuple[Floats, Floats] | None:
+        """Return where hands have taken a thing, None if it stays."""
+        palms, grasp = posture.end_effectors[:2], self._grasps[i]
+        line, middle = palms[1] - palms[0], 0.5 * (palms[0] + palms[1])
+        place, turn = self._props.positions[i], self._props.orientations[i]
+        if grasp is None:
+            local = [to_object(turn, place, palm) for palm in palms]
+            found = [signed_distance(item.shape, item.real.size, p) for p in local]
+            faces = v.dot(found[0][1], found[1][1]) < 0.0
+            if not faces or max(abs(distance) for distance, _ in found) > GRASP_M:
+                return None
+            grasp = self._grasps[i] = Grasp(line, place - middle, turn.copy())
+        if abs(np.linalg.norm(line) - np.linalg.norm(grasp.line)) > LET_GO_M:
+            self._grasps[i] = None
+            return None
+        turned = np.array(v.between(v.normalized(vec3(grasp.line)), v.normalized(vec3(line))))
+        place = middle + quaternions.rotate(turned, grasp.offset)
+        return place, quaternions.multiply(turned, grasp.orientation)
+
+
+def followed(item: SceneObject, props: Props) -> tuple[Floats, Floats] | None:
+    """Return place and orientation of what follows a sensor, (..., 3) [m], (..., 4), or None."""
+    if item.follows not in props.names:
+        return None
+    row, mount = props.names.index(item.follows), item.real
+    turn = props.orientations[..., row, :]
+    place = props.positions[..., row, :] + quaternions.rotate(turn, mount.position)
+    return place, quaternions.multiply(turn, mount.orientation)
+
+
+class Counterparts:
+    """The puppet's counterparts of the objects that move."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.indices = [j for j, o in enumerate(environment.objects) if o.moves]
+        """Which of the environment's objects move."""
+        self.names = tuple(environment.objects[j].name for j in self.indices)
+        self._packed, self._own = pack_arrays(filled_up(environment.arrays(1.0, 0.0)))
+
+    def place(self, moving: Props, objects: ObjectArrays, world_scale: float = 1.0) -> None:
+        """Bring those among the objects, and their counterparts in the puppet's scaled world."""
         own = self._own
-        if 0.0 < dt < math.inf and own.positions[j, 2] > UNSEEN[2]:
-            turned = quaternions.multiply(turn, quaternions.conjugate(own.orientations[j]))
-            own.velocities[j, :3] = (place - own.positions[j]) / dt
-            own.velocities[j, 3:] = quaternions.log(turned) / dt
-        own.positions[j], own.orientations[j] = place, turn
-
-
-def follow_sensors(environment: Environment, props: Props) -> Props:
-    """Return the performer's objects that follow sensors, at one instant or over time."""
-    names, positions, orientations = [], [], []
-    for follower in environment.objects:
-        if follower.follows not in props.names:
-            continue
-        row, mount = props.names.index(follower.follows), follower.real
-        turn = props.orientations[..., row, :]
-        names.append(follower.name)
-        place = quaternions.rotate(turn, mount.position)
-        positions.append(props.positions[..., row, :] + place)
-        orientations.append(quaternions.multiply(turn, mount.orientation))
-    if not names:
-        return NO_PROPS
-    return Props(tuple(names), np.stack(positions, axis=-2), np.stack(orientations, axis=-2))
+        for j, name in zip(self.indices, self.names):
+            if name in moving.names:
+                row = moving.names.index(name)
+                place, turn = moving.positions[row], moving.orientations[row]
+                if is_posture(place, _NO_SEGMENTS, turn[None]):
+                    own.positions[j] = place
+                    own.orientations[j] = own.puppet_orientations[j] = turn
+            support, own.puppet_positions[j] = rest(self._packed, j)
+            own.looseness[j] = objects.looseness[j] = 1.0 - support
+            objects.positions[j], objects.orientations[j] = own.positions[j], own.orientations[j]
+            objects.puppet_positions[j] = world_scale * own.puppet_positions[j]
+            objects.puppet_orientations[j] = own.puppet_orientations[j]
 
 
 @kernel
-def rest(packed: np.ndarray, j: int) -> tuple[float, Vec3]:
+def rest(packed: np.ndarray, j: int) -> tuple[float, v.Vec3]:
     """
     Return how much others carry an object, in [0, 1], and where its counterpart is for that [m].
 
@@ -152,7 +189,7 @@ def rest(packed: np.ndarray, j: int) -> tuple[float, Vec3]:
 
 
 @kernel
-def half_extent(shape: int, size: Vec3Like, along: Vec3Like) -> float:
+def half_extent(shape: int, size: v.Vec3Like, along: v.Vec3Like) -> float:
     """Return how far a solid extends from its centre in a direction of its frame, a unit [m]."""
     x, y, z = abs(along[0]), abs(along[1]), abs(along[2])
     if shape == BOX:

@@ -66,13 +66,15 @@ class RetargetResult:
     frame_ms: Floats  # Time of each frame in importance and solver, shape (n,) [ms]
     # Joints of a puppet that is a robot, shape (n, joints) [rad]; of others (n, 0)
     robot_angles: Floats
-    props: Props = NO_PROPS  # Objects of the puppet's world that move, over time
+    # Objects that move, over time: the performer's, and the puppet's in its own world
+    moving: Props = NO_PROPS
+    puppet_moving: Props = NO_PROPS
 
     def motion(self, character: Character, rate_hz: float) -> Motion:
         """Return the puppet's motion, for writing and drawing."""
         p = self.puppet
         posed = p.root_positions, p.rotations, p.end_effectors
-        return Motion(character.skeleton, rate_hz, *posed, self.props)
+        return Motion(character.skeleton, rate_hz, *posed, self.puppet_moving)
 
     def joints(self, character: Character) -> tuple[tuple[str, ...], Floats]:
         """Return names and angles (n, j) [rad] of all joints, a robot's in its URDF's order."""
@@ -129,14 +131,13 @@ def retarget_motion(
         near = model.step(round(i * 1e9 / motion.rate_hz), posture, segments[i])
         assert near is not None  # a motion is finite
         dt = 1.0 / motion.rate_hz if i > 0 else np.inf
-        out = solver.solve(roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows, props)
+        given = roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows, near.moving
+        out = solver.solve(*given)
         return near, out
 
-    props = step(0)[1].props
+    step(0)
     model.reset()  # the call above only compiled
-    if props.names:
-        places, turns = (np.empty((n, *rows.shape)) for rows in props[1:])
-        result = replace(result, props=Props(props.names, places, turns))
+    moving, puppet_moving = list[Props](), list[Props]()
     puppet = result.puppet
     for i in range(n):
         start = perf_counter()
@@ -148,13 +149,15 @@ def retarget_motion(
         puppet.root_positions[i], puppet.rotations[i] = out.root_position, out.rotations
         puppet.end_effectors[i] = out.end_effectors
         result.rows[i], result.self_rows[i] = near.rows, near.self_rows[:, :self_columns]
-        if result.props.names:
-            result.props.positions[i], result.props.orientations[i] = out.props[1:]
+        moving.append(near.moving)
+        puppet_moving.append(out.moving)
         for name in _OF_SOLVER:
             getattr(result, name)[i] = getattr(out, name)
         if progress is not None and i % PROGRESS_FRAMES == PROGRESS_FRAMES - 1:
             progress(PROGRESS_FRAMES)
-    return result
+    return replace(
+        result, moving=Props.over_time(moving), puppet_moving=Props.over_time(puppet_moving)
+    )
 
 
 _OF_SOLVER = (

@@ -35,11 +35,11 @@ from puppet_core.math import (
 from puppet_core.math.values import ease
 from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
+    Counterparts,
     Environment,
     filled_up,
     GOAL,
     IMPORTANCE,
-    MovingObjects,
     ObjectArrays,
     RADIUS,
     SELF_ROW,
@@ -123,7 +123,7 @@ class SolverOutput:
     body_iterations: int
     # Whether some root position brings every goal in reach; true where nothing was checked
     reachable: bool
-    props: Props = NO_PROPS  # The objects of the puppet's world that move
+    moving: Props = NO_PROPS  # The objects of the puppet's world that move; not overwritten
 
 
 class Captured(NamedTuple):
@@ -169,7 +169,7 @@ class Solver:
             )
         )
         """SolverArrays, for kernels that solve many frames."""
-        self._moving, self._objects = MovingObjects(environment), arrays.objects
+        self._counterparts, self._objects = Counterparts(environment), arrays.objects
         self._world_scale = numbers.world_scale
         frame = arrays.frame
         self._relaxation = frame.relaxation
@@ -195,7 +195,7 @@ class Solver:
         rows: Floats,
         dt: float,
         self_rows: Floats = NOTHING_NEAR,
-        props: Props = NO_PROPS,
+        moving: Props = NO_PROPS,
     ) -> SolverOutput:
         """
         Return the puppet's posture.
@@ -203,17 +203,17 @@ class Solver:
         The performer's pelvis and mid-point of the hip joints are in world [m], the joint
         rotations as captured, row 0 the pelvis in world. Rows are as `importance.estimator` and
         `importance.self_interaction` make them; by default nothing is near the own body. The time
-        since the frame before [s] is infinite for the first, or after a gap. `props` are the
-        sensors that objects follow.
+        since the frame before [s] is infinite for the first, or after a gap. `moving` are
+        the performer's objects that move.
         """
-        output, moving, objects = self._output, self._moving, self._objects
-        moving.step(props, objects, self._world_scale)
+        output, counterparts, objects = self._output, self._counterparts, self._objects
+        counterparts.place(moving, objects, self._world_scale)
         output.body_iterations = self._run(root, hips, rotations, rows, self_rows, dt)
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
-        if moving.names:
-            own = moving.indices
+        if counterparts.names:
+            own = counterparts.indices
             places = objects.puppet_positions[own], objects.puppet_orientations[own]
-            output.props = Props(moving.names, *places)
+            output.moving = Props(counterparts.names, *places)
         return output
 
     def _run(

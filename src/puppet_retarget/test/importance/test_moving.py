@@ -5,11 +5,12 @@
 from dataclasses import replace
 
 import numpy as np
-from puppet_core.body import NO_PROPS, Props
+from puppet_core.body import NO_PROPS, Posture, Props
 from puppet_core.math import quaternions as qb
 from puppet_retarget.importance import (
+    Counterparts,
     filled_up,
-    follow_sensors,
+    followed,
     half_extent,
     ImportanceConfig,
     ImportanceEstimator,
@@ -23,8 +24,14 @@ BOX = np.array([0.4, 0.3, 0.2])
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
-def _at(position, orientation=UPRIGHT, name='sensor'):
+def _at(position, orientation=UPRIGHT, name='box'):
     return Props((name,), np.array([position]), np.array([orientation]))
+
+
+def _seen(props, palms=((9.0, 0.0, 0.0), (-9.0, 0.0, 0.0))):
+    points = np.zeros((8, 3))
+    points[:2] = palms
+    return Posture(np.zeros(3), np.tile(UPRIGHT, (16, 1)), points, np.zeros((8, 3)), props)
 
 
 @pytest.fixture
@@ -46,35 +53,33 @@ def test_object_is_where_the_sensor_says_mounted_as_in_the_file(scene, rng):
     mount, turn = rng.normal(size=3), qb.exp(rng.normal(size=3))
     thing = scene.thing('box', mount, BOX, orientation=turn, follows='sensor', name='box')
     place, orientation = rng.normal(size=3), qb.exp(rng.normal(size=3))
-    environment = scene(scene.floor, thing)
-    seen = follow_sensors(environment, _at(place, orientation))
+    seen_at, seen_turned = followed(thing, _at(place, orientation, 'sensor'))
     corner = rng.normal(size=3)
     expected = place + qb.rotate(orientation, mount + qb.rotate(turn, corner))
-    found = seen.positions[0] + qb.rotate(seen.orientations[0], corner)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert follow_sensors(environment, _at(place, name='other')) is NO_PROPS
+    np.testing.assert_allclose(seen_at + qb.rotate(seen_turned, corner), expected, atol=1e-12)
+    assert followed(thing, _at(place)) is None
 
 
 def test_what_stands_on_a_table_stands_on_its_counterpart(table):
-    moving, world = MovingObjects(table), _world(table, 0.5)
-    moving.step(_at([1.2, 0.1, 0.8 + 0.5 * BOX[2]]), world, 0.5)
+    counterparts, world = Counterparts(table), _world(table, 0.5)
+    counterparts.place(_at([1.2, 0.1, 0.8 + 0.5 * BOX[2]]), world, 0.5)
     height = 0.5 * (0.5 + 0.5 * 1.5 * BOX[2])
     np.testing.assert_allclose(world.puppet_positions[2], [0.5 * 1.4, 0.5 * 0.2, height])
     assert world.looseness[2] == 0.0
 
 
 def test_counterpart_never_sinks_where_noise_makes_the_box_sink(table, rng):
-    moving, world = MovingObjects(table), _world(table)
+    counterparts, world = Counterparts(table), _world(table)
     for _ in range(20):
-        moving.step(_at([1.0, 0.0, 0.9] + 1e-3 * rng.normal(size=3)), world)
+        counterparts.place(_at([1.0, 0.0, 0.9] + 1e-3 * rng.normal(size=3)), world)
         gap = world.puppet_positions[2, 2] - 0.5 - 0.75 * BOX[2]
         assert -1e-12 <= gap < 5e-3
 
 
 def test_lifted_box_rises_without_a_jump_and_is_loose_in_the_air(table):
-    moving, world, heights, loose = MovingObjects(table), _world(table), [], []
+    counterparts, world, heights, loose = Counterparts(table), _world(table), [], []
     for lift in np.linspace(0.0, 1.5, 1501):
-        moving.step(_at([1.0, 0.0, 0.9 + lift]), world)
+        counterparts.place(_at([1.0, 0.0, 0.9 + lift]), world)
         heights.append(world.puppet_positions[2, 2])
         loose.append(world.looseness[2])
     assert np.max(np.abs(np.diff(heights))) < 5e-3
@@ -83,25 +88,52 @@ def test_lifted_box_rises_without_a_jump_and_is_loose_in_the_air(table):
 
 def test_unseen_object_matters_to_nobody_and_a_lost_one_stays(table):
     moving, world = MovingObjects(table), _world(table)
-    moving.step(NO_PROPS, world)
-    assert np.linalg.norm(world.positions[2]) > 100.0
-    moving.step(_at([1.0, 0.0, 2.0]), world, stamp_ns=0)
-    moving.step(_at([1.0, 0.0, np.nan]), world, stamp_ns=10_000_000)
-    np.testing.assert_array_equal(world.positions[2], [1.0, 0.0, 2.0])
+    assert np.linalg.norm(moving.step(0, _seen(NO_PROPS), world).positions) > 100.0
+    moving.step(1, _seen(_at([1.0, 0.0, 2.0], name='sensor')), world)
+    lost = moving.step(10_000_000, _seen(_at([1.0, 0.0, np.nan], name='sensor')), world)
+    np.testing.assert_array_equal(lost.positions[0], [1.0, 0.0, 2.0])
     np.testing.assert_array_equal(world.velocities[2], np.zeros(6))
+
+
+def test_box_without_a_sensor_goes_with_the_hands_that_hold_it(scene):
+    """It stays until both palms are on opposite sides, turns with their line, and is let go."""
+    thing = scene.thing('box', (1.0, 0.0, 0.5), BOX, held=True, name='box')
+    environment = scene(scene.floor, thing)
+    moving, world = MovingObjects(environment), _world(environment)
+
+    def step(i, middle, half, turn=0.0):
+        line = half * np.array([np.sin(turn), np.cos(turn), 0.0])
+        palms = np.asarray(middle) + [line, -line]
+        return moving.step(10_000_000 * i, _seen(NO_PROPS, palms), world)
+
+    half = 0.5 * BOX[1]
+    assert step(0, [1.0, 0.0, 0.55], half + 0.1).positions[0, 0] == 1.0
+    step(1, [1.0, 0.0, 0.55], half + 0.01)
+    held = step(2, [1.01, 0.0, 0.56], half)
+    np.testing.assert_allclose(held.positions[0], [1.01, 0.0, 0.51], atol=1e-12)
+    np.testing.assert_allclose(world.velocities[1, :3], [1.0, 0.0, 1.0], atol=1e-9)
+    turned = step(3, [2.0, 1.0, 1.05], half, 0.3)
+    np.testing.assert_allclose(qb.log(turned.orientations[0]), [0.0, 0.0, -0.3], atol=1e-12)
+    np.testing.assert_allclose(turned.positions[0], [2.0, 1.0, 1.0], atol=1e-12)
+    step(4, [2.0, 1.0, 1.05], half + 0.05, 0.3)
+    left = step(5, [2.0, 0.0, 1.05], half + 0.3, 0.3)
+    np.testing.assert_allclose(left.positions[0], [2.0, 1.0, 1.0], atol=1e-12)
+    np.testing.assert_array_equal(world.velocities[1], np.zeros(6))
 
 
 def test_rate_is_of_the_hand_against_the_thing(scene, rng):
     """The distance's rate is that of finite differences, while hand and box move and turn."""
     thing = scene.thing('box', np.zeros(3), BOX, follows='sensor', name='box')
-    environment, dt = scene(thing), 1e-6
+    environment, dt_ns = scene(thing), 1000
+    dt = 1e-9 * dt_ns
     speed, turning, hand = rng.normal(size=3), rng.normal(size=3), rng.normal(size=3)
     rows = []
     estimator = ImportanceEstimator(environment, ImportanceConfig(smoothing_s=0.0))
-    moving = MovingObjects(environment)
+    moving, counterparts = MovingObjects(environment), Counterparts(environment)
     for i in range(2):
-        box = _at(0.1 * speed + i * dt * speed, qb.exp(i * dt * turning))
-        moving.step(box, estimator.objects, stamp_ns=round(i * dt * 1e9))
+        box = _at(0.1 * speed + i * dt * speed, qb.exp(i * dt * turning), 'sensor')
+        places = moving.step(i * dt_ns, _seen(box), estimator.objects)
+        counterparts.place(places, estimator.objects)
         points = np.array([[0.4, 0.1, 0.05], *np.zeros((7, 3))]) + i * dt * hand
         rows.append(estimator.step(i, points, np.tile(hand, (8, 1)))[0].copy())
     difference = (rows[1][1] - rows[0][1]) / dt
@@ -133,6 +165,8 @@ def test_environment_file_names_the_sensor_and_a_plane_follows_none(tmp_path):
     (box,) = load_environment(path).objects
     assert box.follows == 's' and box.puppet.size[0] == 2.0
     assert replace(box, follows='').start is box.real.position
+    path.write_text(text.replace('{SIZE}', '{}').replace('{sensor: s}', 'hands'))
+    assert load_environment(path).objects[0].held
     path.write_text(text.replace('{SIZE}', '{position_m: [2, 2, 2]}'))
     with pytest.raises(Exception, match='position_m: expected a known key'):
         load_environment(path)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from puppet_core.body import NO_PROPS, Props
 from puppet_core.io import PuppetError
 from puppet_core.math import Floats, Quats
 
@@ -35,6 +36,14 @@ def float_rows(name: str, field: Any, n: int, width: int) -> Floats:
     if len(field) != n * width:
         raise MessageError(f'{name}: expected {n} x {width} numbers, got {len(field)}')
     return np.asarray(field, np.float64).reshape(n, width)
+
+
+def props(name: str, names: list[str], positions: Any, orientations: Any) -> Props:
+    """Return things that move, of a list of names and fields NAME_positions, NAME_orientations."""
+    n = len(names)
+    places = float_rows(f'{name}_positions', positions, n, 3)
+    turns = float_rows(f'{name}_orientations', orientations, n, 4)
+    return Props(tuple(names), places, wxyz(turns)) if n else NO_PROPS
 
 
 def bytes_row(name: str, field: Any, n: int) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import N_SAMPLES
+from puppet_core.body import N_SAMPLES, NO_PROPS, Props
 from puppet_core.math import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros.messages import flat_array
@@ -43,6 +43,7 @@ class ImportanceRecord(NamedTuple):
     self_rows: Floats  # of the own body, shape (8, SELF_ROW_WIDTH); zeros: nothing is near
     objects: tuple[str, ...]  # names of the environment's objects
     frame_id: str = WORLD  # of that posture's header
+    moving: Props = NO_PROPS  # the performer's objects that move
 
 
 def from_msg(msg: Importance) -> ImportanceRecord:
@@ -52,8 +53,10 @@ def from_msg(msg: Importance) -> ImportanceRecord:
     rows[:, 3], rows[:, 7] = msg.influence_distance, msg.object
     rows[:, 4:7] = np.asarray(msg.goals).reshape(N_ROWS, 3)
     of_frame = flat_array.stamp_ns(msg.header.stamp), msg.frame_index
-    about = tuple(msg.objects), msg.header.frame_id
-    return ImportanceRecord(*of_frame, rows, _self_rows(msg), *about)
+    places = msg.moving_positions, msg.moving_orientations
+    moving = flat_array.props('moving', msg.moving_objects, *places)
+    objects, frame_id = tuple(msg.objects), msg.header.frame_id
+    return ImportanceRecord(*of_frame, rows, _self_rows(msg), objects, frame_id, moving)
 
 
 def _self_rows(msg: Importance) -> Floats:
@@ -94,6 +97,9 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
         'goals': rows[:, 4:7],
         'object': rows[:, 7],
         'objects': record.objects,
+        'moving_objects': record.moving.names,
+        'moving_positions': record.moving.positions,
+        'moving_orientations': flat_array.xyzw(record.moving.orientations),
         'self_importance': own[:, 0],
         'self_distance': own[:, 1],
         'self_place_importance': own[:N_ROWS, 3],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import is_posture, MAX_COORDINATE_M, N_SEGMENTS, NO_PROPS, Posture, Props
+from puppet_core.body import is_posture, MAX_COORDINATE_M, N_SEGMENTS, Posture
 from puppet_core.math import Vec3s
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_ros.messages import flat_array
@@ -47,22 +47,13 @@ def from_msg(msg: PostureMsg) -> PostureRecord:
             flat_array.wxyz(rotations),
             rows('end_effector_positions', msg.end_effector_positions, n, 3),
             rows('end_effector_velocities', msg.end_effector_velocities, n, 3),
-            _props(msg),
+            flat_array.props('prop', msg.props, msg.prop_positions, msg.prop_orientations),
         ),
         segments=rows('segment_positions', msg.segment_positions, N_SEGMENTS, 3),
         status=flat_array.bytes_row('status', msg.status, N_SEGMENTS),
         leg_length=msg.leg_length,
         frame_id=msg.header.frame_id,
     )
-
-
-def _props(msg: PostureMsg) -> Props:
-    n = len(msg.props)
-    if n == 0:
-        return NO_PROPS
-    positions = flat_array.float_rows('prop_positions', msg.prop_positions, n, 3)
-    orientations = flat_array.float_rows('prop_orientations', msg.prop_orientations, n, 4)
-    return Props(tuple(msg.props), positions, flat_array.wxyz(orientations))
 
 
 def posture_of(data: bytes) -> PostureRecord:

@@ -58,10 +58,14 @@ def _filtered(rng, names):
     return FilteredFrame(*head, *arrays, status.astype(np.uint8), twists)
 
 
+def _props(rng, names):
+    n = len(names)
+    return Props(names, rng.normal(size=(n, 3)), rng.normal(size=(n, 4))) if n else NO_PROPS
+
+
 def _posture(rng, names):
-    props = Props(names, rng.normal(size=(len(names), 3)), rng.normal(size=(len(names), 4)))
     arrays = (rng.normal(size=shape) for shape in ((3,), (16, 4), (8, 3), (8, 3)))
-    posture = Posture(*arrays, props if names else NO_PROPS)
+    posture = Posture(*arrays, _props(rng, names))
     head, status = (STAMP_NS, int(rng.integers(99)), ''.join(names)), rng.integers(0, 3, 16)
     rest = rng.normal(size=(16, 3)), status.astype(np.uint8), float(rng.random())
     return posture_msg.PostureRecord(*head, posture, *rest, 'here')
@@ -79,7 +83,8 @@ def _importance(rng, names):
         contacts[j, :n] = (rng.random((n, 6)) + 0.1).astype(np.float32)
         contacts[j, :n, 0] = rng.integers(0, 640, n)
     of_frame = STAMP_NS, int(rng.integers(99))
-    return importance_msg.ImportanceRecord(*of_frame, rows, own, names, 'here')
+    moving = _props(rng, names[:1])
+    return importance_msg.ImportanceRecord(*of_frame, rows, own, names, 'here', moving)
 
 
 class Case(NamedTuple):

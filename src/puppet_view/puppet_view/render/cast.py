@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from puppet_core.body import Character, default_capsules, Motion, Props
+from puppet_core.body import Character, default_capsules, Motion, NO_PROPS, Props
 from puppet_core.io import ConfigError, InputFileError, progress, PuppetError
 from puppet_core.math import Floats, Quat, quaternions, Vec3
 from puppet_retarget import offline
-from puppet_retarget.importance import Environment, follow_sensors
+from puppet_retarget.importance import Environment, followed
 from puppet_retarget.importance import objects as shapes
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER
@@ -111,10 +111,22 @@ class Casting:
         if importances is None and self._arguments.importance:
             importances = offline.limb_importances(self._result or self._retargeted(body))
             motion, times = self._motion, self._times_s
-        motion = replace(motion, props=follow_sensors(self._environment, motion.props))
+        motion = replace(motion, props=self._performers_objects(motion))
         objects, title = self._objects(False), PERFORMER.capitalize()
         things = self._things(motion.props)
         return Actor(body, motion, title, importances, objects, things, times)
+
+    def _performers_objects(self, motion: Motion) -> Props:
+        """Return the objects that move, of what was recorded those with sensors."""
+        if self._recorded is None and any(o.moves for o in self._environment.objects):
+            result = self._result or self._retargeted(self._character(PERFORMER))
+            return result.moving
+        found = {o.name: followed(o, motion.props) for o in self._environment.objects}
+        seen = {name: place for name, place in found.items() if place is not None}
+        if not seen:
+            return NO_PROPS
+        places, turns = zip(*seen.values())
+        return Props(tuple(seen), np.stack(places, axis=1), np.stack(turns, axis=1))
 
     def _known_importances(self, times_s: Floats) -> Floats | None:
         """Return what was recorded of the limbs' importance at some times, if it is to be seen."""
@@ -167,7 +179,7 @@ def objects_of(
         _solid(item.shape, scale * place.position, scale * place.size, place.orientation)
         for item in environment.objects
         for place, scale in [(item.puppet, world_scale) if puppet else (item.real, 1.0)]
-        if not item.follows and item.shape != shapes.PLANE
+        if not item.moves and item.shape != shapes.PLANE
     )
 
 

@@ -63,7 +63,7 @@ def environment_markers(
     """
     markers: dict[str, list[MarkerSpec]] = {ENVIRONMENT: [], REAL: []}
     for item in environment.objects:
-        if item.follows:
+        if item.moves:
             continue
         real, puppet = item.real, item.puppet
         place = near.Placement(
@@ -87,7 +87,7 @@ def moving_markers(
 ) -> tuple[MarkerSpec, ...]:
     """Return the objects that move, where they are; of the puppet's world or the performer's."""
     group = ENVIRONMENT if is_puppet else REAL
-    items = {item.name: item for item in environment.objects if item.follows}
+    items = {item.name: item for item in environment.objects if item.moves}
     markers: list[MarkerSpec] = []
     for name, position, orientation in zip(*props):
         if name not in items or not np.isfinite((*position, *orientation)).all():

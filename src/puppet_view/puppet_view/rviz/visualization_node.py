@@ -23,14 +23,7 @@ from puppet_core.body import Character, NO_PROPS
 from puppet_core.io import build_config, rows_of, setting
 from puppet_core.marker_spec import IDENTITY, IDS_PER_PUPPET, MarkerSpec
 from puppet_msgs.msg import Importance, Posture
-from puppet_retarget.importance import (
-    Environment,
-    follow_sensors,
-    GOAL,
-    IMPORTANCE,
-    load_environment,
-    RADIUS,
-)
+from puppet_retarget.importance import Environment, GOAL, IMPORTANCE, load_environment, RADIUS
 from puppet_ros import config_files, messages
 from puppet_ros import node as ros
 from puppet_ros.node import qos
@@ -204,7 +197,6 @@ class VisualizationNode(Node):
         for puppet, name in zip(self._puppets[1:], further):
             puppet.become(config_files.character(name))
         self._diagnostics = ros.Diagnostics(self)
-        self._last = b''  # the performer's last posture
         self._tf_static: Any = None
         self._shown = config.character
         self._importance_watch = ros.ClockJumpDetector()
@@ -224,7 +216,6 @@ class VisualizationNode(Node):
         )
 
     def _on_performer(self, data: bytes) -> None:
-        self._last = data
         self._pair(self._input_join.push_left, data)
         self._show_body(self._performer, data)
 
@@ -289,20 +280,19 @@ class VisualizationNode(Node):
         record = messages.importance_msg.from_msg(messages.decoded(data, Importance))
         if draws:
             goals = [puppet.goals(record, self._table.config) for puppet in self._puppets]
-            self._draw(goals + self._moving())
+            self._draw(goals + self._moving(record))
         if tints:
             limbs = ((p, p.tint.step(record.rows[:, IMPORTANCE])) for p in self._puppets)
             groups = (p.group(limb, lifetime_s=drawing.LIFETIME_S) for p, limb in limbs)
             self._publish(self._body_markers, groups)
 
-    def _moving(self) -> list[Group]:
+    def _moving(self, record: messages.ImportanceRecord) -> list[Group]:
         """Return the objects that move, of all worlds."""
-        environment = self._environment
-        if not self._last or not any(item.follows for item in environment.objects):
+        if not record.moving.names:
             return []
-        props = follow_sensors(environment, messages.posture_of(self._last).posture.props)
-        real = Group(drawing.moving_markers(environment, props), self._performer.world)
-        return [real, *(puppet.moving(environment) for puppet in self._puppets)]
+        solids = drawing.moving_markers(self._environment, record.moving)
+        real = Group(solids, self._performer.world)
+        return [real, *(puppet.moving(self._environment) for puppet in self._puppets)]
 
     def _on_timer(self) -> None:
         if not self._limit.is_open or not self._markers.get_subscription_count():
