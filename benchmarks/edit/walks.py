@@ -3,28 +3,25 @@
 """
 Walks made of formulas, whose footsteps are known: round a square, and the same stooped.
 
-The square is walked by the steps and turns of `puppet_core.procedural.performer`; what else the
-built-in performer does comes after it and is left out. A stooped walk has the same footsteps
-with the pelvis lower and the trunk ahead.
+The square is walked by the steps and turns of `puppet_core.procedural.performer`. A stooped walk
+has the same footsteps with the pelvis lower and the trunk ahead.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
+from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import (
-    add_arms,
+    add_arm,
     ADULT_LEG_LENGTH_M,
-    CLAP_S,
-    JUMP_S,
+    chests_of,
     make_body,
     Plan,
     RAISE_ARMS_S,
-    REACH_S,
-    SQUAT_S,
     Step,
     two_bone_rotations,
+    walking_arm,
 )
 
 SIDE_M = 3.0
@@ -51,19 +48,12 @@ def square_walk(skeleton: Skeleton, rate_hz: float, side_m: float = SIDE_M) -> W
         plan.turn(0.5 * np.pi)
     end = plan.duration_s
     plan.stay('pause', 1.0)
-    for activity, duration_s in (
-        ('reach', REACH_S),
-        ('clap', CLAP_S),
-        ('squat', SQUAT_S),
-        ('jump', JUMP_S),
-        ('raise_arms', RAISE_ARMS_S),
-    ):
-        plan.stay(activity, duration_s)
-    t = np.arange(round(plan.duration_s * rate_hz)) / rate_hz
+    plan.stay('raise_arms', RAISE_ARMS_S)
+    t = plan.times_s(rate_hz)
     body = make_body(skeleton, plan, t, rate_hz)
-    q_world, p_world = world_segments(skeleton, body.roots, body.rotations)
-    chest = SEGMENT_INDEX['chest']
-    add_arms(skeleton, plan, t, body, (q_world[:, chest], p_world[:, chest]))
+    for side in range(2):
+        gesture = walking_arm(plan, t, body.stride, side)
+        add_arm(skeleton, body, side, chests_of(skeleton, body), gesture)
     first, last = round(start * rate_hz), round(end * rate_hz)
     motion = Motion.from_rotations(
         skeleton, rate_hz, body.roots[first:last], body.rotations[first:last]

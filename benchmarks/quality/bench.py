@@ -32,6 +32,7 @@ from puppet_core.body import load_character, Motion
 from puppet_core.clips import SUFFIXES
 from puppet_core.drawing import save_png
 from puppet_core.io import ConfigError, InputFileError, progress
+from puppet_core.procedural import SHOW
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, RetargetJob, write_report
@@ -225,7 +226,9 @@ def _jobs(
         if solver not in SOLVER_NAMES:
             known = ', '.join(SOLVER_NAMES)
             raise ConfigError(f'--solvers: expected names of {known}, got {solver!r}')
-    environment = clip_arguments.find_environment(files, arguments.environment, is_procedural)
+    environment = clip_arguments.find_environment(
+        files, arguments.environment, SHOW if is_procedural else None
+    )
     characters = [
         clip_arguments.find_character(files, name, arguments.world_scale)
         for name in arguments.characters

@@ -254,7 +254,7 @@ ARGUMENTS = (
         for name, description, default in (
             ('ports_dir', 'Folder for the emulated ports; a new one if empty.', ''),
             ('clip', 'BVH or AMC file to perform; a built-in performance if empty.', ''),
-            ('script', 'Without a clip: show, seated, or range for calibration.', ''),
+            ('script', 'Without a clip: show, seated, carry, or range for calibration.', ''),
             ('asf', "The AMC file's skeleton.", ''),
             ('name_map', "Names of the clip's joints; found if empty.", ''),
             ('unit', "The clip's unit: mm, cm, in, m or metres; found if empty.", ''),

@@ -27,6 +27,7 @@ from puppet_core.body import (
 )
 from puppet_core.io import ConfigError, write_text
 from puppet_core.math import quaternions as qb
+from puppet_core.procedural import SHOW
 from puppet_core.robots import (
     character_from_urdf,
     findings,
@@ -141,7 +142,7 @@ def _followed(arguments: argparse.Namespace, files: ConfigFiles) -> str:
             motion = clip_arguments.procedural_clip(files)
         else:
             motion = clip_arguments.read_clip(path, arguments)
-        environment = clip_arguments.find_environment(files, None, path is None)
+        environment = clip_arguments.find_environment(files, None, None if path else SHOW)
         name = 'built-in performance' if path is None else path.stem
         rows.append(robot_row(name, motion, RetargetJob(character, environment)))
     return table(ROBOT_HEAD, rows)

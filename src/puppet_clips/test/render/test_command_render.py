@@ -49,7 +49,7 @@ def test_strip_has_a_row_for_each_body(run, walk_bvh, tmp_path):
         (('-o', 'x.png', '--strip', '0'), '--strip: expected 1 <= value <= 24, got 0'),
         (('-o', 'x.png', '--strip', '3', '--frame', '1'), 'not allowed with argument'),
         (('-o', 'x.png', '--width-px', '10'), '--width-px: expected 200 <= value'),
-        (('-o', 'x.png', '--procedural'), 'expected a clip or --procedural, got both'),
+        (('-o', 'x.png', '--procedural'), 'expected a clip or --script, got both'),
         (('-o', 'x.png', '--times', '0.1,9'), '--times: expected 0 .. 0.992 s, got 9'),
         (('-o', 'x.png', '--seconds', '0.5:3'), '--seconds: expected 0 <= A < B <= 1.000'),
         (('-o', 'x.png', '--seconds', 'a:3'), 'expected A:B in seconds'),

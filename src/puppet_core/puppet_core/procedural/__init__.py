@@ -3,6 +3,7 @@
 """A performer animated by formulas, for demonstrations and tests that have no captured clip."""
 
 from puppet_core.procedural.calibration_motion import range_of_motion
+from puppet_core.procedural.carry import carry_motion
 from puppet_core.procedural.curve import bump, eased, two_bone_rotations, unit
 from puppet_core.procedural.motion_loop import (
     clip_loop,
@@ -13,16 +14,15 @@ from puppet_core.procedural.motion_loop import (
     smooth_step,
 )
 from puppet_core.procedural.performer import (
-    add_arms,
+    add_arm,
     ADULT_ARM_LENGTH_M,
     ADULT_LEG_LENGTH_M,
-    CLAP_S,
+    chests_of,
     ELBOW,
     Gesture,
     hand_rotations,
     HANGING,
     hanging_arm,
-    JUMP_S,
     LEG_STRETCH,
     make_body,
     Palm,
@@ -30,8 +30,8 @@ from puppet_core.procedural.performer import (
     Plan,
     procedural_motion,
     RAISE_ARMS_S,
-    REACH_S,
-    SQUAT_S,
     Step,
     TOE_M,
+    walking_arm,
 )
+from puppet_core.procedural.scripts import SCRIPTS, SHOW

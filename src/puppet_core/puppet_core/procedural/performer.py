@@ -8,6 +8,7 @@ claps, squats and jumps, and begins again without a seam. Planted soles lie flat
 the floor, palms touch the table and each other, and all curves have two derivatives.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -90,6 +91,10 @@ class Plan:
     place: Vec3 = field(default_factory=lambda: np.array([*START_XY_M, 0.0]))
     yaw: float = 0.0  # Where it faces [rad]
 
+    def times_s(self, rate_hz: float) -> Floats:
+        """Return the times of the frames of one pass, (n,) [s]."""
+        return np.arange(round(self.duration_s * rate_hz)) / rate_hz
+
     def stay(self, activity: str, duration_s: float) -> None:
         self.starts_s[activity] = self.duration_s
         self.duration_s += duration_s
@@ -130,14 +135,21 @@ def turned(vector: Vec3, yaw: float) -> Vec3:
     return np.array([cosine * x - sine * y, sine * x + cosine * y, z])
 
 
-def make_plan(skeleton: Skeleton, t_pose_s: float, sits: bool = False) -> Plan:
-    """Return the performance for a body, beginning with a T-pose of `t_pose_s`."""
+def begin_plan(skeleton: Skeleton, start_xy_m: tuple[float, float], t_pose_s: float) -> Plan:
+    """Return a plan in which the body has stood in the T-pose and lowered its arms."""
     ankles = skeleton.rest_positions()[LIMB_SEGMENTS[2:, 2]]
     soles = (ankles + skeleton.interaction_points[2:]) * (1.0, 1.0, 0.0)
-    plan = Plan(skeleton.leg_length / ADULT_LEG_LENGTH_M, soles)
+    place = np.array([*start_xy_m, 0.0])
+    plan = Plan(skeleton.leg_length / ADULT_LEG_LENGTH_M, soles, place=place)
     plan.stay('t_pose', t_pose_s)
     plan.stay('lower_arms', LOWER_ARMS_S)
     plan.stay('pause', PAUSE_S)
+    return plan
+
+
+def make_plan(skeleton: Skeleton, t_pose_s: float, sits: bool = False) -> Plan:
+    """Return the performance for a body, beginning with a T-pose of `t_pose_s`."""
+    plan = begin_plan(skeleton, START_XY_M, t_pose_s)
     plan.turn(np.pi / 2.0)
     plan.walk(WALK_M)
     plan.stay('reach', REACH_S)
@@ -166,12 +178,12 @@ def procedural_motion(
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character
     plan = make_plan(skeleton, t_pose_s, sits)
-    n_frames = round(plan.duration_s * rate_hz)
-    t = np.arange(n_frames) / rate_hz
-    body = make_body(skeleton, plan, t, rate_hz)
-    q_world, p_world = world_segments(skeleton, body.roots, body.rotations)
-    chest = SEGMENT_INDEX['chest']
-    add_arms(skeleton, plan, t, body, (q_world[:, chest], p_world[:, chest]))
+    t = plan.times_s(rate_hz)
+    body = make_body(skeleton, plan, t, rate_hz, _bending(plan, t))
+    chests = chests_of(skeleton, body)
+    for side in range(2):
+        palms = _table(plan, t, side), _clap(plan, t, side, chests, arm_scale(skeleton, side))
+        add_arm(skeleton, body, side, chests, _gesture(plan, t, body.stride, side), palms)
     return Motion.from_rotations(skeleton, rate_hz, body.roots, body.rotations)
 
 
@@ -282,6 +294,14 @@ class Body(NamedTuple):
     feet: Feet  # Where the soles are
 
 
+class Bending(NamedTuple):
+    """What is added to a body that walks upright, of an adult; shape (n,) each."""
+
+    lean: Floats  # Of the trunk, forward [rad]
+    back: Floats  # How far the pelvis is behind the feet [m]
+    rise: Floats  # Of the pelvis [m]
+
+
 class Moments(NamedTuple):
     """Instants of the activities that need more than a beginning [s]."""
 
@@ -308,31 +328,28 @@ def share_of(plan: Plan, activity: str, t: Floats, ramps_s: tuple[float, float])
     return smooth_step((t - start) / up) - smooth_step((t - end + down) / down)
 
 
-def make_body(skeleton: Skeleton, plan: Plan, t: Floats, rate_hz: float) -> Body:
-    """Return pelvis, torso and legs at times t, one pass of the plan."""
+def make_body(
+    skeleton: Skeleton, plan: Plan, t: Floats, rate_hz: float, bending: Bending | None = None
+) -> Body:
+    """Return pelvis, torso and legs at times t, one pass of the plan; upright without bending."""
     feet = walking_feet(plan, t)
     yaw = smoothed(feet.yaws.mean(axis=1), rate_hz, TRAVEL_WIDTH_S)
     forward = np.stack((np.cos(yaw), np.sin(yaw), np.zeros(len(t))), axis=1)
     apart = np.sum((feet.soles[:, 0] - feet.soles[:, 1]) * forward, axis=1)
     stride = smoothed(apart, rate_hz, HEIGHT_WIDTH_S) / (STEP_M * plan.leg_scale)
     swing = smoothed(feet.swings[:, 0] - feet.swings[:, 1], rate_hz, HEIGHT_WIDTH_S)
-    bending = _bending(plan, t)
+    bending = bending or Bending(*np.zeros((3, len(t))))
     rotations = _torso(t, yaw, stride, swing, bending, plan)
     roots = _pelvis_path(skeleton, plan, t, rate_hz, feet, yaw, swing)
     roots -= plan.leg_scale * bending.back[:, None] * forward
     roots[:, 2] += plan.leg_scale * bending.rise
-    feet = _jumping_feet(feet, plan, t)
+    if 'jump' in plan.starts_s:
+        feet = _jumping_feet(feet, plan, t)
     _legs(skeleton, roots, rotations, feet)
     return Body(roots, rotations, stride, feet)
 
 
-class _Bending(NamedTuple):
-    lean: Floats
-    back: Floats
-    rise: Floats
-
-
-def _bending(plan: Plan, t: Floats) -> _Bending:
+def _bending(plan: Plan, t: Floats) -> Bending:
     reach = share_of(plan, 'reach', t, (1.6, 1.5))
     squat, sit = share_of(plan, 'squat', t, (1.3, 1.3)), _sitting(plan, t)
     moments = jump_moments(plan)
@@ -348,7 +365,7 @@ def _bending(plan: Plan, t: Floats) -> _Bending:
             (recovered, 0.0),
         ],
     )
-    return _Bending(
+    return Bending(
         # on the way down and up it leans forward over its feet
         REACH_LEAN * reach
         + SQUAT_LEAN * squat
@@ -421,7 +438,7 @@ def _pelvis_path(
 
 
 def _torso(
-    t: Floats, yaw: Floats, stride: Floats, swing: Floats, bending: _Bending, plan: Plan
+    t: Floats, yaw: Floats, stride: Floats, swing: Floats, bending: Bending, plan: Plan
 ) -> Quats:
     walking = np.clip(np.abs(swing) * 1.5, 0.0, 1.0)
     lean = WALKING_LEAN * smooth_step(walking) + bending.lean
@@ -507,6 +524,9 @@ CLAP_RAMP_S = 0.9
 FINGERS_UP = np.radians(50.0)
 
 
+Chests = tuple[Quats, Vec3s]  # Of a chest in world: orientations (n, 4), joint's places (n, 3) [m]
+
+
 class Gesture(NamedTuple):
     """Joint angles of one arm over time [rad]."""
 
@@ -524,29 +544,49 @@ class Palm(NamedTuple):
     pole: Vec3s
 
 
-def add_arms(skeleton: Skeleton, plan: Plan, t: Floats, body: Body, chests: tuple) -> None:
-    """
-    Write the arms' rotations at times t (n,) [s] into a body whose torso is complete.
+def chests_of(skeleton: Skeleton, body: Body) -> Chests:
+    """Return the chest of a body whose torso is complete."""
+    q_world, p_world = world_segments(skeleton, body.roots, body.rotations)
+    chest = SEGMENT_INDEX['chest']
+    return q_world[:, chest], p_world[:, chest]
 
-    `chests` are orientations (n, 4) and joint positions (n, 3) of the chest in world [m].
-    """
-    for side in range(2):
-        upper, lower, hand = LIMB_SEGMENTS[side]
-        gesture = _gesture(plan, t, body.stride, side)
-        rotations = [*hanging_arm(gesture, side), np.tile((1.0, 0.0, 0.0, 0.0), (len(t), 1))]
-        scale = float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
-        for palm in (_table(plan, t, side), _clap(plan, t, side, chests, scale)):
-            placed = placed_arm(skeleton, side, chests, palm)
-            rotations = [
-                quaternions.slerp(free, bound, palm.share)
-                for free, bound in zip(rotations, placed)
-            ]
-        body.rotations[:, upper], body.rotations[:, lower], body.rotations[:, hand] = rotations
+
+def arm_scale(skeleton: Skeleton, side: int) -> float:
+    """Return the length of an arm over an adult's."""
+    return float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
+
+
+def add_arm(
+    skeleton: Skeleton,
+    body: Body,
+    side: int,
+    chests: Chests,
+    gesture: Gesture,
+    palms: Sequence[Palm] = (),
+) -> None:
+    """Write an arm's rotations into a body: a gesture, blended to where its palm has to be."""
+    upper, lower, hand = LIMB_SEGMENTS[side]
+    rest = np.tile((1.0, 0.0, 0.0, 0.0), (len(body.roots), 1))
+    rotations = [*hanging_arm(gesture, side), rest]
+    for palm in palms:
+        placed = placed_arm(skeleton, side, chests, palm)
+        rotations = [
+            quaternions.slerp(free, bound, palm.share) for free, bound in zip(rotations, placed)
+        ]
+    body.rotations[:, upper], body.rotations[:, lower], body.rotations[:, hand] = rotations
+
+
+def walking_arm(plan: Plan, t: Floats, stride: Floats, side: int) -> Gesture:
+    """Return an arm that comes down from the T-pose, swings with the steps and is raised again."""
+    lower, lift = plan.starts_s['lower_arms'], plan.starts_s['raise_arms']
+    down = smooth_step((t - lower) / 1.2) - smooth_step((t - lift - 0.2) / 1.2)
+    swing = stride if side == 1 else -stride
+    aside = 0.5 * np.pi + down * (HANGING - 0.5 * np.pi)
+    return Gesture(aside, SWING * swing, down * ELBOW + ELBOW_SWING * swing)
 
 
 def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> Gesture:
-    lower, lift = plan.starts_s['lower_arms'], plan.starts_s['raise_arms']
-    down = smooth_step((t - lower) / 1.2) - smooth_step((t - lift - 0.2) / 1.2)
+    walking = walking_arm(plan, t, stride, side)
     squat, sit = share_of(plan, 'squat', t, (1.2, 1.3)), _sitting(plan, t)
     reach = share_of(plan, 'reach', t, (0.9, 0.9))
     jump = plan.starts_s['jump']
@@ -562,17 +602,10 @@ def _gesture(plan: Plan, t: Floats, stride: Floats, side: int) -> Gesture:
         ],
     )
     away = np.clip(thrown, 0.0, 1.0)
-    swing = stride if side == 1 else -stride
-    aside = 0.5 * np.pi + down * (HANGING - 0.5 * np.pi)
     return Gesture(
-        aside + 0.12 * squat,
-        SWING * swing + 1.5 * squat + thrown - 0.15 * reach + 0.42 * sit,
-        down * ELBOW
-        + ELBOW_SWING * swing
-        + 0.1 * squat
-        + 1.3 * reach
-        + 0.45 * sit
-        + 0.35 * smooth_step(away),
+        walking.aside + 0.12 * squat,
+        walking.ahead + 1.5 * squat + thrown - 0.15 * reach + 0.42 * sit,
+        walking.elbow + 0.1 * squat + 1.3 * reach + 0.45 * sit + 0.35 * smooth_step(away),
     )
 
 
@@ -608,7 +641,7 @@ def _table(plan: Plan, t: Floats, side: int) -> Palm:
     )
 
 
-def _clap(plan: Plan, t: Floats, side: int, chests: tuple, scale: float) -> Palm:
+def _clap(plan: Plan, t: Floats, side: int, chests: Chests, scale: float) -> Palm:
     q_chest, p_chest = chests
     start = plan.starts_s['clap']
     share = share_of(plan, 'clap', t, (CLAP_RAMP_S, CLAP_RAMP_S))
@@ -630,12 +663,12 @@ def _clap(plan: Plan, t: Floats, side: int, chests: tuple, scale: float) -> Palm
 
 
 def placed_arm(
-    skeleton: Skeleton, side: int, chests: tuple, palm: Palm
+    skeleton: Skeleton, side: int, chests: Chests, palm: Palm
 ) -> tuple[Quats, Quats, Quats]:
     """
     Return the rotations of upper arm, forearm and hand that bring the palm to its place.
 
-    Side 0 is left; `chests` as in `add_arms`; the palm's blend factor is not used.
+    Side 0 is left; the palm's blend factor is not used.
     """
     q_chest, p_chest = chests
     upper, lower, hand = LIMB_SEGMENTS[side]

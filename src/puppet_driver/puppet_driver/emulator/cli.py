@@ -19,12 +19,11 @@ from typing import Any
 from puppet_core.body import Character, load_character, Motion, save_character
 from puppet_core.clips import add_reading_options, read_clip_by_options
 from puppet_core.io import CommandParser, EXIT_OK, run_command, run_folder
+from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_driver.emulator.emulator import (
     build_server,
     EmulatorConfig,
     performance,
-    SCRIPTS,
-    SHOW,
     SIMULATORS,
     within_range,
 )
@@ -83,7 +82,8 @@ def parser() -> argparse.ArgumentParser:
     clip_help = 'BVH, AMC or C3D; procedural if absent'
     add('--clip', type=Path, metavar='FILE', help=clip_help)
     script_help = (
-        'without a clip: the show, seated the same with a seat taken, or a range of motion'
+        'without a clip: the show, seated the same with a seat taken, carry a box, or a range of '
+        'motion' + default
     )
     add('--script', choices=tuple(SCRIPTS), default=SHOW, help=script_help)
     add('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')

@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 from puppet_core.body import Character, Motion
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats
-from puppet_core.procedural import clip_loop, LoopedMotion, procedural_motion, range_of_motion
+from puppet_core.procedural import clip_loop, LoopedMotion, SCRIPTS, SHOW
 from puppet_driver.devices.birdnet import MAX_UNITS, RATE_RANGE_HZ
 from puppet_driver.devices.flock_of_birds import full_scale_m, MAX_ADDRESS
 from puppet_driver.devices.polhemus import Patriot
@@ -35,13 +34,6 @@ from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, spread
 
 RANGE_M = 3.0  # of Polhemus devices with the large transmitter
-
-SHOW, RANGE, SEATED = 'show', 'range', 'seated'
-SCRIPTS: dict[str, Callable[..., Motion]] = {  # without a clip
-    SHOW: procedural_motion,
-    RANGE: range_of_motion,
-    SEATED: partial(procedural_motion, sits=True),
-}
 RANGE_MARGIN = 0.98  # of full scale
 
 
@@ -143,7 +135,7 @@ def performance(
 ) -> LoopedMotion:
     """Return what is performed: the clip if there is one, else a procedural script."""
     if clip is None:
-        return LoopedMotion(SCRIPTS[script](body, config.rate_hz, t_pose_s), 0)
+        return LoopedMotion(SCRIPTS[script].motion(body, config.rate_hz, t_pose_s), 0)
     return clip_loop(clip, config.rate_hz, t_pose_s)
 
 

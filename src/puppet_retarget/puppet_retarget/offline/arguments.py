@@ -26,7 +26,7 @@ from puppet_core.io import (
     note,
     Row,
 )
-from puppet_core.procedural import procedural_motion
+from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_retarget.importance import (
     Environment,
     ImportanceConfig,
@@ -47,7 +47,6 @@ import yaml
 BAG_SUFFIXES = ('.mcap', '.db3')
 MAX_WORLD_SCALE = 100.0
 CLIP_ENVIRONMENT = 'floor'
-PROCEDURAL_ENVIRONMENT = 'demo'  # its hands lie on a table
 PROCEDURAL_RATE_HZ = 120.0
 PERFORMER = 'performer'
 _OWN_OPTIONS = ('solver', 'character', 'environment')
@@ -110,7 +109,7 @@ def add_tuning_options(parser: argparse.ArgumentParser, has_procedural: bool = F
         '--environment',
         metavar='E',
         help=f'name or YAML file; default {CLIP_ENVIRONMENT}'
-        f'{f", {PROCEDURAL_ENVIRONMENT} for the built-in performer" if has_procedural else ""}',
+        f'{", of a built-in performance its own" if has_procedural else ""}',
     )
     group.add_argument(
         '--world-scale', metavar='K', help=f"size of the puppet's world, a number or {AUTO}"
@@ -144,9 +143,9 @@ def read_clip(
     return read_clip_by_options(path, arguments, asf, note, mend)
 
 
-def procedural_clip(files: ConfigFiles) -> Motion:
-    """Return one pass of the built-in performer, an average adult."""
-    return procedural_motion(find_character(files, PERFORMER), PROCEDURAL_RATE_HZ)
+def procedural_clip(files: ConfigFiles, script: str = SHOW) -> Motion:
+    """Return one pass of a built-in performance by an average adult."""
+    return SCRIPTS[script].motion(find_character(files, PERFORMER), PROCEDURAL_RATE_HZ)
 
 
 def is_bag(path: str | Path) -> bool:
@@ -165,10 +164,10 @@ def find_character(
 
 
 def find_environment(
-    files: ConfigFiles, name_or_path: str | None, is_procedural: bool = False
+    files: ConfigFiles, name_or_path: str | None, script: str | None = None
 ) -> Environment:
-    """Return an environment, by default the one that suits the performer."""
-    usual = PROCEDURAL_ENVIRONMENT if is_procedural else CLIP_ENVIRONMENT
+    """Return an environment, by default that of a script, and of a clip the floor."""
+    usual = SCRIPTS[script].environment if script else CLIP_ENVIRONMENT
     return load_environment(files.environment_file(name_or_path or usual))
 
 

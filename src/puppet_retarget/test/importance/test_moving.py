@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from puppet_core.body import NO_PROPS, Posture, Props
 from puppet_core.math import quaternions as qb
+from puppet_core.procedural import carry
 from puppet_retarget.importance import (
     Counterparts,
     filled_up,
@@ -174,3 +175,13 @@ def test_environment_file_names_the_sensor_and_a_plane_follows_none(tmp_path):
     path.write_text('format: puppet-environment/1\nobjects:\n' + plane)
     with pytest.raises(Exception, match='expected a shape that is no plane'):
         load_environment(path)
+
+
+def test_the_environment_of_the_carried_box_is_where_it_is_performed(characters_dir):
+    environment = load_environment(characters_dir.parent / 'environments' / 'carry.yaml')
+    _, stand, table, box = environment.objects
+    np.testing.assert_allclose(stand.real.position, carry.STAND_CENTRE_M)
+    np.testing.assert_allclose([stand.real.size, table.real.size], [carry.TABLE_SIZE_M] * 2)
+    np.testing.assert_allclose(box.real.size, carry.BOX_SIZE_M)
+    assert (table.follows, box.follows) == carry.PROPS[::-1]
+    np.testing.assert_array_equal([table.real.position, box.real.position], np.zeros((2, 3)))

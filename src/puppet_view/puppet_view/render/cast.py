@@ -34,7 +34,7 @@ class Casting:
         self._arguments, self._files = arguments, files
         self._tuning = clip_arguments.tuning(arguments.settings)
         self._environment = clip_arguments.find_environment(
-            files, arguments.environment, arguments.procedural
+            files, arguments.environment, arguments.script
         )
         self._recorded: Recording | None = None
         self._result: offline.RetargetResult | None = None
@@ -73,8 +73,8 @@ class Casting:
     def _motion(self) -> Motion:
         """Return what is retargeted, at a constant rate."""
         arguments = self._arguments
-        if arguments.procedural:
-            return clip_arguments.procedural_clip(self._files)
+        if arguments.script:
+            return clip_arguments.procedural_clip(self._files, arguments.script)
         if self._recorded is None:
             return clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
         return read_bag_motion(arguments.clip)[0]
@@ -105,7 +105,7 @@ class Casting:
         motion = recorded.frames() if recorded else self._motion
         times = recorded.times_s if recorded else NOT_RECORDED
         body = clip_arguments.find_character(self._files, PERFORMER)
-        if not self._arguments.procedural:
+        if not self._arguments.script:
             body = person(PERFORMER, motion.skeleton, body.colour)
         importances = self._known_importances(times)
         if importances is None and self._arguments.importance:

@@ -16,6 +16,7 @@ import numpy as np
 from puppet_core.drawing import Picture, save_png
 from puppet_core.io import ConfigError, progress
 from puppet_core.math import Floats
+from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles
 from puppet_view.render import film
@@ -37,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = '.bvh, .amc or .c3d, or a bag with postures'
     add('clip', nargs='?', metavar='CLIP', type=Path, help=text)
     add('-o', '--out', type=Path, metavar='PNG', help='the picture; or --video')
-    add('--procedural', action='store_true', help='the built-in performer instead of a clip')
+    add('--script', choices=tuple(SCRIPTS), help='a built-in performance instead of a clip')
+    text = f'the same as --script {SHOW}'
+    add('--procedural', action='store_const', const=SHOW, dest='script', help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add(
         '--character',
@@ -86,8 +89,8 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
 
 def settle(arguments: argparse.Namespace) -> None:
     """Fill in what follows from the arguments; ConfigError for one that does not fit."""
-    if (arguments.clip is None) != arguments.procedural:
-        raise ConfigError('CLIP: expected a clip or --procedural, got both or neither')
+    if (arguments.clip is None) == (arguments.script is None):
+        raise ConfigError('CLIP: expected a clip or --script, got both or neither')
     is_film = arguments.video is not None
     if (arguments.out is None) != is_film:
         got = 'both' if is_film else 'neither'

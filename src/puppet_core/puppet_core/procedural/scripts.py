@@ -1,0 +1,28 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in performances by name, and the environment in which each is performed."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from puppet_core.body import Motion
+from puppet_core.procedural.calibration_motion import range_of_motion
+from puppet_core.procedural.carry import carry_motion
+from puppet_core.procedural.performer import procedural_motion
+
+
+class Script(NamedTuple):
+    """A performance."""
+
+    motion: Callable[..., Motion]  # From a body, a rate [Hz] and the length of the T-pose [s]
+    environment: str  # Name of the file in config/environments
+
+
+SHOW = 'show'
+SCRIPTS = {
+    SHOW: Script(procedural_motion, 'demo'),
+    'seated': Script(partial(procedural_motion, sits=True), 'demo'),
+    'carry': Script(carry_motion, 'carry'),
+    'range': Script(range_of_motion, 'floor'),
+}
