@@ -85,6 +85,11 @@ def _times_of_a_frame(row: Row) -> str:
     return numbers(row['us_per_frame'], 0) + ('' if has_path else ' (solver)')
 
 
+def _palms(row: Row) -> str:
+    worst = number((row['self_contact_error_mm'] or {}).get('p99'), 1)
+    return f'{worst}; {number(100.0 * row["self_contact_impossible_share"], 1)}'
+
+
 _COLUMNS: dict[str, Callable[[Row], str]] = {
     'clip': lambda row: row['clip'],
     'frames': lambda row: str(row['frames']),
@@ -100,7 +105,7 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     'deepest surface, mm; deeper than 5 mm, %': _surfaces,
     'deepest in itself, mm: performer / puppet': _depths,
     'touching error, mm: p50 / p99 / max': lambda row: numbers(row['touching_error_mm'], 1),
-    'palms, mm: p99': lambda row: number((row['self_contact_error_mm'] or {}).get('p99'), 1),
+    'palms in reach, mm: p99; out of reach, %': _palms,
     'free limb, deg': lambda row: number(row['free_limb_deviation_deg_max'], 3),
     'leaping frames': lambda row: str(row['leaping_frames']),
     'flips': lambda row: str(row['flips']),

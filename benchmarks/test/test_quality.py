@@ -32,6 +32,7 @@ RUN_KEYS = {
     'self_penetration_mm_max',
     'performer_self_penetration_mm_max',
     'self_contact_error_mm',
+    'self_contact_impossible_share',
     'touching_error_mm',
     'leaping_frames',
     'flips',

@@ -37,6 +37,7 @@ SCHEMA = {
     'jerk_ratio': {'root', 'feet', 'hands', 'knees', 'elbows'},
     'surface_depth_mm': {'max', 'share_deeper_5_mm'},
     'self_contact_error_mm': None,
+    'self_contact_impossible_share': None,
 }
 
 

@@ -37,7 +37,7 @@ FIGURES = tuple(
     'joint_jerk_ratio_worst jerk_ratio_root jerk_ratio_feet jerk_ratio_hands jerk_ratio_knees '
     'jerk_ratio_elbows surface_depth_mm_max surface_depth_mm_share_deeper_5_mm '
     'self_contact_error_mm_p50 self_contact_error_mm_p99 self_contact_error_mm_max '
-    'body_iterations names notes key output_sha256'.split()
+    'self_contact_impossible_share body_iterations names notes key output_sha256'.split()
 )
 COLUMNS = (*FIRST, *FIGURES)
 FAILURES = ('clip', 'character', 'reason', 'detail')

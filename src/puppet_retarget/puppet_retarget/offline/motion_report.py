@@ -89,7 +89,7 @@ def _smoothness_figures(
         smoothness.real_surroundings(objects),
     )
     beyond = np.maximum(depth - scale * captured_depth, 0.0)[~leaping]
-    errors = self_contact.palm_errors_m(
+    errors, beyond_reach = self_contact.palm_errors_m(
         captured, own, scale, result.self_rows[..., SELF_IMPORTANCE], leaping
     )
     flips = smoothness.flips(
@@ -112,6 +112,7 @@ def _smoothness_figures(
             else 0.0,
         },
         'self_contact_error_mm': quality.percentiles(errors, 1000.0) if errors.size else None,
+        'self_contact_impossible_share': beyond_reach,
     }
 
 

@@ -10,6 +10,7 @@ is the difference between the puppet's distance and the performer's in the puppe
 taken as zero inside.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,10 +25,27 @@ from puppet_core.body import (
     shape_arrays,
     ShapeArrays,
     Skeleton,
+    surface_samples,
 )
-from puppet_core.math import Floats, kernel, Quats, rotate_inverse, sub, Vec3s, work_array
+from puppet_core.math import (
+    add,
+    Floats,
+    kernel,
+    Quats,
+    rotate,
+    rotate_inverse,
+    scale,
+    sub,
+    Vec3,
+    Vec3s,
+    work_array,
+)
+from puppet_core.math.values import Vec3 as Vec3Value
 from puppet_retarget.offline.quality import HANDS, IMPORTANT
 from puppet_retarget.offline.whole_motion import RetargetJob, RetargetResult
+from puppet_retarget.solvers import circle_of, on_circle
+
+PALM_M = 0.02  # off from where it touches, by which a palm is seen to be
 
 _TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
 
@@ -95,27 +113,98 @@ def palm_errors_m(
     world_scale: float,
     self_importances: Floats,
     leaping: NDArray[np.bool_],
-) -> Floats:
+) -> tuple[Floats, float]:
     """
     Return how much farther or nearer palms are to what they touch than the performer's, (k,) [m].
 
     Of the palms of self-importance (n, 8) of at least 0.99, in frames to which the performer does
-    not leap (n,); they touch the segment that the performer's palm is nearest to.
+    not leap (n,); they touch the segment that the performer's palm is nearest to. Those that are
+    off by more than PALM_M and cannot be there are left out; their share comes second.
     """
     wanted = self_importances[:, HANDS] >= IMPORTANT
     frames = wanted.any(axis=1) & ~leaping
     if not frames.any():
-        return np.empty(0)
-    parts = [
+        return np.empty(0), 0.0
+    captured, own = (
         body._replace(
             q_world=body.q_world[frames],
             p_world=body.p_world[frames],
             end_effectors=body.end_effectors[frames],
         )
         for body in (performer, puppet)
-    ]
-    differences = compared(parts[0], parts[1], world_scale)[2][:, HANDS][wanted[frames]]
-    return differences[np.isfinite(differences)]
+    )
+    nearest, gaps, errors = compared(captured, own, world_scale)
+    counts = wanted[frames] & np.isfinite(errors[:, HANDS])
+    touching = counts.copy()
+    # flesh gives way as the performer's does
+    room = PALM_M + world_scale * np.maximum(-_distances_of_bodies(captured).min(axis=2), 0.0)
+    shape, samples = shape_arrays(own.capsules), surface_samples(own.skeleton, own.capsules)
+    for i, hand in np.argwhere(counts & (errors[:, HANDS] > PALM_M)):
+        posed = own.q_world[i].copy(), own.p_world[i].copy()
+        palm, lengths = own.skeleton.interaction_points[hand], own.skeleton.limb_lengths[hand]
+        arm = _Arm(int(hand), palm.copy(), lengths.copy(), room[i, [hand, hand + 4]])
+        gap, touched = world_scale * max(gaps[i, hand], 0.0), int(nearest[i, hand])
+        counts[i, hand] = any(
+            _can_touch(shape, posed, arm, samples[k], k, gap)
+            for k in (_TORSO if touched in _TORSO else [touched])
+        )
+    out_of_reach = float(np.mean(~counts[touching])) if touching.any() else 0.0
+    return errors[:, HANDS][counts], out_of_reach
+
+
+class _Arm(NamedTuple):
+    """What a palm is to be brought to a place by."""
+
+    hand: int
+    palm: Vec3  # in the hand's frame [m]
+    lengths: Floats  # of both segments, (2,) [m]
+    room: Floats  # how deep palm and elbow may be in the body, (2,) [m]
+
+
+@kernel
+def _can_touch(
+    shape: ShapeArrays,
+    posed: tuple[Quats, Vec3s],
+    arm: _Arm,
+    samples: Vec3s,
+    segment: int,
+    gap: float,
+) -> bool:
+    """
+    Return whether a palm can be this far [m] from a segment, nothing else of the body moving.
+
+    The hand keeps its orientation. Places tried are beside the segment's sample points, elbows
+    those of the circle that the palm leaves them; neither may be deep in the body.
+    """
+    (q_world, p_world), normal = posed, work_array(3)
+    start = 4 + 3 * arm.hand
+    to_palm = rotate(q_world[start + 2], arm.palm)
+    for k in range(len(samples)):
+        distance = segment_distance(shape, segment, samples[k], normal)
+        local = add(samples[k], scale(normal, gap - distance))
+        place = add(rotate(q_world[segment], local), p_world[segment])
+        circle = circle_of(p_world[start], arm.lengths[0], sub(place, to_palm), arm.lengths[1])
+        if math.isnan(circle[2]) or _depth(shape, posed, arm.hand, place) > arm.room[0]:
+            continue
+        for i in range(27):
+            way = i // 9 - 1.0, i // 3 % 3 - 1.0, i % 3 - 1.0
+            elbow = on_circle(add(circle[0], way), circle)
+            if _depth(shape, posed, arm.hand + 4, elbow) <= arm.room[1]:
+                return True
+    return False
+
+
+@kernel
+def _depth(
+    shape: ShapeArrays, posed: tuple[Quats, Vec3s], general: int, point: Vec3Value
+) -> float:
+    """Return how deep a general end-effector would be in its body at a point [m]."""
+    (q_world, p_world), normal, depth = posed, work_array(3), -math.inf
+    for s in range(CONSIDERED.shape[1]):
+        if CONSIDERED[general, s]:
+            local = rotate_inverse(q_world[s], sub(point, p_world[s]))
+            depth = max(depth, -segment_distance(shape, s, local, normal))
+    return depth
 
 
 def compared(

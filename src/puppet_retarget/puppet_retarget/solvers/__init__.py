@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solvers: performer's posture and importance to the puppet's posture (Shin2002 ch. 5)."""
 
-from puppet_retarget.solvers.ball_intersection import closest_in_balls
+from puppet_retarget.solvers.ball_intersection import circle_of, closest_in_balls, on_circle
 from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAndBlend, is_usable
 from puppet_retarget.solvers.joint_limits import split_swing_twist
 from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT

@@ -162,8 +162,24 @@ def test_palm_errors_are_of_important_palms_where_nothing_leaps(adult_character)
     importances[1:, LEFT_HAND] = 0.995, 0.98, 0.99
     importances[0, LEFT_ELBOW] = 1.0
     leaping[3] = True
-    found = palm_errors_m(touching, apart, 2.0, importances, leaping)
+    found, _ = palm_errors_m(touching, apart, 2.0, importances, leaping)
     np.testing.assert_allclose(found, [0.06 - 2.0 * 0.01], atol=1e-9)
     leaping[3] = False
-    assert len(palm_errors_m(touching, apart, 2.0, importances, leaping)) == 2
-    assert not palm_errors_m(touching, apart, 2.0, 0.9 * importances, leaping).size
+    assert len(palm_errors_m(touching, apart, 2.0, importances, leaping)[0]) == 2
+    assert not palm_errors_m(touching, apart, 2.0, 0.9 * importances, leaping)[0].size
+
+
+def test_a_palm_counts_only_where_its_arm_can_bring_it(adult_character):
+    importances = np.zeros((1, 8))
+    importances[0, LEFT_HAND] = 1.0
+    performer, puppet = _at_rest(adult_character), _at_rest(adult_character)
+    for segment, share in (('chest', 0.0), ('right_shank', 1.0)):
+        touching = _moved(performer, LEFT_HAND, performer.p_world[0, SEGMENT_INDEX[segment]])
+        found, out_of_reach = palm_errors_m(touching, puppet, 1.0, importances, np.zeros(1, bool))
+        assert out_of_reach == share and len(found) == 1 - share
+    # behind a belly as large as that there is nothing
+    belly = Capsule(SEGMENT_INDEX['chest'], np.zeros(3), np.zeros(3), 0.6)
+    hand = Capsule(SEGMENT_INDEX['right_hand'], np.zeros(3), np.zeros(3), 0.05)
+    touching = _moved(performer, LEFT_HAND, performer.end_effectors[:, RIGHT_HAND])
+    fat = puppet._replace(capsules=(belly, hand))
+    assert palm_errors_m(touching, fat, 1.0, importances, np.zeros(1, bool))[1] == 1.0
