@@ -24,6 +24,7 @@ from puppet_core import io
 from puppet_core.body import END_EFFECTORS, motion_measures
 from puppet_core.clips import UP_AXES
 from puppet_core.math import Floats
+from puppet_core.procedural import SCRIPTS, SHOW
 
 LAST = monitor.ARRIVALS.stop - 1  # /joint_states
 
@@ -143,7 +144,10 @@ def parser() -> argparse.ArgumentParser:
     add('--up-axis', default='', choices=('', *UP_AXES[1:]), help=text)
     add('--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s')
     add('--solver', default='', metavar='NAME', help='importance_based if absent')
-    add('--environment', default='', metavar='NAME', help='demo if absent, floor with --clip')
+    text = 'the built-in performance; default %(default)s'
+    add('--script', default=SHOW, choices=tuple(SCRIPTS), help=text)
+    text = "the performance's if absent, floor with --clip"
+    add('--environment', default='', metavar='NAME', help=text)
     add('--rate-hz', type=float, default=120.0, help='frames per second; default %(default)s')
     text = 'seconds of streaming to measure; until Ctrl-C if absent'
     add('--duration', type=float, default=0.0, metavar='S', help=text)
@@ -178,9 +182,8 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
         )
     if options.json is not None:
         io.check_writable(options.json, '--json')
-    words = ('solver', 'clip', 'asf', 'name_map', 'unit', 'up_axis', 'pin')
+    words = 'solver clip script asf name_map unit up_axis pin environment'.split()
     further = {name: getattr(options, name) for name in words}
-    further['environment'] = options.environment or ('floor' if options.clip else 'demo')
     further['view'] = str(not options.headless).lower()
     further['realtime'] = str(options.realtime).lower()
     basics = options.character, options.rate_hz, options.composed

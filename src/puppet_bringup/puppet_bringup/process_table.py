@@ -18,9 +18,10 @@ import shutil
 from typing import Any
 
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
-from puppet_core.body import Character, default_capsules, save_character
+from puppet_core.body import Character, default_capsules, save_character, SEGMENTS
 from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
 from puppet_core.io import ConfigError, load_plain_yaml
+from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_ros import config_files, interface_table
 from puppet_ros.node import ALLOW_SECOND, cores_of, Scheduling
 from puppet_ros.process import middleware_settings
@@ -94,7 +95,6 @@ def child_environment(environ: Mapping[str, str], **changes: str) -> dict[str, s
 
 
 SIM, HARDWARE, TOPICS, REPLAY = 'sim', 'hardware', 'topics', 'replay'
-RANGE = 'range'  # the emulator's script without a table
 VARIANTS = {
     SIM: 'emulated tracker and performer on pseudo-terminals, then the whole graph',
     HARDWARE: 'a real tracker on serial ports, then the whole graph',
@@ -105,6 +105,7 @@ VARIANTS = {
 PLAYER = 'bag'  # the program that plays one
 VIEW = 'puppet_view'  # the browser's page, and the package that it is in
 PIPELINE = 'puppet_pipeline'  # the process that nodes share
+WORN = tuple(name for name in SEGMENTS if name not in ('spine', 'head'))  # have a sensor
 EMULATED_LINES = 3  # what 14 sensors at 120 Hz need at 115200 bps
 # where the data comes from; stopped before the others
 SOURCES = (PLAYER, 'tracker_driver', 'pose_topics', PIPELINE)
@@ -254,7 +255,6 @@ ARGUMENTS = (
         for name, description, default in (
             ('ports_dir', 'Folder for the emulated ports; a new one if empty.', ''),
             ('clip', 'BVH or AMC file to perform; a built-in performance if empty.', ''),
-            ('script', 'Without a clip: show, seated, carry, or range for calibration.', ''),
             ('asf', "The AMC file's skeleton.", ''),
             ('name_map', "Names of the clip's joints; found if empty.", ''),
             ('unit', "The clip's unit: mm, cm, in, m or metres; found if empty.", ''),
@@ -262,6 +262,14 @@ ARGUMENTS = (
             ('t_pose_s', 'How long it first stands in the T-pose: until all nodes listen.', '10'),
             ('seed', 'Of mounting, noise and faults of the emulated sensors.', ''),
         )
+    ),
+    Argument(
+        'script',
+        'Without a clip: the show, seated the same with a seat taken, carry a box, or range for '
+        'calibration; with its environment and layout.',
+        (),
+        (SIM,),
+        choices=tuple(SCRIPTS),
     ),
     Argument('bag', 'Recording to play; if empty, play one yourself.', (), (REPLAY,)),
     Argument('rate', 'How fast it is played, times real time.', (), (REPLAY,), '1'),
@@ -420,9 +428,10 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
         raise ConfigError(f'namespace: expected a name such as robot1 or lab/robot1, got {got!r}')
     if variant == SIM and not values['ports_dir']:
         raise ConfigError('ports_dir: expected a folder, got none')
-    has_table = not values.get('clip') and values.get('script', '') != RANGE
-    if variant == SIM and not values['environment'] and has_table:
-        values['environment'] = 'demo'  # the built-in performance reaches for its table
+    if variant == SIM and not values['clip']:
+        script = SCRIPTS[values['script'] or SHOW]
+        for name in ('environment', 'layout'):
+            values[name] = values[name] or getattr(script, name)
     return values
 
 
@@ -437,6 +446,8 @@ def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[
         lines = (f'line{i}' for i in range(EMULATED_LINES))  # as the emulator names its ports
         ports = [str(Path(values['ports_dir']) / line) for line in lines]
         parameters['tracker_driver']['ports'] = ports
+        if props := _props(values):
+            parameters['tracker_driver']['sensors'] = [*WORN, *props]
     if variant == REPLAY:
         for own in parameters.values():
             own['use_sim_time'] = _truth('clock', values['clock'])
@@ -489,6 +500,11 @@ def _truth(argument: str, text: str) -> bool:
     if text.lower() not in TRUE_WORDS + FALSE_WORDS:
         raise ConfigError(f'{argument}: expected true or false, got {text!r}')
     return text.lower() in TRUE_WORDS
+
+
+def _props(values: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what has a sensor besides the performer of a simulation."""
+    return () if values['clip'] else SCRIPTS[values['script'] or SHOW].props
 
 
 def _emulator(values: Mapping[str, str]) -> Process:

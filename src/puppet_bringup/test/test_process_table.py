@@ -20,8 +20,11 @@ from puppet_bringup.process_table import (
     VARIANTS,
 )
 from puppet_core.io import ConfigError
+from puppet_core.procedural import SCRIPTS
 from puppet_driver.devices import DEVICES
 from puppet_driver.emulator.cli import parser as emulator_parser
+from puppet_driver.parameters import DEFAULT_SENSORS
+from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.parameters import RETARGET_ROWS
 import pytest
 import yaml
@@ -140,7 +143,8 @@ def test_emulator_and_driver_agree_on_ports_and_rate():
     [
         ({}, 'demo'),  # the built-in performance reaches for its table
         ({'clip': 'walk.bvh', 'up_axis': '-y'}, None),
-        ({'script': 'range'}, None),
+        ({'script': 'range'}, 'floor'),
+        ({'script': 'carry'}, 'carry'),
     ],
 )
 def test_the_emulator_performs_with_a_table_or_without(given, environment):
@@ -148,6 +152,15 @@ def test_the_emulator_performs_with_a_table_or_without(given, environment):
     options = vars(emulator_parser().parse_args(_named(listed, 'tracker_emulator').arguments))
     assert {name: str(options[name]) for name in given} == given
     assert _named(listed, 'importance').parameters.get('environment') == environment
+
+
+def test_a_performance_with_props_has_sensors_on_them():
+    listed = processes(SIM, {**SIM_GIVEN, 'script': 'carry'})
+    layout = load_layout(ROOT / 'config' / 'layouts' / 'carry.yaml')
+    assert layout.props == SCRIPTS['carry'].props
+    sensors = _named(listed, 'tracker_driver').parameters['sensors']
+    assert tuple(sensors) == (*layout.sensors, *layout.props) == (*DEFAULT_SENSORS, *layout.props)
+    assert _named(listed, 'performer').parameters['layout'] == 'carry'
 
 
 def test_each_device_of_the_driver_can_be_named():

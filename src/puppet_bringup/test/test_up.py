@@ -99,7 +99,7 @@ def test_a_replay_without_a_bag_says_once_what_it_waits_for(capsys, monkeypatch)
         (['hardware', 'rate_hz:=x'], 'rate_hz: expected a number'),
         (['sim', 'character:=sally,saly'], 'character: expected one of '),
         (['sim', 'character:=' + 'x' * 300], 'character: expected a name of at most 255 bytes'),
-        (['sim', '-q', 'environment:=moon'], 'environment: expected one of demo, floor'),
+        (['sim', '-q', 'environment:=moon'], 'environment: expected one of carry, demo, floor'),
         (['sim', 'layout:=' + 'x/' * 3000], 'layout: expected a name of at most 255 bytes'),
         (['sim', 'solver:=best'], 'solver: expected one of importance_based, '),
     ],

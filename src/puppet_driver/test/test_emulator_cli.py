@@ -52,7 +52,7 @@ def test_a_motionstar_prints_its_addresses_and_ends_when_terminated():
     'arguments, text',
     [
         (['--clip', '/nowhere/walk.bvh'], '/nowhere/walk.bvh'),
-        (['--sensors', 'tail'], "expected names of segments, got 'tail'"),
+        (['--sensors', 'tail'], "expected names of segments or props, got 'tail'"),
         (['--lines', '99'], 'expected 1 to 14 line(s)'),
         (['--rate-hz', 'nan'], 'rate_hz: expected'),
         (['--drop-out', '2'], 'drop_out: expected'),

@@ -10,11 +10,17 @@ from puppet_core.math import quaternions
 from puppet_core.procedural.calibration_motion import range_of_motion
 from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.emulator import performer
-from puppet_driver.emulator.emulator import EmulatorConfig, within_range
+from puppet_driver.emulator.emulator import (
+    EmulatorConfig,
+    measured_poses,
+    SIMULATORS,
+    within_range,
+)
 from puppet_driver.emulator.emulator import performance as performed
 from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.emulator.simulator import LinePackets
+from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
 
 RATE_HZ = 120.0
@@ -94,3 +100,32 @@ def test_a_range_of_motion_can_be_performed_instead_of_the_show(tmp_path):
     expected = range_of_motion(body, 60.0, 1.0)
     np.testing.assert_array_equal(looped.motion.rotations, expected.rotations)
     assert within_range(config, looped) is looped
+
+
+@pytest.mark.parametrize('device', SIMULATORS)
+def test_sensors_on_props_are_measured_as_the_worn_ones_are(device, tmp_path):
+    sensors = (*DEFAULT_SENSORS, 'box', 'table')
+    n_lines = -(-len(sensors) // min(SIMULATORS[device].max_sensors, len(sensors)))
+    links = tuple(tmp_path / f'line{i}' for i in range(n_lines))
+    config = EmulatorConfig(links, device, sensors, transmitter_position_m=(0.5, 0.0, 1.0))
+    body = load_character(CONFIG / 'characters' / 'performer.yaml')
+    looped = performed(config, body, None, 1.0, 'carry')
+    assert within_range(config, looped) is looped
+    assert len(config.make_devices()) == n_lines
+    measured = measured_poses(config, looped, Faults(FaultRates(), 1)).block(0, 2000)[:, 14:]
+    props = looped.motion.props.at(np.arange(2000))
+    away = measured[..., :3] - (props.positions - [0.5, 0.0, 1.0])
+    assert np.std(away) == pytest.approx(np.hypot(0.5e-3, 0.3e-3), rel=0.2)
+    turn = quaternions.multiply(quaternions.conjugate(props.orientations), measured[..., 3:])
+    turns = quaternions.log(turn)
+    assert np.std(turns) == pytest.approx(np.radians(np.hypot(0.05, 0.03)), rel=0.2)
+
+
+def test_props_are_moved_with_the_performer_into_range(tmp_path):
+    config = EmulatorConfig(links=(tmp_path / 'x',), transmitter_position_m=(20.0, 0.0, 1.0))
+    body = load_character(CONFIG / 'characters' / 'performer.yaml')
+    looped = performed(config, body, None, 1.0, 'carry')
+    (moved, _), own = within_range(config, looped), looped.motion
+    apart = own.props.positions - own.root_positions[:, None]
+    still = moved.props.positions - moved.root_positions[:, None]
+    np.testing.assert_allclose(still, apart, atol=1e-9)

@@ -20,6 +20,7 @@ COUNTS = {
     'no_feet12': 12,
     'choi_ko13': 13,
     'default14': 14,
+    'carry': 16,
     'head15': 15,
     'girdle17': 17,
 }
@@ -35,7 +36,7 @@ def _write(tmp_path, text):
 
 def test_all_sizes_are_there():
     layouts = [load_layout(path) for path in FILES]
-    counts = {layout.name: len(layout.sensors) + len(layout.unused) for layout in layouts}
+    counts = {k.name: len(k.sensors) + len(k.unused) + len(k.props) for k in layouts}
     assert counts == COUNTS
 
 

@@ -11,7 +11,7 @@ are interpolated by cubic curves whose slopes come from the neighbouring frames.
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Motion, N_SEGMENTS
+from puppet_core.body import Motion, N_SEGMENTS, NO_PROPS, Props
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 
@@ -37,18 +37,21 @@ def clip_loop(motion: Motion, rate_hz: float, t_pose_s: float = 2.0) -> LoopedMo
     Return a clip as an endless performance at some rate.
 
     The T-pose stands for `t_pose_s` where the clip begins and faces where its pelvis faces, then
-    moves into the first frame; from there on the clip runs forward and backward for ever.
+    moves into the first frame; from there on the clip runs forward and backward for ever. Props
+    are where they are in the first frame until then.
     """
     if t_pose_s < 0.0 or not rate_hz > 0.0:
         raise ConfigError(f'expected t_pose_s >= 0 and rate_hz > 0, got {t_pose_s}, {rate_hz}')
     out_and_back = _there_and_back_times((motion.n_frames - 1) / motion.rate_hz, rate_hz)
     loop_roots, loop_rotations = sample(motion, out_and_back)
     roots, rotations = _opening(motion, rate_hz, t_pose_s)
+    times_s = np.concatenate((np.zeros(len(roots)), out_and_back))
     looped = Motion.from_rotations(
         motion.skeleton,
         rate_hz,
         np.concatenate((roots, loop_roots)),
         np.concatenate((rotations, loop_rotations)),
+        sample_props(motion, times_s),
     )
     return LoopedMotion(looped, len(roots))
 
@@ -60,14 +63,27 @@ def sample(motion: Motion, times_s: Floats) -> tuple[Vec3s, Quats]:
     Between two frames positions follow the cubic with the slopes of central differences, and
     rotations the spherical one; at the frames both give the frames.
     """
+    index, u = _neighbours(motion, times_s)
+    root_positions = np.einsum('nk,nkc->nc', _cubic_weights(u), motion.root_positions[index])
+    return root_positions, _cubic_rotations(motion.rotations, index, u)
+
+
+def sample_props(motion: Motion, times_s: Floats) -> Props:
+    """Return the props at any times of a motion, by the curves of `sample`."""
+    names, positions, orientations = motion.props
+    if not names:
+        return NO_PROPS
+    index, u = _neighbours(motion, times_s)
+    places = np.einsum('nk,nkpc->npc', _cubic_weights(u), positions[index])
+    return Props(names, places, _cubic_rotations(orientations, index, u))
+
+
+def _neighbours(motion: Motion, times_s: Floats) -> tuple[np.ndarray, Floats]:
+    """Return the four frames around each time, (n, 4), and the fraction between the middle two."""
     position = np.clip(np.asarray(times_s) * motion.rate_hz, 0.0, motion.n_frames - 1.0)
     first = np.minimum(position.astype(np.int64), max(motion.n_frames - 2, 0))
     index = np.clip(first[:, None] + np.arange(-1, 3), 0, motion.n_frames - 1)
-    u = position - first
-    roots = motion.root_positions[index]
-    weights = _cubic_weights(u)
-    root_positions = np.einsum('nk,nkc->nc', weights, roots)
-    return root_positions, _cubic_rotations(motion.rotations, index, u)
+    return index, position - first
 
 
 def rest_rotations(n_frames: int, root: Quats) -> Quats:

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in performances by name, and the environment in which each is performed."""
+"""The built-in performances by name, and what each is performed in."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from puppet_core.body import Motion
 from puppet_core.procedural.calibration_motion import range_of_motion
-from puppet_core.procedural.carry import carry_motion
+from puppet_core.procedural.carry import carry_motion, PROPS
 from puppet_core.procedural.performer import procedural_motion
 
 
@@ -17,12 +17,14 @@ class Script(NamedTuple):
 
     motion: Callable[..., Motion]  # From a body, a rate [Hz] and the length of the T-pose [s]
     environment: str  # Name of the file in config/environments
+    layout: str = 'default14'  # Name of the file in config/layouts
+    props: tuple[str, ...] = ()  # Names of the motion's props
 
 
 SHOW = 'show'
 SCRIPTS = {
     SHOW: Script(procedural_motion, 'demo'),
     'seated': Script(partial(procedural_motion, sits=True), 'demo'),
-    'carry': Script(carry_motion, 'carry'),
+    'carry': Script(carry_motion, 'carry', 'carry', PROPS),
     'range': Script(range_of_motion, 'floor'),
 }

@@ -5,6 +5,7 @@
 import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.math import quaternions
+from puppet_core.procedural.carry import carry_motion
 from puppet_core.procedural.motion_loop import APPROACH_S, clip_loop, sample
 from puppet_core.procedural.performer import procedural_motion
 import pytest
@@ -64,6 +65,24 @@ def test_velocities_do_not_jump_at_the_turns(clip):
     change = np.abs(np.diff(velocity, axis=0)).max(axis=(1, 2))
     clip_velocity = np.diff(clip.end_effectors, axis=0) * clip.rate_hz
     assert change.max() < 1.5 * np.abs(np.diff(clip_velocity, axis=0)).max()
+
+
+def test_props_stand_until_the_clip_begins_and_go_out_and_back_with_it(adult_character):
+    whole = carry_motion(adult_character, RATE_HZ)
+    part = slice(1050, 1250)  # the box is being lifted
+    props = whole.props.at(np.arange(whole.n_frames)[part])
+    clip = Motion.from_rotations(
+        whole.skeleton, RATE_HZ, whole.root_positions[part], whole.rotations[part], props
+    )
+    looped = clip_loop(clip, RATE_HZ, t_pose_s=1.0)
+    played, start = looped.motion.props, looped.loop_start
+    assert played.names == props.names and np.ptp(props.positions[:, 0], axis=0).max() > 0.1
+    for now, then in zip(played[1:], props[1:]):
+        np.testing.assert_allclose(now[:start], np.broadcast_to(then[0], now[:start].shape))
+        np.testing.assert_allclose(now[start + (len(now) - start) // 2], then[-1])
+    palms = looped.motion.end_effectors[start:, :2] - played.positions[start:, :1]
+    gaps = np.linalg.norm(palms, axis=2)
+    assert np.ptp(gaps) < 1e-4  # it stays between the palms, between frames too
 
 
 def test_playing_speed_is_the_clips(clip):

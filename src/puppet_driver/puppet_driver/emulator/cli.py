@@ -93,8 +93,8 @@ def parser() -> argparse.ArgumentParser:
     t_pose_help = 'in the T-pose at the begin [s]' + default
     add('--t-pose-s', type=float, default=2.0, help=t_pose_help)
     add('--restart-after-s', type=float, default=2.0, help='silence; 0 never')
-    worn, text = list(DEFAULT_SENSORS), 'segments that have one'
-    add('--sensors', nargs='+', metavar='SEGMENT', default=worn, help=text)
+    text = 'segments and props that have one; default all but spine and head'
+    add('--sensors', nargs='+', metavar='NAME', help=text)
     add(
         '--transmitter-m',
         nargs=3,
@@ -122,6 +122,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def run() -> int:
         arguments = parser().parse_args(argv)
+        props = () if arguments.clip else SCRIPTS[arguments.script].props
+        arguments.sensors = arguments.sensors or (*DEFAULT_SENSORS, *props)
         for number in STOPS:
             signal.signal(number, _interrupt)
         # asked to end before there was anything to serve

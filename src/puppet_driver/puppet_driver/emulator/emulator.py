@@ -3,7 +3,7 @@
 """From the emulator's options to a server that is ready to run: devices, performance, ports."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,7 +75,8 @@ class EmulatorConfig:
 
     links: tuple[Path | Endpoint, ...]  # Of each line a pseudo-terminal's name, or an address
     device: str = 'flock_of_birds'  # What is played, a key of SIMULATORS
-    sensors: tuple[str, ...] = DEFAULT_SENSORS  # Segments that wear a sensor
+    # Segments that wear a sensor, and props that have one
+    sensors: tuple[str, ...] = DEFAULT_SENSORS
     rate_hz: float = 120.0  # Measurements per second
     range_in: int = 144  # Full scale of positions [inch]
     first_address: int = 2  # Bus address of each line's first sensor
@@ -142,7 +143,8 @@ def performance(
 def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
     """Return the performance, moved sideways into range if need be; ConfigError if too wide."""
     motion = looped.motion
-    points = np.concatenate((motion.root_positions, motion.end_effectors.reshape(-1, 3)))
+    places = motion.root_positions, motion.end_effectors, motion.props.positions
+    points = np.concatenate([p.reshape(-1, 3) for p in places])
     relative = points - config.transmitter_position_m
     has_range_in = SIMULATORS[config.device].max_address > 0
     limit = RANGE_MARGIN * (full_scale_m(config.range_in) if has_range_in else RANGE_M)
@@ -155,12 +157,11 @@ def within_range(config: EmulatorConfig, looped: LoopedMotion) -> LoopedMotion:
             f'performance: expected to stay within {limit:.2f} m of the transmitter, '
             f'got one that spans {room:.2f} m; use a shorter clip or a larger range'
         )
-    moved = Motion(
-        motion.skeleton,
-        motion.rate_hz,
-        motion.root_positions - middle,
-        motion.rotations,
-        motion.end_effectors - middle,
+    moved = replace(
+        motion,
+        root_positions=motion.root_positions - middle,
+        end_effectors=motion.end_effectors - middle,
+        props=motion.props._replace(positions=motion.props.positions - middle),
     )
     return LoopedMotion(moved, looped.loop_start)
 
@@ -190,7 +191,8 @@ def build_server(config: EmulatorConfig, looped: LoopedMotion) -> EmulatorServer
 
 def measured_poses(config: EmulatorConfig, looped: LoopedMotion, faults: Faults) -> SensorPoses:
     """Return what the sensors measure, mounting, noise and outliers included."""
-    mounting = random_mounting(config.sensors, looped.motion.skeleton, config.seed)
+    motion = looped.motion
+    mounting = random_mounting(config.sensors, motion.skeleton, config.seed, motion.props.names)
     poses = sensor_poses(looped, mounting, np.array(config.transmitter_position_m))
     noise = SensorNoise(config.noise, len(config.sensors), config.rate_hz, config.seed)
 

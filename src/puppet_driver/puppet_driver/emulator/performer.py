@@ -19,7 +19,6 @@ from puppet_core.body import (
     END_EFFECTORS,
     Motion,
     PARENTS,
-    SEGMENT_INDEX,
     SEGMENTS,
     Skeleton,
 )
@@ -42,26 +41,38 @@ def clip_body(clip: Motion, name: str) -> Character:
 
 
 class Mounting(NamedTuple):
-    """Pose of each sensor in its segment's frame."""
+    """Pose of each sensor in its segment's frame, or its prop's."""
 
-    segments: tuple[int, ...]  # Index into SEGMENTS of each sensor
+    segments: tuple[int, ...]  # Index of each sensor into SEGMENTS and, after them, the props
     positions: Vec3s  # Shape (n, 3) [m]
     rotations: Quats  # Shape (n, 4)
 
 
-def random_mounting(sensors: Sequence[str], skeleton: Skeleton, seed: int) -> Mounting:
-    """Return a mounting of the named sensors; ConfigError for a name that is no segment."""
+def random_mounting(
+    sensors: Sequence[str], skeleton: Skeleton, seed: int, props: Sequence[str] = ()
+) -> Mounting:
+    """
+    Return a mounting of the named sensors, those of props exactly in their frames.
+
+    Raise ConfigError for a name that is neither a segment nor a prop.
+    """
+    known = (*SEGMENTS, *props)
     for name in sensors:
-        if name not in SEGMENT_INDEX:
-            known = ', '.join(SEGMENTS)
-            raise ConfigError(f'sensors: expected names of segments, got {name!r}; known: {known}')
+        if name not in known:
+            raise ConfigError(
+                f'sensors: expected names of segments or props, got {name!r}; '
+                f'known: {", ".join(known)}'
+            )
     rng = np.random.default_rng((seed, len(sensors)))
-    segments = tuple(SEGMENT_INDEX[name] for name in sensors)
-    places = np.array([_place(segment, skeleton) for segment in segments])
-    positions = places + rng.normal(0.0, SPREAD_M, places.shape)
+    segments = np.array([known.index(name) for name in sensors])
+    is_worn = segments < len(SEGMENTS)
+    places = np.array([_place(segment, skeleton) for segment in segments[is_worn]]).reshape(-1, 3)
+    positions = np.zeros((len(sensors), 3))
+    positions[is_worn] = places + rng.normal(0.0, SPREAD_M, places.shape)
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(sensors), 1))
     # a normal 4-vector's direction is uniform over rotations
-    rotations = quaternions.normalize(rng.normal(size=(len(segments), 4)))
-    return Mounting(segments, positions, rotations)
+    rotations[is_worn] = quaternions.normalize(rng.normal(size=(len(places), 4)))
+    return Mounting(tuple(segments.tolist()), positions, rotations)
 
 
 def _place(segment: int, skeleton: Skeleton) -> Vec3:
@@ -135,6 +146,10 @@ def _per_axis(millimetres: float, degrees: float) -> Floats:
 def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter_m: Vec3) -> Floats:
     """Return the true poses in the transmitter's axes, which are the world's, (frames, n, 7)."""
     q_world, p_world = looped.motion.world_segments()
+    names, p_props, q_props = looped.motion.props
+    if names:
+        q_world = np.concatenate((q_world, q_props), axis=1)
+        p_world = np.concatenate((p_world, p_props), axis=1)
     segments = list(mounting.segments)
     q_segment, p_segment = q_world[:, segments], p_world[:, segments]
     position = p_segment + quaternions.rotate(q_segment, mounting.positions) - transmitter_m
