@@ -3,12 +3,8 @@
 """
 `./puppet up NAME [argument:=value ...]`: a launch description without `ros2 launch`.
 
-Arguments may also be written as options: --rate 2 is rate:=2.
-
-Starts the processes of the table, shows their output with their names, and stops them all on
-Ctrl-C, SIGTERM or when the terminal is closed. A process that dies is reported and started again,
-at once the first time and later and later if it goes on dying; the others go on. One that ends as
-it should, as a player at the end of its bag, is not.
+Arguments may also be written as options: --rate 2 is rate:=2. Ctrl-C, SIGTERM or a terminal that
+is closed stops all processes; one that dies is started again by the `Respawner`.
 """
 
 import argparse
@@ -71,26 +67,15 @@ def _start(words: Sequence[str]) -> int:
 
 
 def as_assignments(words: Sequence[str]) -> list[str]:
-    """Return words in which --name value, --name=value and --name are name:=value."""
-    found: list[str] = []
-    waiting = ''  # for its value
-    for word in words:
-        is_option = word.startswith('--') and word not in ('--', '--help', '--quiet', '--verbose')
-        if waiting and (is_option or ':=' in word):
-            found.append(f'{waiting}:=true')
-        elif waiting:
-            found.append(f'{waiting}:={word}')
-            waiting = ''
-            continue
-        waiting = ''
+    """Return words in which --name value and --name=value are name:=value."""
+    found, rest = [], iter(words)
+    for word in rest:
         name, mark, value = word[2:].partition('=')
-        if not is_option:
+        if not word.startswith('--') or word in ('--', '--help', '--quiet', '--verbose'):
             found.append(word)
-        elif mark:
-            found.append(f'{name.replace("-", "_")}:={value}')
         else:
-            waiting = name.replace('-', '_')
-    return [*found, f'{waiting}:=true'] if waiting else found
+            found.append(f'{name.replace("-", "_")}:={value if mark else next(rest, "")}')
+    return found
 
 
 def read_arguments(words: Sequence[str]) -> dict[str, str]:

@@ -3,10 +3,8 @@
 """
 `puppet_clip character`: write a character file, check one, or follow clips with a robot.
 
-`load_character` refuses descriptions that cannot be a body. The checks here report what is
-unusual about one that can: sides that differ, lengths unlike any person's, limits that exclude
-the T-pose, a robot section that no longer fits its URDF. For robots a table compares the posture
-of the robot with the one that the solver asked for.
+`load_character` refuses descriptions that cannot be a body; the checks here report what is unusual
+about one that can.
 """
 
 import argparse

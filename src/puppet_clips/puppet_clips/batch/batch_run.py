@@ -111,8 +111,6 @@ def run_batch(
                 for outcome in outcomes:
                     task = tasks[outcome.number]
                     outcome = _if_seen(task, outcome)
-                    if outcome.refused_key:
-                        ledger.forget(task, outcome.refused_key)
                     result.add(task, outcome)
                     if tell is not None:
                         tell(outcome)

@@ -34,7 +34,6 @@ LIBRARIES = ('numba', 'llvmlite', 'numpy', 'scipy', 'ezc3d', 'ufbx', 'mcap', 'zs
 PACKAGES = ('puppet_core', 'puppet_retarget', 'puppet_clips', 'puppet_ros')
 
 FORMAT = 'puppet-batch-record/2'
-_State = tuple[tuple[int, int, int], ...]
 
 
 def file_digest(path: str | Path) -> str:
@@ -101,12 +100,6 @@ def task_key(task: Task) -> str:
     return value_digest(task.parameters, inputs, task.clip.suffix.lower())
 
 
-def input_state(task: Task) -> _State:
-    """Return what changes when somebody writes to an input of a task, or OSError."""
-    states = (path.stat() for path in _inputs(task))
-    return tuple((state.st_ino, state.st_size, state.st_mtime_ns) for state in states)
-
-
 def _inputs(task: Task) -> list[Path]:
     """Return the files that a task reads; a pipe among them would be waited for for ever."""
     reading = task.reading
@@ -163,21 +156,6 @@ def put(task: Task, data: bytes, path: Path) -> None:
         part.unlink(missing_ok=True)
         # names the file to make, for that of the part is another one in each run
         raise OSError(err.errno, err.strerror, str(path)) from err
-
-
-def forget(task: Task, refused_key: str) -> None:
-    """
-    Delete an output and its record, if the record shows that it is ours and made of other input.
-
-    Without a record that can be read nobody knows that, and both stay.
-    """
-    try:
-        record = json.loads(task.record.read_text(encoding='utf-8'))
-        if record['key'] != refused_key:
-            task.record.unlink()
-            task.out.unlink(missing_ok=True)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
 
 
 @contextmanager

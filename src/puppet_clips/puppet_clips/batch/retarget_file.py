@@ -22,7 +22,7 @@ from puppet_clips.batch.ledger import suite_version
 from puppet_clips.batch.task import DONE, failed, NO_MEMORY, Outcome, Row, SKIPPED, Task
 from puppet_core.body import Motion, N_SEGMENTS
 from puppet_core.clips import bvh_text, read_clip
-from puppet_core.io import InputFileError, PuppetError
+from puppet_core.io import PuppetError
 from puppet_retarget.importance import SELF_IMPORTANCE
 from puppet_retarget.offline import is_bag, report, require_finite, retarget_motion
 
@@ -74,23 +74,12 @@ def _outcome(task: Task) -> Outcome:
             task, f'worker: expected version {task.version} of the suite, got {suite_version()}'
         )
     clock = _Clock(task)
-    state = ledger.input_state(task)
     key = ledger.task_key(task)
     row = None if task.redo else ledger.finished_row(task, key)
     if row is not None:
         return Outcome(task.number, SKIPPED, row)
     clock.lap('hash')
-    refused: InputFileError | None = None
-    try:
-        motion, names, notes = _read(task)
-    except InputFileError as err:
-        if isinstance(err.__cause__, OSError):  # a disk failure is not the clip's fault
-            raise
-        refused = err
-    if ledger.input_state(task) != state:
-        return failed(task, 'expected a clip that stays as it is, got one that is being written')
-    if refused is not None:
-        return replace(failed(task, str(refused)), refused_key=key)
+    motion, names, notes = _read(task)
     clock.lap('read')
     return Outcome(task.number, DONE, _make(task, key, clock, motion, names, notes))
 

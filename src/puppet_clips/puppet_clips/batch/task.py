@@ -83,9 +83,6 @@ class Outcome:
     row: Row  # line of the summary; of a failed task only what is known of it
     reason: str = ''  # why it failed, in the same words in every run and whoever did the work
     detail: str = ''  # what else is known of that
-    refused_key: str = ''
-    """Key of the input if it was read and refused; '' if the task failed for another reason."""
-
     cpu_s: float = 0.0  # core time of all that was done for it [s]
 
 

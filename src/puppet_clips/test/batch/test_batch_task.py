@@ -9,13 +9,11 @@ import shutil
 
 from batch_work import outputs
 from body_fixtures import floor_only
-from puppet_clips.batch import ledger, retarget_file
+from puppet_clips.batch import ledger
 from puppet_clips.batch.batch_run import BatchResult, run_batch
 from puppet_clips.batch.plan import make_tasks
 from puppet_clips.batch.retarget_file import run_task
 from puppet_clips.batch.task import DONE, FAILED, Reading, SKIPPED
-from puppet_core.clips.load import read_clip
-from puppet_core.io import InputFileError
 from puppet_retarget.offline.whole_motion import RetargetJob
 import pytest
 
@@ -53,20 +51,6 @@ def test_a_run_that_is_over_writes_nothing(task):
         assert run_task(replace(task, run=second)).status == SKIPPED
 
 
-def test_a_clip_that_is_being_written_is_not_taken(task, monkeypatch):
-    def read(path, *rest):
-        found = read_clip(path)
-        with open(path, 'a', encoding='utf-8') as file:
-            file.write('\n')
-        return found
-
-    monkeypatch.setattr(retarget_file, 'read_clip', read)
-    with ledger.held(task.out_dir) as run:
-        outcome = run_task(replace(task, run=run))
-    assert outcome.status == FAILED and 'is being written' in outcome.reason
-    assert not task.out.exists()
-
-
 @pytest.mark.parametrize('kind', ['pipe', 'loop', 'folder', 'gone', 'slow'])
 def test_unreadable_clip_fails_with_a_reason(task, kind):
     if kind == 'slow':
@@ -96,38 +80,6 @@ def test_a_full_disk_is_a_reason_and_leaves_no_part(task, monkeypatch):
         outcome = run_task(replace(task, run=run))
         assert outcome.status == FAILED and 'No space left' in outcome.reason
         assert not list(replace(task, run=run).part().parent.iterdir()) and not task.out.exists()
-
-
-def test_only_a_clip_that_was_refused_takes_its_output_along(task, monkeypatch):
-    """What else goes wrong says nothing of the output of an earlier run."""
-    run_batch([task], here, BatchResult())
-    made = task.out.read_bytes(), task.record.read_bytes()
-
-    def fails_with(error):
-        def read(*_):
-            raise error
-
-        result = BatchResult()
-        with monkeypatch.context() as patch:
-            patch.setattr(retarget_file, 'read_clip', read)
-            run_batch([replace(task, redo=True)], here, result)
-        assert result.counts[FAILED] == 1
-
-    lost = InputFileError(task.clip, 'a readable file', 'an error')
-    lost.__cause__ = OSError(5, 'Input/output error')
-    refused = InputFileError(task.clip, 'a clip', 'none')  # of the very input it was made of
-    for error in (MemoryError(), OSError(28, 'No space left'), RuntimeError(), lost, refused):
-        fails_with(error)
-        assert (task.out.read_bytes(), task.record.read_bytes()) == made
-    for spoilt in (
-        replace(task, version='another', redo=True),
-        replace(task, timeout_s=1e-9, redo=True),
-    ):
-        run_batch([spoilt], here, BatchResult())
-        assert (task.out.read_bytes(), task.record.read_bytes()) == made
-    task.clip.write_text('no clip')
-    run_batch([task], here, BatchResult())
-    assert not task.out.exists() and not task.record.exists()
 
 
 def test_odd_names_are_done_and_listed(task):
