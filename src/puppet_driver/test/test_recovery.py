@@ -4,8 +4,7 @@
 How soon every kind of device is back after each kind of fault, by a clock made of numbers.
 
 The waiting times are the parameters' defaults; whenever a fault may end within the driver's
-round of attempts, it has a second at most. The same faults are in test_fault_devices.py, on real
-pseudo-terminals and sockets.
+round of attempts, it has a second at most.
 """
 
 from dataclasses import replace

@@ -262,15 +262,6 @@ def test_a_name_with_a_zero_within_teaches_no_form(rng):
         reader.read(cut[:length] + (2).to_bytes(4, 'little') + cut[length + 4 :])
 
 
-def test_another_text_of_the_same_length_is_seen(rng):
-    reader, case = TrackerFrameReader(), CASES['raw']
-    for names in (('a', 'b'), ('a', 'b'), ('a', 'c')):
-        data = serialize_message(message(case, rng, names, 'world'))
-        assert reader.read(data).sensors == names
-    assert reader.read(data.replace(b'world', b'w0rld')).sensors == names
-    assert reader.frame_id == 'w0rld'
-
-
 @of_all
 @pytest.mark.parametrize('cut', [3, 30, 10_000])
 def test_bytes_that_are_cut_are_refused_and_do_no_harm(case, cut, rng):

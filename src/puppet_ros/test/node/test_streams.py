@@ -3,7 +3,6 @@
 """Streams over the real middleware and within one process; bare poses of their frames."""
 
 import threading
-import time
 
 import numpy as np
 from puppet_core.sensor_frames import POSES_ALL, POSES_VALID, SensorFrame
@@ -148,64 +147,6 @@ def test_within_a_process_the_arrays_are_handed_over_and_sent_as_bytes_afterward
     assert spin_until(executor, lambda: bool(outside))
     assert _as_row(outside[0]) == _as_row(WRITER.fill(frame))
     assert len(log) == 1
-
-
-def test_one_of_two_publishers_is_followed_and_the_other_takes_over(context, rng):
-    """On the real middleware; what is refused is counted."""
-    node, executor = _spun(context)
-    reporter, seen = _Plain(), []
-    subscription = subscribe(
-        node, '/raw', lambda f: seen.append(f.record.frame_index), reporter, TrackerFrameReader()
-    )
-    assert subscription is not None
-    first, second = publishers = tuple(
-        StreamPublisher(node, TrackerFrame, '/raw', TrackerFrameWriter('a').data) for _ in range(2)
-    )
-    assert spin_until(
-        executor,
-        lambda: (
-            subscription.get_publisher_count() == 2
-            and all(publisher._publisher.get_subscription_count() == 1 for publisher in publishers)
-        ),
-    )
-    sent = iter(range(1, 100_000))
-
-    def send_both():
-        stamp = next(sent)
-        first.publish(_frame(rng, stamp))
-        second.publish(_frame(rng, stamp + 10_000))
-
-    assert spin_until(executor, lambda: len(seen) > 20, before=send_both)
-    assert max(seen) < 10_000 and len(reporter.drops) >= 10
-    assert set(reporter.drops) == {'other_publisher'}
-    assert spin_until(
-        executor,
-        lambda: max(seen) > 10_000,
-        before=lambda: second.publish(_frame(rng, next(sent) + 10_000)),
-    )
-
-
-def test_the_watch_goes_on_behind_the_frame_whatever_becomes_of_it(context, rng):
-    node, executor = _spun(context)
-    watched, causes = PublisherCheck('/raw'), []
-
-    class Reporter(_Plain):
-        def watch(self, topic):
-            return watched
-
-    def fail(stamped):
-        # while a frame is on its way the watch knows only those before it
-        causes.append(watched.causes(time.monotonic_ns() + 2 * 10**9))
-        raise KeyError('on purpose')
-
-    subscribe(node, '/raw', fail, Reporter(), TrackerFrameReader())
-    publisher = node.create_publisher(TrackerFrame, '/raw', qos.STREAM)
-    assert spin_until(executor, lambda: node.count_subscribers('/raw') == 1)
-    for index in (1, 2):
-        publisher.publish(WRITER.fill(_frame(rng, index)))
-        with pytest.raises(KeyError, match='on purpose'):
-            spin_until(executor, lambda: False)
-    assert not causes[0] and causes[1][0].startswith('no input on /raw')
 
 
 def _chain(log):
