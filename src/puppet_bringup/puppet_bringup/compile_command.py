@@ -3,10 +3,8 @@
 """
 `./puppet dev compile`: kernels compiled before the nodes start, once for a state of the sources.
 
-A node that compiles keeps the compiler's memory for good, and nodes that start together
-compile the same kernels side by side. So each node is first run just to compile, one after
-another in two rows; afterwards all of them load what is cached. The cache folder is new for every
-state of the sources (`program_start`).
+A node that compiles keeps the compiler's memory for good: each is first run just to compile, one
+after another in two rows, into the cache of this state of the sources (`program_start`).
 """
 
 import argparse

@@ -3,10 +3,8 @@
 """
 The observer of a graph: when each frame passes each topic, how feet stand, what processes use.
 
-`Monitor` subscribes to all streams of the graph as bytes. It notes the arrival first; messages
-whose content matters are decoded once the last topic of the frame has been timed. `FrameLog`
-has one row for each frame, found by the stamp, which travels unchanged through the graph. Times
-are in seconds since the first stamp.
+`Monitor` subscribes to all streams of the graph as bytes and notes the arrival first; `FrameLog`
+has one row for each frame, found by the stamp. Times are in seconds since the first stamp.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -3,11 +3,8 @@
 """
 `./puppet dev reference`: doc/reference/ from the code, and the access policy from its nodes.
 
-Topics, services and frames come from `puppet_ros.interface_table`, parameters from the nodes of
-the process table, arguments from the launch descriptions and the parsers of the programs, and
-messages are shown as their interface files are. The access policy is one enclave of SROS 2 with
-what the running nodes have on the graph and no more, in version 0.2.0 of the policy schema;
-`ros2 security create_permission` makes signed permissions of it.
+The access policy is one enclave of SROS 2 for each node, with what the running nodes have on the
+graph and no more, in version 0.2.0 of the policy schema.
 """
 
 import argparse

@@ -4,9 +4,8 @@
 Node `pose_topics`: other trackers' PoseStamped and PoseArray topics to /tracker/raw.
 
 Stands in for tracker_driver where another program has the tracker: VRPN clients, OptiTrack and
-Vive bridges. Merges the sensors' poses into frames with one stamp, each sensor's age and whether
-it was measured, turned into the transmitter's axes; publishes them on /tracker/raw, the sensors
-on /tf, and world -> transmitter on /tf_static.
+Vive bridges. Publishes frames with one stamp on /tracker/raw, the sensors on /tf, and world ->
+transmitter on /tf_static.
 """
 
 from collections.abc import Mapping, Sequence

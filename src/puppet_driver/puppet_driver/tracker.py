@@ -3,10 +3,8 @@
 """
 What a tracking device is to the driver: the interface that a new device implements.
 
-A device is described by bytes alone. It says how to start a line (a generator of exchanges,
-so that one thread can start several lines at once without blocking), how to stop it, and
-turns the bytes of the running line into records. Ports, threads, clocks and ROS live
-elsewhere; a device module can be tested with byte strings.
+A device is described by bytes alone: how to start a line (a generator of exchanges, so that one
+thread can start several lines at once), how to stop it, and what its bytes are as records.
 """
 
 from abc import ABC, abstractmethod

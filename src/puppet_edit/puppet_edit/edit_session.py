@@ -3,12 +3,9 @@
 """
 An editing session: a clip, an edit file that grows drag by drag, and what it comes to.
 
-Every step is a whole edit file, read by the same reader as `./puppet edit` reads, and the clip
-edited by it. So what is shown is what the written file gives, and a step that the reader
-refuses leaves everything as it was.
-
-A drag moves one point of the body at one frame (LeeShin1999 section 4.4); the change spreads
-over the frames around: seven knots of the first level, so its spacing says how far.
+Every step is a whole edit file, read by the same reader as `./puppet edit` reads; a step that the
+reader refuses leaves everything as it was. A drag moves one point of the body at one frame
+(LeeShin1999 section 4.4); the change spreads over seven knots of the first level.
 """
 
 import argparse

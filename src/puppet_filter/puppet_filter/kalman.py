@@ -7,11 +7,6 @@ State of Shin2002 eq. 3.1 in the order (p, r, p', r'), so that pose and velocity
 and the orientation q_e outside of it. Positions are in the transmitter's axes, rotation vectors in
 the sensor's own, as in eq. 3.2. The covariance stays symmetric to the last bit: every product
 below forms (a, b) and (b, a) from the same numbers.
-
-Where to find what: prediction of P (eq. 3.4) `predict_covariance`, residual (eqs. 3.2, 3.6, 3.8)
-`residual`, innovation covariance S and the Mahalanobis distance for the gate `factor_innovation`,
-Kalman gain (eq. 3.7) applied to state and covariance (eq. 3.9) `correct`, the update of the
-orientation (eqs. 3.3, 3.10) `advance`.
 """
 
 import math

@@ -5,13 +5,8 @@ One frame of all sensors: each sample used, rejected, or taken as a new start (k
 
 A sensor is EMPTY until it has a sample, then TRACKING. Its state stays at its last accepted
 sample; the output is predicted from there to the frame's stamp, so that late, missing and rejected
-samples need nothing special, and a sensor that stays silent gets lost. Beyond Shin2002 ch. 3,
-samples may be late, repeated, impossible, outliers, or the first after a true jump; between
-samples the motion coasts.
-
-The first sample after a jump looks like any outlier, so no causal filter can have both: what
-is taken at once lets garbage through, what waits is late. An outlier is held back until more
-of them agree; how many is `gate.jump_count`.
+samples need nothing special, and a sensor that stays silent gets lost. The first sample after a
+jump looks like any outlier: it is held back until `gate.jump_count` of them agree.
 
 One record goes from function to function as one pointer, where tuples of arrays would cost a
 reference count for each array at each call: that was half of a frame's time.

@@ -4,10 +4,9 @@
 Position commands for a robot's joints, or none and why (no ROS and no clock in here).
 
 A deadman: there are no commands without joint states of the robot, nor from input that is late or
-not measured. The first command, and the first after a pause, is where the robot is. From there
-the joints go to the puppet's angles at a bounded speed, never beyond them; those without limits
-the shorter way round. No command is far from where the robot is; one that stays behind, as with
-its motors off, is approached anew.
+not measured. The first command, and the first after a pause, is where the robot is. From there the
+joints go to the puppet's angles at a bounded speed, those without limits the shorter way round. No
+command is far from where the robot is.
 """
 
 from collections.abc import Sequence

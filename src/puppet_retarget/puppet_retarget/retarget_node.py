@@ -3,12 +3,10 @@
 """
 The retarget node: the puppet's joint angles and posture.
 
-Subscribes /performer/posture and /importance, joined on equal stamps; publishes
-/joint_states, /puppet/posture and /retarget/status with that stamp and rate, and
-/robot_description and /puppet/robot_description, latched: the robot's own URDF if the puppet is
-one, and always that of our sixteen segments. A robot may be sent commands, by `RobotCommands`.
-Solver, character and tuning may change while running. `RetargetStage` is one frame of it, also
-used by the replay.
+Subscribes /performer/posture and /importance, joined on equal stamps; publishes /joint_states,
+/puppet/posture and /retarget/status with that stamp and rate, and /robot_description and
+/puppet/robot_description, latched. Solver, character and tuning may change while running.
+`RetargetStage` is one frame of it, also used by the replay.
 """
 
 from pathlib import Path

@@ -3,10 +3,9 @@
 """
 How far a character's joints turn: a cone for the swing and a range for the twist of each.
 
-A joint's rotation is a swing after a twist about the segment's own axis. The swing is limited
-by an elliptic cone about a centre, the twist by a range. Limits are a choice of the character:
-the optional section `joint_limits` of its file, by joint, where the right side defaults to the
-mirror image of the left. The solvers apply them (`puppet_retarget.solvers.joint_limits`).
+The swing is limited by an elliptic cone about a centre, the twist before it about the segment's
+own axis by a range: the optional section `joint_limits` of a character's file, by joint, where the
+right side defaults to the mirror image of the left.
 """
 
 from dataclasses import dataclass

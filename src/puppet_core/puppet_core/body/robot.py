@@ -3,10 +3,9 @@
 """
 URDF files as plain data, the robot's tree at its zero pose, and the robot of a character.
 
-`read_urdf` keeps what motion and outline need: links with shapes, joints with axes and limits.
-`make_tree` gives every turning joint's axis and place, from the pelvis outwards. `Robot` is
-the optional section `robot` of a character file: the robot's joints, in their own names, by the
-segments they move. Which joints move which segments is found in `robots.limbs`.
+`read_urdf` keeps what motion and outline need, `make_tree` gives every turning joint's axis and
+place, from the pelvis outwards. `Robot` is the optional section `robot` of a character file: the
+robot's joints, in their own names, by the segments they move (found in `robots.limbs`).
 """
 
 from collections.abc import Collection, Mapping

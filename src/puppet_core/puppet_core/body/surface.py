@@ -3,15 +3,11 @@
 """
 Sample points on a body's surface: forty a segment, eight rings of five (Shin2002 4.2, fig. 4.4).
 
-They come from the capsules of a character. Rings stand evenly along a segment's axis, square
-to it, in the middles of eight equal parts; so the last ring of a segment is not the first of
-the next. Each point is where a ray from the axis leaves the body for the last time: what lies
-beyond a gap (the thumb, the next finger) still belongs to the outline. Where a ray meets
-nothing, or a segment has no capsules, the point is on the axis.
-
-Pelvis, spine and chest are one body for the rays, as they stand in the rest pose: the belly of
-a ball-shaped character covers a chest that has little shape of its own. All other segments
-have their own capsules alone. Points measured on a body can take their place: files of
+They come from the capsules of a character. Rings stand evenly along a segment's axis, square to
+it, in the middles of eight equal parts. Each point is where a ray from the axis leaves the body
+for the last time: what lies beyond a gap (the thumb, the next finger) still belongs to the
+outline. Where a ray meets nothing, or a segment has no capsules, the point is on the axis. Pelvis,
+spine and chest are one body for the rays. Points measured on a body can take their place: files of
 `puppet-surface/1`, with forty points for each segment that was measured.
 """
 

@@ -4,9 +4,7 @@
 What a clip file holds before it is mapped to our skeleton: its own joints, its own axes.
 
 The readers fill it with SI units; nothing here knows names, rest poses or the world's up axis.
-Euler angles of files are intrinsic: with axes (a, b, c) the rotation is R_a · R_b · R_c, so the
-axes turn with the body, first about a; the same as transforms3d's 'rabc' codes. Any number of
-axes from zero to three is allowed on the way in, as many as a joint has channels.
+Euler angles of files are intrinsic: with axes (a, b, c) the rotation is R_a · R_b · R_c.
 """
 
 from collections.abc import Sequence

@@ -3,11 +3,10 @@
 """
 Which joint of a clip file carries which segment: built-in namings, YAML maps, and the search.
 
-Names are compared without case and separators (blank, dot, hyphen, underscore), without a
-namespace ('mixamorig:Hips', 'Bip01 L Thigh') and without a prefix that all joints of the file
-share ('Actor1_Hips'). Joints that no map names (fingers, twist bones, helpers) are passed over.
+Names are compared without case, separators, a namespace ('mixamorig:Hips', 'Bip01 L Thigh') and a
+prefix that all joints of the file share ('Actor1_Hips'). Joints that no map names are passed over.
 Hands, feet and the head may be missing if the chain has an end there; the spine may be missing
-altogether. `match_joints` is the search; where no names are known it goes by the structure.
+altogether. Where no names are known `match_joints` goes by the structure.
 """
 
 from collections.abc import Mapping, Sequence

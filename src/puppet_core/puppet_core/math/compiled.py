@@ -3,16 +3,14 @@
 """
 How the kernels of a frame are compiled: `kernel`, arrays on the stack, packed arguments.
 
-A kernel works on arrays that its caller holds, and neither makes nor keeps any. So it need not
-count who holds an array: compiled code otherwise does that at every slice, which takes as long as
-what is done with the three numbers. Division by zero gives infinity or NaN, as in C, without a
-check for an exception.
+A kernel works on arrays that its caller holds, and neither makes nor keeps any; so it need not
+count who holds an array, which takes as long as what is done with three numbers. Division by zero
+gives infinity or NaN, as in C.
 
 Working space is from `work_array`, and `copy` copies, since `a[:] = b` may want memory. A kernel
 that wants memory, or returns an array that it was not given, is refused by the compiler. Only
-tuples are not looked into: never return one that holds an argument, which a caller that does
-count would then let go of twice. What a kernel calls is compiled in the same way unless it says
-otherwise.
+tuples are not looked into: never return one that holds an argument, which a caller that does count
+would then let go of twice.
 """
 
 from collections.abc import Callable

@@ -3,12 +3,10 @@
 """
 What the decoders of all devices share: record search, plausible paths, errors, orientations.
 
-A flipped bit in a position leaves a well-formed record. What gives it away is that bodies do not
-jump: a record out of a body's reach is taken for damage until CONFIRMATIONS further ones in a row
-agree with it. So a true jump, and the beginning of a run, cost that many records; of only two, one
-could repeat the other's damage. The speed of earlier records is no evidence, since a hand that
-hits something stops or turns round within one period, and the reach does not grow while records
-are lost.
+A flipped bit in a position leaves a well-formed record, but bodies do not jump: a record out of a
+body's reach is taken for damage until CONFIRMATIONS further ones in a row agree with it. The speed
+of earlier records is no evidence, since a hand that hits something stops within one period, and
+the reach does not grow while records are lost.
 """
 
 from abc import abstractmethod

@@ -4,14 +4,9 @@
 Ascension Flock of Birds, RS-232: commands and values, the decoder, and one line as a Tracker.
 
 The first byte of a record has bit 7 set (the phasing bit), the others have not; each word is two
-bytes of seven bits.
-
-Starting follows the device's manual: stop, see that something answers, configure the bus,
-put the address byte on each record, choose format and hemisphere of every unit, check the
-units' status, stream. A bus that still is as we left it is not configured again, for that
-takes longer than all the rest. If each unit has a line of its own, the master's configures the
-bus, without which no other unit runs, and the others wait for it. A unit that lost its sensor is
-only noted, the others stream.
+bytes of seven bits. Starting follows the device's manual. A bus that still is as we left it is not
+configured again, for that takes longer than all the rest. If each unit has a line of its own, the
+master's configures the bus and the others wait for it. A unit that lost its sensor is only noted.
 """
 
 from collections.abc import Generator, Sequence

@@ -3,18 +3,14 @@
 """
 The Ascension MotionStar on the network: its ports, the decoder, start-up, checks, stop.
 
-Starting: stop, wake up, read the status, set the rate, choose format and hemisphere of each unit,
-run. Every answer is checked. A unit that has no sensor, is in error or rejects its setup is noted;
-the others stream. A datagram may be lost, so each question is asked up to three times.
+A unit that has no sensor, is in error or rejects its setup is noted; the others stream. A datagram
+may be lost, so each question is asked up to three times. With `tcp+udp://HOST[:PORT]` commands and
+answers go by TCP, and data is requested by a datagram and so arrives as datagrams.
 
-With `tcp+udp://HOST[:PORT]` commands and their answers go by TCP, where none is lost; data is
-requested by a datagram and so arrives as datagrams, none of which waits for a lost predecessor.
-
-There is no checksum, but a packet states its own length, each record its format and so its
-length, no unit reports twice, and the records fill the packet exactly. A packet is accepted when
-all that holds and it is followed by the beginning of another one, or by quiet. Waiting for quiet
-would cost time, so a packet that ends where a read ends is accepted at once if that read holds
-nothing but whole packets.
+There is no checksum, but a packet states its own length, each record its format and so its length,
+no unit reports twice, and the records fill the packet exactly. A packet is accepted when all that
+holds and it is followed by the beginning of another one, by quiet, or by the end of a read that
+holds nothing but whole packets.
 """
 
 from collections.abc import Generator, Sequence

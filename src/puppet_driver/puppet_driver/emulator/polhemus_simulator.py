@@ -3,10 +3,9 @@
 """
 An emulated FASTRAK, LIBERTY or PATRIOT: commands in, replies and records out.
 
-Like the hardware a FASTRAK wakes up with ASCII records of position and angles in inches, and keeps
-the items of each station apart. Of a LIBERTY's records only the binary ones are known, so it says
-nothing until it has been asked for them. Records hold positions, angles, quaternions and a
-LIBERTY's time; requests for anything else are ignored.
+Like the hardware a FASTRAK wakes up with ASCII records of position and angles in inches. Of a
+LIBERTY's records only the binary ones are known, so it says nothing until it has been asked for
+them. Requests for items other than positions, angles, quaternions and time are ignored.
 """
 
 from abc import abstractmethod

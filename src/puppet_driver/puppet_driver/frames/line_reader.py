@@ -4,11 +4,8 @@
 The thread that reads all lines, assembles their records and emits the frames.
 
 It sleeps in `select` until a byte arrives or something is due. Everything that can be read is read
-before frames are looked at, so a delay of this thread does not tear ticks apart.
-
-A run that does not end when it is told to, because the system holds it up in a name look-up or in
-a consumer, is abandoned: when it comes back it finds itself ended, delivers nothing and closes
-what it has opened. No other one starts before.
+before frames are looked at, so a delay of this thread does not tear ticks apart. A run that does
+not end when it is told to is abandoned: it delivers nothing and closes what it has opened.
 """
 
 from collections.abc import Callable, Sequence

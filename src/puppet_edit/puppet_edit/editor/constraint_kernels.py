@@ -3,14 +3,11 @@
 """
 The inverse kinematics of one frame as numbers: postures, constraints, joint limits (kernels).
 
-Unknowns are counted as in LeeShin1999 eq. 5: the root's displacement, then three of each
-joint, a turn in the segment's own frame. Of a limb that is solved in closed form only the first
-of its shoulder's counts: it is the swivel angle.
-
-Every row of a constraint's residual (eq. 6) is a length [m]: angles are multiplied by that of a
-lever. Derivatives are forces: a row changes with the motion of a point and the turn of its
-segment as the work of a force at the point and a torque would. Joint limits are inequality
-constraints: nothing inside the limits, and beyond them how far the joint has gone.
+Unknowns are counted as in LeeShin1999 eq. 5: the root's displacement, then three of each joint, a
+turn in the segment's own frame. Of a limb that is solved in closed form only the first of its
+shoulder's counts: it is the swivel angle. Every row of a constraint's residual (eq. 6) is a length
+[m]: angles are multiplied by that of a lever. Derivatives are forces at points and torques. Joint
+limits are inequality constraints: beyond the limits, how far the joint has gone.
 """
 
 import math

@@ -3,14 +3,11 @@
 """
 Postures from unknowns, with limbs in closed form (kernels, LeeShin1999 sections 5.2, 5.3).
 
-The elbow bends about one axis, fixed in both segments, until shoulder and tip are as far apart
-as shoulder and goal (eq. 7); the shoulder brings the tip to the goal by the least rotation, and
-swivels about the line to it. The tip is the wrist if the hand's orientation is given, and else
-the point itself, on a hand that stays on its forearm as it was.
-
-Root, torso and numerical limbs move as the unknowns say; limbs in closed form follow. How the
-whole body's angles change with the unknowns is the matrix that turns derivatives by angles into
-derivatives by unknowns.
+The elbow bends about one axis, fixed in both segments, until shoulder and tip are as far apart as
+shoulder and goal (eq. 7); the shoulder brings the tip to the goal by the least rotation, and
+swivels about the line to it. The tip is the wrist if the hand's orientation is given, and else the
+point itself. Root, torso and numerical limbs move as the unknowns say; a matrix turns derivatives
+by angles into derivatives by unknowns.
 """
 
 import math

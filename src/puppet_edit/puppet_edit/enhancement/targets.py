@@ -3,12 +3,8 @@
 """
 Measured positions of end-effectors over the frames of a motion, and their files.
 
-Positions are in the motion's world; NaN where nothing was measured.
-
-CSV: the first line names the columns; `frame` (from 0) or `time_s` (from the first frame), and
-`<end-effector>_<x, y or z>_<m, cm or mm>`; an empty cell was not measured. YAML
-(`puppet-targets/1`): positions frame by frame, keyframes, and pairs that meet. The axes are
-the suite's: X forward, Y left, Z up, as the clip is read.
+Positions are in the motion's world [m], X forward, Y left, Z up; NaN where nothing was measured.
+doc/edit.md describes the files, CSV and YAML (`puppet-targets/1`).
 """
 
 from collections.abc import Sequence

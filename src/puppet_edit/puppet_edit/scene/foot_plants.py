@@ -3,17 +3,11 @@
 """
 Feet of a motion: when heels and toes stand, where they have to be, constraints that hold them.
 
-A heel or toe is in contact while it is near the ground and slow, by the definition of
-`puppet_core.body.motion_measures`. Each contact must also be near and slow by half of that
-somewhere, last a little, and may be interrupted for an instant: so noise neither makes nor
-breaks one.
-
-In a plant the foot is put flat and still while heel and toe stand, and turns about the heel
-before that and about the toe after it as it did in the motion. In a swing it follows its own
-way, carried by the changes of the plants before and after, blended from the one to the other.
-
-By these a motion is given to other ground (`on_terrain`) or to another character (`for_body`),
-which starts with its joint angles and a root path scaled by its legs.
+A contact must be near the ground and slow by the definition of `puppet_core.body.motion_measures`,
+and by half of that somewhere, last a little, and may be interrupted for an instant. In a plant the
+foot is put flat and still while heel and toe stand, and turns about the heel before that and about
+the toe after it as it did in the motion; a swing is carried by the changes of the plants around
+it. By these a motion is given to other ground (`on_terrain`) or to another character (`for_body`).
 """
 
 from collections.abc import Sequence

@@ -3,15 +3,11 @@
 """
 Two clips made one: the second placed and turned to fit, faded in over a seam of warped time.
 
-A seam lasts from where the second clip begins to come in to where the first has gone. In it
-each clip runs at a varying speed, so that pairs of moments coincide: strikes and lifts of the
-feet, or the alignment of least distance (dynamic time warping). Where a seam begins the first
-clip runs at its own speed, and where it ends the second does: so the result has no jerk there.
-
-Over the seam both clips are crossfaded by the cubic Hermite blend, which begins and ends without
-slope; so before the seam the result is the first clip and after it the second, with one
-derivative throughout. Mixing makes feet slide: `seam_constraints` holds the plants that reach
-into the seam, for the editor to enforce (LeeShin1999 section 6).
+A seam lasts from where the second clip begins to come in to where the first has gone. In it each
+clip runs at a varying speed, so that pairs of moments coincide: strikes and lifts of the feet, or
+the alignment of least distance (dynamic time warping). Both clips are crossfaded by the cubic
+Hermite blend. Mixing makes feet slide: `seam_constraints` holds the plants that reach into the
+seam, for the editor to enforce (LeeShin1999 section 6).
 """
 
 from collections.abc import Sequence

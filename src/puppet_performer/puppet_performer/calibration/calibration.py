@@ -3,10 +3,9 @@
 """
 A calibration: how each sensor sits on its segment, with the residuals it was found with.
 
-Owns the data, its evaluation (findings, and the reports on joints and lengths) and the YAML
-file. How it is found from a recording is the matter of `calibration.pose` and
-`calibration.functional`. A file without lengths and evaluation is one of a pose alone. The
-evaluation stands there for people: it is kept as it is and not read again.
+How it is found from a recording is the matter of `calibration.pose` and `calibration.functional`.
+A file without lengths and evaluation is one of a pose alone. The evaluation stands there for
+people: it is kept as it is and not read again.
 """
 
 from collections.abc import Mapping

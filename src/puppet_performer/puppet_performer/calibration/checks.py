@@ -3,11 +3,8 @@
 """
 What is wrong with a calibration's recording: names, amounts and what to do about it.
 
-Checks for a wrong unit, exchanged sensors, sensors worn on the wrong side, a sensor that
-slipped, joints that were hardly moved or have large residuals, and a known pose that was no
-T-pose; their results become findings. A ball joint must have moved about two axes: one alone
-leaves its centre open along the axis. The body's size is the distances between sensors in the
-known pose over those on an ordinary body; the floor's height does not matter.
+A ball joint must have moved about two axes: one alone leaves its centre open along the axis. The
+body's size is the distances between sensors in the known pose over those on an ordinary body.
 """
 
 from collections.abc import Sequence

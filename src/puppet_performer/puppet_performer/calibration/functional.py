@@ -5,11 +5,8 @@ Functional calibration: from a known pose and a range of motion to mountings and
 
 The pose shows how the performer stands and faces, the motion where the joint centres are
 (Bodenheimer1997; OBrien2000), both together how the sensors are turned on their segments.
-The evaluation names what cannot be trusted: a wrong unit, exchanged sensors, a pose that is no
-T-pose, a sensor that slipped, a joint that was hardly moved.
-
-`find_pose` picks the first second in which all sensors are still and stand as in a T-pose, or
-else the first still one, whose sensors may have been exchanged.
+`find_pose` picks the first second in which all sensors are still and stand as in a T-pose, or else
+the first still one, whose sensors may have been exchanged.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,11 +3,9 @@
 """
 Recording sensor poses for a calibration, and the relative poses of neighbours.
 
-`PoseRecorder` empties its window when a frame has moved away from the first, so that a full
-window is a still one; whether it is a T-pose, the calibration decides. `StreamRecorder` keeps
-everything. Samples that jump away from their neighbours in time are taken out of a motion
-first, so that a sensor that slips, which changes everything after it, is not mistaken for
-outliers.
+`PoseRecorder` empties its window when a frame has moved away from the first, so that a full window
+is a still one. `StreamRecorder` keeps everything. Samples that jump away from their neighbours in
+time are taken out of a motion, so that a slip is not mistaken for outliers.
 """
 
 from collections.abc import Sequence

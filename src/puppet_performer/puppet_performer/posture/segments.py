@@ -4,15 +4,13 @@
 The segments of one frame: trunk, then arms and legs (kernels).
 
 An unmeasured spine is turned halfway between pelvis and chest, and leans to where the chest's
-sensor has the chest. An unmeasured chest goes with the head: it turns by a fraction of the
-head's turn, and leans so that the neck comes to where the head's sensor has it. Without a sensor
-of its own the head follows the chest.
+sensor has the chest. An unmeasured chest goes with the head: it turns by a fraction of the head's
+turn, and leans so that the neck comes to where the head's sensor has it.
 
 A limb is estimated in four steps: each segment as measured or inferred; that blended over time;
-the hand's or foot's point from position data, blended as well; and the segments turned so that
-the limb ends at the point. So the posture's hand is where the point is at every instant, also
-while sensors come and go. What a segment is inferred from counts as a source of its own: when a
-hand is lost, the elbow that was inferred from it is blended too.
+the hand's or foot's point from position data, blended as well; and the segments turned so that the
+limb ends at the point. What a segment is inferred from counts as a source of its own: when a hand
+is lost, the elbow that was inferred from it is blended too.
 """
 
 import math

@@ -3,14 +3,11 @@
 """
 What the fields of messages mean: numbers with a unit, rotations, flags, texts.
 
-The suite's own messages are read by tables, with the names of segments, sensors and
-end-effectors. Other types are read by the types of their parts: points and poses in mm and
-degrees, stamps in ms, whole numbers and truth values must be equal, other numbers are compared
-relative to their size.
-
-A rigid body has one field more, `skeleton`: the place of each joint and interaction point in the
-frame of what carries it. A character whose description changed is told apart by it from one that
-moves differently.
+The suite's own messages are read by tables, with the names of segments, sensors and end-effectors,
+other types by the types of their parts: points and poses in mm and degrees, stamps in ms, whole
+numbers and truth values must be equal, other numbers are compared relative to their size. A rigid
+body has one field more, `skeleton`: the place of each joint and interaction point in the frame of
+what carries it.
 """
 
 from typing import Any, NamedTuple

@@ -4,10 +4,8 @@
 How near a body is to itself, and how well a retargeted motion keeps that of the palms.
 
 Distances are signed ones of general end-effectors from capsules of the segments that count
-(`puppet_core.body.skeleton`). Pelvis, spine and chest are one body: the distance from any of
-them is that from all, as a ball-shaped character has its whole surface on one of them. An error
-is the difference between the puppet's distance and the performer's in the puppet's world, both
-taken as zero inside.
+(`puppet_core.body.skeleton`); pelvis, spine and chest are one body. An error is the difference
+between the puppet's distance and the performer's in the puppet's world, both zero inside.
 """
 
 import math

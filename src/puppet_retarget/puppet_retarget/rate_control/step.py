@@ -4,10 +4,9 @@
 A step of closed-loop inverse rate control (ChoiKo2000 eq. 16), and a frame made of steps.
 
 A step maps the goals' displacement, and the estimate of the error it will leave, through the
-pseudo-inverse. It is shortened when it would bring the body farther from its goals than it was:
-so no gain and no frame rate makes it oscillate. A frame in which the goals go far is divided, so
-that each part is as short as the Jacobian holds. Corrections follow while the error is above a
-tolerance and falls. The functions named `*_packed` are the calls from Python.
+pseudo-inverse. It is shortened when it would bring the body farther from its goals than it was. A
+frame in which the goals go far is divided, so that each part is as short as the Jacobian holds.
+Corrections follow while the error is above a tolerance and falls.
 """
 
 import math

@@ -3,10 +3,8 @@
 """
 Stamp and frame index of a serialised message, read or given anew without decoding the rest.
 
-A message that begins with a std_msgs/Header is, in CDR, four bytes of encapsulation, the
-stamp, the frame id as a counted text, and then what follows, aligned to its own size. For
-observers that time every message but look into few of them. All raise MessageError for data that
-is too short or too large, and for a stamp that is no time.
+For observers that time every message but look into few of them. All raise MessageError for data
+that is too short or too large, and for a stamp that is no time.
 """
 
 import struct

@@ -3,10 +3,9 @@
 """
 Diagnostics of a node, once a second: rate, latency, drops, last error, causes and level.
 
-A node makes one `Diagnostics`, counts frames, drops and errors with it, and wraps its callbacks
-in `guarded`, so that bad input is counted and never ends the node. The level decays when errors
-stop. Each report also counts the matched endpoints of every publisher and subscription, which
-only the node itself knows. `FrameStatistics` needs no ROS and no clock.
+A node makes one `Diagnostics`, counts frames, drops and errors with it, and wraps its callbacks in
+`guarded`, so that bad input is counted and never ends the node. The level decays when errors stop.
+Each report also counts the matched endpoints of every publisher and subscription.
 """
 
 from collections.abc import Callable

@@ -3,12 +3,10 @@
 """
 How every node of the suite starts, spins and ends, and how its process is scheduled.
 
-Only this module knows executors. Against SingleThreadedExecutor the events executor halves the
-CPU of a 120 Hz relay (2.1 % of a core instead of 4.3 %, 5 kB messages) and takes a third off a
-chain of four hops (0.70 ms instead of 1.05 ms, median). Its `spin()` dispatches nothing in some
-rclpy builds, so it is driven by `spin_once`. `Scheduling` asks for real-time priority and
-processors of its own, once the program has started; where the system refuses, the reason is
-returned and the program runs as usual.
+Only this module knows executors. Against SingleThreadedExecutor the events executor halves the CPU
+of a 120 Hz relay and takes a third off a chain of four hops. Its `spin()` dispatches nothing in
+some rclpy builds, so it is driven by `spin_once`. `Scheduling` asks for real-time priority and
+processors of its own; where the system refuses, the program runs as usual.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -3,13 +3,11 @@
 """
 What RViz and the browser show besides the bodies, as plain descriptions without ROS.
 
-Solids of the environment (`environment_markers`, `moving_markers`), goals coloured by importance
-(`goal_markers`), and the range balls around the goals (Shin2002 fig. 5.3): those of the
-environment in `range_ball_markers`, those of the puppet's own body in `self_ball_markers`. No
-message carries the latter, so `SelfBallView` computes them from performer, importance and puppet
-by the solver's kernel; where the published posture was blended after a gap, or joint limits bent
-the torso, they fit the visible posture. `BodyTint` colours the puppet's limbs over a robot model
-that cannot change its colours.
+Solids of the environment, goals coloured by importance, and the range balls around the goals
+(Shin2002 fig. 5.3). No message carries those of the puppet's own body, so `SelfBallView` computes
+them from performer, importance and puppet by the solver's kernel; where the published posture was
+blended after a gap, or joint limits bent the torso, they fit the visible posture. `BodyTint`
+colours the puppet's limbs over a robot model that cannot change its colours.
 """
 
 from collections.abc import Sequence

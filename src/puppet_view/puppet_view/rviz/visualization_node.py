@@ -3,12 +3,10 @@
 """
 Node `visualization`: TF of the performer and of every puppet, and markers, for RViz.
 
-Subscribes to performer/posture, importance, and the posture of each puppet. Publishes tf at a
-limited rate with the stamps of the postures, markers at 30 Hz or less, and puppet/markers, which
-colour the puppets' limbs. Each puppet stands in a world of its own, a fixed frame beside the one
-before, with its goals and objects. A robot has the frames of its own links, from its joint states
-and tf_static. Nothing is computed or decoded that nobody subscribes to or that is not due. All
-markers are deleted when time jumps back or the puppet changes.
+Publishes tf at a limited rate with the stamps of the postures, markers at 30 Hz or less, and
+puppet/markers, which colour the puppets' limbs. Each puppet stands in a world of its own, a fixed
+frame beside the one before. Nothing is computed or decoded that nobody subscribes to or that is
+not due. All markers are deleted when time jumps back or the puppet changes.
 """
 
 from collections.abc import Callable, Iterable
