@@ -11,7 +11,6 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-import re
 
 import numpy as np
 from puppet_core.body import (
@@ -40,7 +39,6 @@ from puppet_retarget.offline import ConfigFiles, number, retarget_motion, Retarg
 HANDS, FEET = LIMB_SEGMENTS[:2, 2], LIMB_SEGMENTS[2:, 2]
 
 EXAMPLE = 'example: ./puppet character new robot.yaml --from-urdf robot.urdf'
-_COLOUR = re.compile(r'#?([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})')
 
 
 ROBOT_HEAD = (
@@ -93,9 +91,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "joints of the robot's segments, and where it faces"
     add('--map', metavar='MAP.yaml', type=Path, help=text)
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
-    add('--name', help="short name; default the file's")
-    add('--title', default='', help='one line for people')
-    add('--colour', metavar='RRGGBB', help='of the body, as six hexadecimal digits')
     add('--world-scale', metavar='K', help="size of the character's world, a number or auto")
     clip_arguments.add_clip_options(new)
     check = words.add_parser('check', help='look over a character file')
@@ -119,7 +114,10 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     out = arguments.file
     clip_arguments.check_output(out, 'OUT.yaml', '.yaml')
     character, notes = _made(arguments, files)
-    character = _dressed(character, arguments)
+    changes: dict = {'name': out.stem}
+    if arguments.world_scale is not None:
+        changes['world_scale'] = clip_arguments.parse_world_scale(arguments.world_scale)
+    character = replace(character, **changes)
     robot = character.robot
     if robot is not None and robot.urdf.encode() != robot.urdf_path.read_bytes():
         # xacro and MJCF are read once: what uses the robot needs URDF alone
@@ -170,23 +168,6 @@ def _made(arguments: argparse.Namespace, files: ConfigFiles) -> tuple[Character,
 
 def _body(skeleton: Skeleton, path: Path) -> Character:
     return Character(path.stem, f'The body of {path.name}', skeleton, default_capsules(skeleton))
-
-
-def _dressed(character: Character, arguments: argparse.Namespace) -> Character:
-    """Return the character with the findings about it."""
-    changes: dict = {'name': arguments.name or arguments.file.stem}
-    if arguments.title:
-        changes['title'] = arguments.title
-    if arguments.colour is not None:
-        parts = _COLOUR.fullmatch(arguments.colour)
-        if parts is None:
-            raise ConfigError(
-                f'--colour: expected six hexadecimal digits, got {arguments.colour!r}'
-            )
-        changes['colour'] = tuple(round(int(part, 16) / 255.0, 3) for part in parts.groups())
-    if arguments.world_scale is not None:
-        changes['world_scale'] = clip_arguments.parse_world_scale(arguments.world_scale)
-    return replace(character, **changes)
 
 
 def _summary(character: Character) -> str:

@@ -19,23 +19,22 @@ HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'human
 
 def test_a_clip_gives_its_own_body(run, walk_bvh, tmp_path):
     out = tmp_path / 'walker.yaml'
-    done = run('character', 'new', out, '--from-clip', walk_bvh, '--colour', 'ff0080')
+    done = run('character', 'new', out, '--from-clip', walk_bvh)
     assert done.code == 0, done.err
     assert done.out.startswith(f'{out}: walker, legs ')
     character = load_character(out)
     skeleton = load_clip(walk_bvh).skeleton
     np.testing.assert_array_equal(character.skeleton.offsets, skeleton.offsets)
-    assert character.colour == (1.0, 0.0, 0.502)
     assert {c.segment for c in character.capsules} == set(range(len(SEGMENTS)))
 
 
 def test_a_urdf_gives_a_robot_that_check_finds_nothing_odd_about(run, tmp_path):
     out = tmp_path / 'tin.yaml'
-    done = run('character', 'new', out, '--from-urdf', HUMANOID, '--title', 'A tin man')
+    done = run('character', 'new', out, '--from-urdf', HUMANOID)
     assert done.code == 0, done.err
     assert done.out.splitlines()[1:] == ['  nothing odd about it']
     character = load_character(out)
-    assert character.title == 'A tin man' and character.robot is not None
+    assert character.robot is not None
     assert character.robot.urdf == HUMANOID.read_text()
     done = run('character', 'check', out)
     assert done.code == 0 and '29 robot joints' in done.out
@@ -79,7 +78,6 @@ def test_nothing_is_odd_about_the_built_in_ones(run, name):
         (('--from-urdf', 'none.urdf'), 'none.urdf: expected a readable file'),
         (('--from-clip', 'none.bvh'), 'none.bvh: expected a readable BVH file'),
         (('--from-calibration', 'none.yaml'), 'none.yaml: expected a readable file'),
-        (('--from-urdf', HUMANOID, '--colour', 'red'), "six hexadecimal digits, got 'red'"),
         (('--from-urdf', HUMANOID, '--world-scale', '-1'), '--world-scale: expected auto or'),
         (('--from-urdf', HUMANOID, '--map', 'no.yaml'), 'no.yaml: expected a readable file'),
         (('--from-clip', 'a.bvh', '--map', 'no.yaml'), '--map: expected with --from-urdf'),

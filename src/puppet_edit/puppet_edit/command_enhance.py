@@ -37,7 +37,6 @@ OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
     'what was measured': (
         ('--targets', Path, 'F', None, 'end-effectors of the same body: .csv, .yaml, or a clip '
          "(.bvh, .amc, .c3d); without, the clip's own ones, as of a .c3d"),
-        ('--targets-asf', Path, 'F', None, 'skeleton of --targets, if an .amc'),
         ('--targets-start-s', float, 'T', 0.0,
          'where the first frame of a --targets clip is in CLIP; default %(default)g'),
         ('--end-effectors', clip_arguments.listed, 'A,B', None,
@@ -47,8 +46,6 @@ OPTIONS: Mapping[str, Sequence[tuple[str, Any, str | None, Any, str]]] = {
     'keyframes': (
         ('--keyframes', str, '0,30,..', None,
          f'frames, or {AUTO_KEYFRAMES}: from meetings, contacts and speeds (the default)'),
-        ('--least-s', float, 'T', enhancement.LEAST_S,
-         'between keyframes that are found; default %(default)g'),
         ('--most-s', float, 'T', enhancement.MOST_S,
          'between keyframes that are found; default %(default)g'),
         ('--tolerance-mm', float, 'E', 0.0,
@@ -85,7 +82,7 @@ def enhance_config(arguments: argparse.Namespace) -> enhancement.EnhanceConfig:
         raise ConfigError(f'--tolerance-mm: expected 0 <= value <= 10000, got {tolerance_mm:g}')
     follow, tolerance_m = not arguments.only_keyframes, 1e-3 * tolerance_mm
     curve = (arguments.channels, arguments.detail_s, follow, arguments.segment, arguments.root)
-    return enhancement.EnhanceConfig(weight, *curve, tolerance_m, arguments.least_s)
+    return enhancement.EnhanceConfig(weight, *curve, tolerance_m)
 
 
 def read_targets(motion: Motion, arguments: argparse.Namespace) -> enhancement.TargetFile:
@@ -97,7 +94,7 @@ def read_targets(motion: Motion, arguments: argparse.Namespace) -> enhancement.T
     elif path.suffix.lower() in enhancement.SUFFIXES:
         found = enhancement.read_targets(path, motion.n_frames, motion.rate_hz)
     elif path.suffix.lower() in SUFFIXES:
-        other = clip_arguments.read_clip(path, arguments, arguments.targets_asf, mend=False)
+        other = clip_arguments.read_clip(path, arguments, mend=False)
         targets = _targets_of_clip(motion, other, arguments.targets_start_s)
         found = enhancement.TargetFile(targets, None)
     else:
@@ -120,8 +117,9 @@ def keyframes(
     if text is None and targets.keyframes is not None:
         return enhancement.given_keyframes(targets.keyframes, motion.n_frames)
     if text is None or text.strip() == AUTO_KEYFRAMES:
-        spacing = (arguments.least_s, arguments.most_s)
-        return enhancement.choose_keyframes(targets.targets, motion.rate_hz, *spacing)
+        return enhancement.choose_keyframes(
+            targets.targets, motion.rate_hz, most_s=arguments.most_s
+        )
     try:
         frames = [int(word) for word in text.split(',')]
     except ValueError:

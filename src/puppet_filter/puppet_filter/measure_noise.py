@@ -84,7 +84,7 @@ def run(arguments: Sequence[str]) -> int:
     # sensors measured another time are kept
     old = load_noise(options.output) if options.output.exists() else {}
     rclpy.init(args=list(arguments))
-    recording = record(options.topic, options.duration)
+    recording = record(options.duration)
     return report(recording, options, old)
 
 
@@ -98,14 +98,13 @@ def make_parser() -> argparse.ArgumentParser:
         metavar='S',
         help='how long to record [s], default 10',
     )
-    parser.add_argument('--topic', default=RAW_TOPIC, help=f'of the frames; default {RAW_TOPIC}')
     parser.add_argument(
         '--force', action='store_true', help='also write sensors that were not at rest'
     )
     return parser
 
 
-def record(topic: str, duration_s: float) -> Recording:
+def record(duration_s: float) -> Recording:
     """Return what came in until the stamps span the duration, or silence set in."""
     recording, node = Recording(), Node(NAME)
     heard = [time.monotonic()]
@@ -117,7 +116,7 @@ def record(topic: str, duration_s: float) -> Recording:
         except MessageError as err:
             node.get_logger().warning(str(err), throttle_duration_sec=5.0)
 
-    node.create_subscription(TrackerFrame, topic, on_frame, qos.STREAM)
+    node.create_subscription(TrackerFrame, RAW_TOPIC, on_frame, qos.STREAM)
     executor = make_executor()
     executor.add_node(node)
     done_s = 0
@@ -143,7 +142,7 @@ def report(recording: Recording, options: argparse.Namespace, old: dict[str, Mat
     estimates = recording.estimates()
     if not estimates:
         print(
-            f'{options.topic}: expected tracker frames, got none for {SILENCE_LIMIT_S:g} s; '
+            f'{RAW_TOPIC}: expected tracker frames, got none for {SILENCE_LIMIT_S:g} s; '
             'is the driver running and active?',
             file=sys.stderr,
         )

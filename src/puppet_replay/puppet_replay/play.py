@@ -70,6 +70,7 @@ CLOCK_PERIOD_S = 0.01
 POLL_S = 0.0005  # while frames are on their way
 WAIT_POLL_S = 0.05  # while the graph is not there yet
 SILENCE_S = 10.0  # for nodes of others, which may have no diagnostics
+LONGEST_WAIT_S = 120.0  # for the nodes at the start
 ACKNOWLEDGED = Duration(seconds=5)  # how long a latched message is waited for
 TIMEOUT_S = 10.0  # with a node that takes nothing; a busy machine stalls for seconds
 LONG_WAIT_S = 5.0  # worth a line
@@ -446,13 +447,11 @@ def make_parser() -> argparse.ArgumentParser:
     add = p.add_argument
     entries = f'one of {", ".join(ENTRIES)}; the first there is by default'
     others = 'nodes that must be there besides those that the topics need'
-    longest = 'for the nodes at the start; default %(default)s'
     add('bag', type=Path, help='folder of a bag, or its .mcap or .db3 file')
     add('--rate', type=float, default=1.0, help='times real time, default %(default)s')
     add('--clock', action='store_true', help='publish /clock, for use_sim_time')
     add('--entry', default='', choices=ENTRIES, metavar='TOPIC', help=entries)
     add('--wait-for', nargs='+', default=[], metavar='NODE', help=others)
-    add('--wait', type=float, default=120.0, metavar='S', help=longest)
     return p
 
 
@@ -480,12 +479,12 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event) -> int:
-    missing = node.wait(options.wait, options.wait_for, stopping.is_set)
+    missing = node.wait(LONGEST_WAIT_S, options.wait_for, stopping.is_set)
     if stopping.is_set():
         return EXIT_OK
     if missing:
         hint = 'start the nodes: ./puppet up replay'
-        wanted = f'{missing} within {options.wait:g} s'
+        wanted = f'{missing} within {LONGEST_WAIT_S:g} s'
         print(f'play: expected {wanted}, got none; {hint}', file=sys.stderr)
         return EXIT_FAILED
     _log(f'plays {options.bag} from {node.entry}, {options.rate:g} times real time')

@@ -93,7 +93,6 @@ def make_parser() -> argparse.ArgumentParser:
     add('--write-character', type=Path, metavar='YAML', help="save the performer's own body")
     add('--layout', default='default14', help='of the sensors, by name or path')
     bag = parser.add_argument_group('from a bag')
-    bag.add_argument('--topic', default='', help='/tracker/filtered by default, or the raw one')
     text, metavar = 'where the tracker stands, for a bag without /tf_static', ('X', 'Y', 'Z')
     bag.add_argument('--transmitter-m', nargs=3, type=float, metavar=metavar, help=text)
     clip = parser.add_argument_group('from a clip: how the virtual sensors are disturbed')
@@ -206,7 +205,7 @@ def _recorded(
         place = None
         if options.transmitter_m is not None:
             place = np.array(options.transmitter_m), np.array([1.0, 0.0, 0.0, 0.0])
-        return read_bag(options.file, layout.sensors, options.topic, place), None
+        return read_bag(options.file, layout.sensors, place), None
     if options.file is None:
         motion = range_of_motion(performer, RATE_HZ, T_POSE_S)
     else:
@@ -226,27 +225,27 @@ def _date() -> str:
 
 
 def read_bag(
-    path: Path, sensors: tuple[str, ...], topic: str = '', place: Place | None = None
+    path: Path, sensors: tuple[str, ...], place: Place | None = None
 ) -> cal.MotionRecording:
     """
     Return what the sensors of a layout measured, in this order.
 
-    The topic is the filtered one if there is any by default; `place` is that of the tracker in
+    The topic is the filtered one if there is any; `place` is that of the tracker in
     world, for a bag without /tf_static. Raises InputFileError if this is no bag, or what is needed
     is not in it. Raises CalibrationError if there are hardly any frames.
     """
     with BagReader(path) as reader:
         try:
-            return _read(reader, path, sensors, topic, place)
+            return _read(reader, path, sensors, place)
         except MessageError as err:
             raise InputFileError(path, 'messages of the installed types', str(err)) from err
 
 
 def _read(
-    reader: BagReader, path: Path, sensors: tuple[str, ...], topic: str, place: Place | None
+    reader: BagReader, path: Path, sensors: tuple[str, ...], place: Place | None
 ) -> cal.MotionRecording:
     topics = reader.topics
-    name = topic or (FILTERED if FILTERED in topics else RAW)
+    name = FILTERED if FILTERED in topics else RAW
     found = topics.get(name, 'none')
     if found not in _KINDS:
         known = ', '.join(sorted(t for t, kind in topics.items() if kind in _KINDS)) or 'none'

@@ -125,9 +125,6 @@ def make_parser() -> argparse.ArgumentParser:
     add('--again', action='store_true', help='touch segments once more that the file has')
     text = f'how long to hold still [s], default {_TOUCH.rest_s:g}'
     add('--rest', type=float, default=_TOUCH.rest_s, metavar='S', help=text)
-    text = "how far from the character's surface a point may be [m], default "
-    text += f'{_TOUCH.max_off_m:g}'
-    add('--max-off', type=float, default=_TOUCH.max_off_m, metavar='M', help=text)
     return parser
 
 
@@ -143,7 +140,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     recorder = surface.SurfaceRecorder(
         segments,
         surface_samples(character.skeleton, character.capsules),
-        surface.TouchConfig(rest_s=options.rest, max_off_m=options.max_off),
+        surface.TouchConfig(rest_s=options.rest),
     )
     if not segments and set(options.segments) - set(kept):
         raise ConfigError('--mirror: expected a left limb or a part of the trunk, got right limbs')

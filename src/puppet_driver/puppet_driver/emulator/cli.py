@@ -65,7 +65,6 @@ def parser() -> argparse.ArgumentParser:
         default=['127.0.0.1:6000'],
         help='addresses of a motionstar, by TCP and UDP' + default,
     )
-    add('--link', nargs='+', type=Path, metavar='PATH', help='name of each port')
     add('--ports-dir', type=Path, metavar='DIR', help='folder for line0, line1 ..')
     add('--lines', type=int, help='how many; as 115200 bps needs by default')
     rate_help = 'records of a sensor per second' + default
@@ -92,7 +91,6 @@ def parser() -> argparse.ArgumentParser:
     add('--write-character', type=Path, metavar='YAML', help='save the body used')
     t_pose_help = 'in the T-pose at the begin [s]' + default
     add('--t-pose-s', type=float, default=2.0, help=t_pose_help)
-    add('--restart-after-s', type=float, default=2.0, help='silence; 0 never')
     text = 'segments and props that have one; default all but spine and head'
     add('--sensors', nargs='+', metavar='NAME', help=text)
     add(
@@ -187,8 +185,6 @@ def _body(arguments: argparse.Namespace) -> tuple[Character, Motion | None]:
 def _links(arguments: argparse.Namespace, at_exit: ExitStack) -> tuple[Path | Endpoint, ...]:
     if arguments.device == 'motionstar':
         return tuple(parse_endpoint(f'tcp://{name}') for name in arguments.listen)
-    if arguments.link:
-        return tuple(arguments.link)
     folder = arguments.ports_dir or at_exit.enter_context(run_folder('puppet_tracker'))
     # an impossible rate is refused by the config
     rate_hz = arguments.rate_hz if arguments.rate_hz >= 1.0 else 1.0
@@ -215,7 +211,6 @@ def _config(arguments: argparse.Namespace, at_exit: ExitStack) -> EmulatorConfig
         noise=given(NoiseLevels),
         faults=given(FaultRates),
         seed=arguments.seed,
-        restart_after_s=arguments.restart_after_s,
     )
 
 

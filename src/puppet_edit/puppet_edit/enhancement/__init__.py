@@ -12,7 +12,7 @@ from puppet_edit.enhancement.enhancer import (
     rms,
     SOFT_WEIGHT,
 )
-from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, LEAST_S, MOST_S
+from puppet_edit.enhancement.keyframes import choose_keyframes, given_keyframes, MOST_S
 from puppet_edit.enhancement.motion_curves import CHANNEL_KINDS, EnhanceConfig, ROOT_CHOICES
 from puppet_edit.enhancement.targets import (
     end_effector_row,

@@ -159,15 +159,11 @@ class Casting:
         return start_s + np.arange(self._motion.n_frames) / self._motion.rate_hz
 
     def _objects(self, puppet: bool, world_scale: float = 1.0) -> tuple[SceneObject, ...]:
-        if self._arguments.no_objects:
-            return ()
         return objects_of(self._environment, puppet, world_scale)
 
     def _things(
         self, props: Props, puppet: bool = False, world_scale: float = 1.0
     ) -> tuple[SceneObject, ...]:
-        if self._arguments.no_objects:
-            return ()
         return things_of(self._environment, props.names, puppet, world_scale)
 
 

@@ -23,11 +23,10 @@ from puppet_view.render import film
 from puppet_view.render.actors import Actor, line_up, near_objects
 from puppet_view.render.camera import FOLLOW, KINDS, View, VIEWS_DEG
 from puppet_view.render.cast import Casting
-from puppet_view.render.image import MAX_SIDE_PX, SAMPLES
+from puppet_view.render.image import MAX_SIDE_PX
 from puppet_view.render.strip import even_instants, GUTTER_PX, render_strip, StripRow, Texts
 
 MAX_INSTANTS = 24
-MAX_SAMPLES = 8
 MIN_SIDE_PX = 64
 FILM_PX, PICTURE_PX = 1280, 1600
 MAX_FPS = 240.0
@@ -77,10 +76,7 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
     add('--size', type=_size, metavar='WxH', help='of an instant or a film, in pixels')
     text = f'of a picture; default {PICTURE_PX}, of a film {FILM_PX}, even of .mp4'
     add('--width-px', type=int, metavar='W', help=text)
-    text = f'rays along each side of a pixel on an edge; default {SAMPLES}, of a film 2'
-    add('--samples', type=int, metavar='N', help=text)
     add('--importance', action='store_true', help='limbs coloured by importance, and a legend')
-    add('--no-objects', action='store_true', help='without the solids of the environment')
     add('--no-labels', action='store_true', help='without any text')
     add('--fps', type=float, default=30.0, metavar='F', help='of a film; default %(default)s')
     text = 'seconds of the clip in a second of a film; default %(default)s'
@@ -104,8 +100,6 @@ def settle(arguments: argparse.Namespace) -> None:
     clip_arguments.require_other_files(
         {'CLIP': arguments.clip, '--asf': arguments.asf}, {name: arguments.out}
     )
-    if arguments.samples is None:
-        arguments.samples = 2 if is_film else SAMPLES
     width = arguments.width_px or (FILM_PX if is_film else PICTURE_PX)
     arguments.size = arguments.size or (width, width * 9 // 16)
     if arguments.azimuth_deg is None:
@@ -128,7 +122,6 @@ def _check_numbers(arguments: argparse.Namespace) -> None:
         ('azimuth_deg', -3600.0, 3600.0),
         ('fps', 1.0, MAX_FPS),
         ('speed', 0.01, 100.0),
-        ('samples', 1, MAX_SAMPLES),
     ):
         value = getattr(arguments, name)
         if value is not None and not low <= value <= high:
@@ -224,7 +217,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     actors = _with_near_objects(cast, times)
     if arguments.strip is None and arguments.times is None:
         texts = _texts(actors, arguments, arguments.size)
-        picture = line_up(actors, times, _view(arguments), texts).picture(0, arguments.samples)
+        picture = line_up(actors, times, _view(arguments), texts).picture(0)
     else:
         picture = _strip(actors, times, arguments)
     save_png(arguments.out, picture)
@@ -242,7 +235,7 @@ def _film(cast: Casting, arguments: argparse.Namespace, span: tuple[int, float])
     texts = _texts(actors, arguments, size_px)
     scenes = line_up(actors, times, _view(arguments), texts, captions)
     with progress(f'draw {arguments.out.name}', len(times)) as advance:
-        pictures = film.film_pictures(scenes, arguments.samples, advance)
+        pictures = film.film_pictures(scenes, advance)
         try:
             film.save_film(arguments.out, pictures, len(times), fps)
         finally:

@@ -26,6 +26,7 @@ from puppet_view.render.actors import LineUp
 
 MAX_FRAMES = 100_000
 CHUNK = 2  # pictures a processor that are drawn before the next are begun
+SAMPLES = 2  # rays along each side of a pixel on an edge
 MP4, GIF = SUFFIXES = ('.mp4', '.gif')
 MAX_GIF_FPS = 50.0  # viewers play faster ones slowly
 MAX_GIF_PIXELS = 1_500_000_000  # of all pictures; one takes a little more than a byte
@@ -47,7 +48,7 @@ def film_instants(first_s: float, last_s: float, fps: float, speed: float = 1.0)
 
 
 def film_pictures(
-    scenes: LineUp, samples: int, advance: Callable[[int], object]
+    scenes: LineUp, advance: Callable[[int], object]
 ) -> Generator[Picture, None, None]:
     """Yield the picture of each instant, in order, drawn by all processors; report progress."""
     threads = os.cpu_count() or 1
@@ -55,7 +56,7 @@ def film_pictures(
     with ThreadPoolExecutor(threads) as pool:
         for first in range(0, count, step):
             instants = range(first, min(first + step, count))
-            for picture in pool.map(scenes.picture, instants, repeat(samples)):
+            for picture in pool.map(scenes.picture, instants, repeat(SAMPLES)):
                 yield picture
                 advance(1)
 
