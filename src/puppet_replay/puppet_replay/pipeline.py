@@ -13,17 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from puppet_core.io import (
-    build_config,
-    check_values,
-    ConfigError,
-    InputFileError,
-    load_plain_yaml,
-    parse_parameters,
-    PuppetError,
-    read_parameter_file,
-    Row,
-)
+from puppet_core import io
 from puppet_core.robots import description_text, urdf_text
 from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_filter.parameters import load_tuning, Tuning
@@ -43,21 +33,8 @@ from puppet_retarget.parameters import (
 )
 from puppet_retarget.retarget_node import PuppetFrame, RetargetStage
 from puppet_ros import config_files
+from puppet_ros import interface_table as graph
 from puppet_ros.bags import BagReader
-from puppet_ros.interface_table import (
-    BODY_DESCRIPTION,
-    DESCRIPTION,
-    FILTERED,
-    IMPORTANCE,
-    JOINTS,
-    PARAMETERS,
-    PERFORMER_DESCRIPTION,
-    POSTURE,
-    PUPPET,
-    RAW,
-    STATUS,
-    TF_STATIC,
-)
 from puppet_ros.messages import (
     decoded,
     encoded,
@@ -74,7 +51,7 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 import yaml
 
-ROWS: Mapping[str, Sequence[Row]] = {
+ROWS: Mapping[str, Sequence[io.Row]] = {
     'pose_filter': FILTER_ROWS,
     'performer': PERFORMER_ROWS,
     'importance': IMPORTANCE_ROWS,
@@ -105,10 +82,10 @@ class Settings(NamedTuple):
 def recorded_parameters(reader: BagReader) -> dict[str, dict[str, Any]]:
     """Return the parameters by node that were last in force while a bag was recorded."""
     found: dict[str, dict[str, Any]] = {}
-    for message in reader.messages([PARAMETERS]):
+    for message in reader.messages([graph.PARAMETERS]):
         text = decoded(message.data, String).data
         for node in ROWS:
-            if values := parse_parameters(text, reader.path, node):
+            if values := io.parse_parameters(text, reader.path, node):
                 found[node] = values
     return found
 
@@ -128,12 +105,12 @@ def read_settings(
     or the file.
     """
     given: dict[str, dict[str, Any]] = {}
-    own = {node: read_parameter_file(params, node) for node in ROWS} if params else {}
+    own = {node: io.read_parameter_file(params, node) for node in ROWS} if params else {}
     if params and not any(own.values()):
         wanted = f'parameters of one of {", ".join(ROWS)}, without a namespace'
-        raise InputFileError(params, wanted, 'none')
+        raise io.InputFileError(params, wanted, 'none')
     for node in ROWS:
-        given[node] = read_parameter_file(config_files.config_dir() / f'{node}.yaml', node)
+        given[node] = io.read_parameter_file(config_files.config_dir() / f'{node}.yaml', node)
         given[node].update({**recorded.get(node, {}), **own.get(node, {})})
     for name, text in (short or {}).items():
         if text:
@@ -145,22 +122,22 @@ def read_settings(
         node, dot, parameter = name.partition('.')
         if not mark or not dot or node not in ROWS:
             form = f'NODE.PARAMETER=VALUE, NODE one of {", ".join(ROWS)}'
-            raise ConfigError(f'set: expected {form}, got {word!r}')
+            raise io.ConfigError(f'set: expected {form}, got {word!r}')
         try:
-            given[node][parameter] = load_plain_yaml(text) if text else ''
+            given[node][parameter] = io.load_plain_yaml(text) if text else ''
         except (yaml.YAMLError, RecursionError):
             got = f'{text[:40]!r}'
-            raise ConfigError(f'set: expected a YAML value for {name}, got {got}') from None
+            raise io.ConfigError(f'set: expected a YAML value for {name}, got {got}') from None
     checked = {}
     for node, rows in ROWS.items():
         given[node].pop('use_sim_time', None)
         try:
-            checked[node] = check_values(rows, given[node])
-        except ConfigError as err:
-            raise ConfigError(f'{node}: {err}') from err
+            checked[node] = io.check_values(rows, given[node])
+        except io.ConfigError as err:
+            raise io.ConfigError(f'{node}: {err}') from err
     return Settings(
         load_tuning(checked['pose_filter']),
-        build_config(PerformerConfig, checked['performer']),
+        io.build_config(PerformerConfig, checked['performer']),
         importance_node_config(checked['importance']),
         retarget_config(checked['retarget']),
         checked,
@@ -183,7 +160,7 @@ class Output(NamedTuple):
 class Pipeline:
     """The stages behind one topic, the entry: one of topics.ENTRIES."""
 
-    def __init__(self, settings: Settings, entry: str = RAW) -> None:
+    def __init__(self, settings: Settings, entry: str = graph.RAW) -> None:
         self.drops: dict[str, int] = {}  # input that gave nothing, by node and reason
         self.errors: list[str] = []  # what a node would have logged as an error, each once
         self._transforms = StaticTransformTree()
@@ -200,26 +177,26 @@ class Pipeline:
         self._entry = entry
         # of the streams that a replay may begin with
         self.readers: dict[str, StreamReader[Any]] = {
-            RAW: TrackerFrameReader(),
-            FILTERED: PoseFrameReader(),
-            POSTURE: PostureReader(),
-            IMPORTANCE: ImportanceReader(),
+            graph.RAW: TrackerFrameReader(),
+            graph.FILTERED: PoseFrameReader(),
+            graph.POSTURE: PostureReader(),
+            graph.IMPORTANCE: ImportanceReader(),
         }
         self._frame_id = ''  # of the input's header
         self._steps: dict[str, Callable[[Any, list[Output]], None]] = {
-            RAW: self._on_raw,
-            FILTERED: self._on_filtered,
-            POSTURE: self._on_posture,
-            IMPORTANCE: self._on_importance,
+            graph.RAW: self._on_raw,
+            graph.FILTERED: self._on_filtered,
+            graph.POSTURE: self._on_posture,
+            graph.IMPORTANCE: self._on_importance,
         }
         self._descriptions = [
-            (DESCRIPTION, description_text(character)),
-            (BODY_DESCRIPTION, urdf_text(character)),
-            *((PARAMETERS, parameters_msg(*row).data) for row in settings.values.items()),
+            (graph.DESCRIPTION, description_text(character)),
+            (graph.BODY_DESCRIPTION, urdf_text(character)),
+            *((graph.PARAMETERS, parameters_msg(*row).data) for row in settings.values.items()),
         ]
-        if entry in (RAW, FILTERED):
+        if entry in (graph.RAW, graph.FILTERED):
             body = urdf_text(self._performer.character)
-            self._descriptions.insert(0, (PERFORMER_DESCRIPTION, body))
+            self._descriptions.insert(0, (graph.PERFORMER_DESCRIPTION, body))
 
     @property
     def is_calibrated(self) -> bool:
@@ -253,7 +230,7 @@ class Pipeline:
             record = reader.read(data)
             self._frame_id = reader.frame_id
             self._steps[topic](record, outputs)
-        except PuppetError as err:
+        except io.PuppetError as err:
             self._drop(f'{topic}: bad input', str(err))
         return outputs
 
@@ -262,7 +239,7 @@ class Pipeline:
         if filtered is None:
             self._drop('pose_filter: stamp')
             return
-        outputs.append(Output(FILTERED, self._filter.data(filtered)))
+        outputs.append(Output(graph.FILTERED, self._filter.data(filtered)))
         self._perform(filtered, self._filter.frame_id, outputs)
 
     def _on_filtered(self, frame: FilteredFrame, outputs: list[Output]) -> None:
@@ -271,7 +248,7 @@ class Pipeline:
     def _perform(self, frame: FilteredFrame, frame_id: str, outputs: list[Output]) -> None:
         stage = self._performer
         if frame_id != stage.tracker_frame and not stage.locate(frame_id):
-            self._drop(UNPLACED, f'performer: no transform of {frame_id!r} in {TF_STATIC}')
+            self._drop(UNPLACED, f'performer: no transform of {frame_id!r} in {graph.TF_STATIC}')
             return
         record = stage.step(frame)
         outcome = stage.model.outcome
@@ -280,11 +257,11 @@ class Pipeline:
         if record is None:
             self._drop(UNCALIBRATED)
             return
-        outputs.append(Output(POSTURE, stage.data(record)))
+        outputs.append(Output(graph.POSTURE, stage.data(record)))
         self._judge(record, outputs)
 
     def _on_posture(self, record: PostureRecord, outputs: list[Output]) -> None:
-        if self._entry == IMPORTANCE:
+        if self._entry == graph.IMPORTANCE:
             self._solve(self._join.push_left(record.stamp_ns, record), outputs)
         else:
             self._judge(record, outputs)
@@ -294,7 +271,7 @@ class Pipeline:
         if importance is None:
             self._drop('importance: not_usable')
             return
-        outputs.append(Output(IMPORTANCE, self._importance.data(importance)))
+        outputs.append(Output(graph.IMPORTANCE, self._importance.data(importance)))
         self._solve((record, importance), outputs)
 
     def _on_importance(self, record: ImportanceRecord, outputs: list[Output]) -> None:
@@ -314,9 +291,9 @@ class Pipeline:
         dropped += sum(self._join.unmatched)
         puppet = PuppetFrame(performer, frame, dropped, SOLVE_TIME_US)
         outputs += (
-            Output(JOINTS, stage.joints_data(puppet)),
-            Output(PUPPET, stage.posture_data(puppet)),
-            Output(STATUS, stage.status_data(puppet)),
+            Output(graph.JOINTS, stage.joints_data(puppet)),
+            Output(graph.PUPPET, stage.posture_data(puppet)),
+            Output(graph.STATUS, stage.status_data(puppet)),
         )
 
     def _drop(self, reason: str, error: str = '') -> None:

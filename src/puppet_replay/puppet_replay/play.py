@@ -17,31 +17,11 @@ import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from puppet_core.io import (
-    CommandParser,
-    ConfigError,
-    EXIT_FAILED,
-    EXIT_OK,
-    load_plain_yaml,
-    printable,
-    PuppetError,
-    run_command,
-    stop_on_signals,
-)
+from puppet_core import io
 from puppet_replay.replay import frames_first
 from puppet_replay.topics import ENTRIES, entry_of, inputs_of, played_topics
+from puppet_ros import interface_table as graph
 from puppet_ros.bags import BagMessage, BagReader, class_of, require_same_types
-from puppet_ros.interface_table import (
-    CLOCK,
-    FILTERED,
-    IMPORTANCE,
-    JOINTS,
-    POSTURE,
-    RAW,
-    TF,
-    TF_STATIC,
-    TYPES,
-)
 from puppet_ros.messages import decoded, flat_array, stamp_ns
 from puppet_ros.node import DIAGNOSTICS_TOPIC, qos, READERS, WRITERS
 from rcl_interfaces.srv import GetParameters
@@ -78,7 +58,7 @@ CATCH_UP_S = 1.0  # what is later than this is not made up for
 ASKED = 'performer/get_parameters'
 LIVE_FRAMES = ('performer/', 'puppet')  # the nodes publish their transforms themselves
 # Least number of nodes that read a topic, the player not counted.
-LEAST_READERS = {FILTERED: 1, POSTURE: 2, IMPORTANCE: 1, JOINTS: 0}
+LEAST_READERS = {graph.FILTERED: 1, graph.POSTURE: 2, graph.IMPORTANCE: 1, graph.JOINTS: 0}
 WINDOW = 10  # frames on their way; half of what a node keeps
 FORGET = 4096  # stamps that are remembered
 EXAMPLE = """\
@@ -252,19 +232,23 @@ class PlayNode(Node):
         self._inputs = inputs_of(self.entry)
         self._own: dict[str, Publisher] = {}
         self._advertise()
-        streams = (RAW, FILTERED, POSTURE, IMPORTANCE, JOINTS)
+        streams = (graph.RAW, graph.FILTERED, graph.POSTURE, graph.IMPORTANCE, graph.JOINTS)
         chain = streams[streams.index(self._inputs[-1]) :]
         self.flow = Flow(chain)
         listen = partial(self.create_subscription, callback=lambda message: None, raw=True)
         self._watched = {
-            topic: listen(class_of(TYPES[topic]), topic, qos_profile=qos.STREAM)
+            topic: listen(class_of(graph.TYPES[topic]), topic, qos_profile=qos.STREAM)
             for topic in chain[1:]
         }
         # a performer that is not calibrated publishes nothing: it is asked how far it is
-        self._question = self.create_client(GetParameters, ASKED) if POSTURE in chain[1:] else None
+        self._question = (
+            self.create_client(GetParameters, ASKED) if graph.POSTURE in chain[1:] else None
+        )
         self._asked: int | None = None
         self._connections = Connections(self)
-        self._clock_publisher = self.create_publisher(Clock, CLOCK, 10) if has_clock else None
+        self._clock_publisher = (
+            self.create_publisher(Clock, graph.CLOCK, 10) if has_clock else None
+        )
         self._clock_at_s = 0.0
 
     def wait(self, timeout_s: float, nodes: Collection[str], is_stopped: IsStopped) -> str:
@@ -286,17 +270,17 @@ class PlayNode(Node):
 
     def play(self, rate: float, is_stopped: IsStopped) -> None:
         """Play the whole bag, or until asked to stop."""
-        first, _ = frames_first(self._reader.messages([TF_STATIC]))
+        first, _ = frames_first(self._reader.messages([graph.TF_STATIC]))
         for message in first:
             self._publish(message)
-            self._own[TF_STATIC].wait_for_all_acked(ACKNOWLEDGED)
-        timed = [topic for topic in self._own if topic != TF_STATIC]
+            self._own[graph.TF_STATIC].wait_for_all_acked(ACKNOWLEDGED)
+        timed = [topic for topic in self._own if topic != graph.TF_STATIC]
         start_ns = next(iter(self._reader.messages(timed))).log_ns
         start_s = time.monotonic()
         for message in self._reader.messages(tuple(self._own)):
             if is_stopped():
                 return
-            if message.topic == TF_STATIC and message in first:
+            if message.topic == graph.TF_STATIC and message in first:
                 continue
             due_s = start_s + max(message.log_ns - start_ns, 0) * 1e-9 / rate
             self._pass_time(due_s, message.log_ns, rate, is_stopped)
@@ -313,8 +297,8 @@ class PlayNode(Node):
         """Make the publishers of what is played."""
         reader = self._reader
         names = played_topics(tuple(reader.topics), self.entry)
-        if reader.counts.get(TF):
-            names.append(TF)
+        if reader.counts.get(graph.TF):
+            names.append(graph.TF)
         for warning in require_same_types(reader, self._inputs):
             self._log(warning)
         for topic in names:
@@ -326,10 +310,12 @@ class PlayNode(Node):
                 try:
                     if topic not in self._inputs:
                         require_same_types(reader, [topic])
-                except PuppetError as err:
+                except io.PuppetError as err:
                     how = 'is played as it was recorded, which its readers may not understand'
                     self._log(f'{topic} {how}: {err}')
-                profile = qos.STATIC_TRANSFORMS if topic == TF_STATIC else profile_of(info.qos)
+                profile = (
+                    qos.STATIC_TRANSFORMS if topic == graph.TF_STATIC else profile_of(info.qos)
+                )
                 self._own[topic] = self.create_publisher(kind, topic, profile)
 
     def _missing(self, nodes: Collection[str]) -> str:
@@ -338,7 +324,11 @@ class PlayNode(Node):
         if absent:
             return f'node {absent[0]}'
         for topic, publisher in self._own.items():
-            least = 2 if topic == POSTURE and self.entry == POSTURE else topic in self._inputs
+            least = (
+                2
+                if topic == graph.POSTURE and self.entry == graph.POSTURE
+                else topic in self._inputs
+            )
             wishes = self.get_subscriptions_info_by_topic(topic)
             there = sum(fits(publisher.qos_profile, wish.qos_profile) for wish in wishes)
             if publisher.get_subscription_count() < max(least, there):
@@ -351,7 +341,7 @@ class PlayNode(Node):
         return ''
 
     def _publish(self, message: BagMessage) -> None:
-        if message.topic in (TF, TF_STATIC) and not _is_of_tracker(message.data):
+        if message.topic in (graph.TF, graph.TF_STATIC) and not _is_of_tracker(message.data):
             return
         if message.topic == self._inputs[-1]:
             self.flow.sent(stamp_ns(message.data))
@@ -399,11 +389,11 @@ class PlayNode(Node):
         """Ask the performer whether it is done with what it has, or take its answer."""
         handle, kind = client.handle, GetParameters
         with handle:
-            if self._asked is None and not self.flow.counts[POSTURE]:
-                self._asked = self.flow.newest(FILTERED)
+            if self._asked is None and not self.flow.counts[graph.POSTURE]:
+                self._asked = self.flow.newest(graph.FILTERED)
                 handle.send_request(kind.Request())
             elif self._asked is not None and handle.take_response(kind.Response)[0] is not None:
-                self.flow.acknowledge(POSTURE, self._asked)
+                self.flow.acknowledge(graph.POSTURE, self._asked)
                 self._asked = None
 
 
@@ -421,7 +411,7 @@ def profile_of(text: str) -> QoSProfile:
     an unreadable text, gives a reliable, volatile profile of some depth.
     """
     try:
-        tree = load_plain_yaml(text) if text else []
+        tree = io.load_plain_yaml(text) if text else []
     except (yaml.YAMLError, RecursionError):
         tree = []
     rows = [row for row in tree if isinstance(row, dict)] if isinstance(tree, list) else []
@@ -443,7 +433,7 @@ def profile_of(text: str) -> QoSProfile:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    p = CommandParser(prog='play', description=__doc__, epilog=EXAMPLE)
+    p = io.CommandParser(prog='play', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
     entries = f'one of {", ".join(ENTRIES)}; the first there is by default'
     others = 'nodes that must be there besides those that the topics need'
@@ -457,15 +447,15 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
-    return run_command('play', lambda: run(arguments), 'not all was played')
+    return io.run_command('play', lambda: run(arguments), 'not all was played')
 
 
 def run(arguments: Sequence[str]) -> int:
     """Play as the arguments ask for; return the exit code."""
     options = make_parser().parse_args(remove_ros_args(list(arguments)))
     if not 0.0 < options.rate <= 1000.0:
-        raise ConfigError(f'--rate: expected 0 < rate <= 1000, got {options.rate:g}')
-    stopping = stop_on_signals(is_of_graph=True)
+        raise io.ConfigError(f'--rate: expected 0 < rate <= 1000, got {options.rate:g}')
+    stopping = io.stop_on_signals(is_of_graph=True)
     rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     with BagReader(options.bag) as reader:
         for line in reader.warnings:
@@ -481,12 +471,12 @@ def run(arguments: Sequence[str]) -> int:
 def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event) -> int:
     missing = node.wait(LONGEST_WAIT_S, options.wait_for, stopping.is_set)
     if stopping.is_set():
-        return EXIT_OK
+        return io.EXIT_OK
     if missing:
         hint = 'start the nodes: ./puppet up replay'
         wanted = f'{missing} within {LONGEST_WAIT_S:g} s'
         print(f'play: expected {wanted}, got none; {hint}', file=sys.stderr)
-        return EXIT_FAILED
+        return io.EXIT_FAILED
     _log(f'plays {options.bag} from {node.entry}, {options.rate:g} times real time')
     start_s = time.monotonic()
     node.play(options.rate, stopping.is_set)
@@ -497,11 +487,11 @@ def _play(node: PlayNode, options: argparse.Namespace, stopping: threading.Event
     _log(f'{how}: {sent} frames in {took_s:.1f} s; there came {came}')
     if node.late_s > 0.1:
         _log(f'the nodes were slower: {node.late_s:.1f} s behind at the end')
-    return EXIT_OK if counts[JOINTS] or stopping.is_set() else EXIT_FAILED
+    return io.EXIT_OK if counts[graph.JOINTS] or stopping.is_set() else io.EXIT_FAILED
 
 
 def _log(line: str) -> None:
-    print(printable(line), flush=True)
+    print(io.printable(line), flush=True)
 
 
 if __name__ == '__main__':

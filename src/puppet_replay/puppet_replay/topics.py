@@ -5,25 +5,14 @@
 from collections.abc import Collection
 
 from puppet_core.io import InputFileError
+from puppet_ros import interface_table as graph
 from puppet_ros.bags import BagReader
-from puppet_ros.interface_table import (
-    CLOCK,
-    FILTERED,
-    IMPORTANCE,
-    PARAMETERS,
-    POSTURE,
-    RAW,
-    TF,
-    TF_STATIC,
-    TOPICS,
-    TYPES,
-)
 
-ENTRIES = (RAW, FILTERED, POSTURE, IMPORTANCE)
+ENTRIES = (graph.RAW, graph.FILTERED, graph.POSTURE, graph.IMPORTANCE)
 """Topics at which recorded messages can enter, the first one first."""
 
 # of the machinery of the graph that was recorded, not of its data
-OF_THE_GRAPH = (CLOCK, PARAMETERS, '/rosout', '/parameter_events', '/diagnostics')
+OF_THE_GRAPH = (graph.CLOCK, graph.PARAMETERS, '/rosout', '/parameter_events', '/diagnostics')
 
 
 def entry_of(reader: BagReader, chosen: str = '') -> str:
@@ -37,21 +26,23 @@ def entry_of(reader: BagReader, chosen: str = '') -> str:
     for topic in inputs_of(entry):
         if not reader.counts.get(topic):
             raise InputFileError(reader.path, f'messages on {topic}', 'none', field=entry)
-        if reader.topics[topic] != TYPES[topic]:
-            raise InputFileError(reader.path, TYPES[topic], reader.topics[topic], field=topic)
+        if reader.topics[topic] != graph.TYPES[topic]:
+            raise InputFileError(
+                reader.path, graph.TYPES[topic], reader.topics[topic], field=topic
+            )
     return entry
 
 
 def inputs_of(entry: str) -> tuple[str, ...]:
     """Return the recorded topics that a replay from this entry reads."""
-    return (POSTURE, IMPORTANCE) if entry == IMPORTANCE else (entry,)
+    return (graph.POSTURE, graph.IMPORTANCE) if entry == graph.IMPORTANCE else (entry,)
 
 
 def live_topics(entry: str) -> frozenset[str]:
     """Return the topics that the nodes behind an entry publish themselves."""
     behind = ('pose_filter', 'performer', 'importance', 'retarget')[ENTRIES.index(entry) :]
     nodes = {*behind, 'visualization', 'tracker_markers'}
-    return frozenset(topic.name for topic in TOPICS if nodes & {*topic.publishers})
+    return frozenset(topic.name for topic in graph.TOPICS if nodes & {*topic.publishers})
 
 
 def played_topics(topics: Collection[str], entry: str) -> list[str]:
@@ -60,5 +51,5 @@ def played_topics(topics: Collection[str], entry: str) -> list[str]:
 
     On /tf_static the tracker and live nodes speak: of its messages the player chooses by frame.
     """
-    kept_back = (live_topics(entry) - {TF_STATIC}) | {*OF_THE_GRAPH, TF}
+    kept_back = (live_topics(entry) - {graph.TF_STATIC}) | {*OF_THE_GRAPH, graph.TF}
     return [topic for topic in topics if topic not in kept_back]

@@ -8,17 +8,7 @@ from functools import partial
 from pathlib import Path
 import sys
 
-from puppet_core.io import (
-    check_writable,
-    CommandParser,
-    ConfigError,
-    EXIT_FAILED,
-    EXIT_OK,
-    InputFileError,
-    printable,
-    progress,
-    run_command,
-)
+from puppet_core import io
 from puppet_replay.compare.comparison import compare_bags
 from puppet_replay.compare.report import report_lines, write_reports
 from puppet_replay.compare.tolerances import EXACT, load_tolerances, Tolerances
@@ -29,7 +19,7 @@ EXAMPLE = 'example: ./puppet compare before.mcap after.mcap --html difference.ht
 
 
 def parser() -> argparse.ArgumentParser:
-    p = CommandParser(
+    p = io.CommandParser(
         prog=f'puppet {NAME}',
         description='Compare two bags, topic by topic and field by field.\n'
         'Exit code 0: within the tolerances, 1: not, 2: bad input.',
@@ -52,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_command(
+    return io.run_command(
         f'puppet {NAME}', lambda: _run(parser().parse_args(argv)), 'nothing was written'
     )
 
@@ -61,35 +51,35 @@ def _run(arguments: argparse.Namespace) -> int:
     for option in ('json', 'junit', 'html'):
         path = getattr(arguments, option)
         if path is not None:
-            check_writable(path, f'--{option}')
+            io.check_writable(path, f'--{option}')
     if arguments.plots is not None and arguments.plots.exists() and not arguments.plots.is_dir():
-        raise ConfigError(f'--plots: expected a folder, got the file {str(arguments.plots)!r}')
+        raise io.ConfigError(f'--plots: expected a folder, got the file {str(arguments.plots)!r}')
     require_other_files(
         {'A': arguments.a, 'B': arguments.b, '--tolerances': arguments.tolerances},
         {f'--{name}': getattr(arguments, name) for name in ('json', 'junit', 'html', 'plots')},
     )
     tolerances = Tolerances(EXACT) if arguments.exact else load_tolerances(arguments.tolerances)
     topics = tuple(name.strip() for name in arguments.topics.split(',') if name.strip())
-    show = partial(progress, NAME, unit='message')
+    show = partial(io.progress, NAME, unit='message')
     comparison = compare_bags(arguments.a, arguments.b, tolerances, topics, show)
     if not comparison.topics:
         known = ', '.join(comparison.ignored) or 'none'
-        raise ConfigError(
+        raise io.ConfigError(
             f'--topics: expected names in the bags, got {arguments.topics!r}; '
             f'topics that are left out: {known}'
         )
     if comparison.within and not any(any(topic.counts) for topic in comparison.topics):
         names = ', '.join(topic.topic for topic in comparison.topics)
-        raise InputFileError(
+        raise io.InputFileError(
             arguments.a,
             f'messages on {names}',
             'none, and none in the other bag: nothing was compared',
         )
     write_reports(comparison, arguments.json, arguments.junit, arguments.html, arguments.plots)
     for warning in comparison.warnings:
-        print(f'warning: {printable(warning)}', file=sys.stderr)
+        print(f'warning: {io.printable(warning)}', file=sys.stderr)
     print('\n'.join(report_lines(comparison, arguments.all)))
-    return EXIT_OK if comparison.within else EXIT_FAILED
+    return io.EXIT_OK if comparison.within else io.EXIT_FAILED
 
 
 if __name__ == '__main__':
