@@ -108,16 +108,6 @@ def test_a_killed_device_is_reported_and_found_again(serve, session, wait_until,
     assert line._retry_s == 0.05
 
 
-@EVERY_WAY
-def test_bad_bytes_cost_packets_and_nothing_else(serve, session, wait_until, scheme):
-    server = serve(faults=FaultRates(bad_byte=0.0005))
-    run = session(names(server, scheme))
-    assert wait_until(run.has(150))
-    counters = run.reader.lines[0].status.counters
-    assert counters.resyncs > 0 and counters.records > 0.5 * 14 * 150
-    assert run.n_streams() == 1
-
-
 def test_commands_go_by_tcp_and_data_comes_by_udp(serve, session, wait_until):
     server = serve()
     cable = server.lines[0].pty

@@ -116,17 +116,6 @@ def test_no_run_starts_beside_one_that_is_held_up(held, wait_until):
     assert wait_until(held.has(5))
 
 
-def test_runs_leave_no_descriptors_and_no_threads(held, wait_until):
-    n_threads = threading.active_count()
-    n_open = len(os.listdir('/proc/self/fd'))
-    for _ in range(5):
-        held.reader.start()
-        assert wait_until(held.has(1))
-        held.reader.stop()
-    assert threading.active_count() == n_threads
-    assert len(os.listdir('/proc/self/fd')) == n_open
-
-
 def test_lines_are_closed_whatever_one_of_them_raises(held, wait_until):
     n_open = len(os.listdir('/proc/self/fd'))
     held.reader.start()

@@ -44,7 +44,6 @@ RATES = {
     'slow_deg': 'the same of rotations [deg]',
     'drop_out': 'per record',
     'outlier': 'per record',
-    'bad_byte': 'per byte',
 }
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults on purpose and repeatably: bad samples, lost records, bad bytes."""
+"""Faults on purpose and repeatably: bad samples, lost records."""
 
 from dataclasses import asdict, dataclass
 
@@ -16,7 +16,6 @@ OUTLIER_RAD = 0.5
 class FaultRates:
     drop_out: float = 0.0  # That a record is not sent, per record
     outlier: float = 0.0  # That a sample is far off, per record
-    bad_byte: float = 0.0  # That a byte is lost, doubled or garbled on the line, per byte
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -46,18 +45,3 @@ class Faults:
         if self._rates.drop_out == 0.0:
             return np.zeros((n_ticks, n_sensors), dtype=bool)
         return self._rng.random((n_ticks, n_sensors)) < self._rates.drop_out
-
-    def corrupt(self, data: bytes) -> bytes:
-        if self._rates.bad_byte == 0.0:
-            return data
-        bad = np.flatnonzero(self._rng.random(len(data)) < self._rates.bad_byte)
-        garbled = bytearray(data)
-        for i in bad[::-1]:
-            kind = self._rng.integers(3)
-            if kind == 0:
-                del garbled[i]
-            elif kind == 1:
-                garbled.insert(i, garbled[i])
-            else:
-                garbled[i] = self._rng.integers(256)
-        return bytes(garbled)
