@@ -14,9 +14,9 @@ import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.body import posture as posture_check
 from puppet_core.body.posture import Posture
-from puppet_core.procedural.performer import procedural_motion
+from puppet_core.procedural.carry import carry_motion
 from puppet_retarget.importance import estimator as es
-from puppet_retarget.importance import self_interaction
+from puppet_retarget.importance import moving as moving_objects, self_interaction
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
@@ -25,7 +25,7 @@ from puppet_retarget.solvers import discontinuity, rate_control, SOLVER_NAMES, s
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
 KERNELS = (
-    es.estimate_packed, discontinuity.is_usable,
+    es.estimate_packed, moving_objects.rest, discontinuity.is_usable,
     posture_check.is_posture, self_interaction.step_packed, solver.solve_packed,
     solver.pose_captured_packed, rate_control.solve_rate_packed,
     discontinuity.add_gap, discontinuity.measure_gap, discontinuity.distance_between,
@@ -49,7 +49,7 @@ near.warm_up()
 model.warm_up(*SOLVER_NAMES)
 performer = load_character(f'{sys.argv[1]}/performer.yaml')
 warm = kernels()
-motion = procedural_motion(performer, 120.0)
+motion = carry_motion(performer, 120.0)
 _, segments = motion.world_segments()
 velocities = motion.end_effector_velocities()
 for n, i in enumerate(range(0, motion.n_frames, 20)):
@@ -63,13 +63,13 @@ for n, i in enumerate(range(0, motion.n_frames, 20)):
     root = from_message(np.append(motion.root_positions[i], [0, 0, 0, 1])[None])[0, :3]
     posture = Posture(
         root, motion.rotations[i].copy(), from_message(motion.end_effectors[i]),
-        from_message(velocities[i]),
+        from_message(velocities[i]), motion.props.at(i),
     )
     leg_length = motion.skeleton.leg_length
-    rows, self_rows = near.step(stamp, posture, from_message(segments[i]), leg_length)
+    rows, self_rows, moving = near.step(stamp, posture, from_message(segments[i]), leg_length)
     assert model.step(
         stamp, root, from_message(segments[i]), posture.rotations, from_message(rows),
-        from_message(self_rows), leg_length,
+        from_message(self_rows), leg_length, moving,
     )
 print(json.dumps([warm, kernels()]))
 """
@@ -78,9 +78,9 @@ print(json.dumps([warm, kernels()]))
 def test_warm_up_compiles_all_that_a_live_run_needs_for_one_layout(repository):
     """No frame pays for compilation."""
     config = repository / 'config'
-    files = [str(config / 'characters'), str(config / 'environments' / 'demo.yaml')]
+    files = [str(config / 'characters'), str(config / 'environments' / 'carry.yaml')]
     words = [sys.executable, '-c', LIVE_RUN, *files]
     result = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     warm, after = json.loads(result.stdout)
-    assert warm == after and len(after) == 10 and min(after.values()) > 0
+    assert warm == after and len(after) == 11 and min(after.values()) > 0

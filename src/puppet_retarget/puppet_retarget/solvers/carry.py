@@ -10,10 +10,15 @@ proportion to the importances of the hands and to how loose the thing is, so not
 is taken or set down.
 """
 
-from puppet_core.math import add, copy, Floats, kernel, norm, rotate_inverse, scale, sub, vec3
+import math
+
+from puppet_core.math import add, copy, Floats, kernel, quat, rotate_inverse, scale, sub, vec3
 from puppet_core.math.values import Vec3
 from puppet_retarget.importance import half_extent, IMPORTANCE, OBJECT, ObjectArrays
-from puppet_retarget.solvers.state import Frame, Goals, Tuning
+from puppet_retarget.solvers.body_contact import deepest_in_object
+from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning
+
+CLEARING_STEPS = 6  # ahead, until a thing is out of the trunk
 
 
 @kernel
@@ -34,34 +39,50 @@ def _most_gripped(objects: ObjectArrays, rows: Floats) -> tuple[int, float]:
 
 @kernel
 def carry_objects(
-    tuning: Tuning, objects: ObjectArrays, rows: Floats, goals: Goals, frame: Frame
+    model: PuppetModel,
+    tuning: Tuning,
+    objects: ObjectArrays,
+    rows: Floats,
+    goals: Goals,
+    frame: Frame,
 ) -> None:
     """Move what the hands carry, and their goals, to between the palms as posed."""
     j, held = _most_gripped(objects, rows)
     if held == 0.0:
         return
     palms = scale(add(frame.end_effectors[0], frame.end_effectors[1]), 0.5)
-    wanted = scale(add(goals.positions[0], goals.positions[1]), 0.5)
-    way = add(sub(palms, wanted), _clearance(tuning, objects, j, palms, frame))
+    way = sub(palms, scale(add(goals.positions[0], goals.positions[1]), 0.5))
+    ahead = sub(palms, vec3(frame.p_world[0]))
+    ahead = scale((ahead[0], ahead[1], 0.0), 1.0 / max(math.hypot(ahead[0], ahead[1]), 1e-6))
+    resting = vec3(objects.puppet_positions[j])
+    way = add(way, scale(ahead, _longer(tuning, objects, j, ahead)))
+    for _ in range(CLEARING_STEPS):
+        copy(add(resting, way), objects.puppet_positions[j])
+        way = add(way, scale(ahead, _trunk_depth(model, objects, j, frame)))
     way = scale(way, held)
-    copy(add(objects.puppet_positions[j], way), objects.puppet_positions[j])
+    copy(add(resting, way), objects.puppet_positions[j])
     for hand in range(2):
         copy(add(goals.positions[hand], way), goals.positions[hand])
 
 
 @kernel
-def _clearance(tuning: Tuning, objects: ObjectArrays, j: int, palms: Vec3, frame: Frame) -> Vec3:
-    """Return how far ahead a thing larger than the performer's must be for the same room [m]."""
-    ahead = sub(palms, vec3(frame.p_world[0]))
-    ahead = ahead[0], ahead[1], 0.0
-    length = norm(ahead)
-    if length == 0.0:
-        return ahead
-    ahead = scale(ahead, 1.0 / length)
+def _longer(tuning: Tuning, objects: ObjectArrays, j: int, ahead: Vec3) -> float:
+    """Return how far farther a counterpart extends than the performer's thing, at least 0 [m]."""
     along = rotate_inverse(objects.puppet_orientations[j], ahead)
     own = half_extent(objects.shapes[j], objects.puppet_sizes[j], along)
     performers = tuning.world_scale * half_extent(objects.shapes[j], objects.sizes[j], along)
-    return scale(ahead, max(own - performers, 0.0))
+    return max(own - performers, 0.0)
+
+
+@kernel
+def _trunk_depth(model: PuppetModel, objects: ObjectArrays, j: int, frame: Frame) -> float:
+    """Return how deep pelvis, spine or chest is in an object, at least 0 [m]."""
+    deepest = 0.0
+    for segment in range(3):
+        q, p = quat(frame.q_world[segment]), vec3(frame.p_world[segment])
+        depth = deepest_in_object(model.body.shape, objects, j, segment, q, p)[0]
+        deepest = max(deepest, depth)
+    return deepest
 
 
 @kernel

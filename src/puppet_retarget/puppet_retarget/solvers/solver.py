@@ -447,7 +447,7 @@ def solve_packed(
     pose_captured(model, tuning, captured.hips, captured.rotations, frame)
     unlock_joints(model, frame)
     update_kinematics(model, frame)
-    carry_objects(tuning, solver.objects, rows, goals, frame)
+    carry_objects(model, tuning, solver.objects, rows, goals, frame)
     keep_end_orientations(model, goals, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
