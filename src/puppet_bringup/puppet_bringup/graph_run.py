@@ -8,7 +8,7 @@ and last of all: the opening T-pose of the performer is then seen by all nodes, 
 first compilation takes.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 import os
@@ -300,15 +300,13 @@ def watched_graph(
     say: Say,
     topics: Sequence[str] = tuple(KINDS),
     on_line: LineSink = lambda *_: None,
-    changes: Mapping[str, str] | None = None,
 ) -> Iterator[DemoRun]:
     """
     Yield a graph that can be started, with a monitor on it; stop all of it afterwards.
 
-    `say` gets lines on how far it is, `on_line` the name of a child and each line it writes;
-    `changes` are to the environment of the children.
+    `say` gets lines on how far it is, `on_line` the name of a child and each line it writes.
     """
-    environ = process_table.child_environment(os.environ, **(changes or {}))
+    environ = process_table.child_environment(os.environ)
     with (
         Supervisor(on_line, environ, process_table.SOURCES) as supervisor,
         observing() as (executor, context),

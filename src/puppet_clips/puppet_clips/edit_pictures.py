@@ -14,8 +14,6 @@ from puppet_edit.editor import Constraint, FlatSurface, OnSurface, Plant, PointG
 from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow, View
 
 MEASURED_MARK_M = 0.035  # edge of the cube where an end-effector was measured
-MARK_COLOUR = (0.85, 0.12, 0.10)
-MEASURED_AZIMUTH_DEG = 25.0
 
 INSTANTS = 5
 MARK_M = 0.045  # radius of the ball at a goal
@@ -32,7 +30,6 @@ def before_and_after(
     motions: tuple[Motion, Motion],
     goals: Vec3s,
     keyframes: Sequence[int] = (),
-    cell_px: tuple[int, int] = (320, 360),
 ) -> Picture:
     """
     Return a row as measured and one enhanced; cubes are where end-effectors have to be.
@@ -43,7 +40,7 @@ def before_and_after(
     frames = _instants(len(goals), keyframes)
     marks = [
         [
-            Solid(place, np.full(3, MEASURED_MARK_M), colour=MARK_COLOUR)
+            Solid(place, np.full(3, MEASURED_MARK_M), colour=GOAL_COLOUR)
             for place in goals[frame]
             if np.isfinite(place).all()
         ]
@@ -56,7 +53,7 @@ def before_and_after(
         for title, motion in zip(('Measured', 'Enhanced'), motions)
     ]
     captions = [f'{frame / motions[0].rate_hz:.2f} s' for frame in frames]
-    return render_strip(rows, captions, cell_px, View(MEASURED_AZIMUTH_DEG))
+    return render_strip(rows, captions, CELL_PX, View(AZIMUTH_DEG))
 
 
 def _instants(n_frames: int, keyframes: Sequence[int]) -> list[int]:
@@ -66,19 +63,11 @@ def _instants(n_frames: int, keyframes: Sequence[int]) -> list[int]:
     return [inner[int(i)] for i in even_instants(len(inner), INSTANTS)]
 
 
-def edit_preview(
-    character: Character, before: Motion, plan: EditPlan, after: Motion, frames: Ints | None = None
-) -> Picture:
-    """
-    Return a row before and one after.
-
-    `before` is the clip, or what tasks made of it if it has another length; the frames are those
-    that constraints are about by default.
-    """
+def edit_preview(character: Character, before: Motion, plan: EditPlan, after: Motion) -> Picture:
+    """Return a row before and one after; before is the clip, or what tasks made of it."""
     if before.n_frames != after.n_frames:
         before = plan.before
-    if frames is None:
-        frames = instants(plan, after.n_frames)
+    frames = instants(plan, after.n_frames)
     track = BodyTrack(after)
     wanted = [entry.constraint for entry in plan.entries]
     ground = _ground_of(plan)
@@ -93,13 +82,8 @@ def edit_preview(
     ]
     rows = []
     for title, motion in (('Before', before), ('After', after)):
-        body = Character(
-            character.name,
-            '',
-            motion.skeleton,
-            default_capsules(motion.skeleton),
-            character.colour,
-        )
+        shape = default_capsules(motion.skeleton)
+        body = Character(character.name, '', motion.skeleton, shape, character.colour)
         cells = [[Body.in_posture(body, motion.posture(int(frame)), lift)] for frame in frames]
         rows.append(StripRow(title, cells, (), solids))
     captions = [f'frame {frame}, {frame / after.rate_hz:.2f} s' for frame in frames]

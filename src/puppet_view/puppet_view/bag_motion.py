@@ -66,14 +66,14 @@ class PostureTrack:
         return Props.over_time(self._props)
 
 
-def read_bag_motion(path: Path, topic: str = graph.POSTURE) -> tuple[Motion, tuple[int, ...], str]:
+def read_bag_motion(path: Path) -> tuple[Motion, tuple[int, ...], str]:
     """
-    Return the motion of one topic, the stamp of each of its frames [ns] and the body's name.
+    Return the performer's motion, the stamp of each of its frames [ns] and the body's name.
 
     The stamps are those in the bag, as far as these have a constant rate. Raises InputFileError if
     it has no postures, or none that make a motion.
     """
-    track = PostureTrack()
+    track, topic = PostureTrack(), graph.POSTURE
     with BagReader(path) as reader:
         if reader.topics.get(topic) != POSTURE or not reader.counts[topic]:
             raise InputFileError(path, f'postures on {topic}', 'none', hint=NO_POSTURES_HINT)

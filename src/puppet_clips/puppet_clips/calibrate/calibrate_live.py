@@ -176,9 +176,9 @@ class LiveSession(CalibrationNode):
             self.require_input()
 
 
-def retried(session: LiveSession, times: int = 3) -> PoseRecording:
+def retried(session: LiveSession) -> PoseRecording:
     """Return the T-pose, asked for again if it was none; CalibrationError why not at last."""
-    for _ in range(times - 1):
+    for _ in range(2):
         try:
             return session.pose()
         except CalibrationError as err:

@@ -3,8 +3,10 @@
 """
 Command `calibrate --surface`: the performer's own surface points, touched with a sensor.
 
-The performer node must run, calibrated, and a stylus must be among the tracker's sensors. Segments
-that are complete are saved at once; a run that was broken off goes on with the next segment.
+The performer node must run, calibrated, and a stylus must be among the tracker's sensors: one
+that the layout does not need, or that of a hand that is not measured now. For each prompt
+touch the point with the tip, hold still until it is recorded, lift, go on. Segments that are
+complete are saved at once; a run that was broken off goes on with the next segment.
 """
 
 import argparse

@@ -27,4 +27,4 @@ from puppet_core.clips.options import (
     UP_AXES,
 )
 from puppet_core.clips.skeleton_map import canonical_direction, canonical_hinge
-from puppet_core.clips.text import read_text, shorten
+from puppet_core.clips.text import read_text

@@ -16,15 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.clips.clip_file import ClipFile, euler_to_quats, TIP_SUFFIX
-from puppet_core.clips.text import (
-    first_bad_word,
-    parse_float,
-    parse_floats,
-    parse_int,
-    read_text,
-    shorten,
-)
-from puppet_core.io import InputFileError
+from puppet_core.clips.text import first_bad_word, parse_float, parse_floats, parse_int, read_text
+from puppet_core.io import brief, InputFileError
 from puppet_core.math import Floats, frozen, Ints, Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import conjugate, multiply, rotate
 
@@ -59,14 +52,14 @@ class _Row(NamedTuple):
     def numbers(self, count: int, name: str) -> Floats:
         values = parse_floats(self.words[1 : 1 + count])
         if values is None or len(values) != count:
-            got = shorten(' '.join(self.words[1:])) if self.words[1:] else 'nothing'
+            got = brief(' '.join(self.words[1:])) if self.words[1:] else 'nothing'
             raise self.error(f'{count} finite numbers', got, name)
         return values
 
     def order(self, word: str, name: str) -> list[int]:
         """Return the axes that a word like XYZ names."""
         if sorted(word.lower()) != ['x', 'y', 'z']:
-            raise self.error('an order like XYZ', shorten(word), name)
+            raise self.error('an order like XYZ', brief(word), name)
         return ['xyz'.index(letter) for letter in word.lower()]
 
     def dofs(self, name: str) -> tuple[str, ...]:
@@ -74,7 +67,7 @@ class _Row(NamedTuple):
         dofs = tuple(word.lower() for word in self.words[1:])
         if set(dofs) - set(_DOFS) or len(set(dofs)) != len(dofs):
             wanted = 'different ones of ' + ' '.join(_DOFS)
-            raise self.error(wanted, shorten(' '.join(dofs)), name)
+            raise self.error(wanted, brief(' '.join(dofs)), name)
         return dofs
 
 
@@ -195,11 +188,11 @@ def _read_units(rows: list[_Row]) -> tuple[float, float]:
         if row.key == 'length':
             length = parse_float(row.value)
             if length is None or length <= 0.0:
-                raise row.error('a number > 0', shorten(row.value), 'units length')
+                raise row.error('a number > 0', brief(row.value), 'units length')
             unit_m = INCH_M / length
         elif row.key == 'angle':
             if row.value[:3].lower() not in ('deg', 'rad'):
-                raise row.error('deg or rad', shorten(row.value), 'units angle')
+                raise row.error('deg or rad', brief(row.value), 'units angle')
             angle_unit_rad = _angle_unit(row.value)
     return unit_m, angle_unit_rad
 
@@ -236,7 +229,7 @@ def _read_bones(rows: list[_Row]) -> dict[str, _Bone]:
                 raise row.error("'end'", 'another begin', 'bonedata')
             bone = _Bone(row)
         elif bone is None:
-            raise row.error("'begin'", shorten(row.words[0]), 'bonedata')
+            raise row.error("'begin'", brief(row.words[0]), 'bonedata')
         elif row.key == 'end':
             _check_bone(bone, bones)
             bones[bone.name] = bone
@@ -258,7 +251,7 @@ def _read_bone_row(bone: _Bone, row: _Row) -> None:
     elif row.key == 'length':
         length = parse_float(row.value)
         if length is None or length < 0.0:
-            raise row.error('a number >= 0', shorten(' '.join(row.words[1:])), place)
+            raise row.error('a number >= 0', brief(' '.join(row.words[1:])), place)
         bone.length = length
     elif row.key == 'axis':
         bone.axis = row.numbers(3, place)
@@ -275,7 +268,7 @@ def _check_bone(bone: _Bone, known: dict[str, _Bone]) -> None:
         raise bone.row.error(', '.join(_BONE_KEYS), got, place)
     if bone.name in known or bone.name == 'root':
         first = f'it is also on line {known[bone.name].row.line}' if bone.name in known else ''
-        raise bone.row.error('a new bone name', shorten(bone.name), 'bonedata', first)
+        raise bone.row.error('a new bone name', brief(bone.name), 'bonedata', first)
     if bone.length > 0.0 and not np.linalg.norm(bone.direction) > 0.0:
         raise bone.row.error('a direction', 'a zero vector', f'{bone.name} direction')
     if len(known) >= MAX_BONES:
@@ -293,7 +286,7 @@ def _read_hierarchy(rows: list[_Row], bones: dict[str, _Bone]) -> list[tuple[str
         for name in row.words:
             if name not in bones and (name != 'root' or name in names):
                 hint = f'bones: {", ".join(bones)}'
-                raise row.error('a bone of :bonedata', shorten(name), 'hierarchy', hint)
+                raise row.error('a bone of :bonedata', brief(name), 'hierarchy', hint)
         for name in names:
             if name in parent_rows:
                 got = f'another one; the first is on line {parent_rows[name].line}'
@@ -378,7 +371,7 @@ def _read_motion(path: Path, skeleton: AsfSkeleton) -> tuple[float, Floats]:
             frame[name] = row.words[1:]
         elif name not in widths:
             hint = 'bones with values: ' + ', '.join(widths)
-            raise row.error('a bone of the ASF with dof', shorten(name), 'frame', hint)
+            raise row.error('a bone of the ASF with dof', brief(name), 'frame', hint)
         elif name in frame:
             raise row.error('each bone once a frame', 'a second line', name)
         else:
@@ -390,7 +383,7 @@ def _read_motion(path: Path, skeleton: AsfSkeleton) -> tuple[float, Floats]:
     if values is None:
         of_bones = (row for row in _rows(path) if row.words[0] in widths)
         bad = next(row for row in of_bones if first_bad_word(row.words[1:]) >= 0)
-        got = shorten(bad.words[1 + first_bad_word(bad.words[1:])])
+        got = brief(bad.words[1 + first_bad_word(bad.words[1:])])
         raise bad.error('finite numbers', got, bad.words[0])
     return angle_unit_rad, values.reshape(-1, sum(widths.values()))
 
@@ -403,13 +396,13 @@ def _read_flag(row: _Row, angle_unit_rad: float) -> float:
     if flag in ('FULLY-SPECIFIED', 'SAMPLES-PER-SECOND'):
         return angle_unit_rad
     wanted = ':FULLY-SPECIFIED, :DEGREES or :RADIANS'
-    raise InputFileError(row.path, wanted, shorten(row.words[0]), row.line)
+    raise InputFileError(row.path, wanted, brief(row.words[0]), row.line)
 
 
 def _check_frame_number(row: _Row, before: _Row | None) -> None:
     number = parse_int(row.words[0])
     if number is None or len(row.words) > 1:
-        raise row.error('a frame number', shorten(row.words[0]), 'frame')
+        raise row.error('a frame number', brief(row.words[0]), 'frame')
     if before is not None and number != int(before.words[0]) + 1:
         raise row.error(f'frame {int(before.words[0]) + 1}', str(number), 'frame')
 

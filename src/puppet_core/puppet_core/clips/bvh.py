@@ -25,15 +25,8 @@ from puppet_core.clips.clip_file import (
     TIP_SUFFIX,
 )
 from puppet_core.clips.skeleton_map import Q_WORLD_Y_UP
-from puppet_core.clips.text import (
-    first_bad_word,
-    parse_float,
-    parse_floats,
-    parse_int,
-    read_text,
-    shorten,
-)
-from puppet_core.io import InputFileError, write_text
+from puppet_core.clips.text import first_bad_word, parse_float, parse_floats, parse_int, read_text
+from puppet_core.io import brief, InputFileError, write_text
 from puppet_core.math import Floats, frozen, Vec3, Vec3s
 from puppet_core.math.quaternions import conjugate, multiply, rotate
 
@@ -106,7 +99,7 @@ class _Tokens:
     def expect(self, keyword: str) -> None:
         word = self.need(repr(keyword), keyword)
         if word.upper() != keyword.upper():
-            raise self.error(repr(keyword), shorten(word), keyword)
+            raise self.error(repr(keyword), brief(word), keyword)
 
     def error(self, wanted: str, got: str, field_name: str) -> InputFileError:
         return InputFileError(self.path, wanted, got, self.line, field_name)
@@ -126,7 +119,7 @@ def read_hierarchy(path: Path, text: str) -> list[BvhJoint]:
             line = tokens.line
             joint = _open_block(tokens, key, joints, blocks)
             if joint.name in lines:
-                got, hint = shorten(joint.name), f'it is also on line {lines[joint.name]}'
+                got, hint = brief(joint.name), f'it is also on line {lines[joint.name]}'
                 raise InputFileError(path, 'a new joint name', got, line, 'JOINT', hint)
             if len(joints) >= MAX_JOINTS:
                 raise tokens.error(f'at most {MAX_JOINTS} joints', 'more', 'HIERARCHY')
@@ -134,7 +127,7 @@ def read_hierarchy(path: Path, text: str) -> list[BvhJoint]:
             joints.append(joint)
             blocks.append(joint)
         elif key not in ('OFFSET', 'CHANNELS', '}'):
-            raise tokens.error(_KEYWORDS, shorten(word), 'HIERARCHY')
+            raise tokens.error(_KEYWORDS, brief(word), 'HIERARCHY')
         elif not blocks:
             name = "'}'" if key == '}' else key
             raise tokens.error(f'{name} inside a joint', 'it outside', name)
@@ -183,7 +176,7 @@ def _read_offset(tokens: _Tokens, joint: BvhJoint) -> None:
     words = [tokens.need('3 numbers', 'OFFSET') for _ in range(3)]
     values = parse_floats(words)
     if values is None or joint.offset is not None:
-        got = shorten(' '.join(words)) if values is None else 'a second OFFSET'
+        got = brief(' '.join(words)) if values is None else 'a second OFFSET'
         raise tokens.error('3 finite numbers', got, f'{joint.name} OFFSET')
     joint.offset = values.tolist()
 
@@ -193,7 +186,7 @@ def _read_channels(tokens: _Tokens, joint: BvhJoint) -> None:
     word = tokens.need('a channel count', place)
     count = parse_int(word)
     if count is None or not 0 <= count <= 6 or joint.channels is not None:
-        got = shorten(word) if joint.channels is None else 'a second CHANNELS'
+        got = brief(word) if joint.channels is None else 'a second CHANNELS'
         raise tokens.error('a channel count in 0 .. 6', got, place)
     joint.channels = []
     for _ in range(count):
@@ -202,7 +195,7 @@ def _read_channels(tokens: _Tokens, joint: BvhJoint) -> None:
         is_known = channel[0] in ('position', 'rotation') and channel[1] >= 0
         if not is_known or channel in joint.channels:
             wanted = f'{count} different ones of Xposition, Yposition, Zposition, Xrotation, '
-            raise tokens.error(wanted + 'Yrotation, Zrotation', shorten(word), place)
+            raise tokens.error(wanted + 'Yrotation, Zrotation', brief(word), place)
         joint.channels.append(channel)
 
 
@@ -251,7 +244,7 @@ def _read_head(path: Path, text: str, start: int, is_time_needed: bool) -> tuple
     count = parse_int(frames[1])
     if count is None or count < 1:
         line = _line_at(text, frames.start(1))
-        raise InputFileError(path, 'a frame count >= 1', shorten(frames[1]), line, 'Frames')
+        raise InputFileError(path, 'a frame count >= 1', brief(frames[1]), line, 'Frames')
     time = _FRAME_TIME.match(text, frames.end())
     if not is_time_needed:
         return count, math.nan, time.end() if time else frames.end()
@@ -263,7 +256,7 @@ def _read_head(path: Path, text: str, start: int, is_time_needed: bool) -> tuple
     if seconds is None or not _SHORTEST_FRAME_S <= seconds <= _LONGEST_FRAME_S:
         line = _line_at(text, time.start(1))
         wanted = f'seconds in {_SHORTEST_FRAME_S:g} .. {_LONGEST_FRAME_S:g}'
-        raise InputFileError(path, wanted, shorten(time[1]), line, 'Frame Time', _RATE_HINT)
+        raise InputFileError(path, wanted, brief(time[1]), line, 'Frame Time', _RATE_HINT)
     return count, seconds, time.end()
 
 
@@ -279,7 +272,7 @@ def _read_values(path: Path, text: str, body: int, n_frames: int, n_channels: in
     if values is None:
         line, words = next(row for row in lines if first_bad_word(row[1]) >= 0)
         bad = first_bad_word(words)
-        got, place = shorten(words[bad]), f'value {bad + 1}'
+        got, place = brief(words[bad]), f'value {bad + 1}'
         raise InputFileError(path, 'a finite number', got, line, place)
     return values.reshape(n_frames, n_channels)
 

@@ -77,8 +77,3 @@ def parse_floats(words: Sequence[str]) -> Floats | None:
 def first_bad_word(words: Sequence[str]) -> int:
     """Return the index of the first token that is not a finite number, -1 if all are."""
     return next((i for i, word in enumerate(words) if parse_float(word) is None), -1)
-
-
-def shorten(word: str, limit: int = 40) -> str:
-    """Return a token in quotes, cut to a length that fits into an error message."""
-    return repr(word if len(word) <= limit else word[:limit] + '…')

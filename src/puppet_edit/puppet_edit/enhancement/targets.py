@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import GENERAL_END_EFFECTORS
-from puppet_core.clips import read_text, shorten
+from puppet_core.clips import read_text
 from puppet_core.io import brief, ConfigError, InputFileError, load_yaml, Section
 from puppet_core.math import Floats, read_only, Vec3s
 
@@ -131,7 +131,7 @@ def end_effector_row(name: str) -> int:
     """Return the row of an end-effector by its name; raise ConfigError if there is none."""
     if name not in GENERAL_END_EFFECTORS:
         known = ', '.join(GENERAL_END_EFFECTORS)
-        raise ConfigError(f'end-effectors: expected some of {known}, got {shorten(name)}')
+        raise ConfigError(f'end-effectors: expected some of {known}, got {brief(name)}')
     return GENERAL_END_EFFECTORS.index(name)
 
 

@@ -109,15 +109,15 @@ def contact_pairs(
 
 
 def dynamic_pairs(
-    motions: tuple[Motion, Motion], windows: tuple[Window, Window], count: int = 4
+    motions: tuple[Motion, Motion], windows: tuple[Window, Window]
 ) -> list[tuple[float, float]]:
-    """Return a few pairs of the alignment with the least sum of posture distances."""
+    """Return four pairs of the alignment with the least sum of posture distances."""
     features = [
         posture_features(motion)[window[0] : window[1] + 1]
         for motion, window in zip(motions, windows)
     ]
     path = _alignment(distances(*features))
-    chosen = path[np.linspace(0, len(path) - 1, count + 2).astype(np.int64)[1:-1]]
+    chosen = path[np.linspace(0, len(path) - 1, 6).astype(np.int64)[1:-1]]
     pairs = [(windows[0][0] + float(a), windows[1][0] + float(b)) for a, b in chosen]
     return _compatible(pairs, windows)
 
