@@ -53,7 +53,7 @@ def square_walk(skeleton: Skeleton, rate_hz: float, side_m: float = SIDE_M) -> W
     body = make_body(skeleton, plan, t, rate_hz)
     for side in range(2):
         gesture = walking_arm(plan, t, body.stride, side)
-        add_arm(skeleton, body, side, chests_of(skeleton, body), gesture)
+        add_arm(skeleton, body, side, chests_of(skeleton, body), gesture, ())
     first, last = round(start * rate_hz), round(end * rate_hz)
     motion = Motion.from_rotations(
         skeleton, rate_hz, body.roots[first:last], body.rotations[first:last]

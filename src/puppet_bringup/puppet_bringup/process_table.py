@@ -446,7 +446,7 @@ def _node_parameters(variant: str, values: Mapping[str, str]) -> dict[str, dict[
         lines = (f'line{i}' for i in range(EMULATED_LINES))  # as the emulator names its ports
         ports = [str(Path(values['ports_dir']) / line) for line in lines]
         parameters['tracker_driver']['ports'] = ports
-        if props := _props(values):
+        if (props := SCRIPTS[values['script'] or SHOW].props) and not values['clip']:
             parameters['tracker_driver']['sensors'] = [*WORN, *props]
     if variant == REPLAY:
         for own in parameters.values():
@@ -500,11 +500,6 @@ def _truth(argument: str, text: str) -> bool:
     if text.lower() not in TRUE_WORDS + FALSE_WORDS:
         raise ConfigError(f'{argument}: expected true or false, got {text!r}')
     return text.lower() in TRUE_WORDS
-
-
-def _props(values: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what has a sensor besides the performer of a simulation."""
-    return () if values['clip'] else SCRIPTS[values['script'] or SHOW].props
 
 
 def _emulator(values: Mapping[str, str]) -> Process:

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--report', type=Path, metavar='JSON', help='figures of the outcome')
     clip_arguments.add_solver_options(parser)
     clip_arguments.add_tuning_options(parser)
-    clip_arguments.add_clip_options(parser)
+    clip_arguments.add_clip_options(parser, has_props=True)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
@@ -38,12 +38,12 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     character = clip_arguments.find_character(files, arguments.character, arguments.world_scale)
     environment = clip_arguments.find_environment(files, arguments.environment)
     stamps_ns: tuple[int, ...] = ()
-    if clip_arguments.is_bag(arguments.clip):
+    if clip_arguments.is_bag(arguments.clip) and not arguments.props:
         from puppet_view.bag_motion import read_bag_motion  # with ROS, which clips do not need
 
         motion, stamps_ns, _ = read_bag_motion(arguments.clip)
     else:
-        motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
+        motion = clip_arguments.read_clip_and_props(arguments)
     job = tuning.job(character, environment, arguments.solver)
     with progress(f'retarget {arguments.clip.name}', motion.n_frames) as advance:
         result = offline.retarget_motion(motion, job, advance)
@@ -80,5 +80,6 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     if arguments.report:
         clip_arguments.check_output(arguments.report, '--report')
     clip_arguments.require_other_files(
-        {'IN': arguments.clip}, {'OUT': arguments.out, '--report': arguments.report}
+        {'IN': arguments.clip, '--props': arguments.props},
+        {'OUT': arguments.out, '--report': arguments.report},
     )

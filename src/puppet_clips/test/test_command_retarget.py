@@ -10,6 +10,8 @@ from puppet_core.body.character import load_character
 from puppet_core.body.skeleton import SEGMENTS
 from puppet_core.clips.load import load_clip
 from puppet_core.clips.options import ClipOptions
+from puppet_core.procedural.carry import BOX_SIZE_M
+from puppet_driver.emulator import cli as emulator
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob
 from puppet_retarget.solvers.registry import SOLVER_NAMES
@@ -99,3 +101,21 @@ def test_figure_without_a_value_is_null(run, walk_bvh, tmp_path):
     assert done.code == 0, done.err
     errors = json.loads(report.read_text())['goal_error_mm']
     assert errors == {'p50': None, 'p99': None, 'max': None}
+
+
+def test_a_clip_takes_the_box_of_its_props_file_along(run, tmp_path):
+    clip, props, out = (tmp_path / name for name in ('carry.bvh', 'carry.csv', 'out.bvh'))
+    assert emulator.main(['--script', 'carry', '--rate-hz', '30', '--export', str(clip)]) == 0
+    words = ('retarget', clip, out, '--character', 'sally', '--environment', 'carry')
+    assert run(*words, '--props', props).code == 0
+    puppet, performer = load_clip(out), load_clip(clip)
+    scale = load_character(CHARACTERS / 'sally.yaml').scale_for(performer.skeleton.leg_length)
+    held = slice(9 * 30, 17 * 30)
+    gaps = np.linalg.norm(np.diff(puppet.end_effectors[held, :2], axis=1), axis=2)
+    np.testing.assert_allclose(gaps, scale * BOX_SIZE_M[1], atol=0.005)
+    for wrong, says in (
+        ((*words, '--props', tmp_path / 'no.csv'), 'no.csv: expected'),
+        (('render', '--script', 'carry', '-o', 'x.png', '--props', props), '--props: expected'),
+    ):
+        done = run(*wrong)
+        assert done.code == 2 and says in done.err

@@ -9,8 +9,6 @@ One pass ends where it began. While held, the box is rigid between the palms, wh
 sides; on stand and table it is still. All curves have two derivatives.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from puppet_core.body import Character, Motion, Props, Skeleton
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
@@ -18,7 +16,7 @@ from puppet_core.procedural.curve import about, check_timing
 from puppet_core.procedural.motion_loop import smooth_step
 from puppet_core.procedural.performer import (
     add_arm,
-    arm_scale,
+    ADULT_ARM_LENGTH_M,
     begin_plan,
     Bending,
     Chests,
@@ -36,9 +34,8 @@ from puppet_core.procedural.performer import (
 # Places are fixed in world; config/environments/carry.yaml repeats them.
 START_XY_M = (1.0, 0.5)
 TO_STAND_M, TO_TABLE_M = 0.6, 2.4  # from the start to the stand, from there to the table
-AHEAD_M = 0.54  # from where it stands to the middle of stand or table, and of the box on it
 TABLE_SIZE_M = (0.5, 0.36, 0.75)  # and of the stand
-STAND_CENTRE_M = (1.0, 1.64, 0.375)
+STAND_CENTRE_M = (1.0, 1.64, 0.375)  # 0.54 m ahead of where it stands then
 TABLE_CENTRE_M = (1.0, -1.84, 0.375)
 BOX_SIZE_M = (0.30, 0.36, 0.26)  # along the way it is carried, from palm to palm, upward
 PROPS = ('box', 'table')
@@ -56,17 +53,14 @@ STRAIGHTEN_S = 2.3, 3.9
 BOW, BOW_BACK_M, BOW_DOWN_M = 0.65, 0.05, 0.06
 CARRY_BOW = -0.06  # against the weight
 ARM_SWING = 0.4  # of a longer walk's, and past the table
-OPEN_M = (-0.05, 0.09, 0.03)  # of a hand beside the box: back, outward, up
-GRIP_M = (-0.02, -0.02)  # of the palms from the middle of the sides: ahead, up
+# Of the left palm in the box's frame: on its side, and how far from there before that.
+GRIP_M = np.array([-0.02, 0.5 * BOX_SIZE_M[1], -0.02])
+OPEN_M = np.array([-0.05, 0.09, 0.03])
 FINGERS_DOWN = np.radians(20.0)
 CARRY_AHEAD_M, CARRY_UP_M = 0.20, -0.09  # of the box's near side from the chest joint
 
 _X_AXIS, _, _Z_AXIS = np.eye(3)
-
-
-class _Box(NamedTuple):
-    positions: Vec3s  # Of its centre, shape (n, 3) [m]
-    orientations: Quats  # X ahead, Y to the left of who carries it, shape (n, 4)
+Spans = list[tuple[float, float]]  # From when to when something is done [s]
 
 
 def carry_motion(
@@ -75,9 +69,8 @@ def carry_motion(
     """
     Return one pass of the performance; its last frame is followed by its first.
 
-    The props are the box and the table that it is brought to. Both tables and the box do not scale
-    with the body, so the proportions should be a person's. Raise ConfigError if a time is negative
-    or not finite.
+    The props are the box and the table that it is brought to, which do not scale with the body.
+    Raise ConfigError if a time is negative or not finite.
     """
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character
@@ -88,32 +81,32 @@ def carry_motion(
     bending = Bending(lean, BOW_BACK_M * bent, -BOW_DOWN_M * bent)
     body = make_body(skeleton, plan, t, rate_hz, bending)
     chests = chests_of(skeleton, body)
-    box = _box(spans, t, chests, arm_scale(skeleton, 0))
+    scale = float(skeleton.limb_lengths[0].sum()) / ADULT_ARM_LENGTH_M
+    box, q_box = _box(spans, t, chests, scale)
     for side in range(2):
-        palm = _palm(spans, t, side, box)
+        palm = _palm(spans, t, side, box, q_box)
         gesture = walking_arm(plan, t, ARM_SWING * body.stride, side)
         add_arm(skeleton, body, side, chests, gesture, [palm])
-    places = np.stack((box.positions, np.broadcast_to(TABLE_CENTRE_M, (len(t), 3))), axis=1)
-    turns = np.zeros((len(t), len(PROPS), 4))
-    turns[:, 0], turns[:, 1, 0] = box.orientations, 1.0
+    places = np.stack((box, np.tile(TABLE_CENTRE_M, (len(t), 1))), axis=1)
+    turns = np.stack((q_box, about(_Z_AXIS, 0.0 * t)), axis=1)
     props = Props(PROPS, places, turns)
     return Motion.from_rotations(skeleton, rate_hz, body.roots, body.rotations, props)
 
 
-def _plan(skeleton: Skeleton, t_pose_s: float) -> tuple[Plan, list[tuple[float, float]]]:
-    """Return the footsteps, and from when to when it is busy with the box, there and back [s]."""
+def _plan(skeleton: Skeleton, t_pose_s: float) -> tuple[Plan, Spans]:
+    """Return the footsteps, and the spans from taking the box to having set it down."""
     plan = begin_plan(skeleton, START_XY_M, t_pose_s)
     plan.turn(0.5 * np.pi)
     plan.walk(TO_STAND_M)
     spans = []
     for way in (-1.0, 1.0):
         start = plan.duration_s
-        plan.stay(f'take {way:+.0f}', TAKE_S)
+        plan.duration_s += TAKE_S
         plan.turn(way * np.pi)
         plan.walk(TO_TABLE_M)
-        plan.stay(f'put {way:+.0f}', TAKE_S)
+        plan.duration_s += TAKE_S
         spans.append((start, plan.duration_s))
-        plan.stay(f'pause {way:+.0f}', PAUSE_S)
+        plan.duration_s += PAUSE_S
     plan.turn(-np.pi)
     plan.walk(TO_STAND_M)
     plan.turn(0.5 * np.pi)
@@ -121,7 +114,7 @@ def _plan(skeleton: Skeleton, t_pose_s: float) -> tuple[Plan, list[tuple[float, 
     return plan, spans
 
 
-def _between(spans: list[tuple[float, float]], t: Floats, ramp_s: tuple[float, float]) -> Floats:
+def _between(spans: Spans, t: Floats, ramp_s: tuple[float, float]) -> Floats:
     """Return what rises to 1 in the ramp after a span's start, and falls in it before its end."""
     first, last = ramp_s
     total = np.zeros(len(t))
@@ -131,8 +124,8 @@ def _between(spans: list[tuple[float, float]], t: Floats, ramp_s: tuple[float, f
     return total
 
 
-def _box(spans: list[tuple[float, float]], t: Floats, chests: Chests, scale: float) -> _Box:
-    """Return the box: on the stand, in front of the chest, on the table, and back."""
+def _box(spans: Spans, t: Floats, chests: Chests, scale: float) -> tuple[Vec3s, Quats]:
+    """Return the box on the stand, in front of the chest, on the table, and back; X is ahead."""
     q_chest, p_chest = chests
     ahead = quaternions.rotate(q_chest, _X_AXIS)
     yaws = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
@@ -140,7 +133,7 @@ def _box(spans: list[tuple[float, float]], t: Floats, chests: Chests, scale: flo
     way = CARRY_AHEAD_M * scale + 0.5 * BOX_SIZE_M[0]
     carried = p_chest + way * level + CARRY_UP_M * scale * _Z_AXIS
     # the middle of the way, when all of it is in the hands
-    (first, second) = (0.5 * (start + end) for start, end in spans)
+    first, second = (0.5 * (start + end) for start, end in spans)
     is_away = ((t > first) & (t < second))[:, None]
     standing = np.where(is_away, TABLE_CENTRE_M, STAND_CENTRE_M)
     standing[:, 2] += 0.5 * (TABLE_SIZE_M[2] + BOX_SIZE_M[2])
@@ -148,24 +141,21 @@ def _box(spans: list[tuple[float, float]], t: Floats, chests: Chests, scale: flo
     share = np.stack((drawn, drawn, lifted), axis=1)
     resting = np.where(is_away[:, 0], -0.5, 0.5) * np.pi
     turns = about(_Z_AXIS, resting + drawn * (yaws - resting))
-    return _Box(standing + share * (carried - standing), turns)
+    return standing + share * (carried - standing), turns
 
 
-def _palm(spans: list[tuple[float, float]], t: Floats, side: int, box: _Box) -> Palm:
+def _palm(spans: Spans, t: Floats, side: int, box: Vec3s, q_box: Quats) -> Palm:
     """Return where a palm is: beside the box, on its side, and beside it again."""
     mirror = 1.0 if side == 0 else -1.0
     apart = 1.0 - _between(spans, t, CLOSE_S)
-    back, outward, up = OPEN_M
-    ahead, above = GRIP_M
-    place = np.array([ahead, 0.5 * mirror * BOX_SIZE_M[1], above])
-    place = place + apart[:, None] * (back, mirror * outward, up)
+    mirrored = np.array([1.0, mirror, 1.0])
+    place = mirrored * (GRIP_M + apart[:, None] * OPEN_M)
     fingers = np.array([np.cos(FINGERS_DOWN), 0.0, -np.sin(FINGERS_DOWN)])
     hand = hand_rotations(side, fingers, np.array([0.0, -mirror, 0.0]))
     pole = np.array([-0.7, 0.5 * mirror, -0.5])
-    q = box.orientations
     return Palm(
         _between(spans, t, REACH_S),
-        box.positions + quaternions.rotate(q, place),
-        quaternions.multiply(q, hand),
-        quaternions.rotate(q, pole),
+        box + quaternions.rotate(q_box, place),
+        quaternions.multiply(q_box, hand),
+        quaternions.rotate(q_box, pole),
     )

@@ -182,7 +182,8 @@ def procedural_motion(
     body = make_body(skeleton, plan, t, rate_hz, _bending(plan, t))
     chests = chests_of(skeleton, body)
     for side in range(2):
-        palms = _table(plan, t, side), _clap(plan, t, side, chests, arm_scale(skeleton, side))
+        scale = float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
+        palms = _table(plan, t, side), _clap(plan, t, side, chests, scale)
         add_arm(skeleton, body, side, chests, _gesture(plan, t, body.stride, side), palms)
     return Motion.from_rotations(skeleton, rate_hz, body.roots, body.rotations)
 
@@ -551,23 +552,13 @@ def chests_of(skeleton: Skeleton, body: Body) -> Chests:
     return q_world[:, chest], p_world[:, chest]
 
 
-def arm_scale(skeleton: Skeleton, side: int) -> float:
-    """Return the length of an arm over an adult's."""
-    return float(skeleton.limb_lengths[side].sum()) / ADULT_ARM_LENGTH_M
-
-
 def add_arm(
-    skeleton: Skeleton,
-    body: Body,
-    side: int,
-    chests: Chests,
-    gesture: Gesture,
-    palms: Sequence[Palm] = (),
+    skeleton: Skeleton, body: Body, side: int, chests: Chests, arm: Gesture, palms: Sequence[Palm]
 ) -> None:
     """Write an arm's rotations into a body: a gesture, blended to where its palm has to be."""
     upper, lower, hand = LIMB_SEGMENTS[side]
     rest = np.tile((1.0, 0.0, 0.0, 0.0), (len(body.roots), 1))
-    rotations = [*hanging_arm(gesture, side), rest]
+    rotations = [*hanging_arm(arm, side), rest]
     for palm in palms:
         placed = placed_arm(skeleton, side, chests, palm)
         rotations = [
@@ -632,13 +623,8 @@ def _table(plan: Plan, t: Floats, side: int) -> Palm:
     yaw = 0.5 * np.pi + (-0.15 if side == 0 else 0.15)
     flat = hand_rotations(side, np.array([np.cos(yaw), np.sin(yaw), 0.0]), -_Z_AXIS)
     pole = np.array([-0.7 if side == 0 else 0.7, -0.8, -0.25])
-    n = len(t)
-    return Palm(
-        share,
-        resting + up[:, None] * hovering,
-        np.broadcast_to(flat, (n, 4)),
-        np.broadcast_to(pole, (n, 3)),
-    )
+    turns, poles = (np.broadcast_to(v, (len(t), len(v))) for v in (flat, pole))
+    return Palm(share, resting + up[:, None] * hovering, turns, poles)
 
 
 def _clap(plan: Plan, t: Floats, side: int, chests: Chests, scale: float) -> Palm:

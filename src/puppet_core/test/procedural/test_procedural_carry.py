@@ -3,7 +3,7 @@
 """The performance that carries a box: rigid in the palms, still on the tables, and smooth."""
 
 import numpy as np
-from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENTS
+from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions
 from puppet_core.procedural import carry
 from puppet_core.procedural.carry import BOX_SIZE_M, carry_motion, STAND_CENTRE_M, TABLE_CENTRE_M
@@ -59,8 +59,7 @@ def test_the_box_stands_still_on_stand_and_table(motion, box):
         assert low.sum() > least_s * RATE_HZ
         assert np.ptp(position[low], axis=0).max() < EXACT_M
         np.testing.assert_allclose(position[low, 2], TOP_M + 0.5 * BOX_SIZE_M[2])
-        upright = quaternions.rotate(q[low], [0.0, 0.0, 1.0])
-        np.testing.assert_allclose(upright, np.tile([0.0, 0.0, 1.0], (low.sum(), 1)), atol=1e-12)
+        np.testing.assert_allclose(q[low, 1:3], 0.0)
     assert position[:, 2].min() > TOP_M + 0.5 * BOX_SIZE_M[2] - EXACT_M
     table = motion.props.positions[:, motion.props.names.index('table')]
     np.testing.assert_array_equal(table, np.tile(TABLE_CENTRE_M, (motion.n_frames, 1)))
@@ -76,49 +75,22 @@ def test_palms_stay_outside_of_the_box_and_both_tables(motion, grips):
         assert np.min(np.max(np.abs(place) - 0.5 * np.array(size), axis=2)) > least_m
 
 
-@pytest.mark.parametrize('foot', [2, 3], ids=['left', 'right'])
-def test_planted_soles_are_still(motion, foot):
-    soles = motion.end_effectors[:, foot]
-    planted = (soles[:, 2] < 1e-6) & (np.roll(soles[:, 2], 1) < 1e-6)
-    assert np.linalg.norm(looped_rate(soles), axis=1)[planted].max() < 1e-3
-    assert planted.mean() > 0.6
+def test_hands_and_box_are_moved_gently(motion, box):
+    for points in (motion.end_effectors[:, 0], motion.end_effectors[:, 1], box[0]):
+        change = looped_rate(looped_rate(points))
+        assert np.linalg.norm(change, axis=1).max() < 12.0
 
 
-def test_begins_and_ends_in_the_t_pose_without_a_seam(motion, box):
-    held = motion.rotations[: round(2.0 * RATE_HZ)]
-    np.testing.assert_allclose(held, np.broadcast_to([1.0, 0, 0, 0], held.shape), atol=1e-5)
-    assert np.abs(looped_rate(motion.end_effectors)[0]).max() < 1e-6
-    assert np.abs(looped_rate(box[0])[0]).max() < EXACT_M
-
-
-def test_accelerations_are_a_persons_and_do_not_grow_with_the_rate(adult_character):
-    most = []
-    for rate_hz in (120.0, 240.0):
-        motion = carry_motion(adult_character, rate_hz)
-        points = np.concatenate((motion.end_effectors, motion.props.positions), axis=1)
-        velocity = (points - np.roll(points, 1, axis=0)) * rate_hz
-        change = (velocity - np.roll(velocity, 1, axis=0)) * rate_hz
-        most.append(np.linalg.norm(change, axis=2).max(axis=0))
-        assert np.linalg.norm(velocity, axis=2).max() < 4.5  # a foot that swings
-    assert most[1][[0, 1, 8]].max() < 12.0  # palms and box
-    np.testing.assert_allclose(most[1], most[0], rtol=0.1, atol=0.1)
-
-
-def test_joints_bend_one_way_and_no_farther_than_a_persons(motion):
-    limits_deg = {'spine': 30, 'chest': 30, 'head': 40, 'hand': 60, 'foot': 50}
-    angles = np.degrees(np.linalg.norm(quaternions.log(motion.rotations), axis=2)).max(axis=0)
-    for name, angle in zip(SEGMENTS, angles):
-        assert angle < limits_deg.get(name.partition('_')[2] or name, 130.0), name
+def test_elbows_and_knees_bend_one_way_and_are_never_stretched(motion):
     q_world, joints = motion.world_segments()
     for limb, (upper, lower, end) in enumerate(LIMB_SEGMENTS):
         way = unit(joints[:, end] - joints[:, upper])
         middle = joints[:, lower] - joints[:, upper]
         aside = middle - np.sum(middle * way, axis=1, keepdims=True) * way
         # elbows point back of the chest, knees ahead of the pelvis
-        ahead = quaternions.rotate(q_world[:, 2 if limb < 2 else 0], [1.0, 0.0, 0.0])
-        bent = np.linalg.norm(aside, axis=1) > 0.03
-        along = np.sum(aside * ahead, axis=1)[bent]
-        assert np.all(along < 0.0) if limb < 2 else np.all(along > 0.0)
+        front = [-1.0, 0.0, 0.0] if limb < 2 else [1.0, 0.0, 0.0]
+        front = quaternions.rotate(q_world[:, 2 if limb < 2 else 0], front)
+        assert np.all(np.sum(aside * front, axis=1)[np.linalg.norm(aside, axis=1) > 0.03] > 0.0)
         reach = np.linalg.norm(joints[:, end] - joints[:, upper], axis=1)
         busy = slice(round(4.0 * RATE_HZ), round(-2.0 * RATE_HZ))
         assert reach[busy].max() < 0.998 * motion.skeleton.limb_lengths[limb].sum()

@@ -9,7 +9,7 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENTS
 from puppet_core.clips import ClipOptions, load_clip
 from puppet_core.io.yaml_file import load_yaml
 from puppet_core.math import quaternions
-from puppet_core.procedural import performer
+from puppet_core.procedural import performer, SCRIPTS
 from puppet_core.procedural.curve import middle_joint, two_bone_rotations
 import pytest
 
@@ -23,6 +23,13 @@ REST_TOL = 1e-5  # a straight limb is a square root away from rounding
 @pytest.fixture(scope='module')
 def motion(adult_character):
     return performer.procedural_motion(adult_character, RATE_HZ)
+
+
+@pytest.fixture(scope='module', params=['show', 'carry'])
+def either(request, motion, adult_character):
+    if request.param == 'show':
+        return motion
+    return SCRIPTS[request.param].motion(adult_character, RATE_HZ)
 
 
 @pytest.fixture(scope='module')
@@ -48,13 +55,13 @@ def test_first_two_seconds_are_the_rest_pose(motion, adult_character):
 
 
 @pytest.mark.parametrize('foot', [2, 3], ids=['left', 'right'])
-def test_planted_soles_are_still_and_flat(motion, foot):
-    soles = motion.end_effectors[:, foot]
+def test_planted_soles_are_still_and_flat(either, foot):
+    soles = either.end_effectors[:, foot]
     planted = soles[:, 2] < 1e-6
     planted &= np.roll(planted, 1)
     speed = np.linalg.norm(looped_difference(soles), axis=1)
     assert speed[planted].max() < STILL_M_S
-    q_world, _ = motion.world_segments()
+    q_world, _ = either.world_segments()
     up = quaternions.rotate(q_world[planted, LIMB_SEGMENTS[foot, 2]], [0.0, 0.0, 1.0])
     assert up[:, 2].min() > 1.0 - 1e-6
     assert planted.mean() > 0.6
@@ -87,17 +94,20 @@ def test_palms_meet_in_the_claps(motion, plan):
     assert gap.min() > 0.015
 
 
-def test_loop_has_no_seam(motion):
-    step = np.abs(looped_difference(motion.end_effectors))
+def test_loop_has_no_seam(either):
+    step = np.abs(looped_difference(either.end_effectors))
     assert step[0].max() < 1e-6
-    assert quaternions.log(motion.rotations[-1]).max() < REST_TOL
+    assert quaternions.log(either.rotations[-1]).max() < REST_TOL
 
 
-def test_velocity_jumps_vanish_with_the_time_step(adult_character):
+@pytest.mark.parametrize('script', ['show', 'carry'])
+def test_velocity_jumps_vanish_with_the_time_step(adult_character, script):
     # twice the rate halves the largest change of velocity: no corner anywhere
     jumps = []
     for rate_hz in (120.0, 240.0):
-        points = performer.procedural_motion(adult_character, rate_hz).end_effectors
+        motion = SCRIPTS[script].motion(adult_character, rate_hz)
+        places = motion.end_effectors, motion.props.positions
+        points = np.concatenate([p.reshape(motion.n_frames, -1) for p in places], axis=1)
         velocity = (points - np.roll(points, 1, axis=0)) * rate_hz
         jumps.append(np.abs(velocity - np.roll(velocity, 1, axis=0)).max())
     assert jumps[1] < 0.6 * jumps[0]
@@ -122,9 +132,9 @@ def test_demo_environment_has_the_table_where_it_is_performed(characters_dir):
     np.testing.assert_allclose(table.numbers('size_m', 3), performer.TABLE_SIZE_M)
 
 
-def test_joints_stay_within_a_persons_limits(motion):
+def test_joints_stay_within_a_persons_limits(either):
     limits_deg = {'spine': 30, 'chest': 30, 'head': 40, 'hand': 80, 'foot': 50}
-    angles = np.degrees(np.linalg.norm(quaternions.log(motion.rotations), axis=2)).max(axis=0)
+    angles = np.degrees(np.linalg.norm(quaternions.log(either.rotations), axis=2)).max(axis=0)
     for name, angle in zip(SEGMENTS, angles):
         assert angle < limits_deg.get(name.partition('_')[2] or name, 180.0), name
 

@@ -17,8 +17,8 @@ import sys
 from typing import Any
 
 from puppet_core.body import Character, load_character, Motion, save_character
-from puppet_core.clips import add_reading_options, read_clip_by_options
-from puppet_core.io import CommandParser, EXIT_OK, run_command, run_folder
+from puppet_core.clips import add_reading_options, props_text, read_clip_by_options, write_bvh
+from puppet_core.io import CommandParser, EXIT_OK, run_command, run_folder, write_text
 from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_driver.emulator.emulator import (
     build_server,
@@ -102,7 +102,10 @@ def parser() -> argparse.ArgumentParser:
     )
 
     add = p.add_argument_group('recording instead of ports').add_argument
-    export_help = 'write /tracker/raw to an .mcap file, or a folder as a rosbag, and end'
+    export_help = (
+        'write /tracker/raw to an .mcap file, or a folder as a rosbag, and end; to a .bvh file '
+        'one pass of the performance itself, and its props to a .csv file beside it'
+    )
     add('--export', type=Path, metavar='FILE.mcap', help=export_help)
     add('--export-s', type=float, metavar='S', help='how long; one pass if absent')
 
@@ -140,6 +143,12 @@ def _run(arguments: argparse.Namespace, at_exit: ExitStack) -> None:
         _log('clip moved to where the tracker can see it')
     if arguments.write_character:
         save_character(body, arguments.write_character)
+    if arguments.export and arguments.export.suffix.lower() == '.bvh':
+        write_bvh(looped.motion, arguments.export)
+        if looped.motion.props.names:
+            write_text(arguments.export.with_suffix('.csv'), props_text(looped.motion))
+        print(f'{arguments.export}: {looped.motion.n_frames} frames', flush=True)
+        return
     if arguments.export:
         # here, because rosbags takes half a second that the ports need not wait for
         from puppet_driver.emulator.recording_export import export_recording

@@ -18,6 +18,7 @@ from puppet_core.body import (
     default_capsules,
     END_EFFECTORS,
     Motion,
+    N_SEGMENTS,
     PARENTS,
     SEGMENTS,
     Skeleton,
@@ -51,11 +52,7 @@ class Mounting(NamedTuple):
 def random_mounting(
     sensors: Sequence[str], skeleton: Skeleton, seed: int, props: Sequence[str] = ()
 ) -> Mounting:
-    """
-    Return a mounting of the named sensors, those of props exactly in their frames.
-
-    Raise ConfigError for a name that is neither a segment nor a prop.
-    """
+    """Return a mounting of the named sensors, on props without any; ConfigError for others."""
     known = (*SEGMENTS, *props)
     for name in sensors:
         if name not in known:
@@ -64,15 +61,14 @@ def random_mounting(
                 f'known: {", ".join(known)}'
             )
     rng = np.random.default_rng((seed, len(sensors)))
-    segments = np.array([known.index(name) for name in sensors])
-    is_worn = segments < len(SEGMENTS)
-    places = np.array([_place(segment, skeleton) for segment in segments[is_worn]]).reshape(-1, 3)
-    positions = np.zeros((len(sensors), 3))
-    positions[is_worn] = places + rng.normal(0.0, SPREAD_M, places.shape)
-    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(sensors), 1))
+    segments = tuple(known.index(name) for name in sensors)
+    places = np.array([_place(s, skeleton) if s < N_SEGMENTS else np.zeros(3) for s in segments])
+    positions = places + rng.normal(0.0, SPREAD_M, places.shape)
     # a normal 4-vector's direction is uniform over rotations
-    rotations[is_worn] = quaternions.normalize(rng.normal(size=(len(places), 4)))
-    return Mounting(tuple(segments.tolist()), positions, rotations)
+    rotations = quaternions.normalize(rng.normal(size=(len(segments), 4)))
+    on_props = np.array(segments) >= N_SEGMENTS
+    positions[on_props], rotations[on_props] = 0.0, (1.0, 0.0, 0.0, 0.0)
+    return Mounting(segments, positions, rotations)
 
 
 def _place(segment: int, skeleton: Skeleton) -> Vec3:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from puppet_core.body import AUTO, Character, load_character, Motion
-from puppet_core.clips import add_reading_options, read_clip_by_options, SUFFIXES
+from puppet_core.clips import add_reading_options, read_clip_by_options, read_props, SUFFIXES
 from puppet_core.io import (
     check_values,
     check_writable,
@@ -91,10 +91,13 @@ class ClipTuning:
         return RetargetJob(character, environment, solver, *parts)
 
 
-def add_clip_options(parser: argparse.ArgumentParser) -> None:
+def add_clip_options(parser: argparse.ArgumentParser, has_props: bool = False) -> None:
     """Declare the options for reading a clip."""
     group = parser.add_argument_group('reading the clip')
     add_reading_options(group)
+    if has_props:
+        text = 'poses of things beside the performer: time_s,name,x,y,z,qx,qy,qz,qw'
+        group.add_argument('--props', type=Path, metavar='CSV', help=text)
 
 
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
@@ -141,6 +144,14 @@ def read_clip(
             path, f'a {" or ".join(SUFFIXES)} file', 'a bag', hint='retarget and replay read bags'
         )
     return read_clip_by_options(path, arguments, asf, note, mend)
+
+
+def read_clip_and_props(arguments: argparse.Namespace) -> Motion:
+    """Return the clip of a command with `--props`, and these in it; errors as of `read_clip`."""
+    motion = read_clip(arguments.clip, arguments, arguments.asf)
+    if arguments.props is None:
+        return motion
+    return replace(motion, props=read_props(arguments.props, motion))
 
 
 def procedural_clip(files: ConfigFiles, script: str = SHOW) -> Motion:

@@ -184,4 +184,4 @@ def test_the_environment_of_the_carried_box_is_where_it_is_performed(characters_
     np.testing.assert_allclose([stand.real.size, table.real.size], [carry.TABLE_SIZE_M] * 2)
     np.testing.assert_allclose(box.real.size, carry.BOX_SIZE_M)
     assert (table.follows, box.follows) == carry.PROPS[::-1]
-    np.testing.assert_array_equal([table.real.position, box.real.position], np.zeros((2, 3)))
+    np.testing.assert_array_equal([table.real.position, box.real.position], 0.0)

@@ -76,7 +76,7 @@ class Casting:
         if arguments.script:
             return clip_arguments.procedural_clip(self._files, arguments.script)
         if self._recorded is None:
-            return clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
+            return clip_arguments.read_clip_and_props(arguments)
         return read_bag_motion(arguments.clip)[0]
 
     def _character(self, name: str) -> Character:

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_looks(parser)
     clip_arguments.add_solver_options(parser)
     clip_arguments.add_tuning_options(parser, has_procedural=True)
-    clip_arguments.add_clip_options(parser)
+    clip_arguments.add_clip_options(parser, has_props=True)
 
 
 def _add_looks(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +87,8 @@ def settle(arguments: argparse.Namespace) -> None:
     """Fill in what follows from the arguments; ConfigError for one that does not fit."""
     if (arguments.clip is None) == (arguments.script is None):
         raise ConfigError('CLIP: expected a clip or --script, got both or neither')
+    if arguments.props and (arguments.script or clip_arguments.is_bag(arguments.clip)):
+        raise ConfigError('--props: expected with a clip, got it with what has its own')
     is_film = arguments.video is not None
     if (arguments.out is None) != is_film:
         got = 'both' if is_film else 'neither'
@@ -98,7 +100,8 @@ def settle(arguments: argparse.Namespace) -> None:
     name = '--video' if is_film else '--out'
     clip_arguments.check_output(arguments.out, name, '' if is_film else '.png')
     clip_arguments.require_other_files(
-        {'CLIP': arguments.clip, '--asf': arguments.asf}, {name: arguments.out}
+        {'CLIP': arguments.clip, '--asf': arguments.asf, '--props': arguments.props},
+        {name: arguments.out},
     )
     width = arguments.width_px or (FILM_PX if is_film else PICTURE_PX)
     arguments.size = arguments.size or (width, width * 9 // 16)
