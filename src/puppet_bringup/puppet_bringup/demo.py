@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`./puppet demo`: a live performance drives a puppet through real ROS 2 processes.
-
-Emulated tracker, driver, filter, performer, importance, retarget and visualization run as
-separate processes in a private ROS domain. This one starts them, watches them (`graph_run`,
-`monitor`), and turns the frame log of the run into the JSON file and the summary table.
-"""
+"""`./puppet demo`: a live performance drives a puppet through real ROS 2 processes."""
 
 import argparse
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from puppet_core.body import Character, default_capsules, Motion
 from puppet_core.drawing import Picture
-from puppet_core.math import Floats, Ints, Vec3, Vec3s
+from puppet_core.math import Ints, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_edit.edit_file import BodyTrack, EditPlan
 from puppet_edit.editor import Constraint, FlatSurface, OnSurface, Plant, PointGoal, Surface
@@ -71,7 +71,8 @@ def edit_preview(character: Character, before: Motion, plan: EditPlan, after: Mo
     track = BodyTrack(after)
     wanted = [entry.constraint for entry in plan.entries]
     ground = _ground_of(plan)
-    low = 0.0 if ground is None else float(_heights(ground, after.root_positions[frames]).min())
+    x, y, _ = after.root_positions[frames].T
+    low = 0.0 if ground is None else float(ground.height(x, y).min())
     lift = np.array([0.0, 0.0, max(-low, 0.0)])  # the floor is drawn at zero
     solids = [
         [
@@ -124,16 +125,12 @@ def _marks(
         if isinstance(constraint, PointGoal):
             own = track.places(constraint.point, np.array([frame]))[0]
             goal = np.where(constraint.axes, constraint.goals[at[0]], own)
-            found.append(_ball(goal + lift, GOAL_COLOUR))
+            found.append(Capsule(goal + lift, goal + lift, MARK_M, GOAL_COLOUR))
         elif isinstance(constraint, Plant):
             for point in constraint.points:
                 place = track.places(point, np.array([frame]))[0]
                 found.append(Solid(place + lift, DISC_M, is_cylinder=True, colour=PLANT_COLOUR))
     return found
-
-
-def _ball(place: Vec3, colour: tuple[float, float, float]) -> Capsule:
-    return Capsule(place, place, MARK_M, colour)
 
 
 def _ground_of(plan: EditPlan) -> Surface | None:
@@ -145,10 +142,6 @@ def _ground_of(plan: EditPlan) -> Surface | None:
         if surface is not None and surface != FlatSurface():
             return surface
     return None
-
-
-def _heights(surface: Surface, places: Vec3s) -> Floats:
-    return surface.height(places[:, 0], places[:, 1])
 
 
 def _plates(surface: Surface | None, centre: Vec3, lift: Vec3) -> list[Solid]:

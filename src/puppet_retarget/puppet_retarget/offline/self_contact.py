@@ -81,22 +81,10 @@ def self_distances_m(
     shape: ShapeArrays, q_world: Quats, p_world: Vec3s, end_effectors: Vec3s
 ) -> Floats:
     """
-    Return signed distances of general end-effectors from segments.
+    Return signed distances of general end-effectors (n, 8, 3) from segments, shape (n, 8, 16) [m].
 
-    Parameters
-    ----------
-    shape : ShapeArrays
-        The body.
-    q_world, p_world : ndarray, shapes (n, 16, 4) and (n, 16, 3)
-        Segments in world [m].
-    end_effectors : ndarray, shape (n, 8, 3)
-        General end-effectors in world [m].
-
-    Returns
-    -------
-    distances : ndarray, shape (n, 8, 16)
-        Negative inside; infinite for pairs that do not count [m].
-
+    Negative inside; infinite for pairs that do not count. Orientations and joints of the segments
+    are in world, shapes (n, 16, 4) and (n, 16, 3).
     """
     # copies: read-only arrays would be another layout to compile for
     arrays = [np.array(a, dtype=np.float64, order='C') for a in (q_world, p_world, end_effectors)]

@@ -138,12 +138,7 @@ class StreamPublisher:
 
 
 def subscribe(
-    node: Node,
-    topic: str,
-    callback: Callback,
-    diagnostics: Diagnostics,
-    reader: StreamReader[Any],
-    profile: QoSProfile = qos.STREAM,
+    node: Node, topic: str, callback: Callback, diagnostics: Diagnostics, reader: StreamReader[Any]
 ) -> Subscription | None:
     """
     Subscribe to one stream; return the subscription, None for one within the process.
@@ -171,7 +166,7 @@ def subscribe(
             watch.follow(*head, now_ns)
 
     guarded = diagnostics.guarded(on_data)
-    return node.create_subscription(reader.kind, topic, guarded, profile, raw=True)
+    return node.create_subscription(reader.kind, topic, guarded, qos.STREAM, raw=True)
 
 
 def pose_row(pose: Pose) -> tuple[float, float, float, float, float, float, float]:
