@@ -48,18 +48,18 @@ from puppet_retarget.importance.objects import (
     to_object,
 )
 
-GRASP_M = 0.03  # from both palms to the surface, at most, where hands take a thing
-LET_GO_M = 0.06  # change of the palms' distance at which they leave it again
+GRASP_M = 0.015  # from both palms to the surface, at most, where hands take a thing
+LET_GO_M = 0.02  # over the least distance of the palms since then, where they leave it
 SUPPORT_M = 0.3  # gap to another object from which on it no longer carries this one
 _NO_SEGMENTS = np.zeros((0, 3))
 
 
 class Grasp(NamedTuple):
-    """How hands took a thing."""
+    """How hands hold a thing."""
 
-    line: Vec3  # from the left palm to the right one, shape (3,) [m]
-    offset: Vec3  # from their mid-point to the thing's origin, shape (3,) [m]
-    orientation: Floats  # of the thing then, shape (4,)
+    line: Vec3  # from the left palm to the right one in the last frame, shape (3,) [m]
+    middle: Vec3  # of them then, shape (3,) [m]
+    width: float  # least distance of the palms since they took it [m]
 
 
 class MovingObjects:
@@ -105,6 +105,7 @@ class MovingObjects:
         """Return where hands have taken a thing, None if it stays."""
         palms, grasp = posture.end_effectors[:2], self._grasps[i]
         line, middle = palms[1] - palms[0], 0.5 * (palms[0] + palms[1])
+        width = float(np.linalg.norm(line))
         place, turn = self._props.positions[i], self._props.orientations[i]
         if grasp is None:
             local = [to_object(turn, place, palm) for palm in palms]
@@ -112,13 +113,15 @@ class MovingObjects:
             faces = v.dot(found[0][1], found[1][1]) < 0.0
             if not faces or max(abs(distance) for distance, _ in found) > GRASP_M:
                 return None
-            grasp = self._grasps[i] = Grasp(line, place - middle, turn.copy())
-        if abs(np.linalg.norm(line) - np.linalg.norm(grasp.line)) > LET_GO_M:
+            grasp = Grasp(line, middle, width)
+        if width > grasp.width + LET_GO_M:
             self._grasps[i] = None
             return None
+        self._grasps[i] = Grasp(line, middle, min(width, grasp.width))
+        # the least turn from frame to frame: one from the start on has no axis after half a turn
         turned = np.array(v.between(v.normalized(vec3(grasp.line)), v.normalized(vec3(line))))
-        place = middle + quaternions.rotate(turned, grasp.offset)
-        return place, quaternions.multiply(turned, grasp.orientation)
+        place = middle + quaternions.rotate(turned, place - grasp.middle)
+        return place, quaternions.multiply(turned, turn)
 
 
 def followed(item: SceneObject, props: Props) -> tuple[Floats, Floats] | None:

@@ -116,7 +116,7 @@ def test_box_without_a_sensor_goes_with_the_hands_that_hold_it(scene):
     turned = step(3, [2.0, 1.0, 1.05], half, 0.3)
     np.testing.assert_allclose(qb.log(turned.orientations[0]), [0.0, 0.0, -0.3], atol=1e-12)
     np.testing.assert_allclose(turned.positions[0], [2.0, 1.0, 1.0], atol=1e-12)
-    step(4, [2.0, 1.0, 1.05], half + 0.05, 0.3)
+    step(4, [2.0, 1.0, 1.05], half + 0.005, 0.3)
     left = step(5, [2.0, 0.0, 1.05], half + 0.3, 0.3)
     np.testing.assert_allclose(left.positions[0], [2.0, 1.0, 1.0], atol=1e-12)
     np.testing.assert_array_equal(world.velocities[1], np.zeros(6))

@@ -1,0 +1,161 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+`./puppet bench carry`: a box of another size in the hands of puppets.
+
+The built-in performer carries a box from a stand to a table and back. While its palms are on the
+sides of its box, those of the puppet have to be on the sides of theirs, and not to slide; a box
+that stands has to stand on the counterpart of what it stands on.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+import sys
+from typing import NamedTuple
+
+from benchmarks.command import bench_command, bench_parser
+import numpy as np
+from puppet_core.body import Character, Motion
+from puppet_core.math import Floats, quaternions, Vec3s
+from puppet_core.procedural import carry_motion
+from puppet_retarget.importance import Environment, load_environment
+from puppet_retarget.offline import arguments as clip_arguments
+from puppet_retarget.offline import (
+    ConfigFiles,
+    number,
+    PERFORMER,
+    retarget_motion,
+    RetargetJob,
+    table,
+)
+
+EXAMPLE = 'example: ./puppet bench carry --characters sally --sizes 0.5,2'
+DESCRIPTION = 'Measure how puppets carry a box of another size.'
+BOX = 'box'
+RATE_HZ = 120.0
+TOUCH_M, STILL_M_S = 1e-4, 1e-6  # a palm on the box, and a box that stands
+
+
+class CarryFigures(NamedTuple):
+    """How a puppet carried its box."""
+
+    palms_m: float  # greatest distance of a palm from the surface while the performer holds on
+    slip_m_s: float  # fastest slide of a palm in the box's frame then
+    fastest: float  # of the box, over the performer's, both in their own worlds
+    acceleration_m_s2: float  # greatest of the box
+    gap_m: float  # least and
+    float_m: float  # greatest gap between a box that stands and what it stands on
+    moves_m_s: float  # of a box that stands
+
+
+def with_size(environment: Environment, factor: float) -> Environment:
+    """Return an environment whose box is another size for the puppet."""
+    objects = (
+        replace(o, puppet=replace(o.puppet, size=factor * o.puppet.size)) if o.name == BOX else o
+        for o in environment.objects
+    )
+    return Environment(tuple(objects))
+
+
+def carry_figures(motion: Motion, character: Character, environment: Environment) -> CarryFigures:
+    """Return how a puppet carries the box of an environment in the performance `carry`."""
+    result = retarget_motion(motion, RetargetJob(character, environment))
+    scale = character.scale_for(motion.skeleton.leg_length)
+    (thing,) = (o for o in environment.objects if o.name == BOX)
+    (table_top,) = {o.real.size[2] for o in environment.objects if o.name == 'table'}
+    row = motion.props.names.index(BOX)
+    places, turns = motion.props.positions[:, row], motion.props.orientations[:, row]
+    palms = _in_box(motion.end_effectors[:, :2], places, turns)
+    held = np.all(np.abs(_distances(palms, thing.real.size)) < TOUCH_M, axis=1)
+    row = result.puppet_moving.names.index(BOX)
+    own = result.puppet_moving.positions[:, row]
+    own_size = scale * thing.puppet.size
+    own_turns = result.puppet_moving.orientations[:, row]
+    own_palms = _in_box(result.puppet.end_effectors[:, :2], own, own_turns)
+    rate_hz = motion.rate_hz
+    slips = np.linalg.norm(np.diff(own_palms, axis=0), axis=2)[held[1:] & held[:-1]] * rate_hz
+    speeds, performers = (_speeds(track, rate_hz) for track in (own, places))
+    stands = np.append(performers < STILL_M_S, False)
+    stands &= places[:, 2] < table_top + 0.5 * thing.real.size[2] + TOUCH_M
+    gaps = own[stands, 2] - 0.5 * own_size[2] - scale * table_top
+    return CarryFigures(
+        float(np.max(np.abs(_distances(own_palms, own_size)[held]))),
+        float(np.max(slips)),
+        float(np.max(speeds) / np.max(performers)),
+        float(np.max(np.linalg.norm(np.diff(own, 2, axis=0), axis=1)) * rate_hz**2),
+        float(np.min(gaps)),
+        float(np.max(gaps)),
+        float(np.max(speeds[stands[:-1] & stands[1:]])),
+    )
+
+
+def _in_box(points: Vec3s, places: Vec3s, turns: Floats) -> Vec3s:
+    """Return points (n, k, 3) of every frame in the frame of a box."""
+    return quaternions.rotate(quaternions.conjugate(turns)[:, None], points - places[:, None])
+
+
+def _distances(points: Vec3s, size: Floats) -> Floats:
+    """Return distances of points from the surface of a box, negative inside [m]."""
+    out = np.abs(points) - 0.5 * size
+    return np.linalg.norm(np.maximum(out, 0.0), axis=-1) + np.minimum(out.max(axis=-1), 0.0)
+
+
+def _speeds(track: Vec3s, rate_hz: float) -> Floats:
+    return np.linalg.norm(np.diff(track, axis=0), axis=1) * rate_hz
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add, listed = parser.add_argument, clip_arguments.listed
+    names = ('sally', 'blubby', 'frog')
+    add('--characters', type=listed, metavar='A,B', default=names, help='names or YAML files')
+    text = "of the puppet's box over the performer's; default 0.7,1,1.4"
+    add('--sizes', type=_factors, metavar='K,K', default=(0.7, 1.0, 1.4), help=text)
+
+
+def _factors(text: str) -> tuple[float, ...]:
+    factors = tuple(float(word) for word in text.split(','))
+    if not all(0.1 <= factor <= 10.0 for factor in factors):
+        raise argparse.ArgumentTypeError(f'expected numbers in 0.1 .. 10, got {text!r}')
+    return factors
+
+
+def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+    """Return the figures of each character and size as a Markdown table, or raise PuppetError."""
+    environment = load_environment(files.environment_file('carry'))
+    motion = carry_motion(clip_arguments.find_character(files, PERFORMER), RATE_HZ)
+    rows = []
+    for name in arguments.characters:
+        character = clip_arguments.find_character(files, name)
+        for factor in arguments.sizes:
+            figures = carry_figures(motion, character, with_size(environment, factor))
+            rows.append([name, f'{factor:g}', *_cells(figures)])
+    head = ['puppet', 'box', 'palms off it, mm', 'slip, mm/s', "speed over the performer's"]
+    head += ['acceleration, m/s²', 'gap while it stands, mm', 'moves then, mm/s']
+    return table(head, rows)
+
+
+def _cells(figures: CarryFigures) -> list[str]:
+    low, high = (number(1e3 * gap + 0.0, 2) for gap in (figures.gap_m, figures.float_m))
+    return [
+        number(1e3 * figures.palms_m, 2),
+        number(1e3 * figures.slip_m_s, 1),
+        number(figures.fastest, 2),
+        number(figures.acceleration_m_s2, 1),
+        f'{low} .. {high}',
+        number(1e3 * figures.moves_m_s, 2),
+    ]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's grammar."""
+    return bench_parser('carry', DESCRIPTION, EXAMPLE, add_arguments)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print; return the exit code."""
+    return bench_command(parser(), run, argv)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
