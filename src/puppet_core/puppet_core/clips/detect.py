@@ -78,11 +78,21 @@ def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> tuple[
     Return the unit in which the body of a file, read in an assumed one, has a human's size [m].
 
     The unit that was assumed stays as long as the size is believable, from a child to a giant.
+    Where no usual one gives an adult's size, the unit is the one that makes the body of that size.
     """
     if joints.map.name == PUPPET:
         return assumed_m, Finding(_unit_name(assumed_m), 'written by this suite')
     stature_units = leg_length(clip, joints) / assumed_m / LEG_PER_STATURE
-    return choose_unit(assumed_m, lambda unit_m: stature_units * unit_m)
+    unit_m, finding = choose_unit(assumed_m, lambda unit_m: stature_units * unit_m)
+    assumed = stature_units * assumed_m
+    if finding.is_sure or LOW_STATURE_M <= assumed <= HIGH_STATURE_M:
+        return unit_m, finding
+    unit_m = _STATURE_M / stature_units
+    why = (
+        f'no usual unit gives a stature of {_SMALLEST_M} to {_TALLEST_M} m, it would be '
+        f'{assumed:.3g} m in {_unit_name(assumed_m)}; made an adult of {_STATURE_M} m'
+    )
+    return unit_m, Finding(f'{unit_m:.3g} m', why, is_sure=False)
 
 
 def choose_unit(assumed_m: float, stature_m: Callable[[float], float]) -> tuple[float, Finding]:

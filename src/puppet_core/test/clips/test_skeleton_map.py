@@ -152,7 +152,6 @@ def test_unit_and_up_axis_are_found_and_said(write, motion, unit, world):
 @pytest.mark.parametrize(
     ('factor', 'unit', 'said'),
     [
-        (0.64, 'inches', 'stature about 1.12 m; it would be 0.441 m in centimetres, check with'),
         (1.4, 'centimetres', 'stature about 2.45 m, check with'),
         (0.6, 'centimetres', 'stature about 1.05 m'),
     ],
@@ -195,9 +194,11 @@ def test_given_unit_and_axis_are_not_guessed(write):
     assert read.motion.skeleton.leg_length > 5.0
 
 
-def test_an_unlikely_size_stays_and_is_reported(write):
-    read = read_clip(write('mixamo', Style(1e-5)))
-    assert 'unit centimetres (no usual unit gives a human size; stature about' in read.text
+@pytest.mark.parametrize('unit_m', [1e-5, 1.0 / 26.0, 15.0])
+def test_a_size_of_no_usual_unit_becomes_an_adults_and_is_reported(write, unit_m):
+    read = read_clip(write('mixamo', Style(unit_m)))
+    assert read.motion.skeleton.leg_length == pytest.approx(0.9, abs=0.05)
+    assert re.search(r'unit \S+ m \(no usual unit gives .* made an adult of 1.7 m', read.text)
     assert 'check with --unit' in read.text
 
 

@@ -66,6 +66,7 @@ RAY_FROM, RAY_ONLY = 0.2, 0.5  # fraction of the way along the line that is dept
 
 SELF_TOUCH_TOL_M = 1e-7
 ALLOWED_M = 1e-3  # flesh gives way
+GIVE_M = 0.1  # how much deeper fingers may be whose palm touches
 _SWEEPS = 4  # over segments that overlap
 
 PUSH_ATTEMPTS = 6
@@ -292,14 +293,24 @@ def _find_inside(
     model: PuppetModel, tuning: Tuning, goals: Goals, first: int, is_last: bool, frame: Frame
 ) -> int:
     """Fill where four end-effectors, from `first` on, are free; return a bit for each inside."""
-    shape, points = model.body.shape, frame.clear_points
+    shape, points, tip = model.body.shape, frame.clear_points, work_array(3)
     bounding_centres(shape, frame)
     inside = 0
     for j in range(first, first + 4):
         copy(frame.end_effectors[j], points[j])
-        allowed = tuning.world_scale * (ALLOWED_M + goals.self_rows[j, SELF_DEPTH])
-        allowed -= model.sizes[j]
-        moves = leave_body(shape, frame, j, allowed, not is_last, points[j])
+        own, is_robot = goals.self_rows[j], model.sizes[j % 4] > 0.0
+        allowed = tuning.world_scale * (ALLOWED_M + (0.0 if is_robot else own[SELF_DEPTH]))
+        moves = leave_body(shape, frame, j, allowed - model.sizes[j], not is_last, points[j])
+        if j < 2:
+            # palms that touch stay where they touch, whatever their fingers do
+            allowed += tuning.world_scale * (0.0 if is_robot else GIVE_M * own[SELF_IMPORTANCE])
+            for k in range(2):
+                from_palm = rotate(frame.q_world[STARTS[j] + 2], model.fingers[j, k])
+                copy(add(points[j], from_palm), tip)
+                size = model.finger_sizes[j, k]
+                if leave_body(shape, frame, j, allowed - size, not is_last, tip):
+                    copy(sub(tip, from_palm), points[j])
+                    moves = True
         if 2 <= j < 4:
             # a foot that stands is not pushed away by the other
             held = goals.importances[j] * goals.importances[j]
@@ -316,7 +327,7 @@ def resolve_self_penetration(
     model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame
 ) -> None:
     """
-    Move end-effectors, elbows and knees that ended inside the puppet to its surface.
+    Move hands, soles, elbows and knees that ended inside the puppet to its surface.
 
     Hands first, then elbows with the hands in place if those matter; where that fails only
     what holds on to the environment still holds.

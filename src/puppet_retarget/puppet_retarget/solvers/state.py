@@ -91,6 +91,8 @@ class PuppetModel(NamedTuple):
     body: BodyArrays
     limits: LimitArrays
     sizes: Floats  # (8,) of general end-effectors in its own body, 0 but for a robot's arms
+    fingers: Floats  # (2, 2, 3) from the palms to two fingertips, in the hands' frames
+    finger_sizes: Floats  # (2, 2) as `sizes`
 
 
 class Tuning(NamedTuple):
@@ -124,19 +126,33 @@ def puppet_model(character: Character) -> PuppetModel:
         skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
         body_arrays(skeleton, character.capsules),
         limit_arrays(character),
-        arm_sizes(character),
+        *_arm_sizes(character),
     )
 
 
-def arm_sizes(character: Character) -> Floats:
-    """Return how deep a robot's palms and elbows are in its arms, 0 for others, (8,) [m]."""
-    sizes, shape = np.zeros(8), shape_arrays(character.capsules)
-    for limb in range(2 if character.robot else 0):
-        _, elbow, hand = LIMB_SEGMENTS[limb]
+def _arm_sizes(character: Character) -> tuple[Floats, Floats, Floats]:
+    """
+    Return `sizes`, `fingers` and `finger_sizes` of a `PuppetModel`.
+
+    One fingertip is as far from the wrist as there is, the other as far as there is from it.
+    """
+    sizes, fingers, finger_sizes = np.zeros(8), np.zeros((2, 2, 3)), np.zeros((2, 2))
+    shape = shape_arrays(character.capsules)
+
+    def size(segment: int, point: Vec3) -> float:
+        depth = -segment_distance(shape, segment, point, np.empty(3)) if character.robot else 0.0
+        return max(depth, 0.0)
+
+    for limb, (_, elbow, hand) in enumerate(LIMB_SEGMENTS[:2]):
         palm = character.skeleton.interaction_points[limb]
-        for j, segment, point in ((limb, hand, palm), (limb + 4, elbow, np.zeros(3))):
-            sizes[j] = max(-segment_distance(shape, segment, point, np.empty(3)), 0.0)
-    return sizes
+        own = [c for c in character.capsules if c.segment == hand]
+        tips = [max(c.start, c.end, key=np.linalg.norm) for c in own]
+        first = max(tips, key=np.linalg.norm, default=palm)
+        both = first, max(tips, key=lambda tip: np.linalg.norm(tip - first), default=palm)
+        sizes[[limb, limb + 4]] = size(hand, palm), size(elbow, np.zeros(3))
+        fingers[limb] = both - palm
+        finger_sizes[limb] = [size(hand, tip) for tip in both]
+    return sizes, fingers, finger_sizes
 
 
 def tuning(config: SolverConfig, character: Character, performer_leg_length: float) -> Tuning:

@@ -6,13 +6,20 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.body.character import Character
+from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.robots import character_from_urdf, RobotMap
 from puppet_retarget.importance.environment import Environment, ObjectArrays
 from puppet_retarget.importance.objects import SHAPES
-from puppet_retarget.importance.self_interaction import body_arrays, RELEVANT, SELF_DEPTH, SELF_ROW
+from puppet_retarget.importance.self_interaction import (
+    body_arrays,
+    RELEVANT,
+    SELF_DEPTH,
+    SELF_IMPORTANCE,
+    SELF_ROW,
+)
 from puppet_retarget.solvers import penetration
 from puppet_retarget.solvers.penetration import (
     ALLOWED_M,
@@ -127,6 +134,20 @@ def test_ray_only_enters_from_the_shoulder_however_far(scene):
     np.testing.assert_allclose(out, [-0.5, 0.0, 0.0], atol=1e-9)
 
 
+def arm_distances(character: Character, rotations: Quats) -> Floats:
+    """Return distances of palms, elbows and two fingertips from the body, (4, 2) [m]."""
+    body = body_of_rotations(character.skeleton, rotations)
+    turns, fingers = body.q_world[LIMB_SEGMENTS[:2, 2]], puppet_model(character).fingers
+    found = []
+    for points in (body.points[:2], body.points[4:6], *fingers.swapaxes(0, 1)):
+        if len(found) >= 2:
+            points = body.points[:2] + qb.rotate(turns, points)
+        moved = body._replace(points=np.vstack((points, body.points[2:])))
+        distances = np.where(RELEVANT, plain_distances(moved, character.capsules), np.inf)
+        found.append(distances[:2].min(axis=1))
+    return np.array(found)
+
+
 PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
 
 
@@ -136,13 +157,18 @@ def solve(scene):
     solvers: dict[tuple[str, bool], ImportanceBasedSolver] = {}
 
     def run(
-        character: Character, rotations: Quats, push: bool = True, depths: Floats | None = None
+        character: Character,
+        rotations: Quats,
+        push: bool = True,
+        depths: Floats | None = None,
+        touch: float = 0.0,
     ) -> tuple[Quats, Floats, Floats]:
         if (character.name, push) not in solvers:
             config = SolverConfig(self_push_out=push)
             solvers[character.name, push] = ImportanceBasedSolver(character, scene(), 0.93, config)
         solver = solvers[character.name, push]
         self_rows = np.zeros((8, SELF_ROW))
+        self_rows[:, SELF_IMPORTANCE] = touch
         if depths is not None:
             self_rows[:, SELF_DEPTH] = depths
         out = solver.solve(
@@ -189,18 +215,28 @@ def test_random_arms_end_outside_of_the_body(solve, puppet, request, rng):
 
 
 def test_a_robots_arms_are_not_thinner_than_they_are(solve, rng):
-    """Palms and elbows are points in the middle of arms: their surface stays outside."""
+    """Palms, elbows and fingertips are points in arms: the surface around them stays outside."""
     character = character_from_urdf(HUMANOID, RobotMap()).character
-    sizes, lacks = puppet_model(character).sizes[[0, 1, 4, 5]], []
+    model, lacks = puppet_model(character), []
+    sizes = np.concatenate((model.sizes[[0, 1, 4, 5]], model.finger_sizes.T.ravel()))
     assert np.all(sizes > 0.005)
     for _ in range(N_POSES):
         rotations = random_arms(character.skeleton, rng).rotations
         for posed in (rotations, solve(character, rotations)[0]):
-            body = body_of_rotations(character.skeleton, posed)
-            distances = np.where(RELEVANT, plain_distances(body, character.capsules), np.inf)
-            lacks.append(np.max(sizes - distances.min(axis=1)[[0, 1, 4, 5]]))
+            lacks.append(np.max(sizes - arm_distances(character, posed).ravel()))
     inside, left = np.reshape(lacks, (-1, 2)).T > ALLOWED_M + LEFT_M
     assert inside.sum() > 10 and np.mean(left[inside]) < 0.1
+
+
+def test_fingers_leave_the_body_unless_the_palm_touches(solve, short_character, rng):
+    inside = []
+    for _ in range(N_POSES):
+        rotations = random_arms(short_character.skeleton, rng).rotations
+        posed = [rotations] + [solve(short_character, rotations, touch=w)[0] for w in (0.0, 1.0)]
+        distances = [arm_distances(short_character, rotations)[2:] for rotations in posed]
+        inside.append([found.min() < -ALLOWED_M - LEFT_M for found in distances])
+    before, after, touching = np.mean(inside, axis=0)
+    assert before > 0.05 and after < 0.1 * before < touching
 
 
 def test_depth_of_the_performer_is_left(solve, short_character, rng):
@@ -209,7 +245,7 @@ def test_depth_of_the_performer_is_left(solve, short_character, rng):
     for _ in range(40):
         rotations = random_arms(short_character.skeleton, rng).rotations
         depths = solve(short_character, rotations, push=False)[1]
-        out, _, _ = solve(short_character, rotations, depths=depths)
+        out, _, _ = solve(short_character, rotations, depths=depths, touch=1.0)
         np.testing.assert_array_equal(out, rotations)
         seen += depths.max() > ALLOWED_M
     assert seen > 3
