@@ -182,7 +182,7 @@ def estimate_self_pairs(arrays: 'SelfArrays', moving: MovingPosture, dt: float) 
     there is no posture before, whose frames are in `q_before` and `p_before` and are overwritten.
     """
     rotations, p_world, points, velocities = moving
-    prediction, passing = arrays.times.prediction_s, arrays.times.passing_s
+    prediction = arrays.times.prediction_s
     shape, q_world, margins = arrays.body.shape, arrays.q_world, arrays.margins
     normal = work_array(3)
     world_orientations(rotations, q_world)
@@ -203,18 +203,14 @@ def estimate_self_pairs(arrays: 'SelfArrays', moving: MovingPosture, dt: float) 
             local = rotate_inverse(q, sub(points[j], origin))
             q_before, p_before = arrays.q_before[segment], arrays.p_before[segment]
             motion = _relative_velocity(points[j], velocities[j], local, q_before, p_before, dt)
-            speed = norm(motion)
             # nothing approaches faster than it moves
-            approach = min(speed, MAX_APPROACH_M_S)
+            approach = min(norm(motion), MAX_APPROACH_M_S)
             if pair[DISTANCE] >= max(exact, near + prediction * approach):
                 continue
             distance = segment_distance(shape, segment, local, normal)
             pair[DISTANCE] = distance
-            rate = dot(rotate(q, normal), motion)
-            pair[RATE] = max(rate, -MAX_APPROACH_M_S)
+            pair[RATE] = max(dot(rotate(q, normal), motion), -MAX_APPROACH_M_S)
             gap = max(distance - margins[j], 0.0)
-            if j % 4 >= 2:  # legs pass each other at every step
-                gap += passing * math.sqrt(max(speed * speed - rate * rate, 0.0))
             # what leaves has been touching until it is away: only an approach is predicted
             approach = min(pair[RATE], 0.0)
             pair[IMPORTANCE] = importance(gap, approach, prediction, influence)
@@ -429,13 +425,6 @@ class SelfInteractionConfig:
     foot_margin_m: float = setting(
         0.0, 'm', 0.0, 0.5, 'Distance of soles and knees from the own body that counts as contact.'
     )
-    foot_passing_s: float = setting(
-        0.03,
-        's',
-        0.0,
-        1.0,
-        'Distance added for soles and knees per speed along what they pass by.',
-    )
     smoothing_s: float = setting(
         0.015, 's', 0.0, 1.0, 'Time constant of the follower of the self-interaction; 0 is none.'
     )
@@ -460,7 +449,6 @@ class Times(NamedTuple):
     """Times of `SelfInteractionConfig`."""
 
     prediction_s: float = 0.0
-    passing_s: float = 0.0
     smoothing_s: float = 0.0
 
 
@@ -490,7 +478,7 @@ class SelfInteractionEstimator:
 
     def retune(self, config: SelfInteractionConfig) -> None:
         """Take new tuning without a jump in the smoothed importance."""
-        times = config.prediction_s, config.foot_passing_s, config.smoothing_s
+        times = config.prediction_s, config.smoothing_s
         self.packed['times'] = np.array(times, self.packed['times'].dtype)
         self._arrays.influences[:] = config.influences_m
         self._arrays.margins[:] = config.margins_m

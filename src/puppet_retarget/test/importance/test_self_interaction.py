@@ -40,7 +40,6 @@ from puppet_retarget.importance.self_interaction import (
     SelfInteractionEstimator,
     SHARE,
     skeleton_of,
-    Times,
     WEIGHT,
 )
 from puppet_retarget.offline.self_contact import (
@@ -62,7 +61,6 @@ TOL_M = 1e-12
 SINGLE = 1e-7  # contacts are of single precision [-], [m]
 INFLUENCES = SelfInteractionConfig().influences_m
 MARGINS = SelfInteractionConfig().margins_m
-TICK_S = 1.0 / 120.0
 LEFT_HAND, RIGHT_HAND = 0, 1
 UNSMOOTHED = SelfInteractionConfig(smoothing_s=0.0, prediction_s=0.0)
 PALMS = slice(0, 2)
@@ -158,9 +156,8 @@ def test_long_gap_or_step_back_starts_anew(adult_character, rng):
 
 
 class Pairs:
-    def __init__(self, skeleton, passing=0.0):
-        body, times = body_arrays(skeleton), Times(passing_s=passing)
-        _, self.arrays = pack_arrays(SelfArrays(body, INFLUENCES, MARGINS, times))
+    def __init__(self, skeleton):
+        _, self.arrays = pack_arrays(SelfArrays(body_arrays(skeleton), INFLUENCES, MARGINS))
 
     def of(self, body, velocities=None, dt=np.inf):
         """Return the pairs (8, 16, 3) of the next posture."""
@@ -220,32 +217,6 @@ def test_rate_is_the_change_of_the_distance(skeleton, rng):
         np.testing.assert_allclose(rates[good], change[good], atol=1e-3)
         checked += good.sum()
     assert checked > 20
-
-
-def test_soles_that_pass_by_count_as_farther_and_palms_do_not(skeleton):
-    body = curled_up(skeleton, np.random.default_rng(1))
-    sole, palm = 2, 0
-    shank, head = SEGMENT_INDEX['right_shank'], SEGMENT_INDEX['head']
-    forward, sideways = np.eye(3)[0], np.eye(3)[1]
-    for j, segment, speed in ((sole, shank, 0.2), (palm, head, 0.2)):
-        # beside the segment's joint, a little outside of it
-        at = body.p_world[segment] + qb.rotate(body.q_world[segment], [0.0, 0.0, 0.0])
-        kernel, passing = Pairs(skeleton), Pairs(skeleton, 0.03)
-        for step in np.linspace(0.0, 0.4, 2000):
-            body.points[j] = at + step * qb.rotate(body.q_world[segment], sideways)
-            if kernel.of(body)[j, segment, DISTANCE] > MARGINS[j] + 0.003:
-                break
-        velocities = np.zeros((8, 3))
-        velocities[j] = speed * qb.rotate(body.q_world[segment], forward)
-        passing.of(body)
-        w = [k.of(body, velocities, TICK_S)[j, segment, IMPORTANCE] for k in (kernel, passing)]
-        assert w[0] > 0.5
-        if j == sole:
-            # 6 mm more of the influence distance
-            gap = (0.003 + 0.03 * speed) / INFLUENCES[j, segment]
-            assert w[1] == pytest.approx(2.0 * gap**3 - 3.0 * gap**2 + 1.0, abs=0.02)
-        else:
-            assert w[1] == w[0]
 
 
 class Estimator:
