@@ -67,6 +67,7 @@ replay | benchmarks.replay | how much faster than real time a bag is replayed
 batch | benchmarks.batch | the speed over a library, and where it goes
 layouts | benchmarks.layouts | what each sensor layout tells of a motion
 calibration | benchmarks.calibration | how far calibrations are off, and whether faults are named
+carry | benchmarks.carry | how puppets carry a box of another size
 robots | benchmarks.robots | what robots make of clips: soles, slide, limits, jerk, self-collision
 """)
 
