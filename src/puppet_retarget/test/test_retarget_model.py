@@ -72,7 +72,7 @@ class Live:
             self._motion.end_effectors[i].copy(),
             self._velocities[i].copy(),
         )
-        rows, self_rows = self._near.step(self.stamp_ns, posture, self._segments[i])
+        rows, self_rows, _ = self._near.step(self.stamp_ns, posture, self._segments[i])
         given = {
             'root': posture.root_position,
             'segments': self._segments[i].copy(),
