@@ -52,6 +52,7 @@ GRASP_M = 0.015  # from both palms to the surface, at most, where hands take a t
 LET_GO_M = 0.02  # over the least distance of the palms since then, where they leave it
 SUPPORT_M = 0.3  # gap to another object from which on it no longer carries this one
 _NO_SEGMENTS = np.zeros((0, 3))
+Pose = tuple[Floats, Floats]
 
 
 class Grasp(NamedTuple):
@@ -80,7 +81,7 @@ class MovingObjects:
         """
         Return where they are, and write their velocities into the environment's objects.
 
-        One whose sensor is not known stays where it is, without velocity.
+        One whose sensor is not known goes with the hands if they hold it, else stays where it is.
         """
         dt, self._stamp_ns = step_time(stamp_ns, self._stamp_ns), stamp_ns
         if not self._items:
@@ -89,9 +90,11 @@ class MovingObjects:
         places, turns = before.positions.copy(), before.orientations.copy()
         self._props = Props(before.names, places, turns)
         for i, (j, item) in enumerate(self._items):
-            found = self._held(i, item, posture) if item.held else followed(item, posture.props)
             objects.velocities[j] = 0.0
-            if found is None or not is_posture(found[0], _NO_SEGMENTS, found[1][None]):
+            found = _known(followed(item, posture.props))
+            if found is not None:
+                self._grasps[i] = None
+            elif (found := _known(self._held(i, item, posture))) is None:
                 continue
             places[i], turns[i] = found
             if 0.0 < dt < math.inf and before.positions[i, 2] > UNSEEN[2]:
@@ -101,7 +104,7 @@ class MovingObjects:
                 objects.velocities[j, 3:] = turned / dt
         return self._props
 
-    def _held(self, i: int, item: SceneObject, posture: Posture) -> tuple[Floats, Floats] | None:
+    def _held(self, i: int, item: SceneObject, posture: Posture) -> Pose | None:
         """Return where hands have taken a thing, None if it stays."""
         palms, grasp = posture.end_effectors[:2], self._grasps[i]
         line, middle = palms[1] - palms[0], 0.5 * (palms[0] + palms[1])
@@ -124,7 +127,14 @@ class MovingObjects:
         return place, quaternions.multiply(turned, turn)
 
 
-def followed(item: SceneObject, props: Props) -> tuple[Floats, Floats] | None:
+def _known(pose: Pose | None) -> Pose | None:
+    """Return a pose if it is one."""
+    if pose is None or not is_posture(pose[0], _NO_SEGMENTS, pose[1][None]):
+        return None
+    return pose
+
+
+def followed(item: SceneObject, props: Props) -> Pose | None:
     """Return place and orientation of what follows a sensor, (..., 3) [m], (..., 4), or None."""
     if item.follows not in props.names:
         return None

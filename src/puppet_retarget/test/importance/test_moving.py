@@ -122,6 +122,17 @@ def test_box_without_a_sensor_goes_with_the_hands_that_hold_it(scene):
     np.testing.assert_array_equal(world.velocities[1], np.zeros(6))
 
 
+def test_box_whose_sensor_is_lost_while_hands_hold_it_goes_with_them(table):
+    moving, world = MovingObjects(table), _world(table)
+    place, palms = np.array([1.0, 0.0, 2.0]), [[0.0, 0.5 * BOX[1], 0.0], [0.0, -0.5 * BOX[1], 0.0]]
+    moving.step(0, _seen(_at(place, name='sensor'), place + palms), world)
+    moving.step(1, _seen(NO_PROPS, place + palms), world)
+    carried = moving.step(2, _seen(NO_PROPS, place + [0.3, 0.0, 0.1] + palms), world)
+    np.testing.assert_allclose(carried.positions[0], [1.3, 0.0, 2.1], atol=1e-12)
+    back = moving.step(3, _seen(_at(place, name='sensor'), place + palms), world)
+    np.testing.assert_array_equal(back.positions[0], place)
+
+
 def test_rate_is_of_the_hand_against_the_thing(scene, rng):
     """The distance's rate is that of finite differences, while hand and box move and turn."""
     thing = scene.thing('box', np.zeros(3), BOX, follows='sensor', name='box')
