@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
 
 
 def _cells(figures: CarryFigures) -> list[str]:
-    low, high = (number(1e3 * gap + 0.0, 2) for gap in (figures.gap_m, figures.float_m))
+    low, high = (number(round(1e3 * gap, 2) + 0.0, 2) for gap in (figures.gap_m, figures.float_m))
     return [
         number(1e3 * figures.palms_m, 2),
         number(1e3 * figures.slip_m_s, 1),

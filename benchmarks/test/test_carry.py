@@ -5,9 +5,12 @@
 from dataclasses import replace
 
 from benchmarks.carry import carry_figures, with_size
+import numpy as np
+from puppet_core.body import Props
 from puppet_core.body.character import load_character
 from puppet_core.procedural import carry_motion
-from puppet_retarget.importance import Environment, load_environment
+from puppet_retarget.importance import Environment, load_environment, Placement
+from puppet_retarget.offline import retarget_motion, RetargetJob
 import pytest
 
 
@@ -47,3 +50,27 @@ def test_box_that_only_hands_tell_of_is_carried_within_what_they_tell(carried, s
     figures = carry_figures(carried, performer, Environment(alone))
     assert figures.palms_m < 0.005 and figures.fastest < 1.2
     assert figures.gap_m >= -1e-9 and figures.float_m < 0.015
+
+
+def test_cup_on_the_carried_box_stays_on_it(carried, stage, short_character):
+    """A cup of 10 cm on a box that is 1.4 times as large for the puppet."""
+    size = np.array([0.08, 0.08, 0.1])
+    (box,) = (o for o in stage.objects if o.name == 'box')
+    above = 0.5 * (box.real.size[2] + size[2])
+    names, places, turns = carried.props
+    cup = places[:, names.index('box')] + [0.0, 0.0, above]
+    props = Props(
+        (*names, 'cup'),
+        np.concatenate((places, cup[:, None]), axis=1),
+        np.concatenate((turns, turns[:, :1]), axis=1),
+    )
+    at = Placement(np.zeros(3), box.real.orientation, size)
+    objects = with_size(stage, 1.4).objects
+    objects += (replace(box, name='cup', follows='cup', real=at, puppet=at),)
+    job = RetargetJob(short_character, Environment(objects))
+    moving = retarget_motion(replace(carried, props=props), job).puppet_moving
+    apart = np.diff([moving.positions[:, moving.names.index(n)] for n in ('box', 'cup')], axis=0)
+    scale = short_character.scale_for(carried.skeleton.leg_length)
+    expected = 0.5 * scale * (1.4 * box.real.size[2] + size[2])
+    np.testing.assert_allclose(apart[0, :, 2], expected, atol=1e-3)
+    assert np.max(np.abs(apart[0, :, :2])) < 0.01

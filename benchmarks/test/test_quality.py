@@ -189,7 +189,7 @@ def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch):
         (('--solvers', 'ik'), f"of {', '.join(SOLVER_NAMES)}, got 'ik'"),
         (('--characters', 'sally,nobody'), "or the path of a YAML file, got 'nobody'"),
         (('--characters', 'sally,,frog'), "expected names with commas between, got 'sally,,frog'"),
-        (('--layout', 'none'), 'layout: expected one of choi_ko13'),
+        (('--layout', 'none'), 'layout: expected one of carry, choi_ko13'),
         (('--json', '.'), '--json: expected a file name, got the folder'),
         (('--figures', __file__), '--figures: expected a folder, got'),
         (('--figures', 'x', '--json', 'y'), '--json: not allowed with argument --figures'),

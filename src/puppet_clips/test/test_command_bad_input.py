@@ -47,7 +47,7 @@ def test_broken_files_are_named_with_their_line(refused, walk_bvh, scaled_body, 
     ('words', 'says'),
     [
         (('--character', 'nobody'), 'expected one of blubby, frog, performer, sally'),
-        (('--environment', 'moon'), 'expected one of demo, floor'),
+        (('--environment', 'moon'), 'expected one of carry, demo, floor'),
         (('--solver', 'ik'), 'importance_based'),
         (('--world-scale', '-1'), "expected auto or 0 < value <= 100, got '-1'"),
         (('--set', 'root_softness=7'), 'root_softness: expected 0.0 <= value <= 0.9, got 7.0'),

@@ -37,8 +37,8 @@ class _Setup:
     )
     prop_frames: str = setting(
         '',
-        description='Frames of /tf that are props of the posture, as sensors of the layout are; '
-        'separated by commas.',
+        description='Frames of /tf that are props of the posture, as sensors of the layout are, '
+        'where they were last; separated by commas.',
         live=False,
     )
 

@@ -58,6 +58,7 @@ OUTPUT_TOPIC = 'performer/posture'
 DESCRIPTION_TOPIC = 'performer/robot_description'
 CALIBRATE_SERVICE = '~/calibrate'
 MAX_DURATION_S = 60.0
+UNKNOWN_PLACE = np.full(3, np.nan), np.full(4, np.nan)
 DURATIONS_S = {POSE: 1.0, MOTION: 30.0}  # of a request that does not say
 REQUEST_SLACK_S = 5.0  # how much longer than asked a recording may take before it is given up
 
@@ -112,14 +113,11 @@ class PerformerStage:
         return PostureRecord(*of_frame, posture, joints, status, *about)
 
     def _with_frames(self, props: Props) -> Props:
-        """Return the props with the frames of `prop_frames` that are known."""
-        places = {name: self._lookup(self.world, name) for name in self._prop_frames}
-        known = {name: place for name, place in places.items() if place is not None}
-        if not known:
-            return props
-        positions, turns = zip(*known.values())
+        """Return the props with the frames of `prop_frames`, NaN for those that are not known."""
+        known = [self._lookup(self.world, name) or UNKNOWN_PLACE for name in self._prop_frames]
+        positions, turns = zip(*known)
         return Props(
-            (*props.names, *known),
+            (*props.names, *self._prop_frames),
             np.concatenate((props.positions, positions)),
             np.concatenate((props.orientations, turns)),
         )

@@ -88,7 +88,7 @@ def load_layout(path: str | Path) -> SensorLayout:
     unused, props = read_names(source, 'unused'), read_names(source, 'props')
     for key, names in (('unused', unused), ('props', props)):
         for sensor in names:
-            if sensor in sensors or names.count(sensor) > 1:
+            if not sensor or sensor in sensors or names.count(sensor) > 1:
                 raise source.error(key, 'other names than those of the sensors', sensor)
     source.finish()
     got = ', '.join(segments) or 'none'

@@ -165,11 +165,12 @@ def test_frame_of_tf_is_a_prop_where_it_was_last(make_rig):
         def is_there(place=place):
             tf.publish(writer.fill(1, place, seen[None]))
             props = posture_msg.from_msg(rig.postures[-1]).posture.props
-            return props.names == ('box',) and np.array_equal(props.positions, place)
+            return np.array_equal(props.positions[0], place[0])
 
         assert rig.feed_until(is_there)
     props = posture_msg.from_msg(rig.postures[-1]).posture.props
-    np.testing.assert_allclose(props.orientations, seen[None], atol=1e-12)
+    assert props.names == ('box', 'unknown') and np.isnan(props.positions[1]).all()
+    np.testing.assert_allclose(props.orientations[0], seen, atol=1e-12)
 
 
 def test_robot_description_is_latched(make_rig):

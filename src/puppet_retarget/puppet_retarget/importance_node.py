@@ -74,8 +74,11 @@ class ImportanceNode(Node):
             self, IMPORTANCE_ROWS, importance_node_config, self._on_config
         )
         self._stage = ImportanceStage(self._table.config)
+        model = self._stage.model
         self._publisher = StreamPublisher(self, Importance, OUTPUT_TOPIC, self._stage.data)
         self._diagnostics = Diagnostics(self)
+        if model.unseen:
+            self._diagnostics.value('objects not seen', lambda: ', '.join(model.unseen) or 'none')
         self._subscription = subscribe(
             self, INPUT_TOPIC, self._on_posture, self._diagnostics, PostureReader()
         )

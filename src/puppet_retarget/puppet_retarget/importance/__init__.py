@@ -26,7 +26,13 @@ from puppet_retarget.importance.importance_model import (
     MIN_LEG_LENGTH_M,
     ProximityResult,
 )
-from puppet_retarget.importance.moving import Counterparts, followed, half_extent, MovingObjects
+from puppet_retarget.importance.moving import (
+    Counterparts,
+    followed,
+    half_extent,
+    MovingObjects,
+    support_by,
+)
 from puppet_retarget.importance.objects import (
     BOX,
     CAPSULE,

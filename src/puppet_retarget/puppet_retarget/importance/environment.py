@@ -81,6 +81,7 @@ class ObjectArrays(NamedTuple):
     influence_distances: Floats  # (n, 4)
     contact_margins: Floats  # (n, 4)
     velocities: Floats  # (n, 6) of its origin [m/s], then angular [rad/s], in world
+    moves: Ints  # (n,) 1 for what moves, else 0
     looseness: Floats  # (n,) 1 for a follower that rests on nothing; 0 at rest, and for all others
 
 
@@ -126,6 +127,7 @@ class Environment:
             np.where(np.isnan(influence), influence_distance, influence),
             np.where(np.isnan(margin), contact_margin, margin),
             np.zeros((n, 6)),
+            np.array([o.moves for o in self.objects], dtype=np.int64),
             np.zeros(n),
         )
 
@@ -153,6 +155,8 @@ def _read_object(entry: Section) -> SceneObject:
         else:
             of = entry.section('follows')
             follows = of.text('sensor')
+            if not follows:
+                raise of.error('sensor', 'a name', repr(follows))
             of.finish()
         if shape == PLANE:
             raise entry.error('follows', 'a shape that is no plane', 'a plane')

@@ -74,6 +74,11 @@ class ImportanceModel:
         if skeleton is not None:
             self._self_estimator = self._estimator_of(skeleton)
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Return the names of objects whose sensor has not been seen yet."""
+        return self._moving.unseen
+
     def retune(self, tuning: ImportanceConfig, self_tuning: SelfInteractionConfig) -> None:
         """Take new tuning without a jump in what is smoothed."""
         self._tuning, self._self_tuning = tuning, self_tuning
@@ -84,6 +89,7 @@ class ImportanceModel:
     def reset(self) -> None:
         """Forget the past, not the performer: the next step is not smoothed."""
         self._estimator.reset()
+        self._moving.reset()
         if self._self_estimator is not None:
             self._self_estimator.reset()
 

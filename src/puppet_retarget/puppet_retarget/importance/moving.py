@@ -20,7 +20,6 @@ from puppet_core.math import (
     Floats,
     kernel,
     pack_arrays,
-    quat,
     quaternions,
     rotate,
     rotate_inverse,
@@ -51,6 +50,7 @@ from puppet_retarget.importance.objects import (
 GRASP_M = 0.015  # from both palms to the surface, at most, where hands take a thing
 LET_GO_M = 0.02  # over the least distance of the palms since then, where they leave it
 SUPPORT_M = 0.3  # gap to another object from which on it no longer carries this one
+UNSEEN_Z = float(UNSEEN[2])
 _NO_SEGMENTS = np.zeros((0, 3))
 Pose = tuple[Floats, Floats]
 
@@ -74,8 +74,22 @@ class MovingObjects:
             np.array([o.start for _, o in self._items]).reshape(n, 3),
             np.array([o.real.orientation for _, o in self._items]).reshape(n, 4),
         )
-        self._grasps: list[Grasp | None] = [None] * n
+        self._start = self._props
+        self._was_known = np.zeros(n, dtype=bool)  # in the last frame
         self._stamp_ns: int | None = None
+        self.reset()
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Return the names of those whose sensor has not been seen yet."""
+        seen = self._props.positions[:, 2] > UNSEEN_Z
+        return tuple(name for name, is_seen in zip(self._props.names, seen) if not is_seen)
+
+    def reset(self) -> None:
+        """Put all where they were at first, in nobody's hands."""
+        self._props = self._start
+        self._grasps: list[Grasp | None] = [None] * len(self._items)
+        self._was_known[:] = False
 
     def step(self, stamp_ns: int, posture: Posture, objects: ObjectArrays) -> Props:
         """
@@ -83,9 +97,13 @@ class MovingObjects:
 
         One whose sensor is not known goes with the hands if they hold it, else stays where it is.
         """
+        if self._stamp_ns is not None and stamp_ns < self._stamp_ns:
+            self.reset()
         dt, self._stamp_ns = step_time(stamp_ns, self._stamp_ns), stamp_ns
         if not self._items:
             return NO_PROPS
+        if dt == math.inf:
+            self._grasps = [None] * len(self._items)
         before = self._props
         places, turns = before.positions.copy(), before.orientations.copy()
         self._props = Props(before.names, places, turns)
@@ -95,9 +113,11 @@ class MovingObjects:
             if found is not None:
                 self._grasps[i] = None
             elif (found := _known(self._held(i, item, posture))) is None:
+                self._was_known[i] = False
                 continue
             places[i], turns[i] = found
-            if 0.0 < dt < math.inf and before.positions[i, 2] > UNSEEN[2]:
+            was_known, self._was_known[i] = self._was_known[i], True
+            if 0.0 < dt < math.inf and was_known:
                 back = quaternions.conjugate(before.orientations[i])
                 objects.velocities[j, :3] = (places[i] - before.positions[i]) / dt
                 turned = quaternions.log(quaternions.multiply(turns[i], back))
@@ -163,7 +183,9 @@ class Counterparts:
                 if is_posture(place, _NO_SEGMENTS, turn[None]):
                     own.positions[j] = place
                     own.orientations[j] = own.puppet_orientations[j] = turn
-            support, own.puppet_positions[j] = rest(self._packed, j)
+            support, own.puppet_positions[j] = 0.0, UNSEEN
+            if own.positions[j, 2] > UNSEEN[2]:
+                support, own.puppet_positions[j] = rest(self._packed, j)
             own.looseness[j] = objects.looseness[j] = 1.0 - support
             objects.positions[j], objects.orientations[j] = own.positions[j], own.orientations[j]
             objects.puppet_positions[j] = world_scale * own.puppet_positions[j]
@@ -175,30 +197,50 @@ def rest(packed: np.ndarray, j: int) -> tuple[float, v.Vec3]:
     """
     Return how much others carry an object, in [0, 1], and where its counterpart is for that [m].
 
-    `packed` holds ObjectArrays at world scale 1. Only objects before it can carry it. Its gap to
-    one of them is kept above the counterpart, and closed where noise makes it negative.
+    `packed` holds ObjectArrays at world scale 1. What stands still can carry it, and of what moves
+    an object before it. Its gap to one of them is kept above the counterpart, and closed where
+    noise makes it negative.
     """
     objects = packed[0]
     support, total, place = 0.0, 0.0, (0.0, 0.0, 0.0)
-    origin, q = vec3(objects.positions[j]), quat(objects.orientations[j])
-    for s in range(j):
+    for s in range(objects.n_objects):
+        if s == j or objects.moves[s] and s > j or objects.positions[s, 2] <= UNSEEN_Z:
+            continue
+        gap, surface, normal, along = _gap_above(objects, j, s)
         shape, size, other = objects.shapes[s], objects.sizes[s], objects.puppet_sizes[s]
-        local = to_object(objects.orientations[s], objects.positions[s], origin)
-        distance, normal = signed_distance(shape, size, local)
-        along = rotate_inverse(q, rotate(objects.orientations[s], normal))
-        gap = distance - half_extent(objects.shapes[j], objects.sizes[j], along)
-        gap = max(gap, 0.0)
+        # in the frame of the counterpart of s
+        below = counterpart_point(shape, size, other, surface, 0.0, normal)
         above = half_extent(objects.shapes[j], objects.puppet_sizes[j], along) + gap
-        below = sub(local, scale(normal, distance))
-        below = counterpart_point(shape, size, other, below, 0.0, normal)
-        w = importance(gap, 0.0, 0.0, SUPPORT_M)
-        weight = blend_weight(w, gap / SUPPORT_M)
         goal = add(below, scale(normal, above))
         goal = from_object(objects.puppet_orientations[s], objects.puppet_positions[s], goal)
+        w = importance(gap, 0.0, 0.0, SUPPORT_M)
+        weight = blend_weight(w, gap / SUPPORT_M)
         place = add(place, scale(goal, weight))
         total += weight
         support = max(support, w)
+    origin = vec3(objects.positions[j])
     return support, scale(place, 1.0 / total) if total > 0.0 else origin
+
+
+@kernel
+def support_by(objects: ObjectArrays, j: int, s: int) -> float:
+    """Return how much the performer's object s carries j, in [0, 1]."""
+    return importance(_gap_above(objects, j, s)[0], 0.0, 0.0, SUPPORT_M)
+
+
+@kernel
+def _gap_above(objects: ObjectArrays, j: int, s: int) -> tuple[float, v.Vec3, v.Vec3, v.Vec3]:
+    """
+    Return the gap of the performer's object j to s [m], at least 0, and where and how that is.
+
+    The surface's nearest point to the middle of j and its normal are in the frame of s, the normal
+    in that of j.
+    """
+    local = to_object(objects.orientations[s], objects.positions[s], objects.positions[j])
+    distance, normal = signed_distance(objects.shapes[s], objects.sizes[s], local)
+    along = rotate_inverse(objects.orientations[j], rotate(objects.orientations[s], normal))
+    gap = max(distance - half_extent(objects.shapes[j], objects.sizes[j], along), 0.0)
+    return gap, sub(local, scale(normal, distance)), normal, along
 
 
 @kernel

@@ -18,6 +18,7 @@ from puppet_core.body import (
     Props,
 )
 from puppet_core.clips import bvh_text
+from puppet_core.io import ConfigError
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.robots import RobotJoints, SUFFIXES, trajectory_data
 from puppet_retarget.importance import (
@@ -110,8 +111,14 @@ def retarget_motion(
 
     `progress` gets the number of frames done since its last call; `solver` replaces that of the
     job; `self_columns` of the self-interaction's rows are kept, which take most of the memory.
+    Raises ConfigError if an object follows what is not among the motion's props.
     """
     skeleton, character = motion.skeleton, job.character
+    for item in job.environment.objects:
+        if item.follows and item.follows not in motion.props.names:
+            got = ', '.join(motion.props.names) or 'none'
+            wanted = f'props of the motion with {item.follows!r}, which {item.name} follows'
+            raise ConfigError(f'environment: expected {wanted}, got {got}')
     scale = character.scale_for(skeleton.leg_length)
     solver = solver or make_solver(
         job.solver, character, job.environment, skeleton.leg_length, job.tuning

@@ -14,7 +14,7 @@ import math
 
 from puppet_core.math import add, copy, Floats, kernel, quat, rotate_inverse, scale, sub, vec3
 from puppet_core.math.values import Vec3
-from puppet_retarget.importance import half_extent, IMPORTANCE, OBJECT, ObjectArrays
+from puppet_retarget.importance import half_extent, IMPORTANCE, OBJECT, ObjectArrays, support_by
 from puppet_retarget.solvers.body_contact import deepest_in_object
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning
 
@@ -22,19 +22,24 @@ CLEARING_STEPS = 6  # ahead, until a thing is out of the trunk
 
 
 @kernel
-def grip(objects: ObjectArrays, rows: Floats, j: int) -> float:
-    """Return how much both hands carry an object, in [0, 1]; of importance rows (4, 8)."""
-    both = objects.looseness[j]
-    for hand in range(2):
-        both *= rows[hand, IMPORTANCE] if rows[hand, OBJECT] == j else 0.0
-    return both
+def _carried(objects: ObjectArrays, rows: Floats) -> tuple[int, float]:
+    """Return the object at both hands, -1 for none, and how much they carry it, in [0, 1]."""
+    j = int(rows[0, OBJECT])
+    if not 0 <= j < objects.n_objects or rows[1, OBJECT] != j:
+        return -1, 0.0
+    return j, objects.looseness[j] * rows[0, IMPORTANCE] * rows[1, IMPORTANCE]
 
 
 @kernel
-def _most_gripped(objects: ObjectArrays, rows: Floats) -> tuple[int, float]:
-    """Return the object that both hands carry, -1 for none, and how much."""
-    j = int(rows[0, OBJECT])
-    return (j, grip(objects, rows, j)) if 0 <= j < objects.n_objects else (-1, 0.0)
+def _shift(objects: ObjectArrays, j: int, way: Vec3, goals: Goals) -> None:
+    """Move a carried object, the palms' goals on it, and what moves and stands on it."""
+    copy(add(objects.puppet_positions[j], way), objects.puppet_positions[j])
+    for hand in range(2):
+        copy(add(goals.positions[hand], way), goals.positions[hand])
+    for k in range(j + 1, objects.n_objects):
+        if objects.moves[k]:
+            moved = add(objects.puppet_positions[k], scale(way, support_by(objects, k, j)))
+            copy(moved, objects.puppet_positions[k])
 
 
 @kernel
@@ -47,9 +52,10 @@ def carry_objects(
     frame: Frame,
 ) -> None:
     """Move what the hands carry, and their goals, to between the palms as posed."""
-    j, held = _most_gripped(objects, rows)
+    j, held = _carried(objects, rows)
     if held == 0.0:
         return
+    # at the reference root: from where the goals' middle is to that of the palms, and ahead
     palms = scale(add(frame.end_effectors[0], frame.end_effectors[1]), 0.5)
     way = sub(palms, scale(add(goals.positions[0], goals.positions[1]), 0.5))
     ahead = sub(palms, vec3(frame.p_world[0]))
@@ -59,10 +65,8 @@ def carry_objects(
     for _ in range(CLEARING_STEPS):
         copy(add(resting, way), objects.puppet_positions[j])
         way = add(way, scale(ahead, _trunk_depth(model, objects, j, frame)))
-    way = scale(way, held)
-    copy(add(resting, way), objects.puppet_positions[j])
-    for hand in range(2):
-        copy(add(goals.positions[hand], way), goals.positions[hand])
+    copy(resting, objects.puppet_positions[j])
+    _shift(objects, j, scale(way, held), goals)
 
 
 @kernel
@@ -88,14 +92,11 @@ def _trunk_depth(model: PuppetModel, objects: ObjectArrays, j: int, frame: Frame
 @kernel
 def settle_carried(objects: ObjectArrays, rows: Floats, goals: Goals, frame: Frame) -> None:
     """Move what the hands carry, and their goals, by what the palms miss on average."""
-    j, held = _most_gripped(objects, rows)
+    j, held = _carried(objects, rows)
     if held == 0.0:
         return
     missed = sub(
         add(frame.end_effectors[0], frame.end_effectors[1]),
         add(goals.positions[0], goals.positions[1]),
     )
-    way = scale(missed, 0.5 * held)
-    copy(add(objects.puppet_positions[j], way), objects.puppet_positions[j])
-    for hand in range(2):
-        copy(add(goals.positions[hand], way), goals.positions[hand])
+    _shift(objects, j, scale(missed, 0.5 * held), goals)

@@ -66,7 +66,6 @@ RAY_FROM, RAY_ONLY = 0.2, 0.5  # fraction of the way along the line that is dept
 
 SELF_TOUCH_TOL_M = 1e-7
 ALLOWED_M = 1e-3  # flesh gives way
-GIVE_M = 0.1  # how much deeper fingers may be whose palm touches
 _SWEEPS = 4  # over segments that overlap
 
 PUSH_ATTEMPTS = 6
@@ -301,16 +300,13 @@ def _find_inside(
         own, is_robot = goals.self_rows[j], model.sizes[j % 4] > 0.0
         allowed = tuning.world_scale * (ALLOWED_M + (0.0 if is_robot else own[SELF_DEPTH]))
         moves = leave_body(shape, frame, j, allowed - model.sizes[j], not is_last, points[j])
-        if j < 2:
-            # palms that touch stay where they touch, whatever their fingers do
-            allowed += tuning.world_scale * (0.0 if is_robot else GIVE_M * own[SELF_IMPORTANCE])
-            for k in range(2):
-                from_palm = rotate(frame.q_world[STARTS[j] + 2], model.fingers[j, k])
-                copy(add(points[j], from_palm), tip)
-                size = model.finger_sizes[j, k]
-                if leave_body(shape, frame, j, allowed - size, not is_last, tip):
-                    copy(sub(tip, from_palm), points[j])
-                    moves = True
+        for k in range(2 if j < 2 and is_robot else 0):
+            from_palm = rotate(frame.q_world[STARTS[j] + 2], model.fingers[j, k])
+            copy(add(points[j], from_palm), tip)
+            size = model.finger_sizes[j, k]
+            if leave_body(shape, frame, j, allowed - size, not is_last, tip):
+                copy(sub(tip, from_palm), points[j])
+                moves = True
         if 2 <= j < 4:
             # a foot that stands is not pushed away by the other
             held = goals.importances[j] * goals.importances[j]

@@ -69,6 +69,15 @@ def test_what_stands_on_a_table_stands_on_its_counterpart(table):
     assert world.looseness[2] == 0.0
 
 
+def test_what_stands_still_carries_whatever_its_place_in_the_file(table):
+    other = replace(table, objects=(table.objects[2], *table.objects[:2]))
+    place = _at([1.2, 0.1, 0.8 + 0.5 * BOX[2]])
+    first, last = _world(other), _world(table)
+    Counterparts(other).place(place, first)
+    Counterparts(table).place(place, last)
+    np.testing.assert_allclose(first.puppet_positions[0], last.puppet_positions[2])
+
+
 def test_counterpart_never_sinks_where_noise_makes_the_box_sink(table, rng):
     counterparts, world = Counterparts(table), _world(table)
     for _ in range(20):
@@ -89,8 +98,12 @@ def test_lifted_box_rises_without_a_jump_and_is_loose_in_the_air(table):
 
 def test_unseen_object_matters_to_nobody_and_a_lost_one_stays(table):
     moving, world = MovingObjects(table), _world(table)
-    assert np.linalg.norm(moving.step(0, _seen(NO_PROPS), world).positions) > 100.0
+    unseen = moving.step(0, _seen(NO_PROPS), world)
+    assert np.linalg.norm(unseen.positions) > 100.0 and moving.unseen == ('box',)
+    Counterparts(table).place(unseen, world)
+    assert world.puppet_positions[2, 2] < -100.0
     moving.step(1, _seen(_at([1.0, 0.0, 2.0], name='sensor')), world)
+    assert not moving.unseen
     lost = moving.step(10_000_000, _seen(_at([1.0, 0.0, np.nan], name='sensor')), world)
     np.testing.assert_array_equal(lost.positions[0], [1.0, 0.0, 2.0])
     np.testing.assert_array_equal(world.velocities[2], np.zeros(6))

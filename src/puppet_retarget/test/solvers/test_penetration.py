@@ -13,13 +13,7 @@ from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.robots import character_from_urdf, RobotMap
 from puppet_retarget.importance.environment import Environment, ObjectArrays
 from puppet_retarget.importance.objects import SHAPES
-from puppet_retarget.importance.self_interaction import (
-    body_arrays,
-    RELEVANT,
-    SELF_DEPTH,
-    SELF_IMPORTANCE,
-    SELF_ROW,
-)
+from puppet_retarget.importance.self_interaction import body_arrays, RELEVANT, SELF_DEPTH, SELF_ROW
 from puppet_retarget.solvers import penetration
 from puppet_retarget.solvers.penetration import (
     ALLOWED_M,
@@ -157,18 +151,13 @@ def solve(scene):
     solvers: dict[tuple[str, bool], ImportanceBasedSolver] = {}
 
     def run(
-        character: Character,
-        rotations: Quats,
-        push: bool = True,
-        depths: Floats | None = None,
-        touch: float = 0.0,
+        character: Character, rotations: Quats, push: bool = True, depths: Floats | None = None
     ) -> tuple[Quats, Floats, Floats]:
         if (character.name, push) not in solvers:
             config = SolverConfig(self_push_out=push)
             solvers[character.name, push] = ImportanceBasedSolver(character, scene(), 0.93, config)
         solver = solvers[character.name, push]
         self_rows = np.zeros((8, SELF_ROW))
-        self_rows[:, SELF_IMPORTANCE] = touch
         if depths is not None:
             self_rows[:, SELF_DEPTH] = depths
         out = solver.solve(
@@ -228,24 +217,13 @@ def test_a_robots_arms_are_not_thinner_than_they_are(solve, rng):
     assert inside.sum() > 10 and np.mean(left[inside]) < 0.1
 
 
-def test_fingers_leave_the_body_unless_the_palm_touches(solve, short_character, rng):
-    inside = []
-    for _ in range(N_POSES):
-        rotations = random_arms(short_character.skeleton, rng).rotations
-        posed = [rotations] + [solve(short_character, rotations, touch=w)[0] for w in (0.0, 1.0)]
-        distances = [arm_distances(short_character, rotations)[2:] for rotations in posed]
-        inside.append([found.min() < -ALLOWED_M - LEFT_M for found in distances])
-    before, after, touching = np.mean(inside, axis=0)
-    assert before > 0.05 and after < 0.1 * before < touching
-
-
 def test_depth_of_the_performer_is_left(solve, short_character, rng):
     """What the performer's own body does, an elbow pressed into the side, may stay."""
     seen = 0
     for _ in range(40):
         rotations = random_arms(short_character.skeleton, rng).rotations
         depths = solve(short_character, rotations, push=False)[1]
-        out, _, _ = solve(short_character, rotations, depths=depths, touch=1.0)
+        out, _, _ = solve(short_character, rotations, depths=depths)
         np.testing.assert_array_equal(out, rotations)
         seen += depths.max() > ALLOWED_M
     assert seen > 3
