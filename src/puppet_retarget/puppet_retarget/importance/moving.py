@@ -156,7 +156,7 @@ def _known(pose: Pose | None) -> Pose | None:
 
 def followed(item: SceneObject, props: Props) -> Pose | None:
     """Return place and orientation of what follows a sensor, (..., 3) [m], (..., 4), or None."""
-    if item.follows not in props.names:
+    if not item.follows or item.follows not in props.names:
         return None
     row, mount = props.names.index(item.follows), item.real
     turn = props.orientations[..., row, :]
@@ -172,6 +172,8 @@ class Counterparts:
         """Which of the environment's objects move."""
         self.names = tuple(environment.objects[j].name for j in self.indices)
         self._packed, self._own = pack_arrays(filled_up(environment.arrays(1.0, 0.0)))
+        for j in self.indices[:1]:
+            rest(self._packed, j)  # compiled now, not in a frame
 
     def place(self, moving: Props, objects: ObjectArrays, world_scale: float = 1.0) -> None:
         """Bring those among the objects, and their counterparts in the puppet's scaled world."""
