@@ -273,8 +273,8 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
     push = frame.push[0, 0], frame.push[1, 0], frame.push[2, 0]
     gap = math.inf
     for j in range(objects.n_objects):
-        firmness = 1.0 - objects.looseness[j]  # what hangs in the air gives way itself
-        if objects.shapes[j] == PLANE or firmness == 0.0:
+        weight = 1.0 - objects.looseness[j]  # what hangs in the air gives way itself
+        if objects.shapes[j] == PLANE or weight == 0.0:
             continue
         deepest, out = -math.inf, (0.0, 0.0, 0.0)
         for segment in range(16):
@@ -289,7 +289,7 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
                 depth, _, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
             if depth > deepest:
                 deepest, out = depth, normal
-        deepest = deepest * firmness if deepest > 0.0 else deepest / firmness
+        deepest = deepest * weight if deepest > 0.0 else deepest / weight
         gap = min(gap, -deepest)
         push = add(push, scale(out, max(deepest, 0.0)))
     if gap > 0.0:  # back, as far as there is room

@@ -40,9 +40,9 @@ class Actor:
     """Of each limb in each frame, shape (n, 4); colours its limbs."""
 
     objects: tuple[SceneObject, ...] = ()  # what stands in its world
-    things: tuple[
-        SceneObject, ...
-    ] = ()  # what moves there: each of the motion's props, in its frame
+    things: tuple[SceneObject, ...] = ()
+    """What moves there: each of the motion's props, in its own frame."""
+
     times_s: Floats = field(default_factory=lambda: np.empty(0))
     """Of each frame, rising, shape (n,) [s]; by the rate if empty."""
 
