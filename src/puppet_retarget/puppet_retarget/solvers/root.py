@@ -221,6 +221,16 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
 
 
 @kernel
+def push_root(dt: float, frame: Frame) -> None:
+    """Move the reference root out of objects, as far as the last frame asked for."""
+    if not dt < math.inf:
+        frame.push[:] = 0.0
+        return
+    for k in range(3):
+        frame.root[k] += follow(frame.push[k], frame.wanted_push[k], PUSH_S, dt)
+
+
+@kernel
 def smooth_root(
     model: PuppetModel,
     tuning: Tuning,
@@ -238,13 +248,11 @@ def smooth_root(
     offset = sub(frame.root, carried)
     if dt < math.inf:
         for k in range(3):
-            added = follow(frame.follower[k], offset[k], tuning.root_smoothing_s, dt)
-            frame.root[k] = added + follow(frame.push[k], frame.wanted_push[k], PUSH_S, dt)
+            frame.root[k] = follow(frame.follower[k], offset[k], tuning.root_smoothing_s, dt)
         copy(add(carried, frame.root), frame.root)
     else:
         copy(offset, frame.follower[:, 0])
         frame.follower[:, 1] = 0.0
-        frame.push[:] = 0.0
         frame.lift[:] = 0.0
     holds = tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE
     if holds:

@@ -74,6 +74,7 @@ from puppet_retarget.solvers.root import (
     centre_balls,
     MIN_IMPORTANCE,
     place_root,
+    push_root,
     reference_root,
     smooth_root,
 )
@@ -281,6 +282,7 @@ def _estimate_body(
 ) -> int:
     """Place the root and, if that does not reach all goals, the body; return iterations."""
     before = vec3(frame.root)
+    push_root(dt, frame)
     relaxation = place_root(model, tuning, goals, frame)
     frame.relaxation[0] = relaxation
     iterations = 0
