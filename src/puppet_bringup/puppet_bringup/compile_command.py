@@ -3,8 +3,7 @@
 """
 `./puppet dev compile`: kernels compiled before the nodes start, once for a state of the sources.
 
-A node that compiles keeps the compiler's memory for good: each is first run just to compile, one
-after another in two rows, into the cache of this state of the sources (`program_start`).
+A node that compiles keeps the compiler's memory for good: each is first run just to compile.
 """
 
 import argparse
@@ -42,10 +41,9 @@ def compile_kernels(
     say: Callable[[str], None],
 ) -> bool:
     """
-    Fill the kernel cache unless that was done; a node that fails here will report why later.
+    Fill the kernel cache unless that was done; return whether all is compiled.
 
-    Return whether all is compiled. `listed` are about to be started in this environment;
-    `stopping` ends the compilation early, `say` takes a line of progress.
+    A node that fails here will report why later; `say` takes a line of progress.
     """
     if is_compiled(environ):
         return True

@@ -33,8 +33,7 @@ def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = Fal
     """
     Return the figures of the frames acquired in a time window, its end excluded [s].
 
-    Keys and units are those of the demo's JSON, None where nothing was measured. Nodes that share
-    a process send what is on the way after the result, so there are no stages then.
+    Keys and units are those of the demo's JSON, None where nothing was measured.
     """
     rows = table[(table[:, monitor.STAMP] >= begin_s) & (table[:, monitor.STAMP] < end_s)]
     indexed = rows[np.isfinite(rows[:, monitor.INDEX])]

@@ -3,9 +3,7 @@
 """
 One run of the simulated graph: start the processes and the tracker, measure, shut down.
 
-The tracker driver is a managed node. `DriverSwitch` configures and activates it from outside,
-and last of all: the opening T-pose of the performer is then seen by all nodes, however long the
-first compilation takes.
+`DriverSwitch` activates the driver last of all, so that all nodes see the opening T-pose.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -128,8 +126,7 @@ class DemoRun:
         """
         Let the graph run; return begin and end of the window, and what each process used in it.
 
-        The window is of stamps in the monitor's log, as long as `duration_s`; with 0 until asked
-        to stop.
+        The window is of stamps and as long as `duration_s`; with 0 until asked to stop.
         """
         self.settle()
         log = self.monitor.log
@@ -164,10 +161,9 @@ class DemoRun:
 
     def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
         """
-        Let the graph run for some seconds; with 0 until asked to stop.
+        Let the graph run for some seconds, with 0 until asked to stop; call `each` once a period.
 
-        `each` is called once a period, and at the end, with the seconds since the begin. Raises
-        PipelineError naming the process that failed, with its last lines.
+        Raises PipelineError naming the process that failed, with its last lines.
         """
         start = due = time.monotonic()
         end = start + duration_s if duration_s > 0.0 else float('inf')
@@ -275,11 +271,9 @@ def simulation(
     folder: Path, character: str, rate_hz: float, is_composed: bool, **further: str
 ) -> tuple[process_table.Process, ...]:
     """
-    Return the processes of a simulation that starts when everybody listens.
+    Return the processes of a simulation that starts when everybody listens; or ConfigError.
 
-    The folder is for the emulator's ports and the calibration, which a restarted node goes on
-    with; `further` are more arguments of the launch description. Raises ConfigError for values
-    that are not possible.
+    The folder is for ports and calibration; `further` are more arguments of the description.
     """
     given = {
         'character': character,
@@ -301,11 +295,7 @@ def watched_graph(
     topics: Sequence[str] = tuple(KINDS),
     on_line: LineSink = lambda *_: None,
 ) -> Iterator[DemoRun]:
-    """
-    Yield a graph that can be started, with a monitor on it; stop all of it afterwards.
-
-    `say` gets lines on how far it is, `on_line` the name of a child and each line it writes.
-    """
+    """Yield a graph that can be started, with a monitor on it; stop all of it afterwards."""
     environ = process_table.child_environment(os.environ)
     with (
         Supervisor(on_line, environ, process_table.SOURCES) as supervisor,

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The process table as a launch description, for the files in launch/ (needs launch_ros).
-
-A program that dies is started again as `./puppet up` does it; one that cannot start, because of
-bad input or an error that repeats, ends the launch with its name and exit code.
-"""
+"""The process table as a launch description, for the files in launch/ (needs launch_ros)."""
 
 import atexit
 from collections.abc import Callable

@@ -3,8 +3,7 @@
 """
 The observer of a graph: when each frame passes each topic, how feet stand, what processes use.
 
-`Monitor` subscribes to all streams of the graph as bytes and notes the arrival first; `FrameLog`
-has one row for each frame, found by the stamp. Times are in seconds since the first stamp.
+Times are in seconds since the first stamp.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -3,9 +3,8 @@
 """
 The process table of a running graph: programs, parameters and start order, as plain data.
 
-Launch files and `./puppet up` both build from `prepared`, so they cannot differ. `ARGUMENTS` are
-the launch arguments of the descriptions. Values are strings, as in launch; an empty one keeps
-the value of the node's parameter file. Nothing is started here.
+Launch files and `./puppet up` both build from `prepared`. An empty value of an argument keeps that
+of the node's parameter file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -529,11 +528,7 @@ def _write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
 
 
 def prepared(variant: str, given: dict[str, str], folder: Path) -> tuple[Process, ...]:
-    """
-    Return the processes; a clip's performer, and what they keep, is in `folder`.
-
-    Raises ConfigError for an argument, or a file that it names, with which a node would not start.
-    """
+    """Return the processes, which keep their files in `folder`; or ConfigError."""
     given = {**given, 'state_dir': given.get('state_dir') or str(folder)}
     # for a performer that is started again in the middle of things
     given['calibration_file'] = given.get('calibration_file') or f'{folder}/calibration.yaml'

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Keeps programs running: one that dies is started again, with increasing delays, and reported.
-
-`Respawner` polls the processes, which belong to the supervisor, `Restarts` decides when each is
-due. `ProcessReport` is the diagnostics of the programs, which cannot tell that they have died.
-"""
+"""Keeps programs running: one that dies is started again, with increasing delays, and reported."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -45,11 +40,7 @@ class Restarts:
         self._due.pop(name, None)
 
     def died(self, name: str, exit_code: int) -> float | None:
-        """
-        Return in how many seconds a program is to be started again [s], or None: not any more.
-
-        An error that comes back at once would do so for ever; a signal (negative) is no error.
-        """
+        """Return in how many seconds to start a program again [s], or None: not any more."""
         if exit_code in FINAL:
             return None
         now_s = self._clock_s()
@@ -138,12 +129,7 @@ NODE_NAME = 'puppet_up'
 
 
 class ProcessReport(Node):
-    """
-    Reports the state of programs by name; needs no executor.
-
-    One status for each on /diagnostics, once a second and whenever one ends: OK while it runs,
-    and for a while after its end what ended it and how often it was started again.
-    """
+    """Reports programs on /diagnostics, once a second and when one ends; needs no executor."""
 
     def __init__(self, names: Sequence[str], **kwargs: Any) -> None:
         # nobody would answer

@@ -3,9 +3,8 @@
 """
 Child processes as a group: started, listened to, and stopped for certain.
 
-Every child is in a process group of its own, so that Ctrl-C on the terminal reaches only the
-supervisor, which then stops them in an order: SIGINT, after a while SIGTERM, after a while
-SIGKILL. On Linux they also get SIGTERM when the supervisor dies by whatever cause.
+Ctrl-C on the terminal reaches only the supervisor, which stops them by SIGINT, later SIGTERM,
+later SIGKILL. On Linux they also get SIGTERM when it dies by whatever cause.
 """
 
 from collections import deque
@@ -55,10 +54,9 @@ class Child:
 
 class Supervisor:
     """
-    A group of named children, in an environment.
+    A group of named children, in an environment; `sources` are stopped before the others.
 
-    `on_line` gets the name of a child and each line it writes, in reader threads; `sources` are
-    stopped before the others, so that these end with nothing to do.
+    `on_line` gets the name of a child and each line it writes, in reader threads.
     """
 
     def __init__(

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`./puppet up NAME [argument:=value ...]`: a launch description without `ros2 launch`.
-
-Arguments may also be written as options: --rate 2 is rate:=2. Ctrl-C, SIGTERM or a terminal that
-is closed stops all processes; one that dies is started again by the `Respawner`.
-"""
+"""`./puppet up NAME [argument:=value ...]`: a launch description without `ros2 launch`."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`puppet_clip`: the live models over files, one subcommand each.
-
-Exit code 2 for bad input and 1 for a run that failed, with one line that says why.
-"""
+"""`puppet_clip`: the live models over files, one subcommand each."""
 
 from collections.abc import Sequence
 from importlib import import_module

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`puppet_clip character`: write a character file, check one, or follow clips with a robot.
-
-`load_character` refuses descriptions that cannot be a body; the checks here report what is unusual
-about one that can.
-"""
+"""`puppet_clip character`: write a character file, check one, or follow clips with a robot."""
 
 import argparse
 from collections.abc import Iterable
@@ -52,8 +47,7 @@ def robot_row(name: str, motion: Motion, job: RetargetJob) -> list[str]:
     """
     Let a robot follow a motion, and compare it with the same body without a robot's joints.
 
-    Returns the cells of ROBOT_HEAD: medians and greatest values of how far points and turns are
-    off what was asked for. Raises ConfigError if the job's character is no robot.
+    Returns the cells of ROBOT_HEAD, medians and greatest values; ConfigError if it is no robot.
     """
     robot = job.character.robot
     if robot is None:

@@ -31,12 +31,7 @@ def before_and_after(
     goals: Vec3s,
     keyframes: Sequence[int] = (),
 ) -> Picture:
-    """
-    Return a row as measured and one enhanced; cubes are where end-effectors have to be.
-
-    The goals are of shape (n, 8, 3) [m], NaN where not known. Instants are keyframes where there
-    are enough of them inside the motion.
-    """
+    """Return a row as measured and one enhanced, cubes at goals (n, 8, 3) [m], NaN for none."""
     frames = _instants(len(goals), keyframes)
     marks = [
         [

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The style of all charts, and how they and pictures become files: the same bytes every time.
-
-Matplotlib is imported where something is drawn, so that nothing else waits for it.
-"""
+"""The style of all charts, and how they and pictures become files: the same bytes every time."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -83,11 +79,7 @@ def new_figure(
     columns: Sequence[float] = (1.0,),
     is_shared: bool = True,
 ) -> tuple['Figure', list[list['Axes']]]:
-    """
-    Return a figure with panels below each other, which share the time axis of their column.
-
-    Heights and the widths of columns are relative to each other; the whole is WIDTH_PX wide.
-    """
+    """Return a figure with panels below each other, of relative heights, on one time axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH_PX / DPI, height_px / DPI), dpi=DPI, layout='constrained')

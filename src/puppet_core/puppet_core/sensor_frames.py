@@ -3,8 +3,7 @@
 """
 One frame of all sensors at once, raw and filtered: what drivers, filter and performer share.
 
-Poses are of the sensors in the transmitter's axes (REP-103). Quaternions are Hamilton, unit,
-(w, x, y, z). The status values equal the constants of the messages of the same names.
+Poses are in the transmitter's axes (REP-103), quaternions Hamilton, unit, (w, x, y, z).
 """
 
 from typing import NamedTuple

@@ -25,8 +25,7 @@ def make_reader(
     """
     Return a reader that is ready to start; no port is opened yet.
 
-    `on_frame` and `log` are called in the reader's thread, `log` with (is_error, sentence) about
-    the ports.
+    `on_frame`, and `log` with (is_error, sentence), are called in the reader's thread.
     """
     retry_policy = RetryPolicy(config.silence_timeout_s, config.retry_first_s, config.retry_last_s)
     lines = [

@@ -190,12 +190,7 @@ class DriverConfig:
 
     @property
     def frame_wait_s(self) -> float:
-        """
-        Longest wait for the rest of a frame [s].
-
-        Only a line that falls silent uses it up, for a few frames; so it is long enough for
-        the scheduling gaps of a busy computer.
-        """
+        """Longest wait for the rest of a frame [s], above a busy computer's scheduling gaps."""
         if self.frame_timeout_s > 0.0:
             return self.frame_timeout_s
         burst_s = 0.0

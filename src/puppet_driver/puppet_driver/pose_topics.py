@@ -3,9 +3,6 @@
 """
 Other trackers' PoseStamped and PoseArray topics to frames: parameters, topic plan, merging.
 
-`/vrpn_mocap/pelvis/pose` is a PoseStamped topic of one sensor; `/poses[3]` is pose 3 of a
-PoseArray topic. One entry may stand for all sensors: `/vrpn_mocap/{sensor}/pose`, `/poses[*]`.
-
 A frame is emitted when all sensors are in, when one that is in comes again, or after a timeout;
 sensors that missed several ticks in a row are not waited for. The frame's stamp is its newest
 sample's, the others are so much older. Stamps strictly increase.
@@ -168,12 +165,7 @@ POSE_TOPICS_ROWS = rows_of(PoseTopicsConfig, groups=('source', 'transmitter'))
 def transform_poses(
     origins: Vec3s, turns: Quats, unit_m: float, positions: Vec3s, orientations: Quats
 ) -> None:
-    """
-    Turn the poses of a frame in place from each source's axes and units; NaN stays NaN.
-
-    `origins` [m] and `turns` are each source's axes in the transmitter's, `unit_m` is the length
-    of one unit of positions.
-    """
+    """Turn the poses of a frame in place from sources' axes (origins [m], turns) and unit [m]."""
     positions[:] = origins + unit_m * quaternions.rotate(turns, positions)
     orientations[:] = quaternions.normalize(quaternions.multiply(turns, orientations))
 
@@ -200,8 +192,7 @@ class PoseMerger:
         """
         Take a sample; return the frames that it completes, oldest first, mostly none or one.
 
-        `stamp_ns` is when it was measured, `now_ns` any steady clock; the pose is position and
-        quaternion w x y z.
+        `now_ns` is any steady clock; the pose is position and quaternion w x y z.
         """
         x, y, z, qw, qx, qy, qz = pose
         norm = math.sqrt(qw * qw + qx * qx + qy * qy + qz * qz)

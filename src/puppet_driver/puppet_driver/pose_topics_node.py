@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Node `pose_topics`: other trackers' PoseStamped and PoseArray topics to /tracker/raw.
-
-Stands in for tracker_driver where another program has the tracker: VRPN clients, OptiTrack and
-Vive bridges. Publishes frames with one stamp on /tracker/raw, the sensors on /tf, and world ->
-transmitter on /tf_static.
-"""
+"""Node `pose_topics`: other trackers' PoseStamped and PoseArray topics to /tracker/raw."""
 
 from collections.abc import Mapping, Sequence
 import sys

@@ -3,8 +3,8 @@
 """
 What a tracking device is to the driver: the interface that a new device implements.
 
-A device is described by bytes alone: how to start a line (a generator of exchanges, so that one
-thread can start several lines at once), how to stop it, and what its bytes are as records.
+It is described by bytes alone: how to start a line (a generator of exchanges, so that one thread
+starts several lines at once), how to stop it, and what its bytes are as records.
 """
 
 from abc import ABC, abstractmethod
@@ -130,8 +130,7 @@ class Tracker(ABC):
         Yield the steps that bring the line from any state to streaming.
 
         Each `yield` of an Exchange returns the answer's bytes. Raises LinkTimeout when nothing
-        answers and ProtocolError when the answer is wrong; their texts are preceded by the
-        port's name.
+        answers and ProtocolError when the answer is wrong.
         """
 
     @abstractmethod

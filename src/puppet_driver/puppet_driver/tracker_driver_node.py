@@ -3,9 +3,8 @@
 """
 The tracker driver node: serial ports to /tracker/raw, at the device's rate.
 
-A managed node: configuring checks the parameters and announces world -> transmitter on /tf_static,
-activating opens the ports. With `autostart` it does both by itself. Frames are published from the
-thread that reads the ports; the transforms follow on /tf at a lower rate.
+Configuring checks the parameters, activating opens the ports. Frames are published from the thread
+that reads the ports.
 """
 
 import sys

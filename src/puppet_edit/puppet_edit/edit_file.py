@@ -1,13 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Edit files (`puppet-edit/1`): what a motion has to do, and how it is edited.
+Edit files (`puppet-edit/1`), as in doc/edit.md: what a motion has to do, and how.
 
-Tasks are done first, in one order: a second clip joined on, the feet held or brought onto terrain
-or another body, doorways. Each leaves a motion and constraints, and the editor meets these
-together with the file's own.
-
-What the words of a file mean is explained in doc/edit.md.
+Tasks are done first; each leaves a motion and constraints, which the editor meets together with
+the file's own.
 """
 
 from collections.abc import Callable, Mapping, Sequence

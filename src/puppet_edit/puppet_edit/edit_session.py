@@ -3,9 +3,8 @@
 """
 An editing session: a clip, an edit file that grows drag by drag, and what it comes to.
 
-Every step is a whole edit file, read by the same reader as `./puppet edit` reads; a step that the
-reader refuses leaves everything as it was. A drag moves one point of the body at one frame
-(LeeShin1999 section 4.4); the change spreads over seven knots of the first level.
+Every step is a whole edit file; one that its reader refuses leaves everything as it was. A drag
+moves one point at one frame (LeeShin1999 section 4.4) and spreads over seven knots.
 """
 
 import argparse
@@ -149,10 +148,10 @@ class EditSession:
 
     def drag(self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()) -> None:
         """
-        Let a point be at a place [m] in a frame; a second drag of it there replaces the first.
+        Let a point be at a place [m] in a frame, instead of an earlier drag of it there.
 
-        Points `held` stay where the motion has them in that frame. Raises InputFileError if there
-        is no such frame or point, or the file would contradict itself.
+        Points `held` stay where they are in that frame. Raises InputFileError for an impossible
+        one.
         """
         at = [round(float(value), PLACE_DIGITS) for value in place]
         entries = [

@@ -3,8 +3,8 @@
 """
 Command `measure_noise`: R of every resting sensor from /tracker/raw, written to a YAML file.
 
-The thesis measured its sensors the same way (Shin2002 ch. 3). Lay the sensors down where the
-performer will be, start the driver, run this, then give the file to pose_filter.
+Lay the sensors down where the performer will be, start the driver, run this, then give the file to
+pose_filter (Shin2002 ch. 3).
 """
 
 import argparse

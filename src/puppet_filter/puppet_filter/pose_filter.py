@@ -3,8 +3,7 @@
 """
 The pose filter of all sensors: Shin2002 ch. 3 with what live data needs besides.
 
-Owns the states, the stamps' order and the counters; the arithmetic is in `sensor_update` and
-`kalman`. Sensors are known by name: when some come or go the others stay as they are.
+Sensors are known by name: when some come or go the others stay as they are.
 """
 
 from collections.abc import Mapping
@@ -34,12 +33,7 @@ BACK_COUNT = 3  # frames in order that came late: they are not late, the clock w
 
 
 class PoseFilter:
-    """
-    Filter frames of sensor poses.
-
-    Measured R is by sensor; that of the others is `default`, or if that is not given made of the
-    config's standard deviations.
-    """
+    """Filter frames of sensor poses, by measured R, else `default`, else the config's."""
 
     def __init__(
         self,
@@ -73,8 +67,8 @@ class PoseFilter:
         """
         Return the filtered frame, or None for a stamp that repeats or goes back.
 
-        The arrays of the result are the filter's own and overwritten by the next step. Its
-        stamp is the frame's; with a look-ahead the poses are those expected that much later.
+        Its arrays are overwritten by the next step. Its stamp is the frame's, with a look-ahead
+        too.
         """
         if frame.sensors != self._sensors:
             self._take_over(frame.sensors)

@@ -3,11 +3,10 @@
 """
 Process noise of the constant-velocity model, printed and physical (kernel layer).
 
-Shin2002 eq. 3.5 adds eight numbers q1..q8 once a step, whatever the step's length. The physical
-form derives the same blocks from white acceleration of a given density. The adaptive form keeps a
-density per sensor: low while the samples agree with the prediction, raised at once to what
-explains a residual that does not, and falling back within hundredths of a second. Residuals too
-small to tell from noise one by one are found by their mean, once several point the same way.
+Shin2002 eq. 3.5 adds eight numbers q1..q8 once a step. The physical form derives the same blocks
+from white acceleration of a given density. The adaptive form keeps a density per sensor: raised at
+once to what explains a residual, and falling back within hundredths of a second; small residuals
+show by their mean.
 """
 
 from puppet_core.math import Floats, kernel

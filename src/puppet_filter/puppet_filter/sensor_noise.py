@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Measurement noise R of the sensors (Shin2002 eq. 3.7): estimated at rest, kept in a YAML file.
-
-Also decides whether the sensor did rest: one that was moved gives an R that is motion, not noise,
-and a filter that smooths motion away.
-"""
+"""Measurement noise R of the sensors (Shin2002 eq. 3.7), estimated at rest; its file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -160,8 +155,7 @@ def resolution(columns: Floats, grain: float) -> float:
     """
     Return the step in which a device reports, 0 if its samples are too fine or too few to decide.
 
-    Columns, shape (n, k), are samples of k quantities of one kind; differences below `grain` are
-    of arithmetic, not of the device.
+    Columns (n, k) are samples of one kind; differences below `grain` are of arithmetic.
     """
     step = 0.0
     for column in columns.T:

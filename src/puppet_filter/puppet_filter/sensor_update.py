@@ -4,12 +4,8 @@
 One frame of all sensors: each sample used, rejected, or taken as a new start (kernels).
 
 A sensor is EMPTY until it has a sample, then TRACKING. Its state stays at its last accepted
-sample; the output is predicted from there to the frame's stamp, so that late, missing and rejected
-samples need nothing special, and a sensor that stays silent gets lost. The first sample after a
-jump looks like any outlier: it is held back until `gate.jump_count` of them agree.
-
-One record goes from function to function as one pointer, where tuples of arrays would cost a
-reference count for each array at each call: that was half of a frame's time.
+sample; the output is predicted from there to the frame's stamp. The first sample after a jump
+looks like any outlier: it is held back until `gate.jump_count` of them agree.
 """
 
 import math
@@ -155,12 +151,7 @@ class Output(NamedTuple):
 def step_frame(
     states: Records, tunings: Records, works: Records, counters: Ints, frame: Input, out: Output
 ) -> None:
-    """
-    Filter one frame.
-
-    States, shape (n,), are updated in place, samples counted by outcome; tuning and scratch have
-    shape (1,).
-    """
+    """Filter one frame: states (n,) in place; tuning and scratch have shape (1,)."""
     tuning, work, stamp_ns = tunings[0], works[0], frame.stamp_ns
     for i in range(len(states)):
         state = states[i]
@@ -261,11 +252,8 @@ def is_jump(
     """
     Process a rejected sample: return whether enough of them in a row agree with each other.
 
-    Outliers scatter, a sensor that truly jumped goes on from where it is: samples agree when
-    some motion within the limits leads from one to the next, and when they are far nearer to
-    each other than to where they were expected; the second for small outliers, which are all
-    near each other. If it is a jump the outlier before remains as the candidate, else the
-    sample takes its place.
+    They agree when some motion within the limits leads from one to the next, and when they are far
+    nearer to each other than to where they were expected. Of a jump the outlier before remains.
     """
     if state.rejected > 0 and agrees(state, tuning, work, sample, distance_sq):
         state.rejected += 1
@@ -306,12 +294,7 @@ def agrees(
 
 @kernel
 def restart(state: Record, tuning: Record, work: Record, counters: Ints, sample: Sample) -> int:
-    """
-    Take a jump over: start from the outlier before, corrected with the sample.
-
-    Both count as much as their noise and the time between them make of them, and tell the
-    velocity, as with any two samples. Return the sensor's status.
-    """
+    """Start from the outlier before a jump, corrected with the sample; return the status."""
     dt = (sample.time_ns - state.candidate_ns) * 1e-9
     if state.rejected < 2 or dt > tuning.gap_lost_after_s:
         return initialise(state, tuning, counters, sample)
@@ -419,10 +402,8 @@ def coast(state: Record, tuning: Record, dt: float) -> tuple[float, float]:
     """
     Return the step to predict over and the factor left of the velocity.
 
-    A person does not keep a hand's velocity for half a second: after the hold time it decays,
-    the sooner the faster it is, as movements have about the same length and not the same time.
-    So the distance covered in a long gap stays bounded. Nothing is carried on faster than a body
-    moves: damaged samples can make a state seem to. The covariance takes the full dt.
+    After the hold time the velocity decays, the sooner the faster it is, so that the distance
+    covered in a long gap stays bounded; it is a body's at most. The covariance takes the full dt.
     """
     if state.missed == 0:
         return dt, 1.0

@@ -3,9 +3,8 @@
 """
 The performer as a whole: waits for a calibration, applies it, then estimates postures.
 
-A calibration is either waited for (a still T-pose, as long as it takes) or requested (what
-comes, a pose or a pose and a motion, is recorded and evaluated at the end). While a requested one
-runs, and after it failed, the calibration before it stays in force.
+A T-pose is waited for, or a recording was requested; while that runs, and after it failed, the
+calibration before it stays in force.
 """
 
 from collections.abc import Callable

@@ -3,10 +3,7 @@
 """
 The performer node: filtered sensors to the performer's posture.
 
-Subscribes tracker/filtered and tf_static (world -> the sensors' frame), publishes
-/performer/posture with the input's stamp and rate, and /performer/robot_description, latched.
-The service ~/calibrate records a T-pose, or that and a range of motion; without a calibration
-the node waits for a T-pose. `PerformerStage` is one frame of it, also used by the replay.
+`PerformerStage` is one frame of it, also used by the replay.
 """
 
 from collections.abc import Callable

@@ -3,9 +3,7 @@
 """
 Which sensor sits on which segment, read from a YAML file.
 
-Any set of sensors will do that has one on the pelvis, which carries the root, and at least
-one left-right pair, which shows the performer's heading. Unmeasured segments are filled in
-by the posture estimate.
+There must be one on the pelvis, and a left-right pair, which shows the heading.
 """
 
 from collections.abc import Sequence

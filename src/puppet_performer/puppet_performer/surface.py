@@ -3,10 +3,8 @@
 """
 Surface points touched with a sensor, one after the other (Shin2002 4.2).
 
-The tip of a stylus (a tracked sensor, or a point fixed to one) is followed in the frame of the
-segment that is to be touched. It rests when it has moved less far than a slow speed allows for
-some time; the mean over that time is the point, and the tip must be lifted before the next. A rest
-far from where the performer's capsules have the point is refused.
+A point is the mean of the stylus' tip in the segment's frame while it rests; the tip must be
+lifted before the next. A rest far from where the capsules have the point is refused.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -92,8 +92,7 @@ def posed_badly(motion: Motion, pose_s: float, off: Vec3s) -> Motion:
     """
     Return a motion in whose opening T-pose of `pose_s` seconds the segments are turned.
 
-    The errors `off` (16, 3) are rotation vectors in the world, so they do not add up [rad], and
-    fade in FADE_S after the pose.
+    The errors `off` (16, 3) are rotation vectors in the world [rad] and fade in FADE_S after it.
     """
     t = np.arange(motion.n_frames) / motion.rate_hz - pose_s
     share = np.clip(1.0 - t / FADE_S, 0.0, 1.0)

@@ -17,11 +17,7 @@ COMPRESSION = 'zstd'
 def keep_topics(
     source: Path, target: Path, topics: Collection[str], every: Mapping[str, int] = ALL
 ) -> None:
-    """
-    Write some topics of a bag into a small one: of `every` so many messages of a topic one.
-
-    Raises InputFileError if there are no messages on one of them, for nothing would be compared.
-    """
+    """Write topics of a bag, one of `every` so many messages; InputFileError without any."""
     with BagReader(source) as reader, BagWriter(target, COMPRESSION) as writer:
         absent = [topic for topic in topics if not reader.counts.get(topic)]
         if absent or not topics:

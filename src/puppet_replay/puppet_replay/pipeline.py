@@ -3,9 +3,7 @@
 """
 The graph behind one of its topics, in one process: bytes of messages in, bytes of messages out.
 
-Every step goes through the stages that the nodes are made of, in the order of the data and
-without any clock, so that the same input gives the same bytes. What depends on the wall clock in
-the live graph, the solve time, is zero.
+The stages of the nodes run without any clock, so that the same input gives the same bytes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -97,12 +95,10 @@ def read_settings(
     recorded: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Settings:
     """
-    Return the configs of all nodes.
+    Return the configs of all nodes; ConfigError or InputFileError naming parameter or file.
 
     `recorded` are parameters by node, `params` a ROS parameter file over them; `values` are words
-    like retarget.root_softness=0.2, with the value as YAML; `short` has values by the names in
-    SHORT, of which empty ones are left. Raises ConfigError or InputFileError naming the parameter
-    or the file.
+    like retarget.root_softness=0.2; `short` has values by the names in SHORT.
     """
     given: dict[str, dict[str, Any]] = {}
     own = {node: io.read_parameter_file(params, node) for node in ROWS} if params else {}

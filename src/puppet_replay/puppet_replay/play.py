@@ -74,10 +74,8 @@ class Connections:
     """
     Whether the nodes are connected to each other, as their diagnostics report.
 
-    The graph lists publishers and subscriptions; that each of two has found the other is known to
-    these two alone, and a message that is sent before is lost. A node without such diagnostics,
-    as one of another project, is judged by the reports of the others. The own node is polled, not
-    spun.
+    That two have found each other is known to these two alone; a message sent before is lost. A
+    node without such diagnostics is judged by the reports of the others.
     """
 
     def __init__(self, node: Node) -> None:
@@ -132,12 +130,8 @@ class Flow:
     """
     How many frames are on their way between the nodes, so that the player does not overrun them.
 
-    Nodes keep 20 messages of a stream; a player faster than the slowest node would lose frames.
-    Stamps identify the frame of a message. The chain has the topics in the order of the data; the
-    first one is what is sent.
-
-    A node that gives nothing until it is ready, such as a performer that is not calibrated, has to
-    be asked now and then how far it is; see `acknowledge`.
+    Nodes keep 20 messages of a stream. The chain has the topics in the order of the data; the
+    first one is what is sent. A node that gives nothing until it is ready is asked how far it is.
     """
 
     def __init__(self, chain: Sequence[str]) -> None:
@@ -182,12 +176,7 @@ class Flow:
         return self._last[before] - max(done, self._first[before] - 1)
 
     def crowded(self, window: int = WINDOW) -> list[str]:
-        """
-        Return the topics whose nodes are to be waited for, the slowest one first.
-
-        All frames on their way count together: a node that joins two topics keeps those of the
-        first one while the second is made.
-        """
+        """Return the topics whose nodes are to be waited for, the slowest one first."""
         waiting = {
             topic: self.waiting(topic) for topic in self._chain[1:] if topic not in self._given_up
         }
@@ -209,11 +198,8 @@ class PlayNode(Node):
     """
     Plays a bag to the live graph: the recorded input, not what the nodes make of it.
 
-    Publishes the recorded bytes with the recorded QoS, at the pace of their log times and no
-    faster than the nodes take them, and /clock if asked to. It has no executor: nothing calls
-    back. Nothing is played until all are connected; a latched message is waited for until all
-    have it. Messages enter at the first topic of the graph in the bag if `entry` is ''; `log`
-    takes lines for the user.
+    It publishes the recorded bytes with their QoS, at the pace of their log times and no faster
+    than nodes take them, and /clock if asked to, once all are connected. It has no executor.
     """
 
     def __init__(
@@ -407,8 +393,7 @@ def profile_of(text: str) -> QoSProfile:
     """
     Return one profile that serves whoever listened to the publishers of a bag's text of QoS.
 
-    Reliable or latched if one of them was; the greatest depth. What the text does not say, or
-    an unreadable text, gives a reliable, volatile profile of some depth.
+    Reliable or latched if one of them was; the greatest depth; else reliable and volatile.
     """
     try:
         tree = io.load_plain_yaml(text) if text else []

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The fixture `puppet_regression`: a lab's own bags and tuning, tested in its own repository.
-
-Replays a bag deterministically and holds the result against a golden beside the test; with
---puppet-update the golden is written instead. doc/bags.md shows the whole way.
-"""
+"""The fixture `puppet_regression`: a lab's own bags and tuning, tested in its own repository."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, count
@@ -73,13 +68,10 @@ class PuppetRegression:
         golden: str | Path = '',
     ) -> 'Comparison':
         """
-        Replay a bag and fail the test if the result differs from its golden.
+        Replay a bag and fail the test if the result differs from its golden; see doc/bags.md.
 
-        Paths are relative to the test's folder. `character` to `entry` are as the options of
-        `./puppet replay`: names, or paths of YAML files; `settings` are single parameters, as in
-        importance.prediction_s=0.1. `topics` are what is kept and compared; each must have
-        messages. The golden is goldens/BAG-CHARACTER-SOLVER.mcap by default, and a little may
-        differ. Returns what was found, with nothing allowed in an update.
+        Paths are relative to the test's folder. `topics` are what is kept and compared. Returns
+        what was found, with nothing allowed in an update.
         """
         __tracebackhide__ = True
         from puppet_core.io import CalibrationError, PuppetError

@@ -66,13 +66,11 @@ class _Source(NamedTuple):
 
 class RecordNode(Node):
     """
-    Writes every message of all topics, or some, to a bag, as the bytes that came.
+    Writes every message of all topics that are not hidden, or some, to a bag, as it came.
 
-    Topics are searched for again and again, so one that appears later is recorded too. The QoS is
-    that of the publishers: what is latched comes even if it was published before. There is no
-    executor: `poll` takes what has come from all subscriptions, at a tenth of a callback's cost,
-    with the time of reception and the publisher's sequence number, by which losses are counted.
-    All topics that are not hidden are recorded if none is given; `log` takes lines for the user.
+    Topics are searched for again and again; latched messages come even if published before. There
+    is no executor: `poll` takes what has come, with the publisher's sequence number, by which
+    losses are counted, at a tenth of a callback's cost.
     """
 
     def __init__(
@@ -202,8 +200,7 @@ def profiles_for(offers: Collection[TopicEndpointInfo]) -> list[QoSProfile]:
     """
     Return the QoS of subscriptions that together receive what these publishers send and have sent.
 
-    One that asks for latched messages does not hear the others; one that does not ask hears all
-    publishers, but not what was sent before.
+    One that asks for latched messages hears no others; one that does not hears nothing old.
     """
     latched = [offer for offer in offers if _is_latched(offer)]
     groups = [(offers, DurabilityPolicy.VOLATILE)] if len(latched) < len(offers) else []

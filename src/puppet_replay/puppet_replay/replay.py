@@ -105,9 +105,8 @@ def replay(
     """
     Replay a bag into another, which is replaced when all went well, and return the report.
 
-    Messages enter at `entry`, by default the first topic of the graph in the bag; `compression` is
-    one of COMPRESSIONS; `progress` is called with the number of messages done, and of all. Raises
-    InputFileError or ConfigError if the bag or the place of the target cannot be used.
+    Messages enter at `entry`, by default the first topic of the graph in the bag. Raises
+    InputFileError or ConfigError if bag or target cannot be used.
     """
     report = ReplayReport()
     with BagReader(source) as reader:
@@ -126,12 +125,7 @@ def replay(
 
 
 def frames_first(messages: Iterator[BagMessage]) -> tuple[list[BagMessage], list[BagMessage]]:
-    """
-    Split /tf_static into what is known from the start, and later changes of it.
-
-    A recorder may hear of a latched frame after the first data, but the graph knew it: the first
-    place of each frame counts from the start.
-    """
+    """Split /tf_static into each frame's first place, which the graph knew, and changes."""
     known: set[str] = set()
     first: list[BagMessage] = []
     later: list[BagMessage] = []
@@ -149,11 +143,7 @@ def run_through(
     report: ReplayReport,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
-    """
-    Take the messages of a bag through the pipeline into another bag, as `replay` does.
-
-    The report's entry is that of the pipeline; its counts, duration and warnings are filled in.
-    """
+    """Take a bag's messages through the pipeline into another, and fill in the report."""
     first, later = frames_first(reader.messages([TF_STATIC]))
     inputs = inputs_of(report.entry)
     total = sum(reader.counts[topic] for topic in inputs)

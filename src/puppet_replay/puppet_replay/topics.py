@@ -46,10 +46,6 @@ def live_topics(entry: str) -> frozenset[str]:
 
 
 def played_topics(topics: Collection[str], entry: str) -> list[str]:
-    """
-    Return the recorded topics that are played beside the live nodes, but for /tf.
-
-    On /tf_static the tracker and live nodes speak: of its messages the player chooses by frame.
-    """
+    """Return the recorded topics that are played beside the live nodes, but for /tf."""
     kept_back = (live_topics(entry) - {graph.TF_STATIC}) | {*OF_THE_GRAPH, graph.TF}
     return [topic for topic in topics if topic not in kept_back]

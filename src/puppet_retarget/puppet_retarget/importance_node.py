@@ -3,8 +3,7 @@
 """
 The importance node: how much objects and the own body matter to each end-effector now.
 
-Subscribes /performer/posture, publishes /importance with the same stamp and rate. Tuning may
-change while running. `ImportanceStage` is one frame of it, also used by the replay.
+`ImportanceStage` is one frame of it, also used by the replay.
 """
 
 from pathlib import Path

@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-From one performer posture and its importance to the puppet's frame.
-
-`RetargetModel` holds the solver, the continuous Euler angles and the blend after gaps and
-discontinuities; knows time only as the stamps it is given. The retarget node is this class with
-messages around it. `LastPostureFile` keeps the puppet's last posture for a restarted node.
-"""
+"""From one performer posture and its importance to the puppet's frame."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -89,8 +83,8 @@ class LastPostureFile:
     """
     The file of one puppet, a new one at its path, written from now on.
 
-    Raises InputFileError if something that is no file is there, OSError if it cannot be written
-    or another one writes it.
+    Raises InputFileError if no file is there, OSError if it cannot be written, or another one
+    does.
     """
 
     def __init__(self, path: Path, joint_names: Sequence[str]) -> None:
@@ -126,8 +120,8 @@ def read_last_posture(path: Path, joint_names: Sequence[str], now_ns: int) -> La
     """
     Return the posture in a file of these joints; `now_ns` is steady time of this machine.
 
-    Raises InputFileError if it is damaged, of other joints or another run of the system, or old,
-    OSError if there is no file, or no posture in it yet, or it cannot be read.
+    Raises InputFileError if it is damaged, old, of other joints or another run of the system,
+    OSError if it cannot be read.
     """
     dtype = _record(len(joint_names))
     require_file(path)

@@ -3,9 +3,6 @@
 """
 The retarget node: the puppet's joint angles and posture.
 
-Subscribes /performer/posture and /importance, joined on equal stamps; publishes /joint_states,
-/puppet/posture and /retarget/status with that stamp and rate, and /robot_description and
-/puppet/robot_description, latched. Solver, character and tuning may change while running.
 `RetargetStage` is one frame of it, also used by the replay.
 """
 

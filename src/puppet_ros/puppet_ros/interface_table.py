@@ -3,8 +3,7 @@
 """
 The interface of the graph as one table: topics, services and frames, each with its meaning.
 
-doc/reference/ is written from it. A test holds it against the graph of running nodes: what
-they publish without a row here, or another type, node or QoS, fails.
+doc/reference/ is written from it, and a test holds it against the running nodes.
 """
 
 from typing import NamedTuple

@@ -3,8 +3,7 @@
 """
 Process-wide settings: those of the middleware, a free ROS domain, one node of a name.
 
-Two graphs on a domain would mix their frames. The name of a node is held on this machine until its
-process ends; discovery goes on to show nodes that have died for seconds.
+Discovery shows dead nodes for seconds, so a name is held on this machine by its process.
 """
 
 from collections.abc import Mapping
@@ -48,11 +47,10 @@ NAME_PATIENCE_S = 2.0  # for a node that is ending, or was killed
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
     """
-    Return the variables by which nodes send and are found.
+    Return the variables by which nodes send and are found, to be put above the given ones.
 
-    They are to be put above the given ones. None if the user has chosen any, or another
-    middleware. Whoever keeps to this machine is kept there by the profile instead of by the range
-    of discovery. Raises ConfigError if the profile is not installed.
+    None if the user has chosen any, or another middleware. Raises ConfigError if the profile is
+    not installed.
     """
     middleware = environ.get(MIDDLEWARE) or get_rmw_implementation_identifier()
     if not middleware.startswith(FAST_DDS) or any(name in environ for name in CHOICES):

@@ -3,12 +3,9 @@
 """
 How every program of the suite begins, with nothing but the standard library.
 
-Installed programs call `main`. `./puppet` and others that start programs run this file instead,
-with SIGINT blocked until it is taken care of: `program_start.py PREFIX/lib/PACKAGE/PROGRAM ..`, or
-`program_start.py MODULE ..` for a module that is not installed.
-
-A Ctrl-C while modules are imported, or one that the program does not take care of, ends the
-process without a word. For programs of the graph it is the ordinary end, with exit code 0.
+Installed programs call `main`; others run this file, with SIGINT blocked: `program_start.py
+PREFIX/lib/PACKAGE/PROGRAM ..`, or `program_start.py MODULE ..` for one that is not installed.
+Ctrl-C during imports ends the process without a word, programs of the graph with exit code 0.
 """
 
 from collections.abc import Callable
@@ -65,8 +62,7 @@ def share_cache() -> None:
     """
     Let numba keep what it compiles in one folder for all programs, unless the user chose one.
 
-    numba compiles a function anew when its own file changes, but not when one that it calls does:
-    each state of the packages with kernels has a folder of its own.
+    numba does not see that a function it calls changed, so each state of the packages has its own.
     """
     if os.environ.get(CACHE_VARIABLE):
         return

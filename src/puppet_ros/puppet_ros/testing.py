@@ -23,11 +23,7 @@ def isolated_context() -> Iterator[Context]:
     """
     Make an initialised context on a domain of its own, and destroy its nodes at the end.
 
-    The environment names the domain as well, for what a test starts or initialises itself.
-
-    A node that nobody destroys stays on the network until Python collects it, maybe many tests
-    later: its subscriptions are counted, and what others publish is sent to it. Nodes whose own
-    constructor failed are destroyed as well.
+    Nodes whose constructor failed are destroyed as well, so that none stays on the network.
     """
     nodes: list[Node] = []
     construct = Node.__init__
@@ -58,12 +54,7 @@ def spin_until(
     deadline_s: float = DEADLINE_S,
     before: Callable[[], object] | None = None,
 ) -> bool:
-    """
-    Spin an executor until a condition holds or a deadline passes; return whether it holds.
-
-    Callbacks run one at a time; `before` is called before each round, such as to publish once
-    more.
-    """
+    """Spin until a condition holds or a deadline passes, `before` each round; whether it holds."""
     deadline = time.monotonic() + deadline_s
     while not condition() and time.monotonic() < deadline:
         if before is not None:

@@ -3,9 +3,7 @@
 """
 Motions out of bags and into bags, for the offline commands.
 
-A bag is a clip if it has the performer's postures; what comes of it has the same topics as the
-live graph, at the stamps of what it was made from. Frames that are missing in between are filled
-in, for a motion has a constant rate.
+A bag is a clip if it has the performer's postures; frames that are missing are filled in.
 """
 
 from collections.abc import Callable, Sequence
@@ -70,8 +68,7 @@ def read_bag_motion(path: Path) -> tuple[Motion, tuple[int, ...], str]:
     """
     Return the performer's motion, the stamp of each of its frames [ns] and the body's name.
 
-    The stamps are those in the bag, as far as these have a constant rate. Raises InputFileError if
-    it has no postures, or none that make a motion.
+    Raises InputFileError if it has no postures, or none that make a motion.
     """
     track, topic = PostureTrack(), graph.POSTURE
     with BagReader(path) as reader:

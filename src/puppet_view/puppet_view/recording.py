@@ -3,8 +3,7 @@
 """
 Performances to look at, in the browser, pictures and films: bags, or clips with their puppets.
 
-Bodies of a bag are the topics named /NAME/posture, in the shape of /NAME/robot_description;
-where the bag has no description, an ordinary person of the same size is drawn.
+Bodies of a bag are the topics named /NAME/posture, in the shape of /NAME/robot_description.
 """
 
 import argparse

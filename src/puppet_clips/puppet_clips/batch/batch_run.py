@@ -3,9 +3,7 @@
 """
 A run over a library: tasks to the runner, outcomes to the tables, failures kept apart.
 
-The tables have a line for each clip and character: CSV, and Parquet if wanted. The summary is the
-same whoever did the work and however often it was begun again; what differs from run to run is in
-a table of times.
+The summary is the same whoever did the work; times are in a table of their own.
 """
 
 from collections.abc import Callable, Sequence
@@ -98,11 +96,10 @@ def run_batch(
     tasks: Sequence[Task], runner: Runner, result: BatchResult, tell: Told | None = None
 ) -> None:
     """
-    Do tasks with a runner, and write the tables of what came of them, whatever ends it.
+    Do tasks of one OUT_DIR with a runner, and write their tables, whatever ends it.
 
-    The tasks are all of one OUT_DIR, and their numbers are their places. The result has what was
-    finished when the run is interrupted; `tell` is called with each outcome. Raises ConfigError if
-    another run is writing to OUT_DIR. Raises RuntimeError if the runner gave up.
+    `tell` is called with each outcome. Raises ConfigError if another run is writing to OUT_DIR,
+    RuntimeError if the runner gave up.
     """
     start = perf_counter()
     with ledger.held(tasks[0].out_dir) as run:

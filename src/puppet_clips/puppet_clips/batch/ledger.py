@@ -3,9 +3,7 @@
 """
 The ledger of a batch: a record for each finished output in OUT_DIR, and the lock on the folder.
 
-A record holds the digest of everything that the output was made from (files, configuration, the
-suite's own code), the digest of the output, and its line of the summary. An output counts as
-finished only if both digests still match, so a changed input or a truncated output is noticed.
+An output is finished if its digest, and that of all it was made from, still match its record.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,11 +44,9 @@ def file_digest(path: str | Path) -> str:
 
 def value_digest(*values: Any) -> str:
     """
-    Return the SHA-256 of what values consist of.
+    Return the SHA-256 of dataclasses, mappings, sequences, arrays, paths, texts, numbers, None.
 
-    Takes dataclasses, mappings, sequences, arrays, paths, texts, numbers and None, each in the
-    others. Equal values have equal digests in every process. Raises TypeError for anything else,
-    whose equality cannot be decided.
+    Equal values have equal digests in every process. Raises TypeError for anything else.
     """
     text = json.dumps(values, default=_plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -142,10 +138,10 @@ def write_record(task: Task, key: str, output_sha256: str, row: Row) -> None:
 
 def put(task: Task, data: bytes, path: Path) -> None:
     """
-    Write a file of OUT_DIR, all or nothing.
+    Write a file of OUT_DIR, all or nothing; or OSError.
 
-    It goes through the folder of its run, which the next run deletes: a process that was left over
-    by a run that was killed writes nothing any more. Raises OSError if that cannot be done.
+    It goes through the folder of its run, which the next run deletes, so no process left over
+    writes.
     """
     part = task.part()
     try:

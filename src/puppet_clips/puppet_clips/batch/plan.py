@@ -19,12 +19,11 @@ from puppet_retarget.offline import BAG_SUFFIXES, is_bag, RetargetJob
 
 def find_clips(in_dir: Path, out_dir: Path, patterns: Sequence[str] = ()) -> list[str]:
     """
-    Return the clips below a folder, as sorted paths with slashes.
+    Return the clips below a folder, as sorted paths with slashes; ConfigError for none.
 
-    Hidden files and folders, links to folders, the output folder and those of other runs below
-    `in_dir` are left out. Patterns are those of a shell, of the name if there is no slash in it,
-    else of the path below `in_dir`; any one is enough. A bag may be a file or a folder. Raises
-    ConfigError if the folder cannot be read, or holds no such clip.
+    Hidden files, links to folders and folders of outputs are left out. Patterns are those of a
+    shell, of the name if there is no slash in it, else of the path below `in_dir`; any one is
+    enough.
     """
     if not in_dir.is_dir():
         raise ConfigError(f'IN_DIR: expected a folder, got {str(in_dir)!r}')
@@ -57,8 +56,7 @@ def make_tasks(
     """
     Return a task for each clip and job (one of each character), all of a clip in a row.
 
-    `asf` is the skeleton of all .amc clips, in place of the one beside each. Raises ConfigError if
-    two tasks would write one file, or one the file of a clip.
+    Raises ConfigError if two tasks would write one file, or one the file of a clip.
     """
     _check_characters(jobs)
     version = suite_version()

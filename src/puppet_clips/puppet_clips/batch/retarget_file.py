@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-One task of a batch: a clip is read, retargeted, measured and written, on any runner.
-
-`warm_up` compiles the kernels before workers start, so that each worker finds them in the cache.
-"""
+"""One task of a batch: a clip is read, retargeted, measured and written, on any runner."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -3,10 +3,8 @@
 """
 Who does the tasks of a batch: processes of this machine, or the workers of a Dask cluster.
 
-A local process that dies takes nothing with it but the task it had, which is given again; a task
-over which several processes died is given up. A task that takes too long ends itself, or is ended
-with its process. The cluster is somebody's who keeps it running: nothing is started or stopped
-here, and the run ends when nobody is left to work.
+The task of a process that died is given again, and given up after several. One that takes too long
+ends itself, or is ended with its process. Nothing of the cluster is started or stopped here.
 """
 
 from __future__ import annotations
@@ -49,12 +47,7 @@ NO_WORKER_S = 60.0  # a worker that died may be started again
 
 
 class LocalRunner:
-    """
-    So many processes; see `task.Runner`.
-
-    Each has an address space of `memory_bytes`, a clip that needs more fails; 0 for any. `work`,
-    a function of a module, is what is done with a task.
-    """
+    """So many processes, of `memory_bytes` of address space each, 0 for any; a `task.Runner`."""
 
     def __init__(
         self, workers: int, memory_bytes: int = 0, work: Callable[[Task], Outcome] = run_task
@@ -151,12 +144,7 @@ class _Worker:
 
 
 def _over_which_they_died(task: Task, codes: Sequence[int | None], *, limited: bool) -> Outcome:
-    """
-    Return the failure of a task over which processes died.
-
-    That one of them said it wanted memory is its reason. Compiled libraries do not say it: with a
-    limit, processes ended by SIGSEGV and by SIGABRT were seen.
-    """
+    """Return the failure of a task over which processes died, some of them for want of memory."""
     ends = ', '.join(dict.fromkeys(death(code) for code in codes))
     if MEMORY_EXIT in codes:
         return failed(task, NO_MEMORY, f'{len(codes)} times, {ends}')

@@ -90,13 +90,7 @@ class Runner(Protocol):
     """Who does tasks: processes of this machine, or a cluster."""
 
     def __call__(self, tasks: Iterator[Task]) -> Generator[Outcome, None, None]:
-        """
-        Yield the outcome of each task, in the order in which they end.
-
-        Takes tasks as there is room for them, so they need not all be in memory. A task whose
-        process dies is done again, and fails when that has happened often enough. When the
-        iterator is closed no process of this run is left at work here.
-        """
+        """Yield the outcomes in the order in which tasks end; take tasks as there is room."""
         ...
 
 

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Calibration of a performer that is a clip, by simulated sensors, and the errors of the result.
-
-The sensors are mounted at random, so their measurements contain nothing of the truth.
-"""
+"""Calibration of a performer that is a clip, by simulated sensors, and its errors."""
 
 from typing import NamedTuple
 
@@ -50,10 +46,9 @@ def record_clip(
     pose_deg: float = 0.0,
 ) -> RecordedClip:
     """
-    Return what the sensors of a layout measure of a motion that begins with a T-pose.
+    Return what a layout's sensors measure of a motion that begins with a T-pose.
 
-    The seed is of mounting, disturbances and pose; `pose_deg` is how far each segment is turned
-    from the T-pose, standard deviation per axis [deg].
+    `pose_deg` is how far segments are turned from the T-pose, standard deviation per axis [deg].
     """
     off = np.radians(pose_deg) * np.random.default_rng(seed + 2).normal(size=(N_SEGMENTS, 3))
     motion = synthetic.posed_badly(motion, T_POSE_S, off)

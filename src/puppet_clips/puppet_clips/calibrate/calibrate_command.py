@@ -228,11 +228,10 @@ def read_bag(
     path: Path, sensors: tuple[str, ...], place: Place | None = None
 ) -> cal.MotionRecording:
     """
-    Return what the sensors of a layout measured, in this order.
+    Return what the sensors of a layout measured, in this order; `place` is the tracker's in world.
 
-    The topic is the filtered one if there is any; `place` is that of the tracker in
-    world, for a bag without /tf_static. Raises InputFileError if this is no bag, or what is needed
-    is not in it. Raises CalibrationError if there are hardly any frames.
+    Raises InputFileError if this is no bag, or what is needed is not in it, CalibrationError if
+    there are hardly any frames.
     """
     with BagReader(path) as reader:
         try:

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A calibration recorded live, with prompts on the terminal: the pose, then which joints to move.
-
-Subscribes /tracker/filtered and /tf_static; the driver and the filter must run.
-"""
+"""A calibration recorded live, with prompts on the terminal."""
 
 from collections.abc import Callable, Sequence
 import sys

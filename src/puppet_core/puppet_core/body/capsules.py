@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A body's shape as capsules fixed in its segments: distances, line crossings, default shape.
-
-`shape_arrays` packs a character's capsules once; `segment_distance` is the kernel of the frame
-path. `crossings` intersects many lines offline. `default_capsules` gives a human shape to a
-skeleton that has none. Sample points on the surface are in `body.surface`.
-"""
+"""A body's shape as capsules fixed in its segments: distances, line crossings, default shape."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -192,15 +186,10 @@ def nearest_capsule_within(
     """
     Return the signed distance of a point from a segment's capsules and the nearest of them.
 
-    It is the least of the distances from the single capsules. Outside this is the distance from
-    their union. Inside it is the depth in the deepest capsule, which is never more than the way
-    out of the union: a bound from below. It changes by at most the way that the point moves.
-
-    `normal` becomes the outward unit normal of the nearest (deepest) capsule; the surface is at p
-    - distance * normal. On a core line it is a fixed direction square to it. Only capsules nearer
-    than `limit` [m] count; without any, as in a segment that has none, the limit, -1 and the
-    normal +X come back. With a limit of zero it is the depth that is asked for, and what is
-    outside costs little.
+    The least of the distances from single capsules; inside, a lower bound of the union's depth.
+    `normal` becomes the outward unit normal of the nearest (deepest) capsule; on a core line a
+    fixed direction square to it. Only capsules nearer than `limit` [m] count; without any the
+    limit, -1 and the normal +X come back.
     """
     # numbers one by one: a sixth faster than with vectors as values
     best, nearest, nearest_rho = limit, -1, 0.0

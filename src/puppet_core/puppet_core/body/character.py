@@ -3,9 +3,7 @@
 """
 Characters: a skeleton with a shape, read from one YAML file each.
 
-Only the left side of a symmetric character needs to be written: joints, interaction points
-and capsules of the right side default to the mirror image (y negated). How the character
-lives in its world (scale, height of its root) is part of its description.
+What is not given of the right side is the mirror image of the left (y negated).
 """
 
 from collections.abc import Sequence

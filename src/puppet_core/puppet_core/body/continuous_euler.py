@@ -3,20 +3,14 @@
 """
 Joint rotations split into three revolute angles each, without jumps.
 
-A rotation is q = Rz(a) Ry(b) Rx(c). Every rotation has two such triples modulo turns,
-(a, b, c) and (a + pi, pi - b, c + pi); the one nearest to the last published angles is
-taken and unwrapped, so b may pass +-pi/2 and every angle may pass +-pi.
+A rotation is q = Rz(a) Ry(b) Rx(c), by two triples modulo turns, (a, b, c) and (a + pi, pi - b, c
++ pi); the one nearest to the last published angles is taken and unwrapped.
 
-Near gimbal lock (r = |cos b| = 0) the exact a would have to turn at 1/r of the joint's own
-speed. There a follows its exact value, modulo half a turn, by at most SPEED_RATIO times the
-angle that the joint itself has turned since the last step, and b and c are then the best
-for that a, in closed form. With K = SPEED_RATIO this gives, for any curve at any rate:
-
-- a turns at most K times, b at most 3 times and c at most K + 4 times as far as the joint
-  (to which a joint at rest adds REST_STEP a step, until its angles are exact again);
-- the orientation errs by at most 1.6 / K, and not at all where r > 3 / K, whatever happened
-  nearer to the lock: within r < 1 / K the exact a may get away by a quarter of a turn at
-  most, and outside it a gains on it by at least K - 1/r, which suffices.
+Near gimbal lock (r = |cos b| = 0) the exact a would have to turn at 1/r of the joint's own speed.
+There a follows its exact value, modulo half a turn, by at most K = SPEED_RATIO times the angle
+that the joint has turned since the last step, and b and c are the best for that a: a turns at most
+K times, b at most 3 times and c at most K + 4 times as far as the joint (to which a joint at rest
+adds REST_STEP a step); the orientation errs by at most 1.6 / K, and not at all where r > 3 / K.
 """
 
 import math

@@ -3,9 +3,8 @@
 """
 How far a character's joints turn: a cone for the swing and a range for the twist of each.
 
-The swing is limited by an elliptic cone about a centre, the twist before it about the segment's
-own axis by a range: the optional section `joint_limits` of a character's file, by joint, where the
-right side defaults to the mirror image of the left.
+An elliptic cone about a centre limits the swing, a range the twist before it about the segment's
+axis: section `joint_limits` of a character's file, the right side by default mirrored.
 """
 
 from dataclasses import dataclass
@@ -65,9 +64,7 @@ def segment_axis(skeleton: Skeleton, segment: int) -> Vec3:
     """
     Return the unit axis about which a joint twists, in its segment's frame at rest.
 
-    It points to the next joint: of the spine to the chest, of the chest to the head, of a limb
-    to its elbow, wrist, knee or ankle. A hand goes on as its forearm does, a foot points ahead,
-    the head up.
+    It points to the next joint; a hand goes on as its forearm, a foot points ahead, the head up.
     """
     axis = np.array([0.0, 0.0, 1.0])
     name = SEGMENTS[segment]

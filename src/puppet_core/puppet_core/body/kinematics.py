@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Forward kinematics: the sixteen-segment tree, and any tree of joints over a whole clip (kernels).
-
-Also end-effector positions and their causal velocities. Inverse kinematics is with the solvers.
-"""
+"""Forward kinematics: the sixteen segments, and any tree over a whole clip (kernels)."""
 
 import math
 
@@ -22,11 +18,7 @@ _LEFT_HIP, _RIGHT_HIP = (int(s) for s in LIMB_SEGMENTS[2:, 0])
 def forward_kinematics(
     offsets: Vec3s, root_position: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s
 ) -> None:
-    """
-    Fill the world orientation (16, 4) and joint position (16, 3) of every segment [m].
-
-    Row 0 of the rotations is the pelvis in world, the others are relative to the parent segment.
-    """
+    """Fill the world orientation (16, 4) and joint position (16, 3) of every segment [m]."""
     copy(quat(rotations[0]), q_world[0])
     copy(vec3(root_position), p_world[0])
     for segment in range(1, N_SEGMENTS):
@@ -49,12 +41,7 @@ def motion_kinematics(
 def end_effector_positions(
     interaction_points: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s
 ) -> None:
-    """
-    Fill the positions of the eight general end-effectors.
-
-    Rows 0 to 3 are the interaction points of hands and feet, rows 4 to 7 the elbows and
-    knees, in the order of GENERAL_END_EFFECTORS; `out` has shape (8, 3) [m].
-    """
+    """Fill the positions (8, 3) of the general end-effectors [m], in the order of their names."""
     for limb in range(4):
         end = _END_SEGMENTS[limb]
         point = rotate(quat(q_world[end]), vec3(interaction_points[limb]))

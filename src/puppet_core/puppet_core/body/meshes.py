@@ -3,9 +3,7 @@
 """
 Triangle meshes for drawing: a smooth surface around rods and balls.
 
-The surface is that of the union, found on a grid (Gibson1998: a vertex in each cell that the
-surface crosses, at the mean of its crossings), and then smoothed without shrinking (Taubin1995),
-so that the seams between the solids are not seen.
+The union's surface on a grid (Gibson1998), smoothed without shrinking (Taubin1995).
 """
 
 from typing import NamedTuple

@@ -3,11 +3,9 @@
 """
 Measures of motion shared by reports and live code: foot slide, whips, the fastest human motion.
 
-A foot of the performer is planted in a frame where its sole is near the floor and slow. Faster
-motion than the limits here is an error or a discontinuity: the fastest limbs that sport science
-measures are kicking feet, 17 m/s, and elbows that extend in a pitch, 2400 deg/s = 42 rad/s
-(Corcoran2024, Fleisig1999). A joint whips in a frame where it turns faster than `WHIP_DEG_S` while
-the performer's turns slower than `CALM_DEG_S`.
+The fastest limbs that sport science measures are kicking feet, 17 m/s, and elbows that extend in a
+pitch, 2400 deg/s = 42 rad/s (Corcoran2024, Fleisig1999). A joint whips in a frame where it turns
+faster than `WHIP_DEG_S` while the performer's turns slower than `CALM_DEG_S`.
 """
 
 import math

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Postures at one instant and motions over time, as plain arrays with their meaning.
-
-`is_posture` checks one that came over a topic (kernel).
-"""
+"""Postures at one instant and motions over time, as plain arrays with their meaning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,8 +62,7 @@ class Posture:
     """
     All joint rotations and the root at one instant, with the end-effectors' own data.
 
-    The end-effectors come from position measurements where there are any, so they need not
-    agree with the angles to the last millimetre.
+    The end-effectors may come from position measurements and not agree with the angles.
     """
 
     root_position: Vec3  # Pelvis joint in world, shape (3,) [m]
@@ -182,9 +177,8 @@ def carried_places(rotations: Quats, segments: Vec3s, points: Vec3s) -> Vec3s:
     """
     Return joints and interaction points in the frames of what carries them, (..., 19, 3) [m].
 
-    Of segments 1 to 15 in their parents' frames, then of the points in those of hands and feet.
-    Given are joint rotations (..., 16, 4), the first that of the pelvis in world, joints
-    (..., 16, 3) and points of hands and feet (..., 4, 3), both in world [m].
+    Of segments 1 to 15 in their parents' frames, then of the points in those of hands and feet,
+    from joint rotations (..., 16, 4), joints (..., 16, 3) and points (..., 4, 3) in world [m].
     """
     carriers = np.concatenate((PARENTS[1:], LIMB_SEGMENTS[:, 2]))
     places = np.concatenate((segments[..., 1:, :], points), axis=-2) - segments[..., carriers, :]

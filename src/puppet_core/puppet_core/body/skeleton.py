@@ -3,11 +3,10 @@
 """
 The suite's one skeleton: sixteen segments, four limbs, eight general end-effectors.
 
-Sixteen segments make fifteen joints of three degrees of freedom plus the root's six: the 51
-of Shin2002 ch. 7. A joint carries its child segment's name. Rest pose is the T-pose: all
-joint rotations identity, facing +X, arms along +-Y, legs along -Z. CONSIDERED says which
-segments a general end-effector can touch (Shin2002 4.2): all but those of its own limb, since
-an elbow is always near its own upper arm (errata 6).
+Fifteen joints of three degrees of freedom plus the root's six: the 51 of Shin2002 ch. 7. Rest pose
+is the T-pose: all joint rotations identity, facing +X, arms along +-Y, legs along -Z. CONSIDERED
+says which segments a general end-effector can touch (Shin2002 4.2): all but those of its own limb,
+since an elbow is always near its own upper arm (errata 6).
 """
 
 from dataclasses import dataclass

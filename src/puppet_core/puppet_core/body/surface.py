@@ -3,12 +3,10 @@
 """
 Sample points on a body's surface: forty a segment, eight rings of five (Shin2002 4.2, fig. 4.4).
 
-They come from the capsules of a character. Rings stand evenly along a segment's axis, square to
-it, in the middles of eight equal parts. Each point is where a ray from the axis leaves the body
-for the last time: what lies beyond a gap (the thumb, the next finger) still belongs to the
-outline. Where a ray meets nothing, or a segment has no capsules, the point is on the axis. Pelvis,
-spine and chest are one body for the rays. Points measured on a body can take their place: files of
-`puppet-surface/1`, with forty points for each segment that was measured.
+Rings stand evenly along a segment's axis, square to it. Each point is where a ray from the axis
+leaves the capsules for the last time; where it meets nothing the point is on the axis. Pelvis,
+spine and chest are one body for the rays. Files of `puppet-surface/1` have measured points
+instead.
 """
 
 from collections.abc import Sequence
@@ -40,14 +38,13 @@ def surface_samples(skeleton: Skeleton, capsules: Sequence[Capsule]) -> Vec3s:
     Return finite sample points on each segment's surface, in its frame, shape (16, 40, 3) [m].
 
     The axis of an arm's or leg's segment runs from its joint to the next; of the pelvis, from the
-    hips' level to the spine's joint; of spine and chest, up to the next joint; of the head, from
-    its joint to its top; of a hand, from the wrist to the fingertips; of a foot, from heel to toe,
-    at half the foot's height there.
+    hips' level to the spine's joint; of spine and chest, up to the next joint; of the head, to its
+    top; of a hand, to the fingertips; of a foot, from heel to toe, at half the foot's height
+    there.
 
-    Point k of ring i is row 5 i + k. On every ring k = 0 is in front, on a foot on top. From there
-    the points go round to the left on torso and head, upwards on arms, and outwards on legs and
-    feet: the right side of a symmetric body mirrors the left row by row, and on the torso row k
-    mirrors row 5 - k.
+    Point k of ring i is row 5 i + k; k = 0 is in front, on a foot on top. From there they go round
+    to the left on torso and head, upwards on arms, and outwards on legs and feet: the right side
+    of a symmetric body mirrors the left row by row, and on the torso row k mirrors row 5 - k.
     """
     numbers = [skeleton.offsets, skeleton.interaction_points]
     numbers += [np.array([c.segment, *c.start, *c.end, c.radius]) for c in capsules]

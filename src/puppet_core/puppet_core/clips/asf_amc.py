@@ -4,9 +4,8 @@
 Reader of Acclaim skeletons (ASF) and of the motions for them (AMC).
 
 A bone's local rotation is C · M · C⁻¹: C turns to the bone's own axes (`axis`, in the file's
-global axes), M is the product of the rotations that the motion file gives for its `dof`. In
-both, the axis named first turns first, about fixed axes. Directions are in global axes at rest,
-so with all rotations zero every joint has the axes of the file.
+global axes), M is the product of the rotations that the motion file gives for its `dof`. In both,
+the axis named first turns first, about fixed axes. Directions are in global axes at rest.
 """
 
 from collections.abc import Iterator

@@ -3,11 +3,8 @@
 """
 Reader and writer of BVH files.
 
-Read: any hierarchy, any channels of a joint in any order, any line wrapping. The unit is an
-argument; the up axis is left to `clips.detect`. Angles are degrees, intrinsic, applied in the
-order in which the CHANNELS line names them.
-Written: Y up, centimetres, T-pose at rest, joints named as our segments; the order of a joint's
-rotations is chosen to keep it away from gimbal lock.
+Read: any hierarchy, any channels, any line wrapping; angles are degrees, intrinsic, in the order
+of CHANNELS. Written: Y up, centimetres, T-pose at rest, joints named as our segments.
 """
 
 from collections.abc import Iterator

@@ -3,9 +3,7 @@
 """
 Reader of C3D marker files, through ezc3d, which is an optional dependency.
 
-Only labelled points are taken; analog channels and what a program computed from the markers
-are passed over. The unit is the file's own (POINT:UNITS), as is the vertical where the file
-states how it is to be shown (POINT:Y_SCREEN).
+Only labelled points are taken, their unit and vertical by POINT:UNITS and POINT:Y_SCREEN.
 """
 
 from collections.abc import Mapping
@@ -48,8 +46,7 @@ def read_c3d(
     """
     Return the body in a C3D file: clip, its name map, unit, vertical, and notes.
 
-    Raise InputFileError naming the field and what was expected, ConfigError if ezc3d is not
-    installed, or the marker set is unknown.
+    Raise InputFileError naming the field, ConfigError without ezc3d or for an unknown marker set.
     """
     data, unit, screen_up = _read(path, options)
     marker_set = _fitting_set(data, options.marker_set)

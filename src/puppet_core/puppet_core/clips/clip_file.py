@@ -3,8 +3,7 @@
 """
 What a clip file holds before it is mapped to our skeleton: its own joints, its own axes.
 
-The readers fill it with SI units; nothing here knows names, rest poses or the world's up axis.
-Euler angles of files are intrinsic: with axes (a, b, c) the rotation is R_a · R_b · R_c.
+In SI units. Euler angles are intrinsic: with axes (a, b, c) the rotation is R_a · R_b · R_c.
 """
 
 from collections.abc import Sequence
@@ -36,13 +35,10 @@ TIP_SUFFIX = ' (end)'  # added to the joint's name for the end of a chain's last
 @dataclass(frozen=True, slots=True)
 class ClipFile:
     """
-    A file's skeleton and motion, joints in parent-before-child order.
+    A file's skeleton and motion, joints in parent-before-child order; arrays are read-only.
 
-    The ends of last bones (BVH end sites, ends of ASF leaf bones) are joints too, named after
-    their parent with TIP_SUFFIX; they do not rotate. All arrays are read-only.
-
-    Raise ConfigError if the arrays are not of the same joints and frames, or a parent does not
-    come before its joint; compiled code goes by them.
+    Ends of last bones are joints too, named after their parent with TIP_SUFFIX; they do not
+    rotate. Raise ConfigError if the arrays do not fit each other.
     """
 
     path: Path  # Where it was read from, for errors
@@ -89,12 +85,7 @@ class ClipFile:
         return tuple(reversed(chain))
 
     def rest_offset(self, ancestor: int, joint: int) -> Vec3:
-        """
-        Return where `joint` is in the axes of `ancestor` with all rotations zero [m].
-
-        Where one is not above the other the nearest common ancestor is passed through: at zero
-        rotation all joints have the same axes.
-        """
+        """Return where `joint` is in the axes of `ancestor` with all rotations zero [m]."""
         return self._rest_position(joint) - self._rest_position(ancestor)
 
     def without_first(self, count: int) -> 'ClipFile':
@@ -181,10 +172,8 @@ def quats_to_continuous_euler(quats: Quats, axes: Sequence[int]) -> Floats:
     """
     Return Euler angles that change smoothly from frame to frame, shape (n, k, 3) [rad].
 
-    Of the two triples that give a rotation, and their whole turns, each frame takes the one
-    nearest to the frame before, the first one the smallest; turns accumulate. Where the middle
-    angle is at a quarter turn the first angle is held. The last two angles are computed from what
-    the first one leaves, so the triple reproduces the rotation also close to the lock. `quats`
+    Of the two triples that give a rotation each frame takes the one nearest to the frame before;
+    turns accumulate. Where the middle angle is at a quarter turn the first angle is held. `quats`
     are of k joints over n frames, shape (n, k, 4), `axes` a permutation of 0, 1, 2.
     """
     a, b, c = axes

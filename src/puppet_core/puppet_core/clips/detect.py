@@ -3,8 +3,7 @@
 """
 Unit and vertical axis of a clip file, detected from the body in it, and whether it is a body.
 
-The unit is the one in which the legs are a human's; bones do not depend on the pose, so that
-no motion can mislead it. The vertical is the axis along which the head is above the feet.
+The unit makes the legs a human's. Along the vertical the head is above the feet.
 """
 
 from collections.abc import Callable, Iterator
@@ -77,8 +76,7 @@ def find_unit(clip: ClipFile, joints: SegmentJoints, assumed_m: float) -> tuple[
     """
     Return the unit in which the body of a file, read in an assumed one, has a human's size [m].
 
-    The unit that was assumed stays as long as the size is believable, from a child to a giant.
-    Where no usual one gives an adult's size, the unit is the one that makes the body of that size.
+    That stays while the size is believable; where no usual one fits, the one of an adult.
     """
     if joints.map.name == PUPPET:
         return assumed_m, Finding(_unit_name(assumed_m), 'written by this suite')

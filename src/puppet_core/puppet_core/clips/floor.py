@@ -3,9 +3,8 @@
 """
 A clip's floor, and how far a sole is below its ankle: no file states them.
 
-Both are read off the feet while they stand. A stand is a run of frames in which a foot hardly
-moves; the stands near the lowest one are on the floor. The captured floor is often tilted by a
-degree (a walk then climbs by centimetres), which is taken out if all stands agree on it.
+Both are read off the feet while they stand: the stands near the lowest one are on the floor. A
+tilt of the captured floor is taken out if all stands agree on it.
 """
 
 from dataclasses import dataclass
@@ -84,11 +83,9 @@ def fit_floor(feet: Vec3s, rate_hz: float, leg_length: float) -> FloorFit:
     """
     Return the floor and the soles that fit the feet's motion best.
 
-    The file's own zero is believed to be the floor if the soles can reach it from there.
-    Otherwise the lowest stands are on the floor, and the soles where feet usually have them. If
-    feet are often well below all stands, the stands are on steps, or held in the air, and the
-    lowest height of the feet counts instead. `feet` (n, 2, 3) are the middles of the left and
-    right foot over time, Z up, `leg_length` is hip to ankle [m].
+    The file's own zero is the floor if the soles can reach it from there, else the lowest stands,
+    with usual soles; feet often well below all stands count instead. `feet` (n, 2, 3) are the
+    middles of the left and right foot over time, Z up, `leg_length` is hip to ankle [m].
     """
     stands = find_stands(feet, rate_hz)
     heights = stands.points[:, 2]

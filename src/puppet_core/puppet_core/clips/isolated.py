@@ -3,8 +3,7 @@
 """
 What a damaged file does to a reader, kept from the program.
 
-A compiled library that such a file can crash, or make ask for any memory, runs in a process with a
-limit, which leaves the file's content as named arrays.
+A compiled library that it can crash runs in a process with a limit.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,10 +34,7 @@ def read_isolated(
     """
     Return the content of a file of a kind, such as C3D, from `reader(path, *words)`.
 
-    The reader is a function of a module and imports the package.
-
-    Raise InputFileError if the file cannot be read, whatever the package does over it, ConfigError
-    if the package is not installed.
+    Raise InputFileError if it cannot be read, ConfigError if the package is not installed.
     """
     require_file(path, f'{kind} file')
     search = os.pathsep.join(entry for entry in sys.path if entry)

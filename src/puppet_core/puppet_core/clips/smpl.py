@@ -3,9 +3,8 @@
 """
 Reader of motions of the SMPL family of body models: AMASS' npz files, and those of SMPL-X.
 
-All its models begin with the same 22 joints, and at zero pose all joints have the same axes. How
-long the bones are depends on the performer's shape, `betas`, by a model that everybody has to get
-from its makers; without it they are those of a mean body, to a centimetre.
+All its models begin with the same 22 joints, and at zero pose all joints have the same axes. Bones
+depend on `betas` by a model file; without it they are those of a mean body.
 """
 
 from io import BytesIO

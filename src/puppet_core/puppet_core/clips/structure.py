@@ -3,9 +3,9 @@
 """
 Which joint of a clip file carries which segment, whatever the names: from tree, bones and motion.
 
-Two long chains of equal length hang from the pelvis, two more from the chest above it. Hip, knee
-and ankle, shoulder, elbow and wrist are those joints of a chain whose bones have the most human
-shares (DrillisContini1966); toes point forward, without any knees, which says where left is.
+Two long chains of equal length hang from the pelvis, two more from the chest above it. Their
+joints are those whose bones have the most human shares (DrillisContini1966); toes, without any
+knees, say where left is.
 """
 
 from itertools import combinations, permutations

@@ -30,9 +30,7 @@ def read_bytes(path: Path, kind: str) -> bytes:
 
 def read_text(path: Path, kind: str) -> str:
     """
-    Return the text of a file of a format, its line ends all the same.
-
-    Undecodable bytes (names in an old code page) are replaced; they cannot be keywords.
+    Return the text of a file, its line ends all the same, undecodable bytes replaced.
 
     Raise InputFileError if the file cannot be read, is empty, too large, or is not text.
     """

@@ -33,11 +33,7 @@ class SetLevel(argparse.Action):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """
-    A parser that prints description and examples as written; its errors are ConfigErrors.
-
-    Every command has -q and -v; a command `puppet NAME` is shown as `./puppet NAME`.
-    """
+    """A parser that prints description and examples as written; its errors are ConfigErrors."""
 
     def __init__(self, description: str | None = '', **settings: Any) -> None:
         raw = argparse.RawDescriptionHelpFormatter
@@ -57,8 +53,8 @@ def run_command(name: str, command: Callable[[], int], interrupted: str = '') ->
     """
     Run a command, which reads its arguments itself, and return its exit code.
 
-    That is the command's own; 1 for a failed run, 2 for bad input, 130 for Ctrl-C. `name` begins
-    the line of an error; `interrupted` is what to know after Ctrl-C. After --help SystemExit.
+    That is its own; 1 for a failed run, 2 for bad input, 130 for Ctrl-C. `name` begins the line of
+    an error; `interrupted` is what to know after Ctrl-C.
     """
     SignalEvent.is_interrupted = False
     LOG.setLevel(logging.INFO)
@@ -94,10 +90,9 @@ def note(text: str) -> None:
 
 class SignalEvent(threading.Event):
     """
-    An event that a signal handler may set while its own thread waits for it.
+    An event that a signal handler may set while its own thread waits for it; never cleared.
 
-    A plain event's lock is held in parts of `wait`, so its `set` in a handler may hang for ever;
-    this one has no lock. It cannot be cleared.
+    A plain event's lock is held in parts of `wait`, so its `set` in a handler may hang.
     """
 
     is_interrupted = False
@@ -128,8 +123,7 @@ def stop_on_signals(is_of_graph: bool = False) -> threading.Event:
     """
     Return an event that Ctrl-C, SIGTERM and a closed terminal set; nohup keeps the last off.
 
-    After Ctrl-C the exit code of `run_command` is 130, but of a program of the graph, whose
-    ordinary end it is, the program's own.
+    Ctrl-C is exit code 130 of `run_command`, but the ordinary end of a program of the graph.
     """
     stopping = SignalEvent()
 

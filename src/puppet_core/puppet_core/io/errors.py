@@ -28,12 +28,7 @@ class SolverError(PuppetError):
 
 
 class InputFileError(PuppetError, ValueError):
-    """
-    A file's content is not what its format promises.
-
-    What was expected and got in which file, its line from 1 and the field if known; a hint is what
-    is available, or what to do.
-    """
+    """A file's content is not what its format promises; `line` from 1, `hint` what to do."""
 
     def __init__(
         self,

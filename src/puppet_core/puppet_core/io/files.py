@@ -46,10 +46,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     Yield a temporary path beside `path` that takes its place when the block succeeds.
 
-    The temporary file is deleted when the block raises, so `path` is either what it
-    was before or wholly new. The suffix of `path` is kept, for writers that depend on it.
-    A link is followed: what it points to is replaced. Something that is no file, such as
-    /dev/stdout or a named pipe, is not replaced but written to, when the block has succeeded.
+    Its suffix is that of `path`. A link is followed; what is no file, such as /dev/stdout, is
+    written to when the block has succeeded.
     """
     target = Path(path)
     if target.is_dir():
@@ -84,11 +82,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def run_folder(name: str) -> Iterator[Path]:
-    """
-    Yield a temporary folder for this run; those of runs that were killed are deleted.
-
-    The name should be nobody else's: folders called so are taken for ours.
-    """
+    """Yield a temporary folder for this run; those of killed runs of that name are deleted."""
     for old in Path(tempfile.gettempdir()).glob(f'{name}_*_*'):
         process = old.name.removeprefix(f'{name}_').partition('_')[0]
         if process.isdecimal() and not Path('/proc', process).exists():

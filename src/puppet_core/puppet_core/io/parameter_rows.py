@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Parameters as data: one row each, checked the same way by nodes and by offline commands.
-
-A row knows its default, unit, range and whether it may change while running; `check_values`
-turns what a user wrote into values of the right type or refuses with a text that names the
-row. ROS declares these rows in puppet_ros.node.parameters; nothing here knows about it.
-"""
+"""Parameters as data: one row each, checked the same way by nodes and by offline commands."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -144,12 +138,7 @@ def check_values(rows: Sequence[Row], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def build_config(kind: type[Config], values: Mapping[str, Any]) -> Config:
-    """
-    Return the dataclass `kind` filled from parameter values.
-
-    The parameter `gate.mahalanobis_limit` fills the field `gate_mahalanobis_limit`. Fields
-    without a parameter keep their default; a parameter without a field is our own mistake.
-    """
+    """Return the dataclass filled from parameters; `gate.limit` fills the field `gate_limit`."""
     known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
     named = {name.replace('.', '_'): value for name, value in values.items()}
     stray = sorted(set(named) - known)
@@ -161,9 +150,7 @@ def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
     """
     Return the parameters that a ROS parameter file gives to one node, nested names dotted.
 
-    The sections `/**` and `node_name` are read, the latter last; others are ignored.
-
-    Raise InputFileError if the file is missing or is not a ROS parameter file.
+    The sections `/**` and `node_name` are read, the latter last; or InputFileError.
     """
     return parse_parameters(read_utf8(path), path, node_name)
 

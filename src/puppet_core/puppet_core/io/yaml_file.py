@@ -3,10 +3,8 @@
 """
 YAML files read with their line numbers, so that every complaint names file, line and key.
 
-Aliases are refused: with them a few lines could stand for more than any memory holds.
-
-A `Section` wraps one mapping. Its typed getters validate and remember what was asked for;
-`finish` then refuses keys nobody asked for, which catches misspellings.
+Aliases are refused: a few lines could stand for more than any memory holds. The getters of a
+`Section` remember what was asked for; `finish` refuses other keys.
 """
 
 from collections.abc import Iterator, Sequence
@@ -70,8 +68,7 @@ class _LineLoader(PlainLoader):
     """
     A loader of plain data whose mappings carry the line of each key and repeat none.
 
-    Of YAML 1.1's special scalars only truth values, numbers and null are recognised: a date
-    or `<<` is text. Aliases, and what a tag would make of a value, are refused.
+    Only truth values, numbers and null are special: a date or `<<` is text. Tags are refused.
     """
 
     yaml_implicit_resolvers = {
@@ -144,10 +141,7 @@ def load_plain_yaml(text: str) -> Any:
     """
     Return the one value that a text holds, of a size that the text bounds.
 
-    ROS reads parameter files in the same way, and rosbag2 writes no aliases.
-
-    Raise yaml.YAMLError if it is no such YAML, or holds an alias or a value that cannot be,
-    RecursionError if it is nested very deeply.
+    Raise yaml.YAMLError for an alias or no such YAML, RecursionError if nested very deeply.
     """
     return yaml.load(text, Loader=PlainLoader)
 

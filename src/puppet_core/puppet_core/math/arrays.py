@@ -41,10 +41,9 @@ def frozen(array: NDArray) -> NDArray:
 
 def check_array(name: str, values: ArrayLike, shape: Sequence[int | None]) -> Floats:
     """
-    Return `values` as a contiguous float64 array, the input itself where it already fits.
+    Return `values` as a contiguous float64 array, itself if it fits; or ConfigError.
 
-    None in the shape stands for any length along that axis. Raise ConfigError, opened by the name,
-    if the shape differs or an element is not finite.
+    None in the shape is any length. The error, opened by the name, is also for not finite ones.
     """
     array = check_shape(name, values, shape)
     if not np.all(np.isfinite(array)):

@@ -3,14 +3,9 @@
 """
 How the kernels of a frame are compiled: `kernel`, arrays on the stack, packed arguments.
 
-A kernel works on arrays that its caller holds, and neither makes nor keeps any; so it need not
-count who holds an array, which takes as long as what is done with three numbers. Division by zero
-gives infinity or NaN, as in C.
-
-Working space is from `work_array`, and `copy` copies, since `a[:] = b` may want memory. A kernel
-that wants memory, or returns an array that it was not given, is refused by the compiler. Only
-tuples are not looked into: never return one that holds an argument, which a caller that does count
-would then let go of twice.
+A kernel neither makes nor keeps arrays, so it need not count who holds one. Division by zero gives
+infinity or NaN, as in C. Working space is from `work_array`, and `copy` copies. Never return a
+tuple that holds an argument, which a caller that does count would let go of twice.
 """
 
 from collections.abc import Callable
@@ -138,9 +133,8 @@ def pack_arrays(example: Named) -> tuple[np.ndarray, Named]:
     Return a structured array of one row with the fields of a named tuple, and views on it.
 
     The example has arrays of float64, int64 or uint8 of any shape but empty, numbers of these
-    types or bool, and named tuples of such; it is copied from. Kernels take the array, whose
-    fields are contiguous and aligned; the views are a named tuple of the example's class, in which
-    a number is an array of shape (). Raise ValueError if a field is empty or of another type.
+    types or bool, and named tuples of such. Kernels take the array; the views are a named tuple of
+    the example's class. Raise ValueError if a field is empty or of another type.
     """
     packed = np.zeros(1, dtype=_record_type(example))
     return packed, _views(packed, example)

@@ -13,8 +13,7 @@ def follow(state: Floats, target: float, time_constant: float, dt: float) -> flo
     """
     Advance a critically damped follower, value and rate (2,), by one step; return its value.
 
-    Exact for a target held over the step, so any step length is stable; a time constant of 0 s
-    follows at once.
+    Exact for a target held over the step; a time constant of 0 s follows at once.
     """
     if time_constant <= 0.0:
         state[0], state[1] = target, 0.0

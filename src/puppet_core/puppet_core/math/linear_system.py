@@ -18,9 +18,8 @@ def factorise_in_place(matrix: Floats, n: int, stiffen: bool) -> bool:
     """
     Turn the lower triangle of a symmetric matrix into its Cholesky factor; False if it has none.
 
-    The diagonal becomes the inverse of the factor's, for `solve_factorised`. Rows and columns from
-    n on are left alone. `stiffen` makes a direction without curvature very stiff, so that it stays
-    as it is, as rounding may want it with absurd weights; else the factor is left unfinished.
+    The diagonal becomes the inverse of the factor's. Rows and columns from n on are left alone.
+    `stiffen` makes a direction without curvature very stiff, else the factor is left unfinished.
     """
     is_definite = True
     for i in range(n):
@@ -69,9 +68,9 @@ def solve_factorised(factor: Floats, right: Floats, n: int, out: Floats) -> None
 @kernel
 def bounded_step(matrix: Floats, right: Floats, low: Floats, high: Floats, out: Floats) -> None:
     """
-    Write the least x of a quadratic within a box, low <= 0 <= high.
+    Write the least x of a quadratic within a box, low <= 0 <= high; g is `right`, H `matrix`.
 
-    `matrix` is H (n, n), positive definite, n at most 9; `right` is g.
+    H (n, n) is positive definite, n at most 9.
     """
     count = len(right)
     left, way = work_array(9)[:count], work_array(9)[:count]

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Rotations over arrays, for whole clips and set-up code.
-
-The same conventions and names as `puppet_core.math.values`, but functions allocate their result
-and broadcast over leading axes: quaternions (..., 4), vectors (..., 3).
-"""
+"""Rotations over arrays, quaternions (..., 4) and vectors (..., 3), as `math.values` has them."""
 
 from typing import Any
 

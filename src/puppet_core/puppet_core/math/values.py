@@ -4,9 +4,8 @@
 Vectors and quaternions as values, for kernels: tuples of floats in, tuples of floats out.
 
 Quaternions are Hamilton, unit, `(w, x, y, z)`, active: `q_a_b` maps vectors from b coordinates
-into a, and products read with inner names cancelling. Rotation vectors have the rotation angle in
-radians as their length. `vec3` and `quat` read a row of an array; `copy(v, a[:])` writes one and
-compiles ten times as fast as `a[:] = v`, which brings a message of what does not fit, in words.
+into a. `vec3` and `quat` read a row of an array; `copy(v, a[:])` writes one and compiles ten times
+as fast as `a[:] = v`.
 """
 
 import math

@@ -1,11 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A range-of-motion script for calibration, performed by formulas.
+A range-of-motion script for calibration, performed by formulas: 25 s after the T-pose.
 
-After the T-pose the joints go through their ranges one after another, shoulders, elbows,
-wrists, each leg, trunk and head, and then together; 25 s in all, and back in the T-pose without a
-seam. The standing foot stays where it is: the pelvis leans about the hips' axis only.
+The joints go through their ranges one after another and then together.
 """
 
 from collections.abc import Sequence

@@ -3,10 +3,8 @@
 """
 A performer made of formulas that carries a box from one stand to another and back.
 
-It walks from its T-pose to a stand, takes the box that is on it between both palms, lifts it,
-turns, carries it to a table and sets it down, lowers its arms, and brings it back the same way.
 One pass ends where it began. While held, the box is rigid between the palms, which lie on its
-sides; on stand and table it is still. All curves have two derivatives.
+sides; else it is still. All curves have two derivatives.
 """
 
 import numpy as np
@@ -69,8 +67,7 @@ def carry_motion(
     """
     Return one pass of the performance; its last frame is followed by its first.
 
-    The props are the box and the table that it is brought to, which do not scale with the body.
-    Raise ConfigError if a time is negative or not finite.
+    The props, box and table, do not scale with the body. Raise ConfigError for a negative time.
     """
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character

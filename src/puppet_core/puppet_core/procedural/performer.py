@@ -3,9 +3,8 @@
 """
 A performer made of formulas, for demonstrations and tests without a captured clip.
 
-It stands in the T-pose, walks to a table and lays its hands on it, turns round, walks back,
-claps, squats and jumps, and begins again without a seam. Planted soles lie flat and still on
-the floor, palms touch the table and each other, and all curves have two derivatives.
+It walks from the T-pose to a table, lays its hands on it, walks back, claps, squats and jumps.
+Planted soles lie flat and still, palms touch, and all curves have two derivatives.
 """
 
 from collections.abc import Sequence
@@ -171,9 +170,8 @@ def procedural_motion(
     """
     Return one pass of the performance; its last frame is followed by its first.
 
-    Steps and gestures scale with the body's legs and arms; the table does not, so the proportions
-    should be a person's. `sits` has it sit down after clapping, on what would be a stool of 45 cm
-    behind it. Raise ConfigError if a time is negative or not finite.
+    It scales with legs and arms; the table does not. `sits` has it sit down after clapping, on a
+    stool of 45 cm behind it. Raise ConfigError if a time is negative or not finite.
     """
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character

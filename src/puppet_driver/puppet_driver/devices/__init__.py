@@ -36,10 +36,9 @@ def make_trackers(
     sensors_per_line: Sequence[int],
 ) -> tuple[Tracker, ...]:
     """
-    Return the device on each line, in the order of the ports.
+    Return the device on each line, in the order of the ports, sensors in that of the lines.
 
     `parameters` has the driver's parameters as attributes; the device takes those that it knows.
-    The sensors are in the order of the lines.
     """
     kind = DEVICES[device]
     names = _fields(kind)

@@ -3,11 +3,9 @@
 """
 The Bird Net protocol of the Ascension MotionStar: packets, records, status and setup as bytes.
 
-No socket, no clock, no state. The driver and the emulator share this module, so each fact of the
-protocol is written once. All numbers are big-endian. A data packet holds one record per unit: the
-unit's address, a byte with format and number of words, the words, and two bytes of buttons if the
-address has its highest bit set. The formats are the Flock of Birds', but the words are whole
-16-bit numbers.
+Shared by driver and emulator. All numbers are big-endian. A data packet holds one record per unit:
+the unit's address, a byte with format and number of words, the words, and two bytes of buttons if
+the address has its highest bit set. The words are whole 16-bit numbers.
 """
 
 from collections.abc import Collection
@@ -146,10 +144,9 @@ def decode_header(data: bytes) -> Header | None:
 
 def find_packet(data: bytes, wanted: Collection[Message]) -> tuple[Packet | None, int]:
     """
-    Find the first packet of a kind among others and bytes that are none.
+    Return the first packet of a kind among others, or bytes that are none, and where it ends.
 
-    Return it and where it ends in `data`; if it is not there or not whole, None and how many bytes
-    are needed to decide.
+    If it is not there or not whole, None and how many bytes are needed to decide.
     """
     start = 0
     while start + HEADER_BYTES <= len(data):
@@ -191,8 +188,7 @@ def layout_table() -> list[tuple[int, int]]:
     """
     Return code and number of words by format byte; INVALID twice means nothing.
 
-    Sources put the code into the upper or the lower half; no byte that has a meaning in one
-    order has another in the other, so both are understood.
+    Sources put the code into the upper or the lower half; both are understood.
     """
     layout = [(INVALID, INVALID)] * 256
     meanings = {(known.code, known.n_words) for known in FORMATS.values()}

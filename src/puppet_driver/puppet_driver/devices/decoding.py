@@ -3,10 +3,8 @@
 """
 What the decoders of all devices share: record search, plausible paths, errors, orientations.
 
-A flipped bit in a position leaves a well-formed record, but bodies do not jump: a record out of a
-body's reach is taken for damage until CONFIRMATIONS further ones in a row agree with it. The speed
-of earlier records is no evidence, since a hand that hits something stops within one period, and
-the reach does not grow while records are lost.
+A flipped bit in a position leaves a well-formed record: one out of a body's reach is taken for
+damage until CONFIRMATIONS further ones in a row agree with it.
 """
 
 from abc import abstractmethod
@@ -103,9 +101,8 @@ class SensorErrors:
     """
     What a device reports of each sensor.
 
-    An error counts once two records in a row carry it, because a single one may be a flipped bit.
-    It is kept until the sensor has sent records without it for KEPT_NS, so that an intermittent
-    error is visible to a poll once a second.
+    An error counts once two records in a row carry it, as one may be a flipped bit, until the
+    sensor has sent records without it for KEPT_NS.
     """
 
     def __init__(self, n_sensors: int) -> None:
@@ -149,15 +146,13 @@ class FixedRecordStream(RecordStream):
     Finds records of one size by the bytes that can stand at each place; there is no checksum.
 
     A record is accepted when each byte fits its place, `decode` understands it and it continues
-    its sensor's path. Whatever does not fit is searched from its second byte on, so the first
-    whole record after garbage is found. Waiting for the next record's first byte would cost a
-    record's time, so at the end of a read the record of the sensor whose turn it is is accepted at
-    once; any other is held until the next byte, or until the line is quiet.
+    its sensor's path; what does not fit is searched from its second byte on. At the end of a read
+    the record of the sensor whose turn it is is accepted at once; any other is held until the next
+    byte, or until the line is quiet.
 
-    `allowed` are the bytes that can stand at each place; with `has_end` the last one proves that
-    the record ends there. A beginning within `stray_bytes` of another is rather a stray byte than
-    a loss of all the rest; the record that it seems to begin may be the old one with a wrong first
-    byte, and is rejected.
+    `allowed` are the bytes at each place; with `has_end` the last one proves that the record ends
+    there. Of two beginnings within `stray_bytes` the first may be a stray byte; the record is
+    rejected.
     """
 
     def __init__(

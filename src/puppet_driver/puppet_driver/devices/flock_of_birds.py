@@ -4,9 +4,8 @@
 Ascension Flock of Birds, RS-232: commands and values, the decoder, and one line as a Tracker.
 
 The first byte of a record has bit 7 set (the phasing bit), the others have not; each word is two
-bytes of seven bits. Starting follows the device's manual. A bus that still is as we left it is not
-configured again, for that takes longer than all the rest. If each unit has a line of its own, the
-master's configures the bus and the others wait for it. A unit that lost its sensor is only noted.
+bytes of seven bits. A bus that still is as we left it is not configured again, for that takes
+longer than all the rest.
 """
 
 from collections.abc import Generator, Sequence
@@ -178,10 +177,10 @@ def orientation_of(code: int, turned: Sequence[float]) -> Quaternion | None:
 
 class FlockStream(FixedRecordStream):
     """
-    Decoder of one run of a line.
+    Decoder of one run of a line, its records in a format of POSE_FORMATS.
 
-    `addresses` are those of the line's sensors on the bus, in the order of their ordinals; empty
-    for a line with one sensor and no address bytes. `record_format` is one of POSE_FORMATS.
+    `addresses` of the sensors are in the order of their ordinals; none for one sensor without
+    address.
     """
 
     def __init__(

@@ -4,8 +4,7 @@
 The life of one line: closed, starting, streaming, and back with growing pauses.
 
 A generator without a thread: the caller passes the time, and a line says when it wants to be
-called next. So one thread serves all lines, a slow start of one does not hold up the others, and
-tests need no clock.
+called next, so one thread serves all lines.
 """
 
 from collections.abc import Callable, Generator
@@ -55,9 +54,8 @@ class SensorWatchdog:
     """
     Remembers when each sensor of a line was heard last.
 
-    A unit that had no power for a moment comes back in the format it has from the factory. Its
-    records are then bytes that mean nothing while the other units' are sound; a sensor that is
-    unplugged sends none, and noise spares a record of every sensor now and then.
+    A unit that had no power for a moment comes back in the format it has from the factory: its
+    bytes mean nothing while the other units' are sound.
     """
 
     def __init__(self, silence_ns: int, now_ns: int) -> None:

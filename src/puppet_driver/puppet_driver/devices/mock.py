@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A tracker made of nothing, for tests of those who consume frames: no hardware, no emulator.
-
-It is a whole device all the same, with a port of its own: the port's thread sends records at
-the configured rate, each sensor following a path that `mock_pose` gives in closed form.
-"""
+"""A tracker made of nothing, for tests of those who consume frames: no hardware, no emulator."""
 
 from dataclasses import dataclass
 import os

@@ -3,14 +3,9 @@
 """
 The Ascension MotionStar on the network: its ports, the decoder, start-up, checks, stop.
 
-A unit that has no sensor, is in error or rejects its setup is noted; the others stream. A datagram
-may be lost, so each question is asked up to three times. With `tcp+udp://HOST[:PORT]` commands and
-answers go by TCP, and data is requested by a datagram and so arrives as datagrams.
-
-There is no checksum, but a packet states its own length, each record its format and so its length,
-no unit reports twice, and the records fill the packet exactly. A packet is accepted when all that
-holds and it is followed by the beginning of another one, by quiet, or by the end of a read that
-holds nothing but whole packets.
+A datagram may be lost, so each question is asked up to three times. There is no checksum: a packet
+is accepted when its own length and its records' agree, no unit reports twice, and it is followed
+by the beginning of another one, by quiet, or by the end of a read of whole packets.
 """
 
 from collections.abc import Generator, Sequence
@@ -145,9 +140,8 @@ class BirdnetStream(RecordStream):
     """
     Decoder of data packets whose records have a position and an orientation.
 
-    Sensors are at `addresses` on the bus, in the order of their ordinals. `full_scales_m` are of
-    their positions [m]; one of 0 is not known and not listened to. With `has_datagrams` each read
-    is one datagram rather than a piece of a stream.
+    Sensors are at `addresses`, in the order of their ordinals. `full_scales_m` are of their
+    positions [m], 0 if not known. With `has_datagrams` each read is one datagram.
     """
 
     def __init__(

@@ -3,13 +3,9 @@
 """
 Polhemus FASTRAK, LIBERTY and PATRIOT, RS-232: records, commands, and one line as a Tracker.
 
-A record is a header followed by items in the order they were requested: position, quaternion and
-line end. The FASTRAK writes decimal or binary numbers behind three characters, LIBERTY and PATRIOT
-binary ones behind eight bytes. The devices' axes are X forward, Y right, Z down, as Ascension's.
-
-Starting stops the stream, asks for centimetres and those items, sees by a poll which stations
-report, and lets them stream. Of a FASTRAK the stations without a sensor are switched off, since
-every active one takes its share of the 120 records a second.
+A record is a header and the items in the order they were requested: position, quaternion and line
+end. Axes are X forward, Y right, Z down. Stations of a FASTRAK without a sensor are switched off,
+since every active one takes its share of the 120 records a second.
 """
 
 from abc import abstractmethod

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A simulated Flock of Birds: commands in, replies and records out, in every format.
-
-Like the hardware it wakes up with POSITION/ANGLES, forgets its settings when it loses power, and
-its units run only after the bus has been configured.
-"""
+"""A simulated Flock of Birds: commands in, replies and records out, in every format."""
 
 from dataclasses import dataclass
 
@@ -72,11 +67,10 @@ class Bus:
 
 class FlockSimulator(DeviceSimulator):
     """
-    What is on one line: a bus through its master, or one unit of a bus.
+    What is on one line: a bus through its master, or with a shared `bus` its unit `first_address`.
 
-    The units below `first_address` are controllers without a sensor. A full scale of 144 inch is
-    fixed by the transmitter, 36 and 72 can be changed by command. If other lines share `bus`, this
-    one has its unit at `first_address`, which runs once the master's line has configured the bus.
+    Units below `first_address` are controllers without a sensor. A full scale of 144 inch is
+    fixed, 36 and 72 can be changed by command.
     """
 
     def __init__(

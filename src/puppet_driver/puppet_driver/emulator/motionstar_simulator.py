@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A simulated MotionStar: Bird Net packets in, answers, state and data packets out.
-
-It knows nothing of sockets, and of time what it is given. Like the hardware it sleeps until it is
-woken, keeps a setup per unit, and refuses what comes at the wrong time. It measures at one rate
-and reports it, whatever rate it is asked for.
-"""
+"""A simulated MotionStar: Bird Net packets in, answers, state and data packets out."""
 
 from collections.abc import Sequence
 

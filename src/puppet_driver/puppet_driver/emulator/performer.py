@@ -3,9 +3,7 @@
 """
 What the simulated sensors measure: a looped motion seen through mounted, noisy sensors.
 
-All poses of the loop are computed once; a block of ticks is then a slice plus noise. Noise is
-white, plus a slow part as from a nearby CRT, and a function of seed and tick, so a run can be
-repeated.
+Noise is white, plus a slow part as from a nearby CRT, and a function of seed and tick.
 """
 
 from collections.abc import Callable, Sequence
@@ -155,9 +153,8 @@ def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter_m: Vec3) 
 
 class SensorPoses:
     """
-    Sensor poses by tick, for ever.
+    Sensor poses by tick, for ever: `poses` (frames, n, 7) once, then from `loop_start` on.
 
-    `poses` (frames, n, 7) are one pass, one frame a tick; `loop_start` follows the last one.
     `add_noise` takes poses of a block and its first tick and returns them as measured.
     """
 

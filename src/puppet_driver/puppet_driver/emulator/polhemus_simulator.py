@@ -3,9 +3,8 @@
 """
 An emulated FASTRAK, LIBERTY or PATRIOT: commands in, replies and records out.
 
-Like the hardware a FASTRAK wakes up with ASCII records of position and angles in inches. Of a
-LIBERTY's records only the binary ones are known, so it says nothing until it has been asked for
-them. Requests for items other than positions, angles, quaternions and time are ignored.
+Of a LIBERTY only binary records are known, so it is silent until it has been asked for them.
+Requests for items other than positions, angles, quaternions and time are ignored.
 """
 
 from abc import abstractmethod
@@ -43,11 +42,7 @@ def encode_records(
     status: int = NO_ERROR,
     times_s: Floats | None = None,
 ) -> np.ndarray:
-    """
-    Return the records (n, record size) of one station, counted from 1, at poses (n, 7).
-
-    Times (n,) are those of a LIBERTY's clock, zero if there are none.
-    """
+    """Return one station's records (n, record size), from 1, at poses (n, 7), times (n,) [s]."""
     q = device_quaternions(poses)
     if times_s is None:
         times_s = np.zeros(len(poses))

@@ -3,9 +3,7 @@
 """
 The emulated sensors as a recording: /tracker/raw in a rosbag, without topics, driver or waiting.
 
-The same performance, mounting, noise, drop-outs and outliers as on the ports, by the same
-seed; bytes on a line, and what the driver makes of them, are left out. The same arguments
-give the same bytes.
+The same performance, mounting, noise and faults as on the ports, by the same seed.
 """
 
 from pathlib import Path
@@ -30,10 +28,9 @@ def export_recording(
     config: EmulatorConfig, looped: LoopedMotion, path: Path, duration_s: float | None = None
 ) -> int:
     """
-    Write what the sensors measure; return the number of frames.
+    Write what the sensors measure, one pass without a duration; return the number of frames.
 
-    `path` is an .mcap file, or a folder for a whole rosbag2 recording. Without a duration, one
-    pass of the performance is written. A path that is taken or cannot be written is a ConfigError.
+    `path` is an .mcap file or the folder of a rosbag2 recording; ConfigError if it is taken.
     """
     n_frames = looped.motion.n_frames
     if duration_s is not None:

@@ -3,9 +3,7 @@
 """
 The emulator's loop: obeys commands, and sends every line's records at each tick.
 
-Ticks are paced by an absolute clock. The performance waits at its first frame until all lines
-stream, or some have streamed for a while, so that its opening T-pose is seen; it starts anew when
-the lines have been silent.
+The performance waits at its first frame until all lines stream, or some have for a while.
 """
 
 from collections.abc import Sequence
@@ -40,7 +38,7 @@ class EmulatorServer:
     """
     Serves all lines, in the order of the sensors, from one thread.
 
-    After a silence of all lines of `restart_after_s` the performance begins anew; 0 never.
+    After `restart_after_s` of silence of all lines the performance begins anew; 0 never.
     """
 
     def __init__(

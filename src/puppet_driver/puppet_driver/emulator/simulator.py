@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What all device simulators share: commands in, replies and records out, faults of records.
-
-A device simulator is described by bytes alone, as the driver's side is: it knows no port, and of
-time what it is given.
-"""
+"""What all device simulators share: commands in, replies and records out, faults of records."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -47,8 +42,7 @@ def record_words(
     """
     Return the words of poses (..., 7) in an Ascension format, by its name such as MATRIX.
 
-    Position first; angles in the order Z, Y, X; matrices column by column. Words are multiples of
-    `step`, saturated at full scale.
+    Position first; angles in the order Z, Y, X; matrices column by column; multiples of `step`.
     """
     values = {
         'POSITION': lambda: device_positions(poses) / full_scale_m(range_in),

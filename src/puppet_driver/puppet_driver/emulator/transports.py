@@ -19,11 +19,9 @@ BIND_ATTEMPTS = 20  # for a number that is free for both, if any will do
 
 class PtyTransport:
     """
-    A pseudo-terminal behind a symbolic link.
+    A pseudo-terminal behind a symbolic link; ConfigError for a file in its place.
 
-    What is sent while nobody has the port open is lost, as on a wire, and what a host that does
-    not read leaves no room for. An old link is replaced; a file in its place, or a link that
-    cannot be made, is a ConfigError.
+    What is sent while nobody has the port open, or reads, is lost.
     """
 
     def __init__(self, link: Path) -> None:
@@ -79,9 +77,9 @@ class NetworkTransport:
     """
     A TCP and a UDP port of the same number, 0 for any free one; ConfigError if it is taken.
 
-    Its methods are a PtyTransport's. The device has one host at a time: whoever connected last, or
-    sent the last datagram. It is answered the way it asked. What is sent while nobody is there is
-    lost; what a slow host does not read is dropped, whole packets at a time.
+    Its methods are a PtyTransport's. The host is whoever connected last, or sent the last
+    datagram; it is answered the way it asked. What it does not read is dropped, whole packets at a
+    time.
     """
 
     def __init__(self, host: str, port: int) -> None:

@@ -4,18 +4,14 @@
 Records of all sensors, from several lines, to one stamped frame per tick.
 
 A line starts a new tick when its sensors begin again, or after a pause that is not followed by the
-sensor whose turn it is. Its ticks are filled in order, also when they come late, for a process
-that was held up, or an adapter that collects bytes, delivers all it has. Only a line that is late
-again and again, soonest if by just one period, has lost a tick and skips one. Ticks that were read
-together are separated by dating the earlier ones back, at least one period before the next.
+sensor whose turn it is. Its ticks are filled in order, also when they come late; only a line that
+is late again and again, soonest if by just one period, has lost a tick and skips one. Ticks that
+were read together are separated by dating the earlier ones back, a period at least.
 
-Devices that share a clock send their ticks at one time, and what differs is delay on the way;
-devices that do not are out of phase, which differs from delays by its persistence.
-
-A frame is emitted as soon as every sensor is in, or as soon as the missing ones cannot come any
-more, or after a timeout; missing rows are NaN and have an age. Stamps are the arrival of the
-tick's first byte, less its jitter by the fitted clock, less the device's latency. Where lines
-measure at different times, it is that of the latest line, and the others have an age.
+A frame is emitted when every sensor is in, when the missing ones cannot come any more, or after a
+timeout; missing rows are NaN and have an age. Stamps are the arrival of the tick's first byte,
+less its jitter by the fitted clock, less the device's latency. Lines that are persistently out of
+phase measure at different times: then the latest line's counts, and the others have an age.
 """
 
 from collections import deque
@@ -117,11 +113,10 @@ class LineTicks:
 
 class FrameAssembler:
     """
-    Collects records and emits frames.
+    Collects records and emits frames, whose rows are the lines' sensors in order.
 
-    Rows of a frame are the lines' sensors, in order. `rate_hz` is the device's ticks per second;
-    `timeout_s` the longest wait for the records of a tick after its first byte, `latency_s` the
-    time from the measurement to that byte [s].
+    `rate_hz` is the device's ticks per second; `timeout_s` the longest wait for the records of a
+    tick after its first byte, `latency_s` the time from the measurement to that byte [s].
     """
 
     def __init__(
@@ -238,11 +233,7 @@ class FrameAssembler:
         )
 
     def _starts_tick(self, line: LineTicks, previous: int, ordinal: int, pause_ns: int) -> bool:
-        """
-        Return whether a record is the first of a new tick on its line.
-
-        A loss of just as many records as the line has sensors would join two ticks to one.
-        """
+        """Return whether a record is the first of a new tick on its line."""
         if ordinal <= previous:
             return True
         if 2 * pause_ns <= self.period_ns:
@@ -308,9 +299,8 @@ class FrameAssembler:
         """
         Return how much a line has been late in a row if its next tick has some delay.
 
-        What comes in batches is up to a period late. So ticks of two such lines that belong
-        together come later on the one as often as on the other; after a line without batches,
-        never more.
+        What comes in batches is up to a period late, of two such lines on one as often as on the
+        other.
         """
         late, period_ns = line.lateness, self.period_ns
         if line.is_batched:
@@ -356,7 +346,7 @@ class FrameAssembler:
         Return whether the oldest tick waits for others that may follow at once.
 
         After a pause it is either late, and what comes after it shows by how much, or others were
-        lost. It waits until nothing has followed for a while.
+        lost.
         """
         last_ns = self._emitted.arrival_ns if self._emitted is not None else 0
         odd_ns = abs(tick.arrival_ns - last_ns - self.period_ns)
@@ -404,10 +394,9 @@ class FrameAssembler:
 
     def _least_step_ns(self) -> int:
         """
-        Return by how much a stamp exceeds the last one at least.
+        Return by how much a stamp exceeds the last one at least: MIN_STEP of a period.
 
-        Bodies do not move in no time, so it is MIN_STEP of a period; less where that many ticks
-        that wait would come more than a period after the last arrival.
+        Less where that many waiting ticks would come more than a period after the last arrival.
         """
         period_ns = self.clock.period_ns
         room_ns = (self._begun_ns - self._stamp_ns) + period_ns

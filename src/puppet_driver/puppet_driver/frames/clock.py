@@ -3,14 +3,10 @@
 """
 A device's clock, fitted to the earliest arrivals of its ticks: stamps without jitter.
 
-A device measures by its own steady clock; what reaches us is late, by a delay that changes from
-tick to tick and is never negative. So the true times lie on the lower envelope of the arrivals.
-Ticks are taken in blocks: the earliest arrival of a block, against the line, is one measurement of
-it, and a g-h filter whose memory grows to N_BLOCKS follows offset and period. The rate is found
-from the arrivals, whatever it is configured to be.
-
-Lost and late ticks are separated by arrival alone, without a memory of the count, so that a wrong
-guess costs the stamp of one tick and never the line.
+A device measures by its own steady clock; what reaches us is late, never early, so the true times
+lie on the lower envelope of the arrivals. The earliest arrival of a block of ticks is one
+measurement for a g-h filter of offset and period, whose memory grows to N_BLOCKS. Lost and late
+ticks are separated by arrival alone, so that a wrong guess costs the stamp of one tick only.
 """
 
 from enum import Enum
@@ -75,8 +71,7 @@ def is_too_fast(mean_ns: float, period_ns: float, nominal_ns: float) -> bool:
     """
     Return whether a period is short for a reason that arrivals do not bear out.
 
-    What a held up host reads at once is dated back by whole periods, and so keeps time with
-    halves and thirds of the period too. But a faster device sends more ticks in the same time.
+    What a held up host reads at once keeps time with halves and thirds of the period too.
     """
     return period_ns < FASTER * nominal_ns and mean_ns > MAX_USUAL * period_ns
 
@@ -100,10 +95,8 @@ def measured_period(arrivals_ns: Ints, nominal_ns: float) -> float | None:
     """
     Return the period that the arrivals keep time with, None if there is none [ns].
 
-    Lost ticks do not matter to a periodogram, unlike to a mean of the steps. The usual step
-    between arrivals is some periods long where most ticks are lost, and part of one where they
-    come in bunches. The nominal period is believed on less evidence than another: adapters that
-    deliver at times of their own make arrivals keep time with these, yet lose no tick.
+    Lost ticks do not matter to a periodogram. The nominal period is believed on less evidence:
+    adapters that deliver at times of their own make arrivals keep time with these.
     """
     median_ns, _, mean_ns = steps_of(arrivals_ns)
     usual_ns = max(median_ns, MIN_PERIOD_NS)
@@ -152,9 +145,8 @@ class ClockFit:
         """
         Return when a tick was sent, from its first byte's arrival [ns].
 
-        `in_batches`: bytes are known to be collected on the way. Ticks are given in their
-        order. Stamps increase strictly, and are not later than the arrival; only a host's clock
-        that is set back breaks one of both.
+        `in_batches`: bytes are collected on the way. Stamps increase strictly and are not later
+        than the arrival, unless a host's clock is set back.
         """
         self._in_batches = in_batches or self._seen_batches
         is_first = self._arrival_ns is None
@@ -229,8 +221,8 @@ class ClockFit:
         """
         Return how many ticks were lost before one that is late by some periods.
 
-        Negative: an earlier one was taken for lost and was not. Whether a tick is late or follows
-        a lost one is only known at the next; what it mostly was in the past decides.
+        Negative: an earlier one was taken for lost and was not. What late ticks mostly were
+        decides.
         """
         was_suspected, self._is_suspected = self._is_suspected, False
         if self._in_batches:

@@ -3,9 +3,8 @@
 """
 The thread that reads all lines, assembles their records and emits the frames.
 
-It sleeps in `select` until a byte arrives or something is due. Everything that can be read is read
-before frames are looked at, so a delay of this thread does not tear ticks apart. A run that does
-not end when it is told to is abandoned: it delivers nothing and closes what it has opened.
+Everything that can be read is read before frames are looked at. A run that does not end when it is
+told to is abandoned: it delivers nothing and closes what it has opened.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,8 +26,7 @@ class LineReader:
     """
     The thread that runs lines and an assembler, started and stopped as often as wanted.
 
-    It calls `on_frame`, whose exceptions end it. While that is held up the bytes wait in the
-    system's buffers; what has waited for longer than STALL_NS is skipped.
+    It calls `on_frame`, whose exceptions end it. What waits longer than STALL_NS is skipped.
     """
 
     def __init__(

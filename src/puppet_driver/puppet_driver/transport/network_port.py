@@ -3,9 +3,7 @@
 """
 A device on the network: a TCP connection, or a UDP socket bound to one peer address.
 
-Named `tcp://HOST:PORT` and `udp://HOST:PORT`. Connections are made in the background; what is sent
-before one stands goes out when it does. Only the look-up of a name waits. Every
-failure of a socket becomes a LinkError that names the port.
+Connections are made in the background; what is sent before one stands goes out when it does.
 """
 
 import errno
@@ -66,8 +64,8 @@ class NetworkPort:
     """
     A TCP connection to `tcp://HOST:PORT`, or datagrams to and from `udp://HOST:PORT` alone.
 
-    Raise LinkError if the host is unknown or refuses at once; by all methods but `close`, if the
-    connection has gone. Raise ConfigError if the name is no endpoint.
+    Raise LinkError for an unknown host, a refusal, or a connection that has gone (not by `close`),
+    ConfigError if the name is no endpoint.
     """
 
     def __init__(self, name: str) -> None:
@@ -104,12 +102,7 @@ class NetworkPort:
         return self._descriptor
 
     def discard_input(self) -> None:
-        """
-        Forget the bytes that have arrived.
-
-        Before anything was sent or read nothing is old: a device may speak as soon as it is
-        connected, and what it sends is kept.
-        """
+        """Forget the bytes that have arrived, once something was sent or read."""
         while not self._is_fresh and self._receive(DRAIN_BYTES) is not None:
             pass
 

@@ -3,8 +3,7 @@
 """
 A serial port, opened for one reader with as little delay as the hardware allows.
 
-pyserial opens and configures the port; reading goes straight to the file descriptor into a
-kept buffer. Every way in which a port can fail becomes a LinkError that names it.
+pyserial opens and configures the port; reading goes straight to the file descriptor.
 """
 
 import errno

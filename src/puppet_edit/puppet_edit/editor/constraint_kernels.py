@@ -3,11 +3,10 @@
 """
 The inverse kinematics of one frame as numbers: postures, constraints, joint limits (kernels).
 
-Unknowns are counted as in LeeShin1999 eq. 5: the root's displacement, then three of each joint, a
-turn in the segment's own frame. Of a limb that is solved in closed form only the first of its
-shoulder's counts: it is the swivel angle. Every row of a constraint's residual (eq. 6) is a length
-[m]: angles are multiplied by that of a lever. Derivatives are forces at points and torques. Joint
-limits are inequality constraints: beyond the limits, how far the joint has gone.
+Unknowns are those of LeeShin1999 eq. 5: the root's displacement, then three of each joint, a turn
+in the segment's own frame. Of a limb in closed form only the first of its shoulder's counts: the
+swivel angle. Residuals (eq. 6) are lengths [m]: angles are multiplied by that of a lever. Joint
+limits are inequality constraints: how far the joint has gone beyond.
 """
 
 import math
@@ -230,12 +229,7 @@ def pull_row_back(item: Any, pose: Any, row: int, out: Floats) -> None:
 
 @kernel
 def _split(limit: Any, q: Quat) -> tuple[Vec3, float, float, float]:
-    """
-    Return where a joint is in its limits.
-
-    Its swing, the swing's fraction of the cone, where 1 is the limit, the twist, and the twist
-    from the middle of its range [rad].
-    """
+    """Return swing, its fraction of the cone, twist, and that from its range's middle [rad]."""
     swing_out = work_array(3)
     local: Any = values.multiply(quat(limit.centre), q)
     axis: Any = vec3(limit.axis)
@@ -288,10 +282,9 @@ def limit_slopes(limit: Any, q: Quat) -> tuple[Vec3, Vec3]:
 @kernel
 def keep_limits(limits: np.ndarray, before: np.ndarray, poses: np.ndarray) -> None:
     """
-    Bring displaced joints back to their limits in place.
+    Bring displaced joints back to their limits in place, or to where they were beyond.
 
-    Between constrained frames no penalty acts. A joint that was beyond its limits before
-    may be so still, but not more. `before` and `poses` are (n,) of POSE, `limits` (16,).
+    `before` and `poses` are (n,) of POSE, `limits` (16,).
     """
     for segment in range(1, len(limits)):
         limit = limits[segment]

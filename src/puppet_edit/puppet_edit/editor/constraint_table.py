@@ -3,10 +3,8 @@
 """
 All constraints of a motion as rows for the kernels, kept up to date while it is edited.
 
-Most rows never change. A surface counts as the plane that touches it next to the point; a plant
-relates frames to each other (LeeShin1999 section 7): its place is the mean of where its points
-are, which moves them least, and a goal that the same segment has in some of its frames settles
-it there. Both depend on the motion so far.
+A surface counts as the plane that touches it next to the point. The place of a plant (LeeShin1999
+section 7) is the mean of where its points are, or a goal that the segment has.
 """
 
 from collections.abc import Iterator, Sequence

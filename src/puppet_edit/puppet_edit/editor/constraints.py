@@ -3,9 +3,7 @@
 """
 What an edited motion has to do, how it is edited, and what came of it (LeeShin1999 section 4.2).
 
-Each constraint holds in a list of frames; one over an interval lists all of them. All but one
-are of single frames. `Plant` relates frames to each other: points stay where they are over the
-interval, and where that is the editor decides.
+Constraints are of single frames, but for `Plant`, whose points stay over an interval.
 """
 
 from collections.abc import Sequence

@@ -3,11 +3,9 @@
 """
 Postures from unknowns, with limbs in closed form (kernels, LeeShin1999 sections 5.2, 5.3).
 
-The elbow bends about one axis, fixed in both segments, until shoulder and tip are as far apart as
-shoulder and goal (eq. 7); the shoulder brings the tip to the goal by the least rotation, and
-swivels about the line to it. The tip is the wrist if the hand's orientation is given, and else the
-point itself. Root, torso and numerical limbs move as the unknowns say; a matrix turns derivatives
-by angles into derivatives by unknowns.
+The elbow bends about one axis until shoulder and tip are as far apart as shoulder and goal (eq.
+7); the shoulder brings the tip to the goal by the least rotation, and swivels about the line to
+it. The tip is the wrist if the hand's orientation is given, else the point itself.
 """
 
 import math
@@ -88,8 +86,7 @@ def _bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat) -> Vec3:
     """
     Return the unit axis in world about which an elbow or knee bends: the limb's plane's normal.
 
-    A nearly straight limb has hardly one: there it is, more and more, the axis about which such
-    a limb bends by nature.
+    Of a nearly straight limb, more and more, the axis about which it bends by nature.
     """
     axis = scale(cross(upper, lower), 1.0 / math.sqrt(dot(upper, upper) * dot(lower, lower)))
     doubt = max(1.0 - norm(axis) / STRAIGHT, 0.0)
@@ -125,8 +122,8 @@ def solve_bending_limb(task: PoseTask, pose: Any, number: int, swivel: float) ->
     """
     Fill the joint rotations of a limb in closed form whose parent segment is in place.
 
-    From those that the pose has, they bring the tip to its goal, or as near as the limb
-    reaches; then the limb swivels about the line from shoulder to goal [rad].
+    From those of the pose they bring the tip to its goal, or near, and swivel about that line
+    [rad].
     """
     limb, upper, lower = task.limbs[number], UPPER[number], LOWER[number]
     parent = PARENT_OF[upper]
@@ -177,9 +174,8 @@ def prepare_limbs(task: PoseTask, is_full: bool) -> None:
     """
     Choose how each limb is solved, and fill what the closed form needs.
 
-    Limbs without a constraint stay as they are. The closed form is for a hand or foot with the
-    place of one point, with or without its orientation; all else is left to the numbers, and
-    everything if `is_full` (LeeShin1999 section 5.1). The start has its forward kinematics.
+    The closed form is for a hand or foot with the place of one point; all else is left to the
+    numbers, and everything if `is_full` (LeeShin1999 section 5.1).
     """
     for number in range(4):
         limb = task.limbs[number]
@@ -243,10 +239,9 @@ def _prepare_closed(task: PoseTask, number: int, point: int, turn: int) -> None:
 @kernel
 def choose_unknowns(task: PoseTask, columns: Ints, row_of: Ints) -> int:
     """
-    Find the unknowns that can change a constraint; return their number n.
+    Find the n unknowns that can change a constraint; return n.
 
-    The first n of `columns` (51,) are their places among all; `row_of` (51,) is the other way
-    round, -1 where it is none.
+    The first n of `columns` (51,) are their places among all; `row_of` (51,) the reverse, or -1.
     """
     row_of[:] = -1
     row_of[:6] = 0

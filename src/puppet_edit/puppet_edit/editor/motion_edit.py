@@ -3,19 +3,14 @@
 """
 The motion editor of LeeShin1999: constraints met, the detail of the motion kept.
 
-Algorithm 1: at each level the constrained frames are solved from the motion so far, and a
-B-spline that fits the displacements, of half the knot spacing of the level before, displaces
-all frames: m_h = ((m_0 + d_1) + d_2) ... (eq. 3). A last pass is exact.
+Algorithm 1: at each level the constrained frames are solved from the motion so far, and a B-spline
+that fits the displacements, of half the knot spacing of the level before, displaces all frames:
+m_h = ((m_0 + d_1) + d_2) ... (eq. 3). Control point j is at knot j - 1 (section 3.2).
 
-A curve of one level has uniform knots (section 3.2); control point j is at knot j - 1, so that a
-frame t, at u = t / spacing knots, lies among control points floor(u) to floor(u) + 3. Section 4.4
-ends with every constrained frame put right by itself. The others next to them must then come
-along, or the frames would pop: the exact displacement interpolates, bends least of all that do,
-and is zero some frames away from any constraint.
-
-Of a frame only those joints count that its constraints depend on, and the torso counts little
-where they are all of limbs. If arms and pelvis of every frame with a planted foot were data too,
-with no displacement, they could hardly be moved.
+Section 4.4 ends with every constrained frame put right by itself; the frames next to them must
+come along, so the exact displacement interpolates, bends least of all that do, and is zero some
+frames away from any constraint. Of a frame only those joints count that its constraints depend on,
+the torso little where these are all of limbs.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,10 +78,9 @@ def fit_control_points(
     """
     Return the control points of a B-spline lattice that locally fit values at some frames best.
 
-    LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (errata 9): a single
-    value then is interpolated. `goals` (k, 3 g) are in groups of three, `weights` (k, g) 0 where a
-    group has no value. At least floor((n - 1) / spacing) + 4 points for n frames; those that no
-    value reaches are zero.
+    LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (errata 9). `goals` (k,
+    3 g) are in groups of three, `weights` (k, g) 0 where a group has no value. At least floor((n -
+    1) / spacing) + 4 points for n frames; those that no value reaches are zero.
     """
     omega = basis(frames, spacing, n_points)
     squares = omega.power(2)
@@ -241,11 +235,9 @@ def edit_motion(
     """
     Return the motion with constraints met.
 
-    Errors are lengths: of a place, a surface or a distance what is missing, of a direction the
-    arc at a lever of `LEVER_M`; of a plant, how far a point is from its mean place.
-
-    `progress` is called after each level with what was done and the maximum error in percent.
-    `bodies` are lengths of each frame, if the character changes over the motion.
+    Errors are lengths; of a direction the arc at a lever of `LEVER_M`, of a plant the distance of
+    a point from its mean place. `progress` is called after each level with what was done and the
+    maximum error in percent. `bodies` are lengths of each frame, if the character changes.
     """
     start = time.perf_counter()
     if bodies is None:

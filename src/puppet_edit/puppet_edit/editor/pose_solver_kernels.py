@@ -257,10 +257,9 @@ def solve_frames(
     """
     Solve every constrained frame from the motion as it is.
 
-    Postures are POSE with their forward kinematics, `poses` (n,) of the motion; written are the
-    solutions `solved` (k,), and `weights` (k, 17) of the root's position and each segment in the
-    displacement map: 0 if no constraint depends on them, TORSO_WEIGHT for the torso where all
-    constraints are of limbs, which can meet them with other torsos too, else 1.
+    `poses` (n,) of POSE are the motion's. Written are the solutions `solved` (k,), and `weights`
+    (k, 17) of root and segments in the displacement map: 0 if no constraint depends on them,
+    TORSO_WEIGHT for the torso where all constraints are of limbs, else 1.
     """
     for j in range(len(tasks.frames)):
         frame = tasks.frames[j]

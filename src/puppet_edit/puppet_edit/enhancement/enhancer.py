@@ -3,24 +3,16 @@
 """
 Captured motion corrected by measured end-effectors, at keyframes (`enhance`) or in every frame.
 
-ChoiParkKo: inverse kinematics at keyframes puts the end-effectors where they were measured,
-then a spline with two derivatives goes through the keyframes and fits the measured angles.
+ChoiParkKo: inverse kinematics at keyframes puts the end-effectors where they were measured, then a
+spline with two derivatives goes through the keyframes and fits the measured angles. With detail it
+has knots between keyframes, which follow the angles plus their correction; noise faster than the
+knots is taken off before keyframes are solved. Where end-effectors were measured between keyframes
+the correction can be that of every frame.
 
-Without detail the curve is that of the paper, with detail it has knots between keyframes. Free
-knots that followed the measured angles would undo the correction next to each keyframe; they
-follow the angles plus their correction, which is the paper's curve through the corrections at the
-keyframes. Motion slower than the knots is kept, noise faster than them is taken off before
-keyframes are solved, so that they do not carry it. And where end-effectors were measured between
-keyframes, the correction can be that of every frame, so that the curve follows them there too;
-only keyframes are exact.
-
-ChoiKo2000 (`enhance_online`): inverse rate control whose destination is the source's own body.
-End-effectors are the primary task, the measured angles the secondary one, so angles give way
-only as far as they have to. Causal: a frame does not know those after it. A step with damping
-lambda is the minimum of |e - e'|^2 + lambda^2 |change of the angles|^2, so the weight w1 of
-ChoiParkKo eq. 1 is had with lambda^2 = (1 - w1) / w1. Near 1 end-effectors are exact, which
-turns errors of the believed lengths into errors of angles; the default spreads both, as suits
-positions that are known to some 25 mm on that body and angles to 5 degrees.
+ChoiKo2000 (`enhance_online`): inverse rate control whose destination is the source's own body,
+end-effectors the primary task, measured angles the secondary one. The weight w1 of ChoiParkKo eq.
+1 is had with lambda^2 = (1 - w1) / w1. Near 1 end-effectors are exact, which turns errors of
+lengths into errors of angles; the default suits positions known to 25 mm, angles to 5 degrees.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,10 +66,9 @@ def enhance(
     """
     Return the motion with its measured end-effectors in place at keyframes.
 
-    Targets are of the same body in the same world, as many frames, two at least. Keyframes are in
-    order, the first and the last frame among them, each with its reason. `progress` is called with
-    the number of frames solved since the last call. Raises ConfigError if channels do not fit the
-    joints.
+    Keyframes are in order, the first and the last frame among them, each with its reason.
+    `progress` gets the number of frames solved since the last call. Raises ConfigError if channels
+    do not fit the joints.
     """
     curves = MotionCurves(motion, targets, config)
     goals = targets.goals(range(motion.n_frames))
@@ -131,10 +122,9 @@ def enhance_report(
     before: Motion, after: Motion, targets: Targets, keyframes: Mapping[int, str], goals: Vec3s
 ) -> dict[str, Any]:
     """
-    Return the figures as plain numbers with unit suffixes.
+    Return the figures as plain numbers with unit suffixes; goals have shape (n, 8, 3) [m].
 
-    Keyframes are in order, each with its reason; none for an enhancement of every frame. Goals
-    are where end-effectors had to be, shape (n, 8, 3) [m].
+    Keyframes are in order, each with its reason; none for an enhancement of every frame.
     """
     errors = [end_effector_errors(motion, goals) for motion in (before, after)]
     at = np.zeros(before.n_frames, dtype=bool)
@@ -220,10 +210,9 @@ def enhance_online(
     """
     Return the motion with its end-effectors where they were measured, in every frame.
 
-    Targets are of the same body in the same world, as many frames; frames without leave the
-    angles to the secondary task. `root` is as in `EnhanceConfig`; where it gives way a tenth of
-    a metre is as much as a radian. `weight` is w1. `progress` is called with the number of frames
-    done since the last call. Raises ConfigError if the weight is out of range.
+    Where the root gives way a tenth of a metre is as much as a radian. `weight` is w1. `progress`
+    gets the number of frames done since the last call. Raises ConfigError for a weight out of
+    range.
     """
     rows = np.flatnonzero(targets.rows)
     points = np.zeros((len(GENERAL_END_EFFECTORS), 3))

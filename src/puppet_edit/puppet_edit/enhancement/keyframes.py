@@ -3,19 +3,13 @@
 """
 Keyframes of a motion: which frames they are, and the postures in them.
 
-They are found from contacts and speeds of the measured end-effectors. In this order, each only
-if it keeps its distance from those already chosen: the first and the last frame, meetings of
-end-effectors, beginnings and ends of foot contacts, frames where an end-effector is slowest
-(it turns round or rests), and enough others that no gap is long.
+In this order, each only if it keeps its distance from those already chosen: the first and the last
+frame, meetings of end-effectors, beginnings and ends of foot contacts, frames where an
+end-effector is slowest, and enough others that no gap is long.
 
-Postures are near the measured one with end-effectors in place: the editor's inverse kinematics
-minimises the objective of ChoiParkKo eq. 1, keyframe by keyframe:
-
-    G = w1 sum |e - e'|^2 + (1 - w1) sum |log(q'^-1 q)|^2
-
-over the end-effectors e and joint rotations q, with primes on what was measured. The printed
-difference of angles depends on the angles chosen; the rotation vector between the measured
-rotation and the other does not. Lengths are metres and angles radians: w1 has a unit.
+Postures minimise the objective of ChoiParkKo eq. 1, G = w1 sum |e - e'|^2 + (1 - w1) sum
+|log(q'^-1 q)|^2, over end-effectors e [m] and joint rotations q, with primes on what was measured.
+The printed difference of angles depends on the angles chosen; the rotation vector does not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -162,8 +156,7 @@ def fit_postures(
     """
     Return roots (k, 3) [m] and rotations (k, 16, 4) that minimise G in some frames.
 
-    Goals of the general end-effectors (k, 8, 3) [m] are NaN where there is none; those out of
-    reach are approached as far as the limbs go. `weight` is w1 of eq. 1, below 1: at 1 the joints
+    Goals (k, 8, 3) [m] are NaN where there is none. `weight` is w1 of eq. 1, below 1: at 1 joints
     that no end-effector needs would be undecided. The root stays unless `moves_root`.
     """
     rigidity = np.full(N_SEGMENTS + 1, 1.0 - weight)

@@ -3,20 +3,15 @@
 """
 The motion of the joints that carry measured end-effectors as one curve with two derivatives.
 
-Joint rotations over time are plain numbers (channels) that curves can be fitted to. Rotation
-vectors: q = exp(axis psi) centre exp(r). The centre is the joint's mean rotation, so r stays
-short; psi takes up whole turns about a fixed axis, for joints that turn round and round, such
-as the root of somebody walking in circles, and is zero for the others. Euler angles: the three
-that lock least for each joint. Both are continuous in time and not reduced to one turn; any
-smooth curve of the numbers is one of rotations.
+Channels are numbers that curves can be fitted to. Rotation vectors: q = exp(axis psi) centre
+exp(r), with the joint's mean as centre and whole turns about a fixed axis in psi. Euler angles:
+the three that lock least for each joint. Both are continuous and not reduced to one turn.
 
-ChoiParkKo section 4: a cubic spline with two derivatives through n keyframes has two freedoms
-left, its end derivatives, and depends on them linearly (eq. 2): they are fitted to what was
-measured in between (eq. 3). Free knots add more such freedoms: the values of the curve there. Here
-the curve is written in B-splines, whose matrices are sparse however long the motion is, and the
-fit is one linear system with the keyframes as constraints; without free knots it is eqs. 2 and 3.
-The printed (X^T X)^-1 does not exist where f2 and f3 vanish at all measurements, as when every
-frame is a keyframe. Of several best curves the one that bends least is chosen.
+ChoiParkKo section 4: a cubic spline through n keyframes depends linearly on its two end
+derivatives (eq. 2), which are fitted to what was measured in between (eq. 3); free knots add more
+such freedoms. Here the curve is written in B-splines, whose matrices are sparse, and the fit is
+one linear system with the keyframes as constraints. The printed (X^T X)^-1 does not exist where
+every frame is a keyframe; of several best curves the one that bends least is chosen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -182,9 +177,8 @@ def fit_spline(
     """
     Return the curve through keyframes that is nearest to measurements.
 
-    Channels (n, c) were measured at rising times (n,), the ends of the curve among them. It takes
-    `key_values` (k, c) at `key_times` (k,), which rise within them, and has further knots at
-    `free_knots` (m,) inside. Cubic, with two continuous derivatives over all of its length.
+    Channels (n, c) were measured at rising times (n,), the ends of the curve among them; it takes
+    `key_values` (k, c) at `key_times` (k,) and has further knots at `free_knots` (m,) inside.
     """
     keys = np.empty(0) if key_times is None else np.asarray(key_times, dtype=np.float64)
     free = np.empty(0) if free_knots is None else np.asarray(free_knots, dtype=np.float64)
@@ -328,9 +322,8 @@ def free_knots(key_times_s: Floats, config: EnhanceConfig) -> Floats:
     """
     Return the knots of a curve that are no keyframes.
 
-    With detail every gap between keyframes is divided evenly. Without it a joint of segments
-    has one before and one after it: each segment so has two freedoms of its own, as the
-    paper's whole curve has, and the curve keeps two derivatives over the joint.
+    With detail every gap is divided evenly, else a joint of segments has one before and one after
+    it.
     """
     gaps = np.diff(key_times_s)
     counts = np.ones(len(gaps), dtype=np.int64)

@@ -1,10 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Measured positions of end-effectors over the frames of a motion, and their files.
+Measured positions of end-effectors over the frames of a motion, and their files (doc/edit.md).
 
-Positions are in the motion's world [m], X forward, Y left, Z up; NaN where nothing was measured.
-doc/edit.md describes the files, CSV and YAML (`puppet-targets/1`).
+Positions are in the motion's world [m], X forward, Y left, Z up; NaN where not measured.
 """
 
 from collections.abc import Sequence
@@ -105,8 +104,7 @@ class Targets:
         """
         Return where end-effectors have to be in some frames, shape (k, 8, 3) [m].
 
-        What was measured, but two end-effectors that meet there are moved along the line
-        between them, each by half, to the distance that they are known to have.
+        Those that meet are each moved by half along their line, to the distance that is known.
         """
         goals = np.array(self.positions[frames])
         for meeting in self.meetings:
@@ -136,11 +134,7 @@ def end_effector_row(name: str) -> int:
 
 
 def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s:
-    """
-    Return positions (m, 8, 3) of rising times at other times, NaN where no two samples are near.
-
-    Linear between neighbouring samples at most MAX_GAP_S apart; as they are at samples.
-    """
+    """Return positions (m, 8, 3) at other times, between samples MAX_GAP_S apart or less."""
     out = np.full((len(frame_times_s), *positions.shape[1:]), np.nan)
     close = 1e-6 + 1e-9 * np.abs(frame_times_s)  # stamps are written with some digits
     for row in range(positions.shape[1]):

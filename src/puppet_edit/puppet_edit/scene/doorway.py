@@ -3,8 +3,7 @@
 """
 Doorways: what makes a body stoop under a lintel (LeeShin1999 section 6).
 
-Head and upper body must keep below a ceiling that is as low as the lintel in the doorway and
-rises before and behind it: so stooping begins some steps ahead, and ends after the door.
+Head and upper body keep below a ceiling that rises before and behind the doorway.
 """
 
 from collections.abc import Sequence
@@ -114,9 +113,8 @@ def stooping(
     """
     Return a motion that bends forward and lowers the pelvis where lintels are in its way.
 
-    A good beginning for the editor: an upright body is as near to bending backward, and the
-    inverse kinematics of neighbouring frames may choose differently. `shifts` (n, 3) are how the
-    root goes along with the ground [m].
+    An upright body is as near to bending backward, so the editor begins with this. `shifts` (n, 3)
+    are how the root goes along with the ground [m].
     """
     top = upper_points(motion.skeleton)[0]
     q_world, p_world = motion.world_segments()

@@ -3,11 +3,10 @@
 """
 Feet of a motion: when heels and toes stand, where they have to be, constraints that hold them.
 
-A contact must be near the ground and slow by the definition of `puppet_core.body.motion_measures`,
-and by half of that somewhere, last a little, and may be interrupted for an instant. In a plant the
-foot is put flat and still while heel and toe stand, and turns about the heel before that and about
-the toe after it as it did in the motion; a swing is carried by the changes of the plants around
-it. By these a motion is given to other ground (`on_terrain`) or to another character (`for_body`).
+A contact is near the ground and slow (`puppet_core.body.motion_measures`). In a plant the foot is
+flat and still while heel and toe stand, and turns about the heel before and the toe after; a swing
+is carried by the changes of the plants around it. By these a motion is given to other ground
+(`on_terrain`) or to another character (`for_body`).
 """
 
 from collections.abc import Sequence
@@ -183,9 +182,8 @@ def cleared(
     """
     Return goals whose swinging heels and toes keep above a surface.
 
-    A point that was higher than the clearance keeps at least that; one that was lower keeps
-    its height. The lift comes and goes smoothly. The surfaces are those under the motion's `own`
-    feet and under the goals.
+    A point that was lower than the clearance keeps its height; the lift comes and goes smoothly.
+    The surfaces are those under the motion's `own` feet and under the goals.
     """
     before, after = (
         points[..., 2] - surface.height(points[..., 0], points[..., 1])
@@ -351,8 +349,8 @@ class Adaptation(NamedTuple):
         """
         Return how the root moves with the feet: their mean shift, smoothed, shape (n, 3) [m].
 
-        LeeShin1999 section 4.5 takes the mean of the contacts of each frame; here a swinging foot
-        counts, too, so that the mean does not jump when a contact begins or ends.
+        Not the mean of the contacts (LeeShin1999 section 4.5), which jumps when one begins or
+        ends.
         """
         shift = (self.goals.soles - own_poses(self.motion, self.contacts).soles).mean(axis=1)
         width = SHIFT_WIDTH_S * self.motion.rate_hz
@@ -365,8 +363,7 @@ def on_terrain(
     """
     Return what brings a motion's feet from one surface onto another (LeeShin1999 section 6).
 
-    Places stay as they are seen from above; soles lie along the slope; swinging feet clear
-    the ground as high as they did, and are held to that where `swings` is set.
+    Soles lie along the slope; swinging feet clear the ground as before, held if `swings`.
     """
     contacts = detect_contacts(motion, ground)
     own = own_poses(motion, contacts)
@@ -381,8 +378,7 @@ def for_body(
     """
     Return what gives a performer's motion on the level floor to another body by the editor.
 
-    Places on the floor are scaled by `world_scale`, without it by the ratio of leg lengths, and
-    then the character strides as its legs are long. It walks on `surface`.
+    Places are scaled by `world_scale`, else by the ratio of leg lengths; it walks on `surface`.
     """
     ratio = skeleton.leg_length / motion.skeleton.leg_length
     scale = ratio if world_scale is None else world_scale

@@ -3,12 +3,9 @@
 """
 Surfaces that feet stand on: heights over the floor's plane, with their slopes, and their files.
 
-A surface is a height for each place (x, y). It is a grid of measured heights, drawn smooth by
-a cubic spline, or one of a few named functions. Beyond a grid's edge its last height holds.
-
-Files of heights are .npy and .csv in metres or .png as grey values, rows along y from its least.
-A picture's first row is the one of greatest y, as a map is drawn, and black to white is 0 to
-`white_m`. The number of heights that a file states is checked before memory is allocated.
+A grid of measured heights, drawn smooth by a cubic spline, or a named function. Beyond a grid's
+edge its last height holds. Files are .npy and .csv in metres or .png as grey values, rows along y
+from its least; a picture's first row is the one of greatest y, black to white 0 to `white_m`.
 """
 
 from collections.abc import Callable, Mapping

@@ -3,11 +3,9 @@
 """
 Two clips made one: the second placed and turned to fit, faded in over a seam of warped time.
 
-A seam lasts from where the second clip begins to come in to where the first has gone. In it each
-clip runs at a varying speed, so that pairs of moments coincide: strikes and lifts of the feet, or
-the alignment of least distance (dynamic time warping). Both clips are crossfaded by the cubic
-Hermite blend. Mixing makes feet slide: `seam_constraints` holds the plants that reach into the
-seam, for the editor to enforce (LeeShin1999 section 6).
+In the seam each clip runs at a varying speed, so that pairs of moments coincide: strikes and lifts
+of the feet, or the alignment of least distance (dynamic time warping). Both are crossfaded by the
+cubic Hermite blend; `seam_constraints` holds the feet (LeeShin1999 section 6).
 """
 
 from collections.abc import Sequence
@@ -189,8 +187,7 @@ def find_windows(
     """
     Return where one clip should give way to the other: where postures are most alike.
 
-    Searched in the last half of the first clip and the first half of the second, at most so
-    far from where they end and begin, and not before frame `earliest` of the first.
+    In the last half of the first clip, from frame `earliest` on, and the second's first half.
     """
     span = max(round(fade_s * first.rate_hz), MIN_SEAM)
     a, b = posture_features(first), posture_features(second)
@@ -218,10 +215,9 @@ def join(
     fade_s: float = FADE_S,
 ) -> Transition:
     """
-    Return two clips of one body and rate as one, without holding the feet.
+    Return two clips of one body and rate as one, without holding the feet; or ConfigError.
 
-    `windows` are first and last frame of each clip to be mixed, without them the best ones, of
-    `fade_s`. Raises ConfigError if the clips do not fit each other, or a window its clip.
+    `windows` are first and last frame of each clip to be mixed, else the best ones, of `fade_s`.
     """
     if isinstance(first, Transition):
         seams, contacts, first = first.seams, first.contacts, first.motion
@@ -273,8 +269,7 @@ def seam_constraints(transition: Transition, everywhere: bool = False) -> list[C
     """
     Return what holds the feet over the seams: every plant with a frame in one, all its frames.
 
-    A plant keeps the place and orientation that it has on the average; plants wholly outside
-    of seams are as they were, unless `everywhere` is set.
+    A plant keeps its mean place and orientation; others are as they were, unless `everywhere`.
     """
     goals = firm_poses(transition.motion, transition.contacts)
     touched = np.zeros(goals.planted.shape, dtype=bool)

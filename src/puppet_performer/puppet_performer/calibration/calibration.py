@@ -3,9 +3,7 @@
 """
 A calibration: how each sensor sits on its segment, with the residuals it was found with.
 
-How it is found from a recording is the matter of `calibration.pose` and `calibration.functional`.
-A file without lengths and evaluation is one of a pose alone. The evaluation stands there for
-people: it is kept as it is and not read again.
+A file without lengths and evaluation is of a pose alone. The evaluation is not read again.
 """
 
 from collections.abc import Mapping

@@ -3,8 +3,7 @@
 """
 What is wrong with a calibration's recording: names, amounts and what to do about it.
 
-A ball joint must have moved about two axes: one alone leaves its centre open along the axis. The
-body's size is the distances between sensors in the known pose over those on an ordinary body.
+A ball joint must have moved about two axes: one alone leaves its centre open along the axis.
 """
 
 from collections.abc import Sequence
@@ -97,8 +96,7 @@ def range_complaint(
     """
     Return what was too small and what to do about it; '' if nothing.
 
-    `extents_deg` is what the joint was moved through about its main axes, falling; one axis is
-    enough where the standard deviation `sd_m` of its centre is small.
+    `extents_deg` are of the joint about its main axes, falling; one is enough if `sd_m` is small.
     """
     name = SEGMENTS[joint.segment]
     part = name.split('_', 1)[-1]
@@ -218,8 +216,7 @@ def swapped_sides(
     """
     Return the left-right pairs that stand on the wrong sides in the known pose.
 
-    Where the performer faces is determined by the knees, which bend backward on either side, and
-    the elbows, which bend forward.
+    Knees bend backward and elbows forward: that says where the performer faces.
     """
     forward = np.zeros(2)
     for joint in joints:

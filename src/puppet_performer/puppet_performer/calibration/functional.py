@@ -5,8 +5,6 @@ Functional calibration: from a known pose and a range of motion to mountings and
 
 The pose shows how the performer stands and faces, the motion where the joint centres are
 (Bodenheimer1997; OBrien2000), both together how the sensors are turned on their segments.
-`find_pose` picks the first second in which all sensors are still and stand as in a T-pose, or else
-the first still one, whose sensors may have been exchanged.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,9 +72,9 @@ def calibrate_motion(
     """
     Return mountings, lengths and an evaluation.
 
-    The pose is held for a second or so; in the 20 to 30 s of motion all joints move through their
-    ranges. The performer's proportions fill in what is not measured. Raise CalibrationError if a
-    sensor is missing or the performer moves in the pose.
+    The pose is held for a second; in 20 to 30 s of motion all joints move through their ranges.
+    The performer's proportions fill in what is not measured. Raise CalibrationError if a sensor is
+    missing or the performer moves in the pose.
     """
     means = mean_pose(pose, layout, limits)
     motion = motion.without_spikes()
@@ -162,12 +160,7 @@ def _expected_centres(
 
 
 def _faced(stance: TPose, solution: Solution) -> TPose:
-    """
-    Return the stance with the heading of the joint centres.
-
-    Joints are where they are however their sensors are mounted; left and right of a pair are
-    beside each other in the T-pose.
-    """
+    """Return the stance with the heading of the joint centres, whatever the mountings are."""
     means, joints = solution.means, solution.joints
     pairs = left_right([SEGMENTS[joint.segment] for joint in joints])
     if not pairs:

@@ -3,10 +3,9 @@
 """
 A performer's own skeleton from joint centres: measured where it can be, else in proportion.
 
-Limb segments are the distances between their joint centres. What no two sensors have a joint
-between, spine, head, palms and where the pelvis' origin lies between the hips, is taken from
-an ordinary body's skeleton at the scale of the trunk or limb that it belongs to; the pose
-then shows how far chest and pelvis are apart, and how high the ankles are above the floor.
+Limb segments are the distances between their joint centres. Spine, head, palms and the pelvis'
+origin are an ordinary body's at the scale of trunk or limb; the pose then shows how far chest and
+pelvis are apart, and how high the ankles are above the floor.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,8 +40,7 @@ def measured_body(
     """
     Return the performer's skeleton and the places of the sensors on it.
 
-    `rotations` are q_segment_sensor (n, 4); proportions of the `ordinary` skeleton, at about the
-    performer's size, fill in what is not measured.
+    `rotations` are q_segment_sensor (n, 4); the `ordinary` skeleton fills in what is not measured.
     """
     places = pose.to_body(seen.means.positions)  # origin at the pelvis of the ordinary skeleton
     sensor = seen.layout.sensor_of_segment
@@ -231,8 +229,7 @@ def segment_rotations(solution: Solution, by_pose: Quats, still_sds: Floats) -> 
     """
     Return the rotation of every sensor on its segment.
 
-    `by_pose` (n, 4) are the rotations as the known pose alone has them, and `still_sds` (n,) how
-    well the mean rotation in the pose was measured [rad].
+    `by_pose` (n, 4) are by the known pose alone, `still_sds` (n,) how well it was measured [rad].
     """
     rotations, sds = by_pose.copy(), np.empty(len(by_pose))
     points, centre_sds = solution.centres.points, solution.centres.sds_m()

@@ -3,9 +3,8 @@
 """
 Pose calibration: one second of T-pose fixes how every sensor sits on its segment.
 
-In the T-pose all segments have the performer's heading as their orientation and the
-skeleton's rest places, so a sensor's mean pose in world is its mounting. Nothing is taken
-from a recording that cannot be trusted: the errors say which sensor, and by how much.
+In the T-pose all segments have the performer's heading as their orientation and the skeleton's
+rest places, so a sensor's mean pose in world is its mounting.
 """
 
 from collections.abc import Sequence
@@ -76,8 +75,7 @@ def fit_heading(across: Floats, across_rest: Floats) -> float:
     """
     Return the yaw that turns left-right pairs' rest directions into the measured ones [rad].
 
-    Both are horizontal, from the right one of each pair to the left one, shape (k, 2) [m]; at rest
-    the performer faces +X.
+    Both are horizontal, from right to left, shape (k, 2) [m]; at rest the performer faces +X.
     """
     angles = np.arctan2(across[:, 1], across[:, 0])
     angles = angles - np.arctan2(across_rest[:, 1], across_rest[:, 0])
@@ -276,9 +274,8 @@ def rezero_sensor(
     """
     Return the calibration with one sensor's mounting changed, and nothing else but the date.
 
-    The recording of the T-pose has the sensors in the order of the layout; `skeleton` is for a
-    calibration that has none of its own. Raise CalibrationError if there is no such sensor, the
-    performer moves, or this is no T-pose.
+    `skeleton` is for a calibration that has none of its own. Raise CalibrationError if there is no
+    such sensor, the performer moves, or this is no T-pose.
     """
     if sensor not in calibration.sensors:
         known = ', '.join(calibration.sensors)

@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Recording sensor poses for a calibration, and the relative poses of neighbours.
-
-`PoseRecorder` empties its window when a frame has moved away from the first, so that a full window
-is a still one. `StreamRecorder` keeps everything. Samples that jump away from their neighbours in
-time are taken out of a motion, so that a slip is not mistaken for outliers.
-"""
+"""Recording sensor poses for a calibration, and the relative poses of neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -78,8 +72,7 @@ def rotation_noise(recording: MotionRecording) -> Floats:
     """
     Return the white noise of each sensor's rotation per axis, shape (n,) [rad].
 
-    From third differences in time, in which white noise of variance s^2 has 20 s^2 and a
-    performer's motion next to nothing; their median leaves outliers and fast moments out.
+    By the median of third differences, in which white noise of variance s^2 has 20 s^2.
     """
     before, after = recording.rotations[:-1], recording.rotations[1:]
     steps = quaternions.log(quaternions.multiply(quaternions.conjugate(before), after))
@@ -147,11 +140,7 @@ def in_world(
     q_world_tracker: Quat,
     p_world_tracker: Vec3,
 ) -> Row:
-    """
-    Return positions (n, 3) [m], rotations (n, 4), usability (n,) of some sensors in world.
-
-    The frame may lack some; what is good has the same status before and after the filter.
-    """
+    """Return positions (n, 3) [m], rotations (n, 4), usability (n,) of some sensors in world."""
     n = len(sensors)
     positions, rotations = np.zeros((n, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
     usable = np.zeros(n, dtype=bool)
@@ -227,8 +216,7 @@ class PoseRecorder(StreamRecorder):
     """
     Collects frames in world while the performer holds still.
 
-    It begins anew until the sensors stay within `max_stray_m` of where they were at the beginning;
-    infinite records whatever comes.
+    It begins anew until the sensors stay within `max_stray_m` of where they were at the beginning.
     """
 
     def __init__(

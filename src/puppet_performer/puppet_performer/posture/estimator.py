@@ -3,12 +3,10 @@
 """
 Calibrated sensors to the performer's posture, frame by frame.
 
-Segment orientations come from the sensors' rotations, end-effector positions from their
-positions and velocities from the filter's twist; shoulders and elbows, hips and knees turn as
-little as makes the angles agree with the positions. A segment without a usable sensor is
-inferred from its neighbours and the limb's end, or held and faded to rest, and blended
-(`posture.state`): slots 0 to 15 are the rotations of the segments (the chest's in the pelvis'
-frame, so that the torso bends evenly), 16 the root, 17 to 24 the end-effectors.
+End-effector positions come from the sensors' positions; limbs turn as little as makes the angles
+agree with them. A segment without a usable sensor is inferred from its neighbours and the limb's
+end, or held and faded to rest, and blended (`posture.state`): slots 0 to 15 are the rotations of
+the segments (the chest's in the pelvis' frame), 16 the root, 17 to 24 the end-effectors.
 """
 
 from dataclasses import dataclass
@@ -268,12 +266,7 @@ class PostureEstimator:
         self._state['slots']['source'] = FRESH
 
     def step(self, frame: FilteredFrame) -> EstimatedPosture:
-        """
-        Return the posture of the next frame.
-
-        Its sensors may be more or fewer than the calibrated ones; lost ones, and rows that are
-        not finite, count as absent.
-        """
+        """Return the posture of the next frame; sensors lost or not finite count as absent."""
         if frame.sensors != self._frame_sensors:
             self._map_rows(frame.sensors)
         self._state['dt'] = self._step_s(frame.stamp_ns)

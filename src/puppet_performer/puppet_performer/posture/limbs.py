@@ -165,11 +165,9 @@ def _weighed_bend(upper: float, lower: float, by_angles: float, by_end: float) -
     """
     Return the bend of a limb on which its angles and its end disagree [rad].
 
-    The wrist goes along the line from the shoulder by as much as the elbow stands off that
-    line, per radian of bend. Where that lever is long the end determines the bend, and by the
-    angles' errors the wrist would be off by centimetres. Where the limb is nearly straight the
-    lever is short, and the end's errors would bend it by many degrees for millimetres: there
-    the angles determine the bend, and the wrist stays off along the line by these millimetres.
+    The wrist moves along its line by as much as the elbow stands off that, per radian of bend.
+    Where that lever is long the end determines the bend. Of a nearly straight limb millimetres
+    would bend it by many degrees: there the angles do, and the wrist stays off along the line.
     """
     middle = 0.5 * (by_angles + by_end)
     along, across = upper + lower * math.cos(middle), lower * math.sin(middle)

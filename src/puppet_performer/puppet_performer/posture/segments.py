@@ -85,9 +85,7 @@ def _estimate_pelvis(state: Record) -> None:
     """
     Fill the root's rotation: its sensor's, else carried by the chest, else held.
 
-    The chest carries the pelvis at the angle they had at first, not in the last frame: what is
-    blended is already in that, and the pelvis would turn on and on. A chest that flickers carries
-    it at that angle again.
+    The chest carries it at the angle they had at first, or the pelvis would turn on and on.
     """
     slot = state.slots[PELVIS]
     if is_absent(PELVIS, state) and slot.source != INFERRED and slot.source != NOTHING:
@@ -245,8 +243,7 @@ def _blend_segments(limb: int, carrier: int, wrist: Vec3, turn_s: float, state: 
     """
     Fill orientations in world: the targets of the blend (`aims`), and its value now (`q_world`).
 
-    An inferred segment turns no faster than a person's: while a lost trunk comes back its
-    shoulder may go past the hand, and where the hand is at the shoulder nothing fixes an elbow.
+    An inferred segment turns no faster than a person's.
     """
     start = FIRST_SEGMENTS[limb]
     source = _infer_segments(limb, carrier, wrist, state)
@@ -307,9 +304,8 @@ def _estimate_end(limb: int, carrier: int, wrist: Vec3, state: Record) -> None:
     """
     Fill palm or sole from position data, else from the angles.
 
-    A hand that comes back must not go straight to where it is, which may be through its own
-    shoulder: while its sensor takes over, it goes where the limb's blended angles lead, off by
-    what the angles that are blended to are off. These jump where a segment's source changes.
+    A hand that comes back might go through its own shoulder: while its sensor takes over, it goes
+    where the limb's blended angles lead, off by what the angles that are blended to are off.
     """
     start, index = FIRST_SEGMENTS[limb], ROOT + 1 + limb
     slot = state.slots[index]

@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-All that one performer's posture is made from, and the posture, as one record for the kernels.
-
-The sensors of a frame are put on their segments and into the world here, and values are blended
-where what they come from changes. Kernels take `state`, an element of an array of STATE, and read
-and write its fields.
-"""
+"""All that a performer's posture is made from, and the posture, as one record for kernels."""
 
 import math
 from typing import Any

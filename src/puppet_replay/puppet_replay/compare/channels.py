@@ -3,11 +3,8 @@
 """
 What the fields of messages mean: numbers with a unit, rotations, flags, texts.
 
-The suite's own messages are read by tables, with the names of segments, sensors and end-effectors,
-other types by the types of their parts: points and poses in mm and degrees, stamps in ms, whole
-numbers and truth values must be equal, other numbers are compared relative to their size. A rigid
-body has one field more, `skeleton`: the place of each joint and interaction point in the frame of
-what carries it.
+The suite's messages are read by tables, other types by the types of their parts. A rigid body has
+one field more, `skeleton`: places of joints and interaction points in what carries them.
 """
 
 from typing import Any, NamedTuple
@@ -126,11 +123,7 @@ MESSAGES: dict[str, dict[str, Column]] = {
 
 
 def decode(msgtype: str, fields: Fields) -> Decoded:
-    """
-    Return the fields of n stacked messages.
-
-    A known type of another form, such as one of another version, is read as an unknown one.
-    """
+    """Return the fields of n stacked messages, of another version by the types of their parts."""
     if msgtype == TF_TYPE and frame_pairs(fields):
         return _transforms(fields)
     if msgtype in MESSAGES:
@@ -214,11 +207,7 @@ def _transforms(fields: Fields) -> Decoded:
 
 
 def _covariances(fields: Fields) -> dict[str, Channel]:
-    """
-    Return standard deviations and correlations: position or linear, then rotation or angular.
-
-    Of the deviations their logarithm, so that a difference is relative to the value.
-    """
+    """Return logarithms of standard deviations, and correlations: position, then rotation."""
     sensors, found = fields.texts['sensors'], {}
     for name in ('pose_covariances', 'twist_covariances'):
         values = numbers(fields, name, 36)

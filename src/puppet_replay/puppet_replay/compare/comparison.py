@@ -3,12 +3,9 @@
 """
 Two bags side by side: every field of a topic, one topic after the other.
 
-The bag that is behind by its stamps is read on, so that messages find their counterparts soon
-after they were read. The result has an evaluation of each field, the worst first.
-
-What is not a number in both bags is equal, in one of them alone infinitely far. Rotations q and
--q are equal; where the sign changes from one message to the next in one bag alone, a program that
-interpolates or differentiates goes the long way round, so that is a field of its own.
+What is no number in both bags is equal, in one of them infinitely far. Rotations q and -q are
+equal; where the sign changes in one bag alone is a field of its own, since programs that
+interpolate go the long way round there.
 """
 
 from collections.abc import Callable, Sequence
@@ -172,9 +169,8 @@ def compare_bags(
     """
     Return how bag B differs from bag A, of the topics that fit one of the patterns.
 
-    `show` is given the number of messages and returns a context of a function that is called with
-    how many more were read. Raises InputFileError if one of them is no bag, MessageError if a
-    message does not match its definition.
+    `show` is given the number of messages and returns a context of a function that counts those
+    read. Raises InputFileError or MessageError for what is no bag or message.
     """
     with ExitStack() as stack:
         bags = [stack.enter_context(BagReader(path)) for path in (path_a, path_b)]
@@ -372,11 +368,7 @@ class FieldStatistics:
         labels: tuple[str, ...] = ('',),
         sides: tuple[Channel, Channel] | None = None,
     ) -> None:
-        """
-        Add the differences of n messages, none NaN, shape (n, rows), and what they are between.
-
-        Empty names of rows are left out, missing ones are numbers.
-        """
+        """Add the differences of n messages, none NaN, shape (n, rows), and the rows' names."""
         self._n += amounts.size
         peaks = amounts.max(axis=1, initial=0.0)
         self._peaks.append((at.stamps_ns, peaks))
@@ -463,11 +455,7 @@ class FieldStatistics:
 
 
 def difference(a: Channel, b: Channel) -> Floats:
-    """
-    Return how far two channels of one form are apart, shape (n, rows), in the channel's unit.
-
-    Infinite where one side alone has no number.
-    """
+    """Return how far two channels are apart, (n, rows); infinite if one has no number."""
     if a.metric == ROTATION:
         return angles_deg(a.values, b.values)
     if a.metric == EQUAL:  # whole numbers too large for floats as well
@@ -492,8 +480,7 @@ def angles_deg(a: Floats, b: Floats) -> Floats:
     """
     Return the angles [deg] between quaternions (..., 4), their signs aside, shape (...).
 
-    Infinite if one of the two is none (not finite, or of length zero) or if the lengths differ;
-    zero if both are none.
+    Infinite if one of the two is none (not finite, or of length zero) or if the lengths differ.
     """
     length_a, length_b = np.linalg.norm(a, axis=-1), np.linalg.norm(b, axis=-1)
     with np.errstate(invalid='ignore', divide='ignore', over='ignore'):
@@ -508,12 +495,7 @@ def angles_deg(a: Floats, b: Floats) -> Floats:
 
 
 def sign_breaks(a: Floats, b: Floats) -> Floats:
-    """
-    Return where one of two streams of quaternions changes its sign and the other does not.
-
-    Of shapes (n, rows, 4), in order of time; the result is of shape (n - 1, rows), 1 where just
-    one of the streams goes to the other half of the sphere, else 0.
-    """
+    """Return where one of two streams (n, rows, 4) changes its sign alone, (n - 1, rows), as 1."""
     with np.errstate(invalid='ignore'):
         in_a, in_b = (np.sum(q[1:] * q[:-1], axis=-1) < 0.0 for q in (a, b))
     return (in_a != in_b).astype(np.float64)

@@ -3,10 +3,8 @@
 """
 Messages of a topic of two bags: decoded by the bag's own definitions, and joined to pairs.
 
-Messages with a header are joined on its stamp, in order of arrival where a stamp repeats;
-transforms on the stamp and on their frames. What is left then is joined on frame_index, or, if
-all of it is shifted by about the same time, in its order: a difference of the stamps. Messages
-without a header are joined by their number.
+They are joined on the header's stamp, transforms on that and their frames; what is left on
+frame_index, or in its order if all stamps are shifted alike. Without a header the number counts.
 """
 
 from collections import deque
@@ -228,8 +226,7 @@ def definitions_of(bag: BagReader) -> Typestore:
     """
     Return the definitions of a bag's message types: its own, else the installed, else ROS 2's.
 
-    The bag's definition goes first: it may be older or newer than this suite. Of a type without
-    any definition the messages are compared as bytes, and the bag's warnings report it.
+    Types without any are compared as bytes; the bag's warnings report it.
     """
     store = get_typestore(Stores.ROS2_JAZZY)
     known: set[str] = set()

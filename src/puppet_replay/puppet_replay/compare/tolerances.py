@@ -3,9 +3,7 @@
 """
 How much two bags may differ: rules by topic and field, from YAML (puppet-tolerances/1).
 
-A rule has patterns for topic and field (`*` and `?`, all by default), and limits for the fields
-that fit and are measured in its units. A later rule outweighs an earlier one. All rules stand on
-a preset: `default`, or `exact`, which allows nothing.
+A later rule outweighs an earlier one; all stand on a preset.
 """
 
 from collections.abc import Callable, Mapping, Sequence

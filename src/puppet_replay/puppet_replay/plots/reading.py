@@ -208,12 +208,7 @@ class Span(NamedTuple):
 
 
 class PlotBag:
-    """
-    An open bag, its times counted from the stamp of the first message of the graph.
-
-    Raises InputFileError from every method, naming a topic that is not in the bag or has no
-    message in the span, or a message that cannot be read.
-    """
+    """An open bag, its times counted from its first stamp; InputFileError from every method."""
 
     def __init__(self, reader: BagReader, span: Span = Span()) -> None:  # noqa: B008
         self._reader, self._span = reader, span

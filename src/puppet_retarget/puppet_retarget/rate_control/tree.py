@@ -3,11 +3,10 @@
 """
 An articulated tree for inverse rate control: any segments, any joints, any base.
 
-A segment's frame is at its joint with its parent. A joint carries its child segment's name, its
-rotation maps vectors of the child into the parent, the identity at rest. Whatever segment is
-the base, rotations mean the same; the base can change without anything moving. Rates of a ball
+A segment's frame is at its joint with its parent, whose name is the segment's; the rotation maps
+vectors of the child into the parent. The base can change without anything moving. Rates of a ball
 are a rotation vector in the child's frame; a hinge has one about its axis; a universal joint one
-about an axis in the parent and one about an axis in the child: no angles that wind up or lock.
+about an axis in the parent and one about an axis in the child.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Messages of a rosbag2 recording, as bytes, in the order of their log times.
-
-A folder with its metadata.yaml, or one .mcap or .db3 file; compressed as a whole, by chunk or by
-message. What a damaged MCAP file still holds is read, up to the damage, with a warning.
-"""
+"""Messages of a rosbag2 recording (MCAP, SQLite), as bytes, in the order of their log times."""
 
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
@@ -69,11 +64,7 @@ class BagMessage(NamedTuple):
 
 
 class BagReader:
-    """
-    A bag that is open for reading: its folder, or a file in it.
-
-    Raises InputFileError if this is no bag, now or when its messages are read.
-    """
+    """A bag open for reading: its folder, or a file in it; InputFileError if it cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -320,12 +311,7 @@ class _SqliteFile:
 
 
 def bag_files(path: Path) -> list[Path]:
-    """
-    Return the files that are read of a bag: of a folder its metadata and those that this names.
-
-    Metadata that is refused stands alone, as nothing else is read then. Raises InputFileError if a
-    folder holds no file of a bag, or not all that it should.
-    """
+    """Return the files that are read of a bag, refused metadata alone; or InputFileError."""
     if not path.is_dir():
         return [path]
     metadata = [path / FILE_NAME] if (path / FILE_NAME).exists() else []

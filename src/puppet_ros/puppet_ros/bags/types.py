@@ -3,9 +3,7 @@
 """
 Message types: classes, definitions and hashes of the installed ones, compared with a bag's.
 
-A definition is in the form of rosbag2's MCAP files, encoding `ros2msg`: the text of the type's
-.msg file, then that of each type in it, deep first and sorted, each after a line of = and one
-of its name.
+A definition has the form of MCAP's `ros2msg`: the text of the type, then of each type in it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -55,11 +53,7 @@ def type_hash_of(msgtype: str) -> str:
 
 
 def require_same_types(reader: 'BagReader', topics: Iterable[str]) -> list[str]:
-    """
-    Refuse messages of another version; return a warning for each type without a version.
-
-    Raises InputFileError naming the type, and ConfigError if a type is not installed.
-    """
+    """Refuse messages of another version by InputFileError; warn of types without one."""
     warnings = []
     for topic in topics:
         info = reader.info[topic]

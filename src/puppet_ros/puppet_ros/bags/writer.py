@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A rosbag2 recording in MCAP, with the definitions and hashes of its messages.
-
-The same messages give the same bytes.
-"""
+"""A rosbag2 recording in MCAP; the same messages give the same bytes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, ExitStack
@@ -37,11 +33,9 @@ class BagWriter:
     """
     A bag that is written beside its place and takes it when the block has succeeded.
 
-    A path that ends in .mcap is one file, with rosbag2's metadata inside; it replaces a file that
-    is there. Else it is the new folder of a bag with its metadata.yaml. Folders around it are
-    made. Chunks may be compressed by zstd or lz4. If `growing`, it grows in its own place instead,
-    so that what was written until the power failed can be read. Raises ConfigError if the place is
-    taken, or a type is not installed.
+    A path that ends in .mcap is one file, which replaces another; any other the new folder of a
+    bag. If `growing`, it grows in its own place, so that what was written until the power failed
+    can be read. Raises ConfigError if the place is taken, or a type is not installed.
     """
 
     def __init__(self, path: Path, compression: str = '', growing: bool = False) -> None:
@@ -68,11 +62,10 @@ class BagWriter:
         type_hash: str | None = None,
     ) -> None:
         """
-        Announce a topic.
+        Announce a topic; ConfigError for a type that is neither given nor installed.
 
         `qos` is what its publishers offered, a QoSProfile of rclpy or the text of that in another
-        bag; definition and hash are those of the installed type if not given. Raises ConfigError
-        if a type that is not given is not installed.
+        bag.
         """
         if definition is None:
             definition = definition_of(msgtype)

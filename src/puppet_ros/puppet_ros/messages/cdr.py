@@ -3,13 +3,9 @@
 """
 CDR bytes of messages, and streams whose numbers are written and read in place.
 
-Plain little-endian CDR, DDS-XTYPES 1.3, 7.4.1: after four bytes of encapsulation every number is
-aligned to its own size; strings, with a zero at the end, and sequences follow their length in
-four bytes. Padding is zero here, where ROS leaves it undefined.
-
-The messages of a stream differ only in their numbers while texts and lengths stay, so the numbers
-stand at the same places: `StreamWriter` and `StreamReader` find these once for each form, and no
-message is filled or walked through at each hop of a frame (doc/benchmarks.md).
+Plain little-endian CDR, DDS-XTYPES 1.3, 7.4.1, with zero as padding. Messages of a stream differ
+only in their numbers while texts and lengths stay: `StreamWriter` and `StreamReader` find the
+places of these once for each form.
 """
 
 from array import array
@@ -236,11 +232,7 @@ class StreamWriter:
 
 
 class StreamReader(Generic[Record]):
-    """
-    Records of the messages of one stream, which have a header, and else texts and numbers only.
-
-    `from_msg` returns the record of a message, or of what has the same fields.
-    """
+    """Records of the messages of one stream, by `from_msg`: a header, texts and numbers only."""
 
     def __init__(self, kind: type, from_msg: Callable[[Any], Record]) -> None:
         self.kind = kind  # class of the messages
@@ -249,11 +241,7 @@ class StreamReader(Generic[Record]):
         self._layouts: dict[int, CdrLayout] = {}  # by length of the message
 
     def read(self, data: bytes) -> Record:
-        """
-        Return the record of a message; its arrays are its own.
-
-        Raises MessageError if the bytes are no such message, or its arrays do not fit each other.
-        """
+        """Return the record of a message, its arrays its own; MessageError for other bytes."""
         layout = self._layouts.get(len(data))
         if layout is not None and layout.matches(data):
             msg = layout.message(data)

@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Flat message fields as numpy rows, without copying, and the one change of quaternion order.
-
-Unbounded fields arrive as `array.array`; the views returned here share their memory, so copy
-what outlives the message. A writer keeps one message and a view of each of its fields and
-refills it every frame, which is far cheaper than building a message.
-"""
+"""Flat message fields as numpy rows, without copying, and the one change of quaternion order."""
 
 from typing import Any, TypeVar
 
@@ -69,12 +63,7 @@ def stamp_ns(stamp: Any) -> int:
 
 
 def checked_ns(seconds: int, nanoseconds: int) -> int:
-    """
-    Return the parts of a stamp as integer nanoseconds.
-
-    Raises MessageError for a time that rclpy takes for none: before zero, or with a whole second
-    and more in its nanoseconds.
-    """
+    """Return a stamp as nanoseconds; MessageError before zero, or with too many nanoseconds."""
     if seconds < 0 or nanoseconds >= STAMP_UNIT_NS:
         raise MessageError(
             f'stamp: expected s >= 0 and ns < 1000000000, got {seconds} s {nanoseconds} ns'

@@ -24,11 +24,7 @@ def angles_of(msg: JointState, names: Sequence[str]) -> Floats | None:
 
 
 class JointStateWriter(StreamWriter):
-    """
-    Messages of a stamp [ns] and angles, shape (n,) [rad], of named joints.
-
-    `with_speeds` also the velocities since the message before; none after a gap [rad/s].
-    """
+    """Messages of a stamp [ns] and angles (n,) of joints [rad], maybe `with_speeds` [rad/s]."""
 
     def __init__(
         self, names: Sequence[str], frame_id: str = '', with_speeds: bool = False
@@ -51,11 +47,7 @@ class JointStateWriter(StreamWriter):
 def command_msg(
     is_trajectory: bool, joints: Sequence[str], positions: Floats, ahead_s: float
 ) -> Any:
-    """
-    Return a command of positions, shape (n,) [rad], in the order of the joints.
-
-    It is a JointTrajectory of one point, in a time from its arrival [s], or a Float64MultiArray.
-    """
+    """Return a JointTrajectory of one point, or a Float64MultiArray, of positions (n,) [rad]."""
     if not is_trajectory:
         return Float64MultiArray(data=positions.tolist())
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

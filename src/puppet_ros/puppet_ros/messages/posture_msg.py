@@ -31,11 +31,7 @@ class PostureRecord(NamedTuple):
 
 
 def from_msg(msg: PostureMsg) -> PostureRecord:
-    """
-    Return the arrays of one posture.
-
-    Rotations are a contiguous copy; the others are views on the message.
-    """
+    """Return the arrays of one posture, views on the message but for the rotations."""
     rows, n = flat_array.float_rows, N_POINTS
     rotations = rows('rotations', msg.rotations, N_SEGMENTS, 4)
     return PostureRecord(

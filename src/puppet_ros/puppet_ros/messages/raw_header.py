@@ -1,10 +1,9 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Stamp and frame index of a serialised message, read or given anew without decoding the rest.
+Stamp and frame index of a serialised message, read or changed without decoding the rest.
 
-For observers that time every message but look into few of them. All raise MessageError for data
-that is too short or too large, and for a stamp that is no time.
+All raise MessageError for too short or large data, and for a stamp that is no time.
 """
 
 import struct

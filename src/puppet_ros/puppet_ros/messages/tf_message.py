@@ -11,11 +11,7 @@ from tf2_msgs.msg import TFMessage
 
 
 class TransformsWriter:
-    """
-    One kept message that `fill` rewrites: publish it before filling again.
-
-    `frames` are parent and child of each transform, in the order of the arrays.
-    """
+    """One kept message of (parent, child) frames that `fill` rewrites: publish before that."""
 
     def __init__(self, frames: Sequence[tuple[str, str]]) -> None:
         self._msg = TFMessage()

@@ -3,9 +3,7 @@
 """
 A service whose answer comes later than its callback returns, one request at a time.
 
-rclpy's way to wait is a coroutine callback, which the events executor does not run. Here the
-callback returns a mark instead of a response, and the answer is sent once it is there, with
-either executor. A request that nobody answers in time is answered by its own deadline.
+rclpy's coroutine callbacks are not run by the events executor: here the callback returns a mark.
 """
 
 from collections.abc import Callable
@@ -23,9 +21,8 @@ class DeferredService:
     """
     A service that is answered by `answer`, when there is an answer.
 
-    `on_request` takes the request; it returns a response to answer at once, such as a refusal, or
-    the time in seconds within which `answer` will be called. `on_deadline` returns the response
-    for a request that was not answered in that time.
+    `on_request` returns a response to answer at once, or the time [s] within which `answer` will
+    be called; `on_deadline` returns the response for a request that was not answered in that time.
     """
 
     def __init__(

@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Diagnostics of a node, once a second: rate, latency, drops, last error, causes and level.
-
-A node makes one `Diagnostics`, counts frames, drops and errors with it, and wraps its callbacks in
-`guarded`, so that bad input is counted and never ends the node. The level decays when errors stop.
-Each report also counts the matched endpoints of every publisher and subscription.
-"""
+"""Diagnostics of a node, once a second: rate, latency, drops, last error, connections, level."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -98,12 +92,7 @@ class FrameStatistics:
 
 
 class Diagnostics:
-    """
-    The diagnostics of one node.
-
-    It warns below nine tenths of the expected rate [Hz], 0 for any; `hardware_id` names the device
-    that the node talks to.
-    """
+    """The diagnostics of one node, which warn below nine tenths of a rate [Hz], 0 for any."""
 
     def __init__(self, node: Node, expected_rate_hz: float = 0.0, hardware_id: str = '') -> None:
         self._node = node

@@ -3,9 +3,7 @@
 """
 Pairs of messages of two topics that carry the same stamp (no ROS in here).
 
-Both topics are ordered in time and the second is computed from the first, so a stamp that
-was passed over will not be paired any more: it is dropped and counted. What waits is bounded: a
-partner that died costs no memory.
+Both are ordered in time, so a stamp that was passed over is dropped and counted.
 """
 
 from typing import Any, Generic, TypeVar

@@ -3,11 +3,7 @@
 """
 Parameter rows declared on a node, and the frozen config that is always consistent with them.
 
-What is in force is published on PARAMETERS_TOPIC as a parameter file, for recordings.
-
-The node asks for `table.config` and never for a parameter. A change builds a whole new config
-from the old values and the proposed ones: it is taken as one, or refused as one with a text
-that names the parameter.
+A change is taken or refused as one. What is in force is published on PARAMETERS_TOPIC.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,12 +44,11 @@ _BOUNDS: Mapping[type, tuple[Any, str, Any]] = {
 
 class ParameterTable(Generic[Config]):
     """
-    Rows -> declared parameters -> frozen config.
+    Rows -> declared parameters -> frozen config of a node that is made with NODE_OPTIONS.
 
-    The node is made with NODE_OPTIONS. `build` makes the config from name -> value, and raises
-    ConfigError to refuse a combination; `on_change` is called with the new config after a change
-    while running. Raises ConfigError for an unknown name, a wrong type, a value or combination out
-    of range, or if another process has a node of this name (`process.claim`).
+    `build` makes the config from name -> value, `on_change` is called with a new one. Raises
+    ConfigError for an unknown name, a wrong value or combination, or if another process has a node
+    of this name.
     """
 
     def __init__(
@@ -91,8 +86,7 @@ class ParameterTable(Generic[Config]):
         """
         Check the proposed values before rclpy does, whose refusals do not name the parameter.
 
-        This callback cannot refuse, so it hands on the old value and leaves the text for
-        `_on_set`, which can. It also lets a whole number stand for a float.
+        This callback cannot refuse: it hands on the old value and leaves the text for `_on_set`.
         """
         self._refusal = ''
         checked = []

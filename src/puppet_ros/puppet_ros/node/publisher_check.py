@@ -3,9 +3,8 @@
 """
 One publisher at a time on a stream, silence, and jumps of the clock (no ROS in here).
 
-A message whose number does not continue the stream comes from another publisher: it is refused
-while the followed one lives, and taken when that has been silent for a moment. The middleware
-knows the publisher of a message, but rclpy's events executor does not pass that on.
+A message whose number does not continue the stream is another publisher's, and is refused while
+the followed one lives. rclpy's events executor does not tell the publisher of a message.
 """
 
 TAKEOVER_NS = 250_000_000  # silence after which another publisher may have the place

@@ -3,10 +3,8 @@
 """
 How every node of the suite starts, spins and ends, and how its process is scheduled.
 
-Only this module knows executors. Against SingleThreadedExecutor the events executor halves the CPU
-of a 120 Hz relay and takes a third off a chain of four hops. Its `spin()` dispatches nothing in
-some rclpy builds, so it is driven by `spin_once`. `Scheduling` asks for real-time priority and
-processors of its own; where the system refuses, the program runs as usual.
+The events executor halves the CPU of a 120 Hz relay. Its `spin()` dispatches nothing in some rclpy
+builds, so it is driven by `spin_once`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,12 +56,7 @@ class Scheduling(NamedTuple):
         return ((REALTIME,) if self.realtime else ()) + pin
 
     def of_node(self, number: int) -> 'Scheduling':
-        """
-        Return how the n-th node on the way of a frame runs: on one of the processors, in turns.
-
-        Its receiving thread then wakes the working one where the caches have both, and with two
-        processors or more the next node's is free meanwhile.
-        """
+        """Return how the n-th node on a frame's way runs: on one of the processors, in turns."""
         if not self.cores:
             return self
         return self._replace(cores=(self.cores[number % len(self.cores)],))
@@ -168,9 +161,8 @@ class StopSignals:
     """
     SIGINT and SIGTERM from now on, once or often: an end with exit code 0.
 
-    Python runs handlers in the middle of anything, or only after seconds in compiled code. Here
-    they do nothing: a thread waits for what Python writes to a descriptor as a signal arrives. It
-    ends the process, or if there is an executor, that, and the process if it lasts for `END_S`.
+    Handlers run late in compiled code, so a thread waits for what Python writes to a descriptor.
+    It ends the process, or if there is an executor, that, and the process if it lasts for `END_S`.
     """
 
     def __init__(self) -> None:
@@ -215,9 +207,8 @@ def spin_node(
     """
     Run one node until SIGINT, SIGTERM or shutdown, and return its exit code.
 
-    `build` makes the node, after `warm_up`, which compiles kernels before the first message. A
-    PuppetError is the user's: one line on stderr, exit code 2, as for bad arguments. `argv` has no
-    program's name, None stands for the process' own; `usage` is what --help prints.
+    `build` makes the node after `warm_up`. A PuppetError is one line on stderr and exit code 2.
+    `argv` has no program's name; `usage` is what --help prints.
     """
     try:
         scheduling, arguments = split_words(sys.argv[1:] if argv is None else argv)
@@ -243,8 +234,7 @@ def spin_nodes(
     """
     Run nodes until SIGINT, SIGTERM or shutdown, and return the exit code, as of `spin_node`.
 
-    `make` yields them one after the other, in the order in which they are to end; `arguments` are
-    ROS' own and OWN_WORDS. What the system refuses of the scheduling is reported on stderr.
+    `make` yields them in the order in which they are to end; `arguments` are ROS' and OWN_WORDS.
     """
     nodes: list[Node] = []
     executor: Executor | None = None
@@ -282,11 +272,7 @@ def spin_nodes(
 
 
 def _wants_help(arguments: list[str]) -> bool:
-    """
-    Return whether --help is among the arguments that are not ROS' own.
-
-    Raises ConfigError if ROS cannot read its arguments, or one is left that nobody reads.
-    """
+    """Return whether --help is among the words; ConfigError for a word that nobody reads."""
     try:
         # reads all of them, parameter files too, and complains without side effects
         own = remove_ros_args(arguments)

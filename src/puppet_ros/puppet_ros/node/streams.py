@@ -1,12 +1,10 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How nodes send and receive the graph's streams.
+How nodes send and receive the graph's streams: as bytes, or in one process as arrays.
 
-Over the middleware as bytes, made from arrays and read into arrays (`messages.cdr`). Between nodes
-of one process, where an intra-process bus was set up for them, the arrays are passed as they are:
-a frame runs through all nodes in the thread that brought it, one call inside the other, and the
-bytes for others are made when the frame has come to its end.
+In one process a frame runs through all nodes in the thread that brought it; the bytes for others
+are made when it has come to its end.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,11 +40,7 @@ Callback = Callable[[Any], None]
 
 
 class IntraProcessBus:
-    """
-    The topics, by full name, whose publisher and subscribers are in this process.
-
-    Their subscribers here hear no publisher outside the process.
-    """
+    """The topics, by full name, that stay in this process: subscribers hear no other publisher."""
 
     def __init__(self, topics: Iterable[str]) -> None:
         self.lock = threading.RLock()
@@ -64,12 +58,7 @@ class IntraProcessBus:
         self._callbacks[topic].append(callback)
 
     def publish(self, topic: str, msg: Any, send: Callback) -> None:
-        """
-        Give a message to all subscribers of a topic, and later to the world.
-
-        It must stay as it is until its frame has come to its end: `send` is called after all that
-        the message leads to, in the order in which messages were made.
-        """
+        """Give a message to all subscribers of a topic; when its frame has ended, to the world."""
         with self.lock:
             self._waiting.append((send, msg))
             self._depth += 1
@@ -119,11 +108,7 @@ class StreamPublisher:
         self._bus = bus_of(node.context, self._topic)
 
     def publish(self, record: Any, frame_id: str = '') -> None:
-        """
-        Send the message of a record, whose arrays must stay until the frame has come to its end.
-
-        Subscribers in this process get `frame_id` as that of the header.
-        """
+        """Send a record, whose arrays stay until its frame ends, and here its frame id."""
         if self._bus is None:
             self._publisher.publish(self._data(record))
         else:
@@ -143,8 +128,7 @@ def subscribe(
     """
     Subscribe to one stream; return the subscription, None for one within the process.
 
-    `reader` reads the messages; `diagnostics`, the node's own, counts what is refused. Of
-    several publishers one is followed as long as it lives, see `PublisherCheck`.
+    Of several publishers one is followed as long as it lives, see `PublisherCheck`.
     """
     name = node.resolve_topic_name(topic)
     bus = bus_of(node.context, name)
@@ -203,11 +187,7 @@ def pose_array(
 
 
 class PoseArrayOutput:
-    """
-    A PoseArray topic that exists once somebody asked for it, and until it is closed.
-
-    One who publishes from another thread than the executor's opens it first.
-    """
+    """A PoseArray topic from the first need on until it is closed; other threads open it first."""
 
     def __init__(self, node: Node, topic: str) -> None:
         self._node = node

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Transforms: fixed ones received, those of a tracker's sensors sent; the robot description topic.
-
-Nodes that need one fixed transform, such as world <- transmitter, need neither the buffer nor
-the thread of tf2: frames are kept in a dictionary by child and looked up along their parents.
-"""
+"""Fixed transforms received, those of a tracker's sensors sent; the robot description."""
 
 from collections.abc import Callable, Iterable
 import os
@@ -66,11 +61,7 @@ class StaticTransformTree:
         return self.set(*names, *pose)
 
     def lookup(self, target: str, source: str) -> tuple[Vec3, Quat] | None:
-        """
-        Return the position (3,) [m] and quaternion (4,) of `source` in `target` axes.
-
-        None if the two are not connected yet.
-        """
+        """Return position (3,) [m] and quaternion (4,) of `source` in `target`, or None."""
         to_target, to_source = self._chain(target), self._chain(source)
         for frame, (p_source, q_source) in to_source.items():
             if frame in to_target:
@@ -95,11 +86,7 @@ class StaticTransformTree:
 
 
 class StaticTransforms:
-    """
-    The tree of a node, fed by /tf_static; `on_change` is called after a message with news.
-
-    `follows_tf` feeds it by /tf too, whose transforms are taken as they come.
-    """
+    """The tree of a node, fed by /tf_static, or by /tf too; `on_change` is called after news."""
 
     def __init__(
         self, node: Node, on_change: Callable[[], None] | None = None, follows_tf: bool = False
@@ -134,8 +121,7 @@ class SensorTransforms:
     """
     Publishes transmitter -> tracker/<sensor>, and world -> transmitter once.
 
-    `config` is that of a tracker's node: `sensors` in the order of the frames' rows,
-    `transforms_rate_hz`, 0 for none, `world_frame` and `tf_prefix`.
+    `config` has `sensors`, `transforms_rate_hz`, 0 for none, `world_frame` and `tf_prefix`.
     """
 
     def __init__(self, node: Node, config: Any) -> None:
@@ -189,11 +175,7 @@ class RobotDescriptionPublisher:
 
 
 def with_mesh_files(urdf: str, path: Path) -> str:
-    """
-    Return a URDF with the paths of its meshes for programs that do not know its own, `path`.
-
-    Those of installed packages stay, which readers on other machines may have as well.
-    """
+    """Return the URDF at `path` with its meshes as files, but for installed packages' ones."""
     from puppet_core.robots import find_mesh  # not for every node
 
     installed = [p for p in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if p]

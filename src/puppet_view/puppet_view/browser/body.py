@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A body in the browser's scene: meshes made once for each character, on frames that move.
-
-Draws with viser.
-"""
+"""A body in the browser's scene: meshes made once for each character, on frames that move."""
 
 from collections.abc import Sequence
 
@@ -26,9 +22,7 @@ class BodyNodes:
     """
     The nodes of one body, under a frame of its own.
 
-    The frames of the segments hang on each other as the segments do. So where bones keep their
-    lengths only the root's place and sixteen orientations go to the browser for a posture, and
-    of those only what has changed.
+    Frames hang on each other as the segments do, so a posture costs a place and the changed turns.
     """
 
     def __init__(self, scene: viser.SceneApi, name: str) -> None:

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The page of clips in a browser: they play, and hands, feet and trunk of the first can be dragged.
-
-What a drag does to the motion is decided by `puppet_edit.edit_session`.
-"""
+"""The page of clips in a browser: they play, and points of the first can be dragged."""
 
 from collections.abc import Callable, Sequence
 from html import escape

@@ -23,12 +23,7 @@ class ExpiringMarkers:
         self._groups: dict[str, None] = {REAL: None}
 
     def add(self, marker: Marker) -> None:
-        """
-        Take a marker.
-
-        Other shapes than cubes, spheres and cylinders are passed over, and so are numbers that
-        none can have, and names of too many groups; of too many solids the oldest are forgotten.
-        """
+        """Take a cube, sphere or cylinder of possible numbers; of too many the oldest goes."""
         group, key = marker.ns, (marker.ns, marker.id)
         if marker.type not in SHAPES or max(len(group), len(marker.text)) > MAX_TEXT:
             return

@@ -3,10 +3,7 @@
 """
 `puppet_view`: the running graph in a browser, served to this machine only.
 
-A process of its own, so that drawing delays nothing that is measured. `LiveView` draws bodies and
-/markers with viser and without ROS, `ViewPanel` shows rate, latency and importance,
-`CalibrationCall` calls the performer's service, and `NodeSettings` keeps the controls and the
-parameters of the nodes equal.
+A process of its own, so that drawing delays nothing that is measured.
 """
 
 import argparse

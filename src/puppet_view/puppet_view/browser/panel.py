@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What the panels of all pages share: quiet controls, importance bars, texts, the screenshot.
-
-Draws with viser.
-"""
+"""What the panels of all pages share: quiet controls, importance bars, texts, the screenshot."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

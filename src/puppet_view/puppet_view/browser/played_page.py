@@ -3,8 +3,7 @@
 """
 What the pages of clips and of recordings share: the time line, a row of bodies, a loop.
 
-Controls only report what somebody did with them. These events go into one queue, which a single
-loop processes before it advances the time and draws.
+Controls put events into one queue, which the loop processes before it draws.
 """
 
 from collections.abc import Callable, Sequence
@@ -228,7 +227,7 @@ def move_to(body: BodyNodes, track: RecordedBody, time_s: float) -> None:
 
 def row_direction(q_root: Quats, roots: Vec3s) -> tuple[Vec3, Vec3]:
     """
-    Return unit vectors on the level: from left to right as seen, and to who looks at it.
+    Return level unit vectors from left to right as seen, and to who looks at it.
 
     `q_root` is how the pelvis stands in world at first, `roots` where it is, shape (n, 3) [m].
     """

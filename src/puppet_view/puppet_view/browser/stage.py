@@ -3,9 +3,8 @@
 """
 The viser scene that all pages share: server, camera, light, floor, and solids.
 
-`SolidScene` makes each node once and then only changes it. A node that is made anew many times a
-second arrives late in the browser and loses its later movements, so nodes that are no longer
-needed are hidden and used again.
+A node that is made anew many times a second arrives late in the browser and loses movements:
+`SolidScene` hides nodes and uses them again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -82,13 +81,7 @@ class BrowserStage:
         return bool(self.server.get_clients())
 
     def look(self, place: tuple[float, ...], target: tuple[float, ...]) -> None:
-        """
-        Set from where a browser that opens the page looks, and where to [m].
-
-        What it looks at is beside the controls: in a wide window these are on the right, in a
-        window that is higher than wide, where it looks from farther away, at the bottom. The
-        light comes from behind it, from the left.
-        """
+        """Set from where a browser looks at first, and where to [m], beside the controls."""
         self._view = np.array(place), np.array(target)
         camera = self.server.initial_camera
         camera.position, camera.look_at, camera.fov = place, target, CAMERA_FIELD_RAD

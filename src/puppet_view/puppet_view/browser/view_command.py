@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`view_clip`: clips and bags in the browser, and an edit file made by dragging.
-
-Bound to this machine unless told otherwise. Clips alone can be edited: what is dragged on the
-first is written as the EDIT.yaml that `./puppet edit` reads. Bags, and clips with puppets, are
-only looked at.
-"""
+"""`view_clip`: clips and bags in the browser, and an edit file made by dragging."""
 
 import argparse
 from collections.abc import Callable, Sequence

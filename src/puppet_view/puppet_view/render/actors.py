@@ -3,8 +3,7 @@
 """
 Bodies in motion beside each other in one world, at one instant or many.
 
-Every body keeps its own height, its own path and its own objects; it is only moved aside, once
-for all instants, so that the bodies stand in a row across the picture and never meet in it.
+Each is only moved aside, once for all instants, so that they stand in a row and never meet.
 """
 
 from collections.abc import Sequence
@@ -55,12 +54,7 @@ class Actor:
         return self.body_at(float(self.times_s[frame]))
 
     def body_at(self, time_s: float) -> Body:
-        """
-        Return the body at a time [s], exactly, also between two frames.
-
-        Places run straight and rotations the shortest way from frame to frame; before the first
-        and after the last frame the body stands, and in gaps longer than HELD_S.
-        """
+        """Return the body at a time [s], between frames too; it stands in gaps beyond HELD_S."""
         motion = self.motion
         before, after, share = self._between(time_s)
         root = (1.0 - share) * motion.root_positions[before] + share * motion.root_positions[after]
@@ -126,11 +120,9 @@ def line_up(
     captions: Sequence[str] = (),
 ) -> LineUp:
     """
-    Return all bodies side by side at some instants, from left to right.
+    Return all bodies side by side at some instants, evenly spaced [s], from left to right.
 
-    Several times are evenly spaced [s]. Azimuth 0 of the view is in front of the first body in the
-    middle instant, 90 on its left; its margins are those of the texts. There is a caption for each
-    instant, or none.
+    Azimuth 0 of the view is in front of the first body in the middle instant, 90 on its left.
     """
     shots = [[actor.body_at(float(time)) for actor in actors] for time in times_s]
     middle = shots[len(shots) // 2][0]

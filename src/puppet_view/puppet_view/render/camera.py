@@ -3,9 +3,7 @@
 """
 Cameras: where world points appear, and paths for instants of a performance.
 
-Cameras are fixed, follow or orbit. All cameras of a path have one distance and one place in the
-picture for what they follow, so that nothing but the bodies moves in it and nothing is cut off;
-the path is smoothed over time without lag.
+All cameras of a path have one distance, so that nothing but the bodies moves in it.
 """
 
 from collections.abc import Sequence
@@ -99,8 +97,7 @@ def cameras_along(
     """
     Return a camera for each instant, as near as the bodies of all instants allow.
 
-    The cameras follow the path, shape (n, 3) [m], whose height does not matter; a fixed one stays.
-    Raises ConfigError if nobody has a shape, or no room is left.
+    They follow the path, shape (n, 3) [m]. Raises ConfigError if no room is left for anybody.
     """
     path = np.array(path, dtype=np.float64)
     path[:, 2] = 0.0

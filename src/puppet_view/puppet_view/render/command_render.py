@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`puppet_clip render`: performer and puppets of a clip or bag, as a picture or a film.
-
-What can be asked for is checked before any work is done.
-"""
+"""`puppet_clip render`: performer and puppets of a clip or bag, as a picture or a film."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Films: their instants, their pictures, and files of them, all or nothing.
-
-An MP4, by the optional package av, is H.264 with halved colour resolution and its index in
-front, which every browser plays; a GIF, by Pillow, has one table of colours for all pictures.
-"""
+"""Films: their instants, their pictures, and files of them, all or nothing."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor

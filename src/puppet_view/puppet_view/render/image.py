@@ -3,8 +3,7 @@
 """
 Pictures of bodies on a floor, drawn without a display: rays by embree, light in numpy.
 
-One sun with soft shadows, a sky that near bodies hide, and light that the floor reflects.
-Colours are linear light here; the picture's gamma comes last. The floor is the plane z = 0.
+Colours are linear light; the picture's gamma comes last. The floor is the plane z = 0.
 """
 
 from collections.abc import Sequence
@@ -56,11 +55,10 @@ def render_scene(
     lit_for: Camera | None = None,
 ) -> Picture:
     """
-    Return a picture of bodies and objects on the floor z = 0.
+    Return a picture of bodies and objects on the floor; ConfigError without its libraries.
 
-    `samples` are rays along each side of a pixel on an edge: with 1 edges stay jagged. The light
-    comes over the left shoulder of `lit_for`, by default of the camera. Raises ConfigError if a
-    library is not installed.
+    `samples` are rays along each side of a pixel on an edge. The light comes over the left
+    shoulder of `lit_for`, by default of the camera.
     """
     width, height = size_px
     _check_libraries()
@@ -284,10 +282,9 @@ class Tracer:
 
 def floor_shade(places: Singles, rays: Singles, width: Singles) -> Singles:
     """
-    Return the floor's brightness with its grids, averaged over each pixel's footprint.
+    Return the floor's brightness at places (n, 2) [m], its grids averaged over footprints.
 
-    At places (n, 2) on the floor [m], seen along unit directions from the eye (n, 3), where a
-    pixel has a width (n,) [m].
+    It is seen along unit directions from the eye (n, 3), a pixel having a width (n,) [m].
     """
     # the footprint, `width` across, is longer along the ray's own direction over the floor
     slope = 1.0 / np.maximum(-rays[:, 2], 1e-3)

@@ -3,8 +3,7 @@
 """
 Strips of pictures, one row for each body, one column for each instant; and the texts of pictures.
 
-Titles stand below the bodies, the time above, with a legend and the grid's scale. They have bands
-of their own at the upper and lower edge, which cameras keep free of bodies.
+Texts have bands of their own, which cameras keep free of bodies.
 """
 
 from collections.abc import Sequence
@@ -158,12 +157,9 @@ def render_strip(
     """
     Return one picture with a cell for each row and instant, the captions in a band above.
 
-    All cells of a row have one scale. A camera that follows follows the first body over the floor,
-    but not up and down, so that steps and jumps show. Nothing lies over the bodies: the room above
-    them is as high as the row's title. The view's azimuth counts from where the first row's first
-    body faces in the middle of the row; 90 shows it from its left.
-
-    Rows have as many cells each. Raises ConfigError if a cell has no room for bodies.
+    All cells of a row have one scale; a camera that follows does so over the floor, not up and
+    down. Azimuth counts from where the first row's first body faces in the middle; 90 shows it
+    from its left. Raises ConfigError if a cell has no room for bodies.
     """
     lines = []
     letters = _letters_px(cell_px)

@@ -3,9 +3,7 @@
 """
 The TF frames of a body: its URDF's links under a prefix, the pelvis below the world.
 
-Names and angles are those of the robot description and /joint_states, so RViz' RobotModel with
-that TF prefix shows the body. A robot has the links of its own URDF below `<prefix>pelvis`, or
-in its place where it has a link of that name.
+A robot has the links of its own URDF below `<prefix>pelvis`, or in its place.
 """
 
 from typing import Any
@@ -96,8 +94,8 @@ class RobotFrames:
         """
         Return the transforms of the next posture, (n, 3) [m] and (n, 4), overwritten by the next.
 
-        `root` and `q_root` are the pelvis in world [m]; `angles`, shape (n,), are in the order of
-        the robot's `published_names` [rad].
+        `root` and `q_root` are the pelvis in world [m]; `angles` (n,) are in the robot's order
+        [rad].
         """
         self._quaternions[self._n_tops :] = self._kinematics.turns(angles)
         self._place_root(root, q_root)

@@ -3,11 +3,7 @@
 """
 What RViz and the browser show besides the bodies, as plain descriptions without ROS.
 
-Solids of the environment, goals coloured by importance, and the range balls around the goals
-(Shin2002 fig. 5.3). No message carries those of the puppet's own body, so `SelfBallView` computes
-them from performer, importance and puppet by the solver's kernel; where the published posture was
-blended after a gap, or joint limits bent the torso, they fit the visible posture. `BodyTint`
-colours the puppet's limbs over a robot model that cannot change its colours.
+No message has the range balls of the puppet's own body: `SelfBallView` computes them.
 """
 
 from collections.abc import Sequence
@@ -56,8 +52,8 @@ def environment_markers(
     """
     Return the solids of both worlds that stand still.
 
-    Those of the puppet are in the group 'environment'; the performer's are added, paler, in the
-    group 'real': all but planes if the worlds are apart, else those that differ.
+    The puppet's are in the group 'environment', the performer's, paler, in 'real': all but planes
+    if the worlds are apart, else those that differ.
     """
     markers: dict[str, list[MarkerSpec]] = {ENVIRONMENT: [], REAL: []}
     for item in environment.objects:
@@ -155,11 +151,7 @@ def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
 def body_name(
     identifier: int, prefix: str, name: str, leg_length: float, puppet: Character | None = None
 ) -> tuple[MarkerSpec, ...]:
-    """
-    Return the name of a body over its head, of a robot over its pelvis; nothing without a name.
-
-    `prefix` is that of its frames, `puppet` its character if it is one, `leg_length` in [m].
-    """
+    """Return the name of a body over its head, of a robot over its pelvis, if it has one."""
     segment, above = bodies.SEGMENTS[HEAD], HEAD_SHARE * leg_length
     if puppet is not None and puppet.robot is not None:
         segment, above = bodies.SEGMENTS[0], leg_length
@@ -186,8 +178,7 @@ def self_ball_markers(
     """
     Return the range balls of the own body: where hands, feet, elbows and knees may be.
 
-    Shin2002 eqs. 5.6-5.9. They have no goal that hides the smallest, so these stay visible. In
-    the group of the goals' balls, numbered on from those: a view shows or hides all.
+    Shin2002 eqs. 5.6-5.9; numbered on from those of the goals, in their group.
     """
     radii = np.maximum(radii, MIN_BALL_RADIUS_M)
     return _range_balls(importances, centres, radii, len(bodies.END_EFFECTORS))
@@ -244,9 +235,7 @@ class BodyTint:
     """
     The puppet's limbs in the colour of their importance, over a robot model.
 
-    Each capsule of a limb that matters is drawn again, a little thicker, so that it hides the one
-    of the RobotModel, in a mixture of its own colour and that of the importance. They move with
-    the links' frames. A robot's links are not our segments: it has no coloured limbs.
+    Each capsule of a limb that matters is drawn again, a little thicker; a robot has none.
     """
 
     def __init__(self, character: Character, prefix: str) -> None:
@@ -319,12 +308,7 @@ class SelfBallView:
         self_rows: Floats,
         world_scale: float,
     ) -> solvers.SelfBalls:
-        """
-        Return the balls of one frame, overwritten by the next call; none if it is not usable.
-
-        The puppet is of this character; `captured` are the performer's joint rotations, shape (16,
-        4).
-        """
+        """Return the balls of one frame, overwritten by the next call; none of no usable one."""
         self._balls.importances[:] = 0.0
         root, rotations = np.array(puppet.root_position), np.array(puppet.rotations)
         rows, self_rows = np.array(rows), np.array(self_rows)

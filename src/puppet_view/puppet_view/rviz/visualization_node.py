@@ -3,10 +3,7 @@
 """
 Node `visualization`: TF of the performer and of every puppet, and markers, for RViz.
 
-Publishes tf at a limited rate with the stamps of the postures, markers at 30 Hz or less, and
-puppet/markers, which colour the puppets' limbs. Each puppet stands in a world of its own, a fixed
-frame beside the one before. Nothing is computed or decoded that nobody subscribes to or that is
-not due. All markers are deleted when time jumps back or the puppet changes.
+Nothing is computed or decoded that nobody subscribes to or that is not due.
 """
 
 from collections.abc import Callable, Iterable
