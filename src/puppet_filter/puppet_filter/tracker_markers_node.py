@@ -7,7 +7,7 @@ Subscribes to /tracker/filtered (PoseFrame) and /tracker/raw (TrackerFrame) and 
 /tracker/markers (MarkerArray) in the frame of the poses: axes, name, status and trail of every
 sensor, and raw minus filtered position. Nothing is computed while nobody subscribes.
 
-Example: ros2 run puppet_filter tracker_markers --ros-args -p residual_gain:=50.0
+Example: ros2 run puppet_filter tracker_markers --ros-args -p rate_hz:=10.0
 """
 
 from collections import deque
@@ -65,11 +65,12 @@ from visualization_msgs.msg import MarkerArray
 NAMESPACES = ('status', 'axes', 'names', 'trails', 'residuals')
 STATUS, AXES, NAMES, TRAILS, RESIDUALS = NAMESPACES
 
-BALL_M, AXIS_WIDTH_M = 0.02, 0.005
+BALL_M, AXIS_M, AXIS_WIDTH_M = 0.02, 0.08, 0.005
+TRAIL_S, RESIDUAL_GAIN = 2.0, 50.0
+RED_M = 0.003  # a residual that is drawn red
 TRAIL_WIDTH_M, RESIDUAL_WIDTH_M = 0.004, 0.006
 NAME_HEIGHT_M, NAME_ABOVE_M = 0.03, 0.05
 GOLDEN = 0.618033988749895  # of the colour circle: neighbours in the list differ most
-MM = 1e3
 
 # How a sensor's ball is coloured, and what its name is followed by.
 LOOKS: dict[int, tuple[Colour, str]] = {
@@ -96,17 +97,6 @@ KEPT_FRAMES = 32  # raw ones, until the filter has had its turn
 @dataclass(frozen=True, slots=True)
 class TrackerMarkersConfig:
     rate_hz: float = setting(20.0, 'Hz', 0.0, 30.0, 'Rate of /tracker/markers; 0 is none.')
-    trail_s: float = setting(
-        2.0, 's', 0.0, 20.0, 'Length of the trails of the filtered positions; 0 is none.'
-    )
-    axis_m: float = setting(0.08, 'm', 0.001, 1.0, "Length of a sensor's drawn axes.")
-    residual_gain: float = setting(
-        50.0, '-', 1.0, 1000.0, 'How many times longer than they are the residuals are drawn.'
-    )
-    residual_full_mm: float = setting(
-        3.0, 'mm', 0.0, 1000.0, 'Residual that is drawn red; none is green.', low_open=True
-    )
-    show_names: bool = setting(True, description='Write the names of the sensors.')
 
 
 TRACKER_MARKERS_ROWS = rows_of(TrackerMarkersConfig)
@@ -115,9 +105,7 @@ TRACKER_MARKERS_ROWS = rows_of(TrackerMarkersConfig)
 class TrackerMarkers:
     """The markers of one tracker."""
 
-    def __init__(self, config: TrackerMarkersConfig) -> None:
-        self.config = config
-        """Parameters in force; may be replaced."""
+    def __init__(self) -> None:
         # stamps [ns], positions, and whether a sensor came there from its place before
         self._trail: deque[tuple[int, Vec3s, NDArray[np.bool_]]] = deque()
         self._sensors: tuple[str, ...] = ()
@@ -137,9 +125,7 @@ class TrackerMarkers:
             self._sensors = frame.sensors
             self._known = np.full((len(frame.sensors), 3), np.nan)
         self._remember(frame)
-        markers = self._sensor_markers(frame)
-        if self.config.trail_s > 0.0:
-            markers += self._trails(frame.stamp_ns)
+        markers = self._sensor_markers(frame) + self._trails(frame.stamp_ns)
         if raw is not None and raw.sensors == frame.sensors:
             markers += self._residuals(frame, raw)
         return tuple(markers)
@@ -149,7 +135,7 @@ class TrackerMarkers:
         self._known[there] = frame.positions[there]
         goes_on = there & (frame.status != FILTER_REINITIALISED)
         self._trail.append((frame.stamp_ns, frame.positions.copy(), goes_on))
-        oldest_ns = frame.stamp_ns - round(1e9 * self.config.trail_s)
+        oldest_ns = frame.stamp_ns - round(1e9 * TRAIL_S)
         while self._trail[0][0] < oldest_ns:
             self._trail.popleft()
 
@@ -163,14 +149,13 @@ class TrackerMarkers:
             markers.append(
                 MarkerSpec(STATUS, i, SPHERE_SHAPE, place, IDENTITY, ball, colour, name)
             )
-            if self.config.show_names:
-                label = text_marker(NAMES, i, name + word, place + above, NAME_HEIGHT_M, colour)
-                markers.append(label)
+            label = text_marker(NAMES, i, name + word, place + above, NAME_HEIGHT_M, colour)
+            markers.append(label)
         poses = np.hstack((frame.positions, frame.quaternions))
         poses = np.repeat(poses[np.isfinite(poses).all(axis=1)], 3, axis=0)
         if len(poses):
             starts, n = poses[:, :3], len(poses) // 3
-            ends = np.tile(self.config.axis_m * np.eye(3), (n, 1))
+            ends = np.tile(AXIS_M * np.eye(3), (n, 1))
             tips = starts + quaternion_batch.rotate(poses[:, 3:], ends)
             colours = np.tile(AXIS_COLOURS, (n, 1))
             markers.append(line_marker(AXES, 0, _pairs(starts, tips), colours, AXIS_WIDTH_M))
@@ -183,7 +168,7 @@ class TrackerMarkers:
         stamps_ns, places, goes_on = (np.array(values) for values in zip(*self._trail))
         goes_on = goes_on[1:] & np.isfinite(places[:-1]).all(axis=2)
         ages_s = 1e-9 * (now_ns - stamps_ns)
-        strength = np.clip(1.0 - ages_s / self.config.trail_s, 0.0, 1.0)
+        strength = np.clip(1.0 - ages_s / TRAIL_S, 0.0, 1.0)
         markers = []
         for i in range(len(self._sensors)):
             steps = np.flatnonzero(goes_on[:, i])
@@ -202,18 +187,14 @@ class TrackerMarkers:
         if not len(measured):
             return []
         starts = frame.positions[measured]
-        tips = starts + self.config.residual_gain * residuals[measured]
-        sizes = MM * np.linalg.norm(residuals[measured], axis=1) / self.config.residual_full_mm
+        tips = starts + RESIDUAL_GAIN * residuals[measured]
+        sizes = np.linalg.norm(residuals[measured], axis=1) / RED_M
         colours = np.repeat(residual_colours(sizes), 2, axis=0)
         return [line_marker(RESIDUALS, 0, _pairs(starts, tips), colours, RESIDUAL_WIDTH_M)]
 
 
 def residual_colours(sizes: Floats) -> Floats:
-    """
-    Return the colours of residuals, shape (n, 4): green for none, yellow for half, red from 1 on.
-
-    Sizes are fractions of that which is drawn red.
-    """
+    """Return colours (n, 4) of residuals (n,): green for 0, yellow for half, red from 1 on."""
     channels = [np.interp(sizes, RESIDUAL_STOPS, channel) for channel in RESIDUAL_COLOURS.T]
     return np.stack([*channels, np.ones(len(sizes))], axis=1)
 
@@ -251,7 +232,7 @@ class TrackerMarkersNode(Node):
             lambda values: build_config(TrackerMarkersConfig, values),
             self._on_config,
         )
-        self._markers = TrackerMarkers(self._table.config)
+        self._markers = TrackerMarkers()
         self._limit = RateLimit(self._table.config.rate_hz)
         self._watch = ClockJumpDetector()
         self._raw: dict[int, bytes] = {}
@@ -296,7 +277,6 @@ class TrackerMarkersNode(Node):
         )
 
     def _on_config(self, config: TrackerMarkersConfig) -> None:
-        self._markers.config = config
         self._limit = RateLimit(config.rate_hz)
 
     def destroy_node(self) -> None:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers of a tracker: where sensors are, where they came from, what the filter took away."""
 
-from dataclasses import replace
 
 from filter_samples import make_frame
 import numpy as np
@@ -18,20 +17,21 @@ from puppet_core.sensor_frames import (
 )
 from puppet_filter.tracker_markers_node import (
     AXES,
+    AXIS_M,
     LOOKS,
     NAMES,
-    NAMESPACES,
+    RED_M,
     residual_colours,
+    RESIDUAL_GAIN,
     RESIDUALS,
     STATUS,
     TrackerMarkers,
-    TrackerMarkersConfig,
+    TRAIL_S,
     TRAILS,
 )
 import pytest
 
 STEP_NS = 50_000_000
-CONFIG = TrackerMarkersConfig(trail_s=1.0, residual_full_mm=5.0)
 
 
 @pytest.fixture
@@ -57,16 +57,14 @@ def of(namespace, markers):
 
 
 def test_sensor_has_ball_axes_and_name(shown):
-    markers = TrackerMarkers(CONFIG).step(*shown(1, [[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]))
+    markers = TrackerMarkers().step(*shown(1, [[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]))
     assert {m.namespace for m in markers} == {STATUS, AXES, NAMES, RESIDUALS}
     assert [m.text for m in of(NAMES, markers)] == ['s0', 's1']
     np.testing.assert_array_equal(of(STATUS, markers)[0].position, [1.0, 2.0, 3.0])
     (axes,) = of(AXES, markers)
     assert axes.shape == LINES_SHAPE and len(axes.points) == len(axes.colours) == 2 * 3 * 2
     # a quarter turn about z: x points along y, and is red
-    np.testing.assert_allclose(
-        axes.points[1] - axes.points[0], [0.0, CONFIG.axis_m, 0.0], atol=1e-12
-    )
+    np.testing.assert_allclose(axes.points[1] - axes.points[0], [0.0, AXIS_M, 0.0], atol=1e-12)
     assert np.argmax(axes.colours[0, :3]) == 0 and np.argmax(axes.colours[4, :3]) == 2
     name = of(NAMES, markers)[0]
     assert name.shape == TEXT_SHAPE and name.position[2] > 3.0 + 0.5 * name.size[2]
@@ -84,7 +82,7 @@ def test_sensor_has_ball_axes_and_name(shown):
     ],
 )
 def test_status_tells_by_colour_and_word(shown, status, word):
-    markers = TrackerMarkers(CONFIG)
+    markers = TrackerMarkers()
     markers.step(*shown(1, [[1.0, 0.0, 0.0]]))
     drawn = markers.step(*shown(2, [[1.1, 0.0, 0.0]], status))
     assert of(NAMES, drawn)[0].text == word
@@ -93,7 +91,7 @@ def test_status_tells_by_colour_and_word(shown, status, word):
 
 
 def test_lost_sensor_stays_where_it_was_last_without_axes(shown):
-    markers = TrackerMarkers(CONFIG)
+    markers = TrackerMarkers()
     assert markers.step(*shown(1, [[1.0, 0.0, 0.0]], FILTER_LOST)) == ()
     markers.step(*shown(2, [[1.0, 0.0, 0.0]]))
     drawn = markers.step(*shown(3, [[5.0, 0.0, 0.0]], FILTER_LOST))
@@ -102,13 +100,13 @@ def test_lost_sensor_stays_where_it_was_last_without_axes(shown):
 
 
 def test_trail_is_the_way_of_the_last_while_fading(shown):
-    markers = TrackerMarkers(CONFIG)
-    for k in range(60):
+    markers = TrackerMarkers()
+    for k in range(90):
         drawn = markers.step(*shown(k, [[0.01 * k, 0.0, 1.0]]))
     (trail,) = of(TRAILS, drawn)
-    steps = round(CONFIG.trail_s * 1e9 / STEP_NS)
+    steps = round(TRAIL_S * 1e9 / STEP_NS)
     assert len(trail.points) == 2 * steps
-    xs = 0.01 * np.arange(59 - steps, 60)
+    xs = 0.01 * np.arange(89 - steps, 90)
     np.testing.assert_allclose(trail.points[0::2, 0], xs[:-1])
     np.testing.assert_allclose(trail.points[1::2, 0], xs[1:])
     opacity = trail.colours[:, 3]
@@ -116,7 +114,7 @@ def test_trail_is_the_way_of_the_last_while_fading(shown):
 
 
 def test_trail_leaves_out_gaps_and_jumps(shown):
-    markers = TrackerMarkers(CONFIG)
+    markers = TrackerMarkers()
     states = [0, 0, FILTER_LOST, FILTER_REINITIALISED, 0, FILTER_REINITIALISED, 0]
     for k, status in enumerate(states):
         drawn = markers.step(*shown(k, [[float(k), 0.0, 0.0]], status))
@@ -125,12 +123,11 @@ def test_trail_leaves_out_gaps_and_jumps(shown):
 
 
 def test_residual_is_drawn_longer_from_filtered_towards_raw(shown):
-    drawn = TrackerMarkers(CONFIG).step(*shown(1, [[1.0, 0.0, 0.0]], residual_m=2e-3))
+    drawn = TrackerMarkers().step(*shown(1, [[1.0, 0.0, 0.0]], residual_m=2e-3))
     (lines,) = of(RESIDUALS, drawn)
-    np.testing.assert_allclose(
-        lines.points, [[1.0, 0.0, 0.0], [1.0 + 2e-3 * CONFIG.residual_gain, 0.0, 0.0]]
-    )
-    np.testing.assert_allclose(lines.colours, np.repeat(residual_colours(np.array([0.4])), 2, 0))
+    np.testing.assert_allclose(lines.points, [[1.0, 0.0, 0.0], [1.0 + 2e-3 * RESIDUAL_GAIN, 0, 0]])
+    colours = residual_colours(np.array([2e-3 / RED_M]))
+    np.testing.assert_allclose(lines.colours, np.repeat(colours, 2, 0))
 
 
 def test_residual_turns_from_green_to_red():
@@ -143,11 +140,11 @@ def test_residual_turns_from_green_to_red():
 def test_other_or_no_raw_frame_draws_no_residuals(shown):
     frame, _ = shown(1, [[1.0, 0.0, 0.0]])
     for raw in (None, make_frame(1, np.zeros((2, 3)))):
-        assert not of(RESIDUALS, TrackerMarkers(CONFIG).step(frame, raw))
+        assert not of(RESIDUALS, TrackerMarkers().step(frame, raw))
 
 
 def test_other_sensors_and_a_reset_begin_anew(shown):
-    markers = TrackerMarkers(CONFIG)
+    markers = TrackerMarkers()
     markers.step(*shown(1, [[0.0, 0.0, 0.0]]))
     assert not of(TRAILS, markers.step(*shown(2, [[0.0, 0.0, 0.0]] * 2)))
     markers.step(*shown(3, [[0.0, 0.0, 0.0]] * 2))
@@ -155,16 +152,9 @@ def test_other_sensors_and_a_reset_begin_anew(shown):
     assert not of(TRAILS, markers.step(*shown(4, [[0.0, 0.0, 0.0]] * 2)))
 
 
-def test_trails_and_names_can_be_switched_off(shown):
-    markers = TrackerMarkers(replace(CONFIG, trail_s=0.0, show_names=False))
-    for k in range(3):
-        drawn = markers.step(*shown(k, [[0.0, 0.0, 0.1 * k]]))
-    assert {m.namespace for m in drawn} == set(NAMESPACES) - {TRAILS, NAMES}
-
-
 def test_markers_are_finite_and_numbered_once(shown):
     """A marker with NaN, or a number used twice, is an error in RViz."""
-    markers = TrackerMarkers(CONFIG)
+    markers = TrackerMarkers()
     for k in range(4):
         states = [FILTER_OK, FILTER_LOST, FILTER_OK]
         states[k % 3] = FILTER_LOST
