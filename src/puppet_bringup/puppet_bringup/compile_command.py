@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`./puppet dev compile`: kernels compiled before the nodes start, once for a state of the sources.
-
-A node that compiles keeps the compiler's memory for good: each is first run just to compile.
-"""
+"""`./puppet dev compile`: kernels compiled by processes that end, before the nodes start."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -40,11 +36,7 @@ def compile_kernels(
     stopping: threading.Event,
     say: Callable[[str], None],
 ) -> bool:
-    """
-    Fill the kernel cache unless that was done; return whether all is compiled.
-
-    A node that fails here will report why later; `say` takes a line of progress.
-    """
+    """Fill the kernel cache unless that was done; return whether all is compiled."""
     if is_compiled(environ):
         return True
     nodes = {process.name: process for process in listed if process.is_node or process.nodes}

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-One run of the simulated graph: start the processes and the tracker, measure, shut down.
-
-`DriverSwitch` activates the driver last of all, so that all nodes see the opening T-pose.
-"""
+"""One run of the simulated graph: start the processes and the tracker, measure, shut down."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -123,11 +119,7 @@ class DemoRun:
         return ready
 
     def measure(self, duration_s: float) -> tuple[float, float, dict[str, Usage]]:
-        """
-        Let the graph run; return begin and end of the window, and what each process used in it.
-
-        The window is of stamps and as long as `duration_s`; with 0 until asked to stop.
-        """
+        """Run for `duration_s` of stamps, 0 until stopped; return begin, end and usages."""
         self.settle()
         log = self.monitor.log
         begin_s = log.seconds(time.time_ns())
@@ -160,11 +152,7 @@ class DemoRun:
             raise PipelineError(f'no {RAW_TOPIC} for {SILENCE_TIMEOUT_S:.0f} s')
 
     def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
-        """
-        Let the graph run for some seconds, with 0 until asked to stop; call `each` once a period.
-
-        Raises PipelineError naming the process that failed, with its last lines.
-        """
+        """Run for some seconds, 0 until stopped; call `each`; or raise PipelineError."""
         start = due = time.monotonic()
         end = start + duration_s if duration_s > 0.0 else float('inf')
         while time.monotonic() < end and not self.stopping.is_set():
@@ -270,11 +258,7 @@ def check_rate(option: str, rate_hz: float) -> None:
 def simulation(
     folder: Path, character: str, rate_hz: float, is_composed: bool, **further: str
 ) -> tuple[process_table.Process, ...]:
-    """
-    Return the processes of a simulation that starts when everybody listens; or ConfigError.
-
-    The folder is for ports and calibration; `further` are more arguments of the description.
-    """
+    """Return a simulation's processes; `folder` is for ports and calibration. Or ConfigError."""
     given = {
         'character': character,
         'rate_hz': repr(rate_hz),

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The observer of a graph: when each frame passes each topic, how feet stand, what processes use.
-
-Times are in seconds since the first stamp.
-"""
+"""When each frame passes each topic, how feet stand, what processes use [s from first stamp]."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

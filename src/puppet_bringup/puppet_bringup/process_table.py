@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The process table of a running graph: programs, parameters and start order, as plain data.
-
-Launch files and `./puppet up` both build from `prepared`. An empty value of an argument keeps that
-of the node's parameter file.
-"""
+"""The process table of a running graph, for launch files and `./puppet up`; '' keeps a default."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

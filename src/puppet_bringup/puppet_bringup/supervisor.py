@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Child processes as a group: started, listened to, and stopped for certain.
-
-Ctrl-C on the terminal reaches only the supervisor, which stops them by SIGINT, later SIGTERM,
-later SIGKILL. On Linux they also get SIGTERM when it dies by whatever cause.
-"""
+"""Child processes as a group: stopped by SIGINT, SIGTERM, SIGKILL, and on Linux if it dies."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -53,11 +48,7 @@ class Child:
 
 
 class Supervisor:
-    """
-    A group of named children, in an environment; `sources` are stopped before the others.
-
-    `on_line` gets the name of a child and each line it writes, in reader threads.
-    """
+    """Named children; `sources` are stopped first; `on_line(name, line)` is called in threads."""
 
     def __init__(
         self, on_line: LineSink, environ: Mapping[str, str], sources: Sequence[str] = ()

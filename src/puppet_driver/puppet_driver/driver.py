@@ -22,11 +22,7 @@ def make_reader(
     log: Callable[[bool, str], None],
     clock_ns: Callable[[], int] = time.time_ns,
 ) -> LineReader:
-    """
-    Return a reader that is ready to start; no port is opened yet.
-
-    `on_frame`, and `log` with (is_error, sentence), are called in the reader's thread.
-    """
+    """Return a reader to be started; its thread calls `on_frame` and `log(is_error, sentence)`."""
     retry_policy = RetryPolicy(config.silence_timeout_s, config.retry_first_s, config.retry_last_s)
     lines = [
         Line(name, tracker, retry_policy, log)

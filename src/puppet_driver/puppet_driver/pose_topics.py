@@ -190,9 +190,7 @@ class PoseMerger:
 
     def add(self, row: int, stamp_ns: int, now_ns: int, pose: Pose) -> list[SensorFrame]:
         """
-        Take a sample; return the frames that it completes, oldest first, mostly none or one.
-
-        `now_ns` is any steady clock; the pose is position and quaternion w x y z.
+        Take a pose x y z, w x y z at a steady time; return the frames it completes, in order.
         """
         x, y, z, qw, qx, qy, qz = pose
         norm = math.sqrt(qw * qw + qx * qx + qy * qy + qz * qz)

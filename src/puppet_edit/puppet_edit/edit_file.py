@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Edit files (`puppet-edit/1`), as in doc/edit.md: what a motion has to do, and how.
-
-Tasks are done first; each leaves a motion and constraints, which the editor meets together with
-the file's own.
-"""
+"""Edit files (`puppet-edit/1`, doc/edit.md): tasks in turn, then all constraints together."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -148,10 +148,7 @@ class EditSession:
 
     def drag(self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()) -> None:
         """
-        Let a point be at a place [m] in a frame, instead of an earlier drag of it there.
-
-        Points `held` stay where they are in that frame. Raises InputFileError for an impossible
-        one.
+        Let a point be at a place [m] in a frame, points `held` as they are; or InputFileError.
         """
         at = [round(float(value), PLACE_DIGITS) for value in place]
         entries = [

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The pose filter of all sensors: Shin2002 ch. 3 with what live data needs besides.
-
-Sensors are known by name: when some come or go the others stay as they are.
-"""
+"""The pose filter of all sensors, known by name, which may come and go (Shin2002 ch. 3)."""
 
 from collections.abc import Mapping
 import math
@@ -64,12 +60,7 @@ class PoseFilter:
         self._assign_noise()
 
     def step(self, frame: SensorFrame) -> FilteredFrame | None:
-        """
-        Return the filtered frame, or None for a stamp that repeats or goes back.
-
-        Its arrays are overwritten by the next step. Its stamp is the frame's, with a look-ahead
-        too.
-        """
+        """Return the filtered frame, overwritten by the next, or None for a stamp not after it."""
         if frame.sensors != self._sensors:
             self._take_over(frame.sensors)
         if not self._accept_stamp(frame.stamp_ns):

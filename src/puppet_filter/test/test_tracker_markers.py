@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers of a tracker: where sensors are, where they came from, what the filter took away."""
 
-
 from filter_samples import make_frame
 import numpy as np
 from puppet_core.marker_spec import LINES_SHAPE, TEXT_SHAPE

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The performer as a whole: waits for a calibration, applies it, then estimates postures.
-
-A T-pose is waited for, or a recording was requested; while that runs, and after it failed, the
-calibration before it stays in force.
-"""
+"""The performer as a whole: waits for a calibration, applies it, then estimates postures."""
 
 from collections.abc import Callable
 from dataclasses import replace

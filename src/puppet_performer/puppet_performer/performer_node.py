@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The performer node: filtered sensors to the performer's posture.
-
-`PerformerStage` is one frame of it, also used by the replay.
-"""
+"""The performer node; `PerformerStage` is one frame of it, also used by the replay."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Which sensor sits on which segment, read from a YAML file.
-
-There must be one on the pelvis, and a left-right pair, which shows the heading.
-"""
+"""Which sensor sits on which segment, from YAML: one on the pelvis, and a left-right pair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

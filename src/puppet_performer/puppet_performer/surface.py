@@ -84,12 +84,7 @@ class SurfaceRecorder:
     def __init__(
         self, segments: Sequence[str], expected: Vec3s, config: TouchConfig | None = None
     ) -> None:
-        """
-        Prepare to record all points of some segments, in the order in which they are touched.
-
-        The points are expected by the performer's capsules, in the segments' frames (16, 40, 3)
-        [m].
-        """
+        """Prepare to record points of segments in order, expected at (16, 40, 3) [m] in theirs."""
         unknown = [name for name in segments if name not in SEGMENT_INDEX]
         if unknown:
             raise ConfigError(

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The importance node: how much objects and the own body matter to each end-effector now.
-
-`ImportanceStage` is one frame of it, also used by the replay.
-"""
+"""The importance node; `ImportanceStage` is one frame of it, also used by the replay."""
 
 from pathlib import Path
 import sys

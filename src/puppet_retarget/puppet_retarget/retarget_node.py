@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The retarget node: the puppet's joint angles and posture.
-
-`RetargetStage` is one frame of it, also used by the replay.
-"""
+"""The retarget node; `RetargetStage` is one frame of it, also used by the replay."""
 
 from pathlib import Path
 import sys

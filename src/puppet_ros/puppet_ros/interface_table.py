@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The interface of the graph as one table: topics, services and frames, each with its meaning.
-
-doc/reference/ is written from it, and a test holds it against the running nodes.
-"""
+"""The graph's topics, services and frames in one table, from which doc/reference is written."""
 
 from typing import NamedTuple
 

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Process-wide settings: those of the middleware, a free ROS domain, one node of a name.
-
-Discovery shows dead nodes for seconds, so a name is held on this machine by its process.
-"""
+"""Process-wide settings: those of the middleware, a free ROS domain, one node of a name."""
 
 from collections.abc import Mapping
 import os
@@ -46,12 +42,7 @@ NAME_PATIENCE_S = 2.0  # for a node that is ending, or was killed
 
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """
-    Return the variables by which nodes send and are found, to be put above the given ones.
-
-    None if the user has chosen any, or another middleware. Raises ConfigError if the profile is
-    not installed.
-    """
+    """Return variables by which nodes find each other, None if the user chose; ConfigError."""
     middleware = environ.get(MIDDLEWARE) or get_rmw_implementation_identifier()
     if not middleware.startswith(FAST_DDS) or any(name in environ for name in CHOICES):
         return {}

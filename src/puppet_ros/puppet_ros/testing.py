@@ -20,11 +20,7 @@ DEADLINE_S = 60.0  # a condition that takes longer on a busy machine has failed
 
 @contextmanager
 def isolated_context() -> Iterator[Context]:
-    """
-    Make an initialised context on a domain of its own, and destroy its nodes at the end.
-
-    Nodes whose constructor failed are destroyed as well, so that none stays on the network.
-    """
+    """Make a context of a domain of its own; its nodes, broken ones too, are destroyed."""
     nodes: list[Node] = []
     construct = Node.__init__
     context = Context()

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Motions out of bags and into bags, for the offline commands.
-
-A bag is a clip if it has the performer's postures; frames that are missing are filled in.
-"""
+"""Motions out of bags with the performer's postures, gaps filled, and into bags."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -65,11 +61,7 @@ class PostureTrack:
 
 
 def read_bag_motion(path: Path) -> tuple[Motion, tuple[int, ...], str]:
-    """
-    Return the performer's motion, the stamp of each of its frames [ns] and the body's name.
-
-    Raises InputFileError if it has no postures, or none that make a motion.
-    """
+    """Return motion, stamps [ns] and the body's name; InputFileError if there are no postures."""
     track, topic = PostureTrack(), graph.POSTURE
     with BagReader(path) as reader:
         if reader.topics.get(topic) != POSTURE or not reader.counts[topic]:

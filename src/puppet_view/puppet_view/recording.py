@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Performances to look at, in the browser, pictures and films: bags, or clips with their puppets.
-
-Bodies of a bag are the topics named /NAME/posture, in the shape of /NAME/robot_description.
-"""
+"""Performances to look at: bags, with their bodies' descriptions, or clips with puppets."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A run over a library: tasks to the runner, outcomes to the tables, failures kept apart.
-
-The summary is the same whoever did the work; times are in a table of their own.
-"""
+"""A run over a library: tasks to the runner, outcomes and times to tables, failures kept apart."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing

@@ -137,12 +137,7 @@ def write_record(task: Task, key: str, output_sha256: str, row: Row) -> None:
 
 
 def put(task: Task, data: bytes, path: Path) -> None:
-    """
-    Write a file of OUT_DIR, all or nothing; or OSError.
-
-    It goes through the folder of its run, which the next run deletes, so no process left over
-    writes.
-    """
+    """Write a file of OUT_DIR through the folder of its run, all or nothing; or OSError."""
     part = task.part()
     try:
         part.write_bytes(data)

@@ -45,11 +45,7 @@ def record_clip(
     seed: int,
     pose_deg: float = 0.0,
 ) -> RecordedClip:
-    """
-    Return what a layout's sensors measure of a motion that begins with a T-pose.
-
-    `pose_deg` is how far segments are turned from the T-pose, standard deviation per axis [deg].
-    """
+    """Return what sensors measure of a motion whose T-pose is off by `pose_deg` per axis [deg]."""
     off = np.radians(pose_deg) * np.random.default_rng(seed + 2).normal(size=(N_SEGMENTS, 3))
     motion = synthetic.posed_badly(motion, T_POSE_S, off)
     mounting = synthetic.random_mounting(layout, seed)

@@ -227,12 +227,7 @@ def _date() -> str:
 def read_bag(
     path: Path, sensors: tuple[str, ...], place: Place | None = None
 ) -> cal.MotionRecording:
-    """
-    Return what the sensors of a layout measured, in this order; `place` is the tracker's in world.
-
-    Raises InputFileError if this is no bag, or what is needed is not in it, CalibrationError if
-    there are hardly any frames.
-    """
+    """Return what the layout's sensors measured, in world; InputFileError, CalibrationError."""
     with BagReader(path) as reader:
         try:
             return _read(reader, path, sensors, place)

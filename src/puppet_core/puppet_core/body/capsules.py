@@ -234,12 +234,7 @@ def segment_distance(shape: ShapeArrays, segment: int, p: Vec3Like, normal: Vec3
 def crossings(
     origins: Vec3s, directions: Vec3s, capsules: Sequence[Capsule]
 ) -> tuple[Floats, Floats]:
-    """
-    Return where straight lines enter and leave capsules, in one frame, shapes (n, m) [m].
-
-    Signed lengths from the origins (n, 3) along the unit directions (n, 3), inf and -inf where a
-    line misses the capsule; lines run both ways.
-    """
+    """Return where lines (n, 3) enter and leave capsules, (n, m) [m]; inf, -inf if they miss."""
     shape = (len(origins), len(capsules))
     enter, leave = np.full(shape, np.inf), np.full(shape, -np.inf)
     for j, capsule in enumerate(capsules):

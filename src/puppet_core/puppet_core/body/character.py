@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Characters: a skeleton with a shape, read from one YAML file each.
-
-What is not given of the right side is the mirror image of the left (y negated).
-"""
+"""Characters: a skeleton with a shape, from one YAML file each; right sides mirror left ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -124,11 +124,7 @@ def continuous_euler_of_joint(q: Quat, turned: float, angles: Vec3) -> None:
 
 @kernel
 def continuous_euler_of_joints(rotations: Quats, previous: Quats, angles: Floats) -> None:
-    """
-    Advance the published angles (45,) to the next rotations (16, 4), and keep these [rad].
-
-    Row 0, the root, is not split. A joint whose rotation is not finite keeps its angles.
-    """
+    """Advance angles (45,) [rad] to rotations (16, 4), but for joints that are not finite."""
     for joint in range(1, N_SEGMENTS):
         turned = angle_between(previous[joint], rotations[joint])
         if turned >= 0.0:
@@ -156,9 +152,7 @@ class ContinuousEuler:
 
     def step(self, rotations: Quats) -> Floats:
         """
-        Return the angles (45,) of the next rotations (16, 4), in the order of JOINT_NAMES [rad].
-
-        They are overwritten by the next step. A joint that is not finite keeps its angles.
+        Return angles (45,) [rad] of the next rotations (16, 4), overwritten by the next step.
         """
         # one layout for the kernels, whatever the caller has
         self._rotations[:] = rotations

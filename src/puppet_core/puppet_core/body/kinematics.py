@@ -72,12 +72,7 @@ def hip_centre(p_world: Vec3s, out: Vec3) -> None:
 def follow_chains(
     parents: Ints, rotations: Quats, translations: Vec3s, q_world: Quats, p_world: Vec3s
 ) -> None:
-    """
-    Fill orientation (n, j, 4) and position (n, j, 3) [m] of every joint in every frame.
-
-    Rotations and translations are in the axes of the joint's parent, which comes before it; -1 is
-    the world.
-    """
+    """Fill world orientation (n, j, 4) and position (n, j, 3) [m], parents (-1: world) first."""
     for i in range(rotations.shape[0]):
         for joint in range(len(parents)):
             parent = parents[joint]

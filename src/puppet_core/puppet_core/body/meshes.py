@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Triangle meshes for drawing: a smooth surface around rods and balls.
-
-The union's surface on a grid (Gibson1998), smoothed without shrinking (Taubin1995).
-"""
+"""Smooth triangle meshes around rods and balls for drawing (Gibson1998, Taubin1995)."""
 
 from typing import NamedTuple
 

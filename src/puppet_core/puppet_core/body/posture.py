@@ -59,11 +59,7 @@ NO_PROPS = Props((), frozen(np.zeros((0, 3))), frozen(np.zeros((0, 4))))
 
 @dataclass(frozen=True, slots=True)
 class Posture:
-    """
-    All joint rotations and the root at one instant, with the end-effectors' own data.
-
-    The end-effectors may come from position measurements and not agree with the angles.
-    """
+    """All joint rotations, the root, and the end-effectors' own data, at one instant."""
 
     root_position: Vec3  # Pelvis joint in world, shape (3,) [m]
     rotations: Quats  # Row 0 the pelvis in world, the others relative to the parent, shape (16, 4)
@@ -151,11 +147,7 @@ class Motion:
 def world_segments(
     skeleton: Skeleton, root_positions: Vec3s, rotations: Quats
 ) -> tuple[Quats, Vec3s]:
-    """
-    Return forward kinematics of every frame at once: (n, 16, 4) and (n, 16, 3) [m].
-
-    Raise ConfigError if root positions and rotations are not those of as many frames.
-    """
+    """Return forward kinematics of all frames, (n, 16, 4) and (n, 16, 3) [m]; or ConfigError."""
     n = len(rotations)
     roots = check_shape('root_positions', root_positions, (n, 3))
     rotations = check_shape('rotations', rotations, (n, N_SEGMENTS, 4))

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The triangle of shoulder, elbow and wrist: angles from lengths, and what is in reach (kernel).
-
-Its two limb sides are given; the third, from shoulder to wrist, is where the limb is to end.
-"""
+"""The triangle of shoulder, elbow and wrist: angles from lengths, and what is in reach."""
 
 import math
 

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Reader of C3D marker files, through ezc3d, which is an optional dependency.
-
-Only labelled points are taken, their unit and vertical by POINT:UNITS and POINT:Y_SCREEN.
-"""
+"""Reader of C3D marker files by ezc3d, an optional dependency; unlabelled points are left out."""
 
 from collections.abc import Mapping
 from pathlib import Path

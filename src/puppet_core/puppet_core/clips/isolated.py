@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What a damaged file does to a reader, kept from the program.
-
-A compiled library that it can crash runs in a process with a limit.
-"""
+"""Readers that a damaged file can crash, in a process of their own with a limit."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,11 +27,7 @@ Content = dict[str, Any]
 def read_isolated(
     path: Path, kind: str, package: str, reader: Callable[..., Content], *words: str
 ) -> Content:
-    """
-    Return the content of a file of a kind, such as C3D, from `reader(path, *words)`.
-
-    Raise InputFileError if it cannot be read, ConfigError if the package is not installed.
-    """
+    """Return what `reader(path, *words)` reads; InputFileError, ConfigError if not installed."""
     require_file(path, f'{kind} file')
     search = os.pathsep.join(entry for entry in sys.path if entry)
     with tempfile.TemporaryDirectory(prefix='clip_') as folder:

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Load a clip of any known format as a Motion of our skeleton.
-
-`load_clip` is for callers that want the motion alone, `read_clip` also reports what was
-detected. Discontinuities, joints faster than any body, are described but not corrected.
-"""
+"""Load a clip of any format as a Motion (`load_clip`), with what was detected (`read_clip`)."""
 
 import argparse
 from collections.abc import Callable, Iterator

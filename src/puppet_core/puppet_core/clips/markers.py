@@ -215,12 +215,7 @@ def unit(vectors: Vec3s) -> Vec3s:
 
 
 def hip_centre(left_front: Vec3s, right_front: Vec3s, back: Vec3s, is_left: bool) -> Vec3s:
-    """
-    Return a hip joint's centre by the regression of Harrington2007, shape (n, 3) [m].
-
-    From the front upper spines of the pelvis (ASIS) and the middle between the rear ones (PSIS)
-    or a marker on the sacrum.
-    """
+    """Return a hip joint's centre (n, 3) [m] by Harrington2007 from ASIS and PSIS or sacrum."""
     middle = 0.5 * (left_front + right_front)
     left = unit(left_front - right_front)
     up = unit(np.cross(middle - back, left))

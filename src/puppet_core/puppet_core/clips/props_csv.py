@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Poses of things beside a clip's performer, in a CSV file.
-
-A row a thing and time: seconds from the clip's first frame, its name, position and quaternion in
-world [m].
-"""
+"""Poses of things beside a clip's performer in a CSV: seconds, name, pose in world [m]."""
 
 from pathlib import Path
 
@@ -31,12 +26,7 @@ def props_text(motion: Motion) -> str:
 
 
 def read_props(path: Path, motion: Motion) -> Props:
-    """
-    Return where a file has things at a motion's frames, by straight lines and slerp between rows.
-
-    Before a thing's first row and after its last it is NaN. Raise InputFileError naming file,
-    line, field and what was expected.
-    """
+    """Return things' poses at a motion's frames, NaN beyond their rows; or InputFileError."""
     rows = _read_rows(path)
     times_s = np.arange(motion.n_frames) / motion.rate_hz
     positions = np.full((motion.n_frames, len(rows), 3), np.nan)

@@ -29,11 +29,7 @@ def read_bytes(path: Path, kind: str) -> bytes:
 
 
 def read_text(path: Path, kind: str) -> str:
-    """
-    Return the text of a file, its line ends all the same, undecodable bytes replaced.
-
-    Raise InputFileError if the file cannot be read, is empty, too large, or is not text.
-    """
+    """Return a file's text with one kind of line ends; InputFileError if that is impossible."""
     a_kind = f'{"an" if kind[0] in "AEIOU" else "a"} {kind}'
     data = read_bytes(path, kind)
     if not data or data.isspace():

@@ -89,11 +89,7 @@ def note(text: str) -> None:
 
 
 class SignalEvent(threading.Event):
-    """
-    An event that a signal handler may set while its own thread waits for it; never cleared.
-
-    A plain event's lock is held in parts of `wait`, so its `set` in a handler may hang.
-    """
+    """An event that a handler may set while its own thread waits: in a plain one that may hang."""
 
     is_interrupted = False
     """Whether Ctrl-C has ended the command that runs."""
@@ -120,11 +116,7 @@ class SignalEvent(threading.Event):
 
 
 def stop_on_signals(is_of_graph: bool = False) -> threading.Event:
-    """
-    Return an event that Ctrl-C, SIGTERM and a closed terminal set; nohup keeps the last off.
-
-    Ctrl-C is exit code 130 of `run_command`, but the ordinary end of a program of the graph.
-    """
+    """Return an event that Ctrl-C, SIGTERM and a closed terminal set, the last not under nohup."""
     stopping = SignalEvent()
 
     def stop(number: int, frame: object) -> None:

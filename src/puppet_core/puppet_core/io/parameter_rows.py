@@ -147,11 +147,7 @@ def build_config(kind: type[Config], values: Mapping[str, Any]) -> Config:
 
 
 def read_parameter_file(path: str | Path, node_name: str) -> dict[str, Any]:
-    """
-    Return the parameters that a ROS parameter file gives to one node, nested names dotted.
-
-    The sections `/**` and `node_name` are read, the latter last; or InputFileError.
-    """
+    """Return a node's parameters in a ROS file, `node_name` over `/**`, dotted; InputFileError."""
     return parse_parameters(read_utf8(path), path, node_name)
 
 

@@ -40,11 +40,7 @@ def frozen(array: NDArray) -> NDArray:
 
 
 def check_array(name: str, values: ArrayLike, shape: Sequence[int | None]) -> Floats:
-    """
-    Return `values` as a contiguous float64 array, itself if it fits; or ConfigError.
-
-    None in the shape is any length. The error, opened by the name, is also for not finite ones.
-    """
+    """Return `values` as contiguous finite float64, None in the shape any length; ConfigError."""
     array = check_shape(name, values, shape)
     if not np.all(np.isfinite(array)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

@@ -10,11 +10,7 @@ from puppet_core.math.compiled import kernel
 
 @kernel
 def follow(state: Floats, target: float, time_constant: float, dt: float) -> float:
-    """
-    Advance a critically damped follower, value and rate (2,), by one step; return its value.
-
-    Exact for a target held over the step; a time constant of 0 s follows at once.
-    """
+    """Advance a follower's value and rate (2,) exactly; return the value. 0 s follows at once."""
     if time_constant <= 0.0:
         state[0], state[1] = target, 0.0
         return target

@@ -11,11 +11,7 @@ from puppet_core.math.compiled import kernel
 
 
 def _of_rows(formula: Any, *rows: Floats) -> Floats:
-    """
-    Return what a kernel of `values` gives for each of the broadcast rows (..., k).
-
-    By numpy: compiled for arrays it would take half a second of every program's start.
-    """
+    """Return a value kernel's result for broadcast rows (..., k), by numpy, so not compiled."""
     return np.stack(formula.py_func(*(np.moveaxis(np.asarray(r), -1, 0) for r in rows)), axis=-1)
 
 

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A range-of-motion script for calibration, performed by formulas: 25 s after the T-pose.
-
-The joints go through their ranges one after another and then together.
-"""
+"""A range-of-motion script for calibration: 25 s of formulas, joint by joint, then together."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

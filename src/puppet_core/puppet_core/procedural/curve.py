@@ -75,11 +75,7 @@ def unit(vectors: Vec3s) -> Vec3s:
 
 
 def middle_joint(start: Vec3s, end: Vec3s, lengths: Floats, pole: Vec3s) -> Vec3s:
-    """
-    Return elbows or knees, shape (n, 3) [m], of limbs between two ends (n, 3).
-
-    They stand towards the pole, a direction (3,) or (n, 3) that is not along the limb.
-    """
+    """Return elbows or knees (n, 3) between ends (n, 3) [m], towards the pole (3,) or (n, 3)."""
     upper, lower = lengths
     axis = unit(end - start)
     distance = np.linalg.norm(end - start, axis=-1)

@@ -649,11 +649,7 @@ def _clap(plan: Plan, t: Floats, side: int, chests: Chests, scale: float) -> Pal
 def placed_arm(
     skeleton: Skeleton, side: int, chests: Chests, palm: Palm
 ) -> tuple[Quats, Quats, Quats]:
-    """
-    Return the rotations of upper arm, forearm and hand that bring the palm to its place.
-
-    Side 0 is left; the palm's blend factor is not used.
-    """
+    """Return rotations of upper arm, forearm and hand that bring the palm to its place."""
     q_chest, p_chest = chests
     upper, lower, hand = LIMB_SEGMENTS[side]
     shoulders = p_chest + quaternions.rotate(q_chest, skeleton.offsets[upper])

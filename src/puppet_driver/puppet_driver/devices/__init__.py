@@ -35,11 +35,7 @@ def make_trackers(
     sensors: Sequence[str],
     sensors_per_line: Sequence[int],
 ) -> tuple[Tracker, ...]:
-    """
-    Return the device on each line, in the order of the ports, sensors in that of the lines.
-
-    `parameters` has the driver's parameters as attributes; the device takes those that it knows.
-    """
+    """Return each port's device, made of those attributes of `parameters` that it knows."""
     kind = DEVICES[device]
     names = _fields(kind)
     taken = {name: getattr(parameters, name) for name in names - _OF_THE_LINE}

@@ -185,11 +185,7 @@ def setup_byte(code: int) -> int:
 
 
 def layout_table() -> list[tuple[int, int]]:
-    """
-    Return code and number of words by format byte; INVALID twice means nothing.
-
-    Sources put the code into the upper or the lower half; both are understood.
-    """
+    """Return code and words by a format byte, code in either half; INVALID twice means nothing."""
     layout = [(INVALID, INVALID)] * 256
     meanings = {(known.code, known.n_words) for known in FORMATS.values()}
     word_counts = {0, *(known.n_words for known in FORMATS.values())}

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The life of one line: closed, starting, streaming, and back with growing pauses.
-
-A generator without a thread: the caller passes the time, and a line says when it wants to be
-called next, so one thread serves all lines.
-"""
+"""The life of one line, a generator that says when it is called next: no thread of its own."""
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -51,12 +46,7 @@ class LineStatus(NamedTuple):
 
 
 class SensorWatchdog:
-    """
-    Remembers when each sensor of a line was heard last.
-
-    A unit that had no power for a moment comes back in the format it has from the factory: its
-    bytes mean nothing while the other units' are sound.
-    """
+    """Remembers when each sensor was heard: one that was off for a moment has another format."""
 
     def __init__(self, silence_ns: int, now_ns: int) -> None:
         self._silence_ns = silence_ns

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`tracker_emulator`: a tracker with a performer, on pseudo-terminals or on the network.
-
-Prints one line `ready PORT PORT ..` when the ports can be opened. Runs until interrupted.
-"""
+"""`tracker_emulator`: a performer's tracker on pseudo-terminals or the network, until Ctrl-C."""
 
 import argparse
 from collections.abc import Sequence

@@ -66,12 +66,7 @@ class Bus:
 
 
 class FlockSimulator(DeviceSimulator):
-    """
-    What is on one line: a bus through its master, or with a shared `bus` its unit `first_address`.
-
-    Units below `first_address` are controllers without a sensor. A full scale of 144 inch is
-    fixed, 36 and 72 can be changed by command.
-    """
+    """One line: a bus through its master, or with a shared `bus` its unit `first_address`."""
 
     def __init__(
         self,

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What the simulated sensors measure: a looped motion seen through mounted, noisy sensors.
-
-Noise is white, plus a slow part as from a nearby CRT, and a function of seed and tick.
-"""
+"""What simulated sensors measure: a looped motion through mountings, with noise by the seed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -152,11 +148,7 @@ def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter_m: Vec3) 
 
 
 class SensorPoses:
-    """
-    Sensor poses by tick, for ever: `poses` (frames, n, 7) once, then from `loop_start` on.
-
-    `add_noise` takes poses of a block and its first tick and returns them as measured.
-    """
+    """Sensor poses by tick: (frames, n, 7) once, then for ever from `loop_start` on."""
 
     def __init__(
         self, poses: Floats, loop_start: int, add_noise: MeasurementModel | None = None

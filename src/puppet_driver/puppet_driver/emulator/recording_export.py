@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The emulated sensors as a recording: /tracker/raw in a rosbag, without topics, driver or waiting.
-
-The same performance, mounting, noise and faults as on the ports, by the same seed.
-"""
+"""The emulated sensors as a recording of /tracker/raw, the same as on the ports by the seed."""
 
 from pathlib import Path
 
@@ -27,11 +23,7 @@ BLOCK = 1024  # frames made at once; noise is a function of the block
 def export_recording(
     config: EmulatorConfig, looped: LoopedMotion, path: Path, duration_s: float | None = None
 ) -> int:
-    """
-    Write what the sensors measure, one pass without a duration; return the number of frames.
-
-    `path` is an .mcap file or the folder of a rosbag2 recording; ConfigError if it is taken.
-    """
+    """Write a pass or `duration_s` to an .mcap or folder; return frames; ConfigError if taken."""
     n_frames = looped.motion.n_frames
     if duration_s is not None:
         if not 0.0 < duration_s <= 86400.0:

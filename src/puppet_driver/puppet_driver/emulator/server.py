@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The emulator's loop: obeys commands, and sends every line's records at each tick.
-
-The performance waits at its first frame until all lines stream, or some have for a while.
-"""
+"""The emulator's loop: obeys commands, and sends every line's records at each tick."""
 
 from collections.abc import Sequence
 import os
@@ -35,11 +31,7 @@ class EmulatedLine(NamedTuple):
 
 
 class EmulatorServer:
-    """
-    Serves all lines, in the order of the sensors, from one thread.
-
-    After `restart_after_s` of silence of all lines the performance begins anew; 0 never.
-    """
+    """Serves all lines in one thread; begins anew after `restart_after_s` of silence, 0 never."""
 
     def __init__(
         self,

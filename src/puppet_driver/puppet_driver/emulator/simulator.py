@@ -39,11 +39,7 @@ def angles_zyx(q: Quats) -> Floats:
 def record_words(
     name: str, poses: Floats, range_in: int, full_scale: float, step: int = 1
 ) -> Ints:
-    """
-    Return the words of poses (..., 7) in an Ascension format, by its name such as MATRIX.
-
-    Position first; angles in the order Z, Y, X; matrices column by column; multiples of `step`.
-    """
+    """Return words of poses (..., 7) in an Ascension format such as MATRIX, rounded to `step`."""
     values = {
         'POSITION': lambda: device_positions(poses) / full_scale_m(range_in),
         'QUATERNION': lambda: device_quaternions(poses),

@@ -18,11 +18,7 @@ BIND_ATTEMPTS = 20  # for a number that is free for both, if any will do
 
 
 class PtyTransport:
-    """
-    A pseudo-terminal behind a symbolic link; ConfigError for a file in its place.
-
-    What is sent while nobody has the port open, or reads, is lost.
-    """
+    """A pseudo-terminal behind a link, losing what nobody reads; ConfigError if that is a file."""
 
     def __init__(self, link: Path) -> None:
         self.link = link

@@ -219,10 +219,7 @@ class ClockFit:
 
     def _lost_ticks(self, late: float) -> int:
         """
-        Return how many ticks were lost before one that is late by some periods.
-
-        Negative: an earlier one was taken for lost and was not. What late ticks mostly were
-        decides.
+        Return how many ticks were lost before one so late; negative if one was not, after all.
         """
         was_suspected, self._is_suspected = self._is_suspected, False
         if self._in_batches:

@@ -23,11 +23,7 @@ JOIN_TIMEOUT_S = 2.0
 
 
 class LineReader:
-    """
-    The thread that runs lines and an assembler, started and stopped as often as wanted.
-
-    It calls `on_frame`, whose exceptions end it. What waits longer than STALL_NS is skipped.
-    """
+    """The thread that runs lines and an assembler; exceptions of `on_frame` end it."""
 
     def __init__(
         self,

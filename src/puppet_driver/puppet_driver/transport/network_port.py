@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A device on the network: a TCP connection, or a UDP socket bound to one peer address.
-
-Connections are made in the background; what is sent before one stands goes out when it does.
-"""
+"""A device on the network: a TCP connection, or a UDP socket bound to one peer address."""
 
 import errno
 import os

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A serial port, opened for one reader with as little delay as the hardware allows.
-
-pyserial opens and configures the port; reading goes straight to the file descriptor.
-"""
+"""A serial port, opened by pyserial and read from its descriptor without delay."""
 
 import errno
 import os

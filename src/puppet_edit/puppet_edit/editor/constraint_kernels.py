@@ -281,11 +281,7 @@ def limit_slopes(limit: Any, q: Quat) -> tuple[Vec3, Vec3]:
 
 @kernel
 def keep_limits(limits: np.ndarray, before: np.ndarray, poses: np.ndarray) -> None:
-    """
-    Bring displaced joints back to their limits in place, or to where they were beyond.
-
-    `before` and `poses` are (n,) of POSE, `limits` (16,).
-    """
+    """Bring displaced joints back to their limits, or to where they were beyond; POSE (n,)."""
     for segment in range(1, len(limits)):
         limit = limits[segment]
         if limit.has == 0:

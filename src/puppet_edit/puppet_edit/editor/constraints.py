@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What an edited motion has to do, how it is edited, and what came of it (LeeShin1999 section 4.2).
-
-Constraints are of single frames, but for `Plant`, whose points stay over an interval.
-"""
+"""What an edited motion has to do, by frame or `Plant`, and what came of it (LeeShin1999 4.2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

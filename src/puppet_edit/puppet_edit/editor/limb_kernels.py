@@ -120,10 +120,7 @@ def _set_joint(pose: Any, segment: int, q_parent: Quat, q_world: Quat) -> None:
 @kernel
 def solve_bending_limb(task: PoseTask, pose: Any, number: int, swivel: float) -> None:
     """
-    Fill the joint rotations of a limb in closed form whose parent segment is in place.
-
-    From those of the pose they bring the tip to its goal, or near, and swivel about that line
-    [rad].
+    Fill a limb's joint rotations: the tip at its goal, or near, turned about that line [rad].
     """
     limb, upper, lower = task.limbs[number], UPPER[number], LOWER[number]
     parent = PARENT_OF[upper]

@@ -121,11 +121,7 @@ def rms(values: Floats) -> float:
 def enhance_report(
     before: Motion, after: Motion, targets: Targets, keyframes: Mapping[int, str], goals: Vec3s
 ) -> dict[str, Any]:
-    """
-    Return the figures as plain numbers with unit suffixes; goals have shape (n, 8, 3) [m].
-
-    Keyframes are in order, each with its reason; none for an enhancement of every frame.
-    """
+    """Return the figures as plain numbers with unit suffixes; goals have shape (n, 8, 3) [m]."""
     errors = [end_effector_errors(motion, goals) for motion in (before, after)]
     at = np.zeros(before.n_frames, dtype=bool)
     at[list(keyframes)] = True

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Measured positions of end-effectors over the frames of a motion, and their files (doc/edit.md).
-
-Positions are in the motion's world [m], X forward, Y left, Z up; NaN where not measured.
-"""
+"""Measured positions of end-effectors, and their files (doc/edit.md): world [m], NaN for none."""
 
 from collections.abc import Sequence
 import csv

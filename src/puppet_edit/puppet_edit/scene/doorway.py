@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Doorways: what makes a body stoop under a lintel (LeeShin1999 section 6).
-
-Head and upper body keep below a ceiling that rises before and behind the doorway.
-"""
+"""Doorways: head and upper body keep below a ceiling that rises around them (LeeShin1999 6)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -375,11 +375,7 @@ def on_terrain(
 def for_body(
     motion: Motion, skeleton: Skeleton, world_scale: float | None = None, surface: Surface = FLOOR
 ) -> Adaptation:
-    """
-    Return what gives a performer's motion on the level floor to another body by the editor.
-
-    Places are scaled by `world_scale`, else by the ratio of leg lengths; it walks on `surface`.
-    """
+    """Return what gives a performer's motion to another body on `surface`, by the editor."""
     ratio = skeleton.leg_length / motion.skeleton.leg_length
     scale = ratio if world_scale is None else world_scale
     if not 0.01 <= scale <= 100.0:

@@ -184,11 +184,7 @@ def find_windows(
     search_s: float = SEARCH_S,
     earliest: int = 0,
 ) -> tuple[Window, Window]:
-    """
-    Return where one clip should give way to the other: where postures are most alike.
-
-    In the last half of the first clip, from frame `earliest` on, and the second's first half.
-    """
+    """Return where the second half of a clip, from `earliest`, is most like the next's first."""
     span = max(round(fade_s * first.rate_hz), MIN_SEAM)
     a, b = posture_features(first), posture_features(second)
     if min(len(a) - earliest, len(b)) <= span:
@@ -266,11 +262,7 @@ def cut(motion: Motion, first: int, end: int) -> Motion:
 
 
 def seam_constraints(transition: Transition, everywhere: bool = False) -> list[Constraint]:
-    """
-    Return what holds the feet over the seams: every plant with a frame in one, all its frames.
-
-    A plant keeps its mean place and orientation; others are as they were, unless `everywhere`.
-    """
+    """Return what holds each plant over the seams at its mean; others too if `everywhere`."""
     goals = firm_poses(transition.motion, transition.contacts)
     touched = np.zeros(goals.planted.shape, dtype=bool)
     for foot in range(2):

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A calibration: how each sensor sits on its segment, with the residuals it was found with.
-
-A file without lengths and evaluation is of a pose alone. The evaluation is not read again.
-"""
+"""A calibration: how each sensor sits on its segment, with the residuals it was found with."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What is wrong with a calibration's recording: names, amounts and what to do about it.
-
-A ball joint must have moved about two axes: one alone leaves its centre open along the axis.
-"""
+"""What is wrong with a calibration's recording: names, amounts and what to do about it."""
 
 from collections.abc import Sequence
 import itertools
@@ -213,11 +209,7 @@ def exchange(order: np.ndarray, swap: Sequence[int]) -> np.ndarray:
 def swapped_sides(
     recording: MotionRecording, joints: Sequence[Joint], layout: SensorLayout, pose: MeanPose
 ) -> list[tuple[int, int]]:
-    """
-    Return the left-right pairs that stand on the wrong sides in the known pose.
-
-    Knees bend backward and elbows forward: that says where the performer faces.
-    """
+    """Return the left-right pairs on wrong sides in the pose, by knees back and elbows ahead."""
     forward = np.zeros(2)
     for joint in joints:
         sign = FLEXION.get(SEGMENTS[joint.segment].split('_', 1)[-1], 0.0)

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Pose calibration: one second of T-pose fixes how every sensor sits on its segment.
-
-In the T-pose all segments have the performer's heading as their orientation and the skeleton's
-rest places, so a sensor's mean pose in world is its mounting.
-"""
+"""Pose calibration: one second of T-pose fixes how every sensor sits on its segment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -69,11 +69,7 @@ class RelativePoses(NamedTuple):
 
 
 def rotation_noise(recording: MotionRecording) -> Floats:
-    """
-    Return the white noise of each sensor's rotation per axis, shape (n,) [rad].
-
-    By the median of third differences, in which white noise of variance s^2 has 20 s^2.
-    """
+    """Return the white noise per axis (n,) [rad], by third differences, of variance 20 s^2."""
     before, after = recording.rotations[:-1], recording.rotations[1:]
     steps = quaternions.log(quaternions.multiply(quaternions.conjugate(before), after))
     changes = np.abs(np.diff(steps, n=2, axis=0))
@@ -213,11 +209,7 @@ class StreamRecorder:
 
 
 class PoseRecorder(StreamRecorder):
-    """
-    Collects frames in world while the performer holds still.
-
-    It begins anew until the sensors stay within `max_stray_m` of where they were at the beginning.
-    """
+    """Collects frames in world while no sensor goes `max_stray_m` from where it began."""
 
     def __init__(
         self, sensors: tuple[str, ...], wanted_s: float, max_stray_m: float = np.inf

@@ -82,11 +82,7 @@ def estimate_trunk(state: Record) -> None:
 
 @kernel
 def _estimate_pelvis(state: Record) -> None:
-    """
-    Fill the root's rotation: its sensor's, else carried by the chest, else held.
-
-    The chest carries it at the angle they had at first, or the pelvis would turn on and on.
-    """
+    """Fill the root's rotation: its sensor's, else the chest's at the first angle, else held."""
     slot = state.slots[PELVIS]
     if is_absent(PELVIS, state) and slot.source != INFERRED and slot.source != NOTHING:
         copy(quat(state.torso), state.carrying[:])

@@ -223,11 +223,7 @@ def stamp_text(stamp_ns: int) -> str:
 
 
 def definitions_of(bag: BagReader) -> Typestore:
-    """
-    Return the definitions of a bag's message types: its own, else the installed, else ROS 2's.
-
-    Types without any are compared as bytes; the bag's warnings report it.
-    """
+    """Return definitions of a bag's types: its own, else the installed, else ROS 2's, if any."""
     store = get_typestore(Stores.ROS2_JAZZY)
     known: set[str] = set()
     for topic in {info.type: info for info in bag.info.values()}.values():

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-How much two bags may differ: rules by topic and field, from YAML (puppet-tolerances/1).
-
-A later rule outweighs an earlier one; all stand on a preset.
-"""
+"""How much two bags may differ (puppet-tolerances/1): a preset, and rules, the later before it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase

@@ -117,11 +117,7 @@ def _smoothness_figures(
 
 
 def copied_angles(motion: Motion, job: RetargetJob) -> MotionArrays:
-    """
-    Return the puppet of a job with the captured joint angles and nothing else.
-
-    The same as the solver `joint_angles` makes with the default tuning, for all frames at once.
-    """
+    """Return the puppet of a job with the captured angles alone, of all frames at once."""
     skeleton, tuning = job.character.skeleton, SolverConfig()
     leg_length = motion.skeleton.leg_length
     hips = motion.world_segments()[1][:, LIMB_SEGMENTS[2:, 0]].mean(axis=1)

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Where the segments of a tree are, how joint rates move them, and how far the goals are (kernels).
-
-Primary tasks are rows: errors and the stacked Jacobian (ChoiKo2000 eqs. 2-3).
-"""
+"""Kinematics of a tree, its Jacobian and how far goals are (ChoiKo2000 eqs. 2-3, kernels)."""
 
 import math
 

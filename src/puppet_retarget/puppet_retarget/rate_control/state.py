@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What the kernels of rate control share, as tuples of arrays that are packed into one argument.
-
-Arrays have room for the largest tree, so that the kernels are compiled once for all of them.
-"""
+"""What the kernels of rate control share: packed arrays with room for the largest tree."""
 
 import math
 from typing import NamedTuple

@@ -165,12 +165,7 @@ def decoded(data: bytes, kind: type) -> Any:
 
 
 class StreamWriter:
-    """
-    Messages of one stream.
-
-    `fields` returns stamp [ns] and fields of the message for what `fill` and `data` are called
-    with; a 'frame_id' among them is that of the header, instead of the given one.
-    """
+    """Messages of one stream; `fields` returns the stamp [ns] and fields by name."""
 
     def __init__(
         self, kind: type, frame_id: str, fields: Callable[..., tuple[int, Fields]]

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Stamp and frame index of a serialised message, read or changed without decoding the rest.
-
-All raise MessageError for too short or large data, and for a stamp that is no time.
-"""
+"""Stamp and frame index of a serialised message, read or changed alone; or MessageError."""
 
 import struct
 from typing import NamedTuple

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Pairs of messages of two topics that carry the same stamp (no ROS in here).
-
-Both are ordered in time, so a stamp that was passed over is dropped and counted.
-"""
+"""Pairs of messages of two topics that carry the same stamp (no ROS in here)."""
 
 from typing import Any, Generic, TypeVar
 

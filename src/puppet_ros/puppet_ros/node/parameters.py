@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Parameter rows declared on a node, and the frozen config that is always consistent with them.
-
-A change is taken or refused as one. What is in force is published on PARAMETERS_TOPIC.
-"""
+"""Parameter rows declared on a node, and the frozen config that is always consistent with them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar

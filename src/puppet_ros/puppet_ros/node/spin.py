@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-How every node of the suite starts, spins and ends, and how its process is scheduled.
-
-The events executor halves the CPU of a 120 Hz relay. Its `spin()` dispatches nothing in some rclpy
-builds, so it is driven by `spin_once`.
-"""
+"""How every node of the suite starts, spins and ends, and how its process is scheduled."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress

@@ -125,11 +125,7 @@ class StreamPublisher:
 def subscribe(
     node: Node, topic: str, callback: Callback, diagnostics: Diagnostics, reader: StreamReader[Any]
 ) -> Subscription | None:
-    """
-    Subscribe to one stream; return the subscription, None for one within the process.
-
-    Of several publishers one is followed as long as it lives, see `PublisherCheck`.
-    """
+    """Subscribe to a stream, of one publisher at a time; None for one within the process."""
     name = node.resolve_topic_name(topic)
     bus = bus_of(node.context, name)
     if bus is not None:

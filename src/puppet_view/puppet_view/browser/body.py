@@ -19,11 +19,7 @@ ABOVE_HEAD_M = 0.08
 
 
 class BodyNodes:
-    """
-    The nodes of one body, under a frame of its own.
-
-    Frames hang on each other as the segments do, so a posture costs a place and the changed turns.
-    """
+    """The nodes of one body, which hang on each other as its segments do."""
 
     def __init__(self, scene: viser.SceneApi, name: str) -> None:
         """Make the frames, out of sight; nothing hangs on them yet."""

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`puppet_view`: the running graph in a browser, served to this machine only.
-
-A process of its own, so that drawing delays nothing that is measured.
-"""
+"""`puppet_view`: the running graph in a browser of this machine, in a process of its own."""
 
 import argparse
 from collections import deque

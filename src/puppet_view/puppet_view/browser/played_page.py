@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What the pages of clips and of recordings share: the time line, a row of bodies, a loop.
-
-Controls put events into one queue, which the loop processes before it draws.
-"""
+"""What the pages of clips and of recordings share: the time line, a row of bodies, a loop."""
 
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
@@ -226,11 +222,7 @@ def move_to(body: BodyNodes, track: RecordedBody, time_s: float) -> None:
 
 
 def row_direction(q_root: Quats, roots: Vec3s) -> tuple[Vec3, Vec3]:
-    """
-    Return level unit vectors from left to right as seen, and to who looks at it.
-
-    `q_root` is how the pelvis stands in world at first, `roots` where it is, shape (n, 3) [m].
-    """
+    """Return level unit vectors from left to right as seen, and to who looks at it."""
     face = rotate(heading(q_root), FORWARD)
     way = np.ptp(roots[:, :2], axis=0)
     is_straight = way.max() > STRAIGHT * way.min() + SOME_WAY_M

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The viser scene that all pages share: server, camera, light, floor, and solids.
-
-A node that is made anew many times a second arrives late in the browser and loses movements:
-`SolidScene` hides nodes and uses them again.
-"""
+"""The viser scene that all pages share: server, camera, light, floor, and solids."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Bodies in motion beside each other in one world, at one instant or many.
-
-Each is only moved aside, once for all instants, so that they stand in a row and never meet.
-"""
+"""Bodies in motion side by side in one world, moved apart once for all instants."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -119,11 +115,7 @@ def line_up(
     texts: Texts,
     captions: Sequence[str] = (),
 ) -> LineUp:
-    """
-    Return all bodies side by side at some instants, evenly spaced [s], from left to right.
-
-    Azimuth 0 of the view is in front of the first body in the middle instant, 90 on its left.
-    """
+    """Return all bodies side by side at some instants, evenly spaced [s], from left to right."""
     shots = [[actor.body_at(float(time)) for actor in actors] for time in times_s]
     middle = shots[len(shots) // 2][0]
     front = rotate(heading(middle.q_world[0]), np.array([1.0, 0.0, 0.0]))

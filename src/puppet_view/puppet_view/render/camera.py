@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Cameras: where world points appear, and paths for instants of a performance.
-
-All cameras of a path have one distance, so that nothing but the bodies moves in it.
-"""
+"""Cameras: where world points appear, and paths for instants, all of one distance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

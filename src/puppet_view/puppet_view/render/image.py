@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Pictures of bodies on a floor, drawn without a display: rays by embree, light in numpy.
-
-Colours are linear light; the picture's gamma comes last. The floor is the plane z = 0.
-"""
+"""Pictures of bodies on the floor z = 0, without a display: rays by embree, light in numpy."""
 
 from collections.abc import Sequence
 import math

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Strips of pictures, one row for each body, one column for each instant; and the texts of pictures.
-
-Texts have bands of their own, which cameras keep free of bodies.
-"""
+"""Strips of pictures, a row a body, a column an instant; texts have bands of their own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The TF frames of a body: its URDF's links under a prefix, the pelvis below the world.
-
-A robot has the links of its own URDF below `<prefix>pelvis`, or in its place.
-"""
+"""The TF frames of a body: the links of its URDF under a prefix, the pelvis below the world."""
 
 from typing import Any
 
@@ -91,12 +87,7 @@ class RobotFrames:
         return self._positions[~self.moves], self._quaternions[~self.moves]
 
     def step(self, root: Vec3, q_root: Quat, angles: Floats) -> tuple[Vec3s, Quats]:
-        """
-        Return the transforms of the next posture, (n, 3) [m] and (n, 4), overwritten by the next.
-
-        `root` and `q_root` are the pelvis in world [m]; `angles` (n,) are in the robot's order
-        [rad].
-        """
+        """Return the next posture's transforms, (n, 3) [m] and (n, 4), of angles (n,) [rad]."""
         self._quaternions[self._n_tops :] = self._kinematics.turns(angles)
         self._place_root(root, q_root)
         return self._positions, self._quaternions

@@ -175,11 +175,7 @@ def range_ball_markers(
 def self_ball_markers(
     importances: Floats, centres: Vec3s, radii: Floats
 ) -> tuple[MarkerSpec, ...]:
-    """
-    Return the range balls of the own body: where hands, feet, elbows and knees may be.
-
-    Shin2002 eqs. 5.6-5.9; numbered on from those of the goals, in their group.
-    """
+    """Return where hands, feet, elbows and knees may be by the own body (Shin2002 5.6-5.9)."""
     radii = np.maximum(radii, MIN_BALL_RADIUS_M)
     return _range_balls(importances, centres, radii, len(bodies.END_EFFECTORS))
 

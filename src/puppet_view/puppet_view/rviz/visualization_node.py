@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Node `visualization`: TF of the performer and of every puppet, and markers, for RViz.
-
-Nothing is computed or decoded that nobody subscribes to or that is not due.
-"""
+"""Node `visualization`: TF of the performer and of every puppet, and markers, for RViz."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
