@@ -189,9 +189,7 @@ class PoseMerger:
         self._clear()
 
     def add(self, row: int, stamp_ns: int, now_ns: int, pose: Pose) -> list[SensorFrame]:
-        """
-        Take a pose x y z, w x y z at a steady time; return the frames it completes, in order.
-        """
+        """Take a pose (x y z, w x y z) at a steady time; return the frames it completes."""
         x, y, z, qw, qx, qy, qz = pose
         norm = math.sqrt(qw * qw + qx * qx + qy * qy + qz * qz)
         if not (abs(norm - 1.0) < UNIT_TOL and math.isfinite(x + y + z)):

@@ -147,9 +147,7 @@ class EditSession:
         return BodyTrack(posture).places(BodyPoint.named(point), np.array([0]))[0]
 
     def drag(self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()) -> None:
-        """
-        Let a point be at a place [m] in a frame, points `held` as they are; or InputFileError.
-        """
+        """Let a point be at a place [m] in a frame, `held` as they are; or InputFileError."""
         at = [round(float(value), PLACE_DIGITS) for value in place]
         entries = [
             entry

@@ -151,9 +151,7 @@ class ContinuousEuler:
         self._started = True
 
     def step(self, rotations: Quats) -> Floats:
-        """
-        Return angles (45,) [rad] of the next rotations (16, 4), overwritten by the next step.
-        """
+        """Return the next rotations' (16, 4) angles (45,) [rad], overwritten by the next."""
         # one layout for the kernels, whatever the caller has
         self._rotations[:] = rotations
         if not self._started:

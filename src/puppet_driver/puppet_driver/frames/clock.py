@@ -218,9 +218,7 @@ class ClockFit:
         return arrival_ns if was_settling else min(line_ns, arrival_ns)
 
     def _lost_ticks(self, late: float) -> int:
-        """
-        Return how many ticks were lost before one so late; negative if one was not, after all.
-        """
+        """Return how many ticks were lost before one so late, negative if one was not."""
         was_suspected, self._is_suspected = self._is_suspected, False
         if self._in_batches:
             self._is_suspected = late >= LATE_IN_BATCHES

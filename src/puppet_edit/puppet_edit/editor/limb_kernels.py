@@ -119,9 +119,7 @@ def _set_joint(pose: Any, segment: int, q_parent: Quat, q_world: Quat) -> None:
 
 @kernel
 def solve_bending_limb(task: PoseTask, pose: Any, number: int, swivel: float) -> None:
-    """
-    Fill a limb's joint rotations: the tip at its goal, or near, turned about that line [rad].
-    """
+    """Fill a limb's joint rotations: its tip at the goal, or near, turned by `swivel` [rad]."""
     limb, upper, lower = task.limbs[number], UPPER[number], LOWER[number]
     parent = PARENT_OF[upper]
     q_parent = quat(pose.q_world[parent])
