@@ -35,8 +35,8 @@ from puppet_core.sensor_frames import (  # noqa: E402
 )
 from puppet_driver.devices import flock_of_birds as flock  # noqa: E402
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig, measured_poses  # noqa: E402
-from puppet_driver.emulator.faults import Faults  # noqa: E402
 from puppet_driver.emulator.performer import NoiseLevels  # noqa: E402
+from puppet_driver.emulator.simulator import Faults  # noqa: E402
 from puppet_driver.tracker_driver_node import TrackerDriverNode  # noqa: E402
 from puppet_filter.parameters import PoseFilterConfig  # noqa: E402
 from puppet_filter.pose_filter import warm_up  # noqa: E402

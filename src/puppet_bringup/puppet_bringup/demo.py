@@ -30,7 +30,7 @@ EXAMPLE = 'example: ./puppet demo --headless --duration 20 --character sally --j
 
 
 def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = False) -> Figures:
-    """Return the figures of frames acquired from `t0` to before `t1` [s], None if not measured."""
+    """Return the figures of frames from `begin_s` to before `end_s`, None if not measured."""
     rows = table[(table[:, monitor.STAMP] >= begin_s) & (table[:, monitor.STAMP] < end_s)]
     indexed = rows[np.isfinite(rows[:, monitor.INDEX])]
     solved = rows[np.isfinite(rows[:, LAST])]

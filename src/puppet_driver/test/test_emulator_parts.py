@@ -17,9 +17,8 @@ from puppet_driver.emulator.emulator import (
     within_range,
 )
 from puppet_driver.emulator.emulator import performance as performed
-from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import FlockSimulator
-from puppet_driver.emulator.simulator import LinePackets
+from puppet_driver.emulator.simulator import FaultRates, Faults, LinePackets
 from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
 

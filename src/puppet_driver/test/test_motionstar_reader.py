@@ -22,8 +22,8 @@ from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.line import LineState
 from puppet_driver.devices.motionstar import parse_way
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
-from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import NoiseLevels
+from puppet_driver.emulator.simulator import FaultRates
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 

@@ -27,5 +27,5 @@ from puppet_core.clips.options import (
     UP_AXES,
 )
 from puppet_core.clips.props_csv import props_text, read_props
+from puppet_core.clips.reading import read_text
 from puppet_core.clips.skeleton_map import canonical_direction, canonical_hinge
-from puppet_core.clips.text import read_text

@@ -15,7 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.clips.clip_file import ClipFile, euler_to_quats, TIP_SUFFIX
-from puppet_core.clips.text import first_bad_word, parse_float, parse_floats, parse_int, read_text
+from puppet_core.clips.reading import (
+    first_bad_word,
+    parse_float,
+    parse_floats,
+    parse_int,
+    read_text,
+)
 from puppet_core.io import brief, InputFileError
 from puppet_core.math import Floats, frozen, Ints, Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import conjugate, multiply, rotate

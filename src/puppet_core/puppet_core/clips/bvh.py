@@ -21,8 +21,14 @@ from puppet_core.clips.clip_file import (
     quats_to_continuous_euler,
     TIP_SUFFIX,
 )
+from puppet_core.clips.reading import (
+    first_bad_word,
+    parse_float,
+    parse_floats,
+    parse_int,
+    read_text,
+)
 from puppet_core.clips.skeleton_map import Q_WORLD_Y_UP
-from puppet_core.clips.text import first_bad_word, parse_float, parse_floats, parse_int, read_text
 from puppet_core.io import brief, InputFileError, write_text
 from puppet_core.math import Floats, frozen, Vec3, Vec3s
 from puppet_core.math.quaternions import conjugate, multiply, rotate

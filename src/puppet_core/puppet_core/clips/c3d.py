@@ -15,7 +15,6 @@ from puppet_core.clips.detect import (
     LEG_PER_STATURE,
     signed_axis,
 )
-from puppet_core.clips.isolated import read_isolated
 from puppet_core.clips.markers import (
     body_points,
     built_in_sets,
@@ -28,6 +27,7 @@ from puppet_core.clips.markers import (
 )
 from puppet_core.clips.name_map import NameMap
 from puppet_core.clips.options import AUTO, ClipOptions, UP_AXES
+from puppet_core.clips.reading import read_isolated
 from puppet_core.clips.skeleton_map import Q_WORLD_FILE
 from puppet_core.io import ConfigError, InputFileError, require_file
 

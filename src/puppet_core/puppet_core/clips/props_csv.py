@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from puppet_core.body import Motion, Props
-from puppet_core.clips.text import parse_float, read_text
+from puppet_core.clips.reading import parse_float, read_text
 from puppet_core.io import InputFileError
 from puppet_core.math import Floats, quaternions
 

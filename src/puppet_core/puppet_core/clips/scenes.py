@@ -18,9 +18,8 @@ from urllib.parse import unquote
 
 import numpy as np
 from puppet_core.clips.clip_file import ClipFile
-from puppet_core.clips.isolated import read_isolated, refuse_damage
 from puppet_core.clips.options import ClipOptions
-from puppet_core.clips.text import read_bytes
+from puppet_core.clips.reading import read_bytes, read_isolated, refuse_damage
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, frozen, Ints
 from puppet_core.math.quaternions import from_matrix, multiply, normalize, rotate, slerp

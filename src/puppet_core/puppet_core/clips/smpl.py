@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from puppet_core.clips.clip_file import ClipFile
-from puppet_core.clips.isolated import refuse_damage
 from puppet_core.clips.options import ClipOptions
-from puppet_core.clips.text import read_bytes
+from puppet_core.clips.reading import read_bytes, refuse_damage
 from puppet_core.io import InputFileError
 from puppet_core.math import frozen, Vec3s
 from puppet_core.math.quaternions import exp

@@ -3,11 +3,13 @@
 """Files of the suite: YAML read with line numbers, validated parameters, atomic writes, errors."""
 
 from puppet_core.io.command import (
+    Advance,
     CommandParser,
     EXIT_BAD_INPUT,
     EXIT_FAILED,
     EXIT_OK,
     note,
+    progress,
     run_command,
     SetLevel,
     stop_on_signals,
@@ -43,7 +45,6 @@ from puppet_core.io.parameter_rows import (
     rows_of,
     setting,
 )
-from puppet_core.io.progress_bar import Advance, progress
 from puppet_core.io.xml_file import read_xml, XmlElement
 from puppet_core.io.yaml_file import (
     dump_yaml,

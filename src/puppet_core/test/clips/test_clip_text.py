@@ -1,9 +1,20 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Clip text: what is a number, what is text, and which errors say so."""
+"""Clip text and CSV of things: what is a number, what is text, and which errors say so."""
 
-from puppet_core.clips.text import first_bad_word, parse_float, parse_floats, parse_int, read_text
+import numpy as np
+from puppet_core.body import Motion
+from puppet_core.clips import props_text, read_props
+from puppet_core.clips.reading import (
+    first_bad_word,
+    parse_float,
+    parse_floats,
+    parse_int,
+    read_text,
+)
 from puppet_core.io import InputFileError
+from puppet_core.math import quaternions
+from puppet_core.procedural import carry_motion
 import pytest
 
 
@@ -60,3 +71,54 @@ def test_file_that_is_not_text_is_refused(tmp_path, data, text):
 def test_what_cannot_be_read_is_named(tmp_path, name):
     with pytest.raises(InputFileError, match='expected a readable BVH file'):
         read_text(tmp_path / name, 'BVH')
+
+
+HEAD = 'time_s,name,x,y,z,qx,qy,qz,qw\n'
+
+
+@pytest.fixture(scope='module')
+def motion(adult_character):
+    return carry_motion(adult_character, 30.0)
+
+
+def test_what_is_written_is_read(motion, tmp_path):
+    path = tmp_path / 'things.csv'
+    path.write_text(props_text(motion))
+    read = read_props(path, motion)
+    assert read.names == motion.props.names
+    np.testing.assert_allclose(read.positions, motion.props.positions, atol=1e-8)
+    apart = quaternions.multiply(quaternions.conjugate(read.orientations), motion.props[2])
+    np.testing.assert_allclose(quaternions.log(apart), 0.0, atol=1e-8)
+
+
+def test_between_rows_it_goes_straight_and_outside_it_is_not_known(motion, tmp_path):
+    path = tmp_path / 'things.csv'
+    # a quarter turn, the second row with the other sign
+    path.write_text(f'{HEAD}0.1,box,0,0,0,0,0,0,1\n\n0.3,box,1,2,4,0,0,-0.70710678,-0.70710678\n')
+    few = motion.skeleton, 20.0, motion.root_positions[:9], motion.rotations[:9]
+    read = read_props(path, Motion.from_rotations(*few))
+    known = [False, False, True, True, True, True, True, False, False]
+    for values in read[1:]:
+        np.testing.assert_array_equal(np.isfinite(values).all(axis=(1, 2)), known)
+    np.testing.assert_allclose(read.positions[4, 0], [0.5, 1.0, 2.0])
+    turn = quaternions.log(read.orientations[4, 0])
+    np.testing.assert_allclose(turn, [0.0, 0.0, 0.25 * np.pi], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('text', 'says'),
+    [
+        ('time,name\n', ':1: header: expected time_s,name,x'),
+        (HEAD, ': expected rows after the header, got none'),
+        (f'{HEAD}0,box,1,2\n', ':2: expected 9 values, got 4'),
+        (f'{HEAD}0,box,1,2,x,0,0,0,1\n', ":2: z: expected a number, got 'x'"),
+        (f'{HEAD}0,box,1,2,3,0,0,0,2\n', ':2: qx: expected a unit quaternion, got 0,0,0,2'),
+        (HEAD + 2 * '1,box,1,2,3,0,0,0,1\n', ':3: time_s: expected more than the 1 before, got 1'),
+    ],
+)
+def test_what_is_no_such_file_is_refused_by_line_and_field(motion, tmp_path, text, says):
+    path = tmp_path / 'things.csv'
+    path.write_text(text)
+    with pytest.raises(InputFileError) as err:
+        read_props(path, motion)
+    assert says in str(err.value)

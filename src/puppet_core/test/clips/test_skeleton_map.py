@@ -23,6 +23,7 @@ from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.detect import check_body
 from puppet_core.clips.load import load_clip, read_clip, read_clip_file
+from puppet_core.clips.name_map import joints_by_structure
 from puppet_core.clips.options import ClipOptions
 from puppet_core.clips.skeleton_map import (
     canonical_direction,
@@ -30,7 +31,6 @@ from puppet_core.clips.skeleton_map import (
     count_artificial_frames,
     to_motion,
 )
-from puppet_core.clips.structure import joints_by_structure
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.procedural import procedural_motion
 import pytest

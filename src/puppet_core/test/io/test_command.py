@@ -1,12 +1,15 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""The edge of commands: exit codes, and what they say."""
+"""The edge of commands: exit codes, what they say, and progress on terminals."""
 
 import errno
+from io import StringIO
+import re
 import subprocess
 import sys
 
-from puppet_core.io import CalibrationError, CommandParser, ConfigError, run_command
+from puppet_core.io import CalibrationError, CommandParser, ConfigError, note, run_command
+from puppet_core.io.command import progress
 import pytest
 
 PRINTS = """
@@ -88,3 +91,53 @@ def test_a_reader_that_ends_is_a_failed_run_without_a_word():
 def test_signals_inside_a_wait_end_it(words, code):
     done = subprocess.run((sys.executable, '-c', INTERRUPTED_WAIT, *words), timeout=60.0)
     assert done.returncode == code
+
+
+class Terminal(StringIO):
+    """A stream that a person looks at."""
+
+    def isatty(self):
+        return True
+
+
+def test_skipped_steps_do_not_count_in_the_remaining_time(monkeypatch):
+    stream = Terminal()
+    now = clock(monkeypatch)
+    with progress('walk', 1000, stream) as advance:
+        now[0] += 500.0
+        advance(0, True)
+        for _ in range(500):  # ten in each second
+            now[0] += 0.1
+            advance(1, True)
+        for _ in range(100):  # one in each second
+            now[0] += 1.0
+            advance(1)
+        last = re.split(r'[\r\n]', stream.getvalue().strip())[-1]
+    assert re.search('600.*06:40', last), last
+
+
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr('time.time', lambda: now[0])
+    monkeypatch.setattr('tqdm.std.time', lambda: now[0])
+    return now
+
+
+def test_notes_are_shown():
+    stream = Terminal()
+    with progress('edit', None, stream, unit='level') as advance:
+        advance(1, note='level 1: 1.500 %', total=2)
+        advance(1, note='exact: 0.000 %')
+    assert 'edit' in stream.getvalue()
+
+
+def test_logs_and_the_quiet_see_nothing(capsys):
+    with progress('walk', 10) as advance:
+        advance(10, note='all')
+    CommandParser(prog='puppet walk').parse_args(['-q'])
+    quiet = Terminal()
+    with progress('walk', 10, quiet) as advance:
+        note('read')
+    assert capsys.readouterr() == ('', '') and quiet.getvalue() == ''
+    assert run_command('puppet walk', lambda: note('read') or 0) == 0  # each begins anew
+    assert capsys.readouterr().err == 'read\n'

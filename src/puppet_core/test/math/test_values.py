@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors and rotations against numpy, scipy, transforms3d and the algebra."""
+"""Kernels and arrays of puppet_core.math against numpy, scipy, transforms3d and the algebra."""
 
 import math
 from types import SimpleNamespace
@@ -8,10 +8,15 @@ from types import SimpleNamespace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
+from puppet_core.io import ConfigError
 from puppet_core.math import quaternions as batch
 from puppet_core.math import values
+from puppet_core.math.arrays import check_array, read_only
+from puppet_core.math.critically_damped import follow
+from puppet_core.math.linear_system import factorise_in_place, solve_factorised
 from puppet_core.math.quaternions import continuous_rows
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 from transforms3d import quaternions as t3d
 
@@ -279,3 +284,113 @@ def test_continuous_rows_are_unit_and_nearest_to_the_frame_before(rng):
     out = np.empty_like(q)
     continuous_rows(q, out)
     np.testing.assert_allclose(out, batch.align_signs(batch.normalize(q)), atol=1e-15)
+
+
+ODE_TOL = 1e-9  # solve_ivp at rtol 1e-12
+
+
+@pytest.mark.parametrize('dt', [1e-4, 0.01, 0.3])
+def test_step_solves_the_critically_damped_equation(dt):
+    tau, target = 0.05, 0.8
+    state = np.array([0.1, 3.0])
+
+    def rate(_, y):
+        return y[1], (target - y[0]) / tau**2 - 2.0 * y[1] / tau
+
+    wanted = solve_ivp(rate, (0.0, dt), state, rtol=1e-12, atol=1e-13).y[:, -1]
+    assert follow(state, target, tau, dt) == state[0]
+    np.testing.assert_allclose(state, wanted, atol=ODE_TOL)
+
+
+def test_step_length_does_not_matter_for_a_held_target():
+    one, many = np.array([1.0, -2.0]), np.array([1.0, -2.0])
+    follow(one, 0.3, 0.02, 0.05)
+    for _ in range(500):
+        follow(many, 0.3, 0.02, 1e-4)
+    np.testing.assert_allclose(many, one, atol=1e-12)
+
+
+def test_from_rest_it_never_overshoots(rng):
+    for target, tau, dt in rng.uniform(0.001, 1.0, (200, 3)):
+        state = np.zeros(2)
+        values = [follow(state, target, tau, dt) for _ in range(30)]
+        assert np.all(np.diff(values) >= 0.0)
+        assert max(values) <= target
+
+
+def test_ramp_is_followed_two_time_constants_late():
+    tau, dt = 0.05, 1e-4
+    state = np.zeros(2)
+    for i in range(20_000):
+        value = follow(state, i * dt, tau, dt)
+    # one step more, because the ramp is held over each step
+    assert 1.9999 - value == pytest.approx(2.0 * tau, abs=2.0 * dt)
+
+
+@pytest.mark.parametrize('n', [1, 4, 12])
+def test_factor_solves_positive_definite_systems(n, rng):
+    for _ in range(20):
+        root = rng.normal(size=(n, n))
+        a, b, x = root @ root.T + 0.01 * np.eye(n), rng.normal(size=n), np.empty(n)
+        factor = np.tril(a)  # nothing above the diagonal is looked at
+        assert factorise_in_place(factor, n, False)
+        solve_factorised(factor, b, n, x)
+        np.testing.assert_allclose(a @ x, b, atol=1e-9)
+
+
+def test_indefinite_matrix_is_reported(rng):
+    for _ in range(20):
+        root = rng.normal(size=(12, 12))
+        vectors, _ = np.linalg.qr(root)
+        values = rng.uniform(0.1, 3.0, 12)
+        assert factorise_in_place(vectors * values @ vectors.T, 12, False)
+        values[rng.integers(12)] *= -1.0
+        for stiffen in (False, True):
+            assert not factorise_in_place(vectors * values @ vectors.T, 12, stiffen)
+
+
+def test_matrix_that_rounding_made_singular_stays_finite(rng):
+    root = rng.normal(size=(12, 4))
+    factor, out = np.tril(root @ root.T), np.empty(12)
+    factorise_in_place(factor, 12, True)
+    solve_factorised(factor, rng.normal(size=12), 12, out)
+    assert np.isfinite(out).all()
+
+
+def test_fitting_array_passes_uncopied():
+    array = np.ones((4, 3))
+    assert check_array('offsets', array, (4, 3)) is array
+
+
+@pytest.mark.parametrize(
+    'values', [np.ones((3, 4), np.float32), np.ones((4, 3)).T, [[1, 2, 3, 4]] * 3]
+)
+def test_everything_becomes_contiguous_float64(values):
+    array = check_array('points', values, (3, None))
+    assert array.dtype == np.float64 and array.flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    'values, shape, text',
+    [
+        ([1.0, 2.0], (3,), 'points: expected shape (3), got (2,)'),
+        (np.ones((2, 2)), (None, 3), 'points: expected shape (any, 3), got (2, 2)'),
+        ('abc', (3,), "points: expected numbers, got 'abc'"),
+        ([[1.0], [2.0, 3.0]], (2, 2), 'points: expected numbers, got [[1.0], [2.0, 3.0]]'),
+        ([1.0, np.nan], (2,), 'points: expected finite numbers, got nan at (1,)'),
+        ([[1.0, -np.inf]], (1, 2), 'points: expected finite numbers, got -inf at (0, 1)'),
+    ],
+)
+def test_errors_name_the_array_and_both_sides(values, shape, text):
+    with pytest.raises(ConfigError) as caught:
+        check_array('points', values, shape)
+    assert str(caught.value) == text
+
+
+def test_read_only_is_a_copy_that_refuses_writes():
+    source = np.zeros(3)
+    kept = read_only(source)
+    source[0] = 1.0
+    assert kept[0] == 0.0
+    with pytest.raises(ValueError, match='read-only'):
+        kept[0] = 2.0

@@ -3,5 +3,4 @@
 """Simulated trackers that the driver cannot distinguish from hardware."""
 
 from puppet_driver.emulator.emulator import EmulatorConfig, SIMULATORS
-from puppet_driver.emulator.faults import FaultRates, Faults
-from puppet_driver.emulator.simulator import DeviceSimulator, LinePackets
+from puppet_driver.emulator.simulator import DeviceSimulator, FaultRates, Faults, LinePackets

@@ -23,8 +23,8 @@ from puppet_driver.emulator.emulator import (
     SIMULATORS,
     within_range,
 )
-from puppet_driver.emulator.faults import FaultRates
 from puppet_driver.emulator.performer import clip_body, NoiseLevels
+from puppet_driver.emulator.simulator import FaultRates
 from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, parse_endpoint, sensors_per_line
 from puppet_ros import config_files

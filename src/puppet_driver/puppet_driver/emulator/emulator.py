@@ -15,7 +15,6 @@ from puppet_core.procedural import clip_loop, LoopedMotion, SCRIPTS, SHOW
 from puppet_driver.devices.birdnet import MAX_UNITS, RATE_RANGE_HZ
 from puppet_driver.devices.flock_of_birds import full_scale_m, MAX_ADDRESS
 from puppet_driver.devices.polhemus import Patriot
-from puppet_driver.emulator.faults import FaultRates, Faults
 from puppet_driver.emulator.flock_simulator import Bus, FlockSimulator, Unit
 from puppet_driver.emulator.motionstar_simulator import MotionStarSimulator
 from puppet_driver.emulator.performer import (
@@ -28,7 +27,7 @@ from puppet_driver.emulator.performer import (
 )
 from puppet_driver.emulator.polhemus_simulator import FastrakSimulator, LibertySimulator
 from puppet_driver.emulator.server import EmulatedLine, EmulatorServer
-from puppet_driver.emulator.simulator import DeviceSimulator, LinePackets
+from puppet_driver.emulator.simulator import DeviceSimulator, FaultRates, Faults, LinePackets
 from puppet_driver.emulator.transports import NetworkTransport, PtyTransport, Transport
 from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, spread

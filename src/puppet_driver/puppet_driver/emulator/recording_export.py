@@ -9,7 +9,7 @@ from puppet_core.io import ConfigError
 from puppet_core.procedural import LoopedMotion
 from puppet_core.sensor_frames import SAMPLE_MISSING, SAMPLE_OK, SensorFrame
 from puppet_driver.emulator.emulator import EmulatorConfig, measured_poses
-from puppet_driver.emulator.faults import Faults
+from puppet_driver.emulator.simulator import Faults
 from puppet_ros.bags import BagWriter, SUFFIX
 from puppet_ros.messages import encoded, TrackerFrameWriter, TransformsWriter
 from puppet_ros.node import qos, TRANSMITTER, WORLD

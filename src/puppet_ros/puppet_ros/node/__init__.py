@@ -3,7 +3,6 @@
 """What every node uses: parameters, diagnostics, QoS, streams, transforms, spinning."""
 
 from puppet_ros.node import qos
-from puppet_ros.node.clock import ClockJumpDetector, RateLimit
 from puppet_ros.node.deferred_service import DeferredService
 from puppet_ros.node.diagnostics import (
     Diagnostics,
@@ -14,7 +13,6 @@ from puppet_ros.node.diagnostics import (
     READERS,
     WRITERS,
 )
-from puppet_ros.node.exact_time import ExactTimeSynchronizer
 from puppet_ros.node.parameters import NODE_OPTIONS, parameters_msg, ParameterTable
 from puppet_ros.node.spin import (
     ALLOW_SECOND,
@@ -31,6 +29,7 @@ from puppet_ros.node.spin import (
     split_words,
     threads,
 )
+from puppet_ros.node.stamps import ClockJumpDetector, ExactTimeSynchronizer, RateLimit
 from puppet_ros.node.streams import (
     IntraProcessBus,
     pose_row,

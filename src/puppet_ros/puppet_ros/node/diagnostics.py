@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from puppet_core.io import PuppetError
-from puppet_ros.node.publisher_check import PublisherCheck
+from puppet_ros.node.stamps import PublisherCheck
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node

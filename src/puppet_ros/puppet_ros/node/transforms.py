@@ -14,7 +14,7 @@ from puppet_core.math import Quat, quaternions, Vec3
 from puppet_core.sensor_frames import SAMPLE_OK, SensorFrame
 from puppet_ros.messages import TransformsWriter
 from puppet_ros.node import qos
-from puppet_ros.node.clock import RateLimit
+from puppet_ros.node.stamps import RateLimit
 from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage

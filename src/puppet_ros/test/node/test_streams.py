@@ -11,8 +11,8 @@ from puppet_ros.messages import TrackerFrameWriter
 from puppet_ros.messages.sensor_msg import TrackerFrameReader
 from puppet_ros.node import qos
 from puppet_ros.node.diagnostics import Diagnostics
-from puppet_ros.node.publisher_check import PublisherCheck
 from puppet_ros.node.spin import make_executor
+from puppet_ros.node.stamps import PublisherCheck
 from puppet_ros.node.streams import (
     IntraProcessBus,
     pose_array,

@@ -1,10 +1,87 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""One publisher is followed while it lives, whatever others and the clock do."""
+"""Stamps of streams: jumps back, rate limits, pairs, one publisher at a time."""
 
 import numpy as np
-from puppet_ros.node.publisher_check import MOST_LOST, PublisherCheck, TAKEOVER_NS
+from puppet_ros.node.stamps import (
+    BACK_NS,
+    ClockJumpDetector,
+    ExactTimeSynchronizer,
+    MOST_LOST,
+    PublisherCheck,
+    RateLimit,
+    TAKEOVER_NS,
+)
 import pytest
+
+pytestmark = pytest.mark.ros
+
+TICK_NS = 8_333_333
+
+
+def test_jitter_and_repetition_are_no_jump():
+    watch = ClockJumpDetector()
+    stamps = [10 * TICK_NS, 12 * TICK_NS, 11 * TICK_NS, 11 * TICK_NS, 13 * TICK_NS]
+    assert not any(watch.went_back(stamp) for stamp in stamps)
+
+
+def test_a_jump_is_reported_once_and_time_goes_on_from_there():
+    watch = ClockJumpDetector()
+    watch.went_back(10 * BACK_NS)
+    assert not watch.went_back(9 * BACK_NS)  # just not
+    assert watch.went_back(9 * BACK_NS - 1)
+    assert not watch.went_back(9 * BACK_NS)
+    assert watch.went_back(0)
+
+
+def test_late_stamps_do_not_hide_a_jump():
+    """Small steps back do not add up: the latest stamp counts, not the last."""
+    watch = ClockJumpDetector()
+    told = [watch.went_back((10 - k) * BACK_NS // 4) for k in range(6)]
+    assert told == [False] * 5 + [True]
+
+
+def _passed(limit, times_ns):
+    return np.flatnonzero([limit.passes(int(t)) for t in times_ns])
+
+
+@pytest.mark.parametrize(('rate_hz', 'every'), [(60.0, 2), (30.0, 4), (20.0, 6), (120.0, 1)])
+def test_divisor_of_the_stream_takes_every_nth(rate_hz, every):
+    passed = _passed(RateLimit(rate_hz), np.arange(240) * TICK_NS)
+    assert set(np.diff(passed)) == {every}
+
+
+def test_jitter_does_not_make_it_uneven():
+    rng = np.random.default_rng(20261120)
+    times = np.arange(1200) * TICK_NS + rng.uniform(-1e6, 1e6, size=1200)
+    assert set(np.diff(_passed(RateLimit(60.0), times))) == {2}
+
+
+def test_rate_is_never_exceeded():
+    rng = np.random.default_rng(20261120)
+    times = np.cumsum(rng.exponential(3e6, size=5000))
+    passed = times[_passed(RateLimit(30.0), times)]
+    assert len(passed) <= 30.0 * (times[-1] - times[0]) * 1e-9 + 2
+
+
+def test_late_one_makes_nobody_hurry():
+    limit = RateLimit(10.0)
+    assert limit.passes(0)
+    assert limit.passes(550_000_000)
+    assert not limit.passes(600_000_000)
+
+
+def test_clock_set_back_starts_anew():
+    limit = RateLimit(10.0)
+    assert limit.passes(10**12)
+    assert limit.passes(0)
+
+
+def test_zero_lets_nothing_pass():
+    limit = RateLimit(0.0)
+    assert not limit.is_open
+    assert not limit.passes(0)
+
 
 PERIOD_NS = 8_333_333
 START_NS = 1_000_000_000_000
@@ -133,3 +210,66 @@ def test_unreadable_message_does_not_take_the_place():
     assert check.takes(now_ns, publisher.index + 1, now_ns)
     assert run(check, [publisher], 50, now_ns).all()
     assert not check.causes(now_ns + 50 * PERIOD_NS)
+
+
+def test_pairs_come_out_whichever_side_is_first():
+    join = ExactTimeSynchronizer()
+    assert join.push_left(1, 'l1') is None
+    assert join.push_right(1, 'r1') == ('l1', 'r1')
+    assert join.push_right(2, 'r2') is None
+    assert join.push_left(2, 'l2') == ('l2', 'r2')
+    assert join.unmatched == [0, 0]
+
+
+def test_messages_older_than_a_pair_are_counted_and_dropped():
+    join = ExactTimeSynchronizer()
+    for stamp in (1, 2, 3):
+        join.push_left(stamp, stamp)
+    join.push_right(2, 2)
+    assert join.unmatched == [1, 0]
+    assert join.push_right(3, 3) == (3, 3)
+
+
+def test_dead_partner_costs_bounded_memory():
+    join = ExactTimeSynchronizer(capacity=4)
+    for stamp in range(100):
+        join.push_left(stamp, stamp)
+    assert join.unmatched == [96, 0]
+
+
+def test_repeated_stamp_keeps_the_newer_and_counts_the_older():
+    join = ExactTimeSynchronizer()
+    join.push_left(1, 'old')
+    join.push_left(1, 'new')
+    assert join.push_right(1, 'r') == ('new', 'r')
+    assert join.unmatched == [1, 0]
+
+
+def test_clock_set_back_does_not_block_the_join():
+    join = ExactTimeSynchronizer(capacity=4)
+    for stamp in range(1000, 1004):
+        join.push_left(stamp, stamp)
+    assert [join.push_left(i, i) or join.push_right(i, i) for i in range(5)] == [
+        (i, i) for i in range(5)
+    ]
+
+
+def test_random_order_and_loss_pairs_every_stamp_that_came_twice(rng):
+    join = ExactTimeSynchronizer(capacity=64)
+    kept_left = [i for i in range(500) if rng.random() > 0.1]
+    kept_right = [i for i in range(500) if rng.random() > 0.1]
+    arrivals = [(i + rng.uniform(0, 3), 0, i) for i in kept_left]
+    arrivals += [(i + rng.uniform(0, 3), 1, i) for i in kept_right]
+    # in order within each side, as topics are
+    for side in (0, 1):
+        times = sorted(a[0] for a in arrivals if a[1] == side)
+        own = [a for a in arrivals if a[1] != side]
+        stamps = sorted(a[2] for a in arrivals if a[1] == side)
+        arrivals = own + [(t, side, s) for t, s in zip(times, stamps)]
+    push = (join.push_left, join.push_right)
+    pairs = [push[side](stamp, stamp) for _, side, stamp in sorted(arrivals)]
+    found = {pair[0] for pair in pairs if pair}
+    assert found == set(kept_left) & set(kept_right)
+    alone = [len(kept_left) - len(found), len(kept_right) - len(found)]
+    push[0](1000, 1000), push[1](1000, 1000)
+    assert join.unmatched == alone
