@@ -84,7 +84,6 @@ def _compile_node(
 
 
 def is_compiled(environ: Mapping[str, str]) -> bool:
-    """Return whether the kernels of all nodes are in the cache."""
     return CACHE_VARIABLE in environ and (Path(environ[CACHE_VARIABLE]) / MARK).exists()
 
 

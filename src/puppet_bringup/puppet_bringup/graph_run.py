@@ -59,7 +59,6 @@ class DriverSwitch:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a driver to talk to."""
         return self._state.service_is_ready() and self._change.service_is_ready()
 
     def advance(self) -> bool:
@@ -161,7 +160,6 @@ class DemoRun:
             each(time.monotonic() - start)
 
     def drain(self) -> None:
-        """Wait for the last frames to arrive."""
         self._spin_until(time.monotonic() + GRACE_S, heed_stop=False)
 
     def _missing(self) -> str:
@@ -181,7 +179,6 @@ class DemoRun:
         return '' if self.monitor.frames_solved else 'the first /joint_states'
 
     def _wait(self, missing: Callable[[], str], timeout_s: float) -> bool:
-        """Spin until nothing is missing; report what is, now and then."""
         start = time.monotonic()
         while not self.stopping.is_set():
             still = missing()

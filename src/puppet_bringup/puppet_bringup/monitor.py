@@ -200,8 +200,6 @@ MB = 1e6
 
 
 class Usage(NamedTuple):
-    """What one process uses."""
-
     cpu_percent: float  # fraction of a core since the last poll
     rss_mb: float  # resident memory, memory shared with others included
 

@@ -39,8 +39,6 @@ SOURCES = ('tracker_driver', 'pose_topics')
 
 
 class NodeWords(NamedTuple):
-    """A node to be made."""
-
     kind: str  # one of CLASSES
     arguments: tuple[str, ...]  # its ROS arguments
 

@@ -26,8 +26,6 @@ ONE_THREAD = {f'{name}_NUM_THREADS': '1' for name in ('OMP', 'OPENBLAS', 'MKL', 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One program to start."""
-
     name: str  # node name, and what its log lines are prefixed with
     package: str  # package that installs it; '' for a program on PATH
     executable: str  # its name in the package's lib folder

@@ -69,8 +69,6 @@ class Restarts:
 
 
 class News(NamedTuple):
-    """One program's end or new start."""
-
     name: str  # of the program
     text: str  # what happened, a sentence without the name
     exit_code: int | None  # negative for a signal; None for a new start
@@ -95,7 +93,6 @@ class Respawner:
             self._restarts.started(child.name)
 
     def start(self, name: str) -> None:
-        """Start a program that does not run."""
         if any(child.name == name for child in self._supervisor.children):
             self._news.append(News(name, 'started again', None))
         self._supervisor.start(name, self._commands[name])
@@ -103,7 +100,6 @@ class Respawner:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing runs and nothing is to be started."""
         own = [child for child in self._supervisor.children if child.name in self._commands]
         return not self._restarts.is_waiting and all(c.exit_code is not None for c in own)
 

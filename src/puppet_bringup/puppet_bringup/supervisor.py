@@ -32,8 +32,6 @@ LineSink = Callable[[str, str], None]
 
 @dataclass(slots=True)
 class Child:
-    """One program that was started."""
-
     name: str
     command: tuple[str, ...]
     popen: subprocess.Popen

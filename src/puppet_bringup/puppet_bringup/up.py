@@ -74,7 +74,6 @@ def as_assignments(words: Sequence[str]) -> list[str]:
 
 
 def read_arguments(words: Sequence[str]) -> dict[str, str]:
-    """Return name -> value of words like `name:=value`."""
     values = {}
     for word in words:
         name, mark, value = word.partition(':=')

@@ -110,27 +110,23 @@ def legend_above(axes: 'Axes', columns: int = 6) -> None:
 
 
 def svg_text(figure: 'Figure') -> str:
-    """Return a figure as an SVG file's text."""
     stream = StringIO()
     figure.savefig(stream, format='svg', metadata=NO_DATES['.svg'])
     return stream.getvalue()
 
 
 def save(figure: 'Figure', path: Path) -> None:
-    """Write a figure in the format of the suffix, all or nothing."""
     suffix = path.suffix.lower()
     with replacing(path) as temporary:
         figure.savefig(temporary, format=suffix[1:], metadata=NO_DATES[suffix])
 
 
 def save_png(path: str | Path, picture: Picture) -> None:
-    """Write a picture, all or nothing."""
     with replacing(path) as temporary:
         Image.fromarray(picture).save(temporary, format='PNG', optimize=True)
 
 
 def png_bytes(picture: Picture) -> bytes:
-    """Return a picture as what a PNG file holds."""
     data = BytesIO()
     Image.fromarray(picture).save(data, format='PNG', optimize=True)
     return data.getvalue()

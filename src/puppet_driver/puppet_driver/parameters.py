@@ -202,7 +202,6 @@ class DriverConfig:
 
     @property
     def transmitter(self) -> tuple[Vec3, Quat]:
-        """Return the transmitter in the world."""
         return placed(self.transmitter_position_m, self.transmitter_rpy_deg)
 
 

@@ -155,7 +155,6 @@ class PoseTopicsConfig:
 
     @property
     def transmitter(self) -> tuple[Vec3, Quat]:
-        """Return the transmitter in the world."""
         return placed(self.transmitter_position_m, self.transmitter_rpy_deg)
 
 

@@ -29,8 +29,6 @@ Draw = Callable[[Character, Motion, EditPlan, Motion], Picture]
 
 
 class UnmetError(PuppetError):
-    """Constraints of an edit are not met."""
-
     is_bad_input = False
 
 

@@ -77,8 +77,6 @@ _WINDOWS = (('from_frame', 'to_frame'), ('second_from_frame', 'second_to_frame')
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """How clips and characters that a file names are found."""
-
     clip: Callable[[Path, Path | None], Motion]  # By its path and its .asf
     character: Callable[[str], Character]  # By name or file
 
@@ -332,7 +330,6 @@ def _read_object(entry: Section, motion: Motion) -> _Object:
 
 
 def _read_frames(entry: Section, motion: Motion) -> Ints:
-    """Return the frames that an entry is about, rising."""
     given = [key for key in FRAME_KEYS if key in entry]
     ways = {next((pair for pair in INTERVALS if key in pair), key) for key in given}
     if len(ways) != 1:
@@ -404,8 +401,6 @@ def _read_rows(entry: Section, key: str, count: int, width: int = 3) -> Floats:
 
 
 class _Context(NamedTuple):
-    """What entries refer to by name, and where the body was."""
-
     track: BodyTrack
     surfaces: Mapping[str, Surface]
     objects: Mapping[str, _Object]

@@ -66,7 +66,6 @@ def read_clip(path: Path, arguments: argparse.Namespace, asf: Path | None = None
 
 
 def readers(arguments: argparse.Namespace, files: ConfigFiles) -> Readers:
-    """Return how the names in an edit file are understood."""
     return Readers(
         lambda path, asf: read_clip(path, arguments, asf),
         lambda name: clip_arguments.find_character(files, name),

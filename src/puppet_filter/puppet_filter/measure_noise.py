@@ -44,8 +44,6 @@ then:    ros2 run puppet_filter pose_filter --ros-args -p noise.file:=noise.yaml
 
 
 class Recording:
-    """Frames of one set of sensors, as they come."""
-
     def __init__(self) -> None:
         self.frames: list[SensorFrame] = []
 
@@ -58,11 +56,9 @@ class Recording:
 
     @property
     def duration_s(self) -> float:
-        """Time between first and last stamp [s]."""
         return (self.frames[-1].stamp_ns - self.frames[0].stamp_ns) * 1e-9 if self.frames else 0.0
 
     def estimates(self) -> dict[str, NoiseEstimate | str]:
-        """Return the estimate of each sensor, or why there is none."""
         results: dict[str, NoiseEstimate | str] = {}
         for i, sensor in enumerate(self.frames[0].sensors if self.frames else ()):
             positions = np.array([frame.positions[i] for frame in self.frames])

@@ -182,8 +182,6 @@ ROWS = rows_of(PoseFilterConfig, groups=('noise', 'process', 'initial', 'gate', 
 
 
 class Tuning(NamedTuple):
-    """Parameters and measured noise, always taken together."""
-
     parameters: PoseFilterConfig  # Checked values of ROWS
     noise: Mapping[str, Mat6]  # R of the sensors in `noise.file`; of none without a file
 

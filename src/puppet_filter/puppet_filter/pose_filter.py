@@ -87,7 +87,6 @@ class PoseFilter:
         )
 
     def unused_noise(self) -> tuple[str, ...]:
-        """Return the names of the noise file that no sensor has."""
         return tuple(sorted(set(self._noise) - set(self._sensors)))
 
     def _accept_stamp(self, stamp_ns: int) -> bool:

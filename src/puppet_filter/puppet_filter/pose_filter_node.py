@@ -40,8 +40,6 @@ COUNTS_PERIOD_S = 1.0
 
 
 class PoseFilterStage:
-    """The filter with the message it fills."""
-
     def __init__(self, tuning: Tuning) -> None:
         self.filter = PoseFilter(*tuning)
         self.frame_id = ''
@@ -65,8 +63,6 @@ class PoseFilterStage:
 
 
 class PoseFilterNode(Node):
-    """Filter every frame and publish it with the same stamp."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(self, ROWS, load_tuning, self._on_tuning)

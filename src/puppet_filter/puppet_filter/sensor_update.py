@@ -126,8 +126,6 @@ WORK = np.dtype(
 
 
 class Input(NamedTuple):
-    """Rows of sensors as in SensorFrame."""
-
     stamp_ns: int
     positions: Vec3s
     quaternions: Quats
@@ -136,8 +134,6 @@ class Input(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Rows of sensors as in FilteredFrame."""
-
     positions: Vec3s
     quaternions: Quats
     linear: Vec3s
@@ -174,7 +170,6 @@ def step_frame(
 
 @kernel
 def skip(outcome: int, state: Record, counters: Ints) -> int:
-    """Count a sample that was not used; return the sensor's status."""
     counters[outcome] += 1
     state.missed += 1
     return FILTER_REJECTED if outcome == REJECTED else FILTER_PREDICTED
@@ -457,7 +452,6 @@ def emit(
 
 @kernel
 def emit_lost(i: int, out: Output) -> None:
-    """Write the output of a sensor without a pose."""
     out.positions[i] = out.linear[i] = out.angular[i] = math.nan
     out.quaternions[i] = math.nan
     out.covariances[i] = out.twist_covariances[i] = math.nan

@@ -103,8 +103,6 @@ TRACKER_MARKERS_ROWS = rows_of(TrackerMarkersConfig)
 
 
 class TrackerMarkers:
-    """The markers of one tracker."""
-
     def __init__(self) -> None:
         # stamps [ns], positions, and whether a sensor came there from its place before
         self._trail: deque[tuple[int, Vec3s, NDArray[np.bool_]]] = deque()
@@ -221,8 +219,6 @@ def _pairs(starts: Floats, ends: Floats) -> Floats:
 
 
 class TrackerMarkersNode(Node):
-    """Frames of a tracker to markers."""
-
     def __init__(self, **kwargs: Any) -> None:
         self._publisher: Any = None  # also of a node that parameters refuse
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)

@@ -44,7 +44,6 @@ class _Setup:
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Return the names in `prop_frames`."""
         return tuple(name.strip() for name in self.prop_frames.split(',') if name.strip())
 
 

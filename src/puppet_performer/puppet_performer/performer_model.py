@@ -28,16 +28,12 @@ STRAY_FACTOR = 2.0  # the window's first frame is itself off the mean
 
 
 class CalibrationOutcome(NamedTuple):
-    """How an attempt to calibrate ended."""
-
     calibration: Calibration | None  # None if it was refused
     text: str  # Why it was refused; '' if it was not
     requested: bool  # Whether somebody asked for it
 
 
 class PerformerModel:
-    """Sensor frames in, postures and calibration outcomes out."""
-
     def __init__(
         self,
         character: Character,

@@ -94,7 +94,6 @@ class PerformerStage:
         return True
 
     def step(self, frame: FilteredFrame) -> PostureRecord | None:
-        """Return the posture of a frame, or None without a calibration."""
         estimate = self.model.step(frame)
         if estimate is None:
             return None
@@ -120,8 +119,6 @@ class PerformerStage:
 
 
 class PerformerNode(Node):
-    """Sensors to posture, once calibrated."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(

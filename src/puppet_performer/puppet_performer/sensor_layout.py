@@ -18,8 +18,6 @@ NO_SENSOR = -1
 
 @dataclass(frozen=True, slots=True)
 class SensorLayout:
-    """The sensors of one performer and where they sit."""
-
     name: str  # Short name
     sensors: tuple[str, ...]  # Names of the sensors, as in the tracker's messages
     segments: Ints  # Segment of each sensor, shape (n,), indices into SEGMENTS

@@ -63,15 +63,11 @@ class TouchConfig:
 
 
 class Place(NamedTuple):
-    """One of the forty points of a segment."""
-
     segment: int  # Index into SEGMENTS
     row: int  # Row of `surface_samples`: ring * 5 + point
 
 
 class Touch(NamedTuple):
-    """A rest of the tip."""
-
     place: Place  # Which point was waited for
     position: Vec3  # Mean of the tip in the segment's frame, shape (3,) [m]
     off_m: float  # Distance from where the capsules have the point [m]
@@ -79,8 +75,6 @@ class Touch(NamedTuple):
 
 
 class SurfaceRecorder:
-    """Stylus positions and postures in, surface points out."""
-
     def __init__(
         self, segments: Sequence[str], expected: Vec3s, config: TouchConfig | None = None
     ) -> None:
@@ -104,7 +98,6 @@ class SurfaceRecorder:
 
     @property
     def place(self) -> Place | None:
-        """Return the point that is waited for; None after the last."""
         return self._places[self._done] if self._done < len(self._places) else None
 
     @property

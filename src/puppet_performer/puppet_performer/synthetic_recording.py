@@ -34,8 +34,6 @@ class Disturbances:
 
 
 class Mounting(NamedTuple):
-    """Pose of each sensor in its segment's frame."""
-
     positions: Vec3s  # Shape (n, 3) [m]
     rotations: Quats  # Shape (n, 4)
 
@@ -54,7 +52,6 @@ def random_mounting(layout: SensorLayout, seed: int, spread_m: float = 0.015) ->
 def measure(
     motion: Motion, layout: SensorLayout, mounting: Mounting, disturbances: Disturbances, seed: int
 ) -> MotionRecording:
-    """Return what the sensors of a layout measure of a motion."""
     rng = np.random.default_rng(seed)
     q_world, p_world = motion.world_segments()
     q, p = q_world[:, layout.segments], p_world[:, layout.segments]

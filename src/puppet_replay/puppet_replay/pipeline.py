@@ -68,8 +68,6 @@ SHORT: Mapping[str, tuple[str, ...]] = {
 
 
 class Settings(NamedTuple):
-    """The configs of all nodes."""
-
     pose_filter: Tuning
     performer: PerformerConfig
     importance: ImportanceNodeConfig
@@ -147,15 +145,11 @@ UNPLACED, UNCALIBRATED = 'performer: no_transform', 'performer: not_calibrated'
 
 
 class Output(NamedTuple):
-    """A message that the graph publishes."""
-
     topic: str
     data: bytes
 
 
 class Pipeline:
-    """The stages behind one topic, the entry: one of topics.ENTRIES."""
-
     def __init__(self, settings: Settings, entry: str = graph.RAW) -> None:
         self.drops: dict[str, int] = {}  # input that gave nothing, by node and reason
         self.errors: list[str] = []  # what a node would have logged as an error, each once
@@ -196,7 +190,6 @@ class Pipeline:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the performer is calibrated by now."""
         return self._performer.model.calibration is not None
 
     def stages(self) -> list[tuple[str, Any]]:
@@ -209,7 +202,6 @@ class Pipeline:
         ]
 
     def descriptions(self) -> list[Output]:
-        """Return what the nodes publish once at their start."""
         return [Output(t, encoded(String(data=d))) for t, d in self._descriptions]
 
     def transform(self, data: bytes) -> None:

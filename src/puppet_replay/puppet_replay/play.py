@@ -122,7 +122,6 @@ class Connections:
 
 
 def fits(offer: QoSProfile, wish: QoSProfile) -> bool:
-    """Return whether a subscription can hear a publisher."""
     return qos_check_compatible(offer, wish)[0] != QoSCompatibility.ERROR
 
 
@@ -144,7 +143,6 @@ class Flow:
         self._given_up: set[str] = set()
 
     def sent(self, stamp_ns: int) -> None:
-        """Take note of a frame that is sent."""
         number = self.counts[self._chain[0]]
         self._numbers[stamp_ns] = number
         if len(self._numbers) > FORGET:
@@ -152,7 +150,6 @@ class Flow:
         self._note(self._chain[0], number)
 
     def seen(self, topic: str, stamp_ns: int) -> None:
-        """Take note of a message of a later topic."""
         number = self._numbers.get(stamp_ns)
         if number is not None:
             self._note(topic, number)
@@ -255,7 +252,6 @@ class PlayNode(Node):
         return 'nothing'
 
     def play(self, rate: float, is_stopped: IsStopped) -> None:
-        """Play the whole bag, or until asked to stop."""
         first, _ = frames_first(self._reader.messages([graph.TF_STATIC]))
         for message in first:
             self._publish(message)
@@ -280,7 +276,6 @@ class PlayNode(Node):
         self._hold_back(is_stopped, window=1)  # until the last frame has come through
 
     def _advertise(self) -> None:
-        """Make the publishers of what is played."""
         reader = self._reader
         names = played_topics(tuple(reader.topics), self.entry)
         if reader.counts.get(graph.TF):
@@ -305,7 +300,6 @@ class PlayNode(Node):
                 self._own[topic] = self.create_publisher(kind, topic, profile)
 
     def _missing(self, nodes: Collection[str]) -> str:
-        """Return what of the graph is not there yet, in words."""
         absent = sorted(set(nodes) - set(self.get_node_names()))
         if absent:
             return f'node {absent[0]}'
@@ -436,7 +430,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Play as the arguments ask for; return the exit code."""
     options = make_parser().parse_args(remove_ros_args(list(arguments)))
     if not 0.0 < options.rate <= 1000.0:
         raise io.ConfigError(f'--rate: expected 0 < rate <= 1000, got {options.rate:g}')

@@ -37,7 +37,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Report what was updated."""
     for line in config.stash.get(_UPDATED, []):
         terminalreporter.write_line(line)
 

@@ -55,8 +55,6 @@ Sample = tuple[int, int | None, bytes | int]
 
 
 class _Source(NamedTuple):
-    """A topic that is recorded."""
-
     topic: str
     kind: str
     subscriptions: dict[DurabilityPolicy, Subscription]
@@ -115,7 +113,6 @@ class RecordNode(Node):
             self._writer.flush()
 
     def _take(self, number: int) -> None:
-        """Take what has come from one source."""
         source = self._sources[number]
         for subscription in source.subscriptions.values():
             handle, kind = subscription.handle, subscription.msg_type
@@ -131,7 +128,6 @@ class RecordNode(Node):
                     self._batch.append((log_ns, number, data))
 
     def _count(self, topic: str, number: int | None) -> None:
-        """Count a message, and by its number what was lost before it."""
         self.counts[topic] += 1
         if number is None:
             return
@@ -269,7 +265,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Record as the arguments ask for; return the exit code."""
     options = make_parser().parse_args(remove_ros_args(list(arguments)))
     if options.duration is not None and not options.duration > 0.0:
         raise ConfigError(f'--duration: expected seconds > 0, got {options.duration:g}')
@@ -305,7 +300,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def record(node: RecordNode, stopping: threading.Event, duration_s: float | None) -> None:
-    """Poll until asked to stop, or for a time."""
     start_s = time.monotonic()
     end_s = start_s + duration_s if duration_s is not None else float('inf')
     report_at_s = start_s + REPORT_PERIOD_S

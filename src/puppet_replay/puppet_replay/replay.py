@@ -182,7 +182,6 @@ def run_through(
 
 
 def profile_of(topic: str) -> QoSProfile:
-    """Return the QoS with which the graph publishes a topic."""
     if topic.endswith(LATCHED) or topic == PARAMETERS:
         return qos.LATCHED
     return PROFILES.get(topic, qos.STREAM)
@@ -212,7 +211,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay as the options ask for; return the exit code."""
     check_writable(options.output, 'output')
     bag, output = options.bag.resolve(), options.output.resolve()
     if options.bag.exists() and (output == bag or bag in output.parents):

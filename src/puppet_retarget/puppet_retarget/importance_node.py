@@ -33,8 +33,6 @@ OUTPUT_TOPIC = 'importance'
 
 
 class ImportanceStage:
-    """The importance with the message it fills."""
-
     def __init__(self, config: ImportanceNodeConfig) -> None:
         environment = load_environment(config_files.environment_file(config.environment))
         path = config.surface_file
@@ -61,8 +59,6 @@ class ImportanceStage:
 
 
 class ImportanceNode(Node):
-    """Posture to importance, one message for one."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(
@@ -92,7 +88,6 @@ class ImportanceNode(Node):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the node; return its exit code."""
     return spin_node(ImportanceNode, argv)
 
 

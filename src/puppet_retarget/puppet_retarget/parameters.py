@@ -51,8 +51,6 @@ class CommandConfig:
 
 @dataclass(frozen=True, slots=True)
 class RetargetConfig:
-    """Parameters of the retarget node; see RETARGET_ROWS."""
-
     solver: str = setting(
         'importance_based', description='How the puppet is posed.', choices=SOLVER_NAMES
     )
@@ -103,8 +101,6 @@ RETARGET_ROWS = (*SOLVER_ROWS, *_NODE.values(), *rows_of(CommandConfig, COMMAND)
 
 @dataclass(frozen=True, slots=True)
 class ImportanceNodeConfig:
-    """Parameters of the importance node; see IMPORTANCE_ROWS."""
-
     environment: str  # Name or path of the environment's file
     tuning: ImportanceConfig
     self_tuning: SelfInteractionConfig

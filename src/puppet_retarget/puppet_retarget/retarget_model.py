@@ -72,8 +72,6 @@ LEAP = 'eases after a leap of the input'
 
 
 class LastPosture(NamedTuple):
-    """What was published last."""
-
     root: Vec3  # Root position, shape (3,) [m]
     rotations: Quats  # Joint rotations, shape (16, 4)
     angles: Floats  # Joint angles in the order of their names, shape (n,) [rad]
@@ -241,8 +239,6 @@ class RetargetedFrame:
 
 
 class RetargetModel:
-    """One puppet driven by one performer."""
-
     def __init__(
         self, character: Character, environment: Environment, config: RetargetConfig
     ) -> None:

@@ -90,8 +90,6 @@ class PuppetFrame(NamedTuple):
 
 
 class RetargetStage:
-    """The puppet with the messages it fills."""
-
     def __init__(self, character: Character, config: RetargetConfig) -> None:
         environment = load_environment(config_files.environment_file(config.environment))
         self.model = RetargetModel(character, environment, config)
@@ -112,7 +110,6 @@ class RetargetStage:
     def step(
         self, performer: PostureRecord, importance: ImportanceRecord
     ) -> RetargetedFrame | None:
-        """Return the puppet's frame, or None if the input is not usable."""
         frame = self.model.step(
             performer.stamp_ns,
             performer.posture.root_position,
@@ -199,7 +196,6 @@ class RobotCommands:
         diagnostics.value('commands', lambda: model.report(time.monotonic()))
 
     def step(self, puppet: PuppetFrame) -> None:
-        """Send what a frame commands, if that is due and may be sent."""
         if not self._limit.passes(time.monotonic_ns()):
             return
         performer, model = puppet.performer, self._model
@@ -226,8 +222,6 @@ class RobotCommands:
 
 
 class RetargetNode(Node):
-    """Posture and importance to the puppet."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **NODE_OPTIONS, **kwargs)
         self._table = ParameterTable(self, RETARGET_ROWS, self._build_config, self._on_config)
@@ -362,7 +356,6 @@ def _description(character: Character) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the node; return its exit code."""
     return spin_node(RetargetNode, argv)
 
 

@@ -24,7 +24,6 @@ def config_dir() -> Path:
 
 
 def available(folder: str, ending: str = '.yaml') -> tuple[str, ...]:
-    """Return the names that a configuration folder offers, sorted."""
     return tuple(sorted(path.stem for path in (config_dir() / folder).glob(f'*{ending}')))
 
 

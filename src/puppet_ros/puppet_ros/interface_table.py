@@ -34,8 +34,6 @@ RELIABLE = qos.JOINT_STATES  # what rclpy makes of a depth of 10
 
 
 class Topic(NamedTuple):
-    """A topic that nodes of the suite publish."""
-
     name: str
     type: str  # noqa: A003
     publishers: tuple[str, ...]  # nodes, or programs
@@ -45,8 +43,6 @@ class Topic(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A service of a node."""
-
     name: str
     type: str  # noqa: A003
     node: str

@@ -98,7 +98,6 @@ def is_program(path: Path) -> bool:
 
 
 def entry_of(program: Path) -> EntryPoint:
-    """Return the entry point of an installed program."""
     points = distribution(program.absolute().parent.name).entry_points
     known = (p for group in GROUPS for p in points if p.group == group)
     return next(p for p in known if p.name == program.name)

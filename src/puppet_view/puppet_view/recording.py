@@ -67,7 +67,6 @@ class RecordedBody:
 
     @property
     def is_performer(self) -> bool:
-        """Whether this is who was captured, and no puppet."""
         return self.who == PERFORMER
 
     @cached_property
@@ -132,7 +131,6 @@ class Recording:
 
     @property
     def performer(self) -> RecordedBody | None:
-        """Return the captured body, if it was recorded."""
         return self.bodies[0] if self.bodies[0].is_performer else None
 
     @property
@@ -141,17 +139,14 @@ class Recording:
 
     @property
     def rate_hz(self) -> float:
-        """Frames a second of the first body."""
         return self.bodies[0].rate_hz
 
     @property
     def duration_s(self) -> float:
-        """Time of the last posture [s]."""
         return float(max(body.times_s[-1] for body in self.bodies))
 
     @property
     def n_frames(self) -> int:
-        """Frames of that rate that the recording lasts, gaps included."""
         return round(self.duration_s * self.rate_hz) + 1
 
 

@@ -105,8 +105,6 @@ class LocalRunner:
 
 
 class _Worker:
-    """A process that does one task at a time."""
-
     def __init__(self, work: Callable[[Task], Outcome], memory_bytes: int) -> None:
         context = multiprocessing.get_context('forkserver')
         self._connection, theirs = context.Pipe()
@@ -153,7 +151,6 @@ def _over_which_they_died(task: Task, codes: Sequence[int | None], *, limited: b
 
 
 def _serve(connection: Connection, work: Callable[[Task], Outcome], memory_bytes: int) -> None:
-    """Do tasks until nobody is at the other end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who gives tasks ends us
     if memory_bytes:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))

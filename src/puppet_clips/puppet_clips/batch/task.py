@@ -26,16 +26,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How clips are read."""
-
     name_map: str | None = None  # built-in map of joint names, or a file
     options: ClipOptions = DEFAULT_OPTIONS  # what is not in files
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A clip and a character."""
-
     number: int  # place in the run, from 0
     clip: Path  # the file
     asf: Path | None  # skeleton of an .amc clip
@@ -52,7 +48,6 @@ class Task:
 
     @property
     def out_name(self) -> str:
-        """Return the output's path below OUT_DIR, with slashes."""
         stem, _, suffix = self.name.rpartition('.')
         suffix_out = self.suffix or ('.npz' if self.job.character.robot else BVH)
         has_suffix = f'.{suffix.lower()}' in SUFFIXES + BAG_SUFFIXES
@@ -76,8 +71,6 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a task."""
-
     number: int  # the task's
     status: str  # DONE, SKIPPED or FAILED
     row: Row  # line of the summary; of a failed task only what is known of it

@@ -20,14 +20,11 @@ def off_the_truth(found: Quats, true: Quats) -> Vec3s:
 
 
 class RecordedClip(NamedTuple):
-    """A recording whose truth is known."""
-
     motion: Motion  # what was done, by whom
     mounting: synthetic.Mounting  # how the sensors sit
     recording: MotionRecording  # what they measured
 
     def compare(self, calibration: Calibration) -> str:
-        """Return one line on how far a calibration is from the truth."""
         off = off_the_truth(calibration.rotations, self.mounting.rotations)
         turned = np.degrees(np.linalg.norm(off, axis=1))
         line = f'off the truth: sensors turned by {np.sqrt(np.mean(turned**2)):.2f} deg RMS'

@@ -119,7 +119,6 @@ def check_pose(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
-    """Calibrate as the options ask for; return the exit code."""
     outputs = {'--output': options.output, '--write-character': options.write_character}
     for name, path in outputs.items():
         if path is not None:

@@ -78,7 +78,6 @@ class CalibrationNode(Node):
             raise RuntimeError(self.missing())
 
     def missing(self) -> str:
-        """Return what there is to do when nothing comes."""
         if not self._frames:
             return f'{FILTERED_TOPIC}: expected sensor frames, got none; is the filter running?'
         if self.place() is None:

@@ -60,7 +60,6 @@ class SurfaceNode(CalibrationNode):
         self.create_subscription(Posture, POSTURE_TOPIC, self._on_posture, qos.STREAM)
 
     def missing(self) -> str:
-        """Return what there is to do when nothing comes."""
         if self._frames and not self._postures:
             return f'{POSTURE_TOPIC}: expected postures, got none; is the performer calibrated?'
         if self._frames and self.place() is not None:
@@ -131,7 +130,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
-    """Record what the options ask for; return the exit code."""
     check_writable(options.output, '--output')
     if not np.all(np.isfinite(options.tip)):
         raise ConfigError(f'--tip: expected finite numbers, got {options.tip}')

@@ -225,7 +225,6 @@ def _read_root(rows: list[_Row]) -> tuple[_Bone, Vec3]:
 
 
 def _read_bones(rows: list[_Row]) -> dict[str, _Bone]:
-    """Return the bones of :bonedata by name."""
     bones: dict[str, _Bone] = {}
     bone: _Bone | None = None
     for row in rows:

@@ -339,7 +339,6 @@ def write_bvh(motion: Motion, path: str | Path) -> None:
 
 
 def bvh_text(motion: Motion) -> str:
-    """Return a motion as the text of a BVH file; see `write_bvh`."""
     skeleton = motion.skeleton
     ends = {SEGMENT_INDEX[n]: p for n, p in zip(END_EFFECTORS, skeleton.interaction_points)}
     ends[SEGMENT_INDEX['head']] = np.array([0.0, 0.0, _HEAD_PER_LEG * skeleton.leg_length])

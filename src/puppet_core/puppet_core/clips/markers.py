@@ -432,5 +432,4 @@ def _longest_run(good: NDArray[np.bool_]) -> slice:
 
 
 def _worst(points: Mapping[str, Vec3s]) -> str:
-    """Return the point that is missing in most frames."""
     return min(points, key=lambda name: int(np.isfinite(points[name]).all(axis=1).sum()))

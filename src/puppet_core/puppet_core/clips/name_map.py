@@ -249,7 +249,6 @@ def _tip(clip: ClipFile, joint: int) -> int | None:
 
 
 def _missing(clip: ClipFile, joints: Mapping[str, int]) -> list[str]:
-    """Return the segments that the file cannot be mapped without."""
     missing = []
     for segment, parent in zip(SEGMENTS, PARENTS):
         above = joints.get(SEGMENTS[parent])

@@ -15,7 +15,6 @@ _NUMBERS = HEADER.replace('name,', '').split(',')
 
 
 def props_text(motion: Motion) -> str:
-    """Return a motion's props as the text of such a file."""
     names, positions, orientations = motion.props
     values = np.concatenate((positions, np.roll(orientations, -1, axis=-1)), axis=-1)
     lines = [HEADER]

@@ -27,8 +27,6 @@ LOG = logging.getLogger('puppet')
 
 
 class SetLevel(argparse.Action):
-    """The option that sets how much a command tells."""
-
     def __call__(self, parser: object, namespace: object, *_: object) -> None:
         LOG.setLevel('WARNING' if self.dest == 'quiet' else 'DEBUG')
         setattr(namespace, self.dest, True)

@@ -16,8 +16,6 @@ MAX_DEPTH = 100
 
 @dataclass(slots=True)
 class XmlElement:
-    """One element: its attributes, its line, what is inside."""
-
     tag: str
     values: dict[str, str]
     line: int
@@ -31,8 +29,6 @@ class XmlElement:
 
 
 class _TreeBuilder(ContentHandler):
-    """Builds the tree while the parser goes through the text."""
-
     def __init__(self, path: Path, parser: Locator) -> None:
         super().__init__()
         self._path, self._parser = path, parser

@@ -99,7 +99,6 @@ def smooth_ramp(value: float, width: float) -> float:
 
 @kernel
 def multiply(a: QuatLike, b: QuatLike) -> Quat:
-    """Return the Hamilton product a b."""
     return (
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
         a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],

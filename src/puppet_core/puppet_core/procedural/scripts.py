@@ -13,8 +13,6 @@ from puppet_core.procedural.performer import procedural_motion
 
 
 class Script(NamedTuple):
-    """A performance."""
-
     motion: Callable[..., Motion]  # From a body, a rate [Hz] and the length of the T-pose [s]
     environment: str  # Name of the file in config/environments
     layout: str = 'default14'  # Name of the file in config/layouts

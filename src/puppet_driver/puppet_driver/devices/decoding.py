@@ -215,7 +215,6 @@ class FixedRecordStream(RecordStream):
         self._held, self._is_in_phase, self._is_doubtful = None, False, False
 
     def _judge(self, records: list[TrackerRecord]) -> None:
-        """Accept, hold or drop the pending record, whose bytes fit."""
         size = self.record_bytes
         found = None if self._is_doubtful else self.decode(bytes(self._pending[:size]))
         if found is None or found[0] < 0:

@@ -106,7 +106,6 @@ class Line:
         self._counted: tuple[StreamCounters, RecordStream | None] = StreamCounters(), None
 
     def fileno(self) -> int:
-        """Return the open port's descriptor, -1 if closed."""
         return self._port.fileno() if self._port is not None else -1
 
     @property
@@ -174,7 +173,6 @@ class Line:
         return (yield from self._read(self._port, now_ns))
 
     def _start(self, port: Port, now_ns: int) -> Steps:
-        """Run the device's exchanges; return when they ended."""
         exchanges, reply, notes = self._tracker.start_exchanges(), None, []
         while True:
             try:

@@ -368,7 +368,6 @@ class MotionStar(Tracker):
     def _ask(
         self, message: Message, unit: int = 0, body: bytes = b'', allows_refusal: bool = False
     ) -> Steps:
-        """Send a request until it is answered; return the answer."""
         wanted = {birdnet.ANSWERS[message], *birdnet.REFUSALS}
         if message is Message.RUN_CONTINUOUS:
             wanted.add(Message.DATA)  # means the same if the answer was lost

@@ -159,8 +159,6 @@ class PolhemusStream(FixedRecordStream):
 
 @dataclass(frozen=True, slots=True)
 class PolhemusConfig(LineConfig):
-    """What is on one line, its sensors on the stations from 1 on."""
-
     baud_rate_bps: int = 115200
 
 
@@ -240,8 +238,6 @@ class PolhemusTracker(Tracker):
 
 
 class Fastrak(PolhemusTracker):
-    """A FASTRAK that writes binary numbers."""
-
     title = 'Polhemus FASTRAK'
     max_stations = 4
     layout = RecordLayout((b'0', b'1234', _PRINTABLE), station_at=1, status_at=2)
@@ -291,8 +287,6 @@ class Fastrak(PolhemusTracker):
 
 
 class FastrakAscii(Fastrak):
-    """A FASTRAK that writes decimal numbers."""
-
     layout = Fastrak.layout._replace(is_ascii=True)
 
 

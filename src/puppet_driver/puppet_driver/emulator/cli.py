@@ -114,8 +114,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the emulator; return the exit code."""
-
     def run() -> int:
         arguments = parser().parse_args(argv)
         props = () if arguments.clip else SCRIPTS[arguments.script].props

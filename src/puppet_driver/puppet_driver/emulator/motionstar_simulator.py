@@ -174,7 +174,6 @@ class MotionStarSimulator(DeviceSimulator):
         )
 
     def _set_up(self, address: int, body: bytes) -> bool:
-        """Take a setup over; return whether it makes sense."""
         try:
             if address == 0:
                 rate_hz = birdnet.decode_system(body).rate_mhz / 1000.0

@@ -66,7 +66,6 @@ class EmulatorServer:
             self._thread = None
 
     def close(self) -> None:
-        """Close all transports; to be called after `stop`."""
         for line in self.lines:
             line.pty.close()
         os.close(self._wake_read)

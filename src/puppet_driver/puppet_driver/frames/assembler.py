@@ -47,8 +47,6 @@ NO_POSE = (float('nan'),) * POSE_SIZE
 
 
 class RawFrame(NamedTuple):
-    """One frame, its arrays being its own."""
-
     stamp_ns: int  # When it was measured [ns]
     arrival_ns: int  # When its first byte came [ns]
     frame_index: int  # Counts from 0; a dropped one is missing in what the consumer sees

@@ -241,7 +241,6 @@ class ClockFit:
         self._losses = min(max(self._losses + (1 if is_loss else -1), -MAX_LOSSES), MAX_LOSSES)
 
     def _end_block(self) -> None:
-        """Correct the line by the earliest arrival of the block."""
         error_ns, n_ticks = self._earliest_ns, self._in_block
         self._earliest_ns, self._in_block = math.inf, 0
         if self._phase_blocks > 0 and abs(error_ns) > FAR * self.period_ns:

@@ -52,8 +52,6 @@ class BodyPoint:
 
 
 class Surface(Protocol):
-    """Ground or another height field; both methods broadcast."""
-
     def height(self, x: Floats, y: Floats) -> Floats:
         """Return z of the surface [m] over places x, y [m]."""
 
@@ -70,16 +68,12 @@ def normals(surface: Surface, x: Floats, y: Floats) -> Vec3s:
 
 @dataclass(frozen=True, slots=True)
 class FlatSurface:
-    """A level floor or ceiling."""
-
     z: float = 0.0  # Its height [m]
 
     def height(self, x: Floats, y: Floats) -> Floats:
-        """Return z everywhere [m]."""
         return np.full(np.broadcast(x, y).shape, self.z)
 
     def gradient(self, x: Floats, y: Floats) -> Floats:
-        """Return zeros, shape (..., 2)."""
         return np.zeros((*np.broadcast(x, y).shape, 2))
 
 
@@ -114,8 +108,6 @@ class _Framed:
 
 @dataclass(frozen=True, slots=True)
 class PointGoal(_Framed):
-    """A point of the body is at a place."""
-
     point: BodyPoint
     goals: Vec3s  # In world, shape (k, 3), or (3,) for all frames [m]
     axes: tuple[bool, bool, bool] = (True, True, True)  # Which coordinates count
@@ -128,8 +120,6 @@ class PointGoal(_Framed):
 
 @dataclass(frozen=True, slots=True)
 class OrientationGoal(_Framed):
-    """A segment is turned in a given way."""
-
     segment: int  # Index into SEGMENTS
     orientations: Quats  # Of the segment in world, shape (k, 4), or (4,) for all frames
 
@@ -140,8 +130,6 @@ class OrientationGoal(_Framed):
 
 @dataclass(frozen=True, slots=True)
 class LookAt(_Framed):
-    """An axis of a segment points to a place."""
-
     point: BodyPoint  # From where, such as between the eyes
     axis: Vec3  # In the frame of the point's segment, any length but zero, shape (3,)
     targets: Vec3s  # Where to, in world, shape (k, 3), or (3,) for all frames [m]

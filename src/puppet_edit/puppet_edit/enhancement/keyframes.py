@@ -116,7 +116,6 @@ def _candidates(targets: Targets, rate_hz: float) -> Iterator[tuple[int, str]]:
 
 
 def _smoothed(positions: Vec3s, sigma: float) -> Vec3s:
-    """Return positions without gaps and without fast noise."""
     n = len(positions)
     filled = np.zeros_like(positions)
     for row in range(positions.shape[1]):

@@ -24,8 +24,6 @@ _BENT = ((0, 0.2), (1, 0.4), (2, 0.4), (3, -0.2))  # pelvis, spine, chest; the h
 
 
 class Doorway(NamedTuple):
-    """A lintel across the way."""
-
     place_m: tuple[float, float]  # Middle of the threshold seen from above [m]
     heading_rad: float  # Which way one goes through
     lintel_m: float  # Height of its lower edge in world [m]

@@ -133,8 +133,6 @@ def _bridged(loose: Bools, core: Bools, rate_hz: float) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class FootPoses:
-    """Both feet over a whole motion, as goals or as they are."""
-
     soles: Vec3s  # Sole centres in world, shape (n, 2, 3) [m]
     rotations: Quats  # Orientations of the feet in world, shape (n, 2, 4)
     planted: NDArray[np.bool_]  # Whether the foot stands, shape (n, 2)

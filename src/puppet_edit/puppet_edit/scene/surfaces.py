@@ -37,8 +37,6 @@ _GREY_DEPTHS = {'L': 255.0, 'I;16': 65535.0, 'I': 65535.0, '1': 1.0}
 
 @dataclass(frozen=True, slots=True)
 class HeightField:
-    """Heights on a grid, smooth between its points."""
-
     heights: Floats  # Rows along y, columns along x, at least 4 of each, shape (rows, columns) [m]
     cell_m: float  # Distance of neighbouring points [m]
     origin_m: tuple[float, float] = (0.0, 0.0)  # Place of the first row's first point [m]
@@ -78,8 +76,6 @@ class HeightField:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A height that changes along one direction only."""
-
     along: Callable[[Floats], Floats]  # Height over the way [m]
     slope: Callable[[Floats], Floats]  # Its derivative [-]
     heading_rad: float = 0.0  # Direction of the way, from +x to +y

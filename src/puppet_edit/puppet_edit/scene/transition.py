@@ -170,8 +170,6 @@ def _alignment(costs: Floats) -> Floats:
 
 
 class Transition(NamedTuple):
-    """Two clips in one: the first, the seam, the second."""
-
     motion: Motion
     seams: tuple[Seam, ...]  # Where, and how time runs in them, in order
     contacts: FootContacts  # Of the clip that counts more in each frame

@@ -33,8 +33,6 @@ UNIT_TOLERANCE = 1e-3  # what hand-edited quaternions may be off unit length by
 
 @dataclass(frozen=True, slots=True)
 class JointReport:
-    """One joint of a calibration."""
-
     joint: str  # The joint's child segment
     residual_m: float  # RMS movement of the centre between its two sensors [m]
     sd_m: float  # Standard deviation of the centre in its worst direction [m]
@@ -44,8 +42,6 @@ class JointReport:
 
 @dataclass(frozen=True, slots=True)
 class LengthReport:
-    """One limb segment of a calibration."""
-
     segment: str  # Which
     length_m: float  # Distance of the joint centres at its ends [m]
     sd_m: float  # Standard deviation [m]
@@ -53,8 +49,6 @@ class LengthReport:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong with a recording."""
-
     kind: str  # One of KINDS
     names: tuple[str, ...]  # Sensors or joints that it is about
     text: str  # What was found and what to do, one line
@@ -62,8 +56,6 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Whether a calibration can be used, and why not."""
-
     joints: tuple[JointReport, ...] = ()  # In the order of SEGMENTS
     lengths: tuple[LengthReport, ...] = ()  # In the order of SEGMENTS
     findings: tuple[Finding, ...] = ()  # The gravest first; none if all is well
@@ -76,7 +68,6 @@ class Evaluation:
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def table(self) -> str:
-        """Return the evaluation for people, several lines."""
         lines = ['joint              residual  uncertain   range about three axes']
         lines += [
             f'{j.joint:<17}{1e3 * j.residual_m:7.1f} mm{1e3 * j.sd_m:8.1f} mm   '
@@ -117,8 +108,6 @@ def read_skeleton(source: Section) -> Skeleton:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Mounting of every sensor of a layout on one performer."""
-
     performer: str  # Character whose skeleton was assumed
     layout: str  # Name of the sensor layout
     date: str  # When it was made, ISO 8601; empty if unknown
@@ -175,12 +164,10 @@ class Calibration:
 
     @property
     def residual_m(self) -> float:
-        """RMS movement over all sensors [m]."""
         return float(np.sqrt(np.mean(self.spreads_m**2)))
 
     @property
     def residual_deg(self) -> float:
-        """RMS rotation over all sensors [deg]."""
         return float(np.degrees(np.sqrt(np.mean(self.spreads_rad**2))))
 
 

@@ -253,8 +253,6 @@ def _pair_costs(recording: MotionRecording, n: int) -> Floats:
 
 
 class Slip(NamedTuple):
-    """A sensor that changed its place on its segment."""
-
     sensor: int  # Which
     share: float  # When, as a fraction of the recording, 0 .. 1.
     moved_m: float  # RMS movement of its joints in its frame that this explains [m]

@@ -55,8 +55,6 @@ EFFECTIVE_FRAMES = 10.0  # of a held pose: slow noise repeats itself
 
 
 class Outcome(NamedTuple):
-    """How a functional calibration ended."""
-
     calibration: Calibration | None  # None if sensors were exchanged or the unit is wrong
     evaluation: Evaluation  # What was found
 

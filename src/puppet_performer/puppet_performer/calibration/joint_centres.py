@@ -50,8 +50,6 @@ class Fit(NamedTuple):
 
 
 class Centres(NamedTuple):
-    """All joint centres of a performer."""
-
     # In the frames of the parents' and the children's sensors, shape (joints, 2, 3) [m]
     points: Vec3s
     covariance: Floats  # Of all coordinates in that order, shape (6 joints, 6 joints) [m^2]

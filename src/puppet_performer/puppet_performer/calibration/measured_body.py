@@ -28,8 +28,6 @@ _HIPS, _SHOULDERS = LIMB_SEGMENTS[2:, 0], LIMB_SEGMENTS[:2, 0]
 
 
 class MeasuredBody(NamedTuple):
-    """A skeleton, and where the sensors sit on it."""
-
     skeleton: Skeleton  # With the performer's lengths
     positions: Vec3s  # Each sensor's origin in its segment's frame, shape (n, 3) [m]
 
@@ -163,8 +161,6 @@ ITERATIONS = 10
 
 
 class Hinge(NamedTuple):
-    """Where elbow or knee bends about."""
-
     # Unit vector in the frame of the near segment's sensor; flexion is right-handed about it
     axis: Vec3
     sd: float  # Standard deviation [rad]
@@ -211,8 +207,6 @@ def _plane(directions: Floats) -> tuple[Vec3, Floats]:
 
 
 class Turned(NamedTuple):
-    """Rotations of the sensors on their segments."""
-
     rotations: Quats  # q_segment_sensor, shape (n, 4)
     sds: Floats  # Standard deviation of each one's worst axis, shape (n,) [rad]
 

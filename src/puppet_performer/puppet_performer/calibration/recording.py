@@ -44,7 +44,6 @@ class MotionRecording(PoseRecording):
 
     @property
     def duration_s(self) -> float:
-        """Return the length [s]."""
         return self.n_frames / self.rate_hz
 
     def without_spikes(self) -> 'MotionRecording':

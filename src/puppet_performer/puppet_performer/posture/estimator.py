@@ -193,13 +193,11 @@ def _carry_all(turn: Quat, before: Vec3, place: Vec3, state: Record) -> None:
 
 @kernel
 def _carried(turn: Quat, from_point: Vec3, to_point: Vec3, point: Vec3) -> Vec3:
-    """Return a point turned about another one, and moved with that."""
     return add(rotate(turn, sub(point, from_point)), to_point)
 
 
 @kernel
 def _turned_along(turn: Quat, rotation: Quat) -> Quat:
-    """Return a rotation whose axis is turned."""
     return multiply(multiply(turn, rotation), conjugate(turn))
 
 
@@ -261,7 +259,6 @@ class PostureEstimator:
         self._state['times'] = config.hold_s, config.fade_s, config.return_s
 
     def reset(self) -> None:
-        """Forget the past: the next frame is used as it comes."""
         self._stamp_ns = None
         self._state['slots']['source'] = FRESH
 

@@ -223,7 +223,6 @@ def joint_of_sensor(segment: int, state: Record) -> Vec3:
 
 @kernel
 def is_absent(segment: int, state: Record) -> bool:
-    """Return whether a segment has no usable sensor in this frame."""
     return state.sensors[segment].quality == ABSENT
 
 

@@ -229,7 +229,6 @@ def _covariances(fields: Fields) -> dict[str, Channel]:
 
 
 def _skeleton(fields: Fields) -> dict[str, Channel]:
-    """Return the skeleton of a body that is rigid in these messages."""
     carried = carried_places(
         numbers(fields, 'rotations', 4)[..., _WXYZ],
         numbers(fields, 'segment_positions', 3),

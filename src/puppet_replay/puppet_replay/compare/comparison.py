@@ -68,8 +68,6 @@ Show = Callable[[int], AbstractContextManager[Advance]]
 
 
 class Place(NamedTuple):
-    """One value of one message."""
-
     stamp_ns: int  # of the message in A; its log time if the type has no header
     frame_index: int  # the message's own if it has one, else its number
     component: str = ''  # name of the row and of the axis, as in left_hand x
@@ -86,8 +84,6 @@ class Curve(NamedTuple):
 
 
 class FieldResult(NamedTuple):
-    """How one field of one topic differs."""
-
     topic: str
     name: str  # of the field, or MESSAGES, TOPIC or ORDER for the topic as a whole
     unit: str  # a key of UNITS
@@ -121,8 +117,6 @@ class TopicResult(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """How two bags differ."""
-
     paths: tuple[str, str]  # A and B
     start_ns: int  # first stamp of A, from which times in reports are counted
     topics: tuple[TopicResult, ...]  # by name
@@ -134,7 +128,6 @@ class Comparison(NamedTuple):
         return all(topic.within for topic in self.topics)
 
     def fields(self) -> list[FieldResult]:
-        """Return the fields of all topics, the worst first."""
         rows = [field for topic in self.topics for field in topic.fields]
         return sorted(rows, key=lambda f: (f.within, -f.severity, stage(f.topic), f.name))
 
@@ -153,8 +146,6 @@ def stage(topic: str) -> int:
 
 
 class Stamped(NamedTuple):
-    """When n messages are from."""
-
     stamps_ns: Ints  # in A, shape (n,)
     indices: Ints  # shape (n,)
 

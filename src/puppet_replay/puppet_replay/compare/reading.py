@@ -61,8 +61,6 @@ class Field(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """Everything that a message holds."""
-
     numbers: dict[str, Field]  # by name, as in transforms[].transform.translation
     texts: dict[str, tuple[str, ...]]  # by name
 

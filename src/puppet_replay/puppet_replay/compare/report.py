@@ -110,7 +110,6 @@ def amount(value: float, unit: str) -> str:
 
 
 def cells(field: FieldResult, start_ns: int) -> tuple[str, ...]:
-    """Return a row of the table, from the name of the field on."""
     if field.unit == COUNT:
         numbers = [f'{field.n_beyond} of {field.n}', '', '', str(field.tolerance.mismatches)]
     else:

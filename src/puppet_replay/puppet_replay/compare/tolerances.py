@@ -38,8 +38,6 @@ UNITS = {
 
 
 class Rule(NamedTuple):
-    """One entry of the file."""
-
     topic: str = '*'  # pattern
     field: str = '*'  # pattern
     limits: Mapping[str, Any] = {}  # noqa: RUF012  # by the keys of the file, such as max_mm
@@ -95,7 +93,6 @@ class Tolerances:
         return self._limits(topic, names, lambda pattern: fnmatchcase(field, pattern))
 
     def topic(self, topic: str) -> Tolerance:
-        """Return what is allowed of the messages of a topic."""
         return self._limits(
             topic, dict(zip(OF_MESSAGES, OF_MESSAGES)), lambda pattern: pattern == '*'
         )

@@ -166,7 +166,6 @@ def filter_series(tracks: Sequence[SensorTrack]) -> list[Series]:
 
 
 def status_counts(tracks: Sequence[SensorTrack]) -> dict[str, Any]:
-    """Return how many frames of each sensor had which status."""
     names = {FILTER_OK: 'ok'} | {status: name for status, (name, _, _) in STATUS_STYLES.items()}
     found = {
         track.name: {name: int(np.sum(track.status == s)) for s, name in names.items()}

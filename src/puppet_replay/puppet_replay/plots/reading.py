@@ -50,16 +50,12 @@ class Series(NamedTuple):
 
 
 class Importances(NamedTuple):
-    """Importance of the end-effectors over time."""
-
     times_s: Floats  # shape (n,) [s]
     environment: Floats  # hands and feet, shape (n, 4), in 0 .. 1
     body: Floats  # self-interaction: hands, feet, elbows, knees, shape (n, 8), in 0 .. 1
 
 
 class Soles(NamedTuple):
-    """The sole centres of one body."""
-
     name: str  # whose they are
     times_s: Floats  # shape (n,) [s]
     positions: Vec3s  # left and right in world, shape (n, 2, 3) [m]
@@ -217,7 +213,6 @@ class PlotBag:
         self._origin_ns = self._stamp_ns(first) if first is not None else 0
 
     def importances(self) -> Importances:
-        """Return the importance of all end-effectors."""
         times_s, messages = self._records(IMPORTANCE, Importance, lambda msg: msg)
         return Importances(
             times_s,
@@ -350,7 +345,6 @@ class PlotBag:
 def _track(
     name: str, pairs: Sequence[tuple[FilteredFrame, SensorFrame]], origin_ns: int
 ) -> SensorTrack:
-    """Return one sensor's rows of the frames."""
     filtered = [(frame, frame.sensors.index(name)) for frame, _ in pairs]
     raw = [(frame, frame.sensors.index(name)) for _, frame in pairs]
     with np.errstate(invalid='ignore'):

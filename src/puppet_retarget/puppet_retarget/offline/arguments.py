@@ -56,29 +56,20 @@ _LIVE_ONLY = ('surface_file',)
 class ConfigFiles(Protocol):
     """Where the files are that go by short names; puppet_ros.config_files, or a test's own."""
 
-    def character_file(self, name_or_path: str) -> Path:
-        """Return the file of a character."""
-        ...
+    def character_file(self, name_or_path: str) -> Path: ...
 
-    def environment_file(self, name_or_path: str) -> Path:
-        """Return the file of an environment."""
-        ...
+    def environment_file(self, name_or_path: str) -> Path: ...
 
-    def layout_file(self, name_or_path: str) -> Path:
-        """Return the file of a sensor layout."""
-        ...
+    def layout_file(self, name_or_path: str) -> Path: ...
 
 
 def tuning_rows() -> tuple[Row, ...]:
-    """Return the rows that --set may change, each name once."""
     rows = {row.name: row for row in (*IMPORTANCE_ROWS, *SOLVER_ROWS)}
     return tuple(row for name, row in rows.items() if name not in _OWN_OPTIONS + _LIVE_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
 class ClipTuning:
-    """Tuning of importance and solver, as the command line gives it."""
-
     importance: ImportanceConfig
     solver: SolverConfig
     self_interaction: SelfInteractionConfig = SelfInteractionConfig()
@@ -86,13 +77,11 @@ class ClipTuning:
     def job(
         self, character: Character, environment: Environment, solver: str = SOLVER_NAMES[0]
     ) -> RetargetJob:
-        """Return what has to be done to give a motion to a character."""
         parts = self.importance, self.solver, self.self_interaction
         return RetargetJob(character, environment, solver, *parts)
 
 
 def add_clip_options(parser: argparse.ArgumentParser, has_props: bool = False) -> None:
-    """Declare the options for reading a clip."""
     group = parser.add_argument_group('reading the clip')
     add_reading_options(group)
     if has_props:
@@ -106,7 +95,6 @@ def add_solver_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tuning_options(parser: argparse.ArgumentParser, has_procedural: bool = False) -> None:
-    """Declare environment, world scale and tuning."""
     group = parser.add_argument_group('retargeting')
     group.add_argument(
         '--environment',

@@ -160,17 +160,14 @@ def plain(value: Any) -> Any:
 
 
 def report_text(report: Any) -> str:
-    """Return a report as indented JSON that ends with a line end."""
     return json.dumps(plain(report), indent=2, allow_nan=False) + '\n'
 
 
 def write_report(report: Any, path: str | Path) -> None:
-    """Write a report, all or nothing."""
     write_text(path, report_text(report))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
     lines = [f'| {" | ".join(row)} |' for row in (head, *rows)]
     return '\n'.join([lines[0], '|' + '---|' * len(head), *lines[1:]])
 

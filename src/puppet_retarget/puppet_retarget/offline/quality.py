@@ -29,8 +29,6 @@ FEET_LIMBS = np.array([2, 3])
 
 @dataclass(frozen=True, slots=True)
 class MotionArrays:
-    """A body over time, as the figures need it."""
-
     root_positions: Vec3s  # Pelvis, shape (n, 3) [m]
     rotations: Quats  # Joint rotations, shape (n, 16, 4)
     end_effectors: Vec3s  # General end-effectors, shape (n, 8, 3) [m]

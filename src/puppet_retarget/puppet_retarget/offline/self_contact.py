@@ -49,8 +49,6 @@ _TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
 
 
 class MovingBody(NamedTuple):
-    """A body over time with its shape."""
-
     skeleton: Skeleton  # Its interaction points show how deep they are in hands and feet
     capsules: tuple[Capsule, ...]  # Its shape
     q_world: Quats  # Segments' orientations, shape (n, 16, 4)

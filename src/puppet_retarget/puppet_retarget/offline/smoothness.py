@@ -156,7 +156,6 @@ def jerk_ratios(
     world_scale: float,
     leaping: Frames | None = None,
 ) -> dict[str, float]:
-    """Return the jerk ratios of root, feet, hands, knees and elbows."""
     ratios = {
         'root': jerk_ratio(puppet.root_positions, performer.root_positions, world_scale, leaping)
     }
@@ -180,12 +179,10 @@ class Surroundings(NamedTuple):
 
 
 def real_surroundings(objects: ObjectArrays) -> Surroundings:
-    """Return the solids around the performer."""
     return Surroundings(objects.shapes, objects.positions, objects.orientations, objects.sizes)
 
 
 def puppet_surroundings(objects: ObjectArrays) -> Surroundings:
-    """Return the counterparts around the puppet."""
     return Surroundings(
         objects.shapes, objects.puppet_positions, objects.puppet_orientations, objects.puppet_sizes
     )

@@ -40,8 +40,6 @@ PROGRESS_FRAMES = 100  # from one report of progress to the next
 
 @dataclass(frozen=True, slots=True)
 class RetargetJob:
-    """Everything that decides the outcome for one clip."""
-
     character: Character
     environment: Environment  # Solids around the performer, with counterparts
     solver: str = 'importance_based'
@@ -52,8 +50,6 @@ class RetargetJob:
 
 @dataclass(frozen=True, slots=True)
 class RetargetResult:
-    """A retargeted clip, frame by frame."""
-
     puppet: MotionArrays  # The puppet in its own world
     q_world: Quats  # The puppet's segment orientations in world, shape (n, 16, 4)
     p_world: Vec3s  # The puppet's joints in world, shape (n, 16, 3) [m]
@@ -72,7 +68,6 @@ class RetargetResult:
     puppet_moving: Props = NO_PROPS
 
     def motion(self, character: Character, rate_hz: float) -> Motion:
-        """Return the puppet's motion, for writing and drawing."""
         p = self.puppet
         posed = p.root_positions, p.rotations, p.end_effectors
         return Motion(character.skeleton, rate_hz, *posed, self.puppet_moving)
@@ -95,7 +90,6 @@ class RetargetResult:
 
 
 def performer_arrays(motion: Motion) -> MotionArrays:
-    """Return the captured body as the figures need it."""
     return MotionArrays(motion.root_positions, motion.rotations, motion.end_effectors)
 
 
@@ -178,7 +172,6 @@ _OF_SOLVER = (
 
 
 def _empty_result(n: int, self_columns: int, n_joints: int) -> RetargetResult:
-    """Return room for n frames."""
     return RetargetResult(
         MotionArrays(np.empty((n, 3)), np.empty((n, 16, 4)), np.empty((n, 8, 3))),
         np.empty((n, 16, 4)),

@@ -27,8 +27,6 @@ DEFAULT = RateConfig()
 
 
 class RateController:
-    """Owns the arrays of one body and moves it towards its goals."""
-
     def __init__(
         self, tree: BodyTree, tasks: Sequence[Task], config: RateConfig = DEFAULT, base: int = 0
     ) -> None:
@@ -117,7 +115,6 @@ class RateController:
 
     @property
     def base(self) -> int:
-        """Return the segment that the tree hangs on."""
         return int(self._arrays.tree.base[0])
 
     @property

@@ -162,6 +162,5 @@ class Task:
 
     @property
     def n_rows(self) -> int:
-        """Return how many constraints the task makes."""
         assert self.axes is not None
         return len(self.axes)

@@ -29,8 +29,6 @@ class BagTopic(NamedTuple):
 
 
 class BagMetadata(NamedTuple):
-    """What is read of a metadata.yaml."""
-
     files: tuple[str, ...]  # names of the files of messages, in order
     compression_mode: str  # '', 'file' or 'message'
     compression_format: str  # '' or 'zstd'
@@ -43,7 +41,6 @@ def metadata_text(topics: list[BagTopic], start_ns: int, end_ns: int, file_name:
 
 
 def metadata_file_of(topics: list[BagTopic], start_ns: int, end_ns: int, file_name: str) -> str:
-    """Return the text of the metadata.yaml next to an MCAP file."""
     return yaml.safe_dump({KEY: _tree(topics, start_ns, end_ns, file_name)}, sort_keys=False)
 
 

@@ -379,7 +379,6 @@ def _require_closed(path: Path) -> None:
 
 
 def _reason(err: BaseException) -> str:
-    """Return what went wrong in words."""
     if isinstance(err, (EndOfFile, struct.error)):
         return 'it ends too early'
     if isinstance(err, KeyError):

@@ -175,7 +175,6 @@ class StreamWriter:
         self._forms: dict[tuple[Any, ...], tuple[NDArray[np.uint8], list[NDArray[Any]]]] = {}
 
     def fill(self, *values: Any) -> Any:
-        """Return a new message."""
         stamp_ns, frame_id, fields = self._parts(values)
         msg = self._kind(header=Header(frame_id=frame_id))
         write_stamp(stamp_ns, msg.header.stamp)
@@ -192,7 +191,6 @@ class StreamWriter:
         return msg
 
     def data(self, *values: Any) -> bytes:
-        """Return the bytes of that message."""
         stamp_ns, frame_id, fields = self._parts(values)
         form, numbers = list[Any]([frame_id]), list[Any]()
         for value in fields.values():

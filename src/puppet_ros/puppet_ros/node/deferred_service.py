@@ -45,11 +45,9 @@ class DeferredService:
 
     @property
     def is_pending(self) -> bool:
-        """Whether a request waits for its answer."""
         return self._timer is not None
 
     def answer(self, response: Any) -> None:
-        """Answer the request that waits, if one does."""
         if self._timer is None:
             return
         self._node.destroy_timer(self._timer)

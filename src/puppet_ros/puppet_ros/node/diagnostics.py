@@ -36,8 +36,6 @@ SEVERITY = {
 
 
 class FrameReport(NamedTuple):
-    """One period of a stream."""
-
     rate_hz: float  # Frames per second over the period
     # Median, 99th percentile, maximum [ms]; NaN without frames
     latency_ms: tuple[float, float, float]
@@ -59,14 +57,12 @@ class FrameStatistics:
         self.drops_by_reason: dict[str, int] = {}  # drops since the start
 
     def frame(self, now_ns: int, stamp_ns: int) -> None:
-        """Count a frame that left now and was acquired at its stamp."""
         self._latencies[self._frames % MAX_LATENCIES] = (now_ns - stamp_ns) * 1e-6
         self._frames += 1
         self.total_frames += 1
         self._last_frame_ns = now_ns
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count frames that were dropped."""
         if count > 0:
             self.drops_by_reason[reason] = self.drops_by_reason.get(reason, 0) + count
             self._drops += count
@@ -123,7 +119,6 @@ class Diagnostics:
         self._statistics.frame(self._clock.now().nanoseconds, stamp_ns)
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count dropped input by reason, a word or two in snake case."""
         self._statistics.drop(reason, count)
 
     def error(self, text: str) -> None:

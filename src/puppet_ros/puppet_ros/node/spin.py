@@ -40,13 +40,10 @@ COMPILES = (
 
 
 class Scheduling(NamedTuple):
-    """How a program wants to run."""
-
     realtime: bool = False  # before all ordinary programs, on processors that do not go to sleep
     cores: tuple[int, ...] = ()  # only on these processors; empty for all
 
     def words(self) -> tuple[str, ...]:
-        """Return the command-line arguments for it."""
         pin = (PIN + ','.join(map(str, self.cores)),) if self.cores else ()
         return ((REALTIME,) if self.realtime else ()) + pin
 

@@ -13,8 +13,6 @@ EARLY_SHARE = 0.25  # of a period, at most
 
 
 class ClockJumpDetector:
-    """Watches the stamps of one stream."""
-
     def __init__(self) -> None:
         self._last_ns: int | None = None
 
@@ -36,11 +34,9 @@ class RateLimit:
 
     @property
     def is_open(self) -> bool:
-        """Whether anything passes at all."""
         return self._period_ns > 0
 
     def passes(self, now_ns: int) -> bool:
-        """Return whether what arrives now is due."""
         if self._period_ns == 0:
             return False
         early_ns = min(EARLY_NS, round(EARLY_SHARE * self._period_ns))
@@ -80,7 +76,6 @@ class ExactTimeSynchronizer(Generic[Left, Right]):
         return None if found is None else (found[0], item)
 
     def _push(self, side: int, stamp_ns: int, item: Any) -> tuple[Any] | None:
-        """Return the partner if it was here; else the message waits."""
         own, other = self._waiting[side], self._waiting[1 - side]
         if stamp_ns in other:
             partner = other.pop(stamp_ns)

@@ -30,8 +30,6 @@ REFUSED = 'other_publisher'  # a reason for drops
 
 
 class StampedRecord(NamedTuple):
-    """What comes on a stream."""
-
     record: Any  # the arrays of a message
     frame_id: str  # of its header
 
@@ -115,7 +113,6 @@ class StreamPublisher:
             self._bus.publish(self._topic, StampedRecord(record, frame_id), self._send)
 
     def destroy(self) -> None:
-        """Remove the publisher from its node."""
         self._node.destroy_publisher(self._publisher)
 
     def _send(self, stamped: StampedRecord) -> None:
@@ -196,7 +193,6 @@ class PoseArrayOutput:
             self._publisher = self._node.create_publisher(PoseArray, self._topic, qos.STREAM)
 
     def close(self) -> None:
-        """Take the topic away."""
         if self._publisher is not None:
             self._node.destroy_publisher(self._publisher)
             self._publisher = None

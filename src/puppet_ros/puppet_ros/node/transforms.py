@@ -135,12 +135,10 @@ class SensorTransforms:
         self._static = node.create_publisher(TFMessage, TF_STATIC_TOPIC, qos.STATIC_TRANSFORMS)
 
     def announce(self, stamp_ns: int, position: Vec3, quaternion: Quat) -> None:
-        """Publish where the transmitter is in the world."""
         writer = TransformsWriter([(self._world, self.transmitter)])
         self._static.publish(writer.fill(stamp_ns, position[None], quaternion[None]))
 
     def publish(self, frame: SensorFrame) -> None:
-        """Publish the measured sensors of a frame if it is time again."""
         if not self._limit.passes(frame.stamp_ns):
             return
         rows = np.flatnonzero(frame.status == SAMPLE_OK)
@@ -151,7 +149,6 @@ class SensorTransforms:
         self._publisher.publish(message)
 
     def close(self) -> None:
-        """Take the publishers away."""
         self._node.destroy_publisher(self._publisher)
         self._node.destroy_publisher(self._static)
 
@@ -168,7 +165,6 @@ class RobotDescriptionPublisher:
         self.publish(text)
 
     def publish(self, text: str) -> None:
-        """Publish another description, if it is another."""
         if text != self._text:
             self._text = text
             self._publisher.publish(String(data=text))

@@ -207,7 +207,6 @@ class LiveView:
                 body.set_importance(importances)
 
     def set_solids(self, group: str, solids: list[stage.SceneSolid]) -> None:
-        """Show exactly these solids of a group."""
         if group == RANGE_BALLS and not self.panel.balls.value:
             solids = []
         if group not in self._solids:
@@ -235,8 +234,6 @@ def _is_floor(solid: stage.SceneSolid) -> bool:
 
 
 class CalibrationCall:
-    """Calls the service and shows the answer."""
-
     def __init__(self, node: Node, panel: ViewPanel) -> None:
         self._client = node.create_client(Calibrate, SERVICE)
         self._panel = panel
@@ -340,8 +337,6 @@ class NodeSettings:
 
 
 class ViewNode(Node):
-    """Topics to the picture, controls to the parameters."""
-
     def __init__(self, view: LiveView, changes: Changes, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **kwargs)
         self._view = view

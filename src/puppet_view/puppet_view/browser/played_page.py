@@ -179,7 +179,6 @@ class PlayedPage:
         raise NotImplementedError
 
     def _arrange(self) -> None:
-        """Put the bodies in a row, or into one place."""
         origins = self._origins()
         step = SIDE_STEP_M if self.panel.side.value else 0.0
         for i, (body, caption) in enumerate(zip(self.bodies, self.captions)):

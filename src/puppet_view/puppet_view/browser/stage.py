@@ -124,7 +124,6 @@ def is_open(host: str) -> bool:
 
 
 def _build(scene: viser.SceneApi) -> viser.DirectionalLightHandle:
-    """Return the sun of a scene with sky and light."""
     scene.set_up_direction('+z')
     scene.set_background_image(_sky())
     scene.configure_environment_map(None)
@@ -183,8 +182,6 @@ def _free_port(host: str, port: int) -> int:
 
 
 class SceneSolid(NamedTuple):
-    """A solid of the environment, a goal or a range ball."""
-
     group: str  # 'environment', 'real', 'goals' or 'range_balls'
     name: str  # unique within the group
     shape: str  # 'cube', 'sphere' or 'cylinder'
@@ -204,7 +201,6 @@ class SolidScene:
         self._shown: dict[tuple[str, str], SceneSolid] = {}
 
     def show(self, solids: list[SceneSolid]) -> None:
-        """Show exactly these solids."""
         wanted = {(solid.name, solid.shape): solid for solid in solids}
         for key in self._shown.keys() - wanted.keys():
             self._nodes[key].visible = False

@@ -26,8 +26,6 @@ WHOLE_FRAME = 1e-6  # of a frame: so near to a frame, that frame is taken as it 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A body and what it does."""
-
     character: Character  # shape and name
     motion: Motion  # its own motion
     title: str  # its label

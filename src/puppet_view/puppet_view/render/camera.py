@@ -56,8 +56,6 @@ class Camera(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The camera's place and direction."""
-
     azimuth_deg: float = 35.0  # where the viewer is in world: 0 on the side of +X, 90 of +Y
     elevation_deg: float = 8.0  # how far above the level of the bodies
     kind: str = FOLLOW  # FIXED, FOLLOW or ORBIT

@@ -71,7 +71,6 @@ class Casting:
 
     @cached_property
     def _motion(self) -> Motion:
-        """Return what is retargeted, at a constant rate."""
         arguments = self._arguments
         if arguments.script:
             return clip_arguments.procedural_clip(self._files, arguments.script)

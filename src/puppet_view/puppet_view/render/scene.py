@@ -25,8 +25,6 @@ NO_BOUNDS = Rods(np.empty((0, 3)), np.empty((0, 3)), np.empty(0))
 
 
 class Body(NamedTuple):
-    """A character in a posture."""
-
     character: Character  # its shape and colours
     q_world: Quats  # orientation of each segment in world, shape (16, 4)
     p_world: Vec3s  # position of each segment's joint in world, shape (16, 3) [m]
@@ -86,8 +84,6 @@ class Body(NamedTuple):
 
 
 class Solid(NamedTuple):
-    """A box or an upright cylinder in its own frame."""
-
     position: Vec3  # centre in world, shape (3,) [m]
     size: Vec3  # full extents of a box; radius, radius, length of a cylinder, shape (3,) [m]
     orientation: Quat = UPRIGHT  # own frame in world, shape (4,)
@@ -127,8 +123,6 @@ SceneObject = Solid | Capsule
 
 
 class Surface(NamedTuple):
-    """The triangles of something in a picture."""
-
     vertices: np.ndarray  # float32 or float64, shape (n, 3) [m]
     faces: Ints  # shape (m, 3)
     normals: np.ndarray  # likewise, outward at each corner of each face, shape (m, 3, 3)

@@ -24,8 +24,6 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What is written into pictures of one size."""
-
     size_px: tuple[int, int]  # width and height
     titles: tuple[str, ...] = ()  # one for each body
     has_legend: bool = False  # whether the colours of importance are explained
@@ -33,7 +31,6 @@ class Texts:
 
     @property
     def letters_px(self) -> int:
-        """Height of the letters."""
         wanted = min(self.size_px[0] / 32.0, self.size_px[1] / 18.0)
         longest = sum(len(title) + 2 for title in self.titles)
         wanted = min(wanted, 1.7 * self.size_px[0] / max(longest, 1))
@@ -127,8 +124,6 @@ USUAL_VIEW = View(55.0)
 
 @dataclass(frozen=True, slots=True)
 class StripRow:
-    """What one row shows, from the first instant to the last."""
-
     title: str  # written into its first picture
     cells: Sequence[Sequence[Body]]
     """The bodies of each instant; the camera follows the first of them."""

@@ -26,8 +26,6 @@ IDLE_RATE_HZ = 1.0  # of looking at a stream that nobody wants to see
 
 
 class LinkFrames:
-    """The moving frames of a body of segments."""
-
     def __init__(self, prefix: str, world: str = WORLD) -> None:
         """Take what is put before every link's name, as in 'puppet/', and the frame above."""
         frames = [(world, prefix + PELVIS)]
@@ -52,8 +50,6 @@ class LinkFrames:
 
 
 class RobotFrames:
-    """The moving frames of a robot."""
-
     def __init__(self, robot: Robot, prefix: str, world: str = WORLD) -> None:
         """Take the robot, and prefix and world as LinkFrames does."""
         self._kinematics = LinkKinematics(robot.urdf_path, robot.urdf, robot.published_names)
@@ -117,7 +113,6 @@ class BodyView:
         self.become(None)
 
     def become(self, robot: Robot | None) -> None:
-        """Show the links of a robot, or the segments."""
         self.robot = robot
         self._links = None if robot is None else RobotFrames(robot, self.prefix, self.world)
         moving = self._segments.frames if self._links is None else self._links.named(True)

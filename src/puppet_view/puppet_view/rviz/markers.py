@@ -97,7 +97,6 @@ def moving_markers(
 def _solid(
     group: str, first: int, item: near.SceneObject, at: near.Placement, colour: Colour
 ) -> list[MarkerSpec]:
-    """Return the markers of an object, numbered from `first` on."""
     return [
         MarkerSpec(
             group,
@@ -281,8 +280,6 @@ def _skin(
 
 
 class SelfBallView:
-    """The range balls of one character."""
-
     def __init__(self, character: Character) -> None:
         """Prepare, and compile before the first message."""
         skeleton = character.skeleton

@@ -40,8 +40,6 @@ BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
 
 @dataclass(frozen=True, slots=True)
 class VisualizationConfig:
-    """Parameters of the visualization node."""
-
     environment: str = setting(
         'floor', description='Environment, by name or path of its YAML file.', live=False
     )
@@ -111,7 +109,6 @@ class Puppet:
         return self.character.scale_for(leg_length) if leg_length > 0.0 else 1.0
 
     def become(self, character: Character) -> None:
-        """Take another character."""
         self.character = character
         self.view.become(character.robot)
         self._self_balls = drawing.SelfBallView(character)
@@ -119,7 +116,6 @@ class Puppet:
         self.joints: ros.ExactTimeSynchronizer[bytes, bytes] = ros.ExactTimeSynchronizer()
 
     def restart(self, marker_rate_hz: float) -> None:
-        """Forget what waits to be drawn."""
         self.frames: ros.ExactTimeSynchronizer[Any, bytes] = ros.ExactTimeSynchronizer()
         self._limit = ros.RateLimit(marker_rate_hz)
 
@@ -140,7 +136,6 @@ class Puppet:
         return [self.group(markers, stamp_ns=near.stamp_ns)]
 
     def goals(self, record: messages.ImportanceRecord, config: VisualizationConfig) -> Group:
-        """Return what an importance shows by itself."""
         rows, scale = record.rows, self.scale
         where = rows[:, IMPORTANCE], scale * rows[:, GOAL : GOAL + 3]
         markers = drawing.goal_markers(*where)
@@ -172,8 +167,6 @@ class Puppet:
 
 
 class VisualizationNode(Node):
-    """Postures and importance to TF and markers."""
-
     def __init__(self, **kwargs: Any) -> None:
         self._drawn: list[Any] = []  # publishers of markers; also of a node that is refused
         super().__init__(NODE_NAME, **ros.NODE_OPTIONS, **kwargs)
@@ -301,7 +294,6 @@ class VisualizationNode(Node):
         self._waiting.clear()
 
     def _publish(self, publisher: Any, groups: Iterable[Group]) -> None:
-        """Publish groups of markers, unless all of them are empty."""
         message = MarkerArray()
         for markers, frame, first, stamp_ns, lifetime_s in groups:
             own = [m._replace(identifier=m.identifier + first) for m in markers]
@@ -311,7 +303,6 @@ class VisualizationNode(Node):
             publisher.publish(message)
 
     def _restart(self, config: VisualizationConfig) -> None:
-        """Forget what waits to be drawn."""
         self._input_join: ros.ExactTimeSynchronizer[bytes, bytes] = ros.ExactTimeSynchronizer()
         self._limit = ros.RateLimit(config.marker_rate_hz)
         self._waiting: list[Group] = []
@@ -320,7 +311,6 @@ class VisualizationNode(Node):
             puppet.restart(config.marker_rate_hz)
 
     def _take_away(self) -> None:
-        """Delete all markers wherever they are shown."""
         for publisher in self._drawn:
             publisher.publish(messages.marker_message.delete_all(self._performer.world))
 
@@ -337,7 +327,6 @@ class VisualizationNode(Node):
         )
 
     def _build_config(self, values: Any) -> VisualizationConfig:
-        """Return the config, refusing characters that cannot be read."""
         config = build_config(VisualizationConfig, values)
         for name in (config.character, *_names(config.further_characters)):
             config_files.character(name)
