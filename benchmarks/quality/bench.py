@@ -32,7 +32,7 @@ from puppet_core.body import load_character, Motion
 from puppet_core.clips import SUFFIXES
 from puppet_core.drawing import save_png
 from puppet_core.io import ConfigError, InputFileError, progress
-from puppet_core.procedural import SHOW
+from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, RetargetJob, write_report
@@ -99,6 +99,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action='store_true',
         help='measure nothing else; print table 7.1 of the thesis: iterations of the body solver '
         'under its conditions',
+    )
+    parser.add_argument(
+        '--script',
+        choices=tuple(SCRIPTS),
+        default=SHOW,
+        help='the built-in performance, measured without a clip; default %(default)s',
     )
     clip_arguments.add_tuning_options(parser, has_procedural=True)
     clip_arguments.add_clip_options(parser)
@@ -227,7 +233,7 @@ def _jobs(
             known = ', '.join(SOLVER_NAMES)
             raise ConfigError(f'--solvers: expected names of {known}, got {solver!r}')
     environment = clip_arguments.find_environment(
-        files, arguments.environment, SHOW if is_procedural else None
+        files, arguments.environment, arguments.script if is_procedural else None
     )
     characters = [
         clip_arguments.find_character(files, name, arguments.world_scale)
@@ -256,7 +262,7 @@ def _motions(
     paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles
 ) -> Iterator[tuple[str, Motion]]:
     if not paths:
-        yield PROCEDURAL, clip_arguments.procedural_clip(files)
+        yield PROCEDURAL, clip_arguments.procedural_clip(files, arguments.script)
     names = [path.stem for path in paths]
     for path in paths:
         name = path.stem if names.count(path.stem) == 1 else str(path)

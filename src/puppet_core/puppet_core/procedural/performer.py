@@ -344,7 +344,7 @@ def make_body(
     roots[:, 2] += plan.leg_scale * bending.rise
     if 'jump' in plan.starts_s:
         feet = _jumping_feet(feet, plan, t)
-    _legs(skeleton, roots, rotations, feet)
+    add_legs(skeleton, roots, rotations, feet)
     return Body(roots, rotations, stride, feet)
 
 
@@ -371,7 +371,7 @@ def _bending(plan: Plan, t: Floats) -> Bending:
         + CROUCH_LEAN * crouch
         + 4.0 * SIT_LEAN * sit * (1.0 - sit),
         REACH_BACK_M * reach + SQUAT_BACK_M * squat + CROUCH_BACK_M * crouch + SIT_BACK_M * sit,
-        _jump_height(t, start, moments, recovered)
+        jump_height(t, start, moments, recovered)
         - REACH_M * reach
         - SQUAT_M * squat
         - SIT_M * sit,
@@ -383,8 +383,9 @@ def _sitting(plan: Plan, t: Floats) -> Floats:
     return share_of(plan, 'sit', t, (1.7, 1.7)) if 'sit' in plan.starts_s else 0.0 * t
 
 
-def _jump_height(t: Floats, start: float, moments: Moments, recovered: float) -> Floats:
-    speed = 0.5 * GRAVITY_M_S2 * FLIGHT_S
+def jump_height(t: Floats, start: float, moments: Moments, recovered: float) -> Floats:
+    """Return how far a jump raises an adult's pelvis: crouch, free flight, and landing [m]."""
+    speed = 0.5 * GRAVITY_M_S2 * (moments.touch_down - moments.take_off)
     up = End(TAKE_OFF_M, speed, -GRAVITY_M_S2)
     down = End(TAKE_OFF_M, -speed, -GRAVITY_M_S2)
     in_air = t - moments.take_off
@@ -471,17 +472,22 @@ def _jumping_feet(feet: Feet, plan: Plan, t: Floats) -> Feet:
     down = smooth_step((t - moments.touch_down + 0.6 * ROLL_S) / (1.6 * ROLL_S))
     pitch = JUMP_PITCH * (up - down)
     flight = bump((t - moments.take_off) / FLIGHT_S)
-    soles = feet.soles.copy()
-    lifted = plan.leg_scale * TUCK_M * flight + edge_height(pitch, plan.leg_scale)
-    soles[..., 2] += lifted[:, None]
-    # the ball of the foot stays in place while the heel rises
-    roll = plan.leg_scale * TOE_M * (1.0 - np.cos(pitch))[:, None]
+    feet = roll_on_toes(feet, pitch, plan.leg_scale)
+    feet.soles[..., 2] += plan.leg_scale * TUCK_M * flight[:, None]
+    return feet
+
+
+def roll_on_toes(feet: Feet, pitch: Floats, scale: float) -> Feet:
+    """Return flat feet with their heels raised by a pitch, (n,) [rad]; the balls stay in place."""
+    soles, roll = feet.soles.copy(), scale * TOE_M * (1.0 - np.cos(pitch))[:, None]
     soles[..., 0] += roll * np.cos(feet.yaws)
     soles[..., 1] += roll * np.sin(feet.yaws)
+    soles[..., 2] += edge_height(pitch, scale)[:, None]
     return feet._replace(soles=soles, pitches=feet.pitches + pitch[:, None])
 
 
-def _legs(skeleton: Skeleton, roots: Vec3s, rotations: Quats, feet: Feet) -> None:
+def add_legs(skeleton: Skeleton, roots: Vec3s, rotations: Quats, feet: Feet) -> None:
+    """Write the rotations of legs that stand on their feet into those of a body, (n, 16, 4)."""
     q_pelvis = rotations[:, 0]
     for foot in range(2):
         thigh, shank, end = LIMB_SEGMENTS[2 + foot]

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from puppet_core.body import Motion
+from puppet_core.procedural.acrobatics import acrobatic_motion
 from puppet_core.procedural.calibration_motion import range_of_motion
 from puppet_core.procedural.carry import carry_motion, PROPS
 from puppet_core.procedural.performer import procedural_motion
@@ -24,5 +25,6 @@ SCRIPTS = {
     SHOW: Script(procedural_motion, 'demo'),
     'seated': Script(partial(procedural_motion, sits=True), 'demo'),
     'carry': Script(carry_motion, 'carry', 'carry', PROPS),
+    'acrobatics': Script(acrobatic_motion, 'floor'),
     'range': Script(range_of_motion, 'floor'),
 }

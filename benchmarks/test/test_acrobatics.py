@@ -1,0 +1,54 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Puppets crawl, stand on their hands and flip: what is planted stays, and nothing whips."""
+
+import numpy as np
+from puppet_core.body.character import load_character
+from puppet_core.procedural import SCRIPTS
+from puppet_retarget.importance import IMPORTANCE, load_environment
+from puppet_retarget.offline import retarget_motion, RetargetJob
+from puppet_retarget.offline.motion_report import report
+import pytest
+
+RATE_HZ = 120.0
+SLIDE_M_S = 0.003  # more than the performer's own
+
+
+@pytest.fixture(scope='module')
+def motion(performer):
+    return SCRIPTS['acrobatics'].motion(performer, RATE_HZ)
+
+
+@pytest.fixture(scope='module', params=['performer', 'sally', 'frog'])
+def retargeted(request, motion, characters_dir):
+    floor = load_environment(characters_dir.parent / 'environments' / 'floor.yaml')
+    job = RetargetJob(load_character(characters_dir / f'{request.param}.yaml'), floor)
+    return job, retarget_motion(motion, job)
+
+
+def test_planted_hands_and_feet_stay(motion, retargeted):
+    _, result = retargeted
+    speeds = (
+        np.linalg.norm(np.diff(ends[:, :4], axis=0), axis=2) * RATE_HZ
+        for ends in (result.puppet.end_effectors, motion.end_effectors)
+    )
+    puppet, performer = speeds
+    important = result.rows[:, :, IMPORTANCE] > 0.999
+    planted = important[1:] & important[:-1] & (performer < 0.02)
+    assert (planted.sum(axis=0) > 8.0 * RATE_HZ).all()
+    assert (puppet[planted] - performer[planted]).max() < SLIDE_M_S
+    assert result.goal_errors[important].max() < 1e-4
+
+
+def test_it_moves_as_smoothly_as_its_performer(motion, retargeted):
+    job, result = retargeted
+    figures = report(motion, job, result)
+    assert figures['flips'] == figures['whips'] == 0
+    assert figures['jerk_ratio']['root'] < 2.5
+
+
+def test_surfaces_stay_out_of_the_floor(motion, retargeted):
+    job, result = retargeted
+    figures = report(motion, job, result)['surface_depth_mm']
+    # the frog's forearms are thicker than its palms, and its long feet land late from a flip
+    assert figures['max'] < (25.0 if job.character.name == 'frog' else 5.0)
