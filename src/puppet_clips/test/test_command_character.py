@@ -91,13 +91,6 @@ def test_bad_input_is_reported_and_nothing_is_written(run, tmp_path, words, says
     assert not out.exists()
 
 
-def test_a_urdf_with_lines_of_windows_stays_beside_its_meshes(run, tmp_path):
-    path, out = tmp_path / 'robot.urdf', tmp_path / 'tin.yaml'
-    path.write_bytes(HUMANOID.read_bytes().replace(b'\n', b'\r\n'))
-    assert run('character', 'new', out, '--from-urdf', path).code == 0
-    assert not out.with_suffix('.urdf').exists()
-
-
 def test_follow_reports_limits_soles_and_speed(run, walk_bvh, tmp_path):
     out = tmp_path / 'tin.yaml'
     assert run('character', 'new', out, '--from-urdf', HUMANOID).code == 0

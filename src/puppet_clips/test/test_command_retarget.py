@@ -91,18 +91,6 @@ def test_set_reaches_the_solver(run, walk_bvh, tmp_path):
     assert np.max(np.abs(feet[1] - feet[0])) > 0.01
 
 
-def test_figure_without_a_value_is_null(run, walk_bvh, tmp_path):
-    """Without objects nothing is important, so there is no goal error."""
-    nothing = tmp_path / 'nothing.yaml'
-    nothing.write_text('format: puppet-environment/1\nobjects: []\n')
-    report = tmp_path / 'r.json'
-    words = ('--environment', nothing, '--report', report)
-    done = run('retarget', walk_bvh, tmp_path / 'o.bvh', *words)
-    assert done.code == 0, done.err
-    errors = json.loads(report.read_text())['goal_error_mm']
-    assert errors == {'p50': None, 'p99': None, 'max': None}
-
-
 def test_a_clip_takes_the_box_of_its_props_file_along(run, tmp_path):
     clip, props, out = (tmp_path / name for name in ('carry.bvh', 'carry.csv', 'out.bvh'))
     assert emulator.main(['--script', 'carry', '--rate-hz', '30', '--export', str(clip)]) == 0

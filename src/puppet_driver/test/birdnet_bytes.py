@@ -33,21 +33,6 @@ def encode_record(record):
     return head + np.asarray(record.words, dtype='>i2').tobytes() + tail
 
 
-def decode_records(body):
-    records = []
-    start = 0
-    while start < len(body):
-        code, n_words = birdnet.LAYOUT[body[start + 1]]
-        words_end = start + birdnet.HEAD_BYTES + 2 * n_words
-        has_buttons = bool(body[start] & birdnet.BUTTONS_FLAG)
-        end = words_end + birdnet.BUTTON_BYTES * has_buttons
-        words = np.frombuffer(body[start + birdnet.HEAD_BYTES : words_end], dtype='>i2').tolist()
-        buttons = int.from_bytes(body[words_end:end], 'big') if has_buttons else None
-        records.append(Record(body[start] & ~birdnet.BUTTONS_FLAG, code, tuple(words), buttons))
-        start = end
-    return records
-
-
 ADDRESSES = (2, 3, 4, 5, 6)
 RANGE_IN = 144
 SCALE_M = full_scale_m(RANGE_IN)

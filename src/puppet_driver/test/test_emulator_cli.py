@@ -3,7 +3,6 @@
 """The emulator as a program."""
 
 from pathlib import Path
-import shlex
 import signal
 import subprocess
 import sys
@@ -71,12 +70,3 @@ def test_bad_input_is_one_sentence_and_exit_two(tmp_path, capsys, arguments, tex
     assert cli.main(['--ports-dir', str(tmp_path / 'ports'), *arguments]) == 2
     said = capsys.readouterr().err
     assert text in said and said.count('\n') == 1 and 'Traceback' not in said
-
-
-def test_help_ends_with_an_example_that_parses(capsys):
-    with pytest.raises(SystemExit) as end:
-        cli.main(['--help'])
-    assert end.value.code == 0
-    example = capsys.readouterr().out.strip().splitlines()[-1]
-    words = shlex.split(example.split('tracker_emulator', 1)[1])
-    assert cli.parser().parse_args(words).lines == 3

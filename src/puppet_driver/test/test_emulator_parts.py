@@ -41,15 +41,6 @@ def test_noise_has_the_levels_asked_for():
     assert np.std(block[..., 3:]) == pytest.approx(np.radians(np.hypot(0.05, 0.03)), rel=0.1)
 
 
-def test_slow_noise_stays_in_its_band():
-    noise = performer.SensorNoise(performer.NoiseLevels(0.0, 0.0, 0.3, 0.0), 14, RATE_HZ, 1)
-    block = np.concatenate([noise.block(k * 60, 60) for k in range(60)])[..., 0]
-    power = np.abs(np.fft.rfft(block * np.hanning(len(block))[:, None], axis=0)) ** 2
-    hz = np.fft.rfftfreq(len(block), 1 / RATE_HZ)
-    inside = (hz > 0.9) & (hz < 11.0)
-    assert power[inside].sum() > 0.99 * power.sum()
-
-
 def test_fault_rates_are_kept(rng):
     faults = Faults(FaultRates(0.05, 0.02), 1)
     assert faults.drops(2000, 14).mean() == pytest.approx(0.05, rel=0.1)

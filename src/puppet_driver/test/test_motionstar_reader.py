@@ -6,12 +6,10 @@ from dataclasses import astuple
 from functools import partial
 import socket
 
-from birdnet_bytes import decode_records, POSITION_TOL_M
+from birdnet_bytes import POSITION_TOL_M
 from driver_session import nearest_error
 import numpy as np
-from puppet_core.io import ConfigError
 from puppet_driver.devices.birdnet import (
-    BAD_SAMPLE,
     decode_header,
     encode_packet,
     find_packet,
@@ -20,10 +18,8 @@ from puppet_driver.devices.birdnet import (
 )
 from puppet_driver.devices.decoding import CONFIRMATIONS
 from puppet_driver.devices.line import LineState
-from puppet_driver.devices.motionstar import parse_way
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.performer import NoiseLevels
-from puppet_driver.emulator.simulator import FaultRates
 from puppet_driver.transport.network_port import Endpoint
 import pytest
 
@@ -139,16 +135,6 @@ def test_commands_go_by_tcp_and_data_comes_by_udp(serve, session, wait_until):
     assert heard['stream'][-1] is Message.STOP_DATA
 
 
-def test_a_way_is_a_scheme_a_host_and_a_number():
-    assert parse_way('tcp+udp://10.0.0.7') == ('tcp+udp', '10.0.0.7', 6000)
-
-
-@pytest.mark.parametrize('name', ['udp+tcp://h', '/dev/ttyUSB0', 'tcp+udp://', 'tcp+udp://h:x'])
-def test_other_names_of_ports_are_refused(name):
-    with pytest.raises(ConfigError, match='ports: expected'):
-        parse_way(name)
-
-
 def say(message, unit=0, body=b''):
     return encode_packet(Header(message, unit), body)
 
@@ -173,14 +159,6 @@ class Host:
     def run(self):
         self.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
         self.ask(Message.RUN_CONTINUOUS, Message.RUN_CONTINUOUS_ANSWER)
-
-
-def test_drop_outs_are_bad_samples(serve):
-    host = Host(serve(faults=FaultRates(drop_out=1.0)))
-    host.ask(Message.WAKE_UP, Message.WAKE_UP_ANSWER)
-    records = decode_records(host.ask(Message.RUN_CONTINUOUS, Message.DATA).body)
-    assert {r.code for r in records} == {BAD_SAMPLE} and len(records) == 14
-    host.socket.close()
 
 
 def test_a_host_that_does_not_read_loses_whole_packets(serve, wait_until):

@@ -103,12 +103,3 @@ def test_drop_outs_are_marked(tmp_path, clip):
     assert 0.15 < status.mean() < 0.25
     np.testing.assert_array_equal(np.isnan(poses).all(axis=2), status == 1)
     assert np.isfinite(poses[status == 0]).all()
-
-
-def test_export_replaces_no_folder(tmp_path, clip, capsys):
-    (tmp_path / 'bag').mkdir()
-    assert export(tmp_path / 'bag', clip[0]) == 2
-    assert 'export: expected a name that is free' in capsys.readouterr().err
-    assert export(tmp_path / 'a.mcap', clip[0], '--export-s', '-1') == 2
-    assert 'export_s: expected 0 < seconds' in capsys.readouterr().err
-    assert [p.name for p in tmp_path.iterdir()] == ['bag']

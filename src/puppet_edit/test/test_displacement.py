@@ -117,13 +117,6 @@ def test_exact_displacement_bends_least(rng, frames, reach):
     np.testing.assert_allclose(out, _brute_force(frames, values, 30, reach), atol=1e-6)
 
 
-@pytest.mark.parametrize('n', [1, 2, 3])
-def test_exact_displacement_of_hardly_any_frames(n):
-    out = least_bent(np.array([0]), np.ones((1, 1)), n, 4)
-    assert out[0, 0] == 1.0
-    assert np.all(np.isfinite(out))
-
-
 def test_groups_without_a_value_in_a_frame_are_free_there(rng):
     frames, values = np.array([5, 10, 15]), rng.normal(size=(3, 9))
     counts = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])

@@ -113,17 +113,6 @@ def test_the_same_bag_gives_the_same_bytes(replayed_bag, tmp_path, suffix):
     assert data[:5] in (b'\x89PNG\r', b'<?xml', b'%PDF-')
 
 
-def test_span_is_counted_from_the_first_stamp(replayed_bag, tmp_path):
-    report = tmp_path / 'a.json'
-    what = ('--what', 'importance', '--from', '1.5', '--to', '2.25')
-    assert run(replayed_bag, *what, tmp_path / 'a.svg', '--json', report) == 0
-    origin_ns = plain_messages(replayed_bag, '/tracker/raw')[0].stamp_ns
-    at = [m.stamp_ns - origin_ns for m in plain_messages(replayed_bag, '/importance')]
-    inside = sum(1_500_000_000 <= ns <= 2_250_000_000 for ns in at)
-    assert 0 < inside < len(at)
-    assert series_of(report, 'importance')['environment left_foot']['count'] == inside
-
-
 def test_everything_is_drawn_that_the_bag_has(replayed_bag, tmp_path, capsys, monkeypatch):
     """Also that a replay's log times tell no latency, and where files go by default."""
     monkeypatch.chdir(tmp_path)
@@ -270,14 +259,6 @@ def test_known_delays_are_found(tmp_path):
     late = rows['/retarget/status since /importance']
     assert late['p50_ms'] == pytest.approx(1.75) and late['max_ms'] == pytest.approx(41.75)
     assert all(row['count'] == N for row in rows.values())
-
-
-@pytest.mark.parametrize('kind', ['importance', 'filter', 'latency'])
-def test_one_frame_is_enough(kind, tmp_path):
-    report = tmp_path / 'a.json'
-    words = ('--what', kind, '--from', '0.1', '--to', '0.107', tmp_path / 'a.png')
-    assert run(known_bag(tmp_path / 'a.mcap'), *words, '--json', report) == 0
-    assert json.loads(report.read_text())['plots'][kind]['series'][0]['count'] == 1
 
 
 def test_a_message_that_cannot_be_read_is_named(tmp_path, capsys):

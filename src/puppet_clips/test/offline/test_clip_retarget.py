@@ -63,14 +63,6 @@ def test_procedural_performance_meets_the_figures(procedural, puppet, request):
     assert feet * found['jerk_ratio']['feet'] < 0.2 * WALK_FEET_JERK_M_S3
 
 
-def test_progress_is_reported_in_hundreds(procedural, short_character):
-    told = []
-    job = RetargetJob(short_character, floor_only(), 'joint_angles')
-    retarget_motion(procedural, job, told.append)
-    assert set(told) == {100}
-    assert sum(told) == procedural.n_frames // 100 * 100
-
-
 def test_frames_do_not_depend_on_what_was_retargeted_before(procedural, short_character):
     job = RetargetJob(short_character, floor_only())
     first, second = retarget_motion(procedural, job), retarget_motion(procedural, job)

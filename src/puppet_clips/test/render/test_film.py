@@ -53,21 +53,6 @@ def test_an_mp4_has_what_was_promised(run, walk_bvh, tmp_path):
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_colours_of_an_mp4_are_those_of_its_pictures(tmp_path):
-    av = pytest.importorskip('av', reason='av, an optional package, is not installed')
-    colours = [(200, 40, 40), (40, 160, 60), (50, 70, 190), (225, 228, 230)]
-    picture = np.concatenate(
-        [np.full((64, 32, 3), colour, dtype=np.uint8) for colour in colours], axis=1
-    )
-    film.save_film(tmp_path / 'c.mp4', iter([picture] * 3), 3, 30.0)
-    with av.open(str(tmp_path / 'c.mp4')) as container:
-        frame = next(container.decode(video=0))
-        assert (frame.colorspace, frame.color_range) == (1, 1)
-        seen = frame.reformat(format='rgb24', src_colorspace=1).to_ndarray()
-    for k, colour in enumerate(colours):
-        np.testing.assert_allclose(seen[32, 32 * k + 16], colour, atol=6)
-
-
 def test_a_gif_has_what_was_promised(run, walk_bvh, tmp_path):
     out = tmp_path / 'walk.gif'
     words = '--size 120x90 --character performer --fps 12 --speed 0.5 --camera fixed'

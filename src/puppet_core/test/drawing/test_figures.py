@@ -27,13 +27,6 @@ def test_lines_are_drawn_where_their_values_are():
     assert np.ptp(blue[:, 0]) < 8 and np.ptp(blue[:, 1]) > 800
 
 
-def test_panels_are_below_each_other():
-    panels = {'up': [Line('a', TIMES, RED)], 'down': [Line('b', TIMES, BLUE)]}
-    picture = line_chart(TIMES, panels, 400)
-    assert rows_of(picture, (255, 0, 0))[:, 0].mean() < 200
-    assert rows_of(picture, (0, 0, 255))[:, 0].max() > 250
-
-
 @pytest.mark.parametrize('suffix', ['.png', '.svg', '.pdf'])
 def test_files_have_no_date(suffix, tmp_path):
     files = []

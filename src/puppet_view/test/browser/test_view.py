@@ -231,14 +231,6 @@ def test_slider_sets_the_parameter_to_where_it_is_now(rig):
     assert rig.step_until(lambda: rig.value(rig.importance, 'prediction_s') == 0.3)
 
 
-def test_character_changes_in_every_node_that_has_it(rig):
-    assert rig.step_until(rig.is_known)
-    rig.changes.put(('character', 'sally'))
-    assert rig.step_until(
-        lambda: all(rig.value(node, 'character') == 'sally' for node in rig.bodies)
-    )
-
-
 def test_refused_value_is_replaced_by_the_one_in_force(rig):
     assert rig.step_until(rig.is_known)
 

@@ -5,7 +5,6 @@
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.character import Capsule as SegmentCapsule
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
 from puppet_core.math.arrays import read_only
@@ -109,11 +108,6 @@ def test_an_eye_inside_a_body_or_under_the_floor_still_gives_a_picture(adult):
         assert picture.shape == (30, 40, 3)
 
 
-def test_the_picture_is_the_same_each_time(camera, adult):
-    one, other = (render_scene([Body.at_rest(adult)], camera, SIZE_PX) for _ in range(2))
-    np.testing.assert_array_equal(one, other)
-
-
 def test_segment_colours_replace_the_characters_own_where_given(camera, adult):
     colours = np.full((16, 3), np.nan)
     colours[2] = GREEN
@@ -136,11 +130,6 @@ def test_capsules_of_a_body_are_where_its_segments_are(rng, adult):
     lengths = sorted(np.linalg.norm(c.end - c.start) for c in adult.capsules)
     np.testing.assert_allclose(sorted(np.linalg.norm(ends - starts, axis=1)), lengths, atol=1e-12)
     assert len(radii) == len(adult.capsules)
-
-
-def test_a_body_at_rest_stands_on_the_floor(adult):
-    starts, ends, radii, _ = Body.at_rest(adult).capsules()
-    assert np.min(np.minimum(starts, ends)[:, 2] - radii) == pytest.approx(0.0, abs=2e-3)
 
 
 def _object(name, shape, size, at, puppet_at=None):
@@ -172,18 +161,3 @@ def test_the_puppets_objects_are_its_own_and_scaled():
     (own,) = objects_of(environment, puppet=True, world_scale=0.5)
     np.testing.assert_array_equal(own.position, [1.0, 0.0, 0.0])
     np.testing.assert_array_equal(own.size, [0.5, 0.5, 0.5])
-
-
-def test_a_character_without_any_capsule_is_nothing_to_see(camera, adult):
-    empty = type(adult)('x', '', adult.skeleton, ())
-    plain = render_scene([], camera, SIZE_PX)
-    body = Body.at_rest(adult)._replace(character=empty)
-    np.testing.assert_array_equal(render_scene([body], camera, SIZE_PX), plain)
-
-
-def test_one_ball_for_a_body_is_enough(camera, adult):
-    only = SegmentCapsule(0, np.zeros(3), np.zeros(3), 0.3, RED)
-    ball = type(adult)('x', '', adult.skeleton, (only,))
-    body = Body.at_rest(adult)._replace(character=ball)
-    red, green, _ = _pixel(render_scene([body], camera, SIZE_PX), camera, body.p_world[0])
-    assert red > 1.5 * green

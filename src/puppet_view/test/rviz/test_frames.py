@@ -66,14 +66,6 @@ def test_chained_frames_meet_the_posture(sally, seed):
         np.testing.assert_allclose(pose[:3, :3], turns[i], atol=EXACT_TOL)
 
 
-def test_offsets_are_the_urdfs(sally):
-    root, rotations = _posture(9)
-    _, p = world_segments(sally.skeleton, root[None], rotations[None])
-    positions, _ = LinkFrames('').step(root, rotations, p[0])
-    np.testing.assert_allclose(positions[1::3], sally.skeleton.offsets[1:], atol=EXACT_TOL)
-    assert np.all(positions[2::3] == 0.0)
-
-
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 PELVIS = 'puppet/pelvis'
 FACING_Y = 'format: puppet-robot-map/1\nforward: [0, 1, 0]\n'

@@ -35,9 +35,7 @@ from puppet_view.rviz.markers import (
     environment_markers,
     goal_markers,
     label_markers,
-    MIN_BALL_RADIUS_M,
     range_ball_markers,
-    self_ball_markers,
     SelfBallView,
     SKIN_M,
     TINTS,
@@ -108,13 +106,6 @@ def test_puppet_world_is_scaled_and_the_real_one_is_not(objects):
     assert len(bar) == 3  # of three parts, after table, ball and pole
 
 
-def test_identifiers_are_unique_within_their_namespace(objects):
-    keys = [(m.namespace, m.identifier) for m in environment_markers(objects, 0.5)]
-    assert len(set(keys)) == len(keys)
-    names = [m.text for m in _of('environment', environment_markers(objects))]
-    assert names == ['floor', 'table', 'ball', 'pole', 'bar', 'bar', 'bar']
-
-
 def test_only_goals_that_matter_are_drawn():
     markers = goal_markers(np.array([0.0, 0.5, 1.0, 0.001]), GOALS)
     assert [m.identifier for m in markers] == [1, 2]
@@ -160,20 +151,6 @@ def test_eq_5_10_ball_shrinks_as_importance_grows():
     balls = range_ball_markers(importances, GOALS, np.full(4, 0.4))
     radii = [0.5 * m.size[0] for m in balls]
     np.testing.assert_allclose(radii, [0.36, 0.2, 0.04], atol=1e-12)
-
-
-def test_balls_of_the_body_are_numbered_on_and_never_vanish():
-    """Elbows and knees too; below the visible importance there is none."""
-    importances = np.array([0.0, 0.5, 1.0, 0.04, 0.0, 0.9, 0.0, 0.06])
-    centres = np.arange(24.0).reshape(8, 3)
-    radii = np.array([0.1, 0.2, 0.0, 0.3, 0.1, 0.4, np.nan, 0.5])
-    balls = self_ball_markers(importances, centres, radii)
-    assert {m.namespace for m in balls} == {'range_balls'}
-    assert [m.identifier for m in balls] == [4 + 1, 4 + 2, 4 + 5, 4 + 7]
-    np.testing.assert_array_equal([m.position for m in balls], centres[[1, 2, 5, 7]])
-    np.testing.assert_allclose(
-        [0.5 * m.size[0] for m in balls], [0.2, MIN_BALL_RADIUS_M, 0.4, 0.5]
-    )
 
 
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
@@ -235,16 +212,6 @@ def _same_ends(marker, ends):
     along = qb.rotate(marker.orientation, np.array([0.0, 0.0, 0.5 * length]))
     own = np.array([marker.position - along, marker.position + along])
     return min(np.abs(own - ends).max(), np.abs(own[::-1] - ends).max()) < 1e-9
-
-
-@pytest.mark.parametrize('limb', range(2))
-def test_right_limbs_mirror_the_left(short_character, limb):
-    tint = BodyTint(short_character, '')
-    left, right = (tint.step(np.eye(4)[2 * limb + k]) for k in range(2))
-    assert len(left) == len(right) > 0
-    mirror = np.array([1.0, -1.0, 1.0])
-    for marker in left:
-        assert any(np.allclose(marker.position * mirror, other.position) for other in right)
 
 
 def test_robot_has_no_coloured_limbs():

@@ -3,12 +3,12 @@
 """The device of doc/trackers.md, word for word: its code runs, on a pseudo-terminal."""
 
 import os
-from pathlib import Path
 import re
 import select
 import threading
 import tty
 
+from driver_session import wait
 import numpy as np
 from puppet_core.io import build_config, defaults
 from puppet_driver import devices
@@ -16,8 +16,9 @@ from puppet_driver.devices.line import LineState
 from puppet_driver.driver import make_reader
 from puppet_driver.parameters import DRIVER_ROWS, DriverConfig
 import pytest
+from source_tree import ROOT
 
-PAGE = Path(__file__).resolve().parents[3] / 'doc' / 'trackers.md'
+PAGE = ROOT / 'doc' / 'trackers.md'
 PERIOD_S = 0.01
 DEGREES_A_TICK = 1.5
 
@@ -79,25 +80,25 @@ def config(monkeypatch, hardware):
     return build_config(DriverConfig, values)
 
 
-def test_the_pages_turntable_turns_in_the_drivers_frames(config, hardware, wait_until):
+def test_the_pages_turntable_turns_in_the_drivers_frames(config, hardware):
     frames = []
     news = []
     reader = make_reader(config, frames.append, lambda _, text: news.append(text))
     reader.start()
     try:
-        assert wait_until(lambda: len(frames) >= 50)
+        assert wait(lambda: len(frames) >= 50)
         hardware.garbage = b'T99\xff\x00\n'
-        assert wait_until(lambda: reader.lines[0].status.counters.discarded_bytes == 6)
+        assert wait(lambda: reader.lines[0].status.counters.discarded_bytes == 6)
         n_before = len(frames)
         hardware.is_turning = False
-        assert wait_until(lambda: any('got none for' in text for text in news))
+        assert wait(lambda: any('got none for' in text for text in news))
         # started again by itself
-        assert wait_until(lambda: len(frames) > n_before + 20)
+        assert wait(lambda: len(frames) > n_before + 20)
         assert reader.lines[0].state is LineState.STREAMING
     finally:
         reader.stop()
     assert reader.failure is None
-    assert wait_until(lambda: not hardware.is_turning)
+    assert wait(lambda: not hardware.is_turning)
     poses = np.array([frame.poses[0] for frame in frames])
     angles_deg = np.degrees(2.0 * np.unwrap(np.arctan2(poses[:, 6], poses[:, 3]), period=np.pi))
     assert np.median(np.diff(angles_deg)) == pytest.approx(DEGREES_A_TICK, abs=1e-6)
