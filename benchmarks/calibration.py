@@ -14,13 +14,13 @@ import sys
 from benchmarks import synthetic_recording as synthetic
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
-from puppet_clips.calibrate.calibrate_clip import off_the_truth
 from puppet_clips.calibrate.calibrate_command import add_disturbances, check_pose, disturbances
 from puppet_core.body import Character
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats
 from puppet_performer.calibration import Calibration, SLIPPED, SWAPPED
 from puppet_performer.sensor_layout import load_layout, SensorLayout
+from puppet_performer.synthetic_recording import off_the_truth
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles
 

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The graph behind one of its topics, in one process: bytes of messages in, bytes of messages out.
-
-The stages of the nodes run without any clock, so that the same input gives the same bytes.
-"""
+"""The graph behind one of its topics, in one process and without a clock: bytes in, bytes out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

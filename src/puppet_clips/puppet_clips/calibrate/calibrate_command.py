@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from puppet_clips.calibrate import surface_command
-from puppet_clips.calibrate.calibrate_clip import record_clip, RecordedClip, T_POSE_S
 from puppet_clips.calibrate.calibrate_live import LiveSession, retried
 from puppet_core.body import Character, default_capsules, load_character, save_character
 from puppet_core.io import (
@@ -38,7 +37,13 @@ from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_performer import calibration as cal
 from puppet_performer.sensor_layout import load_layout, SensorLayout
-from puppet_performer.synthetic_recording import Disturbances, RATE_HZ
+from puppet_performer.synthetic_recording import (
+    Disturbances,
+    RATE_HZ,
+    record_clip,
+    RecordedClip,
+    T_POSE_S,
+)
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import config_files
 from puppet_ros.bags import BagReader, require_same_types

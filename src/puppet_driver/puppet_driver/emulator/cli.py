@@ -64,10 +64,6 @@ def parser() -> argparse.ArgumentParser:
     add('--lines', type=int, help='how many; as 115200 bps needs by default')
     rate_help = 'records of a sensor per second' + default
     add('--rate-hz', type=float, default=120.0, help=rate_help)
-    range_help = 'full scale of positions [inch]' + default
-    add('--range-in', type=int, choices=(36, 72, 144), default=144, help=range_help)
-    address_help = 'bus address of the first sensor' + default
-    add('--first-address', type=int, default=2, help=address_help)
     bus_help = 'one Flock with a line for each of its units, the first the master'
     add('--shared-bus', action='store_true', help=bus_help)
 
@@ -88,14 +84,6 @@ def parser() -> argparse.ArgumentParser:
     add('--t-pose-s', type=float, default=2.0, help=t_pose_help)
     text = 'segments and props that have one; default all but spine and head'
     add('--sensors', nargs='+', metavar='NAME', help=text)
-    add(
-        '--transmitter-m',
-        nargs=3,
-        type=float,
-        metavar=('X', 'Y', 'Z'),
-        default=(0.0, 0.0, 1.0),
-        help='where it stands in the world [m]',
-    )
 
     add = p.add_argument_group('recording instead of ports').add_argument
     export_help = (
@@ -206,10 +194,7 @@ def _config(arguments: argparse.Namespace, at_exit: ExitStack) -> EmulatorConfig
         device=arguments.device,
         sensors=tuple(arguments.sensors),
         rate_hz=arguments.rate_hz,
-        range_in=arguments.range_in,
-        first_address=arguments.first_address,
         shares_bus=arguments.shared_bus,
-        transmitter_position_m=tuple(arguments.transmitter_m),
         noise=given(NoiseLevels),
         faults=given(FaultRates),
         seed=arguments.seed,

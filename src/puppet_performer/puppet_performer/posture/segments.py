@@ -236,11 +236,7 @@ def _measured_wrist(start: int, state: Record) -> tuple[Vec3, int]:
 
 @kernel
 def _blend_segments(limb: int, carrier: int, wrist: Vec3, turn_s: float, state: Record) -> None:
-    """
-    Fill orientations in world: the targets of the blend (`aims`), and its value now (`q_world`).
-
-    An inferred segment turns no faster than a person's.
-    """
+    """Fill orientations in world: the blend's targets (`aims`), and its value now (`q_world`)."""
     start = FIRST_SEGMENTS[limb]
     source = _infer_segments(limb, carrier, wrist, state)
     for i in range(3):

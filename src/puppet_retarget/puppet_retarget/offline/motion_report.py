@@ -22,11 +22,7 @@ from puppet_retarget.solvers import SolverConfig
 def report(
     motion: Motion, job: RetargetJob, result: RetargetResult, baseline: MotionArrays | None = None
 ) -> dict[str, Any]:
-    """
-    Return the figures of the retarget report as plain numbers with unit suffixes.
-
-    The baseline is what `copied_angles` returns for the job, if that is at hand.
-    """
+    """Return the figures of the retarget report as plain numbers with unit suffixes."""
     performer, puppet = performer_arrays(motion), result.puppet
     planted = quality.planted_feet(performer, motion.rate_hz)
     scale = job.character.scale_for(motion.skeleton.leg_length)
@@ -131,11 +127,7 @@ def copied_angles(motion: Motion, job: RetargetJob) -> MotionArrays:
 
 
 def limb_importances(result: RetargetResult) -> Floats:
-    """
-    Return how much each limb has to do with the environment or the body, shape (n, 4).
-
-    A limb that is at the puppet's own skin is there because it was moved out, or meets it.
-    """
+    """Return how much each limb has to do with the environment or the body, shape (n, 4)."""
     near_self = result.self_rows[..., SELF_IMPORTANCE]
     at_skin = (result.self_depths > 0.0).astype(np.float64)
     strongest = np.maximum(near_self, at_skin)

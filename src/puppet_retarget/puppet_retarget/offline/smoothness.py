@@ -86,11 +86,7 @@ def bend_offsets(q_world: Quats, p_world: Vec3s) -> Vec3s:
 
 
 def flips(puppet: Vec3s, performer: Vec3s, leaping: Frames) -> Frames:
-    """
-    Return which limbs bend to the other side within one frame, shape (n, 4).
-
-    The performer's limb does not at that frame. Arguments are `bend_offsets` of both.
-    """
+    """Return which limbs bend to the other side in a frame and the performer's not, (n, 4)."""
     found = np.zeros(puppet.shape[:2], dtype=bool)
     bends = np.linalg.norm(puppet, axis=-1) > STRAIGHT_M
     found[1:] = _changes_side(puppet, FLIP_M) & bends[1:] & bends[:-1]
@@ -228,11 +224,7 @@ def _least_of_all(solids: Surroundings, start: Value, end: Value) -> float:
 
 @kernel
 def _least_distance(solids: Surroundings, m: int, start: Value, end: Value) -> float:
-    """
-    Return the least signed distance of a line from a solid, by golden sections.
-
-    Distance from a convex solid is convex along a line, inside too.
-    """
+    """Return the least signed distance of a line from a convex solid, by golden sections."""
     a = to_object(solids.orientations[m], solids.positions[m], start)
     b = to_object(solids.orientations[m], solids.positions[m], end)
     shape, size = solids.shapes[m], solids.sizes[m]

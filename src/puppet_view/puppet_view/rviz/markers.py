@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What RViz and the browser show besides the bodies, as plain descriptions without ROS.
-
-No message has the range balls of the puppet's own body: `SelfBallView` computes them.
-"""
+"""What RViz and the browser show besides the bodies, as plain descriptions without ROS."""
 
 from collections.abc import Sequence
 
@@ -227,11 +223,7 @@ def _parts(shape: int, size: Vec3) -> list[tuple[str, Vec3, Vec3]]:
 
 
 class BodyTint:
-    """
-    The puppet's limbs in the colour of their importance, over a robot model.
-
-    Each capsule of a limb that matters is drawn again, a little thicker; a robot has none.
-    """
+    """The puppet's limbs in the colour of their importance, over a model; none of a robot."""
 
     def __init__(self, character: Character, prefix: str) -> None:
         """Take whose capsules, and the prefix of the segments' TF frames, as in 'puppet/'."""
