@@ -72,15 +72,6 @@ def sample_poses(n_ticks, n_sensors=len(ADDRESSES), seed=5):
     return smooth_poses(np.random.default_rng(seed), n_ticks, n_sensors)
 
 
-def pose_error(poses, truth):
-    """Return the largest errors of positions [m] and of quaternions, whatever their sign."""
-    sign = np.where(np.sum(poses[..., 3:] * truth[..., 3:], axis=-1) < 0.0, -1.0, 1.0)
-    return (
-        float(np.abs(poses[..., :3] - truth[..., :3]).max()),
-        float(np.abs(poses[..., 3:] * sign[..., None] - truth[..., 3:]).max()),
-    )
-
-
 N_TICKS = 40
 TRUTH = sample_poses(N_TICKS)
 PACKETS = packets_of(TRUTH)

@@ -41,14 +41,6 @@ def test_noise_has_the_levels_asked_for():
     assert np.std(block[..., 3:]) == pytest.approx(np.radians(np.hypot(0.05, 0.03)), rel=0.1)
 
 
-def test_fault_rates_are_kept(rng):
-    faults = Faults(FaultRates(0.05, 0.02), 1)
-    assert faults.drops(2000, 14).mean() == pytest.approx(0.05, rel=0.1)
-    poses = np.tile([0.0, 0, 0, 1, 0, 0, 0], (2000, 14, 1))
-    thrown = np.abs(faults.add_outliers(poses) - poses).max(axis=-1) > 1e-6
-    assert thrown.mean() == pytest.approx(0.02, rel=0.2)
-
-
 def test_source_plays_the_opening_once_and_the_loop_for_ever():
     source = performer.SensorPoses(np.zeros((10, 1, 7)), loop_start=4)
     frames = source.frames(np.arange(20))

@@ -248,15 +248,6 @@ def test_setups_without_sense_change_nothing(device, change):
     assert device.units[2] == before and device.version == version
 
 
-def test_rates_out_of_range_are_refused(device):
-    system = status.decode_system(
-        device.receive(encode_packet(Header(Message.GET_STATUS)), 0.0)[16:]
-    )
-    for rate_mhz, error in ((20_000, 0), (144_000, 0), (19_999, 8), (144_001, 8)):
-        body = system._replace(rate_mhz=rate_mhz).encode()
-        assert answer_of(device, Message.SEND_SETUP, 0, body).error == error
-
-
 @given(st.lists(st.binary(max_size=60), max_size=10))
 def test_any_bytes_are_answered_without_an_exception(chunks):
     device = MotionStarSimulator(3)

@@ -189,16 +189,3 @@ def test_a_device_that_lost_power_is_configured_again_within_a_second(bench):
     assert since(bench, bench.now_ns, bench.records) <= LIMIT_MS + silence_ms
     assert (unit.command, unit.hemisphere) == told and device.has_group_mode
     assert bench.line.status.starts == 2
-
-
-@pytest.mark.parametrize('name', ['flock_of_birds'])
-@pytest.mark.parametrize('index', [0, 1])
-def test_a_single_unit_that_lost_power_is_configured_again(bench, index):
-    unit = bench.device.sensor_units[index]
-    told = unit.command
-    unit.power_cycle()
-    before = bench.records
-    bench.play(4000)
-    assert unit.command == told
-    assert bench.line.state is LineState.STREAMING
-    assert bench.records - before > 2 * 100

@@ -4,7 +4,7 @@
 
 import math
 
-from benchmarks.enhance import CONDITIONS, FIST_M, measured_take, TakeErrors
+from benchmarks.enhance import FIST_M, measured_take, TakeErrors
 import numpy as np
 from puppet_core.body.posture import general_end_effectors, Motion, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS
@@ -24,12 +24,6 @@ import pytest
 
 EXACT_TOL_M = 1e-4
 HANDS = [0, 1]
-
-
-def test_meetings_are_among_the_keyframes(fist, chosen):
-    """Found from the noisy positions alone."""
-    found = [frame for frame, reason in chosen.items() if reason == 'meeting']
-    assert len(found) == 3 and np.all(np.abs(np.array(found) - fist.meetings) <= 2)
 
 
 def test_end_effectors_are_exact_at_keyframes(enhanced):
@@ -205,16 +199,6 @@ def errors(truth, motion):
     dots = np.abs(np.sum(motion.rotations * truth.rotations, axis=-1))[:, 1:]
     turned = 2.0 * np.arccos(np.minimum(dots, 1.0))
     return math.sqrt(np.mean(np.sum(apart**2, axis=-1))), math.sqrt(np.mean(turned**2))
-
-
-@pytest.mark.parametrize('name', list(CONDITIONS))
-def test_both_errors_fall_for_every_seed(walk, name):
-    """Noise and bias of angles, noise of positions, wrong lengths of limbs."""
-    for seed in SEEDS:
-        take = measured_take(walk, CONDITIONS[name], seed)
-        before = errors(walk, take.motion)
-        after = errors(walk, enhance_online(take.motion, take.targets))
-        assert after[0] < 0.5 * before[0] and after[1] < before[1], seed
 
 
 def test_exact_weight_puts_end_effectors_in_place(walk):

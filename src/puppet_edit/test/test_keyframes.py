@@ -58,10 +58,6 @@ def test_gaps_are_neither_short_nor_long(least_s, most_s):
     assert gaps.max() <= np.ceil(most_s * RATE_HZ) and gaps.min() >= 0.5 * least_s * RATE_HZ
 
 
-def test_two_frames_are_both_keyframes():
-    assert list(choose_keyframes(Targets(swinging().positions[:2]), 60.0)) == [0, 1]
-
-
 def test_given_ones_come_with_first_and_last():
     assert given_keyframes([30, 10, 30], 50) == {0: 'end', 10: 'given', 30: 'given', 49: 'end'}
     with pytest.raises(ConfigError, match='keyframes: expected 0 .. 49, got 50'):
@@ -127,13 +123,6 @@ def test_minimum_is_that_of_scipy(skeleton, rng):
     scipys = least_squares(moved, np.zeros(51), xtol=1e-10, ftol=1e-12, gtol=1e-10)
     ours = np.sum(residuals(*fit(one, goals, 0.9, True)) ** 2)
     assert ours == pytest.approx(2.0 * scipys.cost, rel=1e-8)
-
-
-def test_default_weight_is_exact_at_keyframes(skeleton, rng):
-    measured, goals = random_measured(skeleton, rng, 30, 0.02)
-    goals[:, 2:4] = np.nan
-    points = end_effectors(skeleton, *fit(measured, goals, WEIGHT, False))
-    assert np.max(np.linalg.norm(points[:, :2] - goals[:, :2], axis=-1)) < EXACT_TOL_M
 
 
 def test_what_carries_no_goal_stays(skeleton, rng):

@@ -115,12 +115,6 @@ def test_every_frame_a_keyframe_is_the_natural_spline(walk_of_three):
     assert np.allclose(curve(fine), natural(fine), atol=1e-4)
 
 
-def test_two_frames_give_a_straight_line():
-    values = np.array([[1.0, 2.0], [4.0, -1.0]])
-    curve = fit_spline(TIMES[:2], values, TIMES[:2], values)
-    assert np.allclose(curve(TIMES[:2].mean()), values.mean(axis=0), atol=1e-12)
-
-
 def test_without_keyframes_it_is_scipys_least_squares_spline(walk_of_three):
     curve = fit_spline(TIMES, walk_of_three, free_knots=FREE)
     scipys = make_lsq_spline(TIMES, walk_of_three, curve.t)

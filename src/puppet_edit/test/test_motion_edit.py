@@ -281,16 +281,6 @@ def test_joint_limits_are_kept(walk, solver):
     assert max(_shares_of_limit(free, limit).max() for limit in limits) > 1.2
 
 
-def test_wide_joint_limits_change_nothing(walk):
-    wide = [
-        JointLimit(segment, np.radians([150.0, 150.0]), np.radians([-150.0, 150.0]), np.zeros(3))
-        for segment in LIMB_SEGMENTS[:, 0]
-    ]
-    goal = [PointGoal([MIDDLE], LEFT_FOOT, walk.end_effectors[MIDDLE, 2] + [0.0, 0.0, 0.2])]
-    free, limited = edit_motion(walk, goal), edit_motion(walk, goal, EditConfig(joint_limits=wide))
-    np.testing.assert_allclose(limited.motion.rotations, free.motion.rotations, atol=1e-12)
-
-
 @pytest.mark.parametrize('solver', ['hybrid', 'full'])
 @pytest.mark.parametrize('far', [2.0, 50.0, 9000.0])
 def test_goals_out_of_reach_are_approached_and_no_more(walk, solver, far):
@@ -313,17 +303,6 @@ def test_contradicting_constraints_meet_half_way(walk):
     result = edit_motion(walk, goals)
     np.testing.assert_allclose(result.motion.end_effectors[MIDDLE, 0], place, atol=0.02)
     np.testing.assert_allclose(result.constraint_errors_m, [0.2, 0.2], atol=0.01)
-
-
-@pytest.mark.parametrize('n_frames', [1, 2, 3])
-def test_motions_of_hardly_any_frames(walk, n_frames):
-    short = Motion.from_rotations(
-        walk.skeleton, 30.0, walk.root_positions[:n_frames], np.array(walk.rotations[:n_frames])
-    )
-    goal = short.end_effectors[-1, 2] + [0.05, 0.0, 0.1]
-    result = edit_motion(short, [PointGoal([n_frames - 1], LEFT_FOOT, goal)])
-    np.testing.assert_allclose(result.motion.end_effectors[-1, 2], goal, atol=1e-4)
-    assert edit_motion(short, []).motion.n_frames == n_frames
 
 
 def test_detail_above_the_knots_is_kept(walk):

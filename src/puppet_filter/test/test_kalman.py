@@ -215,15 +215,6 @@ def test_eq_3_5_adds_its_numbers_a_frame_whatever_the_step(dt, steps):
     np.testing.assert_array_equal(process_noise(PRINTED, values, dt, steps), steps * values)
 
 
-def test_two_physical_steps_are_one_long_step():
-    def block(dt):
-        q = process_noise(PHYSICAL, np.array([5.0, 7.0]), dt, 1.0)
-        return np.array([[q[0], q[1]], [q[1], q[2]]])
-
-    a = np.array([[1.0, 0.02], [0.0, 1.0]])
-    np.testing.assert_allclose(a @ block(0.01) @ a.T + block(0.02), block(0.03))
-
-
 def test_raised_density_explains_the_residual_up_to_its_ceiling():
     dt, before = 0.01, 3e-7
     raised = raised_density(0.01, 1e9, 30.0, before, dt)

@@ -113,9 +113,3 @@ def test_infinite_difference_is_the_peak_and_not_in_the_mean():
     found = evaluated(values)
     assert (found.peak, found.worst.frame_index, found.rms) == (INF, 4, 3.0)
     assert found.note.startswith('1 values without a number')
-
-
-def test_equal_streams_have_no_worst():
-    found = evaluated(np.zeros((5, 2)))
-    assert (found.worst, found.first, found.p99, found.rms) == (None, None, 0.0, 0.0)
-    assert found.within and found.curve is None

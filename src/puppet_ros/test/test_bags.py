@@ -335,13 +335,6 @@ def test_a_cut_file_gives_a_beginning_or_an_error(whole, tmp_path, rng):
     assert longest_beginning(whole, ends, tmp_path / 'cut.mcap') == len(MESSAGES)
 
 
-def test_a_cut_file_without_chunks_gives_a_beginning(tmp_path, rng):
-    path = tmp_path / 'cut.mcap'
-    data = write_with_mcap(path, range(len(MESSAGES)), use_chunking=False).read_bytes()
-    ends = rng.integers(0, len(data), CUTS // 4)
-    assert longest_beginning(data, ends, path) > len(MESSAGES) // 2
-
-
 def test_changed_bytes_never_give_other_messages(whole, tmp_path, rng):
     """Checksums of the chunks tell: what is read is of the bag, in its order."""
     path = tmp_path / 'changed.mcap'

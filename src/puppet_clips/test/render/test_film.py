@@ -14,21 +14,6 @@ import pytest
 pytestmark = pytest.mark.ros
 
 
-@pytest.mark.parametrize(
-    ('times', 'count', 'last_s'),
-    [
-        ((0.0, 10.0, 30.0), 300, 10.0 - 1.0 / 30.0),
-        ((0.0, 343 / 120.0, 30.0), 86, 85 / 30.0),
-        ((1.0, 2.0, 25.0, 0.5), 50, 1.98),
-        ((0.0, 0.001, 30.0), 1, 0.0),
-    ],
-)
-def test_instants_are_exact(times, count, last_s):
-    instants = film.film_instants(*times)
-    assert len(instants) == count and instants[0] == times[0]
-    assert instants[-1] == pytest.approx(last_s) and instants[-1] < times[1]
-
-
 def test_too_many_frames_are_refused():
     with pytest.raises(ConfigError, match='--video: expected at most 100000 frames'):
         film.film_instants(0.0, 1e6, 30.0)

@@ -118,14 +118,6 @@ def test_random_smooth_curves_keep_the_promises(rng):
         Track(_near_lock(across, along, spin, rng.choice([-1.0, 1.0]))).assert_keeps_promises()
 
 
-def test_noise_at_the_lock_leaves_the_angles_nearly_in_peace(rng):
-    """A sitting performer's thighs stay at gimbal lock for minutes."""
-    across, along = rng.normal(size=(2, 3000)) * math.radians(0.1)
-    track = Track(_near_lock(across, along, 0 * across, -1.0))
-    assert np.percentile(np.abs(np.diff(track.angles[:, 0])), 99) < 0.02
-    assert np.max(track.errors) < math.radians(1.0)
-
-
 def test_a_joint_at_rest_becomes_exact():
     across = np.concatenate((np.linspace(-0.6, 0.04, 30), np.full(1500, 0.04)))
     track = Track(_near_lock(across, np.full(1530, 0.012), 0 * across, 1.0))
@@ -138,14 +130,6 @@ def test_after_a_jump_the_y_angle_returns_to_its_own_side(rng):
     rotvecs[2:, 2] = math.radians(100.0)
     track = Track(batch.exp(rotvecs))
     np.testing.assert_allclose(track.angles[-1], [math.radians(100.0), 0.0, 0.0], atol=1e-12)
-
-
-def test_the_sign_of_the_quaternions_does_not_matter(rng):
-    rotations = batch.exp(np.cumsum(0.1 * rng.normal(size=(100, 16, 3)), axis=0))
-    flips = rng.choice([-1.0, 1.0], size=(100, 16, 1))
-    one, other = ContinuousEuler(), ContinuousEuler()
-    for q, flip in zip(rotations, flips):
-        np.testing.assert_allclose(other.step(flip * q), one.step(q), atol=1e-9)
 
 
 @pytest.mark.parametrize('when', [0, 3])

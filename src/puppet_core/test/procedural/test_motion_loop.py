@@ -6,7 +6,7 @@ import numpy as np
 from puppet_core.body.posture import Motion
 from puppet_core.math import quaternions
 from puppet_core.procedural.carry import carry_motion
-from puppet_core.procedural.motion_loop import APPROACH_S, clip_loop, sample
+from puppet_core.procedural.motion_loop import APPROACH_S, clip_loop
 from puppet_core.procedural.performer import procedural_motion
 import pytest
 
@@ -21,13 +21,6 @@ def clip(adult_character):
     return Motion.from_rotations(
         whole.skeleton, 60.0, whole.root_positions[part], whole.rotations[part]
     )
-
-
-def test_sampling_at_the_frames_gives_the_frames(clip):
-    roots, rotations = sample(clip, np.arange(clip.n_frames) / clip.rate_hz)
-    np.testing.assert_allclose(roots, clip.root_positions, atol=1e-12)
-    apart = quaternions.multiply(quaternions.conjugate(clip.rotations), rotations)
-    np.testing.assert_allclose(quaternions.log(apart), 0.0, atol=1e-9)
 
 
 def test_opens_with_the_t_pose_where_the_clip_begins(clip):

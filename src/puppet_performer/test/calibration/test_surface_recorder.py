@@ -76,13 +76,6 @@ def test_all_points_of_segments_are_recorded_while_the_performer_sways(adult_cha
         np.testing.assert_allclose(rows, measured[SEGMENT_INDEX[name]], atol=EXACT_M)
 
 
-def test_noise_is_averaged(bench, rng):
-    point = bench.expected[HAND, 0]
-    while not (touch := bench.step(HAND, point + rng.normal(size=3) * 1e-4)):
-        assert bench.frame < 100
-    assert np.linalg.norm(touch.position - point) < 1e-4
-
-
 def test_a_moving_tip_does_not_rest(bench):
     point, slide = bench.expected[HAND, 0], np.array([0.0, 0.02, 0.0]) / 120.0
     assert not [t for i in range(60) if (t := bench.step(HAND, point + i * slide))]
@@ -131,13 +124,6 @@ def test_time_that_runs_back_ends_the_rest(bench):
     bench.hold(HAND, point, REST_FRAMES - 2)
     bench.frame -= 5
     assert not bench.hold(HAND, point, REST_FRAMES - 1)
-
-
-def test_after_the_last_point_nothing_is_recorded(adult_character, rng):
-    bench = Bench(adult_character, rng, ())
-    assert bench.recorder.place is None
-    assert not bench.hold(HAND, bench.expected[HAND, 0], 3 * REST_FRAMES)
-    assert bench.recorder.complete() == {}
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,6 @@ def test_penetration_is_the_greatest_depth_and_zero_outside(crouching):
     assert np.all(depths[:, LEFT_HAND] > 0.05) and np.any(depths == 0.0)
 
 
-def test_a_t_pose_neither_penetrates_nor_touches(adult_character):
-    body = _at_rest(adult_character)
-    assert not np.any(self_penetration_m(shape_arrays(body.capsules), *body[2:]))
-    assert np.all(np.isnan(self_contact_error_m(body, body)))
-
-
 def test_a_body_keeps_its_own_contacts(crouching):
     contact = self_contact(crouching, crouching)
     touching = contact.segments >= 0

@@ -45,13 +45,6 @@ def test_frames_to_which_a_joint_or_a_place_leaps_are_named(still):
     assert np.flatnonzero(leaping).tolist() == [10, 30, 45]
 
 
-def test_the_sign_of_a_quaternion_is_no_leap(still, rng):
-    still.rotations[...] = qb.exp(rng.normal(size=(16, 3)))
-    still.rotations[20] *= -1.0
-    assert not smoothness.leaping_frames(still, RATE_HZ).any()
-    assert not smoothness.whips(still.rotations, still.rotations, RATE_HZ, NO_LEAP).any()
-
-
 # Whips.
 
 

@@ -61,11 +61,6 @@ def set_one(node, name, value):
     return node.set_parameters([Parameter(name, value=value)])[0]
 
 
-def test_defaults_make_the_config(make_table):
-    _, table, _ = make_table()
-    assert table.config == Config(0.4, 4.0, 3, True, 'ik', 115200, ('a',), (1.0, 2.0))
-
-
 def test_overrides_make_the_config(make_table):
     node, table, _ = make_table(gate__limit=5.0, ports=['x', 'y'], gains=[3.0, 4.0])
     assert table.config.gate_limit == 5.0

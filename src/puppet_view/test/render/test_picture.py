@@ -13,8 +13,8 @@ from puppet_retarget.importance.environment import Environment, Placement, Scene
 from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
 from puppet_view.render.camera import Camera
 from puppet_view.render.cast import objects_of
-from puppet_view.render.image import FLOOR, light_direction, NOTHING, OBJECT, render_scene, Tracer
-from puppet_view.render.scene import Body, Capsule, joined, Solid
+from puppet_view.render.image import light_direction, render_scene
+from puppet_view.render.scene import Body, Capsule, Solid
 import pytest
 
 SIZE_PX = (160, 120)
@@ -60,14 +60,6 @@ def test_a_solid_is_seen_where_it_projects(camera, is_cylinder):
     assert green > 1.3 * red and green > 1.3 * blue
 
 
-def test_the_nearer_of_two_hides_the_other(camera):
-    near = camera.target + 0.4 * (camera.position - camera.target)
-    balls = [_ball(camera.target, 0.2, RED), _ball(near, 0.2, BLUE)]
-    for order in (balls, balls[::-1]):
-        red, _, blue = _pixel(render_scene([], camera, SIZE_PX, order), camera, near)
-        assert blue > red
-
-
 def test_a_ball_throws_its_shadow_on_the_floor(camera):
     ball = _ball((0.0, 0.3, 0.9), 0.25, RED)
     light = light_direction(camera)
@@ -78,19 +70,6 @@ def test_a_ball_throws_its_shadow_on_the_floor(camera):
     assert np.all(after < 0.8 * before)
     far = foot + [0.0, -1.2, 0.0]
     np.testing.assert_allclose(_pixel(shaded, camera, far), _pixel(lit, camera, far), atol=2)
-
-
-def test_light_is_finite_and_in_range_everywhere(camera, adult):
-    things = [
-        Solid(np.array([0.3, 0.5, 0.4]), np.array([0.4, 0.6, 0.8])),
-        _ball((0.0, 0.0, 0.1), 0.1, RED),
-    ]
-    surface = joined([Body.at_rest(adult)], things)
-    columns, rows = (grid.ravel() + 0.5 for grid in np.meshgrid(*map(np.arange, SIZE_PX)))
-    tracer = Tracer(surface, camera, SIZE_PX, light_direction(camera), 8)
-    light, kinds = tracer.trace(columns, rows)
-    assert np.all(np.isfinite(light)) and np.min(light) >= 0.0
-    assert set(np.unique(kinds)) == {NOTHING, FLOOR, OBJECT}
 
 
 def test_more_rays_on_edges_come_nearer_to_a_large_picture_made_small(camera, adult):
