@@ -101,7 +101,8 @@ def make_object(
         other(puppet_orientation, orientation),
         other(puppet_size, size),
     )
-    distances = np.full(4, influence), np.full(4, margin)
+    joints = np.full(4, np.nan)  # elbows and knees do not count
+    distances = np.append(np.full(4, influence), joints), np.append(np.full(4, margin), joints)
     return SceneObject(name, SHAPES.index(shape), real, puppet, *distances, follows, held)
 
 

@@ -361,7 +361,7 @@ class AsPrinted(PeerSolver):
             return np.zeros(4), np.ones(4)
         d = object_distances(objects, performer.points[:4])
         d_plus = d + PREDICTION_S * self._rate.step(d, dt)  # eq. 4.2
-        p = importance(d_plus / objects.influence_distances, self._mended)  # eqs. 4.3, 4.4
+        p = importance(d_plus / objects.influence_distances[:, :4], self._mended)  # eqs. 4.3, 4.4
         w = p.max(axis=0)  # eq. 4.5
         if TIME in self._mended:
             for i in range(4):

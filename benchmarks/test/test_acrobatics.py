@@ -21,8 +21,8 @@ def motion(performer):
 
 @pytest.fixture(scope='module', params=['performer', 'sally', 'frog'])
 def retargeted(request, motion, characters_dir):
-    floor = load_environment(characters_dir.parent / 'environments' / 'floor.yaml')
-    job = RetargetJob(load_character(characters_dir / f'{request.param}.yaml'), floor)
+    ground = load_environment(characters_dir.parent / 'environments' / 'ground.yaml')
+    job = RetargetJob(load_character(characters_dir / f'{request.param}.yaml'), ground)
     return job, retarget_motion(motion, job)
 
 
@@ -52,3 +52,16 @@ def test_surfaces_stay_out_of_the_floor(motion, retargeted):
     figures = report(motion, job, result)['surface_depth_mm']
     # the frog's forearms are thicker than its palms, and its long feet land late from a flip
     assert figures['max'] < (25.0 if job.character.name == 'frog' else 5.0)
+
+
+def test_knees_that_matter_carry_who_crawls(motion, characters_dir):
+    """Sally's thighs are half as long again: without importance her knees are in the air."""
+    sally, crawling = load_character(characters_dir / 'sally.yaml'), slice(900, 1500)
+    heights = []
+    for name in ('floor', 'ground'):
+        environment = load_environment(characters_dir.parent / 'environments' / f'{name}.yaml')
+        puppet = retarget_motion(motion, RetargetJob(sally, environment)).puppet
+        knees = puppet.end_effectors[crawling, 6:, 2]
+        heights.append(knees.min(axis=1).max())
+    assert heights[0] > 0.12
+    assert heights[1] < 0.09

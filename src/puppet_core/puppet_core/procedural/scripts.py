@@ -25,6 +25,6 @@ SCRIPTS = {
     SHOW: Script(procedural_motion, 'demo'),
     'seated': Script(partial(procedural_motion, sits=True), 'demo'),
     'carry': Script(carry_motion, 'carry', 'carry', PROPS),
-    'acrobatics': Script(acrobatic_motion, 'floor'),
+    'acrobatics': Script(acrobatic_motion, 'ground'),
     'range': Script(range_of_motion, 'floor'),
 }

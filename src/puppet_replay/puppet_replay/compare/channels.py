@@ -64,6 +64,7 @@ class Column(NamedTuple):
     scale: float = 0.0  # from the message's unit; 0: from SI units
 
 
+JOINT_ENDS = GENERAL_END_EFFECTORS[len(END_EFFECTORS) :]  # elbows and knees
 INDEX = {'frame_index': Column('count')}
 _SENSORS = {
     **INDEX,
@@ -96,6 +97,9 @@ MESSAGES: dict[str, dict[str, Column]] = {
         'influence_distance': Column('mm', END_EFFECTORS),
         'goals': Column('mm', END_EFFECTORS, 3),
         'object': Column('count', END_EFFECTORS),
+        'joint_importance': Column('ratio', JOINT_ENDS),
+        'joint_influence_distance': Column('mm', JOINT_ENDS),
+        'joint_goals': Column('mm', JOINT_ENDS, 3),
         'self_importance': Column('ratio', GENERAL_END_EFFECTORS),
         'self_distance': Column('mm', GENERAL_END_EFFECTORS),
         'self_place_importance': Column('ratio', END_EFFECTORS),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import END_EFFECTORS
+from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS
 from puppet_core.io import load_yaml, Section
 from puppet_core.math import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SHAPES, SPHERE
@@ -25,6 +25,8 @@ FORMAT = 'puppet-environment/1'
 HANDS = 'hands'  # what an object follows that is held
 MAX_SIZE_M = 1000.0
 UNSEEN = read_only(np.array([0.0, 0.0, -MAX_SIZE_M]))  # where a follower waits for its sensor [m]
+N_ENDS = len(GENERAL_END_EFFECTORS)
+JOINT_MARGIN_M = 0.07  # of the middle of an elbow or knee, whose skin touches
 OBJECT_BLOCK = 16  # packed objects are filled up to a multiple, or each number compiles anew
 
 
@@ -49,9 +51,11 @@ class SceneObject:
     shape: int  # Index into SHAPES
     real: Placement  # The performer's object; of a follower its place in the sensor's frame
     puppet: Placement  # The puppet's counterpart, before any world scale
-    # D for each end-effector, shape (4,); NaN takes the parameter's value [m]
+    # D for each general end-effector, shape (8,); NaN takes the parameter's value, but 0, which is
+    # no influence, for elbows and knees [m]
     influence_distances: Floats
-    # Distance that counts as contact, shape (4,); NaN takes the parameter's value [m]
+    # Distance that counts as contact, shape (8,); NaN takes the parameter's value, but
+    # JOINT_MARGIN_M for elbows and knees [m]
     contact_margins: Floats
     follows: str = ''  # Name of the sensor that it moves with, or ''
     held: bool = False  # Whether it moves with both hands while these hold it
@@ -78,8 +82,8 @@ class ObjectArrays(NamedTuple):
     puppet_positions: Vec3s  # (n, 3), world scale applied
     puppet_orientations: Quats  # (n, 4)
     puppet_sizes: Vec3s  # (n, 3), world scale applied
-    influence_distances: Floats  # (n, 4)
-    contact_margins: Floats  # (n, 4)
+    influence_distances: Floats  # (n, 8)
+    contact_margins: Floats  # (n, 8)
     velocities: Floats  # (n, 6) of its origin [m/s], then angular [rad/s], in world
     moves: Ints  # (n,) 1 for what moves, else 0
     looseness: Floats  # (n,) 1 for a follower that rests on nothing; 0 at rest, and for all others
@@ -112,8 +116,11 @@ class Environment:
         Influence distance and contact margin [m] are for pairs that the file leaves open.
         """
         n = len(self.objects)
-        influence = np.array([o.influence_distances for o in self.objects]).reshape(n, 4)
-        margin = np.array([o.contact_margins for o in self.objects]).reshape(n, 4)
+        influence = _stack([o.influence_distances for o in self.objects], N_ENDS)
+        margin = _stack([o.contact_margins for o in self.objects], N_ENDS)
+        is_joint = np.arange(N_ENDS) >= len(END_EFFECTORS)
+        usual = np.where(is_joint, 0.0, influence_distance)
+        usual_margin = np.where(is_joint, JOINT_MARGIN_M, contact_margin)
         return ObjectArrays(
             n,
             np.array([o.shape for o in self.objects], dtype=np.int64),
@@ -124,8 +131,8 @@ class Environment:
             * _stack([o.start if o.moves else o.puppet.position for o in self.objects], 3),
             _stack([o.puppet.orientation for o in self.objects], 4),
             world_scale * _stack([o.puppet.size for o in self.objects], 3),
-            np.where(np.isnan(influence), influence_distance, influence),
-            np.where(np.isnan(margin), contact_margin, margin),
+            np.where(np.isnan(influence), usual, influence),
+            np.where(np.isnan(margin), usual_margin, margin),
             np.zeros((n, 6)),
             np.array([o.moves for o in self.objects], dtype=np.int64),
             np.zeros(n),
@@ -205,18 +212,18 @@ def _read_size(entry: Section, shape: int, base: Placement | None) -> Vec3:
 
 
 def _per_end_effector(entry: Section, key: str, above: float | None) -> Floats:
-    """Return one value for all four, or NaN, or the values of a mapping by name."""
-    values = np.full(len(END_EFFECTORS), np.nan)
+    """Return a value for hands and feet, or NaN, or the values of a mapping by name; (8,)."""
+    values = np.full(N_ENDS, np.nan)
     if key not in entry:
         return read_only(values)
     if isinstance(entry.raw(key), dict):
         section = entry.section(key)
-        for i, name in enumerate(END_EFFECTORS):
+        for i, name in enumerate(GENERAL_END_EFFECTORS):
             if name in section:
                 values[i] = section.number(name, low=0.0, high=MAX_SIZE_M, above=above)
         section.finish()
     else:
-        values[:] = entry.number(key, low=0.0, high=MAX_SIZE_M, above=above)
+        values[: len(END_EFFECTORS)] = entry.number(key, low=0.0, high=MAX_SIZE_M, above=above)
     return read_only(values)
 
 

@@ -4,8 +4,8 @@
 Importance and goal of each end-effector over all objects (Shin2002 eqs. 4.1-4.5).
 
 One row per end-effector: importance, distance, distance rate, radius of the range ball at
-zero importance, goal x y z, object index. These four rows are the environment's;
-those of the own body are in `self_interaction`.
+zero importance, goal x y z, object index. These eight rows, of hands, feet, elbows and knees, are
+the environment's; those of the own body are in `self_interaction`.
 
 Every pair of end-effector and object has a row of that form first; what the end-effector
 gets of them changes smoothly while the nearest object changes hands.
@@ -32,7 +32,7 @@ from puppet_core.math import (
     Vec3s,
 )
 from puppet_core.math.values import Vec3, Vec3Like
-from puppet_retarget.importance.environment import Environment, filled_up, ObjectArrays
+from puppet_retarget.importance.environment import Environment, filled_up, N_ENDS, ObjectArrays
 from puppet_retarget.importance.objects import (
     counterpart_point,
     from_object,
@@ -112,9 +112,9 @@ class EstimatorArrays(NamedTuple):
     """What the estimator keeps from frame to frame, packed into one argument."""
 
     objects: ObjectArrays
-    pairs: Floats  # (n, 4, ROW)
-    followers: Floats  # (n, 4, 2)
-    rows: Floats  # (4, ROW)
+    pairs: Floats  # (n, 8, ROW)
+    followers: Floats  # (n, 8, 2)
+    rows: Floats  # (8, ROW)
 
 
 def step_time(stamp_ns: int, before_ns: int | None) -> float:
@@ -124,14 +124,17 @@ def step_time(stamp_ns: int, before_ns: int | None) -> float:
 
 
 class ImportanceEstimator:
-    """Importance of the four end-effectors of one performer in one environment."""
+    """Importance of the general end-effectors of one performer in one environment."""
 
     def __init__(self, environment: Environment, config: ImportanceConfig) -> None:
         objects = _objects(environment, config)
         n = len(objects.shapes)
         self.packed, self._arrays = pack_arrays(
             EstimatorArrays(
-                objects, np.zeros((n, 4, ROW)), np.zeros((n, 4, 2)), np.zeros((4, ROW))
+                objects,
+                np.zeros((n, N_ENDS, ROW)),
+                np.zeros((n, N_ENDS, 2)),
+                np.zeros((N_ENDS, ROW)),
             )
         )
         """EstimatorArrays, for kernels that step many frames."""
@@ -155,7 +158,7 @@ class ImportanceEstimator:
 
     def step(self, stamp_ns: int, positions: Vec3s, velocities: Vec3s) -> Floats | None:
         """
-        Return the rows (4, 8) of the next posture, or None if that is not finite or absurd.
+        Return the rows (8, 8) of the next posture, or None if that is not finite or absurd.
 
         General end-effectors (8, 3) are in world [m], [m/s]. A gap over MAX_STEP_S or a step back
         restarts smoothing. The next step overwrites the rows.
@@ -212,12 +215,15 @@ def estimate_packed(
 def estimate_pairs(
     objects: ObjectArrays, positions: Vec3s, velocities: Vec3s, prediction: float, pairs: Floats
 ) -> None:
-    """Fill a row (4, 8) for every pair of end-effector and object."""
+    """Fill a row (8,) for every pair of general end-effector and object."""
     for j in range(objects.n_objects):
         shape, size, q = objects.shapes[j], objects.sizes[j], objects.orientations[j]
         other, q_other = objects.puppet_sizes[j], objects.puppet_orientations[j]
-        for i in range(4):
-            row = pairs[j, i]
+        for i in range(len(positions)):
+            row, influence = pairs[j, i], objects.influence_distances[j, i]
+            if influence <= 0.0:
+                row[:] = 0.0
+                continue
             local = to_object(q, objects.positions[j], positions[i])
             distance, normal = signed_distance(shape, size, local)
             goal = counterpart_point(shape, size, other, local, distance, normal)
@@ -227,7 +233,6 @@ def estimate_pairs(
                 rotate(q, normal), sub(velocities[i], _velocity_of(objects, j, positions[i]))
             )
             gap = max(distance - objects.contact_margins[j, i], 0.0)
-            influence = objects.influence_distances[j, i]
             row[IMPORTANCE] = importance(gap, rate, prediction, influence)
             row[DISTANCE], row[RATE], row[RADIUS], row[OBJECT] = distance, rate, influence, j
 
@@ -284,13 +289,15 @@ def combine_pairs(pairs: Floats, positions: Vec3s, rows: Floats) -> None:
     objects by `blend_weight`: the goal of a planted foot is not moved by the counterpart of the
     box beside it.
     """
-    for i in range(4):
+    for i in range(len(rows)):
         row = rows[i]
         row[:] = 0.0
         row[OBJECT] = -1.0
         best, total = -1.0, 0.0
         for j in range(pairs.shape[0]):
             pair = pairs[j, i]
+            if pair[RADIUS] <= 0.0:
+                continue
             w = pair[IMPORTANCE]
             weight = blend_weight(w, max(pair[DISTANCE], 0.0) / pair[RADIUS])
             total += weight

@@ -43,7 +43,7 @@ MAX_OFFSET_M = 10.0  # of a joint from the one before
 class ProximityResult(NamedTuple):
     """What is near in one posture; the arrays are overwritten by the next step."""
 
-    rows: Floats  # Importance of hands and feet, shape (4, 8)
+    rows: Floats  # Importance of the general end-effectors, shape (8, ROW)
     self_rows: Floats  # Self-interaction of the general end-effectors, shape (8, SELF_ROW)
     moving: Props = NO_PROPS  # The performer's objects that move; not overwritten
 

@@ -149,7 +149,7 @@ def retarget_motion(
         result.frame_ms[i] = (perf_counter() - start) * 1e3
         puppet.root_positions[i], puppet.rotations[i] = out.root_position, out.rotations
         puppet.end_effectors[i] = out.end_effectors
-        result.rows[i], result.self_rows[i] = near.rows, near.self_rows[:, :self_columns]
+        result.rows[i], result.self_rows[i] = near.rows[:4], near.self_rows[:, :self_columns]
         moving.append(near.moving)
         puppet_moving.append(out.moving)
         for name in _OF_SOLVER:

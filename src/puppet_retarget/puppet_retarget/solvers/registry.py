@@ -45,7 +45,7 @@ class PositionSolver(Solver):
     def _run(
         self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats, dt: float
     ) -> int:
-        self._rows[:] = rows
+        self._rows[:] = rows[:4]
         self._rows[:, IMPORTANCE] = 1.0
         self._rows[:, RADIUS] = 0.0
         return super()._run(root, hips, rotations, self._rows, NOTHING_NEAR, dt)

@@ -54,7 +54,14 @@ SINK_M_S = 2.0  # at most, where hands and feet draw it down; of a puppet of sca
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
 
 
-# Balls in which the root reaches each limb's goal.
+# Balls in which the root reaches each general end-effector's goal.
+
+
+@kernel
+def reach_of(model: PuppetModel, i: int) -> float:
+    """Return how far a general end-effector is at most from where its limb starts [m]."""
+    upper = model.upper_lengths[i % 4]
+    return upper + model.lower_lengths[i] if i < 4 else upper
 
 
 @kernel
@@ -65,25 +72,28 @@ def fill_root_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Fra
     An importance below MIN_IMPORTANCE is no constraint (errata 3); an important ball gives way
     least when they do not intersect.
     """
-    for i in range(4):
-        w = goals.importances[i]
-        length = model.upper_lengths[i] + model.lower_lengths[i]
-        captured = norm(sub(frame.p_world[STARTS[i] + 2], frame.p_world[STARTS[i]]))
+    for i in range(len(frame.balls.radii)):
+        w, start, joint = goals.importances[i], STARTS[i % 4], 2 if i < 4 else 1
+        length = reach_of(model, i)
+        captured = norm(sub(frame.p_world[start + joint], frame.p_world[start]))
         easy = EASY_REACH * length
         beyond = 0.5 * (captured - easy + math.hypot(captured - easy, 0.02 * length))
         reach = min(easy + beyond, tuning.stretch_limit * length)
         counts = w > MIN_IMPORTANCE
         frame.balls.radii[i] = reach / w if counts else math.inf
         frame.balls.slacks[i] = 1.0 / (w * w) if counts else 1.0
-    centre_balls(frame)
+    centre_balls(goals, frame)
 
 
 @kernel
-def centre_balls(frame: Frame) -> None:
-    """Put each ball where the root is when its limb starts at the goal of wrist or ankle."""
-    for i in range(4):
-        start = sub(frame.p_world[STARTS[i]], frame.p_world[0])
-        copy(sub(frame.wrist_goals[i], start), frame.balls.centres[i])
+def centre_balls(goals: Goals, frame: Frame) -> None:
+    """Put each ball where the root is when its limb starts at the goal."""
+    for i in range(len(frame.balls.radii)):
+        start = sub(frame.p_world[STARTS[i % 4]], frame.p_world[0])
+        copy(
+            sub(goals.positions[i] if i >= 4 else frame.wrist_goals[i], start),
+            frame.balls.centres[i],
+        )
 
 
 @kernel
@@ -137,14 +147,14 @@ def hold_root(
     them leave the root little room, its rim moves at any speed as they close. They give way then,
     the least important first, until the room holds a ball of HELD_ROOM.
     """
-    for i in range(4):
+    for i in range(len(balls.radii)):
         held = min(max(importances[i], 0.0), 1.0) ** HELD_POWER
-        reach = tuning.stretch_limit * (model.upper_lengths[i] + model.lower_lengths[i])
+        reach = tuning.stretch_limit * reach_of(model, i)
         balls.radii[i] = reach / held if held > MIN_IMPORTANCE else math.inf
         balls.inner_radii[i] = balls.radii[i] - HELD_ROOM * reach
         balls.slacks[i] = 1.0 + HELD_SLACK - min(importances[i], 1.0)
     growth, _ = closest_in_balls(root, balls.centres, balls.inner_radii, balls.slacks)
-    for i in range(4):
+    for i in range(len(balls.radii)):
         balls.radii[i] += growth * balls.slacks[i]
     soften(balls, HELD_SOFTNESS, root)
     copy(closest_in_balls(root, balls.centres, balls.radii, balls.slacks)[1], root)
@@ -204,10 +214,10 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
     # Shin2002 app. A: the nearest point in the intersection of the limbs' balls
     relaxation, nearest = closest_in_balls(root, balls.centres, balls.radii, balls.slacks)
     most = 0.0
-    for i in range(4):
+    for i in range(len(balls.radii)):
         # a puppet that is built like its performer has no strain anywhere, and keeps its posture
         way = sub(goals.positions[i], positions[i])
-        reach = STRAIN_SHARE * (model.upper_lengths[i] + model.lower_lengths[i])
+        reach = STRAIN_SHARE * reach_of(model, i)
         balls.strain[i] = dot(way, way) / (dot(way, way) + reach * reach)
         most = max(most, balls.strain[i])
     if relaxation > 0.0:  # one point is left, and nothing to soften

@@ -232,7 +232,8 @@ class Solver:
 def goals_of(goals: RangeGoals, rows: Floats, self_rows: Floats, tuning: Tuning) -> Goals:
     """Return the goals of importance rows, carried over to the puppet's world."""
     world_scale = tuning.world_scale
-    for i in range(4):
+    goals.importances[:] = 0.0
+    for i in range(len(rows)):
         goals.importances[i] = rows[i, IMPORTANCE]
         # Shin2002 eq. 5.10: r = r_max (1 - w)
         goals.radii[i] = world_scale * rows[i, RADIUS] * (1.0 - rows[i, IMPORTANCE])
@@ -291,7 +292,7 @@ def _estimate_body(
             frame.body.unknowns[:] = 0.0
         iterations = _adapt_body(model, tuning, frame)
         update_kinematics(model, frame)  # the bent body carries its limbs elsewhere
-        centre_balls(frame)
+        centre_balls(goals, frame)
     else:
         frame.body.unknowns[:] = 0.0
     smooth_root(model, tuning, captured_root, goals, dt, frame)
@@ -327,16 +328,20 @@ def measure(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fram
 
 @kernel
 def _reach_out(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, frame: Frame) -> None:
-    """Bring a limb into its range of the environment; without importance it stays as captured."""
-    w = goals.importances[limb]
-    if w <= MIN_IMPORTANCE:
-        return
-    own = limb_at(model, frame, limb, frame.rotations, frame.q_ends[limb])
-    reach = tuning.stretch_limit * (own.upper + own.lower)
-    goal = vec3(frame.wrist_goals[limb])
-    goal = into_range_ball(own.wrist, goal, goals.radii[limb], 1.0 - w)
-    goal = into_reach(own.shoulder, own.wrist, reach, 1.0 - w, goal)
-    set_joints(frame.rotations, limb, solve_one_limb(tuning, own, goal, 0.0, ease(w)))
+    """Bring a limb into its ranges of the environment; without importance it stays as captured."""
+    w, w_elbow = goals.importances[limb], goals.importances[limb + 4]
+    reach = tuning.stretch_limit * (model.upper_lengths[limb] + model.lower_lengths[limb])
+    if w > MIN_IMPORTANCE:
+        own = limb_at(model, frame, limb, frame.rotations, frame.q_ends[limb])
+        goal = vec3(frame.wrist_goals[limb])
+        goal = into_range_ball(own.wrist, goal, goals.radii[limb], 1.0 - w)
+        goal = into_reach(own.shoulder, own.wrist, reach, 1.0 - w, goal)
+        set_joints(frame.rotations, limb, solve_one_limb(tuning, own, goal, 0.0, ease(w)))
+    if w_elbow > MIN_IMPORTANCE:
+        own = limb_at(model, frame, limb, frame.rotations, frame.q_ends[limb])
+        elbow = Range(vec3(goals.positions[limb + 4]), goals.radii[limb + 4], w_elbow)
+        joints = solve_limb_in_ranges(own, reach, 0.0, Range(own.wrist, 0.0, w), elbow)
+        set_joints(frame.rotations, limb, joints)
 
 
 @kernel
@@ -495,7 +500,7 @@ def follow_robot(
     Distances from the goals of importance rows, which are scaled to the puppet's world, are
     written too. The time since the frame before [s] is infinite for the first, or after a gap.
     """
-    importances = np.ascontiguousarray(rows[:, IMPORTANCE])
+    importances = np.ascontiguousarray(rows[:4, IMPORTANCE])
     angles = joints.step(
         out.root_position,
         out.rotations,
@@ -506,6 +511,6 @@ def follow_robot(
         dt,
     )
     out.root_position[:] = out.p_world[0]  # it may have had to give way
-    goals = scale * rows[:, GOAL : GOAL + 3]
+    goals = scale * rows[:4, GOAL : GOAL + 3]
     out.goal_errors[:] = np.linalg.norm(out.end_effectors[:4] - goals, axis=1)
     return angles

@@ -173,30 +173,30 @@ def zeros(*shape: int) -> Floats:
 
 
 class RootBalls(NamedTuple):
-    """The balls in which the root reaches each limb's goal, and working space."""
+    """The balls in which the root reaches each general end-effector's goal; working space."""
 
-    centres: Vec3s = zeros(4, 3)  # [m]
-    radii: Floats = zeros(4)  # [m]
-    slacks: Floats = zeros(4)  # growth of a radius per unit of relaxation
-    strain: Floats = zeros(4)  # how far captured angles miss the goal, in [0, 1)
-    inner_centres: Vec3s = zeros(4, 3)  # of the smaller balls of the softening
-    inner_radii: Floats = zeros(4)
+    centres: Vec3s = zeros(8, 3)  # [m]
+    radii: Floats = zeros(8)  # [m]
+    slacks: Floats = zeros(8)  # growth of a radius per unit of relaxation
+    strain: Floats = zeros(8)  # how far captured angles miss the goal, in [0, 1)
+    inner_centres: Vec3s = zeros(8, 3)  # of the smaller balls of the softening
+    inner_radii: Floats = zeros(8)
 
 
 class RangeGoals(NamedTuple):
     """What the environment asks of the puppet, in its own world; kept by a solver."""
 
-    positions: Vec3s = zeros(4, 3)  # [m]
-    importances: Floats = zeros(4)
-    radii: Floats = zeros(4)  # of the range balls [m]
+    positions: Vec3s = zeros(8, 3)  # [m]
+    importances: Floats = zeros(8)
+    radii: Floats = zeros(8)  # of the range balls [m]
 
 
 class Goals(NamedTuple):
     """What the puppet should do, in its own world."""
 
-    positions: Vec3s  # (4, 3) [m]
-    importances: Floats  # (4,)
-    radii: Floats  # (4,) of the range balls [m]
+    positions: Vec3s  # (8, 3) [m]
+    importances: Floats  # (8,)
+    radii: Floats  # (8,) of the range balls [m]
     self_rows: Floats  # (8, SELF_ROW) the performer's self-interaction
 
 

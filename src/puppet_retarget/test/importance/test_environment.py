@@ -8,7 +8,7 @@ from body_fixtures import floor_only
 import numpy as np
 from puppet_core.io import InputFileError
 from puppet_core.math import quaternions
-from puppet_retarget.importance.environment import load_environment
+from puppet_retarget.importance.environment import JOINT_MARGIN_M, load_environment
 from puppet_retarget.importance.objects import SHAPES
 import pytest
 
@@ -82,11 +82,11 @@ def test_counterpart_is_the_object_itself_unless_given(good):
 def test_influence_and_margin_belong_to_end_effector_and_object(good):
     """Errata 13; what the file leaves open comes from the parameters."""
     arrays = good.arrays(influence_distance=0.7, contact_margin=0.03)
-    assert arrays.influence_distances[1].tolist() == [0.3, 0.7, 0.7, 0.2]
-    assert arrays.influence_distances[2].tolist() == [0.5] * 4
-    assert arrays.influence_distances[0].tolist() == [0.7] * 4
-    assert arrays.contact_margins[1].tolist() == [0.01] * 4
-    assert arrays.contact_margins[4].tolist() == [0.03] * 4
+    assert arrays.influence_distances[1].tolist() == [0.3, 0.7, 0.7, 0.2] + [0.0] * 4
+    assert arrays.influence_distances[2].tolist() == [0.5] * 4 + [0.0] * 4
+    assert arrays.influence_distances[0].tolist() == [0.7] * 4 + [0.0] * 4
+    assert arrays.contact_margins[1].tolist() == [0.01] * 4 + [JOINT_MARGIN_M] * 4
+    assert arrays.contact_margins[4].tolist() == [0.03] * 4 + [JOINT_MARGIN_M] * 4
 
 
 def test_world_scale_scales_the_counterparts_only(good):

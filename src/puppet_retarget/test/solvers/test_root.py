@@ -36,7 +36,9 @@ class Placing:
         frame.wrist_goals[:] = goals - self.skeleton.interaction_points
         frame.end_effectors[:], frame.p_world[:] = self.points + root, self.joints + root
         frame.root[:] = root
-        asked = Goals(goals, importances, np.zeros(4), np.zeros((8, 1)))
+        places, weights = np.zeros((8, 3)), np.append(importances, np.zeros(4))
+        places[:4] = goals
+        asked = Goals(places, weights, np.zeros(8), np.zeros((8, 1)))
         relaxation = kernels.place_root(self.model, self.tuning, asked, frame)
         return frame.root.copy(), relaxation
 
@@ -49,8 +51,9 @@ class Placing:
     def hold(self, centres: Vec3s, importances: Floats, root: Vec3) -> Vec3:
         """Return where a smoothed root goes that is near given centres of balls."""
         balls, out = self.frame.balls, root.copy()
-        balls.centres[:] = centres
-        kernels.hold_root(self.model, self.tuning, importances, balls, out)
+        balls.centres[:4] = centres
+        weights = np.append(importances, np.zeros(4))
+        kernels.hold_root(self.model, self.tuning, weights, balls, out)
         return out
 
 

@@ -3,7 +3,8 @@
 """
 Importance message <-> the rows that estimator and solvers share.
 
-A row of the environment is importance, distance, its rate, influence distance, goal x y z, object;
+A row of the environment is importance, distance, its rate, influence distance, goal x y z, object
+(of elbows and knees without distance, rate and object);
 one of the own body is importance, distance, depth, importance of the place, then 32 contacts of
 six numbers: number of the sample point, weight, displacement x y z, share.
 """
@@ -19,8 +20,8 @@ from puppet_ros.messages import flat_array
 from puppet_ros.messages.cdr import Fields, StreamReader, StreamWriter
 from puppet_ros.messages.posture_msg import WORLD
 
-N_ROWS, ROW_WIDTH = 4, 8  # hands and feet
-N_SELF_ROWS = 8  # hands, feet, elbows, knees
+N_ENDS, ROW_WIDTH = 4, 8  # hands and feet
+N_ROWS = 8  # hands, feet, elbows, knees
 FIRST_CONTACT, MAX_CONTACTS, CONTACT_WIDTH = 4, 32, 6
 CONTACT_FIELDS = {
     'contact_end_effectors': 1,
@@ -39,7 +40,7 @@ class ImportanceRecord(NamedTuple):
 
     stamp_ns: int  # stamp of the posture this belongs to [ns]
     frame_index: int  # index of that posture's frame
-    rows: Floats  # of the environment, shape (4, 8)
+    rows: Floats  # of the environment, shape (8, 8), or (4, 8) for hands and feet alone
     self_rows: Floats  # of the own body, shape (8, SELF_ROW_WIDTH); zeros: nothing is near
     objects: tuple[str, ...]  # names of the environment's objects
     frame_id: str = WORLD  # of that posture's header
@@ -48,10 +49,14 @@ class ImportanceRecord(NamedTuple):
 
 def from_msg(msg: Importance) -> ImportanceRecord:
     """Return the rows of one message; raise MessageError if its contacts are none."""
-    rows = np.empty((N_ROWS, ROW_WIDTH))
-    rows[:, 0], rows[:, 1], rows[:, 2] = msg.importance, msg.distance, msg.distance_rate
-    rows[:, 3], rows[:, 7] = msg.influence_distance, msg.object
-    rows[:, 4:7] = np.asarray(msg.goals).reshape(N_ROWS, 3)
+    rows = np.zeros((N_ROWS, ROW_WIDTH))
+    ends, joints = rows[:N_ENDS], rows[N_ENDS:]
+    ends[:, 0], ends[:, 1], ends[:, 2] = msg.importance, msg.distance, msg.distance_rate
+    ends[:, 3], ends[:, 7] = msg.influence_distance, msg.object
+    ends[:, 4:7] = np.asarray(msg.goals).reshape(N_ENDS, 3)
+    joints[:, 0], joints[:, 3] = msg.joint_importance, msg.joint_influence_distance
+    joints[:, 4:7] = np.asarray(msg.joint_goals).reshape(N_ENDS, 3)
+    joints[:, 7] = -1.0
     of_frame = flat_array.stamp_ns(msg.header.stamp), msg.frame_index
     places = msg.moving_positions, msg.moving_orientations
     moving = flat_array.props('moving', msg.moving_objects, *places)
@@ -60,10 +65,10 @@ def from_msg(msg: Importance) -> ImportanceRecord:
 
 
 def _self_rows(msg: Importance) -> Floats:
-    own = np.zeros((N_SELF_ROWS, SELF_ROW_WIDTH))
+    own = np.zeros((N_ROWS, SELF_ROW_WIDTH))
     own[:, 0], own[:, 1] = msg.self_importance, msg.self_distance
-    own[:, 2], own[:N_ROWS, 3] = np.maximum(-own[:, 1], 0.0), msg.self_place_importance
-    contacts = own[:, FIRST_CONTACT:].reshape(N_SELF_ROWS, MAX_CONTACTS, CONTACT_WIDTH)
+    own[:, 2], own[:N_ENDS, 3] = np.maximum(-own[:, 1], 0.0), msg.self_place_importance
+    contacts = own[:, FIRST_CONTACT:].reshape(N_ROWS, MAX_CONTACTS, CONTACT_WIDTH)
     contacts[..., 0] = -1.0
     n = len(msg.contact_end_effectors)
     ends, segments, samples, *others = (
@@ -76,14 +81,15 @@ def _self_rows(msg: Importance) -> Floats:
     try:
         contacts[ends, np.arange(n) - np.searchsorted(ends, ends)] = found[order]
     except IndexError as err:
-        wanted = f'up to {MAX_CONTACTS} of each of {N_SELF_ROWS} end-effectors'
+        wanted = f'up to {MAX_CONTACTS} of each of {N_ROWS} end-effectors'
         raise flat_array.MessageError(f'contacts: expected {wanted}, got others') from err
     return own
 
 
 def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
-    rows, own = record.rows, record.self_rows
-    contacts = own[:, FIRST_CONTACT:].reshape(N_SELF_ROWS, MAX_CONTACTS, CONTACT_WIDTH)
+    rows, joints, own = record.rows[:N_ENDS], np.zeros((N_ENDS, ROW_WIDTH)), record.self_rows
+    joints[: len(record.rows) - N_ENDS] = record.rows[N_ENDS:]
+    contacts = own[:, FIRST_CONTACT:].reshape(N_ROWS, MAX_CONTACTS, CONTACT_WIDTH)
     ends, places = np.nonzero(contacts[..., 1])
     found = contacts[ends, places]
     parts = (ends, *np.divmod(found[:, 0], N_SAMPLES), found[:, 1], found[:, 2:5], found[:, 5])
@@ -96,13 +102,16 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
         'influence_distance': rows[:, 3],
         'goals': rows[:, 4:7],
         'object': rows[:, 7],
+        'joint_importance': joints[:, 0],
+        'joint_influence_distance': joints[:, 3],
+        'joint_goals': joints[:, 4:7],
         'objects': record.objects,
         'moving_objects': record.moving.names,
         'moving_positions': record.moving.positions,
         'moving_orientations': flat_array.xyzw(record.moving.orientations),
         'self_importance': own[:, 0],
         'self_distance': own[:, 1],
-        'self_place_importance': own[:N_ROWS, 3],
+        'self_place_importance': own[:N_ENDS, 3],
         **dict(zip(CONTACT_FIELDS, parts)),
     }
 

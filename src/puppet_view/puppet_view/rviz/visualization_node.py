@@ -10,7 +10,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, NO_PROPS
+from puppet_core.body import Character, END_EFFECTORS, NO_PROPS
 from puppet_core.io import build_config, rows_of, setting
 from puppet_core.marker_spec import IDENTITY, IDS_PER_PUPPET, MarkerSpec
 from puppet_msgs.msg import Importance, Posture
@@ -136,7 +136,7 @@ class Puppet:
         return [self.group(markers, stamp_ns=near.stamp_ns)]
 
     def goals(self, record: messages.ImportanceRecord, config: VisualizationConfig) -> Group:
-        rows, scale = record.rows, self.scale
+        rows, scale = record.rows[: len(END_EFFECTORS)], self.scale
         where = rows[:, IMPORTANCE], scale * rows[:, GOAL : GOAL + 3]
         markers = drawing.goal_markers(*where)
         if config.show_labels:
@@ -266,7 +266,8 @@ class VisualizationNode(Node):
             goals = [puppet.goals(record, self._table.config) for puppet in self._puppets]
             self._draw(goals + self._moving(record))
         if tints:
-            limbs = ((p, p.tint.step(record.rows[:, IMPORTANCE])) for p in self._puppets)
+            weights = record.rows[: len(END_EFFECTORS), IMPORTANCE]
+            limbs = ((p, p.tint.step(weights)) for p in self._puppets)
             groups = (p.group(limb, lifetime_s=drawing.LIFETIME_S) for p, limb in limbs)
             self._publish(self._body_markers, groups)
 
