@@ -8,7 +8,7 @@ from benchmarks.edit.experiments import ROPE, TERRAIN
 from benchmarks.edit.results import Bench
 from benchmarks.edit.rope import Rope
 import numpy as np
-from puppet_core.body import Character, default_capsules, Motion, Skeleton
+from puppet_core.body import Motion, person, Skeleton
 from puppet_core.drawing import Picture
 from puppet_core.math import Floats, Vec3
 from puppet_core.math import quaternions as qb
@@ -81,7 +81,7 @@ def _bodies(
         skeleton = motion.skeleton
         if bodies is not None:
             skeleton = Skeleton(bodies.offsets[frame], bodies.interaction_points[frame])
-        character = Character('body', '', skeleton, default_capsules(skeleton), colour)
+        character = person('body', skeleton, colour)
         cells.append([Body.in_posture(character, motion.posture(frame), shift=raised)])
     return cells
 

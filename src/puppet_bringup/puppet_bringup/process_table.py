@@ -12,7 +12,7 @@ import shutil
 from typing import Any
 
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
-from puppet_core.body import Character, default_capsules, save_character, SEGMENTS
+from puppet_core.body import person, save_character, SEGMENTS
 from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
 from puppet_core.io import ConfigError, load_plain_yaml
 from puppet_core.procedural import SCRIPTS, SHOW
@@ -516,7 +516,7 @@ def _write_clip_performer(given: Mapping[str, str], folder: Path) -> Path:
     asf, names = (given.get(key) or None for key in ('asf', 'name_map'))
     skeleton = load_clip(clip, skeleton_beside(clip, asf), names, options).skeleton
     title, path = f'The performer of {clip.stem}', folder / f'{clip.stem}.yaml'
-    save_character(Character(clip.stem, title, skeleton, default_capsules(skeleton)), path)
+    save_character(person(clip.stem, skeleton, title=title), path)
     return path
 
 

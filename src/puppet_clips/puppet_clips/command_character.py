@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 from puppet_core.body import (
     Character,
-    default_capsules,
     LIMB_SEGMENTS,
     load_character,
     Motion,
+    person,
     save_character,
-    Skeleton,
 )
 from puppet_core.io import ConfigError, write_text
 from puppet_core.math import quaternions as qb
@@ -147,21 +146,18 @@ def _made(arguments: argparse.Namespace, files: ConfigFiles) -> tuple[Character,
         raise ConfigError('--map: expected with --from-urdf, got it without')
     if arguments.from_clip is not None:
         path = arguments.from_clip
-        clip = clip_arguments.read_clip(path, arguments, arguments.asf)
-        return _body(clip.skeleton, path), ()
-    calibration = load_calibration(arguments.from_calibration)
+        skeleton = clip_arguments.read_clip(path, arguments, arguments.asf).skeleton
+        return person(path.stem, skeleton, title=f'The body of {path.name}'), ()
+    path = arguments.from_calibration
+    calibration = load_calibration(path)
     # a calibration from a pose alone assumes the lengths of a character
     if calibration.skeleton is not None:
-        return _body(calibration.skeleton, arguments.from_calibration), ()
+        return person(path.stem, calibration.skeleton, title=f'The body of {path.name}'), ()
     base = load_character(files.character_file(calibration.performer))
     return base, (
         f'lengths: those of {base.name}, which the calibration assumed; a range of '
         'motion would measure them',
     )
-
-
-def _body(skeleton: Skeleton, path: Path) -> Character:
-    return Character(path.stem, f'The body of {path.name}', skeleton, default_capsules(skeleton))
 
 
 def _summary(character: Character) -> str:

@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from puppet_core.body import Character, default_capsules, Motion
+from puppet_core.body import Character, Motion, person
 from puppet_core.drawing import Picture
 from puppet_core.math import Ints, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
@@ -78,8 +78,7 @@ def edit_preview(character: Character, before: Motion, plan: EditPlan, after: Mo
     ]
     rows = []
     for title, motion in (('Before', before), ('After', after)):
-        shape = default_capsules(motion.skeleton)
-        body = Character(character.name, '', motion.skeleton, shape, character.colour)
+        body = person(character.name, motion.skeleton, character.colour)
         cells = [[Body.in_posture(body, motion.posture(int(frame)), lift)] for frame in frames]
         rows.append(StripRow(title, cells, (), solids))
     captions = [f'frame {frame}, {frame / after.rate_hz:.2f} s' for frame in frames]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.body import Character, default_capsules, END_EFFECTORS, Motion
+from puppet_core.body import Character, END_EFFECTORS, Motion, person
 from puppet_core.clips import SUFFIXES
 from puppet_core.drawing import Picture
 from puppet_core.io import ConfigError, InputFileError, progress
@@ -221,8 +221,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
     picture = None
     if arguments.preview:
         performer = clip_arguments.find_character(files, PERFORMER)
-        shape = default_capsules(motion.skeleton)
-        body = Character(PERFORMER, '', motion.skeleton, shape, performer.colour)
+        body = person(PERFORMER, motion.skeleton, performer.colour)
         picture = draw(body, (motion, better), goals, list(keys))
     write_outputs(arguments, better, figures, picture)
     return f'{arguments.out}: {summary(figures)}'

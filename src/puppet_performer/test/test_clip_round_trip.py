@@ -7,7 +7,7 @@ from dataclasses import replace
 from benchmarks.synthetic_recording import SyntheticRecording
 from motion_samples import estimates, EXACT, LAYOUT
 import numpy as np
-from puppet_core.body import Character, default_capsules
+from puppet_core.body import person
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.procedural.calibration_motion import range_of_motion
@@ -47,7 +47,7 @@ def with_spine_and_head(layout):
 def errors_m(clip, layout, seed):
     """Return distances of joints and end-effectors by a T-pose, shape (frames, 24) [m]."""
     virtual = make_virtual(yaw=1.0, layout=layout, seed=seed)
-    virtual.character = Character('clip', '', clip.skeleton, default_capsules(clip.skeleton))
+    virtual.character = person('clip', clip.skeleton)
     virtual.place = np.array([0.3, -0.2, clip.skeleton.rest_root_height])
     estimator = virtual.estimator()
     poses = zip(clip.root_positions, clip.rotations)
@@ -83,7 +83,7 @@ def test_fourteen_sensors_calibrated_by_a_motion_give_every_joint(clip):
 
 def _by_motion(skeleton):
     motion, mounting = range_of_motion(skeleton, 15.0), random_mounting(LAYOUT, 5)
-    ordinary = Character('clip', '', skeleton, default_capsules(skeleton))
+    ordinary = person('clip', skeleton)
     take = SyntheticRecording(
         skeleton, motion, mounting, measure(motion, LAYOUT, mounting, EXACT, 0), LAYOUT, ordinary
     )

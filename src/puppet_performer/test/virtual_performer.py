@@ -4,7 +4,7 @@
 
 from motion_samples import ADULT, LAYOUT, plain_frame
 import numpy as np
-from puppet_core.body import Character, default_capsules
+from puppet_core.body import person
 from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.body.skeleton import N_SEGMENTS, SEGMENT_INDEX, Skeleton
 from puppet_core.math import quaternions
@@ -115,7 +115,7 @@ def random_character(rng, character):
     skeleton = character.skeleton
     stretch = 1.0 + rng.uniform(-0.1, 0.1, size=3)
     varied = Skeleton(skeleton.offsets * stretch, skeleton.interaction_points * stretch)
-    return Character('random', '', varied, default_capsules(varied))
+    return person('random', varied)
 
 
 def make_virtual(yaw=0.0, layout=LAYOUT, asymmetry_m=0.0, seed=1):

@@ -16,8 +16,8 @@ from puppet_core.body import (
     default_capsules,
     Motion,
     NO_PROPS,
+    person,
     Props,
-    Skeleton,
     world_orientations,
 )
 from puppet_core.io import ConfigError, InputFileError, progress
@@ -97,11 +97,6 @@ class RecordedBody:
         own = self.character
         capsules = own.capsules or default_capsules(own.skeleton)
         return merged_parts([replace(c, colour=own.colour_of(c)) for c in capsules])
-
-
-def person(name: str, skeleton: Skeleton, colour: tuple[float, float, float]) -> Character:
-    """Return somebody of a skeleton, in an ordinary person's shape."""
-    return Character(name, '', skeleton, default_capsules(skeleton), colour)
 
 
 class Importances(NamedTuple):

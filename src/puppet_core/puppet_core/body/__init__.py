@@ -17,6 +17,7 @@ from puppet_core.body.character import (
     Character,
     load_character,
     MAX_OFFSET_M,
+    person,
     save_character,
 )
 from puppet_core.body.continuous_euler import (

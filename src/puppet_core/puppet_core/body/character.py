@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from puppet_core.body.capsules import Capsule
+from puppet_core.body.capsules import Capsule, default_capsules
 from puppet_core.body.joint_limits import joint_limits_tree, JointLimit, read_joint_limits, SECTION
 from puppet_core.body.robot import read_robot, Robot, robot_section
 from puppet_core.body.robot import SECTION as ROBOT
@@ -16,6 +16,7 @@ from puppet_core.io import brief, ConfigError, dump_yaml, load_yaml, Section, wr
 from puppet_core.math import Floats
 
 FORMAT = 'puppet-character/1'
+GREY = (0.6, 0.65, 0.7)
 AUTO = 'auto'  # world_scale: the leg-length ratio
 LEGS = 'legs'  # root_height_ratio: the leg-length ratio
 
@@ -29,7 +30,7 @@ class Character:
     title: str  # One line for people
     skeleton: Skeleton  # Lengths and interaction points
     capsules: tuple[Capsule, ...]  # Shape, for pictures and self-interaction
-    colour: tuple[float, float, float] = (0.6, 0.65, 0.7)  # Red, green, blue in 0 .. 1
+    colour: tuple[float, float, float] = GREY  # Red, green, blue in 0 .. 1
     # Size of the puppet's world over the performer's, or AUTO for the leg-length ratio
     world_scale: float | str = 1.0
     # Reference height of the root over the performer's, or LEGS (errata 2)
@@ -52,6 +53,13 @@ class Character:
         if self.root_height_ratio == LEGS:
             return self.skeleton.leg_length / performer_leg_length
         return float(self.root_height_ratio)
+
+
+def person(
+    name: str, skeleton: Skeleton, colour: tuple[float, float, float] = GREY, title: str = ''
+) -> Character:
+    """Return somebody of a skeleton, in an ordinary person's shape."""
+    return Character(name, title, skeleton, default_capsules(skeleton), colour)
 
 
 def load_character(path: str | Path) -> Character:

@@ -5,7 +5,7 @@
 from dataclasses import replace
 
 import numpy as np
-from puppet_core.body import Capsule, Character, default_capsules, load_character, save_character
+from puppet_core.body import Capsule, Character, load_character, person, save_character
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.io import InputFileError
 import pytest
@@ -188,6 +188,6 @@ def test_default_shape_stands_on_the_soles_of_any_skeleton(rng, adult_character)
     offsets = adult_character.skeleton.offsets * (1.0 + 0.2 * rng.random((16, 3)))
     offsets[[13, 14, 15]] = offsets[[10, 11, 12]] * [1.0, -1.0, 1.0]
     skeleton = Skeleton(offsets, 1.3 * adult_character.skeleton.interaction_points)
-    body = Character('x', '', skeleton, default_capsules(skeleton))
+    body = person('x', skeleton)
     assert {capsule.segment for capsule in body.capsules} == set(range(16))
     assert _lowest(body) == pytest.approx(0.0, abs=FLOOR_TOL_M)

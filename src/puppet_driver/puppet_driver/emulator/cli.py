@@ -12,7 +12,7 @@ import signal
 import sys
 from typing import Any
 
-from puppet_core.body import Character, load_character, Motion, save_character
+from puppet_core.body import Character, load_character, Motion, person, save_character
 from puppet_core.clips import add_reading_options, props_text, read_clip_by_options, write_bvh
 from puppet_core.io import CommandParser, EXIT_OK, run_command, run_folder, write_text
 from puppet_core.procedural import SCRIPTS, SHOW
@@ -23,7 +23,7 @@ from puppet_driver.emulator.emulator import (
     SIMULATORS,
     within_range,
 )
-from puppet_driver.emulator.performer import clip_body, NoiseLevels
+from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.simulator import FaultRates
 from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, parse_endpoint, sensors_per_line
@@ -167,7 +167,8 @@ def _log(text: str) -> None:
 def _body(arguments: argparse.Namespace) -> tuple[Character, Motion | None]:
     if arguments.clip:
         clip = read_clip_by_options(arguments.clip, arguments, arguments.asf, _log)
-        return clip_body(clip, arguments.clip.stem), clip
+        name = arguments.clip.stem
+        return person(name, clip.skeleton, title=f'Performer of {name}'), clip
     body = arguments.character or config_files.character_file('performer')
     return load_character(body), None
 

@@ -7,16 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import (
-    Character,
-    default_capsules,
-    END_EFFECTORS,
-    Motion,
-    N_SEGMENTS,
-    PARENTS,
-    SEGMENTS,
-    Skeleton,
-)
+from puppet_core.body import END_EFFECTORS, N_SEGMENTS, PARENTS, SEGMENTS, Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions, Quats, Vec3, Vec3s
 from puppet_core.procedural import LoopedMotion
@@ -29,10 +20,6 @@ N_WAVES = 8  # per sensor and axis; enough for a sum that appears random
 SLOW_BAND_HZ = (1.0, 10.0)
 
 MeasurementModel = Callable[[Floats, int], Floats]
-
-
-def clip_body(clip: Motion, name: str) -> Character:
-    return Character(name, f'Performer of {name}', clip.skeleton, default_capsules(clip.skeleton))
 
 
 class Mounting(NamedTuple):

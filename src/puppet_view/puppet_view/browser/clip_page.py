@@ -8,6 +8,7 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
+from puppet_core.body import person
 from puppet_core.math import Vec3
 from puppet_edit.edit_session import EditSession, POINTS, REACH_S, warm_up
 from puppet_edit.editor import PointGoal
@@ -15,7 +16,7 @@ from puppet_view.browser import played_page
 from puppet_view.browser.body import BodyNodes
 from puppet_view.browser.panel import HtmlText, rich_html, set_if_other, text_html
 from puppet_view.browser.stage import BrowserStage, SceneSolid, SolidScene
-from puppet_view.recording import person, RecordedBody
+from puppet_view.recording import RecordedBody
 import viser
 
 POINT, REACH, DRAG, READY = 'point', 'reach_s', 'drag', 'ready'

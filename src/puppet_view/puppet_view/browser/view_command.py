@@ -8,6 +8,7 @@ from itertools import cycle
 from pathlib import Path
 import sys
 
+from puppet_core.body import person
 from puppet_core.io import check_writable, CommandParser, ConfigError, EXIT_OK, run_command
 from puppet_edit import edit_session
 from puppet_edit.edit_file import load_edit, load_edit_tree
@@ -18,7 +19,7 @@ from puppet_view.browser.bag_page import RecordingPage
 from puppet_view.browser.clip_page import CLIP, ClipPage
 from puppet_view.browser.played_page import PlayedPage
 from puppet_view.browser.stage import BrowserStage, is_open, LOOPBACK, OPEN_WARNING
-from puppet_view.recording import person, read_with_puppets, RecordedBody, Recording
+from puppet_view.recording import read_with_puppets, RecordedBody, Recording
 
 NAME = 'puppet view'
 MAX_CLIPS = 8

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from puppet_core.body import Character, default_capsules, Motion, NO_PROPS, Props
+from puppet_core.body import Character, default_capsules, Motion, NO_PROPS, person, Props
 from puppet_core.io import ConfigError, InputFileError, progress, PuppetError
 from puppet_core.math import Floats, Quat, quaternions, Vec3
 from puppet_retarget import offline
@@ -18,7 +18,7 @@ from puppet_retarget.importance import objects as shapes
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER
 from puppet_view.bag_motion import read_bag_motion
-from puppet_view.recording import person, read_recording, RecordedBody, Recording
+from puppet_view.recording import read_recording, RecordedBody, Recording
 from puppet_view.render.actors import Actor
 from puppet_view.render.scene import Capsule, SceneObject, Solid, UPRIGHT
 

@@ -14,11 +14,12 @@ viser = pytest.importorskip('viser', reason='viser is not installed')
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 import msgspec  # noqa: E402,I100
+from puppet_core.body import person  # noqa: E402
 from puppet_edit.edit_session import EditSession  # noqa: E402
 from puppet_view.browser.clip_page import CLIP, ClipPage  # noqa: E402
 from puppet_view.browser.played_page import Playback  # noqa: E402
 from puppet_view.browser.stage import BrowserStage  # noqa: E402
-from puppet_view.recording import person, RecordedBody  # noqa: E402
+from puppet_view.recording import RecordedBody  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
 pytestmark = pytest.mark.ros
