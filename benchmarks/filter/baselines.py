@@ -13,9 +13,9 @@ from benchmarks.filter.baseline_kernels import EulerState
 import numpy as np
 from puppet_core.math import Floats, Mat6, quaternions, Quats, Vec3s
 from puppet_core.sensor_frames import SensorFrame
+from puppet_filter.kalman import PHYSICAL, process_noise
 from puppet_filter.parameters import PoseFilterConfig
 from puppet_filter.pose_filter import default_noise, PoseFilter
-from puppet_filter.process_noise import PHYSICAL, process_noise
 
 LOW_PASS_HZ = 10.0  # body motion holds little above it
 # Those of a grid with the least error, as geometric mean over static, slow, fast and walk.

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What a tracking device is to the driver: the interface that a new device implements.
-
-It is described by bytes alone: how to start a line (a generator of exchanges, so that one thread
-starts several lines at once), how to stop it, and what its bytes are as records.
-"""
+"""What a tracking device is to the driver: the interface that a new device implements."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator

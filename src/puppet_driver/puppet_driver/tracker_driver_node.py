@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The tracker driver node: serial ports to /tracker/raw, at the device's rate.
-
-Configuring checks the parameters, activating opens the ports. Frames are published from the thread
-that reads the ports.
-"""
+"""The tracker driver node: a tracker's ports to /tracker/raw, from the thread that reads them."""
 
 import sys
 from typing import Any

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-An editing session: a clip, an edit file that grows drag by drag, and what it comes to.
-
-Every step is a whole edit file; one that its reader refuses leaves everything as it was. A drag
-moves one point at one frame (LeeShin1999 section 4.4) and spreads over seven knots.
-"""
+"""An editing session: a clip, and an edit file that grows drag by drag (LeeShin1999 4.4)."""
 
 import argparse
 from collections.abc import Mapping, Sequence

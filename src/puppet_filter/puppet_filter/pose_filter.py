@@ -8,8 +8,8 @@ import math
 import numpy as np
 from puppet_core.math import Mat6, read_only
 from puppet_core.sensor_frames import FilteredFrame, SAMPLE_MISSING, SAMPLE_OK, SensorFrame
+from puppet_filter.kalman import ADAPTIVE, PHYSICAL, PRINTED
 from puppet_filter.parameters import PoseFilterConfig
-from puppet_filter.process_noise import ADAPTIVE, PHYSICAL, PRINTED
 from puppet_filter.sensor_update import (
     AS_GIVEN,
     EMPTY,

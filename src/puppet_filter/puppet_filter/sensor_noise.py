@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from puppet_core.body.motion_measures import runs
 from puppet_core.io import CalibrationError, load_yaml, write_text
 from puppet_core.math import Floats, Mat6, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_core.math import quaternions as quaternion_batch
@@ -142,8 +143,7 @@ def _find_outliers(positions: Vec3s, quaternions: Quats) -> NDArray[np.bool_]:
         far = np.abs(values - np.median(values, axis=0))
         spread = NORMAL_BY_MEDIAN * np.median(far, axis=0)
         found |= (far > np.maximum(OUTLIER_DEVIATIONS * spread, least)).any(axis=1)
-    ends = np.flatnonzero(np.diff(np.concatenate(([0], found, [0]))))
-    longest = np.max(ends[1::2] - ends[::2], initial=0)
+    longest = max((end - first for first, end in runs(found)), default=0)
     if found.mean() > OUTLIER_SHARE or longest > OUTLIER_RUN:
         found[:] = False
     return found

@@ -36,13 +36,14 @@ from puppet_core.sensor_frames import (
     SAMPLE_OK,
 )
 from puppet_filter import kalman
-from puppet_filter.kalman import Factors, Sample
-from puppet_filter.process_noise import (
+from puppet_filter.kalman import (
     ADAPTIVE,
+    Factors,
     follow_trend,
     maneuver_distance_sq,
     process_noise,
     raised_density,
+    Sample,
 )
 
 MIN_STEP_NS = 100_000  # samples nearer in time than this are the same one sent again

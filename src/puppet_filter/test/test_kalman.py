@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_filter import kalman as k
-from puppet_filter.process_noise import (
+from puppet_filter.kalman import (
     ADAPTIVE,
     follow_trend,
     maneuver_distance_sq,

@@ -74,7 +74,6 @@ from puppet_core.body.robot import (
     DEFAULT_SPEED_RAD_S,
     make_tree,
     parse_urdf,
-    read_urdf,
     Robot,
     RobotTree,
     ROOT,

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-How far a character's joints turn: a cone for the swing and a range for the twist of each.
-
-An elliptic cone about a centre limits the swing, a range the twist before it about the segment's
-axis: section `joint_limits` of a character's file, the right side by default mirrored.
-"""
+"""How far a joint turns: an elliptic cone for the swing, before it a range for the twist."""
 
 from dataclasses import dataclass
 import math

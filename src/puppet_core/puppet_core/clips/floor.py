@@ -1,16 +1,12 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A clip's floor, and how far a sole is below its ankle: no file states them.
-
-Both are read off the feet while they stand: the stands near the lowest one are on the floor. A
-tilt of the captured floor is taken out if all stands agree on it.
-"""
+"""A clip's floor, and how far a sole is below its ankle, read off the feet while they stand."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from puppet_core.body.motion_measures import runs
 from puppet_core.math import Floats, Ints, read_only, Vec3, Vec3s
 
 Bools = NDArray[np.bool_]  # shape (n,)
@@ -67,9 +63,7 @@ def find_stands(feet: Vec3s, rate_hz: float) -> Stands:
     rows: list[tuple[int, Vec3, float]] = []
     for foot in range(2):
         points = feet[:, foot]
-        stands = np.concatenate(([False], standing_frames(points, rate_hz), [False]))
-        edges = np.flatnonzero(np.diff(stands.astype(np.int8)))
-        for start, end in zip(edges[::2], edges[1::2]):
+        for start, end in runs(standing_frames(points, rate_hz)):
             if end - start >= _MIN_STAND_S * rate_hz:
                 rows.append((foot, np.median(points[start:end], axis=0), (end - start) / rate_hz))
     return Stands(

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import PARENTS, SEGMENT_INDEX, SEGMENTS
+from puppet_core.body.motion_measures import runs
 from puppet_core.clips.clip_file import ClipFile, TIP_SUFFIX
 from puppet_core.clips.name_map import NameMap, T_POSE
 from puppet_core.io import brief, ConfigError, InputFileError, load_yaml, Section
@@ -188,8 +189,7 @@ def fill_gaps(positions: Floats, max_frames: int) -> Floats:
         filled[~seen, marker] = np.nan
         if seen.all() or seen.sum() < 2:
             continue
-        edges = np.flatnonzero(np.diff(np.concatenate(([1], seen.astype(int), [1]))))
-        for start, end in zip(edges[::2], edges[1::2]):
+        for start, end in runs(~seen):
             if start > 0 and end < len(seen) and end - start <= max_frames:
                 filled[start:end, marker] = _bridge(positions[:, marker], seen, start, end)
     return filled
@@ -350,10 +350,12 @@ def to_clip_file(
     p_world = np.stack([world[plain_label(name)] for name in (*origins, *ends)], axis=1)
     # A sum is finite where all its parts are.
     sums = q_world.sum(axis=(1, 2)) + p_world.sum(axis=(1, 2))
-    frames = _longest_run(np.asarray(np.isfinite(sums)))
+    whole = runs(np.asarray(np.isfinite(sums)))
+    frames = slice(*max(whole, key=lambda run: run[1] - run[0], default=(0, 0)))
     n_kept = frames.stop - frames.start
     if n_kept < 2:
-        wanted, got = 'frames with all markers of the set', f'none for {_worst(world)}'
+        worst = min(world, key=lambda name: int(np.isfinite(world[name]).all(axis=1).sum()))
+        wanted, got = 'frames with all markers of the set', f'none for {worst}'
         raise InputFileError(data.path, wanted, got, field='POINT')
     note = ''
     if n_kept < len(q_world):
@@ -422,14 +424,3 @@ def _orientation(segment: MarkerSegment, points: Mapping[str, Vec3s]) -> Quats:
     if good.any():
         quats[good] = from_matrix(matrix[good])
     return quats
-
-
-def _longest_run(good: NDArray[np.bool_]) -> slice:
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], good.astype(int), [0]))))
-    runs = list(zip(edges[::2], edges[1::2]))
-    start, stop = max(runs, key=lambda run: run[1] - run[0], default=(0, 0))
-    return slice(int(start), int(stop))
-
-
-def _worst(points: Mapping[str, Vec3s]) -> str:
-    return min(points, key=lambda name: int(np.isfinite(points[name]).all(axis=1).sum()))

@@ -3,7 +3,6 @@
 """Files of the suite: YAML read with line numbers, validated parameters, atomic writes, errors."""
 
 from puppet_core.io.command import (
-    Advance,
     CommandParser,
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -21,7 +20,6 @@ from puppet_core.io.errors import (
     cut,
     how_to_install,
     InputFileError,
-    listed,
     printable,
     PuppetError,
     SolverError,

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-YAML files read with their line numbers, so that every complaint names file, line and key.
-
-Aliases are refused: a few lines could stand for more than any memory holds. The getters of a
-`Section` remember what was asked for; `finish` refuses other keys.
-"""
+"""YAML files read with their line numbers, so that every complaint names file, line and key."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

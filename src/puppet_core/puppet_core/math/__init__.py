@@ -46,13 +46,11 @@ from puppet_core.math.values import (
     log,
     multiply,
     norm,
-    normalize,
     normalized,
     quat,
     rotate,
     rotate_inverse,
     scale,
-    slerp,
     sub,
     vec3,
 )

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A performer made of formulas that carries a box from one stand to another and back.
-
-One pass ends where it began. While held, the box is rigid between the palms, which lie on its
-sides; else it is still. All curves have two derivatives.
-"""
+"""A performer made of formulas that carries a box from one stand to another and back."""
 
 import numpy as np
 from puppet_core.body import Character, Motion, Props, Skeleton

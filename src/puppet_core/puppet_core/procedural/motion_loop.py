@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Motions made to be played without end, opened by the T-pose that calibration needs.
-
-A clip is played forward and backward in turn, its time slowed to rest at both ends. Between
-frames, cubic curves interpolate.
-"""
+"""Motions made to be played without end, opened by the T-pose that calibration needs."""
 
 from typing import NamedTuple
 

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A performer made of formulas, for demonstrations and tests without a captured clip.
-
-It walks from the T-pose to a table, lays its hands on it, walks back, claps, squats and jumps.
-Planted soles lie flat and still, palms touch, and all curves have two derivatives.
-"""
+"""A performer made of formulas, for demonstrations and tests without a captured clip."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

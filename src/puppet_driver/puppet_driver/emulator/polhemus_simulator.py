@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-An emulated FASTRAK, LIBERTY or PATRIOT: commands in, replies and records out.
-
-Of a LIBERTY only binary records are known, so it is silent until it has been asked for them.
-Requests for items other than positions, angles, quaternions and time are ignored.
-"""
+"""An emulated FASTRAK, LIBERTY or PATRIOT: commands in, replies and records out."""
 
 from abc import abstractmethod
 

@@ -3,5 +3,4 @@
 """From records of all lines to stamped frames: reading, ticks, clock fit, assembly."""
 
 from puppet_driver.frames.assembler import FrameAssembler, RawFrame
-from puppet_driver.frames.clock import ClockFit, ClockStatus
 from puppet_driver.frames.line_reader import LineReader

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The thread that reads all lines, assembles their records and emits the frames.
-
-Everything that can be read is read before frames are looked at. A run that does not end when it is
-told to is abandoned: it delivers nothing and closes what it has opened.
-"""
+"""The thread that reads all lines, assembles their records and emits the frames."""
 
 from collections.abc import Callable, Sequence
 import select

@@ -1,11 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-What the fields of messages mean: numbers with a unit, rotations, flags, texts.
-
-The suite's messages are read by tables, other types by the types of their parts. A rigid body has
-one field more, `skeleton`: places of joints and interaction points in what carries them.
-"""
+"""What the fields of messages mean: numbers with a unit, rotations, flags, texts, bodies."""
 
 from typing import Any, NamedTuple
 

@@ -1,12 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Arguments that the subcommands of puppet_clip share, and what they stand for.
-
-Clips are read, characters and environments found by name in the installed configuration, and
-tuning is checked against the same rows as the nodes' parameters. Whatever does not fit is
-refused before any work is done.
-"""
+"""Arguments that the subcommands of puppet_clip share, and what they stand for."""
 
 import argparse
 from collections.abc import Mapping, Sequence
