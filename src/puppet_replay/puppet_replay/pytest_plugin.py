@@ -66,12 +66,7 @@ class PuppetRegression:
         topics: Sequence[str] = DEFAULT_TOPICS,
         golden: str | Path = '',
     ) -> 'Comparison':
-        """
-        Replay a bag and fail the test if the result differs from its golden; see doc/bags.md.
-
-        Paths are relative to the test's folder. `topics` are what is kept and compared. Returns
-        what was found, with nothing allowed in an update.
-        """
+        """Replay a bag, fail if the result is not its golden, return it; see doc/bags.md."""
         __tracebackhide__ = True
         from puppet_core.io import CalibrationError, PuppetError
         from puppet_replay.golden_bags import keep_topics

@@ -51,11 +51,7 @@ class JointCommands:
         self._phase = 0.0  # of the way from `_base` to the puppet's angles
 
     def take_states(self, names: Sequence[str], positions: Floats, now_s: float) -> None:
-        """
-        Take where joints of the robot are, shape (n,) [rad].
-
-        Others may be among them, and the commanded ones may come in several messages.
-        """
+        """Take where some joints of the robot are, (n,) [rad]; others may be among them."""
         found = dict(zip(names, positions))
         measured = np.array([found.get(name, math.nan) for name in self.joints])
         is_known = np.isfinite(measured)

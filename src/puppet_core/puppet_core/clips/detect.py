@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Unit and vertical axis of a clip file, detected from the body in it, and whether it is a body.
-
-The unit makes the legs a human's. Along the vertical the head is above the feet.
-"""
+"""Unit and vertical axis of a clip file, detected from the body in it, and whether it is one."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -64,12 +64,7 @@ class RateController:
         arrays.inputs.gains[: own.n_dofs] = 1.0
 
     def drive_base(self, driven: bool = True) -> None:
-        """
-        Let the base follow its given pose exactly, or only as a secondary task like the joints.
-
-        A base of its own motion, such as a foot that stands, is driven; a pelvis that is to give
-        way to hands and feet is not.
-        """
+        """Let the base follow its pose exactly, or only as a secondary task like the joints."""
         self.inputs.mobilities[:BASE_DOFS] = 0.0 if driven else 1.0
 
     def reset(self, base_position: Vec3, base_orientation: Quat, rotations: Quats) -> None:

@@ -339,11 +339,7 @@ def apply_step(c: RateArrays, n: int, bound: float) -> None:
 
 @kernel
 def prepare_step(c: RateArrays) -> tuple[int, float]:
-    """
-    Fill and factorise the Jacobian; return the number of rows and the gain.
-
-    K1 = K2 is 1, less where the dexterity is small (ChoiKo2000 after eq. 21).
-    """
+    """Fill and factorise the Jacobian; return number of rows and gain (ChoiKo2000 eq. 21)."""
     n = fill_jacobian(c)
     prepare_inverse(c, n)
     if n == 0 or c.settings.full_gain_dexterity <= 0.0:

@@ -1,10 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Message types: classes, definitions and hashes of the installed ones, compared with a bag's.
-
-A definition has the form of MCAP's `ros2msg`: the text of the type, then of each type in it.
-"""
+"""Message types: classes, definitions (MCAP's `ros2msg`) and hashes, compared with a bag's."""
 
 from collections.abc import Iterable, Iterator
 from functools import cache

@@ -118,11 +118,7 @@ class StaticTransforms:
 
 
 class SensorTransforms:
-    """
-    Publishes transmitter -> tracker/<sensor>, and world -> transmitter once.
-
-    `config` has `sensors`, `transforms_rate_hz`, 0 for none, `world_frame` and `tf_prefix`.
-    """
+    """Publishes transmitter -> tracker/<sensor>, and world -> transmitter once, by `config`."""
 
     def __init__(self, node: Node, config: Any) -> None:
         self._node, self._world = node, config.world_frame

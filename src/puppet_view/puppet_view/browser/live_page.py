@@ -212,7 +212,8 @@ class LiveView:
         if group not in self._solids:
             world = PERFORMER if group == REAL else PUPPET
             self._solids[group] = stage.SolidScene(self._scene, f'{stage.STAGE}/{world}/{group}')
-        self._solids[group].show([solid for solid in solids if not _is_floor(solid)])
+        high = [s for s in solids if s.size[2] >= FLAT_M or min(s.size[:2]) <= WIDE_M]
+        self._solids[group].show(high)  # the page has a floor of its own
 
     def close(self) -> None:
         self._stage.close()
@@ -227,10 +228,6 @@ class LiveView:
         back = 1.0 + STEP_BACK * len(others)
         place = CAMERA_TO + back * np.subtract(CAMERA_FROM, CAMERA_TO)
         self._stage.look(tuple(place.tolist()), CAMERA_TO)
-
-
-def _is_floor(solid: stage.SceneSolid) -> bool:
-    return bool(solid.size[2] < FLAT_M and min(solid.size[:2]) > WIDE_M)
 
 
 class CalibrationCall:
