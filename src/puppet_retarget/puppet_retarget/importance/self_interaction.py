@@ -66,7 +66,7 @@ PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how
 _PARENTS = tuple(int(p) for p in PARENTS)
 
 MAX_CONTACTS = 32  # of a general end-effector
-MOST_CONTACTS = 40  # of all, so that a message is short
+MOST_CONTACTS = 39  # of all, so that a message is short
 # a row: importance, distance, depth, importance of the very place, then contacts
 SELF_IMPORTANCE, SELF_DISTANCE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(5)
 # a contact: number of the sample point, weight, displacement in the segment's frame, blend factor
@@ -330,7 +330,7 @@ def _drop_lightest(rows: Floats) -> None:
     Of all weights, each over the heaviest of its row, the next one is what is taken from each: so
     no contact comes or goes with a weight, and none is changed where there are no more.
     """
-    heaviest, largest = work_array(8), work_array(41)  # one more than MOST_CONTACTS
+    heaviest, largest = work_array(8), work_array(40)  # one more than MOST_CONTACTS
     heaviest[:], largest[:] = 1e-30, 0.0
     for j in range(8):
         weights = rows[j, FIRST_CONTACT + WEIGHT :: CONTACT_WIDTH]

@@ -72,8 +72,10 @@ def _posture(rng, names):
 
 
 def _importance(rng, names):
-    rows, own = rng.normal(size=(4, 8)), np.zeros((8, importance_msg.SELF_ROW_WIDTH))
-    rows[:, 7] = rng.integers(-1, 9, 4)
+    rows, own = rng.normal(size=(8, 8)), np.zeros((8, importance_msg.SELF_ROW_WIDTH))
+    rows[:4, 7] = rng.integers(-1, 9, 4)
+    rows[4:, [1, 2, 7]] = 0.0, 0.0, -1.0
+    rows[4:] = rows[4:].astype(np.float32)
     own[:, :2], own[:4, 3] = rng.normal(size=(8, 2)), rng.random(4)
     own[:, 2] = np.maximum(-own[:, 1], 0.0)
     contacts = own[:, 4:].reshape(8, 32, 6)
