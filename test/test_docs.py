@@ -15,10 +15,10 @@ from typing import Any
 
 from doc_page import blocks, PAGES, prose, puppet_lines
 from puppet_bringup.process_table import arguments_of
-from puppet_bringup.reference import module_of, parsers_of, programs
 from puppet_setup.commands import BUILT_IN, COMMANDS, FAMILIES
 import pytest
 from source_tree import name_of, python_files, ROOT
+from tools.reference import module_of, parsers_of, programs
 
 PAPERS, API = (ROOT / 'doc' / f'{name}.md' for name in ('papers', 'api'))
 FORMATS = {

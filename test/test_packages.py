@@ -245,8 +245,9 @@ def test_every_bench_and_stress_has_a_main(name):
     family, _, word = name.partition(' ')
     command = FAMILIES[family][1][word]
     if not command.package:
-        folder = ROOT / ('benchmarks' if family == 'bench' else 'test/robustness')
-        path = folder.joinpath(*command.program.split('.')[1:]).with_suffix('.py')
+        parts = command.program.split('.')
+        folder = ROOT / 'test' if parts[0] == 'robustness' else ROOT
+        path = folder.joinpath(*parts).with_suffix('.py')
         assert 'main' in {
             node.name for node in tree_of(path).body if isinstance(node, ast.FunctionDef)
         }

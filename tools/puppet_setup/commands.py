@@ -80,7 +80,7 @@ fuzz | robustness.fuzz.command | damaged files of every kind: each read, or refu
 DEV_PROGRAMS = _commands("""
 compile | puppet_bringup/puppet_compile | compile the kernels of all nodes now: for an image of a machine
 goldens | robustness.goldens | replay the golden performance and compare it, or make goldens anew
-*reference | puppet_bringup/puppet_reference | write doc/reference/ and the access policy, from code and nodes
+*reference | tools.reference | write doc/reference/ and the access policy, from code and nodes
 """)  # noqa: E501
 
 BUILT_IN = {

@@ -149,7 +149,8 @@ def _start(command: Command, rest: list[str], ready: Prepared) -> int:
         program = str(folder / program)
     else:
         # Last: neither launch/ nor test/ may pass for another's modules.
-        paths = [environ.get('PYTHONPATH', ''), str(ROOT), str(ROOT / 'test')]
+        folders = map(str, (ROOT, ROOT / 'test', ROOT / 'tools'))
+        paths = [environ.get('PYTHONPATH', ''), *folders]
         environ = dict(environ) | {'PYTHONPATH': os.pathsep.join(filter(None, paths))}
     starter = ready.checkout.source / STARTER
     return _become(

@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    options = make_parser().parse_args(remove_ros_args(list(arguments)))
+    options = parser().parse_args(remove_ros_args(list(arguments)))
     # sensors measured another time are kept
     old = load_noise(options.output) if options.output.exists() else {}
     rclpy.init(args=list(arguments))
@@ -84,7 +84,7 @@ def run(arguments: Sequence[str]) -> int:
     return report(recording, options, old)
 
 
-def make_parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = CommandParser(prog=NAME, description=__doc__, epilog=EXAMPLE)
     parser.add_argument('--output', type=Path, required=True, help='YAML file to write or extend')
     parser.add_argument(

@@ -12,7 +12,7 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_filter import measure_noise  # noqa: E402,I100
-from puppet_filter.measure_noise import main, make_parser, Recording, report  # noqa: E402
+from puppet_filter.measure_noise import main, parser, Recording, report  # noqa: E402
 from puppet_filter.sensor_noise import load_noise, save_noise  # noqa: E402
 from puppet_msgs.msg import TrackerFrame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
@@ -31,7 +31,7 @@ def recorded(rng, sway_m=0.0):
 
 
 def options(path, *more):
-    return make_parser().parse_args(['--output', str(path), *more])
+    return parser().parse_args(['--output', str(path), *more])
 
 
 def test_resting_sensors_are_written(rng, tmp_path):

@@ -411,7 +411,7 @@ def profile_of(text: str) -> QoSProfile:
     )
 
 
-def make_parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     p = io.CommandParser(prog='play', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
     entries = f'one of {", ".join(ENTRIES)}; the first there is by default'
@@ -430,7 +430,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    options = make_parser().parse_args(remove_ros_args(list(arguments)))
+    options = parser().parse_args(remove_ros_args(list(arguments)))
     if not 0.0 < options.rate <= 1000.0:
         raise io.ConfigError(f'--rate: expected 0 < rate <= 1000, got {options.rate:g}')
     stopping = io.stop_on_signals(is_of_graph=True)

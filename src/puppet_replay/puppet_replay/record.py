@@ -249,7 +249,7 @@ def _is_latched(offer: TopicEndpointInfo) -> bool:
     return bool(offer.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def make_parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     p = CommandParser(prog='puppet record', description=__doc__, epilog=EXAMPLE)
     p.add_argument('output', type=Path, help='.mcap file to write, or a new folder')
     p.add_argument('--topics', nargs='+', default=[], metavar='TOPIC', help='all by default')
@@ -265,7 +265,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    options = make_parser().parse_args(remove_ros_args(list(arguments)))
+    options = parser().parse_args(remove_ros_args(list(arguments)))
     if options.duration is not None and not options.duration > 0.0:
         raise ConfigError(f'--duration: expected seconds > 0, got {options.duration:g}')
     for topic in options.topics:

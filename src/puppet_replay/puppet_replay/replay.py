@@ -187,7 +187,7 @@ def profile_of(topic: str) -> QoSProfile:
     return PROFILES.get(topic, qos.STREAM)
 
 
-def make_parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     p = CommandParser(prog='puppet replay', description=__doc__, epilog=EXAMPLE)
     add = p.add_argument
     entries = ', '.join(ENTRIES)
@@ -206,7 +206,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     return run_command(
-        'puppet replay', lambda: run(make_parser().parse_args(argv)), 'nothing was written'
+        'puppet replay', lambda: run(parser().parse_args(argv)), 'nothing was written'
     )
 
 

@@ -61,7 +61,7 @@ Place = tuple[Vec3, Quat]
 
 BAG, LIVE, CLIP = 'bag', 'live', 'clip'
 LIMITS = cal.CalibrationLimits()
-MORE_PARSERS = (surface_command.make_parser,)
+MORE_PARSERS = (surface_command.parser,)
 MAX_POSE_DEG = 90.0
 EXAMPLE = """\
 example: ./puppet calibrate --from live --output my_calibration.yaml
@@ -78,12 +78,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return surface_command.main(arguments)
     return run_command(
         'puppet calibrate',
-        lambda: run(make_parser().parse_args(remove_ros_args(arguments)), arguments),
+        lambda: run(parser().parse_args(remove_ros_args(arguments)), arguments),
         'nothing was written',
     )
 
 
-def make_parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = CommandParser(prog='puppet calibrate', description=__doc__, epilog=EXAMPLE)
     add = parser.add_argument
     origins, text = (BAG, LIVE, CLIP), 'where the recording comes from'

@@ -105,12 +105,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     return run_command(
         'puppet calibrate',
-        lambda: run(make_parser().parse_args(remove_ros_args(arguments)), arguments),
+        lambda: run(parser().parse_args(remove_ros_args(arguments)), arguments),
         'what is complete is saved; the same command goes on',
     )
 
 
-def make_parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = CommandParser(prog='puppet calibrate', description=__doc__, epilog=EXAMPLE)
     add = parser.add_argument
     add('--surface', action='store_true', required=True, help='record surface points')

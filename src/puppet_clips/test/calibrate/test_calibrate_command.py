@@ -157,7 +157,7 @@ def test_bad_input_is_refused_with_exit_code_2(arguments, message, capsys):
 def test_examples_are_accepted(capsys):
     for module in (calibrate_command, surface_command):
         for line in module.EXAMPLE.splitlines():
-            module.make_parser().parse_args(line.split('calibrate ', 1)[1].split())
+            module.parser().parse_args(line.split('calibrate ', 1)[1].split())
     with pytest.raises(SystemExit):
         main(['--surface', '--help'])
     assert '--tip' in capsys.readouterr().out

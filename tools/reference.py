@@ -10,9 +10,10 @@ graph and no more, in version 0.2.0 of the policy schema.
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from configparser import ConfigParser
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import entry_points, EntryPoint
+from importlib.metadata import EntryPoint
 from itertools import count
 from pathlib import Path
 import re
@@ -47,8 +48,9 @@ from puppet_ros.interface_table import (
 )
 from puppet_ros.messages import TrackerFrameWriter
 from puppet_ros.node import qos
-from puppet_ros.program_start import GROUPS, SUITE
+from puppet_ros.program_start import GROUPS
 from puppet_ros.testing import isolated_context, spin_until
+from puppet_setup.commands import BUILT_IN, COMMANDS, FAMILIES
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -60,6 +62,7 @@ _REPEATED_DEFAULT = re.compile(r'(?:^|[;,] |, which is )default (?:is )?\S+$')
 LAB = 'lab'
 STEP_NS = 10_000_000
 
+ROOT = Path(__file__).resolve().parents[1]
 POLICY = Path('config') / 'security' / 'puppet.policy.xml'
 VERSION = '0.2.0'
 ENCLAVES = '/puppet'
@@ -73,8 +76,6 @@ POLICY_HEAD = """\
 OPTIONAL = {('visualization', 'subscribe'): (JOINTS,)}
 
 FOLDER = Path('doc') / 'reference'
-TOOLS = Path('tools')
-COMMANDS = 'puppet_setup.commands'
 MESSAGES, KINDS = Path('src') / 'puppet_msgs', ('msg', 'srv')
 EXAMPLE = 'example: ./puppet dev reference --write && git diff --exit-code doc config'
 HEAD = """\
@@ -116,34 +117,42 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def module_of(package: str, program: str) -> ModuleType:
-    """Return the module of an installed program; ConfigError if it is not installed."""
+    """Return the module of a program; ConfigError if no package declares it."""
     for entry in _entries():
         if entry.name == program and entry.module.split('.')[0] == package:
             return import_module(entry.module)
-    raise ConfigError(f'{package} {program}: expected an installed program, found none')
+    raise ConfigError(f'{package} {program}: expected a program of the suite, found none')
 
 
 def programs() -> list[tuple[str, str]]:
-    """Return package and name of every installed program of the suite, sorted."""
+    """Return package and name of every program of the suite, sorted."""
     return sorted({(entry.module.split('.')[0], entry.name) for entry in _entries()})
 
 
 def _entries() -> list[EntryPoint]:
-    found = (entry for group in GROUPS for entry in entry_points(group=group))
-    return [e for e in found if e.module.startswith(SUITE) and e.module != program_start.__name__]
+    """Return the programs that the packages of the checkout declare."""
+    found = []
+    for path in sorted(ROOT.glob('src/*/setup.cfg')):
+        config = ConfigParser()
+        config.read(path, encoding='utf-8')
+        for group in GROUPS:
+            lines = config.get('options.entry_points', group, fallback='').split('\n')
+            pairs = (line.split(' = ') for line in lines if line)
+            found += [EntryPoint(name, value, group) for name, value in pairs]
+    return [entry for entry in found if entry.module != program_start.__name__]
 
 
 def parsers_of(module: ModuleType) -> list[argparse.ArgumentParser]:
     """Return the parsers of a program, also MORE_PARSERS; none for a node with ROS's arguments."""
-    make = getattr(module, 'parser', getattr(module, 'make_parser', None))
+    make = getattr(module, 'parser', None)
     return [make() for make in (make, *getattr(module, 'MORE_PARSERS', ())) if make]
 
 
-def command_lines(commands: Any) -> Iterator[Part]:
-    """Yield the sections of all commands; `commands` is the module puppet_setup.commands."""
-    every = dict(commands.COMMANDS)
-    rows = {name: command.summary for name, command in every.items()} | commands.BUILT_IN
-    for family, (_, inner, built_in) in commands.FAMILIES.items():
+def command_lines() -> Iterator[Part]:
+    """Yield the sections of all commands."""
+    every = dict(COMMANDS)
+    rows = {name: command.summary for name, command in every.items()} | BUILT_IN
+    for family, (_, inner, built_in) in FAMILIES.items():
         every |= {f'{family} {name}': command for name, command in inner.items()}
         rows |= {f'{family} {name}': command.summary for name, command in inner.items()}
         rows |= {f'{family} {name}': summary for name, summary in built_in.items()}
@@ -157,7 +166,7 @@ def command_lines(commands: Any) -> Iterator[Part]:
             module = import_module(command.program)
         parsers = parsers_of(module)
         if not parsers:
-            raise ConfigError(f'{module.__name__}: expected parser() or make_parser(), got none')
+            raise ConfigError(f'{module.__name__}: expected parser(), got none')
         for word in command.leading:
             parsers = [_subparsers(parser)[word] for parser in parsers]
         sections += _titled(f'./puppet {name}', parsers)
@@ -441,37 +450,25 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return run_command('puppet dev reference', lambda: _run(parser().parse_args(argv)))
+    return run_command('puppet dev reference', lambda: _run(argv))
 
 
-def _run(options: argparse.Namespace) -> int:
-    root = checkout()
-    for path, text in {**reference_pages(root), POLICY: current_policy()}.items():
-        write_text(root / path, text)
+def _run(argv: Sequence[str] | None) -> int:
+    parser().parse_args(argv)
+    for path, text in {**reference_pages(), POLICY: current_policy()}.items():
+        write_text(ROOT / path, text)
     return EXIT_OK
 
 
-def checkout() -> Path:
-    """Return the checkout around the working directory or this module; ConfigError if none."""
-    here = Path.cwd()
-    for folder in (here, *here.parents, *Path(__file__).resolve().parents):
-        if (folder / TOOLS / 'puppet_setup' / 'commands.py').is_file():
-            return folder
-    raise ConfigError(f'working directory: expected one in a checkout, got {str(here)!r}')
-
-
-def reference_pages(root: Path) -> dict[Path, str]:
+def reference_pages() -> dict[Path, str]:
     """Return the pages; ConfigError for a program that is missing or does not describe itself."""
-    for folder in (root / TOOLS, root, root / 'test'):  # of the commands and what they start
-        if str(folder) not in sys.path:
-            sys.path.append(str(folder))
-    messages = [path for kind in KINDS for path in sorted((root / MESSAGES / kind).iterdir())]
+    messages = [path for kind in KINDS for path in sorted((ROOT / MESSAGES / kind).iterdir())]
     shown = [line for path in messages for line in message_lines(path)]
-    commands = command_lines(import_module(COMMANDS))
+    launches = 'Launch arguments', LAUNCH_HEAD, launch_lines()
     pages: dict[str, tuple[str, Iterable[Part]]] = {
         'nodes': ('Parameters of the nodes', parameter_lines()),
         'topics': ('Topics and messages', [*interface_lines(), ('Messages', '', shown)]),
-        'commands': ('Commands', [('Launch arguments', LAUNCH_HEAD, launch_lines()), *commands]),
+        'commands': ('Commands', [launches, *command_lines()]),
     }
     texts = {}
     for name, (title, parts) in pages.items():

@@ -3,7 +3,6 @@
 """The running graph is as doc/reference/ and the access policy say."""
 
 import difflib
-from pathlib import Path
 import re
 
 import pytest
@@ -12,20 +11,13 @@ pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_bringup import process_table  # noqa: E402,I100
-from puppet_bringup.reference import (  # noqa: E402
-    FOLDER,
-    POLICY,
-    policy_text,
-    profile_text,
-    rows_of,
-    running_nodes,
-)
 from puppet_ros.interface_table import BY_NAME, FRAMES, SERVICES, TOPICS  # noqa: E402
+from source_tree import ROOT  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
+from tools.reference import FOLDER, POLICY, policy_text, profile_text, rows_of, running_nodes  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
-ROOT = Path(__file__).resolve().parents[3]
 NODES, TOPICS_PAGE = (ROOT / FOLDER / f'{name}.md' for name in ('nodes', 'topics'))
 # of every node, by ROS itself
 OF_ROBOTS = {  # test_tf_tree.py and test_robot_commands.py run one
