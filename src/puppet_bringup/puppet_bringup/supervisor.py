@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Child processes as a group: stopped by SIGINT, SIGTERM, SIGKILL, and on Linux if it dies."""
+"""Child processes as a group: stopped by SIGINT, SIGTERM, SIGKILL; on Linux none outlives us."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set

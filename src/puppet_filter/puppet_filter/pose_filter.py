@@ -60,7 +60,7 @@ class PoseFilter:
         self._assign_noise()
 
     def step(self, frame: SensorFrame) -> FilteredFrame | None:
-        """Return the filtered frame, overwritten by the next, or None for a stamp not after it."""
+        """Return the filtered frame, overwritten by the next; None for a stamp that goes back."""
         if frame.sensors != self._sensors:
             self._take_over(frame.sensors)
         if not self._accept_stamp(frame.stamp_ns):

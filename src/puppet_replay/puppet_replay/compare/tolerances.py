@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""How much two bags may differ (puppet-tolerances/1): a preset, and rules, the later before it."""
+"""How much two bags may differ (puppet-tolerances/1): a preset, and rules; later ones win."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
