@@ -14,7 +14,6 @@ import sys
 from benchmarks import synthetic_recording as synthetic
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
-from puppet_clips.calibrate.calibrate_command import add_disturbances, check_pose, disturbances
 from puppet_core.body import Character
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats
@@ -25,6 +24,7 @@ from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles
 
 MAX_TRIALS = 1000
+MAX_POSE_DEG = 90.0
 SORTS = {
     'upper arms and thighs': ('upper_arm', 'thigh'),
     'forearms and shanks': ('forearm', 'shank'),
@@ -115,17 +115,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = 'whose proportions are varied; by name or path'
     add('--performer', default='performer', metavar='CHARACTER', help=text)
     add('--layout', default='default14', help='of the sensors, by name or path')
-    add_disturbances(parser)
+    add('--noise-mm', type=float, default=0.0, help='standard deviation [mm]')
+    add('--noise-deg', type=float, default=0.0, help='standard deviation [deg]')
+    add('--outliers', type=float, default=0.0, help='share of the samples')
+    add('--skin-mm', type=float, default=0.0, help='soft tissue')
+    text = 'of each segment from the T-pose, standard deviation per axis'
+    add('--pose-deg', type=float, default=0.0, help=text)
 
 
 def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """Measure and return the lines; raise PuppetError for bad input."""
     if not 1 <= arguments.trials <= MAX_TRIALS:
         raise ConfigError(f'--trials: expected 1 .. {MAX_TRIALS}, got {arguments.trials}')
-    check_pose(arguments)
+    if not 0.0 <= arguments.pose_deg <= MAX_POSE_DEG:
+        got = f'{arguments.pose_deg:g}'
+        raise ConfigError(f'--pose-deg: expected 0 .. {MAX_POSE_DEG:g}, got {got}')
     performer = clip_arguments.find_character(files, arguments.performer)
     layout = load_layout(files.layout_file(arguments.layout))
-    given = performer, layout, disturbances(arguments)
+    options = 'noise_mm noise_deg outliers skin_mm'.split()
+    noise = synthetic.Disturbances(*(getattr(arguments, name) for name in options))
+    given = performer, layout, noise
     return '\n'.join(bench_lines(*given, arguments.trials, arguments.pose_deg))
 
 

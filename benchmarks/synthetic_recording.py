@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Performers whose truth is known, as perfect, noisy and badly worn sensors measure them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, Motion, N_SEGMENTS, Skeleton
+from puppet_core.body import Character, Motion, N_SEGMENTS, PARENTS, Skeleton
+from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions, Vec3s
 from puppet_core.procedural import range_of_motion
 from puppet_core.sensor_frames import FILTER_OK, FilteredFrame
@@ -20,20 +21,78 @@ from puppet_performer.calibration import (
     part_of,
 )
 from puppet_performer.sensor_layout import SensorLayout
-from puppet_performer.synthetic_recording import (
-    Disturbances,
-    measure,
-    Mounting,
-    posed_badly,
-    random_mounting,
-    RATE_HZ,
-)
+from puppet_performer.synthetic_recording import Mounting, random_mounting, RATE_HZ, sensor_poses
 
 SYNTHETIC_T_POSE_S, RANGE_S = 2.0, 25.0
 LIMITS = CalibrationLimits()
 SLIP_M, SLIP_DEG = 0.025, 12.0
 
 TRACKER_M = (0.0, 0.0, 1.0)
+OUTLIER_M = 0.3  # size of a wild position
+FADE_S = 1.0  # in which the errors of a pose go when the motion begins
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbances:
+    """How a measurement differs from the truth; nothing by default."""
+
+    noise_mm: float = 0.0  # White noise of positions, standard deviation per axis [mm]
+    noise_deg: float = 0.0  # White noise of rotations, standard deviation per axis [deg]
+    outliers: float = 0.0  # Fraction of the samples that are wild
+    # Movement of a sensor on its segment at the largest angle of its joint [mm]
+    skin_mm: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            high = 0.5 if name == 'outliers' else 1e3
+            if not 0.0 <= value < high:
+                raise ConfigError(f'{name}: expected 0.0 <= value < {high:g}, got {value}')
+
+
+def measure(
+    motion: Motion, layout: SensorLayout, mounting: Mounting, disturbances: Disturbances, seed: int
+) -> MotionRecording:
+    rng = np.random.default_rng(seed)
+    places = mounting.positions + _skin(motion, layout, disturbances.skin_mm, rng)
+    positions, rotations = sensor_poses(motion, layout, places, mounting.rotations)
+    positions += rng.normal(size=positions.shape) * 1e-3 * disturbances.noise_mm
+    turned = rng.normal(size=positions.shape) * np.radians(disturbances.noise_deg)
+    rotations = quaternions.multiply(rotations, quaternions.exp(turned))
+    wild = rng.random(positions.shape[:2]) < disturbances.outliers
+    n_wild = int(np.sum(wild))
+    positions[wild] += rng.normal(size=(n_wild, 3)) * OUTLIER_M
+    rotations[wild] = quaternions.normalize(rng.normal(size=(n_wild, 4)))
+    usable = np.ones(wild.shape, dtype=bool)
+    return MotionRecording(positions, rotations, usable, motion.rate_hz)
+
+
+def _skin(
+    motion: Motion, layout: SensorLayout, skin_mm: float, rng: np.random.Generator
+) -> Floats:
+    """Return how far each sensor has moved on its segment, shape (frames, n, 3) [m]."""
+    directions = rng.normal(size=(len(layout.sensors), 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    angles = np.linalg.norm(quaternions.log(motion.rotations[:, layout.segments]), axis=2)
+    shares = angles / np.maximum(angles.max(axis=0), 1e-9)
+    return 1e-3 * skin_mm * shares[..., None] * directions
+
+
+def posed_badly(motion: Motion, pose_s: float, off: Vec3s) -> Motion:
+    """
+    Return a motion in whose opening T-pose of `pose_s` seconds the segments are turned.
+
+    The errors `off` (16, 3) are rotation vectors in the world [rad] and fade in FADE_S after it.
+    """
+    t = np.arange(motion.n_frames) / motion.rate_hz - pose_s
+    share = np.clip(1.0 - t / FADE_S, 0.0, 1.0)
+    world, _ = motion.world_segments()
+    world = quaternions.multiply(world, quaternions.exp(share[:, None, None] * off))
+    rotations = world.copy()
+    rotations[:, 1:] = quaternions.multiply(
+        quaternions.conjugate(world[:, PARENTS[1:]]), world[:, 1:]
+    )
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, motion.root_positions, rotations)
 
 
 class SyntheticRecording(NamedTuple):

@@ -4,14 +4,14 @@
 
 from dataclasses import replace
 
-from benchmarks.synthetic_recording import SyntheticRecording
+from benchmarks.synthetic_recording import measure, SyntheticRecording
 from motion_samples import estimates, EXACT, LAYOUT
 import numpy as np
 from puppet_core.body import person
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.procedural.calibration_motion import range_of_motion
-from puppet_performer.synthetic_recording import measure, random_mounting
+from puppet_performer.synthetic_recording import random_mounting
 import pytest
 from virtual_performer import make_virtual
 

@@ -37,13 +37,7 @@ from puppet_core.sensor_frames import FilteredFrame, SensorFrame
 from puppet_msgs.msg import PoseFrame, TrackerFrame
 from puppet_performer import calibration as cal
 from puppet_performer.sensor_layout import load_layout, SensorLayout
-from puppet_performer.synthetic_recording import (
-    Disturbances,
-    RATE_HZ,
-    record_clip,
-    RecordedClip,
-    T_POSE_S,
-)
+from puppet_performer.synthetic_recording import RATE_HZ, record_clip, RecordedClip, T_POSE_S
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_ros import config_files
 from puppet_ros.bags import BagReader, require_same_types
@@ -62,11 +56,10 @@ Place = tuple[Vec3, Quat]
 BAG, LIVE, CLIP = 'bag', 'live', 'clip'
 LIMITS = cal.CalibrationLimits()
 MORE_PARSERS = (surface_command.parser,)
-MAX_POSE_DEG = 90.0
 EXAMPLE = """\
 example: ./puppet calibrate --from live --output my_calibration.yaml
          ./puppet calibrate --from bag session.mcap --output my_calibration.yaml
-         ./puppet calibrate --from clip walk.bvh --noise-mm 2 --noise-deg 0.5
+         ./puppet calibrate --from clip walk.bvh
          ./puppet calibrate --from clip 07_01.amc --asf 07.asf
          ./puppet calibrate --from live --rezero left_hand --output my_calibration.yaml
 """
@@ -100,27 +93,11 @@ def parser() -> argparse.ArgumentParser:
     bag = parser.add_argument_group('from a bag')
     text, metavar = 'where the tracker stands, for a bag without /tf_static', ('X', 'Y', 'Z')
     bag.add_argument('--transmitter-m', nargs=3, type=float, metavar=metavar, help=text)
-    clip = parser.add_argument_group('from a clip: how the virtual sensors are disturbed')
-    add_disturbances(clip)
-    clip.add_argument('--seed', type=int, default=1, help='of noise and outliers')
+    clip = parser.add_argument_group('from a clip')
+    clip.add_argument('--seed', type=int, default=1, help='of how virtual sensors are put on')
     clip.add_argument('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     clip_arguments.add_clip_options(parser)
     return parser
-
-
-def add_disturbances(group: Any) -> None:
-    """Declare how virtual sensors are disturbed; `disturbances` reads it."""
-    group.add_argument('--noise-mm', type=float, default=0.0, help='standard deviation [mm]')
-    group.add_argument('--noise-deg', type=float, default=0.0, help='standard deviation [deg]')
-    group.add_argument('--outliers', type=float, default=0.0, help='share of the samples')
-    group.add_argument('--skin-mm', type=float, default=0.0, help='soft tissue')
-    text = 'of each segment from the T-pose, standard deviation per axis'
-    group.add_argument('--pose-deg', type=float, default=0.0, help=text)
-
-
-def check_pose(options: argparse.Namespace) -> None:
-    if not 0.0 <= options.pose_deg <= MAX_POSE_DEG:
-        raise ConfigError(f'--pose-deg: expected 0 .. {MAX_POSE_DEG:g}, got {options.pose_deg:g}')
 
 
 def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
@@ -134,7 +111,6 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
     performer = load_character(config_files.character_file(options.performer))
     layout = load_layout(config_files.layout_file(options.layout))
-    check_pose(options)
     if options.seed < 0:
         raise ConfigError(f'--seed: expected 0 or more, got {options.seed}')
     before = cal.load_calibration(options.output) if options.rezero else None
@@ -215,13 +191,8 @@ def _recorded(
     else:
         clip = clip_arguments.read_clip(options.file, options, options.asf)
         motion = clip_loop(clip, RATE_HZ, T_POSE_S).motion
-    given = disturbances(options), options.seed, options.pose_deg
-    take = record_clip(motion, layout, *given)
+    take = record_clip(motion, layout, options.seed)
     return take.recording, take
-
-
-def disturbances(options: argparse.Namespace) -> Disturbances:
-    return Disturbances(options.noise_mm, options.noise_deg, options.outliers, options.skin_mm)
 
 
 def _date() -> str:

@@ -144,7 +144,6 @@ def test_acclaim_clips_are_read_as_by_the_other_commands(mocap_dir, capsys):
             ['--from', 'bag', '/no_such_bag'],
             '/no_such_bag: expected a bag, got a path that does not exist',
         ),
-        (['--from', 'clip', '--noise-mm', '-1'], 'noise_mm: expected'),
         (['--from', 'clip', '--rezero', 'left_hand'], '--rezero: expected --output'),
         (['--from', 'clip', '--output', '/dev/null/c.yaml'], '--output'),
     ],

@@ -5,7 +5,14 @@
 from dataclasses import replace
 from functools import cache
 
-from benchmarks.synthetic_recording import exchanged, LIMITS, slipped, SYNTHETIC_T_POSE_S
+from benchmarks.synthetic_recording import (
+    exchanged,
+    LIMITS,
+    measure,
+    posed_badly,
+    slipped,
+    SYNTHETIC_T_POSE_S,
+)
 from motion_samples import ADULT, CONFIG, estimates, EXACT, LAYOUT, make_recording, REAL
 import numpy as np
 from puppet_core.body.posture import Motion
@@ -17,7 +24,6 @@ from puppet_performer.calibration.checks import range_complaint
 from puppet_performer.calibration.functional import calibrate_motion, split_recording
 from puppet_performer.calibration.recording import Joint
 from puppet_performer.sensor_layout import load_layout, SensorLayout
-from puppet_performer.synthetic_recording import measure, posed_badly
 import pytest
 
 pytestmark = pytest.mark.slow
