@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_bringup.monitor import FrameLog, INDEX  # noqa: E402,I100
+from puppet_bringup.monitor import INDEX  # noqa: E402,I100
 from robustness.process_usage import FullUsage  # noqa: E402
-from robustness.soak.record import FrameTally, UsageSeries  # noqa: E402
+from robustness.soak.record import FrameTally, TakenLog, UsageSeries  # noqa: E402
 from robustness.soak.report import is_missed, judged, Soak  # noqa: E402
 
 PERIOD_NS = 100_000_000
@@ -22,9 +22,9 @@ N_MINUTES, A_MINUTE = 60, 600
 LOST = {70: 0, 700: 1, 701: 3, 30_000: 4}
 
 
-def tally_of(lost: Mapping[int, int], taken_every: int = 15) -> tuple[FrameTally, FrameLog]:
+def tally_of(lost: Mapping[int, int], taken_every: int = 15) -> tuple[FrameTally, TakenLog]:
     """Return the tally of an hour at 10 Hz, frames taken out of the log as they come."""
-    log, tally = FrameLog(), FrameTally(N_MINUTES)
+    log, tally = TakenLog(), FrameTally(N_MINUTES)
     for i in range(N_MINUTES * A_MINUTE):
         stamp = START_NS + i * PERIOD_NS
         for topic in range(lost.get(i, 5)):
@@ -68,7 +68,7 @@ def test_minutes_have_their_own_times(hour):
 
 
 def test_frames_that_a_log_has_given_away_do_not_come_back():
-    log = FrameLog()
+    log = TakenLog()
     for i in range(3000):
         log.arrived(0, START_NS + i * PERIOD_NS, START_NS + i * PERIOD_NS)
         taken = log.take(i * 0.1 - 1.0)
@@ -78,7 +78,7 @@ def test_frames_that_a_log_has_given_away_do_not_come_back():
 
 
 def test_an_index_that_was_not_seen_is_no_loss():
-    tally, log = FrameTally(1), FrameLog()
+    tally, log = FrameTally(1), TakenLog()
     for i in range(1000):
         row = log.arrived(4, START_NS + i * PERIOD_NS, START_NS + i * PERIOD_NS)
         if i not in (0, 1, 400):
@@ -87,7 +87,7 @@ def test_an_index_that_was_not_seen_is_no_loss():
     assert (tally.published, tally.solved, tally.lost) == (1000, 1000, 0)
 
 
-def soak_of(growth_mb_h: float, hour: tuple[FrameTally, FrameLog]) -> Soak:
+def soak_of(growth_mb_h: float, hour: tuple[FrameTally, TakenLog]) -> Soak:
     """Return an hour in which one of two processes grows."""
     series = UsageSeries(('monitor', 'retarget'), 721)
     for time_s in np.arange(5.0, 3601.0, 5.0):

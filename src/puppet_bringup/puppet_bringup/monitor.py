@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When each frame passes each topic, how feet stand, what processes use [s from first stamp]."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 import time
 from typing import Any, NamedTuple
@@ -65,24 +65,20 @@ class FrameLog:
     """A row for each frame, by its stamp; what was not seen is NaN."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, Floats] = {}
+        self.rows: dict[int, Floats] = {}
         self._first_ns: int | None = None
-        self._taken_s = -np.inf
-        self._late = np.full(WIDTH, np.nan)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def row(self, stamp_ns: int) -> Floats:
         """Return the row of a frame, to write into; a new one if the stamp is new."""
-        if stamp_ns not in self._rows:
+        if stamp_ns not in self.rows:
             if self._first_ns is None:
                 self._first_ns = stamp_ns
-            if self.seconds(stamp_ns) < self._taken_s:
-                return self._late  # nobody asks about it any more
-            row = self._rows[stamp_ns] = np.full(WIDTH, np.nan)
+            row = self.rows[stamp_ns] = np.full(WIDTH, np.nan)
             row[STAMP] = self.seconds(stamp_ns)
-        return self._rows[stamp_ns]
+        return self.rows[stamp_ns]
 
     def seconds(self, time_ns: int) -> float:
         """Return a time in seconds since the first stamp."""
@@ -101,18 +97,8 @@ class FrameLog:
 
     def table(self) -> Floats:
         """Return all rows, sorted by stamp, shape (n, WIDTH); a copy."""
-        return self._sorted(self._rows)
-
-    def take(self, before_s: float) -> Floats:
-        """Return the rows of frames acquired before a time, and forget them, (n, WIDTH) [s]."""
-        taken = {t: row for t, row in self._rows.items() if self.seconds(t) < before_s}
-        self._rows = {t: row for t, row in self._rows.items() if t not in taken}
-        self._taken_s = max(self._taken_s, before_s)
-        return self._sorted(taken)
-
-    @staticmethod
-    def _sorted(rows: Mapping[int, Floats]) -> Floats:
-        return np.array([rows[stamp_ns] for stamp_ns in sorted(rows)]).reshape(-1, WIDTH)
+        rows = [self.rows[stamp_ns] for stamp_ns in sorted(self.rows)]
+        return np.array(rows).reshape(-1, WIDTH)
 
 
 class Monitor(Node):

@@ -46,7 +46,7 @@ from puppet_ros import config_files
 from puppet_ros.node import DIAGNOSTICS_TOPIC
 from robustness.process_usage import read_in_full
 from robustness.soak.accelerated import run_accelerated
-from robustness.soak.record import FrameTally, MINUTE_S, UsageSeries
+from robustness.soak.record import FrameTally, MINUTE_S, TakenLog, UsageSeries
 from robustness.soak.report import is_missed, judged, lines, report, Soak
 
 DEFAULT_MINUTES, MAX_MINUTES = 60.0, 7 * 24 * 60.0
@@ -161,7 +161,8 @@ class SoakWatch:
     """
 
     def __init__(self, graph: DemoRun, duration_s: float) -> None:
-        self._run, self._log = graph, graph.monitor.log
+        self._run, self._log = graph, TakenLog()
+        graph.monitor.log = self._log
         self._duration_s = duration_s
         self._elapsed_s = 0.0
         self._begin_s = 0.0

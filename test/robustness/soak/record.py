@@ -5,7 +5,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from puppet_bringup.monitor import ARRIVALS, INDEX, STAMP, TOPICS
+from puppet_bringup.monitor import ARRIVALS, FrameLog, INDEX, STAMP, TOPICS, WIDTH
 from puppet_core.math import Floats
 from robustness.process_usage import FullUsage
 from robustness.soak.time_histogram import TimeHistogram
@@ -14,6 +14,31 @@ LAST = ARRIVALS.stop - 1  # /joint_states
 MINUTE_S = 60.0
 MINUTE_FIELDS = ('time_s', 'frames', 'lost', 'p50_ms', 'p99_ms', 'max_ms')
 PERCENTILES = {'p50': 50.0, 'p99': 99.0, 'p99_9': 99.9}
+
+
+class TakenLog(FrameLog):
+    """A log whose rows are taken out as they are done, so that it does not grow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._taken_s = -np.inf
+        self._late = np.full(WIDTH, np.nan)
+
+    def row(self, stamp_ns: int) -> Floats:
+        """Return the row of a frame; of one that was taken, a row that nobody asks about."""
+        row = super().row(stamp_ns)
+        if row[STAMP] >= self._taken_s:
+            return row
+        del self.rows[stamp_ns]
+        return self._late
+
+    def take(self, before_s: float) -> Floats:
+        """Return the rows of frames acquired before a time, and forget them, (n, WIDTH) [s]."""
+        table = self.table()
+        before = table[:, STAMP] < before_s
+        self.rows = {t: row for t, row in self.rows.items() if row[STAMP] >= before_s}
+        self._taken_s = max(self._taken_s, before_s)
+        return table[before]
 
 
 class FrameTally:
