@@ -91,7 +91,7 @@ class PeerSolver(Solver):
         pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
         output = self._output
         positions = self._target_positions(root, rotations)
-        targets = Targets(positions, output.q_world.copy(), rotations, root, rows, dt)
+        targets = Targets(positions, output.q_world.copy(), rotations, root, rows[:4], dt)
         start = perf_counter_ns()
         found_root, found = self.pose(targets)
         self.times_us.append((perf_counter_ns() - start) * 1e-3)
