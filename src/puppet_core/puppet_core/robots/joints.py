@@ -12,8 +12,10 @@ turn, at the change from one solution to the other.
 Then each limb is moved within its limits until palm or sole is where it should be, by damped least
 squares on the limb's own joints: J'J + lambda I with lambda from the error that is left, which
 stays well behaved where there is no solution (Sugihara2011); it shrinks while steps better the
-place, or the search ends before its end. Each step is the minimum of a quadratic within the box of
-the joint limits. Where limits keep important palms and soles away, the base gives way.
+place, or the search ends before its end. From the first step that does not, steps are Newton's,
+with the curves along which joints move the end: one that cannot be reached is else overshot. Each
+step is the minimum of a quadratic within the box of the joint limits. Where limits keep important
+palms and soles away, the base gives way.
 
 Last, the joints follow the angles found as fast as their motors can. Where one is late, the
 others of its limb make up for it within what their own motors can, then the base. Last, the base
@@ -302,7 +304,8 @@ def reach(
     first, last = robot.first[end - 2], robot.first[end] + robot.n_joints[end]
     angles, before = state.angles[first:last], state.before[first:last]
     count = len(angles)
-    error, rows = work_array(15), work_table(9, 15)[:count]
+    error, pull, rows = work_array(15), work_array(15), work_table(9, 21)[:count]
+    pull[:] = 0.0
     step, kept = work_array(9)[:count], work_array(9)[:count]
     hold = 0.0 if is_first else HOLD_M[limb] ** 2
     square = _error(robot, state, limb, ends, q_world, error)
@@ -311,7 +314,7 @@ def reach(
     for _ in range(MAX_FIRST_ITERATIONS if is_first else MAX_ITERATIONS):
         if not square > PLACE_TOL_M**2:
             return
-        _jacobian(robot, state, limb, rows)
+        _jacobian(robot, state, limb, pull, rows)
         weights = MIN_DAMPING + ratio * square, hold
         moved = _step(rows, error, weights, state, first, step)
         copy(angles, kept)
@@ -324,6 +327,7 @@ def reach(
             least = total
             ratio = max(ratio / DAMPING_CHANGE, MIN_RATIO)
         else:
+            pull = error  # from now on what is missing
             copy(kept, angles)
             move_bodies(robot, state, end - 2, end)
             square = _error(robot, state, limb, ends, q_world, error)
@@ -363,8 +367,12 @@ def _error(
 
 
 @kernel
-def _jacobian(robot: Model, state: State, limb: int, rows: Floats) -> None:
-    """Write how the errors shrink with each joint of the limb, a row of 15 each [m/rad]."""
+def _jacobian(robot: Model, state: State, limb: int, pull: Floats, rows: Floats) -> None:
+    """
+    Write how the errors shrink with each joint of the limb, a row of 15 each [m/rad].
+
+    The last 6 of 21 are what the joint's turn makes of `pull`, errors of the place and middle [m].
+    """
     end, above = _ENDS[limb], _ABOVE[limb]
     here = body_point(state, end, robot.points[limb])
     middle = body_point(state, end - 2, robot.centres[end - 1])
@@ -381,7 +389,11 @@ def _jacobian(robot: Model, state: State, limb: int, rows: Floats) -> None:
         row[3:6] = scale(cross(axis, sub(sub(middle, p), arm)), MIDDLE[limb] if i < lower else 0.0)
         row[6:9] = scale(axis, state.turn_weights[limb])
         row[9:12] = scale(axis, PART_M[limb] if i < hand else 0.0)
-        row[12:] = scale(axis, PART_M[limb] if i < lower else 0.0)
+        row[12:15] = scale(axis, PART_M[limb] if i < lower else 0.0)
+        for m in (0, 3):
+            bend = cross(axis, pull[m : m + 3])
+            bend = scale(bend, 1.0 if dot(bend, row[m : m + 3]) > 0.0 else 0.0)
+            row[15 + m : 18 + m] = bend
 
 
 @kernel
@@ -410,6 +422,8 @@ def _step(
             matrix[i, k] = damping + hold if i == k else 0.0
             for m in range(ERRORS):
                 matrix[i, k] += rows[i, m] * rows[k, m]
+            for m in range(6):
+                matrix[i, k] += rows[i, m] * rows[k, ERRORS + m]
             matrix[k, i] = matrix[i, k]
         low[i] = clamp(state.low[first + i] - angle, -MAX_STEP_RAD, 0.0)
         high[i] = clamp(state.high[first + i] - angle, 0.0, MAX_STEP_RAD)
