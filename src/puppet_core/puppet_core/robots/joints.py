@@ -9,13 +9,13 @@ by at most SPEED_RATIO times what the joints asked for, from the pelvis to their
 since the frame before, and REST_STEP_RAD, whatever the branch: near gimbal lock, past half a
 turn, at the change from one solution to the other.
 
-Then each limb is moved within its limits until palm or sole is where it should be, by damped least
-squares on the limb's own joints: J'J + lambda I with lambda from the error that is left, which
-stays well behaved where there is no solution (Sugihara2011); it shrinks while steps better the
-place, or the search ends before its end. From the first step that does not, steps are Newton's,
-with the curves along which joints move the end: one that cannot be reached is else overshot. Each
-step is the minimum of a quadratic within the box of the joint limits. Where limits keep important
-palms and soles away, the base gives way.
+Then each limb is moved within its limits until palm or sole is where it should be, from there or
+from where it was in the frame before, by damped least squares on the limb's own joints: J'J +
+lambda I with lambda from the error that is left, which stays well behaved where there is no
+solution (Sugihara2011); it shrinks while steps better the place, or the search ends before its
+end. From the first step that does not, steps are Newton's, with the curves along which joints move
+the end: a place out of reach is else overshot. Each step is the minimum of a quadratic within the
+box of the joint limits. Where limits keep important palms and soles away, the base gives way.
 
 Last, the joints follow the angles found as fast as their motors can. Where one is late, the
 others of its limb make up for it within what their own motors can, then the base. Last, the base
@@ -80,7 +80,6 @@ RAMP_S = 0.02  # in which a joint gets from rest to its full speed
 STAY_COST = 0.02  # of an angle's way from where it is, when both solutions would do [-]
 CLAMPED_RAD = 1e-12
 LATE_RAD = 1e-9
-MADE_UP_RAD = 0.1  # off its own angle is a joint at most that makes up for a late one
 _PARENTS = tuple(int(p) for p in PARENTS)
 NO_IMPORTANCE = frozen(np.zeros(4))
 # down and to all sides, of a capsule's radius
@@ -337,6 +336,23 @@ def reach(
 
 
 @kernel
+def start_limb(robot: Model, state: State, limb: int, ends: Vec3s, q_world: Quats) -> None:
+    """Take a limb's angles of the frame before where these are nearer to what is asked."""
+    end = _ENDS[limb]
+    first, last = robot.first[end - 2], robot.first[end] + robot.n_joints[end]
+    angles, before = state.angles[first:last], state.before[first:last]
+    error, found = work_array(15), work_array(9)[: len(angles)]
+    least = _error(robot, state, limb, ends, q_world, error)
+    least += HOLD_M[limb] ** 2 * _way(angles, before)
+    copy(angles, found)
+    copy(before, angles)
+    move_bodies(robot, state, end - 2, end)
+    if _error(robot, state, limb, ends, q_world, error) > least:
+        copy(found, angles)
+        move_bodies(robot, state, end - 2, end)
+
+
+@kernel
 def _way(angles: Floats, before: Floats) -> float:
     """Return the squared way of some joints since the last frame [rad^2]."""
     total = 0.0
@@ -468,10 +484,8 @@ def track_angles(robot: Model, state: State, importances: Floats, dt: float) -> 
         share = importances[robot.limbs[i]] if robot.limbs[i] >= 0 else 0.0
         matters = share > 0.0 or robot.limbs[i] < 0  # to palms and soles that should be somewhere
         is_late = is_late or (matters and abs(goal - wanted) > LATE_RAD)
-        least = max(clamp(least, lower, upper), min(goal, wanted - MADE_UP_RAD))
-        greatest = min(clamp(greatest, lower, upper), max(goal, wanted + MADE_UP_RAD))
-        state.low[i] = goal + share * (least - goal)
-        state.high[i] = goal + share * (greatest - goal)
+        state.low[i] = goal + share * (clamp(least, lower, upper) - goal)
+        state.high[i] = goal + share * (clamp(greatest, lower, upper) - goal)
         state.tracked[i] = goal
     return is_late
 
@@ -552,6 +566,8 @@ def settle(
         for limb in range(4):
             is_level = limb >= 2 and not is_last
             state.turn_weights[limb] = LEVEL_M if is_level else ORIENTATION_M[limb]
+            if not (is_first or is_last):
+                start_limb(robot, state, limb, state.goals, q_world)
         shift = math.inf
         for _ in range(ROUNDS):
             for limb in range(0 if shift > YIELD_TOL_M else 2, 4):
