@@ -434,11 +434,7 @@ class RobotMap:
 
 
 def load_robot_map(path: str | Path) -> RobotMap:
-    """
-    Read a puppet-robot-map/1 file.
-
-    Raise InputFileError naming file, line and key.
-    """
+    """Read a puppet-robot-map/1 file; raise InputFileError naming file, line and key."""
     source = load_yaml(path, FORMAT)
     facing = _facing(source)
     listed = source.section('segments', optional=True)

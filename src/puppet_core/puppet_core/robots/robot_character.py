@@ -162,18 +162,18 @@ def _sole_edges(points: Vec3s) -> list[Bar]:
     """Return capsules in a foot's sole, thin ones along both sides as far as it reaches."""
     low, high = sole_box(points)
     size = np.array([*(high - low)[:2], SOLE_BAND_M])
-    slab = _bars_in(np.eye(3), low + 0.5 * size, size)
+    slab = _bars_in(np.eye(3), low + 0.5 * size, size, MAX_BARS)
     (x, y, z), (end, other, _) = low + SOLE_EDGE_M, high - SOLE_EDGE_M
     edges = sorted((y, other))
     return slab + [(np.array([x, s, z]), np.array([end, s, z]), SOLE_EDGE_M) for s in edges]
 
 
-def _bars_in(turn: Floats, middle: Vec3, edges: Floats) -> list[Bar]:
-    """Return the capsules in a box, beside each other."""
+def _bars_in(turn: Floats, middle: Vec3, edges: Floats, least: int = 1) -> list[Bar]:
+    """Return the capsules in a box, beside each other, so many at least."""
     edges = np.maximum(edges, 2.0 * MIN_RADIUS_M)
     thin, wide, long = np.argsort(edges)
     radius = 0.5 * float(edges[thin])
-    n = int(np.clip(np.ceil(edges[wide] / edges[thin] - 0.3), 1, MAX_BARS))
+    n = int(np.clip(np.ceil(edges[wide] / edges[thin] - 0.3), least, MAX_BARS))
     half = (0.5 * edges[long] - radius) * turn[:, long]
     places = np.linspace(-1.0, 1.0, n) if n > 1 else np.zeros(1)
     return [
@@ -193,11 +193,7 @@ class RobotCharacter(NamedTuple):
 
 
 def character_from_urdf(path: str | Path, robot_map: RobotMap, name: str = '') -> RobotCharacter:
-    """
-    Return the character of a humanoid robot.
-
-    Raise InputFileError naming what the file lacks, and how to help.
-    """
+    """Return a humanoid robot's character; raise InputFileError naming what its file lacks."""
     urdf = read_robot_file(Path(path))
     if {joint.name for joint in urdf.joints} >= set(JOINT_NAMES) and not robot_map.segments:
         # of a character, as the suite describes it
