@@ -654,7 +654,7 @@ class RobotJoints:
         do not count: segments turn as far as they can. The angles, in the order of `names` [rad],
         are overwritten by the next step; they stay if what is asked for is not finite.
         """
-        if not all(np.isfinite(values).all() for values in (root, q_world, ends)):
+        if not math.isfinite(root.sum() + q_world.sum() + ends.sum()):
             return self._angles
         robot, state, is_first = self._robot, self._state, self._is_first
         if is_reaching:
