@@ -47,6 +47,18 @@ def test_it_moves_as_smoothly_as_its_performer(motion, retargeted):
     assert figures['jerk_ratio']['root'] < 2.5
 
 
+def test_knees_and_feet_come_and_go_without_a_kick(motion, retargeted):
+    """Of who crawls, where knees and feet share a leg."""
+    _, result = retargeted
+    crawl = slice(round(3.8 * RATE_HZ), round(16.2 * RATE_HZ))
+    for ends in (slice(2, 4), slice(6, 8)):
+        puppet, performer = (
+            np.diff(points[crawl, ends], n=3, axis=0)
+            for points in (result.puppet.end_effectors, motion.end_effectors)
+        )
+        assert np.sqrt(np.mean(puppet**2)) < 4.0 * np.sqrt(np.mean(performer**2))
+
+
 def test_surfaces_stay_out_of_the_floor(motion, retargeted):
     job, result = retargeted
     figures = report(motion, job, result)['surface_depth_mm']

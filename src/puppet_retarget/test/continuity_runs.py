@@ -78,7 +78,7 @@ class Script(NamedTuple):
     roots: Vec3s  # (n, 3)
     hips: Vec3s  # (n, 3)
     rotations: Quats  # (n, 16, 4)
-    rows: Floats  # (n, 4, ROW)
+    rows: Floats  # (n, 8, ROW)
     self_rows: Floats  # (n, 8, SELF_ROW)
 
 
@@ -162,9 +162,9 @@ class Stage:
 
     def script(self, n):
         """Return n frames in which nothing is important and nothing moves."""
-        rows = np.zeros((n, 4, ROW))
+        rows = np.zeros((n, 8, ROW))
         rows[..., RADIUS] = RANGE_M
-        rows[..., GOAL : GOAL + 3] = (self.reference + self.points[:4]) / self.scale
+        rows[..., GOAL : GOAL + 3] = (self.reference + self.points) / self.scale
         return Script(
             np.tile(self.root, (n, 1)),
             np.tile(self.hips, (n, 1)),

@@ -36,8 +36,8 @@ from puppet_core.procedural.performer import (
 )
 
 START_XY_M = (0.8, 0.0)
-# Between which times after an act's start [s] something is done, and what that adds. Getting up
-# again is the same backwards. Lengths are an adult's.
+# Between which times after an act's start [s] something is done, and what that adds in the end;
+# the entries of a name add up. Getting up again is the same backwards. Lengths are an adult's.
 Moves = dict[str, tuple[tuple[float, float, float], ...]]
 CRAWL: Moves = {
     'ahead': ((0.0, 1.4, 0.07), (1.0, 2.3, 0.52)),  # of the pelvis [m]
@@ -99,7 +99,7 @@ TIP_M = 0.024  # of a toe from the ball of the foot
 HOVER_M = np.array([-0.15, 0.0, 0.40])  # of palms before they go down, in reach by then
 CRAWL_PALM_M, HANDSTAND_PALM_M = 1.08, 0.52  # ahead of the feet's middle
 PALM_ASIDE_M = 0.19
-KNEE_M = 0.055  # of a kneeling knee above the floor
+KNEE_M = 0.065  # of a kneeling knee above the floor
 ARM_STRETCH, SHOULDER_AHEAD_M = 0.985, 0.02  # of the arms that carry it; from the wrists
 SOLES_LATE_M = 0.09  # they leave the floor when the pelvis is about half as high
 TURN_CENTRE_M = 0.12  # what the flip is about, above the pelvis

@@ -177,6 +177,13 @@ def _read_object(entry: Section) -> SceneObject:
         other.finish()
     influence = _per_end_effector(entry, 'influence_distance_m', above=0.0)
     margin = _per_end_effector(entry, 'contact_margin_m', above=None)
+    n_ends = len(END_EFFECTORS)
+    if shape != PLANE and not np.isnan(influence[n_ends:]).all():
+        wanted = 'elbows and knees at a plane only'
+        raise entry.error('influence_distance_m', wanted, f'them at a {SHAPES[shape]}')
+    if np.any(np.isnan(influence[n_ends:]) & ~np.isnan(margin[n_ends:])):
+        wanted = 'margins of elbows and knees that have an influence_distance_m'
+        raise entry.error('contact_margin_m', wanted, 'others')
     entry.finish()
     return SceneObject(name, shape, real, puppet, influence, margin, follows, held)
 

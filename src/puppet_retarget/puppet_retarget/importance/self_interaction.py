@@ -357,7 +357,7 @@ def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s, rows: Flo
     Fill `arrays.rows`, one of every general end-effector, from the smoothed pairs.
 
     What is not filled now but was before is set to zero: rows are zeros at first, then kept.
-    `rows` (4, 8) are the environment's.
+    `rows`, of hands and feet first, are the environment's.
     """
     body, pairs, margins = arrays.body, arrays.pairs, arrays.margins
     for j in range(8):
@@ -491,7 +491,7 @@ class SelfInteractionEstimator:
         """
         Return the rows (8, SELF_ROW) of the next posture, overwritten by the next step.
 
-        Segments are the joints in world [m], `rows` (4, 8) the environment's for the same posture.
+        Segments are the joints in world [m], `rows` the environment's for the same posture.
         A gap over MAX_STEP_S or a step back restarts smoothing.
         """
         dt = step_time(stamp_ns, self._stamp_ns)

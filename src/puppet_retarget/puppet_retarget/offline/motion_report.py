@@ -132,7 +132,8 @@ def limb_importances(result: RetargetResult) -> Floats:
     at_skin = (result.self_depths > 0.0).astype(np.float64)
     strongest = np.maximum(near_self, at_skin)
     own = np.maximum(strongest[:, :4], strongest[:, 4:])
-    return np.maximum(result.rows[..., IMPORTANCE], own)
+    environment = np.maximum(result.rows[..., IMPORTANCE], result.joint_importances)
+    return np.maximum(environment, own)
 
 
 # Reports as files.

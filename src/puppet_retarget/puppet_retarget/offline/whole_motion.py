@@ -23,6 +23,7 @@ from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.robots import RobotJoints, SUFFIXES, trajectory_data
 from puppet_retarget.importance import (
     Environment,
+    IMPORTANCE,
     ImportanceConfig,
     ImportanceModel,
     ProximityResult,
@@ -61,6 +62,7 @@ class RetargetResult:
     self_depths: Floats  # Depth of the general end-effectors inside the puppet, shape (n, 8) [m]
     body_iterations: Floats  # Shape (n,)
     frame_ms: Floats  # Time of each frame in importance and solver, shape (n,) [ms]
+    joint_importances: Floats  # Of elbows and knees in the environment, shape (n, 4)
     # Joints of a puppet that is a robot, shape (n, joints) [rad]; of others (n, 0)
     robot_angles: Floats
     # Objects that move, over time: the performer's, and the puppet's in its own world
@@ -149,6 +151,7 @@ def retarget_motion(
         result.frame_ms[i] = (perf_counter() - start) * 1e3
         puppet.root_positions[i], puppet.rotations[i] = out.root_position, out.rotations
         puppet.end_effectors[i] = out.end_effectors
+        result.joint_importances[i] = near.rows[4:, IMPORTANCE]
         result.rows[i], result.self_rows[i] = near.rows[:4], near.self_rows[:, :self_columns]
         moving.append(near.moving)
         puppet_moving.append(out.moving)
@@ -183,6 +186,7 @@ def _empty_result(n: int, self_columns: int, n_joints: int) -> RetargetResult:
         np.empty((n, 8)),
         np.zeros(n),
         np.empty(n),
+        np.empty((n, 4)),
         np.empty((n, n_joints)),
     )
 

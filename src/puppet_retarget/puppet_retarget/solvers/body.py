@@ -62,7 +62,7 @@ class BodyTask(NamedTuple):
     root: Vec3  # (3,) estimated root [m]
     rotations: Quats  # (16, 4) captured
     wrist_goals: Vec3s  # (4, 3) goals of wrists and ankles [m]
-    radii: Floats  # (4,) reach over importance (Shin2002 eq. 5.2); infinity is no goal [m]
+    radii: Floats  # reach over importance (Shin2002 eq. 5.2), four used; infinity is no goal [m]
     weights: Vec3Like  # alpha, beta, gamma
 
 

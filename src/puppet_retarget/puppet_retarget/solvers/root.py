@@ -73,9 +73,13 @@ def fill_root_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Fra
     least when they do not intersect.
     """
     for i in range(len(frame.balls.radii)):
-        w, start, joint = goals.importances[i], STARTS[i % 4], 2 if i < 4 else 1
+        w, start = goals.importances[i], STARTS[i % 4]
         length = reach_of(model, i)
-        captured = norm(sub(frame.p_world[start + joint], frame.p_world[start]))
+        if i >= 4:  # a thigh or upper arm does not stretch
+            frame.balls.radii[i] = length / w if w > MIN_IMPORTANCE else math.inf
+            frame.balls.slacks[i] = 1.0 / (w * w) if w > MIN_IMPORTANCE else 1.0
+            continue
+        captured = norm(sub(frame.p_world[start + 2], frame.p_world[start]))
         easy = EASY_REACH * length
         beyond = 0.5 * (captured - easy + math.hypot(captured - easy, 0.02 * length))
         reach = min(easy + beyond, tuning.stretch_limit * length)
@@ -149,7 +153,7 @@ def hold_root(
     """
     for i in range(len(balls.radii)):
         held = min(max(importances[i], 0.0), 1.0) ** HELD_POWER
-        reach = tuning.stretch_limit * reach_of(model, i)
+        reach = (tuning.stretch_limit if i < 4 else 1.0) * reach_of(model, i)
         balls.radii[i] = reach / held if held > MIN_IMPORTANCE else math.inf
         balls.inner_radii[i] = balls.radii[i] - HELD_ROOM * reach
         balls.slacks[i] = 1.0 + HELD_SLACK - min(importances[i], 1.0)

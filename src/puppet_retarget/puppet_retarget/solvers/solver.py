@@ -98,6 +98,7 @@ NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
 LIFTS = 3  # of a body, whose knees rise less than its hips
 LIFT_TOL_M = 1e-6
+JOINT_TIE = 0.1  # lack of importance within which an end and its elbow or knee are equal [-]
 SWEEPS = 4  # over the own body's ranges of a pair of limbs
 
 
@@ -207,6 +208,8 @@ class Solver:
         since the frame before [s] is infinite for the first, or after a gap. `moving` are
         the performer's objects that move.
         """
+        if len(rows) not in (4, 8):
+            raise ValueError(f'rows: expected 4 or 8, got {len(rows)}')
         output, counterparts, objects = self._output, self._counterparts, self._objects
         counterparts.place(moving, objects, self._world_scale)
         output.body_iterations = self._run(root, hips, rotations, rows, self_rows, dt)
@@ -340,7 +343,11 @@ def _reach_out(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, fram
     if w_elbow > MIN_IMPORTANCE:
         own = limb_at(model, frame, limb, frame.rotations, frame.q_ends[limb])
         elbow = Range(vec3(goals.positions[limb + 4]), goals.radii[limb + 4], w_elbow)
-        joints = solve_limb_in_ranges(own, reach, 0.0, Range(own.wrist, 0.0, w), elbow)
+        # they share by what they leave free, smoothly where these are equal
+        free, own_free = 1.0 - w + JOINT_TIE, 1.0 - w_elbow + JOINT_TIE
+        share = min(2.0 * own_free / (free + own_free), 1.0)
+        kept = ease(w) * share * (2.0 - share)
+        joints = solve_limb_in_ranges(own, reach, kept, Range(own.wrist, 0.0, 0.0), elbow)
         set_joints(frame.rotations, limb, joints)
 
 

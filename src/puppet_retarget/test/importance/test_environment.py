@@ -135,6 +135,14 @@ MISTAKES = {
         '- name: x\n  shape: sphere\n  radius_m: -1.0\n',
         r':5: objects\[0\].radius_m: expected a number > 0 and <= 1000, got -1.0',
     ),
+    'knees at a sphere': (
+        '- {name: x, shape: sphere, radius_m: 1.0, influence_distance_m: {left_knee: 0.3}}\n',
+        'influence_distance_m: expected elbows and knees at a plane only',
+    ),
+    'margin without influence': (
+        '- {name: x, shape: plane, contact_margin_m: {left_knee: 0.1}}\n',
+        'contact_margin_m: expected margins of elbows and knees that have',
+    ),
     'huge radius': ('- {name: x, shape: sphere, radius_m: 1.0e9}\n', 'radius_m: expected'),
     'short position': (
         '- name: x\n  shape: plane\n  position_m: [0.0, 1.0]\n',
