@@ -234,7 +234,7 @@ NEAR = (
 def touching(stage, rng):
     script = stage.script(1)
     script.rotations[0] = qb.multiply(script.rotations[0], qb.exp(0.2 * rng.normal(size=(16, 3))))
-    script.rows[0, :, IMPORTANCE] = [0.3, 1.0, 0.5, 0.9]
+    script.rows[0, :4, IMPORTANCE] = [0.3, 1.0, 0.5, 0.9]
     script.rows[0, 1, GOAL] += 5.0 * stage.reaches.max() / stage.scale
     for j, segment, share in NEAR:
         row = script.self_rows[0, j]
