@@ -42,8 +42,8 @@ def test_frames_are_the_emulated_poses_and_stopping_stops_the_devices(
     for poses in run.poses[20:30]:
         errors = nearest_error(truth, poses)
         assert errors[0] < position_m and errors[1] < orientation
-    # a starved emulator may leave sensors out
-    assert np.isfinite(run.poses[-1]).mean() > 0.9
+    # a starved emulator may leave sensors out of some frames
+    assert any(np.isfinite(poses).all() for poses in run.poses)
     run.reader.stop()
     assert wait_until(lambda: not any(line.device.is_streaming for line in server.lines))
     assert not run.reader.is_running

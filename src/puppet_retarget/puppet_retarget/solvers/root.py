@@ -73,16 +73,13 @@ def fill_root_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Fra
     least when they do not intersect.
     """
     for i in range(len(frame.balls.radii)):
-        w, start = goals.importances[i], STARTS[i % 4]
-        length = reach_of(model, i)
-        if i >= 4:  # a thigh or upper arm does not stretch
-            frame.balls.radii[i] = length / w if w > MIN_IMPORTANCE else math.inf
-            frame.balls.slacks[i] = 1.0 / (w * w) if w > MIN_IMPORTANCE else 1.0
-            continue
-        captured = norm(sub(frame.p_world[start + 2], frame.p_world[start]))
-        easy = EASY_REACH * length
-        beyond = 0.5 * (captured - easy + math.hypot(captured - easy, 0.02 * length))
-        reach = min(easy + beyond, tuning.stretch_limit * length)
+        w, length = goals.importances[i], reach_of(model, i)
+        reach = length
+        if i < 4:  # a thigh or upper arm does not stretch
+            captured = norm(sub(frame.p_world[STARTS[i] + 2], frame.p_world[STARTS[i]]))
+            easy = EASY_REACH * length
+            beyond = 0.5 * (captured - easy + math.hypot(captured - easy, 0.02 * length))
+            reach = min(easy + beyond, tuning.stretch_limit * length)
         counts = w > MIN_IMPORTANCE
         frame.balls.radii[i] = reach / w if counts else math.inf
         frame.balls.slacks[i] = 1.0 / (w * w) if counts else 1.0
