@@ -29,7 +29,7 @@ class TurntableHardware:
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)
         self.is_turning = False
-        self.garbage = b''
+        self.garbage = []  # is sent once, before the next record
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -52,8 +52,8 @@ class TurntableHardware:
             elif self.is_turning:
                 tick += 1
                 angle = round(100 * DEGREES_A_TICK * tick) % 36000
-                os.write(self._master, self.garbage + b'T%05d\n' % angle)
-                self.garbage = b''
+                garbage = self.garbage.pop() if self.garbage else b''
+                os.write(self._master, garbage + b'T%05d\n' % angle)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_pages_turntable_turns_in_the_drivers_frames(config, hardware):
     reader.start()
     try:
         assert wait(lambda: len(frames) >= 50)
-        hardware.garbage = b'T99\xff\x00\n'
+        hardware.garbage.append(b'T99\xff\x00\n')
         assert wait(lambda: reader.lines[0].status.counters.discarded_bytes == 6)
         n_before = len(frames)
         hardware.is_turning = False
