@@ -36,7 +36,12 @@ def compile_kernels(
     stopping: threading.Event,
     say: Callable[[str], None],
 ) -> bool:
-    """Fill the kernel cache unless that was done; return whether all is compiled."""
+    """
+    Fill the kernel cache unless that was done; a node that fails here will report why later.
+
+    Return whether all is compiled. `listed` are about to be started in this environment;
+    `stopping` ends the compilation early, `say` takes a line of progress.
+    """
     if is_compiled(environ):
         return True
     nodes = {process.name: process for process in listed if process.is_node or process.nodes}

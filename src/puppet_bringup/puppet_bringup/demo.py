@@ -30,7 +30,12 @@ EXAMPLE = 'example: ./puppet demo --headless --duration 20 --character sally --j
 
 
 def figures(table: Floats, begin_s: float, end_s: float, is_composed: bool = False) -> Figures:
-    """Return the figures of frames from `begin_s` to before `end_s`, None if not measured."""
+    """
+    Return the figures of the frames acquired in a time window, its end excluded [s].
+
+    Keys and units are those of the demo's JSON, None where nothing was measured. Nodes that share
+    a process send what is on the way after the result, so there are no stages then.
+    """
     rows = table[(table[:, monitor.STAMP] >= begin_s) & (table[:, monitor.STAMP] < end_s)]
     indexed = rows[np.isfinite(rows[:, monitor.INDEX])]
     solved = rows[np.isfinite(rows[:, LAST])]

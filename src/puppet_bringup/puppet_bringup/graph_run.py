@@ -151,7 +151,12 @@ class DemoRun:
             raise PipelineError(f'no {RAW_TOPIC} for {SILENCE_TIMEOUT_S:.0f} s')
 
     def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
-        """Run for some seconds, 0 until stopped; call `each`; or raise PipelineError."""
+        """
+        Let the graph run for some seconds; with 0 until asked to stop.
+
+        `each` is called once a period, and at the end, with the seconds since the begin. Raises
+        PipelineError naming the process that failed, with its last lines.
+        """
         start = due = time.monotonic()
         end = start + duration_s if duration_s > 0.0 else float('inf')
         while time.monotonic() < end and not self.stopping.is_set():
@@ -255,7 +260,13 @@ def check_rate(option: str, rate_hz: float) -> None:
 def simulation(
     folder: Path, character: str, rate_hz: float, is_composed: bool, **further: str
 ) -> tuple[process_table.Process, ...]:
-    """Return a simulation's processes; `folder` is for ports and calibration. Or ConfigError."""
+    """
+    Return the processes of a simulation that starts when everybody listens.
+
+    The folder is for the emulator's ports and the calibration, which a restarted node goes on
+    with; `further` are more arguments of the launch description. Raises ConfigError for values
+    that are not possible.
+    """
     given = {
         'character': character,
         'rate_hz': repr(rate_hz),
@@ -276,7 +287,11 @@ def watched_graph(
     topics: Sequence[str] = tuple(KINDS),
     on_line: LineSink = lambda *_: None,
 ) -> Iterator[DemoRun]:
-    """Yield a graph that can be started, with a monitor on it; stop all of it afterwards."""
+    """
+    Yield a graph that can be started, with a monitor on it; stop all of it afterwards.
+
+    `say` gets lines on how far it is, `on_line` the name of a child and each line it writes.
+    """
     environ = process_table.child_environment(os.environ)
     with (
         Supervisor(on_line, environ, process_table.SOURCES) as supervisor,

@@ -164,7 +164,12 @@ POSE_TOPICS_ROWS = rows_of(PoseTopicsConfig, groups=('source', 'transmitter'))
 def transform_poses(
     origins: Vec3s, turns: Quats, unit_m: float, positions: Vec3s, orientations: Quats
 ) -> None:
-    """Turn the poses of a frame in place from sources' axes (origins [m], turns) and unit [m]."""
+    """
+    Turn the poses of a frame in place from each source's axes and units; NaN stays NaN.
+
+    `origins` [m] and `turns` are each source's axes in the transmitter's, `unit_m` is the length
+    of one unit of positions.
+    """
     positions[:] = origins + unit_m * quaternions.rotate(turns, positions)
     orientations[:] = quaternions.normalize(quaternions.multiply(turns, orientations))
 
@@ -188,7 +193,12 @@ class PoseMerger:
         self._clear()
 
     def add(self, row: int, stamp_ns: int, now_ns: int, pose: Pose) -> list[SensorFrame]:
-        """Take a pose (x y z, w x y z) at a steady time; return the frames it completes."""
+        """
+        Take a sample; return the frames that it completes, oldest first, mostly none or one.
+
+        `stamp_ns` is when it was measured, `now_ns` any steady clock; the pose is position and
+        quaternion w x y z.
+        """
         x, y, z, qw, qx, qy, qz = pose
         norm = math.sqrt(qw * qw + qx * qx + qy * qy + qz * qz)
         if not (abs(norm - 1.0) < UNIT_TOL and math.isfinite(x + y + z)):

@@ -141,7 +141,12 @@ class EditSession:
         return BodyTrack(posture).places(BodyPoint.named(point), np.array([0]))[0]
 
     def drag(self, point: str, frame: int, place: Vec3, held: Sequence[str] = ()) -> None:
-        """Let a point be at a place [m] in a frame, `held` as they are; or InputFileError."""
+        """
+        Let a point be at a place [m] in a frame; a second drag of it there replaces the first.
+
+        Points `held` stay where the motion has them in that frame. Raises InputFileError if there
+        is no such frame or point, or the file would contradict itself.
+        """
         at = [round(float(value), PLACE_DIGITS) for value in place]
         entries = [
             entry

@@ -56,6 +56,7 @@ class Recording:
 
     @property
     def duration_s(self) -> float:
+        """Time between first and last stamp [s]."""
         return (self.frames[-1].stamp_ns - self.frames[0].stamp_ns) * 1e-9 if self.frames else 0.0
 
     def estimates(self) -> dict[str, NoiseEstimate | str]:

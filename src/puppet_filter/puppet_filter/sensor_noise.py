@@ -86,10 +86,12 @@ class NoiseEstimate:
 
     @property
     def position_mm(self) -> float:
+        """RMS noise per axis of position [mm]."""
         return float(np.sqrt(np.trace(self.matrix[:3, :3]) / 3.0)) * 1e3
 
     @property
     def orientation_deg(self) -> float:
+        """RMS noise per axis of orientation [deg]."""
         return float(np.degrees(np.sqrt(np.trace(self.matrix[3:, 3:]) / 3.0)))
 
 

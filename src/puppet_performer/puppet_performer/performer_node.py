@@ -94,6 +94,7 @@ class PerformerStage:
         return True
 
     def step(self, frame: FilteredFrame) -> PostureRecord | None:
+        """Return the posture of a frame, or None without a calibration."""
         estimate = self.model.step(frame)
         if estimate is None:
             return None

@@ -98,6 +98,7 @@ class SurfaceRecorder:
 
     @property
     def place(self) -> Place | None:
+        """Return the point that is waited for; None after the last."""
         return self._places[self._done] if self._done < len(self._places) else None
 
     @property

@@ -195,8 +195,11 @@ class PlayNode(Node):
     """
     Plays a bag to the live graph: the recorded input, not what the nodes make of it.
 
-    It publishes the recorded bytes with their QoS, at the pace of their log times and no faster
-    than nodes take them, and /clock if asked to, once all are connected. It has no executor.
+    Publishes the recorded bytes with the recorded QoS, at the pace of their log times and no
+    faster than the nodes take them, and /clock if asked to. It has no executor: nothing calls
+    back. Nothing is played until all are connected; a latched message is waited for until all
+    have it. Messages enter at the first topic of the graph in the bag if `entry` is ''; `log`
+    takes lines for the user.
     """
 
     def __init__(

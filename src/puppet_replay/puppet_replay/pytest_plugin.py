@@ -66,7 +66,15 @@ class PuppetRegression:
         topics: Sequence[str] = DEFAULT_TOPICS,
         golden: str | Path = '',
     ) -> 'Comparison':
-        """Replay a bag, fail if the result is not its golden, return it; see doc/bags.md."""
+        """
+        Replay a bag and fail the test if the result differs from its golden.
+
+        Paths are relative to the test's folder. `character` to `entry` are as the options of
+        `./puppet replay`: names, or paths of YAML files; `settings` are single parameters, as in
+        importance.prediction_s=0.1. `topics` are what is kept and compared; each must have
+        messages. The golden is goldens/BAG-CHARACTER-SOLVER.mcap by default, and a little may
+        differ. Returns what was found, with nothing allowed in an update.
+        """
         __tracebackhide__ = True
         from puppet_core.io import CalibrationError, PuppetError
         from puppet_replay.golden_bags import keep_topics

@@ -64,11 +64,13 @@ class _Source(NamedTuple):
 
 class RecordNode(Node):
     """
-    Writes every message of all topics that are not hidden, or some, to a bag, as it came.
+    Writes every message of all topics, or some, to a bag, as the bytes that came.
 
-    Topics are searched for again and again; latched messages come even if published before. There
-    is no executor: `poll` takes what has come, with the publisher's sequence number, by which
-    losses are counted, at a tenth of a callback's cost.
+    Topics are searched for again and again, so one that appears later is recorded too. The QoS is
+    that of the publishers: what is latched comes even if it was published before. There is no
+    executor: `poll` takes what has come from all subscriptions, at a tenth of a callback's cost,
+    with the time of reception and the publisher's sequence number, by which losses are counted.
+    All topics that are not hidden are recorded if none is given; `log` takes lines for the user.
     """
 
     def __init__(

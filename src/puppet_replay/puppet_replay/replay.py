@@ -105,8 +105,9 @@ def replay(
     """
     Replay a bag into another, which is replaced when all went well, and return the report.
 
-    Messages enter at `entry`, by default the first topic of the graph in the bag. Raises
-    InputFileError or ConfigError if bag or target cannot be used.
+    Messages enter at `entry`, by default the first topic of the graph in the bag; `compression` is
+    one of COMPRESSIONS; `progress` is called with the number of messages done, and of all. Raises
+    InputFileError or ConfigError if the bag or the place of the target cannot be used.
     """
     report = ReplayReport()
     with BagReader(source) as reader:

@@ -59,7 +59,12 @@ class JointCommands:
         self._heard_s[is_known] = now_s
 
     def step(self, angles: Floats, is_measured: bool, age_s: float, now_s: float) -> Floats | None:
-        """Return the next command, in the order of `joints` [rad], or None."""
+        """
+        Return the next command, in the order of `joints` [rad], or None.
+
+        `angles` are the puppet's [rad]; `is_measured` says whether its performer was, `age_s` how
+        long ago [s].
+        """
         self._asked_s = now_s
         if is_measured:
             self._fresh_s = now_s

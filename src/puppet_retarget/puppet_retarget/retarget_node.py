@@ -110,6 +110,7 @@ class RetargetStage:
     def step(
         self, performer: PostureRecord, importance: ImportanceRecord
     ) -> RetargetedFrame | None:
+        """Return the puppet's frame, or None if the input is not usable."""
         frame = self.model.step(
             performer.stamp_ns,
             performer.posture.root_position,

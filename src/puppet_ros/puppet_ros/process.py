@@ -42,7 +42,13 @@ NAME_PATIENCE_S = 2.0  # for a node that is ending, or was killed
 
 
 def middleware_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return variables by which nodes find each other, None if the user chose; ConfigError."""
+    """
+    Return the variables by which nodes send and are found.
+
+    They are to be put above the given ones. None if the user has chosen any, or another
+    middleware. Whoever keeps to this machine is kept there by the profile instead of by the range
+    of discovery. Raises ConfigError if the profile is not installed.
+    """
     middleware = environ.get(MIDDLEWARE) or get_rmw_implementation_identifier()
     if not middleware.startswith(FAST_DDS) or any(name in environ for name in CHOICES):
         return {}

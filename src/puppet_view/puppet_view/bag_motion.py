@@ -61,7 +61,12 @@ class PostureTrack:
 
 
 def read_bag_motion(path: Path) -> tuple[Motion, tuple[int, ...], str]:
-    """Return motion, stamps [ns] and the body's name; InputFileError if there are no postures."""
+    """
+    Return the performer's motion, the stamp of each of its frames [ns] and the body's name.
+
+    The stamps are those in the bag, as far as these have a constant rate. Raises InputFileError if
+    it has no postures, or none that make a motion.
+    """
     track, topic = PostureTrack(), graph.POSTURE
     with BagReader(path) as reader:
         if reader.topics.get(topic) != POSTURE or not reader.counts[topic]:

@@ -138,6 +138,7 @@ class Recording:
 
     @property
     def duration_s(self) -> float:
+        """Time of the last posture [s]."""
         return float(max(body.times_s[-1] for body in self.bodies))
 
     @property

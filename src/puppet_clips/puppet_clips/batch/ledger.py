@@ -137,7 +137,12 @@ def write_record(task: Task, key: str, output_sha256: str, row: Row) -> None:
 
 
 def put(task: Task, data: bytes, path: Path) -> None:
-    """Write a file of OUT_DIR through the folder of its run, all or nothing; or OSError."""
+    """
+    Write a file of OUT_DIR, all or nothing.
+
+    It goes through the folder of its run, which the next run deletes: a process that was left over
+    by a run that was killed writes nothing any more. Raises OSError if that cannot be done.
+    """
     part = task.part()
     try:
         part.write_bytes(data)

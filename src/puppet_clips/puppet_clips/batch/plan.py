@@ -53,7 +53,12 @@ def make_tasks(
     timeout_s: float = 0.0,
     suffix: str = '',
 ) -> list[Task]:
-    """Return tasks by clip and job; ConfigError if two would write one file, or one a clip's."""
+    """
+    Return a task for each clip and job (one of each character), all of a clip in a row.
+
+    `asf` is the skeleton of all .amc clips, in place of the one beside each. Raises ConfigError if
+    two tasks would write one file, or one the file of a clip.
+    """
     _check_characters(jobs)
     version = suite_version()
     digests = [value_digest(version, job, reading) for job in jobs]

@@ -47,7 +47,12 @@ NO_WORKER_S = 60.0  # a worker that died may be started again
 
 
 class LocalRunner:
-    """So many processes, of `memory_bytes` of address space each, 0 for any; a `task.Runner`."""
+    """
+    So many processes; see `task.Runner`.
+
+    Each has an address space of `memory_bytes`, a clip that needs more fails; 0 for any. `work`,
+    a function of a module, is what is done with a task.
+    """
 
     def __init__(
         self, workers: int, memory_bytes: int = 0, work: Callable[[Task], Outcome] = run_task

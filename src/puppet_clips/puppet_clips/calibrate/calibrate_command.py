@@ -202,7 +202,13 @@ def _date() -> str:
 def read_bag(
     path: Path, sensors: tuple[str, ...], place: Place | None = None
 ) -> cal.MotionRecording:
-    """Return what the layout's sensors measured, in world; InputFileError, CalibrationError."""
+    """
+    Return what the sensors of a layout measured, in this order.
+
+    The topic is the filtered one if there is any; `place` is that of the tracker in
+    world, for a bag without /tf_static. Raises InputFileError if this is no bag, or what is needed
+    is not in it. Raises CalibrationError if there are hardly any frames.
+    """
     with BagReader(path) as reader:
         try:
             return _read(reader, path, sensors, place)

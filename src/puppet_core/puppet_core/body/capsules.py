@@ -186,10 +186,15 @@ def nearest_capsule_within(
     """
     Return the signed distance of a point from a segment's capsules and the nearest of them.
 
-    The least of the distances from single capsules; inside, a lower bound of the union's depth.
-    `normal` becomes the outward unit normal of the nearest (deepest) capsule; on a core line a
-    fixed direction square to it. Only capsules nearer than `limit` [m] count; without any the
-    limit, -1 and the normal +X come back.
+    It is the least of the distances from the single capsules. Outside this is the distance from
+    their union. Inside it is the depth in the deepest capsule, which is never more than the way
+    out of the union: a bound from below. It changes by at most the way that the point moves.
+
+    `normal` becomes the outward unit normal of the nearest (deepest) capsule; the surface is at p
+    - distance * normal. On a core line it is a fixed direction square to it. Only capsules nearer
+    than `limit` [m] count; without any, as in a segment that has none, the limit, -1 and the
+    normal +X come back. With a limit of zero it is the depth that is asked for, and what is
+    outside costs little.
     """
     # numbers one by one: a sixth faster than with vectors as values
     best, nearest, nearest_rho = limit, -1, 0.0
@@ -234,7 +239,12 @@ def segment_distance(shape: ShapeArrays, segment: int, p: Vec3Like, normal: Vec3
 def crossings(
     origins: Vec3s, directions: Vec3s, capsules: Sequence[Capsule]
 ) -> tuple[Floats, Floats]:
-    """Return where lines (n, 3) enter and leave capsules, (n, m) [m]; inf, -inf if they miss."""
+    """
+    Return where straight lines enter and leave capsules, in one frame, shapes (n, m) [m].
+
+    Signed lengths from the origins (n, 3) along the unit directions (n, 3), inf and -inf where a
+    line misses the capsule; lines run both ways.
+    """
     shape = (len(origins), len(capsules))
     enter, leave = np.full(shape, np.inf), np.full(shape, -np.inf)
     for j, capsule in enumerate(capsules):

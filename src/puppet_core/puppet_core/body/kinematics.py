@@ -18,7 +18,11 @@ _LEFT_HIP, _RIGHT_HIP = (int(s) for s in LIMB_SEGMENTS[2:, 0])
 def forward_kinematics(
     offsets: Vec3s, root_position: Vec3, rotations: Quats, q_world: Quats, p_world: Vec3s
 ) -> None:
-    """Fill the world orientation (16, 4) and joint position (16, 3) of every segment [m]."""
+    """
+    Fill the world orientation (16, 4) and joint position (16, 3) of every segment [m].
+
+    Row 0 of the rotations is the pelvis in world, the others are relative to the parent segment.
+    """
     copy(quat(rotations[0]), q_world[0])
     copy(vec3(root_position), p_world[0])
     for segment in range(1, N_SEGMENTS):
@@ -41,7 +45,12 @@ def motion_kinematics(
 def end_effector_positions(
     interaction_points: Vec3s, q_world: Quats, p_world: Vec3s, out: Vec3s
 ) -> None:
-    """Fill the positions (8, 3) of the general end-effectors [m], in the order of their names."""
+    """
+    Fill the positions of the eight general end-effectors.
+
+    Rows 0 to 3 are the interaction points of hands and feet, rows 4 to 7 the elbows and
+    knees, in the order of GENERAL_END_EFFECTORS; `out` has shape (8, 3) [m].
+    """
     for limb in range(4):
         end = _END_SEGMENTS[limb]
         point = rotate(quat(q_world[end]), vec3(interaction_points[limb]))
@@ -72,7 +81,12 @@ def hip_centre(p_world: Vec3s, out: Vec3) -> None:
 def follow_chains(
     parents: Ints, rotations: Quats, translations: Vec3s, q_world: Quats, p_world: Vec3s
 ) -> None:
-    """Fill world orientation (n, j, 4) and position (n, j, 3) [m], parents (-1: world) first."""
+    """
+    Fill orientation (n, j, 4) and position (n, j, 3) [m] of every joint in every frame.
+
+    Rotations and translations are in the axes of the joint's parent, which comes before it; -1 is
+    the world.
+    """
     for i in range(rotations.shape[0]):
         for joint in range(len(parents)):
             parent = parents[joint]

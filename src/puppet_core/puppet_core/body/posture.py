@@ -59,7 +59,12 @@ NO_PROPS = Props((), frozen(np.zeros((0, 3))), frozen(np.zeros((0, 4))))
 
 @dataclass(frozen=True, slots=True)
 class Posture:
-    """All joint rotations, the root, and the end-effectors' own data, at one instant."""
+    """
+    All joint rotations and the root at one instant, with the end-effectors' own data.
+
+    The end-effectors come from position measurements where there are any, so they need not
+    agree with the angles to the last millimetre.
+    """
 
     root_position: Vec3  # Pelvis joint in world, shape (3,) [m]
     rotations: Quats  # Row 0 the pelvis in world, the others relative to the parent, shape (16, 4)

@@ -31,8 +31,9 @@ def soft_distance(
     """
     Return the distance at which the wrist ends when it should go to `distance` [m].
 
-    Distances nearer to straight or folded than `kept_back` > 0, and than the current one (0 for
-    none), are approached only halfway and never passed; all others are reached.
+    The elbow's angle changes infinitely fast where a limb becomes straight or folded. So distances
+    nearer to that than `kept_back` > 0, and than the current one (0 for none), are approached only
+    halfway and never passed; all others are reached.
     """
     length, fold = upper + lower, abs(upper - lower)
     far, near = length - kept_back, fold + kept_back

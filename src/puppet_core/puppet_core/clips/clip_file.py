@@ -35,10 +35,13 @@ TIP_SUFFIX = ' (end)'  # added to the joint's name for the end of a chain's last
 @dataclass(frozen=True, slots=True)
 class ClipFile:
     """
-    A file's skeleton and motion, joints in parent-before-child order; arrays are read-only.
+    A file's skeleton and motion, joints in parent-before-child order.
 
-    Ends of last bones are joints too, named after their parent with TIP_SUFFIX; they do not
-    rotate. Raise ConfigError if the arrays do not fit each other.
+    The ends of last bones (BVH end sites, ends of ASF leaf bones) are joints too, named after
+    their parent with TIP_SUFFIX; they do not rotate. All arrays are read-only.
+
+    Raise ConfigError if the arrays are not of the same joints and frames, or a parent does not
+    come before its joint; compiled code goes by them.
     """
 
     path: Path  # Where it was read from, for errors

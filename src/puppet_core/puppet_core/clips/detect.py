@@ -135,7 +135,11 @@ def signed_axis(direction: Vec3) -> tuple[str, float]:
 
 
 def find_up_axis(clip: ClipFile, joints: SegmentJoints, p_world: Vec3s) -> Finding:
-    """Return the axis along which the body stands, x .. -z, by joints (n, j, 3) in its world."""
+    """
+    Return the axis of the file's world along which the body stands: x, y, z, -x, -y or -z.
+
+    `p_world` has the joints of the file in its own world, shape (n, j, 3).
+    """
     if joints.map.name == PUPPET:
         return Finding('y', 'written by this suite')
     left, right, head = (

@@ -25,7 +25,12 @@ def props_text(motion: Motion) -> str:
 
 
 def read_props(path: Path, motion: Motion) -> Props:
-    """Return things' poses at a motion's frames, NaN beyond their rows; or InputFileError."""
+    """
+    Return where a file has things at a motion's frames, by straight lines and slerp between rows.
+
+    Before a thing's first row and after its last it is NaN. Raise InputFileError naming file,
+    line, field and what was expected.
+    """
     rows = _read_rows(path)
     times_s = np.arange(motion.n_frames) / motion.rate_hz
     positions = np.full((motion.n_frames, len(rows), 3), np.nan)

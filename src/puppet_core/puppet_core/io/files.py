@@ -112,6 +112,7 @@ def check_writable(path: str | Path, name: str) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
+    """Write `text` as UTF-8 to `path`, all or nothing."""
     write_bytes(path, text.encode('utf-8'))
 
 

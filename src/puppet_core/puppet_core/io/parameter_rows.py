@@ -138,7 +138,12 @@ def check_values(rows: Sequence[Row], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def build_config(kind: type[Config], values: Mapping[str, Any]) -> Config:
-    """Return the dataclass filled from parameters; `gate.limit` fills the field `gate_limit`."""
+    """
+    Return the dataclass `kind` filled from parameter values.
+
+    The parameter `gate.mahalanobis_limit` fills the field `gate_mahalanobis_limit`. Fields
+    without a parameter keep their default; a parameter without a field is our own mistake.
+    """
     known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
     named = {name.replace('.', '_'): value for name, value in values.items()}
     stray = sorted(set(named) - known)

@@ -224,6 +224,7 @@ class Section:
         return Section(self.path, value, self._full(key), line)
 
     def sections(self, key: str) -> tuple['Section', ...]:
+        """Return the list of mappings under `key`."""
         value = self.raw(key)
         if not isinstance(value, list) or not all(isinstance(v, _LinedDict) for v in value):
             raise self.error(key, 'a list of entries with named keys', brief(value))

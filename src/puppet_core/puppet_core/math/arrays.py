@@ -40,7 +40,12 @@ def frozen(array: NDArray) -> NDArray:
 
 
 def check_array(name: str, values: ArrayLike, shape: Sequence[int | None]) -> Floats:
-    """Return `values` as contiguous finite float64, None in the shape any length; ConfigError."""
+    """
+    Return `values` as a contiguous float64 array, the input itself where it already fits.
+
+    None in the shape stands for any length along that axis. Raise ConfigError, opened by the name,
+    if the shape differs or an element is not finite.
+    """
     array = check_shape(name, values, shape)
     if not np.all(np.isfinite(array)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

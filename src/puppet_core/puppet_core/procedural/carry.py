@@ -59,7 +59,12 @@ Spans = list[tuple[float, float]]  # From when to when something is done [s]
 def carry_motion(
     character: Character | Skeleton, rate_hz: float, t_pose_s: float = T_POSE_S
 ) -> Motion:
-    """Return one pass of the performance, repeatable; ConfigError for a negative time."""
+    """
+    Return one pass of the performance; its last frame is followed by its first.
+
+    The props are the box and the table that it is brought to, which do not scale with the body.
+    Raise ConfigError if a time is negative or not finite.
+    """
     check_timing(t_pose_s, rate_hz)
     skeleton = character.skeleton if isinstance(character, Character) else character
     plan, spans = _plan(skeleton, t_pose_s)

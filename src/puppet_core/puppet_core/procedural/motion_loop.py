@@ -27,7 +27,13 @@ def smooth_step(u: Floats | float) -> Floats:
 
 
 def clip_loop(motion: Motion, rate_hz: float, t_pose_s: float = 2.0) -> LoopedMotion:
-    """Return a clip as an endless performance at some rate, after a T-pose of `t_pose_s`."""
+    """
+    Return a clip as an endless performance at some rate.
+
+    The T-pose stands for `t_pose_s` where the clip begins and faces where its pelvis faces, then
+    moves into the first frame; from there on the clip runs forward and backward for ever. Props
+    are where they are in the first frame until then.
+    """
     if t_pose_s < 0.0 or not rate_hz > 0.0:
         raise ConfigError(f'expected t_pose_s >= 0 and rate_hz > 0, got {t_pose_s}, {rate_hz}')
     out_and_back = _there_and_back_times((motion.n_frames - 1) / motion.rate_hz, rate_hz)
@@ -45,7 +51,12 @@ def clip_loop(motion: Motion, rate_hz: float, t_pose_s: float = 2.0) -> LoopedMo
 
 
 def sample(motion: Motion, times_s: Floats) -> tuple[Vec3s, Quats]:
-    """Return root positions (n, 3) [m] and rotations (n, 16, 4) at any times, by cubics."""
+    """
+    Return root positions (n, 3) [m] and rotations (n, 16, 4) at any times of a motion.
+
+    Between two frames positions follow the cubic with the slopes of central differences, and
+    rotations the spherical one; at the frames both give the frames.
+    """
     index, u = _neighbours(motion, times_s)
     root_positions = np.einsum('nk,nkc->nc', _cubic_weights(u), motion.root_positions[index])
     return root_positions, _cubic_rotations(motion.rotations, index, u)

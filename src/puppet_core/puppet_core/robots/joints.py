@@ -203,7 +203,12 @@ def _solve_turn(robot: Model, segment: int, q: Quat, step: float, state: State) 
 def follow_segments(
     robot: Model, state: State, root: np.ndarray, q_world: Quats, ends: Vec3s, is_first: bool
 ) -> None:
-    """Turn all bodies from where they were towards `root` (3,) [m] and `q_world` (16, 4)."""
+    """
+    Fill the state's angles and poses of all bodies, in: those of the last frame.
+
+    Asked for are `root` (3,), orientations `q_world` (16, 4) and general end-effectors `ends`
+    (8, 3) in world [m]; of these palms and soles count for the step.
+    """
     copy(state.angles, state.before)
     state.q_body[0], state.p_body[0] = quat(q_world[0]), vec3(root)
     state.turned[0] = 0.0
@@ -238,7 +243,12 @@ def follow_segments(
 def read_posture(
     robot: Model, state: State, rotations: Quats, q_world: Quats, p_world: Vec3s, ends: Vec3s
 ) -> None:
-    """Write the posture of our skeleton that the robot's bodies have, (16, 4), (16, 3), (8, 3)."""
+    """
+    Write the posture of our skeleton that the robot's bodies have.
+
+    Joint rotations (16, 4); orientations (16, 4), joint centres (16, 3) and general end-effectors
+    (8, 3) in world [m].
+    """
     for segment in range(N_SEGMENTS):
         q = orientation(robot, state, segment)
         q_world[segment] = rotations[segment] = q
@@ -283,7 +293,12 @@ _ABOVE = tuple(int(PARENTS[s]) for s in LIMB_SEGMENTS[:, 0])
 def reach(
     robot: Model, state: State, limb: int, ends: Vec3s, q_world: Quats, is_first: bool
 ) -> None:
-    """Move a limb's joints, 0 .. 3, to bring palm or sole to its place in `ends` (8, 3) [m]."""
+    """
+    Move the joints of a limb, 0 .. 3, so that its palm or sole comes to a place.
+
+    `ends` (8, 3) is where general end-effectors should be [m], `q_world` (16, 4) are the
+    orientations asked of the segments, in world.
+    """
     end = _ENDS[limb]
     first, last = robot.first[end - 2], robot.first[end] + robot.n_joints[end]
     angles, before = state.angles[first:last], state.before[first:last]
@@ -489,7 +504,11 @@ def _dip(robot: Model, state: State, limb: int, q_world: Quats) -> float:
 def lift_soles(
     robot: Model, state: State, ends: Vec3s, q_world: Quats, importances: Floats
 ) -> float:
-    """Raise the state's goals until tilted feet get as low as asked; return how far [m]."""
+    """
+    Write the state's goals, soles so high that a tilted foot gets as low as asked and no lower.
+
+    `ends` (8, 3) and `q_world` (16, 4) are asked for. Return how far soles have moved [m].
+    """
     moved = 0.0
     for limb in range(2, 4):
         dip = _dip(robot, state, limb, q_world)

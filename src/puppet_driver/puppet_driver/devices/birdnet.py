@@ -144,9 +144,10 @@ def decode_header(data: bytes) -> Header | None:
 
 def find_packet(data: bytes, wanted: Collection[Message]) -> tuple[Packet | None, int]:
     """
-    Return the first packet of a kind among others, or bytes that are none, and where it ends.
+    Find the first packet of a kind among others and bytes that are none.
 
-    If it is not there or not whole, None and how many bytes are needed to decide.
+    Return it and where it ends in `data`; if it is not there or not whole, None and how many bytes
+    are needed to decide.
     """
     start = 0
     while start + HEADER_BYTES <= len(data):

@@ -177,10 +177,10 @@ def orientation_of(code: int, turned: Sequence[float]) -> Quaternion | None:
 
 class FlockStream(FixedRecordStream):
     """
-    Decoder of one run of a line, its records in a format of POSE_FORMATS.
+    Decoder of one run of a line.
 
-    `addresses` of the sensors are in the order of their ordinals; none for one sensor without
-    address.
+    `addresses` are those of the line's sensors on the bus, in the order of their ordinals; empty
+    for a line with one sensor and no address bytes. `record_format` is one of POSE_FORMATS.
     """
 
     def __init__(

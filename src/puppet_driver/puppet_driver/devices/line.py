@@ -46,7 +46,13 @@ class LineStatus(NamedTuple):
 
 
 class SensorWatchdog:
-    """Remembers when each sensor was heard: one that was off for a moment has another format."""
+    """
+    Remembers when each sensor of a line was heard last.
+
+    A unit that had no power for a moment comes back in the format it has from the factory. Its
+    records are then bytes that mean nothing while the other units' are sound; a sensor that is
+    unplugged sends none, and noise spares a record of every sensor now and then.
+    """
 
     def __init__(self, silence_ns: int, now_ns: int) -> None:
         self._silence_ns = silence_ns

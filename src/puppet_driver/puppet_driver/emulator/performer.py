@@ -135,7 +135,12 @@ def sensor_poses(looped: LoopedMotion, mounting: Mounting, transmitter_m: Vec3) 
 
 
 class SensorPoses:
-    """Sensor poses by tick: (frames, n, 7) once, then for ever from `loop_start` on."""
+    """
+    Sensor poses by tick, for ever.
+
+    `poses` (frames, n, 7) are one pass, one frame a tick; `loop_start` follows the last one.
+    `add_noise` takes poses of a block and its first tick and returns them as measured.
+    """
 
     def __init__(
         self, poses: Floats, loop_start: int, add_noise: MeasurementModel | None = None

@@ -23,7 +23,12 @@ BLOCK = 1024  # frames made at once; noise is a function of the block
 def export_recording(
     config: EmulatorConfig, looped: LoopedMotion, path: Path, duration_s: float | None = None
 ) -> int:
-    """Write a pass or `duration_s` to an .mcap or folder; return frames; ConfigError if taken."""
+    """
+    Write what the sensors measure; return the number of frames.
+
+    `path` is an .mcap file, or a folder for a whole rosbag2 recording. Without a duration, one
+    pass of the performance is written. A path that is taken or cannot be written is a ConfigError.
+    """
     n_frames = looped.motion.n_frames
     if duration_s is not None:
         if not 0.0 < duration_s <= 86400.0:

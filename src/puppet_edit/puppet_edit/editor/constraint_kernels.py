@@ -281,7 +281,12 @@ def limit_slopes(limit: Any, q: Quat) -> tuple[Vec3, Vec3]:
 
 @kernel
 def keep_limits(limits: np.ndarray, before: np.ndarray, poses: np.ndarray) -> None:
-    """Bring displaced joints back to their limits, or to where they were beyond; POSE (n,)."""
+    """
+    Bring displaced joints back to their limits in place.
+
+    Between constrained frames no penalty acts. A joint that was beyond its limits before
+    may be so still, but not more. `before` and `poses` are (n,) of POSE, `limits` (16,).
+    """
     for segment in range(1, len(limits)):
         limit = limits[segment]
         if limit.has == 0:

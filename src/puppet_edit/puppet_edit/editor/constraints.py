@@ -71,9 +71,11 @@ class FlatSurface:
     z: float = 0.0  # Its height [m]
 
     def height(self, x: Floats, y: Floats) -> Floats:
+        """Return z everywhere [m]."""
         return np.full(np.broadcast(x, y).shape, self.z)
 
     def gradient(self, x: Floats, y: Floats) -> Floats:
+        """Return zeros, shape (..., 2)."""
         return np.zeros((*np.broadcast(x, y).shape, 2))
 
 

@@ -78,9 +78,10 @@ def fit_control_points(
     """
     Return the control points of a B-spline lattice that locally fit values at some frames best.
 
-    LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (errata 9). `goals` (k,
-    3 g) are in groups of three, `weights` (k, g) 0 where a group has no value. At least floor((n -
-    1) / spacing) + 4 points for n frames; those that no value reaches are zero.
+    LeeShin1999 eq. 2, where the denominator of beta is the sum of squares (errata 9): a single
+    value then is interpolated. `goals` (k, 3 g) are in groups of three, `weights` (k, g) 0 where a
+    group has no value. At least floor((n - 1) / spacing) + 4 points for n frames; those that no
+    value reaches are zero.
     """
     omega = basis(frames, spacing, n_points)
     squares = omega.power(2)

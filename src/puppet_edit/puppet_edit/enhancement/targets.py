@@ -130,7 +130,11 @@ def end_effector_row(name: str) -> int:
 
 
 def resampled(times_s: Floats, positions: Vec3s, frame_times_s: Floats) -> Vec3s:
-    """Return positions (m, 8, 3) at other times, between samples MAX_GAP_S apart or less."""
+    """
+    Return positions (m, 8, 3) of rising times at other times, NaN where no two samples are near.
+
+    Linear between neighbouring samples at most MAX_GAP_S apart; as they are at samples.
+    """
     out = np.full((len(frame_times_s), *positions.shape[1:]), np.nan)
     close = 1e-6 + 1e-9 * np.abs(frame_times_s)  # stamps are written with some digits
     for row in range(positions.shape[1]):

@@ -373,7 +373,12 @@ def on_terrain(
 def for_body(
     motion: Motion, skeleton: Skeleton, world_scale: float | None = None, surface: Surface = FLOOR
 ) -> Adaptation:
-    """Return what gives a performer's motion to another body on `surface`, by the editor."""
+    """
+    Return what gives a performer's motion on the level floor to another body by the editor.
+
+    Places on the floor are scaled by `world_scale`, without it by the ratio of leg lengths, and
+    then the character strides as its legs are long. It walks on `surface`.
+    """
     ratio = skeleton.leg_length / motion.skeleton.leg_length
     scale = ratio if world_scale is None else world_scale
     if not 0.01 <= scale <= 100.0:

@@ -164,10 +164,12 @@ class Calibration:
 
     @property
     def residual_m(self) -> float:
+        """RMS movement over all sensors [m]."""
         return float(np.sqrt(np.mean(self.spreads_m**2)))
 
     @property
     def residual_deg(self) -> float:
+        """RMS rotation over all sensors [deg]."""
         return float(np.degrees(np.sqrt(np.mean(self.spreads_rad**2))))
 
 

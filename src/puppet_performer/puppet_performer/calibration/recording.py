@@ -44,6 +44,7 @@ class MotionRecording(PoseRecording):
 
     @property
     def duration_s(self) -> float:
+        """Return the length [s]."""
         return self.n_frames / self.rate_hz
 
     def without_spikes(self) -> 'MotionRecording':
@@ -208,7 +209,12 @@ class StreamRecorder:
 
 
 class PoseRecorder(StreamRecorder):
-    """Collects frames in world while no sensor goes `max_stray_m` from where it began."""
+    """
+    Collects frames in world while the performer holds still.
+
+    It begins anew until the sensors stay within `max_stray_m` of where they were at the beginning;
+    infinite records whatever comes.
+    """
 
     def __init__(
         self, sensors: tuple[str, ...], wanted_s: float, max_stray_m: float = np.inf

@@ -482,6 +482,18 @@ def _circle_point(shoulder: Vec3Like, elbow: Vec3Like, wrist: Vec3Like, wanted: 
 
 
 @kernel
+def share_of_end(end: float, elbow: float, tie: float) -> float:
+    """
+    Return how much of its place a hand or foot keeps beside its elbow or knee, in [0, 1].
+
+    They share by what their importances leave free; both keep theirs where these differ by less
+    than about the tie.
+    """
+    free, own_free = 1.0 - end + tie, 1.0 - elbow + tie
+    return min(2.0 * own_free / (free + own_free), 1.0)
+
+
+@kernel
 def settle(
     limb: Limb, elbow: Vec3Like, wrist: Vec3Like, own: Range, end: float, share: float
 ) -> tuple[Vec3, Vec3]:
@@ -518,9 +530,7 @@ def solve_limb_in_ranges(limb: Limb, reach: float, held: float, end: Range, own:
         elbow, wrist = part_of_way(limb, target, 0.0, moved)
     weight = ease(own.importance)
     if weight > 0.0:
-        # hand and elbow share by what they leave free
-        free, own_free = 1.0 - end.importance, 1.0 - own.importance
-        share = min(2.0 * (own_free + _TIE) / (free + own_free + 2.0 * _TIE), 1.0)
+        share = share_of_end(end.importance, own.importance, _TIE)
         kept = max(held, ease(end.importance) * share)
         elbow, wrist = settle(limb, elbow, wrist, own, kept, weight)
     return turn_limb(limb, elbow, wrist, 1.0)

@@ -59,6 +59,7 @@ from puppet_retarget.solvers.limbs import (
     into_range_ball,
     into_reach,
     Range,
+    share_of_end,
     solve_limb_in_ranges,
     STARTS,
     unlock,
@@ -343,10 +344,8 @@ def _reach_out(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, fram
     if w_elbow > MIN_IMPORTANCE:
         own = limb_at(model, frame, limb, frame.rotations, frame.q_ends[limb])
         elbow = Range(vec3(goals.positions[limb + 4]), goals.radii[limb + 4], w_elbow)
-        # they share by what they leave free, smoothly where these are equal
-        free, own_free = 1.0 - w + JOINT_TIE, 1.0 - w_elbow + JOINT_TIE
-        share = min(2.0 * own_free / (free + own_free), 1.0)
-        kept = ease(w) * share * (2.0 - share)
+        share = share_of_end(w, w_elbow, JOINT_TIE)
+        kept = ease(w) * share * (2.0 - share)  # without a kink where they are equal
         joints = solve_limb_in_ranges(own, reach, kept, Range(own.wrist, 0.0, 0.0), elbow)
         set_joints(frame.rotations, limb, joints)
 

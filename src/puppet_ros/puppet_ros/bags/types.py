@@ -49,7 +49,11 @@ def type_hash_of(msgtype: str) -> str:
 
 
 def require_same_types(reader: 'BagReader', topics: Iterable[str]) -> list[str]:
-    """Refuse messages of another version by InputFileError; warn of types without one."""
+    """
+    Refuse messages of another version; return a warning for each type without a version.
+
+    Raises InputFileError naming the type, and ConfigError if a type is not installed.
+    """
     warnings = []
     for topic in topics:
         info = reader.info[topic]

@@ -62,10 +62,11 @@ class BagWriter:
         type_hash: str | None = None,
     ) -> None:
         """
-        Announce a topic; ConfigError for a type that is neither given nor installed.
+        Announce a topic.
 
         `qos` is what its publishers offered, a QoSProfile of rclpy or the text of that in another
-        bag.
+        bag; definition and hash are those of the installed type if not given. Raises ConfigError
+        if a type that is not given is not installed.
         """
         if definition is None:
             definition = definition_of(msgtype)

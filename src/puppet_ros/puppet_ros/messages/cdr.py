@@ -165,7 +165,12 @@ def decoded(data: bytes, kind: type) -> Any:
 
 
 class StreamWriter:
-    """Messages of one stream; `fields` returns the stamp [ns] and fields by name."""
+    """
+    Messages of one stream.
+
+    `fields` returns stamp [ns] and fields of the message for what `fill` and `data` are called
+    with; a 'frame_id' among them is that of the header, instead of the given one.
+    """
 
     def __init__(
         self, kind: type, frame_id: str, fields: Callable[..., tuple[int, Fields]]
@@ -234,7 +239,11 @@ class StreamReader(Generic[Record]):
         self._layouts: dict[int, CdrLayout] = {}  # by length of the message
 
     def read(self, data: bytes) -> Record:
-        """Return the record of a message, its arrays its own; MessageError for other bytes."""
+        """
+        Return the record of a message; its arrays are its own.
+
+        Raises MessageError if the bytes are no such message, or its arrays do not fit each other.
+        """
         layout = self._layouts.get(len(data))
         if layout is not None and layout.matches(data):
             msg = layout.message(data)

@@ -63,7 +63,12 @@ def stamp_ns(stamp: Any) -> int:
 
 
 def checked_ns(seconds: int, nanoseconds: int) -> int:
-    """Return a stamp as nanoseconds; MessageError before zero, or with too many nanoseconds."""
+    """
+    Return the parts of a stamp as integer nanoseconds.
+
+    Raises MessageError for a time that rclpy takes for none: before zero, or with a whole second
+    and more in its nanoseconds.
+    """
     if seconds < 0 or nanoseconds >= STAMP_UNIT_NS:
         raise MessageError(
             f'stamp: expected s >= 0 and ns < 1000000000, got {seconds} s {nanoseconds} ns'

@@ -47,7 +47,11 @@ class JointStateWriter(StreamWriter):
 def command_msg(
     is_trajectory: bool, joints: Sequence[str], positions: Floats, ahead_s: float
 ) -> Any:
-    """Return a JointTrajectory of one point, or a Float64MultiArray, of positions (n,) [rad]."""
+    """
+    Return a command of positions, shape (n,) [rad], in the order of the joints.
+
+    It is a JointTrajectory of one point, in a time from its arrival [s], or a Float64MultiArray.
+    """
     if not is_trajectory:
         return Float64MultiArray(data=positions.tolist())
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

@@ -30,7 +30,11 @@ MARKER_TYPES = {
 def to_msg(
     markers: Sequence[MarkerSpec], frame_id: str, stamp_ns: int, lifetime_s: float
 ) -> MarkerArray:
-    """Return a message of markers that stay for a lifetime [s], a frame for those without."""
+    """
+    Return a new message of markers that stay for a lifetime [s] without being sent again.
+
+    Frame and stamp [ns] are of those that have no frame of their own.
+    """
     seconds, nanoseconds = divmod(round(lifetime_s * 1e9), 10**9)
     lifetime = Duration(sec=seconds, nanosec=nanoseconds)
     return MarkerArray(

@@ -15,7 +15,12 @@ N_COVARIANCE = 36  # 6 x 6, row-major
 
 
 def from_tracker_frame(msg: TrackerFrame) -> SensorFrame:
-    """Return the arrays of a raw frame, views but for quaternions; MessageError for sizes."""
+    """
+    Return the arrays of one raw frame.
+
+    Quaternions are a contiguous copy, the others views on the message. Raises MessageError if an
+    array does not fit the number of sensors.
+    """
     n = len(msg.sensors)
     return SensorFrame(
         stamp_ns=flat_array.stamp_ns(msg.header.stamp),
@@ -40,7 +45,12 @@ def _fields_of_tracker_frame(frame: SensorFrame) -> tuple[int, Fields]:
 
 
 def from_pose_frame(msg: PoseFrame) -> FilteredFrame:
-    """Return the arrays of a filtered frame, views but for quaternions; MessageError for sizes."""
+    """
+    Return the arrays of one filtered frame.
+
+    Quaternions are a contiguous copy, the others views on the message. Raises MessageError if an
+    array does not fit the number of sensors.
+    """
     n, rows = len(msg.sensors), flat_array.float_rows
     covariances = rows('pose_covariances', msg.pose_covariances, n, N_COVARIANCE)
     of_twists = UNKNOWN

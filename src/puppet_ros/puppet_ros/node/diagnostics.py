@@ -88,7 +88,12 @@ class FrameStatistics:
 
 
 class Diagnostics:
-    """The diagnostics of one node, which warn below nine tenths of a rate [Hz], 0 for any."""
+    """
+    The diagnostics of one node.
+
+    It warns below nine tenths of the expected rate [Hz], 0 for any; `hardware_id` names the device
+    that the node talks to.
+    """
 
     def __init__(self, node: Node, expected_rate_hz: float = 0.0, hardware_id: str = '') -> None:
         self._node = node

@@ -199,8 +199,9 @@ def spin_node(
     """
     Run one node until SIGINT, SIGTERM or shutdown, and return its exit code.
 
-    `build` makes the node after `warm_up`. A PuppetError is one line on stderr and exit code 2.
-    `argv` has no program's name; `usage` is what --help prints.
+    `build` makes the node, after `warm_up`, which compiles kernels before the first message. A
+    PuppetError is the user's: one line on stderr, exit code 2, as for bad arguments. `argv` has no
+    program's name, None stands for the process' own; `usage` is what --help prints.
     """
     try:
         scheduling, arguments = split_words(sys.argv[1:] if argv is None else argv)

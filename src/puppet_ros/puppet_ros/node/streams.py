@@ -56,7 +56,12 @@ class IntraProcessBus:
         self._callbacks[topic].append(callback)
 
     def publish(self, topic: str, msg: Any, send: Callback) -> None:
-        """Give a message to all subscribers of a topic; when its frame has ended, to the world."""
+        """
+        Give a message to all subscribers of a topic, and later to the world.
+
+        It must stay as it is until its frame has come to its end: `send` is called after all that
+        the message leads to, in the order in which messages were made.
+        """
         with self.lock:
             self._waiting.append((send, msg))
             self._depth += 1
@@ -106,7 +111,11 @@ class StreamPublisher:
         self._bus = bus_of(node.context, self._topic)
 
     def publish(self, record: Any, frame_id: str = '') -> None:
-        """Send a record, whose arrays stay until its frame ends, and here its frame id."""
+        """
+        Send the message of a record, whose arrays must stay until the frame has come to its end.
+
+        Subscribers in this process get `frame_id` as that of the header.
+        """
         if self._bus is None:
             self._publisher.publish(self._data(record))
         else:
@@ -122,7 +131,12 @@ class StreamPublisher:
 def subscribe(
     node: Node, topic: str, callback: Callback, diagnostics: Diagnostics, reader: StreamReader[Any]
 ) -> Subscription | None:
-    """Subscribe to a stream, of one publisher at a time; None for one within the process."""
+    """
+    Subscribe to one stream; return the subscription, None for one within the process.
+
+    `reader` reads the messages; `diagnostics`, the node's own, counts what is refused. Of
+    several publishers one is followed as long as it lives, see `PublisherCheck`.
+    """
     name = node.resolve_topic_name(topic)
     bus = bus_of(node.context, name)
     if bus is not None:

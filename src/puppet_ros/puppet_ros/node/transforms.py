@@ -86,7 +86,11 @@ class StaticTransformTree:
 
 
 class StaticTransforms:
-    """The tree of a node, fed by /tf_static, or by /tf too; `on_change` is called after news."""
+    """
+    The tree of a node, fed by /tf_static; `on_change` is called after a message with news.
+
+    `follows_tf` feeds it by /tf too, whose transforms are taken as they come.
+    """
 
     def __init__(
         self, node: Node, on_change: Callable[[], None] | None = None, follows_tf: bool = False
@@ -118,7 +122,12 @@ class StaticTransforms:
 
 
 class SensorTransforms:
-    """Publishes transmitter -> tracker/<sensor>, and world -> transmitter once, by `config`."""
+    """
+    Publishes transmitter -> tracker/<sensor>, and world -> transmitter once.
+
+    `config` is that of a tracker's node: `sensors` in the order of the frames' rows,
+    `transforms_rate_hz`, 0 for none, `world_frame` and `tf_prefix`.
+    """
 
     def __init__(self, node: Node, config: Any) -> None:
         self._node, self._world = node, config.world_frame

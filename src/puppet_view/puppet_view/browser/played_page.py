@@ -221,7 +221,11 @@ def move_to(body: BodyNodes, track: RecordedBody, time_s: float) -> None:
 
 
 def row_direction(q_root: Quats, roots: Vec3s) -> tuple[Vec3, Vec3]:
-    """Return level unit vectors from left to right as seen, and to who looks at it."""
+    """
+    Return unit vectors on the level: from left to right as seen, and to who looks at it.
+
+    `q_root` is how the pelvis stands in world at first, `roots` where it is, shape (n, 3) [m].
+    """
     face = rotate(heading(q_root), FORWARD)
     way = np.ptp(roots[:, :2], axis=0)
     is_straight = way.max() > STRAIGHT * way.min() + SOME_WAY_M

@@ -88,7 +88,12 @@ def smooth_path(places: Vec3s, rate_hz: float) -> Vec3s:
 def cameras_along(
     shots: Sequence[Sequence[Body]], path: Vec3s, view: View, size_px: tuple[int, int]
 ) -> list[Camera]:
-    """Return a camera an instant, as near as bodies allow, along (n, 3) [m]; or ConfigError."""
+    """
+    Return a camera for each instant, as near as the bodies of all instants allow.
+
+    The cameras follow the path, shape (n, 3) [m], whose height does not matter; a fixed one stays.
+    Raises ConfigError if nobody has a shape, or no room is left.
+    """
     path = np.array(path, dtype=np.float64)
     path[:, 2] = 0.0
     if view.kind == FIXED:

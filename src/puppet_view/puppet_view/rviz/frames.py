@@ -83,7 +83,12 @@ class RobotFrames:
         return self._positions[~self.moves], self._quaternions[~self.moves]
 
     def step(self, root: Vec3, q_root: Quat, angles: Floats) -> tuple[Vec3s, Quats]:
-        """Return the next posture's transforms, (n, 3) [m] and (n, 4), of angles (n,) [rad]."""
+        """
+        Return the transforms of the next posture, (n, 3) [m] and (n, 4), overwritten by the next.
+
+        `root` and `q_root` are the pelvis in world [m]; `angles`, shape (n,), are in the order of
+        the robot's `published_names` [rad].
+        """
         self._quaternions[self._n_tops :] = self._kinematics.turns(angles)
         self._place_root(root, q_root)
         return self._positions, self._quaternions

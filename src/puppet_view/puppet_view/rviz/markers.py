@@ -146,7 +146,11 @@ def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
 def body_name(
     identifier: int, prefix: str, name: str, leg_length: float, puppet: Character | None = None
 ) -> tuple[MarkerSpec, ...]:
-    """Return the name of a body over its head, of a robot over its pelvis, if it has one."""
+    """
+    Return the name of a body over its head, of a robot over its pelvis; nothing without a name.
+
+    `prefix` is that of its frames, `puppet` its character if it is one, `leg_length` in [m].
+    """
     segment, above = bodies.SEGMENTS[HEAD], HEAD_SHARE * leg_length
     if puppet is not None and puppet.robot is not None:
         segment, above = bodies.SEGMENTS[0], leg_length
@@ -223,7 +227,13 @@ def _parts(shape: int, size: Vec3) -> list[tuple[str, Vec3, Vec3]]:
 
 
 class BodyTint:
-    """The puppet's limbs in the colour of their importance, over a model; none of a robot."""
+    """
+    The puppet's limbs in the colour of their importance, over a robot model.
+
+    Each capsule of a limb that matters is drawn again, a little thicker, so that it hides the one
+    of the RobotModel, in a mixture of its own colour and that of the importance. They move with
+    the links' frames. A robot's links are not our segments: it has no coloured limbs.
+    """
 
     def __init__(self, character: Character, prefix: str) -> None:
         """Take whose capsules, and the prefix of the segments' TF frames, as in 'puppet/'."""
@@ -293,7 +303,12 @@ class SelfBallView:
         self_rows: Floats,
         world_scale: float,
     ) -> solvers.SelfBalls:
-        """Return the balls of one frame, overwritten by the next call; none of no usable one."""
+        """
+        Return the balls of one frame, overwritten by the next call; none if it is not usable.
+
+        The puppet is of this character; `captured` are the performer's joint rotations, shape (16,
+        4).
+        """
         self._balls.importances[:] = 0.0
         root, rotations = np.array(puppet.root_position), np.array(puppet.rotations)
         rows, self_rows = np.array(rows), np.array(self_rows)
