@@ -61,7 +61,6 @@ class RateController:
             tree.task_weights[i] = task.weight
         arrays.inputs.active[: len(tasks)] = 1
         arrays.inputs.mobilities[: own.n_dofs] = 1.0
-        arrays.inputs.gains[: own.n_dofs] = 1.0
 
     def drive_base(self, driven: bool = True) -> None:
         """Let the base follow its pose exactly, or only as a secondary task like the joints."""
@@ -102,7 +101,7 @@ class RateController:
         Ask for any other secondary task in the next frames: J2^T K2 e2 (ChoiKo2000 eq. 15).
 
         `error` (k,) is what the function is to grow by, `jacobian` (k, dofs) its derivative by the
-        rates. Imitation has gains of its own, `inputs.gains`, which can be set to 0.
+        rates. Imitation has its own gain, `RateConfig.k2`, which can be 0.
         """
         n = self.tree.n_dofs
         j2 = check_array('jacobian', jacobian, (None, n))

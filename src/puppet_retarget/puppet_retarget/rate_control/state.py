@@ -41,6 +41,9 @@ class RateConfig(NamedTuple):
 
     # How the coming error is estimated: NO_ESTIMATE, TASKS_ONLY, ALL_RATES or SECONDARY_ONLY
     estimate: int = ALL_RATES
+    # K1 and K2: fractions of the tasks' error, and of what is to be imitated, that a step takes up
+    k1: float = 1.0
+    k2: float = 1.0
     max_sub_steps: int = 16  # Most parts that a frame is divided into [-]
     sub_step_m: float = 0.10  # How far a goal may go in a sub-step [m]
     sub_step_rad: float = 0.5  # How far an orientation that is a goal may turn in a sub-step [rad]
@@ -66,6 +69,10 @@ class RateConfig(NamedTuple):
         """Raise a ConfigError that names what is out of range."""
         if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES, SECONDARY_ONLY}:
             raise ConfigError(f'estimate: expected 0 to 3, got {self.estimate}')
+        for name in ('k1', 'k2'):
+            # ChoiKo2000 eq. 13: the error grows unless 1 - K is between -1 and 1
+            if not getattr(self, name) < 2.0:
+                raise ConfigError(f'{name}: expected a number < 2, got {getattr(self, name)}')
         positive = {'max_sub_steps', 'sub_step_m', 'sub_step_rad', 'max_turn_rad'}
         for name, value in self._asdict().items():
             if not 0.0 <= value < math.inf or (value == 0.0 and name in positive):
@@ -130,7 +137,6 @@ class Inputs(NamedTuple):
     base_position: Floats = floats(3)  # of the base segment's frame [m]
     base_orientation: Floats = units(1)[0]
     mobilities: Floats = floats(D)  # W: how readily each moves for the tasks; 0 is driven
-    gains: Floats = floats(D)  # K2: fraction of what is to imitate that a frame takes up
     extra: Floats = floats(D)  # another secondary rate, added to the imitation
 
 

@@ -40,6 +40,7 @@ from puppet_retarget.rate_control.state import (
     NO_ESTIMATE,
     RateArrays,
     SECONDARY_ONLY,
+    TASKS_ONLY,
 )
 from puppet_retarget.rate_control.tree import POSITION
 
@@ -274,25 +275,25 @@ def fill_secondary_rates(c: RateArrays, share: float, gain: float) -> None:
         joint_difference(kind, axes, state.rotations[joint], inputs.imitated[joint], out)
     for d in range(tree.n_dofs):
         is_driven = inputs.mobilities[d] == 0.0
-        wish[d] = share * ((1.0 if is_driven else inputs.gains[d]) * wish[d] + inputs.extra[d])
+        wish[d] = share * ((1.0 if is_driven else c.settings.k2) * wish[d] + inputs.extra[d])
         c.work.driven[d] = wish[d] if is_driven else 0.0
         wish[d] *= 1.0 if is_driven else gain
     _limit_rates(c, wish)
 
 
 @kernel
-def estimate_errors(c: RateArrays, n: int) -> None:
+def estimate_errors(c: RateArrays, n: int, gain: float) -> None:
     """
     Turn `work.errors`, how far the goals are, into the error that is to be expected.
 
-    Steps 1 to 3 before ChoiKo2000 eq. 17. As printed the step that is tried out moves for the
-    goals alone; with ALL_RATES for the secondary task as well, whose curvature is as large.
+    Steps 1 to 3 before ChoiKo2000 eq. 17. As printed, TASKS_ONLY, the step that is tried out moves
+    for the goals alone, and what it turns comes off the error of the secondary task, of whose
+    gain `gain` is the part beside K2: the null space takes that out again unless it is damped.
+    With ALL_RATES it moves for the secondary task as well, whose curvature is as large.
     With SECONDARY_ONLY it moves for the secondary task alone, and the pseudo-inverse is left what
     that misses: near singularities a wish that meets the goals is not projected away.
-    The error of the secondary task is not estimated: it would differ from the plain one by
-    what the tasks use, which the null space takes out again.
     """
-    work = c.work
+    work, k1 = c.work, c.settings.k1
     if c.settings.estimate == NO_ESTIMATE:
         # that of the step before, ChoiKo2000 eq. 10
         for i in range(n):
@@ -300,6 +301,8 @@ def estimate_errors(c: RateArrays, n: int) -> None:
         return
     if c.settings.estimate == SECONDARY_ONLY:
         copy(work.wish, work.rates)
+        for i in range(n):
+            work.solved[i] = work.errors[i] - work.moves[i]
         through_jacobian(c, work.wish, n, work.moves)
     else:
         pseudo_inverse(c, work.wish if c.settings.estimate == ALL_RATES else work.driven, n)
@@ -309,6 +312,14 @@ def estimate_errors(c: RateArrays, n: int) -> None:
     goal_error(c)
     _restore(c)
     pose_tree(c.tree, c.state)
+    if c.settings.estimate == SECONDARY_ONLY:
+        # K1 is for the error of the step before; what the goals have moved is followed in full
+        for i in range(n):
+            work.moves[i] += (1.0 - k1) * (work.errors[i] - work.solved[i])
+    elif c.settings.estimate == TASKS_ONLY:
+        for d in range(c.tree.n_dofs):
+            if c.inputs.mobilities[d] > 0.0:
+                work.wish[d] -= gain * c.settings.k2 * work.rates[d]
 
 
 @kernel
@@ -368,9 +379,9 @@ def _sub_step(c: RateArrays, share: float) -> None:
     carried = length_of(work.spare, n)
     bound = max(goal_error(c) + carried, c.settings.slack)
     move_rows(c)
-    estimate_errors(c, n)
+    estimate_errors(c, n, gain * yielding)
     for i in range(n):
-        work.inputs[i] = work.moves[i] + gain * work.errors[i]
+        work.inputs[i] = work.moves[i] + gain * c.settings.k1 * work.errors[i]
     clamp_rows(c)
     apply_step(c, n, bound)
     copy(goal.base, before.base)
@@ -393,7 +404,7 @@ def _correct(c: RateArrays) -> int:
         n, gain = prepare_step(c)
         goal_error(c)
         for i in range(n):
-            work.inputs[i] = gain * work.errors[i]
+            work.inputs[i] = gain * c.settings.k1 * work.errors[i]
         clamp_rows(c)
         apply_step(c, n, error)
         before, error = error, goal_error(c)

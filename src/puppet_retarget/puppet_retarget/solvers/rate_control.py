@@ -41,7 +41,6 @@ from puppet_retarget.rate_control import (
     RateArrays,
     RateConfig,
     RateController,
-    SECONDARY_ONLY,
     State,
     Task,
 )
@@ -61,6 +60,7 @@ from puppet_retarget.solvers.state import (
     Goals,
     limb_at,
     PuppetModel,
+    RATE_ESTIMATES,
     set_joints,
     SolverConfig,
     Tuning,
@@ -79,7 +79,7 @@ _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
 TURN_WEIGHT = 0.3  # of the orientations of hands and feet: a radian counts as 0.3 m
 SHIFT_MOBILITY, TURN_MOBILITY, TORSO_MOBILITY = 0.2, 0.1, 0.2
 """How readily pelvis and torso move for hands and feet; the joints of the limbs 1 [-]."""
-CONFIG = RateConfig(tolerance=1e-4, estimate=SECONDARY_ONLY)
+CONFIG = RateConfig(tolerance=1e-4)
 
 
 @kernel
@@ -244,6 +244,14 @@ def solve_rate_packed(
 # The solver.
 
 
+def _rate_config(config: SolverConfig) -> RateConfig:
+    """Return the controller's tuning; with a K1 of one's own nothing else corrects errors."""
+    own = CONFIG._replace(
+        k1=config.rate_k1, k2=config.rate_k2, estimate=RATE_ESTIMATES.index(config.rate_estimate)
+    )
+    return own if own.k1 == 1.0 else own._replace(max_corrections=0)
+
+
 class RateControlSolver(Solver):
     """Hands and feet are tasks; captured root and angles are imitated in their null space."""
 
@@ -264,7 +272,7 @@ class RateControlSolver(Solver):
         ]
         turns = [Task(end, ORIENTATION, weight=TURN_WEIGHT) for end in ends]
         tree = BodyTree.of_skeleton(skeleton)
-        self._controller = RateController(tree, [*positions, *turns], CONFIG)
+        self._controller = RateController(tree, [*positions, *turns], _rate_config(config))
         mobilities, first = self._controller.inputs.mobilities, tree.first_dofs
         mobilities[:3], mobilities[3:6] = SHIFT_MOBILITY, TURN_MOBILITY
         for name in ('spine', 'chest'):

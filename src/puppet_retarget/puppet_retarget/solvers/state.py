@@ -25,11 +25,12 @@ from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
 ROOT_FORMS = ('projection', 'mean', 'reference')
 PROJECTION, MEAN, REFERENCE = 0, 1, 2
 CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
+RATE_ESTIMATES = ('nothing', 'tasks', 'all_rates', 'imitation')  # by RateConfig.estimate
 
 
 @dataclass(frozen=True, slots=True)
 class SolverConfig:
-    """Tuning of the importance-based solver; see the parameter table for ranges."""
+    """Tuning of the solvers; see the parameter table for ranges."""
 
     root_form: str = setting(
         'projection',
@@ -72,12 +73,35 @@ class SolverConfig:
     self_push_out: bool = setting(
         True, description="Whether palms, soles, elbows and knees leave the puppet's own body."
     )
+    rate_k1: float = setting(
+        1.0,
+        '-',
+        0.0,
+        1.9,
+        'K1 of ChoiKo2000: share of the error of hands and feet that a frame of rate_control '
+        'takes up.',
+        low_open=True,
+    )
+    rate_k2: float = setting(
+        1.0,
+        '-',
+        0.0,
+        1.9,
+        'K2 of ChoiKo2000: share of what is to be imitated that a frame takes up.',
+        low_open=True,
+    )
+    rate_estimate: str = setting(
+        'imitation',
+        description='What rate_control tries out to foresee its errors: nothing (eq. 10), the '
+        'tasks (as printed), all rates, or the imitation.',
+        choices=RATE_ESTIMATES,
+    )
 
     def __post_init__(self) -> None:
-        if self.root_form not in ROOT_FORMS:
-            raise ConfigError(
-                f'root_form: expected one of {", ".join(ROOT_FORMS)}, got {self.root_form!r}'
-            )
+        for name, choices in (('root_form', ROOT_FORMS), ('rate_estimate', RATE_ESTIMATES)):
+            if getattr(self, name) not in choices:
+                wanted, got = ', '.join(choices), getattr(self, name)
+                raise ConfigError(f'{name}: expected one of {wanted}, got {got!r}')
 
 
 class PuppetModel(NamedTuple):
@@ -157,8 +181,8 @@ def _arm_sizes(character: Character) -> tuple[Floats, Floats, Floats]:
 
 def tuning(config: SolverConfig, character: Character, performer_leg_length: float) -> Tuning:
     """Return the kernels' numbers for this puppet and a performer's leg length [m]."""
-    own = {name: getattr(config, name) for name in config.__dataclass_fields__}
-    ratio = own.pop('root_height_ratio') or character.root_ratio_for(performer_leg_length)
+    own = {name: getattr(config, name) for name in Tuning._fields if hasattr(config, name)}
+    ratio = config.root_height_ratio or character.root_ratio_for(performer_leg_length)
     own['root_form'] = ROOT_FORMS.index(config.root_form)
     scale = character.scale_for(performer_leg_length)
     return Tuning(scale, ratio, bool(character.joint_limits), **own)

@@ -8,8 +8,21 @@ from puppet_core.io import ConfigError
 from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_retarget.rate_control import AS_PRINTED, RateConfig, RateController
-from puppet_retarget.rate_control.kinematics import change_base, move_tree
-from puppet_retarget.rate_control.state import MAX_DOFS, RateArrays, TreeArrays
+from puppet_retarget.rate_control.kinematics import (
+    base_difference,
+    change_base,
+    joint_difference,
+    move_tree,
+)
+from puppet_retarget.rate_control.state import (
+    ALL_RATES,
+    MAX_DOFS,
+    NO_ESTIMATE,
+    RateArrays,
+    SECONDARY_ONLY,
+    TASKS_ONLY,
+    TreeArrays,
+)
 from puppet_retarget.rate_control.step import prepare_inverse, pseudo_inverse
 from puppet_retarget.rate_control.tree import (
     BALL,
@@ -17,6 +30,7 @@ from puppet_retarget.rate_control.tree import (
     FIXED,
     HINGE,
     HORIZONTAL,
+    MAX_TASKS,
     ORIENTATION,
     POSITION,
     Task,
@@ -122,16 +136,75 @@ def test_goals_in_reach_are_met(rng, base, is_driven):
         assert controller.error < MET_M
 
 
-def test_error_of_a_fixed_goal_falls_as_eq_13_says(rng):
-    """ChoiKo2000 eq. 13 with K = I: what is left after a step is of second order."""
-    controller = mixed_controller(rng, config=AS_PRINTED)
-    controller.inputs.gains[:] = 0.0
-    moved_goals(controller, rng, 0.05)
-    errors = []
-    for _ in range(4):
-        errors.append(np.linalg.norm(controller.errors()))
+@pytest.mark.parametrize('k1', [1.0, 0.4, 0.1])
+@pytest.mark.parametrize('estimate', [NO_ESTIMATE, TASKS_ONLY, ALL_RATES, SECONDARY_ONLY])
+def test_error_falls_as_eq_13_says(rng, k1, estimate):
+    """ChoiKo2000 eq. 13, e[n] = (1 - K1) e[n-1]; the goal moves and angles are to be imitated."""
+    config = AS_PRINTED._replace(k1=k1, estimate=estimate)
+    controller = mixed_controller(rng, config=config)
+    moved_goals(controller, rng, 0.03)
+    before = controller.packed[0]['state']['before']
+    for name in ('positions', 'orientations'):
+        before[name] = getattr(controller.inputs, name)  # missed already by the frame before
+    controller.inputs.imitated[:N] = qb.multiply(
+        controller.rotations, possible_rotations(controller.tree, rng, 0.01)
+    )
+    missed, moves = controller.errors(), 1e-3 * rng.normal(size=(MAX_TASKS, 3))
+    bound = 0.05 * np.abs(missed).max()
+    for _ in range(3):
         controller.step()
-    assert errors[1] < 0.1 * errors[0] and errors[2] < 0.1 * errors[1]
+        left = controller.errors()
+        assert np.abs(left - (1.0 - k1) * missed).max() < bound
+        controller.inputs.positions[:] += moves
+        missed = left
+
+
+def numeric_step(controller, config):
+    """Return ChoiKo2000 eq. 16 with the estimates of its steps 1 to 3, by numpy, shape (dofs,)."""
+    n, tree, arrays = controller.tree.n_dofs, controller.tree, controller.packed[0]
+    before, state = arrays['state'].copy(), arrays['state']
+    jacobian, inputs = controller.jacobian(), controller.inputs
+    inverse = numeric_pinv(jacobian, inputs.mobilities[:n], 0.0)
+    goals = inputs.positions.copy(), inputs.orientations.copy()
+    inputs.positions[:], inputs.orientations[:] = (
+        state['before'][name].copy() for name in ('positions', 'orientations')
+    )
+    missed = controller.errors()  # e1[n-1]
+    inputs.positions[:], inputs.orientations[:] = goals
+    wish = np.zeros(MAX_DOFS)
+    base_difference(arrays['tree'], inputs, state, wish)
+    for j in range(1, N):
+        out = wish[tree.first_dofs[j] : tree.first_dofs[j] + 3]
+        place = state['rotations'][j], inputs.imitated[j]
+        joint_difference(int(tree.kinds[j]), tree.axes[j], *place, out)
+    moves = controller.errors() - missed  # of positions, exactly
+    tried = np.zeros(MAX_DOFS)
+    tried[:n] = inverse @ moves
+    move_tree(arrays['tree'], tried, state)
+    expected = controller.errors()
+    arrays['state'] = before
+    secondary = config.k2 * (wish - tried)[:n]
+    return inverse @ (moves + config.k1 * expected - jacobian @ secondary) + secondary
+
+
+@pytest.mark.parametrize(('k1', 'k2'), [(1.0, 1.0), (0.3, 0.6)])
+def test_step_as_printed_is_eq_16(rng, k1, k2):
+    """Both errors as steps 1 to 3 foresee them, by numpy's singular values; tasks move."""
+    config = AS_PRINTED._replace(k1=k1, k2=k2, max_damping=0.0)
+    controller, twin = (
+        mixed_controller(np.random.default_rng(3), config=config) for _ in range(2)
+    )
+    shift = 0.03 * rng.normal(size=(6, 3))
+    wanted = qb.multiply(twin.rotations, possible_rotations(twin.tree, rng, 0.05))
+    for each in (controller, twin):
+        each.inputs.positions[:6] += shift
+        each.inputs.imitated[:N] = wanted
+    rates = np.zeros(MAX_DOFS)
+    rates[: twin.tree.n_dofs] = numeric_step(twin, config)
+    move_tree(twin.packed[0]['tree'], rates, twin.packed[0]['state'])
+    controller.step()
+    np.testing.assert_allclose(controller.p_world, twin.p_world, atol=1e-9)
+    np.testing.assert_allclose(controller.rotations, twin.rotations, atol=1e-9)
 
 
 def test_estimate_of_three_steps_leaves_less_than_the_plain_one(rng):
@@ -201,6 +274,8 @@ def test_impossible_tasks_are_refused(adult_character):
         tree.index('tail')
     with pytest.raises(ConfigError, match='estimate: expected 0 to 3'):
         RateController(tree, [], RateConfig(estimate=4))
+    with pytest.raises(ConfigError, match='k1: expected a number < 2, got 2.0'):
+        RateController(tree, [], RateConfig(k1=2.0))
 
 
 @pytest.mark.parametrize('base', [0, TOP, LEFT, 12])
