@@ -426,7 +426,7 @@ class SelfInteractionConfig:
         0.0, 'm', 0.0, 0.5, 'Distance of soles and knees from the own body that counts as contact.'
     )
     smoothing_s: float = setting(
-        0.015, 's', 0.0, 1.0, 'Time constant of the follower of the self-interaction; 0 is none.'
+        0.025, 's', 0.0, 1.0, 'Time constant of the follower of the self-interaction; 0 is none.'
     )
 
     @property

@@ -29,7 +29,7 @@ from puppet_core.math import (
     scale,
     sub,
 )
-from puppet_core.math.values import ease, Quat, smooth_ramp, Vec3, vec3, Vec3Like
+from puppet_core.math.values import clamp, ease, Quat, smooth_ramp, Vec3, vec3, Vec3Like
 from puppet_retarget.importance import ObjectArrays, PLANE
 from puppet_retarget.solvers.corrections import END_POWER, follow_turn
 from puppet_retarget.solvers.limbs import STARTS
@@ -110,8 +110,10 @@ def _levelled(
     """
     Return the orientation of a hand or foot, turned about palm or sole out of objects.
 
-    It turns by the least rotation that would lay it flat, as far along as it must.
+    It turns by the least rotation that would lay it flat, as far along as it must. On what stands
+    upright before a foot, it is not laid.
     """
+    back = rotate(q, UP)
     for j in range(objects.n_objects):
         if limb < 2 and objects.shapes[j] != PLANE:
             continue
@@ -121,7 +123,8 @@ def _levelled(
             continue
         _, _, normal = puppet_distance(objects, j, vec3(goal))
         up = rotate(objects.puppet_orientations[j], normal)
-        flat = log(between(rotate(q, UP), up))
+        share_of_all = ease(clamp(2.0 * dot(back, up), 0.0, 1.0))
+        flat = log(between(back, up))
         # false position, halving the kept end: the share at which the depth is less by the rise
         low, high, deep = 0.0, 1.0, rise
         laid = multiply(exp(flat), q)
@@ -138,7 +141,7 @@ def _levelled(
                 low, deep, free = share, left, 0.5 * free
             else:
                 high, free, deep = share, left, 0.5 * deep
-        q = multiply(exp(scale(flat, high)), q)
+        q = multiply(exp(scale(flat, share_of_all * high)), q)
     return q
 
 

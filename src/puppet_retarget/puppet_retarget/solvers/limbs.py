@@ -522,7 +522,7 @@ def solve_limb_in_ranges(limb: Limb, reach: float, held: float, end: Range, own:
     Ranges are of the wrist and of the elbow; `held` is the weight with which the environment
     keeps the wrist where it is. Goals should not pass the reach [m].
     """
-    moved = ease(end.importance) * (1.0 - held)
+    moved = end.importance * (1.0 - held)
     elbow, wrist = limb.elbow, limb.wrist
     if moved > 0.0:
         target = into_range_ball(wrist, end.centre, end.radius, 1.0 - end.importance)
