@@ -37,6 +37,7 @@ from puppet_retarget.solvers.penetration import puppet_distance, take_elbow_to, 
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning, update_kinematics
 
 LEVEL_STEPS = 8
+UPRIGHT = 0.5  # cosine of the slope up to which an object is one to lie on [-]
 UP = (0.0, 0.0, 1.0)  # of a foot's or hand's back as they lie flat
 SECTIONS = 10  # halvings of a capsule's core
 TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
@@ -110,8 +111,8 @@ def _levelled(
     """
     Return the orientation of a hand or foot, turned about palm or sole out of objects.
 
-    It turns by the least rotation that would lay it flat, as far along as it must. On what stands
-    upright before a foot, it is not laid.
+    It turns by the least rotation that would lay it flat, as far along as it must. It is not
+    laid on the side of what stands before a foot.
     """
     back = rotate(q, UP)
     for j in range(objects.n_objects):
@@ -123,7 +124,9 @@ def _levelled(
             continue
         _, _, normal = puppet_distance(objects, j, vec3(goal))
         up = rotate(objects.puppet_orientations[j], normal)
-        share_of_all = ease(clamp(2.0 * dot(back, up), 0.0, 1.0))
+        lies = 1.0
+        if objects.shapes[j] != PLANE:
+            lies = ease(clamp(dot(back, up) / UPRIGHT, 0.0, 1.0))
         flat = log(between(back, up))
         # false position, halving the kept end: the share at which the depth is less by the rise
         low, high, deep = 0.0, 1.0, rise
@@ -141,7 +144,7 @@ def _levelled(
                 low, deep, free = share, left, 0.5 * free
             else:
                 high, free, deep = share, left, 0.5 * deep
-        q = multiply(exp(scale(flat, share_of_all * high)), q)
+        q = multiply(exp(scale(flat, lies * high)), q)
     return q
 
 

@@ -207,6 +207,24 @@ def test_hands_draw_a_lifted_body_down_once_its_knees_let_them(
     assert max(heights[61:]) < heights[-1] + 1e-3  # let go, it does not spring up
 
 
+@pytest.mark.parametrize(('height_m', 'lies'), [(0.9, False), (0.05, True)])
+def test_toes_are_laid_on_a_step_and_not_on_the_side_of_a_table(
+    scene, tall_character, adult_character, height_m, lies
+):
+    box = scene.thing('box', np.array([0.3, 0.0, 0.5 * height_m]), np.array([0.2, 1.0, height_m]))
+    solver, rows, root = standing_solver(tall_character, adult_character, scene(scene.floor, box))
+    rotations = np.tile(UPRIGHT, (16, 1))
+    if lies:  # toes down, the sole above the step
+        rotations[FEET[0]] = qb.exp(np.array([0.0, 0.4, 0.0]))
+        rows[2, GOAL : GOAL + 3] = 0.25, 0.1, 0.06
+    else:  # flat before the table, and the toes reach into it
+        rows[2, GOAL : GOAL + 3] = 0.15, 0.1, 0.0
+    out = solver.solve(root, root, rotations, rows, np.inf)
+    turn = qb.log(qb.multiply(qb.conjugate(rotations[FEET[0]]), out.q_world[FEET[0]]))
+    assert (np.linalg.norm(turn) > 0.1) == lies
+    assert out.goal_errors[2] < 1e-9
+
+
 def test_feet_that_hold_on_turn_out_of_the_floor_however_they_stand(
     scene, tall_character, adult_character, rng
 ):
