@@ -10,7 +10,7 @@ positions by white noise; lengths of the body by a fraction of each limb and of 
 Each condition is measured with several seeds; forward kinematics alone, the enhancement of
 every frame (online) and that of keyframes and curves (offline) are compared with what was
 really done. The fist-matching experiment of ChoiParkKo section 5 is measured in the same way:
-arms swing, fists meet three times.
+arms swing, fists meet three times. `live_enhancement` measures the performer node's.
 """
 
 import argparse
@@ -21,6 +21,9 @@ import sys
 from typing import Any, NamedTuple
 
 from benchmarks.command import bench_command, bench_parser
+from benchmarks.live_enhancement import CONDITIONS as LIVE_CONDITIONS
+from benchmarks.live_enhancement import live_study, live_table
+from benchmarks.synthetic_recording import believed_lengths
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
 from puppet_core.io import ConfigError, progress
@@ -47,14 +50,14 @@ from puppet_edit.enhancement import (
     SOFT_WEIGHT,
     Targets,
 )
+from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, table, write_report
+from puppet_retarget.offline import ConfigFiles, PERFORMER, table, write_report
 
 DESCRIPTION = 'Measure a known motion with errors, and how much of them enhancement mends.'
 EXAMPLE = 'example: ./puppet bench enhance --json e.json'
 MAX_SEEDS = 1000
 MM_PER_M = 1000.0
-TRUNK = (1, 2, 3)
 
 PERIOD_S = 1.5  # from one meeting to the next
 N_MEETINGS = 3
@@ -68,6 +71,7 @@ FIST_CURVES = {
     'with detail': EnhanceConfig(follow=False),
     'with detail, followed': EnhanceConfig(),
 }
+LAYOUT = 'default14'  # of the live enhancement
 WALK = (690, 1650, 2)  # frames of the built-in performance at 120 Hz
 _JOINTS = slice(1, None)  # all but the root
 
@@ -129,16 +133,6 @@ def measured_take(
         skeleton, truth.rate_hz, truth.root_positions + spread_m * root, rotations
     )
     return Take(motion, Targets(measured, meetings))
-
-
-def believed_lengths(skeleton: Skeleton, factors: np.ndarray) -> Skeleton:
-    """Return a skeleton whose four limbs and trunk are longer by factors, shape (5,)."""
-    offsets, points = np.array(skeleton.offsets), np.array(skeleton.interaction_points)
-    for limb, (_, lower, hand) in enumerate(LIMB_SEGMENTS):
-        offsets[[lower, hand]] *= factors[limb]
-        points[limb] *= factors[limb]
-    offsets[list(TRUNK)] *= factors[4]
-    return Skeleton(offsets, points)
 
 
 class FistMotion(NamedTuple):
@@ -399,14 +393,17 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
             clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
         )
     seeds = range(arguments.seeds)
-    total = len(seeds) * (len(CONDITIONS) + len(FIST_CURVES))
+    ordinary = clip_arguments.find_character(files, PERFORMER)
+    layout = load_layout(files.layout_file(LAYOUT))
+    total = len(seeds) * (len(CONDITIONS) + len(FIST_CURVES) + len(LIVE_CONDITIONS))
     with progress('bench enhance', total, unit='take') as advance:
         rows = study(truth, seeds, advance)
         fists = fist_study(fist_motion(performance.skeleton), seeds, advance)
+        live = live_study(truth, layout, ordinary, seeds, advance)
     if arguments.json:
         figures = {'seeds': len(seeds), 'frames': truth.n_frames, 'rate_hz': truth.rate_hz}
-        write_report(figures | {'conditions': rows, 'fists': fists}, arguments.json)
-    return f'{error_table(rows)}\n\n{fist_table(fists)}'
+        write_report(figures | {'conditions': rows, 'fists': fists, 'live': live}, arguments.json)
+    return '\n\n'.join((error_table(rows), fist_table(fists), live_table(live)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, Motion, N_SEGMENTS, PARENTS, Skeleton
+from puppet_core.body import Character, LIMB_SEGMENTS, Motion, N_SEGMENTS, PARENTS, Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, quaternions, Vec3s
 from puppet_core.procedural import range_of_motion
@@ -29,6 +29,7 @@ SLIP_M, SLIP_DEG = 0.025, 12.0
 
 TRACKER_M = (0.0, 0.0, 1.0)
 OUTLIER_M = 0.3  # size of a wild position
+TRUNK = (1, 2, 3)  # segments
 FADE_S = 1.0  # in which the errors of a pose go when the motion begins
 
 
@@ -93,6 +94,16 @@ def posed_badly(motion: Motion, pose_s: float, off: Vec3s) -> Motion:
         quaternions.conjugate(world[:, PARENTS[1:]]), world[:, 1:]
     )
     return Motion.from_rotations(motion.skeleton, motion.rate_hz, motion.root_positions, rotations)
+
+
+def believed_lengths(skeleton: Skeleton, factors: Floats) -> Skeleton:
+    """Return a skeleton whose four limbs and trunk are longer by factors, shape (5,)."""
+    offsets, points = np.array(skeleton.offsets), np.array(skeleton.interaction_points)
+    for limb, (_, lower, hand) in enumerate(LIMB_SEGMENTS):
+        offsets[[lower, hand]] *= factors[limb]
+        points[limb] *= factors[limb]
+    offsets[list(TRUNK)] *= factors[4]
+    return Skeleton(offsets, points)
 
 
 class SyntheticRecording(NamedTuple):

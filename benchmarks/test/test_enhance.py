@@ -4,7 +4,7 @@
 
 import json
 
-from benchmarks import enhance
+from benchmarks import enhance, live_enhancement
 import numpy as np
 from puppet_core.body import Motion
 from puppet_core.clips import write_bvh
@@ -54,8 +54,9 @@ def test_prints_tables_and_writes_figures(run, tmp_path, steps, monkeypatch):
     done = run('enhance', '--seeds', '1', '--json', tmp_path / 'e.json')
     assert done.code == 0, done.err
     assert done.out.count('| online, exact |') == 5 and "| the paper's curve | " in done.out
+    assert all(f'| {name} | ' in done.out for name in live_enhancement.CONDITIONS)
     figures = json.loads((tmp_path / 'e.json').read_text())
-    assert list(figures) == ['seeds', 'frames', 'rate_hz', 'conditions', 'fists']
+    assert list(figures) == ['seeds', 'frames', 'rate_hz', 'conditions', 'fists', 'live']
 
 
 def test_no_seeds_are_refused(run):

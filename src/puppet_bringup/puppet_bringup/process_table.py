@@ -210,6 +210,12 @@ ARGUMENTS = (
         'calibration_file', 'Calibration to load, or to save to.', ('performer.calibration_file',)
     ),
     Argument(
+        'enhance_weight',
+        'Weight of positions against orientations where sensors are made to agree as parts of '
+        'one body, as 0.97; 0, the default: they are not.',
+        ('performer.enhance_weight',),
+    ),
+    Argument(
         'state_dir',
         'Folder for what a node that is started again goes on from: the last posture of each '
         'puppet. If empty, one for this run, which is deleted at its end.',
@@ -470,7 +476,7 @@ def _typed(argument: str, text: str) -> Any:
         return [_number(argument, word) for word in _words(text)]
     if argument == 'character':
         return _words(text)[0]
-    if argument in ('rate_hz', 'tf_rate_hz'):
+    if argument in ('rate_hz', 'tf_rate_hz', 'enhance_weight'):
         return _number(argument, text)
     if argument == 'autostart':
         return _truth(argument, text)

@@ -15,11 +15,13 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 from puppet_core.body.character import save_character  # noqa: E402,I100
 from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.io import CalibrationError  # noqa: E402
+from puppet_core.math import quaternions  # noqa: E402
 from puppet_core.sensor_frames import FILTER_LOST  # noqa: E402
 from puppet_msgs.msg import PoseFrame, Posture  # noqa: E402
 from puppet_msgs.srv import Calibrate  # noqa: E402
 from puppet_performer.calibration.calibration import save_calibration  # noqa: E402
 from puppet_performer.performer_node import PerformerNode  # noqa: E402
+from puppet_performer.posture import PostureConfig  # noqa: E402
 from puppet_ros.messages import PoseFrameWriter, posture_msg  # noqa: E402
 from puppet_ros.messages.tf_message import TransformsWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
@@ -148,6 +150,27 @@ def test_lost_sensors_degrade_to_what_is_inferred_and_come_back_without_a_jump(m
         Posture.STATUS_STALE,
         Posture.STATUS_INFERRED,
     }
+
+
+@pytest.mark.parametrize('weight', [0.0, 0.97])
+def test_enhancement_is_what_the_estimator_does_and_off_by_default(make_rig, rng, weight):
+    """On sensors that turned on their segments by 3 deg since; stamps are the frames' own."""
+    rig = _calibrated(make_rig, **({'enhance_weight': weight} if weight else {}))
+    configs = [PostureConfig(enhance_weight=w) for w in (weight, 0.0)]
+    same, plain = (rig.virtual.estimator(config=config) for config in configs)
+    turn = quaternions.exp(np.radians(3.0) * rng.normal(size=(len(rig.virtual.mount_q), 3)))
+    rig.virtual.mount_q = quaternions.multiply(rig.virtual.mount_q, turn)
+    pose = random_posture(rng, rig.virtual.place, 0.3)
+    for _ in range(120):
+        frame = rig.feed(pose)
+        wanted, usual = (one.step(frame).p_world for one in (same, plain))
+    assert rig.spin_until(lambda: rig.postures[-1].frame_index == frame.frame_index)
+    record = posture_msg.from_msg(rig.postures[-1])
+    assert record.stamp_ns == frame.stamp_ns
+    np.testing.assert_allclose(record.segments, wanted, atol=1e-5)
+    _, truth, _ = rig.virtual.truth(*pose)
+    off, usually_off = (np.linalg.norm(p - truth) for p in (record.segments, usual))
+    assert off < 0.7 * usually_off if weight else off == pytest.approx(usually_off, abs=1e-9)
 
 
 def _settled(rig, pose):

@@ -44,6 +44,7 @@ from puppet_core.math.values import (
 )
 from puppet_core.sensor_frames import FilteredFrame, UNKNOWN
 from puppet_performer.calibration import Calibration
+from puppet_performer.posture.enhancement import enhance_sensors
 from puppet_performer.posture.segments import estimate_limb, estimate_trunk
 from puppet_performer.posture.state import (
     ABSENT,
@@ -79,6 +80,7 @@ def step_posture(
     """Advance a performer, shape (1,) of STATE, by one filtered frame as in `read_sensors`."""
     state = states[0]
     read_sensors(positions, rotations, linear, angular, status, state)
+    enhance_sensors(state)
     carry_over_discontinuity(state)
     estimate_trunk(state)
     for limb in range(4):
@@ -214,6 +216,13 @@ class PostureConfig:
     return_s: float = setting(
         0.3, 's', 0.0, 60.0, 'How long a sensor that is there again takes to take over.'
     )
+    enhance_weight: float = setting(
+        0.0,
+        low=0.0,
+        high=0.999,
+        description='Weight of positions [m] against orientations [rad] of all sensors, which are '
+        'made to agree as parts of one body; 0: not at all; 0.97 suits most calibrations.',
+    )
 
 
 class EstimatedPosture(NamedTuple):
@@ -255,8 +264,9 @@ class PostureEstimator:
         )
 
     def configure(self, config: PostureConfig) -> None:
-        """Use new times without a jump."""
+        """Use new times and a new weight without a jump."""
         self._state['times'] = config.hold_s, config.fade_s, config.return_s
+        self._state['enhance_weight'] = config.enhance_weight
 
     def reset(self) -> None:
         self._stamp_ns = None

@@ -59,6 +59,7 @@ from puppet_performer.posture.state import (
     place_joint,
     Record,
     ROOT,
+    shift_in_world,
     SPINE,
 )
 
@@ -107,7 +108,7 @@ def _estimate_torso(state: Record) -> None:
     target, source, restarted = _torso_target(inverse, state)
     torso = blend_rotation(target, quat(state.torso), source, restarted, CHEST, state)
     copy(torso, state.torso[:])
-    target, source, restarted = _spine_target(inverse, torso, state)
+    target, source, restarted = spine_target(inverse, torso, state)
     spine = blend_rotation(target, quat(state.rotations[SPINE]), source, restarted, SPINE, state)
     copy(spine, state.rotations[SPINE])
     chest = multiply(conjugate(spine), torso)
@@ -150,7 +151,7 @@ def _torso_target(inverse: Quat, state: Record) -> tuple[Quat, int, bool]:
 
 
 @kernel
-def _spine_target(inverse: Quat, torso: Quat, state: Record) -> tuple[Quat, int, bool]:
+def spine_target(inverse: Quat, torso: Quat, state: Record) -> tuple[Quat, int, bool]:
     """Return the spine in the pelvis' frame, its source and whether that restarted."""
     if not is_absent(SPINE, state):
         spine = multiply(inverse, quat(state.sensors[SPINE].orientation))
@@ -213,7 +214,8 @@ def estimate_limb(limb: int, state: Record) -> None:
     _blend_segments(limb, carrier, wrist, turn_s, state)
     _estimate_end(limb, carrier, wrist, state)
     palm = rotate(quat(state.q_world[start + 2]), vec3(state.interaction_points[limb]))
-    _turn_to_goal(limb, sub(sub(vec3(state.points[limb]), palm), shoulder), turn_s, state)
+    goal = add(vec3(state.points[limb]), shift_in_world(start + 2, state))
+    _turn_to_goal(limb, sub(sub(goal, palm), shoulder), turn_s, state)
     for segment in range(start, start + 3):
         parent = PARENT_OF[segment]
         q = multiply(conjugate(quat(state.q_world[parent])), quat(state.q_world[segment]))
@@ -315,6 +317,8 @@ def _estimate_end(limb: int, carrier: int, wrist: Vec3, state: Record) -> None:
         wrist = add(wrist, scale(detour, weight))
     palm = rotate(quat(state.q_world[start + 2]), vec3(state.interaction_points[limb]))
     target = add(palm, add(vec3(state.p_world[start]), wrist))
+    if carrier == start + 2:
+        target = sub(target, shift_in_world(carrier, state))  # published where it was measured
     copy(blend_point(target, vec3(state.points[limb]), change, index, state), state.points[limb])
     _set_velocity(limb, start + 2, state)
 

@@ -60,6 +60,9 @@ SENSOR = np.dtype(
         ('quality', 'i8'),  # ABSENT, MEASURED, ..
         ('q_sensor_segment', *_QUATERNION),
         ('p_segment_sensor', *_VECTOR),  # [m]
+        # the correction by `posture.enhancement`, in the segment's frame
+        ('turn', *_VECTOR),  # [rad]
+        ('shift', *_VECTOR),  # [m]
         # of this frame in world; old where the sensor is absent
         ('position', *_VECTOR),  # of the sensor [m]
         ('orientation', *_QUATERNION),  # of the segment
@@ -99,6 +102,7 @@ STATE = np.dtype(
     [
         ('dt', 'f8'),  # since the last frame [s]
         ('times', TIMES),
+        ('enhance_weight', 'f8'),  # w1 of `posture.enhancement`, 0 for none [-]
         ('offsets', 'f8', (N_SEGMENTS, 3)),  # of the skeleton [m]
         ('interaction_points', 'f8', (4, 3)),  # [m]
         ('q_world_tracker', *_QUATERNION),
@@ -219,6 +223,13 @@ def joint_of_sensor(segment: int, state: Record) -> Vec3:
     sensor = state.sensors[segment]
     offset = rotate(quat(sensor.orientation), vec3(sensor.p_segment_sensor))
     return sub(vec3(sensor.position), offset)
+
+
+@kernel
+def shift_in_world(segment: int, state: Record) -> Vec3:
+    """Return how far a segment's sensor was shifted, or would be where it is absent [m]."""
+    sensor = state.sensors[segment]
+    return rotate(quat(sensor.orientation), vec3(sensor.shift))
 
 
 @kernel
