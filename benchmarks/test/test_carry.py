@@ -8,7 +8,8 @@ from benchmarks.carry import carry_figures, with_size
 import numpy as np
 from puppet_core.body import Props
 from puppet_core.body.character import load_character
-from puppet_core.procedural import carry_motion
+from puppet_core.procedural import carry_motion, SCRIPTS
+from puppet_core.procedural.carry import GRIP_M
 from puppet_retarget.importance import Environment, load_environment, Placement
 from puppet_retarget.offline import retarget_motion, RetargetJob
 import pytest
@@ -37,6 +38,32 @@ def test_box_stays_on_the_palms_and_stands_where_it_is_set_down(
     assert figures.fastest < 1.2 and figures.acceleration_m_s2 < 40.0
     assert abs(figures.gap_m) < 1e-6 and abs(figures.float_m) < 1e-6
     assert figures.moves_m_s < 1e-6
+
+
+@pytest.mark.parametrize('name', ['sally', 'frog'])
+def test_thrown_box_flies_as_high_and_is_caught_by_the_palms(
+    performer, stage, characters_dir, name
+):
+    motion = SCRIPTS['throw'].motion(performer, 120.0)
+    character = load_character(characters_dir / f'{name}.yaml')
+    result = retarget_motion(motion, RetargetJob(character, stage))
+    box = result.puppet_moving.names.index('box')
+    puppets, performers = result.puppet_moving.positions[:, box], motion.props.positions[:, 0]
+    speed = np.abs(np.diff(puppets[:, 2])).max() / np.abs(np.diff(performers[:, 2])).max()
+    assert 0.8 < speed < 1.6
+    # no blow when hands let go and catch: of the size of what a throw itself needs
+    shocks = [np.abs(np.diff(p[:, 2], n=2)).max() for p in (puppets, performers)]
+    assert shocks[0] < 3.0 * shocks[1]
+    # in the hands the palm keeps its place on the box
+    apart, own = (
+        np.linalg.norm(palms[:, 0] - boxes, axis=1)
+        for palms, boxes in (
+            (motion.end_effectors, performers),
+            (result.puppet.end_effectors, puppets),
+        )
+    )
+    gripped = np.abs(apart - np.linalg.norm(GRIP_M)) < 1e-6
+    assert np.ptp(own[gripped]) < 0.01
 
 
 def test_box_that_only_hands_tell_of_is_carried_within_what_they_tell(carried, stage, performer):

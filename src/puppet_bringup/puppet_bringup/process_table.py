@@ -263,8 +263,8 @@ ARGUMENTS = (
     ),
     Argument(
         'script',
-        'Without a clip: the show, seated the same with a seat taken, carry a box, acrobatics, or '
-        'range for calibration; with its environment and layout.',
+        'Without a clip: the show, seated the same with a seat taken, carry or throw a box, '
+        'acrobatics, or range for calibration; with its environment and layout.',
         (),
         (SIM,),
         choices=tuple(SCRIPTS),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from puppet_core.body import Motion
 from puppet_core.procedural.acrobatics import acrobatic_motion
 from puppet_core.procedural.calibration_motion import range_of_motion
-from puppet_core.procedural.carry import carry_motion, PROPS
+from puppet_core.procedural.carry import carry_motion, PROPS, throw_motion
 from puppet_core.procedural.performer import procedural_motion
 
 
@@ -25,6 +25,7 @@ SCRIPTS = {
     SHOW: Script(procedural_motion, 'demo'),
     'seated': Script(partial(procedural_motion, sits=True), 'demo'),
     'carry': Script(carry_motion, 'carry', 'carry', PROPS),
+    'throw': Script(throw_motion, 'carry', 'carry', PROPS),
     'acrobatics': Script(acrobatic_motion, 'ground'),
     'range': Script(range_of_motion, 'floor'),
 }

@@ -6,7 +6,14 @@ import numpy as np
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions
 from puppet_core.procedural import carry
-from puppet_core.procedural.carry import BOX_SIZE_M, carry_motion, STAND_CENTRE_M, TABLE_CENTRE_M
+from puppet_core.procedural.carry import (
+    BOX_SIZE_M,
+    carry_motion,
+    STAND_CENTRE_M,
+    TABLE_CENTRE_M,
+    throw_motion,
+    THROWS,
+)
 from puppet_core.procedural.curve import unit
 import pytest
 
@@ -94,3 +101,17 @@ def test_elbows_and_knees_bend_one_way_and_are_never_stretched(motion):
         reach = np.linalg.norm(joints[:, end] - joints[:, upper], axis=1)
         busy = slice(round(4.0 * RATE_HZ), round(-2.0 * RATE_HZ))
         assert reach[busy].max() < 0.998 * motion.skeleton.limb_lengths[limb].sum()
+
+
+def test_a_thrown_box_flies_freely_between_hands_that_let_go(adult_character):
+    motion = throw_motion(adult_character, 240.0)
+    box = motion.props.positions[:, 0]
+    falls = np.diff(box, n=2, axis=0) * 240.0**2
+    flies = np.linalg.norm(falls - [0.0, 0.0, -9.81], axis=1) < 0.01
+    aside = np.abs(motion.end_effectors[1:-1, :2] - box[1:-1, None])
+    apart = aside[..., 0].min(axis=1) > 0.5 * BOX_SIZE_M[1] + 0.02  # it looks along y there
+    assert np.diff(flies.astype(int)).clip(0).sum() == THROWS
+    assert apart[flies].mean() > 0.6
+    in_hands = (box[1:-1, 2] > TOP_M + 0.5 * BOX_SIZE_M[2] + 0.01) & ~flies
+    assert not apart[in_hands].any()
+    assert motion.root_positions[1:-1, 2][flies].min() > motion.root_positions[0, 2] - 0.05

@@ -100,7 +100,7 @@ def test_loop_has_no_seam(either):
     assert quaternions.log(either.rotations[-1]).max() < REST_TOL
 
 
-@pytest.mark.parametrize('script', ['show', 'carry', 'acrobatics'])
+@pytest.mark.parametrize('script', ['show', 'carry', 'throw', 'acrobatics'])
 def test_velocity_jumps_vanish_with_the_time_step(adult_character, script):
     # twice the rate halves the largest change of velocity: no corner anywhere
     jumps = []

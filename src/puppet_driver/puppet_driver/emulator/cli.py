@@ -72,8 +72,8 @@ def parser() -> argparse.ArgumentParser:
     clip_help = 'BVH, AMC or C3D; procedural if absent'
     add('--clip', type=Path, metavar='FILE', help=clip_help)
     script_help = (
-        'without a clip: the show, seated the same with a seat taken, carry a box, acrobatics, or '
-        'a range of motion' + default
+        'without a clip: the show, seated the same with a seat taken, carry or throw a box, '
+        'acrobatics, or a range of motion' + default
     )
     add('--script', choices=tuple(SCRIPTS), default=SHOW, help=script_help)
     add('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
