@@ -65,6 +65,8 @@ def test_tuning_may_change_while_running():
         ('max_iterations', -1, 'max_iterations: expected 0 <= value <= 200, got -1'),
         ('torso_segments', 3, 'torso_segments: expected 1 <= value <= 2, got 3'),
         ('self_push_out', 1, 'self_push_out: expected true or false, got 1'),
+        ('rate_base', 'tail', 'rate_base: expected one of pelvis, spine, chest'),
+        ('rate_k1', 2.0, 'rate_k1: expected 0.0 < value <= 1.9, got 2.0'),
         ('hold_after_s', 0.0, 'hold_after_s: expected 0.01 <= value <= 10.0, got 0.0'),
         ('ease_s', float('nan'), 'ease_s: expected a finite number'),
         ('stretch', 0.9, 'stretch: expected a known parameter'),

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from body_fixtures import floor_only
 from continuity_runs import Act, phase, play, SIDES, swell
 import numpy as np
 from puppet_core.body.joint_limits import JointLimit
@@ -12,14 +13,13 @@ from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
 from puppet_retarget.offline import quality
-from puppet_retarget.offline.whole_motion import performer_arrays
+from puppet_retarget.offline.whole_motion import performer_arrays, retarget_motion, RetargetJob
 from puppet_retarget.solvers.rate_control import RateControlSolver
 from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 GOAL_TOL_M = 1e-3
 PUPPETS = ('tall_character', 'short_character')
-RATES = (10.0, 30.0, 120.0)
 
 
 @pytest.fixture(params=PUPPETS)
@@ -37,21 +37,69 @@ def at_rate(motion, every):
     )
 
 
-def test_puppet_that_is_the_performer_repeats_it(retarget, stepping_motion, adult_character):
-    out = retarget(stepping_motion, adult_character, solver='rate_control')
+@pytest.mark.parametrize('base', ['pelvis', 'chest', 'right_hand', 'left_foot', 'contact'])
+def test_puppet_that_is_the_performer_repeats_it(retarget, stepping_motion, adult_character, base):
+    tuning = SolverConfig(rate_base=base)
+    out = retarget(stepping_motion, adult_character, solver='rate_control', tuning=tuning)
     away = out.puppet.root_positions - stepping_motion.root_positions
     assert np.abs(away).max() < GOAL_TOL_M
     turns = qb.log(qb.multiply(qb.conjugate(stepping_motion.rotations), out.puppet.rotations))
     assert np.linalg.norm(turns, axis=-1).max() < 0.02
 
 
+@pytest.mark.parametrize('base', ['pelvis', 'chest', 'right_foot', 'contact'])
 @pytest.mark.parametrize('every', [1, 4, 12])
-def test_important_end_effectors_are_at_their_goals(retarget, stepping_motion, puppet, every):
+def test_important_end_effectors_are_at_their_goals(
+    retarget, stepping_motion, puppet, every, base
+):
     """At 120, 30 and 10 Hz."""
-    out = retarget(at_rate(stepping_motion, every), puppet, solver='rate_control')
+    tuning = SolverConfig(rate_base=base)
+    motion = at_rate(stepping_motion, every)
+    out = retarget(motion, puppet, solver='rate_control', tuning=tuning)
     important = out.rows[..., IMPORTANCE] == 1.0
     assert important.sum() > 5
     assert out.goal_errors[important].max() < GOAL_TOL_M
+
+
+class BaseRecorder(RateControlSolver):
+    def _run(self, *frame):
+        steps = super()._run(*frame)
+        self.bases = [*getattr(self, 'bases', []), self._controller.base]
+        return steps
+
+
+def test_base_is_the_planted_foot_and_changes_unseen(retarget, stepping_motion, puppet):
+    """Both feet are where they are to be, so the body cannot tell which one it hangs on."""
+    job = RetargetJob(puppet, floor_only(), 'rate_control')
+    leg, roots = stepping_motion.skeleton.leg_length, {}
+    for base in ('left_foot', 'contact'):
+        solver = BaseRecorder(puppet, floor_only(), leg, SolverConfig(rate_base=base))
+        out = retarget_motion(stepping_motion, job, solver=solver)
+        roots[base] = out.puppet.root_positions
+    bases = np.array(solver.bases[1:])  # of the contact; one call more, to compile
+    planted = quality.planted_feet(performer_arrays(stepping_motion), stepping_motion.rate_hz)
+    feet = [SEGMENT_INDEX[f'{side}_foot'] for side, _ in SIDES]
+    one = planted.sum(axis=1) == 1
+    assert np.mean(bases[one] == np.where(planted[:, 0], *feet)[one]) > 0.95
+    switches = np.flatnonzero(np.diff(bases)) + 1
+    assert len(switches) > 2
+    at = np.concatenate([switches - 2, switches - 1])
+    assert np.abs(roots['contact'] - roots['left_foot']).max() < 0.01
+    away = np.diff(roots['contact'] - roots['left_foot'], 2, axis=0)
+    assert np.abs(away[at]).max() < 2e-4
+
+
+def test_nothing_is_asked_of_the_pelvis_with_another_base(retarget, stepping_motion, puppet):
+    """ChoiKo2000's clip 2: where the pelvis should be has no influence while feet are planted."""
+    roots = {}
+    for base in ('pelvis', 'contact'):
+        for ratio in (0.9, 1.0):
+            tuning = SolverConfig(rate_base=base, root_height_ratio=ratio)
+            out = retarget(stepping_motion, puppet, solver='rate_control', tuning=tuning)
+            roots[base, ratio] = out.puppet.root_positions
+    stands = (out.rows[:, 2:, IMPORTANCE] == 1.0).all(axis=1)
+    away = {b: np.abs(roots[b, 0.9] - roots[b, 1.0])[stands].max() for b in ('pelvis', 'contact')}
+    assert away['contact'] < GOAL_TOL_M < away['pelvis']
 
 
 def test_planted_feet_slide_as_little_as_the_performers(retarget, procedural, puppet):
@@ -62,8 +110,11 @@ def test_planted_feet_slide_as_little_as_the_performers(retarget, procedural, pu
     assert slide < own + 3.0
 
 
-@pytest.mark.parametrize('rate_hz', RATES)
-def test_goals_far_out_of_reach_are_left_in_peace(puppet, adult_character, rate_hz):
+@pytest.mark.parametrize(
+    ('rate_hz', 'base'),
+    [*((rate, 'pelvis') for rate in (10.0, 30.0, 120.0)), (30.0, 'contact'), (120.0, 'contact')],
+)
+def test_goals_far_out_of_reach_are_left_in_peace(puppet, adult_character, rate_hz, base):
     """All at once important, metres away and moving; two seconds later all is as before."""
     act = Act(puppet, adult_character)
     t = np.concatenate((phase(rate_hz), np.zeros(round(2.0 * rate_hz))))
@@ -73,7 +124,7 @@ def test_goals_far_out_of_reach_are_left_in_peace(puppet, adult_character, rate_
     ways = [[1, 0, 1], [-1, 1, 1], [0, 2, 0], [0, 0, 1]]
     away = 4.0 * np.sin(2.0 * np.pi * t)[:, None, None] * ways
     script.rows[:, :4, GOAL : GOAL + 3] = home[:, :4, GOAL : GOAL + 3] + away
-    played = play(act.solver(SolverConfig(), RateControlSolver), script, rate_hz)
+    played = play(act.solver(SolverConfig(rate_base=base), RateControlSolver), script, rate_hz)
     assert np.isfinite(played.ends).all()
     assert np.abs(played.roots - act.stage.reference).max() < 6.0
     still = np.abs(np.diff(played.ends[-10:], axis=0)).max()

@@ -51,6 +51,7 @@ from puppet_core.body.motion_measures import (
     MIN_CONTACT_S,
     PERFORMER_RATIO,
     planted_soles,
+    PLANTED_SPEED_M_S,
     runs,
     SHORTEST_S,
     speeds,

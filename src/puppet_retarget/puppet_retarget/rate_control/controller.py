@@ -78,6 +78,7 @@ class RateController:
         state.q_world[base] = check_array('base_orientation', base_orientation, (4,))
         pose_packed(self.packed)
         self.inputs.imitated[:n] = rotations
+        self.inputs.root_position[:] = state.p_world[0]
         self.inputs.base_position[:] = base_position
         self.inputs.base_orientation[:] = base_orientation
         self.inputs.extra[:] = 0.0

@@ -150,7 +150,7 @@ def error_rows(c: RateArrays, goals: GoalArrays) -> int:
         if c.inputs.active[task] == 0:
             continue
         if tree.task_kinds[task] == POSITION:
-            shift = sub(state.p_world[tree.base[0]], goals.base)
+            shift = sub(state.p_world[0], goals.root)
             goal = add(goals.positions[task], scale(shift, c.inputs.carried[task]))
             away = sub(goal, task_point(tree, state, task))
         else:
@@ -167,7 +167,7 @@ def move_rows(c: RateArrays) -> None:
         if c.inputs.active[task] == 0:
             continue
         if c.tree.task_kinds[task] == POSITION:
-            shift = sub(goals.base, before.base)
+            shift = sub(goals.root, before.root)
             step = sub(goals.positions[task], before.positions[task])
             away = sub(step, scale(shift, c.inputs.carried[task]))
         else:
@@ -219,14 +219,24 @@ def _lever(is_position: bool, point: Vec3, pivot: Vec3Like, row: Vec3Like) -> Ve
 
 @kernel
 def _fill_task(c: RateArrays, task: int, first: int) -> None:
-    """Fill the rows of a task: the joints between its segment and the base, and the base."""
+    """Fill the rows of a task; of a goal that goes along with the root, less the root's way."""
+    point, carried = task_point(c.tree, c.state, task), c.inputs.carried[task]
+    _add_task(c, task, c.tree.segments[task], point, 1.0, first)
+    if c.tree.task_kinds[task] == POSITION and carried > 0.0:
+        _add_task(c, task, 0, vec3(c.state.p_world[0]), -carried, first)
+
+
+@kernel
+def _add_task(
+    c: RateArrays, task: int, segment: int, point: Vec3, factor: float, first: int
+) -> None:
+    """Add to a task's rows a point of a segment: the joints between it and the base, the base."""
     tree, state, jacobian = c.tree, c.state, c.work.jacobian
     rows, axes = work_table(3, 3), work_table(3, 3)
-    base, segment = tree.base[0], tree.segments[task]
-    is_position, point = tree.task_kinds[task] == POSITION, task_point(tree, state, task)
+    base, is_position = tree.base[0], tree.task_kinds[task] == POSITION
     for i in range(tree.n_axes[task]):
         axis = rotate(c.inputs.frames[task], tree.task_axes[task, i])
-        copy(scale(axis, tree.task_weights[task]), rows[i])
+        copy(scale(axis, factor * tree.task_weights[task]), rows[i])
     while segment != base:
         nearer = tree.neighbours[base, segment]
         is_forward = tree.parents[segment] == nearer
@@ -236,15 +246,14 @@ def _fill_task(c: RateArrays, task: int, first: int) -> None:
         for i in range(tree.n_axes[task]):
             lever = _lever(is_position, point, state.p_world[joint], rows[i])
             for d in range(tree.kinds[joint]):
-                jacobian[tree.first_dofs[joint] + d, first + i] = sign * dot(axes[d], lever)
+                jacobian[tree.first_dofs[joint] + d, first + i] += sign * dot(axes[d], lever)
         segment = nearer
-    # by world axes; goals that go along with the base want no shift of it
-    wanted = 1.0 - c.inputs.carried[task] if is_position else 0.0
     for i in range(tree.n_axes[task]):
         lever = _lever(is_position, point, state.p_world[base], rows[i])
         for k in range(3):
-            jacobian[k, first + i] = wanted * rows[i, k]
-            jacobian[3 + k, first + i] = lever[k]
+            if is_position:
+                jacobian[k, first + i] += rows[i, k]  # by world axes
+            jacobian[3 + k, first + i] += lever[k]
 
 
 @kernel

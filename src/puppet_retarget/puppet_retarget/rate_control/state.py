@@ -118,22 +118,23 @@ class TreeArrays(NamedTuple):
 
 
 class GoalArrays(NamedTuple):
-    """Where tasks and base are to be in world, at one time."""
+    """Where tasks and root are to be in world, at one time."""
 
     positions: Vec3s = floats(T, 3)  # [m]
     orientations: Quats = units(T)
-    base: Floats = floats(3)  # [m]
+    root: Floats = floats(3)  # [m]
 
 
 class Inputs(NamedTuple):
     """What is asked of a frame; the controller keeps the views, callers fill them."""
 
     active: Ints = ints(T)  # 1 where the task counts
-    carried: Floats = floats(T)  # fraction of the base's way from its place that a goal goes along
+    carried: Floats = floats(T)  # fraction of the root's way from its place that a goal goes along
     positions: Vec3s = floats(T, 3)  # goals in world [m]
     orientations: Quats = units(T)  # goals in world
     frames: Quats = units(T)  # in which each task's axes are given
     imitated: Quats = units(S)  # joint rotations to imitate; row 0 is not used
+    root_position: Floats = floats(3)  # place of the first segment that goals are carried from [m]
     base_position: Floats = floats(3)  # of the base segment's frame [m]
     base_orientation: Floats = units(1)[0]
     mobilities: Floats = floats(D)  # W: how readily each moves for the tasks; 0 is driven

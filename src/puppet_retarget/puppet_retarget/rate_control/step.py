@@ -42,7 +42,7 @@ from puppet_retarget.rate_control.state import (
     SECONDARY_ONLY,
     TASKS_ONLY,
 )
-from puppet_retarget.rate_control.tree import POSITION
+from puppet_retarget.rate_control.tree import BASE_DOFS, POSITION
 
 ROUNDS = 2
 FLOOR = 1e-12  # of the trace, added to the diagonal against rounding
@@ -275,7 +275,8 @@ def fill_secondary_rates(c: RateArrays, share: float, gain: float) -> None:
         joint_difference(kind, axes, state.rotations[joint], inputs.imitated[joint], out)
     for d in range(tree.n_dofs):
         is_driven = inputs.mobilities[d] == 0.0
-        wish[d] = share * ((1.0 if is_driven else c.settings.k2) * wish[d] + inputs.extra[d])
+        k2 = 1.0 if is_driven or d < BASE_DOFS else c.settings.k2
+        wish[d] = share * (k2 * wish[d] + inputs.extra[d])
         c.work.driven[d] = wish[d] if is_driven else 0.0
         wish[d] *= 1.0 if is_driven else gain
     _limit_rates(c, wish)
@@ -319,7 +320,8 @@ def estimate_errors(c: RateArrays, n: int, gain: float) -> None:
     elif c.settings.estimate == TASKS_ONLY:
         for d in range(c.tree.n_dofs):
             if c.inputs.mobilities[d] > 0.0:
-                work.wish[d] -= gain * c.settings.k2 * work.rates[d]
+                k2 = c.settings.k2 if d >= BASE_DOFS else 1.0
+                work.wish[d] -= gain * k2 * work.rates[d]
 
 
 @kernel
@@ -366,7 +368,7 @@ def prepare_step(c: RateArrays) -> tuple[int, float]:
 def _sub_step(c: RateArrays, share: float) -> None:
     """Go a fraction of what is left of the frame."""
     inputs, work, goal, before = c.inputs, c.work, c.work.goal, c.state.before
-    copy(values.lerp(before.base, inputs.base_position, share), goal.base)
+    copy(values.lerp(before.root, inputs.root_position, share), goal.root)
     for task in range(c.tree.n_tasks):
         start, q_start = before.positions[task], before.orientations[task]
         copy(values.lerp(start, inputs.positions[task], share), goal.positions[task])
@@ -384,7 +386,7 @@ def _sub_step(c: RateArrays, share: float) -> None:
         work.inputs[i] = work.moves[i] + gain * c.settings.k1 * work.errors[i]
     clamp_rows(c)
     apply_step(c, n, bound)
-    copy(goal.base, before.base)
+    copy(goal.root, before.root)
     for task in range(c.tree.n_tasks):
         copy(goal.positions[task], before.positions[task])
         copy(goal.orientations[task], before.orientations[task])
@@ -449,7 +451,7 @@ def begin(c: RateArrays) -> None:
     """Pose the tree from its base and joints, and forget all that was before."""
     tree, state, before = c.tree, c.state, c.state.before
     pose_tree(tree, state)
-    copy(state.p_world[tree.base[0]], before.base)
+    copy(state.p_world[0], before.root)
     for task in range(tree.n_tasks):
         copy(task_point(tree, state, task), before.positions[task])
         copy(state.q_world[tree.segments[task]], before.orientations[task])
@@ -469,7 +471,6 @@ def pose_packed(packed: np.ndarray) -> None:
     """Pose the tree from its base and joints, and take where its tasks are as their goals."""
     c = packed[0]
     begin(c)
-    copy(c.state.before.base, c.inputs.base_position)
     for task in range(c.tree.n_tasks):
         copy(c.state.before.positions[task], c.inputs.positions[task])
         copy(c.state.before.orientations[task], c.inputs.orientations[task])
@@ -480,5 +481,5 @@ def jacobian_packed(packed: np.ndarray) -> int:
     """Fill Jacobian and errors where the body is; return the number of rows."""
     c = packed[0]
     inputs = c.inputs
-    error_rows(c, GoalArrays(inputs.positions, inputs.orientations, inputs.base_position))
+    error_rows(c, GoalArrays(inputs.positions, inputs.orientations, inputs.root_position))
     return fill_jacobian(c)

@@ -3,6 +3,10 @@
 """
 Closed-loop inverse rate control of the whole puppet at once (ChoiKo2000), live.
 
+With the pelvis as base its place is imitated, as the joints are: the root of the other solvers.
+With another base, or the end-effector in contact, nothing is asked of the pelvis (the paper's clip
+2): the base is where it is to be, and the root follows by the captured angles.
+
 What ChoiKo2000 calls the reference end-effector trajectory of the animated character is made of
 importance: an end-effector that matters goes where the performer's is, in the puppet's world;
 one that does not goes where the captured angles lead it; between them, a fraction of the way.
@@ -12,7 +16,7 @@ The controller itself is the package `rate_control`.
 import math
 
 import numpy as np
-from puppet_core.body import Character, LIMB_SEGMENTS, SEGMENT_INDEX
+from puppet_core.body import Character, LIMB_SEGMENTS, PLANTED_SPEED_M_S, SEGMENT_INDEX, SEGMENTS
 from puppet_core.math import (
     add,
     align_sign,
@@ -21,12 +25,14 @@ from puppet_core.math import (
     Floats,
     kernel,
     norm,
+    Quat,
     Quats,
     scale,
     sub,
     values,
     Vec3,
     vec3,
+    Vec3s,
 )
 from puppet_core.math.values import ease, lerp
 from puppet_retarget.importance import Environment
@@ -34,6 +40,7 @@ from puppet_retarget.rate_control import (
     advance,
     begin,
     BodyTree,
+    change_base,
     Inputs,
     ORIENTATION,
     pose_tree,
@@ -41,8 +48,10 @@ from puppet_retarget.rate_control import (
     RateArrays,
     RateConfig,
     RateController,
+    SECONDARY_ONLY,
     State,
     Task,
+    TASKS_ONLY,
 )
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import into_reach, solve_limb, STARTS
@@ -60,6 +69,7 @@ from puppet_retarget.solvers.state import (
     Goals,
     limb_at,
     PuppetModel,
+    RATE_BASES,
     RATE_ESTIMATES,
     set_joints,
     SolverConfig,
@@ -73,7 +83,9 @@ UNTANGLING = 0.1  # fraction of the way back to what is imitated in each such fr
 ASTRAY_M, ASTRAY_RAD = 0.1, 1.0  # root or joint so far from what it should imitate, and could ..
 PATIENCE_S = 0.2  # .. for so long: astray
 RETURN_S = 0.3  # in which it is brought back
+IN_CONTACT = 0.9  # importance from which on a hand or foot that is slow is planted [-]
 RELAXED_M = 0.01  # so far out of the root's reach, goals are half the whole body's [m]
+PELVIS, CONTACT = RATE_BASES.index('pelvis'), RATE_BASES.index('contact')
 _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
 
 TURN_WEIGHT = 0.3  # of the orientations of hands and feet: a radian counts as 0.3 m
@@ -88,8 +100,8 @@ def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
     Fill the inputs from goals and from a frame that is posed as captured.
 
     What is free goes along with the root: it is not to hold on to a place in the air that has
-    no meaning. Where nothing matters that does not hold for the root either: it is where it
-    should be. Returned is how far from its goals the captured posture is [m].
+    no meaning. Where nothing matters that does not hold for an imitated root either: it is where
+    it should be. Returned is how far from its goals the captured posture is [m].
     """
     square, free = 0.0, 1.0
     for limb in range(4):
@@ -103,11 +115,51 @@ def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
         for k in range(3):
             square += away[k] * away[k]
         copy(frame.q_world[_ENDS[limb]], inputs.orientations[4 + limb])
+    copy(frame.root, inputs.root_position)
     copy(frame.root, inputs.base_position)
     copy(frame.rotations[0], inputs.base_orientation)
     for joint in range(1, 16):
         copy(frame.rotations[joint], inputs.imitated[joint])
     return math.sqrt(square)
+
+
+@kernel
+def _contact(goals: Goals, before: Vec3s, dt: float, base: int) -> int:
+    """Return the end-effector that is planted, feet first; the base while it, or none, is."""
+    found = base
+    for limb in (2, 3, 0, 1):
+        way = norm(sub(goals.positions[limb], before[limb]))
+        if goals.importances[limb] > IN_CONTACT and way < PLANTED_SPEED_M_S * dt:
+            if _ENDS[limb] == base:
+                return base
+            found = _ENDS[limb] if found == base else found
+    return found
+
+
+@kernel
+def _ask_of_base(inputs: Inputs, goal: Vec3, orientation: Quat, point: Vec3) -> None:
+    """Ask for a hand or foot as base whose interaction point is at its goal."""
+    copy(sub(goal, values.rotate(orientation, point)), inputs.base_position)
+    copy(orientation, inputs.base_orientation)
+
+
+@kernel
+def _hang(model: PuppetModel, base: int, goals: Goals, frame: Frame, c: RateArrays) -> None:
+    """Ask for where the base is to be, not for the pelvis' place."""
+    inputs, before = c.inputs, c.state.before
+    copy(frame.p_world[base], inputs.base_position)
+    copy(frame.q_world[base], inputs.base_orientation)
+    for i in range(4):
+        inputs.active[i] = inputs.active[4 + i] = 0 if _ENDS[i] == base else 1
+        inputs.carried[i] = 1.0 - ease(goals.importances[i])
+        if _ENDS[i] != base:
+            continue
+        point = model.interaction_points[i]
+        if base != c.tree.base[0]:
+            # it begins where it was, and what it missed there goes by and by
+            _ask_of_base(inputs, before.positions[i], before.orientations[4 + i], point)
+            change_base(c, base)
+        _ask_of_base(inputs, inputs.positions[i], inputs.orientations[4 + i], point)
 
 
 @kernel
@@ -163,9 +215,9 @@ def _way_back(inputs: Inputs, state: State, frame: Frame, dt: float) -> float:
 def _approach(c: RateArrays, share: float) -> None:
     """Bring the body a fraction of the way to the posture that it imitates; 1 is all of it."""
     inputs, state = c.inputs, c.state
-    root, q_root = state.p_world[0], state.q_world[0]
-    copy(lerp(root, inputs.base_position, share), root)
-    copy(values.slerp(q_root, inputs.base_orientation, share), q_root)
+    place, q = state.p_world[c.tree.base[0]], state.q_world[c.tree.base[0]]
+    copy(lerp(place, inputs.base_position, share), place)
+    copy(values.slerp(q, inputs.base_orientation, share), q)
     for joint in range(1, 16):
         turned = values.slerp(state.rotations[joint], inputs.imitated[joint], share)
         copy(turned, state.rotations[joint])
@@ -213,9 +265,16 @@ def solve_rate_packed(
     smooth_root(model, numbers, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
     captured_error = _ask(inputs, goals, frame)
-    _bend_limbs(model, numbers, goals, inputs, frame)
+    hangs = numbers.rate_base != PELVIS
+    if hangs:
+        base = numbers.rate_base
+        if base == CONTACT:
+            base = _contact(goals, state.before.positions, dt, c.tree.base[0])
+        _hang(model, base, goals, frame, c)
+    else:
+        _bend_limbs(model, numbers, goals, inputs, frame)
     rounds, way_back = 1, 0.0
-    if dt < math.inf:
+    if dt < math.inf and not hangs:
         way_back = _way_back(inputs, state, frame, dt)
     if not dt < math.inf:
         _approach(c, 1.0)
@@ -246,9 +305,10 @@ def solve_rate_packed(
 
 def _rate_config(config: SolverConfig) -> RateConfig:
     """Return the controller's tuning; with a K1 of one's own nothing else corrects errors."""
-    own = CONFIG._replace(
-        k1=config.rate_k1, k2=config.rate_k2, estimate=RATE_ESTIMATES.index(config.rate_estimate)
-    )
+    estimate = RATE_ESTIMATES.index(config.rate_estimate)
+    if config.rate_estimate == 'auto':
+        estimate = SECONDARY_ONLY if config.rate_base == 'pelvis' else TASKS_ONLY
+    own = CONFIG._replace(k1=config.rate_k1, k2=config.rate_k2, estimate=estimate)
     return own if own.k1 == 1.0 else own._replace(max_corrections=0)
 
 
@@ -272,9 +332,14 @@ class RateControlSolver(Solver):
         ]
         turns = [Task(end, ORIENTATION, weight=TURN_WEIGHT) for end in ends]
         tree = BodyTree.of_skeleton(skeleton)
-        self._controller = RateController(tree, [*positions, *turns], _rate_config(config))
+        base = RATE_BASES.index(config.rate_base)
+        self._controller = RateController(
+            tree, [*positions, *turns], _rate_config(config), base % len(SEGMENTS)
+        )
         mobilities, first = self._controller.inputs.mobilities, tree.first_dofs
         mobilities[:3], mobilities[3:6] = SHIFT_MOBILITY, TURN_MOBILITY
+        if base != PELVIS:
+            self._controller.drive_base()
         for name in ('spine', 'chest'):
             joint = first[SEGMENT_INDEX[name]]
             mobilities[joint : joint + 3] = TORSO_MOBILITY

@@ -12,6 +12,7 @@ from puppet_core.body import (
     forward_kinematics,
     LIMB_SEGMENTS,
     segment_distance,
+    SEGMENTS,
     shape_arrays,
 )
 from puppet_core.io import ConfigError, setting
@@ -25,7 +26,8 @@ from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
 ROOT_FORMS = ('projection', 'mean', 'reference')
 PROJECTION, MEAN, REFERENCE = 0, 1, 2
 CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
-RATE_ESTIMATES = ('nothing', 'tasks', 'all_rates', 'imitation')  # by RateConfig.estimate
+RATE_BASES = (*SEGMENTS, 'contact')
+RATE_ESTIMATES = ('nothing', 'tasks', 'all_rates', 'imitation', 'auto')  # by RateConfig.estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +92,26 @@ class SolverConfig:
         'K2 of ChoiKo2000: share of what is to be imitated that a frame takes up.',
         low_open=True,
     )
+    rate_base: str = setting(
+        'pelvis',
+        description='Segment that rate_control hangs the body on: the pelvis, whose place is then '
+        'imitated, another, from which the root follows, or of hands and feet the one in contact.',
+        choices=RATE_BASES,
+    )
     rate_estimate: str = setting(
-        'imitation',
+        'auto',
         description='What rate_control tries out to foresee its errors: nothing (eq. 10), the '
-        'tasks (as printed), all rates, or the imitation.',
+        'tasks (as printed), all rates or the imitation; auto: the imitation with the pelvis as '
+        'base, else the tasks.',
         choices=RATE_ESTIMATES,
     )
 
     def __post_init__(self) -> None:
-        for name, choices in (('root_form', ROOT_FORMS), ('rate_estimate', RATE_ESTIMATES)):
+        for name, choices in (
+            ('root_form', ROOT_FORMS),
+            ('rate_base', RATE_BASES),
+            ('rate_estimate', RATE_ESTIMATES),
+        ):
             if getattr(self, name) not in choices:
                 wanted, got = ', '.join(choices), getattr(self, name)
                 raise ConfigError(f'{name}: expected one of {wanted}, got {got!r}')
@@ -135,6 +148,7 @@ class Tuning(NamedTuple):
     max_iterations: int
     torso_segments: int
     self_push_out: bool
+    rate_base: int
     limb_form: int = CAPTURED_SIDE
 
 
@@ -184,6 +198,7 @@ def tuning(config: SolverConfig, character: Character, performer_leg_length: flo
     own = {name: getattr(config, name) for name in Tuning._fields if hasattr(config, name)}
     ratio = config.root_height_ratio or character.root_ratio_for(performer_leg_length)
     own['root_form'] = ROOT_FORMS.index(config.root_form)
+    own['rate_base'] = RATE_BASES.index(config.rate_base)
     scale = character.scale_for(performer_leg_length)
     return Tuning(scale, ratio, bool(character.joint_limits), **own)
 
