@@ -9,7 +9,14 @@ from pathlib import Path
 import sys
 
 from benchmarks.command import bench_command, bench_parser
-from benchmarks.rate.experiments import as_tree, bench_peer, bench_swings, bench_walk, markdown
+from benchmarks.rate.experiments import (
+    as_tree,
+    bench_peer,
+    bench_swings,
+    bench_walk,
+    markdown,
+    unevenness,
+)
 from benchmarks.rate.figures import figures
 from puppet_core.drawing import save_png
 from puppet_core.io import check_writable, ConfigError, write_text
@@ -27,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--figures',
         type=Path,
         metavar='FOLDER',
-        help="also draw the paper's figures 7, 8 and 9 and the walk there",
+        help="also draw the paper's figures 7 to 11 and the walk there",
     )
     add(
         '--seconds',
@@ -55,14 +62,19 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if arguments.figures is not None:
         check_writable(arguments.figures / 'x.png', '--figures')
     walk, drawn = bench_walk(arguments.seconds)
-    swings = bench_swings(arguments.seconds)
+    second, unled = bench_walk(arguments.seconds, has_pelvis=False)
+    swings, swung = zip(*bench_swings(arguments.seconds))
     peer = None if arguments.no_peer else bench_peer()
     if arguments.json is not None:
-        write_text(arguments.json, json.dumps(as_tree(walk, swings, peer), indent=2) + '\n')
+        write_text(
+            arguments.json,
+            json.dumps(as_tree([walk, second], list(swings), peer), indent=2) + '\n',
+        )
     if arguments.figures is not None:
-        for name, picture in figures(drawn):
+        for name, picture in figures(drawn, swung):
             save_png(arguments.figures / f'{name}.png', picture)
-    return markdown([walk, *swings], peer)
+    uneven = [unevenness(motion) for motion in (drawn.clip, drawn.ours, unled.ours)]
+    return markdown([walk, second, *swings], uneven, peer)
 
 
 def parser() -> argparse.ArgumentParser:

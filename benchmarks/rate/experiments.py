@@ -42,28 +42,35 @@ class Row:
     """Least correlation of a joint's angles with the source's, our settings [-]."""
 
 
-class WalkRun(NamedTuple):
-    """The walk by both settings, for the figures."""
+class Run(NamedTuple):
+    """A clip by both settings, for the figures."""
 
     clip: RateClip
+    body: BodyTree
     printed: RateResult
     ours: RateResult
 
 
-def bench_walk(seconds: float) -> tuple[Row, WalkRun]:
+def bench_walk(seconds: float, has_pelvis: bool = True) -> tuple[Row, Run]:
     """Return the walk's row: hips, knees and ankles by their flexion."""
-    clip = rate_walk.walk()
+    clip = rate_walk.walk(has_pelvis)
     body = rate_walk.lower_body(rate_walk.DESTINATION_LEG_M)
     joints = (*rate_walk.HIP, *rate_walk.KNEE, *rate_walk.ANKLE)
 
     def likeness(found: Quats) -> float:
         return float(correlations(clip.script.imitated, found, joints).min())
 
-    row, printed, ours = _bench('walk', clip, body, seconds, likeness)
-    return row, WalkRun(clip, printed, ours)
+    title = 'walk' if has_pelvis else 'walk, no task of the pelvis'
+    return _bench(title, clip, body, seconds, likeness)
 
 
-def bench_swings(seconds: float) -> list[Row]:
+def unevenness(result: RateResult | RateClip) -> float:
+    """Return how much the pelvis' speed along its way changes, over its mean [-]."""
+    speeds = np.linalg.norm(np.diff(result.p_world[:, 0, :2], axis=0), axis=1)
+    return float(speeds.std() / speeds.mean())
+
+
+def bench_swings(seconds: float) -> list[tuple[Row, Run]]:
     """Return the bat swing's rows: shoulders, elbows and wrists by their rotation vectors."""
     clip = rate_swing.swing()
     joints = [joint for arm in rate_swing.ARMS for joint in arm]
@@ -72,7 +79,7 @@ def bench_swings(seconds: float) -> list[Row]:
         return min(course_correlation(clip.script.imitated[:, j], found[:, j]) for j in joints)
 
     return [
-        _bench(f'bat swing, {name}', clip, rate_swing.upper_body(*ratios), seconds, likeness)[0]
+        _bench(f'bat swing, {name}', clip, rate_swing.upper_body(*ratios), seconds, likeness)
         for name, ratios in rate_swing.PROPORTIONS.items()
     ]
 
@@ -89,7 +96,7 @@ def _centred(values: Floats) -> Floats:
 
 def _bench(
     title: str, clip: RateClip, body: BodyTree, seconds: float, likeness: Any
-) -> tuple[Row, RateResult, RateResult]:
+) -> tuple[Row, Run]:
     printed, printed_speed = run_clip(clip, body, AS_PRINTED, seconds)
     ours, speed = run_clip(clip, body, RateConfig(), seconds)
     row = Row(
@@ -100,7 +107,7 @@ def _bench(
         printed_speed,
         likeness(ours.rotations),
     )
-    return row, printed, ours
+    return row, Run(clip, body, printed, ours)
 
 
 def _largest_cm(clip: RateClip, result: RateResult) -> float:
@@ -125,10 +132,11 @@ def bench_peer() -> Peer | None:
     return Peer(run.frames_per_s, CM * run.max_error_m)
 
 
-def as_tree(walk: Row, swings: list[Row], peer: Peer | None) -> dict[str, Any]:
+def as_tree(walks: list[Row], swings: list[Row], peer: Peer | None) -> dict[str, Any]:
     """Return what --json writes; of the bat swing the worst of its characters."""
     return {
-        'walk': _figures([walk]),
+        'walk': _figures(walks[:1]),
+        'walk_without_pelvis': _figures(walks[1:]),
         'bat_swing': _figures(swings),
         'peer': {
             'name': PEER,
@@ -146,8 +154,8 @@ def _figures(rows: list[Row]) -> dict[str, float]:
     }
 
 
-def markdown(rows: list[Row], peer: Peer | None) -> str:
-    """Return the rows as a table, and the peer below it."""
+def markdown(rows: list[Row], uneven: list[float], peer: Peer | None) -> str:
+    """Return the rows as a table; below it the pelvis of source and both walks, and the peer."""
     lines = [
         '| | max error, cm, as printed | max error, cm | frames/s, as printed | frames/s '
         '| least correlation |',
@@ -167,4 +175,9 @@ def markdown(rows: list[Row], peer: Peer | None) -> str:
             f'{PEER} on the same walk: {peer.frames_per_s:.0f} frames/s, max error '
             f'{peer.max_error_cm:.4f} cm; ours is {ratio:.0f} times as fast'
         )
-    return '\n'.join(lines) + f'\n\n{text}'
+    source, with_task, without = (f'{100.0 * value:.1f} %' for value in uneven)
+    pelvis = (
+        f"Standard deviation over mean of the walking pelvis' speed: {source} in the source, "
+        f'{with_task} with a task of its own, {without} without.'
+    )
+    return '\n'.join(lines) + f'\n\n{pelvis}\n\n{text}'

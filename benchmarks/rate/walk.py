@@ -48,8 +48,8 @@ def lower_body(leg_m: tuple[float, float]) -> BodyTree:
     return BodyTree(NAMES, np.array(PARENTS), np.array(offsets))
 
 
-def walk() -> RateClip:
-    """Return the walk of the source character."""
+def walk(has_pelvis: bool = True) -> RateClip:
+    """Return the walk of the source character; without the pelvis' task it is the clip 2."""
     body = lower_body(SOURCE_LEG_M)
     steps = np.arange(N_STEPS * FRAMES_PER_STEP) / FRAMES_PER_STEP
     q, p = np.zeros((len(steps), 9, 4)), np.zeros((len(steps), 9, 3))
@@ -64,7 +64,7 @@ def walk() -> RateClip:
     tasks = (
         *(Task(toes, kind, tip) for toes in TOES for kind in (POSITION, ORIENTATION)),
         Task(0, POSITION, axes=HORIZONTAL),
-    )
+    )[: 5 if has_pelvis else 4]
     return RateClip(RATE_HZ, body, tasks, _script(steps, rotations, tasks, q, p), q, p)
 
 

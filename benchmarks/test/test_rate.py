@@ -27,7 +27,7 @@ def test_bench_writes_what_the_issue_asks_for(tmp_path, capsys):
     ]
     assert bench.main(arguments) == 0
     told = json.loads(path.read_text())
-    assert set(told) == {'walk', 'bat_swing', 'peer'}
+    assert set(told) == {'walk', 'walk_without_pelvis', 'bat_swing', 'peer'}
     assert set(told['walk']) == set(told['bat_swing']) == KEYS
     assert told['peer'] == {'name': 'mink', 'frames_per_s': None}
     assert told['walk']['max_error_cm_paper_settings'] <= 1.05
@@ -39,6 +39,7 @@ def test_bench_writes_what_the_issue_asks_for(tmp_path, capsys):
         'rate_figure_7',
         'rate_figure_8',
         'rate_figure_9',
+        'rate_swing',
         'rate_walk',
     ]
     for one in drawn:
@@ -69,7 +70,7 @@ def test_missing_peer_is_no_error(monkeypatch):
     monkeypatch.setattr(rate_bench, 'import_module', missing)
     assert rate_bench.bench_peer() is None
     row = rate_bench.Row('walk', 0.5, 0.1, 10.0, 20.0, 0.99)
-    assert 'mink is not installed' in rate_bench.markdown([row], None)
+    assert 'mink is not installed' in rate_bench.markdown([row], [0.01, 0.01, 0.2], None)
 
 
 def test_peer_meets_the_same_tasks():

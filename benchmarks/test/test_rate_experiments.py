@@ -4,7 +4,7 @@
 
 from benchmarks.rate import swing as rate_swing
 from benchmarks.rate import walk as rate_walk
-from benchmarks.rate.experiments import course_correlation
+from benchmarks.rate.experiments import course_correlation, unevenness
 from benchmarks.rate.run import correlations, flexion, RateClip, run_clip, task_errors, task_track
 import numpy as np
 from puppet_core.math import quaternions as qb
@@ -91,6 +91,20 @@ def test_error_as_printed_is_the_papers(walk, walks):
 
 def test_error_with_our_settings_is_below_a_millimetre(walk, walks):
     assert task_errors(walk, walks['ours']).max() < 0.1 * OUR_MAX_ERROR_M
+
+
+def test_pelvis_without_a_task_is_uneven_as_the_papers_clip_2(walk, walks):
+    """The feet are as exact; the pelvis, which nothing leads, speeds up and slows down."""
+    clip = rate_walk.walk(has_pelvis=False)
+    rows = np.array([task.n_rows for task in clip.tasks])
+    np.testing.assert_array_equal(clip.script.active @ rows, 6)
+    body = rate_walk.lower_body(rate_walk.DESTINATION_LEG_M)
+    result = run_clip(clip, body, RateConfig())[0]
+    assert task_errors(clip, result).max() < 0.1 * OUR_MAX_ERROR_M
+    assert unevenness(walks['ours']) < 0.01 < 0.1 < unevenness(result)
+    swing = np.abs(np.diff(clip.script.bases)) > 0
+    jumps = np.linalg.norm(np.diff(result.p_world, axis=0), axis=-1).max(axis=1)
+    assert jumps[swing].max() < 1.1 * jumps[~swing].max()
 
 
 def test_pattern_of_the_joints_is_kept(walk, walks):
