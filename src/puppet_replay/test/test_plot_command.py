@@ -55,7 +55,7 @@ def test_importances_are_those_of_the_messages(replayed_bag, numbers):
         np.array([getattr(m, n) for m in said]) for n in ('importance', 'self_importance')
     )
     rows = series_of(numbers, 'importance')
-    assert len(rows) == 12
+    assert len(rows) == 16
     assert_statistics(rows['environment left_hand'], near[:, 0], '')
     assert_statistics(rows['environment right_foot'], near[:, 3], '')
     assert_statistics(rows['own body right_hand'], own[:, 1], '')

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TYPE_CHECKING
 
 import numpy as np
-from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS
+from puppet_core.body import GENERAL_END_EFFECTORS
 from puppet_core.drawing import BLUE, DARK, GREEN, GREY, legend_above, new_figure, PURPLE, RED
 from puppet_core.math import Floats, Vec3s
 from puppet_core.sensor_frames import (
@@ -75,19 +75,18 @@ def mark_beyond(axes: 'Axes', times_s: Floats, values: Floats, limit: float) -> 
 
 
 def importance_series(shown: Importances) -> list[Series]:
-    lanes = zip(GROUPS, (END_EFFECTORS, GENERAL_END_EFFECTORS), (shown.environment, shown.body))
     return [
         Series(f'{title} {name}', '', values[:, k])
-        for (title, _), names, values in lanes
-        for k, name in enumerate(names)
+        for (title, _), values in zip(GROUPS, (shown.environment, shown.body))
+        for k, name in enumerate(GENERAL_END_EFFECTORS)
     ]
 
 
 def draw_importance(shown: Importances, title: str) -> 'Figure':
-    """Return the figure: four lanes of the environment, then eight of the own body."""
+    """Return the figure: eight lanes of the environment, then eight of the own body."""
     series = importance_series(shown)
-    n_environment = len(END_EFFECTORS)
-    heights = [1.0] * n_environment + [GROUP_GAP] + [1.0] * len(GENERAL_END_EFFECTORS)
+    n_environment = len(GENERAL_END_EFFECTORS)
+    heights = [1.0] * n_environment + [GROUP_GAP] + [1.0] * n_environment
     height_px = round(LANE_PX * sum(heights)) + LANES_REST_PX
     figure, grid = new_figure(heights, height_px, title)
     panels = [row[0] for row in grid]

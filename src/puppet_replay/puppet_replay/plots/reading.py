@@ -51,8 +51,8 @@ class Series(NamedTuple):
 
 class Importances(NamedTuple):
     times_s: Floats  # shape (n,) [s]
-    environment: Floats  # hands and feet, shape (n, 4), in 0 .. 1
-    body: Floats  # self-interaction: hands, feet, elbows, knees, shape (n, 8), in 0 .. 1
+    environment: Floats  # of hands, feet, elbows, knees, shape (n, 8), in 0 .. 1
+    body: Floats  # self-interaction, the same
 
 
 class Soles(NamedTuple):
@@ -216,7 +216,7 @@ class PlotBag:
         times_s, messages = self._records(IMPORTANCE, Importance, lambda msg: msg)
         return Importances(
             times_s,
-            np.stack([msg.importance for msg in messages]),
+            np.stack([[*msg.importance, *msg.joint_importance] for msg in messages]),
             np.stack([msg.self_importance for msg in messages]),
         )
 

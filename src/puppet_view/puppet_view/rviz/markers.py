@@ -127,7 +127,7 @@ def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
     return tuple(
         spec.text_marker(
             LABELS,
-            number * len(bodies.END_EFFECTORS) + i,
+            number * len(bodies.GENERAL_END_EFFECTORS) + i,
             text,
             goals[i] + [0.0, 0.0, above + LABEL_STEP_M * (i % 2)],
             height,
@@ -136,7 +136,7 @@ def label_markers(importances: Floats, goals: Vec3s) -> tuple[MarkerSpec, ...]:
         for i in _visible(importances, goals)
         for number, (text, above, height) in enumerate(
             (
-                (bodies.END_EFFECTORS[i].replace('_', ' '), LABEL_ABOVE_M, LABEL_HEIGHT_M),
+                (bodies.GENERAL_END_EFFECTORS[i].replace('_', ' '), LABEL_ABOVE_M, LABEL_HEIGHT_M),
                 (f'{importances[i]:.2f}', VALUE_ABOVE_M, VALUE_HEIGHT_M),
             )
         )
@@ -176,7 +176,7 @@ def self_ball_markers(
 ) -> tuple[MarkerSpec, ...]:
     """Return where hands, feet, elbows and knees may be by the own body (Shin2002 5.6-5.9)."""
     radii = np.maximum(radii, MIN_BALL_RADIUS_M)
-    return _range_balls(importances, centres, radii, len(bodies.END_EFFECTORS))
+    return _range_balls(importances, centres, radii, len(bodies.GENERAL_END_EFFECTORS))
 
 
 def _range_balls(

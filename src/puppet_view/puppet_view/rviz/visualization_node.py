@@ -136,7 +136,7 @@ class Puppet:
         return [self.group(markers, stamp_ns=near.stamp_ns)]
 
     def goals(self, record: messages.ImportanceRecord, config: VisualizationConfig) -> Group:
-        rows, scale = record.rows[: len(END_EFFECTORS)], self.scale
+        rows, scale = record.rows, self.scale
         where = rows[:, IMPORTANCE], scale * rows[:, GOAL : GOAL + 3]
         markers = drawing.goal_markers(*where)
         if config.show_labels:

@@ -128,6 +128,12 @@ def test_labels_stand_over_the_goals_that_matter_and_say_how_much():
     assert labels[1].size[2] < labels[0].size[2]  # small type
 
 
+def test_elbows_and_knees_that_matter_are_drawn_and_named_too():
+    importances = np.array([0.0] * 7 + [0.7])
+    labels = label_markers(importances, np.ones((8, 3)))
+    assert [m.text for m in labels] == ['right knee', '0.70']
+
+
 def test_labels_of_a_pair_that_touches_do_not_overlap():
     """Seen from any side: their heights differ."""
     labels = label_markers(np.ones(4), np.zeros((4, 3)))
