@@ -149,6 +149,19 @@ def test_importance_that_comes_and_goes_moves_nothing_by_jumps(puppet, adult_cha
     assert fastest[1].joints < 2.0 * fastest[0].joints
 
 
+def test_fast_puppet_is_not_taken_for_one_astray(retarget, stepping_motion, adult_character):
+    """At 6 m/s and 30 Hz the root goes 20 cm in a frame; it repeats its performer all the same."""
+    still = at_rate(stepping_motion, 4)
+    way = 0.2 * np.arange(still.n_frames)[:, None] * [1.0, 0.0, 0.0]
+    carried = replace(
+        still,
+        root_positions=still.root_positions + way,
+        end_effectors=still.end_effectors + way[:, None],
+    )
+    out = retarget(carried, adult_character, solver='rate_control')
+    assert np.abs(out.puppet.root_positions - carried.root_positions).max() < GOAL_TOL_M
+
+
 def test_joint_limits_of_the_character_hold(retarget, stepping_motion, short_character):
     knees = [SEGMENT_INDEX[f'{side}_shank'] for side, _ in SIDES]
     limits = tuple(

@@ -190,25 +190,19 @@ def _bend_limbs(
 
 
 @kernel
-def _way_back(inputs: Inputs, state: State, frame: Frame, dt: float) -> float:
+def _note_astray(inputs: Inputs, state: State, frame: Frame, dt: float) -> None:
     """
-    Return the fraction of the way to what is imitated that a body astray has to go now, or 0.
+    Note after a step how long the body has been astray; too long, and it will be brought back.
 
     Such is an arm wound about its shoulder: no small step of its hand unwinds it. Where what is
     imitated meets the goals nothing but that keeps root or joints so far from it for long.
     """
-    waited = state.astray[0]
-    if waited < 0.0:
-        share = min(1.0, -dt / waited)
-        state.astray[0] = min(waited + dt, 0.0)
-        return share
     far = norm(sub(state.p_world[0], inputs.base_position)) / ASTRAY_M
     for joint in range(1, 16):
         turn = angle_between(state.rotations[joint], inputs.imitated[joint])
         far = max(far, turn / ASTRAY_RAD)
-    waited = waited + dt if far > 1.0 and frame.relaxation[0] == 0.0 else 0.0
+    waited = state.astray[0] + dt if far > 1.0 and frame.relaxation[0] == 0.0 else 0.0
     state.astray[0] = waited if waited <= PATIENCE_S else -RETURN_S
-    return 0.0
 
 
 @kernel
@@ -273,24 +267,28 @@ def solve_rate_packed(
         _hang(model, base, goals, frame, c)
     else:
         _bend_limbs(model, numbers, goals, inputs, frame)
-    rounds, way_back = 1, 0.0
-    if dt < math.inf and not hangs:
-        way_back = _way_back(inputs, state, frame, dt)
+    rounds, waited = 1, state.astray[0]
     if not dt < math.inf:
         _approach(c, 1.0)
         begin(c)
         state.astray[0] = 0.0
         rounds = START_ROUNDS
-    elif way_back > 0.0:
-        # without a step of the tasks, which would undo it
-        _approach(c, way_back)
+    elif waited < 0.0:
+        # without a step of the tasks, which would undo it; the root goes along meanwhile
+        root = state.p_world[0]
+        copy(add(root, sub(inputs.root_position, state.before.root)), root)
+        _approach(c, min(1.0, -dt / waited))
         begin(c)
+        copy(inputs.root_position, state.before.root)
+        state.astray[0] = min(waited + dt, 0.0)
         rounds = 0
         state.steps[0] = 0
     elif state.error[0] > captured_error + TANGLED_M:
         _approach(c, UNTANGLING)
     for _ in range(rounds):
         advance(c)
+    if rounds == 1 and not hangs:
+        _note_astray(inputs, state, frame, dt)
     _copy_posture(state, captured.rotations, frame)
     if numbers.joint_limits:
         limit_joints(model.limits, frame.rotations)

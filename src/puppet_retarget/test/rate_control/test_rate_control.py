@@ -8,12 +8,7 @@ from puppet_core.io import ConfigError
 from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_retarget.rate_control import AS_PRINTED, RateConfig, RateController
-from puppet_retarget.rate_control.kinematics import (
-    base_difference,
-    change_base,
-    joint_difference,
-    move_tree,
-)
+from puppet_retarget.rate_control.kinematics import change_base, joint_difference, move_tree
 from puppet_retarget.rate_control.state import (
     ALL_RATES,
     MAX_DOFS,
@@ -160,25 +155,16 @@ def test_error_falls_as_eq_13_says(rng, k1, estimate):
 
 
 def numeric_step(controller, config):
-    """Return ChoiKo2000 eq. 16 with the estimates of its steps 1 to 3, by numpy, shape (dofs,)."""
+    """Return eq. 16 with the estimates of its steps 1 to 3 after no error, by numpy, (dofs,)."""
     n, tree, arrays = controller.tree.n_dofs, controller.tree, controller.packed[0]
-    before, state = arrays['state'].copy(), arrays['state']
-    jacobian, inputs = controller.jacobian(), controller.inputs
+    before, state, inputs = arrays['state'].copy(), arrays['state'], controller.inputs
+    moves, jacobian = controller.errors(), controller.jacobian()
     inverse = numeric_pinv(jacobian, inputs.mobilities[:n], 0.0)
-    goals = inputs.positions.copy(), inputs.orientations.copy()
-    inputs.positions[:], inputs.orientations[:] = (
-        state['before'][name].copy() for name in ('positions', 'orientations')
-    )
-    missed = controller.errors()  # e1[n-1]
-    inputs.positions[:], inputs.orientations[:] = goals
-    wish = np.zeros(MAX_DOFS)
-    base_difference(arrays['tree'], inputs, state, wish)
+    wish, tried = np.zeros(MAX_DOFS), np.zeros(MAX_DOFS)
     for j in range(1, N):
         out = wish[tree.first_dofs[j] : tree.first_dofs[j] + 3]
         place = state['rotations'][j], inputs.imitated[j]
         joint_difference(int(tree.kinds[j]), tree.axes[j], *place, out)
-    moves = controller.errors() - missed  # of positions, exactly
-    tried = np.zeros(MAX_DOFS)
     tried[:n] = inverse @ moves
     move_tree(arrays['tree'], tried, state)
     expected = controller.errors()
