@@ -254,7 +254,7 @@ def touching(stage, rng):
 
 @PUPPETS
 def test_balls_are_those_of_the_solver(adult_character, scene, puppet, request, rng):
-    """Without what is done to a posed body afterwards, to a hundredth of a millimetre."""
+    """Without what is done to a posed body afterwards, to a twentieth of a millimetre."""
     character = request.getfixturevalue(puppet)
     stage, view = Stage(character, adult_character), SelfBallView(character)
     config = SolverConfig(self_push_out=False)
@@ -271,7 +271,7 @@ def test_balls_are_those_of_the_solver(adult_character, scene, puppet, request, 
         assert there.sum() == len(NEAR)
         np.testing.assert_allclose(balls.importances, own['importances'], atol=1e-12)
         np.testing.assert_allclose(balls.radii[there], own['radii'][there], atol=1e-12)
-        np.testing.assert_allclose(balls.centres[there], own['centres'][there], atol=1e-5)
+        np.testing.assert_allclose(balls.centres[there], own['centres'][there], atol=5e-5)
 
 
 @PUPPETS
