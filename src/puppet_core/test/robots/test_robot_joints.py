@@ -13,8 +13,11 @@ from puppet_core.math import bounded_step
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.drawn import drawn_robot
 from puppet_core.robots.joints import (
+    _error,
     DIP_M,
+    HOLD_M,
     LONGEST_S,
+    move_bodies,
     RAMP_S,
     REST_STEP_RAD,
     RobotJoints,
@@ -281,6 +284,39 @@ def test_the_t_pose_is_reached_and_is_ours(character, joints):
     np.testing.assert_allclose(posture.ends[2:4], asked[2:4], atol=1e-6)
     assert np.abs(qb.log(posture.q_world)).max() < 0.02
     assert angles[joints.names.index('left_shoulder_roll')] == pytest.approx(np.pi / 2, abs=0.05)
+
+
+def excess_error(joints, q_world):
+    """Return what a left arm's error is more than scipy's, from there and the last frame [m]."""
+    robot, state = joints._robot, joints._state
+    state = state._replace(angles=state.angles.copy(), q_body=state.q_body.copy())
+    end, error = LIMB_SEGMENTS[0, 2], np.empty(15)
+    first, last = robot.first[end - 2], robot.first[end] + robot.n_joints[end]
+    starts = [state.angles[first:last].copy(), state.before[first:last].copy()]
+
+    def square(angles):
+        state.angles[first:last] = angles
+        move_bodies(robot, state, end - 2, end)
+        way = HOLD_M[0] ** 2 * np.sum((angles - starts[1]) ** 2)
+        return 1e4 * (_error(robot, state, 0, state.goals, q_world, error) + way)
+
+    bounds = np.transpose((robot.lower, robot.upper))[first:last]
+    best = [minimize(square, start, bounds=bounds).fun for start in starts]
+    return 0.01 * (np.sqrt(square(starts[0])) - np.sqrt(best))
+
+
+def test_an_arm_out_of_reach_is_as_near_as_joints_allow(character, joints, rng):
+    """Place, elbow and turns together, which cannot all be had."""
+    excess = []
+    for k, posture in enumerate(moving(character, rng, 120, 0.5)):
+        shoulder, palm = posture.p_world[LIMB_SEGMENTS[0, 0]], posture.ends[0]
+        palm += (0.3 + 0.3 * np.sin(0.1 * k)) * (palm - shoulder)
+        q_world = posture.q_world.copy()
+        posture.asked_of(joints)
+        excess.append(excess_error(joints, q_world))
+    from_found, from_before = np.transpose(excess[1:])
+    assert from_found.max() < 1e-6
+    assert np.mean(from_before < 1e-6) > 0.95  # now and then scipy leaps to another solution
 
 
 def test_posture_that_is_not_finite_moves_no_joint(character, joints):

@@ -261,12 +261,22 @@ def way_out_of_planes(
 def lift_ends(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, goals: Goals, frame: Frame
 ) -> None:
-    """Take the surfaces of hands and feet out of planes, unless these hold them where they are."""
-    has_moved = False
+    """
+    Take the surfaces of hands and feet out of planes, unless these hold them where they are.
+
+    A robot's soles are hard: what of them `level_ends` has not turned out yet, and is deeper in,
+    leaves.
+    """
+    has_moved, dip = False, tuning.world_scale * DIP_M
+    is_robot = model.sizes[0] > 0.0
     for limb in range(4):
         out = way_out_of_planes(model, tuning, objects, limb, frame)
-        out = scale(out, 1.0 - goals.importances[limb] ** END_POWER)
-        if norm(out) > 0.0:
+        way = norm(out)
+        if way > 0.0:
+            held = goals.importances[limb] ** END_POWER
+            if is_robot and limb >= 2:
+                held *= 1.0 - smooth_ramp(way, dip) / way
+            out = scale(out, 1.0 - held)
             take_end_to(model, tuning, limb, add(frame.end_effectors[limb], out), frame)
             has_moved = True
     if has_moved:

@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies in the world: how deep capsules are in objects, a belly at a table, feet on a slope."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 from puppet_core.body.capsules import shape_arrays
 from puppet_core.math import quaternions as qb
+from puppet_core.robots import character_from_urdf, RobotMap
 from puppet_retarget.importance import GOAL, IMPORTANCE, ROW
 from puppet_retarget.solvers.body_contact import deepest_in_object, DIP_M
 from puppet_retarget.solvers.penetration import puppet_distance
@@ -13,6 +17,7 @@ from puppet_retarget.solvers.root import LIFT_S
 from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
+HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 TORSO_AND_HEAD = range(4)
 FEET = (12, 15)
 LEFT_SHANK, RIGHT_SHANK = 11, 14
@@ -245,6 +250,28 @@ def test_feet_that_hold_on_turn_out_of_the_floor_however_they_stand(
         turned += up > captured_up + 1e-3
     assert turned > 50
     assert deepest < DIP_M
+
+
+@pytest.mark.parametrize('is_robot', [True, False])
+def test_a_robots_sole_that_comes_down_steeply_is_hardly_in_the_floor(
+    scene, adult_character, is_robot
+):
+    """Toes down by 1 rad from one frame to the next, which level feet follow in 20 ms."""
+    robot = character_from_urdf(HUMANOID, RobotMap()).character
+    character = robot if is_robot else replace(robot, robot=None)
+    environment = scene(scene.floor)
+    solver, rows, root = standing_solver(character, adult_character, environment)
+    objects, shape = environment.arrays(1.0, 0.0), shape_arrays(character.capsules)
+    depths = []
+    for k in range(20):
+        rotations = np.tile(UPRIGHT, (16, 1))
+        rotations[FEET[0]] = qb.exp(np.array([0.0, 1.0 if k > 1 else 0.0, 0.0]))
+        rows[2, GOAL + 2] = 0.07 if k > 1 else 0.15
+        out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else 1.0 / 120.0)
+        q, p = out.q_world[FEET[0]], out.p_world[FEET[0]]
+        depths.append(deepest_in_object(shape, objects, 0, FEET[0], q, p)[0])
+    assert (max(depths) < 1.5 * DIP_M) == is_robot
+    assert depths[-1] < DIP_M
 
 
 def test_a_plane_that_is_there_twice_lifts_a_body_once(scene, tall_character, adult_character):
