@@ -268,7 +268,7 @@ def read_posture(
 # orientations of upper arm and forearm, or an arm that cannot get where it should rolls over for
 # little. Of arms the way of each joint from where it was counts as well, or angles rush past
 # where two axes are one. A radian counts as so many metres of the end's place:
-ORIENTATION_M = (0.01, 0.01, 0.004, 0.004)  # of a hand or foot
+ORIENTATION_M = (0.01, 0.01, 0.006, 0.006)  # of a hand or foot
 LEVEL_M = 0.1  # of a foot that is kept level
 PART_M = (0.006, 0.006, 0.0, 0.0)  # of the parts above it
 HOLD_M = (0.006, 0.006, 0.003, 0.003)  # of a joint's way since the last frame
