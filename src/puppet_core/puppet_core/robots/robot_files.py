@@ -149,11 +149,12 @@ def _hulled(link: UrdfLink, hulls: Mapping[str, Vec3s]) -> UrdfLink:
 def _from_mjcf(path: Path) -> str:
     import mujoco
 
-    model: Any = mujoco.MjModel.from_xml_path(str(path))
+    spec: Any = mujoco.MjSpec.from_file(str(path))
+    model: Any = spec.compile()
     top = int(np.argmax(np.bincount(model.body_rootid[1:])))
     names = [model.body(i).name or f'body_{i}' for i in range(model.nbody)]
     follows = (model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id >= 0)
-    folder = path.resolve().parent
+    folder = path.resolve().parent / spec.meshdir
     parts = []
     for body in np.flatnonzero(model.body_rootid == top):
         above = names[model.body_parentid[body]]

@@ -88,6 +88,20 @@ def test_a_xacro_is_expanded(tmp_path):
         read_robot_file(path)
 
 
+def test_the_meshes_of_an_mjcf_are_in_the_folder_that_it_names(tmp_path):
+    pytest.importorskip('mujoco')
+    path, folder = tmp_path / 'robot.xml', tmp_path / 'shapes'
+    folder.mkdir()
+    trimesh.creation.box(extents=[0.2, 0.4, 0.6]).export(folder / 'base.stl')
+    text = MJCF.replace('angle="radian"/>', 'angle="radian" meshdir="shapes"/>{}').format(
+        '<asset><mesh name="m" file="base.stl"/></asset>'
+    )
+    path.write_text(text.replace('type="box" size="0.1 0.2 0.3"', 'type="mesh" mesh="m"'))
+    (hull,) = read_robot_file(path).links['base'].shapes
+    assert hull.kind == 'hull'
+    np.testing.assert_allclose(np.ptp(hull.size, axis=0), [0.2, 0.4, 0.6], atol=1e-6)
+
+
 def test_an_mjcf_has_its_hinges_limits_and_solids(tmp_path):
     pytest.importorskip('mujoco')
     path = tmp_path / 'robot.xml'
