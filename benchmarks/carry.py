@@ -27,6 +27,7 @@ from puppet_retarget.offline import (
     PERFORMER,
     retarget_motion,
     RetargetJob,
+    smoothness,
     table,
 )
 
@@ -47,6 +48,7 @@ class CarryFigures(NamedTuple):
     gap_m: float  # least and
     float_m: float  # greatest gap between a box that stands and what it stands on
     moves_m_s: float  # of a box that stands
+    whips: int  # joint-frames over 1000 deg/s while the performer's are below 300
 
 
 def with_size(environment: Environment, factor: float) -> Environment:
@@ -79,6 +81,7 @@ def carry_figures(motion: Motion, character: Character, environment: Environment
     stands = np.append(performers < STILL_M_S, False)
     stands &= places[:, 2] < table_top + 0.5 * thing.real.size[2] + TOUCH_M
     gaps = own[stands, 2] - 0.5 * own_size[2] - scale * table_top
+    turns_of_joints = result.puppet.rotations, motion.rotations
     return CarryFigures(
         float(np.max(np.abs(_distances(own_palms, own_size)[held]))),
         float(np.max(slips)),
@@ -87,6 +90,7 @@ def carry_figures(motion: Motion, character: Character, environment: Environment
         float(np.min(gaps)),
         float(np.max(gaps)),
         float(np.max(speeds[stands[:-1] & stands[1:]])),
+        int(np.sum(smoothness.whips(*turns_of_joints, rate_hz, np.zeros(len(own), dtype=bool)))),
     )
 
 
@@ -131,7 +135,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
             figures = carry_figures(motion, character, with_size(environment, factor))
             rows.append([name, f'{factor:g}', *_cells(figures)])
     head = ['puppet', 'box', 'palms off it, mm', 'slip, mm/s', "speed over the performer's"]
-    head += ['acceleration, m/s²', 'gap while it stands, mm', 'moves then, mm/s']
+    head += ['acceleration, m/s²', 'gap while it stands, mm', 'moves then, mm/s', 'whips']
     return table(head, rows)
 
 
@@ -144,6 +148,7 @@ def _cells(figures: CarryFigures) -> list[str]:
         number(figures.acceleration_m_s2, 1),
         f'{low} .. {high}',
         number(1e3 * figures.moves_m_s, 2),
+        str(figures.whips),
     ]
 
 

@@ -42,6 +42,7 @@ def bench_command(
     parser: argparse.ArgumentParser, run: Run, argv: Sequence[str] | None = None
 ) -> int:
     """Measure, print what `run` returns; return the exit code."""
+    program = parser.prog.removeprefix('./')
 
     def command() -> int:
         options = parser.parse_args(argv)
@@ -49,10 +50,10 @@ def bench_command(
         print(text)
         if options.write_docs:
             words = [word for word in argv or sys.argv[1:] if not word.startswith('--write-docs')]
-            write_docs(ROOT / 'doc', options.write_docs, f'{parser.prog} {_shown(words)}', text)
+            write_docs(ROOT / 'doc', options.write_docs, f'{program} {_shown(words)}', text)
         return EXIT_OK
 
-    return run_command(parser.prog.removeprefix('./'), command)
+    return run_command(program, command)
 
 
 def write_docs(folder: Path, block: str, command: str, text: str) -> None:

@@ -89,6 +89,7 @@ def make_object(
     name: str = 'thing',
     follows: str = '',
     held: bool = False,
+    segment: int = -1,
 ) -> SceneObject:
     """Return a scene object; the counterpart is the object itself unless said otherwise."""
 
@@ -103,7 +104,7 @@ def make_object(
     )
     joints = np.full(4, np.nan)  # elbows and knees do not count
     distances = np.append(np.full(4, influence), joints), np.append(np.full(4, margin), joints)
-    return SceneObject(name, SHAPES.index(shape), real, puppet, *distances, follows, held)
+    return SceneObject(name, SHAPES.index(shape), real, puppet, *distances, follows, held, segment)
 
 
 def floor_only() -> Environment:

@@ -10,6 +10,7 @@ from puppet_retarget.importance.environment import (
     ObjectArrays,
     Placement,
     SceneObject,
+    UNSEEN,
 )
 from puppet_retarget.importance.estimator import (
     GOAL,
@@ -30,6 +31,7 @@ from puppet_retarget.importance.moving import (
     Counterparts,
     followed,
     half_extent,
+    mounted,
     MovingObjects,
     support_by,
 )

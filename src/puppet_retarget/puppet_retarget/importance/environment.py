@@ -6,7 +6,8 @@ The environment: named solids, each with a counterpart in the puppet's world.
 Read from a YAML file; an object's counterpart is the object itself unless the file gives the
 puppet another pose or size of it. Influence distance D and contact margin belong to each
 pair of end-effector and object (Shin2002 eq. 4.3, errata 13). An object may follow a tracker
-sensor, and its pose is in the sensor's frame then, or both hands; its counterpart moves with it.
+sensor or a segment of the body, and its pose is in that one's frame then, or both hands; its
+counterpart moves with it.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import END_EFFECTORS, GENERAL_END_EFFECTORS
+from puppet_core.body import (
+    END_EFFECTORS,
+    GENERAL_END_EFFECTORS,
+    LIMB_SEGMENTS,
+    SEGMENT_INDEX,
+    SEGMENTS,
+)
 from puppet_core.io import load_yaml, Section
 from puppet_core.math import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SHAPES, SPHERE
@@ -49,7 +56,7 @@ class SceneObject:
 
     name: str  # Unique name
     shape: int  # Index into SHAPES
-    real: Placement  # The performer's object; of a follower its place in the sensor's frame
+    real: Placement  # The performer's object; of a follower its place in what it follows
     puppet: Placement  # The puppet's counterpart, before any world scale
     # D for each general end-effector, shape (8,); NaN takes the parameter's value, but 0, which is
     # no influence, for elbows and knees [m]
@@ -59,16 +66,17 @@ class SceneObject:
     contact_margins: Floats
     follows: str = ''  # Name of the sensor that it moves with, or ''
     held: bool = False  # Whether it moves with both hands while these hold it
+    segment: int = -1  # Of the body to which it is fixed, or -1
 
     @property
     def moves(self) -> bool:
         """Return whether it need not stay where the file says."""
-        return bool(self.follows) or self.held
+        return bool(self.follows) or self.held or self.segment >= 0
 
     @property
     def start(self) -> Vec3:
         """Return its position in world before anything has moved, shape (3,) [m]."""
-        return UNSEEN if self.follows else self.real.position
+        return UNSEEN if self.follows or self.segment >= 0 else self.real.position
 
 
 class ObjectArrays(NamedTuple):
@@ -87,6 +95,9 @@ class ObjectArrays(NamedTuple):
     velocities: Floats  # (n, 6) of its origin [m/s], then angular [rad/s], in world
     moves: Ints  # (n,) 1 for what moves, else 0
     looseness: Floats  # (n,) 1 for a follower that rests on nothing; 0 at rest, and for all others
+    segments: Ints  # (n,) to which it is fixed, or -1
+    mounts: Vec3s  # (n, 3) in the frame of the puppet's segment, world scale applied
+    mount_orientations: Quats  # (n, 4)
 
 
 def filled_up(objects: ObjectArrays) -> ObjectArrays:
@@ -120,6 +131,10 @@ class Environment:
         margin = _stack([o.contact_margins for o in self.objects], N_ENDS)
         is_joint = np.arange(N_ENDS) >= len(END_EFFECTORS)
         usual = np.where(is_joint, 0.0, influence_distance)
+        influence = np.where(np.isnan(influence), usual, influence)
+        for row, item in zip(influence, self.objects):  # what carries it is not drawn to it
+            for limb in np.flatnonzero((LIMB_SEGMENTS == item.segment).any(axis=1)):
+                row[[limb, limb + len(END_EFFECTORS)]] = 0.0
         usual_margin = np.where(is_joint, JOINT_MARGIN_M, contact_margin)
         return ObjectArrays(
             n,
@@ -131,11 +146,14 @@ class Environment:
             * _stack([o.start if o.moves else o.puppet.position for o in self.objects], 3),
             _stack([o.puppet.orientation for o in self.objects], 4),
             world_scale * _stack([o.puppet.size for o in self.objects], 3),
-            np.where(np.isnan(influence), usual, influence),
+            influence,
             np.where(np.isnan(margin), usual_margin, margin),
             np.zeros((n, 6)),
             np.array([o.moves for o in self.objects], dtype=np.int64),
             np.zeros(n),
+            np.array([o.segment for o in self.objects], dtype=np.int64),
+            world_scale * _stack([o.puppet.position for o in self.objects], 3),
+            _stack([o.puppet.orientation for o in self.objects], 4),
         )
 
 
@@ -155,15 +173,18 @@ def load_environment(path: str | Path) -> Environment:
 def _read_object(entry: Section) -> SceneObject:
     name = entry.text('name')
     shape = SHAPES.index(entry.text('shape', choices=SHAPES))
-    real, follows, held = _read_placement(entry, shape, None), '', False
+    real, follows, held, segment = _read_placement(entry, shape, None), '', False, -1
     if 'follows' in entry:
         if entry.raw('follows') == HANDS:
             held = True
         else:
             of = entry.section('follows')
-            follows = of.text('sensor')
-            if not follows:
-                raise of.error('sensor', 'a name', repr(follows))
+            if 'segment' in of:
+                segment = SEGMENT_INDEX[of.text('segment', choices=SEGMENTS)]
+            else:
+                follows = of.text('sensor')
+                if not follows:
+                    raise of.error('sensor', 'a name', repr(follows))
             of.finish()
         if shape == PLANE:
             raise entry.error('follows', 'a shape that is no plane', 'a plane')
@@ -185,7 +206,7 @@ def _read_object(entry: Section) -> SceneObject:
         wanted = 'margins of elbows and knees that have an influence_distance_m'
         raise entry.error('contact_margin_m', wanted, 'others')
     entry.finish()
-    return SceneObject(name, shape, real, puppet, influence, margin, follows, held)
+    return SceneObject(name, shape, real, puppet, influence, margin, follows, held, segment)
 
 
 def _read_placement(entry: Section, shape: int, base: Placement | None) -> Placement:

@@ -125,7 +125,7 @@ class ImportanceModel:
             if skeleton is None:
                 return None
         objects = self._estimator.objects
-        moving = self._moving.step(stamp_ns, posture, objects)
+        moving = self._moving.step(stamp_ns, posture, objects, segments)
         self._counterparts.place(moving, objects)
         rows = self._estimator.step(
             stamp_ns, posture.end_effectors, posture.end_effector_velocities

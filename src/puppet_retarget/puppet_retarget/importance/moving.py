@@ -1,32 +1,35 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Objects that move: with a tracker sensor, or with both hands while these hold them.
+Objects that move: with a tracker sensor, a segment, or both hands while these hold them.
 
 `MovingObjects` says where the performer's are; the importance has them, the puppet's solver gets
 them from there. `Counterparts` puts the puppet's where they are while nobody holds them: what
 stands on another object stands on that one's counterpart, whatever the sizes; far from all others
-it is where the performer's is. What two hands hold goes with the puppet's hands from there:
-`solvers.carry`.
+it is where the performer's is. What two hands hold goes with the puppet's hands from there, and
+what is fixed to a segment with the puppet's segment: `solvers.carry`.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import is_posture, NO_PROPS, Posture, Props
+from puppet_core.body import is_posture, NO_PROPS, PARENTS, Posture, Props
 from puppet_core.math import (
     add,
     Floats,
     kernel,
     pack_arrays,
+    Quat,
     quaternions,
+    Quats,
     rotate,
     rotate_inverse,
     scale,
     sub,
     Vec3,
     vec3,
+    Vec3s,
 )
 from puppet_core.math import values as v
 from puppet_retarget.importance.environment import (
@@ -91,11 +94,18 @@ class MovingObjects:
         self._grasps: list[Grasp | None] = [None] * len(self._items)
         self._was_known[:] = False
 
-    def step(self, stamp_ns: int, posture: Posture, objects: ObjectArrays) -> Props:
+    def step(
+        self,
+        stamp_ns: int,
+        posture: Posture,
+        objects: ObjectArrays,
+        segments: Vec3s = _NO_SEGMENTS,
+    ) -> Props:
         """
         Return where they are, and write their velocities into the environment's objects.
 
-        One whose sensor is not known goes with the hands if they hold it, else stays where it is.
+        Segments are the joints in world (16, 3) [m]. One whose sensor is not known goes with the
+        hands if they hold it, else stays where it is.
         """
         if self._stamp_ns is not None and stamp_ns < self._stamp_ns:
             self.reset()
@@ -110,6 +120,9 @@ class MovingObjects:
         for i, (j, item) in enumerate(self._items):
             objects.velocities[j] = 0.0
             found = _known(followed(item, posture.props))
+            if item.segment >= 0:
+                turn = _orientation(posture.rotations, item.segment)
+                found = mounted(item, segments[item.segment], turn)
             if found is not None:
                 self._grasps[i] = None
             elif (found := _known(self._held(i, item, posture))) is None:
@@ -158,10 +171,23 @@ def followed(item: SceneObject, props: Props) -> Pose | None:
     """Return place and orientation of what follows a sensor, (..., 3) [m], (..., 4), or None."""
     if not item.follows or item.follows not in props.names:
         return None
-    row, mount = props.names.index(item.follows), item.real
-    turn = props.orientations[..., row, :]
-    place = props.positions[..., row, :] + quaternions.rotate(turn, mount.position)
-    return place, quaternions.multiply(turn, mount.orientation)
+    row = props.names.index(item.follows)
+    return mounted(item, props.positions[..., row, :], props.orientations[..., row, :])
+
+
+def mounted(item: SceneObject, place: Vec3, turn: Quat) -> Pose:
+    """Return where the performer's object is on what it follows, (..., 3) [m], (..., 4)."""
+    mount = item.real
+    there = place + quaternions.rotate(turn, mount.position)
+    return there, quaternions.multiply(turn, mount.orientation)
+
+
+def _orientation(rotations: Quats, segment: int) -> Quat:
+    """Return a segment's orientation in world, shape (4,)."""
+    turn, above = rotations[segment], PARENTS[segment]
+    while above >= 0:
+        turn, above = quaternions.multiply(rotations[above], turn), PARENTS[above]
+    return turn
 
 
 class Counterparts:
@@ -186,9 +212,12 @@ class Counterparts:
                     own.positions[j] = place
                     own.orientations[j] = own.puppet_orientations[j] = turn
             support, own.puppet_positions[j] = 0.0, UNSEEN
-            if own.positions[j, 2] > UNSEEN[2]:
+            if own.segments[j] >= 0:
+                own.puppet_positions[j] = own.positions[j]
+            elif own.positions[j, 2] > UNSEEN[2]:
                 support, own.puppet_positions[j] = rest(self._packed, j)
-            own.looseness[j] = objects.looseness[j] = 1.0 - support
+            loose = 0.0 if own.segments[j] >= 0 else 1.0 - support
+            own.looseness[j] = objects.looseness[j] = loose
             objects.positions[j], objects.orientations[j] = own.positions[j], own.orientations[j]
             objects.puppet_positions[j] = world_scale * own.puppet_positions[j]
             objects.puppet_orientations[j] = own.puppet_orientations[j]
@@ -207,6 +236,8 @@ def rest(packed: np.ndarray, j: int) -> tuple[float, v.Vec3]:
     support, total, place = 0.0, 0.0, (0.0, 0.0, 0.0)
     for s in range(objects.n_objects):
         if s == j or objects.moves[s] and s > j or objects.positions[s, 2] <= UNSEEN_Z:
+            continue
+        if objects.segments[s] >= 0:  # the puppet's body is not posed yet
             continue
         gap, surface, normal, along = _gap_above(objects, j, s)
         shape, size, other = objects.shapes[s], objects.sizes[s], objects.puppet_sizes[s]

@@ -1,20 +1,45 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What both hands hold goes with the puppet's hands (kernels).
+What both hands hold goes with the puppet's hands, what is fixed to a segment with it (kernels).
 
 A thing that rests on nothing is where the hands are. `carry_objects` puts the counterpart between
 the palms as captured, where the puppet's own arms bring them at the reference root, and the goals
 of the palms with it; after the limbs, `settle_carried` gives it what the palms still miss. Both in
 proportion to the importances of the hands and to how loose the thing is, so nothing jumps when it
 is taken or set down.
+
+What is fixed to a segment is an obstacle to nothing; `mount_goals` puts the goals of ends at it
+onto the puppet's as its segment is posed so far.
 """
 
 import math
 
-from puppet_core.math import add, copy, Floats, kernel, quat, rotate_inverse, scale, sub, vec3
-from puppet_core.math.values import Vec3
-from puppet_retarget.importance import half_extent, IMPORTANCE, OBJECT, ObjectArrays, support_by
+import numpy as np
+from puppet_core.math import (
+    add,
+    copy,
+    Floats,
+    kernel,
+    multiply,
+    quat,
+    rotate,
+    rotate_inverse,
+    scale,
+    sub,
+    vec3,
+)
+from puppet_core.math.values import Quat, Vec3
+from puppet_retarget.importance import (
+    from_object,
+    GOAL,
+    half_extent,
+    IMPORTANCE,
+    OBJECT,
+    ObjectArrays,
+    support_by,
+    to_object,
+)
 from puppet_retarget.solvers.body_contact import deepest_in_object
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning
 
@@ -100,3 +125,40 @@ def settle_carried(objects: ObjectArrays, rows: Floats, goals: Goals, frame: Fra
         add(goals.positions[0], goals.positions[1]),
     )
     _shift(objects, j, scale(missed, 0.5 * held), goals)
+
+
+@kernel
+def puppets_mount(objects: ObjectArrays, j: int, frame: Frame) -> tuple[Quat, Vec3]:
+    """Return where the puppet has what is fixed to a segment: orientation, position [m]."""
+    s = objects.segments[j]
+    turn = quat(frame.q_world[s])
+    place = add(frame.p_world[s], rotate(turn, objects.mounts[j]))
+    return multiply(turn, objects.mount_orientations[j]), place
+
+
+@kernel
+def mount_goals(
+    tuning: Tuning, objects: ObjectArrays, rows: Floats, goals: Goals, frame: Frame
+) -> None:
+    """Bring goals at the performer's object on a segment to the puppet's, by importance."""
+    for i in range(len(rows)):
+        j = int(rows[i, OBJECT])
+        if not 0 <= j < objects.n_objects or objects.segments[j] < 0:
+            continue
+        goal = vec3(rows[i, GOAL : GOAL + 3])
+        local = to_object(objects.orientations[j], objects.positions[j], goal)
+        turn, place = puppets_mount(objects, j, frame)
+        goal, w = scale(goal, tuning.world_scale), rows[i, IMPORTANCE]
+        there = from_object(turn, place, scale(local, tuning.world_scale))
+        copy(add(goal, scale(sub(there, goal), w)), goals.positions[i])
+
+
+@kernel
+def place_mounted(packed: np.ndarray) -> None:
+    """Put what is fixed to segments where the posed puppet has it."""
+    objects = packed[0].objects
+    for j in range(objects.n_objects):
+        if objects.segments[j] >= 0:
+            turn, place = puppets_mount(objects, j, packed[0].frame)
+            copy(place, objects.puppet_positions[j])
+            copy(turn, objects.puppet_orientations[j])

@@ -43,6 +43,7 @@ from puppet_retarget.importance import (
     ObjectArrays,
     RADIUS,
     SELF_ROW,
+    UNSEEN,
 )
 from puppet_retarget.solvers.body import BodyTask, minimise_body
 from puppet_retarget.solvers.body_contact import (
@@ -52,7 +53,7 @@ from puppet_retarget.solvers.body_contact import (
     note_push,
     way_out_of_planes,
 )
-from puppet_retarget.solvers.carry import carry_objects, settle_carried
+from puppet_retarget.solvers.carry import carry_objects, mount_goals, place_mounted, settle_carried
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
@@ -174,6 +175,7 @@ class Solver:
         """SolverArrays, for kernels that solve many frames."""
         self._counterparts, self._objects = Counterparts(environment), arrays.objects
         self._world_scale = numbers.world_scale
+        self._mounted = [j for j, o in enumerate(environment.objects) if o.segment >= 0]
         frame = arrays.frame
         self._relaxation = frame.relaxation
         self._output = SolverOutput(
@@ -213,7 +215,10 @@ class Solver:
             raise ValueError(f'rows: expected 4 or 8, got {len(rows)}')
         output, counterparts, objects = self._output, self._counterparts, self._objects
         counterparts.place(moving, objects, self._world_scale)
+        objects.puppet_positions[self._mounted] = UNSEEN  # in nobody's way
         output.body_iterations = self._run(root, hips, rotations, rows, self_rows, dt)
+        if self._mounted:
+            place_mounted(self.packed)
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
         if counterparts.names:
             own = counterparts.indices
@@ -461,10 +466,12 @@ def solve_packed(
     unlock_joints(model, frame)
     update_kinematics(model, frame)
     carry_objects(model, tuning, solver.objects, rows, goals, frame)
+    mount_goals(tuning, solver.objects, rows, goals, frame)
     keep_end_orientations(model, goals, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
+    mount_goals(tuning, solver.objects, rows, goals, frame)
     for lift in range(LIFTS + 1):
         # once more no time has passed: what follows in time stays where it is
         pose_limbs(model, tuning, solver.objects, goals, dt if lift == 0 else 0.0, frame)

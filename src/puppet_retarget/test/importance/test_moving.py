@@ -5,20 +5,25 @@
 from dataclasses import replace
 
 import numpy as np
-from puppet_core.body import NO_PROPS, Posture, Props
+from puppet_core.body import Motion, NO_PROPS, Posture, Props, SEGMENT_INDEX, SEGMENTS
+from puppet_core.body.character import load_character
+from puppet_core.body.posture import world_segments
 from puppet_core.math import quaternions as qb
-from puppet_core.procedural import carry
+from puppet_core.procedural import carry, carry_motion
 from puppet_retarget.importance import (
     Counterparts,
     filled_up,
     followed,
     half_extent,
+    IMPORTANCE,
     ImportanceConfig,
     ImportanceEstimator,
     load_environment,
     MovingObjects,
+    OBJECT,
     objects,
 )
+from puppet_retarget.offline import retarget_motion, RetargetJob
 import pytest
 
 BOX = np.array([0.4, 0.3, 0.2])
@@ -192,6 +197,13 @@ def test_environment_file_names_the_sensor_and_a_plane_follows_none(tmp_path):
     assert replace(box, follows='').start is box.real.position
     path.write_text(text.replace('{SIZE}', '{}').replace('{sensor: s}', 'hands'))
     assert load_environment(path).objects[0].held
+    there = '{size_m: [2, 2, 2], position_m: [0, 0, 3]}'
+    path.write_text(text.replace('{SIZE}', there).replace('sensor: s', 'segment: head'))
+    (hat,) = load_environment(path).objects
+    assert SEGMENTS[hat.segment] == 'head' and hat.moves and hat.puppet.position[2] == 3.0
+    path.write_text(text.replace('sensor: s', 'segment: hat'))
+    with pytest.raises(Exception, match='segment: expected .*head'):
+        load_environment(path)
     path.write_text(text.replace('{SIZE}', '{position_m: [2, 2, 2]}'))
     with pytest.raises(Exception, match='position_m: expected a known key'):
         load_environment(path)
@@ -209,3 +221,43 @@ def test_the_environment_of_the_carried_box_is_where_it_is_performed(characters_
     np.testing.assert_allclose(box.real.size, carry.BOX_SIZE_M)
     assert (table.follows, box.follows) == carry.PROPS[::-1]
     np.testing.assert_array_equal([table.real.position, box.real.position], 0.0)
+
+
+@pytest.mark.parametrize('name', ['sally', 'frog'])
+@pytest.mark.parametrize('segment', ['chest', 'left_forearm', 'right_hand'])
+def test_what_is_fixed_to_a_segment_goes_with_it_and_its_own_limb_is_not_drawn(
+    scene, characters_dir, name, segment
+):
+    """Both carry it as mounted; a right palm on it is on the puppet's too, but on its own limb."""
+    person, puppet = (load_character(characters_dir / f'{n}.yaml') for n in ('performer', name))
+    whole = carry_motion(person, 30.0)
+    frames = slice(0, 60)
+    motion = Motion.from_rotations(
+        whole.skeleton, 30.0, whole.root_positions[frames], whole.rotations[frames]
+    )
+    k, turn = SEGMENT_INDEX[segment], qb.exp(np.array([0.4, -0.2, 0.9]))
+    turns, places = motion.world_segments()
+    radius, palm = 0.06, motion.end_effectors[40, 1]
+    mount = qb.rotate(qb.conjugate(turns[40, k]), palm - places[40, k]) - [0.0, 0.0, radius]
+    ball = scene.thing(
+        'sphere', mount, np.full(3, radius), orientation=turn, segment=k, influence=0.2
+    )
+    result = retarget_motion(motion, RetargetJob(puppet, scene(scene.floor, ball)))
+    scale = puppet.scale_for(motion.skeleton.leg_length)
+    own = world_segments(puppet.skeleton, result.puppet.root_positions, result.puppet.rotations)
+    for moving, (q, p), size in (
+        (result.moving, (turns, places), 1.0),
+        (result.puppet_moving, own, scale),
+    ):
+        expected = p[:, k] + qb.rotate(q[:, k], size * mount)
+        np.testing.assert_allclose(moving.positions[:, 0], expected, atol=1e-9)
+        corner = qb.rotate(moving.orientations[:, 0], np.ones(3))
+        np.testing.assert_allclose(
+            corner, qb.rotate(q[:, k], qb.rotate(turn, np.ones(3))), atol=1e-9
+        )
+    if segment == 'right_hand':
+        assert not np.any(result.rows[:, 1, OBJECT] == 1)
+        return
+    assert result.rows[40, 1, OBJECT] == 1 and result.rows[40, 1, IMPORTANCE] > 0.9
+    reach = result.puppet.end_effectors[40, 1] - result.puppet_moving.positions[40, 0]
+    assert abs(np.linalg.norm(reach) - scale * radius) < 0.005
