@@ -120,9 +120,9 @@ class Casting:
         if self._recorded is None and any(o.moves for o in self._environment.objects):
             result = self._result or self._retargeted(self._character(PERFORMER))
             return result.moving
-        turns, places = motion.world_segments()
+        q_world, p_world = motion.world_segments()
         found = {
-            o.name: mounted(o, places[:, o.segment], turns[:, o.segment])
+            o.name: mounted(o, p_world[:, o.segment], q_world[:, o.segment])
             if o.segment >= 0
             else followed(o, motion.props)
             for o in self._environment.objects
