@@ -66,6 +66,7 @@ RAY_FROM, RAY_ONLY = 0.2, 0.5  # fraction of the way along the line that is dept
 
 SELF_TOUCH_TOL_M = 1e-7
 ALLOWED_M = 1e-3  # flesh gives way
+ROOM_M = 0.02  # that robots keep, whose capsules are not all of their solids
 _SWEEPS = 4  # over segments that overlap
 
 PUSH_ATTEMPTS = 6
@@ -298,7 +299,7 @@ def _find_inside(
     for j in range(first, first + 4):
         copy(frame.end_effectors[j], points[j])
         own, is_robot = goals.self_rows[j], model.sizes[j % 4] > 0.0
-        allowed = tuning.world_scale * (ALLOWED_M + (0.0 if is_robot else own[SELF_DEPTH]))
+        allowed = tuning.world_scale * (-ROOM_M if is_robot else ALLOWED_M + own[SELF_DEPTH])
         moves = leave_body(shape, frame, j, allowed - model.sizes[j], not is_last, points[j])
         for k in range(2 if j < 2 and is_robot else 0):
             from_palm = rotate(frame.q_world[STARTS[j] + 2], model.fingers[j, k])
