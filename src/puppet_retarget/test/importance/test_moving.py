@@ -260,5 +260,5 @@ def test_what_is_fixed_to_a_segment_goes_with_it_and_its_own_limb_is_not_drawn(
         return
     assert result.rows[40, 1, OBJECT] == 1 and result.rows[40, 1, IMPORTANCE] > 0.9
     reach = result.puppet.end_effectors[40, 1] - result.puppet_moving.positions[40, 0]
-    if name == 'sally':  # the arms of the frog are too short
+    if name == 'sally':  # the palm of the frog ends some 2 cm off its chest
         assert abs(np.linalg.norm(reach) - scale * radius) < 0.001
