@@ -366,6 +366,7 @@ class RetargetModel:
             end_effector_positions(
                 self._points, solution.q_world, solution.p_world, solution.end_effectors
             )
+            self._solver.place_objects()
         if self._robot is None:
             angles = self._split.step(solution.rotations)
         else:

@@ -162,6 +162,21 @@ def test_other_solver_is_eased_into(live, solver):
     live.assert_no_jump()
 
 
+def test_a_hat_stays_on_the_head_while_a_puppet_eases(procedural, tall_character, scene):
+    hat = scene.thing('box', (0.0, 0.0, 0.25), (0.2, 0.2, 0.1), segment=SEGMENT_INDEX['head'])
+    live = Live(procedural, RetargetModel(tall_character, scene(hat), RetargetConfig()))
+    scale = tall_character.scale_for(live.leg_length)
+    for gap_ns in (TICK_NS, 3_000_000_000):
+        live.index += 300
+        live.frame(step_ns=gap_ns)
+        for _ in range(10):
+            out = live.frame().solution
+            head = out.p_world[hat.segment]
+            place = head + rotate(out.q_world[hat.segment], scale * hat.puppet.position)
+            np.testing.assert_allclose(out.moving.positions[0], place, atol=1e-9)
+    assert live.eased[-1]
+
+
 def test_configured_leg_length_overrides_the_messages(procedural, short_character):
     roots = []
     for config, sent in ((RetargetConfig(), 0.8), (RetargetConfig(performer_leg_length_m=0.8), 0)):

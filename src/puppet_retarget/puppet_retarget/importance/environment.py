@@ -23,7 +23,7 @@ from puppet_core.body import (
     SEGMENT_INDEX,
     SEGMENTS,
 )
-from puppet_core.io import load_yaml, Section
+from puppet_core.io import brief, load_yaml, Section
 from puppet_core.math import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SHAPES, SPHERE
 from transforms3d.euler import euler2quat
@@ -175,8 +175,12 @@ def _read_object(entry: Section) -> SceneObject:
     shape = SHAPES.index(entry.text('shape', choices=SHAPES))
     real, follows, held, segment = _read_placement(entry, shape, None), '', False, -1
     if 'follows' in entry:
-        if entry.raw('follows') == HANDS:
+        what = entry.raw('follows')
+        if what == HANDS:
             held = True
+        elif not isinstance(what, dict) or list(what) not in (['sensor'], ['segment']):
+            wanted = f'{HANDS}, {{sensor: NAME}} or {{segment: NAME}}'
+            raise entry.error('follows', wanted, brief(what))
         else:
             of = entry.section('follows')
             if 'segment' in of:
@@ -185,7 +189,6 @@ def _read_object(entry: Section) -> SceneObject:
                 follows = of.text('sensor')
                 if not follows:
                     raise of.error('sensor', 'a name', repr(follows))
-            of.finish()
         if shape == PLANE:
             raise entry.error('follows', 'a shape that is no plane', 'a plane')
     puppet = real

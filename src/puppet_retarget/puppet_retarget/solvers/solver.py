@@ -175,7 +175,6 @@ class Solver:
         """SolverArrays, for kernels that solve many frames."""
         self._counterparts, self._objects = Counterparts(environment), arrays.objects
         self._world_scale = numbers.world_scale
-        self._mounted = [j for j, o in enumerate(environment.objects) if o.segment >= 0]
         frame = arrays.frame
         self._relaxation = frame.relaxation
         self._output = SolverOutput(
@@ -213,18 +212,21 @@ class Solver:
         """
         if len(rows) not in (4, 8):
             raise ValueError(f'rows: expected 4 or 8, got {len(rows)}')
-        output, counterparts, objects = self._output, self._counterparts, self._objects
-        counterparts.place(moving, objects, self._world_scale)
-        objects.puppet_positions[self._mounted] = UNSEEN  # in nobody's way
+        output, objects = self._output, self._objects
+        self._counterparts.place(moving, objects, self._world_scale)
+        objects.puppet_positions[objects.segments >= 0] = UNSEEN  # in nobody's way
         output.body_iterations = self._run(root, hips, rotations, rows, self_rows, dt)
-        if self._mounted:
-            place_mounted(self.packed)
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
-        if counterparts.names:
-            own = counterparts.indices
-            places = objects.puppet_positions[own], objects.puppet_orientations[own]
-            output.moving = Props(counterparts.names, *places)
+        self.place_objects()
         return output
+
+    def place_objects(self) -> None:
+        """Put into the output where the objects that move are, on segments as it has them."""
+        own, objects = self._counterparts.indices, self._objects
+        if own:
+            place_mounted(self.packed)
+            places = objects.puppet_positions[own], objects.puppet_orientations[own]
+            self._output.moving = Props(self._counterparts.names, *places)
 
     def _run(
         self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats, dt: float

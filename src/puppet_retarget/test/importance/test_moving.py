@@ -8,6 +8,7 @@ import numpy as np
 from puppet_core.body import Motion, NO_PROPS, Posture, Props, SEGMENT_INDEX, SEGMENTS
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import world_segments
+from puppet_core.io import InputFileError
 from puppet_core.math import quaternions as qb
 from puppet_core.procedural import carry, carry_motion
 from puppet_retarget.importance import (
@@ -204,6 +205,10 @@ def test_environment_file_names_the_sensor_and_a_plane_follows_none(tmp_path):
     path.write_text(text.replace('sensor: s', 'segment: hat'))
     with pytest.raises(Exception, match='segment: expected .*head'):
         load_environment(path)
+    for bad in ('head', '{}', '{sensor: s, segment: head}', '[segment]', '{tail: a}'):
+        path.write_text(text.replace('{sensor: s}', bad))
+        with pytest.raises(InputFileError, match='follows: expected hands, {sensor: NAME} or'):
+            load_environment(path)
     path.write_text(text.replace('{SIZE}', '{position_m: [2, 2, 2]}'))
     with pytest.raises(Exception, match='position_m: expected a known key'):
         load_environment(path)
