@@ -30,6 +30,7 @@ from puppet_replay.pipeline import (
     Pipeline,
     read_settings,
     recorded_parameters,
+    ROWS,
     Settings,
     SHORT,
     UNCALIBRATED,
@@ -240,6 +241,12 @@ def run(options: argparse.Namespace) -> int:
             options.bag, options.output, settings, options.entry, options.compression, count
         )
     ended = time.perf_counter()
+    idle = list(ROWS)[: ENTRIES.index(report.entry)]
+    report.warnings += [
+        f'set: {word} changes nothing: the bag enters behind that node, at {report.entry}'
+        for word in options.set
+        if word.partition('.')[0] in idle
+    ]
     _report(report, options.output, first_s[0] - started, ended - first_s[0])
     return EXIT_FAILED if report.failure else EXIT_OK
 

@@ -242,6 +242,16 @@ def test_the_other_sign_of_a_rotation_changes_nothing(sensors_bag, replayed_bag,
     assert compare_bags(replayed_bag, tmp_path / 'out.mcap', Tolerances()).within
 
 
+def test_a_parameter_of_a_node_before_the_entry_is_said_to_change_nothing(
+    replayed_bag, tmp_path, capsys
+):
+    words = ['--set=performer.enhance_weight=0.97', '--set=retarget.ease_s=0.4']
+    output = str(tmp_path / 'out.mcap')
+    assert replay_command.main([str(replayed_bag), output, '--entry', POSTURE, *words]) == 0
+    (line,) = (x for x in capsys.readouterr().err.splitlines() if 'warning' in x)
+    assert 'performer.enhance_weight=0.97 changes nothing' in line and POSTURE in line
+
+
 def test_a_parameter_that_changed_is_named(sensors_bag, replayed_bag, tmp_path):
     """A sixth of the distance of influence: importance differs, and nothing before it."""
     out = tmp_path / 'out.mcap'

@@ -31,7 +31,6 @@ from puppet_retarget.importance.moving import (
     Counterparts,
     followed,
     half_extent,
-    mounted,
     MovingObjects,
     support_by,
 )

@@ -14,13 +14,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import is_posture, NO_PROPS, PARENTS, Posture, Props
+from puppet_core.body import is_posture, N_SEGMENTS, NO_PROPS, Posture, Props
 from puppet_core.math import (
     add,
     Floats,
     kernel,
     pack_arrays,
-    Quat,
     quaternions,
     Quats,
     rotate,
@@ -49,6 +48,7 @@ from puppet_retarget.importance.objects import (
     signed_distance,
     to_object,
 )
+from puppet_retarget.importance.self_interaction import world_orientations
 
 GRASP_M = 0.015  # from both palms to the surface, at most, where hands take a thing
 LET_GO_M = 0.02  # over the least distance of the palms since then, where they leave it
@@ -79,6 +79,7 @@ class MovingObjects:
         )
         self._start = self._props
         self._was_known = np.zeros(n, dtype=bool)  # in the last frame
+        self._q_world = np.zeros((N_SEGMENTS, 4))
         self._stamp_ns: int | None = None
         self.reset()
 
@@ -114,15 +115,13 @@ class MovingObjects:
             return NO_PROPS
         if dt == math.inf:
             self._grasps = [None] * len(self._items)
+        world_orientations(posture.rotations, self._q_world)
         before = self._props
         places, turns = before.positions.copy(), before.orientations.copy()
         self._props = Props(before.names, places, turns)
         for i, (j, item) in enumerate(self._items):
             objects.velocities[j] = 0.0
-            found = _known(followed(item, posture.props))
-            if item.segment >= 0:
-                turn = _orientation(posture.rotations, item.segment)
-                found = mounted(item, segments[item.segment], turn)
+            found = _known(followed(item, posture.props, self._q_world, segments))
             if found is not None:
                 self._grasps[i] = None
             elif (found := _known(self._held(i, item, posture))) is None:
@@ -167,27 +166,21 @@ def _known(pose: Pose | None) -> Pose | None:
     return pose
 
 
-def followed(item: SceneObject, props: Props) -> Pose | None:
-    """Return place and orientation of what follows a sensor, (..., 3) [m], (..., 4), or None."""
-    if not item.follows or item.follows not in props.names:
+def followed(item: SceneObject, props: Props, q_world: Quats, p_world: Vec3s) -> Pose | None:
+    """
+    Return where the performer's object is on what it follows, (..., 3) [m], (..., 4), or None.
+
+    Segments have orientations (..., 16, 4) and joints (..., 16, 3) [m] in world.
+    """
+    if item.segment >= 0:
+        row, turns, places = item.segment, q_world, p_world
+    elif item.follows and item.follows in props.names:
+        row, turns, places = props.names.index(item.follows), props.orientations, props.positions
+    else:
         return None
-    row = props.names.index(item.follows)
-    return mounted(item, props.positions[..., row, :], props.orientations[..., row, :])
-
-
-def mounted(item: SceneObject, place: Vec3, turn: Quat) -> Pose:
-    """Return where the performer's object is on what it follows, (..., 3) [m], (..., 4)."""
-    mount = item.real
-    there = place + quaternions.rotate(turn, mount.position)
+    turn, mount = turns[..., row, :], item.real
+    there = places[..., row, :] + quaternions.rotate(turn, mount.position)
     return there, quaternions.multiply(turn, mount.orientation)
-
-
-def _orientation(rotations: Quats, segment: int) -> Quat:
-    """Return a segment's orientation in world, shape (4,)."""
-    turn, above = rotations[segment], PARENTS[segment]
-    while above >= 0:
-        turn, above = quaternions.multiply(rotations[above], turn), PARENTS[above]
-    return turn
 
 
 class Counterparts:

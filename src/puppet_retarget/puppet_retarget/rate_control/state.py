@@ -69,12 +69,11 @@ class RateConfig(NamedTuple):
         """Raise a ConfigError that names what is out of range."""
         if self.estimate not in {NO_ESTIMATE, TASKS_ONLY, ALL_RATES, SECONDARY_ONLY}:
             raise ConfigError(f'estimate: expected 0 to 3, got {self.estimate}')
-        for name in ('k1', 'k2'):
-            # ChoiKo2000 eq. 13: the error grows unless 1 - K is between -1 and 1
-            if not getattr(self, name) < 2.0:
-                raise ConfigError(f'{name}: expected a number < 2, got {getattr(self, name)}')
         positive = {'max_sub_steps', 'sub_step_m', 'sub_step_rad', 'max_turn_rad'}
         for name, value in self._asdict().items():
+            # ChoiKo2000 eq. 13: the error grows unless 1 - K is between -1 and 1
+            if name in {'k1', 'k2'} and not value < 2.0:
+                raise ConfigError(f'{name}: expected a number < 2, got {value}')
             if not 0.0 <= value < math.inf or (value == 0.0 and name in positive):
                 least = '> 0' if name in positive else '>= 0'
                 raise ConfigError(f'{name}: expected a number {least}, got {value}')

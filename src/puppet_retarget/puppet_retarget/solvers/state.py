@@ -15,7 +15,7 @@ from puppet_core.body import (
     SEGMENTS,
     shape_arrays,
 )
-from puppet_core.io import ConfigError, setting
+from puppet_core.io import rows_of, setting
 from puppet_core.math import copy, Floats, frozen, kernel, Quats, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
 from puppet_retarget.solvers.body import BodyState
@@ -107,14 +107,9 @@ class SolverConfig:
     )
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ('root_form', ROOT_FORMS),
-            ('rate_base', RATE_BASES),
-            ('rate_estimate', RATE_ESTIMATES),
-        ):
-            if getattr(self, name) not in choices:
-                wanted, got = ', '.join(choices), getattr(self, name)
-                raise ConfigError(f'{name}: expected one of {wanted}, got {got!r}')
+        for row in rows_of(type(self)):
+            if row.choices:
+                row.check(getattr(self, row.name))
 
 
 class PuppetModel(NamedTuple):

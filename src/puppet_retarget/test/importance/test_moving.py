@@ -60,11 +60,12 @@ def test_object_is_where_the_sensor_says_mounted_as_in_the_file(scene, rng):
     mount, turn = rng.normal(size=3), qb.exp(rng.normal(size=3))
     thing = scene.thing('box', mount, BOX, orientation=turn, follows='sensor', name='box')
     place, orientation = rng.normal(size=3), qb.exp(rng.normal(size=3))
-    seen_at, seen_turned = followed(thing, _at(place, orientation, 'sensor'))
+    body = np.zeros((16, 4)), np.zeros((16, 3))
+    seen_at, seen_turned = followed(thing, _at(place, orientation, 'sensor'), *body)
     corner = rng.normal(size=3)
     expected = place + qb.rotate(orientation, mount + qb.rotate(turn, corner))
     np.testing.assert_allclose(seen_at + qb.rotate(seen_turned, corner), expected, atol=1e-12)
-    assert followed(thing, _at(place)) is None
+    assert followed(thing, _at(place), *body) is None
 
 
 def test_what_stands_on_a_table_stands_on_its_counterpart(table):

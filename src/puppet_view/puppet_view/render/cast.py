@@ -13,7 +13,7 @@ from puppet_core.body import Character, default_capsules, Motion, NO_PROPS, pers
 from puppet_core.io import ConfigError, InputFileError, progress, PuppetError
 from puppet_core.math import Floats, Quat, quaternions, Vec3
 from puppet_retarget import offline
-from puppet_retarget.importance import Environment, followed, mounted
+from puppet_retarget.importance import Environment, followed
 from puppet_retarget.importance import objects as shapes
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER
@@ -120,13 +120,8 @@ class Casting:
         if self._recorded is None and any(o.moves for o in self._environment.objects):
             result = self._result or self._retargeted(self._character(PERFORMER))
             return result.moving
-        q_world, p_world = motion.world_segments()
-        found = {
-            o.name: mounted(o, p_world[:, o.segment], q_world[:, o.segment])
-            if o.segment >= 0
-            else followed(o, motion.props)
-            for o in self._environment.objects
-        }
+        world = motion.world_segments()
+        found = {o.name: followed(o, motion.props, *world) for o in self._environment.objects}
         seen = {name: place for name, place in found.items() if place is not None}
         if not seen:
             return NO_PROPS
