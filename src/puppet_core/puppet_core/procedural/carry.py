@@ -186,11 +186,9 @@ def _box(spans: Spans, t: Floats, chests: Chests, scale: float) -> tuple[Vec3s, 
     level = np.stack((np.cos(yaws), np.sin(yaws), 0.0 * yaws), axis=1)
     way = CARRY_AHEAD_M * scale + 0.5 * BOX_SIZE_M[0]
     carried = p_chest + way * level + CARRY_UP_M * scale * _Z_AXIS
-    is_away = np.zeros((len(t), 1), dtype=bool)
-    if len(spans) > 1:
-        # the middle of the way, when all of it is in the hands
-        first, second = (0.5 * (start + end) for start, end in spans)
-        is_away[:, 0] = (t > first) & (t < second)
+    # from the middle of the first way to that of the last, when all of it is in the hands
+    middles = [0.5 * (start + end) for start, end in spans]
+    is_away = ((t > middles[0]) & (t < middles[-1]))[:, None]
     standing = np.where(is_away, TABLE_CENTRE_M, STAND_CENTRE_M)
     standing[:, 2] += 0.5 * (TABLE_SIZE_M[2] + BOX_SIZE_M[2])
     drawn, lifted = _between(spans, t, DRAW_S), _between(spans, t, LIFT_S)

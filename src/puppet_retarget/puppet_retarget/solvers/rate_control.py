@@ -53,6 +53,7 @@ from puppet_retarget.rate_control import (
     Task,
     TASKS_ONLY,
 )
+from puppet_retarget.solvers.carry import mount_goals
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import into_reach, solve_limb, STARTS
 from puppet_retarget.solvers.root import HELD_POWER, place_root, smooth_root
@@ -258,6 +259,7 @@ def solve_rate_packed(
     frame.relaxation[0] = place_root(model, numbers, goals, frame)
     smooth_root(model, numbers, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
+    mount_goals(numbers, solver.objects, rows, goals, frame)
     captured_error = _ask(inputs, goals, frame)
     hangs = numbers.rate_base != PELVIS
     if hangs:
