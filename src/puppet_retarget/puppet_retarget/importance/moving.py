@@ -206,11 +206,10 @@ class Counterparts:
                     own.orientations[j] = own.puppet_orientations[j] = turn
             support, own.puppet_positions[j] = 0.0, UNSEEN
             if own.segments[j] >= 0:
-                own.puppet_positions[j] = own.positions[j]
+                support, own.puppet_positions[j] = 1.0, own.positions[j]
             elif own.positions[j, 2] > UNSEEN[2]:
                 support, own.puppet_positions[j] = rest(self._packed, j)
-            loose = 0.0 if own.segments[j] >= 0 else 1.0 - support
-            own.looseness[j] = objects.looseness[j] = loose
+            own.looseness[j] = objects.looseness[j] = 1.0 - support
             objects.positions[j], objects.orientations[j] = own.positions[j], own.orientations[j]
             objects.puppet_positions[j] = world_scale * own.puppet_positions[j]
             objects.puppet_orientations[j] = own.puppet_orientations[j]
