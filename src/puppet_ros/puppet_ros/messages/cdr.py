@@ -1,18 +1,17 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-CDR bytes of messages, and streams whose numbers are written and read in place.
+CDR bytes of messages, and streams whose numbers are written in place.
 
-Plain little-endian CDR, DDS-XTYPES 1.3, 7.4.1, with zero as padding. Messages of a stream differ
-only in their numbers while texts and lengths stay: `StreamWriter` and `StreamReader` find the
-places of these once for each form.
+Plain little-endian CDR, DDS-XTYPES 1.3, 7.4.1, with zero as padding: unlike the middleware's, the
+same message has the same bytes. Messages of a stream differ only in their numbers while texts and
+lengths stay: `StreamWriter` finds the places of these once for each form.
 """
 
 from array import array
 from collections.abc import Callable
 import re
 import struct
-from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -27,8 +26,6 @@ Fields = dict[str, Any]
 
 LITTLE_ENDIAN_CDR = bytes([0, 1, 0, 0])
 ENCAPSULATION = len(LITTLE_ENDIAN_CDR)
-# Bytes that ROS may leave behind, for numbers that empty sequences could have had.
-MOST_LEFT = 16
 MOST_FORMS = 256  # kept of a stream: as many as an importance may have contacts
 FORMATS = {
     'boolean': '?',
@@ -56,46 +53,20 @@ class CdrLayout:
         self.data = bytearray(LITTLE_ENDIAN_CDR)  # the message
         self.numbers: dict[str, tuple[Any, int]] = {}
         """Format, as numpy has it, and first byte of each number or array, by dotted path."""
-        self.texts: dict[str, Any] = {}  # each text, and each list of texts as a tuple, by path
-        self._fixed = [(0, LITTLE_ENDIAN_CDR)]  # texts and lengths, and where they stand
         self._message(msg, '')
-        self._is_alike = self._pattern().fullmatch
-        paths, places = list(self.numbers), list(self.numbers.values())
-        self._names = paths[2:]  # behind the stamp
         self.dtype = np.dtype(
             {
-                'names': paths,
-                'formats': [form for form, _ in places],
-                'offsets': [len(_TO_ALIGN) + at for _, at in places],
+                'names': list(self.numbers),
+                'formats': [form for form, _ in self.numbers.values()],
+                'offsets': [len(_TO_ALIGN) + at for _, at in self.numbers.values()],
                 'itemsize': len(_TO_ALIGN) + len(self.data),
             }
         )
         """Of the message behind four more bytes: its fields are the numbers."""
 
-    def matches(self, data: bytes) -> bool:
-        """Return whether bytes have the texts and lengths of this message, at the same places."""
-        return self._is_alike(data) is not None
-
     def record(self, data: bytes | bytearray) -> NDArray[Any]:
-        """Return the numbers of a message that matches, shape (), writable and on a copy."""
+        """Return the numbers of a message of this form, shape (), writable and on a copy."""
         return np.ndarray((), self.dtype, bytearray(_TO_ALIGN) + data)
-
-    def message(self, data: bytes) -> Any:
-        """Return what has the fields of a message that matches, for streams' messages."""
-        seconds, nanoseconds, *values = self.record(data).item()
-        msg = SimpleNamespace(**self.texts, **dict(zip(self._names, values)))
-        stamp = SimpleNamespace(sec=seconds, nanosec=nanoseconds)
-        msg.header = SimpleNamespace(stamp=stamp, frame_id=self.texts['header.frame_id'])
-        return msg
-
-    def _pattern(self) -> re.Pattern[bytes]:
-        """Return what messages with these texts and lengths look like, whatever their numbers."""
-        parts, end = [], 0
-        for at, fixed in self._fixed:
-            parts.append(b'.{%d}%s' % (at - end, re.escape(fixed)))
-            end = at + len(fixed)
-        left = len(self.data) - end
-        return re.compile(b'%s.{%d,%d}' % (b''.join(parts), left, left + MOST_LEFT - 1), re.DOTALL)
 
     def _message(self, msg: Any, path: str) -> None:
         for name, kind in msg.get_fields_and_field_types().items():
@@ -107,7 +78,6 @@ class CdrLayout:
             value = value[0] if isinstance(value, bytes) else value
             self._numbers(np.asarray(value, FORMATS[kind]), path)
         elif kind.startswith('string'):
-            self.texts[path] = value
             self._text(value)
         elif found is None:
             self._message(value, f'{path}.')
@@ -120,7 +90,6 @@ class CdrLayout:
                     value = list(b''.join(value))
                 self._numbers(np.asarray(value, FORMATS[kind]), path)
             elif kind.startswith('string'):
-                self.texts[path] = tuple(value)
                 for text in value:
                     self._text(text)
             else:
@@ -135,13 +104,11 @@ class CdrLayout:
 
     def _length(self, n: int) -> None:
         self._align(_LENGTH.size)
-        self._fixed.append((len(self.data), _LENGTH.pack(n)))
         self.data += _LENGTH.pack(n)
 
     def _text(self, text: str) -> None:
         data = text.encode('utf-8', 'replace') + b'\0'
         self._length(len(data))
-        self._fixed.append((len(self.data), data))
         self.data += data
 
     def _align(self, size: int) -> None:
@@ -236,7 +203,6 @@ class StreamReader(Generic[Record]):
         self.kind = kind  # class of the messages
         self.frame_id = ''  # of the last message
         self._from_msg = from_msg
-        self._layouts: dict[int, CdrLayout] = {}  # by length of the message
 
     def read(self, data: bytes) -> Record:
         """
@@ -244,15 +210,6 @@ class StreamReader(Generic[Record]):
 
         Raises MessageError if the bytes are no such message, or its arrays do not fit each other.
         """
-        layout = self._layouts.get(len(data))
-        if layout is not None and layout.matches(data):
-            msg = layout.message(data)
-        else:
-            msg = decoded(data, self.kind)
-            layout = CdrLayout(msg)
-            if layout.matches(data):
-                if len(self._layouts) == MOST_FORMS:
-                    self._layouts.clear()
-                self._layouts[len(data)] = layout
+        msg = decoded(data, self.kind)
         self.frame_id = msg.header.frame_id
         return self._from_msg(msg)
