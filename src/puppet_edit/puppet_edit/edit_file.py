@@ -66,7 +66,6 @@ ON_SURFACE, RELATIVE, PLANT = 'on_surface', 'relative', 'plant'
 TRANSITION, RETARGET, TERRAIN = 'transition', 'retarget', 'terrain'
 HOLD_FEET, DOORWAYS = 'hold_feet', 'doorways'
 
-AGREEMENT = 1e-6  # [m] or of a rotation matrix; what is nearer is the same
 MAX_HEIGHT_M = 1e3
 MAX_MOVE_M = 20.0  # a goal farther from where the point was is in other units
 MIN_SPACING = 0.1  # frames per knot at the finest level: more knots add nothing
@@ -156,7 +155,6 @@ def _plan(tree: Section, motion: Motion, readers: Readers) -> EditPlan:
     listed = tree.sections(CONSTRAINTS) if tree.raw(CONSTRAINTS, []) != [] else ()
     entries = tuple(_read_entry(entry, context) for entry in listed)
     tree.finish()
-    _check_agreement(tree.path, entries)
     all_of_them = (*(entry.constraint for entry in entries), *work.constraints)
     notes = tuple(work.notes)
     return EditPlan(work.motion, before, config, entries, all_of_them, notes, work.ground)
@@ -550,27 +548,6 @@ KINDS: Mapping[str, Callable[[Section, _Context, Ints, float], Constraint]] = {
     RELATIVE: _relative,
     PLANT: _plant,
 }
-
-
-def _check_agreement(path: Path, entries: Sequence[EditEntry]) -> None:
-    """Refuse an entry that wants a point or a segment elsewhere than an earlier one does."""
-    earlier: dict[Any, tuple[EditEntry, Floats]] = {}
-    for entry in entries:
-        match entry.constraint:
-            case PointGoal(point=point, goals=goals, axes=axes) as goal:
-                offset = None if point.offset is None else tuple(point.offset)
-                what, rows = (point.segment, offset), np.where(axes, goals, np.nan)
-            case OrientationGoal(segment=segment) as goal:
-                what, rows = (segment, None), qb.to_matrix(goal.orientations).reshape(-1, 9)
-            case _:
-                continue
-        for frame, row in zip(goal.frames.tolist(), rows):
-            first, other = earlier.setdefault((entry.kind, what, frame), (entry, row))
-            apart = float(np.nan_to_num(np.abs(row - other)).max())
-            if apart > AGREEMENT:
-                wanted = f'an entry that agrees with line {first.line} ({first.text})'
-                got = f'goals {apart:.3g} apart in frame {frame}'
-                raise InputFileError(path, wanted, got, entry.line, entry.text)
 
 
 @dataclass(slots=True)

@@ -145,7 +145,7 @@ class EditSession:
         Let a point be at a place [m] in a frame; a second drag of it there replaces the first.
 
         Points `held` stay where the motion has them in that frame. Raises InputFileError if there
-        is no such frame or point, or the file would contradict itself.
+        is no such frame or point.
         """
         at = [round(float(value), PLACE_DIGITS) for value in place]
         entries = [

@@ -4,7 +4,7 @@
 
 from dataclasses import fields
 
-from edit_samples import entry, FULL_FILE, plan_of, RATE_HZ, walk
+from edit_samples import entry, FULL_FILE, plan_of, walk
 import numpy as np
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.io import InputFileError
@@ -157,18 +157,6 @@ def test_file_without_constraints_asks_for_nothing():
     assert plan_of('options: {levels: 2}').constraints == ()
 
 
-def test_entries_that_agree_are_accepted():
-    """The same place twice, another axis, another frame: no contradiction."""
-    plan = plan_of(
-        'constraints:\n'
-        '  - {position: left_hand, frame: 3, at_m: [0, 0, 1], axes: z}\n'
-        '  - {position: left_hand, frame: 3, at_m: [0.5, 0, 9], axes: xy}\n'
-        '  - {position: left_hand, frame: 4, at_m: [0, 0, 1.2]}\n'
-        '  - {position: left_hand, frames: [2, 4], at_m: [0, 0, 1.2]}\n'
-    )
-    assert len(plan.constraints) == 4 and plan.motion.rate_hz == RATE_HZ
-
-
 HAND = 'position: left_hand, frame: 3'
 TWO_HANDS = 'relative: [left_hand, right_hand], frame: 3'
 
@@ -233,26 +221,3 @@ def test_bad_entry_is_refused(text, says):
     with pytest.raises(InputFileError) as caught:
         plan_of(entry(text))
     assert says in str(caught.value) and caught.value.line == 3
-
-
-@pytest.mark.parametrize(
-    ('first', 'second', 'says'),
-    [
-        (f'{HAND}, at_m: [0, 0, 1]', f'{HAND}, at_m: [0, 0.2, 1]', 'goals 0.2 apart in frame 3'),
-        (
-            f'{HAND}, at_m: [0, 0, 1]',
-            'position: left_hand, to_frame: 5, at_m: [0, 0, 2], axes: z',
-            'goals 1 apart',
-        ),
-        (
-            'orientation: chest, frame: 3, rpy_deg: [0, 0, 0]',
-            'orientation: chest, frame: 3, rpy_deg: [0, 0, 90]',
-            'goals 1 apart',
-        ),
-    ],
-)
-def test_contradicting_entries_are_refused(first, second, says):
-    with pytest.raises(InputFileError) as caught:
-        plan_of(f'constraints:\n  - {{{first}}}\n  - {{{second}}}\n')
-    text = str(caught.value)
-    assert caught.value.line == 4 and 'agrees with line 3 (' in text and says in text
