@@ -137,15 +137,6 @@ def test_only_a_flock_with_a_line_for_each_sensor_shares_a_bus(change):
         replace(config, shares_bus=True).make_devices()
 
 
-@pytest.mark.parametrize('rate_hz', [60.0, 103.3, 144.0])
-def test_the_rate_is_told_as_crystal_and_count(rate_hz):
-    """By the formula of hosts that ask for it."""
-    device = FlockSimulator(2, rate_hz=rate_hz)
-    crystal, _, low, high = device.receive(flock.examine(2) + flock.examine(6), 0.0)
-    period_ms = 4 * (low + 256 * high) * (8.0 / crystal) / 1000.0 + 0.3
-    assert 1000.0 / period_ms == pytest.approx(rate_hz, rel=1e-3)
-
-
 def line_of(ordinal):
     names = NAMES[ordinal : ordinal + 1]
     config = FlockConfig(names, first_address=1, group_mode=False, n_all_sensors=N_UNITS)

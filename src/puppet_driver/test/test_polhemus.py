@@ -50,18 +50,6 @@ def test_a_started_device_streams_what_the_stream_reads(line, simulator):
     np.testing.assert_allclose([r.pose for r in records], poses_of(1, 2)[0], atol=1e-4)
 
 
-def test_a_liberty_is_asked_station_by_station_as_vrpn_does():
-    device = LibertySimulator(2, rate_hz=100.0)
-    assert len(device.receive(b'\x16\r', 0.0)) == 195
-    device.receive(b'O1,2,7,8,0\rO2,2,7,8,0\rO3,2,7\rF1\rC\r', 0.0)
-    one, two = device.encode(poses_of(3, 2), 200)
-    for station, record in enumerate((one, two), start=1):
-        last = record[2].tobytes()
-        assert (last[:2], last[2], last[4:5], last[-1:]) == (b'LY', station, b' ', b' ')
-        assert struct.unpack('<h7fI', last[6:-1])[0] == len(last) - 8
-        assert struct.unpack('<I', last[-5:-1]) == (2020,)
-
-
 @every
 @pytest.mark.parametrize('before', [b'\x13', b'O1,2', b'C\r'], ids=['held', 'noise', 'streaming'])
 def test_a_device_is_started_whatever_it_heard_before_and_stopped(line, simulator, before):

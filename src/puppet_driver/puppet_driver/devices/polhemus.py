@@ -41,7 +41,6 @@ HEMISPHERES = {
     'right': (0, 1, 0),
 }
 
-WHO_AM_I = b'\x16'
 POLL = b'P'  # also ends a LIBERTY's streaming
 ITEMS, HEMISPHERE = b'O', b'H'  # up to a carriage return
 FASTRAK_STOP, FASTRAK_CONTINUOUS, STATION_STATE = b'c', b'C', b'l'

@@ -48,7 +48,7 @@ class SimulatorKind(NamedTuple):
 
 SIMULATORS = {
     'flock_of_birds': SimulatorKind(
-        lambda c, n: FlockSimulator(n, c.first_address, c.range_in, rate_hz=c.rate_hz),
+        lambda c, n: FlockSimulator(n, c.first_address, c.range_in),
         record_bytes=15,
         max_sensors=MAX_ADDRESS,
         max_address=MAX_ADDRESS,
@@ -63,8 +63,8 @@ SIMULATORS = {
     # the host chooses how it writes numbers
     'fastrak': SimulatorKind(lambda c, n: FastrakSimulator(n), 33, 4),
     'fastrak_ascii': SimulatorKind(lambda c, n: FastrakSimulator(n), 54, 4),
-    'liberty': SimulatorKind(lambda c, n: LibertySimulator(n, rate_hz=c.rate_hz), 38, 16),
-    'patriot': SimulatorKind(lambda c, n: LibertySimulator(n, Patriot, c.rate_hz), 38, 2),
+    'liberty': SimulatorKind(lambda c, n: LibertySimulator(n), 38, 16),
+    'patriot': SimulatorKind(lambda c, n: LibertySimulator(n, Patriot), 38, 2),
 }
 
 
@@ -123,7 +123,7 @@ class EmulatorConfig:
                 f'{self.device} with {sum(counts)} sensors on {len(counts)} lines'
             )
         bus = Bus({address: Unit(address, True) for address in range(1, len(counts) + 1)})
-        return [FlockSimulator(1, a, self.range_in, bus, self.rate_hz) for a in bus.units]
+        return [FlockSimulator(1, a, self.range_in, bus) for a in bus.units]
 
 
 def performance(

@@ -12,8 +12,6 @@ from puppet_driver.emulator.simulator import DeviceSimulator, record_words
 POWER_UP_FORMAT = b'\x59'
 
 AUTO_CONFIGURE_S = 0.25  # the bus is busy for so long
-CRYSTAL_MHZ = 40
-COUNT_MS, OVERHEAD_MS = 0.032, 0.3  # of a measurement: a count of the rate at 1 MHz, and the rest
 ILLEGAL_COMMAND, NOT_MASTER, NO_REPLY_ON_BUS = 6, 7, 13
 MASTER_ADDRESS = 1
 # commands with data, and how much of it
@@ -69,16 +67,9 @@ class FlockSimulator(DeviceSimulator):
     """One line: a bus through its master, or with a shared `bus` its unit `first_address`."""
 
     def __init__(
-        self,
-        n_sensors: int,
-        first_address: int = 2,
-        range_in: int = 144,
-        bus: Bus | None = None,
-        rate_hz: float = 120.0,
+        self, n_sensors: int, first_address: int = 2, range_in: int = 144, bus: Bus | None = None
     ) -> None:
         super().__init__()
-        # as VRPN works it out: a measurement takes count * 0.032 ms / crystal [MHz] + 0.3 ms
-        self._rate_count = round((1e3 / rate_hz - OVERHEAD_MS) * CRYSTAL_MHZ / COUNT_MS)
         addresses = range(1, first_address + n_sensors)
         self.bus = bus or Bus({a: Unit(a, a >= first_address) for a in addresses})
         self._units = self.bus.units
@@ -214,8 +205,6 @@ class FlockSimulator(DeviceSimulator):
             return bytes((code,))
         words = {
             flock.STATUS: self._status_word(unit),
-            flock.CRYSTAL: CRYSTAL_MHZ,
-            flock.RATE_COUNT: min(max(self._rate_count, 0), 0xFFFF),
             flock.POSITION_SCALE: unit.scale_code,
             flock.ADDRESSING_MODE: 0 if self._n_addresses == 14 else 3,
             flock.GROUP_MODE: int(self.has_group_mode),

@@ -17,11 +17,10 @@ from puppet_driver.emulator.simulator import (
 )
 
 MAX_ASCII = 999.99
-POSITION, ANGLES, END, SPACE, TIME = 2, 4, 1, 0, 8
+POSITION, ANGLES, END = 2, 4, 1
 QUATERNIONS = (7, 11)  # LIBERTY's, FASTRAK's
 POWER_UP_ITEMS = (POSITION, ANGLES, END)
 MAX_COMMAND_BYTES = 80
-WHO_AM_I_BYTES = 195  # as VRPN expects them
 ALWAYS_SET = 0x3F0  # flags of the status without meaning here
 _FASTRAK_WITH_DATA = polhemus.ITEMS + polhemus.HEMISPHERE + polhemus.STATION_STATE
 _HOLD = (polhemus.XON, polhemus.XOFF)
@@ -35,22 +34,14 @@ def encode_records(
     poses: Floats,
     metres_per_unit: float,
     status: int = NO_ERROR,
-    times_s: Floats | None = None,
 ) -> np.ndarray:
-    """Return one station's records (n, record size), from 1, at poses (n, 7), times (n,) [s]."""
+    """Return the records (n, record size) of one station, from 1, at poses (n, 7)."""
     q = device_quaternions(poses)
-    if times_s is None:
-        times_s = np.zeros(len(poses))
     fields = []
     for item in items:
         if item == END:
             text = np.frombuffer(LINE_END, dtype=np.uint8)
             fields.append(np.tile(text, (len(poses), 1)))
-        elif item == SPACE:
-            fields.append(np.full((len(poses), 1), ord(' '), dtype=np.uint8))
-        elif item == TIME:
-            since = (1e3 * times_s).astype('<u4')
-            fields.append(since[:, np.newaxis].view(np.uint8))
         elif item == POSITION:
             fields.append(_numbers(layout, device_positions(poses) / metres_per_unit, 2))
         elif item == ANGLES:
@@ -76,9 +67,7 @@ def _numbers(layout: RecordLayout, values: Floats, decimals: int) -> np.ndarray:
 
 def _is_readable(items: tuple[int, ...], quaternion: int) -> bool:
     """Return whether records of some items are known here and make a pose."""
-    known = {POSITION, ANGLES, END, SPACE, quaternion}
-    if quaternion == QUATERNIONS[0]:
-        known.add(TIME)
+    known = {POSITION, ANGLES, END, quaternion}
     n_turned = items.count(ANGLES) + items.count(quaternion)
     return set(items) <= known and items.count(POSITION) == n_turned == 1
 
@@ -170,13 +159,8 @@ class FastrakSimulator(PolhemusSimulator):
 
 
 class LibertySimulator(PolhemusSimulator):
-    def __init__(
-        self,
-        n_sensors: int,
-        model: type[polhemus.Liberty] = polhemus.Liberty,
-        rate_hz: float = 240.0,
-    ) -> None:
-        self._model, self._rate_hz = model, rate_hz
+    def __init__(self, n_sensors: int, model: type[polhemus.Liberty] = polhemus.Liberty) -> None:
+        self._model = model
         super().__init__(n_sensors)
 
     def power_up(self) -> None:
@@ -190,9 +174,8 @@ class LibertySimulator(PolhemusSimulator):
         if not self.is_binary:
             return [np.zeros((len(poses), 0), dtype=np.uint8)] * self.n_sensors
         layout, unit = self._model.layout, self.metres_per_unit
-        times_s = (start_tick + np.arange(len(poses))) / self._rate_hz
         records = [
-            encode_records(layout, self.items[i], i, poses[:, i - 1], unit, self.error, times_s)
+            encode_records(layout, self.items[i], i, poses[:, i - 1], unit, self.error)
             for i in range(1, self.n_sensors + 1)
         ]
         for record in records:
@@ -215,15 +198,9 @@ class LibertySimulator(PolhemusSimulator):
             self.metres_per_unit = METRES_PER_CENTIMETRE
         elif command == polhemus.LIBERTY_CONTINUOUS:
             self.is_streaming = True
-        elif command[:1] == polhemus.WHO_AM_I:
-            return self._who_am_i()
         elif command[:1] in (polhemus.ITEMS, polhemus.HEMISPHERE):
             self._set(command[:1], command[1:-1])
         return b''
-
-    def _who_am_i(self) -> bytes:
-        text = f'00V  Polhemus {self._model.__name__}, emulated, {self.n_sensors} sensors'
-        return text.encode().ljust(WHO_AM_I_BYTES - len(LINE_END)) + LINE_END
 
     def _set(self, letter: bytes, text: bytes) -> None:
         """Obey what chooses items or hemisphere, of one station or `*`, all of them."""
