@@ -10,8 +10,6 @@ from pathlib import Path
 import threading
 import time
 
-from lifecycle_msgs.msg import State, Transition
-from lifecycle_msgs.srv import ChangeState, GetState
 from puppet_bringup import process_table
 from puppet_bringup.compile_command import compile_kernels
 from puppet_bringup.monitor import KINDS, Monitor, TOPICS, Usage, UsageMeter
@@ -21,22 +19,12 @@ from puppet_ros import config_files
 from puppet_ros.node import observing
 from puppet_ros.process import free_domain, middleware_settings
 from rclpy.executors import Executor
-from rclpy.node import Node
-from rclpy.task import Future
-
-DRIVER_NODE = '/tracker_driver'
-NEXT_STEP = {
-    State.PRIMARY_STATE_UNCONFIGURED: Transition.TRANSITION_CONFIGURE,
-    State.PRIMARY_STATE_INACTIVE: Transition.TRANSITION_ACTIVATE,
-}
-ANSWER_TIMEOUT_S = 3.0  # a call to a driver that has just died is never answered
 
 DRIVER = 'tracker_driver'
 EMULATOR = 'tracker_emulator'
 RAW_TOPIC = TOPICS[0]  # the driver's
 READY_MARK = 'ready'  # what the emulator prints once its ports are there
 SET_UP_TIMEOUT_S = 270.0  # a first compilation on a slow machine fits
-FIRST_FRAME_TIMEOUT_S = 45.0
 SILENCE_TIMEOUT_S = 10.0
 SETTLE_S = 0.5  # of streaming before the figures begin
 GRACE_S = 0.3  # for the last frames to arrive
@@ -45,41 +33,6 @@ SPIN_S = 0.05
 SHOWN_LINES = 8
 
 Say = Callable[[str], None]
-
-
-class DriverSwitch:
-    """Brings the driver to its active state, step by step, while others spin."""
-
-    def __init__(self, node: Node) -> None:
-        self._state = node.create_client(GetState, f'{DRIVER_NODE}/get_state')
-        self._change = node.create_client(ChangeState, f'{DRIVER_NODE}/change_state')
-        self._pending: Future | None = None
-        self._deadline_s = 0.0
-        self._is_active = False
-
-    @property
-    def is_there(self) -> bool:
-        return self._state.service_is_ready() and self._change.service_is_ready()
-
-    def advance(self) -> bool:
-        """Take the next step if one is due; return whether the driver became active."""
-        pending = self._pending
-        is_done = pending is not None and pending.done()
-        if self._is_active or pending and not is_done and time.monotonic() < self._deadline_s:
-            return self._is_active
-        # every step begins with the question where the driver is: it does not matter what became
-        # of the one before
-        answer = pending.result() if pending is not None and is_done else None
-        state = answer.current_state.id if isinstance(answer, GetState.Response) else None
-        self._is_active = state == State.PRIMARY_STATE_ACTIVE
-        if state in NEXT_STEP:
-            request = ChangeState.Request()
-            request.transition.id = NEXT_STEP[state]
-            self._pending = self._change.call_async(request)
-        elif not self._is_active:
-            self._pending = self._state.call_async(GetState.Request())
-        self._deadline_s = time.monotonic() + ANSWER_TIMEOUT_S
-        return self._is_active
 
 
 class PipelineError(PuppetError):
@@ -101,21 +54,18 @@ class DemoRun:
     stopping: threading.Event
     say: Say
 
-    def __post_init__(self) -> None:
-        self._switch = DriverSwitch(self.monitor)
-
     def start(self) -> bool:
         """Bring the graph to its first /joint_states, or PipelineError; False if asked to stop."""
         config_dir = config_files.config_dir()
         compile_kernels(self.listed, config_dir, self.supervisor.environ, self.stopping, self.say)
-        for process in self.listed:
-            self.supervisor.start(process.name, process_table.command_line(process, config_dir))
         self.say('starting the nodes')
-        ready = self._wait(self._missing, SET_UP_TIMEOUT_S)
-        if ready:
-            self.say('switching the tracker on, calibrating in the T-pose')
-            ready = self._wait(self._silent, FIRST_FRAME_TIMEOUT_S)
-        return ready
+        # the driver last: the performance begins when everybody listens
+        for process in sorted(self.listed, key=lambda process: process.name == DRIVER):
+            if process.name == DRIVER and not self._wait(self._missing, SET_UP_TIMEOUT_S):
+                return False
+            self.supervisor.start(process.name, process_table.command_line(process, config_dir))
+        self.say('calibrating in the T-pose')
+        return self._wait(self._silent, SET_UP_TIMEOUT_S)
 
     def measure(self, duration_s: float) -> tuple[float, float, dict[str, Usage]]:
         """Run for `duration_s` of stamps, 0 until stopped; return begin, end and usages."""
@@ -173,14 +123,9 @@ class DemoRun:
             line.startswith(READY_MARK) for line in children[EMULATOR].lines
         ):
             return EMULATOR
-        missing = self.monitor.missing_nodes(process_table.PIPELINE in children)
-        if not self._switch.is_there:
-            missing += (DRIVER,)
-        return ', '.join(missing)
+        return ', '.join(self.monitor.missing_nodes())
 
     def _silent(self) -> str:
-        if not self._switch.advance():
-            return DRIVER
         return '' if self.monitor.frames_solved else 'the first /joint_states'
 
     def _wait(self, missing: Callable[[], str], timeout_s: float) -> bool:
@@ -261,7 +206,7 @@ def simulation(
     folder: Path, character: str, rate_hz: float, is_composed: bool, **further: str
 ) -> tuple[process_table.Process, ...]:
     """
-    Return the processes of a simulation that starts when everybody listens.
+    Return the processes of a simulation.
 
     The folder is for the emulator's ports and the calibration, which a restarted node goes on
     with; `further` are more arguments of the launch description. Raises ConfigError for values
@@ -271,7 +216,6 @@ def simulation(
         'character': character,
         'rate_hz': repr(rate_hz),
         'composed': str(is_composed).lower(),
-        'autostart': 'false',
         't_pose_s': '2',
         'calibration_file': str(folder / 'calibration.yaml'),
         **further,

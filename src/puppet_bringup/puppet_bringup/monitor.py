@@ -128,12 +128,8 @@ class Monitor(Node):
         """Listen to a topic no more; its publisher need not send it then."""
         self.destroy_subscription(self._inputs.pop(topic))
 
-    def missing_nodes(self, is_composed: bool = False) -> tuple[str, ...]:
-        """Return the nodes that do not listen yet; those in one process do once they are there."""
-        if is_composed:
-            present = self.get_node_names()
-            wanted = dict.fromkeys((*READY_WHEN_HEARD.values(), 'importance'))
-            return tuple(name for name in wanted if name not in present)
+    def missing_nodes(self) -> tuple[str, ...]:
+        """Return the nodes that do not listen yet."""
         missing = [
             name
             for topic, name in READY_WHEN_HEARD.items()

@@ -106,7 +106,7 @@ class ChaosRun:
                 return
             self._watch = ChaosWatch(RATE_HZ, context=context)
             executor.add_node(self._watch)
-            listed = self._processes(autostart=True)
+            listed = self._processes()
             self._report = ProcessReport([p.name for p in listed], context=context)
             config_dir = config_files.config_dir()
             commands = [(p.name, command_line(p, config_dir)) for p in listed]
@@ -121,19 +121,18 @@ class ChaosRun:
     def _bring_up(self, executor: Executor, context: Any) -> bool:
         monitor = Monitor([JOINTS_TOPIC], context=context)
         executor.add_node(monitor)
-        listed = self._processes(autostart=False)
+        who = self._processes(), self._supervisor, monitor, executor
         try:
-            start = DemoRun(listed, self._supervisor, monitor, executor, self._stopping, self._say)
+            start = DemoRun(*who, self._stopping, self._say)
             return start.start()
         finally:
             executor.remove_node(monitor)
             monitor.destroy_node()
 
-    def _processes(self, autostart: bool) -> tuple[Process, ...]:
+    def _processes(self) -> tuple[Process, ...]:
         given = {
             'character': self._settings.character,
             'rate_hz': repr(RATE_HZ),
-            'autostart': str(autostart).lower(),
             't_pose_s': repr(T_POSE_S),
             'composed': str(self._settings.is_composed).lower(),
             'calibration_file': str(self._folder / 'calibration.yaml'),
