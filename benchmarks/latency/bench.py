@@ -48,6 +48,7 @@ from puppet_ros.node import cores_of, Scheduling
 
 SEPARATE, COMPOSED, RELAYS = FORMS = ('separate', 'composed', 'relays')
 CHARACTERS = ('blubby', 'sally', 'frog', 'performer')
+LOOK_S = 0.05  # between two looks whether a frame has come
 EXAMPLE = 'example: ./puppet bench latency --duration 60 --puppets 1,4 --json latency.json'
 
 
@@ -250,6 +251,14 @@ class LatencyRun:
                 _say(refusal)
             yield
 
+    def _see_index(self, run: DemoRun) -> None:
+        """Listen to the driver until the index of a frame has come."""
+        monitor, seen = run.monitor, run.monitor.indices_seen
+        monitor.watch(TOPICS[0])
+        while monitor.indices_seen == seen and not self._stopping.is_set():
+            run.go_on(LOOK_S, LOOK_S, lambda _: None)
+        monitor.unwatch(TOPICS[0])
+
     def _watch(
         self,
         run: DemoRun,
@@ -258,11 +267,11 @@ class LatencyRun:
         duration_s: float,
         hops_s: float,
     ) -> Figures | None:
-        run.see_index()
+        self._see_index(run)
         late_bytes.clear()
         begin_s, end_s, usage = run.measure(duration_s)
         late = late_bytes.figures()
-        run.see_index()
+        self._see_index(run)
         run.drain()
         if self._stopping.is_set():
             return None

@@ -24,7 +24,6 @@ LAST = monitor.ARRIVALS.stop - 1  # /joint_states
 
 Figures = dict[str, Any]
 
-MAX_DOMAIN_ID = 232  # what the ports of DDS leave room for
 VIEWER = 'puppet_view'
 EXAMPLE = 'example: ./puppet demo --headless --duration 20 --character sally --json demo.json'
 
@@ -151,7 +150,6 @@ def parser() -> argparse.ArgumentParser:
     add('--pin', default='', metavar='N,..', help='processors for the nodes, one each in turns')
     add('--headless', action='store_true', help='without the browser view')
     add('--json', type=Path, metavar='FILE', help='write the figures there')
-    add('--domain-id', type=int, metavar='N', help='ROS domain; a free one if absent')
     return p
 
 
@@ -170,10 +168,6 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
     if not 0.0 <= options.duration < float('inf'):
         raise io.ConfigError(f'--duration: expected seconds >= 0, got {options.duration}')
     graph_run.check_rate('--rate-hz', options.rate_hz)
-    if options.domain_id is not None and not 0 <= options.domain_id <= MAX_DOMAIN_ID:
-        raise io.ConfigError(
-            f'--domain-id: expected 0 <= value <= {MAX_DOMAIN_ID}, got {options.domain_id}'
-        )
     if options.json is not None:
         io.check_writable(options.json, '--json')
     words = 'solver clip script asf name_map unit up_axis pin environment'.split()
@@ -185,7 +179,7 @@ def _checked_processes(options: argparse.Namespace, folder: Path) -> tuple[Proce
 
 
 def _run(options: argparse.Namespace, listed: Sequence[Process], stopping: threading.Event) -> int:
-    domain = graph_run.use_own_domain(options.domain_id)
+    domain = graph_run.use_own_domain()
     start = time.monotonic()
 
     def say(text: str) -> None:

@@ -12,7 +12,7 @@ import time
 
 from puppet_bringup import process_table
 from puppet_bringup.compile_command import compile_kernels
-from puppet_bringup.monitor import KINDS, Monitor, TOPICS, Usage, UsageMeter
+from puppet_bringup.monitor import KINDS, Monitor, Usage, UsageMeter
 from puppet_bringup.supervisor import Child, describe_end, LineSink, Supervisor
 from puppet_core.io import ConfigError, PuppetError
 from puppet_ros import config_files
@@ -22,7 +22,6 @@ from rclpy.executors import Executor
 
 DRIVER = 'tracker_driver'
 EMULATOR = 'tracker_emulator'
-RAW_TOPIC = TOPICS[0]  # the driver's
 READY_MARK = 'ready'  # what the emulator prints once its ports are there
 SET_UP_TIMEOUT_S = 270.0  # a first compilation on a slow machine fits
 SILENCE_TIMEOUT_S = 10.0
@@ -89,16 +88,6 @@ class DemoRun:
     def settle(self) -> None:
         """Let the graph run for the moment in which figures do not count yet."""
         self._spin_until(time.monotonic() + SETTLE_S)
-
-    def see_index(self) -> None:
-        """Listen to the driver until the index of a frame has come, or raise PipelineError."""
-        monitor = self.monitor
-        seen = monitor.indices_seen
-        monitor.watch(RAW_TOPIC)
-        self._spin_until(time.monotonic() + SILENCE_TIMEOUT_S, lambda: monitor.indices_seen > seen)
-        monitor.unwatch(RAW_TOPIC)
-        if monitor.indices_seen == seen and not self.stopping.is_set():
-            raise PipelineError(f'no {RAW_TOPIC} for {SILENCE_TIMEOUT_S:.0f} s')
 
     def go_on(self, duration_s: float, period_s: float, each: Callable[[float], None]) -> None:
         """
@@ -185,9 +174,9 @@ def _words_of(child: Child) -> str:
 MIN_RATE_HZ, MAX_RATE_HZ = 1.0, 144.0  # the device's ceiling
 
 
-def use_own_domain(domain_id: int | None = None) -> int:
-    """Set ROS domain and middleware for this process and its children; return the domain."""
-    domain = domain_id if domain_id is not None else free_domain()
+def use_own_domain() -> int:
+    """Set a free ROS domain and the middleware for this process and its children; return it."""
+    domain = free_domain()
     os.environ['ROS_DOMAIN_ID'] = str(domain)
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     os.environ.update(middleware_settings(os.environ))

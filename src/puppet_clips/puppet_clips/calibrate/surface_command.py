@@ -33,7 +33,7 @@ POSTURE_TOPIC = 'performer/posture'
 _TOUCH = surface.TouchConfig()
 EXAMPLE = """\
 example: ./puppet calibrate --surface --sensor stylus --tip 0 0 0.12 --output my_surface.yaml
-         ./puppet calibrate --surface --output my_surface.yaml --segments chest left_hand --again
+         ./puppet calibrate --surface --output my_surface.yaml --segments chest left_hand
 """
 
 
@@ -123,7 +123,6 @@ def parser() -> argparse.ArgumentParser:
     text = f'which, in this order; default all: {", ".join(SEGMENTS)}'
     add('--segments', nargs='+', default=list(SEGMENTS), metavar='SEGMENT', help=text)
     add('--mirror', action='store_true', help='right limbs are copied from the left ones')
-    add('--again', action='store_true', help='touch segments once more that the file has')
     text = f'how long to hold still [s], default {_TOUCH.rest_s:g}'
     add('--rest', type=float, default=_TOUCH.rest_s, metavar='S', help=text)
     return parser
@@ -134,8 +133,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     if not np.all(np.isfinite(options.tip)):
         raise ConfigError(f'--tip: expected finite numbers, got {options.tip}')
     kept = read_surface(options.output) if options.output.exists() else {}
-    present = () if options.again else kept
-    segments = surface.segments_to_touch(options.segments, present, options.mirror)
+    segments = surface.segments_to_touch(options.segments, kept, options.mirror)
     character = load_character(config_files.character_file(options.performer))
     recorder = surface.SurfaceRecorder(
         segments,
@@ -145,7 +143,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
     if not segments and set(options.segments) - set(kept):
         raise ConfigError('--mirror: expected a left limb or a part of the trunk, got right limbs')
     if not segments:
-        print(f'{options.output} has them all; --again touches them once more')
+        print(f'{options.output} has them all; what is to be touched again must go from it')
         return EXIT_OK
     tip = np.array(options.tip)
     node = SurfaceNode(recorder, character.name, options.sensor, tip, ros_arguments)

@@ -144,7 +144,7 @@ def test_missing_stream_is_named(toucher, calibrate, capfd, monkeypatch, silent,
 def test_nothing_left_to_touch_is_reported(calibrate, tmp_path, capfd):
     save_surface(np.zeros((16, N_SAMPLES, 3)), tmp_path / 's.yaml')
     assert calibrate() == 0
-    assert '--again' in capfd.readouterr().out
+    assert 'has them all' in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
