@@ -70,8 +70,8 @@ class Reporter:
         if n_incomplete and not errors and not warnings:
             warnings.append(f'{n_incomplete} incomplete frames in the last second')
         warnings += self._clock(reader, values)
-        if reader.blocked_in:
-            warnings.append(f'the last run has not ended, blocked in {reader.blocked_in}')
+        if reader.is_held_up:
+            warnings.append('the last run has not ended: a port or a consumer holds it up')
         values['last_error'] = self.last_error
         return Report(values, drops, tuple(errors), tuple(warnings))
 

@@ -97,9 +97,7 @@ class DriverConfig:
         description='Several units a port, each record with its address; false: one unit a port.',
     )
     record_format: str = fixed(
-        'position_quaternion',
-        description='What records hold; those without position or orientation are refused.',
-        choices=tuple(flock.FORMAT_COMMANDS),
+        'position_quaternion', description='What records hold.', choices=flock.POSE_FORMATS
     )
     point_mode: bool = fixed(
         False, description='Ask for each measurement instead of letting the device stream.'

@@ -244,12 +244,6 @@ class FlockOfBirds(Tracker):
 
     def check(self, ports: tuple[str, ...], sensors_per_line: tuple[int, ...]) -> None:
         config = self._config
-        if config.record_format not in POSE_FORMATS:
-            lacks = 'orientation' if config.record_format == 'position' else 'position'
-            raise ConfigError(
-                f'record_format: expected one of {", ".join(POSE_FORMATS)}, '
-                f'got {config.record_format!r}, which has no {lacks}'
-            )
         if config.range_in not in RANGES_IN:
             raise ConfigError(f'range_in: expected one of 36, 72, 144, got {config.range_in}')
         if not config.group_mode and self.n_sensors > 1:

@@ -96,8 +96,6 @@ class Line:
         self.state = LineState.CLOSED
         self.deadline_ns = 0  # When `on_time` is due
         self.stream: RecordStream | None = None
-        # What is being done that the system can hold up, for people; '' for nothing
-        self.work = ''
         self._tracker, self._retry_policy, self._log = tracker, retry_policy, log
         self._silence_ns = round(1e9 * retry_policy.silence_s)
         self._port: Port | None = None
@@ -169,11 +167,7 @@ class Line:
         self._close()
 
     def _live(self, now_ns: int) -> Steps:
-        self.work = 'opening the port'
-        try:
-            self._port = self._tracker.open_port()
-        finally:
-            self.work = ''
+        self._port = self._tracker.open_port()
         self.state = LineState.STARTING
         now_ns = yield from self._start(self._port, now_ns)
         return (yield from self._read(self._port, now_ns))
@@ -271,8 +265,4 @@ class Line:
         self.stream = self._steps = None
         port, self._port = self._port, None
         if port is not None:
-            self.work = 'closing the port'
-            try:
-                port.close()
-            finally:
-                self.work = ''
+            port.close()

@@ -46,20 +46,17 @@ class LineReader:
         return self._thread is not None and self._thread.is_alive()
 
     @property
-    def blocked_in(self) -> str:
-        """Where the last run is blocked although it was asked to end, '' if it has ended."""
-        if not self._end.is_set() or not self._is_alive:
-            return ''
-        busy = [f'{line.port_name} ({line.work})' for line in self.lines if line.work]
-        return ', '.join(busy) or 'a consumer of frames'
+    def is_held_up(self) -> bool:
+        """Whether the last run goes on although it was asked to end."""
+        return self._end.is_set() and self._is_alive
 
     def start(self) -> None:
         """Start a run, which opens the ports; LinkError if the last one has not ended."""
         assert not self.is_running
-        if self.blocked_in:
+        if self.is_held_up:
             raise LinkError(
-                'expected the last run to have ended, got one that is blocked in '
-                f'{self.blocked_in}; activate again later'
+                'expected the last run to have ended, got one that a port or a consumer of frames '
+                'holds up; activate again later'
             )
         self.failure = None
         self._gathering_since_ns, self._has_gathered = 0, False
