@@ -13,7 +13,7 @@ from puppet_core.io import ConfigError
 from puppet_driver.devices import flock_of_birds as flock
 from puppet_driver.devices.flock_of_birds import FlockConfig, FlockOfBirds
 from puppet_driver.emulator.emulator import EmulatorConfig
-from puppet_driver.emulator.flock_simulator import AUTO_CONFIGURE_S, FlockSimulator
+from puppet_driver.emulator.flock_simulator import FlockSimulator
 from puppet_driver.errors import LinkTimeout, ProtocolError
 from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
@@ -150,45 +150,6 @@ def test_the_masters_line_configures_the_bus_and_then_all_units_run():
     assert [command in commands for commands in said] == [True, False, False]
     assert all(device.is_sending and not device.has_group_mode for device in devices)
     assert {device.sensor_units[0].command for device in devices} == {QUATERNIONS}
-
-
-def test_flock_status_marks_controller_and_sensors():
-    device = FlockSimulator(2)
-    device.receive(flock.change(flock.AUTO_CONFIGURE, [3]), 0.0)
-    status = device.receive(flock.examine(flock.FLOCK_STATUS), AUTO_CONFIGURE_S)
-    assert len(status) == 14
-    assert status[0] & flock.UNIT_EXTENDED_RANGE and not status[0] & flock.UNIT_HAS_SENSOR
-    assert all(s & flock.UNIT_HAS_SENSOR and s & flock.UNIT_RUNNING for s in status[1:3])
-    assert not any(status[3:])
-
-
-def test_device_is_deaf_while_it_configures_the_bus():
-    device = FlockSimulator(2)
-    device.receive(flock.change(flock.AUTO_CONFIGURE, [3]), 0.0)
-    assert device.receive(flock.examine(flock.STATUS), 0.5 * AUTO_CONFIGURE_S) == b''
-    assert device.receive(flock.examine(flock.STATUS), AUTO_CONFIGURE_S)
-
-
-@pytest.mark.parametrize(
-    'command, error',
-    [
-        (flock.change(2, []), b'\x06'),
-        (b'\x01', b'\x06'),
-        (flock.address_prefix(9) + QUATERNIONS, b'\x0d'),
-    ],
-)
-def test_bad_command_sets_an_error_that_reading_clears(command, error):
-    device = FlockSimulator(2)
-    device.receive(command, 0.0)
-    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == error
-    assert device.receive(flock.examine(flock.ERROR_CODE), 0.0) == b'\x00'
-
-
-def test_point_answers_once_and_ends_the_stream():
-    device = FlockSimulator(2)
-    device.receive(flock.STREAM + flock.POINT, 0.0)
-    assert not device.is_streaming
-    assert [device.take_poll_requests() for _ in range(2)] == [1, 0]
 
 
 @given(st.lists(st.binary(max_size=30), max_size=20))

@@ -222,32 +222,6 @@ def answer_of(device, message, unit=0, body=b''):
     return decode_header(device.receive(encode_packet(Header(message, unit), body), 2.25))
 
 
-@pytest.fixture
-def device():
-    device = MotionStarSimulator(3)
-    device.receive(encode_packet(Header(Message.WAKE_UP)), 0.0)
-    return device
-
-
-def test_a_device_that_sleeps_is_not_ready():
-    device = MotionStarSimulator(3)
-    answer = answer_of(device, Message.GET_STATUS)
-    assert answer.message is Message.ILLEGAL and answer.error == 9
-    assert answer_of(device, Message.WAKE_UP).message is Message.WAKE_UP_ANSWER
-    assert answer_of(device, Message.GET_STATUS).message is Message.GET_STATUS_ANSWER
-
-
-@pytest.mark.parametrize(
-    'change', [{'format_byte': 0x99}, {'report_rate': 3}, {'hemisphere': 6}, {'address': 3}]
-)
-def test_setups_without_sense_change_nothing(device, change):
-    before, version = device.units[2], device.version
-    body = before._replace(**change).encode()
-    assert answer_of(device, Message.SEND_SETUP, 2, body).error == 8
-    assert answer_of(device, Message.SEND_SETUP, 2, body[:30]).error == 8
-    assert device.units[2] == before and device.version == version
-
-
 @given(st.lists(st.binary(max_size=60), max_size=10))
 def test_any_bytes_are_answered_without_an_exception(chunks):
     device = MotionStarSimulator(3)

@@ -44,7 +44,6 @@ HEAD_BYTES, BUTTON_BYTES = 2, 2
 INVALID = -1
 
 RATE_RANGE_HZ = (20.0, 144.0)
-REPORT_RATES = (1, 2, 8, 32)  # every measurement, every other, and so on
 SCALING_MASK = 0x0FFF  # the upper bits name the kind of system
 
 SYSTEM_RUNNING, SYSTEM_MASTER = 0x80, 0x04

@@ -16,7 +16,6 @@ from puppet_driver.devices.birdnet import (
     encode_packet,
     Header,
     HEADER_BYTES,
-    INVALID,
     LAYOUT,
     Message,
     NO_DATA,
@@ -181,25 +180,18 @@ class MotionStarSimulator(DeviceSimulator):
             setup = birdnet.decode_unit(body)
         except ProtocolError:
             return False
-        code = LAYOUT[setup.format_byte][0]
-        makes_sense = (
-            address in self.units
-            and setup.address == address
-            and code not in (INVALID, BAD_SAMPLE)
-            and setup.report_rate in birdnet.REPORT_RATES
-            and setup.hemisphere in birdnet.HEMISPHERES.values()
+        if address not in self.units:
+            return False
+        unit = self.units[address]
+        self.units[address] = setup._replace(
+            flags=unit.flags,
+            model=unit.model,
+            revision=unit.revision,
+            error=unit.error,
+            scaling=unit.scaling,
         )
-        if makes_sense:
-            unit = self.units[address]
-            self.units[address] = setup._replace(
-                flags=unit.flags,
-                model=unit.model,
-                revision=unit.revision,
-                error=unit.error,
-                scaling=unit.scaling,
-            )
-            self.version += 1
-        return makes_sense
+        self.version += 1
+        return True
 
 
 def _has_sensor(unit: UnitStatus) -> bool:
