@@ -24,6 +24,7 @@ from puppet_core.math import (
     log,
     multiply,
     norm,
+    normalized,
     quat,
     rotate,
     scale,
@@ -284,10 +285,30 @@ def lift_ends(
 
 
 @kernel
+def _straightening(limb: int, frame: Frame) -> float:
+    """
+    Return how far a leg has to grow for its knee to come back by a unit, at most 1.
+
+    A straight one, whose knee is on the line from hip to ankle, cannot grow.
+    """
+    hip, knee = vec3(frame.p_world[STARTS[limb]]), vec3(frame.p_world[STARTS[limb] + 1])
+    ankle = vec3(frame.p_world[STARTS[limb] + 2])
+    line = normalized(sub(hip, ankle))
+    own = sub(knee, ankle)
+    height = norm(sub(own, scale(line, dot(own, line))))
+    # of a leg of two equal parts, whose height is sqrt(part^2 - (length / 2)^2)
+    return min(4.0 * height / norm(sub(hip, ankle)), 1.0)
+
+
+@kernel
 def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Frame) -> None:
-    """Note how far to push the root so that torso, head and standing legs leave objects."""
+    """
+    Note how far to push the root so that torso, head and standing legs leave objects.
+
+    Legs that bend into one rather straighten: the root rises, and hands are reached by bowing.
+    """
     push = frame.push[0, 0], frame.push[1, 0], frame.push[2, 0]
-    gap = math.inf
+    gap, rise = math.inf, -math.inf
     for j in range(objects.n_objects):
         weight = 1.0 - objects.looseness[j]  # what hangs in the air gives way itself
         if objects.shapes[j] == PLANE or weight == 0.0:
@@ -300,6 +321,9 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
             if limb >= 2:
                 depth, _, normal = _out_on_own_side(model, objects, j, segment, frame)
                 depth = min(depth, depth * ease(goals.importances[limb]))
+                share = _straightening(limb, frame)
+                rise = max(rise, weight * depth * share)
+                depth = min(depth, depth * (1.0 - share))
             else:
                 q, p = quat(frame.q_world[segment]), vec3(frame.p_world[segment])
                 depth, _, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
@@ -312,3 +336,4 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
         size = norm(push)
         push = scale(push, max(1.0 - gap / size, 0.0) if size > 0.0 else 0.0)
     copy(push, frame.wanted_push)
+    frame.wanted_rise[0] = max(frame.rise[0] + rise, 0.0)

@@ -49,6 +49,7 @@ HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important o
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 
 PUSH_S = 0.03  # time constant of the push out of objects
+RISE_S = 0.2  # of the rise that straightens legs which bend into objects
 LIFT_S = 0.1  # time constant with which a body that was lifted out of planes comes down again
 SINK_M_S = 2.0  # at most, where hands and feet draw it down; of a puppet of scale 1
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
@@ -210,6 +211,8 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
     if form == MEAN:
         copy(add(root, mean_offset(goals.positions, goals.importances, positions)), root)
     fill_root_balls(model, tuning, goals, frame)
+    for arm in range(2):
+        balls.radii[arm] += frame.rise[0]  # the body bends by as much
     if form == REFERENCE:
         return excess(balls, root)
     # Shin2002 app. A: the nearest point in the intersection of the limbs' balls
@@ -233,10 +236,12 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
 
 @kernel
 def push_root(dt: float, frame: Frame) -> None:
-    """Move the reference root out of objects, as far as the last frame asked for."""
+    """Move the reference root out of objects, and up, as far as the last frame asked for."""
     if not dt < math.inf:
         frame.push[:] = 0.0
+        frame.rise[:] = 0.0
         return
+    frame.root[2] += follow(frame.rise, frame.wanted_rise[0], RISE_S, dt)
     for k in range(3):
         frame.root[k] += follow(frame.push[k], frame.wanted_push[k], PUSH_S, dt)
 

@@ -98,6 +98,7 @@ from puppet_retarget.solvers.state import (
 
 NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
+WAIST_EASE = 10.0  # of turns of the torso, by the rise of the root before objects [1/m]
 LIFTS = 3  # of a body, whose knees rise less than its hips
 LIFT_TOL_M = 1e-6
 JOINT_TIE = 0.1  # lack of importance within which an end and its elbow or knee are equal [-]
@@ -298,7 +299,10 @@ def _estimate_body(
     relaxation = place_root(model, tuning, goals, frame)
     frame.relaxation[0] = relaxation
     iterations = 0
-    if relaxation > REACHABLE_TOL_M and tuning.max_iterations > 0:
+    rise = frame.rise[0]
+    for limb in range(2):
+        frame.balls.radii[limb] -= rise
+    if (rise > 0.0 or relaxation > REACHABLE_TOL_M) and tuning.max_iterations > 0:
         if not dt < np.inf:
             frame.body.unknowns[:] = 0.0
         iterations = _adapt_body(model, tuning, frame)
@@ -314,7 +318,10 @@ def _estimate_body(
 @kernel
 def _adapt_body(model: PuppetModel, tuning: Tuning, frame: Frame) -> int:
     """Bend the body towards goals that the root alone cannot reach; return iterations."""
-    weights = tuning.posture_weight, tuning.orientation_weight, tuning.position_weight
+    # with knees against an object the waist gives way, not the root
+    easy = 1.0 + WAIST_EASE * frame.rise[0]
+    posture, position = tuning.posture_weight / easy, tuning.position_weight * easy * easy
+    weights = posture, tuning.orientation_weight, position
     body, radii = frame.body, frame.balls.radii
     task = BodyTask(model.offsets, frame.root, frame.rotations, frame.wrist_goals, radii, weights)
     iterations = minimise_body(

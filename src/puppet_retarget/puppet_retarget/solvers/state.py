@@ -262,6 +262,8 @@ class Frame(NamedTuple):
     free_ends: Vec3s = zeros(4, 3)  # palms and soles then
     wanted_push: Vec3 = zeros(3)  # of the root out of objects [m]
     push: Floats = zeros(3, 2)  # its smoothing
+    wanted_rise: Floats = zeros(1)  # of the root, which straightens legs out of objects [m]
+    rise: Floats = zeros(2)  # its smoothing
     lift: Floats = zeros(2)  # of the root out of planes, and its smoothing on the way back
     lift_up: Vec3 = zeros(3)  # its direction
     final_offset: Vec3 = zeros(3)  # of the root from the performer's, carried over
