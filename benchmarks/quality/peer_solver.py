@@ -23,6 +23,7 @@ from puppet_core.body import (
     Skeleton,
 )
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
+from puppet_retarget.importance import UNSEEN
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (
     measure_packed,
@@ -86,8 +87,9 @@ class PeerSolver(Solver):
         dt: float,
         self_rows: Floats = NOTHING_NEAR,
         moving: Props = NO_PROPS,
+        head: Vec3 = UNSEEN,
     ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`. Objects that move are not kept."""
+        """Return the puppet's posture; see `Solver.solve`. Neither gaze nor what moves is kept."""
         pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
         output = self._output
         positions = self._target_positions(root, rotations)

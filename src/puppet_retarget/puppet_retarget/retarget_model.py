@@ -45,6 +45,7 @@ from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.solvers import (
     DiscontinuityDetector,
     follow_robot,
+    HEAD,
     HoldAndBlend,
     is_usable,
     make_solver,
@@ -346,7 +347,14 @@ class RetargetModel:
         hip_centre(segments, self._hips)
         start = perf_counter()
         solution = self._solver.solve(
-            root, self._hips, rotations, rows, np.inf if is_new else dt_s, self_rows, moving
+            root,
+            self._hips,
+            rotations,
+            rows,
+            np.inf if is_new else dt_s,
+            self_rows,
+            moving,
+            segments[HEAD],
         )
         solve_time_us = (perf_counter() - start) * 1e6
         leaps = self._blend.leaps

@@ -32,7 +32,7 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
-from puppet_retarget.solvers import split_swing_twist
+from puppet_retarget.solvers import sight, split_swing_twist
 
 Vec3: TypeAlias = values.Vec3
 Quat: TypeAlias = values.Quat
@@ -158,10 +158,10 @@ def residual(item: Any, pose: Any) -> Vec3:
         turn = values.multiply(values.conjugate(quat(item.goal)), q)
         return scale(values.log(turn), LEVER_M)
     if item.kind == LOOK:
-        line = sub(goal, point)
-        if norm(line) < NO_DIRECTION_M:
+        line, distance = sight(point, goal)
+        if distance == 0.0:
             return 0.0, 0.0, 0.0
-        return scale(sub(values.rotate(q, vec3(item.second)), normalized(line)), LEVER_M)
+        return scale(sub(values.rotate(q, vec3(item.second)), line), LEVER_M)
     line = sub(world_point(pose, item.other, vec3(item.second)), point)
     if item.kind == VECTOR:
         return sub(line, goal)
@@ -180,11 +180,9 @@ def row_forces(item: Any, pose: Any, row: int) -> tuple[Vec3, Vec3, Vec3]:
         return _ZERO, scale(values.rotate(q, unit), LEVER_M), _ZERO
     point = world_point(pose, item.segment, vec3(item.offset))
     if item.kind == LOOK:
-        line = sub(vec3(item.goal), point)
-        distance = norm(line)
-        if distance < NO_DIRECTION_M:
+        line, distance = sight(point, vec3(item.goal))
+        if distance == 0.0:
             return _ZERO, _ZERO, _ZERO
-        line = scale(line, 1.0 / distance)
         force = scale(sub(unit, scale(line, line[row])), LEVER_M / distance)
         return force, scale(cross(values.rotate(q, vec3(item.second)), unit), LEVER_M), _ZERO
     if item.kind == VECTOR:

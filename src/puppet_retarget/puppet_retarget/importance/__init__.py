@@ -13,8 +13,10 @@ from puppet_retarget.importance.environment import (
     UNSEEN,
 )
 from puppet_retarget.importance.estimator import (
+    blend_weight,
     GOAL,
     IMPORTANCE,
+    importance,
     ImportanceConfig,
     ImportanceEstimator,
     OBJECT,
@@ -33,10 +35,12 @@ from puppet_retarget.importance.moving import (
     half_extent,
     MovingObjects,
     support_by,
+    UNSEEN_Z,
 )
 from puppet_retarget.importance.objects import (
     BOX,
     CAPSULE,
+    counterpart_point,
     CYLINDER,
     from_object,
     PLANE,

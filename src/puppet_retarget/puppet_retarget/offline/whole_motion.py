@@ -32,7 +32,14 @@ from puppet_retarget.importance import (
     SelfInteractionConfig,
 )
 from puppet_retarget.offline.quality import MotionArrays
-from puppet_retarget.solvers import follow_robot, make_solver, Solver, SolverConfig, SolverOutput
+from puppet_retarget.solvers import (
+    follow_robot,
+    HEAD,
+    make_solver,
+    Solver,
+    SolverConfig,
+    SolverOutput,
+)
 
 BVH = '.bvh'
 MOTION_SUFFIXES = (BVH, *SUFFIXES)
@@ -135,7 +142,7 @@ def retarget_motion(
         assert near is not None  # a motion is finite
         dt = 1.0 / motion.rate_hz if i > 0 else np.inf
         given = roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows, near.moving
-        out = solver.solve(*given)
+        out = solver.solve(*given, segments[i, HEAD])
         return near, out
 
     step(0)

@@ -4,6 +4,7 @@
 
 from puppet_retarget.solvers.ball_intersection import circle_of, closest_in_balls, on_circle
 from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAndBlend, is_usable
+from puppet_retarget.solvers.gaze import HEAD, sight
 from puppet_retarget.solvers.joint_limits import split_swing_twist
 from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT
 from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver, SOLVER_NAMES

@@ -55,6 +55,7 @@ from puppet_retarget.solvers.body_contact import (
 )
 from puppet_retarget.solvers.carry import carry_objects, mount_goals, place_mounted, settle_carried
 from puppet_retarget.solvers.corrections import follow_limbs
+from puppet_retarget.solvers.gaze import turn_head
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
     into_range_ball,
@@ -177,7 +178,7 @@ class Solver:
         self._counterparts, self._objects = Counterparts(environment), arrays.objects
         self._world_scale = numbers.world_scale
         frame = arrays.frame
-        self._relaxation = frame.relaxation
+        self._relaxation, self._head = frame.relaxation, frame.head
         self._output = SolverOutput(
             frame.root,
             frame.rotations,
@@ -201,6 +202,7 @@ class Solver:
         dt: float,
         self_rows: Floats = NOTHING_NEAR,
         moving: Props = NO_PROPS,
+        head: Vec3 = UNSEEN,
     ) -> SolverOutput:
         """
         Return the puppet's posture.
@@ -209,13 +211,15 @@ class Solver:
         rotations as captured, row 0 the pelvis in world. Rows are as `importance.estimator` and
         `importance.self_interaction` make them; by default nothing is near the own body. The time
         since the frame before [s] is infinite for the first, or after a gap. `moving` are
-        the performer's objects that move.
+        the performer's objects that move; `head` is its head joint in world [m], without which
+        nothing is looked at.
         """
         if len(rows) not in (4, 8):
             raise ValueError(f'rows: expected 4 or 8, got {len(rows)}')
         output, objects = self._output, self._objects
         self._counterparts.place(moving, objects, self._world_scale)
         objects.puppet_positions[objects.segments >= 0] = UNSEEN  # in nobody's way
+        self._head[:] = head
         output.body_iterations = self._run(root, hips, rotations, rows, self_rows, dt)
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
         self.place_objects()
@@ -481,6 +485,7 @@ def solve_packed(
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
     mount_goals(tuning, solver.objects, rows, goals, frame)
+    turn_head(tuning, solver.objects, captured.rotations, dt, frame)
     for lift in range(LIFTS + 1):
         # once more no time has passed: what follows in time stays where it is
         pose_limbs(model, tuning, solver.objects, goals, dt if lift == 0 else 0.0, frame)

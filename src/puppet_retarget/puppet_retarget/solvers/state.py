@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import (
+    ADULT_LEG_M,
     Character,
     end_effector_positions,
     forward_kinematics,
@@ -145,6 +146,8 @@ class Tuning(NamedTuple):
     self_push_out: bool
     rate_base: int
     limb_form: int = CAPTURED_SIDE
+    performer_size: float = 1.0  # an adult's is 1
+    puppet_size: float = 1.0
 
 
 def puppet_model(character: Character) -> PuppetModel:
@@ -194,6 +197,8 @@ def tuning(config: SolverConfig, character: Character, performer_leg_length: flo
     ratio = config.root_height_ratio or character.root_ratio_for(performer_leg_length)
     own['root_form'] = ROOT_FORMS.index(config.root_form)
     own['rate_base'] = RATE_BASES.index(config.rate_base)
+    own['performer_size'] = performer_leg_length / ADULT_LEG_M
+    own['puppet_size'] = character.skeleton.leg_length / ADULT_LEG_M
     scale = character.scale_for(performer_leg_length)
     return Tuning(scale, ratio, bool(character.joint_limits), **own)
 
@@ -257,6 +262,7 @@ class Frame(NamedTuple):
     trial: BodyState = BodyState()  # working space of the minimiser
     relaxation: Floats = zeros(1)  # growth of the balls that gives them a common point; 0 in reach
     follower: Floats = zeros(3, 2)  # smoothing of the root; memory, as those below
+    head: Vec3 = zeros(3)  # the performer's head joint in its world [m]
     captured: Quats = zeros(16, 4)  # joint rotations of the limbs before they are posed
     free_rotations: Quats = zeros(16, 4)  # of the limbs before the own body counts
     free_ends: Vec3s = zeros(4, 3)  # palms and soles then
@@ -268,7 +274,8 @@ class Frame(NamedTuple):
     lift_up: Vec3 = zeros(3)  # its direction
     final_offset: Vec3 = zeros(3)  # of the root from the performer's, carried over
     tilts: Floats = zeros(4, 7)  # turn of each hand and foot out of objects, its rate [rad/s]
-    corrections: Floats = zeros(16, 7)  # turn of each joint for the own body, its rate [rad/s]
+    # turn of each limb's joint for the own body, of the head for its gaze, and its rate [rad/s]
+    corrections: Floats = zeros(16, 7)
 
 
 @kernel
