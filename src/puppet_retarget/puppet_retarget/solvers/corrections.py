@@ -47,7 +47,8 @@ TURN_SIZE = 7  # of a joint's state: turn (quaternion), its rate [rad/s]
 
 
 @kernel
-def _at_most(vector: Vec3, size: float) -> Vec3:
+def at_most(vector: Vec3, size: float) -> Vec3:
+    """Return a vector, shortened to a size if it is longer."""
     return scale(vector, size / norm(vector)) if norm(vector) > size else vector
 
 
@@ -69,7 +70,7 @@ def follow_turn(state: Floats, target: QuatLike, bandwidth: float, dt: float) ->
     left, pull = math.exp(-bandwidth * dt), sub(rate, scale(missing, bandwidth))
     way = sub(missing, scale(sub(missing, scale(pull, dt)), left))
     rate = scale(sub(rate, scale(pull, bandwidth * dt)), left)
-    way, rate = _at_most(way, MAX_RATE_RAD_S * dt), _at_most(rate, MAX_RATE_RAD_S)
+    way, rate = at_most(way, MAX_RATE_RAD_S * dt), at_most(rate, MAX_RATE_RAD_S)
     turn = normalize(multiply(exp(way), turn))
     copy(turn, state[:4])
     copy(rate, state[4:7])

@@ -42,12 +42,13 @@ from puppet_retarget.importance import (
     to_object,
     UNSEEN_Z,
 )
-from puppet_retarget.solvers.corrections import follow_turn, NOTHING_RAD
+from puppet_retarget.solvers.corrections import at_most, follow_turn, NOTHING_RAD
 from puppet_retarget.solvers.state import Frame, Tuning
 
 HEAD = SEGMENT_INDEX['head']
 AHEAD = (1.0, 0.0, 0.0)  # the line of sight in the head's frame
 EYES_M = (0.073, 0.0, 0.12)  # middle of an adult's eyes there
+MOST_RAD = 1.2  # that a neck adds, were the counterpart behind
 BANDWIDTH = 20.0  # of a head that turns to its target [1/s]
 NO_DIRECTION_M = 1e-9
 SHRINKS, HALVES, AIMS = 80, 50, 12  # steps of three searches, the first two by 2/3 and 1/2
@@ -162,7 +163,7 @@ def turn_head(
     # in the chest's frame, as the joint turns
     q_chest = quat(frame.q_world[HEAD - 1])
     share = w / total if total > 0.0 else 0.0
-    target_turn = exp(rotate_inverse(q_chest, scale(turn, share)))
+    target_turn = exp(rotate_inverse(q_chest, at_most(scale(turn, share), MOST_RAD)))
     followed = follow_turn(state, target_turn, BANDWIDTH, dt)
     copy(multiply(followed, quat(frame.rotations[HEAD])), frame.rotations[HEAD])
     copy(multiply(q_chest, quat(frame.rotations[HEAD])), frame.q_world[HEAD])

@@ -8,7 +8,7 @@ from puppet_core.io import InputFileError
 from puppet_core.math import quaternions
 from puppet_retarget.importance import load_environment, UNSEEN
 from puppet_retarget.solvers import HEAD, make_solver, SolverConfig
-from puppet_retarget.solvers.gaze import EYES_M
+from puppet_retarget.solvers.gaze import EYES_M, MOST_RAD
 import pytest
 
 ROOT, NECK = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.5])
@@ -98,6 +98,12 @@ def test_what_is_not_looked_at_changes_nothing(make, off_deg):
     rotations = aimed(BALL_PLACE, off_deg)
     np.testing.assert_array_equal(head(make(), rotations)[0], rotations[HEAD])
     assert turned(head(make(), aimed(BALL_PLACE))[0], aimed(BALL_PLACE)[HEAD]) > 0.1
+
+
+def test_a_neck_does_not_turn_all_the_way_to_what_is_behind(make):
+    behind = BALL.replace('[1.2, 0.7, 1.0]', '[-1.2, 0.7, 1.0]')
+    rotations = aimed(BALL_PLACE)
+    assert turned(head(make(behind), rotations)[0], rotations[HEAD]) == pytest.approx(MOST_RAD)
 
 
 def test_without_a_head_or_a_gaze_nothing_changes(make):
