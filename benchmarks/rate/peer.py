@@ -61,7 +61,7 @@ def run_mink(clip: RateClip, body: BodyTree) -> PeerRun:
             if is_active:
                 task.set_target(pose)
         posture.set_target(postures[i])
-        error = _approach(configuration, [base, *used, posture])
+        error = _approach(configuration, [base, *used], posture)
         took += perf_counter() - start if i else 0.0
         worst = max(worst, error if i else 0.0)
     return PeerRun((len(script.bases) - 1) / took, worst)
@@ -106,14 +106,16 @@ def _targets(clip: RateClip) -> tuple[list[mink.SE3], list[list[mink.SE3]]]:
     ]
 
 
-def _approach(configuration: mink.Configuration, tasks: list[mink.Task]) -> float:
+def _approach(
+    configuration: mink.Configuration, tasks: list[mink.FrameTask], posture: mink.Task
+) -> float:
     """Take rounds until the frame tasks are met; return the largest position error [m]."""
     dt = configuration.model.opt.timestep
     for _ in range(MAX_ROUNDS):
-        problem = mink.build_ik(configuration, tasks, dt, DAMPING, limits=[])
+        problem = mink.build_ik(configuration, [*tasks, posture], dt, DAMPING, limits=[])
         step = np.linalg.solve(problem.P, -problem.q)
         configuration.integrate_inplace(step / dt, dt)
-        error = max(_position_error(task, configuration) for task in tasks[:-1])
+        error = max(_position_error(task, configuration) for task in tasks)
         if error <= GOOD_ENOUGH_M:
             break
     return error
