@@ -20,6 +20,7 @@ from puppet_core.math import (
     copy,
     dot,
     exp,
+    Floats,
     kernel,
     log,
     multiply,
@@ -30,8 +31,18 @@ from puppet_core.math import (
     scale,
     sub,
 )
-from puppet_core.math.values import clamp, ease, Quat, smooth_ramp, Vec3, vec3, Vec3Like
-from puppet_retarget.importance import ObjectArrays, PLANE
+from puppet_core.math.values import (
+    align_sign,
+    clamp,
+    ease,
+    IDENTITY,
+    Quat,
+    smooth_ramp,
+    Vec3,
+    vec3,
+    Vec3Like,
+)
+from puppet_retarget.importance import IMPORTANCE, OBJECT, ObjectArrays, PLANE
 from puppet_retarget.solvers.corrections import END_POWER, follow_turn
 from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.penetration import puppet_distance, take_elbow_to, take_end_to
@@ -150,6 +161,17 @@ def _levelled(
 
 
 @kernel
+def note_turns(objects: ObjectArrays, rows: Floats, frame: Frame) -> None:
+    """Note how hands and feet turn with counterparts that stand otherwise, by importance."""
+    for i in range(4):
+        j, turn = int(rows[i, OBJECT]), IDENTITY
+        if 0 <= j < objects.n_objects and objects.segments[j] < 0:
+            turn = multiply(objects.puppet_orientations[j], conjugate(objects.orientations[j]))
+            turn = exp(scale(log(align_sign(IDENTITY, turn)), rows[i, IMPORTANCE]))
+        copy(turn, frame.turns[i])
+
+
+@kernel
 def level_ends(
     model: PuppetModel,
     tuning: Tuning,
@@ -158,11 +180,16 @@ def level_ends(
     dt: float,
     frame: Frame,
 ) -> None:
-    """Turn hands and feet that would dip in about palms and soles, where these should be."""
+    """
+    Turn hands and feet about palms and soles, where these should be.
+
+    They go with what they are at (`note_turns`), and what of them would dip in turns out.
+    """
     for limb in range(4):
         sole, goal = model.interaction_points[limb], goals.positions[limb]
         q = quat(frame.q_ends[limb])
-        level = _levelled(model, objects, limb, goal, tuning.world_scale, q)
+        lies = multiply(frame.turns[limb], q)
+        level = _levelled(model, objects, limb, goal, tuning.world_scale, lies)
         turn = follow_turn(frame.tilts[limb], multiply(level, conjugate(q)), TILT_BANDWIDTH, dt)
         copy(multiply(turn, q), frame.q_ends[limb])
         copy(sub(goal, rotate(frame.q_ends[limb], sole)), frame.wrist_goals[limb])

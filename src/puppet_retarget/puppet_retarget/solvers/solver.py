@@ -51,6 +51,7 @@ from puppet_retarget.solvers.body_contact import (
     level_ends,
     lift_ends,
     note_push,
+    note_turns,
     way_out_of_planes,
 )
 from puppet_retarget.solvers.carry import carry_objects, mount_goals, place_mounted, settle_carried
@@ -481,6 +482,7 @@ def solve_packed(
     carry_objects(model, tuning, solver.objects, rows, goals, frame)
     mount_goals(tuning, solver.objects, rows, goals, frame)
     keep_end_orientations(model, goals, frame)
+    note_turns(solver.objects, rows, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
     update_kinematics(model, frame)

@@ -253,6 +253,7 @@ class Frame(NamedTuple):
     self_depths: Floats = zeros(8)  # depth inside the puppet's own body
     wrist_goals: Vec3s = zeros(4, 3)
     q_ends: Quats = zeros(4, 4)  # captured orientations of hands and feet in world
+    turns: Quats = zeros(4, 4)  # of hands and feet with the counterparts that they are at
     balls: RootBalls = RootBalls()
     self_balls: SelfBalls = empty_self_balls()
     second_balls: SelfBalls = empty_self_balls()  # for hands that have come half way

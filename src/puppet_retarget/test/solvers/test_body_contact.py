@@ -9,7 +9,7 @@ import numpy as np
 from puppet_core.body.capsules import shape_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.robots import character_from_urdf, RobotMap
-from puppet_retarget.importance import GOAL, IMPORTANCE, ROW
+from puppet_retarget.importance import GOAL, IMPORTANCE, OBJECT, ROW
 from puppet_retarget.solvers.body_contact import deepest_in_object, DIP_M
 from puppet_retarget.solvers.penetration import puppet_distance
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
@@ -20,7 +20,7 @@ import pytest
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 TORSO_AND_HEAD = range(4)
 FEET = (12, 15)
-LEFT_SHANK, RIGHT_SHANK = 11, 14
+LEFT_HAND, LEFT_SHANK, RIGHT_SHANK = 6, 11, 14
 TICK_S = 1.0 / 120.0
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -250,6 +250,24 @@ def test_toes_are_laid_on_a_step_and_not_on_the_side_of_a_table(
     turn = qb.log(qb.multiply(qb.conjugate(rotations[FEET[0]]), out.q_world[FEET[0]]))
     assert (np.linalg.norm(turn) > 0.1) == lies
     assert out.goal_errors[2] < 1e-9
+
+
+@pytest.mark.parametrize('importance', [0.0, 1.0])
+def test_a_palm_lies_on_a_table_that_stands_otherwise_as_on_the_performers(
+    scene, tall_character, adult_character, importance
+):
+    tilt = qb.from_rpy(np.array([0.0, 0.4, 0.6]))
+    table = scene.thing('box', np.array([0.4, 0.2, 0.5]), np.array([0.5, 0.5, 0.1]))
+    counterpart = replace(table.puppet, orientation=tilt)
+    environment = scene(scene.floor, replace(table, puppet=counterpart))
+    solver, rows, root = standing_solver(tall_character, adult_character, environment)
+    rotations = np.tile(UPRIGHT, (16, 1))
+    rotations[LEFT_HAND] = captured = qb.from_rpy(np.array([0.1, 0.2, 0.3]))
+    rows[0, [IMPORTANCE, OBJECT]] = importance, 1.0
+    rows[0, GOAL : GOAL + 3] = counterpart.position + qb.rotate(tilt, np.array([0.0, 0.0, 0.1]))
+    q = solver.solve(root, root, rotations, rows, np.inf).q_world[LEFT_HAND]
+    wanted = qb.multiply(tilt, captured) if importance else captured
+    np.testing.assert_allclose(qb.log(qb.multiply(q, qb.conjugate(wanted))), 0.0, atol=1e-6)
 
 
 def test_feet_that_hold_on_turn_out_of_the_floor_however_they_stand(
