@@ -23,7 +23,7 @@ class Script(NamedTuple):
 SHOW = 'show'
 SCRIPTS = {
     SHOW: Script(procedural_motion, 'demo'),
-    'seated': Script(partial(procedural_motion, sits=True), 'demo'),
+    'seated': Script(partial(procedural_motion, sits=True), 'seated'),
     'carry': Script(carry_motion, 'carry', 'carry', PROPS),
     'throw': Script(throw_motion, 'carry', 'carry', PROPS),
     'acrobatics': Script(acrobatic_motion, 'ground'),

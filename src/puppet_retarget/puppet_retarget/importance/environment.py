@@ -32,6 +32,7 @@ FORMAT = 'puppet-environment/1'
 HANDS = 'hands'  # what an object follows that is held
 MAX_SIZE_M = 1000.0
 MAX_GAZE_DEG = 60.0
+MAX_SEAT_M = 1.0
 UNSEEN = read_only(np.array([0.0, 0.0, -MAX_SIZE_M]))  # where a follower waits for its sensor [m]
 N_ENDS = len(GENERAL_END_EFFECTORS)
 JOINT_MARGIN_M = 0.07  # of the middle of an elbow or knee, whose skin touches
@@ -69,6 +70,7 @@ class SceneObject:
     held: bool = False  # Whether it moves with both hands while these hold it
     segment: int = -1  # Of the body to which it is fixed, or -1
     gaze_rad: float = 0.0  # Angle from the line of sight at which it is not looked at, 0: never
+    seat_m: float = 0.0  # Distance of the hips at which nobody sits on it yet, 0: never [m]
 
     @property
     def moves(self) -> bool:
@@ -101,6 +103,7 @@ class ObjectArrays(NamedTuple):
     mounts: Vec3s  # (n, 3) in the frame of the puppet's segment, world scale applied
     mount_orientations: Quats  # (n, 4)
     gazes: Floats  # (n,) D of the line of sight, 0 if it does not matter [rad]
+    seats: Floats  # (n,) D of the hips, 0 if they do not matter [m]
 
 
 def filled_up(objects: ObjectArrays) -> ObjectArrays:
@@ -158,6 +161,7 @@ class Environment:
             world_scale * _stack([o.puppet.position for o in self.objects], 3),
             _stack([o.puppet.orientation for o in self.objects], 4),
             np.array([o.gaze_rad for o in self.objects]),
+            np.array([o.seat_m for o in self.objects]),
         )
 
 
@@ -212,14 +216,18 @@ def _read_object(entry: Section) -> SceneObject:
     if np.any(np.isnan(influence[n_ends:]) & ~np.isnan(margin[n_ends:])):
         wanted = 'margins of elbows and knees that have an influence_distance_m'
         raise entry.error('contact_margin_m', wanted, 'others')
-    gaze = 0.0
+    gaze = seat = 0.0
     if 'gaze_deg' in entry:
         gaze = np.radians(entry.number('gaze_deg', above=0.0, high=MAX_GAZE_DEG))
-        if shape == PLANE or segment >= 0:
+    if 'seat_m' in entry:
+        seat = entry.number('seat_m', above=0.0, high=MAX_SEAT_M)
+    for key in ('gaze_deg', 'seat_m'):
+        if key in entry and (shape == PLANE or segment >= 0):
             got = 'a plane' if shape == PLANE else f'one on {SEGMENTS[segment]}'
-            raise entry.error('gaze_deg', 'a solid in the world', got)
+            raise entry.error(key, 'a solid in the world', got)
     entry.finish()
-    return SceneObject(name, shape, real, puppet, influence, margin, follows, held, segment, gaze)
+    ends = influence, margin
+    return SceneObject(name, shape, real, puppet, *ends, follows, held, segment, gaze, seat)
 
 
 def _read_placement(entry: Section, shape: int, base: Placement | None) -> Placement:

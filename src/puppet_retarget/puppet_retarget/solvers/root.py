@@ -27,6 +27,16 @@ from puppet_core.math import (
     Vec3s,
 )
 from puppet_core.math.values import Vec3
+from puppet_retarget.importance import (
+    blend_weight,
+    counterpart_point,
+    from_object,
+    importance,
+    ObjectArrays,
+    signed_distance,
+    to_object,
+    UNSEEN_Z,
+)
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.state import (
@@ -48,6 +58,7 @@ HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 
+SEAT_M = 0.143  # of an adult, from the pelvis joint down to what it sits on
 PUSH_S = 0.03  # time constant of the push out of objects
 RISE_S = 0.2  # of the rise that straightens legs which bend into objects
 LIFT_S = 0.1  # time constant with which a body that was lifted out of planes comes down again
@@ -232,6 +243,41 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
     relaxation, nearest = closest_in_balls(root, balls.centres, balls.radii, balls.slacks)
     copy(nearest, root)
     return relaxation
+
+
+@kernel
+def sit_root(
+    model: PuppetModel,
+    tuning: Tuning,
+    objects: ObjectArrays,
+    captured_root: Floats,
+    q_root: Floats,
+    frame: Frame,
+) -> None:
+    """
+    Move the reference root so that the puppet sits where its performer sits.
+
+    By the importance of what is near below the performer's pelvis (Shin2002 eq. 4.4), whose
+    joint is in world [m]; performer and puppet have the same orientation of the pelvis.
+    """
+    down = rotate(q_root, (0.0, 0.0, -1.0))
+    hips = add(captured_root, scale(down, SEAT_M * tuning.performer_size))
+    own = add(frame.root, scale(down, model.seat_m))
+    total, most, way = 0.0, 0.0, (0.0, 0.0, 0.0)
+    for j in range(objects.n_objects):
+        if objects.seats[j] == 0.0 or objects.positions[j, 2] <= UNSEEN_Z:
+            continue
+        local = to_object(objects.orientations[j], objects.positions[j], hips)
+        shape, size, other = objects.shapes[j], objects.sizes[j], objects.puppet_sizes[j]
+        gap, normal = signed_distance(shape, size, local)
+        w = importance(gap, 0.0, 0.0, objects.seats[j])
+        weight = blend_weight(w, max(gap, 0.0) / objects.seats[j])
+        there = counterpart_point(shape, size, other, local, gap, normal)
+        there = from_object(objects.puppet_orientations[j], objects.puppet_positions[j], there)
+        way = add(way, scale(sub(there, own), weight))
+        total, most = total + weight, max(most, w)
+    if most > 0.0:
+        copy(add(frame.root, scale(way, most / total)), frame.root)
 
 
 @kernel

@@ -121,6 +121,7 @@ class PuppetModel(NamedTuple):
     upper_lengths: Floats  # (4,)
     lower_lengths: Floats  # (4,)
     hip_centre: Floats  # (3,) mean of the hip joints in the pelvis' frame
+    seat_m: float  # from the pelvis joint down to where the pelvis ends
     body: BodyArrays
     limits: LimitArrays
     sizes: Floats  # (8,) of general end-effectors in its own body, 0 but for a robot's arms
@@ -160,6 +161,7 @@ def puppet_model(character: Character) -> PuppetModel:
         np.ascontiguousarray(lengths[:, 0]),
         np.ascontiguousarray(lengths[:, 1]),
         skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
+        max(c.radius - min(c.start[2], c.end[2]) for c in character.capsules if c.segment == 0),
         body_arrays(skeleton, character.capsules),
         limit_arrays(character),
         *_arm_sizes(character),

@@ -13,7 +13,7 @@ from puppet_retarget.importance import GOAL, IMPORTANCE, OBJECT, ROW
 from puppet_retarget.solvers.body_contact import deepest_in_object, DIP_M
 from puppet_retarget.solvers.penetration import puppet_distance
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
-from puppet_retarget.solvers.root import LIFT_S
+from puppet_retarget.solvers.root import LIFT_S, SEAT_M
 from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
@@ -268,6 +268,34 @@ def test_a_palm_lies_on_a_table_that_stands_otherwise_as_on_the_performers(
     q = solver.solve(root, root, rotations, rows, np.inf).q_world[LEFT_HAND]
     wanted = qb.multiply(tilt, captured) if importance else captured
     np.testing.assert_allclose(qb.log(qb.multiply(q, qb.conjugate(wanted))), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(('gap_m', 'height_m'), [(0.0, 0.43), (0.0, 0.55), (0.3, 0.43)])
+def test_a_puppet_sits_on_its_stool_when_its_performer_does(
+    scene, tall_character, adult_character, gap_m, height_m
+):
+    stool = scene.thing('box', np.array([0.0, 0.0, 0.215]), np.array([0.4, 0.4, 0.43]))
+    size = np.array([0.4, 0.4, height_m])
+    other = replace(stool.puppet, position=0.5 * height_m * np.array([0.0, 0.0, 1.0]), size=size)
+    stool = replace(stool, puppet=other, seat_m=0.2)
+    solver, rows, _ = standing_solver(tall_character, adult_character, scene(scene.floor, stool))
+    rows[2:, GOAL] += 0.4  # feet in front
+    rotations = np.tile(UPRIGHT, (16, 1))
+    for thigh, shank in ((10, 11), (13, 14)):
+        rotations[thigh] = qb.exp(np.array([0.0, -0.5 * np.pi, 0.0]))
+        rotations[shank] = qb.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
+    root = np.array([0.0, 0.0, 0.43 + SEAT_M + gap_m])
+    found = solver.solve(root, root, rotations, rows, np.inf).root_position[2]
+    pelvis = [c for c in tall_character.capsules if c.segment == 0]
+    lowest = found + min(min(c.start[2], c.end[2]) - c.radius for c in pelvis)
+    plain = scene(scene.floor, replace(stool, seat_m=0.0))
+    solver, _, _ = standing_solver(tall_character, adult_character, plain)
+    free = solver.solve(root, root, rotations, rows, np.inf).root_position[2]
+    if gap_m == 0.0:
+        assert lowest == pytest.approx(height_m, abs=2e-3)
+        assert abs(found - free) > 0.05
+    else:
+        assert found == free
 
 
 def test_feet_that_hold_on_turn_out_of_the_floor_however_they_stand(
