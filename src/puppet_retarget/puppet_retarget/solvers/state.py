@@ -155,13 +155,14 @@ def puppet_model(character: Character) -> PuppetModel:
     """Return a character's lengths and shape as writable kernel arrays."""
     skeleton = character.skeleton
     lengths = skeleton.limb_lengths
+    pelvis = [c for c in character.capsules if c.segment == 0]
     return PuppetModel(
         skeleton.offsets.copy(),
         skeleton.interaction_points.copy(),
         np.ascontiguousarray(lengths[:, 0]),
         np.ascontiguousarray(lengths[:, 1]),
         skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
-        max(c.radius - min(c.start[2], c.end[2]) for c in character.capsules if c.segment == 0),
+        max((c.radius - min(c.start[2], c.end[2]) for c in pelvis), default=0.0),
         body_arrays(skeleton, character.capsules),
         limit_arrays(character),
         *_arm_sizes(character),
