@@ -25,7 +25,6 @@ from puppet_core.math import (
     log,
     multiply,
     norm,
-    normalized,
     quat,
     rotate,
     scale,
@@ -56,6 +55,10 @@ TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
 DIP_M = 0.005  # half of it may be left of what dips in
 LEAST_LEVER = 0.3  # of the way along a limb at which its elbow moves what is there [-]
 STEEPEST = 3.0  # way out over an edge, as a multiple of the depth
+LEAST_M = 1e-9  # of a leg, and of its knee off the line
+BACK = 0.1  # least cosine to `out` of the way back of a knee whose leg straightens [-]
+NEARLY_STRAIGHT = 0.1  # straightening below which a rise is not kept up [-]
+MOST_RISE = 1.5  # of the root for its legs, as a multiple of their length
 
 
 @kernel
@@ -312,19 +315,23 @@ def lift_ends(
 
 
 @kernel
-def _straightening(limb: int, frame: Frame) -> float:
+def _straightening(limb: int, out: Vec3, frame: Frame) -> float:
     """
-    Return how far a leg has to grow for its knee to come back by a unit, at most 1.
+    Return how far a leg has to grow for its knee to come back by a unit, in [0, 1].
 
-    A straight one, whose knee is on the line from hip to ankle, cannot grow.
+    A straight one, whose knee is on the line from hip to ankle, cannot grow. Where back is not
+    `out`, a unit vector, none need: the shanks of who sits would straighten into the seat.
     """
     hip, knee = vec3(frame.p_world[STARTS[limb]]), vec3(frame.p_world[STARTS[limb] + 1])
     ankle = vec3(frame.p_world[STARTS[limb] + 2])
-    line = normalized(sub(hip, ankle))
+    length = max(norm(sub(hip, ankle)), LEAST_M)
+    line = scale(sub(hip, ankle), 1.0 / length)
     own = sub(knee, ankle)
-    height = norm(sub(own, scale(line, dot(own, line))))
+    back = sub(scale(line, dot(own, line)), own)
+    height = max(norm(back), LEAST_M)
     # of a leg of two equal parts, whose height is sqrt(part^2 - (length / 2)^2)
-    return min(4.0 * height / norm(sub(hip, ankle)), 1.0)
+    share = min(4.0 * height / length, 1.0)
+    return share * clamp(dot(back, out) / (BACK * height), 0.0, 1.0)
 
 
 @kernel
@@ -335,7 +342,7 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
     Legs that bend into one rather straighten: the root rises, and hands are reached by bowing.
     """
     push = frame.push[0, 0], frame.push[1, 0], frame.push[2, 0]
-    gap, rise = math.inf, -math.inf
+    gap, rise = math.inf, 0.0
     for j in range(objects.n_objects):
         weight = 1.0 - objects.looseness[j]  # what hangs in the air gives way itself
         if objects.shapes[j] == PLANE or weight == 0.0:
@@ -347,9 +354,11 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
                 continue
             if limb >= 2:
                 depth, _, normal = _out_on_own_side(model, objects, j, segment, frame)
-                depth = min(depth, depth * ease(goals.importances[limb]))
-                share = _straightening(limb, frame)
-                rise = max(rise, weight * depth * share)
+                held = ease(goals.importances[limb])
+                depth = min(depth, depth * held)
+                share = _straightening(limb, normal, frame)
+                kept = held * min(share / NEARLY_STRAIGHT, 1.0) * frame.rise[0]
+                rise = max(rise, weight * (kept + depth * share))
                 depth = min(depth, depth * (1.0 - share))
             else:
                 q, p = quat(frame.q_world[segment]), vec3(frame.p_world[segment])
@@ -363,4 +372,5 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
         size = norm(push)
         push = scale(push, max(1.0 - gap / size, 0.0) if size > 0.0 else 0.0)
     copy(push, frame.wanted_push)
-    frame.wanted_rise[0] = max(frame.rise[0] + rise, 0.0)
+    most = MOST_RISE * (model.upper_lengths[2] + model.lower_lengths[2])
+    frame.wanted_rise[0] = min(rise, most)

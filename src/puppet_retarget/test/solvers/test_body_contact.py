@@ -117,6 +117,46 @@ def test_legs_that_bend_into_a_table_straighten_and_the_body_bows(
     assert np.linalg.norm(np.diff(steps, axis=0), axis=1).max() < 2e-3
 
 
+def test_who_sits_stays_seated_with_shanks_against_the_seat(scene, adult_character):
+    seat = scene.thing('box', np.array([0.08, 0.0, 0.2]), np.array([0.6, 1.2, 0.4]))
+    solver, rows, root = standing_solver(adult_character, adult_character, scene(seat))
+    rotations = np.tile(UPRIGHT, (16, 1))
+    rotations[[10, 13]] = qb.from_rpy(np.array([0.0, -np.pi / 2, 0.0]))
+    rotations[[11, 14]] = qb.from_rpy(np.array([0.0, np.pi / 2, 0.0]))
+    free = solver.solve(root, root, rotations, np.zeros((4, ROW)), np.inf)
+    soles = free.end_effectors[2:4] - [0.0, 0.0, free.end_effectors[2, 2]]
+    root = root - [0.0, 0.0, free.end_effectors[2, 2]]
+    rows[2:, GOAL : GOAL + 3] = soles
+    for k in range(600):
+        out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else TICK_S)
+    objects = scene(seat).arrays(1.0, 0.0)
+    shape = shape_arrays(adult_character.capsules)
+    depth, _, _ = deepest_in_object(
+        shape, objects, 0, LEFT_SHANK, out.q_world[LEFT_SHANK], out.p_world[LEFT_SHANK]
+    )
+    assert depth < 1e-3
+    assert 0.01 < out.root_position[0] < 0.05  # it slid forward until they came out
+    assert out.root_position[2] < free.root_position[2] - free.end_effectors[2, 2] + 0.03
+
+
+def test_legs_that_leave_a_table_lower_the_root_again(scene, tall_character, adult_character):
+    """Straight ones in the air too, with neither floor nor knees to tell that it is too high."""
+    table = scene.thing('box', np.array([0.5, 0.0, 0.3]), np.array([0.6, 1.2, 0.6]))
+    solver, rows, root = standing_solver(tall_character, adult_character, scene(table))
+    rows[0, IMPORTANCE] = 1.0
+    rows[0, GOAL : GOAL + 3] = 0.3, 0.3, 0.6
+    rotations = np.tile(UPRIGHT, (16, 1))
+    for k in range(360):
+        solver.solve(root, root, rotations, rows, np.inf if k == 0 else TICK_S)
+    away = root - [2.0, 0.0, 0.0]
+    for _ in range(360):
+        out = solver.solve(away, away, rotations, np.zeros((4, ROW)), TICK_S)
+    height = out.root_position[2]
+    assert height == pytest.approx(
+        solver.solve(away, away, rotations, np.zeros((4, ROW)), np.inf).root_position[2], abs=1e-3
+    )
+
+
 def test_an_arm_over_a_tables_edge_is_lifted_out_while_its_palm_stays(
     scene, tall_character, adult_character
 ):
