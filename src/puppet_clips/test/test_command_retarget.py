@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet_clip retarget: files and report of good runs, and what follows from the geometry."""
 
+from dataclasses import replace
 import json
 from pathlib import Path
 
 import numpy as np
+from puppet_core.body import Props, SEGMENT_INDEX
 from puppet_core.body.character import load_character
 from puppet_core.body.skeleton import SEGMENTS
+from puppet_core.clips import props_text
 from puppet_core.clips.load import load_clip
 from puppet_core.clips.options import ClipOptions
 from puppet_core.procedural.carry import BOX_SIZE_M
@@ -89,6 +92,27 @@ def test_set_reaches_the_solver(run, walk_bvh, tmp_path):
     run('retarget', walk_bvh, outs[1], '--set', 'influence_distance_m=1e-3')
     feet = [load_clip(out).end_effectors[:, 2:4] for out in outs]
     assert np.max(np.abs(feet[1] - feet[0])) > 0.01
+
+
+def test_an_object_follows_a_joint_of_the_clip_itself(run, walk, walk_bvh, tmp_path):
+    """The end of the left hand, as a CSV of where it is has it; what is no joint is refused."""
+    environment, table = tmp_path / 'ball.yaml', tmp_path / 'palm.csv'
+    ball = '{name: ball, shape: sphere, radius_m: 0.1, position_m: [0.2, 0.0, 0.1], '
+    ball += 'follows: {sensor: left_hand (end)}}'
+    environment.write_text(f'format: puppet-environment/1\nobjects:\n- {ball}\n')
+    q_hand = walk.world_segments()[0][:, [SEGMENT_INDEX['left_hand']]]
+    palm = Props(('left_hand (end)',), walk.end_effectors[:, :1], q_hand)
+    table.write_text(props_text(replace(walk, props=palm)))
+    outs = [tmp_path / f'{k}.bvh' for k in range(3)]
+    words = '--environment', environment, '--props'
+    for out, options in zip(outs, ((*words, walk_bvh), (*words, table), ())):
+        assert run('retarget', walk_bvh, out, *options).code == 0
+    by_clip, by_table, without = (load_clip(out).end_effectors for out in outs)
+    np.testing.assert_allclose(by_clip, by_table, atol=10.0 * FILE_TOL_M)
+    assert np.abs(by_clip - without).max() > 0.01
+    environment.write_text(environment.read_text().replace('left_hand', 'sword'))
+    done = run('retarget', walk_bvh, outs[0], *words, walk_bvh)
+    assert done.code == 2 and "'sword (end)', which ball follows, got pelvis, spine," in done.err
 
 
 def test_a_clip_takes_the_box_of_its_props_file_along(run, tmp_path):

@@ -119,8 +119,8 @@ def assert_same_motion(motion, loaded, angle_deg=1e-5, position_m=1e-6):
     np.testing.assert_allclose(offsets, loaded.skeleton.offsets, atol=position_m)
 
 
-def file_text(motion, habit):
-    """Return the motion as the text of a BVH file with these habits, in centimetres."""
+def file_text(motion, habit, others=()):
+    """Return the motion, and other joints, as a BVH file with these habits, in centimetres."""
     axes = [habit.axes.get(name, Y_UP) for name in SEGMENTS]
     ends = default_ends(motion.skeleton) | habit.ends
     q_world, _ = motion.world_segments()
@@ -139,7 +139,7 @@ def file_text(motion, habit):
             axes[index].apply(100.0 * np.asarray(ends[name])) if name in ends else None,
         )
         joints.append(joint)
-    return bvh_file(joints, motion.rate_hz)
+    return bvh_file([*joints, *others], motion.rate_hz)
 
 
 def bvh_file(joints, rate_hz):

@@ -26,6 +26,6 @@ from puppet_core.clips.options import (
     unit_length_m,
     UP_AXES,
 )
-from puppet_core.clips.props_csv import props_text, read_props
+from puppet_core.clips.props_csv import props_of_joints, props_text, read_props
 from puppet_core.clips.reading import read_text
 from puppet_core.clips.skeleton_map import canonical_direction, canonical_hinge

@@ -140,17 +140,19 @@ def read_clip_by_options(
     asf: str | Path | None,
     report: Callable[[str], None],
     correct: bool = True,
+    joints_as_props: bool = False,
 ) -> Motion:
     """
     Return the clip, read with the options of `add_reading_options`; report what was detected.
 
     The skeleton of an .amc is `asf`, or the one beside it. Without `correct` the floor is not
-    levelled or moved and no first frames are dropped.
+    levelled or moved and no first frames are dropped. `joints_as_props` gives the motion the
+    file's own joints as props.
 
     Raise InputFileError naming file, line and what was expected, ConfigError if an option does not
     fit.
     """
-    options = clip_options(arguments, correct)
+    options = replace(clip_options(arguments, correct), joints_as_props=joints_as_props)
     read = read_clip(path, skeleton_beside(Path(path), asf), arguments.name_map, options)
     if read.names != PUPPET:  # of our own files there is nothing to find out
         report(read.text)

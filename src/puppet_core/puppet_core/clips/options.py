@@ -36,6 +36,9 @@ class ClipOptions:
     # Drop first frames that jump (conversions put a T-pose there, in another place), turn the clip
     # where its standing feet agree on a floor that is slightly tilted, move that to zero height
     correct: bool = True
+    # Every joint of the file is also a prop of the motion, by its name; its axes in the file's
+    # rest pose are those of our world
+    joints_as_props: bool = False
 
     def __post_init__(self) -> None:
         if self.up_axis not in UP_AXES:

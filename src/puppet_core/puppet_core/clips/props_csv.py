@@ -1,7 +1,8 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Poses of things beside a clip's performer in a CSV: seconds, name, pose in world [m]."""
+"""Poses of things beside a clip's performer: a CSV of seconds, name, pose in world [m]; a clip."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +32,27 @@ def read_props(path: Path, motion: Motion) -> Props:
     Before a thing's first row and after its last it is NaN. Raise InputFileError naming file,
     line, field and what was expected.
     """
-    rows = _read_rows(path)
+    return _at_frames({name: np.array(own) for name, own in _read_rows(path).items()}, motion)
+
+
+def props_of_joints(joints: Motion, motion: Motion) -> Props:
+    """Return the props of one motion at the frames of another that began with it."""
+    names, positions, orientations = joints.props
+    times_s = np.arange(joints.n_frames) / joints.rate_hz
+    xyzw = np.roll(orientations, -1, axis=-1)
+    rows = {
+        name: np.column_stack((times_s, positions[:, k], xyzw[:, k]))
+        for k, name in enumerate(names)
+    }
+    return _at_frames(rows, motion)
+
+
+def _at_frames(rows: Mapping[str, Floats], motion: Motion) -> Props:
+    """Return things at a motion's frames, from time, position, quaternion x y z w in rows."""
     times_s = np.arange(motion.n_frames) / motion.rate_hz
     positions = np.full((motion.n_frames, len(rows), 3), np.nan)
     orientations = np.full((motion.n_frames, len(rows), 4), np.nan)
-    for k, own in enumerate(map(np.array, rows.values())):
+    for k, own in enumerate(rows.values()):
         at = np.interp(times_s, own[:, 0], np.arange(len(own)), np.nan, np.nan)
         known = np.isfinite(at)
         first = at[known].astype(int)

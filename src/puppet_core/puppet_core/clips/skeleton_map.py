@@ -24,7 +24,9 @@ from puppet_core.body import (
     END_EFFECTORS,
     LIMB_SEGMENTS,
     Motion,
+    NO_PROPS,
     PARENTS,
+    Props,
     SEGMENT_INDEX,
     SEGMENTS,
     Skeleton,
@@ -335,7 +337,7 @@ def to_motion(
     clip, q_file, p_file = clip.without_first(count), q_file[count:], p_file[count:]
     is_auto = options.up_axis == AUTO
     up_axis = find_up_axis(clip, joints, p_file).value if is_auto else options.up_axis
-    q_world_file = Q_WORLD_FILE[up_axis]
+    q_world_file = q_axes = Q_WORLD_FILE[up_axis]
     floor = _find_floor(clip, joints, q_world_file, (q_file, p_file))
     q_world_file, height = _place(floor, q_world_file, options)
     q_joints = multiply(q_world_file, q_file[:, list(joints.frames)])
@@ -350,7 +352,11 @@ def to_motion(
     points = np.concatenate([tips, p_world[:, middles]], axis=1)
     rotations = q_world.copy()
     rotations[:, 1:] = multiply(conjugate(q_world[:, PARENTS[1:]]), q_world[:, 1:])
-    return Motion(skeleton, clip.rate_hz, p_world[:, 0], rotations, points)
+    props = NO_PROPS
+    if options.joints_as_props:
+        turns = multiply(multiply(q_world_file, q_file), conjugate(q_axes))
+        props = Props(clip.joint_names, rotate(q_world_file, p_file) - height * _UP, turns)
+    return Motion(skeleton, clip.rate_hz, p_world[:, 0], rotations, points, props)
 
 
 def _find_floor(

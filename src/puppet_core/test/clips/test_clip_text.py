@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clip text and CSV of things: what is a number, what is text, and which errors say so."""
 
+from dataclasses import replace
+
+from clip_samples import file_text, FileJoint, Habit, rotation, wave_motion, Y_UP
 import numpy as np
-from puppet_core.body import Motion
-from puppet_core.clips import props_text, read_props
+from puppet_core.body import Motion, Props, SEGMENT_INDEX
+from puppet_core.clips import ClipOptions, load_clip, props_of_joints, props_text, read_props
 from puppet_core.clips.reading import (
     first_bad_word,
     parse_float,
@@ -16,6 +19,7 @@ from puppet_core.io import InputFileError
 from puppet_core.math import quaternions
 from puppet_core.procedural import carry_motion
 import pytest
+from scipy.spatial.transform import Rotation
 
 
 @pytest.mark.parametrize('word', ['1', '-2.5', '+.5', '3.', '1e-5', '7.62852e-016', '-0'])
@@ -103,6 +107,33 @@ def test_between_rows_it_goes_straight_and_outside_it_is_not_known(motion, tmp_p
     np.testing.assert_allclose(read.positions[4, 0], [0.5, 1.0, 2.0])
     turn = quaternions.log(read.orientations[4, 0])
     np.testing.assert_allclose(turn, [0.0, 0.0, 0.25 * np.pi], atol=1e-6)
+
+
+def test_a_joint_of_a_clip_is_a_prop_as_a_file_of_its_poses_is(adult_character, rng, tmp_path):
+    """A sword in the hand, turned in it; poses in world by scipy. Also at another rate."""
+    body, hand = wave_motion(adult_character.skeleton, rng), SEGMENT_INDEX['left_hand']
+    turns = Rotation.from_rotvec(rng.normal(size=(body.n_frames, 3)).cumsum(axis=0) / 20.0)
+    offset = np.array([0.1, 0.05, 0.02])  # in the axes of the hand, Z up
+    own = Y_UP * turns * Y_UP.inv()
+    sword = FileJoint('Sword', hand, Y_UP.apply(100.0 * offset), own, 'YXZ')
+    clip, table = tmp_path / 'fight.bvh', tmp_path / 'sword.csv'
+    clip.write_text(file_text(body, Habit(), [sword]))
+    q_world, p_world = body.world_segments()
+    grip = rotation(q_world[:, hand])
+    xyzw = (grip * turns).as_quat()[:, None]
+    places = (p_world[:, hand] + grip.apply(offset))[:, None]
+    truth = replace(body, props=Props(('Sword',), places, np.roll(xyzw, 1, axis=-1)))
+    table.write_text(props_text(truth))
+    joints = load_clip(clip, options=ClipOptions(joints_as_props=True))
+    for rate_hz in (body.rate_hz, 37.0):
+        few = Motion.from_rotations(
+            body.skeleton, rate_hz, body.root_positions[:25], body.rotations[:25]
+        )
+        expected, props = read_props(table, few), props_of_joints(joints, few)
+        k = props.names.index('Sword')
+        np.testing.assert_allclose(props.positions[:, [k]], expected.positions, atol=1e-6)
+        apart = rotation(props.orientations[:, k]).inv() * rotation(expected.orientations[:, 0])
+        assert apart.magnitude().max() < 1e-6
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,13 @@ def test_offsets_that_are_in_the_channels_alone_are_found(write, motion):
 )
 def test_unit_and_up_axis_are_found_and_said(write, motion, unit, world):
     style = Style(UNITS[unit], WORLDS[world])
-    read = read_clip(write('mixamo', style))
+    read = read_clip(write('mixamo', style), options=ClipOptions(joints_as_props=True))
     assert_same_motion(motion, read.motion)
+    props = read.motion.props
+    k = props.names.index('mixamorig:LeftHand')
+    q_hand, p_hand = (part[:, SEGMENT_INDEX['left_hand']] for part in motion.world_segments())
+    np.testing.assert_allclose(props.positions[:, k], p_hand, atol=1e-6)
+    assert pure_angles_deg(props.orientations[:, k], q_hand).max() < 1e-5
     assert (read.unit.value, read.up_axis.value) == (unit, world)
     assert f'unit {unit} (stature about 1.7' in read.text
     assert f'; up {world} (head over feet along {world} in ' in read.text

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from puppet_core.body import AUTO, Character, load_character, Motion
-from puppet_core.clips import add_reading_options, read_clip_by_options, read_props, SUFFIXES
+from puppet_core.clips import (
+    add_reading_options,
+    props_of_joints,
+    read_clip_by_options,
+    read_props,
+    SUFFIXES,
+)
 from puppet_core.io import (
     check_values,
     check_writable,
@@ -79,8 +85,11 @@ def add_clip_options(parser: argparse.ArgumentParser, has_props: bool = False) -
     group = parser.add_argument_group('reading the clip')
     add_reading_options(group)
     if has_props:
-        text = 'poses of things beside the performer: time_s,name,x,y,z,qx,qy,qz,qw'
-        group.add_argument('--props', type=Path, metavar='CSV', help=text)
+        text = (
+            'poses of things beside the performer: a .csv of time_s,name,x,y,z,qx,qy,qz,qw, or a '
+            'clip whose joints they are, which may be the same'
+        )
+        group.add_argument('--props', type=Path, metavar='FILE', help=text)
 
 
 def add_solver_options(parser: argparse.ArgumentParser) -> None:
@@ -131,9 +140,15 @@ def read_clip(
 def read_clip_and_props(arguments: argparse.Namespace) -> Motion:
     """Return the clip of a command with `--props`, and these in it; errors as of `read_clip`."""
     motion = read_clip(arguments.clip, arguments, arguments.asf)
-    if arguments.props is None:
+    path = arguments.props
+    if path is None:
         return motion
-    return replace(motion, props=read_props(arguments.props, motion))
+    if path.suffix.lower() not in SUFFIXES:
+        return replace(motion, props=read_props(path, motion))
+    asf = arguments.asf if path.suffix.lower() == '.amc' else None
+    report = (lambda text: None) if path == arguments.clip else note  # what it says was said
+    joints = read_clip_by_options(path, arguments, asf, report, joints_as_props=True)
+    return replace(motion, props=props_of_joints(joints, motion))
 
 
 def procedural_clip(files: ConfigFiles, script: str = SHOW) -> Motion:

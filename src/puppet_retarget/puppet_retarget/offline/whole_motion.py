@@ -18,7 +18,7 @@ from puppet_core.body import (
     Props,
 )
 from puppet_core.clips import bvh_text
-from puppet_core.io import ConfigError
+from puppet_core.io import ConfigError, cut
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.robots import RobotJoints, SUFFIXES, trajectory_data
 from puppet_retarget.importance import (
@@ -43,6 +43,7 @@ from puppet_retarget.solvers import (
 
 BVH = '.bvh'
 MOTION_SUFFIXES = (BVH, *SUFFIXES)
+MAX_LISTED = 500  # characters of the names of props in an error
 PROGRESS_FRAMES = 100  # from one report of progress to the next
 
 
@@ -119,7 +120,7 @@ def retarget_motion(
     skeleton, character = motion.skeleton, job.character
     for item in job.environment.objects:
         if item.follows and item.follows not in motion.props.names:
-            got = ', '.join(motion.props.names) or 'none'
+            got = cut(', '.join(motion.props.names), MAX_LISTED) or 'none'
             wanted = f'props of the motion with {item.follows!r}, which {item.name} follows'
             raise ConfigError(f'environment: expected {wanted}, got {got}')
     scale = character.scale_for(skeleton.leg_length)
