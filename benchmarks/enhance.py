@@ -10,7 +10,8 @@ positions by white noise; lengths of the body by a fraction of each limb and of 
 Each condition is measured with several seeds; forward kinematics alone, the enhancement of
 every frame (online) and that of keyframes and curves (offline) are compared with what was
 really done. The fist-matching experiment of ChoiParkKo section 5 is measured in the same way:
-arms swing, fists meet three times. `live_enhancement` measures the performer node's.
+arms swing, fists meet three times. `live_enhancement` measures the performer node's. `--figures`
+draws figure 6 of the paper from what that node's model does, frame by frame.
 """
 
 import argparse
@@ -22,11 +23,28 @@ from typing import Any, NamedTuple
 
 from benchmarks.command import bench_command, bench_parser
 from benchmarks.live_enhancement import CONDITIONS as LIVE_CONDITIONS
-from benchmarks.live_enhancement import live_study, live_table
+from benchmarks.live_enhancement import (
+    estimated,
+    live_study,
+    live_table,
+    SensorErrors,
+    WEIGHT,
+    Worn,
+    worn,
+)
 from benchmarks.synthetic_recording import believed_lengths
 import numpy as np
-from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENT_INDEX, Skeleton, world_segments
-from puppet_core.io import ConfigError, progress
+from puppet_core.body import (
+    LIMB_SEGMENTS,
+    Motion,
+    PARENTS,
+    SEGMENT_INDEX,
+    SEGMENTS,
+    Skeleton,
+    world_segments,
+)
+from puppet_core.drawing import DARK, GREY, new_figure, PALE, Picture, RED, save_png, styled
+from puppet_core.io import check_writable, ConfigError, progress
 from puppet_core.math import Floats, Ints, quaternions, Vec3s
 from puppet_core.procedural import (
     ADULT_ARM_LENGTH_M,
@@ -50,7 +68,7 @@ from puppet_edit.enhancement import (
     SOFT_WEIGHT,
     Targets,
 )
-from puppet_performer.sensor_layout import load_layout
+from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, table, write_report
 
@@ -73,6 +91,10 @@ FIST_CURVES = {
 }
 LAYOUT = 'default14'  # of the live enhancement
 WALK = (690, 1650, 2)  # frames of the built-in performance at 120 Hz
+FIST_LAYOUT = 'enhance11'  # the sensors of ChoiParkKo section 5
+ASKEW = SensorErrors(noise_mm=2.0, noise_deg=0.5, askew_deg=3.0)
+DRAWN_SEED = 5  # its fists miss each other by about the mean
+ALONE, LIVE = 'orientations alone', f'performer, enhance_weight {WEIGHT:g}'
 _JOINTS = slice(1, None)  # all but the root
 
 _NAMES = {
@@ -319,6 +341,92 @@ def _fists(fist: FistMotion, config: EnhanceConfig, seed: int) -> dict[str, floa
     }
 
 
+def sensors_alone(take: Worn, layout: SensorLayout) -> Motion:
+    """Return the postures of the orientations alone: forward kinematics from the pelvis on."""
+    pelvis, calibration = layout.sensors.index('pelvis'), take.calibration
+    turns = quaternions.conjugate(calibration.rotations)
+    worn_by = quaternions.multiply(take.recording.rotations, turns)
+    world = np.repeat(worn_by[:, [pelvis]], len(SEGMENTS), axis=1)  # legs are not measured
+    world[:, list(layout.segments)] = worn_by
+    root, spine, chest = (SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest'))
+    world[:, spine] = quaternions.slerp(world[:, root], world[:, chest], 0.5)
+    mount = quaternions.rotate(world[:, root], calibration.positions[pelvis])
+    rotations = world.copy()
+    above = quaternions.conjugate(world[:, PARENTS[1:]])
+    rotations[:, 1:] = quaternions.multiply(above, world[:, 1:])
+    roots = take.recording.positions[:, pelvis] - mount
+    return Motion.from_rotations(take.skeleton, take.motion.rate_hz, roots, rotations)
+
+
+def live_fists(
+    fist: FistMotion, layout: SensorLayout, seed: int
+) -> tuple[Vec3s, dict[str, Motion]]:
+    """Return the palms as measured, (n, 2, 3) [m], and the postures whose angles are compared."""
+    take = worn(fist.motion, layout, ASKEW, seed)
+    found = {name: estimated(take, w)[0] for name, w in (('performer', 0.0), (LIVE, WEIGHT))}
+    measured = found['performer'].end_effectors[:, list(fist.meeting.pair)]
+    postures = {
+        name: Motion.from_rotations(m.skeleton, m.rate_hz, m.root_positions, m.rotations)
+        for name, m in found.items()
+    }
+    return measured, {ALONE: sensors_alone(take, layout)} | postures
+
+
+def live_fist_table(fist: FistMotion, layout: SensorLayout, seeds: Sequence[int]) -> str:
+    """Return a line for each kind of posture, means over the takes."""
+    figures: dict[str, list[list[float]]] = {}
+    arms, pair = LIMB_SEGMENTS[:2].ravel(), list(fist.meeting.pair)
+    for seed in seeds:
+        measured, postures = live_fists(fist, layout, seed)
+        for name, motion in postures.items():
+            gaps = fist.meeting.distances(motion.end_effectors)[fist.meetings]
+            apart = np.linalg.norm(motion.end_effectors[:, pair] - measured, axis=-1)
+            turned = joint_angles_between(fist.motion.rotations, motion.rotations)[:, arms]
+            missed = MM_PER_M * float(np.abs(gaps - fist.meeting.distance_m).max())
+            row = [missed, MM_PER_M * rms(apart), float(np.degrees(rms(turned)))]
+            figures.setdefault(name, []).append(row)
+    head = ['posture', 'fists miss each other by, mm', 'palms from the measured, mm (RMS)']
+    lines = [
+        [name, *(f'{mean:.1f}' for mean in np.mean(rows, axis=0))]
+        for name, rows in figures.items()
+    ]
+    return table([*head, 'joints of the arms, deg (RMS)'], lines)
+
+
+def fist_picture(fist: FistMotion, measured: Vec3s, postures: Mapping[str, Motion]) -> Picture:
+    """Return ChoiParkKo fig. 6: from above, at the second meeting, the ways of the palms."""
+    frame, pair = int(fist.meetings[1]), list(fist.meeting.pair)
+    with styled():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        figure, grid = new_figure([1.0, 1.0], 720)
+        panels = [axes for (axes,) in grid]
+        for axes, name in zip(panels, (ALONE, LIVE)):
+            motion = postures[name]
+            p = 100.0 * motion.world_segments()[1][frame]
+            ends = 100.0 * motion.end_effectors[:, pair]
+            shown, trunk = 100.0 * measured, p[list(LIMB_SEGMENTS[:, 0])].mean(axis=0)
+            for k, limb in enumerate(LIMB_SEGMENTS[:2]):
+                arm = np.array([p[SEGMENT_INDEX['chest']], *p[list(limb)], ends[frame, k]])
+                axes.plot(-arm[:, 1], arm[:, 0], color=PALE, lw=13.0, solid_joinstyle='round',
+                          solid_capstyle='round')  # fmt: skip
+                label = ('palms as measured', 'palms by the angles') if k == 0 else ('', '')
+                axes.plot(-shown[:, k, 1], shown[:, k, 0], color=GREY, lw=2.4, label=label[0])
+                axes.plot(-ends[:, k, 1], ends[:, k, 0], color=DARK, label=label[1])
+                axes.plot(-shown[frame, k, 1], shown[frame, k, 0], 's', mec=RED, mfc='none', ms=9)
+                axes.plot(-ends[frame, k, 1], ends[frame, k, 0], 'o', color=DARK, ms=5)
+            axes.plot(-trunk[1], trunk[0], 'o', color=GREY, ms=40)
+            axes.set_title(name)
+            axes.set_aspect('equal')
+            axes.set_ylim(bottom=-8.0)
+            axes.set_ylabel('forward [cm]')
+        panels[1].set_xlabel('to the right [cm]')
+        panels[0].legend(loc='lower left')
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
 def error_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return errors against the truth: a line for each condition and method."""
     head = ['measured with errors of', 'method', 'end-effectors, mm', 'joints, deg']
@@ -371,6 +479,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     add('--asf', type=Path, metavar='F', help='skeleton of an .amc clip')
     add('--seeds', type=int, default=20, metavar='N', help='how often noise is drawn; default 20')
     add('--json', type=Path, metavar='FILE', help='also write the figures there')
+    add('--figures', type=Path, metavar='FOLDER', help='measure only the fists of the performer '
+        "node's posture, and draw the paper's figure 6 of them there")  # fmt: skip
     clip_arguments.add_clip_options(p)
 
 
@@ -385,14 +495,19 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         raise ConfigError(f'--seeds: expected 1 .. {MAX_SEEDS}, got {arguments.seeds}')
     if arguments.json:
         clip_arguments.check_output(arguments.json, '--json')
-    performance = clip_arguments.procedural_clip(files)
+    performance, seeds = clip_arguments.procedural_clip(files), range(arguments.seeds)
+    if arguments.figures:
+        check_writable(arguments.figures / 'x.png', '--figures')
+        fist, worn_by = fist_motion(performance.skeleton), files.layout_file(FIST_LAYOUT)
+        picture = fist_picture(fist, *live_fists(fist, load_layout(worn_by), DRAWN_SEED))
+        save_png(arguments.figures / 'enhance_figure_6.png', picture)
+        return live_fist_table(fist, load_layout(worn_by), seeds)
     truth = walking_truth(performance)
     if arguments.clip is not None:
         clip = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf, mend=False)
         truth = Motion.from_rotations(
             clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
         )
-    seeds = range(arguments.seeds)
     ordinary = clip_arguments.find_character(files, PERFORMER)
     layout = load_layout(files.layout_file(LAYOUT))
     total = len(seeds) * (len(CONDITIONS) + len(FIST_CURVES) + len(LIVE_CONDITIONS))

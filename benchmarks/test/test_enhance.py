@@ -6,8 +6,11 @@ import json
 
 from benchmarks import enhance, live_enhancement
 import numpy as np
+from PIL import Image
 from puppet_core.body import Motion
 from puppet_core.clips import write_bvh
+from puppet_performer.sensor_layout import load_layout
+from puppet_ros import config_files
 
 
 def _few(steps: Motion, rate_hz: float) -> Motion:
@@ -57,6 +60,26 @@ def test_prints_tables_and_writes_figures(run, tmp_path, steps, monkeypatch):
     assert all(f'| {name} | ' in done.out for name in live_enhancement.CONDITIONS)
     figures = json.loads((tmp_path / 'e.json').read_text())
     assert list(figures) == ['seeds', 'frames', 'rate_hz', 'conditions', 'fists', 'live']
+
+
+def test_figure_6_is_of_the_live_enhancement(run, skeleton, tmp_path, monkeypatch):
+    """Without errors orientations alone give the truth; with them enhanced palms are nearer."""
+    fist = enhance.fist_motion(skeleton, 20.0)
+    layout = load_layout(config_files.layout_file(enhance.FIST_LAYOUT))
+    with monkeypatch.context() as ideal:
+        ideal.setattr(enhance, 'ASKEW', live_enhancement.SensorErrors())
+        measured, postures = enhance.live_fists(fist, layout, 0)
+    palms = fist.motion.end_effectors[:, :2]
+    np.testing.assert_allclose(measured, palms, atol=1e-9)
+    for motion in postures.values():
+        np.testing.assert_allclose(motion.end_effectors[:, :2], palms, atol=2e-3)
+    done = run('enhance', '--seeds', '3', '--figures', tmp_path)
+    assert done.code == 0, done.err
+    cells = [line.split('|')[1:-1] for line in done.out.splitlines()[2:5]]
+    alone, _, enhanced = np.array([row[1:] for row in cells], dtype=float)
+    assert (enhanced[:2] < 0.5 * alone[:2]).all() and enhanced[2] < alone[2]
+    with Image.open(tmp_path / 'enhance_figure_6.png') as picture:
+        assert picture.size == (1000, 720)
 
 
 def test_no_seeds_are_refused(run):
