@@ -11,7 +11,9 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
+from puppet_core.body import load_character, Motion, SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
+from puppet_core.math import quaternions  # noqa: E402
 from puppet_msgs.msg import Importance, RetargetStatus  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
 from puppet_retarget import retarget_node  # noqa: E402
@@ -19,10 +21,14 @@ from puppet_retarget.importance.environment import load_environment  # noqa: E40
 from puppet_retarget.importance.estimator import ImportanceConfig  # noqa: E402
 from puppet_retarget.importance.importance_model import ImportanceModel  # noqa: E402
 from puppet_retarget.importance.self_interaction import SelfInteractionConfig  # noqa: E402
+from puppet_retarget.importance_node import ImportanceNode  # noqa: E402
+from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob  # noqa: E402
+from puppet_retarget.solvers import HEAD  # noqa: E402
 from puppet_ros.messages import posture_msg  # noqa: E402
 from puppet_ros.messages.importance_msg import ImportanceRecord, ImportanceWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
+from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
@@ -215,6 +221,48 @@ def test_the_first_frame_is_the_last_posture(make_rig, tmp_path):
     other.feed(60)
     assert not other.status.messages[0].easing
     assert path.read_bytes().startswith(b'puppet posture')
+
+
+def test_a_live_gaze_is_that_of_a_clip(ros_context, performer, tmp_path):
+    """Through both nodes: the performer's head goes there, and the puppet's comes back."""
+    path, swing = tmp_path / 'ball.yaml', np.sin(np.linspace(0.0, 2.0 * np.pi, 40))
+    ball = '{name: ball, shape: sphere, radius_m: 0.1, position_m: [1.5, 0.4, 1.3], gaze_deg: 40, '
+    path.write_text(f'{FLOOR.read_text()}  - {ball}puppet: {{position_m: [1.2, 0.8, 0.8]}}}}\n')
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(swing), 16, 1))
+    for segment, turn in ((SEGMENT_INDEX['spine'], [0.2, 0.3, 0.1]), (HEAD, [0.0, 0.3, 0.9])):
+        rotations[:, segment] = quaternions.exp(np.outer(swing, turn))
+    roots = np.tile([0.0, 0.0, performer.skeleton.rest_root_height], (len(swing), 1))
+    motion = Motion.from_rotations(performer.skeleton, 100.0, roots, rotations)
+    blubby = load_character(CONFIG / 'characters' / 'blubby.yaml')
+    offline, unturned = (
+        retarget_motion(motion, RetargetJob(blubby, load_environment(world)))
+        for world in (path, FLOOR)
+    )
+    turned = np.linalg.norm(offline.q_world[:, HEAD] - unturned.q_world[:, HEAD], axis=1)
+    assert np.ptp(turned) > 0.1  # as the look comes and goes
+
+    values, other = [Parameter('environment', value=str(path))], Node('other', context=ros_context)
+    importance = ImportanceNode(context=ros_context, parameter_overrides=values)
+    retarget = Rig(ros_context, None, environment=str(path)).node
+    nodes = retarget, importance, other
+    executor, got, segments = make_executor(ros_context), [], motion.world_segments()[1]
+    for node in nodes:
+        executor.add_node(node)
+    other.create_subscription(PostureMsg, retarget_node.PUPPET_TOPIC, got.append, qos.STREAM)
+    captured = other.create_publisher(PostureMsg, retarget_node.POSTURE_TOPIC, qos.STREAM)
+    sent = captured, importance._publisher._publisher, retarget._puppet._publisher
+    links = (2, 1, 1)
+    assert spin_until(executor, lambda: links == tuple(p.get_subscription_count() for p in sent))
+    for i in range(motion.n_frames):
+        whose = 'performer', motion.posture(i), segments[i], retarget_node.MEASURED
+        record = posture_msg.PostureRecord(i * 10_000_000, i, *whose, motion.skeleton.leg_length)
+        captured.publish(posture_msg.PostureWriter().fill(record))
+        assert spin_until(executor, lambda: len(got) > i)
+    executor.shutdown()
+    for node in nodes:
+        node.destroy_node()
+    live = [posture_msg.from_msg(msg).posture.rotations for msg in got]
+    np.testing.assert_allclose(live, offline.puppet.rotations, atol=1e-9)
 
 
 def test_topics_are_wired(ros_context, postures):
