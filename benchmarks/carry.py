@@ -5,7 +5,8 @@
 
 The built-in performer carries a box from a stand to a table and back. While its palms are on the
 sides of its box, those of the puppet have to be on the sides of theirs, and not to slide; a box
-that stands has to stand on the counterpart of what it stands on.
+that stands has to stand on the counterpart of what it stands on. With `--gaze` the performer looks
+at the box, and what counts is how far the puppets' lines of sight pass theirs.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
-from puppet_core.body import Character, Motion
+from puppet_core.body import ADULT_LEG_M, Character, Motion, PARENTS
 from puppet_core.math import Floats, quaternions, Vec3s
 from puppet_core.procedural import carry_motion
 from puppet_retarget.importance import Environment, load_environment
@@ -30,11 +31,14 @@ from puppet_retarget.offline import (
     smoothness,
     table,
 )
+from puppet_retarget.solvers import HEAD
+from puppet_retarget.solvers.gaze import AHEAD, EYES_M, look_turn
 
 EXAMPLE = 'example: ./puppet bench carry --characters sally --sizes 0.5,2'
 DESCRIPTION = 'Measure how puppets carry a box of another size.'
 BOX = 'box'
 RATE_HZ = 120.0
+GAZE_RAD = np.radians(30.0)
 TOUCH_M, STILL_M_S = 1e-4, 1e-6  # a palm on the box, and a box that stands
 
 
@@ -67,9 +71,8 @@ def carry_figures(motion: Motion, character: Character, environment: Environment
     (thing,) = (o for o in environment.objects if o.name == BOX)
     (table_top,) = {o.real.size[2] for o in environment.objects if o.name == 'table'}
     row = motion.props.names.index(BOX)
-    places, turns = motion.props.positions[:, row], motion.props.orientations[:, row]
-    palms = _in_box(motion.end_effectors[:, :2], places, turns)
-    held = np.all(np.abs(_distances(palms, thing.real.size)) < TOUCH_M, axis=1)
+    places = motion.props.positions[:, row]
+    held = _held(motion, environment)
     row = result.puppet_moving.names.index(BOX)
     own = result.puppet_moving.positions[:, row]
     own_size = scale * thing.puppet.size
@@ -94,6 +97,44 @@ def carry_figures(motion: Motion, character: Character, environment: Environment
     )
 
 
+def looking_at_the_box(motion: Motion) -> Motion:
+    """Return the performance with its head turned to the middle of the box, wherever that is."""
+    (q_world, p_world), rotations = motion.world_segments(), motion.rotations.copy()
+    eyes = np.array(EYES_M) * motion.skeleton.leg_length / ADULT_LEG_M
+    for i, place in enumerate(motion.props.positions[:, motion.props.names.index(BOX)]):
+        turn = np.array(look_turn(q_world[i, HEAD], p_world[i, HEAD], eyes, place))
+        turned = quaternions.multiply(turn, q_world[i, HEAD])
+        above = quaternions.conjugate(q_world[i, PARENTS[HEAD]])
+        rotations[i, HEAD] = quaternions.multiply(above, turned)
+    return replace(motion, rotations=rotations)
+
+
+def sight_misses(
+    motion: Motion, character: Character, environment: Environment, gaze_rad: float
+) -> tuple[float, float]:
+    """Return how far a puppet's line of sight passes the middle of the held box, RMS [cm, deg]."""
+    objects = (replace(o, gaze_rad=gaze_rad) if o.name == BOX else o for o in environment.objects)
+    result = retarget_motion(motion, RetargetJob(character, Environment(tuple(objects))))
+    eyes = np.array(EYES_M) * character.skeleton.leg_length / ADULT_LEG_M
+    q = result.q_world[:, HEAD]
+    row = result.puppet_moving.names.index(BOX)
+    line = result.puppet_moving.positions[:, row] - result.p_world[:, HEAD]
+    line = (line - quaternions.rotate(q, eyes))[_held(motion, environment)]
+    ahead = quaternions.rotate(q, np.array(AHEAD))[_held(motion, environment)]
+    beside, along = np.linalg.norm(np.cross(ahead, line), axis=1), np.sum(ahead * line, axis=1)
+    rms_m, rms_rad = (float(np.sqrt(np.mean(x**2))) for x in (beside, np.arctan2(beside, along)))
+    return 100.0 * rms_m, float(np.degrees(rms_rad))
+
+
+def _held(motion: Motion, environment: Environment) -> np.ndarray:
+    """Return in which frames the performer's palms are on the box."""
+    (thing,) = (o for o in environment.objects if o.name == BOX)
+    row = motion.props.names.index(BOX)
+    places = motion.props.positions[:, row], motion.props.orientations[:, row]
+    palms = _in_box(motion.end_effectors[:, :2], *places)
+    return np.all(np.abs(_distances(palms, thing.real.size)) < TOUCH_M, axis=1)
+
+
 def _in_box(points: Vec3s, places: Vec3s, turns: Floats) -> Vec3s:
     """Return points (n, k, 3) of every frame in the frame of a box."""
     return quaternions.rotate(quaternions.conjugate(turns)[:, None], points - places[:, None])
@@ -115,6 +156,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--characters', type=listed, metavar='A,B', default=names, help='names or YAML files')
     text = "of the puppet's box over the performer's; default 0.7,1,1.4"
     add('--sizes', type=_factors, metavar='K,K', default=(0.7, 1.0, 1.4), help=text)
+    text = 'measure only where they look while the performer looks at the box'
+    add('--gaze', action='store_true', help=text)
 
 
 def _factors(text: str) -> tuple[float, ...]:
@@ -128,12 +171,19 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """Return the figures of each character and size as a Markdown table, or raise PuppetError."""
     environment = load_environment(files.environment_file('carry'))
     motion = carry_motion(clip_arguments.find_character(files, PERFORMER), RATE_HZ)
-    rows = []
+    rows, looking = [], looking_at_the_box(motion) if arguments.gaze else None
     for name in arguments.characters:
         character = clip_arguments.find_character(files, name)
         for factor in arguments.sizes:
-            figures = carry_figures(motion, character, with_size(environment, factor))
-            rows.append([name, f'{factor:g}', *_cells(figures)])
+            own = with_size(environment, factor)
+            if looking is None:
+                cells = _cells(carry_figures(motion, character, own))
+            else:
+                pair = [sight_misses(looking, character, own, d) for d in (0.0, GAZE_RAD)]
+                cells = [' → '.join(number(x, 1) for x in both) for both in zip(*pair)]
+            rows.append([name, f'{factor:g}', *cells])
+    if looking is not None:
+        return table(['puppet', 'box', 'sight misses its middle, cm', 'degrees'], rows)
     head = ['puppet', 'box', 'palms off it, mm', 'slip, mm/s', "speed over the performer's"]
     head += ['acceleration, m/s²', 'gap while it stands, mm', 'moves then, mm/s', 'whips']
     return table(head, rows)

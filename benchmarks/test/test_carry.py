@@ -4,7 +4,7 @@
 
 from dataclasses import replace
 
-from benchmarks.carry import carry_figures, with_size
+from benchmarks.carry import carry_figures, GAZE_RAD, looking_at_the_box, sight_misses, with_size
 import numpy as np
 from puppet_core.body import Props
 from puppet_core.body.character import load_character
@@ -38,6 +38,17 @@ def test_box_stays_on_the_palms_and_stands_where_it_is_set_down(
     assert figures.fastest < 1.2 and figures.acceleration_m_s2 < 40.0
     assert abs(figures.gap_m) < 1e-6 and abs(figures.float_m) < 1e-6
     assert figures.moves_m_s < 1e-6
+
+
+def test_puppets_look_at_what_their_performer_looks_at(carried, stage, characters_dir):
+    """The performer's own body does so anyway, and keeps to the middle."""
+    looking = looking_at_the_box(carried)
+    for name in ('performer', 'blubby'):
+        character = load_character(characters_dir / f'{name}.yaml')
+        (_, before), (_, after) = (
+            sight_misses(looking, character, stage, d) for d in (0.0, GAZE_RAD)
+        )
+        assert max(before, after) < 0.5 if name == 'performer' else after < 0.5 * before
 
 
 @pytest.mark.parametrize('name', ['sally', 'frog'])
