@@ -52,6 +52,7 @@ UPRIGHT = 0.5  # cosine of the slope up to which an object is one to lie on [-]
 UP = (0.0, 0.0, 1.0)  # of a foot's or hand's back as they lie flat
 SECTIONS = 10  # halvings of a capsule's core
 TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
+FREE_BANDWIDTH = 40.0  # with which they do in the air [1/s]
 DIP_M = 0.005  # half of it may be left of what dips in
 LEAST_LEVER = 0.3  # of the way along a limb at which its elbow moves what is there [-]
 STEEPEST = 3.0  # way out over an edge, as a multiple of the depth
@@ -193,7 +194,9 @@ def level_ends(
         q = quat(frame.q_ends[limb])
         lies = multiply(frame.turns[limb], q)
         level = _levelled(model, objects, limb, goal, tuning.world_scale, lies)
-        turn = follow_turn(frame.tilts[limb], multiply(level, conjugate(q)), TILT_BANDWIDTH, dt)
+        held = goals.importances[limb] ** END_POWER
+        bandwidth = FREE_BANDWIDTH + held * (TILT_BANDWIDTH - FREE_BANDWIDTH)
+        turn = follow_turn(frame.tilts[limb], multiply(level, conjugate(q)), bandwidth, dt)
         copy(multiply(turn, q), frame.q_ends[limb])
         copy(sub(goal, rotate(frame.q_ends[limb], sole)), frame.wrist_goals[limb])
 
