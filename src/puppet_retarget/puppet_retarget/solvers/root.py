@@ -58,7 +58,6 @@ HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 LYING, STEEP = 0.5, 0.35  # sine of a leg's slope that has no height, and how much more has all
-LOWEST_M = 0.02  # of an adult: by so much higher ways of the root count 1/e
 
 SEAT_M = 0.143  # of an adult, from the pelvis joint down to what it sits on
 PUSH_S = 0.03  # time constant of the push out of objects
@@ -195,35 +194,27 @@ def reference_root(
 
 
 @kernel
-def keep_extensions(tuning: Tuning, goals: Goals, frame: Frame) -> None:
+def keep_extensions(goals: Goals, frame: Frame) -> None:
     """
     Raise or lower the reference root until legs whose feet matter are as straight as captured.
 
     Feet stand as far apart as the performer's, but legs of another length or hips of another width
     slope otherwise: at the height of the reference root they would be bent where his are straight.
-    The leg that wants the root lowest counts most. Legs that lie have no such height.
+    Legs that lie have no such height.
     """
-    lowest = math.inf
-    ways, weights = (0.0, 0.0), (0.0, 0.0)
+    most, total, mean = 0.0, 0.0, 0.0
     for limb in range(2, 4):
         hip, ankle = frame.p_world[STARTS[limb]], frame.p_world[STARTS[limb] + 2]
         length, line = norm(sub(hip, ankle)), sub(hip, frame.wrist_goals[limb])
         across = min(math.hypot(line[0], line[1]) / length, 1.0)
         height = math.sqrt(1.0 - across * across)
-        way = length * height - line[2]
         steep = min(height, line[2] / length)
-        free = 1.0 - goals.importances[limb + 4]
-        weight = goals.importances[limb] * free * ease(clamp((steep - LYING) / STEEP, 0.0, 1.0))
-        ways, weights = (ways[1], way), (weights[1], weight)
-        if weight > 0.0:
-            lowest = min(lowest, way)
-    total, mean = 0.0, 0.0
-    for i in range(2):
-        if weights[i] > 0.0:
-            weight = weights[i] * math.exp((lowest - ways[i]) / (tuning.puppet_size * LOWEST_M))
-            total, mean = total + weight, mean + weight * ways[i]
+        weight = goals.importances[limb] * (1.0 - goals.importances[limb + 4])
+        weight *= ease(clamp((steep - LYING) / STEEP, 0.0, 1.0))
+        most, total = max(most, weight), total + weight
+        mean += weight * (length * height - line[2])
     if total > 0.0:
-        frame.root[2] += max(weights) * mean / total
+        frame.root[2] += most * mean / total
 
 
 @kernel

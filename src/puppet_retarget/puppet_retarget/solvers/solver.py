@@ -487,7 +487,7 @@ def solve_packed(
     note_turns(solver.objects, rows, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
     root, turn = vec3(frame.root), captured.rotations[0]
-    keep_extensions(tuning, goals, frame)
+    keep_extensions(goals, frame)
     sit_root(model, tuning, solver.objects, captured.root, turn, frame)
     if norm(sub(frame.root, root)) > 0.0:
         update_kinematics(model, frame)
