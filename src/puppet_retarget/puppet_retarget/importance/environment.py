@@ -32,9 +32,9 @@ FORMAT = 'puppet-environment/1'
 HANDS = 'hands'  # what an object follows that is held
 MAX_SIZE_M = 1000.0
 MAX_GAZE_DEG = 60.0
-MAX_SEAT_M = 1.0
 UNSEEN = read_only(np.array([0.0, 0.0, -MAX_SIZE_M]))  # where a follower waits for its sensor [m]
 N_ENDS = len(GENERAL_END_EFFECTORS)
+TRUNK_ENDS = ('hips', 'head')  # which the root brings to what they rest on
 JOINT_MARGIN_M = 0.07  # of the middle of an elbow or knee, whose skin touches
 OBJECT_BLOCK = 16  # packed objects are filled up to a multiple, or each number compiles anew
 
@@ -60,8 +60,8 @@ class SceneObject:
     shape: int  # Index into SHAPES
     real: Placement  # The performer's object; of a follower its place in what it follows
     puppet: Placement  # The puppet's counterpart, before any world scale
-    # D for each general end-effector, shape (8,); NaN takes the parameter's value, but 0, which is
-    # no influence, for elbows and knees [m]
+    # D for each general end-effector, hips and head, shape (10,); NaN takes the parameter's value
+    # for hands and feet, and is no influence for the others [m]
     influence_distances: Floats
     # Distance that counts as contact, shape (8,); NaN takes the parameter's value, but
     # JOINT_MARGIN_M for elbows and knees [m]
@@ -70,7 +70,6 @@ class SceneObject:
     held: bool = False  # Whether it moves with both hands while these hold it
     segment: int = -1  # Of the body to which it is fixed, or -1
     gaze_rad: float = 0.0  # Angle from the line of sight at which it is not looked at, 0: never
-    seat_m: float = 0.0  # Distance of the hips at which nobody sits on it yet, 0: never [m]
 
     @property
     def moves(self) -> bool:
@@ -103,7 +102,7 @@ class ObjectArrays(NamedTuple):
     mounts: Vec3s  # (n, 3) in the frame of the puppet's segment, world scale applied
     mount_orientations: Quats  # (n, 4)
     gazes: Floats  # (n,) D of the line of sight, 0 if it does not matter [rad]
-    seats: Floats  # (n,) D of the hips, 0 if they do not matter [m]
+    rests: Floats  # (n, 2) D of hips and head, 0 if they do not matter [m]
 
 
 def filled_up(objects: ObjectArrays) -> ObjectArrays:
@@ -133,7 +132,8 @@ class Environment:
         Influence distance and contact margin [m] are for pairs that the file leaves open.
         """
         n = len(self.objects)
-        influence = _stack([o.influence_distances for o in self.objects], N_ENDS)
+        influence = _stack([o.influence_distances for o in self.objects], N_ENDS + 2)
+        influence, rests = influence[:, :N_ENDS], np.nan_to_num(influence[:, N_ENDS:])
         margin = _stack([o.contact_margins for o in self.objects], N_ENDS)
         is_joint = np.arange(N_ENDS) >= len(END_EFFECTORS)
         usual = np.where(is_joint, 0.0, influence_distance)
@@ -161,7 +161,7 @@ class Environment:
             world_scale * _stack([o.puppet.position for o in self.objects], 3),
             _stack([o.puppet.orientation for o in self.objects], 4),
             np.array([o.gaze_rad for o in self.objects]),
-            np.array([o.seat_m for o in self.objects]),
+            rests,
         )
 
 
@@ -207,27 +207,29 @@ def _read_object(entry: Section) -> SceneObject:
         else:
             puppet = _read_placement(other, shape, real)
         other.finish()
-    influence = _per_end_effector(entry, 'influence_distance_m', above=0.0)
-    margin = _per_end_effector(entry, 'contact_margin_m', above=None)
+    ends = (*GENERAL_END_EFFECTORS, *TRUNK_ENDS)
+    influence = _per_end_effector(entry, 'influence_distance_m', ends, above=0.0)
+    margin = _per_end_effector(entry, 'contact_margin_m', GENERAL_END_EFFECTORS, above=None)
     n_ends = len(END_EFFECTORS)
-    if shape != PLANE and not np.isnan(influence[n_ends:]).all():
+    if shape != PLANE and not np.isnan(influence[n_ends:N_ENDS]).all():
         wanted = 'elbows and knees at a plane only'
         raise entry.error('influence_distance_m', wanted, f'them at a {SHAPES[shape]}')
-    if np.any(np.isnan(influence[n_ends:]) & ~np.isnan(margin[n_ends:])):
+    if np.any(np.isnan(influence[n_ends:N_ENDS]) & ~np.isnan(margin[n_ends:])):
         wanted = 'margins of elbows and knees that have an influence_distance_m'
         raise entry.error('contact_margin_m', wanted, 'others')
-    gaze = seat = 0.0
+    if segment >= 0 and not np.isnan(influence[N_ENDS:]).all():
+        wanted = 'hips and head at what is not on the body'
+        raise entry.error('influence_distance_m', wanted, f'them at one on {SEGMENTS[segment]}')
+    gaze = 0.0
     if 'gaze_deg' in entry:
         gaze = np.radians(entry.number('gaze_deg', above=0.0, high=MAX_GAZE_DEG))
-    if 'seat_m' in entry:
-        seat = entry.number('seat_m', above=0.0, high=MAX_SEAT_M)
-    for key in ('gaze_deg', 'seat_m'):
-        if key in entry and (shape == PLANE or segment >= 0):
+        if shape == PLANE or segment >= 0:
             got = 'a plane' if shape == PLANE else f'one on {SEGMENTS[segment]}'
-            raise entry.error(key, 'a solid in the world', got)
+            raise entry.error('gaze_deg', 'a solid in the world', got)
     entry.finish()
-    ends = influence, margin
-    return SceneObject(name, shape, real, puppet, *ends, follows, held, segment, gaze, seat)
+    return SceneObject(
+        name, shape, real, puppet, influence, margin, follows, held, segment, gaze
+    )
 
 
 def _read_placement(entry: Section, shape: int, base: Placement | None) -> Placement:
@@ -260,14 +262,16 @@ def _read_size(entry: Section, shape: int, base: Placement | None) -> Vec3:
     return np.array([radius, radius, length])
 
 
-def _per_end_effector(entry: Section, key: str, above: float | None) -> Floats:
-    """Return a value for hands and feet, or NaN, or the values of a mapping by name; (8,)."""
-    values = np.full(N_ENDS, np.nan)
+def _per_end_effector(
+    entry: Section, key: str, ends: Sequence[str], above: float | None
+) -> Floats:
+    """Return a value for hands and feet, or NaN, or the values of a mapping by name; (n,)."""
+    values = np.full(len(ends), np.nan)
     if key not in entry:
         return read_only(values)
     if isinstance(entry.raw(key), dict):
         section = entry.section(key)
-        for i, name in enumerate(GENERAL_END_EFFECTORS):
+        for i, name in enumerate(ends):
             if name in section:
                 values[i] = section.number(name, low=0.0, high=MAX_SIZE_M, above=above)
         section.finish()

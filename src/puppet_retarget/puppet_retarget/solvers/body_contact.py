@@ -353,7 +353,7 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
         deepest, out = -math.inf, (0.0, 0.0, 0.0)
         for segment in range(16):
             limb, part = divmod(segment - STARTS[0], 3)
-            if limb >= 0 and (limb < 2 or part == 2 or objects.seats[j] > 0.0):
+            if limb >= 0 and (limb < 2 or part == 2 or objects.rests[j, 0] > 0.0):
                 continue  # nor do legs slide a body off its seat
             if limb >= 2:
                 depth, _, normal = _out_on_own_side(model, objects, j, segment, frame)

@@ -11,6 +11,7 @@ app. A) is computed in `solvers.ball_intersection`.
 
 import math
 
+from puppet_core.body import SEGMENT_INDEX, ShapeArrays
 from puppet_core.math import (
     add,
     clamp,
@@ -20,7 +21,9 @@ from puppet_core.math import (
     follow,
     kernel,
     norm,
+    quat,
     rotate,
+    rotate_inverse,
     scale,
     sub,
     vec3,
@@ -49,6 +52,8 @@ from puppet_retarget.solvers.state import (
     Tuning,
 )
 
+HEAD = SEGMENT_INDEX['head']
+
 EASY_REACH = 0.97  # of a limb's length, to which the root need stretch it [-]
 SOFT_STEPS = 8  # radii over which the root is averaged [-]
 RESERVE = 0.11  # of the softness: kept in reserve for what smoothing makes the root late [-]
@@ -59,7 +64,8 @@ HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important o
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 LYING, STEEP = 0.5, 0.35  # sine of a leg's slope that has no height, and how much more has all
 
-SEAT_M = 0.143  # of an adult, from the pelvis joint down to what it sits on
+# What rests of an adult: middle in the frame of pelvis or head, and radius [m]
+HIPS_BALL, HEAD_BALL = ((0.0, 0.0, 0.0), 0.143), ((0.0, 0.0, 0.115), 0.11)
 PUSH_S = 0.03  # time constant of the push out of objects
 RISE_S = 0.2  # of the rise that straightens legs which bend into objects
 LIFT_S = 0.1  # time constant with which a body that was lifted out of planes comes down again
@@ -271,38 +277,55 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
 
 
 @kernel
-def sit_root(
-    model: PuppetModel,
-    tuning: Tuning,
-    objects: ObjectArrays,
-    captured_root: Floats,
-    q_root: Floats,
-    frame: Frame,
-) -> None:
-    """
-    Move the reference root so that the puppet sits where its performer sits.
+def extent(shape: ShapeArrays, segment: int, way: Vec3) -> float:
+    """Return how far a segment extends from its joint in a direction of its frame, a unit [m]."""
+    thickest, found = 0.0, 0.0
+    for i in range(shape.first[segment], shape.first[segment + 1]):
+        thickest = max(thickest, shape.radii[i])
+    for i in range(shape.first[segment], shape.first[segment + 1]):
+        if shape.radii[i] > 0.5 * thickest:  # nobody rests on his nose or hair
+            core = max(dot(shape.starts[i], way), dot(shape.ends[i], way))
+            found = max(found, core + shape.radii[i])
+    return found
 
-    By the importance of what is near below the performer's pelvis (Shin2002 eq. 4.4), whose
-    joint is in world [m]; performer and puppet have the same orientation of the pelvis.
+
+@kernel
+def rest_trunk(
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, captured_root: Vec3, frame: Frame
+) -> bool:
     """
-    down = rotate(q_root, (0.0, 0.0, -1.0))
-    hips = add(captured_root, scale(down, SEAT_M * tuning.performer_size))
-    own = add(frame.root, scale(down, model.seat_m))
+    Move the reference root to where hips and head rest as the performer's do; return whether.
+
+    By the importance of what they are near (Shin2002 eq. 4.4), as an ordinary person of the
+    performer's size has them. The captured root and what `frame.head` has are in world [m]; the
+    frame is posed with the captured rotations.
+    """
     total, most, way = 0.0, 0.0, (0.0, 0.0, 0.0)
-    for j in range(objects.n_objects):
-        if objects.seats[j] == 0.0 or objects.positions[j, 2] <= UNSEEN_Z:
-            continue
-        local = to_object(objects.orientations[j], objects.positions[j], hips)
-        shape, size, other = objects.shapes[j], objects.sizes[j], objects.puppet_sizes[j]
-        gap, normal = signed_distance(shape, size, local)
-        w = importance(gap, 0.0, 0.0, objects.seats[j])
-        weight = blend_weight(w, max(gap, 0.0) / objects.seats[j])
-        there = counterpart_point(shape, size, other, local, gap, normal)
-        there = from_object(objects.puppet_orientations[j], objects.puppet_positions[j], there)
-        way = add(way, scale(sub(there, own), weight))
-        total, most = total + weight, max(most, w)
+    for part in range(2):
+        segment, joint = (0, vec3(captured_root)) if part == 0 else (HEAD, vec3(frame.head))
+        q = quat(frame.q_world[segment])
+        middle, radius = HIPS_BALL if part == 0 else HEAD_BALL
+        middle = rotate(q, scale(middle, tuning.performer_size))
+        radius *= tuning.performer_size
+        for j in range(objects.n_objects):
+            if objects.rests[j, part] == 0.0 or min(objects.positions[j, 2], joint[2]) <= UNSEEN_Z:
+                continue
+            shape, size, q_object = objects.shapes[j], objects.sizes[j], objects.orientations[j]
+            local = to_object(q_object, objects.positions[j], add(joint, middle))
+            distance, normal = signed_distance(shape, size, local)
+            gap = distance - radius
+            skin = sub(local, scale(normal, radius))
+            there = counterpart_point(shape, size, objects.puppet_sizes[j], skin, gap, normal)
+            there = from_object(objects.puppet_orientations[j], objects.puppet_positions[j], there)
+            down = scale(rotate(q_object, normal), -1.0)
+            own = scale(down, extent(model.body.shape, segment, rotate_inverse(q, down)))
+            w = importance(gap, 0.0, 0.0, objects.rests[j, part])
+            weight = blend_weight(w, max(gap, 0.0) / objects.rests[j, part])
+            way = add(way, scale(sub(there, add(frame.p_world[segment], own)), weight))
+            total, most = total + weight, max(most, w)
     if most > 0.0:
         copy(add(frame.root, scale(way, most / total)), frame.root)
+    return most > 0.0
 
 
 @kernel

@@ -81,7 +81,7 @@ from puppet_retarget.solvers.root import (
     place_root,
     push_root,
     reference_root,
-    sit_root,
+    rest_trunk,
     smooth_root,
 )
 from puppet_retarget.solvers.self_contact import limb_self_balls, PosedBody, SelfBalls
@@ -486,10 +486,9 @@ def solve_packed(
     keep_end_orientations(model, goals, frame)
     note_turns(solver.objects, rows, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
-    root, turn = vec3(frame.root), captured.rotations[0]
     keep_extensions(goals, frame)
-    sit_root(model, tuning, solver.objects, captured.root, turn, frame)
-    if norm(sub(frame.root, root)) > 0.0:
+    update_kinematics(model, frame)
+    if rest_trunk(model, tuning, solver.objects, captured.root, frame):
         update_kinematics(model, frame)
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
     update_kinematics(model, frame)

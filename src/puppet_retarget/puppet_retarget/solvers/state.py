@@ -121,7 +121,6 @@ class PuppetModel(NamedTuple):
     upper_lengths: Floats  # (4,)
     lower_lengths: Floats  # (4,)
     hip_centre: Floats  # (3,) mean of the hip joints in the pelvis' frame
-    seat_m: float  # from the pelvis joint down to where the pelvis ends
     body: BodyArrays
     limits: LimitArrays
     sizes: Floats  # (8,) of general end-effectors in its own body, 0 but for a robot's arms
@@ -155,14 +154,12 @@ def puppet_model(character: Character) -> PuppetModel:
     """Return a character's lengths and shape as writable kernel arrays."""
     skeleton = character.skeleton
     lengths = skeleton.limb_lengths
-    pelvis = [c for c in character.capsules if c.segment == 0]
     return PuppetModel(
         skeleton.offsets.copy(),
         skeleton.interaction_points.copy(),
         np.ascontiguousarray(lengths[:, 0]),
         np.ascontiguousarray(lengths[:, 1]),
         skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
-        max((c.radius - min(c.start[2], c.end[2]) for c in pelvis), default=0.0),
         body_arrays(skeleton, character.capsules),
         limit_arrays(character),
         *_arm_sizes(character),
