@@ -90,8 +90,13 @@ def make_object(
     follows: str = '',
     held: bool = False,
     segment: int = -1,
+    rests: tuple[float, float] = (np.nan, np.nan),
 ) -> SceneObject:
-    """Return a scene object; the counterpart is the object itself unless said otherwise."""
+    """
+    Return a scene object; the counterpart is the object itself unless said otherwise.
+
+    `rests` are the distances of influence of hips and head.
+    """
 
     def other(value: Floats | None, own: Floats) -> Floats:
         return own if value is None else value
@@ -103,8 +108,10 @@ def make_object(
         other(puppet_size, size),
     )
     joints = np.full(4, np.nan)  # elbows and knees do not count
-    distances = np.append(np.full(4, influence), joints), np.append(np.full(4, margin), joints)
-    return SceneObject(name, SHAPES.index(shape), real, puppet, *distances, follows, held, segment)
+    influences = np.concatenate((np.full(4, influence), joints, rests))
+    margins = np.append(np.full(4, margin), joints)
+    ends = influences, margins
+    return SceneObject(name, SHAPES.index(shape), real, puppet, *ends, follows, held, segment)
 
 
 def floor_only() -> Environment:

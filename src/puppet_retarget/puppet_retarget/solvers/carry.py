@@ -31,14 +31,19 @@ from puppet_core.math import (
 )
 from puppet_core.math.values import Quat, Vec3
 from puppet_retarget.importance import (
+    blend_weight,
     from_object,
     GOAL,
     half_extent,
+    importance,
     IMPORTANCE,
     OBJECT,
     ObjectArrays,
+    RADIUS,
+    signed_distance,
     support_by,
     to_object,
+    UNSEEN_Z,
 )
 from puppet_retarget.solvers.body_contact import deepest_in_object
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning
@@ -140,17 +145,43 @@ def puppets_mount(objects: ObjectArrays, j: int, frame: Frame) -> tuple[Quat, Ve
 def mount_goals(
     tuning: Tuning, objects: ObjectArrays, rows: Floats, goals: Goals, frame: Frame
 ) -> None:
-    """Bring goals at the performer's object on a segment to the puppet's, by importance."""
+    """
+    Bring goals at the performer's objects on segments to the puppet's.
+
+    By how much each object counts at the goal as `combine_pairs` weighs them, so that a goal that
+    goes over to another object goes steadily.
+    """
+    mounted = 0
+    for j in range(objects.n_objects):
+        mounted += objects.segments[j] >= 0
+    if mounted == 0:
+        return
     for i in range(len(rows)):
-        j = int(rows[i, OBJECT])
-        if not 0 <= j < objects.n_objects or objects.segments[j] < 0:
-            continue
-        goal = vec3(rows[i, GOAL : GOAL + 3])
-        local = to_object(objects.orientations[j], objects.positions[j], goal)
-        turn, place = puppets_mount(objects, j, frame)
-        goal, w = scale(goal, tuning.world_scale), rows[i, IMPORTANCE]
-        there = from_object(turn, place, scale(local, tuning.world_scale))
-        copy(add(goal, scale(sub(there, goal), w)), goals.positions[i])
+        goal, influence = vec3(rows[i, GOAL : GOAL + 3]), rows[i, RADIUS]
+        way, total = (0.0, 0.0, 0.0), 0.0
+        for j in range(objects.n_objects):
+            if objects.influence_distances[j, i] == 0.0 or objects.positions[j, 2] <= UNSEEN_Z:
+                continue
+            is_mounted = objects.segments[j] >= 0
+            q, place, size = objects.orientations[j], vec3(objects.positions[j]), tuning.world_scale
+            if not is_mounted:
+                q, place = objects.puppet_orientations[j], vec3(objects.puppet_positions[j])
+                place = scale(place, 1.0 / size)
+            local = to_object(q, place, goal)
+            extents = scale(objects.puppet_sizes[j], 1.0 / size)
+            gap = max(signed_distance(objects.shapes[j], extents, local)[0], 0.0)
+            weight = blend_weight(importance(gap, 0.0, 0.0, influence), gap / influence)
+            total += weight
+            if is_mounted:
+                turn, there = puppets_mount(objects, j, frame)
+                there = from_object(turn, there, scale(local, size))
+                way = add(way, scale(sub(there, scale(goal, size)), weight))
+        way = scale(way, 1.0 / total) if total > 0.0 else way
+        more = sub(way, frame.mounted[i])
+        copy(add(goals.positions[i], more), goals.positions[i])
+        if i < 4:
+            copy(add(frame.wrist_goals[i], more), frame.wrist_goals[i])
+        copy(way, frame.mounted[i])
 
 
 @kernel

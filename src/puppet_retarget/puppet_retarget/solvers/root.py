@@ -65,7 +65,7 @@ MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 LYING, STEEP = 0.5, 0.35  # sine of a leg's slope that has no height, and how much more has all
 
 # What rests of an adult: middle in the frame of pelvis or head, and radius [m]
-HIPS_BALL, HEAD_BALL = ((0.0, 0.0, 0.0), 0.143), ((0.0, 0.0, 0.115), 0.11)
+HIPS_BALL, HEAD_BALL = ((0.0, 0.0, 0.0), 0.143), ((0.0, 0.0, 0.12), 0.115)
 PUSH_S = 0.03  # time constant of the push out of objects
 RISE_S = 0.2  # of the rise that straightens legs which bend into objects
 LIFT_S = 0.1  # time constant with which a body that was lifted out of planes comes down again

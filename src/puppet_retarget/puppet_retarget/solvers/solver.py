@@ -269,6 +269,7 @@ def pose_captured(
         copy(rotations[segment], frame.rotations[segment])
     reference_root(model, tuning, hips, rotations[0], frame.root)
     update_kinematics(model, frame)
+    frame.mounted[:] = 0.0
 
 
 @kernel
@@ -482,7 +483,6 @@ def solve_packed(
     unlock_joints(model, frame)
     update_kinematics(model, frame)
     carry_objects(model, tuning, solver.objects, rows, goals, frame)
-    mount_goals(tuning, solver.objects, rows, goals, frame)
     keep_end_orientations(model, goals, frame)
     note_turns(solver.objects, rows, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
@@ -490,6 +490,7 @@ def solve_packed(
     update_kinematics(model, frame)
     if rest_trunk(model, tuning, solver.objects, captured.root, frame):
         update_kinematics(model, frame)
+    mount_goals(tuning, solver.objects, rows, goals, frame)
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
     update_kinematics(model, frame)
     mount_goals(tuning, solver.objects, rows, goals, frame)

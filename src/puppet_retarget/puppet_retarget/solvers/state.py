@@ -251,6 +251,7 @@ class Frame(NamedTuple):
     goal_errors: Floats = zeros(4)
     penetrations: Floats = zeros(4)
     self_depths: Floats = zeros(8)  # depth inside the puppet's own body
+    mounted: Vec3s = zeros(8, 3)  # how far goals have gone with what is fixed to segments [m]
     wrist_goals: Vec3s = zeros(4, 3)
     q_ends: Quats = zeros(4, 4)  # captured orientations of hands and feet in world
     turns: Quats = zeros(4, 4)  # of hands and feet with the counterparts that they are at

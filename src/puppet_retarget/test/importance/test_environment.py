@@ -139,6 +139,19 @@ MISTAKES = {
         '- {name: x, shape: sphere, radius_m: 1.0, influence_distance_m: {left_knee: 0.3}}\n',
         'influence_distance_m: expected elbows and knees at a plane only',
     ),
+    'no distance of the hips': (
+        '- {name: x, shape: plane, influence_distance_m: {hips: 0.0}}\n',
+        'influence_distance_m.hips: expected a number > 0',
+    ),
+    'head at its own hat': (
+        '- {name: x, shape: sphere, radius_m: 0.1, follows: {segment: head},'
+        ' influence_distance_m: {head: 0.1}}\n',
+        'influence_distance_m: expected hips and head at what is not on the body, got them at one',
+    ),
+    'margin of the hips': (
+        '- {name: x, shape: plane, contact_margin_m: {hips: 0.1}}\n',
+        'contact_margin_m.*hips',
+    ),
     'margin without influence': (
         '- {name: x, shape: plane, contact_margin_m: {left_knee: 0.1}}\n',
         'contact_margin_m: expected margins of elbows and knees that have',

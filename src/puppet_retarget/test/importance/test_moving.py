@@ -270,3 +270,31 @@ def test_what_is_fixed_to_a_segment_goes_with_it_and_its_own_limb_is_not_drawn(
     for found, at_most in ((result, 0.001 if name == 'sally' else 0.025), (by_rates, 1e-6)):
         reach = found.puppet.end_effectors[40, 1] - found.puppet_moving.positions[40, 0]
         assert abs(np.linalg.norm(reach) - scale * radius) < at_most
+
+
+def test_a_hand_goes_over_from_a_thing_on_the_body_to_another_without_a_leap(
+    scene, characters_dir
+):
+    """Steps of the palm fall in proportion to the rate."""
+    person, puppet = (load_character(characters_dir / f'{n}.yaml') for n in ('performer', 'sally'))
+    chest, steps = SEGMENT_INDEX['chest'], []
+    for rate_hz in (60.0, 240.0):
+        whole = carry_motion(person, rate_hz)
+        frames = slice(int(8.6 * rate_hz), int(11.0 * rate_hz))  # lifts a box
+        motion = Motion.from_rotations(
+            whole.skeleton, rate_hz, whole.root_positions[frames], whole.rotations[frames]
+        )
+        turns, places = motion.world_segments()
+        first, last = motion.end_effectors[[0, -1], 1]
+        mount = qb.rotate(qb.conjugate(turns[-1, chest]), last - places[-1, chest])
+        mount, first = mount - [0.0, 0.0, 0.06], first - [0.0, 0.0, 0.1]
+        things = (
+            scene.thing('sphere', mount, np.full(3, 0.06), segment=chest, influence=0.6),
+            scene.thing('sphere', first, np.full(3, 0.1), influence=0.6, name='box'),
+        )
+        result = retarget_motion(motion, RetargetJob(puppet, scene(scene.floor, *things)))
+        assert set(result.rows[:, 1, OBJECT]) == {1.0, 2.0}
+        assert result.rows[:, 1, IMPORTANCE].min() > 0.7
+        moves = np.diff(result.puppet.end_effectors[:, 1], axis=0)
+        steps.append(np.linalg.norm(moves, axis=1).max())
+    assert steps[1] < 0.3 * steps[0]

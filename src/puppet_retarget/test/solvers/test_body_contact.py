@@ -13,14 +13,14 @@ from puppet_retarget.importance import GOAL, IMPORTANCE, OBJECT, ROW
 from puppet_retarget.solvers.body_contact import deepest_in_object, DIP_M
 from puppet_retarget.solvers.penetration import puppet_distance
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
-from puppet_retarget.solvers.root import LIFT_S, SEAT_M
+from puppet_retarget.solvers.root import LIFT_S
 from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 TORSO_AND_HEAD = range(4)
 FEET = (12, 15)
-LEFT_HAND, LEFT_SHANK, RIGHT_SHANK = 6, 11, 14
+HEAD, LEFT_HAND, LEFT_SHANK, RIGHT_SHANK = 3, 6, 11, 14
 TICK_S = 1.0 / 120.0
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -311,31 +311,53 @@ def test_a_palm_lies_on_a_table_that_stands_otherwise_as_on_the_performers(
 
 
 @pytest.mark.parametrize(('gap_m', 'height_m'), [(0.0, 0.43), (0.0, 0.55), (0.3, 0.43)])
-def test_a_puppet_sits_on_its_stool_when_its_performer_does(
-    scene, tall_character, adult_character, gap_m, height_m
+@pytest.mark.parametrize('part', ['hips', 'head'])
+def test_hips_and_head_rest_as_the_performers_do(
+    scene, tall_character, adult_character, part, gap_m, height_m
 ):
-    stool = scene.thing('box', np.array([0.0, 0.0, 0.215]), np.array([0.4, 0.4, 0.43]))
     size = np.array([0.4, 0.4, height_m])
-    other = replace(stool.puppet, position=0.5 * height_m * np.array([0.0, 0.0, 1.0]), size=size)
-    stool = replace(stool, puppet=other, seat_m=0.2)
-    solver, rows, _ = standing_solver(tall_character, adult_character, scene(scene.floor, stool))
-    rows[2:, GOAL] += 0.4  # feet in front
+    stool = scene.thing(
+        'box',
+        np.array([0.0, 0.0, 0.215]),
+        np.array([0.4, 0.4, 0.43]),
+        puppet_position=0.5 * height_m * np.array([0.0, 0.0, 1.0]),
+        puppet_size=size,
+        rests=(0.2, np.nan) if part == 'hips' else (np.nan, 0.2),
+    )
+    plain = replace(stool, influence_distances=np.full(10, np.nan))
     rotations = np.tile(UPRIGHT, (16, 1))
-    for thigh, shank in ((10, 11), (13, 14)):
-        rotations[thigh] = qb.exp(np.array([0.0, -0.5 * np.pi, 0.0]))
-        rotations[shank] = qb.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
-    root = np.array([0.0, 0.0, 0.43 + SEAT_M + gap_m])
-    found = solver.solve(root, root, rotations, rows, np.inf).root_position[2]
-    pelvis = [c for c in tall_character.capsules if c.segment == 0]
-    lowest = found + min(min(c.start[2], c.end[2]) - c.radius for c in pelvis)
-    plain = scene(scene.floor, replace(stool, seat_m=0.0))
-    solver, _, _ = standing_solver(tall_character, adult_character, plain)
-    free = solver.solve(root, root, rotations, rows, np.inf).root_position[2]
+    segment = 0 if part == 'hips' else HEAD
+    if part == 'hips':
+        for thigh, shank in ((10, 11), (13, 14)):
+            rotations[thigh] = qb.exp(np.array([0.0, -0.5 * np.pi, 0.0]))
+            rotations[shank] = qb.exp(np.array([0.0, 0.5 * np.pi, 0.0]))
+    else:  # upside down
+        rotations[0] = qb.exp(np.array([np.pi, 0.0, 0.0]))
+
+    def lowest(character, root, q, p):
+        own = [c for c in character.capsules if c.segment == segment]
+        ends = [(c.radius, p + qb.rotate(q, end)) for c in own for end in (c.start, c.end)]
+        return min(end[2] - radius for radius, end in ends)
+
+    joint = adult_character.skeleton.offsets[1 : HEAD + 1].sum(axis=0) if segment else np.zeros(3)
+    joint = qb.rotate(rotations[0], joint)
+    at_origin = lowest(adult_character, np.zeros(3), rotations[0], joint)
+    root = np.array([0.0, 0.0, 0.43 + gap_m - at_origin])
+
+    def height(item):
+        solver, rows, _ = standing_solver(
+            tall_character, adult_character, scene(scene.floor, item)
+        )
+        rows[2:, GOAL] += 0.4  # feet in front
+        rows[2:, IMPORTANCE] = part == 'hips'
+        out = solver.solve(root, root, rotations, rows, np.inf, head=root + joint)
+        return lowest(tall_character, root, out.q_world[segment], out.p_world[segment])
+
     if gap_m == 0.0:
-        assert lowest == pytest.approx(height_m, abs=2e-3)
-        assert abs(found - free) > 0.05
+        assert height(stool) == pytest.approx(height_m, abs=8e-3)
+        assert abs(height(stool) - height(plain)) > 0.04
     else:
-        assert found == free
+        assert height(stool) == height(plain)
 
 
 def test_feet_that_hold_on_turn_out_of_the_floor_however_they_stand(

@@ -150,11 +150,8 @@ def test_a_sudden_look_is_followed_the_same_at_any_rate(make, rate_hz):
         ),
         ('{name: a, shape: sphere, radius_m: 0.1, gaze_deg: 0}', 'gaze_deg'),
         ('{name: a, shape: sphere, radius_m: 0.1, gaze_deg: 61}', 'gaze_deg'),
-        ('{name: a, shape: plane, seat_m: 0.2}', 'seat_m.*a solid in the world'),
-        ('{name: a, shape: sphere, radius_m: 0.1, seat_m: 0}', 'seat_m'),
-        ('{name: a, shape: sphere, radius_m: 0.1, seat_m: .nan}', 'seat_m'),
     ],
 )
-def test_wrong_gazes_and_seats_are_refused(make, entry, expected):
+def test_wrong_gazes_are_refused(make, entry, expected):
     with pytest.raises(InputFileError, match=expected):
         make(f'format: puppet-environment/1\nobjects:\n- {entry}\n')

@@ -123,6 +123,27 @@ def test_empty_intersection_is_told_and_shared(short):
     assert stretch[2] == pytest.approx(stretch[3], abs=1e-9)
 
 
+def test_legs_whose_feet_matter_keep_their_bend_however_far_feet_are_apart(short, rng):
+    """And the root stays where nothing matters, or where knees carry."""
+    soles = short.points[2:4] + [[0.12, 0.06, 0.0], [-0.12, -0.06, 0.0]]
+    bent = np.linalg.norm(short.joints[[12, 15]] - short.joints[[10, 13]], axis=1)
+    frame = short.frame
+    for knees, weight, is_kept in ((0.0, 1.0, True), (0.0, 0.0, False), (1.0, 1.0, False)):
+        start = np.array([0.3, -0.2, 1.0 + 0.01 * rng.normal()])
+        frame.root[:], frame.p_world[:] = start, short.joints + start
+        frame.wrist_goals[2:] = soles - short.skeleton.interaction_points[2:] + [0.3, -0.2, 1.03]
+        weights = np.array([0.0, 0.0, weight, weight, 0.0, 0.0, knees, knees])
+        goals = Goals(np.zeros((8, 3)), weights, np.zeros(8), np.zeros((8, 1)))
+        kernels.keep_extensions(goals, frame)
+        hips = short.joints[[10, 13]] + frame.root
+        np.testing.assert_array_equal(frame.root[:2], start[:2])
+        if is_kept:
+            length = np.linalg.norm(hips - frame.wrist_goals[2:], axis=1)
+            np.testing.assert_allclose(length, bent, atol=1e-9)
+        else:
+            np.testing.assert_array_equal(frame.root, start)
+
+
 @pytest.mark.parametrize('softness', [0.5, 0.9])
 def test_straight_legs_under_the_body_are_not_lowered(short_character, softness):
     """Softening must not make a standing puppet crouch."""

@@ -114,8 +114,8 @@ def test_capsules_of_a_body_are_where_its_segments_are(rng, adult):
 def _object(name, shape, size, at, puppet_at=None):
     place = Placement(at, [1.0, 0.0, 0.0, 0.0], size)
     other = Placement(at if puppet_at is None else puppet_at, [1.0, 0.0, 0.0, 0.0], size)
-    nan = read_only(np.full(8, np.nan))
-    return SceneObject(name, shape, place, other, nan, nan)
+    nan = np.full(10, np.nan)
+    return SceneObject(name, shape, place, other, read_only(nan), read_only(nan[:8]))
 
 
 def test_an_environments_objects_are_drawn_as_they_are():
