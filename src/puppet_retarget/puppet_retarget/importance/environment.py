@@ -227,9 +227,7 @@ def _read_object(entry: Section) -> SceneObject:
             got = 'a plane' if shape == PLANE else f'one on {SEGMENTS[segment]}'
             raise entry.error('gaze_deg', 'a solid in the world', got)
     entry.finish()
-    return SceneObject(
-        name, shape, real, puppet, influence, margin, follows, held, segment, gaze
-    )
+    return SceneObject(name, shape, real, puppet, influence, margin, follows, held, segment, gaze)
 
 
 def _read_placement(entry: Section, shape: int, base: Placement | None) -> Placement:

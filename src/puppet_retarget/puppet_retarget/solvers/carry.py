@@ -35,8 +35,8 @@ from puppet_retarget.importance import (
     from_object,
     GOAL,
     half_extent,
-    importance,
     IMPORTANCE,
+    importance,
     OBJECT,
     ObjectArrays,
     RADIUS,
@@ -156,6 +156,7 @@ def mount_goals(
         mounted += objects.segments[j] >= 0
     if mounted == 0:
         return
+    world = tuning.world_scale
     for i in range(len(rows)):
         goal, influence = vec3(rows[i, GOAL : GOAL + 3]), rows[i, RADIUS]
         way, total = (0.0, 0.0, 0.0), 0.0
@@ -163,19 +164,18 @@ def mount_goals(
             if objects.influence_distances[j, i] == 0.0 or objects.positions[j, 2] <= UNSEEN_Z:
                 continue
             is_mounted = objects.segments[j] >= 0
-            q, place, size = objects.orientations[j], vec3(objects.positions[j]), tuning.world_scale
+            q, place = objects.orientations[j], vec3(objects.positions[j])
             if not is_mounted:
-                q, place = objects.puppet_orientations[j], vec3(objects.puppet_positions[j])
-                place = scale(place, 1.0 / size)
-            local = to_object(q, place, goal)
-            extents = scale(objects.puppet_sizes[j], 1.0 / size)
-            gap = max(signed_distance(objects.shapes[j], extents, local)[0], 0.0)
+                q = objects.puppet_orientations[j]
+                place = scale(objects.puppet_positions[j], 1.0 / world)
+            local, size = to_object(q, place, goal), scale(objects.puppet_sizes[j], 1.0 / world)
+            gap = max(signed_distance(objects.shapes[j], size, local)[0], 0.0)
             weight = blend_weight(importance(gap, 0.0, 0.0, influence), gap / influence)
             total += weight
             if is_mounted:
                 turn, there = puppets_mount(objects, j, frame)
-                there = from_object(turn, there, scale(local, size))
-                way = add(way, scale(sub(there, scale(goal, size)), weight))
+                there = from_object(turn, there, scale(local, world))
+                way = add(way, scale(sub(there, scale(goal, world)), weight))
         way = scale(way, 1.0 / total) if total > 0.0 else way
         more = sub(way, frame.mounted[i])
         copy(add(goals.positions[i], more), goals.positions[i])

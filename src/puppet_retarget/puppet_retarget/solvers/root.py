@@ -291,7 +291,7 @@ def extent(shape: ShapeArrays, segment: int, way: Vec3) -> float:
 
 @kernel
 def rest_trunk(
-    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, captured_root: Vec3, frame: Frame
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, captured_root: Floats, frame: Frame
 ) -> bool:
     """
     Move the reference root to where hips and head rest as the performer's do; return whether.
