@@ -62,7 +62,7 @@ HELD_SOFTNESS = 0.05  # of the balls that hold it, as `soften` has it [-]
 HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
-SLOPED = 0.8  # sine of a leg's slope up to which it is too flat to set the root's height [-]
+SLOPED, UPRIGHT = 0.8, 0.95  # sines of a leg's slope up to which it sets no height, and all [-]
 
 # What rests of an adult: middle in the frame of pelvis or head, and radius [m]
 HIPS_BALL, HEAD_BALL = ((0.0, 0.0, 0.0), 0.143), ((0.0, 0.0, 0.12), 0.115)
@@ -216,7 +216,7 @@ def keep_extensions(goals: Goals, frame: Frame) -> None:
         height = math.sqrt(1.0 - across * across)
         steep = min(height, line[2] / length)
         weight = goals.importances[limb] * (1.0 - goals.importances[limb + 4])
-        weight *= ease(clamp((steep - SLOPED) / (1.0 - SLOPED), 0.0, 1.0))
+        weight *= ease(clamp((steep - SLOPED) / (UPRIGHT - SLOPED), 0.0, 1.0))
         most, total = max(most, weight), total + weight
         mean += weight * (length * height - line[2])
     if total > 0.0:

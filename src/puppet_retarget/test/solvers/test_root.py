@@ -125,7 +125,7 @@ def test_empty_intersection_is_told_and_shared(short):
 
 def test_legs_whose_feet_matter_keep_their_bend_however_far_feet_are_apart(short, rng):
     """And the root stays where nothing matters, or where knees carry."""
-    soles = short.points[2:4] + [[0.12, 0.06, 0.0], [-0.12, -0.06, 0.0]]
+    soles = short.points[2:4] + [[0.08, 0.04, 0.0], [-0.08, -0.04, 0.0]]
     bent = np.linalg.norm(short.joints[[12, 15]] - short.joints[[10, 13]], axis=1)
     frame = short.frame
     for knees, weight, is_kept in ((0.0, 1.0, True), (0.0, 0.0, False), (1.0, 1.0, False)):
