@@ -223,11 +223,14 @@ def test_the_first_frame_is_the_last_posture(make_rig, tmp_path):
     assert path.read_bytes().startswith(b'puppet posture')
 
 
-def test_a_live_gaze_is_that_of_a_clip(ros_context, performer, tmp_path):
+def test_a_live_gaze_and_seat_are_those_of_a_clip(ros_context, performer, tmp_path):
     """Through both nodes: the performer's head goes there, and the puppet's comes back."""
     path, swing = tmp_path / 'ball.yaml', np.sin(np.linspace(0.0, 2.0 * np.pi, 40))
     ball = '{name: ball, shape: sphere, radius_m: 0.1, position_m: [1.5, 0.4, 1.3], gaze_deg: 40, '
-    path.write_text(f'{FLOOR.read_text()}  - {ball}puppet: {{position_m: [1.2, 0.8, 0.8]}}}}\n')
+    ball += 'puppet: {position_m: [1.2, 0.8, 0.8]}}\n'
+    stool = '{name: stool, shape: box, position_m: [-0.2, 0.0, 0.35], size_m: [0.4, 0.4, 0.7], '
+    stool += 'influence_distance_m: {hips: 0.3}, puppet: {position_m: [-0.2, 0.0, 0.2]}}\n'
+    path.write_text(f'{FLOOR.read_text()}  - {ball}  - {stool}')
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(swing), 16, 1))
     for segment, turn in ((SEGMENT_INDEX['spine'], [0.2, 0.3, 0.1]), (HEAD, [0.0, 0.3, 0.9])):
         rotations[:, segment] = quaternions.exp(np.outer(swing, turn))
@@ -240,6 +243,7 @@ def test_a_live_gaze_is_that_of_a_clip(ros_context, performer, tmp_path):
     )
     turned = np.linalg.norm(offline.q_world[:, HEAD] - unturned.q_world[:, HEAD], axis=1)
     assert np.ptp(turned) > 0.1  # as the look comes and goes
+    assert np.abs(offline.p_world[:, 0] - unturned.p_world[:, 0]).max() > 0.05  # and nearly sits
 
     values, other = [Parameter('environment', value=str(path))], Node('other', context=ros_context)
     importance = ImportanceNode(context=ros_context, parameter_overrides=values)
@@ -261,8 +265,11 @@ def test_a_live_gaze_is_that_of_a_clip(ros_context, performer, tmp_path):
     executor.shutdown()
     for node in nodes:
         node.destroy_node()
-    live = [posture_msg.from_msg(msg).posture.rotations for msg in got]
-    np.testing.assert_allclose(live, offline.puppet.rotations, atol=1e-9)
+    live = [posture_msg.from_msg(msg).posture for msg in got]
+    for name in ('rotations', 'root_position'):
+        found = [getattr(posture, name) for posture in live]
+        expected = [getattr(offline.puppet.posture(i), name) for i in range(len(found))]
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_topics_are_wired(ros_context, postures):

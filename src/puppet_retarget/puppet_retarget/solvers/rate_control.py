@@ -56,7 +56,7 @@ from puppet_retarget.rate_control import (
 from puppet_retarget.solvers.carry import mount_goals
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import into_reach, solve_limb, STARTS
-from puppet_retarget.solvers.root import HELD_POWER, place_root, smooth_root
+from puppet_retarget.solvers.root import HELD_POWER, keep_extensions, place_root, smooth_root
 from puppet_retarget.solvers.solver import (
     Captured,
     goals_of,
@@ -252,6 +252,8 @@ def solve_rate_packed(
     goals = goals_of(solver.goals, rows, self_rows, numbers)
     pose_captured(model, numbers, captured.hips, captured.rotations, frame)
     keep_end_orientations(model, goals, frame)
+    keep_extensions(goals, frame)
+    update_kinematics(model, frame)
     reference = vec3(frame.root)
     # what pelvis and angles imitate is the root where it reaches the important goals, as softly as
     # the others do; the captured place would do as well, but for limbs that become straight:
