@@ -243,7 +243,7 @@ def test_a_live_gaze_and_seat_are_those_of_a_clip(ros_context, performer, tmp_pa
     )
     turned = np.linalg.norm(offline.q_world[:, HEAD] - unturned.q_world[:, HEAD], axis=1)
     assert np.ptp(turned) > 0.1  # as the look comes and goes
-    assert np.abs(offline.p_world[:, 0] - unturned.p_world[:, 0]).max() > 0.05  # and nearly sits
+    assert np.abs(offline.p_world[:, 0] - unturned.p_world[:, 0]).max() > 0.03  # and nearly sits
 
     values, other = [Parameter('environment', value=str(path))], Node('other', context=ros_context)
     importance = ImportanceNode(context=ros_context, parameter_overrides=values)
