@@ -266,10 +266,9 @@ def test_a_live_gaze_and_seat_are_those_of_a_clip(ros_context, performer, tmp_pa
     for node in nodes:
         node.destroy_node()
     live = [posture_msg.from_msg(msg).posture for msg in got]
-    for name in ('rotations', 'root_position'):
-        found = [getattr(posture, name) for posture in live]
-        expected = [getattr(offline.puppet.posture(i), name) for i in range(len(found))]
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+    expected = offline.puppet
+    np.testing.assert_allclose([p.rotations for p in live], expected.rotations, atol=1e-9)
+    np.testing.assert_allclose([p.root_position for p in live], expected.root_positions, atol=1e-9)
 
 
 def test_topics_are_wired(ros_context, postures):
