@@ -42,7 +42,7 @@ from puppet_core.math.values import (
     Vec3Like,
 )
 from puppet_retarget.importance import IMPORTANCE, OBJECT, ObjectArrays, PLANE
-from puppet_retarget.solvers.corrections import END_POWER, follow_turn
+from puppet_retarget.solvers.corrections import at_most, END_POWER, follow_turn
 from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.penetration import puppet_distance, take_elbow_to, take_end_to
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, Tuning, update_kinematics
@@ -59,7 +59,7 @@ STEEPEST = 3.0  # way out over an edge, as a multiple of the depth
 LEAST_M = 1e-9  # of a leg, and of its knee off the line
 BACK = 0.1  # least cosine to `out` of the way back of a knee whose leg straightens [-]
 NEARLY_STRAIGHT = 0.1  # straightening below which a rise is not kept up [-]
-MOST_RISE = 1.5  # of the root for its legs, as a multiple of their length
+MOST_PUSH = 1.5  # of the root, aside or up, as a multiple of a leg's length
 
 
 @kernel
@@ -374,6 +374,6 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
     if gap > 0.0:  # back, as far as there is room
         size = norm(push)
         push = scale(push, max(1.0 - gap / size, 0.0) if size > 0.0 else 0.0)
-    copy(push, frame.wanted_push)
-    most = MOST_RISE * (model.upper_lengths[2] + model.lower_lengths[2])
+    most = MOST_PUSH * (model.upper_lengths[2] + model.lower_lengths[2])
+    copy(at_most(push, most), frame.wanted_push)
     frame.wanted_rise[0] = min(rise, most)
