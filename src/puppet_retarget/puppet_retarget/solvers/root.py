@@ -200,18 +200,20 @@ def reference_root(
 
 
 @kernel
-def keep_extensions(goals: Goals, frame: Frame) -> None:
+def keep_extensions(tuning: Tuning, goals: Goals, frame: Frame) -> None:
     """
     Raise or lower the reference root until legs whose feet matter are as straight as captured.
 
     Feet stand as far apart as the performer's, but legs of another length or hips of another width
     slope otherwise: at the height of the reference root they would be bent where his are straight.
-    Legs that slope much do not count.
+    Another height of the root than that for the legs changes the legs in proportion. Those that
+    slope much do not count.
     """
+    stature = tuning.root_ratio * tuning.performer_size / tuning.puppet_size  # 1 by default
     most, total, mean = 0.0, 0.0, 0.0
     for limb in range(2, 4):
         hip, ankle = frame.p_world[STARTS[limb]], frame.p_world[STARTS[limb] + 2]
-        length, line = norm(sub(hip, ankle)), sub(hip, frame.wrist_goals[limb])
+        length, line = stature * norm(sub(hip, ankle)), sub(hip, frame.wrist_goals[limb])
         across = min(math.hypot(line[0], line[1]) / length, 1.0)
         height = math.sqrt(1.0 - across * across)
         steep = min(height, line[2] / length)

@@ -134,7 +134,7 @@ def test_legs_whose_feet_matter_keep_their_bend_however_far_feet_are_apart(short
         frame.wrist_goals[2:] = soles - short.skeleton.interaction_points[2:] + [0.3, -0.2, 1.03]
         weights = np.array([0.0, 0.0, weight, weight, 0.0, 0.0, knees, knees])
         goals = Goals(np.zeros((8, 3)), weights, np.zeros(8), np.zeros((8, 1)))
-        kernels.keep_extensions(goals, frame)
+        kernels.keep_extensions(short.tuning, goals, frame)
         hips = short.joints[[10, 13]] + frame.root
         np.testing.assert_array_equal(frame.root[:2], start[:2])
         if is_kept:
