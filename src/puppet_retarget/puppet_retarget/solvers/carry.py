@@ -149,7 +149,7 @@ def mount_goals(
     Bring goals at the performer's objects on segments to the puppet's.
 
     By how much each object counts at the goal as `combine_pairs` weighs them, so that a goal that
-    goes over to another object goes steadily.
+    goes over to another object goes steadily. Rows without a radius stay where they are.
     """
     mounted = 0
     for j in range(objects.n_objects):
@@ -159,6 +159,8 @@ def mount_goals(
     world = tuning.world_scale
     for i in range(len(rows)):
         goal, influence = vec3(rows[i, GOAL : GOAL + 3]), rows[i, RADIUS]
+        if influence == 0.0:
+            continue
         way, total = (0.0, 0.0, 0.0), 0.0
         for j in range(objects.n_objects):
             if objects.influence_distances[j, i] == 0.0 or objects.positions[j, 2] <= UNSEEN_Z:
