@@ -252,7 +252,7 @@ def solve_rate_packed(
     goals = goals_of(solver.goals, rows, self_rows, numbers)
     pose_captured(model, numbers, captured.hips, captured.rotations, frame)
     keep_end_orientations(model, goals, frame)
-    keep_extensions(numbers, goals, frame)
+    keep_extensions(model, numbers, goals, frame)
     update_kinematics(model, frame)
     reference = vec3(frame.root)
     # what pelvis and angles imitate is the root where it reaches the important goals, as softly as

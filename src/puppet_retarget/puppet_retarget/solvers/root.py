@@ -62,7 +62,8 @@ HELD_SOFTNESS = 0.05  # of the balls that hold it, as `soften` has it [-]
 HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
-SLOPED, UPRIGHT = 0.8, 0.95  # sines of a leg's slope up to which it sets no height, and all [-]
+SLOPED, STEEP = 0.8, 0.95  # sine of the slope of a leg that sets no height yet, and all of it [-]
+STRAIGHT_POWER = 8  # of a leg's extension, by which it counts beside the other [-]
 
 # What rests of an adult: middle in the frame of pelvis or head, and radius [m]
 HIPS_BALL, HEAD_BALL = ((0.0, 0.0, 0.0), 0.143), ((0.0, 0.0, 0.12), 0.115)
@@ -200,29 +201,30 @@ def reference_root(
 
 
 @kernel
-def keep_extensions(tuning: Tuning, goals: Goals, frame: Frame) -> None:
+def keep_extensions(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -> None:
     """
     Raise or lower the reference root until legs whose feet matter are as straight as captured.
 
     Feet stand as far apart as the performer's, but legs of another length or hips of another width
     slope otherwise: at the height of the reference root they would be bent where his are straight.
-    Another height of the root than that for the legs changes the legs in proportion. Those that
-    slope much do not count.
+    Two legs may want two heights; the mean goes with the straighter one, beside a foot on a step.
+    A root height other than that of the legs' ratio bends them in proportion.
     """
     stature = tuning.root_ratio * tuning.performer_size / tuning.puppet_size  # 1 by default
     most, total, mean = 0.0, 0.0, 0.0
     for limb in range(2, 4):
         hip, ankle = frame.p_world[STARTS[limb]], frame.p_world[STARTS[limb] + 2]
-        length, line = stature * norm(sub(hip, ankle)), sub(hip, frame.wrist_goals[limb])
-        across = min(math.hypot(line[0], line[1]) / length, 1.0)
-        height = math.sqrt(1.0 - across * across)
-        steep = min(height, line[2] / length)
+        length, line = norm(sub(hip, ankle)), sub(hip, frame.wrist_goals[limb])
+        straight = (length / reach_of(model, limb)) ** STRAIGHT_POWER
+        length *= stature
+        sine = math.sqrt(1.0 - min(math.hypot(line[0], line[1]) / length, 1.0) ** 2)
+        steep = min(sine, line[2] / length)
         weight = goals.importances[limb] * (1.0 - goals.importances[limb + 4])
-        weight *= ease(clamp((steep - SLOPED) / (UPRIGHT - SLOPED), 0.0, 1.0))
-        most, total = max(most, weight), total + weight
-        mean += weight * (length * height - line[2])
+        weight *= ease(clamp((steep - SLOPED) / (STEEP - SLOPED), 0.0, 1.0))
+        most, total = max(most, weight), total + weight * straight
+        mean += weight * straight * (length * sine - line[2])
     if total > 0.0:
-        frame.root[2] += most * mean / total
+        frame.root[2] += most * mean / total  # as far as the foot that matters more does
 
 
 @kernel

@@ -486,7 +486,7 @@ def solve_packed(
     keep_end_orientations(model, goals, frame)
     note_turns(solver.objects, rows, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
-    keep_extensions(tuning, goals, frame)
+    keep_extensions(model, tuning, goals, frame)
     update_kinematics(model, frame)
     if rest_trunk(model, tuning, solver.objects, captured.root, frame):
         update_kinematics(model, frame)

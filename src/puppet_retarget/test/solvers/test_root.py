@@ -134,7 +134,7 @@ def test_legs_whose_feet_matter_keep_their_bend_however_far_feet_are_apart(short
         frame.wrist_goals[2:] = soles - short.skeleton.interaction_points[2:] + [0.3, -0.2, 1.03]
         weights = np.array([0.0, 0.0, weight, weight, 0.0, 0.0, knees, knees])
         goals = Goals(np.zeros((8, 3)), weights, np.zeros(8), np.zeros((8, 1)))
-        kernels.keep_extensions(short.tuning, goals, frame)
+        kernels.keep_extensions(short.model, short.tuning, goals, frame)
         hips = short.joints[[10, 13]] + frame.root
         np.testing.assert_array_equal(frame.root[:2], start[:2])
         if is_kept:
@@ -142,6 +142,22 @@ def test_legs_whose_feet_matter_keep_their_bend_however_far_feet_are_apart(short
             np.testing.assert_allclose(length, bent, atol=1e-9)
         else:
             np.testing.assert_array_equal(frame.root, start)
+
+
+def test_of_two_legs_the_straighter_one_sets_the_height(short):
+    """The leg of a foot on a step wants the root 5 cm lower, and has it so if it is alone."""
+    start, frame = np.array([0.0, 0.0, 1.0]), short.frame
+    ankles = short.joints[[12, 15]] + start
+    ankles[0] += 0.4 * (short.joints[10] + start - ankles[0])
+    frame.root[:], frame.p_world[:] = start, short.joints + start
+    frame.p_world[12] = ankles[0]
+    frame.wrist_goals[2:] = ankles - [[0.0, 0.0, 0.05], [0.0, 0.0, 0.0]]
+    for weights, lowest, highest in (([1.0, 1.0], -0.003, 0.0), ([1.0, 0.0], -0.051, -0.049)):
+        frame.root[:] = start
+        importances = np.array([0.0, 0.0, *weights, *np.zeros(4)])
+        goals = Goals(np.zeros((8, 3)), importances, np.zeros(8), np.zeros((8, 1)))
+        kernels.keep_extensions(short.model, short.tuning, goals, frame)
+        assert lowest < frame.root[2] - start[2] <= highest
 
 
 @pytest.mark.parametrize('softness', [0.5, 0.9])
