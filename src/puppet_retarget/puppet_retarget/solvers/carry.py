@@ -149,7 +149,8 @@ def mount_goals(
     Bring goals at the performer's objects on segments to the puppet's.
 
     By how much each object counts at the goal as `combine_pairs` weighs them, so that a goal that
-    goes over to another object goes steadily. Rows without a radius stay where they are.
+    goes over to another object goes steadily. Once segments have moved, another call replaces
+    what this one added. Rows without a radius stay where they are.
     """
     mounted = 0
     for j in range(objects.n_objects):
