@@ -14,14 +14,13 @@ LEAVE_TOL = 1e-12  # of the greatest gradient, what a variable gains at least [-
 
 
 @kernel
-def factorise_in_place(matrix: Floats, n: int, stiffen: bool) -> bool:
+def factorise_in_place(matrix: Floats, n: int) -> None:
     """
-    Turn the lower triangle of a symmetric matrix into its Cholesky factor; False if it has none.
+    Turn the lower triangle of a symmetric matrix into its Cholesky factor.
 
     The diagonal becomes the inverse of the factor's. Rows and columns from n on are left alone.
-    `stiffen` makes a direction without curvature very stiff, else the factor is left unfinished.
+    A direction without curvature is made very stiff.
     """
-    is_definite = True
     for i in range(n):
         for j in range(i):
             value = matrix[i, j]
@@ -31,14 +30,7 @@ def factorise_in_place(matrix: Floats, n: int, stiffen: bool) -> bool:
         pivot = matrix[i, i]
         for k in range(i):
             pivot -= matrix[i, k] * matrix[i, k]
-        if pivot > LEAST_PIVOT:
-            matrix[i, i] = 1.0 / math.sqrt(pivot)
-        elif not stiffen:
-            return False
-        else:
-            matrix[i, i] = 1.0 / STIFF
-            is_definite = False
-    return is_definite
+        matrix[i, i] = 1.0 / math.sqrt(pivot) if pivot > LEAST_PIVOT else 1.0 / STIFF
 
 
 @kernel
@@ -123,5 +115,5 @@ def _free_way(matrix: Floats, left: Floats, stopped: Floats, out: Floats) -> Non
             is_free = stopped[i] == 0.0 and stopped[k] == 0.0
             factor[i, k] = matrix[i, k] if is_free else (1.0 if i == k else 0.0)
         right[i] = left[i] if stopped[i] == 0.0 else 0.0
-    factorise_in_place(factor, count, True)
+    factorise_in_place(factor, count)
     solve_factorised(factor, right, count, out)

@@ -224,7 +224,7 @@ def solve_pose(task: PoseTask, options: SolverOptions, work: Workspace) -> None:
     energy = deviation(task, pose, work.full) + penalties(task, pose)
     for _ in range(options.max_iterations):
         pose_gradient(task, pose, work, n)
-        factorise_in_place(work.curvature, n, True)
+        factorise_in_place(work.curvature, n)
         solve_factorised(work.curvature, work.gradient, n, work.newton)
         work.row[:] = 0.0
         fall, largest = 0.0, LARGEST_TURN

@@ -110,7 +110,7 @@ def _find_corrections(state: Record, turns: Vec3s, shifts: Vec3s) -> None:
             matrix[k, k] = rigidity * (INFERRED_RIGIDITY if is_inferred else 1.0)
         if reached[segment] != 0.0 and not is_inferred:
             _add_sensor(segment, state, q, p, matrix, right)
-    factorise_in_place(matrix, N_UNKNOWNS, True)
+    factorise_in_place(matrix, N_UNKNOWNS)
     solve_factorised(matrix, right, N_UNKNOWNS, move)
     for segment in range(N_SEGMENTS):
         turn = vec3(move[3 + 3 * segment : 6 + 3 * segment])

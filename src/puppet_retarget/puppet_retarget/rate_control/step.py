@@ -148,7 +148,7 @@ def _factorise(gram: Floats, n: int, added: float, factor: Floats) -> None:
         for j in range(i):
             factor[i, j] = gram[i, j]
         factor[i, i] = gram[i, i] + added
-    factorise_in_place(factor, n, True)
+    factorise_in_place(factor, n)
 
 
 @kernel

@@ -172,17 +172,6 @@ def body_gradient(
 
 
 @kernel
-def add_bends(state: BodyState, torso_segments: int, curvature: Floats) -> None:
-    """Add what the curvature lacks because shoulders move on arcs; it may be indefinite then."""
-    arms = work_table(3, 3)
-    for i in range(4):
-        if state.excess[i] > 0.0:
-            top = min(ATTACHED_TO[i], torso_segments)
-            _arms(state, i, top, arms)
-            _add_bend(2.0 * state.excess[i], state.away[i], arms, top, curvature)
-
-
-@kernel
 def _arms(state: BodyState, limb: int, top: int, arms: Vec3s) -> None:
     """Fill the ways from the body's joints to a shoulder or hip, shape (3, 3) [m]."""
     for j in range(top + 1):
@@ -242,34 +231,11 @@ def _add_motion(weight: float, arms: Vec3s, top: int, curvature: Floats) -> None
                 curvature[at + row, 3 + 3 * i + row] += product
 
 
-@kernel
-def _add_bend(weight: float, away: Vec3, arms: Vec3s, top: int, curvature: Floats) -> None:
-    """Add the weight times the second derivative of the shoulder's path along `away`."""
-    for j in range(top + 1):
-        at = 3 + 3 * j
-        x, y, z = scale(arms[j], weight)
-        along = dot((x, y, z), away)
-        for i in range(j):
-            # away . (w_i x (w_j x a_j)), the inner turn j moving with the outer one i
-            for row in range(3):
-                curvature[at + row, 3 + 3 * i] += away[row] * x
-                curvature[at + row, 4 + 3 * i] += away[row] * y
-                curvature[at + row, 5 + 3 * i] += away[row] * z
-                curvature[at + row, 3 + 3 * i + row] -= along
-        curvature[at, at] += away[0] * x - along
-        curvature[at + 1, at + 1] += away[1] * y - along
-        curvature[at + 2, at + 2] += away[2] * z - along
-        curvature[at + 1, at] += 0.5 * (away[0] * y + away[1] * x)
-        curvature[at + 2, at] += 0.5 * (away[0] * z + away[2] * x)
-        curvature[at + 2, at + 1] += 0.5 * (away[1] * z + away[2] * y)
-
-
 # Newton steps, halved until they fall; the thesis takes conjugate gradients.
 #
-# A few steps reach the minimum, and only the minimum itself moves continuously with the goals,
-# whatever the start. Where the exact curvature is not positive definite, far from the minimum,
-# that of straight paths takes its place. Every step that is tried costs one evaluation of the
-# objective, and the cap counts those that fail as well, so it bounds the time of a frame.
+# Only the minimum itself moves continuously with the goals, whatever the start. Every step that is
+# tried costs one evaluation of the objective, and the cap counts those that fail as well, so it
+# bounds the time of a frame.
 
 
 @kernel
@@ -285,18 +251,12 @@ def minimise_body(
     """
     n, state, trial = 6 + 3 * torso_segments, first, spare
     gradient, way = work_array(N_UNKNOWNS), work_array(N_UNKNOWNS)
-    curvature, plain = work_table(N_UNKNOWNS, N_UNKNOWNS), work_table(N_UNKNOWNS, N_UNKNOWNS)
+    curvature = work_table(N_UNKNOWNS, N_UNKNOWNS)
     state.unknowns[n:], trial.unknowns[:] = 0.0, 0.0
     energy, tried = body_energy(task, state), 0
     while tried < max_iterations:
         body_gradient(task, state, torso_segments, gradient, curvature)
-        for row in range(n):
-            copy(curvature[row], plain[row])
-        add_bends(state, torso_segments, curvature)
-        if not factorise_in_place(curvature, n, False):
-            for row in range(n):
-                copy(plain[row], curvature[row])
-            factorise_in_place(curvature, n, True)
+        factorise_in_place(curvature, n)
         solve_factorised(curvature, gradient, n, way)
         fall, largest = 0.0, LARGEST_TURN
         for k in range(n):

@@ -56,10 +56,7 @@ FREE_BANDWIDTH = 40.0  # with which they do in the air [1/s]
 DIP_M = 0.005  # half of it may be left of what dips in
 LEAST_LEVER = 0.3  # of the way along a limb at which its elbow moves what is there [-]
 STEEPEST = 3.0  # way out over an edge, as a multiple of the depth
-LEAST_M = 1e-9  # of a leg, and of its knee off the line
-BACK = 0.1  # least cosine to `out` of the way back of a knee whose leg straightens [-]
-NEARLY_STRAIGHT = 0.1  # straightening below which a rise is not kept up [-]
-MOST_PUSH = 1.5  # of the root, aside or up, as a multiple of a leg's length
+MOST_PUSH = 1.5  # of the root, as a multiple of a leg's length
 
 
 @kernel
@@ -318,34 +315,10 @@ def lift_ends(
 
 
 @kernel
-def _straightening(limb: int, out: Vec3, frame: Frame) -> float:
-    """
-    Return how far a leg has to grow for its knee to come back by a unit, in [0, 1].
-
-    A straight one, whose knee is on the line from hip to ankle, cannot grow. Where back is not
-    `out`, a unit vector, none need: the shanks of who sits would straighten into the seat.
-    """
-    hip, knee = vec3(frame.p_world[STARTS[limb]]), vec3(frame.p_world[STARTS[limb] + 1])
-    ankle = vec3(frame.p_world[STARTS[limb] + 2])
-    length = max(norm(sub(hip, ankle)), LEAST_M)
-    line = scale(sub(hip, ankle), 1.0 / length)
-    own = sub(knee, ankle)
-    back = sub(scale(line, dot(own, line)), own)
-    height = max(norm(back), LEAST_M)
-    # of a leg of two equal parts, whose height is sqrt(part^2 - (length / 2)^2)
-    share = min(4.0 * height / length, 1.0)
-    return share * clamp(dot(back, out) / (BACK * height), 0.0, 1.0)
-
-
-@kernel
 def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Frame) -> None:
-    """
-    Note how far to push the root so that torso, head and standing legs leave objects.
-
-    Legs that bend into one rather straighten: the root rises, and hands are reached by bowing.
-    """
+    """Note how far to push the root so that torso, head and standing legs leave objects."""
     push = frame.push[0, 0], frame.push[1, 0], frame.push[2, 0]
-    gap, rise = math.inf, 0.0
+    gap = math.inf
     for j in range(objects.n_objects):
         weight = 1.0 - objects.looseness[j]  # what hangs in the air gives way itself
         if objects.shapes[j] == PLANE or weight == 0.0:
@@ -357,12 +330,7 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
                 continue  # nor do legs slide a body off its seat
             if limb >= 2:
                 depth, _, normal = _out_on_own_side(model, objects, j, segment, frame)
-                held = ease(goals.importances[limb])
-                depth = min(depth, depth * held)
-                share = _straightening(limb, normal, frame)
-                kept = held * min(share / NEARLY_STRAIGHT, 1.0) * frame.rise[0]
-                rise = max(rise, weight * (kept + depth * share))
-                depth = min(depth, depth * (1.0 - share))
+                depth = min(depth, depth * ease(goals.importances[limb]))
             else:
                 q, p = quat(frame.q_world[segment]), vec3(frame.p_world[segment])
                 depth, _, normal = deepest_in_object(model.body.shape, objects, j, segment, q, p)
@@ -376,4 +344,3 @@ def note_push(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Fr
         push = scale(push, max(1.0 - gap / size, 0.0) if size > 0.0 else 0.0)
     most = MOST_PUSH * (model.upper_lengths[2] + model.lower_lengths[2])
     copy(at_most(push, most), frame.wanted_push)
-    frame.wanted_rise[0] = min(rise, most)

@@ -104,7 +104,7 @@ def follow_limbs(
             q_end = frame.q_world[STARTS[limb] + 2]
             followed = limb_at(model, frame, limb, frame.rotations, q_end)
             goal = sub(frame.free_ends[limb], rotate(q_end, model.interaction_points[limb]))
-            current = norm(sub(goal, followed.shoulder))
+            current = norm(sub(followed.wrist, followed.shoulder))
             set_joints(
                 frame.rotations, limb, solve_one_limb(tuning, followed, goal, current, held)
             )

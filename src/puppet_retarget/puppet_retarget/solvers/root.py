@@ -58,8 +58,7 @@ EASY_REACH = 0.97  # of a limb's length, to which the root need stretch it [-]
 SOFT_STEPS = 8  # radii over which the root is averaged [-]
 RESERVE = 0.11  # of the softness: kept in reserve for what smoothing makes the root late [-]
 HELD_POWER = 3  # importance to this power holds the smoothed root [-]
-HELD_SOFTNESS = 0.05  # of the balls that hold it, as `soften` has it [-]
-HELD_ROOM = 0.1  # of a limb's reach: least radius of the room that holds it [-]
+HELD_ROOM = 0.1  # of a leg's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
 MIN_IMPORTANCE = 1e-6  # below it a ball is too large to constrain anything [-]
 SLOPED, STEEP = 0.8, 0.95  # sine of the slope of a leg that sets no height yet, and all of it [-]
@@ -68,9 +67,7 @@ STRAIGHT_POWER = 8  # of a leg's extension, by which it counts beside the other 
 # What rests of an adult: middle in the frame of pelvis or head, and radius [m]
 HIPS_BALL, HEAD_BALL = ((0.0, 0.0, 0.0), 0.143), ((0.0, 0.0, 0.12), 0.115)
 PUSH_S = 0.03  # time constant of the push out of objects
-RISE_S = 0.2  # of the rise that straightens legs which bend into objects
 LIFT_S = 0.1  # time constant with which a body that was lifted out of planes comes down again
-SINK_M_S = 2.0  # at most, where hands and feet draw it down; of a puppet of scale 1
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
 
 
@@ -161,24 +158,24 @@ def hold_root(
     model: PuppetModel, tuning: Tuning, importances: Floats, balls: RootBalls, root: Floats
 ) -> None:
     """
-    Move the smoothed root back to where it reaches what is wholly important [m].
+    Move the smoothed root back to where feet that are all but planted reach their goals [m].
 
-    The balls, whose radii and slacks are overwritten, grow as the importance to the HELD_POWER
-    falls below one, so that only limbs that are all but planted hold the root. Where several of
-    them leave the root little room, its rim moves at any speed as they close. They give way then,
-    the least important first, until the room holds a ball of HELD_ROOM.
+    Their balls, which are overwritten, grow as the importance to the HELD_POWER falls below one.
+    Where they leave the root little room, its rim moves at any speed as they close. They give way
+    then, the less important first, until the room holds a ball of HELD_ROOM.
     """
-    for i in range(len(balls.radii)):
-        held = min(max(importances[i], 0.0), 1.0) ** HELD_POWER
-        reach = (tuning.stretch_limit if i < 4 else 1.0) * reach_of(model, i)
-        balls.radii[i] = reach / held if held > MIN_IMPORTANCE else math.inf
-        balls.inner_radii[i] = balls.radii[i] - HELD_ROOM * reach
-        balls.slacks[i] = 1.0 + HELD_SLACK - min(importances[i], 1.0)
-    growth, _ = closest_in_balls(root, balls.centres, balls.inner_radii, balls.slacks)
-    for i in range(len(balls.radii)):
-        balls.radii[i] += growth * balls.slacks[i]
-    soften(balls, HELD_SOFTNESS, root)
-    copy(closest_in_balls(root, balls.centres, balls.radii, balls.slacks)[1], root)
+    centres, radii, slacks = balls.centres[2:4], balls.radii[2:4], balls.slacks[2:4]
+    inner = balls.inner_radii[2:4]
+    for i in range(2):
+        w, reach = importances[i + 2], tuning.stretch_limit * reach_of(model, i + 2)
+        held = w**HELD_POWER
+        radii[i] = reach / held if held > MIN_IMPORTANCE else math.inf
+        inner[i] = radii[i] - HELD_ROOM * reach
+        slacks[i] = 1.0 + HELD_SLACK - w
+    growth, _ = closest_in_balls(root, centres, inner, slacks)
+    for i in range(2):
+        radii[i] += growth * slacks[i]
+    copy(closest_in_balls(root, centres, radii, slacks)[1], root)
 
 
 # The root.
@@ -257,8 +254,6 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
     if form == MEAN:
         copy(add(root, mean_offset(goals.positions, goals.importances, positions)), root)
     fill_root_balls(model, tuning, goals, frame)
-    for arm in range(2):
-        balls.radii[arm] += frame.rise[0]  # the body bends by as much
     if form == REFERENCE:
         return excess(balls, root)
     # Shin2002 app. A: the nearest point in the intersection of the limbs' balls
@@ -334,12 +329,10 @@ def rest_trunk(
 
 @kernel
 def push_root(dt: float, frame: Frame) -> None:
-    """Move the reference root out of objects, and up, as far as the last frame asked for."""
+    """Move the reference root out of objects, as far as the last frame asked for."""
     if not dt < math.inf:
         frame.push[:] = 0.0
-        frame.rise[:] = 0.0
         return
-    frame.root[2] += follow(frame.rise, frame.wanted_rise[0], RISE_S, dt)
     for k in range(3):
         frame.root[k] += follow(frame.push[k], frame.wanted_push[k], PUSH_S, dt)
 
@@ -368,20 +361,9 @@ def smooth_root(
         copy(offset, frame.follower[:, 0])
         frame.follower[:, 1] = 0.0
         frame.lift[:] = 0.0
-    holds = tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE
-    if holds:
+    if tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE:
         hold_root(model, tuning, goals.importances, frame.balls, frame.root)
     if frame.lift[0] > 0.0:
-        low, up = vec3(frame.root), vec3(frame.lift_up)
-        # no farther than it has been: what held it down undid a lift
-        before = add(carried, frame.final_offset)
-        frame.lift[0] = clamp(dot(sub(before, low), up), 0.0, frame.lift[0])
         frame.lift[1] = max(frame.lift[1], -frame.lift[0] / LIFT_S)  # not past it
         lift = follow(frame.lift, 0.0, LIFT_S, dt)
-        copy(add(low, scale(up, lift)), frame.root)
-        if holds:
-            # hands and feet that it takes out of reach draw it down
-            hold_root(model, tuning, goals.importances, frame.balls, frame.root)
-            least = max(lift - tuning.world_scale * SINK_M_S * dt, 0.0)
-            frame.lift[0] = clamp(dot(sub(frame.root, low), up), least, lift)
-            copy(add(low, scale(up, frame.lift[0])), frame.root)
+        copy(add(frame.root, scale(frame.lift_up, lift)), frame.root)

@@ -102,7 +102,6 @@ from puppet_retarget.solvers.state import (
 
 NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
-WAIST_EASE = 10.0  # of turns of the torso, by the rise of the root before objects [1/m]
 LIFTS = 3  # of a body, whose knees rise less than its hips
 LIFT_TOL_M = 1e-6
 JOINT_TIE = 0.1  # lack of importance within which an end and its elbow or knee are equal [-]
@@ -307,10 +306,7 @@ def _estimate_body(
     relaxation = place_root(model, tuning, goals, frame)
     frame.relaxation[0] = relaxation
     iterations = 0
-    rise = frame.rise[0]
-    for limb in range(2):
-        frame.balls.radii[limb] -= rise
-    if (rise > 0.0 or relaxation > REACHABLE_TOL_M) and tuning.max_iterations > 0:
+    if relaxation > REACHABLE_TOL_M and tuning.max_iterations > 0:
         if not dt < np.inf:
             frame.body.unknowns[:] = 0.0
         iterations = _adapt_body(model, tuning, frame)
@@ -326,10 +322,7 @@ def _estimate_body(
 @kernel
 def _adapt_body(model: PuppetModel, tuning: Tuning, frame: Frame) -> int:
     """Bend the body towards goals that the root alone cannot reach; return iterations."""
-    # with knees against an object the waist gives way, not the root
-    easy = 1.0 + WAIST_EASE * frame.rise[0]
-    posture, position = tuning.posture_weight / easy, tuning.position_weight * easy * easy
-    weights = posture, tuning.orientation_weight, position
+    weights = tuning.posture_weight, tuning.orientation_weight, tuning.position_weight
     body, radii = frame.body, frame.balls.radii
     task = BodyTask(model.offsets, frame.root, frame.rotations, frame.wrist_goals, radii, weights)
     iterations = minimise_body(
@@ -479,6 +472,7 @@ def solve_packed(
     solver = packed[0]
     model, tuning, frame = solver.model, solver.tuning, solver.frame
     goals = goals_of(solver.goals, rows, self_rows, tuning)
+    lift_before = frame.lift[0]
     pose_captured(model, tuning, captured.hips, captured.rotations, frame)
     unlock_joints(model, frame)
     update_kinematics(model, frame)
@@ -500,8 +494,9 @@ def solve_packed(
         pose_limbs(model, tuning, solver.objects, goals, dt if lift == 0 else 0.0, frame)
         if lift == LIFTS or not lift_body(model, tuning, solver.objects, frame):
             break
+    if lift > 0 and 0.0 < dt < np.inf:  # it goes on down as fast as it comes down now
+        frame.lift[1] = min((frame.lift[0] - lift_before) / dt, 0.0)
     settle_carried(solver.objects, rows, goals, frame)
-    copy(sub(frame.root, scale(captured.root, tuning.world_scale)), frame.final_offset)
     measure(model, solver.objects, goals, frame)
     note_push(model, solver.objects, goals, frame)
     return iterations

@@ -48,7 +48,7 @@ class SolverConfig:
         "Share of a limb's reach over which its sideways pull on the root sets in.",
     )
     root_smoothing_s: float = setting(
-        0.02, 's', 0.0, 1.0, "Time constant with which the root's added offset settles."
+        0.04, 's', 0.0, 1.0, "Time constant with which the root's added offset settles."
     )
     stretch_limit: float = setting(
         0.998, '-', 0.5, 1.0, "Share of a limb's length within which goals count as reachable."
@@ -69,7 +69,7 @@ class SolverConfig:
     position_weight: float = setting(
         1.0, '-', 0.0, 100.0, 'gamma of Shin2002 eq. 5.5.', low_open=True
     )
-    max_iterations: int = setting(30, '-', 0, 200, 'Cap of the body minimiser.')
+    max_iterations: int = setting(100, '-', 0, 200, 'Cap of the body minimiser.')
     torso_segments: int = setting(
         2, '-', 1, 2, 'Parts that the body minimiser bends the torso in: 2 are spine and chest.'
     )
@@ -270,11 +270,8 @@ class Frame(NamedTuple):
     free_ends: Vec3s = zeros(4, 3)  # palms and soles then
     wanted_push: Vec3 = zeros(3)  # of the root out of objects [m]
     push: Floats = zeros(3, 2)  # its smoothing
-    wanted_rise: Floats = zeros(1)  # of the root, which straightens legs out of objects [m]
-    rise: Floats = zeros(2)  # its smoothing
     lift: Floats = zeros(2)  # of the root out of planes, and its smoothing on the way back
     lift_up: Vec3 = zeros(3)  # its direction
-    final_offset: Vec3 = zeros(3)  # of the root from the performer's, carried over
     tilts: Floats = zeros(4, 7)  # turn of each hand and foot out of objects, its rate [rad/s]
     # turn of each limb's joint for the own body, of the head for its gaze, and its rate [rad/s]
     corrections: Floats = zeros(16, 7)

@@ -83,7 +83,7 @@ def test_a_belly_that_is_in_a_table_is_pushed_out_smoothly(
 
     rotations = np.tile(UPRIGHT, (16, 1))
     roots, depths = [], []
-    for k in range(120):
+    for k in range(240):
         out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else TICK_S)
         roots.append(out.root_position.copy())
         depths.append(depth(out))
@@ -93,28 +93,6 @@ def test_a_belly_that_is_in_a_table_is_pushed_out_smoothly(
     steps = np.diff(roots, axis=0)
     assert np.linalg.norm(np.diff(steps, axis=0), axis=1).max() < 5e-3
     assert np.linalg.norm(steps[-1]) < 1e-5
-
-
-def test_legs_that_bend_into_a_table_straighten_and_the_body_bows(
-    scene, tall_character, adult_character
-):
-    table = scene.thing('box', np.array([0.5, 0.0, 0.3]), np.array([0.6, 1.2, 0.6]))
-    environment = scene(scene.floor, table)
-    solver, rows, root = standing_solver(tall_character, adult_character, environment)
-    rows[0, IMPORTANCE] = 1.0
-    rows[0, GOAL : GOAL + 3] = 0.3, 0.3, 0.6  # which the left hand reaches by squatting
-    rotations = np.tile(UPRIGHT, (16, 1))
-    roots, bows = [], []
-    for k in range(240):
-        out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else TICK_S)
-        roots.append(out.root_position.copy())
-        bows.append(np.linalg.norm(qb.log(out.q_world[2])))
-        assert out.goal_errors[[0, 2, 3]].max() < 1e-4
-    assert roots[-1][2] > roots[0][2] + 0.03
-    assert abs(roots[-1][0]) < 0.05  # over its feet
-    assert bows[-1] > bows[0] + 0.2
-    steps = np.diff(roots, axis=0)
-    assert np.linalg.norm(np.diff(steps, axis=0), axis=1).max() < 2e-3
 
 
 def test_who_sits_stays_seated_with_shanks_against_the_seat(scene, adult_character):
