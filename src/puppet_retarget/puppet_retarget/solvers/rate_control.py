@@ -69,6 +69,7 @@ from puppet_retarget.solvers.state import (
     Frame,
     Goals,
     limb_at,
+    move_with_root,
     PuppetModel,
     RATE_BASES,
     RATE_ESTIMATES,
@@ -253,14 +254,14 @@ def solve_rate_packed(
     pose_captured(model, numbers, captured.hips, captured.rotations, frame)
     keep_end_orientations(model, goals, frame)
     keep_extensions(model, numbers, goals, frame)
-    update_kinematics(model, frame)
+    move_with_root(frame)
     reference = vec3(frame.root)
     # what pelvis and angles imitate is the root where it reaches the important goals, as softly as
     # the others do; the captured place would do as well, but for limbs that become straight:
     # there the pelvis would be stopped in a frame, and be let go in one
     frame.relaxation[0] = place_root(model, numbers, goals, frame)
     smooth_root(model, numbers, captured.root, goals, dt, frame)
-    update_kinematics(model, frame)
+    move_with_root(frame)
     mount_goals(numbers, solver.objects, rows, goals, frame)
     captured_error = _ask(inputs, goals, frame)
     hangs = numbers.rate_base != PELVIS

@@ -56,7 +56,6 @@ HEAD = SEGMENT_INDEX['head']
 
 EASY_REACH = 0.97  # of a limb's length, to which the root need stretch it [-]
 SOFT_STEPS = 8  # radii over which the root is averaged [-]
-RESERVE = 0.11  # of the softness: kept in reserve for what smoothing makes the root late [-]
 HELD_POWER = 3  # importance to this power holds the smoothed root [-]
 HELD_ROOM = 0.1  # of a leg's reach: least radius of the room that holds it [-]
 HELD_SLACK = 0.05  # how much less than an unimportant ball a wholly important one gives way [-]
@@ -141,7 +140,7 @@ def soften(balls: RootBalls, softness: float, root: Floats) -> None:
         level = ((step + 0.5) / SOFT_STEPS) ** 2.5  # mostly near the full balls
         for i in range(len(balls.radii)):
             radius = balls.radii[i]
-            share = balls.strain[i] * softness * (RESERVE + (1.0 - RESERVE) * level)
+            share = balls.strain[i] * softness * level
             balls.inner_radii[i] = (1.0 - share) * radius
             copy(balls.centres[i], balls.inner_centres[i])
             if radius < math.inf:
@@ -291,9 +290,9 @@ def extent(shape: ShapeArrays, segment: int, way: Vec3) -> float:
 @kernel
 def rest_trunk(
     model: PuppetModel, tuning: Tuning, objects: ObjectArrays, captured_root: Floats, frame: Frame
-) -> bool:
+) -> None:
     """
-    Move the reference root to where hips and head rest as the performer's do; return whether.
+    Move the reference root to where hips and head rest as the performer's do.
 
     By the importance of what they are near (Shin2002 eq. 4.4), as an ordinary person of the
     performer's size has them. The captured root and what `frame.head` has are in world [m]; the
@@ -324,7 +323,6 @@ def rest_trunk(
             total, most = total + weight, max(most, w)
     if most > 0.0:
         copy(add(frame.root, scale(way, most / total)), frame.root)
-    return most > 0.0
 
 
 @kernel

@@ -90,6 +90,7 @@ from puppet_retarget.solvers.state import (
     Frame,
     Goals,
     limb_at,
+    move_with_root,
     puppet_model,
     PuppetModel,
     RangeGoals,
@@ -481,12 +482,12 @@ def solve_packed(
     note_turns(solver.objects, rows, frame)
     level_ends(model, tuning, solver.objects, goals, dt, frame)
     keep_extensions(model, tuning, goals, frame)
-    update_kinematics(model, frame)
-    if rest_trunk(model, tuning, solver.objects, captured.root, frame):
-        update_kinematics(model, frame)
+    move_with_root(frame)
+    rest_trunk(model, tuning, solver.objects, captured.root, frame)
+    move_with_root(frame)
     mount_goals(tuning, solver.objects, rows, goals, frame)
     iterations = _estimate_body(model, tuning, captured.root, goals, dt, frame)
-    update_kinematics(model, frame)
+    move_with_root(frame)
     mount_goals(tuning, solver.objects, rows, goals, frame)
     turn_head(tuning, solver.objects, captured.rotations, dt, frame)
     for lift in range(LIFTS + 1):

@@ -17,7 +17,7 @@ from puppet_core.body import (
     shape_arrays,
 )
 from puppet_core.io import rows_of, setting
-from puppet_core.math import copy, Floats, frozen, kernel, Quats, Vec3, Vec3s
+from puppet_core.math import add, copy, Floats, frozen, kernel, Quats, sub, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
 from puppet_retarget.solvers.body import BodyState
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
@@ -284,6 +284,16 @@ def update_kinematics(model: PuppetModel, frame: Frame) -> None:
     end_effector_positions(
         model.interaction_points, frame.q_world, frame.p_world, frame.end_effectors
     )
+
+
+@kernel
+def move_with_root(frame: Frame) -> None:
+    """Bring joints and end-effectors up to date with a root that only moved."""
+    way = sub(frame.root, frame.p_world[0])
+    for segment in range(16):
+        copy(add(frame.p_world[segment], way), frame.p_world[segment])
+    for i in range(8):
+        copy(add(frame.end_effectors[i], way), frame.end_effectors[i])
 
 
 @kernel
