@@ -48,7 +48,7 @@ class SolverConfig:
         "Share of a limb's reach over which its sideways pull on the root sets in.",
     )
     root_smoothing_s: float = setting(
-        0.04, 's', 0.0, 1.0, "Time constant with which the root's added offset settles."
+        0.025, 's', 0.0, 1.0, "Time constant with which the root's added offset settles."
     )
     stretch_limit: float = setting(
         0.998, '-', 0.5, 1.0, "Share of a limb's length within which goals count as reachable."

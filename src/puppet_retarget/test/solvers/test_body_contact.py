@@ -249,7 +249,7 @@ def test_hands_draw_a_lifted_body_down_once_its_knees_let_them(
         for k in range(120)
     ]
     assert min(heights) < heights[-1] - 0.05
-    assert max(heights[61:]) < heights[-1] + 1e-3  # let go, it does not spring up
+    assert max(heights[61:]) < heights[-1] + 5e-3  # let go, it does not spring up
 
 
 @pytest.mark.parametrize(('height_m', 'lies'), [(0.9, False), (0.05, True)])
