@@ -361,12 +361,7 @@ def smooth_root(
         frame.lift[:] = 0.0
     if tuning.root_smoothing_s > 0.0 and tuning.root_form != REFERENCE:
         hold_root(model, tuning, goals.importances, frame.balls, frame.root)
-        # the offset goes on from where it is held, and as fast
-        for k in range(3):
-            held = frame.root[k] - carried[k]
-            if 0.0 < dt < math.inf:
-                frame.follower[k, 1] += (held - frame.follower[k, 0]) / dt
-            frame.follower[k, 0] = held
+        copy(sub(frame.root, carried), frame.follower[:, 0])  # it goes on from there
     if frame.lift[0] > 0.0:
         frame.lift[1] = max(frame.lift[1], -frame.lift[0] / LIFT_S)  # not past it
         lift = follow(frame.lift, 0.0, LIFT_S, dt)
