@@ -107,7 +107,7 @@ class _Rig:
                 rows[limb, IMPORTANCE] = candidate.importances[limb]
                 rows[limb, GOAL : GOAL + 3] += candidate.pulls[limb]
         told = perf_counter_ns()
-        self_rows = self._self_interaction.step(0, posture, segments, rows)
+        self_rows = self._self_interaction.step(0, posture, segments)
         self._solver.solve(posture.root_position, hips, posture.rotations, rows, np.inf, self_rows)
         return (perf_counter_ns() - told + weighed - start) * 1e-3
 

@@ -94,7 +94,7 @@ def _moment(i, stamp_ns, skeleton, slow, *turns):
     rows[:, 0] = 0.5 + 0.5 * np.sin(slow * t + np.arange(4))
     rows[:, 4:7] = points[:4]
     self_rows = np.zeros((8, importance_msg.SELF_ROW_WIDTH))
-    self_rows[0, 4 : 4 + 12] = [81.0, 1.0, 0.1, 0.2, 0.3, 0.5, 120.0, 2.0, 0.1, 0.1, 0.1, 0.5]
+    self_rows[0, 2 : 2 + 10] = [81.0, 1.0, 0.1, 0.2, 0.3, 120.0, 2.0, 0.1, 0.1, 0.1]
     return Moment(i, stamp_ns, posture, raw, rows, self_rows, angles, np.full(4, np.nan))
 
 

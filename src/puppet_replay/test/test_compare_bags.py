@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 N = 40
 FRAMES = moments(N)
 ORDER = np.random.default_rng(5).permutation(len(JOINT_NAMES))
-CONTACT_FIELDS = ('end_effectors', 'segments', 'samples', 'weights', 'displacements', 'shares')
+CONTACT_FIELDS = ('end_effectors', 'segments', 'samples', 'weights', 'displacements')
 
 
 def all_items(change=lambda moment: moment):

@@ -16,13 +16,12 @@ from puppet_core.math.quaternions import rotate
 from puppet_retarget.importance.estimator import ImportanceConfig
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.self_interaction import (
+    CONTACT_WIDTH,
     FIRST_CONTACT,
     SAMPLE,
     SELF_IMPORTANCE,
-    SELF_PLACE,
     SELF_ROW,
     SelfInteractionConfig,
-    SHARE,
     WEIGHT,
 )
 from puppet_retarget.offline import smoothness
@@ -206,12 +205,11 @@ def test_palm_goes_where_the_self_interaction_says(live, tall_character):
     """On a sample point of the puppet's own chest, though nothing of its performer is near."""
     live.run(30)
     self_rows = np.zeros((8, SELF_ROW))
-    self_rows[:, FIRST_CONTACT + SAMPLE :: 6] = -1.0
+    self_rows[:, FIRST_CONTACT + SAMPLE :: CONTACT_WIDTH] = -1.0
     row = self_rows[0]
-    row[SELF_IMPORTANCE] = row[SELF_PLACE] = 1.0
+    row[SELF_IMPORTANCE] = 1.0
     point = 40 * SEGMENT_INDEX['chest'] + 5 * 3  # in the middle of its front
     row[FIRST_CONTACT + SAMPLE], row[FIRST_CONTACT + WEIGHT] = point, 1.0
-    row[FIRST_CONTACT + SHARE] = 1.0
     for _ in range(60):  # the hand goes there as a hand can
         out = live.settled(self_rows=self_rows).solution
     samples = surface_samples(tall_character.skeleton, tall_character.capsules)

@@ -97,7 +97,6 @@ MESSAGES: dict[str, dict[str, Column]] = {
         'joint_goals': Column('mm', JOINT_ENDS, 3),
         'self_importance': Column('ratio', GENERAL_END_EFFECTORS),
         'self_distance': Column('mm', GENERAL_END_EFFECTORS),
-        'self_place_importance': Column('ratio', END_EFFECTORS),
     },
     'puppet_msgs/msg/RetargetStatus': {
         **INDEX,
@@ -258,13 +257,12 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
         rows[each, ends, slots] = values[each, order]
         return Channel(rows.reshape(n, len(labels), -1), metric, unit, labels, axes)
 
-    weights, shares = numbers(fields, 'contact_weights', 1), numbers(fields, 'contact_shares', 1)
+    weights = numbers(fields, 'contact_weights', 1)
     displacements = 1e3 * numbers(fields, 'contact_displacements', 3)
     return {
         'contact_samples': channel(samples[..., None], EQUAL, 'count'),
         'contact_weights': channel(weights, NUMBER, 'ratio'),
         'contact_displacements': channel(displacements, VECTOR, 'mm', XYZ),
-        'contact_shares': channel(shares, NUMBER, 'ratio'),
     }
 
 

@@ -59,12 +59,10 @@ from puppet_retarget.importance.self_interaction import (
     N_SAMPLES,
     RELEVANT,
     SAMPLE,
-    SELF_DEPTH,
+    SELF_DISTANCE,
     SELF_IMPORTANCE,
-    SELF_PLACE,
     SELF_ROW,
     SelfInteractionConfig,
-    SHARE,
     skeleton_of,
     WEIGHT,
 )

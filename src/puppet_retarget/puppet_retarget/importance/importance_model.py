@@ -136,7 +136,7 @@ class ImportanceModel:
             self._self_estimator = self._estimator_of(skeleton)
             self._leg_length = leg_length
         assert self._self_estimator is not None
-        self_rows = self._self_estimator.step(stamp_ns, posture, segments, rows)
+        self_rows = self._self_estimator.step(stamp_ns, posture, segments)
         return ProximityResult(rows, self_rows, moving)
 
     def _estimator_of(self, skeleton: Skeleton) -> SelfInteractionEstimator:

@@ -4,7 +4,7 @@
 Self-interaction: which of the body's own segments are near a hand, foot, elbow or knee.
 
 Shin2002 4.2; the range balls made from it are in `solvers.self_contact`. The result is one row
-for each of the eight general end-effectors: its importance, distance and depth, then the sample
+for each of the eight general end-effectors: its importance and distance, then the sample
 points that it is near with its displacement from each: all that a solver needs
 to give a puppet of another shape the same contact (eqs. 5.6-5.9). `SelfInteractionEstimator` is
 the class around the kernels.
@@ -53,7 +53,7 @@ from puppet_core.math import (
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import ease, Vec3, Vec3Like
+from puppet_core.math.values import Vec3, Vec3Like
 from puppet_retarget.importance.estimator import importance, smooth_pairs, step_time
 
 MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
@@ -62,16 +62,14 @@ CAPSULE_BLOCK = 128  # arrays of capsules are filled up to a multiple, or each b
 IMPORTANCE, DISTANCE, RATE = 0, 1, 2
 PAIR_COLUMNS = 3
 MAX_APPROACH_M_S = 4.0  # the prediction goes no farther
-PLACE_REACH = 2.0  # D of where on a surface a palm or sole is, over that of how far off [-]
 _PARENTS = tuple(int(p) for p in PARENTS)
 
 MAX_CONTACTS = 32  # of a general end-effector
-MOST_CONTACTS = 39  # of all, so that a message is short
-# a row: importance, distance, depth, importance of the very place, then contacts
-SELF_IMPORTANCE, SELF_DISTANCE, SELF_DEPTH, SELF_PLACE, FIRST_CONTACT = range(5)
-# a contact: number of the sample point, weight, displacement in the segment's frame, blend factor
-SAMPLE, WEIGHT, DISPLACEMENT, SHARE = 0, 1, 2, 5
-CONTACT_WIDTH = 6
+# a row: importance, signed distance [m], then contacts
+SELF_IMPORTANCE, SELF_DISTANCE, FIRST_CONTACT = range(3)
+# a contact: number of the sample point, weight, displacement in the segment's frame [m]
+SAMPLE, WEIGHT, DISPLACEMENT = 0, 1, 2
+CONTACT_WIDTH = 5
 SELF_ROW = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
 N_SAMPLES = 40
 _CONTACT_SHARE = 0.03  # lack of importance at which a touched segment's weight saturates [-]
@@ -196,16 +194,15 @@ def estimate_self_pairs(arrays: 'SelfArrays', moving: MovingPosture, dt: float) 
                 pair[DISTANCE] = math.inf
                 continue
             near = influence + margins[j]
-            exact = PLACE_REACH * influence + margins[j] if j < 4 else near
             pair[DISTANCE] = norm(sub(points[j], centre)) - shape.bounds[segment]
-            if pair[DISTANCE] >= max(exact, near + prediction * MAX_APPROACH_M_S):
+            if pair[DISTANCE] >= near + prediction * MAX_APPROACH_M_S:
                 continue
             local = rotate_inverse(q, sub(points[j], origin))
             q_before, p_before = arrays.q_before[segment], arrays.p_before[segment]
             motion = _relative_velocity(points[j], velocities[j], local, q_before, p_before, dt)
             # nothing approaches faster than it moves
             approach = min(norm(motion), MAX_APPROACH_M_S)
-            if pair[DISTANCE] >= max(exact, near + prediction * approach):
+            if pair[DISTANCE] >= near + prediction * approach:
                 continue
             distance = segment_distance(shape, segment, local, normal)
             pair[DISTANCE] = distance
@@ -219,16 +216,6 @@ def estimate_self_pairs(arrays: 'SelfArrays', moving: MovingPosture, dt: float) 
         copy(p_world[segment], arrays.p_before[segment])
 
 
-@kernel
-def _yields(pairs: Floats, limb: int, other: int, rows: Floats) -> float:
-    """Return in [0, 1] how far a limb will move for what it has with another limb."""
-    strongest = 0.0
-    for j in (limb, limb + 4):
-        for segment in range(4 + 3 * other, 7 + 3 * other):
-            strongest = max(strongest, pairs[j, segment, IMPORTANCE])
-    return ease(strongest) * (1.0 - rows[limb, IMPORTANCE])
-
-
 # Where on the body a general end-effector's contacts are (Shin2002 5.3.1).
 #
 # The weights of eq. 5.7 are those of the importance function of how much farther than the nearest
@@ -236,21 +223,6 @@ def _yields(pairs: Floats, limb: int, other: int, rows: Floats) -> float:
 # jump when the third nearest changes. A touched segment outweighs one of importance 1/2 a
 # thousandfold, but one of 0.99 by less than twofold: between parts of the body that are all but
 # touched the weights must not turn over within a frame.
-
-
-@kernel
-def moved_share(pairs: Floats, j: int, segment: int, rows: Floats) -> float:
-    """
-    Return the fraction of the way that an end-effector goes to meet a segment.
-
-    All of it to a segment that stays; half of it to a limb that comes to meet it (eq. 5.9). A
-    limb that is held by the environment, or has nothing to do with this one, does not come.
-    """
-    limb, other = j % 4, (segment - 4) // 3  # negative for torso and head
-    if other < 0 or (limb < 2) != (other < 2):
-        return 1.0
-    mine, theirs = _yields(pairs, limb, other, rows), _yields(pairs, other, limb, rows)
-    return (mine + 1e-6) / (mine + theirs + 1e-6)
 
 
 @kernel
@@ -273,20 +245,15 @@ def _insert(row: Floats, count: int, sample: int, weight: float) -> int:
 
 @kernel
 def _add_segment(
-    body: BodyArrays,
-    segment: int,
-    local: Vec3Like,
-    pull: tuple[float, float],
-    count: int,
-    row: Floats,
+    body: BodyArrays, segment: int, local: Vec3Like, weight: float, count: int, row: Floats
 ) -> int:
     """
     Add the points of a segment near a place in its frame to a row; return the new count.
 
-    All have a weight and a fraction of the way to go there. Contacts are of single precision, as
-    in messages.
+    The nearest has the weight given, those as far off as the points lie apart none. Contacts are
+    of single precision, as in messages.
     """
-    samples, spacing, (weight, share) = body.samples[segment], body.spacings[segment], pull
+    samples, spacing = body.samples[segment], body.spacings[segment]
     squares = work_array(N_SAMPLES)
     nearest = math.inf
     for k in range(N_SAMPLES):
@@ -303,7 +270,6 @@ def _add_segment(
                 start = FIRST_CONTACT + place * CONTACT_WIDTH
                 for i in range(3):
                     row[start + DISPLACEMENT + i] = np.float32(local[i] - samples[i, k])
-                row[start + SHARE] = np.float32(share)
                 count = max(count, place + 1)
     return count
 
@@ -323,43 +289,13 @@ def _clear_row(row: Floats) -> None:
 
 
 @kernel
-def _drop_lightest(rows: Floats) -> None:
-    """
-    Make rows have MOST_CONTACTS at most.
-
-    Of all weights, each over the heaviest of its row, the next one is what is taken from each: so
-    no contact comes or goes with a weight, and none is changed where there are no more.
-    """
-    heaviest, largest = work_array(8), work_array(40)  # one more than MOST_CONTACTS
-    heaviest[:], largest[:] = 1e-30, 0.0
-    for j in range(8):
-        weights = rows[j, FIRST_CONTACT + WEIGHT :: CONTACT_WIDTH]
-        for weight in weights:
-            heaviest[j] = max(heaviest[j], weight)
-        for weight in weights:
-            share, k = weight / heaviest[j], MOST_CONTACTS
-            if share > largest[k]:
-                while k > 0 and largest[k - 1] < share:
-                    largest[k] = largest[k - 1]
-                    k -= 1
-                largest[k] = share
-    least = largest[MOST_CONTACTS]
-    if least > 0.0:
-        for j in range(8):
-            for i in range(FIRST_CONTACT + WEIGHT, SELF_ROW, CONTACT_WIDTH):
-                left = max(rows[j, i] / heaviest[j] - least, 0.0)
-                rows[j, i] = np.float32(left * heaviest[j])
-
-
-@kernel
-def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s, rows: Floats) -> None:
+def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s) -> None:
     """
     Fill `arrays.rows`, one of every general end-effector, from the smoothed pairs.
 
     What is not filled now but was before is set to zero: rows are zeros at first, then kept.
-    `rows`, of hands and feet first, are the environment's.
     """
-    body, pairs, margins = arrays.body, arrays.pairs, arrays.margins
+    body, pairs = arrays.body, arrays.pairs
     for j in range(8):
         row = arrays.rows[j]
         _clear_row(row)
@@ -370,23 +306,12 @@ def list_contacts(arrays: 'SelfArrays', p_world: Vec3s, points: Vec3s, rows: Flo
             if not RELEVANT[j, segment]:
                 continue
             row[SELF_IMPORTANCE] = max(row[SELF_IMPORTANCE], w)
-            row[SELF_DEPTH] = max(row[SELF_DEPTH], -distance)
             row[SELF_DISTANCE] = min(row[SELF_DISTANCE], distance)
             if w <= 0.0:
                 continue
             nearness = w / (1.0 - w + _CONTACT_SHARE)
             local = rotate_inverse(arrays.q_world[segment], sub(points[j], p_world[segment]))
-            pull = nearness * nearness, moved_share(pairs, j, segment, rows)
-            count = _add_segment(body, segment, local, pull, count, row)
-        # what only will be near, or swings past, keeps its distance; what touches its place too;
-        # of elbows and knees only the distance is kept
-        for segment in range(16 if j < 4 else 0):
-            gap = max(pairs[j, segment, DISTANCE] - margins[j], 0.0)
-            reach = PLACE_REACH * arrays.influences[j, segment]
-            if gap < reach:
-                place = importance(gap, 0.0, 0.0, reach)
-                row[SELF_PLACE] = max(row[SELF_PLACE], place)
-    _drop_lightest(arrays.rows)
+            count = _add_segment(body, segment, local, nearness * nearness, count, row)
 
 
 # The estimator.
@@ -487,28 +412,28 @@ class SelfInteractionEstimator:
         """Forget the past: the next step is not smoothed."""
         self._stamp_ns = None
 
-    def step(self, stamp_ns: int, posture: Posture, segments: Vec3s, rows: Floats) -> Floats:
+    def step(self, stamp_ns: int, posture: Posture, segments: Vec3s) -> Floats:
         """
         Return the rows (8, SELF_ROW) of the next posture, overwritten by the next step.
 
-        Segments are the joints in world [m], `rows` the environment's for the same posture.
-        A gap over MAX_STEP_S or a step back restarts smoothing.
+        Segments are the joints in world [m]. A gap over MAX_STEP_S or a step back restarts
+        smoothing.
         """
         dt = step_time(stamp_ns, self._stamp_ns)
         self._stamp_ns = stamp_ns
         points, velocities = posture.end_effectors, posture.end_effector_velocities
         moving = MovingPosture(posture.rotations, segments, points, velocities)
-        step_packed(self.packed, moving, rows, dt)
+        step_packed(self.packed, moving, dt)
         return self._arrays.rows
 
 
 @kernel
-def step_packed(packed: np.ndarray, moving: MovingPosture, rows: Floats, dt: float) -> None:
+def step_packed(packed: np.ndarray, moving: MovingPosture, dt: float) -> None:
     """Advance by one posture in place; `packed` holds SelfArrays."""
     arrays = packed[0]
     estimate_self_pairs(arrays, moving, dt)
     smooth_pairs(arrays.pairs, arrays.followers, arrays.times.smoothing_s, dt)
-    list_contacts(arrays, moving.segments, moving.points, rows)
+    list_contacts(arrays, moving.segments, moving.points)
 
 
 def skeleton_of(rotations: Quats, segments: Vec3s, points: Vec3s) -> Skeleton:

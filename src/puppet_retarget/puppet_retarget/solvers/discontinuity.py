@@ -48,10 +48,8 @@ from puppet_retarget.importance import (
     N_SAMPLES,
     RADIUS,
     SAMPLE,
-    SELF_DEPTH,
+    SELF_DISTANCE,
     SELF_IMPORTANCE,
-    SELF_PLACE,
-    SHARE,
     WEIGHT,
 )
 
@@ -279,9 +277,7 @@ def is_usable(
 @kernel
 def _is_self_row(row: Floats) -> bool:
     """Return whether what solvers use of a row of the self-interaction is in range."""
-    if not 0.0 <= row[SELF_IMPORTANCE] <= 1.0 or not 0.0 <= row[SELF_PLACE] <= 1.0:
-        return False
-    if not 0.0 <= row[SELF_DEPTH] <= MAX_BODY_M:
+    if not 0.0 <= row[SELF_IMPORTANCE] <= 1.0 or not row[SELF_DISTANCE] >= -MAX_BODY_M:
         return False
     for i in range(MAX_CONTACTS):
         start = FIRST_CONTACT + i * CONTACT_WIDTH
@@ -292,8 +288,6 @@ def _is_self_row(row: Floats) -> bool:
         if not 0.0 <= sample <= _LAST_SAMPLE or sample != int(sample):
             return False
         if not 0.0 <= row[start + WEIGHT] <= MAX_WEIGHT:
-            return False
-        if not 0.0 <= row[start + SHARE] <= 1.0:
             return False
         for k in range(DISPLACEMENT, DISPLACEMENT + 3):
             if not abs(row[start + k]) <= MAX_BODY_M:

@@ -32,7 +32,7 @@ from puppet_retarget.importance import (
     from_object,
     ObjectArrays,
     RELEVANT,
-    SELF_DEPTH,
+    SELF_DISTANCE,
     SELF_IMPORTANCE,
     signed_distance,
     to_object,
@@ -71,8 +71,6 @@ _SWEEPS = 4  # over segments that overlap
 
 PUSH_ATTEMPTS = 6
 SELF_PUSH_ATTEMPTS = 7
-REACH_SWEEPS = 40  # between a surface and a limb's reach
-STALLED = 0.9  # of what is missing is left: there is no such place
 HELD_ATTEMPTS = 2  # in which hands that touch the body stay while elbows move
 
 
@@ -195,41 +193,36 @@ def _is_far(shape: ShapeArrays, frame: Frame, segment: int, allowed: float, p: V
 
 @kernel
 def leave_segment(
-    shape: ShapeArrays, segment: int, frame: Frame, allowed: float, share: float, point: Floats
+    shape: ShapeArrays, segment: int, frame: Frame, allowed: float, point: Floats
 ) -> bool:
-    """Move a point out of a segment by a fraction of the way; return whether it was inside."""
+    """Move a point out of a segment, in place; return whether it was inside."""
     q, normal = frame.q_world[segment], work_array(3)
     local = rotate_inverse(q, sub(point, frame.p_world[segment]))
     distance, capsule = nearest_capsule_within(shape, segment, local, -allowed, normal)
     depth = -distance - allowed
     if capsule < 0 or depth <= SELF_TOUCH_TOL_M:
         return False
-    copy(add(point, scale(rotate(q, normal), share * depth)), point)
+    copy(add(point, scale(rotate(q, normal), depth)), point)
     return True
 
 
 @kernel
-def leave_body(
-    shape: ShapeArrays, frame: Frame, j: int, allowed: float, meets_half_way: bool, point: Floats
-) -> bool:
+def leave_body(shape: ShapeArrays, frame: Frame, j: int, allowed: float, point: Floats) -> bool:
     """
     Move general end-effector j out of its body, in place, where deeper than allowed [m].
 
-    Returns whether it was inside. The frame's bounding centres are filled. With
-    `meets_half_way` the limb across the body moves out of the way by the other half.
+    Returns whether it was inside. The frame's bounding centres are filled.
     """
-    has_moved, across = False, (j % 4) ^ 1
+    has_moved = False
     for _ in range(_SWEEPS):
         moves = False
         for segment in range(16):
             if not RELEVANT[j, segment] or _is_far(shape, frame, segment, allowed, point):
                 continue
-            is_across = 4 + 3 * across <= segment < 7 + 3 * across
-            share = 0.5 if meets_half_way and is_across else 1.0
-            if leave_segment(shape, segment, frame, allowed, share, point):
+            if leave_segment(shape, segment, frame, allowed, point):
                 moves = True
         has_moved = has_moved or moves
-        if not moves or meets_half_way:
+        if not moves:
             break
     return has_moved
 
@@ -290,7 +283,7 @@ def take_elbow_to(model: PuppetModel, limb: int, point: Vec3, held: float, frame
 
 @kernel
 def _find_inside(
-    model: PuppetModel, tuning: Tuning, goals: Goals, first: int, is_last: bool, frame: Frame
+    model: PuppetModel, tuning: Tuning, goals: Goals, first: int, frame: Frame
 ) -> int:
     """Fill where four end-effectors, from `first` on, are free; return a bit for each inside."""
     shape, points, tip = model.body.shape, frame.clear_points, work_array(3)
@@ -298,14 +291,15 @@ def _find_inside(
     inside = 0
     for j in range(first, first + 4):
         copy(frame.end_effectors[j], points[j])
-        own, is_robot = goals.self_rows[j], model.sizes[j % 4] > 0.0
-        allowed = tuning.world_scale * (-ROOM_M if is_robot else ALLOWED_M + own[SELF_DEPTH])
-        moves = leave_body(shape, frame, j, allowed - model.sizes[j], not is_last, points[j])
+        is_robot = model.sizes[j % 4] > 0.0
+        depth = max(-goals.self_rows[j, SELF_DISTANCE], 0.0)
+        allowed = tuning.world_scale * (-ROOM_M if is_robot else ALLOWED_M + depth)
+        moves = leave_body(shape, frame, j, allowed - model.sizes[j], points[j])
         for k in range(2 if j < 2 and is_robot else 0):
             from_palm = rotate(frame.q_world[STARTS[j] + 2], model.fingers[j, k])
             copy(add(points[j], from_palm), tip)
             size = model.finger_sizes[j, k]
-            if leave_body(shape, frame, j, allowed - size, not is_last, tip):
+            if leave_body(shape, frame, j, allowed - size, tip):
                 copy(sub(tip, from_palm), points[j])
                 moves = True
         if 2 <= j < 4:
@@ -330,14 +324,13 @@ def resolve_self_penetration(
     what holds on to the environment still holds.
     """
     for attempt in range(SELF_PUSH_ATTEMPTS):
-        is_last = attempt + 1 == SELF_PUSH_ATTEMPTS
-        hands = _find_inside(model, tuning, goals, 0, is_last, frame)
+        hands = _find_inside(model, tuning, goals, 0, frame)
         for limb in range(4):
             if hands & (1 << limb):
                 take_end_to(model, tuning, limb, vec3(frame.clear_points[limb]), frame)
         if hands:
             update_kinematics(model, frame)
-        elbows = _find_inside(model, tuning, goals, 4, is_last, frame)
+        elbows = _find_inside(model, tuning, goals, 4, frame)
         for limb in range(4):
             if elbows & (1 << limb):
                 held = goals.importances[limb]
@@ -349,30 +342,6 @@ def resolve_self_penetration(
             update_kinematics(model, frame)
         elif not hands:
             break
-
-
-@kernel
-def _into_reach_and_out(
-    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame, point: Vec3
-) -> Vec3:
-    """Return a free place of a palm or sole that the limb reaches if there is one near."""
-    start, trial = STARTS[limb], point
-    reach = tuning.stretch_limit * (model.upper_lengths[limb] + model.lower_lengths[limb])
-    reach = max(reach, _wrist_distance(frame, start))
-    # where the palm is when the wrist is at the shoulder
-    centre = sub(add(frame.p_world[start], frame.end_effectors[limb]), frame.p_world[start + 2])
-    missing = math.inf
-    for _ in range(REACH_SWEEPS):
-        way = sub(trial, centre)
-        distance = norm(way)
-        if distance <= reach:
-            return trial
-        if distance - reach > STALLED * missing:
-            break
-        missing = distance - reach
-        trial = add(centre, scale(way, reach / distance))
-        _, trial = leave_objects(objects, frame.p_world[start], trial, False)
-    return point
 
 
 @kernel
@@ -389,8 +358,6 @@ def resolve_object_penetration(
             start, end = frame.p_world[STARTS[limb]], vec3(frame.end_effectors[limb])
             inside, point = leave_objects(objects, start, end, ray_only)
             if inside:
-                if attempt == PUSH_ATTEMPTS - 2:
-                    point = _into_reach_and_out(model, tuning, objects, limb, frame, point)
                 take_end_to(model, tuning, limb, point, frame)
                 has_moved = True
         if not has_moved:

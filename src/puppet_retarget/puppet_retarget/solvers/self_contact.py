@@ -39,10 +39,10 @@ from puppet_retarget.importance import (
     N_SAMPLES,
     SAMPLE,
     SELF_IMPORTANCE,
-    SELF_PLACE,
-    SHARE,
     WEIGHT,
 )
+
+EVEN = 1e-6  # two limbs that are both held meet half-way, too [-]
 
 
 class SelfBalls(NamedTuple):
@@ -76,8 +76,7 @@ def _add_contact(
     gap = scale(contact[DISPLACEMENT : DISPLACEMENT + 3], world_scale)
     wanted = add(gap, samples[:, k])
     outward = sub(wanted, scale((x, y, z), 1.0 / N_ROUND))
-    # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
-    way = scale(add(rotate(q, wanted), from_point), weight * contact[SHARE])
+    way = scale(add(rotate(q, wanted), from_point), weight)
     copy(add(of_segment, way), of_segment[:3])
     copy(add(of_segment[3:6], scale(outward, weight)), of_segment[3:6])
     of_segment[6] += weight
@@ -105,15 +104,16 @@ class PosedBody(NamedTuple):
 
 @kernel
 def self_ball(
-    row: Floats, importance: float, body: PosedBody, j: int, sideways: float, centre: Floats
+    j: int, row: Floats, sideways: float, share: float, body: PosedBody, centre: Floats
 ) -> float:
     """
-    Write the centre of the range ball of general end-effector j; return its radius [m].
+    Write the centre of the range ball of general end-effector j; return its distance kept [m].
 
     `sideways` is the fraction of the way along the surface that is kept, 0 for the distance
-    alone. A radius of -1: there is nothing to keep, all weights are zero (errata 6).
+    alone; `share` that of the way to the limb across, which comes to meet this one. Infinity:
+    there is nothing to keep, all weights are zero (errata 6).
     """
-    point = body.points[j]
+    point, across = body.points[j], 4 + 3 * ((j % 4) ^ 1)
     sums, shift = work_table(16, 7), (0.0, 0.0, 0.0)
     sums[:] = 0.0
     total, nearest = 0.0, math.inf
@@ -127,36 +127,37 @@ def self_ball(
         gap = _add_contact(contact, own, body.world_scale, q, from_point, sums_of)
         nearest = min(nearest, gap)
         total += contact[WEIGHT]
-    copy(point, centre)
-    if total <= 0.0:
-        return -1.0
     for segment in range(16):
         if sums[segment, 6] > 0.0:
-            shift = add(shift, _segment_shift(body.q_world[segment], sums[segment], sideways))
-    copy(add(point, scale(shift, 1.0 / total)), centre)
-    # Shin2002 eq. 5.6 as it must be read (errata 5)
-    return (1.0 - importance) * nearest
+            way = _segment_shift(body.q_world[segment], sums[segment], sideways)
+            # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
+            shift = add(shift, scale(way, share if across <= segment < across + 3 else 1.0))
+    copy(add(point, scale(shift, 1.0 / total if total > 0.0 else 0.0)), centre)
+    return nearest
 
 
 @kernel
 def limb_self_balls(
-    limb: int, held: float, rows: Floats, body: PosedBody, balls: SelfBalls
+    limb: int, held: Floats, rows: Floats, body: PosedBody, balls: SelfBalls
 ) -> None:
     """
     Fill the balls of a limb's end-effector and of its elbow or knee; see `self_ball`.
 
-    Legs pass each other closely at every step. Those of a foot that matters to the floor, by
-    its importance `held`, have that much less to do with each other.
+    `held` are the importances of the environment for hands and feet. Two limbs that meet each go
+    half the way, one that is held the less. Legs pass each other closely at every step; a foot
+    that is held has that much less to do with the other leg.
     """
+    free, across_free = 1.0 - held[limb], 1.0 - held[limb ^ 1]
+    share = (free + EVEN) / (free + across_free + 2.0 * EVEN)
     for j in (limb, limb + 4):
         w = rows[j, SELF_IMPORTANCE]
+        # the importance comes and goes smoothly, the place as fast as the hand
+        sideways = w**4 if j < 4 else 0.0
         if limb >= 2:
-            w *= (1.0 - held) ** 4
+            w *= free**4
         balls.importances[j] = 0.0
         if w > 0.0:
-            # the importance comes and goes smoothly, the place as fast as the hand
-            place = rows[j, SELF_PLACE] * rows[j, SELF_IMPORTANCE]
-            sideways = place * place if j < 4 else 0.0
-            radius = self_ball(rows[j], w, body, j, sideways, balls.centres[j])
-            if radius >= 0.0:
-                balls.radii[j], balls.importances[j] = radius, w
+            nearest = self_ball(j, rows[j], sideways, share, body, balls.centres[j])
+            if nearest < math.inf:
+                # Shin2002 eq. 5.6 as it must be read (errata 5)
+                balls.radii[j], balls.importances[j] = (1.0 - w) * nearest, w

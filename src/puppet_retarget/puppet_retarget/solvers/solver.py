@@ -392,7 +392,7 @@ def _fill_self_balls(
         model.body.samples, tuning.world_scale, frame.q_world, frame.p_world, frame.end_effectors
     )
     for limb in range(first, first + 2):
-        limb_self_balls(limb, goals.importances[limb], goals.self_rows, body, balls)
+        limb_self_balls(limb, goals.importances, goals.self_rows, body, balls)
 
 
 @kernel

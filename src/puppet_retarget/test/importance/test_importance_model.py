@@ -55,7 +55,7 @@ def test_rows_are_those_of_both_estimators(frame, procedural):
             i * TICK_NS, posture.end_effectors, posture.end_effector_velocities
         )
         np.testing.assert_array_equal(near.rows, rows)
-        expected = own.step(i * TICK_NS, posture, segments, rows)
+        expected = own.step(i * TICK_NS, posture, segments)
         np.testing.assert_allclose(near.self_rows, expected, atol=1e-7)
 
 

@@ -15,30 +15,22 @@ from puppet_core.math import pack_arrays
 from puppet_core.math import quaternions as qb
 from puppet_retarget.importance.estimator import MAX_STEP_S
 from puppet_retarget.importance.self_interaction import (
-    _drop_lightest,
     body_arrays,
-    CONTACT_WIDTH,
     DISPLACEMENT,
     DISTANCE,
     estimate_self_pairs,
     estimator_of,
-    FIRST_CONTACT,
     IMPORTANCE,
     list_contacts,
-    MOST_CONTACTS,
-    moved_share,
     MovingPosture,
     N_SAMPLES,
-    PAIR_COLUMNS,
     RATE,
     RELEVANT,
     SAMPLE,
     sample_spacings,
-    SELF_ROW,
     SelfArrays,
     SelfInteractionConfig,
     SelfInteractionEstimator,
-    SHARE,
     skeleton_of,
     WEIGHT,
 )
@@ -143,16 +135,16 @@ def test_skeleton_is_recovered_from_any_posture(
 def test_long_gap_or_step_back_starts_anew(adult_character, rng):
     """Else an importance of before the gap would linger."""
     estimator = estimator_of(adult_character.skeleton, SelfInteractionConfig())
-    near, far = curled_up(adult_character.skeleton, rng), np.zeros((4, 8))
-    first = estimator.step(10**9, near.posture(), near.p_world, far).copy()
+    near = curled_up(adult_character.skeleton, rng)
+    first = estimator.step(10**9, near.posture(), near.p_world).copy()
     assert first[:, 0].max() > 0.9
     other = curled_up(adult_character.skeleton, rng)
     for stamp_ns in (10**9 + round(2e9 * MAX_STEP_S), 0):
-        got = estimator.step(stamp_ns, other.posture(), other.p_world, far).copy()
+        got = estimator.step(stamp_ns, other.posture(), other.p_world).copy()
         estimator.reset()
-        fresh = estimator.step(stamp_ns, other.posture(), other.p_world, far).copy()
+        fresh = estimator.step(stamp_ns, other.posture(), other.p_world).copy()
         np.testing.assert_array_equal(got, fresh)
-        estimator.step(stamp_ns + 8_333_333, near.posture(), near.p_world, far)
+        estimator.step(stamp_ns + 8_333_333, near.posture(), near.p_world)
 
 
 class Pairs:
@@ -226,11 +218,10 @@ class Estimator:
         self.body = body_arrays(skeleton)
         self._estimator = SelfInteractionEstimator(self.body, UNSMOOTHED)
 
-    def rows(self, body, environment=None):
+    def rows(self, body):
         """Return what the body is near, shape (8, SELF_ROW)."""
         self._estimator.reset()
-        outside = np.zeros((4, 8)) if environment is None else environment
-        return self._estimator.step(0, body.posture(), body.p_world, outside).copy()
+        return self._estimator.step(0, body.posture(), body.p_world).copy()
 
     def place(self, body, sample):
         segment, k = divmod(int(sample), N_SAMPLES)
@@ -287,7 +278,7 @@ def listed(estimator, body, pairs):
     margins = config.margins_m
     _, arrays = pack_arrays(SelfArrays(estimator.body, config.influences_m, margins, pairs=pairs))
     arrays.q_world[:] = body.q_world
-    list_contacts(arrays, body.p_world, body.points, np.zeros((4, 8)))
+    list_contacts(arrays, body.p_world, body.points)
     return arrays.rows
 
 
@@ -311,20 +302,6 @@ def test_weights_are_those_of_the_definition_and_none_that_matters_is_left_out(
     assert most > 10
 
 
-@pytest.mark.parametrize('n', [3, 5, 6, 30])
-def test_contacts_are_few_and_none_comes_or_goes_with_a_weight(n, rng):
-    rows = np.zeros((8, SELF_ROW))
-    weights = rows[:, FIRST_CONTACT + WEIGHT :: CONTACT_WIDTH]
-    weights[:, :n] = np.float32(rng.uniform(size=(8, n)) * 10.0 ** rng.uniform(-6, 6, (8, 1)))
-    before = weights.copy()
-    _drop_lightest(rows)
-    shares = before / before.max(axis=1, keepdims=True)
-    least = max(np.sort(shares.ravel())[-MOST_CONTACTS - 1], 0.0)
-    wanted = before - least * before.max(axis=1, keepdims=True)
-    np.testing.assert_allclose(weights, np.maximum(wanted, 0.0), rtol=1e-6, atol=0.0)
-    assert np.count_nonzero(weights) == min(8 * n, MOST_CONTACTS)
-
-
 def pairs_of(estimator, body):
     estimator.rows(body)
     return estimator._estimator._arrays.pairs.copy()
@@ -345,46 +322,3 @@ def test_displacements_lead_from_the_samples_to_the_end_effector(estimator, adul
                 np.testing.assert_allclose(point, body.points[j], atol=SINGLE)
                 checked += 1
     assert checked > 100
-
-
-def pairs_with(*entries):
-    """Return pairs without importance but for some."""
-    pairs = np.zeros((8, 16, PAIR_COLUMNS))
-    for j, segment, w in entries:
-        pairs[j, SEGMENT_INDEX[segment], IMPORTANCE] = w
-    return pairs
-
-
-def held(limb):
-    """Return rows of the environment of which one limb's importance is 1."""
-    rows = np.zeros((4, 8))
-    rows[limb, 0] = 1.0
-    return rows
-
-
-@pytest.mark.parametrize('w', [1e-3, 0.3, 1.0])
-def test_symmetric_hands_meet_half_way(w):
-    pairs = pairs_with((LEFT_HAND, 'right_hand', w), (RIGHT_HAND, 'left_hand', w))
-    for j, segment in ((LEFT_HAND, 'right_hand'), (RIGHT_HAND, 'left_hand')):
-        share = moved_share(pairs, j, SEGMENT_INDEX[segment], np.zeros((4, 8)))
-        assert share == pytest.approx(0.5, abs=0.13 if w < 0.01 else 1e-5)
-
-
-def test_shares_of_two_limbs_add_up_and_are_listed(estimator, adult_character):
-    """Palms together: (mine + theirs) of the gap is all of it, whoever holds on to something."""
-    body = body_of_rotations(adult_character.skeleton, at_rest(adult_character.skeleton).rotations)
-    middle = 0.5 * (body.points[LEFT_HAND] + body.points[RIGHT_HAND]) + [0.4, 0.0, 0.0]
-    hands = [LIMB_SEGMENTS[limb, 2] for limb in (LEFT_HAND, RIGHT_HAND)]
-    for j, hand in enumerate(hands):
-        body.p_world[hand] += middle - body.points[j]
-        body.points[j] = middle
-    for w in (0.0, 0.4, 1.0):
-        rows = estimator.rows(body, w * held(LEFT_HAND))
-        shares = []
-        for j in (LEFT_HAND, RIGHT_HAND):
-            found = contacts(rows[j])
-            others = found[found[:, SAMPLE] // N_SAMPLES == hands[1 - j]]
-            assert len(others) > 0
-            shares.append(others[0, SHARE])
-        assert sum(shares) == pytest.approx(1.0, abs=1e-4)
-        assert shares[0] == pytest.approx((1.0 - w) / (2.0 - w), abs=1e-4)

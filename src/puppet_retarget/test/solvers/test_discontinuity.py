@@ -13,11 +13,9 @@ from puppet_retarget.importance.self_interaction import (
     FIRST_CONTACT,
     MAX_CONTACTS,
     SAMPLE,
-    SELF_DEPTH,
+    SELF_DISTANCE,
     SELF_IMPORTANCE,
-    SELF_PLACE,
     SELF_ROW,
-    SHARE,
     WEIGHT,
 )
 from puppet_retarget.solvers.discontinuity import (
@@ -222,12 +220,9 @@ PLACES = {
     'radius': (3, (3, RADIUS)),
     'goal': (3, (2, GOAL + 1)),
     'self importance': (4, (7, SELF_IMPORTANCE)),
-    'place': (4, (2, SELF_PLACE)),
-    'depth': (4, (0, SELF_DEPTH)),
     'sample': (4, (7, LAST_USED + SAMPLE)),
     'weight': (4, (0, FIRST_CONTACT + WEIGHT)),
     'displacement': (4, (1, LAST_USED + DISPLACEMENT + 2)),
-    'share': (4, (5, FIRST_CONTACT + SHARE)),
 }
 
 
@@ -247,15 +242,13 @@ def test_one_bad_number_is_enough(run, given, which, place, bad):
         (3, IMPORTANCE, 1.01),
         (4, SELF_IMPORTANCE, -0.01),
         (4, SELF_IMPORTANCE, 1.01),
-        (4, SELF_PLACE, 1.01),
-        (4, SELF_DEPTH, -0.01),
+        (4, SELF_DISTANCE, -200.0),
+        (4, SELF_DISTANCE, np.nan),
         (4, FIRST_CONTACT + SAMPLE, 640.0),
         (4, FIRST_CONTACT + SAMPLE, -2.0),
         (4, FIRST_CONTACT + SAMPLE, -0.5),
         (4, FIRST_CONTACT + SAMPLE, 3.5),
         (4, FIRST_CONTACT + WEIGHT, -0.01),
-        (4, FIRST_CONTACT + SHARE, 1.01),
-        (4, FIRST_CONTACT + SHARE, -0.01),
         (4, FIRST_CONTACT + DISPLACEMENT, -200.0),
     ],
 )

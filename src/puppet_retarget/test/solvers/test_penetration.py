@@ -13,7 +13,12 @@ from puppet_core.math.arrays import Floats, Quats, Vec3, Vec3s
 from puppet_core.robots import character_from_urdf, RobotMap
 from puppet_retarget.importance.environment import Environment, ObjectArrays
 from puppet_retarget.importance.objects import SHAPES
-from puppet_retarget.importance.self_interaction import body_arrays, RELEVANT, SELF_DEPTH, SELF_ROW
+from puppet_retarget.importance.self_interaction import (
+    body_arrays,
+    RELEVANT,
+    SELF_DISTANCE,
+    SELF_ROW,
+)
 from puppet_retarget.solvers import penetration
 from puppet_retarget.solvers.penetration import (
     ALLOWED_M,
@@ -159,7 +164,7 @@ def solve(scene):
         solver = solvers[character.name, push]
         self_rows = np.zeros((8, SELF_ROW))
         if depths is not None:
-            self_rows[:, SELF_DEPTH] = depths
+            self_rows[:, SELF_DISTANCE] = -depths
         out = solver.solve(
             np.array([0.0, 0.0, 1.0]),
             np.array([0.0, 0.0, 0.95]),
@@ -244,7 +249,7 @@ def test_a_point_leaves_the_body_or_stays_where_it_is(puppet, request, rng):
         distances = plain_distances(body, character.capsules)
         for j, start in enumerate(starts):
             point = start.copy()
-            moved = leave_body(shape, frame, j, 0.0, False, point)
+            moved = leave_body(shape, frame, j, 0.0, point)
             depth = -np.where(RELEVANT[j], distances[j], 9.0).min()
             if depth <= 0.0:
                 np.testing.assert_array_equal(point, start)

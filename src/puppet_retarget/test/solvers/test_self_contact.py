@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from puppet_core.body.capsules import default_capsules
 from puppet_core.body.character import Character
-from puppet_core.body.skeleton import Skeleton
+from puppet_core.body.skeleton import LIMB_SEGMENTS, Skeleton
 from puppet_core.body.surface import N_ROUND
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats
@@ -23,7 +23,6 @@ from puppet_retarget.importance.self_interaction import (
     SELF_IMPORTANCE,
     SELF_ROW,
     SelfInteractionConfig,
-    SHARE,
     WEIGHT,
 )
 from puppet_retarget.solvers.self_contact import (
@@ -48,7 +47,7 @@ def empty_row(w: float = 0.0) -> Floats:
     return row
 
 
-def random_row(rng: np.random.Generator, n: int, w: float, share: float = 1.0) -> Floats:
+def random_row(rng: np.random.Generator, n: int, w: float) -> Floats:
     """Return a row of n contacts anywhere on the body."""
     row = empty_row(w)
     for i in range(n):
@@ -56,14 +55,13 @@ def random_row(rng: np.random.Generator, n: int, w: float, share: float = 1.0) -
         row[start + SAMPLE] = rng.integers(16 * N_SAMPLES)
         row[start + WEIGHT] = rng.uniform(0.1, 2.0)
         row[start + DISPLACEMENT : start + DISPLACEMENT + 3] = 0.05 * rng.normal(size=3)
-        row[start + SHARE] = share
     return row
 
 
 def rows_of(skeleton: Skeleton, body: Body) -> Floats:
     """Return the rows of a posture."""
     estimator = estimator_of(skeleton, UNSMOOTHED)
-    return estimator.step(0, body.posture(), body.p_world, np.zeros((4, 8))).copy()
+    return estimator.step(0, body.posture(), body.p_world).copy()
 
 
 def balls_of(rows: Floats, character: Character, body: Body, scale: float = 1.0) -> SelfBalls:
@@ -72,7 +70,7 @@ def balls_of(rows: Floats, character: Character, body: Body, scale: float = 1.0)
     samples = body_arrays(character.skeleton, character.capsules).samples
     for limb in range(4):
         posed = PosedBody(samples, scale, body.q_world, body.p_world, body.points)
-        limb_self_balls(limb, 0.0, rows, posed, balls)
+        limb_self_balls(limb, np.zeros(4), rows, posed, balls)
     return balls
 
 
@@ -105,12 +103,14 @@ def test_own_body_gets_its_own_points_and_eq_5_6_radii(own_body, rng):
     assert checked > 20
 
 
-def ball(row: Floats, character: Character, body: Body, j: int, sideways: float) -> Floats:
+def ball(
+    row: Floats, character: Character, body: Body, j: int, sideways: float, share: float = 1.0
+) -> Floats:
     """Return the centre of one ball."""
     centre = np.empty(3)
     samples = body_arrays(character.skeleton, character.capsules).samples
     posed = PosedBody(samples, 1.0, body.q_world, body.p_world, body.points)
-    self_ball(row, row[SELF_IMPORTANCE], posed, j, sideways, centre)
+    self_ball(j, row, sideways, share, posed, centre)
     return centre
 
 
@@ -133,11 +133,14 @@ def test_eq_5_8_centre_is_the_weighted_mean_of_what_the_samples_want(tall_charac
     """With the share of eq. 5.9."""
     for n in (1, 3, MAX_CONTACTS):
         body = curled_up(tall_character.skeleton, rng)
-        row = random_row(rng, n, 0.4, share)
+        row = random_row(rng, n, 0.4)
         gaps, _ = plain_gaps(row, tall_character, body, 1)
-        weights = contacts(row)[:, WEIGHT]
-        wanted = body.points[1] + share * (weights @ gaps) / weights.sum()
-        np.testing.assert_allclose(ball(row, tall_character, body, 1, 1.0), wanted, atol=TOL_M)
+        found = contacts(row)
+        weights, segments = found[:, WEIGHT], found[:, SAMPLE] // N_SAMPLES
+        shares = np.where(np.isin(segments, LIMB_SEGMENTS[0]), share, 1.0)
+        wanted = body.points[1] + (weights * shares @ gaps) / weights.sum()
+        centre = ball(row, tall_character, body, 1, 1.0, share)
+        np.testing.assert_allclose(centre, wanted, atol=TOL_M)
 
 
 def test_without_sideways_only_the_distance_is_kept(tall_character, rng):
@@ -158,3 +161,25 @@ def test_without_sideways_only_the_distance_is_kept(tall_character, rng):
         half = ball(row, tall_character, body, 4, 0.5) - body.points[4]
         np.testing.assert_allclose(straight, along, atol=TOL_M)
         np.testing.assert_allclose(half, 0.5 * (whole + straight), atol=TOL_M)
+
+
+@pytest.mark.parametrize('w', [0.0, 0.4, 1.0])
+def test_two_hands_meet_and_one_that_is_held_comes_the_less(tall_character, rng, w):
+    """Palms that want the same place: what both come is all of the gap."""
+    body = curled_up(tall_character.skeleton, rng)
+    samples = body_arrays(tall_character.skeleton, tall_character.capsules).samples
+    posed = PosedBody(samples, 1.0, body.q_world, body.p_world, body.points)
+    rows, balls = np.array([empty_row() for _ in range(8)]), empty_self_balls()
+    ways, gaps = [], []
+    for j in range(2):
+        segment = LIMB_SEGMENTS[1 - j, 2]
+        rows[j, SELF_IMPORTANCE] = 1.0
+        rows[j, FIRST_CONTACT + SAMPLE] = N_SAMPLES * segment
+        rows[j, FIRST_CONTACT + WEIGHT] = 1.0
+        limb_self_balls(j, np.array([w, 0.0, 0.0, 0.0]), rows, posed, balls)
+        place = body.p_world[segment] + qb.rotate(body.q_world[segment], samples[segment][:, 0])
+        gaps.append(place - body.points[j])
+        ways.append(balls.centres[j] - body.points[j])
+    shares = [way @ gap / (gap @ gap) for way, gap in zip(ways, gaps)]
+    np.testing.assert_allclose(shares, [(1.0 - w) / (2.0 - w), 1.0 / (2.0 - w)], atol=1e-5)
+    assert np.linalg.norm(np.cross(ways, gaps)) < TOL_M

@@ -22,14 +22,13 @@ from puppet_ros.messages.posture_msg import WORLD
 
 N_ENDS, ROW_WIDTH = 4, 8  # hands and feet
 N_ROWS = 8  # hands, feet, elbows, knees
-FIRST_CONTACT, MAX_CONTACTS, CONTACT_WIDTH = 4, 32, 6
+FIRST_CONTACT, MAX_CONTACTS, CONTACT_WIDTH = 2, 32, 5
 CONTACT_FIELDS = {
     'contact_end_effectors': 1,
     'contact_segments': 1,
     'contact_samples': 1,
     'contact_weights': 1,
     'contact_displacements': 3,
-    'contact_shares': 1,
 }
 """Numbers of a contact in each field, in their order."""
 SELF_ROW_WIDTH = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
@@ -67,7 +66,6 @@ def from_msg(msg: Importance) -> ImportanceRecord:
 def _self_rows(msg: Importance) -> Floats:
     own = np.zeros((N_ROWS, SELF_ROW_WIDTH))
     own[:, 0], own[:, 1] = msg.self_importance, msg.self_distance
-    own[:, 2], own[:N_ENDS, 3] = np.maximum(-own[:, 1], 0.0), msg.self_place_importance
     contacts = own[:, FIRST_CONTACT:].reshape(N_ROWS, MAX_CONTACTS, CONTACT_WIDTH)
     contacts[..., 0] = -1.0
     n = len(msg.contact_end_effectors)
@@ -92,7 +90,7 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
     contacts = own[:, FIRST_CONTACT:].reshape(N_ROWS, MAX_CONTACTS, CONTACT_WIDTH)
     ends, places = np.nonzero(contacts[..., 1])
     found = contacts[ends, places]
-    parts = (ends, *np.divmod(found[:, 0], N_SAMPLES), found[:, 1], found[:, 2:5], found[:, 5])
+    parts = (ends, *np.divmod(found[:, 0], N_SAMPLES), found[:, 1], found[:, 2:])
     return record.stamp_ns, {
         'frame_id': record.frame_id,
         'frame_index': record.frame_index,
@@ -111,7 +109,6 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
         'moving_orientations': flat_array.xyzw(record.moving.orientations),
         'self_importance': own[:, 0],
         'self_distance': own[:, 1],
-        'self_place_importance': own[:N_ENDS, 3],
         **dict(zip(CONTACT_FIELDS, parts)),
     }
 

@@ -75,13 +75,12 @@ def _importance(rng, names):
     rows[:4, 7] = rng.integers(-1, 9, 4)
     rows[4:, [1, 2, 7]] = 0.0, 0.0, -1.0
     rows[4:] = rows[4:].astype(np.float32)
-    own[:, :2], own[:4, 3] = rng.normal(size=(8, 2)), rng.random(4)
-    own[:, 2] = np.maximum(-own[:, 1], 0.0)
-    contacts = own[:, 4:].reshape(8, 32, 6)
+    own[:, :2] = rng.normal(size=(8, 2))
+    contacts = own[:, 2:].reshape(8, 32, 5)
     contacts[..., 0] = -1.0
     for j in np.flatnonzero(rng.random(8) < 0.5):
         n = int(rng.integers(1, 33))
-        contacts[j, :n] = (rng.random((n, 6)) + 0.1).astype(np.float32)
+        contacts[j, :n] = (rng.random((n, 5)) + 0.1).astype(np.float32)
         contacts[j, :n, 0] = rng.integers(0, 640, n)
     of_frame = STAMP_NS, int(rng.integers(99))
     moving = _props(rng, names[:1])
@@ -187,7 +186,7 @@ def test_contacts_that_are_none_are_refused(rng):
         for name, width in importance_msg.CONTACT_FIELDS.items():
             setattr(msg, name, array(getattr(msg, name).typecode, [end] * (n * width)))
         with nullcontext() if is_well else pytest.raises(MessageError, match='contacts: expected'):
-            assert (case.from_msg(msg).self_rows[7, 4::6] == 40 * end + end).all()
+            assert (case.from_msg(msg).self_rows[7, 2::5] == 40 * end + end).all()
 
 
 def test_status_values_are_those_of_the_messages():

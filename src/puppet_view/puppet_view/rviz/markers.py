@@ -327,8 +327,7 @@ class SelfBallView:
             bodies.forward_kinematics(self._offsets, root, rotations, q_world, p_world)
             bodies.end_effector_positions(self._interaction_points, q_world, p_world, self._points)
             for limb in pair:
-                solvers.limb_self_balls(
-                    limb, rows[limb, near.IMPORTANCE], self_rows, body, self._balls
-                )
+                held = rows[:, near.IMPORTANCE]
+                solvers.limb_self_balls(limb, held, self_rows, body, self._balls)
             rotations[legs] = legs_posed  # arms find the legs as they were posed before them
         return self._balls

@@ -23,8 +23,6 @@ from puppet_retarget.importance.self_interaction import (
     N_SAMPLES,
     SAMPLE,
     SELF_IMPORTANCE,
-    SELF_PLACE,
-    SHARE,
     WEIGHT,
 )
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
@@ -228,12 +226,12 @@ def test_robot_has_no_coloured_limbs():
 PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
 # end-effector, what it is near, share of the way
 NEAR = (
-    (0, 'spine', 1.0),
-    (1, 'left_forearm', 0.5),
-    (2, 'right_shank', 0.5),
-    (4, 'chest', 1.0),
-    (5, 'left_thigh', 1.0),
-    (7, 'left_thigh', 0.5),
+    (0, 'spine'),
+    (1, 'left_forearm'),
+    (2, 'right_shank'),
+    (4, 'chest'),
+    (5, 'left_thigh'),
+    (7, 'left_thigh'),
 )
 
 
@@ -242,19 +240,19 @@ def touching(stage, rng):
     script.rotations[0] = qb.multiply(script.rotations[0], qb.exp(0.2 * rng.normal(size=(16, 3))))
     script.rows[0, :4, IMPORTANCE] = [0.3, 1.0, 0.5, 0.9]
     script.rows[0, 1, GOAL] += 5.0 * stage.reaches.max() / stage.scale
-    for j, segment, share in NEAR:
+    for j, segment in NEAR:
         row = script.self_rows[0, j]
-        row[SELF_IMPORTANCE], row[SELF_PLACE] = rng.uniform(0.2, 0.9, 2)
+        row[SELF_IMPORTANCE] = rng.uniform(0.2, 0.9)
         contact = row[FIRST_CONTACT:]
         contact[SAMPLE] = SEGMENT_INDEX[segment] * N_SAMPLES + rng.integers(N_SAMPLES)
-        contact[WEIGHT], contact[SHARE] = 1.0, share
+        contact[WEIGHT] = 1.0
         contact[DISPLACEMENT : DISPLACEMENT + 3] = rng.normal(size=3) * 0.05
     return script
 
 
 @PUPPETS
 def test_balls_are_those_of_the_solver(adult_character, scene, puppet, request, rng):
-    """Without what is done to a posed body afterwards, to a twentieth of a millimetre."""
+    """Without what is done to a posed body afterwards, to a fifth of a millimetre."""
     character = request.getfixturevalue(puppet)
     stage, view = Stage(character, adult_character), SelfBallView(character)
     config = SolverConfig(self_push_out=False)
@@ -271,7 +269,7 @@ def test_balls_are_those_of_the_solver(adult_character, scene, puppet, request, 
         assert there.sum() == len(NEAR)
         np.testing.assert_allclose(balls.importances, own['importances'], atol=1e-12)
         np.testing.assert_allclose(balls.radii[there], own['radii'][there], atol=1e-12)
-        np.testing.assert_allclose(balls.centres[there], own['centres'][there], atol=5e-5)
+        np.testing.assert_allclose(balls.centres[there], own['centres'][there], atol=2e-4)
 
 
 @PUPPETS

@@ -57,10 +57,10 @@ def test_markers_have_lifetimes_and_show_what_matters(make_rig):
 def touch_the_belly(rig):
     for j, importance in ((0, 0.75), (5, 0.5), (6, 0.01)):
         row = rig.self_rows[j]
-        row[self_interaction.SELF_IMPORTANCE] = row[self_interaction.SELF_PLACE] = importance
+        row[self_interaction.SELF_IMPORTANCE] = importance
         contact = row[self_interaction.FIRST_CONTACT :]
         contact[self_interaction.SAMPLE] = self_interaction.N_SAMPLES
-        contact[self_interaction.WEIGHT] = contact[self_interaction.SHARE] = 1.0
+        contact[self_interaction.WEIGHT] = 1.0
         contact[self_interaction.DISPLACEMENT] = 0.2
 
 
