@@ -89,10 +89,10 @@ def self_contact_error_m(
 
 def _flesh(body: MovingBody) -> Floats:
     """Return the depths of general end-effectors in their own segments, shape (8,) [m]."""
-    shape, normal = shape_arrays(body.capsules), np.empty(3)
+    shape = shape_arrays(body.capsules)
     points = np.concatenate((body.skeleton.interaction_points, np.zeros((4, 3))))
     segments = np.concatenate((LIMB_SEGMENTS[:, 2], LIMB_SEGMENTS[:, 1]))
-    depths = [-segment_distance(shape, int(s), p, normal) for s, p in zip(segments, points)]
+    depths = [-segment_distance(shape, int(s), p) for s, p in zip(segments, points)]
     return np.maximum(depths, 0.0)
 
 

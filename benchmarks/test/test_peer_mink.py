@@ -73,7 +73,14 @@ def copied_miss(steps: Motion, job: RetargetJob) -> float:
 @pytest.mark.ros
 def test_bench_shows_the_peer_beside_ours(run, walk_bvh):
     done = run(
-        'quality', walk_bvh, '--characters', 'sally', '--solvers', 'joint_angles', '--peers', 'mink'
+        'quality',
+        walk_bvh,
+        '--characters',
+        'sally',
+        '--solvers',
+        'joint_angles',
+        '--peers',
+        'mink',
     )
     assert done.code == 0, done.err
     runs, beside = done.out.split('\n\n')[0], done.out.split('\n\n')[-2]

@@ -181,24 +181,23 @@ def _away_from_core(core: Value) -> Value:
 
 @kernel
 def nearest_capsule_within(
-    shape: ShapeArrays, segment: int, p: Vec3Like, limit: float, normal: Vec3
-) -> tuple[float, int]:
+    shape: ShapeArrays, segment: int, p: Vec3Like, limit: float
+) -> tuple[float, int, Value]:
     """
-    Return the signed distance of a point from a segment's capsules and the nearest of them.
+    Return the signed distance of a point from a segment's capsules, the nearest and its normal.
 
     It is the least of the distances from the single capsules. Outside this is the distance from
     their union. Inside it is the depth in the deepest capsule, which is never more than the way
     out of the union: a bound from below. It changes by at most the way that the point moves.
 
-    `normal` becomes the outward unit normal of the nearest (deepest) capsule; the surface is at p
-    - distance * normal. On a core line it is a fixed direction square to it. Only capsules nearer
+    The outward unit normal is that of the nearest (deepest) capsule; the surface is at p -
+    distance * normal. On a core line it is a fixed direction square to it. Only capsules nearer
     than `limit` [m] count; without any, as in a segment that has none, the limit, -1 and the
     normal +X come back. With a limit of zero it is the depth that is asked for, and what is
     outside costs little.
     """
     # numbers one by one: a sixth faster than with vectors as values
-    best, nearest, nearest_rho = limit, -1, 0.0
-    normal[0], normal[1], normal[2] = 1.0, 0.0, 0.0
+    best, nearest, nearest_rho, normal = limit, -1, 0.0, (1.0, 0.0, 0.0)
     for j in range(shape.first[segment], shape.first[segment + 1]):
         # from the nearest point of the core line
         bx = p[0] - shape.starts[j, 0]
@@ -217,20 +216,18 @@ def nearest_capsule_within(
         rho = math.sqrt(square)
         if rho - shape.radii[j] < best:
             best, nearest, nearest_rho = rho - shape.radii[j], j, rho
-            normal[0], normal[1], normal[2] = bx, by, bz
+            normal = bx, by, bz
     if nearest_rho > ON_CORE_M:
-        for k in range(3):
-            normal[k] /= nearest_rho
+        normal = scale(normal, 1.0 / nearest_rho)
     elif nearest >= 0:
-        core = sub(shape.ends[nearest], shape.starts[nearest])
-        normal[0], normal[1], normal[2] = _away_from_core(core)
-    return best, nearest
+        normal = _away_from_core(sub(shape.ends[nearest], shape.starts[nearest]))
+    return best, nearest, normal
 
 
 @kernel
-def segment_distance(shape: ShapeArrays, segment: int, p: Vec3Like, normal: Vec3) -> float:
+def segment_distance(shape: ShapeArrays, segment: int, p: Vec3Like) -> float:
     """Return the signed distance alone; see `nearest_capsule_within`."""
-    return nearest_capsule_within(shape, segment, p, math.inf, normal)[0]
+    return nearest_capsule_within(shape, segment, p, math.inf)[0]
 
 
 # Where straight lines enter and leave capsules, many at a time, in plain numpy.

@@ -29,9 +29,9 @@ def _rings(samples, segment):
 
 def _distances(body, samples, segments=SEGMENTS):
     """Return distances (n, 40) of samples from their own segments' capsules."""
-    shape, normal = shape_arrays(body.capsules), np.empty(3)
+    shape = shape_arrays(body.capsules)
     rows = [SEGMENT_INDEX[name] for name in segments]
-    return np.array([[segment_distance(shape, s, p, normal) for p in samples[s]] for s in rows])
+    return np.array([[segment_distance(shape, s, p) for p in samples[s]] for s in rows])
 
 
 def test_samples_of_limbs_are_where_the_body_ends(body):

@@ -25,9 +25,9 @@ from puppet_core.body import (
     N_RINGS,
     N_ROUND,
     N_SEGMENTS,
+    nearest_capsule_within,
     PARENTS,
     Posture,
-    segment_distance,
     SEGMENT_INDEX,
     shape_arrays,
     ShapeArrays,
@@ -182,7 +182,6 @@ def estimate_self_pairs(arrays: 'SelfArrays', moving: MovingPosture, dt: float) 
     rotations, p_world, points, velocities = moving
     prediction = arrays.times.prediction_s
     shape, q_world, margins = arrays.body.shape, arrays.q_world, arrays.margins
-    normal = work_array(3)
     world_orientations(rotations, q_world)
     for segment in range(16):
         q, origin = q_world[segment], p_world[segment]
@@ -204,7 +203,7 @@ def estimate_self_pairs(arrays: 'SelfArrays', moving: MovingPosture, dt: float) 
             approach = min(norm(motion), MAX_APPROACH_M_S)
             if pair[DISTANCE] >= near + prediction * approach:
                 continue
-            distance = segment_distance(shape, segment, local, normal)
+            distance, _, normal = nearest_capsule_within(shape, segment, local, math.inf)
             pair[DISTANCE] = distance
             pair[RATE] = max(dot(rotate(q, normal), motion), -MAX_APPROACH_M_S)
             gap = max(distance - margins[j], 0.0)

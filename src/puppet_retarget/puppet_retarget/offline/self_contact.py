@@ -18,6 +18,7 @@ from puppet_core.body import (
     CONSIDERED,
     default_capsules,
     Motion,
+    nearest_capsule_within,
     segment_distance,
     SEGMENT_INDEX,
     shape_arrays,
@@ -36,7 +37,6 @@ from puppet_core.math import (
     sub,
     Vec3,
     Vec3s,
-    work_array,
 )
 from puppet_core.math.values import Vec3 as Vec3Value
 from puppet_retarget.offline.quality import HANDS, IMPORTANT
@@ -160,11 +160,11 @@ def _can_touch(
     The hand keeps its orientation. Places tried are beside the segment's sample points, elbows
     those of the circle that the palm leaves them; neither may be deep in the body.
     """
-    (q_world, p_world), normal = posed, work_array(3)
+    q_world, p_world = posed
     start = 4 + 3 * arm.hand
     to_palm = rotate(q_world[start + 2], arm.palm)
     for k in range(len(samples)):
-        distance = segment_distance(shape, segment, samples[k], normal)
+        distance, _, normal = nearest_capsule_within(shape, segment, samples[k], math.inf)
         local = add(samples[k], scale(normal, gap - distance))
         place = add(rotate(q_world[segment], local), p_world[segment])
         circle = circle_of(p_world[start], arm.lengths[0], sub(place, to_palm), arm.lengths[1])
@@ -183,11 +183,11 @@ def _depth(
     shape: ShapeArrays, posed: tuple[Quats, Vec3s], general: int, point: Vec3Value
 ) -> float:
     """Return how deep a general end-effector would be in its body at a point [m]."""
-    (q_world, p_world), normal, depth = posed, work_array(3), -math.inf
+    (q_world, p_world), depth = posed, -math.inf
     for s in range(CONSIDERED.shape[1]):
         if CONSIDERED[general, s]:
             local = rotate_inverse(q_world[s], sub(point, p_world[s]))
-            depth = max(depth, -segment_distance(shape, s, local, normal))
+            depth = max(depth, -segment_distance(shape, s, local))
     return depth
 
 
@@ -215,13 +215,12 @@ def _fill_distances(
     shape: ShapeArrays, q_world: Quats, p_world: Vec3s, points: Vec3s, out: Floats
 ) -> None:
     """Fill the entries (n, 8, 16) of pairs that count."""
-    normal = work_array(3)
     for i in range(len(out)):
         for general in range(CONSIDERED.shape[0]):
             for s in range(CONSIDERED.shape[1]):
                 if CONSIDERED[general, s]:
                     local = rotate_inverse(q_world[i, s], sub(points[i, general], p_world[i, s]))
-                    out[i, general, s] = segment_distance(shape, s, local, normal)
+                    out[i, general, s] = segment_distance(shape, s, local)
 
 
 def _distances_of_bodies(body: MovingBody) -> Floats:

@@ -16,7 +16,6 @@ from puppet_core.math import (
     add,
     copy,
     dot,
-    Floats,
     kernel,
     norm,
     normalized,
@@ -25,7 +24,6 @@ from puppet_core.math import (
     scale,
     sub,
     vec3,
-    work_array,
 )
 from puppet_core.math.values import ease, Vec3, Vec3Like
 from puppet_retarget.importance import (
@@ -192,45 +190,38 @@ def _is_far(shape: ShapeArrays, frame: Frame, segment: int, allowed: float, p: V
 
 
 @kernel
-def leave_segment(
-    shape: ShapeArrays, segment: int, frame: Frame, allowed: float, point: Floats
-) -> bool:
-    """Move a point out of a segment, in place; return whether it was inside."""
-    q, normal = frame.q_world[segment], work_array(3)
-    local = rotate_inverse(q, sub(point, frame.p_world[segment]))
-    distance, capsule = nearest_capsule_within(shape, segment, local, -allowed, normal)
-    depth = -distance - allowed
-    if capsule < 0 or depth <= SELF_TOUCH_TOL_M:
-        return False
-    copy(add(point, scale(rotate(q, normal), depth)), point)
-    return True
-
-
-@kernel
-def leave_body(shape: ShapeArrays, frame: Frame, j: int, allowed: float, point: Floats) -> bool:
+def leave_body(
+    shape: ShapeArrays, frame: Frame, j: int, allowed: float, p: Vec3Like
+) -> tuple[bool, Vec3]:
     """
-    Move general end-effector j out of its body, in place, where deeper than allowed [m].
+    Return whether general end-effector j is deeper in its body than allowed [m], and where not.
 
-    Returns whether it was inside. The frame's bounding centres are filled.
+    Segments are left one by one, p itself comes back if it is in none. The frame's bounding
+    centres are filled.
     """
-    has_moved = False
+    has_moved, point = False, vec3(p)
     for _ in range(_SWEEPS):
         moves = False
         for segment in range(16):
             if not RELEVANT[j, segment] or _is_far(shape, frame, segment, allowed, point):
                 continue
-            if leave_segment(shape, segment, frame, allowed, point):
+            q = frame.q_world[segment]
+            local = rotate_inverse(q, sub(point, frame.p_world[segment]))
+            distance, capsule, normal = nearest_capsule_within(shape, segment, local, -allowed)
+            depth = -distance - allowed
+            if capsule >= 0 and depth > SELF_TOUCH_TOL_M:
+                point = add(point, scale(rotate(q, normal), depth))
                 moves = True
         has_moved = has_moved or moves
         if not moves:
             break
-    return has_moved
+    return has_moved, point
 
 
 @kernel
 def self_depths(shape: ShapeArrays, frame: Frame) -> None:
     """Fill how deep each general end-effector is inside its own body [m]."""
-    normal, depths = work_array(3), frame.self_depths
+    depths = frame.self_depths
     bounding_centres(shape, frame)
     for j in range(8):
         point = frame.end_effectors[j]
@@ -240,7 +231,7 @@ def self_depths(shape: ShapeArrays, frame: Frame) -> None:
                 continue
             way = sub(point, frame.p_world[segment])
             local = rotate_inverse(frame.q_world[segment], way)
-            deepest = nearest_capsule_within(shape, segment, local, -depths[j], normal)[0]
+            deepest = nearest_capsule_within(shape, segment, local, -depths[j])[0]
             depths[j] = max(depths[j], -deepest)
 
 
@@ -286,28 +277,28 @@ def _find_inside(
     model: PuppetModel, tuning: Tuning, goals: Goals, first: int, frame: Frame
 ) -> int:
     """Fill where four end-effectors, from `first` on, are free; return a bit for each inside."""
-    shape, points, tip = model.body.shape, frame.clear_points, work_array(3)
+    shape = model.body.shape
     bounding_centres(shape, frame)
     inside = 0
     for j in range(first, first + 4):
-        copy(frame.end_effectors[j], points[j])
         is_robot = model.sizes[j % 4] > 0.0
         depth = max(-goals.self_rows[j, SELF_DISTANCE], 0.0)
         allowed = tuning.world_scale * (-ROOM_M if is_robot else ALLOWED_M + depth)
-        moves = leave_body(shape, frame, j, allowed - model.sizes[j], points[j])
+        before = vec3(frame.end_effectors[j])
+        moves, point = leave_body(shape, frame, j, allowed - model.sizes[j], before)
         for k in range(2 if j < 2 and is_robot else 0):
             from_palm = rotate(frame.q_world[STARTS[j] + 2], model.fingers[j, k])
-            copy(add(points[j], from_palm), tip)
             size = model.finger_sizes[j, k]
-            if leave_body(shape, frame, j, allowed - size, tip):
-                copy(sub(tip, from_palm), points[j])
+            has_moved, tip = leave_body(shape, frame, j, allowed - size, add(point, from_palm))
+            if has_moved:
+                point = sub(tip, from_palm)
                 moves = True
         if 2 <= j < 4:
             # a foot that stands is not pushed away by the other
             held = goals.importances[j] * goals.importances[j]
-            way = sub(points[j], frame.end_effectors[j])
-            copy(sub(points[j], scale(way, held)), points[j])
+            point = sub(point, scale(sub(point, before), held))
             moves = moves and goals.importances[j] < 1.0
+        copy(point, frame.clear_points[j])
         if moves:
             inside |= 1 << (j - first)
     return inside

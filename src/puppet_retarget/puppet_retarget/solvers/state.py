@@ -176,7 +176,7 @@ def _arm_sizes(character: Character) -> tuple[Floats, Floats, Floats]:
     shape = shape_arrays(character.capsules)
 
     def size(segment: int, point: Vec3) -> float:
-        depth = -segment_distance(shape, segment, point, np.empty(3)) if character.robot else 0.0
+        depth = -segment_distance(shape, segment, point) if character.robot else 0.0
         return max(depth, 0.0)
 
     for limb, (_, elbow, hand) in enumerate(LIMB_SEGMENTS[:2]):
