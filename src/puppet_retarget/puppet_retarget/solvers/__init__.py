@@ -10,7 +10,7 @@ from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT
 from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver, SOLVER_NAMES
 from puppet_retarget.solvers.self_contact import (
     empty_self_balls,
-    limb_self_balls,
+    fill_self_ball,
     PosedBody,
     SelfBalls,
 )

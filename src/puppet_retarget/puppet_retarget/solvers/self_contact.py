@@ -137,27 +137,24 @@ def self_ball(
 
 
 @kernel
-def limb_self_balls(
-    limb: int, held: Floats, rows: Floats, body: PosedBody, balls: SelfBalls
-) -> None:
+def fill_self_ball(j: int, held: Floats, rows: Floats, body: PosedBody, balls: SelfBalls) -> None:
     """
-    Fill the balls of a limb's end-effector and of its elbow or knee; see `self_ball`.
+    Fill the ball of general end-effector j from its row; see `self_ball`.
 
     `held` are the importances of the environment for hands and feet. Two limbs that meet each go
     half the way, one that is held the less. Legs pass each other closely at every step; a foot
     that is held has that much less to do with the other leg.
     """
+    w, limb = rows[j, SELF_IMPORTANCE], j % 4
+    # the importance comes and goes smoothly, the place as fast as the hand
+    sideways = w**4 if j < 4 else 0.0
     free, across_free = 1.0 - held[limb], 1.0 - held[limb ^ 1]
     share = (free + EVEN) / (free + across_free + 2.0 * EVEN)
-    for j in (limb, limb + 4):
-        w = rows[j, SELF_IMPORTANCE]
-        # the importance comes and goes smoothly, the place as fast as the hand
-        sideways = w**4 if j < 4 else 0.0
-        if limb >= 2:
-            w *= free**4
-        balls.importances[j] = 0.0
-        if w > 0.0:
-            nearest = self_ball(j, rows[j], sideways, share, body, balls.centres[j])
-            if nearest < math.inf:
-                # Shin2002 eq. 5.6 as it must be read (errata 5)
-                balls.radii[j], balls.importances[j] = (1.0 - w) * nearest, w
+    if limb >= 2:
+        w *= free**4
+    balls.importances[j] = 0.0
+    if w > 0.0:
+        nearest = self_ball(j, rows[j], sideways, share, body, balls.centres[j])
+        if nearest < math.inf:
+            # Shin2002 eq. 5.6 as it must be read (errata 5)
+            balls.radii[j], balls.importances[j] = (1.0 - w) * nearest, w

@@ -84,7 +84,7 @@ from puppet_retarget.solvers.root import (
     rest_trunk,
     smooth_root,
 )
-from puppet_retarget.solvers.self_contact import limb_self_balls, PosedBody, SelfBalls
+from puppet_retarget.solvers.self_contact import fill_self_ball, PosedBody, SelfBalls
 from puppet_retarget.solvers.state import (
     ELBOW_CIRCLE,
     Frame,
@@ -368,16 +368,17 @@ def _reach_out(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, fram
 
 @kernel
 def _touch(
-    model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, balls: SelfBalls, frame: Frame
+    model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, ends: SelfBalls, frame: Frame
 ) -> None:
     """Bring a limb into its ranges of the own body, as far as the environment leaves it free."""
-    w_end, w_elbow = balls.importances[limb], balls.importances[limb + 4]
+    elbows = frame.self_balls
+    w_end, w_elbow = ends.importances[limb], elbows.importances[limb + 4]
     if max(w_end, w_elbow) <= MIN_IMPORTANCE:
         return
     own = limb_at(model, frame, limb, frame.rotations, frame.q_world[STARTS[limb] + 2])
     palm = rotate(own.q_end, model.interaction_points[limb])
-    end = Range(sub(balls.centres[limb], palm), balls.radii[limb], w_end)
-    elbow = Range(vec3(balls.centres[limb + 4]), balls.radii[limb + 4], w_elbow)
+    end = Range(sub(ends.centres[limb], palm), ends.radii[limb], w_end)
+    elbow = Range(vec3(elbows.centres[limb + 4]), elbows.radii[limb + 4], w_elbow)
     reach = tuning.stretch_limit * (own.upper + own.lower)
     joints = solve_limb_in_ranges(own, reach, ease(goals.importances[limb]), end, elbow)
     set_joints(frame.rotations, limb, joints)
@@ -387,12 +388,12 @@ def _touch(
 def _fill_self_balls(
     model: PuppetModel, tuning: Tuning, goals: Goals, first: int, balls: SelfBalls, frame: Frame
 ) -> None:
-    """Fill the ranges of the own body of two limbs, from `first` on, as they are posed."""
+    """Fill the ranges of the own body of two end-effectors, from `first` on, as it is posed."""
     body = PosedBody(
         model.body.samples, tuning.world_scale, frame.q_world, frame.p_world, frame.end_effectors
     )
-    for limb in range(first, first + 2):
-        limb_self_balls(limb, goals.importances, goals.self_rows, body, balls)
+    for j in range(first, first + 2):
+        fill_self_ball(j, goals.importances, goals.self_rows, body, balls)
 
 
 @kernel
@@ -412,6 +413,7 @@ def pose_limbs(
     for first in (2, 0):
         if touches:
             _fill_self_balls(model, tuning, goals, first, frame.self_balls, frame)
+            _fill_self_balls(model, tuning, goals, first + 4, frame.self_balls, frame)
         for limb in range(first, first + 2):
             # a hand's turn against the captured one is all eased
             copy(frame.rotations[STARTS[limb] + 2], frame.free_rotations[STARTS[limb] + 2])
@@ -421,14 +423,13 @@ def pose_limbs(
             for segment in range(STARTS[limb], STARTS[limb] + (3 if limb >= 2 else 2)):
                 copy(frame.rotations[segment], frame.free_rotations[segment])
             copy(frame.end_effectors[limb], frame.free_ends[limb])
-        # once more for hands that have come only half way to each other
         for sweep in range(SWEEPS if touches else 0):
-            balls = frame.self_balls
-            if sweep > 0:
-                balls = frame.second_balls
-                _fill_self_balls(model, tuning, goals, first, balls, frame)
+            ends = frame.self_balls
+            if sweep > 0:  # hands may have come only part of the way to each other
+                ends = frame.second_balls
+                _fill_self_balls(model, tuning, goals, first, ends, frame)
             for limb in range(first, first + 2):
-                _touch(model, tuning, goals, limb, balls, frame)
+                _touch(model, tuning, goals, limb, ends, frame)
             update_kinematics(model, frame)
     if tuning.self_push_out:
         resolve_self_penetration(model, tuning, goals, frame)

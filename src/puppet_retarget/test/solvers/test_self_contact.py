@@ -27,7 +27,7 @@ from puppet_retarget.importance.self_interaction import (
 )
 from puppet_retarget.solvers.self_contact import (
     empty_self_balls,
-    limb_self_balls,
+    fill_self_ball,
     PosedBody,
     self_ball,
     SelfBalls,
@@ -68,9 +68,9 @@ def balls_of(rows: Floats, character: Character, body: Body, scale: float = 1.0)
     """Return the balls of all limbs of a puppet."""
     balls = empty_self_balls()
     samples = body_arrays(character.skeleton, character.capsules).samples
-    for limb in range(4):
-        posed = PosedBody(samples, scale, body.q_world, body.p_world, body.points)
-        limb_self_balls(limb, np.zeros(4), rows, posed, balls)
+    posed = PosedBody(samples, scale, body.q_world, body.p_world, body.points)
+    for j in range(8):
+        fill_self_ball(j, np.zeros(4), rows, posed, balls)
     return balls
 
 
@@ -176,7 +176,7 @@ def test_two_hands_meet_and_one_that_is_held_comes_the_less(tall_character, rng,
         rows[j, SELF_IMPORTANCE] = 1.0
         rows[j, FIRST_CONTACT + SAMPLE] = N_SAMPLES * segment
         rows[j, FIRST_CONTACT + WEIGHT] = 1.0
-        limb_self_balls(j, np.array([w, 0.0, 0.0, 0.0]), rows, posed, balls)
+        fill_self_ball(j, np.array([w, 0.0, 0.0, 0.0]), rows, posed, balls)
         place = body.p_world[segment] + qb.rotate(body.q_world[segment], samples[segment][:, 0])
         gaps.append(place - body.points[j])
         ways.append(balls.centres[j] - body.points[j])

@@ -326,8 +326,8 @@ class SelfBallView:
         for pair in ((2, 3), (0, 1)):
             bodies.forward_kinematics(self._offsets, root, rotations, q_world, p_world)
             bodies.end_effector_positions(self._interaction_points, q_world, p_world, self._points)
-            for limb in pair:
+            for j in (*pair, pair[0] + 4, pair[1] + 4):
                 held = rows[:, near.IMPORTANCE]
-                solvers.limb_self_balls(limb, held, self_rows, body, self._balls)
+                solvers.fill_self_ball(j, held, self_rows, body, self._balls)
             rotations[legs] = legs_posed  # arms find the legs as they were posed before them
         return self._balls
