@@ -54,6 +54,7 @@ SECTIONS = 10  # halvings of a capsule's core
 TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
 FREE_BANDWIDTH = 40.0  # with which they do in the air [1/s]
 DIP_M = 0.004  # half of it may be left of what dips in
+CUSHION_M = 0.08  # above a plane, where a hand of no importance begins to slow down
 LEAST_LEVER = 0.3  # of the way along a limb at which its elbow moves what is there [-]
 STEEPEST = 3.0  # way out over an edge, as a multiple of the depth
 MOST_PUSH = 1.5  # of the root, as a multiple of a leg's length
@@ -258,18 +259,19 @@ def arms_out_of_objects(
 
 @kernel
 def way_out_of_planes(
-    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, frame: Frame
+    model: PuppetModel, tuning: Tuning, objects: ObjectArrays, limb: int, free: float, frame: Frame
 ) -> Vec3:
     """
     Return how far a limb's hand or foot has to move out of planes [m], or for -1 all the rest.
 
-    Shanks and forearms count less towards their ends, which stay where they are.
+    Shanks and forearms count less towards their ends, which stay where they are. What is `free`,
+    in [0, 1], slows down before it touches: a straight arm whose hand stops dead would snap.
     """
     out, dip = (0.0, 0.0, 0.0), tuning.world_scale * DIP_M
     for j in range(objects.n_objects):
         if objects.shapes[j] != PLANE:
             continue
-        deepest, up = 0.0, (0.0, 0.0, 0.0)
+        deepest, up = -math.inf, (0.0, 0.0, 0.0)
         for segment in range(16):
             own, part = divmod(segment - STARTS[0], 3)
             is_end = own >= 0 and part == 2
@@ -282,9 +284,11 @@ def way_out_of_planes(
             if depth > deepest:
                 deepest, up = depth, normal
         deepest -= max(dot(out, up), 0.0)  # done already, for another plane
-        if limb >= 0:
-            deepest -= 0.5 * dip  # hands and feet may be in as far as `level_ends` leaves them
-        out = add(out, scale(up, smooth_ramp(deepest, dip)))
+        width = dip
+        if limb >= 0:  # hands and feet may be in as far as `level_ends` leaves them
+            width += 2.0 * free * tuning.world_scale * CUSHION_M
+            deepest += 0.5 * width - dip
+        out = add(out, scale(up, smooth_ramp(deepest, width)))
     return out
 
 
@@ -301,7 +305,8 @@ def lift_ends(
     has_moved, dip = False, tuning.world_scale * DIP_M
     is_robot = model.sizes[0] > 0.0
     for limb in range(4):
-        out = way_out_of_planes(model, tuning, objects, limb, frame)
+        free = 1.0 - goals.importances[limb] if limb < 2 else 0.0
+        out = way_out_of_planes(model, tuning, objects, limb, free, frame)
         way = norm(out)
         if way > 0.0:
             held = goals.importances[limb] ** END_POWER

@@ -136,14 +136,15 @@ def soften(balls: RootBalls, softness: float, root: Floats) -> None:
     from r (1 - softness) to nearly r the kink becomes a bend. The smaller balls touch
     the full one from inside, straight above (or below) its centre, so that the pull sets in
     early for a wide stance and not at all for straight legs under the body. A limb without
-    strain keeps its full ball.
+    strain keeps its full ball, and so do arms: what hands hold is ahead, not below, and the pull
+    would draw the belly over it.
     """
     mean = 0.0, 0.0, 0.0
     for step in range(SOFT_STEPS):
         level = ((step + 0.5) / SOFT_STEPS) ** 2.5  # mostly near the full balls
         for i in range(len(balls.radii)):
             radius = balls.radii[i]
-            share = balls.strain[i] * softness * level
+            share = balls.strain[i] * softness * level if i % 4 >= 2 else 0.0
             balls.inner_radii[i] = (1.0 - share) * radius
             copy(balls.centres[i], balls.inner_centres[i])
             if radius < math.inf:

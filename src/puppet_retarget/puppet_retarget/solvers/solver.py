@@ -448,7 +448,7 @@ def lift_body(model: PuppetModel, tuning: Tuning, objects: ObjectArrays, frame: 
 
     Its limbs are as captured again then, to be posed once more.
     """
-    way = way_out_of_planes(model, tuning, objects, -1, frame)
+    way = way_out_of_planes(model, tuning, objects, -1, 0.0, frame)
     if norm(way) < LIFT_TOL_M:
         return False
     copy(add(frame.root, way), frame.root)
