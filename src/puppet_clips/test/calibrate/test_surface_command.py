@@ -133,7 +133,7 @@ def test_a_sensor_that_is_not_there_is_named(toucher, calibrate, capfd):
     [('postures', 'is the performer calibrated'), ('place', '/tf_s'), ('', 'is the filter')],
 )
 def test_missing_stream_is_named(toucher, calibrate, capfd, monkeypatch, silent, text, tmp_path):
-    monkeypatch.setattr(calibrate_live, 'SILENCE_LIMIT_S', 2.0)
+    monkeypatch.setattr(calibrate_live, 'SILENCE_LIMIT_S', 5.0)
     if silent:
         setattr(toucher, silent, None)
     with toucher if silent else nullcontext():
