@@ -28,9 +28,11 @@ from puppet_retarget.offline import (
     PERFORMER,
     retarget_motion,
     RetargetJob,
+    RetargetResult,
     smoothness,
     table,
 )
+from puppet_retarget.offline.smoothness import jerk_ratio
 from puppet_retarget.solvers import HEAD
 from puppet_retarget.solvers.gaze import AHEAD, EYES_M, look_turn
 
@@ -40,6 +42,7 @@ BOX = 'box'
 RATE_HZ = 120.0
 GAZE_RAD = np.radians(30.0)
 TOUCH_M, STILL_M_S = 1e-4, 1e-6  # a palm on the box, and a box that stands
+TRUNK, CORE_POINTS = range(3), 9  # pelvis, spine and chest; points along a capsule
 
 
 class CarryFigures(NamedTuple):
@@ -52,6 +55,8 @@ class CarryFigures(NamedTuple):
     gap_m: float  # least and
     float_m: float  # greatest gap between a box that stands and what it stands on
     moves_m_s: float  # of a box that stands
+    trunk_m: float  # how deep the box was in pelvis, spine or chest while held
+    root_jerk: float  # RMS of the pelvis's, over the performer's in the scaled world
     whips: int  # joint-frames over 1000 deg/s while the performer's are below 300
 
 
@@ -93,6 +98,8 @@ def carry_figures(motion: Motion, character: Character, environment: Environment
         float(np.min(gaps)),
         float(np.max(gaps)),
         float(np.max(speeds[stands[:-1] & stands[1:]])),
+        float(np.max(_trunk_depths(result, character, own_size)[held])),
+        jerk_ratio(result.puppet.root_positions, motion.root_positions, scale),
         int(np.sum(smoothness.whips(*turns_of_joints, rate_hz, np.zeros(len(own), dtype=bool)))),
     )
 
@@ -133,6 +140,20 @@ def _held(motion: Motion, environment: Environment) -> np.ndarray:
     places = motion.props.positions[:, row], motion.props.orientations[:, row]
     palms = _in_box(motion.end_effectors[:, :2], *places)
     return np.all(np.abs(_distances(palms, thing.real.size)) < TOUCH_M, axis=1)
+
+
+def _trunk_depths(result: RetargetResult, character: Character, size: Floats) -> Floats:
+    """Return how deep the trunk is in its box in each frame, 0 outside, shape (n,) [m]."""
+    row = result.puppet_moving.names.index(BOX)
+    places, turns = (part[:, row] for part in result.puppet_moving[1:])
+    depths = np.zeros(len(places))
+    for capsule in character.capsules:
+        if capsule.segment in TRUNK:
+            core = np.linspace(capsule.start, capsule.end, CORE_POINTS)
+            q, p = (x[:, capsule.segment, None] for x in (result.q_world, result.p_world))
+            apart = _distances(_in_box(p + quaternions.rotate(q, core), places, turns), size)
+            depths = np.maximum(depths, capsule.radius - apart.min(axis=1))
+    return depths
 
 
 def _in_box(points: Vec3s, places: Vec3s, turns: Floats) -> Vec3s:
@@ -185,7 +206,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if looking is not None:
         return table(['puppet', 'box', 'sight misses its middle, cm', 'degrees'], rows)
     head = ['puppet', 'box', 'palms off it, mm', 'slip, mm/s', "speed over the performer's"]
-    head += ['acceleration, m/s²', 'gap while it stands, mm', 'moves then, mm/s', 'whips']
+    head += ['acceleration, m/s²', 'gap while it stands, mm', 'moves then, mm/s']
+    head += ['in the trunk, mm', "root jerk over the performer's", 'whips']
     return table(head, rows)
 
 
@@ -198,6 +220,8 @@ def _cells(figures: CarryFigures) -> list[str]:
         number(figures.acceleration_m_s2, 1),
         f'{low} .. {high}',
         number(1e3 * figures.moves_m_s, 2),
+        number(1e3 * figures.trunk_m, 1),
+        number(figures.root_jerk, 2),
         str(figures.whips),
     ]
 

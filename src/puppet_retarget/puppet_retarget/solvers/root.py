@@ -136,15 +136,14 @@ def soften(balls: RootBalls, softness: float, root: Floats) -> None:
     from r (1 - softness) to nearly r the kink becomes a bend. The smaller balls touch
     the full one from inside, straight above (or below) its centre, so that the pull sets in
     early for a wide stance and not at all for straight legs under the body. A limb without
-    strain keeps its full ball, and so do arms: what hands hold is ahead, not below, and the pull
-    would draw the belly over it.
+    strain keeps its full ball.
     """
     mean = 0.0, 0.0, 0.0
     for step in range(SOFT_STEPS):
         level = ((step + 0.5) / SOFT_STEPS) ** 2.5  # mostly near the full balls
         for i in range(len(balls.radii)):
             radius = balls.radii[i]
-            share = balls.strain[i] * softness * level if i % 4 >= 2 else 0.0
+            share = balls.strain[i] * softness * level
             balls.inner_radii[i] = (1.0 - share) * radius
             copy(balls.centres[i], balls.inner_centres[i])
             if radius < math.inf:
@@ -263,10 +262,12 @@ def place_root(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Frame) -
     relaxation, nearest = closest_in_balls(root, balls.centres, balls.radii, balls.slacks)
     most = 0.0
     for i in range(len(balls.radii)):
-        # a puppet that is built like its performer has no strain anywhere, and keeps its posture
+        # a puppet that is built like its performer has no strain anywhere, and keeps its posture;
+        # arms have none: what hands hold is ahead, and the pull would draw the belly over it
         way = sub(goals.positions[i], positions[i])
         reach = STRAIN_SHARE * reach_of(model, i)
-        balls.strain[i] = dot(way, way) / (dot(way, way) + reach * reach)
+        is_leg = i % 4 >= 2
+        balls.strain[i] = dot(way, way) / (dot(way, way) + reach * reach) if is_leg else 0.0
         most = max(most, balls.strain[i])
     if relaxation > 0.0:  # one point is left, and nothing to soften
         copy(nearest, root)
