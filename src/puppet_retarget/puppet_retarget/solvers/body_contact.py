@@ -90,13 +90,13 @@ def deepest_in_object(
     Return how deep a segment at an orientation and origin is in object j, negative outside [m].
 
     And the way from the origin to its capsule's core there [m], and the object's normal. What is
-    farther than the ball around the segment is not looked at closely.
+    farther from a solid than the ball around the segment is not looked at closely.
     """
     centre = rotate(q, shape.centres[segment])
     distance, _, normal = puppet_distance(objects, j, add(p, centre))
     deepest, place = shape.bounds[segment] - distance, centre
     out = rotate(objects.puppet_orientations[j], normal)
-    if deepest <= 0.0:
+    if deepest <= 0.0 and objects.shapes[j] != PLANE:
         return deepest, place, out
     deepest = -math.inf
     for i in range(shape.first[segment], shape.first[segment + 1]):

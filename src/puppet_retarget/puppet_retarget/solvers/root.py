@@ -54,6 +54,7 @@ from puppet_retarget.solvers.state import (
 
 HEAD = SEGMENT_INDEX['head']
 
+HAND_GROWTH = 0.3  # of the ball of a hand, over the printed one's [-]
 EASY_REACH = 0.97  # of a limb's length, to which the root need stretch it [-]
 SOFT_STEPS = 8  # radii over which the root is averaged [-]
 HELD_POWER = 3  # importance to this power holds the smoothed root [-]
@@ -85,23 +86,25 @@ def fill_root_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Fra
     """
     Fill the balls of the root that bring goals within reach of limbs (Shin2002 eq. 5.2).
 
-    The printed radius, reach / w, has grown by a tenth of the reach when a hand that lets go has
-    an importance of 0.9, and the root springs up; with w eased it opens gently, as that of a foot
-    does. An importance below MIN_IMPORTANCE is no constraint (errata 3); an important ball gives
-    way least when they do not intersect.
+    The printed radius, reach / w, has grown by a tenth of the reach at an importance of 0.9, and
+    the root springs up. With w eased that of a foot opens gently; that of a hand grows by
+    HAND_GROWTH as much, so that a body leans in time to what it takes. An importance below
+    MIN_IMPORTANCE is no constraint (errata 3); an important ball gives way least when they do not
+    intersect.
     """
     for i in range(len(frame.balls.radii)):
-        w, length = goals.importances[i], reach_of(model, i)
-        reach, nearness = length, w
+        w, reach = goals.importances[i], reach_of(model, i)
+        frame.balls.radii[i], frame.balls.slacks[i] = math.inf, 1.0
+        if w <= MIN_IMPORTANCE:
+            continue
         if i < 4:  # a thigh or upper arm does not stretch
-            nearness = ease(w)
             captured = norm(sub(frame.p_world[STARTS[i] + 2], frame.p_world[STARTS[i]]))
-            easy = EASY_REACH * length
+            length, easy = reach, EASY_REACH * reach
             beyond = 0.5 * (captured - easy + math.hypot(captured - easy, 0.02 * length))
             reach = min(easy + beyond, tuning.stretch_limit * length)
-        counts = w > MIN_IMPORTANCE
-        frame.balls.radii[i] = reach / nearness if counts else math.inf
-        frame.balls.slacks[i] = 1.0 / (w * w) if counts else 1.0
+        is_foot = 2 <= i < 4
+        growth = (1.0 / (ease(w) if is_foot else w) - 1.0) * (HAND_GROWTH if i < 2 else 1.0)
+        frame.balls.radii[i], frame.balls.slacks[i] = (1.0 + growth) * reach, 1.0 / (w * w)
     centre_balls(goals, frame)
 
 

@@ -10,7 +10,7 @@ from puppet_core.body.capsules import shape_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.robots import character_from_urdf, RobotMap
 from puppet_retarget.importance import GOAL, IMPORTANCE, OBJECT, ROW
-from puppet_retarget.solvers.body_contact import deepest_in_object, DIP_M
+from puppet_retarget.solvers.body_contact import CUSHION_M, deepest_in_object, DIP_M
 from puppet_retarget.solvers.penetration import puppet_distance
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
 from puppet_retarget.solvers.root import LIFT_S
@@ -392,3 +392,19 @@ def test_a_plane_that_is_there_twice_lifts_a_body_once(scene, tall_character, ad
         found.append(np.vstack((out.root_position, out.p_world)))
     assert found[0][0, 2] > 0.02 + low[2]  # lifted
     np.testing.assert_allclose(found[1], found[0], atol=DIP_M)
+
+
+def test_a_free_hand_slows_down_above_the_floor(scene, adult_character):
+    """Who sits on the air with straight legs comes down by 0.6 m/s, arms straight down first."""
+    solver, rows, root = standing_solver(adult_character, adult_character, scene(scene.floor))
+    rotations, speed = np.tile(UPRIGHT, (16, 1)), 0.6
+    rotations[[10, 13]] = qb.from_rpy(np.array([0.0, -np.pi / 2, 0.0]))
+    rotations[[4, 7]] = qb.exp(np.array([[-1.5, 0.0, 0.0], [1.5, 0.0, 0.0]]))
+    hands = []
+    for k in range(170):
+        place = root - [0.0, 0.0, speed * TICK_S * k]
+        out = solver.solve(place, place, rotations, 0.0 * rows, np.inf if k == 0 else TICK_S)
+        hands.append(out.end_effectors[0, 2])
+    speeds = -np.diff(hands) / TICK_S
+    assert abs(speeds[0] - speed) < 1e-6 and abs(speeds[-1]) < 1e-3 * speed
+    assert np.abs(np.diff(speeds)).max() / TICK_S < 0.6 * speed**2 / CUSHION_M

@@ -160,6 +160,20 @@ def test_of_two_legs_the_straighter_one_sets_the_height(short):
         assert lowest < frame.root[2] - start[2] <= highest
 
 
+def test_balls_open_gently_as_hands_and_feet_let_go(short):
+    """Those of elbows and knees as printed, reach / w; none at all without importance."""
+    radii, shares = short.frame.balls.radii, np.linspace(0.0, 1.0, 101)
+    for w in shares:
+        goals = Goals(np.zeros((8, 3)), np.full(8, w), np.zeros(8), np.zeros((8, 1)))
+        kernels.fill_root_balls(short.model, short.tuning, goals, short.frame)
+        found = radii.copy() if w == 0.0 else np.vstack((found, radii))
+    assert np.isinf(found[0]).all()
+    assert (np.diff(found[1:], axis=0) < 0.0).all()
+    grown = found[1:] / found[-1]
+    np.testing.assert_allclose(grown[:, 4:], 1.0 / np.tile(shares[1:, None], 4))
+    assert (grown[89, :4] < 1.035).all()  # at 0.9, where the printed ball has grown by a ninth
+
+
 @pytest.mark.parametrize('softness', [0.5, 0.9])
 def test_straight_legs_under_the_body_are_not_lowered(short_character, softness):
     """Softening must not make a standing puppet crouch."""
