@@ -10,8 +10,17 @@ from puppet_core.body import Props
 from puppet_core.body.character import load_character
 from puppet_core.procedural import carry_motion, SCRIPTS
 from puppet_core.procedural.carry import GRIP_M
-from puppet_retarget.importance import Environment, load_environment, Placement
+from puppet_retarget.importance import (
+    Environment,
+    ImportanceConfig,
+    ImportanceModel,
+    load_environment,
+    Placement,
+    SelfInteractionConfig,
+)
 from puppet_retarget.offline import retarget_motion, RetargetJob
+from puppet_retarget.parameters import RetargetConfig
+from puppet_retarget.retarget_model import RetargetModel
 import pytest
 
 
@@ -38,6 +47,27 @@ def test_box_stays_on_the_palms_and_stands_where_it_is_set_down(
     assert figures.fastest < 1.2 and figures.acceleration_m_s2 < 40.0
     assert abs(figures.gap_m) < 1e-6 and abs(figures.float_m) < 1e-6
     assert figures.moves_m_s < 1e-6
+    assert figures.trunk_m < 0.03 and figures.root_jerk < 6.0
+
+
+def test_box_goes_with_the_hands_while_a_puppet_eases(carried, stage, characters_dir):
+    """A second of the input is missing while the box is carried, then the whole of the way."""
+    sally = load_character(characters_dir / 'sally.yaml')
+    model = RetargetModel(sally, stage, RetargetConfig())
+    near = ImportanceModel(stage, ImportanceConfig(), SelfInteractionConfig())
+    segments, leg = carried.world_segments()[1], carried.skeleton.leg_length
+    start, missed = round(9.0 * carried.rate_hz), round(carried.rate_hz)
+    apart, eased = [], []
+    for i in [*range(start, start + 30), *range(start + 30 + missed, start + 90 + missed)]:
+        stamp_ns, posture = round(i * 1e9 / carried.rate_hz), carried.posture(i)
+        given = posture.root_position, segments[i], posture.rotations
+        rows, self_rows, moving = near.step(stamp_ns, posture, segments[i])
+        out = model.step(stamp_ns, *given, rows, self_rows, leg, moving)
+        box = out.solution.moving.positions[out.solution.moving.names.index('box')]
+        apart.append(np.linalg.norm(out.solution.end_effectors[:2].mean(axis=0) - box))
+        eased.append(out.eased)
+    assert eased[30] and not eased[-1]
+    assert np.ptp(apart) < 0.02
 
 
 def test_puppets_look_at_what_their_performer_looks_at(carried, stage, characters_dir):

@@ -364,17 +364,7 @@ class RetargetModel:
         if self._blend.leaps != leaps:
             self._cause = self._cause or LEAP
         if eased:
-            forward_kinematics(
-                self._offsets,
-                solution.root_position,
-                solution.rotations,
-                solution.q_world,
-                solution.p_world,
-            )
-            end_effector_positions(
-                self._points, solution.q_world, solution.p_world, solution.end_effectors
-            )
-            self._solver.place_objects()
+            self._solver.repose(rows)
         if self._robot is None:
             angles = self._split.step(solution.rotations)
         else:

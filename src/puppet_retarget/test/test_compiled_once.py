@@ -27,7 +27,7 @@ from puppet_retarget.solvers import discontinuity, rate_control, SOLVER_NAMES, s
 KERNELS = (
     es.estimate_packed, moving_objects.rest, discontinuity.is_usable,
     posture_check.is_posture, self_interaction.step_packed, solver.solve_packed,
-    solver.pose_captured_packed, rate_control.solve_rate_packed,
+    solver.pose_captured_packed, solver.repose_packed, rate_control.solve_rate_packed,
     discontinuity.add_gap, discontinuity.measure_gap, discontinuity.distance_between,
 )
 
@@ -83,4 +83,4 @@ def test_warm_up_compiles_all_that_a_live_run_needs_for_one_layout(repository):
     result = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     warm, after = json.loads(result.stdout)
-    assert warm == after and len(after) == 11 and min(after.values()) > 0
+    assert warm == after and len(after) == 12 and min(after.values()) > 0

@@ -16,7 +16,6 @@ from puppet_retarget.solvers.self_contact import (
 )
 from puppet_retarget.solvers.solver import (
     follow_robot,
-    measure_packed,
     NOTHING_NEAR,
     pose_captured_packed,
     Solver,

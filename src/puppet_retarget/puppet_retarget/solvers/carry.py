@@ -28,6 +28,7 @@ from puppet_core.math import (
     scale,
     sub,
     vec3,
+    Vec3s,
 )
 from puppet_core.math.values import Quat, Vec3
 from puppet_retarget.importance import (
@@ -61,11 +62,11 @@ def _carried(objects: ObjectArrays, rows: Floats) -> tuple[int, float]:
 
 
 @kernel
-def _shift(objects: ObjectArrays, j: int, way: Vec3, goals: Goals) -> None:
+def _shift(objects: ObjectArrays, j: int, way: Vec3, goals: Vec3s) -> None:
     """Move a carried object, the palms' goals on it, and what moves and stands on it."""
     copy(add(objects.puppet_positions[j], way), objects.puppet_positions[j])
     for hand in range(2):
-        copy(add(goals.positions[hand], way), goals.positions[hand])
+        copy(add(goals[hand], way), goals[hand])
     for k in range(j + 1, objects.n_objects):
         if objects.moves[k]:
             moved = add(objects.puppet_positions[k], scale(way, support_by(objects, k, j)))
@@ -86,7 +87,7 @@ def carry_objects(
     if held == 0.0:
         return
     # at the reference root: from where the goals' middle is to that of the palms, and ahead
-    palms = scale(add(frame.end_effectors[0], frame.end_effectors[1]), 0.5)
+    palms = middle_of_palms(frame)
     way = sub(palms, scale(add(goals.positions[0], goals.positions[1]), 0.5))
     ahead = sub(palms, vec3(frame.p_world[0]))
     ahead = scale((ahead[0], ahead[1], 0.0), 1.0 / max(math.hypot(ahead[0], ahead[1]), 1e-6))
@@ -96,7 +97,7 @@ def carry_objects(
         copy(add(resting, way), objects.puppet_positions[j])
         way = add(way, scale(ahead, _trunk_depth(model, objects, j, frame)))
     copy(resting, objects.puppet_positions[j])
-    _shift(objects, j, scale(way, held), goals)
+    _shift(objects, j, scale(way, held), goals.positions)
 
 
 @kernel
@@ -120,16 +121,26 @@ def _trunk_depth(model: PuppetModel, objects: ObjectArrays, j: int, frame: Frame
 
 
 @kernel
-def settle_carried(objects: ObjectArrays, rows: Floats, goals: Goals, frame: Frame) -> None:
+def settle_carried(objects: ObjectArrays, rows: Floats, goals: Vec3s, frame: Frame) -> None:
     """Move what the hands carry, and their goals, by what the palms miss on average."""
+    palms = scale(add(goals[0], goals[1]), 0.5)
+    carry_along(objects, rows, palms, goals, frame)
+
+
+@kernel
+def middle_of_palms(frame: Frame) -> Vec3:
+    """Return the point between the puppet's palms [m]."""
+    return scale(add(frame.end_effectors[0], frame.end_effectors[1]), 0.5)
+
+
+@kernel
+def carry_along(
+    objects: ObjectArrays, rows: Floats, start: Vec3, goals: Vec3s, frame: Frame
+) -> None:
+    """Move what the hands carry, and their goals, as far as the palms' middle is from a start."""
     j, held = _carried(objects, rows)
-    if held == 0.0:
-        return
-    missed = sub(
-        add(frame.end_effectors[0], frame.end_effectors[1]),
-        add(goals.positions[0], goals.positions[1]),
-    )
-    _shift(objects, j, scale(missed, 0.5 * held), goals)
+    if held > 0.0:
+        _shift(objects, j, scale(sub(middle_of_palms(frame), start), held), goals)
 
 
 @kernel

@@ -299,7 +299,7 @@ def solve_rate_packed(
         limit_joints(model.limits, frame.rotations)
     update_kinematics(model, frame)
     copy(sub(frame.root, reference), frame.root_offset)
-    measure(model, solver.objects, goals, frame)
+    measure(model, solver.objects, goals.positions, frame)
     return int(state.steps[0])
 
 

@@ -54,7 +54,14 @@ from puppet_retarget.solvers.body_contact import (
     note_turns,
     way_out_of_planes,
 )
-from puppet_retarget.solvers.carry import carry_objects, mount_goals, place_mounted, settle_carried
+from puppet_retarget.solvers.carry import (
+    carry_along,
+    carry_objects,
+    middle_of_palms,
+    mount_goals,
+    place_mounted,
+    settle_carried,
+)
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.gaze import turn_head
 from puppet_retarget.solvers.joint_limits import limit_joints
@@ -225,10 +232,15 @@ class Solver:
         self._head[:] = head
         output.body_iterations = self._run(root, hips, rotations, rows, self_rows, dt)
         output.reachable = self._relaxation[0] <= REACHABLE_TOL_M
-        self.place_objects()
+        self._place_objects()
         return output
 
-    def place_objects(self) -> None:
+    def repose(self, rows: Floats) -> None:
+        """Bring the output of the rows up to date with its root and rotations: changed since."""
+        repose_packed(self.packed, rows)
+        self._place_objects()
+
+    def _place_objects(self) -> None:
         """Put into the output where the objects that move are, on segments as it has them."""
         own, objects = self._counterparts.indices, self._objects
         if own:
@@ -338,10 +350,10 @@ def _adapt_body(model: PuppetModel, tuning: Tuning, frame: Frame) -> int:
 
 
 @kernel
-def measure(model: PuppetModel, objects: ObjectArrays, goals: Goals, frame: Frame) -> None:
+def measure(model: PuppetModel, objects: ObjectArrays, goals: Vec3s, frame: Frame) -> None:
     """Fill goal errors and penetrations of the end-effectors, and depths in the own body [m]."""
     for i in range(4):
-        frame.goal_errors[i] = norm(sub(frame.end_effectors[i], goals.positions[i]))
+        frame.goal_errors[i] = norm(sub(frame.end_effectors[i], goals[i]))
         frame.penetrations[i] = max(-least_distance(objects, vec3(frame.end_effectors[i])), 0.0)
     self_depths(model.body.shape, frame)
 
@@ -498,8 +510,8 @@ def solve_packed(
             break
     if lift > 0 and 0.0 < dt < np.inf:  # it goes on down as fast as it comes down now
         frame.lift[1] = min((frame.lift[0] - lift_before) / dt, 0.0)
-    settle_carried(solver.objects, rows, goals, frame)
-    measure(model, solver.objects, goals, frame)
+    settle_carried(solver.objects, rows, goals.positions, frame)
+    measure(model, solver.objects, goals.positions, frame)
     note_push(model, solver.objects, goals, frame)
     return iterations
 
@@ -512,16 +524,18 @@ def pose_captured_packed(
     solver = packed[0]
     goals = goals_of(solver.goals, rows, self_rows, solver.tuning)
     pose_captured(solver.model, solver.tuning, hips, rotations, solver.frame)
-    measure(solver.model, solver.objects, goals, solver.frame)
+    measure(solver.model, solver.objects, goals.positions, solver.frame)
 
 
 @kernel
-def measure_packed(packed: np.ndarray, rows: Floats, self_rows: Floats) -> None:
-    """Bring kinematics and measures up to date with root and rotations, in place."""
+def repose_packed(packed: np.ndarray, rows: Floats) -> None:
+    """Bring all that follows from root and rotations up to date with them, in place."""
     solver = packed[0]
-    goals = goals_of(solver.goals, rows, self_rows, solver.tuning)
-    update_kinematics(solver.model, solver.frame)
-    measure(solver.model, solver.objects, goals, solver.frame)
+    objects, goals, frame = solver.objects, solver.goals.positions, solver.frame
+    palms = middle_of_palms(frame)
+    update_kinematics(solver.model, frame)
+    carry_along(objects, rows, palms, goals, frame)
+    measure(solver.model, objects, goals, frame)
 
 
 def follow_robot(

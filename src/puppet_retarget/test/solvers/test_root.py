@@ -162,11 +162,12 @@ def test_of_two_legs_the_straighter_one_sets_the_height(short):
 
 def test_balls_open_gently_as_hands_and_feet_let_go(short):
     """Those of elbows and knees as printed, reach / w; none at all without importance."""
-    radii, shares = short.frame.balls.radii, np.linspace(0.0, 1.0, 101)
+    radii, found, shares = short.frame.balls.radii, [], np.linspace(0.0, 1.0, 101)
     for w in shares:
         goals = Goals(np.zeros((8, 3)), np.full(8, w), np.zeros(8), np.zeros((8, 1)))
         kernels.fill_root_balls(short.model, short.tuning, goals, short.frame)
-        found = radii.copy() if w == 0.0 else np.vstack((found, radii))
+        found.append(radii.copy())
+    found = np.array(found)
     assert np.isinf(found[0]).all()
     assert (np.diff(found[1:], axis=0) < 0.0).all()
     grown = found[1:] / found[-1]
