@@ -26,9 +26,9 @@ from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_retarget.importance import UNSEEN
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (
-    measure_packed,
     NOTHING_NEAR,
     pose_captured_packed,
+    repose_packed,
     Solver,
     SolverOutput,
 )
@@ -101,7 +101,7 @@ class PeerSolver(Solver):
         # of the two quaternions of each rotation the captured one's neighbour
         sides = np.where(np.sum(found * rotations, axis=1) < 0.0, -1.0, 1.0)
         output.rotations[:] = sides[:, None] * found
-        measure_packed(self.packed, rows, self_rows)
+        repose_packed(self.packed, rows)
         return output
 
     def _target_positions(self, root: Vec3, rotations: Quats) -> Vec3s:

@@ -18,6 +18,7 @@ from puppet_retarget.solvers.solver import (
     follow_robot,
     NOTHING_NEAR,
     pose_captured_packed,
+    repose_packed,
     Solver,
     SolverOutput,
 )
