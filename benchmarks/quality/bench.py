@@ -42,7 +42,6 @@ DESCRIPTION = 'Measure quality and speed over clips, characters and solvers.'
 EXAMPLE = (
     'example: ./puppet bench quality --clip walk.bvh --characters blubby,sally --json bench.json'
 )
-PROCEDURAL = 'procedural'
 PROCEDURAL_WALK = slice(640, 1030)  # frames in which the built-in performer walks
 
 
@@ -262,7 +261,7 @@ def _motions(
     paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles
 ) -> Iterator[tuple[str, Motion]]:
     if not paths:
-        yield PROCEDURAL, clip_arguments.procedural_clip(files, arguments.script)
+        yield arguments.script, clip_arguments.procedural_clip(files, arguments.script)
     names = [path.stem for path in paths]
     for path in paths:
         name = path.stem if names.count(path.stem) == 1 else str(path)

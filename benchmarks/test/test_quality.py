@@ -172,7 +172,7 @@ def test_folders_stand_for_their_clips(run, walk_bvh, tmp_path):
 def test_built_in_performer_needs_no_clip(run):
     done = run('quality', '--characters', 'sally', '--solvers', 'joint_angles')
     assert done.code == 0, done.err
-    assert [row[0] for row in table_rows(done.out)] == ['procedural']
+    assert [row[0] for row in table_rows(done.out)] == ['show']
 
 
 def test_example_of_the_help_runs(run, walk_bvh, tmp_path, monkeypatch):

@@ -137,8 +137,8 @@ def parser() -> argparse.ArgumentParser:
     add('--up-axis', default='', choices=('', *UP_AXES[1:]), help=text)
     add('--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s')
     add('--solver', default='', metavar='NAME', help='importance_based if absent')
-    text = 'the built-in performance; default %(default)s'
-    add('--script', default=SHOW, choices=tuple(SCRIPTS), help=text)
+    text = f'the built-in performance; {SHOW} if absent'
+    add('--script', default='', choices=tuple(SCRIPTS), help=text)
     text = "the performance's if absent, floor with --clip"
     add('--environment', default='', metavar='NAME', help=text)
     add('--rate-hz', type=float, default=120.0, help='frames per second; default %(default)s')

@@ -426,6 +426,8 @@ def _checked(variant: str, given: Mapping[str, str]) -> dict[str, str]:
         raise ConfigError(f'namespace: expected a name such as robot1 or lab/robot1, got {got!r}')
     if variant == SIM and not values['ports_dir']:
         raise ConfigError('ports_dir: expected a folder, got none')
+    if variant == SIM and values['clip'] and values['script']:
+        raise ConfigError(f'script: expected none beside a clip, got {values["script"]!r}')
     if variant == SIM and not values['clip']:
         script = SCRIPTS[values['script'] or SHOW]
         for name in ('environment', 'layout'):

@@ -188,6 +188,11 @@ class Pipeline:
     def is_calibrated(self) -> bool:
         return self._performer.model.calibration is not None
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Return the names of objects whose sensor was in no frame yet."""
+        return self._importance.model.unseen
+
     def stages(self) -> list[tuple[str, Any]]:
         """Return the stages, each with what it does, in the order of the data."""
         return [

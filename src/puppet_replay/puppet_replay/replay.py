@@ -38,7 +38,16 @@ from puppet_replay.pipeline import (
 )
 from puppet_replay.topics import ENTRIES, entry_of, inputs_of
 from puppet_ros.bags import BagMessage, BagReader, BagWriter, COMPRESSIONS, require_same_types
-from puppet_ros.interface_table import FILTERED, JOINTS, PARAMETERS, POSTURE, RAW, TF_STATIC, TYPES
+from puppet_ros.interface_table import (
+    FILTERED,
+    IMPORTANCE,
+    JOINTS,
+    PARAMETERS,
+    POSTURE,
+    RAW,
+    TF_STATIC,
+    TYPES,
+)
 from puppet_ros.messages import decoded, stamp_ns
 from puppet_ros.node import qos
 from rclpy.qos import QoSProfile
@@ -122,6 +131,9 @@ def replay(
             run_through(reader, writer, pipeline, report, progress)
     report.drops = pipeline.drops
     report.warnings += pipeline.errors
+    if pipeline.unseen and report.entry != IMPORTANCE:
+        names = ', '.join(pipeline.unseen)
+        report.warnings.append(f'importance: {names}: what it follows is not in {report.entry}')
     report.is_calibrated = pipeline.is_calibrated or report.entry not in (RAW, FILTERED)
     return report
 

@@ -129,6 +129,12 @@ def test_gaps_and_stamps_out_of_order_are_reported_and_do_no_harm(sensors_bag, t
     assert report.counts[JOINTS] > 50
 
 
+def test_an_object_without_its_sensor_is_reported(sensors_bag, tmp_path):
+    settings = read_settings(short={'environment': 'carry'})
+    (warning,) = replay(sensors_bag, tmp_path / 'out.mcap', settings).warnings
+    assert warning.startswith('importance: ') and 'box' in warning
+
+
 @pytest.mark.parametrize(
     ('left_out', 'cause'),
     [

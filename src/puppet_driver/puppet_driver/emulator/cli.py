@@ -70,12 +70,13 @@ def parser() -> argparse.ArgumentParser:
     show = p.add_argument_group('performance')
     add = show.add_argument
     clip_help = 'BVH, AMC or C3D; procedural if absent'
-    add('--clip', type=Path, metavar='FILE', help=clip_help)
+    either = show.add_mutually_exclusive_group().add_argument
+    either('--clip', type=Path, metavar='FILE', help=clip_help)
     script_help = (
         'without a clip: the show, seated the same with a seat taken, carry or throw a box, '
         'acrobatics, or a range of motion' + default
     )
-    add('--script', choices=tuple(SCRIPTS), default=SHOW, help=script_help)
+    either('--script', choices=tuple(SCRIPTS), default=SHOW, help=script_help)
     add('--asf', type=Path, metavar='FILE', help='skeleton of an AMC clip')
     add_reading_options(show, '--clip-rate-hz')
     add('--character', type=Path, metavar='YAML', help='body of the procedural one')
