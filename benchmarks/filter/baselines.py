@@ -21,10 +21,12 @@ LOW_PASS_HZ = 10.0  # body motion holds little above it
 # Those of a grid with the least error, as geometric mean over static, slow, fast and walk.
 ONE_EURO = (0.3, 300.0, 300.0, 10.0)  # least cutoff, slopes, velocity cutoff
 EULER_DENSITIES = (1.0, 6.0)  # [m^2/s^3], [rad^2/s^3]
+# q1, q2, q4, q5, q6, q8 of Shin2002 eq. 3.5 with the least error over slow, fast and walk
+PRINTED = (9.6e-7, 1.7e-4, 0.032, 4.2e-6, 1.0e-3, 0.29)
 MAX_STEP_S = 0.5  # longer gaps start anew
 BENCH_FILTERS = ('kalman', 'none', 'euler', 'low_pass')
 # what ours is without one part or the other, and filters that nobody runs
-PARTS = ('constant', 'gated', 'error_state', 'fixed_low_pass')
+PARTS = ('constant', 'gated', 'printed', 'increments', 'error_state', 'fixed_low_pass')
 FILTER_NAMES = (*BENCH_FILTERS, *PARTS)
 
 
@@ -124,6 +126,28 @@ class EulerKalman(_Baseline):
         baseline_kernels.step_euler(
             self._state, frame.positions, frame.quaternions, dt, factors, self._noise
         )
+
+
+class EulerIncrements:
+    """Ours, gate and adaptation and all, on Euler increments as EulerKalman has them."""
+
+    def __init__(self, config: PoseFilterConfig, noise: Mat6) -> None:
+        self._filter = PoseFilter(config, default=noise)
+        self._last: Quats | None = None
+
+    def step(self, frame: SensorFrame) -> HasPoses | None:
+        """Return the filtered poses of a frame, overwritten by the next step."""
+        if self._last is not None:
+            turns = quaternions.multiply(quaternions.conjugate(self._last), frame.quaternions)
+            angles = np.zeros((len(turns), 3))
+            for turn, own in zip(turns, angles):
+                baseline_kernels.euler_of(turn, own)
+            q = quaternions.multiply(self._last, quaternions.exp(angles))
+            frame = frame._replace(quaternions=q)
+        out = self._filter.step(frame)
+        if out is not None:
+            self._last = out.quaternions.copy()
+        return out
 
 
 class ErrorState(_Baseline):
@@ -248,6 +272,9 @@ def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) 
         process_linear_m2_s3=linear,
         process_angular_rad2_s3=angular,
     )
+    q = dict(zip((1, 2, 4, 5, 6, 8), PRINTED))
+    numbers = {f'process_q{k}': q[k - 1 if k in (3, 7) else k] for k in range(1, 9)}
+    printed = replace(config, process_model='printed', **numbers)
     makers: dict[str, Callable[[], FrameFilter]] = {
         'kalman': lambda: PoseFilter(config, default=matrix),
         'none': NoFilter,
@@ -255,7 +282,9 @@ def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) 
         'low_pass': OneEuro,
         'fixed_low_pass': LowPass,
         'gated': lambda: PoseFilter(gated, default=matrix),
+        'printed': lambda: PoseFilter(printed, default=matrix),
         'constant': lambda: PoseFilter(replace(gated, gate_jump_count=1), default=matrix),
+        'increments': lambda: EulerIncrements(config, matrix),
         'error_state': lambda: ErrorState(config, matrix),
     }
     return makers[name]()

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puppets crawl, stand on their hands and flip: what is planted stays, and nothing whips."""
 
+from dataclasses import replace
+
 import numpy as np
 from puppet_core.body.character import load_character
 from puppet_core.procedural import SCRIPTS
-from puppet_retarget.importance import IMPORTANCE, load_environment
+from puppet_retarget.importance import Environment, IMPORTANCE, load_environment, Placement
+from puppet_retarget.importance.objects import BOX
 from puppet_retarget.offline import retarget_motion, RetargetJob
 from puppet_retarget.offline.motion_report import report
 import pytest
@@ -69,11 +72,18 @@ def test_surfaces_stay_out_of_the_floor(motion, retargeted):
 def test_knees_that_matter_carry_who_crawls(motion, characters_dir):
     """Sally's thighs are half as long again: without importance her knees are in the air."""
     sally, crawling = load_character(characters_dir / 'sally.yaml'), slice(900, 1500)
-    heights = []
-    for name in ('floor', 'ground'):
-        environment = load_environment(characters_dir.parent / 'environments' / f'{name}.yaml')
+    floor, ground = (
+        load_environment(characters_dir.parent / 'environments' / f'{name}.yaml')
+        for name in ('floor', 'ground')
+    )
+    slab = Placement(np.array([0.0, 0.0, -0.5]), np.eye(4)[0], np.array([60.0, 60.0, 1.0]))
+    solid = replace(ground.objects[0], shape=BOX, real=slab, puppet=slab)
+    runs = []
+    for environment in (floor, ground, Environment((solid,))):
         puppet = retarget_motion(motion, RetargetJob(sally, environment)).puppet
-        knees = puppet.end_effectors[crawling, 6:, 2]
-        heights.append(knees.min(axis=1).max())
-    assert heights[0] > 0.12
-    assert heights[1] < 0.09
+        runs.append(puppet.end_effectors[crawling])
+    highest = [run[:, 6:, 2].min(axis=1).max() for run in runs]
+    assert highest[0] > 0.12
+    assert highest[1] < 0.09
+    # not on a plane alone
+    assert np.abs(runs[2] - runs[1]).max() < 0.01

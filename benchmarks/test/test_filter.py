@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """puppet bench filter: the command, its file and pictures, and what it should show."""
 
+from functools import partial
 import json
 
 from benchmarks.filter import bench as bench_filter
+from benchmarks.filter.baselines import make_filter
 from benchmarks.filter.bench import bench, main
 from benchmarks.filter.data_sets import DATA_SETS, make_data_set
+from benchmarks.filter.scores import run_filter
 import numpy as np
 from PIL import Image
+from puppet_core.math import quaternions
 from puppet_filter.parameters import PoseFilterConfig
 import pytest
 
@@ -42,6 +46,25 @@ def test_gate_costs_a_frame_less_a_jump_than_it_waits_for_and_pays_with_outliers
     assert outliers['kalman'].rms_mm < 0.01 * outliers['none'].rms_mm
     pairs = results['fast_outlier_pairs']
     assert (pairs['kalman'].rms_mm < 0.01 * pairs['none'].rms_mm) == (count == 3)
+
+
+@pytest.mark.parametrize('size_m', [0.005, 0.02, 0.1, 0.7])
+def test_a_sensor_that_is_put_on_anew_is_followed_within_50_ms(size_m, rng):
+    rate_hz, step, n = 120.0, 120, 40
+    ways = rng.normal(size=(2, n, 3))
+    ways /= np.linalg.norm(ways, axis=2, keepdims=True)
+    truth, turns = np.zeros((2 * step, n, 3)), np.zeros((2 * step, n, 3))
+    truth[step:], turns[step:] = size_m * ways[0], 2.0 * size_m * ways[1]
+    noise = rng.normal(size=(2, *truth.shape)) * [[[[5e-4]]], [[[np.radians(0.05)]]]]
+    q = quaternions.multiply(quaternions.exp(turns), quaternions.exp(noise[1]))
+    filters = partial(make_filter, 'kalman', PoseFilterConfig())
+    out = run_filter(filters, truth + noise[0], q, rate_hz)
+    late = slice(step + round(0.05 * rate_hz), None)
+    missed = np.linalg.norm(out.positions - truth, axis=2)[late]
+    left = quaternions.multiply(quaternions.conjugate(quaternions.exp(turns)), out.quaternions)
+    turned = np.linalg.norm(quaternions.log(left), axis=2)[late]
+    assert missed.max() < 0.1 * size_m + 4.0 * 5e-4
+    assert turned.max() < 0.2 * size_m + 4.0 * np.radians(0.05)
 
 
 def test_noise_is_measured_as_the_command_would():

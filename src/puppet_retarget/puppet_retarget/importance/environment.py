@@ -211,9 +211,6 @@ def _read_object(entry: Section) -> SceneObject:
     influence = _per_end_effector(entry, 'influence_distance_m', ends, above=0.0)
     margin = _per_end_effector(entry, 'contact_margin_m', GENERAL_END_EFFECTORS, above=None)
     n_ends = len(END_EFFECTORS)
-    if shape != PLANE and not np.isnan(influence[n_ends:N_ENDS]).all():
-        wanted = 'elbows and knees at a plane only'
-        raise entry.error('influence_distance_m', wanted, f'them at a {SHAPES[shape]}')
     if np.any(np.isnan(influence[n_ends:N_ENDS]) & ~np.isnan(margin[n_ends:])):
         wanted = 'margins of elbows and knees that have an influence_distance_m'
         raise entry.error('contact_margin_m', wanted, 'others')

@@ -135,10 +135,6 @@ MISTAKES = {
         '- name: x\n  shape: sphere\n  radius_m: -1.0\n',
         r':5: objects\[0\].radius_m: expected a number > 0 and <= 1000, got -1.0',
     ),
-    'knees at a sphere': (
-        '- {name: x, shape: sphere, radius_m: 1.0, influence_distance_m: {left_knee: 0.3}}\n',
-        'influence_distance_m: expected elbows and knees at a plane only',
-    ),
     'no distance of the hips': (
         '- {name: x, shape: plane, influence_distance_m: {hips: 0.0}}\n',
         'influence_distance_m.hips: expected a number > 0',
