@@ -9,8 +9,8 @@ from pathlib import Path
 import sys
 
 from benchmarks.command import bench_command, bench_parser
-from benchmarks.edit.experiments import experiments, FRAMES
-from benchmarks.edit.figures import strip
+from benchmarks.edit.experiments import experiments, FRAMES, MORPH
+from benchmarks.edit.figures import knot_spacings, strip
 from benchmarks.edit.results import as_tree, markdown
 from benchmarks.edit.results import run as run_bench
 from puppet_core.drawing import save_png
@@ -64,6 +64,9 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         for bench in benches:
             picture = strip(bench, performer.colour)
             save_png(arguments.figures / f'edit_{bench.experiment.name}.png', picture)
+            if bench.experiment.name == MORPH:
+                picture = knot_spacings(bench.experiment.before, performer.colour)
+                save_png(arguments.figures / 'edit_knots.png', picture)
     return markdown(benches)
 
 

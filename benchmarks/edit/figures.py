@@ -8,14 +8,24 @@ from benchmarks.edit.experiments import ROPE, TERRAIN
 from benchmarks.edit.results import Bench
 from benchmarks.edit.rope import Rope
 import numpy as np
-from puppet_core.body import Motion, person, Skeleton
+from puppet_core.body import LIMB_SEGMENTS, Motion, person, SEGMENT_INDEX, Skeleton
 from puppet_core.drawing import Picture
 from puppet_core.math import Floats, Vec3
 from puppet_core.math import quaternions as qb
-from puppet_edit.editor import Bodies, normals, Surface
+from puppet_edit.editor import (
+    Bodies,
+    BodyPoint,
+    edit_motion,
+    EditConfig,
+    normals,
+    OrientationGoal,
+    PointGoal,
+    Surface,
+)
 from puppet_edit.scene import Doorway
 from puppet_view.render import Body, Capsule, even_instants, render_strip, Solid, StripRow, View
 
+CHEST = SEGMENT_INDEX['chest']
 INSTANTS = 7
 CELL_PX = (230, 300)
 TILE_M, TILE_REACH_M, TILE_THICKNESS_M = 0.16, 1.1, 0.03
@@ -23,7 +33,38 @@ GROUND_COLOUR, LIGHTER = (0.55, 0.62, 0.45), (0.62, 0.69, 0.52)
 DOOR_COLOUR, ROPE_COLOUR = (0.66, 0.50, 0.36), (0.75, 0.62, 0.42)
 POST_M, ROPE_RADIUS_M, ROPE_LENGTH_M = 0.07, 0.014, 6.0
 AZIMUTH_DEG = 65.0
+KNOT_SPACINGS, STOOP_FRAMES = (4, 6, 12), (-18, -12, -6, 0, 6, 12, 18)
+STOOP_RAD, LOWERED_M = 0.6, 0.15
 ROPE_CYCLE_FRAMES = 70  # a strip of a climb shows about one cycle
+
+
+def knot_spacings(walk: Motion, colour: tuple[float, float, float]) -> Picture:
+    """
+    Return a walk that stoops at one frame, a row for each knot spacing (LeeShin1999 fig. 2).
+
+    One level without the exact pass: the denser the knots, the shorter the stoop.
+    """
+    middle = walk.n_frames // 2
+    q_world, p_world = (part[middle] for part in walk.world_segments())
+    stooped = qb.multiply(qb.from_rpy(np.array([0.0, STOOP_RAD, 0.0])), q_world[CHEST])
+    at = np.array([middle])
+    constraints = [
+        PointGoal(at, BodyPoint(0), p_world[0] - [0.0, 0.0, LOWERED_M]),
+        OrientationGoal(at, CHEST, stooped),
+        *(
+            PointGoal(at, BodyPoint(int(foot)), sole, keep_orientation=True)
+            for foot, sole in zip(LIMB_SEGMENTS[2:, 2], walk.end_effectors[middle, 2:4])
+        ),
+    ]
+    frames = [middle + int(f) for f in STOOP_FRAMES]
+    rows = [StripRow('before', _bodies(walk, None, frames, np.zeros(3), colour))]
+    for spacing in KNOT_SPACINGS:
+        config = EditConfig(levels=1, frames_per_knot=spacing, exact=False)
+        edited = edit_motion(walk, constraints, config).motion
+        row = _bodies(edited, None, frames, np.zeros(3), colour)
+        rows.append(StripRow(f'{spacing} frames a knot', row))
+    captions = [f'{frame - middle:+d}' if frame != middle else 'edited' for frame in frames]
+    return render_strip(rows, captions, CELL_PX, View(AZIMUTH_DEG))
 
 
 def strip(bench: Bench, colour: tuple[float, float, float]) -> Picture:

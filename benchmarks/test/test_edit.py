@@ -88,6 +88,7 @@ def test_command_writes_file_and_pictures(tmp_path, run, monkeypatch):
         }
     for name in short:
         assert Image.open(tmp_path / 'f' / f'edit_{name}.png').width == 3 * 90 + 2 * 4
+    assert Image.open(tmp_path / 'f' / 'edit_knots.png').width == 7 * 90 + 6 * 4
 
 
 @pytest.mark.mocap
