@@ -15,6 +15,7 @@ from puppet_core.math import quaternions as qb
 from puppet_edit.editor import (
     Bodies,
     BodyPoint,
+    Constraint,
     edit_motion,
     EditConfig,
     normals,
@@ -48,7 +49,7 @@ def knot_spacings(walk: Motion, colour: tuple[float, float, float]) -> Picture:
     q_world, p_world = (part[middle] for part in walk.world_segments())
     stooped = qb.multiply(qb.from_rpy(np.array([0.0, STOOP_RAD, 0.0])), q_world[CHEST])
     at = np.array([middle])
-    constraints = [
+    constraints: list[Constraint] = [
         PointGoal(at, BodyPoint(0), p_world[0] - [0.0, 0.0, LOWERED_M]),
         OrientationGoal(at, CHEST, stooped),
         *(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 import math
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from benchmarks.filter import baseline_kernels
 from benchmarks.filter.baseline_kernels import EulerState
@@ -272,8 +272,11 @@ def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) 
         process_linear_m2_s3=linear,
         process_angular_rad2_s3=angular,
     )
-    q = dict(zip((1, 2, 4, 5, 6, 8), PRINTED))
-    numbers = {f'process_q{k}': q[k - 1 if k in (3, 7) else k] for k in range(1, 9)}
+    numbers: dict[str, Any] = {
+        f'process_q{k}': q
+        for q, names in zip(PRINTED, ((1,), (2, 3), (4,), (5,), (6, 7), (8,)))
+        for k in names
+    }
     printed = replace(config, process_model='printed', **numbers)
     makers: dict[str, Callable[[], FrameFilter]] = {
         'kalman': lambda: PoseFilter(config, default=matrix),
