@@ -67,6 +67,7 @@ STRAIGHT_POWER = 8  # of a leg's extension, by which it counts beside the other 
 # What rests of an adult: middle in the frame of pelvis or head, and radius [m]
 HIPS_BALL, HEAD_BALL = ((0.0, 0.0, 0.0), 0.143), ((0.0, 0.0, 0.12), 0.115)
 PUSH_S = 0.03  # time constant of the push out of objects
+RISE_DELAY, RISE_M = 3.0, 0.03  # of a root that rises: share of its time constant more, how far
 LIFT_S = 0.1  # time constant with which a body that was lifted out of planes comes down again
 STRAIN_SHARE = 0.1  # of a limb's reach: goal displacement at which half the softness is there [-]
 
@@ -355,13 +356,18 @@ def smooth_root(
     """
     Smooth in time what is added to the performer's root (carried over with the world scale).
 
-    Only the difference is smoothed, so a puppet of the performer's size has no delay at all.
+    Only the difference is smoothed, so a puppet of the performer's size has no delay at all. It
+    rises slower than it sinks: goals out of reach are urgent, and what lets a body go is not. A
+    rise of much more than RISE_M is hardly slower.
     """
     carried = scale(captured_root, tuning.world_scale)
     offset = sub(frame.root, carried)
     if dt < math.inf:
         for k in range(3):
-            frame.root[k] = follow(frame.follower[k], offset[k], tuning.root_smoothing_s, dt)
+            time_constant, rise = tuning.root_smoothing_s, offset[k] - frame.follower[k, 0]
+            if k == 2 and rise > 0.0:
+                time_constant *= 1.0 + RISE_DELAY / (1.0 + rise / (RISE_M * tuning.puppet_size))
+            frame.root[k] = follow(frame.follower[k], offset[k], time_constant, dt)
         copy(add(carried, frame.root), frame.root)
     else:
         copy(offset, frame.follower[:, 0])

@@ -202,6 +202,28 @@ def test_root_is_continuous_while_the_feet_part(short_character, softness):
     assert steps.max() < 2.0 * np.sqrt(apart[1] - apart[0])
 
 
+def test_a_root_sinks_at_once_and_rises_slowly(short_character):
+    """Times until half of a step of 1 cm or 30 cm is done, in ticks of 1 ms."""
+    placing = Placing(short_character, SolverConfig())
+    frame, free = (
+        placing.frame,
+        Goals(*(np.zeros((8, 3)), np.zeros(8), np.zeros(8), np.zeros((8, 1)))),
+    )
+    halves = {}
+    for step in (-0.3, -0.01, 0.01, 0.3):
+        frame.root[:] = 0.0
+        kernels.smooth_root(placing.model, placing.tuning, np.zeros(3), free, np.inf, frame)
+        for tick in range(1, 1000):
+            frame.root[:] = 0.0, 0.0, step
+            kernels.smooth_root(placing.model, placing.tuning, np.zeros(3), free, 1e-3, frame)
+            if abs(frame.root[2]) >= 0.5 * abs(step):
+                halves[step] = tick
+                break
+    assert halves[-0.3] == halves[-0.01] < 50
+    assert 2.5 * halves[-0.01] < halves[0.01] < 4.0 * halves[-0.01]
+    assert halves[-0.3] < halves[0.3] < 2.0 * halves[-0.3]
+
+
 def test_a_late_root_is_brought_to_the_nearest_place_that_reaches(short):
     centres, importances = np.zeros((4, 3)), np.array([0.0, 0.0, 1.0, 0.0])
     reach = short.reaches[2]
