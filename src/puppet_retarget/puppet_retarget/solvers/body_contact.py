@@ -54,6 +54,7 @@ SECTIONS = 10  # halvings of a capsule's core
 TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
 FREE_BANDWIDTH = 40.0  # with which they do in the air [1/s]
 DIP_M = 0.004  # half of it may be left of what dips in
+NEAR_PLANE_M = 0.5  # from a plane, within which hands may slow down
 CUSHION_M = 0.08  # above a plane, where a hand of no importance begins to slow down
 LEAST_LEVER = 0.3  # of the way along a limb at which its elbow moves what is there [-]
 STEEPEST = 3.0  # way out over an edge, as a multiple of the depth
@@ -90,13 +91,14 @@ def deepest_in_object(
     Return how deep a segment at an orientation and origin is in object j, negative outside [m].
 
     And the way from the origin to its capsule's core there [m], and the object's normal. What is
-    farther from a solid than the ball around the segment is not looked at closely.
+    farther than the ball around the segment, from a plane NEAR_PLANE_M farther, is not looked at
+    closely.
     """
     centre = rotate(q, shape.centres[segment])
     distance, _, normal = puppet_distance(objects, j, add(p, centre))
     deepest, place = shape.bounds[segment] - distance, centre
     out = rotate(objects.puppet_orientations[j], normal)
-    if deepest <= 0.0 and objects.shapes[j] != PLANE:
+    if deepest <= (-NEAR_PLANE_M if objects.shapes[j] == PLANE else 0.0):
         return deepest, place, out
     deepest = -math.inf
     for i in range(shape.first[segment], shape.first[segment + 1]):
