@@ -21,6 +21,7 @@ LOW_PASS_HZ = 10.0  # body motion holds little above it
 # Those of a grid with the least error, as geometric mean over static, slow, fast and walk.
 ONE_EURO = (0.3, 300.0, 300.0, 10.0)  # least cutoff, slopes, velocity cutoff
 EULER_DENSITIES = (1.0, 6.0)  # [m^2/s^3], [rad^2/s^3]
+GATED_DENSITIES = (4.0, 24.0)  # with those above a gate takes the start of a swing for an outlier
 # q1, q2, q4, q5, q6, q8 of Shin2002 eq. 3.5 with the least error over slow, fast and walk
 PRINTED = (9.6e-7, 1.7e-4, 0.032, 4.2e-6, 1.0e-3, 0.29)
 MAX_STEP_S = 0.5  # longer gaps start anew
@@ -265,12 +266,14 @@ def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) 
 
     """
     matrix = default_noise(config) if noise is None else noise
-    linear, angular = EULER_DENSITIES
-    gated = replace(
-        config,
-        process_model='physical',
-        process_linear_m2_s3=linear,
-        process_angular_rad2_s3=angular,
+    constant, gated = (
+        replace(
+            config,
+            process_model='physical',
+            process_linear_m2_s3=linear,
+            process_angular_rad2_s3=angular,
+        )
+        for linear, angular in (EULER_DENSITIES, GATED_DENSITIES)
     )
     numbers: dict[str, Any] = {
         f'process_q{k}': q
@@ -286,7 +289,7 @@ def make_filter(name: str, config: PoseFilterConfig, noise: Mat6 | None = None) 
         'fixed_low_pass': LowPass,
         'gated': lambda: PoseFilter(gated, default=matrix),
         'printed': lambda: PoseFilter(printed, default=matrix),
-        'constant': lambda: PoseFilter(replace(gated, gate_jump_count=1), default=matrix),
+        'constant': lambda: PoseFilter(replace(constant, gate_jump_count=1), default=matrix),
         'increments': lambda: EulerIncrements(config, matrix),
         'error_state': lambda: ErrorState(config, matrix),
     }

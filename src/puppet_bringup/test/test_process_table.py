@@ -204,8 +204,19 @@ def test_ros_arguments_keep_types_apart():
         (REPLAY, {'entry': '/joint_states'}, 'entry: expected one of /tracker/raw'),
         (SIM, {'namespace': 'robot-1'}, "namespace: .* such as robot1 .* got 'robot-1'"),
         (SIM, {}, 'ports_dir: expected a folder'),
+        (SIM, {**SIM_GIVEN, 'clip': 'a.bvh', 'script': 'carry'}, 'script: expected none beside'),
     ],
-    ids=['variant', 'argument', 'number', 'truth', 'processors', 'entry', 'space', 'ports'],
+    ids=[
+        'variant',
+        'argument',
+        'number',
+        'truth',
+        'processors',
+        'entry',
+        'space',
+        'ports',
+        'both',
+    ],
 )
 def test_mistakes_are_named(variant, given, message):
     with pytest.raises(ConfigError, match=message):

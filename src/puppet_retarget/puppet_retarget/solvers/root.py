@@ -87,7 +87,7 @@ def fill_root_balls(model: PuppetModel, tuning: Tuning, goals: Goals, frame: Fra
     """
     Fill the balls of the root that bring goals within reach of limbs (Shin2002 eq. 5.2).
 
-    The printed radius, reach / w, has grown by a tenth of the reach at an importance of 0.9, and
+    The printed radius, reach / w, has grown by a ninth of the reach at an importance of 0.9, and
     the root springs up. With w eased that of a foot opens gently; that of a hand grows by
     HAND_GROWTH as much, so that a body leans in time to what it takes. An importance below
     MIN_IMPORTANCE is no constraint (errata 3); an important ball gives way least when they do not

@@ -529,7 +529,7 @@ def pose_captured_packed(
 
 @kernel
 def repose_packed(packed: np.ndarray, rows: Floats) -> None:
-    """Bring all that follows from root and rotations up to date with them, in place."""
+    """Bring segments, ends, what hands carry and measures up to date with the posture."""
     solver = packed[0]
     objects, goals, frame = solver.objects, solver.goals.positions, solver.frame
     palms = middle_of_palms(frame)
