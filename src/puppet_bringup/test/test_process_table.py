@@ -206,17 +206,7 @@ def test_ros_arguments_keep_types_apart():
         (SIM, {}, 'ports_dir: expected a folder'),
         (SIM, {**SIM_GIVEN, 'clip': 'a.bvh', 'script': 'carry'}, 'script: expected none beside'),
     ],
-    ids=[
-        'variant',
-        'argument',
-        'number',
-        'truth',
-        'processors',
-        'entry',
-        'space',
-        'ports',
-        'both',
-    ],
+    ids=['variant', 'argument', 'number', 'truth', 'pin', 'entry', 'space', 'ports', 'both'],
 )
 def test_mistakes_are_named(variant, given, message):
     with pytest.raises(ConfigError, match=message):
