@@ -44,14 +44,14 @@ class Run:
         return found
 
     def _command(self, process, config_dir):
-        text = f"""#!{sys.executable}
+        text = f"""
 import pathlib, sys
 pathlib.Path({str(self._notes / process.name)!r}).write_text(sys.argv[1])
 sys.exit({self.codes.get(process.name, 0)})"""
         program = self._notes.parent / f'{process.name}.py'
         program.write_text(text)
-        program.chmod(0o755)
-        return [str(program)]
+        # not itself executable: it is busy while another thread forks as it is written
+        return [sys.executable, str(program)]
 
 
 @pytest.fixture
