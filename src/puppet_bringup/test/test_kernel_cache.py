@@ -34,6 +34,8 @@ class Run:
     def compile(self):  # noqa: A003
         environ = {CACHE_VARIABLE: str(self._cache)}
         listed = process_table.prepared('sim', {}, self._notes.parent)
+        for process in listed:  # before a thread forks: a file that is open then is busy
+            self._write_program(process.name)
         return compile_kernels(listed, Path(), environ, self.stopping, self.said.append)
 
     def names(self):
@@ -43,15 +45,17 @@ class Run:
             (self._notes / name).unlink()
         return found
 
-    def _command(self, process, config_dir):
-        text = f"""
+    def _write_program(self, name):
+        text = f"""#!{sys.executable}
 import pathlib, sys
-pathlib.Path({str(self._notes / process.name)!r}).write_text(sys.argv[1])
-sys.exit({self.codes.get(process.name, 0)})"""
-        program = self._notes.parent / f'{process.name}.py'
+pathlib.Path({str(self._notes / name)!r}).write_text(sys.argv[1])
+sys.exit({self.codes.get(name, 0)})"""
+        program = self._notes.parent / f'{name}.py'
         program.write_text(text)
-        # not itself executable: it is busy while another thread forks as it is written
-        return [sys.executable, str(program)]
+        program.chmod(0o755)
+
+    def _command(self, process, config_dir):
+        return [str(self._notes.parent / f'{process.name}.py')]
 
 
 @pytest.fixture
