@@ -77,7 +77,7 @@ class ImportanceModel:
     @property
     def unseen(self) -> tuple[str, ...]:
         """Return the names of objects whose sensor has not been seen yet."""
-        return self._moving.unseen
+        return tuple(self._moving.unseen)
 
     def retune(self, tuning: ImportanceConfig, self_tuning: SelfInteractionConfig) -> None:
         """Take new tuning without a jump in what is smoothed."""

@@ -5,9 +5,9 @@ Objects that move: with a tracker sensor, a segment, or both hands while these h
 
 `MovingObjects` says where the performer's are; the importance has them, the puppet's solver gets
 them from there. `Counterparts` puts the puppet's where they are while nobody holds them: what
-stands on another object stands on that one's counterpart, however large and turned; far from
-all others it is where the performer's is. What two hands hold goes with the puppet's hands from
-there, and what is fixed to a segment with the puppet's segment: `solvers.carry`.
+stands on another object stands on that one's counterpart, whatever the sizes; far from all others
+it is where the performer's is. What two hands hold goes with the puppet's hands from there, and
+what is fixed to a segment with the puppet's segment: `solvers.carry`.
 """
 
 import math
@@ -79,15 +79,11 @@ class MovingObjects:
         )
         self._start = self._props
         self._was_known = np.zeros(n, dtype=bool)  # in the last frame
+        self.unseen = [o.name for _, o in self._items if o.follows]
+        """Names of those whose sensor was in no frame yet."""
         self._q_world = np.zeros((N_SEGMENTS, 4))
         self._stamp_ns: int | None = None
         self.reset()
-
-    @property
-    def unseen(self) -> tuple[str, ...]:
-        """Return the names of those whose sensor has not been seen yet."""
-        seen = self._props.positions[:, 2] > UNSEEN_Z
-        return tuple(name for name, is_seen in zip(self._props.names, seen) if not is_seen)
 
     def reset(self) -> None:
         """Put all where they were at first, in nobody's hands."""
@@ -129,6 +125,8 @@ class MovingObjects:
                 continue
             places[i], turns[i] = found
             was_known, self._was_known[i] = self._was_known[i], True
+            if item.name in self.unseen:
+                self.unseen.remove(item.name)
             if 0.0 < dt < math.inf and was_known:
                 back = quaternions.conjugate(before.orientations[i])
                 objects.velocities[j, :3] = (places[i] - before.positions[i]) / dt
@@ -208,8 +206,7 @@ class Counterparts:
             if own.segments[j] >= 0:
                 support, own.puppet_positions[j] = 1.0, own.positions[j]
             elif own.positions[j, 2] > UNSEEN[2]:
-                support, own.puppet_positions[j], turn = rest(self._packed, j)
-                own.puppet_orientations[j] = v.multiply(turn, own.orientations[j])
+                support, own.puppet_positions[j] = rest(self._packed, j)
             own.looseness[j] = objects.looseness[j] = 1.0 - support
             objects.positions[j], objects.orientations[j] = own.positions[j], own.orientations[j]
             objects.puppet_positions[j] = world_scale * own.puppet_positions[j]
@@ -217,17 +214,16 @@ class Counterparts:
 
 
 @kernel
-def rest(packed: np.ndarray, j: int) -> tuple[float, v.Vec3, v.Quat]:
+def rest(packed: np.ndarray, j: int) -> tuple[float, v.Vec3]:
     """
-    Return how much others carry an object, in [0, 1], its counterpart's place [m] and its turn.
+    Return how much others carry an object, in [0, 1], and where its counterpart is for that [m].
 
-    It turns with counterparts that stand otherwise, as far as they carry it. `packed` holds
-    ObjectArrays at world scale 1. What stands still can carry it, and of what moves an object
-    before it. Its gap to one of them is kept above the counterpart, and closed where noise makes
-    it negative.
+    `packed` holds ObjectArrays at world scale 1. What stands still can carry it, and of what moves
+    an object before it. Its gap to one of them is kept above the counterpart, and closed where
+    noise makes it negative.
     """
     objects = packed[0]
-    support, total, place, turn = 0.0, 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    support, total, place = 0.0, 0.0, (0.0, 0.0, 0.0)
     for s in range(objects.n_objects):
         if s == j or objects.moves[s] and s > j or objects.positions[s, 2] <= UNSEEN_Z:
             continue
@@ -243,13 +239,10 @@ def rest(packed: np.ndarray, j: int) -> tuple[float, v.Vec3, v.Quat]:
         w = importance(gap, 0.0, 0.0, SUPPORT_M)
         weight = blend_weight(w, gap / SUPPORT_M)
         place = add(place, scale(goal, weight))
-        turned = v.multiply(objects.puppet_orientations[s], v.conjugate(objects.orientations[s]))
-        turn = add(turn, scale(v.log(v.align_sign(v.IDENTITY, turned)), weight))
         total += weight
         support = max(support, w)
-    if total == 0.0:
-        return support, vec3(objects.positions[j]), v.IDENTITY
-    return support, scale(place, 1.0 / total), v.exp(scale(turn, support / total))
+    origin = vec3(objects.positions[j])
+    return support, scale(place, 1.0 / total) if total > 0.0 else origin
 
 
 @kernel

@@ -167,10 +167,8 @@ def test_balls_open_gently_as_hands_and_feet_let_go(short):
         goals = Goals(np.zeros((8, 3)), np.full(8, w), np.zeros(8), np.zeros((8, 1)))
         kernels.fill_root_balls(short.model, short.tuning, goals, short.frame)
         found.append(radii.copy())
-    found = np.array(found)
-    assert np.isinf(found[0]).all()
-    assert (np.diff(found[1:], axis=0) < 0.0).all()
-    grown = found[1:] / found[-1]
+    grown = np.array(found)[1:] / found[-1]
+    assert np.isinf(found[0]).all() and (np.diff(grown, axis=0) < 0.0).all()
     np.testing.assert_allclose(grown[:, 4:], 1.0 / np.tile(shares[1:, None], 4))
     assert (grown[89, :4] < 1.035).all()  # at 0.9, where the printed ball has grown by a ninth
 
@@ -205,17 +203,15 @@ def test_root_is_continuous_while_the_feet_part(short_character, softness):
 def test_a_root_sinks_at_once_and_rises_slowly(short_character):
     """Times until half of a step of 1 cm or 30 cm is done, in ticks of 1 ms."""
     placing = Placing(short_character, SolverConfig())
-    frame, free = (
-        placing.frame,
-        Goals(*(np.zeros((8, 3)), np.zeros(8), np.zeros(8), np.zeros((8, 1)))),
-    )
+    frame, none = placing.frame, np.zeros(8)
+    fixed = placing.model, placing.tuning, np.zeros(3), Goals(none, none, none, none)
     halves = {}
     for step in (-0.3, -0.01, 0.01, 0.3):
         frame.root[:] = 0.0
-        kernels.smooth_root(placing.model, placing.tuning, np.zeros(3), free, np.inf, frame)
+        kernels.smooth_root(*fixed, np.inf, frame)
         for tick in range(1, 1000):
             frame.root[:] = 0.0, 0.0, step
-            kernels.smooth_root(placing.model, placing.tuning, np.zeros(3), free, 1e-3, frame)
+            kernels.smooth_root(*fixed, 1e-3, frame)
             if abs(frame.root[2]) >= 0.5 * abs(step):
                 halves[step] = tick
                 break
