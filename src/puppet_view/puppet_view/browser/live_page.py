@@ -310,6 +310,9 @@ class NodeSettings:
         self._unread.add(setting)  # show what is in force
 
     def _show(self, setting: str, future: Future) -> None:
+        if self._under_way[setting] or not self._changes.empty():
+            self._unread.add(setting)  # while somebody moves a control, it is where they want it
+            return
         for value in future.result().values:
             self._panel.show_settings({setting: parameter_value_to_python(value)})
 
@@ -323,14 +326,9 @@ class NodeSettings:
 
     def _on_event(self, event: ParameterEvent) -> None:
         for changed in (*event.new_parameters, *event.changed_parameters):
-            name = changed.name
-            if event.node != self._home + TARGETS.get(name, ('',))[0]:
-                continue
-            if self._under_way[name] or not self._changes.empty():
-                # while somebody moves the control here, it is where they want it
-                self._unread.add(name)
-            else:
-                self._panel.show_settings({name: parameter_value_to_python(changed.value)})
+            if event.node == self._home + TARGETS.get(changed.name, ('',))[0]:
+                # asked for, not taken from here: an answer under way may be older, and come later
+                self._unread.add(changed.name)
 
 
 class ViewNode(Node):
