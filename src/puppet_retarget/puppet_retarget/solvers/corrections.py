@@ -23,25 +23,17 @@ from puppet_core.math.values import (
     quat,
     QuatLike,
     rotate,
+    slerp,
     Vec3,
     vec3,
 )
-from puppet_retarget.solvers.limbs import STARTS
-from puppet_retarget.solvers.penetration import solve_one_limb
+from puppet_retarget.solvers.limbs import bend_limb, circle_point, STARTS, turn_limb
 from puppet_retarget.solvers.root import MIN_IMPORTANCE
-from puppet_retarget.solvers.state import (
-    Frame,
-    Goals,
-    limb_at,
-    PuppetModel,
-    set_joints,
-    Tuning,
-    update_kinematics,
-)
+from puppet_retarget.solvers.state import Frame, Goals, limb_at, PuppetModel, update_kinematics
 
 MAX_RATE_RAD_S = 12.0  # a joint seems to whip from some 17 on
 BANDWIDTH = 60.0  # of what follows [1/s]
-END_POWER = 8  # importance to this power takes an end back to the environment [-]
+END_POWER = 12  # importance to this power takes an end back to the environment [-]
 NOTHING_RAD = 1e-7
 TURN_SIZE = 7  # of a joint's state: turn (quaternion), its rate [rad/s]
 
@@ -78,9 +70,7 @@ def follow_turn(state: Floats, target: QuatLike, bandwidth: float, dt: float) ->
 
 
 @kernel
-def follow_limbs(
-    model: PuppetModel, tuning: Tuning, goals: Goals, dt: float, frame: Frame
-) -> None:
+def follow_limbs(model: PuppetModel, goals: Goals, dt: float, frame: Frame) -> None:
     """
     Let the limbs go where the steps before want them no faster than they may.
 
@@ -102,10 +92,14 @@ def follow_limbs(
         held = goals.importances[limb] ** END_POWER
         if held > MIN_IMPORTANCE:
             q_end = frame.q_world[STARTS[limb] + 2]
-            followed = limb_at(model, frame, limb, frame.rotations, q_end)
+            free = limb_at(model, frame, limb, frame.free_rotations, q_end)
             goal = sub(frame.free_ends[limb], rotate(q_end, model.interaction_points[limb]))
-            current = norm(sub(followed.wrist, followed.shoulder))
-            set_joints(
-                frame.rotations, limb, solve_one_limb(tuning, followed, goal, current, held)
-            )
+            current = norm(sub(free.wrist, free.shoulder))
+            elbow, wrist = bend_limb(free, goal, current)
+            # how far the limb has turned about its line is all that eases
+            elbow = circle_point(free.shoulder, elbow, wrist, frame.p_world[STARTS[limb] + 1])
+            joints = turn_limb(free, elbow, wrist, 1.0)
+            for i in range(3):
+                own = frame.rotations[STARTS[limb] + i]
+                copy(slerp(quat(own), joints[i], held), own)
     update_kinematics(model, frame)

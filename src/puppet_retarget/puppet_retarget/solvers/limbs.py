@@ -465,7 +465,7 @@ def _lean(way: Vec3Like, reference: Vec3Like, length: float) -> Vec3:
 
 
 @kernel
-def _circle_point(shoulder: Vec3Like, elbow: Vec3Like, wrist: Vec3Like, wanted: Vec3Like) -> Vec3:
+def circle_point(shoulder: Vec3Like, elbow: Vec3Like, wrist: Vec3Like, wanted: Vec3Like) -> Vec3:
     """Return the place near `wanted` that the elbow can turn to while the wrist stays."""
     line = sub(wrist, shoulder)
     if norm(line) <= 1e-9:
@@ -506,7 +506,7 @@ def settle(
     """
     shoulder, lower = limb.shoulder, limb.lower
     swung = lerp(elbow, into_range_ball(elbow, own.centre, own.radius, 1.0), share)
-    circled = _circle_point(shoulder, elbow, wrist, swung)
+    circled = circle_point(shoulder, elbow, wrist, swung)
     way = normalized(sub(lerp(elbow, circled, end), shoulder))
     elbow = add(_lean(sub(lerp(swung, circled, end), shoulder), way, limb.upper), shoulder)
     way = sub(wrist, circled)

@@ -373,7 +373,7 @@ def _reach_out(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, fram
         own = limb_at(model, frame, limb, frame.rotations, frame.q_ends[limb])
         elbow = Range(vec3(goals.positions[limb + 4]), goals.radii[limb + 4], w_elbow)
         share = share_of_end(w, w_elbow, JOINT_TIE)
-        kept = ease(w) * share * (2.0 - share)  # without a kink where they are equal
+        kept = ease(w) * ease(share)  # without a kink where they are equal
         joints = solve_limb_in_ranges(own, reach, kept, Range(own.wrist, 0.0, 0.0), elbow)
         set_joints(frame.rotations, limb, joints)
 
@@ -446,7 +446,7 @@ def pose_limbs(
     if tuning.self_push_out:
         resolve_self_penetration(model, tuning, goals, frame)
     arms_out_of_objects(model, tuning, objects, goals, frame)
-    follow_limbs(model, tuning, goals, dt, frame)
+    follow_limbs(model, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
     lift_ends(model, tuning, objects, goals, frame)
     if tuning.joint_limits and limit_joints(model.limits, frame.rotations) > 0:
