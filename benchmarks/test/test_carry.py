@@ -34,9 +34,18 @@ def stage(repository):
     return load_environment(repository / 'config' / 'environments' / 'carry.yaml')
 
 
-@pytest.mark.parametrize(
-    ('name', 'factor'), [('sally', 1.4), ('blubby', 0.7), ('frog', 1.0), ('performer', 1.4)]
-)
+# Of each body how deep the box may be in its trunk [m], and the root's jerk over the performer's:
+# Blubby is a ball of a metre, and turns beside the stand with the box in his arms
+BOUNDS = {
+    'performer': (1e-3, 2.5),
+    'sally': (1e-3, 5.0),
+    'blubby': (0.09, 6.0),
+    'frog': (1e-3, 4.0),
+}
+
+
+@pytest.mark.parametrize('name', BOUNDS)
+@pytest.mark.parametrize('factor', [0.7, 1.0, 1.4])
 def test_box_stays_on_the_palms_and_stands_where_it_is_set_down(
     carried, stage, characters_dir, name, factor
 ):
@@ -44,10 +53,11 @@ def test_box_stays_on_the_palms_and_stands_where_it_is_set_down(
         carried, load_character(characters_dir / f'{name}.yaml'), with_size(stage, factor)
     )
     assert figures.palms_m < 0.005 and figures.slip_m_s < 0.010
-    assert figures.fastest < 1.2 and figures.acceleration_m_s2 < 40.0
+    assert figures.fastest < 1.2 and figures.acceleration_m_s2 < 20.0
     assert abs(figures.gap_m) < 1e-6 and abs(figures.float_m) < 1e-6
     assert figures.moves_m_s < 1e-6
-    assert figures.trunk_m < 0.03 and figures.root_jerk < 6.0
+    trunk_m, root_jerk = BOUNDS[name]
+    assert figures.trunk_m < trunk_m and figures.root_jerk < root_jerk
 
 
 def test_box_goes_with_the_hands_while_a_puppet_eases(carried, stage, characters_dir):
