@@ -50,6 +50,13 @@ def test_it_moves_as_smoothly_as_its_performer(motion, retargeted):
     assert figures['jerk_ratio']['root'] < 2.5
 
 
+def test_blubby_does_not_whip_whose_elbows_are_in_his_belly(motion, characters_dir):
+    ground = load_environment(characters_dir.parent / 'environments' / 'ground.yaml')
+    job = RetargetJob(load_character(characters_dir / 'blubby.yaml'), ground)
+    figures = report(motion, job, retarget_motion(motion, job))
+    assert figures['flips'] == figures['whips'] == 0
+
+
 def test_knees_and_feet_come_and_go_without_a_kick(motion, retargeted):
     """Of who crawls, where knees and feet share a leg."""
     _, result = retargeted

@@ -23,10 +23,12 @@ from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetModel
 import pytest
 
+RATE_HZ = 120.0
+
 
 @pytest.fixture(scope='module')
 def carried(performer):
-    return carry_motion(performer, 60.0)
+    return carry_motion(performer, RATE_HZ)
 
 
 @pytest.fixture(scope='module')
@@ -34,18 +36,19 @@ def stage(repository):
     return load_environment(repository / 'config' / 'environments' / 'carry.yaml')
 
 
-# Of each body how deep the box may be in its trunk [m], and the root's jerk over the performer's:
-# Blubby is a ball of a metre, and turns beside the stand with the box in his arms
+# Of each body how deep the box of each size may be in its trunk [m], and the root's jerk over the
+# performer's: Blubby is a ball of a metre, and turns beside the stand with the box in his arms
+SIZES = (0.7, 1.0, 1.4)
 BOUNDS = {
-    'performer': (1e-3, 2.5),
-    'sally': (1e-3, 5.0),
-    'blubby': (0.09, 6.0),
-    'frog': (1e-3, 4.0),
+    'performer': ((1e-3, 1e-3, 1e-3), 2.5),
+    'sally': ((1e-3, 1e-3, 1e-3), 6.0),
+    'blubby': ((0.03, 0.045, 0.09), 7.0),
+    'frog': ((1e-3, 1e-3, 1e-3), 4.0),
 }
 
 
 @pytest.mark.parametrize('name', BOUNDS)
-@pytest.mark.parametrize('factor', [0.7, 1.0, 1.4])
+@pytest.mark.parametrize('factor', SIZES)
 def test_box_stays_on_the_palms_and_stands_where_it_is_set_down(
     carried, stage, characters_dir, name, factor
 ):
@@ -53,11 +56,11 @@ def test_box_stays_on_the_palms_and_stands_where_it_is_set_down(
         carried, load_character(characters_dir / f'{name}.yaml'), with_size(stage, factor)
     )
     assert figures.palms_m < 0.005 and figures.slip_m_s < 0.010
-    assert figures.fastest < 1.2 and figures.acceleration_m_s2 < 20.0
+    assert figures.fastest < 1.2 and figures.acceleration_m_s2 < 16.0
     assert abs(figures.gap_m) < 1e-6 and abs(figures.float_m) < 1e-6
     assert figures.moves_m_s < 1e-6
-    trunk_m, root_jerk = BOUNDS[name]
-    assert figures.trunk_m < trunk_m and figures.root_jerk < root_jerk
+    depths_m, root_jerk = BOUNDS[name]
+    assert figures.trunk_m < depths_m[SIZES.index(factor)] and figures.root_jerk < root_jerk
 
 
 def test_box_goes_with_the_hands_while_a_puppet_eases(carried, stage, characters_dir):
@@ -68,7 +71,7 @@ def test_box_goes_with_the_hands_while_a_puppet_eases(carried, stage, characters
     segments, leg = carried.world_segments()[1], carried.skeleton.leg_length
     start, missed = round(9.0 * carried.rate_hz), round(carried.rate_hz)
     apart, eased = [], []
-    for i in [*range(start, start + 30), *range(start + 30 + missed, start + 90 + missed)]:
+    for i in [*range(start, start + 60), *range(start + 60 + missed, start + 180 + missed)]:
         stamp_ns, posture = round(i * 1e9 / carried.rate_hz), carried.posture(i)
         given = posture.root_position, segments[i], posture.rotations
         rows, self_rows, moving = near.step(stamp_ns, posture, segments[i])
@@ -76,7 +79,7 @@ def test_box_goes_with_the_hands_while_a_puppet_eases(carried, stage, characters
         box = out.solution.moving.positions[out.solution.moving.names.index('box')]
         apart.append(np.linalg.norm(out.solution.end_effectors[:2].mean(axis=0) - box))
         eased.append(out.eased)
-    assert eased[30] and not eased[-1]
+    assert eased[60] and not eased[-1]
     assert np.ptp(apart) < 0.02
 
 

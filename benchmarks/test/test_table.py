@@ -66,7 +66,7 @@ def leaning(skeleton):
     return Motion.from_rotations(skeleton, RATE_HZ, roots, rotations)
 
 
-@pytest.mark.parametrize('name', ['performer', 'sally', 'blubby', 'frog'])
+@pytest.mark.parametrize('name', ['sally', 'blubby', 'frog'])
 def test_elbows_lean_on_a_table(performer, characters_dir, tmp_path, name):
     motion, puppet = leaning(performer.skeleton), load_character(characters_dir / f'{name}.yaml')
     scale = puppet.scale_for(performer.skeleton.leg_length)
@@ -82,6 +82,6 @@ def test_elbows_lean_on_a_table(performer, characters_dir, tmp_path, name):
     assert (important.sum(axis=0) > RATE_HZ).all()
     assert heights[important].min() > 0.0
     without, with_them = (np.abs(m[important]).max() for m in misses)
-    assert with_them < (0.01 if name == 'performer' else 0.5 * without)
+    assert with_them < min(0.5 * without, 0.07)
     figures = report(motion, job, result)
     assert figures['flips'] == figures['whips'] == 0

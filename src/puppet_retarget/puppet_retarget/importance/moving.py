@@ -53,6 +53,7 @@ from puppet_retarget.importance.self_interaction import world_orientations
 GRASP_M = 0.015  # from both palms to the surface, at most, where hands take a thing
 LET_GO_M = 0.02  # over the least distance of the palms since then, where they leave it
 SUPPORT_M = 0.3  # gap to another object from which on it no longer carries this one
+ROUND = 0.1  # cosine of the tilt over an edge within which an extent is rounded off [-]
 UNSEEN_Z = float(UNSEEN[2])
 _NO_SEGMENTS = np.zeros((0, 3))
 Pose = tuple[Floats, Floats]
@@ -268,10 +269,21 @@ def _gap_above(objects: ObjectArrays, j: int, s: int) -> tuple[float, v.Vec3, v.
 
 @kernel
 def half_extent(shape: int, size: v.Vec3Like, along: v.Vec3Like) -> float:
-    """Return how far a solid extends from its centre in a direction of its frame, a unit [m]."""
-    x, y, z = abs(along[0]), abs(along[1]), abs(along[2])
+    """
+    Return how far a solid extends from its centre in a direction of its frame, a unit [m].
+
+    Exact along the axes. Over an edge the extent would change with a kink, and with it where a
+    carried box is; so each |x| is rounded off near 0.
+    """
+    x, y, z = _rounded(along[0]), _rounded(along[1]), _rounded(along[2])
     if shape == BOX:
         return 0.5 * (size[0] * x + size[1] * y + size[2] * z)
     if shape == CYLINDER:
-        return size[0] * math.sqrt(x * x + y * y) + 0.5 * size[2] * z
+        return size[0] * math.hypot(along[0], along[1]) + 0.5 * size[2] * z
     return size[0] + (0.5 * size[2] * z if shape == CAPSULE else 0.0)
+
+
+@kernel
+def _rounded(x: float) -> float:
+    """Return about |x|, without its kink; 0 and 1 as they are."""
+    return (math.hypot(x, ROUND) - ROUND) / (math.hypot(1.0, ROUND) - ROUND)

@@ -53,7 +53,7 @@ UP = (0.0, 0.0, 1.0)  # of a foot's or hand's back as they lie flat
 SECTIONS = 10  # halvings of a capsule's core
 TILT_BANDWIDTH = 120.0  # with which hands and feet turn [1/s]
 FREE_BANDWIDTH = 40.0  # with which they do in the air [1/s]
-HOLD_POWER = 8  # importance to this power is how much one holds on [-]
+LEVEL_POWER = 8  # importance to this power is how firmly hands and feet stand [-]
 DIP_M = 0.004  # half of it may be left of what dips in
 NEAR_PLANE_M = 0.5  # from a plane, within which hands may slow down
 CUSHION_M = 0.08  # above a plane, where a hand of no importance begins to slow down
@@ -195,7 +195,7 @@ def level_ends(
         q = quat(frame.q_ends[limb])
         lies = multiply(frame.turns[limb], q)
         level = _levelled(model, objects, limb, goal, tuning.world_scale, lies)
-        held = goals.importances[limb] ** HOLD_POWER
+        held = goals.importances[limb] ** LEVEL_POWER
         bandwidth = FREE_BANDWIDTH + held * (TILT_BANDWIDTH - FREE_BANDWIDTH)
         turn = follow_turn(frame.tilts[limb], multiply(level, conjugate(q)), bandwidth, dt)
         copy(multiply(turn, q), frame.q_ends[limb])
@@ -312,7 +312,7 @@ def lift_ends(
         out = way_out_of_planes(model, tuning, objects, limb, free, frame)
         way = norm(out)
         if way > 0.0:
-            held = goals.importances[limb] ** HOLD_POWER
+            held = goals.importances[limb] ** LEVEL_POWER
             if is_robot and limb >= 2:
                 held *= 1.0 - smooth_ramp(way, dip) / way
             out = scale(out, 1.0 - held)

@@ -6,7 +6,7 @@ Corrections as states: what a frame adds to the captured limbs changes no faster
 A correction is the turn between a joint rotation that captured motion and environment ask for and
 the one that the own body makes of it. Whatever that is, the turn follows critically damped and at
 a bounded rate (`follow_turn`). Then ends that hold on to the environment are taken back to where
-they were to be (`follow_limbs`): elbow and knee ease, a planted foot does not. (Kernels.)
+they were to be (`follow_limbs`): their elbows and knees ease, a planted foot does not. (Kernels.)
 """
 
 import math
@@ -74,7 +74,8 @@ def follow_limbs(model: PuppetModel, goals: Goals, dt: float, frame: Frame) -> N
     """
     Let the limbs go where the steps before want them no faster than they may.
 
-    The frame holds the joint rotations wanted and those without the own body.
+    The frame holds the joint rotations wanted and those without the own body. Limbs whose
+    ends hold on are solved anew from these, turned about their lines to where elbows have come.
     """
     moves = False
     for segment in range(STARTS[0], 16):
@@ -96,7 +97,6 @@ def follow_limbs(model: PuppetModel, goals: Goals, dt: float, frame: Frame) -> N
             goal = sub(frame.free_ends[limb], rotate(q_end, model.interaction_points[limb]))
             current = norm(sub(free.wrist, free.shoulder))
             elbow, wrist = bend_limb(free, goal, current)
-            # how far the limb has turned about its line is all that eases
             elbow = circle_point(free.shoulder, elbow, wrist, frame.p_world[STARTS[limb] + 1])
             joints = turn_limb(free, elbow, wrist, 1.0)
             for i in range(3):

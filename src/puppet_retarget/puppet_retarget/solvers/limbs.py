@@ -466,15 +466,19 @@ def _lean(way: Vec3Like, reference: Vec3Like, length: float) -> Vec3:
 
 @kernel
 def circle_point(shoulder: Vec3Like, elbow: Vec3Like, wrist: Vec3Like, wanted: Vec3Like) -> Vec3:
-    """Return the place near `wanted` that the elbow can turn to while the wrist stays."""
+    """
+    Return the place near `wanted` that the elbow can turn to while the wrist stays.
+
+    It turns by less than a right angle: a place behind it has no near side.
+    """
     line = sub(wrist, shoulder)
-    if norm(line) <= 1e-9:
+    if norm(line) <= MIN_DISTANCE_M:
         return vec3(elbow)
     axis, out = normalized(line), sub(elbow, shoulder)
     along = dot(axis, out)
     side = sub(out, scale(axis, along))
     radius = norm(side)
-    if radius <= 1e-9:
+    if radius <= MIN_DISTANCE_M:
         return vec3(elbow)
     out = sub(wanted, shoulder)
     out = _lean(sub(out, scale(axis, dot(axis, out))), normalized(side), radius)

@@ -373,7 +373,7 @@ def _reach_out(model: PuppetModel, tuning: Tuning, goals: Goals, limb: int, fram
         own = limb_at(model, frame, limb, frame.rotations, frame.q_ends[limb])
         elbow = Range(vec3(goals.positions[limb + 4]), goals.radii[limb + 4], w_elbow)
         share = share_of_end(w, w_elbow, JOINT_TIE)
-        kept = ease(w) * ease(share)  # without a kink where they are equal
+        kept = ease(w) * share * (2.0 - share)  # without a kink where they are equal
         joints = solve_limb_in_ranges(own, reach, kept, Range(own.wrist, 0.0, 0.0), elbow)
         set_joints(frame.rotations, limb, joints)
 

@@ -184,7 +184,8 @@ def test_extent_is_that_of_sampled_points(rng):
         along = qb.normalize(rng.normal(size=4))[:3]
         along /= np.linalg.norm(along)
         reach = np.max(np.array(inside) @ along)
-        assert reach - 1e-9 <= half_extent(shape, size, along) <= reach + 0.05
+        assert abs(half_extent(shape, size, along) - reach) < 0.05
+    np.testing.assert_allclose([half_extent(objects.BOX, BOX, e) for e in np.eye(3)], 0.5 * BOX)
 
 
 def test_environment_file_names_the_sensor_and_a_plane_follows_none(tmp_path):
