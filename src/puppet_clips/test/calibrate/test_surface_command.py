@@ -61,7 +61,8 @@ class Toucher(Stream):
             self._lifted_at = index
         if self._lifted_at is not None and self.heard_index >= self._lifted_at:
             self._at, self._lifted_at = wanted or self._at, None
-        return self._at, LIFT if self._lifted_at is not None else np.zeros(3)
+        # never at rest in the air, however late that is heard
+        return self._at, LIFT * (1 + index % 2 if self._lifted_at is not None else 0)
 
     def _frame(self, index, instant):
         (segment, row), lift = self._hand(index)
