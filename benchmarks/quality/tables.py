@@ -3,6 +3,7 @@
 """Runs of the bench as Markdown: the quality of each, and table 7.2 of the thesis."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from puppet_retarget.offline import number, table
@@ -85,6 +86,19 @@ def _times_of_a_frame(row: Row) -> str:
     return numbers(row['us_per_frame'], 0) + ('' if has_path else ' (solver)')
 
 
+def _joint_jerk(row: Row) -> str:
+    """Return the ratios, and how much the worst joint jerks: it may hardly move."""
+    ratios = row['joint_jerk_ratio']
+    if ratios is None:
+        return numbers(ratios, 2)
+    captured, puppet = (row['joint_jerk_rad_s3'][key] for key in ('joint_angles', 'puppet'))
+    off = {
+        name: abs(own / (captured[name] or inf) - ratios['worst']) for name, own in puppet.items()
+    }
+    worst = min(off, key=off.__getitem__)
+    return f'{numbers(ratios, 2)} ({worst}: {puppet[worst]:.0f} rad/s³)'
+
+
 def _palms(row: Row) -> str:
     worst = number((row['self_contact_error_mm'] or {}).get('p99'), 1)
     return f'{worst}; {number(100.0 * row["self_contact_impossible_share"], 1)}'
@@ -110,7 +124,8 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     'leaping frames': lambda row: str(row['leaping_frames']),
     'flips': lambda row: str(row['flips']),
     'whips': lambda row: str(row['whips']),
-    'joint jerk: median / worst': lambda row: numbers(row['joint_jerk_ratio'], 2),
+    'joint jerk: median / worst': _joint_jerk,
+    'root jerk, m/s³: performer / puppet': lambda row: numbers(row['root_jerk_m_s3'], 0),
     'jerk: root / feet / hands / knees / elbows': lambda row: numbers(row['jerk_ratio'], 2),
     'body iterations': lambda row: number(row['body_iterations'], 0),
     'path, µs: median / p99 / max': _times_of_a_frame,

@@ -39,6 +39,8 @@ SCHEMA = {
     'flips': None,
     'whips': None,
     'joint_jerk_ratio': {'median', 'worst'},
+    'joint_jerk_rad_s3': {'joint_angles', 'puppet'},
+    'root_jerk_m_s3': {'performer', 'puppet'},
     'jerk_ratio': {'root', 'feet', 'hands', 'knees', 'elbows'},
     'surface_depth_mm': {'max', 'share_deeper_5_mm'},
     'self_contact_error_mm': None,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from puppet_core.body import general_end_effectors, LIMB_SEGMENTS, Motion, world_segments
+from puppet_core.body import general_end_effectors, LIMB_SEGMENTS, Motion, SEGMENTS, world_segments
 from puppet_core.io import write_text
 from puppet_core.math import Floats, quaternions
 from puppet_retarget.importance import GOAL, IMPORTANCE, SELF_IMPORTANCE
@@ -100,6 +100,14 @@ def _smoothness_figures(
         'joint_jerk_ratio': {'median': float(np.median(jerk)), 'worst': float(jerk.max())}
         if jerk.size
         else None,
+        'joint_jerk_rad_s3': {
+            name: dict(zip(SEGMENTS, smoothness.joint_jerks_rad_s3(q, rate_hz, leaping).tolist()))
+            for name, q in (('joint_angles', performer.rotations), ('puppet', puppet.rotations))
+        },
+        'root_jerk_m_s3': {
+            name: smoothness.jerk_m_s3(body.root_positions, rate_hz, leaping)
+            for name, body in (('performer', performer), ('puppet', puppet))
+        },
         'jerk_ratio': smoothness.jerk_ratios(puppet, performer, scale, leaping),
         'surface_depth_mm': {
             'max': float(beyond.max(initial=0.0) * 1000.0),

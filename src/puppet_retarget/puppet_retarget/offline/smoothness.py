@@ -115,35 +115,47 @@ def _steady(leaping: Frames, n_steps: int) -> Frames:
     return np.asarray(~windows.any(axis=-1))
 
 
+def joint_jerks_rad_s3(rotations: Quats, rate_hz: float, leaping: Frames) -> Floats:
+    """
+    Return each joint's RMS second difference of angular velocity, (16,) [rad/s^3].
+
+    Of joint rotations (n, 16, 4). NaN for all in motions that are too short.
+    """
+    if len(rotations) < 4 or not (steady := _steady(leaping, 3)).any():
+        return np.full(rotations.shape[1], np.nan)
+    seconds = np.diff(_angular_velocities(rotations, rate_hz), 2, axis=0)[steady]
+    return np.asarray(np.sqrt(np.mean(np.sum(seconds**2, axis=-1), axis=0)) * rate_hz**2)
+
+
 def joint_jerk_ratios(puppet: Quats, performer: Quats, rate_hz: float, leaping: Frames) -> Floats:
     """
-    Return each joint's RMS second difference of angular velocity over the performer's, (16,).
+    Return each joint's jerk over the performer's, (16,).
 
     The performer's joint rotations (n, 16, 4) are those of the solver `joint_angles`. NaN for a
     joint that is still there, and for all in motions that are too short.
     """
-    if len(puppet) < 4 or not (steady := _steady(leaping, 3)).any():
-        return np.full(puppet.shape[1], np.nan)
-    own, captured = (
-        np.sqrt(np.mean(np.diff(_angular_velocities(q, rate_hz), 2, axis=0)[steady] ** 2, (0, 2)))
-        for q in (puppet, performer)
-    )
-    moves = captured > np.radians(STILL_DEG_S)
+    own, captured = (joint_jerks_rad_s3(q, rate_hz, leaping) for q in (puppet, performer))
+    moves = captured > np.radians(STILL_DEG_S) * rate_hz**2
     return np.where(moves, own / np.where(moves, captured, 1.0), np.nan)
+
+
+def jerk_m_s3(positions: Vec3s, rate_hz: float, leaping: Frames | None = None) -> float:
+    """Return the RMS third difference of positions (n, ..., 3), NaN for too few [m/s^3]."""
+    if len(positions) < 4:
+        return float('nan')
+    steady = slice(None) if leaping is None else _steady(leaping, 3)
+    thirds = np.diff(positions, 3, axis=0)[steady]
+    if not thirds.size:
+        return float('nan')
+    return float(np.sqrt(np.mean(np.sum(thirds**2, axis=-1))) * rate_hz**3)
 
 
 def jerk_ratio(
     puppet: Vec3s, performer: Vec3s, world_scale: float, leaping: Frames | None = None
 ) -> float:
-    """Return the RMS third difference of the puppet's positions over the performer's."""
-    if len(puppet) < 4:
-        return float('nan')
-    steady = slice(None) if leaping is None else _steady(leaping, 3)
-    thirds = [np.diff(p, 3, axis=0)[steady] for p in (puppet, performer)]
-    if not thirds[0].size:
-        return float('nan')
-    jerk = [np.sqrt(np.mean(third**2)) for third in thirds]
-    return float(jerk[0] / (jerk[1] * world_scale)) if jerk[1] > 0.0 else float('nan')
+    """Return the jerk of the puppet's positions over the performer's."""
+    own, captured = (jerk_m_s3(positions, 1.0, leaping) for positions in (puppet, performer))
+    return own / (captured * world_scale) if captured > 0.0 else float('nan')
 
 
 def jerk_ratios(

@@ -128,6 +128,7 @@ def test_jerk_ratio_compares_third_differences():
     one = np.stack((t**3, 0.0 * t, 0.0 * t), axis=1)
     assert smoothness.jerk_ratio(3.0 * one, one, 1.0) == pytest.approx(3.0)
     assert smoothness.jerk_ratio(3.0 * one, one, 3.0) == pytest.approx(1.0)
+    assert smoothness.jerk_m_s3(3.0 * one, RATE_HZ) == pytest.approx(18.0)
     assert smoothness.jerk_ratio(one + t[:, None] ** 2, one, 1.0) == pytest.approx(1.0)
     # of too short or still motions it is no number
     assert np.isnan(smoothness.jerk_ratio(np.zeros((3, 3)), np.zeros((3, 3)), 1.0))
@@ -175,6 +176,8 @@ def test_joint_jerk_ratios_are_those_of_known_angular_velocities(rng):
     moving = np.delete(np.arange(16), [3, 4])
     wanted = expected[0][moving] / expected[1][moving]
     np.testing.assert_allclose(found[moving], wanted, rtol=1e-9)
+    jerks = smoothness.joint_jerks_rad_s3(puppet, RATE_HZ, NO_LEAP)[moving]
+    np.testing.assert_allclose(jerks, np.radians(expected[0][moving]) * RATE_HZ**3, rtol=1e-9)
     assert np.isnan(found[3:5]).all()
     short = smoothness.joint_jerk_ratios(puppet[:3], performer[:3], RATE_HZ, NO_LEAP[:3])
     assert np.isnan(short).all()
