@@ -13,6 +13,7 @@ from puppet_retarget.solvers.self_contact import (
     fill_self_ball,
     PosedBody,
     SelfBalls,
+    stretch_of,
 )
 from puppet_retarget.solvers.solver import (
     follow_robot,

@@ -8,7 +8,7 @@ where the puppet's hand should be; the weighted mean over the points is the ball
 elbow or knee only the distance from the surface is kept, not the place on it: a long upper arm
 hanging at the performer's side would otherwise be lifted until its elbow is at waist height. The
 place of a hand counts the more the nearer it is to touching: one that swings past the hip keeps
-its swing.
+its swing. Where along a thigh the palm of an arm lies that hangs beside it does not count.
 """
 
 import math
@@ -30,7 +30,7 @@ from puppet_core.math import (
     Vec3s,
     work_table,
 )
-from puppet_core.math.values import lerp, QuatLike, Vec3, Vec3Like
+from puppet_core.math.values import clamp, ease, lerp, QuatLike, Vec3, Vec3Like
 from puppet_retarget.importance import (
     CONTACT_WIDTH,
     DISPLACEMENT,
@@ -41,7 +41,11 @@ from puppet_retarget.importance import (
     SELF_IMPORTANCE,
     WEIGHT,
 )
+from puppet_retarget.solvers.limbs import STARTS
 
+HUNG_BY = (0, STARTS[2], STARTS[3])  # pelvis and thighs, along which arms hang
+DOWN = (0.0, 0.0, -1.0)  # of these, in the segments' frames
+SLANTED, HANGING = 0.75, 0.9  # stretch along these, from which and at which an arm hangs [-]
 EVEN = 1e-6  # two limbs that are both held meet half-way, too [-]
 
 
@@ -92,6 +96,18 @@ def _segment_shift(q: QuatLike, of_segment: Floats, sideways: float) -> Vec3:
     return lerp(straight, of_segment, sideways)
 
 
+@kernel
+def stretch_of(p_world: Vec3s, arm: int) -> Vec3:
+    """Return the direction from an arm's shoulder to its wrist, 1 long if straight, else less."""
+    shoulder, elbow, wrist = (
+        p_world[STARTS[arm]],
+        p_world[STARTS[arm] + 1],
+        p_world[STARTS[arm] + 2],
+    )
+    length = norm(sub(elbow, shoulder)) + norm(sub(wrist, elbow))
+    return scale(sub(wrist, shoulder), 1.0 / length)
+
+
 class PosedBody(NamedTuple):
     """A puppet's body with captured angles."""
 
@@ -100,6 +116,20 @@ class PosedBody(NamedTuple):
     q_world: Quats  # (16, 4)
     p_world: Vec3s  # (16, 3) [m]
     points: Vec3s  # (8, 3) general end-effectors [m]
+    stretches: Vec3s  # (2, 3) `stretch_of` the arms as captured
+
+
+@kernel
+def _way_across(way: Vec3Like, j: int, segment: int, body: PosedBody) -> Vec3:
+    """
+    Return the way of palm j to its place on pelvis or thigh, without what of it is along these.
+
+    That is left out as far as the arm hangs along them: at what height the palm touches then tells
+    only how long the arm is, and a longer one would bend to be there.
+    """
+    down = rotate(body.q_world[segment], DOWN)
+    hangs = ease(clamp((dot(down, body.stretches[j]) - SLANTED) / (HANGING - SLANTED), 0.0, 1.0))
+    return sub(way, scale(down, hangs * dot(way, down)))
 
 
 @kernel
@@ -130,6 +160,8 @@ def self_ball(
     for segment in range(16):
         if sums[segment, 6] > 0.0:
             way = _segment_shift(body.q_world[segment], sums[segment], sideways)
+            if j < 2 and segment in HUNG_BY:
+                way = _way_across(way, j, segment, body)
             # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
             shift = add(shift, scale(way, share if across <= segment < across + 3 else 1.0))
     copy(add(point, scale(shift, 1.0 / total if total > 0.0 else 0.0)), centre)

@@ -91,7 +91,7 @@ from puppet_retarget.solvers.root import (
     rest_trunk,
     smooth_root,
 )
-from puppet_retarget.solvers.self_contact import fill_self_ball, PosedBody, SelfBalls
+from puppet_retarget.solvers.self_contact import fill_self_ball, PosedBody, SelfBalls, stretch_of
 from puppet_retarget.solvers.state import (
     ELBOW_CIRCLE,
     Frame,
@@ -402,7 +402,12 @@ def _fill_self_balls(
 ) -> None:
     """Fill the ranges of the own body of two end-effectors, from `first` on, as it is posed."""
     body = PosedBody(
-        model.body.samples, tuning.world_scale, frame.q_world, frame.p_world, frame.end_effectors
+        model.body.samples,
+        tuning.world_scale,
+        frame.q_world,
+        frame.p_world,
+        frame.end_effectors,
+        frame.stretches,
     )
     for j in range(first, first + 2):
         fill_self_ball(j, goals.importances, goals.self_rows, body, balls)
@@ -421,6 +426,8 @@ def pose_limbs(
     touches = tuning.limb_form != ELBOW_CIRCLE
     for segment in range(STARTS[0], 16):
         copy(frame.rotations[segment], frame.captured[segment])
+    for limb in range(2):
+        copy(stretch_of(frame.p_world, limb), frame.stretches[limb])
     # legs first: an arm that touches a leg touches it where the leg finally is
     for first in (2, 0):
         if touches:

@@ -254,6 +254,7 @@ class Frame(NamedTuple):
     mounted: Vec3s = zeros(8, 3)  # how far goals have gone with what is fixed to segments [m]
     wrist_goals: Vec3s = zeros(4, 3)
     q_ends: Quats = zeros(4, 4)  # captured orientations of hands and feet in world
+    stretches: Vec3s = zeros(2, 3)  # of arms as captured, see `PosedBody`
     turns: Quats = zeros(4, 4)  # of hands and feet with the counterparts that they are at
     balls: RootBalls = RootBalls()
     self_balls: SelfBalls = empty_self_balls()

@@ -36,6 +36,7 @@ import pytest
 from self_bodies import Body, contacts, curled_up
 
 TOL_M = 1e-12
+BENT = np.zeros((2, 3))  # arms that do not hang
 UNSMOOTHED = SelfInteractionConfig(smoothing_s=0.0, prediction_s=0.0)
 
 
@@ -68,7 +69,7 @@ def balls_of(rows: Floats, character: Character, body: Body, scale: float = 1.0)
     """Return the balls of all limbs of a puppet."""
     balls = empty_self_balls()
     samples = body_arrays(character.skeleton, character.capsules).samples
-    posed = PosedBody(samples, scale, body.q_world, body.p_world, body.points)
+    posed = PosedBody(samples, scale, body.q_world, body.p_world, body.points, BENT)
     for j in range(8):
         fill_self_ball(j, np.zeros(4), rows, posed, balls)
     return balls
@@ -104,12 +105,18 @@ def test_own_body_gets_its_own_points_and_eq_5_6_radii(own_body, rng):
 
 
 def ball(
-    row: Floats, character: Character, body: Body, j: int, sideways: float, share: float = 1.0
+    row: Floats,
+    character: Character,
+    body: Body,
+    j: int,
+    sideways: float,
+    share: float = 1.0,
+    stretches: Floats = BENT,
 ) -> Floats:
     """Return the centre of one ball."""
     centre = np.empty(3)
     samples = body_arrays(character.skeleton, character.capsules).samples
-    posed = PosedBody(samples, 1.0, body.q_world, body.p_world, body.points)
+    posed = PosedBody(samples, 1.0, body.q_world, body.p_world, body.points, stretches)
     self_ball(j, row, sideways, share, posed, centre)
     return centre
 
@@ -163,12 +170,33 @@ def test_without_sideways_only_the_distance_is_kept(tall_character, rng):
         np.testing.assert_allclose(half, 0.5 * (whole + straight), atol=TOL_M)
 
 
+@pytest.mark.parametrize('segment', [0, 13, 2, 4])
+def test_a_palm_may_be_anywhere_along_the_thigh_that_its_arm_hangs_beside(
+    tall_character, rng, segment
+):
+    """Or the pelvis, but not chest and arm; nothing changes for one that is slanted."""
+    body, row = curled_up(tall_character.skeleton, rng), random_row(rng, 3, 1.0)
+    row[FIRST_CONTACT + SAMPLE : FIRST_CONTACT + 3 * CONTACT_WIDTH : CONTACT_WIDTH] = (
+        N_SAMPLES * segment + np.arange(3)
+    )
+    down = qb.rotate(body.q_world[segment], np.array([0.0, 0.0, -1.0]))
+    ways = [
+        ball(row, tall_character, body, 1, 1.0, stretches=np.array([BENT[0], length * down]))
+        - body.points[1]
+        for length in (0.5, 0.95)
+    ]
+    whole = ball(row, tall_character, body, 1, 1.0) - body.points[1]
+    np.testing.assert_allclose(ways[0], whole, atol=TOL_M)
+    across = whole - (whole @ down) * down if segment in (0, 13) else whole
+    np.testing.assert_allclose(ways[1], across, atol=TOL_M)
+
+
 @pytest.mark.parametrize('w', [0.0, 0.4, 1.0])
 def test_two_hands_meet_and_one_that_is_held_comes_the_less(tall_character, rng, w):
     """Palms that want the same place: what both come is all of the gap."""
     body = curled_up(tall_character.skeleton, rng)
     samples = body_arrays(tall_character.skeleton, tall_character.capsules).samples
-    posed = PosedBody(samples, 1.0, body.q_world, body.p_world, body.points)
+    posed = PosedBody(samples, 1.0, body.q_world, body.p_world, body.points, BENT)
     rows, balls = np.array([empty_row() for _ in range(8)]), empty_self_balls()
     ways, gaps = [], []
     for j in range(2):

@@ -322,10 +322,14 @@ class SelfBallView:
         limbs, legs = bodies.LIMB_SEGMENTS.ravel(), bodies.LIMB_SEGMENTS[2:].ravel()
         legs_posed = rotations[legs]
         rotations[limbs] = captured[limbs]
-        body = solvers.PosedBody(self._samples, world_scale, q_world, p_world, self._points)
+        stretches = np.zeros((2, 3))
+        body = solvers.PosedBody(
+            self._samples, world_scale, q_world, p_world, self._points, stretches
+        )
         for pair in ((2, 3), (0, 1)):
             bodies.forward_kinematics(self._offsets, root, rotations, q_world, p_world)
             bodies.end_effector_positions(self._interaction_points, q_world, p_world, self._points)
+            stretches[:] = [solvers.stretch_of(p_world, arm) for arm in range(2)]
             for j in (*pair, pair[0] + 4, pair[1] + 4):
                 held = rows[:, near.IMPORTANCE]
                 solvers.fill_self_ball(j, held, self_rows, body, self._balls)
