@@ -308,7 +308,7 @@ def _blended_normals(
     for capsule, joint in capsules:
         blend = BLEND_SHARE * min(capsule.radius, radius)
         offsets, apart = from_core(places, joint + capsule.start, joint + capsule.end)
-        weight = np.maximum(1.0 - np.maximum(apart - capsule.radius, 0.0) / blend, 0.0) ** 2
+        weight = np.maximum(1.0 - np.abs(apart - capsule.radius) / blend, 0.0) ** 2
         normals += (weight / np.maximum(apart, 1e-9))[:, None] * offsets
     return normals / np.maximum(np.linalg.norm(normals, axis=1), 1e-9)[:, None]
 
