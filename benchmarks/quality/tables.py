@@ -87,7 +87,7 @@ def _times_of_a_frame(row: Row) -> str:
 
 
 def _joint_jerk(row: Row) -> str:
-    """Return the ratios, and how much the worst joint jerks: it may hardly move."""
+    """Return the ratios, and how much the worst joint jerks: where little moves, it is little."""
     ratios = row['joint_jerk_ratio']
     if ratios is None:
         return numbers(ratios, 2)

@@ -28,8 +28,8 @@ def lowering(performer):
     return Motion.from_rotations(skeleton, RATE_HZ, root, quaternions.exp(turns))
 
 
-@pytest.mark.parametrize('name', ['sally', 'blubby', 'frog'])
-def test_arms_hang_as_straight_as_the_performers(lowering, characters_dir, name):
+@pytest.mark.parametrize('name', ['sally', 'frog'])
+def test_arms_hang_almost_as_straight_as_the_performers(lowering, characters_dir, name):
     floor = load_environment(characters_dir.parent / 'environments' / 'floor.yaml')
     job = RetargetJob(load_character(characters_dir / f'{name}.yaml'), floor)
     result = retarget_motion(lowering, job)
@@ -37,4 +37,4 @@ def test_arms_hang_as_straight_as_the_performers(lowering, characters_dir, name)
     bends = np.degrees(
         np.linalg.norm(quaternions.log(result.puppet.rotations[-1, FOREARMS]), axis=1)
     )
-    assert (bends < 25.0).all()
+    assert (bends < 20.0).all()

@@ -54,7 +54,7 @@ _TEMPLATES = {
     # Ubisoft La Forge's LAFAN1.
     'lafan1': f'Hips, Spine, Spine2, Head, {_MB_ARM}, {_MB_LEG}, {{S}}Toe,',
     # The first BVH files, and Xsens MVN's.
-    'biovision': 'Hips, Chest, Chest4 Chest3 Chest2 Chest, Head, {S}Shoulder {S}UpArm, '
+    'biovision': 'Hips Hip, Chest, Chest4 Chest3 Chest2 Chest, Head, {S}Shoulder {S}UpArm, '
     '{S}Elbow {S}LowArm, {S}Wrist {S}Hand, {S}Hip {S}UpLeg, {S}Knee {S}LowLeg, {S}Ankle {S}Foot, '
     '{S}Toe,',
     # 3ds Max' Biped (behind 'Bip01 '), Truebones' humans and many games.
@@ -199,6 +199,8 @@ def match_joints(clip: ClipFile, name_map: NameMap | None = None) -> SegmentJoin
     if complete:
         return _segment_joints(clip, *max(complete, key=lambda trial: len(trial[0])))
     tree = joints_by_structure(clip) if name_map is None else ''
+    if isinstance(tree, dict) and (missing := _missing(clip, tree)):
+        tree = f'none for {", ".join(missing)}'
     if isinstance(tree, dict):
         found = {role: (clip.joint_names[joint],) for role, joint in tree.items()}
         return _segment_joints(clip, tree, NameMap(BY_STRUCTURE, found))

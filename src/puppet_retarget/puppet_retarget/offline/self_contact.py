@@ -4,8 +4,7 @@
 How near a body is to itself, and how well a retargeted motion keeps that of the palms.
 
 Distances are signed ones of general end-effectors from capsules of the segments that count
-(`puppet_core.body.skeleton`); pelvis, spine and chest are one body, for palms with the thighs: a
-long arm that hangs touches these where another touches the hip. An error is the difference
+(`puppet_core.body.skeleton`); pelvis, spine and chest are one body. An error is the difference
 between the puppet's distance and the performer's in the puppet's world, both zero inside.
 """
 
@@ -47,7 +46,6 @@ from puppet_retarget.solvers import circle_of, on_circle
 PALM_M = 0.02  # off from where it touches, by which a palm is seen to be
 
 _TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
-_TRUNK = [*_TORSO, SEGMENT_INDEX['left_thigh'], SEGMENT_INDEX['right_thigh']]
 
 
 class MovingBody(NamedTuple):
@@ -132,7 +130,7 @@ def palm_errors_m(
         gap, touched = world_scale * max(gaps[i, hand], 0.0), int(nearest[i, hand])
         counts[i, hand] = any(
             _can_touch(shape, posed, arm, samples[k], k, gap)
-            for k in (_TRUNK if touched in _TRUNK else [touched])
+            for k in (_TORSO if touched in _TORSO else [touched])
         )
     out_of_reach = float(np.mean(~counts[touching])) if touching.any() else 0.0
     return errors[:, HANDS][counts], out_of_reach
@@ -226,10 +224,9 @@ def _fill_distances(
 
 
 def _distances_of_bodies(body: MovingBody) -> Floats:
-    """Return distances (n, 8, 16), those of torso, or for palms of torso and thighs, made one."""
+    """Return distances (n, 8, 16) with those of the torso's segments made one [m]."""
     distances = self_distances_m(
         shape_arrays(body.capsules), body.q_world, body.p_world, body.end_effectors
     )
     distances[..., _TORSO] = distances[..., _TORSO].min(axis=2, keepdims=True)
-    distances[:, HANDS, _TRUNK] = distances[:, HANDS][..., _TRUNK].min(axis=2, keepdims=True)
     return distances

@@ -8,7 +8,8 @@ where the puppet's hand should be; the weighted mean over the points is the ball
 elbow or knee only the distance from the surface is kept, not the place on it: a long upper arm
 hanging at the performer's side would otherwise be lifted until its elbow is at waist height. The
 place of a hand counts the more the nearer it is to touching: one that swings past the hip keeps
-its swing. Where along a thigh the palm of an arm lies that hangs beside it does not count.
+its swing. An arm that hangs straight beside pelvis and thigh keeps its palm's distance from these,
+not the height at which it has it.
 """
 
 import math
@@ -43,9 +44,10 @@ from puppet_retarget.importance import (
 )
 from puppet_retarget.solvers.limbs import STARTS
 
-HUNG_BY = (0, STARTS[2], STARTS[3])  # pelvis and thighs, along which arms hang
+PELVIS = 0
+HUNG_BY = (PELVIS, STARTS[2], STARTS[3])  # with the thighs, along which arms hang
 DOWN = (0.0, 0.0, -1.0)  # of these, in the segments' frames
-SLANTED, HANGING = 0.75, 0.9  # stretch along these, from which and at which an arm hangs [-]
+SLANTED, HANGING = 0.65, 0.92  # share of an arm's length along these: begins to hang, hangs [-]
 EVEN = 1e-6  # two limbs that are both held meet half-way, too [-]
 
 
@@ -98,7 +100,7 @@ def _segment_shift(q: QuatLike, of_segment: Floats, sideways: float) -> Vec3:
 
 @kernel
 def stretch_of(p_world: Vec3s, arm: int) -> Vec3:
-    """Return the direction from an arm's shoulder to its wrist, 1 long if straight, else less."""
+    """Return what leads from an arm's shoulder to its wrist, as a share of the arm's length."""
     shoulder, elbow, wrist = (
         p_world[STARTS[arm]],
         p_world[STARTS[arm] + 1],
@@ -120,16 +122,21 @@ class PosedBody(NamedTuple):
 
 
 @kernel
-def _way_across(way: Vec3Like, j: int, segment: int, body: PosedBody) -> Vec3:
+def _way_across(way: Vec3Like, weight: float, j: int, segment: int, body: PosedBody) -> Vec3:
     """
-    Return the way of palm j to its place on pelvis or thigh, without what of it is along these.
+    Return the weighted way of palm j to its place on pelvis or thigh, as an arm that hangs needs.
 
-    That is left out as far as the arm hangs along them: at what height the palm touches then tells
-    only how long the arm is, and a longer one would bend to be there.
+    The more the arm hangs, the less of the way along the segment is left: at what height the palm
+    touches then tells only how long the arm is, and a longer one would bend to be there. A palm
+    below the knee comes up to it.
     """
-    down = rotate(body.q_world[segment], DOWN)
+    origin, down = body.p_world[segment], rotate(body.q_world[segment], DOWN)
     hangs = ease(clamp((dot(down, body.stretches[j]) - SLANTED) / (HANGING - SLANTED), 0.0, 1.0))
-    return sub(way, scale(down, hangs * dot(way, down)))
+    below = 0.0
+    if segment != PELVIS:
+        knee = norm(sub(body.p_world[segment + 1], origin))
+        below = max(dot(sub(body.points[j], origin), down) - knee, 0.0)
+    return sub(way, scale(down, hangs * (dot(way, down) + weight * below)))
 
 
 @kernel
@@ -161,7 +168,7 @@ def self_ball(
         if sums[segment, 6] > 0.0:
             way = _segment_shift(body.q_world[segment], sums[segment], sideways)
             if j < 2 and segment in HUNG_BY:
-                way = _way_across(way, j, segment, body)
+                way = _way_across(way, sums[segment, 6], j, segment, body)
             # Shin2002 eq. 5.9: v' = share (v + p_k - p_e)
             shift = add(shift, scale(way, share if across <= segment < across + 3 else 1.0))
     copy(add(point, scale(shift, 1.0 / total if total > 0.0 else 0.0)), centre)

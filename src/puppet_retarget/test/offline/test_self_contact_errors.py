@@ -167,7 +167,7 @@ def test_a_palm_counts_only_where_its_arm_can_bring_it(adult_character):
     importances = np.zeros((1, 8))
     importances[0, LEFT_HAND] = 1.0
     performer, puppet = _at_rest(adult_character), _at_rest(adult_character)
-    for segment, share in (('chest', 0.0), ('right_foot', 1.0)):
+    for segment, share in (('chest', 0.0), ('right_shank', 1.0)):
         touching = _moved(performer, LEFT_HAND, performer.p_world[0, SEGMENT_INDEX[segment]])
         found, out_of_reach = palm_errors_m(touching, puppet, 1.0, importances, np.zeros(1, bool))
         assert out_of_reach == share and len(found) == 1 - share

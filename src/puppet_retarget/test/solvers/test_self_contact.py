@@ -174,7 +174,7 @@ def test_without_sideways_only_the_distance_is_kept(tall_character, rng):
 def test_a_palm_may_be_anywhere_along_the_thigh_that_its_arm_hangs_beside(
     tall_character, rng, segment
 ):
-    """Or the pelvis, but not chest and arm; nothing changes for one that is slanted."""
+    """Or the pelvis, but not chest and arm, nor below the knee; not so a slanted arm's."""
     body, row = curled_up(tall_character.skeleton, rng), random_row(rng, 3, 1.0)
     row[FIRST_CONTACT + SAMPLE : FIRST_CONTACT + 3 * CONTACT_WIDTH : CONTACT_WIDTH] = (
         N_SAMPLES * segment + np.arange(3)
@@ -187,7 +187,10 @@ def test_a_palm_may_be_anywhere_along_the_thigh_that_its_arm_hangs_beside(
     ]
     whole = ball(row, tall_character, body, 1, 1.0) - body.points[1]
     np.testing.assert_allclose(ways[0], whole, atol=TOL_M)
-    across = whole - (whole @ down) * down if segment in (0, 13) else whole
+    knee = np.linalg.norm(body.p_world[segment + 1] - body.p_world[segment])
+    below = max((body.points[1] - body.p_world[segment]) @ down - knee, 0.0)
+    along = {0: whole @ down, 13: whole @ down + below}.get(segment, 0.0)
+    across = whole - along * down
     np.testing.assert_allclose(ways[1], across, atol=TOL_M)
 
 

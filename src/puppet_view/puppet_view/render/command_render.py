@@ -64,7 +64,8 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group('looks').add_argument
     text = 'how the viewer moves; default %(default)s'
     add('--camera', choices=KINDS, default=FOLLOW, help=text)
-    add('--view', choices=tuple(VIEWS_DEG), help='where the viewer stands, as the performer faces midway')
+    text = 'where the viewer stands, as the performer faces midway'
+    add('--view', choices=tuple(VIEWS_DEG), help=text)
     text = 'the same by angle: 0 in front of the performer, 90 on its left; default -60'
     add('--azimuth-deg', type=float, metavar='A', help=text)
     text = 'how far above the level of the bodies; default %(default)s'
