@@ -148,9 +148,13 @@ def _fitting_set(data: MarkerData, name: str | None) -> MarkerSet:
     if fitting:
         return max(fitting, key=lambda found: len(found.names()))
     missing, nearest = min(trials, key=lambda trial: len(trial[0]))
-    here = ', '.join(label for label in data.labels if not plain_label(label).startswith('*'))
+    named = [not plain_label(label).startswith('*') for label in data.labels]
+    seen = np.isfinite(data.positions).all(axis=2).any(axis=0)
+    here, unseen = (
+        ', '.join(np.array(data.labels)[named & rows]) or 'none' for rows in (seen, ~seen)
+    )
     wanted, got = f'the markers of {nearest.name}', f'none for {", ".join(missing)}'
-    hint = f'markers here: {here}; or give a marker set, --markers'
+    hint = f'markers here: {here}; never seen: {unseen}; or give a marker set, --markers'
     raise InputFileError(data.path, wanted, got, field='POINT:LABELS', hint=hint)
 
 
