@@ -149,7 +149,7 @@ def _fitting_set(data: MarkerData, name: str | None) -> MarkerSet:
         return max(fitting, key=lambda found: len(found.names()))
     missing, nearest = min(trials, key=lambda trial: len(trial[0]))
     named = [(n, k) for k, n in enumerate(data.labels) if not plain_label(n).startswith('*')]
-    seen = np.isfinite(data.positions).all(axis=2).any(axis=0)
+    seen = np.any(np.isfinite(data.positions).all(axis=2), axis=0).tolist()
     here, unseen = (', '.join(n for n, k in named if seen[k] == is_seen) for is_seen in (1, 0))
     wanted, got = f'the markers of {nearest.name}', f'none for {", ".join(missing)}'
     hint = f'markers here: {here}; never seen: {unseen or "none"}; or give a marker set, --markers'
