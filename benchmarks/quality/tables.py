@@ -3,7 +3,6 @@
 """Runs of the bench as Markdown: the quality of each, and table 7.2 of the thesis."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from typing import Any
 
 from puppet_retarget.offline import number, table
@@ -88,15 +87,10 @@ def _times_of_a_frame(row: Row) -> str:
 
 def _joint_jerk(row: Row) -> str:
     """Return the ratios, and how much the worst joint jerks: where little moves, it is little."""
-    ratios = row['joint_jerk_ratio']
-    if ratios is None:
-        return numbers(ratios, 2)
-    captured, puppet = (row['joint_jerk_rad_s3'][key] for key in ('joint_angles', 'puppet'))
-    off = {
-        name: abs(own / (captured[name] or inf) - ratios['worst']) for name, own in puppet.items()
-    }
-    worst = min(off, key=off.__getitem__)
-    return f'{numbers(ratios, 2)} ({worst}: {puppet[worst]:.0f} rad/s³)'
+    text, worst = numbers(row['joint_jerk_ratio'], 2), row['worst_joint']
+    if worst is None:
+        return text
+    return f'{text} ({worst}: {row["joint_jerk_rad_s3"]["puppet"][worst]:.0f} rad/s³)'
 
 
 def _palms(row: Row) -> str:

@@ -76,6 +76,20 @@ def test_json_has_a_run_for_each_solver(run, walk_bvh, tmp_path):
         assert 0.0 < row['us_per_frame']['median'] <= row['us_per_frame']['max']
 
 
+def test_table_names_the_joint_that_jerks_most_beside_copied_angles(run, walk_bvh, tmp_path):
+    path, solvers = tmp_path / 'bench.json', 'joint_angles,importance_based'
+    run('quality', walk_bvh, '--characters', 'sally', '--solvers', solvers, '--json', path)
+    done = run('quality', walk_bvh, '--characters', 'sally', '--solvers', solvers)
+    _, row = json.loads(path.read_text())['runs']
+    captured, puppet = row['joint_jerk_rad_s3'].values()
+    moving = [name for name in puppet if captured[name] > 10.0]  # the others are still
+    ratios = {name: puppet[name] / captured[name] for name in moving}
+    worst = max(ratios, key=ratios.get)
+    assert row['worst_joint'] == worst
+    assert ratios[worst] == pytest.approx(row['joint_jerk_ratio']['worst'])
+    assert f'({worst}: {puppet[worst]:.0f} rad/s³)' in done.out
+
+
 def test_times_of_the_thesis_follow(run, walk_bvh):
     done = run('quality', walk_bvh, '--characters', 'blubby,sally')
     _, _, times, machine = done.out.split('\n\n')

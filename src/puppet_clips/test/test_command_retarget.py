@@ -39,6 +39,7 @@ SCHEMA = {
     'flips': None,
     'whips': None,
     'joint_jerk_ratio': {'median', 'worst'},
+    'worst_joint': None,
     'joint_jerk_rad_s3': {'joint_angles', 'puppet'},
     'root_jerk_m_s3': {'performer', 'puppet'},
     'jerk_ratio': {'root', 'feet', 'hands', 'knees', 'elbows'},

@@ -72,8 +72,8 @@ def _smoothness_figures(
     captured = self_contact.performer_body(motion)
     own = self_contact.puppet_body(job, result)
     turns = puppet.rotations, performer.rotations, rate_hz, leaping
-    jerk = smoothness.joint_jerk_ratios(*turns)
-    jerk = jerk[np.isfinite(jerk)]
+    ratios = smoothness.joint_jerk_ratios(*turns)
+    jerk = ratios[np.isfinite(ratios)]
     objects = job.environment.arrays(0.0, 0.0, scale)
     depth = smoothness.surface_depths_m(
         own.capsules, own.q_world, own.p_world, smoothness.puppet_surroundings(objects)
@@ -100,6 +100,7 @@ def _smoothness_figures(
         'joint_jerk_ratio': {'median': float(np.median(jerk)), 'worst': float(jerk.max())}
         if jerk.size
         else None,
+        'worst_joint': SEGMENTS[int(np.nanargmax(ratios))] if jerk.size else None,
         'joint_jerk_rad_s3': {
             name: dict(zip(SEGMENTS, smoothness.joint_jerks_rad_s3(q, rate_hz, leaping).tolist()))
             for name, q in (('joint_angles', performer.rotations), ('puppet', puppet.rotations))

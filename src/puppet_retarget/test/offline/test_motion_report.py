@@ -66,6 +66,7 @@ def test_a_knee_that_snaps_and_a_body_that_sinks_are_seen(bending, job):
     assert scale == pytest.approx(1.0)
     assert figures['flips'] == figures['whips'] == 2
     assert figures['joint_jerk_ratio']['worst'] > 10.0
+    assert figures['worst_joint'] == 'left_shank'
     assert figures['surface_depth_mm']['max'] == pytest.approx(100.0, abs=20.0)
     assert figures['surface_depth_mm']['share_deeper_5_mm'] == 1.0
 
