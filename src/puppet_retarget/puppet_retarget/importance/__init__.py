@@ -48,6 +48,19 @@ from puppet_retarget.importance.objects import (
     SPHERE,
     to_object,
 )
+from puppet_retarget.importance.rests import (
+    estimate_rests,
+    lowest_place,
+    MAX_RESTS,
+    no_rests,
+    REST_GAP,
+    REST_IMPORTANCE,
+    REST_OBJECT,
+    REST_SEGMENT,
+    REST_WIDTH,
+    RESTING,
+    rests_packed,
+)
 from puppet_retarget.importance.self_interaction import (
     body_arrays,
     BodyArrays,
