@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live models run over whole clips, and the reports on their results."""
 
-from puppet_retarget.offline import (
-    arguments,
-    posture_measures,
-    quality,
-    self_contact,
-    smoothness,
-)
+from puppet_retarget.offline import arguments, posture_measures, quality, self_contact, smoothness
 from puppet_retarget.offline.arguments import (
     BAG_SUFFIXES,
     check_output,

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from puppet_core.body import LIMB_SEGMENTS, SEGMENT_INDEX, SEGMENTS, shape_arrays
+from puppet_core.body import LIMB_SEGMENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.math import Floats, quaternions, Vec3s
 from puppet_retarget.offline.quality import FREE
-from puppet_retarget.offline.self_contact import MovingBody, self_distances_m
+from puppet_retarget.offline.self_contact import body_distances_m, MovingBody, self_penetrations_m
 from puppet_retarget.offline.smoothness import Frames
 
 TOUCH_M = 0.02  # from the own body, of a point that touches it
@@ -75,6 +75,7 @@ def _directions(p_world: Vec3s) -> Vec3s:
 def free_limbs(
     performer: MovingBody,
     puppet: MovingBody,
+    distances: Floats,
     world_scale: float,
     importances: Floats,
     rate_hz: float,
@@ -83,30 +84,29 @@ def free_limbs(
     Return which limbs are asked for nothing but the performer's gesture, shape (n, 4).
 
     They are of no importance (n, 4) to the environment. They do not touch the performer's own
-    body, nor did or will within `TOUCH_S`: palms and soles any part of it, elbows and knees head
-    and other limbs, for beside the trunk an elbow hangs. And the puppet's, pointing as the
-    performer's do, would not be deeper in its own body.
+    body, from which its `distances` are `body_distances_m`, nor did or will within `TOUCH_S`:
+    palms and soles no part of it, elbows and knees not the head and other limbs, for beside the
+    trunk an elbow hangs. And the puppet's, if they pointed as the performer's do, would not be
+    deeper in its own body.
     """
-    captured = _distances(performer)
-    near = captured < TOUCH_M
+    near = distances < TOUCH_M
     near[:, _MIDS, _TORSO[0] : _TORSO[-1] + 1] = False
     touches = np.empty(importances.shape, dtype=bool)
     for limb, segments in enumerate(LIMB_SEGMENTS):
         own = near[:, [limb, limb + 4]].any(axis=(1, 2))
         touches[:, limb] = own | near[:, :, segments].any(axis=(1, 2))
-    reach = 1 + 2 * round(TOUCH_S * rate_hz)
-    about = np.stack([np.convolve(t, np.ones(reach), 'same') > 0.5 for t in touches.T], axis=1)
-    copied = np.maximum(-_distances(_as_captured(performer, puppet)).min(axis=2), 0.0)
-    deeper = copied > world_scale * np.maximum(-captured.min(axis=2), 0.0)
-    return np.asarray(
-        (importances < FREE) & ~about & ~(deeper[:, :4] | deeper[:, _MIDS])
-    )
+    about = _spread(touches, round(TOUCH_S * rate_hz))
+    copied = body_distances_m(_as_captured(performer, puppet))
+    deeper = self_penetrations_m(copied, distances, world_scale) > 0.0
+    return np.asarray((importances < FREE) & ~about & ~(deeper[:, :4] | deeper[:, _MIDS]))
 
 
-def _distances(body: MovingBody) -> Floats:
-    return self_distances_m(
-        shape_arrays(body.capsules), body.q_world, body.p_world, body.end_effectors
+def _spread(marks: Frames, count: int) -> Frames:
+    """Return marks (n, k), and as many frames before and after each."""
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(marks, ((count, count), (0, 0))), 2 * count + 1, axis=0
     )
+    return np.asarray(windows.any(axis=-1))
 
 
 def _as_captured(performer: MovingBody, puppet: MovingBody) -> MovingBody:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from puppet_core.body import general_end_effectors, Motion, N_SEGMENTS, world_segments
 from puppet_core.math import Floats, quaternions
 from puppet_retarget.offline.smoothness import leaping_frames
@@ -22,11 +21,13 @@ from puppet_retarget.offline.whole_motion import (
     RetargetJob,
     RetargetResult,
 )
+from puppet_retarget.solvers import Solver
 
 NUDGE_RAD = 1e-4  # by which every joint is turned; far below what a tracker resolves
 SEED = 0
 
 Progress = Callable[[int], object]
+SolverMaker = Callable[[], Solver]
 
 
 def nudged(motion: Motion, nudge_rad: float = NUDGE_RAD, seed: int = SEED) -> Motion:
@@ -50,7 +51,7 @@ def sensitivities(
     job: RetargetJob,
     result: RetargetResult | None = None,
     progress: Progress | None = None,
-    seed: int = SEED,
+    make_solver: SolverMaker | None = None,
 ) -> Floats:
     """
     Return the largest change of any joint of the puppet over the change put in, shape (n,).
@@ -65,13 +66,13 @@ def sensitivities(
         What was made of it, if that is known.
     progress : callable, optional
         As of `retarget_motion`.
-    seed : int
-        Of the axes.
+    make_solver : callable, optional
+        Makes a solver in place of the job's; each run has a new one.
 
     """
     if result is None:
-        result = retarget_motion(motion, job, progress)
-    other = retarget_motion(nudged(motion, seed=seed), job, progress)
+        result = retarget_motion(motion, job, progress, make_solver and make_solver())
+    other = retarget_motion(nudged(motion), job, progress, make_solver and make_solver())
     turns = quaternions.multiply(
         quaternions.conjugate(result.puppet.rotations), other.puppet.rotations
     )
@@ -83,9 +84,9 @@ def sensitivity(
     job: RetargetJob,
     result: RetargetResult | None = None,
     progress: Progress | None = None,
-    seed: int = SEED,
+    make_solver: SolverMaker | None = None,
 ) -> dict[str, float]:
     """Return median and worst frame of `sensitivities`, frames left out that the clip leaps to."""
-    leaping: NDArray[np.bool_] = leaping_frames(performer_arrays(motion), motion.rate_hz)
-    found = sensitivities(motion, job, result, progress, seed)[~leaping]
+    leaping = leaping_frames(performer_arrays(motion), motion.rate_hz)
+    found = sensitivities(motion, job, result, progress, make_solver)[~leaping]
     return {'median': float(np.median(found)), 'worst': float(found.max())}

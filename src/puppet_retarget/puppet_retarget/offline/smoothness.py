@@ -130,7 +130,7 @@ def pops(puppet: Vec3s, performer: Vec3s, rate_hz: float, leaping: Frames) -> Fr
 
 
 def _turned_deg(directions: Vec3s, n_window: int, rate_hz: float) -> Floats:
-    """Return how far limbs (n, 4, 2, 3) turned in a film's frame until each frame, (n, 4) [deg]."""
+    """Return how far limbs (n, 4, 2, 3) turned in a film's frame up to each, (n, 4) [deg]."""
     turned = np.zeros(directions.shape[:2])
     chords = np.linalg.norm(directions[n_window:] - directions[:-n_window], axis=-1).max(axis=2)
     angles = 2.0 * np.arcsin(np.minimum(0.5 * chords, 1.0))
