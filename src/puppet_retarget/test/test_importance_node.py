@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importance node: one message for one, tuning while running, bad input counted."""
 
+from array import array
 from pathlib import Path
 import time
 
@@ -15,7 +16,7 @@ from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, save_surface  # noqa: E402,I100
 from puppet_core.io import ConfigError, InputFileError  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
-from puppet_retarget.importance import self_interaction  # noqa: E402
+from puppet_retarget.importance import rests, self_interaction  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
 from puppet_retarget.importance_node import ImportanceNode, INPUT_TOPIC, OUTPUT_TOPIC  # noqa: E402
 from puppet_ros.messages import importance_msg  # noqa: E402
@@ -39,9 +40,8 @@ class Recorder:
         self.records = []
 
     def publish(self, record, frame_id=''):
-        self.records.append(
-            record._replace(rows=record.rows.copy(), self_rows=record.self_rows.copy())
-        )
+        copies = {name: getattr(record, name).copy() for name in ('rows', 'self_rows', 'rests')}
+        self.records.append(record._replace(**copies))
 
 
 @pytest.fixture
@@ -92,6 +92,32 @@ def test_columns_of_the_self_interaction_are_those_of_its_estimator():
     np.testing.assert_array_equal(read.self_rows[1, :used], own[1, :used])
     assert importance_msg.MAX_CONTACTS == self_interaction.MAX_CONTACTS
     assert self_interaction.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
+
+
+def test_columns_of_rests_are_those_of_their_estimator():
+    ours = importance_msg.REST_FIELDS.index
+    columns = rests.REST_OBJECT, rests.REST_SEGMENT, rests.REST_IMPORTANCE, rests.REST_GAP
+    names = 'objects', 'segments', 'importances', 'gaps'
+    assert tuple(ours(f'rest_{name}') for name in names) == columns
+    np.testing.assert_array_equal(importance_msg.NO_RESTS, rests.no_rests())
+
+
+def test_who_sits_on_the_floor_rests_on_it(make_node, postures):
+    """And nothing does while he walks."""
+    low = postures(2)
+    down = low.segment_positions[2] - 0.12
+    low.root_position[2] -= down
+    for field in (low.segment_positions, low.end_effector_positions):
+        field[2::3] = array('d', np.asarray(field[2::3]) - down)
+    walks, sits = heard(make_node(), postures(1), low)
+    assert walks.rests[0, rests.REST_OBJECT] == -1.0
+    used = sits.rests[sits.rests[:, rests.REST_OBJECT] >= 0.0]
+    pelvis = used[used[:, rests.REST_SEGMENT] == SEGMENT_INDEX['pelvis']]
+    assert len(pelvis) == 1 and pelvis[0, rests.REST_IMPORTANCE] > 0.9
+    msg = importance_msg.ImportanceWriter().fill(sits)
+    assert list(msg.rest_segments) == used[:, rests.REST_SEGMENT].tolist()
+    assert set(msg.rest_objects) == {msg.objects.index('floor')}
+    np.testing.assert_array_equal(importance_msg.from_msg(msg).rests[: len(used)], used)
 
 
 def test_measured_surface_is_taken(make_node, postures, tmp_path):

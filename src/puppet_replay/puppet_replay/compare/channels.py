@@ -15,6 +15,7 @@ from puppet_core.body import (
 )
 from puppet_core.math import Floats
 from puppet_replay.compare.reading import Field, Fields, frame_pairs, TF_STAMPS, TF_TYPE
+from puppet_retarget.importance import REST_INFLUENCE_M, REST_MARGIN_M
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
 STAMPS = 'stamps'  # of the transforms of a message, since its first one
@@ -25,6 +26,7 @@ RIGID_M = 1e-6  # the skeleton of a rigid body varies by rounding alone
 FEWEST_FRAMES = 8  # in which a body shows whether it is rigid
 SKELETON = 'skeleton'
 MAX_CONTACTS, MAX_SAMPLE = 32, 1 << 16
+FARTHEST_REST_MM = 1e3 * (REST_INFLUENCE_M + REST_MARGIN_M)  # gap at which it begins to count
 _AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 _WXYZ = [3, 0, 1, 2]
 
@@ -266,11 +268,34 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
     }
 
 
+def _rests(fields: Fields) -> dict[str, Channel]:
+    """Return what rests, listed in any order, by segment and object; as just out of reach else."""
+    segments, objects = (
+        fields.numbers[f'rest_{name}'].values[..., 0].astype(int)
+        for name in ('segments', 'objects')
+    )
+    names = fields.texts['objects']
+    labels = tuple(f'{segment} on {name}' for segment in SEGMENTS for name in names)
+    each = np.arange(len(segments))[:, None]
+    if not labels:
+        return {}
+
+    def channel(name: str, metric: str, unit: str, absent: float) -> Channel:
+        rows = np.full((len(segments), len(SEGMENTS), len(names), 1), absent)
+        rows[each, segments, objects] = SCALES.get(unit, 1.0) * numbers(fields, name, 1)
+        return Channel(rows.reshape(len(rows), len(labels), 1), metric, unit, labels, NONE)
+
+    return {
+        'rest_importances': channel('rest_importances', NUMBER, 'ratio', 0.0),
+        'rest_gaps': channel('rest_gaps', VECTOR, 'mm', FARTHEST_REST_MM),
+    }
+
+
 # What the tables do not cover.
 MORE = {
     'puppet_msgs/msg/PoseFrame': (_covariances,),
     'puppet_msgs/msg/Posture': (_skeleton,),
-    'puppet_msgs/msg/Importance': (_contacts,),
+    'puppet_msgs/msg/Importance': (_contacts, _rests),
 }
 
 

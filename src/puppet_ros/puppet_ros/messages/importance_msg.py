@@ -5,15 +5,16 @@ Importance message <-> the rows that estimator and solvers share.
 
 A row of the environment is importance, distance, its rate, influence distance, goal x y z, object
 (of elbows and knees without distance, rate and object);
-one of the own body is importance, distance, depth, importance of the place, then 32 contacts of
-six numbers: number of the sample point, weight, displacement x y z, share.
+one of the own body is importance and distance, then 32 contacts of five numbers: number of the
+sample point, weight, displacement x y z. A row of what rests on objects is object (-1 from the
+first row that is not in use on), segment, importance, gap.
 """
 
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import N_SAMPLES, NO_PROPS, Props
+from puppet_core.body import N_SAMPLES, N_SEGMENTS, NO_PROPS, Props
 from puppet_core.math import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros.messages import flat_array
@@ -32,6 +33,19 @@ CONTACT_FIELDS = {
 }
 """Numbers of a contact in each field, in their order."""
 SELF_ROW_WIDTH = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
+MAX_RESTS = 32
+REST_FIELDS = 'rest_objects', 'rest_segments', 'rest_importances', 'rest_gaps'
+"""Those of a row of what rests on objects, in its order."""
+
+
+def _rests(used: Floats) -> Floats:
+    rests = np.zeros((MAX_RESTS, len(REST_FIELDS)))
+    rests[:, 0] = -1.0
+    rests[: len(used)] = used
+    return rests
+
+
+NO_RESTS = _rests(np.empty((0, len(REST_FIELDS))))
 
 
 class ImportanceRecord(NamedTuple):
@@ -44,10 +58,11 @@ class ImportanceRecord(NamedTuple):
     objects: tuple[str, ...]  # names of the environment's objects
     frame_id: str = WORLD  # of that posture's header
     moving: Props = NO_PROPS  # the performer's objects that move
+    rests: Floats = NO_RESTS  # what else of the body rests on objects, shape (32, 4)
 
 
 def from_msg(msg: Importance) -> ImportanceRecord:
-    """Return the rows of one message; raise MessageError if its contacts are none."""
+    """Return the rows of one message; raise MessageError if its contacts or rests are none."""
     rows = np.zeros((N_ROWS, ROW_WIDTH))
     ends, joints = rows[:N_ENDS], rows[N_ENDS:]
     ends[:, 0], ends[:, 1], ends[:, 2] = msg.importance, msg.distance, msg.distance_rate
@@ -60,7 +75,19 @@ def from_msg(msg: Importance) -> ImportanceRecord:
     places = msg.moving_positions, msg.moving_orientations
     moving = flat_array.props('moving', msg.moving_objects, *places)
     objects, frame_id = tuple(msg.objects), msg.header.frame_id
-    return ImportanceRecord(*of_frame, rows, _self_rows(msg), objects, frame_id, moving)
+    near = rows, _self_rows(msg), objects, frame_id, moving
+    return ImportanceRecord(*of_frame, *near, _rests(_used_rests(msg)))
+
+
+def _used_rests(msg: Importance) -> Floats:
+    n, objects = len(msg.rest_objects), len(msg.objects)
+    columns = [flat_array.float_rows(name, getattr(msg, name), n, 1) for name in REST_FIELDS]
+    used = np.hstack(columns)
+    are_there = (used[:, :2] >= 0.0).all() and (used[:, :2] < (objects, N_SEGMENTS)).all()
+    if n > MAX_RESTS or not are_there:
+        wanted = f'up to {MAX_RESTS} of {N_SEGMENTS} segments on {objects} objects'
+        raise flat_array.MessageError(f'rests: expected {wanted}, got others')
+    return used
 
 
 def _self_rows(msg: Importance) -> Floats:
@@ -91,6 +118,7 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
     ends, places = np.nonzero(contacts[..., 1])
     found = contacts[ends, places]
     parts = (ends, *np.divmod(found[:, 0], N_SAMPLES), found[:, 1], found[:, 2:])
+    rests = record.rests[record.rests[:, 0] >= 0.0]
     return record.stamp_ns, {
         'frame_id': record.frame_id,
         'frame_index': record.frame_index,
@@ -110,6 +138,7 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
         'self_importance': own[:, 0],
         'self_distance': own[:, 1],
         **dict(zip(CONTACT_FIELDS, parts)),
+        **dict(zip(REST_FIELDS, rests.T)),
     }
 
 
