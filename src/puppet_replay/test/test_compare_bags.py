@@ -95,6 +95,16 @@ def contacts(order, weights=None):
     return edited('/importance', Importance, edit)
 
 
+def rests(order, gaps=(0.1, 0.2)):
+    def edit(msg):
+        msg.rest_gaps = array('d', gaps)
+        for name in ('segments', 'objects', 'importances', 'gaps'):
+            values = getattr(msg, f'rest_{name}')
+            setattr(msg, f'rest_{name}', array(values.typecode, [values[i] for i in order]))
+
+    return edited('/importance', Importance, edit)
+
+
 def covariance(place, value):
     def edit(msg):
         msg.pose_covariances[36 * 2 + place] = value
@@ -131,6 +141,9 @@ def other_robot(msg):
         (contacts([1, 0], [1.25, 2.0]), 'contact_weights', 'left_hand', 0, 0.2),
         (contacts([1]), 'contact_weights ..', 'left_hand', 0, 1.0),
         (contacts([]), 'contact_weights ..', 'left_hand', 0, 1.0),
+        (rests([1, 0]), '', '', 0, 0.0),
+        (rests([0, 1], [0.1, 0.25]), 'rest_gaps', 'right_thigh on floor', 0, 50.0),
+        (rests([1]), 'rest_importances ..', 'pelvis on floor', 0, 0.5),
         # of 1e-3 m; a factor of 4 is ln 2 of the deviation, whatever its size
         (covariance(7, 4e-6), 'pose_covariances', 'left_hand y', 0, np.log(2.0)),
         (covariance(1, 5e-7), 'pose_correlations', 'left_hand x y', 0, 0.5),
