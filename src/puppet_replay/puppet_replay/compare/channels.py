@@ -270,15 +270,15 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
 
 def _rests(fields: Fields) -> dict[str, Channel]:
     """Return what rests, listed in any order, by segment and object; as just out of reach else."""
+    names = fields.texts['objects']
+    if not names or 'rest_segments' not in fields.numbers:  # as in messages of before
+        return {}
+    labels = tuple(f'{segment} on {name}' for segment in SEGMENTS for name in names)
     segments, objects = (
         fields.numbers[f'rest_{name}'].values[..., 0].astype(int)
         for name in ('segments', 'objects')
     )
-    names = fields.texts['objects']
-    labels = tuple(f'{segment} on {name}' for segment in SEGMENTS for name in names)
     each = np.arange(len(segments))[:, None]
-    if not labels:
-        return {}
 
     def channel(name: str, metric: str, unit: str, absent: float) -> Channel:
         rows = np.full((len(segments), len(SEGMENTS), len(names), 1), absent)

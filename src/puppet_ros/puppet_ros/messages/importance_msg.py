@@ -38,14 +38,7 @@ REST_FIELDS = 'rest_objects', 'rest_segments', 'rest_importances', 'rest_gaps'
 """Those of a row of what rests on objects, in its order."""
 
 
-def _rests(used: Floats) -> Floats:
-    rests = np.zeros((MAX_RESTS, len(REST_FIELDS)))
-    rests[:, 0] = -1.0
-    rests[: len(used)] = used
-    return rests
-
-
-NO_RESTS = _rests(np.empty((0, len(REST_FIELDS))))
+NO_RESTS = np.tile([-1.0, 0.0, 0.0, 0.0], (MAX_RESTS, 1))
 
 
 class ImportanceRecord(NamedTuple):
@@ -76,18 +69,18 @@ def from_msg(msg: Importance) -> ImportanceRecord:
     moving = flat_array.props('moving', msg.moving_objects, *places)
     objects, frame_id = tuple(msg.objects), msg.header.frame_id
     near = rows, _self_rows(msg), objects, frame_id, moving
-    return ImportanceRecord(*of_frame, *near, _rests(_used_rests(msg)))
+    return ImportanceRecord(*of_frame, *near, _rests(msg))
 
 
-def _used_rests(msg: Importance) -> Floats:
-    n, objects = len(msg.rest_objects), len(msg.objects)
-    columns = [flat_array.float_rows(name, getattr(msg, name), n, 1) for name in REST_FIELDS]
-    used = np.hstack(columns)
-    are_there = (used[:, :2] >= 0.0).all() and (used[:, :2] < (objects, N_SEGMENTS)).all()
-    if n > MAX_RESTS or not are_there:
+def _rests(msg: Importance) -> Floats:
+    rests, n, objects = NO_RESTS.copy(), len(msg.rest_objects), len(msg.objects)
+    are_there = all(0 <= j < objects for j in msg.rest_objects)
+    if n > MAX_RESTS or not are_there or not all(s < N_SEGMENTS for s in msg.rest_segments):
         wanted = f'up to {MAX_RESTS} of {N_SEGMENTS} segments on {objects} objects'
         raise flat_array.MessageError(f'rests: expected {wanted}, got others')
-    return used
+    for column, name in zip(rests.T, REST_FIELDS):
+        column[:n] = flat_array.float_rows(name, getattr(msg, name), n, 1)[:, 0]
+    return rests
 
 
 def _self_rows(msg: Importance) -> Floats:
