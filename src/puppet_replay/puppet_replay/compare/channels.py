@@ -15,7 +15,7 @@ from puppet_core.body import (
 )
 from puppet_core.math import Floats
 from puppet_replay.compare.reading import Field, Fields, frame_pairs, TF_STAMPS, TF_TYPE
-from puppet_retarget.importance import REST_INFLUENCE_M, REST_MARGIN_M
+from puppet_retarget.importance import REST_INFLUENCE_M, REST_MARGIN_M, RESTING
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
 STAMPS = 'stamps'  # of the transforms of a message, since its first one
@@ -269,7 +269,7 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
 
 
 def _rests(fields: Fields) -> dict[str, Channel]:
-    """Return what rests, listed in any order, by segment and object; as just out of reach else."""
+    """Return what is at objects, in any order, by segment and object; as just out of reach else."""
     names = fields.texts['objects']
     if not names or 'rest_segments' not in fields.numbers:  # as in messages of before
         return {}
@@ -280,14 +280,16 @@ def _rests(fields: Fields) -> dict[str, Channel]:
     )
     each = np.arange(len(segments))[:, None]
 
-    def channel(name: str, metric: str, unit: str, absent: float) -> Channel:
-        rows = np.full((len(segments), len(SEGMENTS), len(names), 1), absent)
+    def channel(name: str, metric: str, unit: str, absent: Floats) -> Channel:
+        rows = np.tile(absent[:, None, None], (len(segments), 1, len(names), 1))
         rows[each, segments, objects] = SCALES.get(unit, 1.0) * numbers(fields, name, 1)
         return Channel(rows.reshape(len(rows), len(labels), 1), metric, unit, labels, NONE)
 
+    none, farthest = np.zeros(len(SEGMENTS)), np.zeros(len(SEGMENTS))
+    farthest[list(RESTING)] = FARTHEST_REST_MM  # others are listed in solids only
     return {
-        'rest_importances': channel('rest_importances', NUMBER, 'ratio', 0.0),
-        'rest_gaps': channel('rest_gaps', VECTOR, 'mm', FARTHEST_REST_MM),
+        'rest_importances': channel('rest_importances', NUMBER, 'ratio', none),
+        'rest_gaps': channel('rest_gaps', VECTOR, 'mm', farthest),
     }
 
 

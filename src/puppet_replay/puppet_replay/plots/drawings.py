@@ -113,11 +113,11 @@ def draw_importance(shown: Importances, title: str) -> 'Figure':
     panels = [row[0] for row in grid]
     first = 0
     for lanes in groups:
-        above = {'y': 0.0} if first else {}
-        head = panels[max(first - 1, 0)]
-        head.set_title(f'{lanes.title}, 0 .. 1', color=lanes.colour, **above)
+        above = panels[max(first - 1, 0)]
+        y = 0.0 if first else None
+        above.set_title(f'{lanes.title}, 0 .. 1', color=lanes.colour, y=y)
         if first:
-            head.set_axis_off()
+            above.set_axis_off()
         for axes, name, values in zip(panels[first:], lanes.names, lanes.values.T):
             _draw_lane(axes, name, shown.times_s, values, lanes.colour)
         first += len(lanes.names) + 1

@@ -1,12 +1,13 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What else of the body rests on objects: hips, back, head, thighs and upper arms (kernels).
+What else of the body is at objects: hips, back, head, thighs and upper arms (kernels).
 
 Shin2002 ch. 4 knows end-effectors only. Who lies, sits, kneels or rolls touches the world with
 other parts, and how far these are from it matters in the same way. A rest is a pair of a segment
 and an object: its importance (Shin2002 eqs. 4.3 and 4.4 without prediction) and the gap between
-their surfaces. Only pairs that matter are listed.
+their surfaces. Only pairs that matter are listed, and of all segments those that the performer has
+in a solid: what he has there, which is where it was measured, the puppet may have as well.
 """
 
 from collections.abc import Sequence
@@ -22,13 +23,14 @@ from puppet_core.math.values import (
     rotate,
     rotate_inverse,
     scale,
+    sub,
     Vec3,
     vec3,
     Vec3Like,
 )
 from puppet_retarget.importance.environment import ObjectArrays, UNSEEN
 from puppet_retarget.importance.estimator import importance
-from puppet_retarget.importance.objects import signed_distance, to_object
+from puppet_retarget.importance.objects import distance_from, nearest_on_line, PLANE
 
 RESTING = tuple(
     SEGMENT_INDEX[name]
@@ -37,7 +39,7 @@ RESTING = tuple(
         *('left_upper_arm', 'right_upper_arm', 'left_thigh', 'right_thigh'),
     )
 )
-MAX_RESTS = 32
+MAX_RESTS = 64
 REST_OBJECT, REST_SEGMENT, REST_IMPORTANCE, REST_GAP = range(4)
 REST_WIDTH = 4
 REST_INFLUENCE_M = 0.3  # D of a segment's surface
@@ -71,6 +73,24 @@ def lowest_place(shape: ShapeArrays, s: int, up: Vec3Like, q: QuatLike) -> tuple
 
 
 @kernel
+def _depth(
+    shape: ShapeArrays, s: int, pose: tuple[QuatLike, Vec3], objects: ObjectArrays, j: int
+) -> float:
+    """Return how deep the performer's segment is in a solid, 0 outside and in planes [m]."""
+    kind, size, depth = objects.shapes[j], objects.sizes[j], 0.0
+    if kind == PLANE:
+        return depth
+    q, p = pose
+    there = objects.orientations[j], vec3(objects.positions[j])
+    for m in range(shape.first[s], shape.first[s + 1]):
+        start, end = add(p, rotate(q, shape.starts[m])), add(p, rotate(q, shape.ends[m]))
+        nearest = nearest_on_line(kind, size, there, start, end)
+        core = add(start, scale(sub(end, start), nearest))
+        depth = max(depth, shape.radii[m] - distance_from(kind, size, there[0], there[1], core)[0])
+    return depth
+
+
+@kernel
 def estimate_rests(
     shape: ShapeArrays, q_world: Quats, p_world: Vec3s, objects: ObjectArrays, rests: Floats
 ) -> None:
@@ -80,21 +100,23 @@ def estimate_rests(
         if objects.segments[j] >= 0 or objects.positions[j, 2] <= _UNSEEN_Z:
             continue
         q_object, origin = objects.orientations[j], objects.positions[j]
-        for s in RESTING:
+        for s in range(N_SEGMENTS):
             if shape.first[s] == shape.first[s + 1] or count == MAX_RESTS:
                 continue
             q, p = q_world[s], vec3(p_world[s])
             centre = add(p, rotate(q, shape.centres[s]))
-            local = to_object(q_object, origin, centre)
-            distance, normal = signed_distance(objects.shapes[j], objects.sizes[j], local)
-            if distance - shape.bounds[s] > REST_INFLUENCE_M + REST_MARGIN_M:
+            kind, size = objects.shapes[j], objects.sizes[j]
+            distance, up = distance_from(kind, size, q_object, origin, centre)
+            beyond = distance - shape.bounds[s]
+            if beyond > (REST_INFLUENCE_M + REST_MARGIN_M if s in RESTING else 0.0):
                 continue
-            up = rotate(q_object, normal)
-            level = dot(up, centre) - distance
-            gap = dot(up, p) + lowest_place(shape, s, up, q)[0] - level
-            w = importance(max(gap - REST_MARGIN_M, 0.0), 0.0, 0.0, REST_INFLUENCE_M)
-            w *= 1.0 - objects.looseness[j]  # what hands carry is no support
-            if w > 0.0:
+            gap, w = -_depth(shape, s, (q, p), objects, j), 0.0
+            if s in RESTING:
+                clear = dot(up, p) + lowest_place(shape, s, up, q)[0] - dot(up, centre) + distance
+                gap = clear if clear > 0.0 or kind == PLANE else min(gap, 0.0)
+                w = importance(max(gap - REST_MARGIN_M, 0.0), 0.0, 0.0, REST_INFLUENCE_M)
+                w *= 1.0 - objects.looseness[j]  # what hands carry is no support
+            if w > 0.0 or gap < 0.0:
                 rests[count, REST_OBJECT], rests[count, REST_SEGMENT] = j, s
                 rests[count, REST_IMPORTANCE], rests[count, REST_GAP] = w, gap
                 count += 1

@@ -73,7 +73,7 @@ class RetargetResult:
     body_iterations: Floats  # Shape (n,)
     frame_ms: Floats  # Time of each frame in importance and solver, shape (n,) [ms]
     joint_importances: Floats  # Of elbows and knees in the environment, shape (n, 4)
-    rests: Floats  # What else of the body rests on objects, shape (n, MAX_RESTS, REST_WIDTH)
+    rests: Floats  # What else of the body is at objects, shape (n, MAX_RESTS, REST_WIDTH)
     # Joints of a puppet that is a robot, shape (n, joints) [rad]; of others (n, 0)
     robot_angles: Floats
     # Objects that move, over time: the performer's, and the puppet's in its own world

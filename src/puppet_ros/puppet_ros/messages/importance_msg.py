@@ -6,7 +6,7 @@ Importance message <-> the rows that estimator and solvers share.
 A row of the environment is importance, distance, its rate, influence distance, goal x y z, object
 (of elbows and knees without distance, rate and object);
 one of the own body is importance and distance, then 32 contacts of five numbers: number of the
-sample point, weight, displacement x y z. A row of what rests on objects is object (-1 from the
+sample point, weight, displacement x y z. A row of what else is at objects is object (-1 from the
 first row that is not in use on), segment, importance, gap.
 """
 
@@ -33,9 +33,9 @@ CONTACT_FIELDS = {
 }
 """Numbers of a contact in each field, in their order."""
 SELF_ROW_WIDTH = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
-MAX_RESTS = 32
+MAX_RESTS = 64
 REST_FIELDS = 'rest_objects', 'rest_segments', 'rest_importances', 'rest_gaps'
-"""Those of a row of what rests on objects, in its order."""
+"""Those of a row of what else is at objects, in its order."""
 
 
 NO_RESTS = np.tile([-1.0, 0.0, 0.0, 0.0], (MAX_RESTS, 1))
@@ -51,7 +51,7 @@ class ImportanceRecord(NamedTuple):
     objects: tuple[str, ...]  # names of the environment's objects
     frame_id: str = WORLD  # of that posture's header
     moving: Props = NO_PROPS  # the performer's objects that move
-    rests: Floats = NO_RESTS  # what else of the body rests on objects, shape (32, 4)
+    rests: Floats = NO_RESTS  # what else of the body is at objects, shape (64, 4)
 
 
 def from_msg(msg: Importance) -> ImportanceRecord:

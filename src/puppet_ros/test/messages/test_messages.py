@@ -90,7 +90,7 @@ def _importance(rng, names):
 
 def _rests(rng, n_objects):
     rests = importance_msg.NO_RESTS.copy()
-    n = int(rng.integers(0, 33)) if n_objects else 0
+    n = int(rng.integers(0, 65)) if n_objects else 0
     rests[:n, 0], rests[:n, 1] = rng.integers(0, max(n_objects, 1), n), rng.integers(0, 16, n)
     rests[:n, 2], rests[:n, 3] = rng.random(n), rng.normal(size=n)
     return rests
@@ -204,8 +204,8 @@ def test_contacts_that_are_none_are_refused(rng):
 @pytest.mark.parametrize(
     ('n', 'segment', 'on', 'is_well'),
     [
-        (32, 15, 1, True),
-        (33, 15, 1, False),
+        (64, 15, 1, True),
+        (65, 15, 1, False),
         (1, 16, 1, False),
         (1, 15, 2, False),
         (1, 15, -1, False),

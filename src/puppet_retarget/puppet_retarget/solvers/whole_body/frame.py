@@ -73,6 +73,7 @@ class Frame(NamedTuple):
     world_scale: float
     root_ratio: float
     stiffness: Floats  # (54,) of the posture
+    allowed: Floats  # (objects, 16) how deep segments may be in solids, as the performer's [m]
     wishes: Wishes = Wishes()
     pose: Pose = Pose()
     x: Floats = zeros(N)  # the unknowns

@@ -3,7 +3,7 @@
 """The whole-body solver: one weighted least-squares problem a frame for puppet or robot."""
 
 import numpy as np
-from puppet_core.body import Character, LIMB_SEGMENTS, NO_PROPS, Props
+from puppet_core.body import Character, LIMB_SEGMENTS, N_SEGMENTS, NO_PROPS, Props
 from puppet_core.math import Floats, kernel, pack_arrays, Quats, Vec3
 from puppet_core.math.values import norm, sub, vec3
 from puppet_retarget.importance import body_arrays, Counterparts, Environment, filled_up, UNSEEN
@@ -17,7 +17,7 @@ from puppet_retarget.solvers.whole_body.step import solve_frame
 from puppet_retarget.solvers.whole_body.tree import Tree, tree_of
 from puppet_retarget.solvers.whole_body.weights import Weights
 from puppet_retarget.solvers.whole_body.wishes import Captured, fill_wishes
-from puppet_retarget.solvers.whole_body.world import distance_from
+from puppet_retarget.solvers.whole_body.world import from_object
 
 WEIGHTS = Weights()
 
@@ -37,7 +37,7 @@ class WholeBodySolver:
     ) -> None:
         scale = character.scale_for(performer_leg_length)
         ratio = config.root_height_ratio or character.root_ratio_for(performer_leg_length)
-        tree = tree_of(character)
+        tree, objects = tree_of(character), filled_up(environment.arrays(1.0, 0.0, scale))
         body = body_arrays(character.skeleton, character.capsules)
         self._packed, frame = pack_arrays(
             Frame(
@@ -47,10 +47,11 @@ class WholeBodySolver:
                 body.shape,
                 body.samples,
                 character.skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
-                filled_up(environment.arrays(1.0, 0.0, scale)),
+                objects,
                 scale,
                 ratio,
                 _stiffness(tree, weights),
+                np.zeros((len(objects.shapes), N_SEGMENTS)),
                 problem=Problem(tree.n + 3),
             )
         )
@@ -137,7 +138,7 @@ def measure_packed(
         goal_errors[j] = norm(sub(frame.pose.ends[j], frame.wishes.goals[j]))
         penetrations[j] = 0.0
         for k in range(frame.objects.n_objects):
-            distance, _ = distance_from(frame.objects, k, vec3(frame.pose.ends[j]))
+            distance, _ = from_object(frame.objects, k, vec3(frame.pose.ends[j]))
             penetrations[j] = max(penetrations[j], -distance)
     for j in range(8):
         self_depths[j] = depth_of(frame, j)

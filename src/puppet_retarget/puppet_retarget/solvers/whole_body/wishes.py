@@ -32,6 +32,8 @@ from puppet_retarget.importance import (
     IMPORTANCE,
     MAX_RESTS,
     OBJECT,
+    PLANE,
+    REST_GAP,
     REST_IMPORTANCE,
     REST_OBJECT,
     REST_SEGMENT,
@@ -57,8 +59,7 @@ def fill_wishes(
     """Fill the wishes of a frame; pose and unknowns are used for the captured posture."""
     wishes, pose = frame.wishes, frame.pose
     _fill_goals(frame, rows)
-    for i in range(MAX_RESTS):
-        copy(rests[i], wishes.rests[i])
+    _fill_rests(frame, rests)
     for s in range(16):
         copy(captured.rotations[s], wishes.rotations[s])
     copy(scale(captured.root, frame.world_scale), wishes.performer_root)
@@ -87,6 +88,16 @@ def _fill_goals(frame: Frame, rows: Floats) -> None:
     for j in range(len(rows)):
         wishes.importances[j] = min(max(rows[j, IMPORTANCE], 0.0), 1.0)
         copy(scale(rows[j, GOAL : GOAL + 3], frame.world_scale), wishes.goals[j])
+
+
+@kernel
+def _fill_rests(frame: Frame, rests: Floats) -> None:
+    frame.allowed[:] = 0.0
+    for i in range(MAX_RESTS):
+        copy(rests[i], frame.wishes.rests[i])
+        j, s = int(rests[i, REST_OBJECT]), int(rests[i, REST_SEGMENT])
+        if 0 <= j < frame.objects.n_objects and frame.objects.shapes[j] != PLANE:
+            frame.allowed[j, s] = frame.world_scale * max(-rests[i, REST_GAP], 0.0)
 
 
 @kernel

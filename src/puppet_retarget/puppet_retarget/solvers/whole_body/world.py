@@ -10,18 +10,18 @@ segment does.
 """
 
 from puppet_core.math import kernel
-from puppet_core.math.values import add, conjugate, dot, log, multiply, rotate, scale, sub, Vec3
+from puppet_core.math.values import conjugate, dot, lerp, log, multiply, rotate, scale, sub, Vec3
 from puppet_retarget.importance import (
+    distance_from,
     lowest_place,
     MAX_RESTS,
+    nearest_on_line,
     ObjectArrays,
     PLANE,
     REST_GAP,
     REST_IMPORTANCE,
     REST_OBJECT,
     REST_SEGMENT,
-    signed_distance,
-    to_object,
     UNSEEN_Z,
 )
 from puppet_retarget.solvers.whole_body.frame import add_point, add_turn, Frame
@@ -29,7 +29,6 @@ from puppet_retarget.solvers.whole_body.problem import close_row, firmness, ramp
 from puppet_retarget.solvers.whole_body.tree import ENDS, MIDDLES, place
 
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-SECTIONS = 10  # halvings of a capsule's core
 TRUNK = 3  # segments before the head
 
 
@@ -73,7 +72,7 @@ def add_surfaces(frame: Frame) -> None:
             if shape.first[s] == shape.first[s + 1]:
                 continue
             centre = place(frame.pose, s, shape.centres[s])
-            if distance_from(objects, j, centre)[0] > shape.bounds[s]:
+            if from_object(objects, j, centre)[0] > shape.bounds[s]:
                 continue
             if objects.shapes[j] == PLANE:
                 _add_in_plane(frame, j, s)
@@ -82,12 +81,10 @@ def add_surfaces(frame: Frame) -> None:
 
 
 @kernel
-def distance_from(objects: ObjectArrays, j: int, point: Vec3) -> tuple[float, Vec3]:
+def from_object(objects: ObjectArrays, j: int, point: Vec3) -> tuple[float, Vec3]:
     """Return the distance of a point from the puppet's object j [m], and its normal in world."""
-    q = objects.puppet_orientations[j]
-    local = to_object(q, objects.puppet_positions[j], point)
-    distance, normal = signed_distance(objects.shapes[j], objects.puppet_sizes[j], local)
-    return distance, rotate(q, normal)
+    q, origin = objects.puppet_orientations[j], objects.puppet_positions[j]
+    return distance_from(objects.shapes[j], objects.puppet_sizes[j], q, origin, point)
 
 
 @kernel
@@ -102,33 +99,28 @@ def _add_in_plane(frame: Frame, j: int, s: int) -> None:
 
 
 @kernel
-def _push_out(frame: Frame, s: int, core: Vec3, out: Vec3, deep: float) -> None:
+def _push_out(frame: Frame, s: int, core: Vec3, out: Vec3, depth: float) -> None:
     """Add the row of a place of a segment that is so deep in something [m]."""
-    depth, slope = ramp(deep, frame.weights.surface_m)
-    if depth > 0.0:
+    beyond, slope = ramp(depth, frame.weights.surface_m)
+    if beyond > 0.0:
         add_point(frame, s, core, scale(out, slope))
-        close_row(frame.problem, frame.weights.surface, depth)
+        close_row(frame.problem, frame.weights.surface, beyond)
 
 
 @kernel
 def _add_in_solid(frame: Frame, j: int, s: int) -> None:
     shape, objects = frame.shape, frame.objects
-    deepest, out, there = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    there = objects.puppet_orientations[j], objects.puppet_positions[j]
     for m in range(shape.first[s], shape.first[s + 1]):
         start, end = place(frame.pose, s, shape.starts[m]), place(frame.pose, s, shape.ends[m])
-        line, low, high = sub(end, start), 0.0, 1.0
-        # the distance from a convex solid is convex along a line
-        for _ in range(SECTIONS):
-            middle = 0.5 * (low + high)
-            if dot(distance_from(objects, j, add(start, scale(line, middle)))[1], line) > 0.0:
-                high = middle
-            else:
-                low = middle
-        core = add(start, scale(line, 0.5 * (low + high)))
-        distance, normal = distance_from(objects, j, core)
-        if shape.radii[m] - distance > deepest:
-            deepest, out, there = shape.radii[m] - distance, normal, core
-    _push_out(frame, s, there, out, deepest)
+        nearest = nearest_on_line(objects.shapes[j], objects.puppet_sizes[j], there, start, end)
+        for share in (0.0, 1.0, nearest):
+            core = lerp(start, end, share)
+            distance, out = from_object(objects, j, core)
+            depth = shape.radii[m] - distance - frame.allowed[j, s]
+            # between the ends it comes and goes smoothly
+            inner = 1.0 if share in (0.0, 1.0) else 4.0 * share * (1.0 - share)
+            _push_out(frame, s, core, out, inner * depth)
 
 
 @kernel
@@ -142,7 +134,7 @@ def add_rests(frame: Frame) -> None:
         if shape.first[s] == shape.first[s + 1]:
             continue
         centre = place(pose, s, shape.centres[s])
-        distance, up = distance_from(frame.objects, j, centre)
+        distance, up = from_object(frame.objects, j, centre)
         height, where = lowest_place(shape, s, up, pose.q[s])
         gap = dot(up, sub(pose.p[s], centre)) + distance + height
         weight = weights.rest * firmness(rests[i, REST_IMPORTANCE], weights.rest_slack)
