@@ -269,7 +269,7 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
 
 
 def _rests(fields: Fields) -> dict[str, Channel]:
-    """Return what is at objects, in any order, by segment and object; as just out of reach else."""
+    """Return what is at objects, in any order, by segment and object; else as if out of reach."""
     names = fields.texts['objects']
     if not names or 'rest_segments' not in fields.numbers:  # as in messages of before
         return {}

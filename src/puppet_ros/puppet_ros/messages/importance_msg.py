@@ -68,8 +68,8 @@ def from_msg(msg: Importance) -> ImportanceRecord:
     places = msg.moving_positions, msg.moving_orientations
     moving = flat_array.props('moving', msg.moving_objects, *places)
     objects, frame_id = tuple(msg.objects), msg.header.frame_id
-    near = rows, _self_rows(msg), objects, frame_id, moving
-    return ImportanceRecord(*of_frame, *near, _rests(msg))
+    record = ImportanceRecord(*of_frame, rows, _self_rows(msg), objects, frame_id, moving)
+    return record._replace(rests=_rests(msg))
 
 
 def _rests(msg: Importance) -> Floats:
