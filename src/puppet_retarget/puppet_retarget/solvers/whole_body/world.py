@@ -38,6 +38,7 @@ def add_ends(frame: Frame) -> None:
     pose, wishes, weights = frame.pose, frame.wishes, frame.weights
     for j in range(8):
         weight = weights.goal * firmness(wishes.importances[j], weights.goal_slack)
+        weight *= 1.0 if j < 4 else weights.limbs
         if weight <= 0.0:
             continue
         segment = ENDS[j] if j < 4 else MIDDLES[j - 4]
@@ -138,7 +139,7 @@ def add_rests(frame: Frame) -> None:
         height, where = lowest_place(shape, s, up, pose.q[s])
         gap = dot(up, sub(pose.p[s], centre)) + distance + height
         weight = weights.rest * firmness(rests[i, REST_IMPORTANCE], weights.rest_slack)
-        weight *= 1.0 if s <= HEAD else weights.rest_limbs
+        weight *= 1.0 if s <= HEAD else weights.limbs
         wanted = frame.world_scale * max(rests[i, REST_GAP], 0.0)
         add_point(frame, s, place(pose, s, where), up)
         close_row(frame.problem, weight, wanted - gap)
