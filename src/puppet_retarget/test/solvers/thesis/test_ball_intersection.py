@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
-from puppet_retarget.solvers.ball_intersection import closest_in_balls
+from puppet_retarget.solvers.thesis.ball_intersection import closest_in_balls
 import pytest
 from scipy.optimize import nnls
 
