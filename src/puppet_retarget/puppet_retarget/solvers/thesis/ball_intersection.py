@@ -37,7 +37,7 @@ FEASIBLE_TOL_M = 1e-10  # ten times finer than errata 4 asks
 NO_DISTANCE_M = 1e-15  # between centres that count as equal
 
 GROWTH_TOL = 1e-12  # width of the bracket at which halving ends
-SHELL_TOL_M, SHELL_GROWTH_TOL = 1e-9, 1e-10  # likewise for shells on a sphere
+SHELL_TOL_M, SHELL_GROWTH_TOL = 1e-9, 1e-14  # likewise for shells on a sphere
 LEAST_IMPORTANCE = 1e-2  # below which a ball gives way no more readily [-]
 
 

@@ -12,6 +12,7 @@ from puppet_core.math.values import lerp, Vec3, Vec3Like
 from puppet_retarget.importance import ObjectArrays, signed_distance, to_object, UNSEEN_Z
 
 HALVINGS = 48  # of the ray
+TOUCH_TOL_M = 1e-7  # what is less deep than that touches
 
 
 @kernel
@@ -33,9 +34,9 @@ def entry(objects: ObjectArrays, shoulder: Vec3, point: Vec3) -> Vec3:
     """
     Return where the ray from a shoulder to a point enters the objects; the point if it is outside.
 
-    So it is where the shoulder is inside as well: such a ray comes from nowhere.
+    Where the shoulder is inside as well the ray enters nowhere, and the point stays.
     """
-    if least_distance(objects, point) >= 0.0 or least_distance(objects, shoulder) < 0.0:
+    if least_distance(objects, point) >= -TOUCH_TOL_M or least_distance(objects, shoulder) < 0.0:
         return point
     outside, inside = 0.0, 1.0
     for _ in range(HALVINGS):
