@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solvers: performer's posture and importance to the puppet's posture (Shin2002 ch. 5)."""
 
+from puppet_retarget.solvers.config import ROOT_FORMS, SolverConfig
 from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAndBlend, is_usable
 from puppet_retarget.solvers.gaze import HEAD, sight
-from puppet_retarget.solvers.interface import NOTHING_NEAR, ROOT_FORMS, SolverConfig, SolverOutput
+from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.joint_limits import split_swing_twist
 from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT
 from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver, SOLVER_NAMES

@@ -40,7 +40,7 @@ from puppet_retarget.importance import (
     to_object,
     UNSEEN_Z,
 )
-from puppet_retarget.solvers.interface import MEAN, REFERENCE
+from puppet_retarget.solvers.config import MEAN, REFERENCE
 from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, RootBalls, Tuning
 from puppet_retarget.solvers.thesis.ball_intersection import closest_in_balls

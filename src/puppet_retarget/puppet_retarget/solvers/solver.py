@@ -60,9 +60,10 @@ from puppet_retarget.solvers.carry import (
     place_mounted,
     settle_carried,
 )
+from puppet_retarget.solvers.config import ELBOW_CIRCLE, SolverConfig
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.gaze import turn_head
-from puppet_retarget.solvers.interface import NOTHING_NEAR, SolverConfig, SolverOutput
+from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
     into_range_ball,
@@ -92,7 +93,6 @@ from puppet_retarget.solvers.root import (
 )
 from puppet_retarget.solvers.self_contact import fill_self_ball, PosedBody, SelfBalls, stretch_of
 from puppet_retarget.solvers.state import (
-    ELBOW_CIRCLE,
     Frame,
     Goals,
     limb_at,
@@ -184,6 +184,7 @@ class Solver:
         self_rows: Floats = NOTHING_NEAR,
         moving: Props = NO_PROPS,
         head: Vec3 = UNSEEN,
+        rests: Floats = NO_RESTS,
     ) -> SolverOutput:
         """
         Return the puppet's posture.

@@ -17,12 +17,10 @@ from puppet_core.body import (
 from puppet_core.math import add, copy, Floats, frozen, kernel, Quats, sub, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
 from puppet_retarget.solvers.body import BodyState
-from puppet_retarget.solvers.interface import RATE_BASES, ROOT_FORMS, SolverConfig
+from puppet_retarget.solvers.config import CAPTURED_SIDE, RATE_BASES, ROOT_FORMS, SolverConfig
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
 from puppet_retarget.solvers.limbs import ATTACHED_TO, Bones, Joints, Limb, limb_of, STARTS
 from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
-
-CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
 
 
 class PuppetModel(NamedTuple):

@@ -15,7 +15,7 @@ from puppet_core.body import (
 from puppet_core.math import Floats, frozen, kernel, Quats, Vec3s
 from puppet_core.math.values import Quat, Vec3
 from puppet_retarget.importance import body_arrays
-from puppet_retarget.solvers.interface import REFERENCE, ROOT_FORMS, SolverConfig
+from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.thesis.errata import Errata, errata_of
 
 STARTS = (4, 7, 10, 13)  # segment with which each limb begins
@@ -96,13 +96,12 @@ def settings_of(
     """Return the numbers for this puppet and a performer's leg length [m]."""
     errata = errata_of(config.errata)
     ratio = config.root_height_ratio or character.root_ratio_for(performer_leg_length)
-    form = ROOT_FORMS.index(config.root_form)
     return Settings(
         errata,
         character.scale_for(performer_leg_length),
         ratio,
         not errata.no_mean or config.root_form == 'mean',
-        form != REFERENCE,
+        config.root_form != 'reference',
         config.posture_weight,
         config.orientation_weight,
         config.position_weight,

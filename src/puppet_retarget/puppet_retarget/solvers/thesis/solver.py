@@ -14,7 +14,8 @@ from puppet_core.body import Character, NO_PROPS, Props
 from puppet_core.math import copy, Floats, kernel, pack_arrays, quaternions, Quats
 from puppet_core.math.values import add, sub, Vec3, vec3, Vec3Like
 from puppet_retarget.importance import Counterparts, Environment, filled_up, ObjectArrays, UNSEEN
-from puppet_retarget.solvers.interface import NOTHING_NEAR, SolverConfig, SolverOutput
+from puppet_retarget.solvers.config import SolverConfig
+from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.thesis.body import bend_body, is_reached
 from puppet_retarget.solvers.thesis.elbow_circle import solve_on_circle
 from puppet_retarget.solvers.thesis.limbs import (
@@ -112,7 +113,7 @@ class ThesisSolver:
         self_rows: Floats = NOTHING_NEAR,
         moving: Props = NO_PROPS,
         head: Floats = UNSEEN,
-        rests: Floats | None = None,
+        rests: Floats = NO_RESTS,
     ) -> SolverOutput:
         """
         Return the puppet's posture.
