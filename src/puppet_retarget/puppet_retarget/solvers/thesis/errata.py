@@ -36,10 +36,13 @@ class Errata(NamedTuple):
     """5: the ball of eq. 5.6 shrinks with the importance; printed it grows."""
 
     many_points: bool = True
-    """14: all near points count in eq. 5.7; printed, the three nearest ones, which change."""
+    """18: all near points count in eq. 5.7; printed, the three nearest ones, which change."""
 
     turn_axis: bool = True
     """8: eqs. 5.11 and 5.13 turn to the target; printed, away from it."""
+
+    unit_directions: bool = True
+    """14: the angle there is that of the directions; printed is one of vectors in metres."""
 
 
 ERRATA = Errata._fields

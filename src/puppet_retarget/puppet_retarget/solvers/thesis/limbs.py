@@ -10,20 +10,25 @@ are blended with the captured ones by importance. The wrist keeps the captured o
 hand in world. Legs are as arms.
 """
 
+import math
 from typing import NamedTuple
 
 from puppet_core.math import copy, kernel
 from puppet_core.math.values import (
     add,
     between,
+    clamp,
     conjugate,
     cross,
+    dot,
+    exp,
     IDENTITY,
     multiply,
     norm,
     Quat,
     quat,
     rotate,
+    scale,
     slerp,
     sub,
     Vec3,
@@ -33,6 +38,8 @@ from puppet_retarget.solvers.thesis.ball_intersection import closest_in_shells, 
 from puppet_retarget.solvers.thesis.errata import Errata
 from puppet_retarget.solvers.thesis.puppet import CARRIED_BY, Pose, Puppet, STARTS
 from puppet_retarget.solvers.thesis.ranges import Ball, elbow_shell, hand_shell
+
+PARALLEL = 1e-6  # sine of an angle without an axis [-]
 
 Joints = tuple[Quat, Quat]  # rotations of shoulder and elbow, or hip and knee
 
@@ -86,13 +93,19 @@ def turn_onto(captured: Vec3, target: Vec3, errata: Errata) -> Quat:
 
     The printed axis turns the other way, and there is none where they are parallel or opposite:
     no turn then. Corrected, opposite ones turn about any axis square to them (errata 8). The
-    printed cosine lacks the lengths of the vectors, which do not matter here.
+    printed cosine is the product of vectors as long as the limb's segments (errata 14).
     """
+    if errata.turn_axis and errata.unit_directions:
+        return between(captured, target)
     # Shin2002 eqs. 5.11 and 5.13
-    turn = between(captured, target)
-    if errata.turn_axis:
-        return turn
-    return conjugate(turn) if norm(cross(captured, target)) > 0.0 else IDENTITY
+    axis = cross(target, captured)
+    sine = norm(axis)
+    if sine <= PARALLEL * norm(captured) * norm(target):
+        return between(captured, target) if errata.turn_axis else IDENTITY
+    angle = math.acos(clamp(dot(captured, target), -1.0, 1.0))
+    if errata.unit_directions:
+        angle = math.atan2(sine, dot(captured, target))
+    return exp(scale(axis, (-angle if errata.turn_axis else angle) / sine))
 
 
 @kernel

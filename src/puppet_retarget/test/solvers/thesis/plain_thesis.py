@@ -280,9 +280,12 @@ class PlainThesis:
     def _turn(self, u: Vec3, v: Vec3) -> Quat:
         """Return the turn of eqs. 5.11 and 5.13."""
         axis = np.cross(u, v) if self._errata.turn_axis else np.cross(v, u)
-        if np.linalg.norm(axis) == 0.0:
+        if np.linalg.norm(axis) <= 1e-6 * np.linalg.norm(u) * np.linalg.norm(v):
             return np.array([1.0, 0.0, 0.0, 0.0])
-        angle = math.atan2(float(np.linalg.norm(axis)), float(u @ v))
+        cosine = float(u @ v)
+        if self._errata.unit_directions:
+            cosine /= float(np.linalg.norm(u) * np.linalg.norm(v))
+        angle = math.acos(min(max(cosine, -1.0), 1.0))
         return Rotation.from_rotvec(angle * unit(axis)).as_quat()[[3, 0, 1, 2]]
 
     def _pushed_out(self, root: Vec3, rotations: Quats) -> Quats:

@@ -29,7 +29,8 @@ from scipy.spatial.transform import Rotation, Slerp
 from thesis_frames import random_pose
 
 ALL_LIMBS = pytest.mark.parametrize('number', range(4), ids=LIMBS)
-TURNED = AS_PRINTED._replace(turn_axis=True)
+DIRECTIONS = AS_PRINTED._replace(unit_directions=True)
+TURNED = DIRECTIONS._replace(turn_axis=True)
 
 
 def vector(v) -> tuple[float, float, float]:
@@ -81,12 +82,21 @@ def test_eqs_5_11_and_5_13_turn_onto_the_target_and_as_printed_away_from_it(rng)
     for _ in range(20):
         u, v = rng.normal(size=(2, 3))
         angle = np.arccos(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
-        for errata, sign in ((Errata(), 1.0), (AS_PRINTED, -1.0)):
+        for errata, sign in ((Errata(), 1.0), (DIRECTIONS, -1.0)):
             turn = np.array(turn_onto(vector(u), vector(v), errata))
             about = Rotation.from_rotvec(sign * angle * unit(np.cross(u, v)))
             np.testing.assert_allclose(qb.rotate(turn, u), about.apply(u), atol=1e-12)
         onto = qb.rotate(np.array(turn_onto(vector(u), vector(v), Errata())), unit(u))
         np.testing.assert_allclose(onto, unit(v), atol=1e-12)
+
+
+def test_printed_cosine_is_one_of_vectors_in_metres():
+    """Errata 14: a limb's segments are shorter than one, and all turns nearly a quarter."""
+    u, v = (0.0, 0.0, 0.3), (0.0, 0.02, 0.3)
+    angle = np.arccos(0.3 * 0.3)
+    for errata, sign in ((AS_PRINTED._replace(turn_axis=True), 1.0), (AS_PRINTED, -1.0)):
+        found = qb.log(np.array(turn_onto(u, v, errata)))
+        np.testing.assert_allclose(found, [-sign * angle, 0.0, 0.0], atol=1e-12)
 
 
 def test_opposite_directions_turn_about_any_axis_and_as_printed_not_at_all():
@@ -181,7 +191,7 @@ def test_hand_keeps_its_captured_orientation(adult_character, rng, number):
 def test_as_printed_a_limb_turns_away_from_its_goal(posed, rng):
     """Errata 8, of the whole limb."""
     away = []
-    for errata in (AS_PRINTED, TURNED):
+    for errata in (DIRECTIONS, TURNED):
         limb = posed(0)
         goal = reachable(rng, limb)
         ranges = Ranges(Ball(vector(goal), 0.0, 1.0), NO_BALL, NO_BALL)

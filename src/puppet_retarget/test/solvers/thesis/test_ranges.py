@@ -72,7 +72,7 @@ def test_eq_5_6_shrinks_to_the_target_where_the_printed_one_grows(tall_character
 
 
 def test_as_printed_only_the_three_nearest_points_count(tall_character, rng):
-    """Errata 14: a fourth point that becomes the third takes its place at once."""
+    """Errata 18: a fourth point that becomes the third takes its place at once."""
     pose, contacts = random_pose(tall_character, rng), contacts_of(rng, [CHEST] * 6)
     nearest = contacts[np.argsort(np.linalg.norm(contacts[:, 2:], axis=1))[:3]]
     printed = ball(tall_character, self_row(1.0, contacts), 0, pose, AS_PRINTED)
