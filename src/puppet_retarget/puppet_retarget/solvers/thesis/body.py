@@ -15,7 +15,7 @@ by v + sum_j w_j x a_j, and no chart of rotations is differentiated.
 
 from typing import NamedTuple
 
-from puppet_core.math import Floats, kernel, Quats, Vec3s
+from puppet_core.math import Floats, kernel, Quats, Vec3s, work_array
 from puppet_core.math.values import (
     add,
     conjugate,
@@ -72,8 +72,8 @@ class Task(NamedTuple):
 
     captured: Trunk
     offsets: Vec3s  # (16, 3) of the puppet [m]
-    wrists: tuple[Vec3, Vec3, Vec3, Vec3]  # goals [m]
-    radii: tuple[float, float, float, float]  # reach over importance, infinity is no goal [m]
+    wrists: Vec3s  # (4, 3) goals [m]
+    radii: Floats  # (4,) reach over importance, infinity is no goal [m]
     weights: tuple[float, float, float]  # alpha, beta, gamma
     bends_chest: bool  # n = 2
 
@@ -259,8 +259,8 @@ def minimise(task: Task, max_iterations: int, least_fall: float) -> tuple[Trunk,
 def is_reached(puppet: Puppet, goals: Goals, pose: Pose) -> bool:
     """Return whether a pose brings all its goals within reach of the limbs."""
     for i in range(4):
-        radius = reach_over_importance(puppet, i, goals[i].importance)
-        if norm(sub(pose.p[STARTS[i]], goals[i].wrist)) > radius + REACH_TOL_M:
+        radius = reach_over_importance(puppet, i, goals.importances[i])
+        if norm(sub(pose.p[STARTS[i]], goals.wrists[i])) > radius + REACH_TOL_M:
             return False
     return True
 
@@ -268,16 +268,14 @@ def is_reached(puppet: Puppet, goals: Goals, pose: Pose) -> bool:
 @kernel
 def bend_body(puppet: Puppet, settings: Settings, goals: Goals, pose: Pose) -> tuple[Trunk, int]:
     """Return the trunk of a pose, bent towards goals out of reach, and the iterations."""
+    radii = work_array(4)
+    for i in range(4):
+        radii[i] = reach_over_importance(puppet, i, goals.importances[i])
     task = Task(
         trunk_of(pose.root, pose.rotations),
         puppet.offsets,
-        (goals[0].wrist, goals[1].wrist, goals[2].wrist, goals[3].wrist),
-        (
-            reach_over_importance(puppet, 0, goals[0].importance),
-            reach_over_importance(puppet, 1, goals[1].importance),
-            reach_over_importance(puppet, 2, goals[2].importance),
-            reach_over_importance(puppet, 3, goals[3].importance),
-        ),
+        goals.wrists,
+        radii,
         (settings.alpha, settings.beta, settings.gamma),
         settings.torso_segments == 2,
     )

@@ -27,6 +27,7 @@ from puppet_core.math.values import (
     norm,
     Quat,
     quat,
+    QuatLike,
     rotate,
     scale,
     slerp,
@@ -148,7 +149,7 @@ def importances_of(ranges: Ranges) -> tuple[float, float]:
 
 
 @kernel
-def set_limb(limb: int, joints: Joints, q_end: Quat, pose: Pose) -> None:
+def set_limb(limb: int, joints: Joints, q_end: QuatLike, pose: Pose) -> None:
     """Write the joint rotations of a limb whose hand or foot has an orientation in world."""
     start = STARTS[limb]
     q_lower = multiply(multiply(pose.q[CARRIED_BY[limb]], joints[0]), joints[1])

@@ -13,7 +13,6 @@ from puppet_core.body import (
     ShapeArrays,
 )
 from puppet_core.math import Floats, frozen, kernel, Quats, Vec3s
-from puppet_core.math.values import Quat, Vec3
 from puppet_retarget.importance import body_arrays
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.thesis.errata import Errata, errata_of
@@ -63,17 +62,14 @@ class Pose(NamedTuple):
     points: Vec3s = frozen(np.zeros((8, 3)))  # general end-effectors [m]
 
 
-class Goal(NamedTuple):
-    """What the environment asks of a hand or foot; also of the wrist, as the hand is turned."""
+class Goals(NamedTuple):
+    """What the environment asks of hands and feet, and of wrists and ankles as they are turned."""
 
-    palm: Vec3  # goal position [m]
-    wrist: Vec3  # where wrist or ankle is then [m]
-    importance: float  # w
-    radius: float  # of the range ball, eq. 5.10 [m]
-    q_end: Quat  # captured orientation of hand or foot
-
-
-Goals = tuple[Goal, Goal, Goal, Goal]  # of the limbs
+    palms: Vec3s = frozen(np.zeros((4, 3)))  # goal positions [m]
+    wrists: Vec3s = frozen(np.zeros((4, 3)))  # where wrist or ankle is then [m]
+    importances: Floats = frozen(np.zeros(4))  # w
+    radii: Floats = frozen(np.zeros(4))  # of the range balls, eq. 5.10 [m]
+    q_ends: Quats = frozen(np.zeros((4, 4)))  # captured orientations of hands and feet
 
 
 def puppet_of(character: Character) -> Puppet:

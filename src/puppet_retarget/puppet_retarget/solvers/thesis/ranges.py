@@ -11,8 +11,8 @@ come with the rows of `importance.self_interaction`, as do the weights that they
 import math
 from typing import NamedTuple
 
-from puppet_core.math import Floats, kernel
-from puppet_core.math.values import add, norm, quat, rotate, scale, sub, Vec3, vec3
+from puppet_core.math import copy, Floats, kernel
+from puppet_core.math.values import add, norm, rotate, scale, sub, Vec3, vec3
 from puppet_retarget.importance import (
     CONTACT_WIDTH,
     DISPLACEMENT,
@@ -29,7 +29,7 @@ from puppet_retarget.importance import (
 from puppet_retarget.solvers.thesis.ball_intersection import NO_SHELL, Shell
 from puppet_retarget.solvers.thesis.puppet import (
     FIRST_OF_LIMBS,
-    Goal,
+    Goals,
     Pose,
     Puppet,
     Settings,
@@ -49,16 +49,17 @@ NO_BALL = Ball((0.0, 0.0, 0.0), math.inf, 0.0)
 
 
 @kernel
-def environment_goal(
-    puppet: Puppet, settings: Settings, rows: Floats, limb: int, pose: Pose
-) -> Goal:
-    """Return what the environment asks of a hand or foot; the pose has the captured angles."""
-    q_end, w = quat(pose.q[STARTS[limb] + 2]), rows[limb, IMPORTANCE]
-    palm = scale(rows[limb, GOAL : GOAL + 3], settings.world_scale)
-    wrist = sub(palm, rotate(q_end, puppet.palms[limb]))
-    # Shin2002 eq. 5.10; the radius at no importance is D of the nearest object
-    radius = settings.world_scale * rows[limb, RADIUS] * (1.0 - w)
-    return Goal(palm, wrist, w, radius, q_end)
+def fill_goals(puppet: Puppet, settings: Settings, rows: Floats, pose: Pose, goals: Goals) -> None:
+    """Fill what the environment asks of hands and feet; the pose has the captured angles."""
+    for limb in range(4):
+        q_end, w = pose.q[STARTS[limb] + 2], rows[limb, IMPORTANCE]
+        palm = scale(rows[limb, GOAL : GOAL + 3], settings.world_scale)
+        copy(palm, goals.palms[limb])
+        copy(sub(palm, rotate(q_end, puppet.palms[limb])), goals.wrists[limb])
+        copy(q_end, goals.q_ends[limb])
+        goals.importances[limb] = w
+        # Shin2002 eq. 5.10; the radius at no importance is D of the nearest object
+        goals.radii[limb] = settings.world_scale * rows[limb, RADIUS] * (1.0 - w)
 
 
 @kernel

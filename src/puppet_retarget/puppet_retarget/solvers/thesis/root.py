@@ -43,9 +43,9 @@ def mean_offset(goals: Goals, points: Floats, is_continuous: bool) -> Vec3:
     """
     total, offset = 0.0, (0.0, 0.0, 0.0)
     for i in range(4):
-        w = goals[i].importance
+        w = goals.importances[i]
         total += w
-        offset = add(offset, scale(sub(goals[i].palm, points[i]), w))
+        offset = add(offset, scale(sub(goals.palms[i], points[i]), w))
     # Shin2002 eq. 5.1
     if is_continuous:
         return scale(offset, 1.0 / max(total, 1.0))
@@ -66,13 +66,11 @@ def estimate_root(puppet: Puppet, settings: Settings, goals: Goals, pose: Pose) 
     root, errata = vec3(pose.root), settings.errata
     if settings.has_mean:
         root = add(root, mean_offset(goals, pose.points, errata.continuous_mean))
-    centres, radii, importances = work_table(4, 3), work_array(4), work_array(4)
+    centres, radii = work_table(4, 3), work_array(4)
     for i in range(4):
         # where the root is when the limb begins at its goal
         from_root = sub(pose.p[STARTS[i]], pose.root)
-        copy(sub(goals[i].wrist, from_root), centres[i])
-        importances[i] = goals[i].importance
-        radii[i] = reach_over_importance(puppet, i, importances[i])
-    return closest_by_errata(
-        root, centres, radii, importances, errata.all_candidates, errata.growing_balls
-    )
+        copy(sub(goals.wrists[i], from_root), centres[i])
+        radii[i] = reach_over_importance(puppet, i, goals.importances[i])
+    w, growing = goals.importances, errata.growing_balls
+    return closest_by_errata(root, centres, radii, w, errata.all_candidates, growing)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, NO_PROPS, Props
-from puppet_core.math import copy, Floats, kernel, pack_arrays, quaternions, Quats
-from puppet_core.math.values import add, sub, Vec3, vec3, Vec3Like
+from puppet_core.math import copy, Floats, kernel, pack_arrays, quaternions, Quats, work_table
+from puppet_core.math.values import add, quat, sub, Vec3, vec3, Vec3Like
 from puppet_retarget.importance import Counterparts, Environment, filled_up, ObjectArrays, UNSEEN
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
@@ -21,7 +21,6 @@ from puppet_retarget.solvers.thesis.elbow_circle import solve_on_circle
 from puppet_retarget.solvers.thesis.limbs import (
     blend_limb,
     importances_of,
-    Joints,
     limb_of,
     Ranges,
     set_limb,
@@ -30,7 +29,6 @@ from puppet_retarget.solvers.thesis.limbs import (
 from puppet_retarget.solvers.thesis.measures import measure, Measures
 from puppet_retarget.solvers.thesis.objects import entry
 from puppet_retarget.solvers.thesis.puppet import (
-    Goal,
     Goals,
     LEAST_FALL,
     Pose,
@@ -41,7 +39,7 @@ from puppet_retarget.solvers.thesis.puppet import (
     STARTS,
     update,
 )
-from puppet_retarget.solvers.thesis.ranges import Ball, environment_goal, NO_BALL, self_ball
+from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL, self_ball
 from puppet_retarget.solvers.thesis.root import estimate_root, first_root
 
 
@@ -59,6 +57,7 @@ class Frame(NamedTuple):
     puppet: Puppet
     settings: Settings
     objects: ObjectArrays
+    goals: Goals = Goals()
     pose: Pose = Pose()
     measures: Measures = Measures()
 
@@ -177,13 +176,13 @@ def solve_packed(
     where the first step put it [m].
     """
     frame = packed[0]
-    puppet, settings, pose = frame.puppet, frame.settings, frame.pose
+    puppet, settings, goals, pose = frame.puppet, frame.settings, frame.goals, frame.pose
     for segment in range(16):
         copy(captured.rotations[segment], pose.rotations[segment])
     q_root = captured.rotations[0]
     copy(first_root(puppet, settings, captured.root, captured.hips, q_root), pose.root)
     update(puppet, pose)
-    goals = _goals(puppet, settings, rows, pose)
+    fill_goals(puppet, settings, rows, pose, goals)
     # 5.1
     first = vec3(pose.root)
     if settings.estimates_root:
@@ -207,42 +206,19 @@ def solve_packed(
 
 
 @kernel
-def _goals(puppet: Puppet, settings: Settings, rows: Floats, pose: Pose) -> Goals:
-    """Return the goals of hands and feet of a pose with captured angles."""
-    return (
-        environment_goal(puppet, settings, rows, 0, pose),
-        environment_goal(puppet, settings, rows, 1, pose),
-        environment_goal(puppet, settings, rows, 2, pose),
-        environment_goal(puppet, settings, rows, 3, pose),
-    )
-
-
-@kernel
 def _ranges(
-    puppet: Puppet, settings: Settings, goal: Goal, self_rows: Floats, limb: int, pose: Pose
+    puppet: Puppet, settings: Settings, goals: Goals, self_rows: Floats, limb: int, pose: Pose
 ) -> Ranges:
     """Return where a limb of a pose with captured angles should be."""
+    wrist = vec3(goals.wrists[limb])
     own = self_ball(puppet, settings, self_rows[limb], limb, pose)
     # a palm's ball is the wrist's where the hand keeps its orientation
-    centre = add(own.centre, sub(goal.wrist, goal.palm))
+    centre = add(own.centre, sub(wrist, goals.palms[limb]))
     return Ranges(
-        Ball(goal.wrist, goal.radius, goal.importance),
+        Ball(wrist, goals.radii[limb], goals.importances[limb]),
         Ball(centre, own.radius, own.importance),
         self_ball(puppet, settings, self_rows[limb + 4], limb + 4, pose),
     )
-
-
-@kernel
-def _limb_joints(
-    puppet: Puppet, settings: Settings, goal: Goal, self_rows: Floats, number: int, pose: Pose
-) -> Joints:
-    """Return the rotations of a limb's first two joints, the pose having captured angles."""
-    limb = limb_of(puppet, number, pose)
-    if settings.on_circle:
-        solved, w = solve_on_circle(limb, number < 2, goal.wrist), goal.importance
-        return blend_limb(limb, solved, (w, w))
-    ranges = _ranges(puppet, settings, goal, self_rows, number, pose)
-    return blend_limb(limb, solve_limb(limb, ranges, settings.errata), importances_of(ranges))
 
 
 @kernel
@@ -250,14 +226,21 @@ def _pose_limbs(
     puppet: Puppet, settings: Settings, goals: Goals, self_rows: Floats, pose: Pose
 ) -> None:
     """Pose the limbs of a pose with captured angles; each is solved where the others are then."""
-    joints = (
-        _limb_joints(puppet, settings, goals[0], self_rows, 0, pose),
-        _limb_joints(puppet, settings, goals[1], self_rows, 1, pose),
-        _limb_joints(puppet, settings, goals[2], self_rows, 2, pose),
-        _limb_joints(puppet, settings, goals[3], self_rows, 3, pose),
-    )
-    for limb in range(4):
-        set_limb(limb, joints[limb], goals[limb].q_end, pose)
+    joints = work_table(8, 4)
+    for number in range(4):
+        limb = limb_of(puppet, number, pose)
+        if settings.on_circle:
+            solved = solve_on_circle(limb, number < 2, vec3(goals.wrists[number]))
+            weights = goals.importances[number], goals.importances[number]
+        else:
+            ranges = _ranges(puppet, settings, goals, self_rows, number, pose)
+            solved, weights = solve_limb(limb, ranges, settings.errata), importances_of(ranges)
+        blended = blend_limb(limb, solved, weights)
+        copy(blended[0], joints[2 * number])
+        copy(blended[1], joints[2 * number + 1])
+    for number in range(4):
+        both = quat(joints[2 * number]), quat(joints[2 * number + 1])
+        set_limb(number, both, goals.q_ends[number], pose)
     update(puppet, pose)
 
 
@@ -271,14 +254,15 @@ def _leave_objects(
         surface = entry(objects, vec3(pose.p[STARTS[number]]), palm)
         if surface == palm:
             continue
-        limb, goal = limb_of(puppet, number, pose), goals[number]
-        wrist = add(surface, sub(goal.wrist, goal.palm))
+        limb = limb_of(puppet, number, pose)
+        wrist = add(surface, sub(goals.wrists[number], goals.palms[number]))
         if settings.on_circle:
             solved = solve_on_circle(limb, number < 2, wrist)
         else:
             ranges = Ranges(Ball(wrist, 0.0, 1.0), NO_BALL, NO_BALL)
             solved = solve_limb(limb, ranges, settings.errata)
-        set_limb(number, blend_limb(limb, solved, (1.0, 1.0)), goal.q_end, pose)
+        joints = blend_limb(limb, solved, (1.0, 1.0))
+        set_limb(number, joints, goals.q_ends[number], pose)
     update(puppet, pose)
 
 

@@ -46,8 +46,8 @@ class Body:
         return Task(
             trunk_of(self.root, self.rotations),
             self.skeleton.offsets.copy(),
-            tuple(tuple(map(float, goal)) for goal in self.goals),
-            tuple(map(float, self.radii)),
+            self.goals,
+            self.radii,
             weights,
             bends_chest,
         )
@@ -154,5 +154,5 @@ def test_body_reaches_what_the_root_cannot_and_only_then(short_character, rng):
     rotations = pose.rotations.copy()
     rotations[:3] = trunk[1:]
     _, p = world_segments(short_character.skeleton, np.array(trunk.root)[None], rotations[None])
-    beyond = np.linalg.norm(p[0, [4, 7, 10, 13]] - [goal.wrist for goal in far], axis=1)
+    beyond = np.linalg.norm(p[0, [4, 7, 10, 13]] - far.wrists, axis=1)
     assert np.all(beyond < short_character.skeleton.limb_lengths.sum(axis=1) + 1e-3)

@@ -97,11 +97,11 @@ def test_eq_5_10_is_d_without_importance_and_a_point_with_it(tall_character, rng
     numbers, w = settings(tall_character), np.array([0.0, 0.25, 0.9, 1.0])
     found = goals_of(tall_character, numbers, rows_of(goals, w, 0.6), pose)
     scale = numbers.world_scale
-    np.testing.assert_allclose([g.radius for g in found], scale * 0.6 * (1.0 - w))
-    np.testing.assert_allclose([g.palm for g in found], scale * goals)
+    np.testing.assert_allclose(found.radii, scale * 0.6 * (1.0 - w))
+    np.testing.assert_allclose(found.palms, scale * goals)
     # the wrist is where a hand with its captured orientation has its palm at the goal
     q = pose.q[LIMB_SEGMENTS[:, 2]]
-    palms = [g.wrist for g in found] + qb.rotate(q, tall_character.skeleton.interaction_points)
+    palms = found.wrists + qb.rotate(q, tall_character.skeleton.interaction_points)
     np.testing.assert_allclose(palms, scale * goals, atol=1e-12)
 
 

@@ -86,7 +86,7 @@ def test_estimate_is_the_nearest_root_that_reaches_all_goals(tall_character, rng
         goals = goals_of(tall_character, numbers, rows, pose)
         root = np.array(estimate_root(puppet, numbers, goals, pose))
         start = pose.root + has_mean * np.array(mean_offset(goals, pose.points, True))
-        wrists, arms = np.array([g.wrist for g in goals]), pose.p[STARTS] - pose.root
+        wrists, arms = goals.wrists, pose.p[STARTS] - pose.root
 
         def room(x, wrists=wrists, arms=arms, w=w):
             return (lengths / w) ** 2 - np.sum((x + arms - wrists) ** 2, axis=1)

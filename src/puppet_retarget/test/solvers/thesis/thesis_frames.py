@@ -26,7 +26,7 @@ from puppet_retarget.solvers.thesis.puppet import (
     settings_of,
     update,
 )
-from puppet_retarget.solvers.thesis.ranges import environment_goal
+from puppet_retarget.solvers.thesis.ranges import fill_goals
 
 LEG_M = 0.93
 
@@ -54,8 +54,9 @@ def rows_of(goals: Vec3s, importances: Floats, radii: float | Floats = 0.6) -> F
 
 
 def goals_of(character: Character, numbers: Settings, rows: Floats, pose: Pose) -> Goals:
-    puppet = puppet_of(character)
-    return tuple(environment_goal(puppet, numbers, rows, limb, pose) for limb in range(4))
+    goals = Goals(*(part.copy() for part in Goals()))
+    fill_goals(puppet_of(character), numbers, rows, pose, goals)
+    return goals
 
 
 def self_row(importance: float, contacts: Floats = np.zeros((0, CONTACT_WIDTH))) -> Floats:
