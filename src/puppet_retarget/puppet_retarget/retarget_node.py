@@ -14,7 +14,7 @@ from puppet_core.math import Floats
 from puppet_core.robots import description_text, urdf_text
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import RetargetStatus
-from puppet_retarget.importance import load_environment
+from puppet_retarget.importance import load_environment, rests_of_objects
 from puppet_retarget.joint_commands import JointCommands
 from puppet_retarget.parameters import (
     NO_COMMANDS,
@@ -92,6 +92,7 @@ class PuppetFrame(NamedTuple):
 class RetargetStage:
     def __init__(self, character: Character, config: RetargetConfig) -> None:
         environment = load_environment(config_files.environment_file(config.environment))
+        self._objects = environment.names
         self.model = RetargetModel(character, environment, config)
         self.model.warm_up()
         self.solved = 0
@@ -111,6 +112,9 @@ class RetargetStage:
         self, performer: PostureRecord, importance: ImportanceRecord
     ) -> RetargetedFrame | None:
         """Return the puppet's frame, or None if the input is not usable."""
+        rests = importance.rests
+        if importance.objects != self._objects:  # of another environment
+            rests = rests_of_objects(rests, importance.objects, self._objects)
         frame = self.model.step(
             performer.stamp_ns,
             performer.posture.root_position,
@@ -120,6 +124,7 @@ class RetargetStage:
             importance.self_rows,
             performer.leg_length,
             importance.moving,
+            rests,
         )
         self.solved += frame is not None
         return frame

@@ -73,7 +73,9 @@ class Rig:
         record = posture_msg.from_msg(posture)
         near = self.model.step(record.stamp_ns, record.posture, record.segments)
         msg = self.writer.fill(
-            ImportanceRecord(record.stamp_ns, record.frame_index, *near[:2], ('floor',))
+            ImportanceRecord(
+                *(record.stamp_ns, record.frame_index, *near[:2], ('floor',)), rests=near.rests
+            )
         )
         return deserialize_message(serialize_message(msg), Importance)
 
@@ -149,6 +151,25 @@ def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig):
     assert len(angles) == 8 and np.isfinite(angles).all()
     assert np.abs(np.diff(angles, axis=0)).max() < 0.3
     assert rig.status.messages[-1].frames_dropped == 1
+
+
+def test_rests_are_on_the_objects_of_this_node(make_rig, monkeypatch, tmp_path):
+    """Whatever the environment of the importance: objects go by their names."""
+    path, given = tmp_path / 'two.yaml', []
+    stool = '{name: stool, shape: box, position_m: [3.0, 0.0, 0.2], size_m: [0.4, 0.4, 0.4]}'
+    path.write_text(FLOOR.read_text().replace('objects:\n', f'objects:\n  - {stool}\n'))
+    rig = make_rig(environment=str(path))
+    rig.feed(1)
+    solver = rig.node._stage.model._solver
+    solve = solver.solve
+    monkeypatch.setattr(solver, 'solve', lambda *words: given.append(words[-1]) or solve(*words))
+    posture = rig.postures(2)
+    msg = rig.importance(posture)
+    msg.objects = ['ladder', 'floor']
+    msg.rest_objects, msg.rest_segments = [0, 1], [3, 2]
+    msg.rest_importances, msg.rest_gaps = [0.5, 0.25], [0.1, 0.2]
+    rig.give(msg, posture)
+    assert given[0][:2].tolist() == [[1.0, 2.0, 0.25, 0.2], [-1.0, 0.0, 0.0, 0.0]]
 
 
 def test_diagnostics_and_status_count_whips(make_rig):

@@ -30,9 +30,9 @@ class Weights(NamedTuple):
     inside: float = 10000.0  # ends in the own body, by the depth [1/m3]
     inside_m: float = 0.005  # depth that counts already at the surface
     # the world
-    surface: float = 20000.0  # what is in planes and solids [1/m2]
+    surface: float = 50000.0  # what is in planes and solids [1/m2]
     surface_m: float = 0.003  # depth up to which it is let in softly
-    rest: float = 200.0  # trunk and head on what they rest on [1/m2]
+    rest: float = 300.0  # trunk and head on what they rest on [1/m2]
     rest_limbs: float = 0.2  # what thighs and upper arms count beside these [-]
     rest_slack: float = 0.3  # [-]
     # joints

@@ -29,7 +29,7 @@ from puppet_retarget.solvers.whole_body.problem import close_row, firmness, ramp
 from puppet_retarget.solvers.whole_body.tree import ENDS, MIDDLES, place
 
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-TRUNK = 3  # segments before the head
+TRUNK, HEAD = 3, 3  # segments of the trunk, and the one after them
 
 
 @kernel
@@ -138,7 +138,7 @@ def add_rests(frame: Frame) -> None:
         height, where = lowest_place(shape, s, up, pose.q[s])
         gap = dot(up, sub(pose.p[s], centre)) + distance + height
         weight = weights.rest * firmness(rests[i, REST_IMPORTANCE], weights.rest_slack)
-        weight *= 1.0 if s < TRUNK else weights.rest_limbs
+        weight *= 1.0 if s <= HEAD else weights.rest_limbs
         wanted = frame.world_scale * max(rests[i, REST_GAP], 0.0)
         add_point(frame, s, place(pose, s, where), up)
         close_row(frame.problem, weight, wanted - gap)
