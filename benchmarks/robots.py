@@ -6,7 +6,8 @@
 A clip is given to each robot; what counts is the trajectory file that comes of it. A sole is what
 of a foot is within SOLE_BAND_M of its lowest point, and it is planted in the frames in which the
 performer's is. Limbs touch where solids of two links are in each other that are neither next to
-each other nor so at the zero pose; MuJoCo tells, where it is installed.
+each other nor so at the zero pose; MuJoCo tells, where it is installed. Flips, whips, snaps, pops
+and directions are those of the segments that the robot's joints turn, as a puppet's are measured.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import LIMB_SEGMENTS, Motion, motion_measures, TURNING
+from puppet_core.body import LIMB_SEGMENTS, Motion, motion_measures, PARENTS, TURNING
 from puppet_core.drawing import Picture, save_png
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
@@ -31,9 +32,13 @@ from puppet_core.robots import character_from_urdf, LinkKinematics, RobotMap
 from puppet_core.robots.drawn import shape_meshes
 from puppet_core.robots.joints import SOLE_BAND_M
 from puppet_core.robots.robot_files import read_robot_file
+from puppet_retarget.importance import IMPORTANCE
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, retarget_motion, table
+from puppet_retarget.offline import ConfigFiles, retarget_motion, smoothness, table
+from puppet_retarget.offline.limit_use import limit_use, Limits
+from puppet_retarget.offline.posture_measures import direction_angles_deg, free_limbs
 from puppet_retarget.offline.quality import planted_feet
+from puppet_retarget.offline.self_contact import body_distances_m, MovingBody, performer_body
 from puppet_retarget.offline.whole_motion import performer_arrays, RetargetResult
 from puppet_retarget.solvers import ImportanceBasedSolver
 from puppet_view.render import Body, Camera, even_instants, render_scene
@@ -47,6 +52,11 @@ INSTANTS = 6
 SIZED = ('box', 'sphere', 'cylinder', 'capsule')
 CELL_PX, VIEW_DEG = (240, 300), 35.0
 GMR = 'gmr'
+ABOVE = np.maximum(PARENTS, 0)
+UP = np.array([0.0, 0.0, 1.0])
+
+
+Touching = list[dict[tuple[int, int], float]]
 
 
 class Trajectory(NamedTuple):
@@ -71,6 +81,12 @@ class MeasuredRobot:
         self.names = [self.robot.published_names[i] for i in self.robot.urdf_order]
         self.links = LinkKinematics(path, self.robot.urdf, self.names)
         joints = {joint.name: joint for joint in self.urdf.joints}
+        # a joint between root and pelvis moves what is above it
+        inward = {joint.name for joint in self.urdf.path_to(self.robot.pelvis or self.urdf.root)}
+        self._moved = {
+            name: self.links.links.index(joint.parent if name in inward else joint.child)
+            for name, joint in joints.items()
+        }
         self.lower = np.array([joints[name].lower for name in self.names])
         self.upper = np.array([joints[name].upper for name in self.names])
         speeds = dict(zip(self.robot.names, self.robot.speeds))
@@ -78,6 +94,8 @@ class MeasuredRobot:
         self.notes = made.notes
         self.meshes = list(self.solids())
         """Each solid with the index of its link."""
+        self.corners = self._corners()
+        """Corners of each link with solids in its frame, by its index."""
         self.bodies = self._bodies()
         rows = [sum((self._joints(s) for s in LIMB_SEGMENTS[limb]), []) for limb in range(4)]
         counts = [len(row) for row in rows]
@@ -104,10 +122,45 @@ class MeasuredRobot:
                 elif shape.kind == 'hull' and np.linalg.matrix_rank(size - size[0], TOL) == 3:
                     yield index, trimesh.convex.convex_hull(size).apply_transform(shape.pose)
 
+    def segments(self, links: tuple[Quats, Vec3s]) -> tuple[Quats, Vec3s]:
+        """Return our segments of links in world, (n, 16, 4) and (n, 16, 3) [m]."""
+        robot, skeleton = self.robot, self.character.skeleton
+        held = dict(robot.held)
+        angles = np.array([[held.get(name, 0.0) for name in self.names]])
+        zero = Trajectory(1.0, np.zeros((1, 3)), robot.facing[None], angles, 0.0)
+        q_zero, p_zero = (values[0] for values in self.world(zero))
+        pelvis = self.links.links.index(robot.pelvis or self.links.links[0])
+        q_bodies, p_bodies = [], []
+        for segment, parent in enumerate(PARENTS):
+            joints = robot.joints_of(segment)
+            if segment > 0 and not joints:
+                q_bodies.append(q_bodies[parent])
+                p_bodies.append(p_bodies[parent])
+                continue
+            link = self._moved[robot.names[joints[-1]]] if joints else pelvis
+            q = quaternions.multiply(links[0][:, link], quaternions.conjugate(q_zero[link]))
+            q_bodies.append(q)
+            p_bodies.append(
+                links[1][:, link] - quaternions.rotate(q, p_zero[link] - p_zero[pelvis])
+            )
+        q, p = np.stack(q_bodies, axis=1), np.stack(p_bodies, axis=1)
+        # a joint's centre is carried by the segment above
+        places = p[:, ABOVE] + quaternions.rotate(q[:, ABOVE], robot.centres(skeleton))
+        return quaternions.multiply(q, quaternions.conjugate(robot.rest)), places
+
     def still(self) -> Trajectory:
         """Return the zero pose, upright."""
         angles = np.zeros((1, len(self.names))).clip(self.lower, self.upper)
         return Trajectory(1.0, np.zeros((1, 3)), self.robot.facing[None], angles, 0.0)
+
+    def _corners(self) -> dict[int, Vec3s]:
+        corners: dict[int, list[Vec3s]] = {}
+        for index, mesh in self.meshes:
+            points = np.asarray(mesh.vertices)
+            if np.linalg.matrix_rank(points - points[0], TOL) == 3:
+                points = np.asarray(mesh.convex_hull.vertices)
+            corners.setdefault(index, []).append(points)
+        return {index: np.concatenate(parts) for index, parts in corners.items()}
 
     def _joints(self, segment: int) -> list[str]:
         return [self.robot.names[j] for j in self.robot.joints_of(segment)]
@@ -165,13 +218,13 @@ class Collisions:
             for k, other in enumerate(robot.bodies):
                 if body == other or parents[body] == other or parents[other] == body:
                     self._allowed.add((i, k))
-        self._allowed |= self._touching(robot.still(), 0.0)[0]
+        self._allowed |= set(self._touching(robot.still(), 0.0)[0])
 
-    def frames(self, motion: Trajectory) -> list[set[tuple[int, int]]]:
-        """Return for each frame the pairs of links that are in each other."""
+    def frames(self, motion: Trajectory) -> Touching:
+        """Return for each frame the pairs of links that are in each other, and how deep [m]."""
         return self._touching(motion, TOUCH_M)
 
-    def _touching(self, motion: Trajectory, depth: float) -> list[set[tuple[int, int]]]:
+    def _touching(self, motion: Trajectory, depth: float) -> Touching:
         model, data, found = self._model, self._data, []
         for q, p in zip(*self._robot.world(motion)):
             data.qpos[:] = np.hstack([p, q]).ravel()
@@ -179,8 +232,13 @@ class Collisions:
             self._mujoco.mj_comPos(model, data)
             self._mujoco.mj_collision(model, data)
             contact = data.contact
-            links = model.geom_bodyid[contact.geom[contact.dist < -depth]] - 1
-            found.append({(i, k) for i, k in links.tolist()} - self._allowed)
+            deep = contact.dist < -depth
+            links = model.geom_bodyid[contact.geom[deep]] - 1
+            pairs: dict[tuple[int, int], float] = {}
+            for (i, k), distance in zip(links.tolist(), contact.dist[deep].tolist()):
+                if (i, k) not in self._allowed:
+                    pairs[i, k] = max(pairs.get((i, k), 0.0), -distance)
+            found.append(pairs)
         return found
 
 
@@ -208,7 +266,7 @@ def figures(
     motion: Trajectory,
     planted: NDArray[np.bool_],
     performer: float,
-    touch: Collisions | None,
+    touch: Touching | None,
 ) -> list[str]:
     """Return the cells of one robot on one clip; `planted` (n, 2) is of the performer."""
     q, p = robot.world(motion)
@@ -219,15 +277,15 @@ def figures(
     room = np.minimum(motion.angles - robot.lower, robot.upper - motion.angles)
     near = np.mean(room < NEAR_LIMIT_RAD, axis=0) * np.isfinite(robot.speeds)
     jerk = np.diff(rates, n=2, axis=0) * motion.rate_hz**2
-    sunk, fast = lowest.min(axis=1), np.abs(rates) > robot.speeds * (1.0 + TOL)
+    sunk = lowest.min(axis=1)
+    use = limit_use(motion.angles, motion.rate_hz, Limits(robot.lower, robot.upper, robot.speeds))
     touching = '–'
     if touch is not None:
-        frames = touch.frames(motion)
-        count = Counter(pair for pairs in frames for pair in pairs)
-        touching = f'{100.0 * np.mean([bool(pairs) for pairs in frames]):.1f}'
+        count = Counter(pair for pairs in touch for pair in pairs)
+        touching = f'{100.0 * np.mean([bool(pairs) for pairs in touch]):.1f}'
         for pair, times in count.most_common(1):
             names = ', '.join(robot.links.links[i] for i in pair)
-            touching += f' ({names} {100.0 * times / len(frames):.1f})'
+            touching += f' ({names} {100.0 * times / len(touch):.1f})'
     worst = int(np.argmax(near))
     return [
         f'{slide_mm_s(middles, planted, motion.rate_hz):.0f} ({performer:.0f})',
@@ -235,12 +293,103 @@ def figures(
         f'{max(-1e3 * sunk.min(), 0.0):.0f}',
         f'{100.0 * np.mean(sunk < -0.5 * SUNK_M):.1f}',
         f'{100.0 * np.mean(sunk < -SUNK_M):.1f}',
-        f'{np.sum(room < -TOL)}, {np.sum(fast)}',
+        f'{use["position"]}, {use["speed"]}',
         f'{100.0 * near.mean():.1f} ({robot.names[worst]} {100.0 * near[worst]:.0f})',
         f'{np.sqrt(np.mean(jerk**2)):.0f}',
         touching,
         f'{motion.frame_ms:.2f}',
     ]
+
+
+BODY_HEAD = (
+    'deepest link, mm (which)',
+    '> 10 mm, %',
+    'deepest in itself, mm (which)',
+    'flips',
+    'whips',
+    'snaps',
+    'pops',
+    'free segments, deg: median / worst',
+    'upper arms off, deg',
+    'knees more bent, deg',
+)
+
+
+def body_figures(
+    robot: MeasuredRobot,
+    motion: Trajectory,
+    performer: MovingBody,
+    captured: Motion,
+    is_free: NDArray[np.bool_],
+    touch: Touching | None,
+) -> list[str]:
+    """Return the cells on all of one robot's body on one clip; limbs are free in (n, 4)."""
+    links = robot.world(motion)
+    q_world, p_world = robot.segments(links)
+    depths = link_depths_m(robot, links)
+    deepest = max(depths, key=lambda index: float(depths[index].max()))
+    sunk = np.stack(list(depths.values())).max(axis=0)
+    leaping = smoothness.leaping_frames(performer_arrays(captured), captured.rate_hz)
+    local = joint_rotations(q_world)
+    turns = local, captured.rotations, captured.rate_hz, leaping
+    flips, pops = (
+        measure(of(q_world, p_world), of(performer.q_world, performer.p_world), *rest)
+        for measure, of, rest in (
+            (smoothness.flips, smoothness.bend_offsets, (leaping,)),
+            (smoothness.pops, smoothness.limb_directions, (captured.rate_hz, leaping)),
+        )
+    )
+    angles = direction_angles_deg(performer.p_world, p_world)
+    free = angles[is_free & ~leaping[:, None]]
+    knees = [np.median(knee_bends_deg(p)) for p in (p_world, performer.p_world)]
+    return [
+        f'{1e3 * max(float(depths[deepest].max()), 0.0):.0f} ({robot.links.links[deepest]})',
+        f'{100.0 * np.mean(sunk > SUNK_M):.1f}',
+        _deepest_touch(robot, touch),
+        *(str(int(found.sum())) for found in (flips, smoothness.whips(*turns))),
+        *(str(int(found.sum())) for found in (smoothness.snaps(*turns), pops)),
+        f'{np.median(free):.1f} / {free.max():.1f}' if free.size else '–',
+        f'{np.median(angles[:, :2, 0]):.0f}',
+        f'{knees[0] - knees[1]:.0f}',
+    ]
+
+
+def link_depths_m(robot: MeasuredRobot, links: tuple[Quats, Vec3s]) -> dict[int, Floats]:
+    """Return how deep each link with solids is in the floor, less than 0 above, (n,) [m]."""
+    depths = {}
+    for index, corners in robot.corners.items():
+        # the height of a corner v is p_z + (q v)_z = p_z + v (q* z)
+        up = quaternions.rotate(
+            quaternions.conjugate(links[0][:, index]), np.array([0.0, 0.0, 1.0])
+        )
+        depths[index] = -(up @ corners.T).min(axis=1) - links[1][:, index, 2]
+    return depths
+
+
+def joint_rotations(q_world: Quats) -> Quats:
+    """Return each segment's rotation in its parent, (n, 16, 4); the pelvis's is in world."""
+    local = quaternions.multiply(
+        quaternions.conjugate(q_world[:, np.maximum(PARENTS, 0)]), q_world
+    )
+    local[:, 0] = q_world[:, 0]
+    return local
+
+
+def knee_bends_deg(p_world: Vec3s) -> Floats:
+    """Return the angle between thigh and shank of both legs, shape (n, 2) [deg]."""
+    lines = np.diff(p_world[:, LIMB_SEGMENTS[2:]], axis=2)
+    lines /= np.linalg.norm(lines, axis=-1, keepdims=True)
+    return np.degrees(np.arccos(np.sum(lines[:, :, 0] * lines[:, :, 1], axis=-1).clip(-1.0, 1.0)))
+
+
+def _deepest_touch(robot: MeasuredRobot, touch: Touching | None) -> str:
+    if touch is None:
+        return '–'
+    pairs = [(depth, pair) for frame in touch for pair, depth in frame.items()]
+    if not pairs:
+        return '0'
+    depth, pair = max(pairs)
+    return f'{1e3 * depth:.0f} ({", ".join(robot.links.links[i] for i in pair)})'
 
 
 # The peer: GMR (YanjieZe/GMR) where it can be imported.
@@ -331,7 +480,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     """
     gmr = gmr_modules() if arguments.peer else None
     clips = {Path(p): clip_arguments.read_clip(p, arguments) for p in arguments.clips}
-    chains, rows, strips = [], [], []
+    chains, rows, bodies, strips = [], [], [], []
     with progress('robots', len(arguments.robots) * len(clips), unit='clip') as advance:
         for path in arguments.robots:
             try:
@@ -352,9 +501,14 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
                 peer = gmr_trajectory(gmr, robot, file) if gmr else None
                 if peer is not None:
                     made[f'{path.stem} by GMR'] = peer
+                performer = performer_body(motion)
+                is_free = free_limbs_of(robot, performer, motion, result)
                 for title, trajectory in made.items():
-                    cells = figures(robot, trajectory, planted, slide, touch)
+                    touching = touch.frames(trajectory) if touch else None
+                    cells = figures(robot, trajectory, planted, slide, touching)
                     rows.append([title, file.stem, *cells])
+                    cells = body_figures(robot, trajectory, performer, motion, is_free, touching)
+                    bodies.append([title, file.stem, *cells])
                 advance(1)
             if arguments.picture:
                 strips.append(picture_row(robot, result, path.stem))
@@ -364,7 +518,26 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if strips:
         save_png(arguments.picture, np.concatenate(strips))
     found = table(['robot', 'joints found', 'legs, m', 'remarks'], chains)
-    return f'{found}\n\n{table(["robot", "clip", *HEAD], rows)}'
+    tables = [table(['robot', 'clip', *HEAD], rows), table(['robot', 'clip', *BODY_HEAD], bodies)]
+    return '\n\n'.join([found, *tables])
+
+
+def free_limbs_of(
+    robot: MeasuredRobot, performer: MovingBody, motion: Motion, result: RetargetResult
+) -> NDArray[np.bool_]:
+    """Return which limbs of who follows a clip are asked for their gesture alone, (n, 4)."""
+    character = robot.character
+    puppet = MovingBody(
+        character.skeleton,
+        character.capsules,
+        result.q_world,
+        result.p_world,
+        result.puppet.end_effectors,
+    )
+    environment = np.maximum(result.rows[..., IMPORTANCE], result.joint_importances)
+    scale = character.scale_for(motion.skeleton.leg_length)
+    distances = body_distances_m(performer)
+    return free_limbs(performer, puppet, distances, scale, environment, motion.rate_hz)
 
 
 def our_trajectory(

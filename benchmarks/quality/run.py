@@ -3,6 +3,7 @@
 """One clip on the bench: every run's report, contacts and times."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from benchmarks.quality.path_timing import PASSES, spread, time_path
@@ -23,12 +24,14 @@ from puppet_retarget.offline import (
     retarget_motion,
     RetargetJob,
     RetargetResult,
+    sensitivity,
 )
 from puppet_retarget.offline.quality import are_reachable, root_balls
 from puppet_retarget.offline.self_contact import performer_body, puppet_body
 
 Row = dict[str, Any]
-PASSES_OF_A_RUN = 1 + PASSES  # for the figures, and on the clock
+PASSES_OF_A_RUN = 2 + PASSES  # for the figures, for the sensitivity, and on the clock
+PASSES_OF_A_PEER = 1 + PASSES  # figures are of the last on the clock
 
 
 class ClipBench:
@@ -49,6 +52,7 @@ class ClipBench:
         """
         result = retarget_motion(self._motion, job, progress)
         figures = report(self._motion, job, result, self._baseline(job))
+        slope = sensitivity(self._motion, job, result, progress)
         times = time_path(self._motion, job, self._layout, self._sensors, progress)
         stages = times.figures()
         return {
@@ -61,6 +65,7 @@ class ClipBench:
             'stages_us': stages,
             'elapsed_ms': float(times.stages_us.sum() * 1e-3),
             **figures,
+            'sensitivity': slope,
             'full_importance_goal_error_mm': self._firm_goals(job, result),
             **self._contacts(job, result),
         }
@@ -73,13 +78,16 @@ class ClipBench:
 
         Its times are of the peer alone, each frame's fastest pass.
         """
-        n = self._motion.n_frames
+        n, performer = self._motion.n_frames, self._motion.skeleton
         times = np.full(n, np.inf)
         for _ in range(PASSES):
-            solver = make_peer(peer, job, self._motion.skeleton)
+            solver = make_peer(peer, job, performer)
             result = retarget_motion(self._motion, job, progress, solver)
             times = np.minimum(times, solver.times_us[-n:])  # one call more was to warm up
         figures = report(self._motion, job, result, self._baseline(job))
+        slope = sensitivity(
+            self._motion, job, result, progress, partial(make_peer, peer, job, performer)
+        )
         del figures['solver']
         return {
             'clip': self._name,
@@ -91,6 +99,7 @@ class ClipBench:
             'stages_us': {'solver': spread(times)},
             'elapsed_ms': float(times.sum() * 1e-3),
             **figures,
+            'sensitivity': slope,
             'full_importance_goal_error_mm': self._firm_goals(job, result),
             **self._contacts(job, result),
         }

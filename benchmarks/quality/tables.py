@@ -93,6 +93,28 @@ def _joint_jerk(row: Row) -> str:
     return f'{text} ({worst}: {row["joint_jerk_rad_s3"]["puppet"][worst]:.0f} rad/s³)'
 
 
+def _directions(row: Row) -> str:
+    found = row['segment_direction_deg'] or {}
+    return ' / '.join(number(found.get(key), 1) for key in ('median', 'worst'))
+
+
+def _lying(row: Row) -> str:
+    """Return how much higher pelvis, chest and head lie in the median, and the worst of all."""
+    found = row['lying_height_mm']
+    if found is None:
+        return '–'
+    medians = (found.get(part, {}).get('median') for part in ('pelvis', 'chest', 'head'))
+    parts = ' / '.join(number(value, 0) for value in medians)
+    return f'{parts}; {number(found["worst"], 0)} ({found["frames"]} frames)'
+
+
+def _limits(row: Row) -> str:
+    found = row['limit_use']
+    if found is None:
+        return '–'
+    return ' / '.join('–' if count is None else str(count) for count in found.values())
+
+
 def _palms(row: Row) -> str:
     worst = number((row['self_contact_error_mm'] or {}).get('p99'), 1)
     return f'{worst}; {number(100.0 * row["self_contact_impossible_share"], 1)}'
@@ -112,12 +134,19 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     'deepest, mm': lambda row: number(row['penetration_mm']['environment_max'], 2),
     'deepest surface, mm; deeper than 5 mm, %': _surfaces,
     'deepest in itself, mm: performer / puppet': _depths,
+    "deeper in itself than the performer's, mm": lambda row: number(row['self_penetration_mm'], 1),
     'touching error, mm: p50 / p99 / max': lambda row: numbers(row['touching_error_mm'], 1),
     'palms in reach, mm: p99; out of reach, %': _palms,
     'free limb, deg': lambda row: number(row['free_limb_deviation_deg_max'], 3),
     'leaping frames': lambda row: str(row['leaping_frames']),
     'flips': lambda row: str(row['flips']),
     'whips': lambda row: str(row['whips']),
+    'snaps': lambda row: str(row['snaps']),
+    'pops': lambda row: str(row['pops']),
+    'sensitivity: median / worst': lambda row: numbers(row['sensitivity'], 0),
+    'free segments, deg: median / worst': _directions,
+    'lies higher, mm: pelvis / chest / head; worst': _lying,
+    'beyond limits: position / speed / acceleration': _limits,
     'joint jerk: median / worst': _joint_jerk,
     'root jerk, m/s³: performer / puppet': lambda row: numbers(row['root_jerk_m_s3'], 0),
     'jerk: root / feet / hands / knees / elbows': lambda row: numbers(row['jerk_ratio'], 2),

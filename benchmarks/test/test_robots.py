@@ -2,13 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./puppet bench robots`: the test's robot on two steps, its soles by hand, refusals."""
 
+from io import BytesIO
 from pathlib import Path
 import sys
 
 from benchmarks import robots
+from body_fixtures import floor_only
 import numpy as np
+from puppet_retarget.offline import report, retarget_motion, RetargetJob
+from puppet_retarget.offline.self_contact import performer_body
 
 HUMANOID = Path(robots.__file__).parents[1] / 'src/puppet_core/test/humanoid.urdf'
+
+
+def measured_job():
+    robot = robots.MeasuredRobot(HUMANOID)
+    return robot, RetargetJob(robot.character, floor_only())
+
+
+def trajectory(robot, motion, result):
+    data = np.load(BytesIO(result.file_data(robot.character, motion.rate_hz, '.npz')))
+    base = data['base_pos_w'], data['base_quat_w']
+    return robots.Trajectory(motion.rate_hz, *base, data['joint_pos'], 0.0)
 
 
 def test_a_robot_is_measured_and_another_is_refused(run, walk_bvh, tmp_path):
@@ -27,6 +42,60 @@ def test_a_robot_is_measured_and_another_is_refused(run, walk_bvh, tmp_path):
     assert row['over position, speed'] == '0, 0'
     assert float(row['> 10 mm, %']) == 0.0
     assert picture.stat().st_size > 10_000
+    body = dict(zip(lines[9].strip('| ').split(' | '), lines[11].strip('| ').split(' | ')))
+    assert list(body) == ['robot', 'clip', *robots.BODY_HEAD]
+    assert (body['flips'], body['whips'], body['snaps'], body['pops']) == ('0', '0', '0', '0')
+    assert float(body['> 10 mm, %']) == 0.0
+
+
+def test_segments_of_the_links_are_those_of_the_posture(steps):
+    """So a trajectory of whoever is measured as a puppet's posture is."""
+    robot, job = measured_job()
+    result = retarget_motion(steps, job)
+    motion = trajectory(robot, steps, result)
+    q, p = robot.segments(robot.world(motion))
+    np.testing.assert_allclose(p, result.p_world, atol=1e-9)
+    local = robots.joint_rotations(q)
+    for found, expected in ((q, result.q_world), (local, result.puppet.rotations)):
+        np.testing.assert_allclose(np.abs(np.sum(found * expected, axis=-1)), 1.0, atol=1e-9)
+    performer = performer_body(steps)
+    free = robots.free_limbs_of(robot, performer, steps, result)
+    cells = dict(
+        zip(robots.BODY_HEAD, robots.body_figures(robot, motion, performer, steps, free, None))
+    )
+    figures = report(steps, job, result)
+    for name in ('flips', 'whips', 'snaps', 'pops'):
+        assert cells[name] == str(figures[name])
+    worst = figures['segment_direction_deg']['worst']
+    assert cells['free segments, deg: median / worst'].endswith(f'/ {worst:.1f}')
+    assert cells['deepest in itself, mm (which)'] == '–'
+
+
+def test_what_a_robot_does_that_its_performer_does_not_is_counted(steps):
+    """A shoulder that jumps by a radian there and back, and hands in the floor."""
+    robot, job = measured_job()
+    result = retarget_motion(steps, job)
+    motion, performer = trajectory(robot, steps, result), performer_body(steps)
+    joint = robot.names.index(robot.robot.names[robot.robot.joints_of(4)[0]])
+    angles = motion.angles.copy()
+    angles[60, joint] += 1.0
+    sunk = motion.base - [0.0, 0.0, 0.05]
+    free = robots.free_limbs_of(robot, performer, steps, result)
+    touch = [{} for _ in angles]
+    touch[3] = {(1, 2): 0.012, (1, 3): 0.007}
+    before, after = (
+        dict(
+            zip(robots.BODY_HEAD, robots.body_figures(robot, made, performer, steps, free, touch))
+        )
+        for made in (motion, motion._replace(angles=angles, base=sunk))
+    )
+    assert int(after['whips']) == int(before['whips']) + 2
+    assert int(after['pops']) > int(before['pops'])
+    assert (before['> 10 mm, %'], after['> 10 mm, %']) == ('0.0', '100.0')
+    assert 'foot' in after['deepest link, mm (which)']
+    assert 45 < int(after['deepest link, mm (which)'].split()[0]) < 60
+    links = robot.links.links
+    assert after['deepest in itself, mm (which)'] == f'12 ({links[1]}, {links[2]})'
 
 
 def test_figures_are_of_the_soles_where_the_urdf_has_them():

@@ -35,9 +35,12 @@ SCHEMA = {
     'goal_error_mm': {'p50', 'p99', 'max'},
     'penetration_mm': {'environment_max'},
     'free_limb_deviation_deg_max': None,
+    'limit_use': None,
     'leaping_frames': None,
     'flips': None,
     'whips': None,
+    'snaps': None,
+    'pops': None,
     'joint_jerk_ratio': {'median', 'worst'},
     'worst_joint': None,
     'joint_jerk_rad_s3': {'joint_angles', 'puppet'},
@@ -46,6 +49,9 @@ SCHEMA = {
     'surface_depth_mm': {'max', 'share_deeper_5_mm'},
     'self_contact_error_mm': None,
     'self_contact_impossible_share': None,
+    'self_penetration_mm': None,
+    'segment_direction_deg': None,
+    'lying_height_mm': None,
 }
 
 

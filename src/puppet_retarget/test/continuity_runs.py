@@ -17,8 +17,8 @@ from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import GOAL, RADIUS, ROW
 from puppet_retarget.importance.self_interaction import SELF_ROW
+from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
-from puppet_retarget.solvers.state import SolverConfig
 
 LOW_HZ, HIGH_HZ = 120.0, 12_000.0
 DURATION_S = 0.5

@@ -28,10 +28,10 @@ from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_retarget.importance.estimator import IMPORTANCE
+from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.corrections import MAX_RATE_RAD_S
 from puppet_retarget.solvers.penetration import ALLOWED_M
 from puppet_retarget.solvers.registry import ElbowCircleSolver, ImportanceBasedSolver
-from puppet_retarget.solvers.state import SolverConfig
 import pytest
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline

@@ -14,8 +14,8 @@ from puppet_core.math import quaternions as qb
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays, retarget_motion, RetargetJob
+from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.rate_control import RateControlSolver
-from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 GOAL_TOL_M = 1e-3

@@ -22,16 +22,21 @@ SUMMARY, FAILED_LIST, TIMES_LIST = OWN_FILES = 'summary.csv', 'failed.csv', 'tim
 # Those of every line; the figures of the retarget report follow.
 FIRST = ('clip', 'character', 'solver', 'status', 'reason', 'output')
 TEXTS = (*FIRST, 'names', 'notes', 'key', 'output_sha256')
-COUNTS = ('frames', 'leaping_frames', 'flips', 'whips', 'body_iterations')
+COUNTS = tuple(
+    'frames leaping_frames flips whips snaps pops lying_height_mm_frames limit_use_position '
+    'limit_use_speed limit_use_acceleration body_iterations'.split()
+)
 FIGURES = tuple(
     'frames rate_hz seconds planted_foot_slide_mm_s_performer planted_foot_slide_mm_s_puppet '
     'planted_foot_slide_mm_s_joint_angles_baseline planted_impossible_share goal_error_mm_p50 '
     'goal_error_mm_p99 goal_error_mm_max penetration_mm_environment_max '
-    'free_limb_deviation_deg_max leaping_frames flips whips joint_jerk_ratio_median '
+    'free_limb_deviation_deg_max leaping_frames flips whips snaps pops joint_jerk_ratio_median '
     'joint_jerk_ratio_worst jerk_ratio_root jerk_ratio_feet jerk_ratio_hands jerk_ratio_knees '
     'jerk_ratio_elbows surface_depth_mm_max surface_depth_mm_share_deeper_5_mm '
     'self_contact_error_mm_p50 self_contact_error_mm_p99 self_contact_error_mm_max '
-    'self_contact_impossible_share body_iterations names notes key output_sha256'.split()
+    'self_contact_impossible_share self_penetration_mm segment_direction_deg_median '
+    'segment_direction_deg_worst lying_height_mm_frames lying_height_mm_worst limit_use_position '
+    'limit_use_speed limit_use_acceleration body_iterations names notes key output_sha256'.split()
 )
 COLUMNS = (*FIRST, *FIGURES)
 FAILURES = ('clip', 'character', 'reason', 'detail')

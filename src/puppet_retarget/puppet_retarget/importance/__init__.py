@@ -42,11 +42,26 @@ from puppet_retarget.importance.objects import (
     CAPSULE,
     counterpart_point,
     CYLINDER,
+    distance_from,
     from_object,
+    nearest_on_line,
     PLANE,
     signed_distance,
     SPHERE,
     to_object,
+)
+from puppet_retarget.importance.rests import (
+    estimate_rests,
+    lowest_place,
+    MAX_RESTS,
+    no_rests,
+    REST_GAP,
+    REST_IMPORTANCE,
+    REST_OBJECT,
+    REST_SEGMENT,
+    REST_WIDTH,
+    RESTING,
+    rests_packed,
 )
 from puppet_retarget.importance.self_interaction import (
     body_arrays,

@@ -25,10 +25,11 @@ from puppet_core.body import (
     surface_samples,
 )
 from puppet_core.io import ConfigError
-from puppet_core.math import Floats, Vec3s
+from puppet_core.math import Floats, frozen, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import ImportanceConfig, ImportanceEstimator
 from puppet_retarget.importance.moving import Counterparts, MovingObjects
+from puppet_retarget.importance.rests import no_rests, rests_packed
 from puppet_retarget.importance.self_interaction import (
     estimator_of,
     SelfInteractionConfig,
@@ -46,6 +47,8 @@ class ProximityResult(NamedTuple):
     rows: Floats  # Importance of the general end-effectors, shape (8, ROW)
     self_rows: Floats  # Self-interaction of the general end-effectors, shape (8, SELF_ROW)
     moving: Props = NO_PROPS  # The performer's objects that move; not overwritten
+    # What else of the body rests on objects, shape (MAX_RESTS, REST_WIDTH)
+    rests: Floats = frozen(no_rests())
 
 
 class ImportanceModel:
@@ -69,6 +72,7 @@ class ImportanceModel:
         self._estimator = ImportanceEstimator(environment, tuning)
         self._moving, self._counterparts = MovingObjects(environment), Counterparts(environment)
         self._measured = dict(measured or {})
+        self._rests = no_rests()
         self._leg_length = 0.0  # as sent with the posture that the skeleton is from
         self._self_estimator: SelfInteractionEstimator | None = None
         if skeleton is not None:
@@ -137,7 +141,9 @@ class ImportanceModel:
             self._leg_length = leg_length
         assert self._self_estimator is not None
         self_rows = self._self_estimator.step(stamp_ns, posture, segments)
-        return ProximityResult(rows, self_rows, moving)
+        own, around = self._self_estimator.packed, self._estimator.packed
+        rests_packed(own, around, segments, self._rests)
+        return ProximityResult(rows, self_rows, moving, self._rests)
 
     def _estimator_of(self, skeleton: Skeleton) -> SelfInteractionEstimator:
         samples = None

@@ -11,10 +11,11 @@ capsule's length is its core line's). Sizes are rows of three: extents, (r, r, r
 
 import math
 
-from puppet_core.math import add, kernel, norm, rotate, rotate_inverse, scale, sub
+from puppet_core.math import add, dot, kernel, norm, rotate, rotate_inverse, scale, sub
 from puppet_core.math.values import QuatLike, Vec3, Vec3Like
 
 PLANE, BOX, SPHERE, CYLINDER, CAPSULE = 0, 1, 2, 3, 4
+_HALVINGS = 10  # of a line
 SHAPES = ('plane', 'box', 'sphere', 'cylinder', 'capsule')
 
 
@@ -110,3 +111,30 @@ def to_object(q: QuatLike, origin: Vec3Like, p: Vec3Like) -> Vec3:
 def from_object(q: QuatLike, origin: Vec3Like, p: Vec3Like) -> Vec3:
     """Return a point of an object's frame in world."""
     return add(rotate(q, p), origin)
+
+
+@kernel
+def distance_from(
+    shape: int, size: Vec3Like, q: QuatLike, origin: Vec3Like, point: Vec3Like
+) -> tuple[float, Vec3]:
+    """Return the distance of a point in world from an object [m], and its normal in world."""
+    distance, normal = signed_distance(shape, size, to_object(q, origin, point))
+    return distance, rotate(q, normal)
+
+
+@kernel
+def nearest_on_line(
+    shape: int, size: Vec3Like, pose: tuple[QuatLike, Vec3Like], start: Vec3Like, end: Vec3Like
+) -> float:
+    """Return the share in [0, 1] of the way between two places in world that is nearest."""
+    q, origin = pose
+    a, b = to_object(q, origin, start), to_object(q, origin, end)
+    line, low, high = sub(b, a), 0.0, 1.0
+    # the distance from a convex solid is convex along a line
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if dot(signed_distance(shape, size, add(a, scale(line, middle)))[1], line) > 0.0:
+            high = middle
+        else:
+            low = middle
+    return 0.5 * (low + high)

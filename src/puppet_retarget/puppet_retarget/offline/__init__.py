@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live models run over whole clips, and the reports on their results."""
 
-from puppet_retarget.offline import arguments, quality, self_contact, smoothness
+from puppet_retarget.offline import arguments, posture_measures, quality, self_contact, smoothness
 from puppet_retarget.offline.arguments import (
     BAG_SUFFIXES,
     check_output,
@@ -24,6 +24,7 @@ from puppet_retarget.offline.motion_report import (
     write_report,
 )
 from puppet_retarget.offline.quality import MotionArrays, percentiles
+from puppet_retarget.offline.sensitivity import nudged, sensitivities, sensitivity
 from puppet_retarget.offline.whole_motion import (
     BVH,
     MOTION_SUFFIXES,

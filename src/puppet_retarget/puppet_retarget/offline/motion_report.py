@@ -13,7 +13,8 @@ from puppet_core.body import general_end_effectors, LIMB_SEGMENTS, Motion, SEGME
 from puppet_core.io import write_text
 from puppet_core.math import Floats, quaternions
 from puppet_retarget.importance import GOAL, IMPORTANCE, SELF_IMPORTANCE
-from puppet_retarget.offline import quality, self_contact, smoothness
+from puppet_retarget.offline import posture_measures, quality, self_contact, smoothness
+from puppet_retarget.offline.limit_use import limit_use, limits_of
 from puppet_retarget.offline.quality import impossible_share, MotionArrays
 from puppet_retarget.offline.whole_motion import performer_arrays, RetargetJob, RetargetResult
 from puppet_retarget.solvers import SolverConfig
@@ -58,8 +59,18 @@ def report(
         ),
         'penetration_mm': {'environment_max': float(result.penetrations.max() * 1000.0)},
         'free_limb_deviation_deg_max': deviation,
+        'limit_use': _limit_use(motion, job, result),
         **_smoothness_figures(motion, job, result),
     }
+
+
+def _limit_use(motion: Motion, job: RetargetJob, result: RetargetResult) -> dict[str, Any] | None:
+    """Return joint-frames of a robot beyond its limits, None of who is none."""
+    robot = job.character.robot
+    if robot is None:
+        return None
+    moved = result.robot_angles[:, : len(robot.names)]
+    return limit_use(moved, motion.rate_hz, limits_of(robot))
 
 
 def _smoothness_figures(
@@ -88,6 +99,18 @@ def _smoothness_figures(
     errors, beyond_reach = self_contact.palm_errors_m(
         captured, own, scale, result.self_rows[..., SELF_IMPORTANCE], leaping
     )
+    distances, captured_distances = map(self_contact.body_distances_m, (own, captured))
+    deeper = self_contact.self_penetrations_m(distances, captured_distances, scale)[~leaping]
+    environment = np.maximum(result.rows[..., IMPORTANCE], result.joint_importances)
+    free = posture_measures.free_limbs(
+        captured, own, captured_distances, scale, environment, rate_hz
+    )
+    pops = smoothness.pops(
+        smoothness.limb_directions(own.q_world, own.p_world),
+        smoothness.limb_directions(captured.q_world, captured.p_world),
+        rate_hz,
+        leaping,
+    )
     flips = smoothness.flips(
         smoothness.bend_offsets(own.q_world, own.p_world),
         smoothness.bend_offsets(captured.q_world, captured.p_world),
@@ -97,6 +120,8 @@ def _smoothness_figures(
         'leaping_frames': int(leaping.sum()),
         'flips': int(flips.sum()),
         'whips': int(smoothness.whips(*turns).sum()),
+        'snaps': int(smoothness.snaps(*turns).sum()),
+        'pops': int(pops.sum()),
         'joint_jerk_ratio': {'median': float(np.median(jerk)), 'worst': float(jerk.max())}
         if jerk.size
         else None,
@@ -118,6 +143,11 @@ def _smoothness_figures(
         },
         'self_contact_error_mm': quality.percentiles(errors, 1000.0) if errors.size else None,
         'self_contact_impossible_share': beyond_reach,
+        'self_penetration_mm': float(deeper.max(initial=0.0) * 1000.0),
+        'segment_direction_deg': posture_measures.segment_direction_deg(
+            captured, own, free & ~leaping[:, np.newaxis]
+        ),
+        'lying_height_mm': posture_measures.lying_height_mm(captured, own, scale, leaping),
     }
 
 

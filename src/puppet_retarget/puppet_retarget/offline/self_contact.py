@@ -91,6 +91,23 @@ def self_distances_m(
     return out
 
 
+def body_distances_m(body: MovingBody) -> Floats:
+    """Return signed distances of a body's general end-effectors from its segments, (n, 8, 16)."""
+    return self_distances_m(
+        shape_arrays(body.capsules), body.q_world, body.p_world, body.end_effectors
+    )
+
+
+def self_penetrations_m(distances: Floats, captured: Floats, world_scale: float) -> Floats:
+    """
+    Return how much deeper a body's general end-effectors are in it than the performer's, (n, 8).
+
+    From the `body_distances_m` of both; the performer's depths count in the puppet's world [m].
+    """
+    own, allowed = (np.maximum(-gaps.min(axis=2), 0.0) for gaps in (distances, captured))
+    return np.maximum(own - world_scale * allowed, 0.0)
+
+
 def palm_errors_m(
     performer: MovingBody,
     puppet: MovingBody,
@@ -225,8 +242,6 @@ def _fill_distances(
 
 def _distances_of_bodies(body: MovingBody) -> Floats:
     """Return distances (n, 8, 16) with those of the torso's segments made one [m]."""
-    distances = self_distances_m(
-        shape_arrays(body.capsules), body.q_world, body.p_world, body.end_effectors
-    )
+    distances = body_distances_m(body)
     distances[..., _TORSO] = distances[..., _TORSO].min(axis=2, keepdims=True)
     return distances

@@ -1,7 +1,7 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What the eye sees of a retargeted motion: joints that snap, jerks, surfaces in the floor.
+What the eye sees of a retargeted motion: joints that snap, limbs that pop, jerks, surfaces.
 
 Measures over whole motions, puppet against performer. Frames in which the performer itself moves
 as no body can (`leaping_frames`) are left out of all the others: a mask (n,) says of each frame
@@ -34,6 +34,9 @@ FLIP_M = 0.02  # by which a limb that flips changes sides; half of it by the per
 STRAIGHT_M = 0.002  # a limb that bends less has no side to leave
 STILL_DEG_S = 0.01  # a joint whose second differences are smaller has no ratio
 DEEP_M = 0.005  # of a surface that is seen to be in the floor
+SNAP_RAD_S, SLOW_RAD_S = 8.0, 1.0  # of a joint that snaps, and of the performer's then
+FILM_HZ = 30.0  # pops are counted in its frames
+POP_DEG, POP_RATIO = 6.0, 3.0  # of a limb that pops in such a frame; over the performer's
 
 _CARRIERS = [2, 2, 0, 0]  # chest and pelvis, which carry the limbs
 _SHORTEST_M = 1e-6  # of a line between a limb's ends that has a direction
@@ -69,6 +72,77 @@ def whips(puppet: Quats, performer: Quats, rate_hz: float, leaping: Frames) -> F
 def _mark_whips(puppet: Quats, performer: Quats, dt_s: float, out: Frames) -> None:
     for i in range(1, len(out)):
         whipping(puppet[i - 1], puppet[i], performer[i - 1], performer[i], dt_s, out[i])
+
+
+def snaps(puppet: Quats, performer: Quats, rate_hz: float, leaping: Frames) -> Frames:
+    """
+    Return which joints (n, 16, 4) snap in which frames, shape (n, 16).
+
+    A joint snaps in a frame in which it turns faster than `SNAP_RAD_S` while the performer's turns
+    slower than `SLOW_RAD_S`. It is below what `whips` sees: a puppet whose corrections jump.
+    """
+    fast = turning_deg_s(puppet, rate_hz) > np.degrees(SNAP_RAD_S)
+    slow = turning_deg_s(performer, rate_hz) < np.degrees(SLOW_RAD_S)
+    return np.asarray(fast & slow & ~leaping[:, np.newaxis])
+
+
+def limb_directions(q_world: Quats, p_world: Vec3s) -> Vec3s:
+    """
+    Return the directions of the limbs' upper and lower segments, shape (n, 4, 2, 3).
+
+    In the frames of chest and pelvis, which carry them. Arguments are segments in world, shapes
+    (n, 16, 4) and (n, 16, 3).
+    """
+    lines = np.diff(p_world[:, LIMB_SEGMENTS], axis=2)
+    lengths = np.linalg.norm(lines, axis=-1, keepdims=True)
+    carriers = quaternions.conjugate(q_world[:, _CARRIERS])[:, :, np.newaxis]
+    return quaternions.rotate(carriers, lines / np.maximum(lengths, _SHORTEST_M))
+
+
+def pops(puppet: Vec3s, performer: Vec3s, rate_hz: float, leaping: Frames) -> Frames:
+    """
+    Return which limbs pop in which frames, shape (n, 4).
+
+    A limb pops where it turns by more than `POP_DEG` in a 30th of a second and more than
+    `POP_RATIO` times as far as the performer's does in the same, the 30th before or the one after:
+    who follows a pop of the performer, or comes a little late, does not pop. A limb turns as far
+    as the one of its segments that turns most. At any rate it counts once in a 30th of a second.
+
+    Parameters
+    ----------
+    puppet, performer : ndarray, shape (n, 4, 2, 3)
+        Their `limb_directions`.
+    rate_hz : float
+        Frames per second.
+    leaping : ndarray, shape (n,)
+        Frames to which the performer leaps.
+
+    """
+    n_window = max(round(rate_hz / FILM_HZ), 1)
+    own, captured = (_turned_deg(lines, n_window, rate_hz) for lines in (puppet, performer))
+    beside = captured.copy()
+    beside[n_window:] = np.maximum(beside[n_window:], captured[:-n_window])
+    beside[:-n_window] = np.maximum(beside[:-n_window], captured[n_window:])
+    found = (own > POP_DEG) & (own > POP_RATIO * beside)
+    # a window is as long as it takes a leap to leave it
+    leaps = np.convolve(leaping, np.ones(n_window))[: len(leaping)] > 0.0
+    return _one_in(np.asarray(found & ~leaps[:, np.newaxis]), n_window)
+
+
+def _turned_deg(directions: Vec3s, n_window: int, rate_hz: float) -> Floats:
+    """Return how far limbs (n, 4, 2, 3) turned in a film's frame up to each, (n, 4) [deg]."""
+    turned = np.zeros(directions.shape[:2])
+    chords = np.linalg.norm(directions[n_window:] - directions[:-n_window], axis=-1).max(axis=2)
+    angles = 2.0 * np.arcsin(np.minimum(0.5 * chords, 1.0))
+    turned[n_window:] = np.degrees(angles) * rate_hz / (n_window * FILM_HZ)
+    return turned
+
+
+def _one_in(marks: Frames, n_window: int) -> Frames:
+    """Return the first of each run of marks (n, k) and every so-manieth after it."""
+    index = np.arange(len(marks))[:, np.newaxis]
+    last_free = np.maximum.accumulate(np.where(marks, -1, index), axis=0)
+    return np.asarray(marks & ((index - last_free - 1) % n_window == 0))
 
 
 def bend_offsets(q_world: Quats, p_world: Vec3s) -> Vec3s:

@@ -143,7 +143,7 @@ def retarget_motion(
         assert near is not None  # a motion is finite
         dt = 1.0 / motion.rate_hz if i > 0 else np.inf
         given = roots[i], hips[i], rotations[i], near.rows, dt, near.self_rows, near.moving
-        out = solver.solve(*given, segments[i, HEAD])
+        out = solver.solve(*given, segments[i, HEAD], near.rests)
         return near, out
 
     step(0)

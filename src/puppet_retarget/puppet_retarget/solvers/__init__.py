@@ -3,8 +3,10 @@
 """Solvers: performer's posture and importance to the puppet's posture (Shin2002 ch. 5)."""
 
 from puppet_retarget.solvers.ball_intersection import circle_of, closest_in_balls, on_circle
+from puppet_retarget.solvers.config import ROOT_FORMS, SolverConfig
 from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAndBlend, is_usable
 from puppet_retarget.solvers.gaze import HEAD, sight
+from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.joint_limits import split_swing_twist
 from puppet_retarget.solvers.limbs import bend_hint, EXACT_SHARE, STRAIGHT
 from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver, SOLVER_NAMES
@@ -17,10 +19,7 @@ from puppet_retarget.solvers.self_contact import (
 )
 from puppet_retarget.solvers.solver import (
     follow_robot,
-    NOTHING_NEAR,
     pose_captured_packed,
     repose_packed,
     Solver,
-    SolverOutput,
 )
-from puppet_retarget.solvers.state import ROOT_FORMS, SolverConfig

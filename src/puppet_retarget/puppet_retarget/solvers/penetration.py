@@ -35,6 +35,7 @@ from puppet_retarget.importance import (
     signed_distance,
     to_object,
 )
+from puppet_retarget.solvers.config import ELBOW_CIRCLE
 from puppet_retarget.solvers.limbs import (
     Joints,
     Limb,
@@ -46,7 +47,6 @@ from puppet_retarget.solvers.limbs import (
     turn_limb,
 )
 from puppet_retarget.solvers.state import (
-    ELBOW_CIRCLE,
     Frame,
     Goals,
     limb_at,

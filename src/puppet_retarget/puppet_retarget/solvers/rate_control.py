@@ -54,6 +54,7 @@ from puppet_retarget.rate_control import (
     TASKS_ONLY,
 )
 from puppet_retarget.solvers.carry import mount_goals
+from puppet_retarget.solvers.config import RATE_BASES, RATE_ESTIMATES, SolverConfig
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import into_reach, solve_limb, STARTS
 from puppet_retarget.solvers.root import HELD_POWER, keep_extensions, place_root, smooth_root
@@ -71,10 +72,7 @@ from puppet_retarget.solvers.state import (
     limb_at,
     move_with_root,
     PuppetModel,
-    RATE_BASES,
-    RATE_ESTIMATES,
     set_joints,
-    SolverConfig,
     Tuning,
     update_kinematics,
 )

@@ -13,9 +13,11 @@ from puppet_core.body import Character
 from puppet_core.io import SolverError
 from puppet_core.math import Floats, Quats, Vec3
 from puppet_retarget.importance import Environment, IMPORTANCE, RADIUS, ROW
+from puppet_retarget.solvers.config import ELBOW_CIRCLE, SolverConfig
+from puppet_retarget.solvers.interface import NOTHING_NEAR
 from puppet_retarget.solvers.rate_control import RateControlSolver
-from puppet_retarget.solvers.solver import NOTHING_NEAR, pose_captured_packed, Solver
-from puppet_retarget.solvers.state import ELBOW_CIRCLE, SolverConfig
+from puppet_retarget.solvers.solver import pose_captured_packed, Solver
+from puppet_retarget.solvers.whole_body import WholeBodySolver
 
 
 class ImportanceBasedSolver(Solver):
@@ -66,6 +68,7 @@ _SOLVERS: dict[str, type[Solver]] = {
         RateControlSolver,
         JointAnglesSolver,
         PositionSolver,
+        WholeBodySolver,
     )
 }
 SOLVER_NAMES = tuple(_SOLVERS)

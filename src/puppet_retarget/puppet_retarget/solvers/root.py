@@ -41,16 +41,9 @@ from puppet_retarget.importance import (
     UNSEEN_Z,
 )
 from puppet_retarget.solvers.ball_intersection import closest_in_balls
+from puppet_retarget.solvers.config import MEAN, REFERENCE
 from puppet_retarget.solvers.limbs import STARTS
-from puppet_retarget.solvers.state import (
-    Frame,
-    Goals,
-    MEAN,
-    PuppetModel,
-    REFERENCE,
-    RootBalls,
-    Tuning,
-)
+from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, RootBalls, Tuning
 
 HEAD = SEGMENT_INDEX['head']
 

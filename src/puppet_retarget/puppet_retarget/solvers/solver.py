@@ -8,7 +8,6 @@ them the puppet, the frame and the compiled call. They differ in the importances
 they pass; all are in `solvers.registry`, `solvers.rate_control` has one.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +41,6 @@ from puppet_retarget.importance import (
     IMPORTANCE,
     ObjectArrays,
     RADIUS,
-    SELF_ROW,
     UNSEEN,
 )
 from puppet_retarget.solvers.body import BodyTask, minimise_body
@@ -62,8 +60,10 @@ from puppet_retarget.solvers.carry import (
     place_mounted,
     settle_carried,
 )
+from puppet_retarget.solvers.config import ELBOW_CIRCLE, SolverConfig
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.gaze import turn_head
+from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.joint_limits import limit_joints
 from puppet_retarget.solvers.limbs import (
     into_range_ball,
@@ -93,7 +93,6 @@ from puppet_retarget.solvers.root import (
 )
 from puppet_retarget.solvers.self_contact import fill_self_ball, PosedBody, SelfBalls, stretch_of
 from puppet_retarget.solvers.state import (
-    ELBOW_CIRCLE,
     Frame,
     Goals,
     limb_at,
@@ -102,44 +101,16 @@ from puppet_retarget.solvers.state import (
     PuppetModel,
     RangeGoals,
     set_joints,
-    SolverConfig,
     Tuning,
     tuning,
     update_kinematics,
 )
 
-NOTHING_NEAR = np.zeros((8, SELF_ROW))
 REACHABLE_TOL_M = 1e-9
 LIFTS = 3  # of a body, whose knees rise less than its hips
 LIFT_TOL_M = 1e-6
 JOINT_TIE = 0.1  # lack of importance within which an end and its elbow or knee are equal [-]
 SWEEPS = 4  # over the own body's ranges of a pair of limbs
-
-
-@dataclass(slots=True)
-class SolverOutput:
-    """
-    The puppet's posture and the solver's figures on it.
-
-    It belongs to the solver and is overwritten by its next call.
-    """
-
-    root_position: Vec3  # Pelvis joint in the puppet's world, shape (3,) [m]
-    rotations: Quats  # Joint rotations, shape (16, 4)
-    q_world: Quats  # Segment orientations in world, shape (16, 4)
-    p_world: Vec3s  # Joint positions in world, shape (16, 3) [m]
-    end_effectors: Vec3s  # General end-effectors in world, shape (8, 3) [m]
-    root_offset: Vec3  # What the root estimation added to the reference root, shape (3,) [m]
-    goal_errors: Floats  # Distance of each end-effector from its goal, shape (4,) [m]
-    # Depth of each end-effector inside the environment, 0 outside, shape (4,) [m]
-    penetrations: Floats
-    # Depth of each general end-effector inside the puppet itself, 0 outside, (8,) [m]
-    self_depths: Floats
-    # Iterations of the numerical body solver; 0 when the root alone could reach
-    body_iterations: int
-    # Whether some root position brings every goal in reach; true where nothing was checked
-    reachable: bool
-    moving: Props = NO_PROPS  # The objects of the puppet's world that move; not overwritten
 
 
 class Captured(NamedTuple):
@@ -213,6 +184,7 @@ class Solver:
         self_rows: Floats = NOTHING_NEAR,
         moving: Props = NO_PROPS,
         head: Vec3 = UNSEEN,
+        rests: Floats = NO_RESTS,
     ) -> SolverOutput:
         """
         Return the puppet's posture.

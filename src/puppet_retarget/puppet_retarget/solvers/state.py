@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernels of a frame share: the puppet, tuning, goals, posture, working space."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,104 +12,15 @@ from puppet_core.body import (
     forward_kinematics,
     LIMB_SEGMENTS,
     segment_distance,
-    SEGMENTS,
     shape_arrays,
 )
-from puppet_core.io import rows_of, setting
 from puppet_core.math import add, copy, Floats, frozen, kernel, Quats, sub, Vec3, Vec3s
 from puppet_retarget.importance import body_arrays, BodyArrays
 from puppet_retarget.solvers.body import BodyState
+from puppet_retarget.solvers.config import CAPTURED_SIDE, RATE_BASES, ROOT_FORMS, SolverConfig
 from puppet_retarget.solvers.joint_limits import limit_arrays, LimitArrays
 from puppet_retarget.solvers.limbs import ATTACHED_TO, Bones, Joints, Limb, limb_of, STARTS
 from puppet_retarget.solvers.self_contact import empty_self_balls, SelfBalls
-
-ROOT_FORMS = ('projection', 'mean', 'reference')
-PROJECTION, MEAN, REFERENCE = 0, 1, 2
-CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
-RATE_BASES = (*SEGMENTS, 'contact')
-RATE_ESTIMATES = ('nothing', 'tasks', 'all_rates', 'imitation', 'auto')  # by RateConfig.estimate
-
-
-@dataclass(frozen=True, slots=True)
-class SolverConfig:
-    """Tuning of the solvers; see the parameter table for ranges."""
-
-    root_form: str = setting(
-        'projection',
-        description='Offset of the root before it goes into reach of the goals.',
-        choices=ROOT_FORMS,
-    )
-    root_softness: float = setting(
-        0.9,
-        '-',
-        0.0,
-        0.9,
-        "Share of a limb's reach over which its sideways pull on the root sets in.",
-    )
-    root_smoothing_s: float = setting(
-        0.025, 's', 0.0, 1.0, "Time constant with which the root's added offset settles."
-    )
-    stretch_limit: float = setting(
-        0.998, '-', 0.5, 1.0, "Share of a limb's length within which goals count as reachable."
-    )
-    root_height_ratio: float = setting(
-        0.0,
-        '-',
-        0.0,
-        100.0,
-        "Reference root height over the performer's; 0 is the character's own.",
-    )
-    posture_weight: float = setting(
-        0.01, '-', 0.0, 100.0, 'alpha of Shin2002 eq. 5.3.', low_open=True
-    )
-    orientation_weight: float = setting(
-        1.0, '-', 0.0, 100.0, 'beta of Shin2002 eq. 5.5.', low_open=True
-    )
-    position_weight: float = setting(
-        1.0, '-', 0.0, 100.0, 'gamma of Shin2002 eq. 5.5.', low_open=True
-    )
-    max_iterations: int = setting(100, '-', 0, 200, 'Cap of the body minimiser.')
-    torso_segments: int = setting(
-        2, '-', 1, 2, 'Parts that the body minimiser bends the torso in: 2 are spine and chest.'
-    )
-    self_push_out: bool = setting(
-        True, description="Whether palms, soles, elbows and knees leave the puppet's own body."
-    )
-    rate_k1: float = setting(
-        1.0,
-        '-',
-        0.0,
-        1.9,
-        'K1 of ChoiKo2000: share of the error of hands and feet that a frame of rate_control '
-        'takes up.',
-        low_open=True,
-    )
-    rate_k2: float = setting(
-        1.0,
-        '-',
-        0.0,
-        1.9,
-        'K2 of ChoiKo2000: share of what is to be imitated that a frame takes up.',
-        low_open=True,
-    )
-    rate_base: str = setting(
-        'pelvis',
-        description='Segment that rate_control hangs the body on: the pelvis, whose place is then '
-        'imitated, another, from which the root follows, or of hands and feet the one in contact.',
-        choices=RATE_BASES,
-    )
-    rate_estimate: str = setting(
-        'auto',
-        description='What rate_control tries out to foresee its errors: nothing (eq. 10), the '
-        'tasks (as printed), all rates or the imitation; auto: the imitation with the pelvis as '
-        'base, else the tasks.',
-        choices=RATE_ESTIMATES,
-    )
-
-    def __post_init__(self) -> None:
-        for row in rows_of(type(self)):
-            if row.choices:
-                row.check(getattr(self, row.name))
 
 
 class PuppetModel(NamedTuple):

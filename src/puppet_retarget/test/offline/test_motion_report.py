@@ -48,6 +48,9 @@ def test_a_copy_of_the_performer_has_nothing_to_see(bending, job):
     )
     figures = report(bending, job, copied(bending, job))
     assert figures['leaping_frames'] == figures['flips'] == figures['whips'] == 0
+    assert figures['snaps'] == figures['pops'] == figures['self_penetration_mm'] == 0
+    assert figures['segment_direction_deg']['worst'] == 0.0
+    assert figures['lying_height_mm'] is figures['limit_use'] is None
     assert figures['joint_jerk_ratio'] == {'median': 1.0, 'worst': 1.0}
     assert figures['surface_depth_mm'] == {'max': 0.0, 'share_deeper_5_mm': 0.0}
     assert figures['self_contact_error_mm'] is None
@@ -64,11 +67,41 @@ def test_a_knee_that_snaps_and_a_body_that_sinks_are_seen(bending, job):
     scale = job.character.scale_for(bending.skeleton.leg_length)
     figures = report(bending, job, replace(result, q_world=q_world, p_world=p_world))
     assert scale == pytest.approx(1.0)
-    assert figures['flips'] == figures['whips'] == 2
+    assert figures['flips'] == figures['whips'] == figures['snaps'] == figures['pops'] == 2
     assert figures['joint_jerk_ratio']['worst'] > 10.0
     assert figures['worst_joint'] == 'left_shank'
     assert figures['surface_depth_mm']['max'] == pytest.approx(100.0, abs=20.0)
     assert figures['surface_depth_mm']['share_deeper_5_mm'] == 1.0
+
+
+def test_arms_that_are_bent_though_nothing_asks_for_it_are_seen(bending, job):
+    result = copied(bending, job)
+    turned = result.puppet.rotations.copy()
+    turned[:, SEGMENT_INDEX['left_forearm']] = quaternions.exp(np.radians([0.0, 0.0, 15.0]))
+    made = Motion.from_rotations(bending.skeleton, RATE_HZ, bending.root_positions, turned)
+    q_world, p_world = made.world_segments()
+    found = report(bending, job, replace(result, q_world=q_world, p_world=p_world))
+    found = found['segment_direction_deg']
+    assert found['segments']['left_forearm']['median'] == pytest.approx(15.0)
+    assert found['segments']['right_forearm']['worst'] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_palms_in_the_own_body_are_seen(bending, job):
+    result = copied(bending, job)
+    result.puppet.end_effectors[7, 0] = result.p_world[7, SEGMENT_INDEX['spine']]
+    assert 60.0 < report(bending, job, result)['self_penetration_mm'] < 150.0
+
+
+def test_a_body_that_lies_higher_than_its_performer_is_seen(bending, job):
+    rotations = bending.rotations.copy()
+    rotations[:, 0] = quaternions.exp([0.0, -0.5 * np.pi, 0.0])
+    roots = np.tile([0.0, 0.0, 0.15], (N, 1))
+    lying = Motion.from_rotations(bending.skeleton, RATE_HZ, roots, rotations)
+    result = copied(lying, job)
+    lifted = replace(result, p_world=result.p_world + [0.0, 0.0, 0.2])
+    found = report(lying, job, lifted)['lying_height_mm']
+    assert found['frames'] == N
+    assert found['pelvis']['median'] == pytest.approx(200.0, abs=20.0)
 
 
 def test_palms_of_importance_have_an_error(bending, job):

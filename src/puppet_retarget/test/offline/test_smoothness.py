@@ -69,6 +69,97 @@ def test_whips_are_counted_as_scipy_counts_them(rng):
     np.testing.assert_allclose(speeds[1:], RATE_HZ * turns[0], rtol=1e-9)
 
 
+# Snaps.
+
+
+def bent(degrees):
+    """Return bodies that bend their left elbow by the angles (n,) [deg]."""
+    rotations = np.tile(IDENTITY, (len(degrees), 16, 1))
+    rotations[:, ELBOW] = rotation([0, 0, 1], np.asarray(degrees, dtype=float))
+    return rotations
+
+
+def test_a_snap_is_counted_once_where_it_is():
+    slow = 0.5 * np.arange(N)  # 0.87 rad/s
+    snapped = slow + np.where(np.arange(N) < 20, 0.0, 5.0)  # 8.7 rad/s and more
+    found = smoothness.snaps(bent(snapped), bent(slow), RATE_HZ, NO_LEAP)
+    assert np.argwhere(found).tolist() == [[20, ELBOW]]
+    again = smoothness.snaps(-bent(snapped), bent(slow), RATE_HZ, NO_LEAP)
+    np.testing.assert_array_equal(again, found)
+    for puppet, performer in ((slow, slow), (snapped, snapped), (slow, snapped)):
+        assert not smoothness.snaps(bent(puppet), bent(performer), RATE_HZ, NO_LEAP).any()
+    small = slow + np.where(np.arange(N) < 20, 0.0, 4.0)  # 7.9 rad/s
+    assert not smoothness.snaps(bent(small), bent(slow), RATE_HZ, NO_LEAP).any()
+    quick = 0.6 * np.arange(N)  # 1.05 rad/s
+    assert not smoothness.snaps(bent(snapped), bent(quick), RATE_HZ, NO_LEAP).any()
+    leaping = np.arange(N) == 20
+    assert not smoothness.snaps(bent(snapped), bent(slow), RATE_HZ, leaping).any()
+
+
+# Pops.
+
+
+def directions(skeleton, degrees, root=None):
+    return smoothness.limb_directions(*arm(skeleton, degrees, root))
+
+
+def popped(skeleton, rate_hz, puppet, performer=None, root=None):
+    """Return in which frames the left arm pops; the others must not."""
+    performer = np.full(len(puppet), 30.0) if performer is None else performer
+    lines = directions(skeleton, puppet, root), directions(skeleton, performer)
+    found = smoothness.pops(*lines, rate_hz, np.zeros(len(puppet), dtype=bool))
+    assert not found[:, 1:].any()
+    return np.flatnonzero(found[:, 0]).tolist()
+
+
+@pytest.mark.parametrize('rate_hz', [25.0, 30.0, 50.0, 60.0, 100.0, 120.0, 240.0])
+def test_a_pop_is_counted_once_at_any_rate(adult_character, rate_hz):
+    skeleton, n = adult_character.skeleton, 100
+    step = 30.0 + np.where(np.arange(n) < 50, 0.0, 9.0)
+    assert popped(skeleton, rate_hz, step) == [50]
+    small = 30.0 + np.where(np.arange(n) < 50, 0.0, 4.5)
+    assert popped(skeleton, rate_hz, small) == []
+    # one that lasts a tenth of a second counts three times, as in a film
+    n_tenth = round(rate_hz / 10.0)
+    ramp = 30.0 + np.clip((np.arange(n) - 50) / n_tenth, 0.0, 1.0) * 40.0
+    assert 2 <= len(popped(skeleton, rate_hz, ramp)) <= 4
+    # slow turns are none, however far
+    slow = np.minimum(150.0 * np.arange(n) / rate_hz, 120.0)
+    assert popped(skeleton, rate_hz, slow) == []
+
+
+def test_who_turns_as_the_performer_does_does_not_pop(adult_character):
+    skeleton, n = adult_character.skeleton, 60
+    step = 30.0 + np.where(np.arange(n) < 20, 0.0, 30.0)
+    late = 30.0 + np.where(np.arange(n) < 21, 0.0, 30.0)
+    much_later = 30.0 + np.where(np.arange(n) < 25, 0.0, 30.0)
+    third = 30.0 + np.where(np.arange(n) < 20, 0.0, 9.0)
+    assert popped(skeleton, 30.0, step, step) == []
+    assert popped(skeleton, 30.0, late, step) == []
+    assert popped(skeleton, 30.0, much_later, step) == [25]
+    assert popped(skeleton, 30.0, step, third) == [20]
+    # a trunk that turns carries its limbs with it
+    turning = rotation([0.0, 0.0, 1.0], 20.0 * np.arange(n))
+    still = np.full(n, 30.0)
+    assert popped(skeleton, 30.0, still, still, turning) == []
+
+
+def test_pops_at_leaps_do_not_count_and_mirrors_change_nothing(adult_character, rng):
+    skeleton = adult_character.skeleton
+    lines = [directions(skeleton, degrees) for degrees in (60.0 * rng.random(N), np.zeros(N))]
+    found = smoothness.pops(*lines, RATE_HZ, NO_LEAP)
+    assert found[:, 0].sum() > 5
+    mirror = np.array([1.0, -1.0, 1.0])
+    others = [mirror * part[:, [1, 0, 3, 2]] for part in lines]
+    turned = smoothness.pops(*others, RATE_HZ, NO_LEAP)
+    np.testing.assert_array_equal(turned[:, [1, 0, 3, 2]], found)
+    step = directions(skeleton, np.where(np.arange(N) < 20, 0.0, 30.0))
+    leaping = np.arange(N) == 20
+    assert smoothness.pops(step, lines[1], RATE_HZ, NO_LEAP).sum() == 1
+    assert not smoothness.pops(step, lines[1], RATE_HZ, leaping).any()
+    assert not smoothness.pops(step[:2], lines[1][:2], RATE_HZ, NO_LEAP[:2]).any()
+
+
 # Flips.
 
 

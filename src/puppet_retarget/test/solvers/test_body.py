@@ -9,7 +9,7 @@ from puppet_core.math import pack_arrays, quaternions
 from puppet_core.math.arrays import Floats
 from puppet_retarget.solvers import body as bo
 from puppet_retarget.solvers.body import BodyState, BodyTask
-from puppet_retarget.solvers.state import SolverConfig
+from puppet_retarget.solvers.config import SolverConfig
 import pytest
 from scipy.optimize import minimize
 

@@ -11,10 +11,10 @@ from puppet_core.math import quaternions as qb
 from puppet_core.robots import character_from_urdf, RobotMap
 from puppet_retarget.importance import GOAL, IMPORTANCE, OBJECT, ROW
 from puppet_retarget.solvers.body_contact import CUSHION_M, deepest_in_object, DIP_M
+from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.penetration import puppet_distance
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
 from puppet_retarget.solvers.root import LIFT_S
-from puppet_retarget.solvers.state import SolverConfig
 import pytest
 
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'

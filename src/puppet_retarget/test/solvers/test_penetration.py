@@ -20,6 +20,7 @@ from puppet_retarget.importance.self_interaction import (
     SELF_ROW,
 )
 from puppet_retarget.solvers import penetration
+from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.penetration import (
     ALLOWED_M,
     bounding_centres,
@@ -27,7 +28,7 @@ from puppet_retarget.solvers.penetration import (
     self_depths,
 )
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
-from puppet_retarget.solvers.state import Frame, puppet_model, SolverConfig
+from puppet_retarget.solvers.state import Frame, puppet_model
 import pytest
 from self_bodies import body_of_rotations, curled_up, plain_distances, random_arms
 

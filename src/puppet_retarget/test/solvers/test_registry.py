@@ -16,8 +16,9 @@ from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays, RetargetResult
+from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver
-from puppet_retarget.solvers.state import SolverConfig, tuning
+from puppet_retarget.solvers.state import tuning
 import pytest
 
 EXACT_TOL_RAD = 1e-6

@@ -10,7 +10,8 @@ from puppet_core.body.posture import general_end_effectors
 from puppet_core.math import pack_arrays
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
 from puppet_retarget.solvers import root as kernels
-from puppet_retarget.solvers.state import Frame, Goals, puppet_model, SolverConfig, tuning
+from puppet_retarget.solvers.config import SolverConfig
+from puppet_retarget.solvers.state import Frame, Goals, puppet_model, tuning
 import pytest
 
 PERFORMER_LEG_M = 0.928

@@ -26,7 +26,7 @@ from puppet_retarget.importance.self_interaction import (
     WEIGHT,
 )
 from puppet_retarget.solvers.registry import ImportanceBasedSolver
-from puppet_retarget.solvers.state import SolverConfig
+from puppet_retarget.solvers.config import SolverConfig
 from puppet_view.rviz.markers import (
     body_name,
     BodyTint,

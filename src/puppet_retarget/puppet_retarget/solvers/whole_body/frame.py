@@ -1,0 +1,106 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What sources of rows read: the puppet, its weights, the frame's wishes, and the posture so far.
+
+A source is a kernel `add_...(frame)` that adds rows to `frame.problem` and writes nothing else: it
+opens a row by adding how points and segments move (`add_point`, `add_turn`), and closes it with a
+weight and a residual (`problem.close_row`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from puppet_core.body import ShapeArrays
+from puppet_core.math import Floats, frozen, kernel, Quats, Vec3s
+from puppet_core.math.values import cross, dot, sub, Vec3Like
+from puppet_retarget.importance import no_rests, ObjectArrays
+from puppet_retarget.solvers.joint_limits import LimitArrays
+from puppet_retarget.solvers.whole_body.problem import N, Problem
+from puppet_retarget.solvers.whole_body.tree import above, MAX_UNKNOWNS, Pose, Tree
+from puppet_retarget.solvers.whole_body.weights import Weights
+
+
+def zeros(*shape: int) -> Floats:
+    """Return zeros that refuse writes: defaults are copied when a frame is packed."""
+    return frozen(np.zeros(shape))
+
+
+class Touches(NamedTuple):
+    """Where on the puppet palms and soles should be, by the segments that they touch."""
+
+    importances: Floats = zeros(4)
+    shares: Floats = zeros(4, 16)  # of each segment, in all 1
+    places: Vec3s = zeros(4, 16, 3)  # in the segment's frame [m]
+    outward: Vec3s = zeros(4, 16, 3)  # away from its axis, there
+    allowed: Floats = zeros(8)  # depth of the performer's ends in his own body, scaled [m]
+
+
+class Wishes(NamedTuple):
+    """What one frame asks for, in the puppet's world."""
+
+    dt: float = 0.0  # since the frame before; infinite for the first [s]
+    root: Vec3s = zeros(3)  # reference, where the captured posture is put [m]
+    performer_root: Vec3s = zeros(3)  # scaled [m]
+    rotations: Quats = zeros(16, 4)  # as captured
+    angles: Floats = zeros(MAX_UNKNOWNS)  # of a robot's hinges that come nearest to these [rad]
+    goals: Vec3s = zeros(8, 3)  # of the general end-effectors [m]
+    importances: Floats = zeros(8)
+    orientations: Quats = zeros(4, 4)  # of hands and feet in world
+    stretches: Vec3s = zeros(4, 3)  # from shoulder to wrist or hip to ankle, over a limb's length
+    touches: Touches = Touches()
+    rests: Floats = no_rests()
+
+
+class Memory(NamedTuple):
+    """What lives from frame to frame: the corrections of the last two."""
+
+    last: Floats = zeros(N)
+    before: Floats = zeros(N)
+    root: Vec3s = zeros(2, 3)  # displacement from the performer's scaled root, likewise [m]
+
+
+class Frame(NamedTuple):
+    """All of a solver, packed into one argument."""
+
+    tree: Tree
+    weights: Weights
+    limits: LimitArrays
+    shape: ShapeArrays
+    samples: Floats  # (16, 3, 40) on the surface, in the segments' frames [m]
+    hip_centre: Vec3s  # (3,) mean of the hip joints in the pelvis' frame
+    objects: ObjectArrays
+    world_scale: float
+    root_ratio: float
+    stiffness: Floats  # (54,) of the posture
+    allowed: Floats  # (objects, 16) how deep segments may be in solids, as the performer's [m]
+    wishes: Wishes = Wishes()
+    pose: Pose = Pose()
+    x: Floats = zeros(N)  # the unknowns
+    expected: Floats = zeros(N)  # where they would be by themselves
+    memory: Memory = Memory()
+    problem: Problem = Problem()
+
+
+@kernel
+def add_point(frame: Frame, segment: int, point: Vec3Like, direction: Vec3Like) -> None:
+    """Add to the row how a point in world, fixed in a segment, moves along a direction."""
+    tree, pose, row = frame.tree, frame.pose, frame.problem.row
+    for k in range(3):
+        row[tree.n - 3 + k] += direction[k]
+    s = segment
+    while s >= 0:
+        for i in range(tree.first[s], tree.first[s] + tree.counts[s]):
+            row[i] += dot(pose.axes[i], cross(sub(point, pose.origins[i]), direction))
+        s = above(s)
+
+
+@kernel
+def add_turn(frame: Frame, segment: int, axis: Vec3Like) -> None:
+    """Add to the row how a segment turns about an axis in world."""
+    tree, pose, row = frame.tree, frame.pose, frame.problem.row
+    s = segment
+    while s >= 0:
+        for i in range(tree.first[s], tree.first[s] + tree.counts[s]):
+            row[i] += dot(pose.axes[i], axis)
+        s = above(s)

@@ -1,0 +1,123 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One frame: Gauss-Newton steps from the last correction until they are small (kernels).
+
+Time enters once: beside the posture, each correction is drawn to where it would be by itself, its
+speed fading within T1 and it within T2 (`Weights`). In seconds, so it holds at every rate. The
+root's is told beside the performer's scaled root: the reference has a jerk of its own.
+"""
+
+import math
+
+from puppet_core.math import copy, kernel
+from puppet_core.math.values import add, scale, sub, vec3
+from puppet_retarget.solvers.whole_body.frame import Frame
+from puppet_retarget.solvers.whole_body.joints import add_hinges, add_limits, add_rates
+from puppet_retarget.solvers.whole_body.own_body import add_own_body, add_touches
+from puppet_retarget.solvers.whole_body.problem import add_diagonal, clear, solve
+from puppet_retarget.solvers.whole_body.tree import pose_tree
+from puppet_retarget.solvers.whole_body.world import (
+    add_ends,
+    add_orientations,
+    add_rests,
+    add_surfaces,
+)
+
+MAX_STEPS, MAX_FIRST_STEPS = 20, 100
+KEEP = 1e-3  # of an unknown that nothing else asks for
+
+
+@kernel
+def add_posture(frame: Frame) -> None:
+    """Add the rows of posture and time, and what damps a step."""
+    problem, stiffness, weights, dt = (
+        frame.problem,
+        frame.stiffness,
+        frame.weights,
+        frame.wishes.dt,
+    )
+    is_first = not dt < math.inf
+    left = 0.0 if is_first else math.exp(-dt / weights.foresee_s)
+    n = problem.n
+    for i in range(n):
+        fade = weights.fade_root_s if n - 6 <= i < n - 3 else weights.fade_s
+        later = 0.0 if is_first else stiffness[i] * fade / (dt * (1.0 - left))
+        add_diagonal(problem, i, stiffness[i], -frame.x[i])
+        add_diagonal(problem, i, later, frame.expected[i] - frame.x[i])
+        add_diagonal(problem, i, weights.damping * stiffness[i] + KEEP, 0.0)
+
+
+@kernel
+def add_rows(frame: Frame) -> None:
+    """Add the rows of all sources."""
+    add_posture(frame)
+    add_hinges(frame)
+    add_limits(frame)
+    add_rates(frame)
+    add_ends(frame)
+    add_orientations(frame)
+    add_touches(frame)
+    add_own_body(frame)
+    add_surfaces(frame)
+    add_rests(frame)
+
+
+@kernel
+def solve_frame(frame: Frame) -> int:
+    """Find the posture of a frame whose wishes are there; return the number of steps."""
+    tree, wishes, problem, x = frame.tree, frame.wishes, frame.problem, frame.x
+    n, is_first = problem.n, not wishes.dt < math.inf
+    expect(frame)
+    most = MAX_FIRST_STEPS if is_first else MAX_STEPS
+    for step in range(most + 1):
+        pose_tree(tree, wishes.rotations[:], wishes.angles[:], vec3(wishes.root), x[:], frame.pose)
+        if step == most:
+            break
+        clear(problem)
+        add_rows(frame)
+        solve(problem)
+        largest = 0.0
+        for i in range(tree.n - 3):
+            largest = max(largest, abs(problem.step[i]))
+        share = min(1.0, frame.weights.step_rad / max(largest, 1e-9))
+        for i in range(n):
+            x[i] += share * problem.step[i]
+        if largest < frame.weights.step_tol_rad:
+            most = step + 1
+    remember(frame)
+    return step
+
+
+@kernel
+def expect(frame: Frame) -> None:
+    """Fill where the unknowns would be by themselves, and begin from the last ones."""
+    memory, wishes, n = frame.memory, frame.wishes, frame.problem.n
+    if not wishes.dt < math.inf:
+        memory.last[:] = 0.0
+        memory.before[:] = 0.0
+        frame.x[:] = 0.0
+        frame.expected[:] = 0.0
+        copy(sub(wishes.root, wishes.performer_root), memory.root[0])
+        copy(memory.root[0], memory.root[1])
+        return
+    left = math.exp(-wishes.dt / frame.weights.foresee_s)
+    for i in range(n):
+        frame.x[i] = memory.last[i]
+        frame.expected[i] = memory.last[i] + left * (memory.last[i] - memory.before[i])
+    ahead = add(memory.root[0], scale(sub(memory.root[0], memory.root[1]), left))
+    first = frame.tree.n - 3
+    copy(sub(add(wishes.performer_root, ahead), wishes.root), frame.expected[first : first + 3])
+
+
+@kernel
+def remember(frame: Frame) -> None:
+    """Keep the corrections of the frame for the next ones."""
+    memory, wishes = frame.memory, frame.wishes
+    is_first = not wishes.dt < math.inf
+    for i in range(frame.problem.n):
+        memory.before[i] = frame.x[i] if is_first else memory.last[i]
+        memory.last[i] = frame.x[i]
+    root = sub(frame.pose.p[0], wishes.performer_root)
+    copy(root if is_first else vec3(memory.root[0]), memory.root[1])
+    copy(root, memory.root[0])

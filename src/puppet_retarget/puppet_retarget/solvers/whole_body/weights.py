@@ -1,0 +1,46 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""All numbers of the whole-body solver; doc/solver.md says what half and double of each do."""
+
+from typing import NamedTuple
+
+
+class Weights(NamedTuple):
+    """Weights are in units of that of a limb's joint, 1 /rad^2."""
+
+    # posture, Shin2002 eq. 5.5: how firmly the performer's gesture is kept
+    root: float = 40.0  # [1/m2]
+    pelvis: float = 30.0  # [1/rad2]
+    trunk: float = 6.0  # spine and chest [1/rad2]
+    lateral: float = 30.0  # knees and elbows sideways, which have no such axis [1/rad2]
+    # time: a correction fades within T2, its speed within T1
+    foresee_s: float = 0.023  # T1
+    fade_s: float = 0.16  # T2 of joints
+    fade_root_s: float = 1.0  # T2 of the root
+    # ends at their goals, Shin2002 eqs. 5.2, 5.4, 5.10
+    goal: float = 400.0  # [1/m2]
+    goal_slack: float = (
+        0.002  # lack of importance at which an end is half as firm as in contact [-]
+    )
+    turn: float = 2.0  # orientation of hands and feet [1/rad2]
+    # own body, Shin2002 eqs. 5.6 to 5.9
+    touch: float = 60.0  # distance from a touched surface [1/m2]
+    along: float = 20.0  # the place on it [1/m2]
+    touch_slack: float = 0.05  # [-]
+    inside: float = 15000.0  # ends in the own body, by the depth [1/m3]
+    inside_m: float = 0.005  # depth that counts already at the surface
+    # the world
+    surface: float = 20000.0  # what is in planes and solids [1/m2]
+    surface_m: float = 0.003  # depth up to which it is let in softly
+    rest: float = 200.0  # trunk and head on what they rest on [1/m2]
+    rest_limbs: float = 0.2  # what thighs and upper arms count beside these [-]
+    rest_slack: float = 0.3  # [-]
+    # joints
+    limit: float = 400.0  # beyond a joint's limits [1/rad2]
+    rate: float = 1000.0  # a correction that changes faster than [1/rad2]
+    rate_rad_s: float = 8.0
+    rate_soft_rad_s: float = 2.0
+    # steps
+    damping: float = 20.0  # of a step, as a multiple of the posture's weight [-]
+    step_tol_rad: float = 0.001  # a step of less is the last one
+    step_rad: float = 0.4  # longest step of a joint
