@@ -14,7 +14,7 @@ from puppet_core.math import Floats
 from puppet_core.robots import description_text, urdf_text
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import RetargetStatus
-from puppet_retarget.importance import load_environment
+from puppet_retarget.importance import current_environment, Environment
 from puppet_retarget.joint_commands import JointCommands
 from puppet_retarget.parameters import (
     NO_COMMANDS,
@@ -80,6 +80,12 @@ COMMAND_TOPICS = {
 }
 
 
+def environment_of(config: RetargetConfig) -> Environment:
+    """Return the environment of a node as its file is now; ConfigError if it cannot be read."""
+    path = config_files.environment_file(config.environment)
+    return current_environment(path, config.influence_distances_m)
+
+
 class PuppetFrame(NamedTuple):
     """A frame of the puppet with what else its messages contain."""
 
@@ -91,7 +97,9 @@ class PuppetFrame(NamedTuple):
 
 class RetargetStage:
     def __init__(self, character: Character, config: RetargetConfig) -> None:
-        environment = load_environment(config_files.environment_file(config.environment))
+        environment = environment_of(config)
+        self.objects = environment.names
+        """Of its environment: what importance is to be of."""
         self.model = RetargetModel(character, environment, config)
         self.model.warm_up()
         self.solved = 0
@@ -101,16 +109,24 @@ class RetargetStage:
         self._configure(character, config)
 
     def configure(self, character: Character, config: RetargetConfig) -> None:
-        """Take another character or tuning; the first time, another solver is compiled now."""
+        """
+        Take another character, environment or tuning.
+
+        The first time, another solver is compiled now.
+        """
         if config.solver != self.config.solver:
             self.model.warm_up(config.solver)
-        self.model.configure(character, config)
+        environment = environment_of(config)
+        self.objects = environment.names
+        self.model.configure(character, config, environment)
         self._configure(character, config)
 
     def step(
         self, performer: PostureRecord, importance: ImportanceRecord
     ) -> RetargetedFrame | None:
         """Return the puppet's frame, or None if the input is not usable."""
+        if importance.objects != self.objects:  # an index of another environment
+            return None
         frame = self.model.step(
             performer.stamp_ns,
             performer.posture.root_position,
@@ -265,6 +281,9 @@ class RetargetNode(Node):
         if pair is None:
             return
         performer, importance = pair
+        if importance.objects != self._stage.objects:
+            self._diagnostics.drop('other_environment')
+            return
         frame = self._stage.step(performer, importance)
         if frame is None:
             self._diagnostics.drop('not_usable')
@@ -307,9 +326,10 @@ class RetargetNode(Node):
         return kept
 
     def _build_config(self, values: Any) -> RetargetConfig:
-        """Return the config, refusing a character that cannot be read."""
+        """Return the config, refusing a character or environment that cannot be read."""
         config = retarget_config(values)
         character = config_files.character(config.character)
+        environment_of(config)
         command = config.command
         if command.type != NO_COMMANDS:
             JointCommands(character.robot, command)

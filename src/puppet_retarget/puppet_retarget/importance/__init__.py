@@ -4,6 +4,7 @@
 
 from puppet_retarget.importance import objects
 from puppet_retarget.importance.environment import (
+    current_environment,
     Environment,
     filled_up,
     load_environment,

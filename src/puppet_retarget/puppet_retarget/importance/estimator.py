@@ -11,6 +11,7 @@ Every pair of end-effector and object has a row of that form first; what the end
 gets of them changes smoothly while the nearest object changes hands.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 from typing import NamedTuple
@@ -151,6 +152,18 @@ class ImportanceEstimator:
         objects.influence_distances[:] = new.influence_distances
         objects.contact_margins[:] = new.contact_margins
         self._config = config
+
+    def go_on(self, before: 'ImportanceEstimator', same: Sequence[tuple[int, int]]) -> None:
+        """
+        Go on from one of another environment, smoothly.
+
+        Pairs of indices tell which object there is the same as which one here; what is new here
+        begins without importance.
+        """
+        for there, here in same:
+            self._arrays.pairs[here] = before._arrays.pairs[there]
+            self._arrays.followers[here] = before._arrays.followers[there]
+        self._stamp_ns = before._stamp_ns
 
     def reset(self) -> None:
         """Forget the past: the next step is not smoothed."""
