@@ -56,19 +56,26 @@ def lowest_place(shape: ShapeArrays, s: int, up: Vec3Like, q: QuatLike) -> tuple
     jump from one capsule to the next as a body rolls.
     """
     along = rotate_inverse(q, up)
-    low, total, mean, where = math.inf, 0.0, 0.0, (0.0, 0.0, 0.0)
+    low, total, mean = math.inf, 0.0, 0.0
     for m in range(shape.first[s], shape.first[s + 1]):
         low = min(low, dot(along, shape.starts[m]) - shape.radii[m])
         low = min(low, dot(along, shape.ends[m]) - shape.radii[m])
     for m in range(shape.first[s], shape.first[s + 1]):
         for side in range(2):
-            place = vec3(shape.starts[m] if side == 0 else shape.ends[m])
-            height = dot(along, place) - shape.radii[m]
+            height = dot(along, shape.starts[m] if side == 0 else shape.ends[m]) - shape.radii[m]
             share = math.exp((low - height) / _SOFT_M)
             total += share
             mean += share * height
+    mean /= total
+    where = (0.0, 0.0, 0.0)
+    for m in range(shape.first[s], shape.first[s + 1]):
+        for side in range(2):
+            place = vec3(shape.starts[m] if side == 0 else shape.ends[m])
+            height = dot(along, place) - shape.radii[m]
+            # how the mean changes with each height
+            share = math.exp((low - height) / _SOFT_M) / total * (1.0 - (height - mean) / _SOFT_M)
             where = add(where, scale(place, share))
-    return mean / total, scale(where, 1.0 / total)
+    return mean, where
 
 
 @kernel

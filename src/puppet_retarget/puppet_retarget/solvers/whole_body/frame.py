@@ -77,6 +77,7 @@ class Frame(NamedTuple):
     wishes: Wishes = Wishes()
     pose: Pose = Pose()
     x: Floats = zeros(N)  # the unknowns
+    kept: Floats = zeros(N)  # before the last step
     expected: Floats = zeros(N)  # where they would be by themselves
     memory: Memory = Memory()
     problem: Problem = Problem()

@@ -154,7 +154,6 @@ def _add_relative(frame: Frame, j: int, direction: Vec3, weight: float, missing:
 def add_own_body(frame: Frame) -> None:
     """Add one-sided rows for ends, elbows and knees in the own body, deeper than allowed."""
     pose, shape, weights = frame.pose, frame.shape, frame.weights
-    soft = 2.0 * weights.inside_m
     for j in range(8):
         own = ENDS[j] if j < 4 else MIDDLES[j - 4]
         allowed = frame.wishes.touches.allowed[j]
@@ -168,12 +167,14 @@ def add_own_body(frame: Frame) -> None:
             depth = -distance - allowed
             if depth <= -NEAR_M:
                 continue
-            # smooth at the surface
-            depth = 0.5 * (depth + math.hypot(depth, soft))
-            out = rotate(pose.q[s], normal)
+            # smooth at the surface; a residual of depth^1.5 asks the more the deeper
+            soft = math.hypot(depth, 2.0 * weights.inside_m)
+            inside = 0.5 * (depth + soft)
+            slope = 1.5 * math.sqrt(inside) * inside / soft
+            out = scale(rotate(pose.q[s], normal), slope)
             add_point(frame, own, pose.ends[j], out)
             add_point(frame, s, pose.ends[j], scale(out, -1.0))
-            close_row(frame.problem, weights.inside * depth, depth)
+            close_row(frame.problem, weights.inside, inside * math.sqrt(inside))
 
 
 @kernel

@@ -24,6 +24,7 @@ class Problem(NamedTuple):
     """Normal equations in the making, and the row that is being filled."""
 
     n: int = N  # unknowns
+    cost: Floats = frozen(np.zeros(1))  # sum of weighted squares of the residuals
     matrix: Floats = frozen(np.zeros((N, N)))  # lower triangle, then its Cholesky factor
     right: Floats = frozen(np.zeros(N))
     step: Floats = frozen(np.zeros(N))  # the solution
@@ -56,6 +57,7 @@ def ramp(depth: float, width: float) -> tuple[float, float]:
 @kernel
 def clear(problem: Problem) -> None:
     """Begin anew."""
+    problem.cost[0] = 0.0
     for i in range(problem.n):
         problem.right[i] = problem.row[i] = 0.0
         problem.begins[i] = i
@@ -68,12 +70,14 @@ def add_diagonal(problem: Problem, i: int, weight: float, residual: float) -> No
     """Add the row of one unknown by itself."""
     problem.matrix[i, i] += weight
     problem.right[i] += weight * residual
+    problem.cost[0] += weight * residual * residual
 
 
 @kernel
 def close_row(problem: Problem, weight: float, residual: float) -> None:
     """Add the row that was filled, and clear it."""
     row, used, count = problem.row, problem.used, 0
+    problem.cost[0] += weight * residual * residual
     for i in range(problem.n):
         if row[i] != 0.0:
             used[count] = i

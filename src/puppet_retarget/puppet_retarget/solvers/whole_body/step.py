@@ -25,12 +25,13 @@ from puppet_retarget.solvers.whole_body.world import (
 )
 
 MAX_STEPS, MAX_FIRST_STEPS = 20, 100
+DAMPING_CHANGE = 4.0  # from step to step, while they lower the cost
 KEEP = 1e-3  # of an unknown that nothing else asks for
 
 
 @kernel
 def add_posture(frame: Frame) -> None:
-    """Add the rows of posture and time, and what damps a step."""
+    """Add the rows of posture and time."""
     problem, stiffness, weights, dt = (
         frame.problem,
         frame.stiffness,
@@ -45,7 +46,6 @@ def add_posture(frame: Frame) -> None:
         later = 0.0 if is_first else stiffness[i] * fade / (dt * (1.0 - left))
         add_diagonal(problem, i, stiffness[i], -frame.x[i])
         add_diagonal(problem, i, later, frame.expected[i] - frame.x[i])
-        add_diagonal(problem, i, weights.damping * stiffness[i] + KEEP, 0.0)
 
 
 @kernel
@@ -65,28 +65,60 @@ def add_rows(frame: Frame) -> None:
 
 @kernel
 def solve_frame(frame: Frame) -> int:
-    """Find the posture of a frame whose wishes are there; return the number of steps."""
-    tree, wishes, problem, x = frame.tree, frame.wishes, frame.problem, frame.x
-    n, is_first = problem.n, not wishes.dt < math.inf
+    """
+    Find the posture of a frame whose wishes are there; return the number of steps.
+
+    Levenberg and Marquardt: a step that does not lower the cost is taken back and damped more.
+    """
+    problem, x, kept, n = frame.problem, frame.x, frame.kept, frame.problem.n
     expect(frame)
-    most = MAX_FIRST_STEPS if is_first else MAX_STEPS
-    for step in range(most + 1):
-        pose_tree(tree, wishes.rotations[:], wishes.angles[:], vec3(wishes.root), x[:], frame.pose)
-        if step == most:
-            break
-        clear(problem)
-        add_rows(frame)
-        solve(problem)
-        largest = 0.0
-        for i in range(tree.n - 3):
-            largest = max(largest, abs(problem.step[i]))
-        share = min(1.0, frame.weights.step_rad / max(largest, 1e-9))
-        for i in range(n):
-            x[i] += share * problem.step[i]
-        if largest < frame.weights.step_tol_rad:
-            most = step + 1
+    most = MAX_STEPS if frame.wishes.dt < math.inf else MAX_FIRST_STEPS
+    damping, cost = frame.weights.damping, math.inf
+    steps, turned = 0, math.inf
+    while steps < most and turned >= frame.weights.step_tol_rad:
+        _build(frame)
+        if problem.cost[0] > cost:
+            damping *= DAMPING_CHANGE**2
+            copy(kept[:n], x[:n])
+            _build(frame)
+        else:
+            damping /= DAMPING_CHANGE
+        cost = problem.cost[0]
+        copy(x[:n], kept[:n])
+        turned, steps = _step(frame, damping), steps + 1
+    _pose(frame)
     remember(frame)
-    return step
+    return steps
+
+
+@kernel
+def _pose(frame: Frame) -> None:
+    wishes = frame.wishes
+    root = vec3(wishes.root)
+    pose_tree(frame.tree, wishes.rotations[:], wishes.angles[:], root, frame.x[:], frame.pose)
+
+
+@kernel
+def _build(frame: Frame) -> None:
+    """Bring pose and equations up to date with the unknowns."""
+    _pose(frame)
+    clear(frame.problem)
+    add_rows(frame)
+
+
+@kernel
+def _step(frame: Frame, damping: float) -> float:
+    """Move the unknowns by a damped step; return the largest turn [rad]."""
+    problem, largest = frame.problem, 0.0
+    for i in range(problem.n):
+        problem.matrix[i, i] += damping * frame.stiffness[i] + KEEP
+    solve(problem)
+    for i in range(frame.tree.n - 3):
+        largest = max(largest, abs(problem.step[i]))
+    share = min(1.0, frame.weights.step_rad / max(largest, 1e-9))
+    for i in range(problem.n):
+        frame.x[i] += share * problem.step[i]
+    return largest
 
 
 @kernel

@@ -10,6 +10,7 @@ trunk, the root's displacement last: a limb has to do with itself and the trunk 
 equations are almost as sparse as the body is (`problem`).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from puppet_core.math import copy, Floats, frozen, Ints, kernel, Quats, Vec3s
 from puppet_core.math.values import (
     add,
     conjugate,
+    dot,
     exp,
     multiply,
     quat,
@@ -30,6 +32,7 @@ from puppet_core.math.values import (
 )
 
 MAX_UNKNOWNS = 51
+SMALL_RAD = 1e-2  # below it series err by less than rounding
 _PARENTS = tuple(int(p) for p in PARENTS)
 ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
 MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
@@ -59,7 +62,8 @@ class Pose(NamedTuple):
     q: Quats = frozen(np.zeros((16, 4)))  # of segments in world
     p: Vec3s = frozen(np.zeros((16, 3)))  # their joints [m]
     ends: Vec3s = frozen(np.zeros((8, 3)))  # general end-effectors [m]
-    axes: Vec3s = frozen(np.zeros((MAX_UNKNOWNS, 3)))  # of the unknowns, unit
+    # about which each unknown turns, a radian a unit; unit vectors where it is not turned far
+    axes: Vec3s = frozen(np.zeros((MAX_UNKNOWNS, 3)))
     origins: Vec3s = frozen(np.zeros((MAX_UNKNOWNS, 3)))  # a point on each [m]
 
 
@@ -118,11 +122,34 @@ def _turn_ball(tree: Tree, s: int, captured: Quats, x: Floats, pose: Pose) -> No
         copy(place(pose, above, tree.offsets[s]), pose.p[s])
     copy(own, pose.rotations[s])
     copy(q, pose.q[s])
-    copy(rotate(q, (1.0, 0.0, 0.0)), pose.axes[k])
-    copy(rotate(q, (0.0, 1.0, 0.0)), pose.axes[k + 1])
-    copy(rotate(q, (0.0, 0.0, 1.0)), pose.axes[k + 2])
+    first, second, third = _turning_axes(vec3(x[k : k + 3]))
+    copy(rotate(q, first), pose.axes[k])
+    copy(rotate(q, second), pose.axes[k + 1])
+    copy(rotate(q, third), pose.axes[k + 2])
     for i in range(k, k + 3):
         copy(pose.p[s], pose.origins[i])
+
+
+@kernel
+def _turning_axes(x: Vec3) -> tuple[Vec3, Vec3, Vec3]:
+    """
+    Return about which vectors, in the turned frame, exp(x) turns as each number of x grows.
+
+    The columns of the right Jacobian of SO(3) (Sola2018 eq. 143): I - a [x] + b [x]^2.
+    """
+    square = dot(x, x)
+    if square < SMALL_RAD**2:
+        a, b = 0.5 - square / 24.0, 1.0 / 6.0 - square / 120.0
+    else:
+        angle = math.sqrt(square)
+        a, b = (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
+    u, v, w = x
+    c = 1.0 - b * square
+    return (
+        (c + b * u * u, b * u * v - a * w, b * u * w + a * v),
+        (b * u * v + a * w, c + b * v * v, b * v * w - a * u),
+        (b * u * w - a * v, b * v * w + a * u, c + b * w * w),
+    )
 
 
 @kernel

@@ -27,7 +27,7 @@ class Weights(NamedTuple):
     touch: float = 60.0  # distance from a touched surface [1/m2]
     along: float = 20.0  # the place on it [1/m2]
     touch_slack: float = 0.05  # [-]
-    inside: float = 15000.0  # ends in the own body, by the depth [1/m3]
+    inside: float = 10000.0  # ends in the own body, by the depth [1/m3]
     inside_m: float = 0.005  # depth that counts already at the surface
     # the world
     surface: float = 20000.0  # what is in planes and solids [1/m2]
@@ -41,6 +41,6 @@ class Weights(NamedTuple):
     rate_rad_s: float = 8.0
     rate_soft_rad_s: float = 2.0
     # steps
-    damping: float = 20.0  # of a step, as a multiple of the posture's weight [-]
+    damping: float = 1.0  # of a frame's first step, as a multiple of the posture's weight [-]
     step_tol_rad: float = 0.001  # a step of less is the last one
     step_rad: float = 0.4  # longest step of a joint
