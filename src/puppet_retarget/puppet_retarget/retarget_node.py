@@ -98,8 +98,7 @@ class PuppetFrame(NamedTuple):
 class RetargetStage:
     def __init__(self, character: Character, config: RetargetConfig) -> None:
         environment = environment_of(config)
-        self.objects = environment.names
-        """Of its environment: what importance is to be of."""
+        self._objects = environment.names
         self.model = RetargetModel(character, environment, config)
         self.model.warm_up()
         self.solved = 0
@@ -117,15 +116,15 @@ class RetargetStage:
         if config.solver != self.config.solver:
             self.model.warm_up(config.solver)
         environment = environment_of(config)
-        self.objects = environment.names
+        self._objects = environment.names
         self.model.configure(character, config, environment)
         self._configure(character, config)
 
     def step(
         self, performer: PostureRecord, importance: ImportanceRecord
     ) -> RetargetedFrame | None:
-        """Return the puppet's frame, or None if the input is not usable."""
-        if importance.objects != self.objects:  # an index of another environment
+        """Return the puppet's frame, or None where `refusal` says why not."""
+        if importance.objects != self._objects:  # its indices are of others
             return None
         frame = self.model.step(
             performer.stamp_ns,
@@ -139,6 +138,10 @@ class RetargetStage:
         )
         self.solved += frame is not None
         return frame
+
+    def refusal(self, importance: ImportanceRecord) -> str:
+        """Return why an input gives no frame."""
+        return 'not_usable' if importance.objects == self._objects else 'other_environment'
 
     def joints_data(self, puppet: PuppetFrame) -> bytes:
         return self._joint_writer.data(
@@ -281,12 +284,9 @@ class RetargetNode(Node):
         if pair is None:
             return
         performer, importance = pair
-        if importance.objects != self._stage.objects:
-            self._diagnostics.drop('other_environment')
-            return
         frame = self._stage.step(performer, importance)
         if frame is None:
-            self._diagnostics.drop('not_usable')
+            self._diagnostics.drop(self._stage.refusal(importance))
             return
         dropped = self._diagnostics.total_drops + sum(self._join.unmatched)
         puppet = PuppetFrame(performer, frame, dropped, frame.solve_time_us)

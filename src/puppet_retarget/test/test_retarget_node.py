@@ -56,6 +56,7 @@ class Rig:
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         self.node = retarget_node.RetargetNode(context=context, parameter_overrides=overrides)
         self.postures = postures
+        self.objects = ('floor',)
         self.model = ImportanceModel(
             load_environment(FLOOR), ImportanceConfig(), SelfInteractionConfig()
         )
@@ -73,7 +74,7 @@ class Rig:
         record = posture_msg.from_msg(posture)
         near = self.model.step(record.stamp_ns, record.posture, record.segments)
         msg = self.writer.fill(
-            ImportanceRecord(record.stamp_ns, record.frame_index, *near[:2], ('floor',))
+            ImportanceRecord(record.stamp_ns, record.frame_index, *near[:2], self.objects)
         )
         return deserialize_message(serialize_message(msg), Importance)
 
@@ -181,6 +182,24 @@ def test_other_solver_and_tuning_are_taken_while_running(make_rig):
     assert rig.status.messages[-1].solver == 'joint_angles'
 
 
+def test_other_environment_is_taken_while_running(make_rig, tmp_path):
+    """Importance of another one is dropped: its indices are of other objects."""
+    path = tmp_path / 'desk.yaml'
+    desk = '{name: desk, shape: box, position_m: [3, 0, 0.5], size_m: [1, 1, 1]}'
+    path.write_text(f'{FLOOR.read_text()}  - {desk}\n')
+    rig = make_rig()
+    rig.feed(1)
+    assert rig.change(environment=str(path)).successful
+    rig.feed(2)
+    assert len(rig.joints.messages) == 1
+    assert rig.node._diagnostics.total_drops == 1
+    rig.objects = ('floor', 'desk')
+    rig.feed(3)
+    assert rig.status.messages[-1].easing and rig.status.messages[-1].frames_dropped == 1
+    angles = np.array([m.position for m in rig.joints.messages])
+    np.testing.assert_allclose(angles[1], angles[0], atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ('values', 'text'),
     [
@@ -190,7 +209,7 @@ def test_other_solver_and_tuning_are_taken_while_running(make_rig):
         ({'character': str(FLOOR)}, f'character: {FLOOR}:'),
         ({'environment': 'x'}, 'environment'),
     ],
-    ids=['solver', 'range', 'no file', 'other file', 'not live'],
+    ids=['solver', 'range', 'no file', 'other file', 'no environment'],
 )
 def test_refused_change_is_named_and_changes_nothing(make_rig, values, text):
     rig = make_rig()
