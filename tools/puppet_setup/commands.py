@@ -40,7 +40,6 @@ def _commands(rows: str) -> dict[str, Command]:
 COMMANDS = _commands("""
 *demo | puppet_bringup/puppet_demo | a performance drives a puppet, live
 up | puppet_bringup/puppet_up | start the nodes: sim, hardware, topics or replay
-cue | puppet_bringup/puppet_cue | set parameters of the running nodes by the cues of a show
 calibrate | puppet_clips/calibrate | a performer's sensors and lengths, or surface: live, bag or clip
 record | puppet_replay/record | record the topics of the graph in a bag
 replay | puppet_replay/replay | what the graph makes of a bag, without topics or clocks, in another bag
@@ -110,7 +109,7 @@ FAMILIES: dict[str, tuple[str, Mapping[str, Command], Mapping[str, str]]] = {
 """What each command that takes a NAME does, its programs, and its commands of the set-up."""
 
 GROUPS = {
-    'live': ('demo', 'up', 'cue', 'calibrate', 'run'),
+    'live': ('demo', 'up', 'calibrate', 'run'),
     'bags': ('record', 'replay', 'compare', 'plot'),
     'clips': ('retarget', 'batch', 'edit', 'enhance', 'character', 'layouts', 'render', 'view'),
 }

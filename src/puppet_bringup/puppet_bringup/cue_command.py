@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""`./puppet cue`: sets of parameters that the running nodes take at a word."""
+"""`puppet_cue`: sets of parameters that the running nodes take at a word."""
 
 import argparse
 from collections.abc import Iterable, Sequence
@@ -15,14 +15,13 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-NAME = 'puppet cue'
-NODE_NAME = 'puppet_cue'
+NAME = 'puppet_cue'
 ANSWER_S = 10.0  # for all nodes: another solver is compiled first
 POLL_S = 0.05
 EXAMPLE = """\
 examples:
-  ./puppet cue config/cues/demo.yaml             # its cues; Enter calls the next one
-  ./puppet cue config/cues/demo.yaml 'low desk'  # calls this one"""
+  puppet_cue config/cues/demo.yaml               # its cues; Enter calls the next one
+  puppet_cue config/cues/demo.yaml 'free hands'  # calls this one"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -83,7 +82,7 @@ def _run(words: Sequence[str]) -> int:
     one = find_cue(cues, options.name) if options.name else None
     with observing() as (executor, context):
         own = [word for word in words if word not in remove_ros_args(words)]
-        node = Node(NODE_NAME, context=context, cli_args=own, start_parameter_services=False)
+        node = Node(NAME, context=context, cli_args=own, start_parameter_services=False)
         executor.add_node(node)
         try:
             prompter = Prompter(node, executor, options.wait)

@@ -334,10 +334,10 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
         listed.append(Process(PIPELINE, 'puppet_bringup', PIPELINE, is_node=False, nodes=nodes))
     listed = _scheduled(listed, values)
     if _truth('view', values['view']):
-        words = ('--follow',) if values.get('clip') else ()  # a clip goes where it likes
+        words = ['--follow'] if values.get('clip') else []  # a clip goes where it likes
         if values['cues']:
-            words += ('--cues', str(Path(values['cues']).resolve()))
-        listed.append(Process(VIEW, VIEW, VIEW, is_node=False, arguments=words))
+            words += ['--cues', str(Path(values['cues']).resolve())]
+        listed.append(Process(VIEW, VIEW, VIEW, is_node=False, arguments=tuple(words)))
     if rviz:
         time_of = {'use_sim_time': True} if parameters['visualization'].get('use_sim_time') else {}
         listed.append(Process(RVIZ, '', RVIZ, arguments=('-d', rviz), parameters=time_of))

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""puppet cue: one by name, or one line after the other."""
+"""puppet_cue: one by name, or one line after the other."""
 
 import io
 
@@ -37,7 +37,7 @@ def test_a_refusal_is_told_and_exits_1(capsys):
     prompter = Prompter(refused=('b',))
     assert cue_command._follow(prompter, CUES, io.StringIO('a\nb\n')) == 1
     out, err = capsys.readouterr()
-    assert out == 'a\n' and err == 'puppet cue: importance: no\n'
+    assert out == 'a\n' and err == 'puppet_cue: importance: no\n'
 
 
 def test_cues_are_found_by_name_and_number():
@@ -50,7 +50,7 @@ def test_nobody_there_is_one_line_and_exit_code_1(tmp_path, capfd):
     path = tmp_path / 'show.yaml'
     path.write_text('format: puppet-cues/1\ncues:\n  desk: {environment: demo}\n')
     assert cue_command.main([str(path), 'desk', '--wait', '0']) == 1
-    missing = "puppet cue: importance, retarget*: not there to take 'desk'\n"
+    missing = "puppet_cue: importance, retarget*: not there to take 'desk'\n"
     assert capfd.readouterr().err == missing
     assert cue_command.main([str(path), 'door']) == 2
     assert cue_command.main([str(tmp_path / 'none.yaml')]) == 2

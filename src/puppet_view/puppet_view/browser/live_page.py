@@ -72,15 +72,13 @@ SLIDERS = {
 }
 # Shin2002 eq. 3.5, to be tuned interactively; powers of ten.
 Q_SLIDERS = {
-    f'process.q{k}': Slider(
-        'pose_filter', f'log q{k}, {text}', low, high, 0.05, twin and f'process.q{twin}', True
-    )
+    f'process.q{k}': Slider('pose_filter', f'log q{k}, {text}', low, high, 0.05, twin, is_log=True)
     for k, twin, low, high, text in (
         (1, '', -9.0, 0.0, 'position'),
-        (2, 3, -9.0, 1.0, 'position, velocity (q3)'),
+        (2, 'process.q3', -9.0, 1.0, 'position, velocity (q3)'),
         (4, '', -6.0, 3.0, 'velocity'),
         (5, '', -9.0, 1.0, 'rotation'),
-        (6, 7, -9.0, 2.0, 'rotation, rate (q7)'),
+        (6, 'process.q7', -9.0, 2.0, 'rotation, rate (q7)'),
         (8, '', -6.0, 4.0, 'rate'),
     )
 }
@@ -545,7 +543,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
     text, flag = 'keep the bodies in the middle of the picture', argparse.BooleanOptionalAction
     p.add_argument('--follow', action=flag, default=True, help=f'{text} from the start')
-    text = 'a button for each cue of a file, as of ./puppet cue'
+    text = 'a button for each cue of a file, as of puppet_cue'
     p.add_argument('--cues', type=Path, metavar='FILE', help=text)
     p.add_argument('--host', default=stage.LOOPBACK, help='default %(default)s: only this machine')
     return p
