@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import LIMB_SEGMENTS, Motion, motion_measures, PARENTS, TURNING
+from puppet_core.body import LIMB_SEGMENTS, Motion, motion_measures, N_SEGMENTS, PARENTS, TURNING
 from puppet_core.drawing import Picture, save_png
 from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
@@ -130,20 +130,13 @@ class MeasuredRobot:
         zero = Trajectory(1.0, np.zeros((1, 3)), robot.facing[None], angles, 0.0)
         q_zero, p_zero = (values[0] for values in self.world(zero))
         pelvis = self.links.links.index(robot.pelvis or self.links.links[0])
-        q_bodies, p_bodies = [], []
-        for segment, parent in enumerate(PARENTS):
+        carriers: list[int] = []
+        for segment in range(N_SEGMENTS):
             joints = robot.joints_of(segment)
-            if segment > 0 and not joints:
-                q_bodies.append(q_bodies[parent])
-                p_bodies.append(p_bodies[parent])
-                continue
-            link = self._moved[robot.names[joints[-1]]] if joints else pelvis
-            q = quaternions.multiply(links[0][:, link], quaternions.conjugate(q_zero[link]))
-            q_bodies.append(q)
-            p_bodies.append(
-                links[1][:, link] - quaternions.rotate(q, p_zero[link] - p_zero[pelvis])
-            )
-        q, p = np.stack(q_bodies, axis=1), np.stack(p_bodies, axis=1)
+            above = carriers[PARENTS[segment]] if segment else pelvis
+            carriers.append(self._moved[robot.names[joints[-1]]] if joints else above)
+        q = quaternions.multiply(links[0][:, carriers], quaternions.conjugate(q_zero[carriers]))
+        p = links[1][:, carriers] - quaternions.rotate(q, p_zero[carriers] - p_zero[pelvis])
         # a joint's centre is carried by the segment above
         places = p[:, ABOVE] + quaternions.rotate(q[:, ABOVE], robot.centres(skeleton))
         return quaternions.multiply(q, quaternions.conjugate(robot.rest)), places

@@ -98,7 +98,13 @@ class LivePath:
         assert near is not None  # the sensors are perfect
         hip_centre(estimated.p_world, self._hips)
         self.solution = self._solver.solve(
-            posture.root_position, self._hips, posture.rotations, near.rows, dt, near.self_rows
+            posture.root_position,
+            self._hips,
+            posture.rotations,
+            near.rows,
+            dt,
+            near.self_rows,
+            rests=near.rests,
         )
         times_ns[:] = start, posed, weighed, perf_counter_ns()
 

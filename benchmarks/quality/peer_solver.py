@@ -26,6 +26,7 @@ from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_retarget.importance import UNSEEN
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (
+    NO_RESTS,
     NOTHING_NEAR,
     pose_captured_packed,
     repose_packed,
@@ -88,8 +89,13 @@ class PeerSolver(Solver):
         self_rows: Floats = NOTHING_NEAR,
         moving: Props = NO_PROPS,
         head: Vec3 = UNSEEN,
+        rests: Floats = NO_RESTS,
     ) -> SolverOutput:
-        """Return the puppet's posture; see `Solver.solve`. Neither gaze nor what moves is kept."""
+        """
+        Return the puppet's posture; see `Solver.solve`.
+
+        Neither gaze, nor what moves, nor what rests is kept.
+        """
         pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
         output = self._output
         positions = self._target_positions(root, rotations)

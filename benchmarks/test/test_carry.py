@@ -74,8 +74,8 @@ def test_box_goes_with_the_hands_while_a_puppet_eases(carried, stage, characters
     for i in [*range(start, start + 60), *range(start + 60 + missed, start + 180 + missed)]:
         stamp_ns, posture = round(i * 1e9 / carried.rate_hz), carried.posture(i)
         given = posture.root_position, segments[i], posture.rotations
-        rows, self_rows, moving = near.step(stamp_ns, posture, segments[i])
-        out = model.step(stamp_ns, *given, rows, self_rows, leg, moving)
+        rows, self_rows, moving, rests = near.step(stamp_ns, posture, segments[i])
+        out = model.step(stamp_ns, *given, rows, self_rows, leg, moving, rests)
         box = out.solution.moving.positions[out.solution.moving.names.index('box')]
         apart.append(np.linalg.norm(out.solution.end_effectors[:2].mean(axis=0) - box))
         eased.append(out.eased)

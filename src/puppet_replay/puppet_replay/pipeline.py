@@ -274,9 +274,9 @@ class Pipeline:
         performer, stage = pair[0], self._retarget
         frame = stage.step(*pair)
         if frame is None:
-            self._drop(f'retarget: {stage.refusal(pair[1])}')
+            self._drop('retarget: not_usable')
             return
-        dropped = sum(n for reason, n in self.drops.items() if reason.startswith('retarget: '))
+        dropped = self.drops.get('retarget: not_usable', 0)
         dropped += sum(self._join.unmatched)
         puppet = PuppetFrame(performer, frame, dropped, SOLVE_TIME_US)
         outputs += (

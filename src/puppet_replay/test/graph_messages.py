@@ -105,9 +105,12 @@ def items_of(moment):
     transforms = TransformsWriter(FRAMES).fill(
         moment.stamp_ns, moment.posture.segments[[0, 2, 6]], moment.raw.quaternions[:3]
     )
+    rests = importance_msg.NO_RESTS.copy()
+    rests[:2] = [0.0, 0.0, 0.5, 0.1], [0.0, 13.0, 0.25, 0.2]
     importance = importance_msg.ImportanceWriter().fill(
         importance_msg.ImportanceRecord(
-            moment.stamp_ns, moment.index, moment.rows, moment.self_rows, ('floor',)
+            *(moment.stamp_ns, moment.index, moment.rows, moment.self_rows, ('floor',)),
+            rests=rests,
         )
     )
     for topic, kind, message in (

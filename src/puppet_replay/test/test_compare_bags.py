@@ -3,13 +3,18 @@
 """A change of one thing is found, named as the worst, and compared for what it means."""
 
 from array import array
+import re
 
+from bag_samples import edited as edited_bag
 from graph_messages import a_skeleton, items_of, latched_items, moments, with_posture, write_items
 import numpy as np
 from puppet_core.body.continuous_euler import JOINT_NAMES
 from puppet_core.body.skeleton import Skeleton
 from puppet_msgs.msg import Importance, PoseFrame
 from puppet_replay.compare import compare_bags, EXACT, Tolerances
+from puppet_replay.plots import command as plot_command
+from puppet_ros.messages import encoded
+from puppet_ros.messages.importance_msg import REST_FIELDS
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
@@ -21,6 +26,7 @@ pytestmark = pytest.mark.slow
 N = 40
 FRAMES = moments(N)
 ORDER = np.random.default_rng(5).permutation(len(JOINT_NAMES))
+IMPORTANCE_TYPE = 'puppet_msgs/msg/Importance'
 CONTACT_FIELDS = ('end_effectors', 'segments', 'samples', 'weights', 'displacements')
 
 
@@ -95,6 +101,16 @@ def contacts(order, weights=None):
     return edited('/importance', Importance, edit)
 
 
+def rests(order, gaps=(0.1, 0.2)):
+    def edit(msg):
+        msg.rest_gaps = array('d', gaps)
+        for name in ('segments', 'objects', 'importances', 'gaps'):
+            values = getattr(msg, f'rest_{name}')
+            setattr(msg, f'rest_{name}', array(values.typecode, [values[i] for i in order]))
+
+    return edited('/importance', Importance, edit)
+
+
 def covariance(place, value):
     def edit(msg):
         msg.pose_covariances[36 * 2 + place] = value
@@ -131,6 +147,9 @@ def other_robot(msg):
         (contacts([1, 0], [1.25, 2.0]), 'contact_weights', 'left_hand', 0, 0.2),
         (contacts([1]), 'contact_weights ..', 'left_hand', 0, 1.0),
         (contacts([]), 'contact_weights ..', 'left_hand', 0, 1.0),
+        (rests([1, 0]), '', '', 0, 0.0),
+        (rests([0, 1], [0.1, 0.25]), 'rest_gaps', 'right_thigh on floor', 0, 50.0),
+        (rests([1]), 'rest_importances ..', 'pelvis on floor', 0, 0.5),
         # of 1e-3 m; a factor of 4 is ln 2 of the deviation, whatever its size
         (covariance(7, 4e-6), 'pose_covariances', 'left_hand y', 0, np.log(2.0)),
         (covariance(1, 5e-7), 'pose_correlations', 'left_hand x y', 0, 0.5),
@@ -172,6 +191,33 @@ def test_topics_that_one_bag_lacks_or_has_of_another_type(tmp_path):
         {'/importance': 'extra', '/robot_description': f'of type {header} and {string}'},
     ]
     assert there.worst().name == back.worst().name == 'topic'
+
+
+def test_an_importance_of_before_is_compared_but_refused_elsewhere(tmp_path, capsys):
+    """It has no rests, which are the end of the message and of its definition."""
+
+    def before(messages):
+        for message in messages:
+            if message.type == IMPORTANCE_TYPE:
+                msg = deserialize_message(message.data, Importance)
+                for name in REST_FIELDS:
+                    setattr(msg, name, [])
+                message = message._replace(data=encoded(msg)[: -4 * len(REST_FIELDS)])
+            yield message
+
+    def about(topic):
+        text = topic.definition
+        for name in REST_FIELDS:
+            text = re.sub(rf'\n\S+ {name}\n', '\n', text)
+        return topic._replace(definition=text, type_hash='')
+
+    now = write_items(tmp_path / 'now.mcap', all_items())
+    old = edited_bag(now, tmp_path / 'old.mcap', before, about)
+    found = compare_bags(old, now, Tolerances(EXACT))
+    wrong = {field.name for field in found.fields() if not field.within}
+    assert wrong == {'rest_importances', 'rest_gaps'}
+    assert plot_command.main([str(old), '--what', 'importance', str(tmp_path / 'a.png')]) == 2
+    assert f'{IMPORTANCE_TYPE} as installed here, got that of an' in capsys.readouterr().err
 
 
 def test_messages_in_any_order_find_each_other(tmp_path):

@@ -63,6 +63,15 @@ def test_importances_are_those_of_the_messages(replayed_bag, numbers):
     assert near.max() > 0.5, 'else nothing was compared'
 
 
+def test_what_else_rests_has_lanes_of_its_own(tmp_path):
+    bag = write_items(tmp_path / 'a.mcap', [i for moment in moments(5) for i in items_of(moment)])
+    numbers = tmp_path / 'a.json'
+    assert run(bag, '--what', 'importance', tmp_path / 'a.png', '--json', numbers) == 0
+    rows = series_of(numbers, 'importance')
+    assert list(rows)[16:] == ['rest pelvis', 'rest right_thigh']
+    assert_statistics(rows['rest pelvis'], np.full(5, 0.5), '')
+
+
 def test_feet_are_those_of_the_messages_and_stand_where_they_are_low_and_slow(
     replayed_bag, numbers
 ):

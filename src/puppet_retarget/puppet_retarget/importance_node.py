@@ -65,8 +65,9 @@ class ImportanceStage:
         if near is None:
             return None
         of_frame = record.stamp_ns, record.frame_index
+        rows = near.rows, near.self_rows
         return ImportanceRecord(
-            *of_frame, near.rows, near.self_rows, self._objects, record.frame_id, near.moving
+            *of_frame, *rows, self._objects, record.frame_id, near.moving, near.rests
         )
 
     def data(self, record: ImportanceRecord) -> bytes:

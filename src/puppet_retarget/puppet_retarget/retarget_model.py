@@ -35,6 +35,7 @@ from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.math.quaternions import conjugate, rotate
 from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
+    are_rests,
     Environment,
     MAX_LEG_LENGTH_M,
     MIN_LEG_LENGTH_M,
@@ -49,6 +50,7 @@ from puppet_retarget.solvers import (
     HoldAndBlend,
     is_usable,
     make_solver,
+    NO_RESTS,
     Solver,
     SolverOutput,
 )
@@ -330,17 +332,20 @@ class RetargetModel:
         self_rows: Floats,
         leg_length: float,
         moving: Props = NO_PROPS,
+        rests: Floats = NO_RESTS,
     ) -> RetargetedFrame | None:
         """
         Return the puppet's next frame, or None if the input is not usable.
 
         Root, joints (16, 3) and the leg length, hip to sole, are the performer's in world [m],
-        and so are `moving`, the objects that move.
+        and so are `moving`, the objects that move. Rests are on objects of the environment.
         """
         leg_length = self._config.performer_leg_length_m or leg_length
         if not MIN_LEG_LENGTH_M <= leg_length <= MAX_LEG_LENGTH_M:
             return None
         if not is_usable(root, segments, rotations, rows, self_rows):
+            return None
+        if not are_rests(rests, len(self._environment.objects)):
             return None
         dt_s = self._advance(stamp_ns)
         is_wary = self._blend.is_wary
@@ -362,6 +367,7 @@ class RetargetModel:
             self_rows,
             moving,
             segments[HEAD],
+            rests,
         )
         solve_time_us = (perf_counter() - start) * 1e6
         leaps = self._blend.leaps

@@ -14,7 +14,12 @@ from puppet_core.math import Floats
 from puppet_core.robots import description_text, urdf_text
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import RetargetStatus
-from puppet_retarget.importance import current_environment, Environment
+from puppet_retarget.importance import (
+    current_environment,
+    Environment,
+    rests_of_objects,
+    rows_of_objects,
+)
 from puppet_retarget.joint_commands import JointCommands
 from puppet_retarget.parameters import (
     NO_COMMANDS,
@@ -99,6 +104,8 @@ class RetargetStage:
     def __init__(self, character: Character, config: RetargetConfig) -> None:
         environment = environment_of(config)
         self._objects = environment.names
+        self.unknown: tuple[str, ...] = ()
+        """Objects of the last importance that the own environment has not."""
         self.model = RetargetModel(character, environment, config)
         self.model.warm_up()
         self.solved = 0
@@ -123,25 +130,26 @@ class RetargetStage:
     def step(
         self, performer: PostureRecord, importance: ImportanceRecord
     ) -> RetargetedFrame | None:
-        """Return the puppet's frame, or None where `refusal` says why not."""
-        if importance.objects != self._objects:  # its indices are of others
-            return None
+        """Return the puppet's frame, or None if the input is not usable."""
+        rows, rests, names = importance.rows, importance.rests, importance.objects
+        self.unknown = ()
+        if names != self._objects:  # of another environment
+            self.unknown = tuple(name for name in names if name not in self._objects)
+            rows = rows_of_objects(rows, names, self._objects)
+            rests = rests_of_objects(rests, names, self._objects)
         frame = self.model.step(
             performer.stamp_ns,
             performer.posture.root_position,
             performer.segments,
             performer.posture.rotations,
-            importance.rows,
+            rows,
             importance.self_rows,
             performer.leg_length,
             importance.moving,
+            rests,
         )
         self.solved += frame is not None
         return frame
-
-    def refusal(self, importance: ImportanceRecord) -> str:
-        """Return why an input gives no frame."""
-        return 'not_usable' if importance.objects == self._objects else 'other_environment'
 
     def joints_data(self, puppet: PuppetFrame) -> bytes:
         return self._joint_writer.data(
@@ -261,6 +269,9 @@ class RetargetNode(Node):
         )
         self._body = RobotDescriptionPublisher(self, BODY_TOPIC, urdf_text(self._character))
         self._diagnostics = Diagnostics(self)
+        self._diagnostics.value(
+            'objects not known', lambda: ', '.join(self._stage.unknown) or 'none'
+        )
         self._commands: RobotCommands | None = None
         self._renew_commands(config)
         self._last = self._open_last()
@@ -286,7 +297,7 @@ class RetargetNode(Node):
         performer, importance = pair
         frame = self._stage.step(performer, importance)
         if frame is None:
-            self._diagnostics.drop(self._stage.refusal(importance))
+            self._diagnostics.drop('not_usable')
             return
         dropped = self._diagnostics.total_drops + sum(self._join.unmatched)
         puppet = PuppetFrame(performer, frame, dropped, frame.solve_time_us)

@@ -17,22 +17,27 @@ from puppet_core.body.posture import Posture
 from puppet_core.procedural.carry import carry_motion
 from puppet_retarget.importance import estimator as es
 from puppet_retarget.importance import moving as moving_objects, self_interaction
+from puppet_retarget.importance import rests as rests_of
 from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetModel
 from puppet_retarget.solvers import discontinuity, rate_control, SOLVER_NAMES, solver
+from puppet_retarget.solvers.whole_body import solver as whole_body
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
 KERNELS = (
     es.estimate_packed, moving_objects.rest, discontinuity.is_usable,
     posture_check.is_posture, self_interaction.step_packed, solver.solve_packed,
+    rests_of.are_rests, rests_of.rests_packed,
+    whole_body.solve_packed, whole_body.measure_packed,
     solver.pose_captured_packed, solver.repose_packed, rate_control.solve_rate_packed,
     discontinuity.add_gap, discontinuity.measure_gap, discontinuity.distance_between,
 )
 
 def kernels():
-    return {kernel.py_func.__name__: len(kernel.signatures) for kernel in KERNELS}
+    functions = [(kernel.py_func, kernel.signatures) for kernel in KERNELS]
+    return {f'{of.__module__}.{of.__name__}': len(signatures) for of, signatures in functions}
 
 def from_message(values):
     # as messages arrive: a view of an array.array
@@ -56,7 +61,7 @@ for n, i in enumerate(range(0, motion.n_frames, 20)):
     # a gap, another character, another solver, on the way
     stamp = n * 8333333 + (10**9 if n > 50 else 0)
     others = {80: 'importance_based', 84: 'joint_angles', 90: 'elbow_circle', 95: 'rate_control',
-              100: 'position'}
+              100: 'position', 105: 'whole_body'}
     if n in others:
         solver = others[n]
         model.configure(characters[1], RetargetConfig(solver=solver))
@@ -66,10 +71,11 @@ for n, i in enumerate(range(0, motion.n_frames, 20)):
         from_message(velocities[i]), motion.props.at(i),
     )
     leg_length = motion.skeleton.leg_length
-    rows, self_rows, moving = near.step(stamp, posture, from_message(segments[i]), leg_length)
+    found = near.step(stamp, posture, from_message(segments[i]), leg_length)
+    rows, self_rows, moving, rests = found
     assert model.step(
         stamp, root, from_message(segments[i]), posture.rotations, from_message(rows),
-        from_message(self_rows), leg_length, moving,
+        from_message(self_rows), leg_length, moving, from_message(rests),
     )
 print(json.dumps([warm, kernels()]))
 """
@@ -83,4 +89,4 @@ def test_warm_up_compiles_all_that_a_live_run_needs_for_one_layout(repository):
     result = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     warm, after = json.loads(result.stdout)
-    assert warm == after and len(after) == 12 and min(after.values()) > 0
+    assert warm == after and len(after) == 16 and min(after.values()) > 0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importance node: one message for one, tuning while running, bad input counted."""
 
+from array import array
 import os
 from pathlib import Path
 import time
@@ -12,14 +13,19 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
-from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
+from puppet_core.body.posture import Motion  # noqa: E402
+from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, save_surface  # noqa: E402,I100
 from puppet_core.io import ConfigError, InputFileError  # noqa: E402
+from puppet_core.math import quaternions  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
-from puppet_retarget.importance import self_interaction  # noqa: E402
+from puppet_retarget.importance import rests, self_interaction  # noqa: E402
+from puppet_retarget.importance.environment import load_environment  # noqa: E402
 from puppet_retarget.importance.estimator import IMPORTANCE, OBJECT, RADIUS  # noqa: E402
 from puppet_retarget.importance_node import ImportanceNode, INPUT_TOPIC, OUTPUT_TOPIC  # noqa: E402
-from puppet_ros.messages import importance_msg  # noqa: E402
+from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob  # noqa: E402
+from puppet_retarget.solvers import make_solver, SolverConfig  # noqa: E402
+from puppet_ros.messages import importance_msg, PostureRecord, PostureWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
@@ -41,9 +47,8 @@ class Recorder:
         self.records = []
 
     def publish(self, record, frame_id=''):
-        self.records.append(
-            record._replace(rows=record.rows.copy(), self_rows=record.self_rows.copy())
-        )
+        copies = {name: getattr(record, name).copy() for name in ('rows', 'self_rows', 'rests')}
+        self.records.append(record._replace(**copies))
 
 
 @pytest.fixture
@@ -94,6 +99,60 @@ def test_columns_of_the_self_interaction_are_those_of_its_estimator():
     np.testing.assert_array_equal(read.self_rows[1, :used], own[1, :used])
     assert importance_msg.MAX_CONTACTS == self_interaction.MAX_CONTACTS
     assert self_interaction.N_SAMPLES == N_SAMPLES == 40  # the message's text says so too
+
+
+def test_columns_of_rests_are_those_of_their_estimator():
+    ours = importance_msg.REST_FIELDS.index
+    columns = rests.REST_OBJECT, rests.REST_SEGMENT, rests.REST_IMPORTANCE, rests.REST_GAP
+    names = 'objects', 'segments', 'importances', 'gaps'
+    assert tuple(ours(f'rest_{name}') for name in names) == columns
+    np.testing.assert_array_equal(importance_msg.NO_RESTS, rests.no_rests())
+
+
+def test_who_sits_on_the_floor_rests_on_it(make_node, postures):
+    """And nothing does while he walks."""
+    low = postures(2)
+    down = low.segment_positions[2] - 0.12
+    low.root_position[2] -= down
+    for field in (low.segment_positions, low.end_effector_positions):
+        field[2::3] = array('d', np.asarray(field[2::3]) - down)
+    walks, sits = heard(make_node(), postures(1), low)
+    assert walks.rests[0, rests.REST_OBJECT] == -1.0
+    used = sits.rests[sits.rests[:, rests.REST_OBJECT] >= 0.0]
+    pelvis = used[used[:, rests.REST_SEGMENT] == SEGMENT_INDEX['pelvis']]
+    assert len(pelvis) == 1 and pelvis[0, rests.REST_IMPORTANCE] > 0.9
+    msg = importance_msg.ImportanceWriter().fill(sits)
+    assert list(msg.rest_segments) == used[:, rests.REST_SEGMENT].tolist()
+    assert set(msg.rest_objects) == {msg.objects.index('floor')}
+    np.testing.assert_array_equal(importance_msg.from_msg(msg).rests[: len(used)], used)
+
+
+def test_who_lies_is_solved_from_messages_as_offline(make_node, performer, tall_character):
+    """By the whole body, whose trunk, head and limbs rest on the floor."""
+    heights = 0.25 + 0.15 * np.cos(np.linspace(0.0, np.pi, 20))
+    roots, rotations = np.zeros((20, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (20, 16, 1))
+    roots[:, 2], rotations[:, 0] = heights, quaternions.exp(np.array([0.0, -1.5, 0.0]))
+    motion = Motion.from_rotations(performer.skeleton, 100.0, roots, rotations)
+    floor, leg = load_environment(FLOOR), motion.skeleton.leg_length
+    job = RetargetJob(tall_character, floor, solver='whole_body')
+    offline = retarget_motion(motion, job).puppet
+    segments, postures = motion.world_segments()[1], PostureWriter()
+    messages = [
+        postures.fill(PostureRecord(i * 10**7, i, '', motion.posture(i), p, np.zeros(16), leg))
+        for i, p in enumerate(segments)
+    ]
+    solver = make_solver('whole_body', tall_character, floor, leg, SolverConfig())
+    reader, writer = importance_msg.ImportanceReader(), importance_msg.ImportanceWriter()
+    for i, record in enumerate(heard(make_node(), *messages)):
+        near = reader.read(writer.data(record))
+        hips = segments[i, LIMB_SEGMENTS[2:, 0]].mean(axis=0)
+        given = roots[i], hips, rotations[i], near.rows, 0.01 if i else np.inf, near.self_rows
+        out = solver.solve(*given, rests=near.rests)
+        np.testing.assert_allclose(out.root_position, offline.root_positions[i], atol=1e-9)
+        np.testing.assert_allclose(out.rotations, offline.rotations[i], atol=1e-9)
+    assert near.rests[0, rests.REST_IMPORTANCE] > 0.9
+    without = make_solver('whole_body', tall_character, floor, leg, SolverConfig()).solve(*given)
+    assert abs(without.root_position - offline.root_positions[-1]).max() > 0.01
 
 
 def test_measured_surface_is_taken(make_node, postures, tmp_path):

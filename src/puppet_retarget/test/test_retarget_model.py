@@ -15,6 +15,13 @@ from puppet_core.math.arrays import Floats
 from puppet_core.math.quaternions import rotate
 from puppet_retarget.importance.estimator import ImportanceConfig
 from puppet_retarget.importance.importance_model import ImportanceModel
+from puppet_retarget.importance.rests import (
+    no_rests,
+    REST_GAP,
+    REST_IMPORTANCE,
+    REST_OBJECT,
+    REST_SEGMENT,
+)
 from puppet_retarget.importance.self_interaction import (
     CONTACT_WIDTH,
     FIRST_CONTACT,
@@ -71,13 +78,14 @@ class Live:
             self._motion.end_effectors[i].copy(),
             self._velocities[i].copy(),
         )
-        rows, self_rows, _ = self._near.step(self.stamp_ns, posture, self._segments[i])
+        near = self._near.step(self.stamp_ns, posture, self._segments[i])
         given = {
             'root': posture.root_position,
             'segments': self._segments[i].copy(),
             'rotations': posture.rotations,
-            'rows': rows.copy(),
-            'self_rows': self_rows.copy(),
+            'rows': near.rows.copy(),
+            'self_rows': near.self_rows.copy(),
+            'rests': near.rests.copy(),
             **changes,
         }
         out = self.model.step(
@@ -88,6 +96,7 @@ class Live:
             given['rows'],
             given['self_rows'],
             self.leg_length,
+            rests=given['rests'],
         )
         if out is not None:
             self.roots.append(out.solution.root_position.copy())
@@ -184,6 +193,39 @@ def test_configured_leg_length_overrides_the_messages(procedural, short_characte
         live.run(3)
         roots.append(live.roots[-1])
     np.testing.assert_array_equal(roots[0], roots[1])
+
+
+def test_rests_reach_the_solver(live, monkeypatch):
+    live.frame()
+    rests, given = no_rests(), []
+    rests[0] = 0.0, SEGMENT_INDEX['pelvis'], 0.75, 0.02
+    solve = live.model._solver.solve
+    monkeypatch.setattr(
+        live.model._solver, 'solve', lambda *words: given.append(words[-1]) or solve(*words)
+    )
+    live.frame()
+    live.frame(rests=rests)
+    np.testing.assert_array_equal(given, [no_rests(), rests])
+
+
+REST_FAULTS = {
+    'no such object': (REST_OBJECT, 1.0),
+    'half an object': (REST_OBJECT, 0.5),
+    'no such segment': (REST_SEGMENT, 16.0),
+    'too important': (REST_IMPORTANCE, 1.5),
+    'no gap': (REST_GAP, np.nan),
+}
+
+
+@pytest.mark.parametrize(('column', 'value'), REST_FAULTS.values(), ids=REST_FAULTS)
+def test_rests_that_are_none_give_nothing(live, column, value):
+    live.run(3)
+    rests = no_rests()
+    rests[0] = 0.0, SEGMENT_INDEX['pelvis'], 0.75, 0.02
+    assert live.frame(rests=rests) is not None
+    rests[0, column] = value
+    assert live.frame(rests=rests) is None
+    assert live.frame() is not None
 
 
 @pytest.mark.parametrize('what', ['root', 'segments', 'rotations', 'rows', 'self_rows'])

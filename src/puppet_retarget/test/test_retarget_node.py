@@ -74,7 +74,9 @@ class Rig:
         record = posture_msg.from_msg(posture)
         near = self.model.step(record.stamp_ns, record.posture, record.segments)
         msg = self.writer.fill(
-            ImportanceRecord(record.stamp_ns, record.frame_index, *near[:2], self.objects)
+            ImportanceRecord(
+                *(record.stamp_ns, record.frame_index, *near[:2], self.objects), rests=near.rests
+            )
         )
         return deserialize_message(serialize_message(msg), Importance)
 
@@ -152,6 +154,25 @@ def test_unusable_posture_is_counted_and_the_puppet_goes_on(make_rig):
     assert rig.status.messages[-1].frames_dropped == 1
 
 
+def test_rests_are_on_the_objects_of_this_node(make_rig, monkeypatch, tmp_path):
+    """Whatever the environment of the importance: objects go by their names."""
+    path, given = tmp_path / 'two.yaml', []
+    stool = '{name: stool, shape: box, position_m: [3.0, 0.0, 0.2], size_m: [0.4, 0.4, 0.4]}'
+    path.write_text(FLOOR.read_text().replace('objects:\n', f'objects:\n  - {stool}\n'))
+    rig = make_rig(environment=str(path))
+    rig.feed(1)
+    solver = rig.node._stage.model._solver
+    solve = solver.solve
+    monkeypatch.setattr(solver, 'solve', lambda *words: given.append(words[-1]) or solve(*words))
+    posture = rig.postures(2)
+    msg = rig.importance(posture)
+    msg.objects = ['ladder', 'floor']
+    msg.rest_objects, msg.rest_segments = [0, 1], [3, 2]
+    msg.rest_importances, msg.rest_gaps = [0.5, 0.25], [0.1, 0.2]
+    rig.give(msg, posture)
+    assert given[0][:2].tolist() == [[1.0, 2.0, 0.25, 0.2], [-1.0, 0.0, 0.0, 0.0]]
+
+
 def test_diagnostics_and_status_count_whips(make_rig):
     rig = make_rig()
     rig.feed(1)
@@ -183,21 +204,21 @@ def test_other_solver_and_tuning_are_taken_while_running(make_rig):
 
 
 def test_other_environment_is_taken_while_running(make_rig, tmp_path):
-    """Importance of another one is dropped: its indices are of other objects."""
+    """Importance is of objects by their names, whichever node has the new ones first."""
     path = tmp_path / 'desk.yaml'
     desk = '{name: desk, shape: box, position_m: [3, 0, 0.5], size_m: [1, 1, 1]}'
-    path.write_text(f'{FLOOR.read_text()}  - {desk}\n')
+    path.write_text(f'format: puppet-environment/1\nobjects:\n  - {desk}\n')
     rig = make_rig()
     rig.feed(1)
     assert rig.change(environment=str(path)).successful
     rig.feed(2)
-    assert len(rig.joints.messages) == 1
-    assert rig.node._diagnostics.total_drops == 1
-    rig.objects = ('floor', 'desk')
-    rig.feed(3)
-    assert rig.status.messages[-1].easing and rig.status.messages[-1].frames_dropped == 1
     angles = np.array([m.position for m in rig.joints.messages])
     np.testing.assert_allclose(angles[1], angles[0], atol=1e-6)
+    assert rig.status.messages[-1].easing
+    assert rig.node._stage.unknown == ('floor',)
+    assert rig.change(environment=str(FLOOR)).successful
+    rig.feed(3)
+    assert rig.node._stage.unknown == ()
 
 
 @pytest.mark.parametrize(

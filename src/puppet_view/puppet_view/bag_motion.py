@@ -146,6 +146,7 @@ def write_bag_motion(
                 result.self_rows[i],
                 objects,
                 moving=result.moving.at(i),
+                rests=result.rests[i],
             )
             frame = {
                 graph.POSTURE: captured(i, stamp_ns),

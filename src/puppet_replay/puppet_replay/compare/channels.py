@@ -15,6 +15,7 @@ from puppet_core.body import (
 )
 from puppet_core.math import Floats
 from puppet_replay.compare.reading import Field, Fields, frame_pairs, TF_STAMPS, TF_TYPE
+from puppet_retarget.importance import REST_INFLUENCE_M, REST_MARGIN_M, RESTING
 
 VECTOR, ROTATION, NUMBER, EQUAL = 'vector', 'rotation', 'number', 'equal'
 STAMPS = 'stamps'  # of the transforms of a message, since its first one
@@ -25,6 +26,7 @@ RIGID_M = 1e-6  # the skeleton of a rigid body varies by rounding alone
 FEWEST_FRAMES = 8  # in which a body shows whether it is rigid
 SKELETON = 'skeleton'
 MAX_CONTACTS, MAX_SAMPLE = 32, 1 << 16
+FARTHEST_REST_MM = 1e3 * (REST_INFLUENCE_M + REST_MARGIN_M)  # gap at which it begins to count
 _AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 _WXYZ = [3, 0, 1, 2]
 
@@ -266,11 +268,36 @@ def _contacts(fields: Fields) -> dict[str, Channel]:
     }
 
 
+def _rests(fields: Fields) -> dict[str, Channel]:
+    """Return what is at objects, in any order, by segment and object; else as if out of reach."""
+    names = fields.texts['objects']
+    if not names or 'rest_segments' not in fields.numbers:  # as in messages of before
+        return {}
+    labels = tuple(f'{segment} on {name}' for segment in SEGMENTS for name in names)
+    segments, objects = (
+        fields.numbers[f'rest_{name}'].values[..., 0].astype(int)
+        for name in ('segments', 'objects')
+    )
+    each = np.arange(len(segments))[:, None]
+
+    def channel(name: str, metric: str, unit: str, absent: Floats) -> Channel:
+        rows = np.tile(absent[:, None, None], (len(segments), 1, len(names), 1))
+        rows[each, segments, objects] = SCALES.get(unit, 1.0) * numbers(fields, name, 1)
+        return Channel(rows.reshape(len(rows), len(labels), 1), metric, unit, labels, NONE)
+
+    none, farthest = np.zeros(len(SEGMENTS)), np.zeros(len(SEGMENTS))
+    farthest[list(RESTING)] = FARTHEST_REST_MM  # others are listed in solids only
+    return {
+        'rest_importances': channel('rest_importances', NUMBER, 'ratio', none),
+        'rest_gaps': channel('rest_gaps', VECTOR, 'mm', farthest),
+    }
+
+
 # What the tables do not cover.
 MORE = {
     'puppet_msgs/msg/PoseFrame': (_covariances,),
     'puppet_msgs/msg/Posture': (_skeleton,),
-    'puppet_msgs/msg/Importance': (_contacts,),
+    'puppet_msgs/msg/Importance': (_contacts, _rests),
 }
 
 

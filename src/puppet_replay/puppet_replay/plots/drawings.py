@@ -3,10 +3,10 @@
 """The figures: importance in lanes, feet, what the filter did, and latencies."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TYPE_CHECKING
+from typing import Any, Literal, NamedTuple, TYPE_CHECKING
 
 import numpy as np
-from puppet_core.body import GENERAL_END_EFFECTORS
+from puppet_core.body import GENERAL_END_EFFECTORS, SEGMENTS
 from puppet_core.drawing import BLUE, DARK, GREEN, GREY, legend_above, new_figure, PURPLE, RED
 from puppet_core.math import Floats, Vec3s
 from puppet_core.sensor_frames import (
@@ -36,7 +36,6 @@ XYZ = {'x': BLUE, 'y': RED, 'z': GREEN}
 HIGHEST_SHARE = 99.5  # percent of the values that the scale shows; those beyond are marked
 LANE_PX, LANES_REST_PX, GROUP_GAP = 58, 110, 0.55
 NOTHING = 1e-6  # a lane that never gets above this has nothing to show
-GROUPS = (('environment', BLUE), ('own body', RED))
 FEET_PX = 820
 SIDES = ('left', 'right')
 STANDS = '#f1e3b0'
@@ -74,40 +73,69 @@ def mark_beyond(axes: 'Axes', times_s: Floats, values: Floats, limit: float) -> 
     return int(beyond.sum())
 
 
+class Lanes(NamedTuple):
+    """Importances of one kind, below each other."""
+
+    kind: str  # of importance, before a name among all
+    title: str
+    colour: str
+    names: Sequence[str]
+    values: Floats  # shape (n, lanes)
+
+
+def lanes_of(shown: Importances) -> list[Lanes]:
+    """Return lanes of all end-effectors, and of those segments that ever rest on something."""
+    ends, rests = GENERAL_END_EFFECTORS, shown.rests
+    resting = np.flatnonzero(rests.max(axis=0, initial=0.0) > NOTHING)
+    names = [SEGMENTS[segment] for segment in resting]
+    found = [
+        Lanes('environment', 'with respect to the environment', BLUE, ends, shown.environment),
+        Lanes('own body', 'with respect to the own body', RED, ends, shown.body),
+        Lanes('rest', 'of what else rests on objects', GREEN, names, rests[:, resting]),
+    ]
+    return [lanes for lanes in found if lanes.names]
+
+
 def importance_series(shown: Importances) -> list[Series]:
     return [
-        Series(f'{title} {name}', '', values[:, k])
-        for (title, _), values in zip(GROUPS, (shown.environment, shown.body))
-        for k, name in enumerate(GENERAL_END_EFFECTORS)
+        Series(f'{lanes.kind} {name}', '', lanes.values[:, k])
+        for lanes in lanes_of(shown)
+        for k, name in enumerate(lanes.names)
     ]
 
 
 def draw_importance(shown: Importances, title: str) -> 'Figure':
-    """Return the figure: eight lanes of the environment, then eight of the own body."""
-    series = importance_series(shown)
-    n_environment = len(GENERAL_END_EFFECTORS)
-    heights = [1.0] * n_environment + [GROUP_GAP] + [1.0] * n_environment
+    """Return the figure: eight lanes of the environment, eight of the own body, then of rests."""
+    groups = lanes_of(shown)
+    heights = [h for lanes in groups for h in (*[1.0] * len(lanes.names), GROUP_GAP)][:-1]
     height_px = round(LANE_PX * sum(heights)) + LANES_REST_PX
     figure, grid = new_figure(heights, height_px, title)
     panels = [row[0] for row in grid]
-    space = panels.pop(n_environment)
-    space.set_axis_off()
-    panels[0].set_title('with respect to the environment, 0 .. 1', color=BLUE)
-    space.set_title('with respect to the own body, 0 .. 1', color=RED, y=0.0)
-    for i, (axes, one) in enumerate(zip(panels, series)):
-        colour = BLUE if i < n_environment else RED
-        t, values = with_gaps(shown.times_s, one.values)
-        axes.fill_between(t, 0.0, values, color=colour, alpha=0.3, linewidth=0.0)
-        axes.plot(t, values, color=colour, linewidth=1.2)
-        axes.set_ylim(-0.05, 1.08)
-        axes.set_yticks([0.0, 1.0])
-        name = one.name.removeprefix('environment ').removeprefix('own body ').replace('_', ' ')
-        axes.set_ylabel(name, rotation=0, ha='right', va='center', color=DARK, labelpad=8)
-        if not np.nanmax(one.values, initial=0.0) > NOTHING:
-            middle: dict[str, Any] = {'ha': 'center', 'va': 'center', 'color': GREY}
-            axes.text(0.5, 0.5, '0 throughout', transform=axes.transAxes, **middle)
+    first = 0
+    for lanes in groups:
+        above = panels[max(first - 1, 0)]
+        y = 0.0 if first else None
+        above.set_title(f'{lanes.title}, 0 .. 1', color=lanes.colour, y=y)
+        if first:
+            above.set_axis_off()
+        for axes, name, values in zip(panels[first:], lanes.names, lanes.values.T):
+            _draw_lane(axes, name, shown.times_s, values, lanes.colour)
+        first += len(lanes.names) + 1
     panels[-1].set_xlim(*span_of(shown.times_s))
     return figure
+
+
+def _draw_lane(axes: 'Axes', name: str, times_s: Floats, shown: Floats, colour: str) -> None:
+    t, values = with_gaps(times_s, shown)
+    axes.fill_between(t, 0.0, values, color=colour, alpha=0.3, linewidth=0.0)
+    axes.plot(t, values, color=colour, linewidth=1.2)
+    axes.set_ylim(-0.05, 1.08)
+    axes.set_yticks([0.0, 1.0])
+    words = name.replace('_', ' ')
+    axes.set_ylabel(words, rotation=0, ha='right', va='center', color=DARK, labelpad=8)
+    if not np.nanmax(shown, initial=0.0) > NOTHING:
+        middle: dict[str, Any] = {'ha': 'center', 'va': 'center', 'color': GREY}
+        axes.text(0.5, 0.5, '0 throughout', transform=axes.transAxes, **middle)
 
 
 def feet_series(feet: Feet) -> list[Series]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from puppet_core.body import lasting, planted_soles, runs
+from puppet_core.body import GENERAL_END_EFFECTORS, lasting, N_SEGMENTS, planted_soles, runs
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import Floats, Quats, Vec3s
 from puppet_core.math.quaternions import conjugate, log, multiply
@@ -28,6 +28,7 @@ from puppet_ros.messages import (
     decoded,
     from_pose_frame,
     from_tracker_frame,
+    importance_msg,
     MessageError,
     posture_msg,
     stamp_ns,
@@ -39,6 +40,7 @@ Spans = list[tuple[float, float]]
 GAP_STEPS = 4.0  # a step of so many usual ones is a gap: no line is drawn across it
 PERCENTILES = (50, 99)
 BAND_SIGMAS = 3.0
+N_ENDS = len(GENERAL_END_EFFECTORS)
 
 
 class Series(NamedTuple):
@@ -53,6 +55,7 @@ class Importances(NamedTuple):
     times_s: Floats  # shape (n,) [s]
     environment: Floats  # of hands, feet, elbows, knees, shape (n, 8), in 0 .. 1
     body: Floats  # self-interaction, the same
+    rests: Floats  # of each segment on any object, shape (n, 16)
 
 
 class Soles(NamedTuple):
@@ -203,6 +206,13 @@ class Span(NamedTuple):
     end_s: float = np.inf  # latest stamp [s]
 
 
+def _importances(msg: Importance) -> Floats:
+    """Return those of end-effectors, environment and own body, then of segments that rest."""
+    record, rests = importance_msg.from_msg(msg), np.zeros(N_SEGMENTS)
+    np.maximum.at(rests, msg.rest_segments, msg.rest_importances)
+    return np.concatenate((record.rows[:, 0], record.self_rows[:, 0], rests))
+
+
 class PlotBag:
     """An open bag, its times counted from its first stamp; InputFileError from every method."""
 
@@ -213,12 +223,9 @@ class PlotBag:
         self._origin_ns = self._stamp_ns(first) if first is not None else 0
 
     def importances(self) -> Importances:
-        times_s, messages = self._records(IMPORTANCE, Importance, lambda msg: msg)
-        return Importances(
-            times_s,
-            np.stack([[*msg.importance, *msg.joint_importance] for msg in messages]),
-            np.stack([msg.self_importance for msg in messages]),
-        )
+        times_s, rows = self._records(IMPORTANCE, Importance, _importances)
+        environment, body, rests = np.split(np.stack(rows), (N_ENDS, 2 * N_ENDS), axis=1)
+        return Importances(times_s, environment, body, rests)
 
     def feet(self) -> Feet:
         """Return the soles of the performer, of the puppet too if it is there, and importances."""

@@ -23,6 +23,7 @@ from puppet_retarget.importance.estimator import (
     OBJECT,
     RADIUS,
     ROW,
+    rows_of_objects,
 )
 from puppet_retarget.importance.importance_model import (
     ImportanceModel,
@@ -52,16 +53,20 @@ from puppet_retarget.importance.objects import (
     to_object,
 )
 from puppet_retarget.importance.rests import (
+    are_rests,
     estimate_rests,
     lowest_place,
     MAX_RESTS,
     no_rests,
     REST_GAP,
     REST_IMPORTANCE,
+    REST_INFLUENCE_M,
+    REST_MARGIN_M,
     REST_OBJECT,
     REST_SEGMENT,
     REST_WIDTH,
     RESTING,
+    rests_of_objects,
     rests_packed,
 )
 from puppet_retarget.importance.self_interaction import (

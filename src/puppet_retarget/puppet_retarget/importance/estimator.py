@@ -185,6 +185,16 @@ class ImportanceEstimator:
         return self._rows
 
 
+def rows_of_objects(rows: Floats, names: Sequence[str], others: Sequence[str]) -> Floats:
+    """Return rows of named objects as of other names, of none where it is not in there."""
+    found = rows.copy()
+    for row in found:
+        j = int(row[OBJECT])
+        name = names[j] if 0 <= j < len(names) else ''
+        row[OBJECT] = others.index(name) if name in others else -1.0
+    return found
+
+
 def _objects(environment: Environment, config: ImportanceConfig) -> ObjectArrays:
     return filled_up(environment.arrays(config.influence_distance_m, config.contact_margin_m))
 

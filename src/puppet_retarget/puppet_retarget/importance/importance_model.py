@@ -47,7 +47,7 @@ class ProximityResult(NamedTuple):
     rows: Floats  # Importance of the general end-effectors, shape (8, ROW)
     self_rows: Floats  # Self-interaction of the general end-effectors, shape (8, SELF_ROW)
     moving: Props = NO_PROPS  # The performer's objects that move; not overwritten
-    # What else of the body rests on objects, shape (MAX_RESTS, REST_WIDTH)
+    # What else of the body is at objects, shape (MAX_RESTS, REST_WIDTH)
     rests: Floats = frozen(no_rests())
 
 

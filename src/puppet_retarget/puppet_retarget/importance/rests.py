@@ -10,10 +10,11 @@ their surfaces. Only pairs that matter are listed, and of all segments those tha
 in a solid: what he has there, which is where it was measured, the puppet may have as well.
 """
 
+from collections.abc import Sequence
 import math
 
 import numpy as np
-from puppet_core.body import N_SEGMENTS, SEGMENT_INDEX, ShapeArrays
+from puppet_core.body import MAX_COORDINATE_M, N_SEGMENTS, SEGMENT_INDEX, ShapeArrays
 from puppet_core.math import Floats, kernel, Quats, Vec3s
 from puppet_core.math.values import (
     add,
@@ -141,3 +142,32 @@ def no_rests() -> Floats:
     rests = np.zeros((MAX_RESTS, REST_WIDTH))
     rests[:, REST_OBJECT] = -1.0
     return rests
+
+
+@kernel
+def are_rests(rests: Floats, n_objects: int) -> bool:
+    """Return whether rests are in range, of segments and so many objects: these are indices."""
+    for i in range(MAX_RESTS):
+        j, s = rests[i, REST_OBJECT], rests[i, REST_SEGMENT]
+        if j == -1.0:
+            return True
+        # every comparison is false for NaN
+        if not 0.0 <= j < n_objects or not 0.0 <= s < N_SEGMENTS or j != int(j) or s != int(s):
+            return False
+        if not 0.0 <= rests[i, REST_IMPORTANCE] <= 1.0:
+            return False
+        if not abs(rests[i, REST_GAP]) <= MAX_COORDINATE_M:
+            return False
+    return True
+
+
+def rests_of_objects(rests: Floats, names: Sequence[str], others: Sequence[str]) -> Floats:
+    """Return rests of named objects as of other names; without those of objects not in there."""
+    found, count = no_rests(), 0
+    for row in rests[rests[:, REST_OBJECT] >= 0.0]:
+        name = names[int(row[REST_OBJECT])]
+        if name in others:
+            found[count] = row
+            found[count, REST_OBJECT] = others.index(name)
+            count += 1
+    return found

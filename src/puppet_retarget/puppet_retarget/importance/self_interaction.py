@@ -321,7 +321,7 @@ class SelfInteractionConfig:
     """Tuning of the self-interaction; see the parameter table for ranges."""
 
     prediction_s: float = setting(
-        0.015, 's', 0.0, 1.0, "lambda for distances from the performer's own body, eq. 4.2."
+        0.06, 's', 0.0, 1.0, "lambda for distances from the performer's own body, eq. 4.2."
     )
     hand_influence_m: float = setting(
         0.06, 'm', 0.0, 1.0, 'D of the palms from the own torso and legs, eq. 4.3.', low_open=True
@@ -350,7 +350,7 @@ class SelfInteractionConfig:
         0.0, 'm', 0.0, 0.5, 'Distance of soles and knees from the own body that counts as contact.'
     )
     smoothing_s: float = setting(
-        0.025, 's', 0.0, 1.0, 'Time constant of the follower of the self-interaction; 0 is none.'
+        0.08, 's', 0.0, 1.0, 'Time constant of the follower of the self-interaction; 0 is none.'
     )
 
     @property

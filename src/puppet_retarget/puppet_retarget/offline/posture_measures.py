@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 from puppet_core.body import LIMB_SEGMENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.math import Floats, quaternions, Vec3s
-from puppet_retarget.offline.quality import FREE
+from puppet_retarget.offline.quality import FREE, HANDS
 from puppet_retarget.offline.self_contact import body_distances_m, MovingBody, self_penetrations_m
 from puppet_retarget.offline.smoothness import Frames
 
 TOUCH_M = 0.02  # from the own body, of a point that touches it
+GESTURE_M = 0.1  # from the own head and other arm, of a palm that means them
 TOUCH_S = 0.2  # before and after a touch, in which a limb comes and goes
 LEVEL_DEG, LOW_M = 30.0, 0.25  # trunk of who lies: off the level, and above the floor at most
 
 _TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
+_GESTURED = [SEGMENT_INDEX['head'], *LIMB_SEGMENTS[:2].ravel()]  # a palm's own arm is far
 _MIDS = slice(4, 8)  # elbows and knees among the general end-effectors
 _LYING = {name: SEGMENT_INDEX[name] for name in ('pelvis', 'chest', 'head')}
 _DIRECTED = LIMB_SEGMENTS[:, :2]  # limbs' upper and lower segments
@@ -85,11 +87,12 @@ def free_limbs(
 
     They are of no importance (n, 4) to the environment. They do not touch the performer's own
     body, from which its `distances` are `body_distances_m`, nor did or will within `TOUCH_S`:
-    palms and soles no part of it, elbows and knees not the head and other limbs, for beside the
-    trunk an elbow hangs. And the puppet's, if they pointed as the performer's do, would not be
-    deeper in its own body.
+    palms and soles no part of it, palms are not even near head and other arm, elbows and knees do
+    not touch head and other limbs, for beside the trunk an elbow hangs. And the puppet's, if they
+    pointed as the performer's do, would not be deeper in its own body.
     """
     near = distances < TOUCH_M
+    near[:, HANDS, _GESTURED] = distances[:, HANDS, _GESTURED] < GESTURE_M
     near[:, _MIDS, _TORSO[0] : _TORSO[-1] + 1] = False
     touches = np.empty(importances.shape, dtype=bool)
     for limb, segments in enumerate(LIMB_SEGMENTS):

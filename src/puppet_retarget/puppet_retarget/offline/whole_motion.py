@@ -26,7 +26,9 @@ from puppet_retarget.importance import (
     IMPORTANCE,
     ImportanceConfig,
     ImportanceModel,
+    MAX_RESTS,
     ProximityResult,
+    REST_WIDTH,
     ROW,
     SELF_ROW,
     SelfInteractionConfig,
@@ -71,6 +73,7 @@ class RetargetResult:
     body_iterations: Floats  # Shape (n,)
     frame_ms: Floats  # Time of each frame in importance and solver, shape (n,) [ms]
     joint_importances: Floats  # Of elbows and knees in the environment, shape (n, 4)
+    rests: Floats  # What else of the body is at objects, shape (n, MAX_RESTS, REST_WIDTH)
     # Joints of a puppet that is a robot, shape (n, joints) [rad]; of others (n, 0)
     robot_angles: Floats
     # Objects that move, over time: the performer's, and the puppet's in its own world
@@ -161,6 +164,7 @@ def retarget_motion(
         puppet.end_effectors[i] = out.end_effectors
         result.joint_importances[i] = near.rows[4:, IMPORTANCE]
         result.rows[i], result.self_rows[i] = near.rows[:4], near.self_rows[:, :self_columns]
+        result.rests[i] = near.rests
         moving.append(near.moving)
         puppet_moving.append(out.moving)
         for name in _OF_SOLVER:
@@ -195,6 +199,7 @@ def _empty_result(n: int, self_columns: int, n_joints: int) -> RetargetResult:
         np.zeros(n),
         np.empty(n),
         np.empty((n, 4)),
+        np.empty((n, MAX_RESTS, REST_WIDTH)),
         np.empty((n, n_joints)),
     )
 

@@ -121,6 +121,19 @@ def test_a_touch_binds_both_limbs_for_a_while(adult_character):
     assert not bound[:, 2:].any()
 
 
+def test_a_palm_near_the_face_means_it_and_one_near_the_hip_does_not(adult_character):
+    body = posed(adult_character, hanging(40.0))
+    face = body.p_world[0, SEGMENT_INDEX['head']] + [0.18, 0.0, 0.1]
+    hip = body.p_world[0, 0] + [0.0, 0.21, 0.0]
+    for place, is_free in ((face, False), (hip, True)):
+        points = body.end_effectors.copy()
+        points[:, 0] = place
+        near = body._replace(end_effectors=points)
+        gap = body_distances_m(near)[0, 0].min()
+        assert posture_measures.TOUCH_M < gap < posture_measures.GESTURE_M
+        assert (free(near, body)[:, 0] == is_free).all()
+
+
 def test_an_arm_that_would_be_in_the_puppets_belly_is_not_free(adult_character, short_character):
     performer = posed(adult_character, hanging(3.0))
     aside = posed(adult_character, hanging(60.0))

@@ -5,15 +5,16 @@ Importance message <-> the rows that estimator and solvers share.
 
 A row of the environment is importance, distance, its rate, influence distance, goal x y z, object
 (of elbows and knees without distance, rate and object);
-one of the own body is importance, distance, depth, importance of the place, then 32 contacts of
-six numbers: number of the sample point, weight, displacement x y z, share.
+one of the own body is importance and distance, then 32 contacts of five numbers: number of the
+sample point, weight, displacement x y z. A row of what else is at objects is object (-1 from the
+first row that is not in use on), segment, importance, gap.
 """
 
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import N_SAMPLES, NO_PROPS, Props
+from puppet_core.body import N_SAMPLES, N_SEGMENTS, NO_PROPS, Props
 from puppet_core.math import Floats
 from puppet_msgs.msg import Importance
 from puppet_ros.messages import flat_array
@@ -32,6 +33,12 @@ CONTACT_FIELDS = {
 }
 """Numbers of a contact in each field, in their order."""
 SELF_ROW_WIDTH = FIRST_CONTACT + MAX_CONTACTS * CONTACT_WIDTH
+MAX_RESTS = 64
+REST_FIELDS = 'rest_objects', 'rest_segments', 'rest_importances', 'rest_gaps'
+"""Those of a row of what else is at objects, in its order."""
+
+
+NO_RESTS = np.tile([-1.0, 0.0, 0.0, 0.0], (MAX_RESTS, 1))
 
 
 class ImportanceRecord(NamedTuple):
@@ -44,10 +51,11 @@ class ImportanceRecord(NamedTuple):
     objects: tuple[str, ...]  # names of the environment's objects
     frame_id: str = WORLD  # of that posture's header
     moving: Props = NO_PROPS  # the performer's objects that move
+    rests: Floats = NO_RESTS  # what else of the body is at objects, shape (64, 4)
 
 
 def from_msg(msg: Importance) -> ImportanceRecord:
-    """Return the rows of one message; raise MessageError if its contacts are none."""
+    """Return the rows of one message; raise MessageError if its contacts or rests are none."""
     rows = np.zeros((N_ROWS, ROW_WIDTH))
     ends, joints = rows[:N_ENDS], rows[N_ENDS:]
     ends[:, 0], ends[:, 1], ends[:, 2] = msg.importance, msg.distance, msg.distance_rate
@@ -60,7 +68,19 @@ def from_msg(msg: Importance) -> ImportanceRecord:
     places = msg.moving_positions, msg.moving_orientations
     moving = flat_array.props('moving', msg.moving_objects, *places)
     objects, frame_id = tuple(msg.objects), msg.header.frame_id
-    return ImportanceRecord(*of_frame, rows, _self_rows(msg), objects, frame_id, moving)
+    record = ImportanceRecord(*of_frame, rows, _self_rows(msg), objects, frame_id, moving)
+    return record._replace(rests=_rests(msg))
+
+
+def _rests(msg: Importance) -> Floats:
+    rests, n, objects = NO_RESTS.copy(), len(msg.rest_objects), len(msg.objects)
+    are_there = all(0 <= j < objects for j in msg.rest_objects)
+    if n > MAX_RESTS or not are_there or not all(s < N_SEGMENTS for s in msg.rest_segments):
+        wanted = f'up to {MAX_RESTS} of {N_SEGMENTS} segments on {objects} objects'
+        raise flat_array.MessageError(f'rests: expected {wanted}, got others')
+    for column, name in zip(rests.T, REST_FIELDS):
+        column[:n] = flat_array.float_rows(name, getattr(msg, name), n, 1)[:, 0]
+    return rests
 
 
 def _self_rows(msg: Importance) -> Floats:
@@ -91,6 +111,7 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
     ends, places = np.nonzero(contacts[..., 1])
     found = contacts[ends, places]
     parts = (ends, *np.divmod(found[:, 0], N_SAMPLES), found[:, 1], found[:, 2:])
+    rests = record.rests[record.rests[:, 0] >= 0.0]
     return record.stamp_ns, {
         'frame_id': record.frame_id,
         'frame_index': record.frame_index,
@@ -110,6 +131,7 @@ def _fields(record: ImportanceRecord) -> tuple[int, Fields]:
         'self_importance': own[:, 0],
         'self_distance': own[:, 1],
         **dict(zip(CONTACT_FIELDS, parts)),
+        **dict(zip(REST_FIELDS, rests.T)),
     }
 
 

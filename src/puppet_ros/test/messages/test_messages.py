@@ -84,7 +84,16 @@ def _importance(rng, names):
         contacts[j, :n, 0] = rng.integers(0, 640, n)
     of_frame = STAMP_NS, int(rng.integers(99))
     moving = _props(rng, names[:1])
-    return importance_msg.ImportanceRecord(*of_frame, rows, own, names, 'here', moving)
+    record = importance_msg.ImportanceRecord(*of_frame, rows, own, names, 'here', moving)
+    return record._replace(rests=_rests(rng, len(names)))
+
+
+def _rests(rng, n_objects):
+    rests = importance_msg.NO_RESTS.copy()
+    n = int(rng.integers(0, 65)) if n_objects else 0
+    rests[:n, 0], rests[:n, 1] = rng.integers(0, max(n_objects, 1), n), rng.integers(0, 16, n)
+    rests[:n, 2], rests[:n, 3] = rng.random(n), rng.normal(size=n)
+    return rests
 
 
 class Case(NamedTuple):
@@ -133,7 +142,10 @@ def message(case, rng, names, frame_id):
 FIELDS = {
     'raw': ('positions', 'orientations', 'ages_s', 'status'),
     'filtered': ('linear_velocities', 'pose_covariances', 'twist_covariances', 'status'),
-    'importance': ('contact_samples', 'contact_weights', 'contact_displacements'),
+    'importance': (
+        *('contact_samples', 'contact_weights', 'contact_displacements'),
+        *('rest_segments', 'rest_importances', 'rest_gaps'),
+    ),
 }
 
 
@@ -187,6 +199,28 @@ def test_contacts_that_are_none_are_refused(rng):
             setattr(msg, name, array(getattr(msg, name).typecode, [end] * (n * width)))
         with nullcontext() if is_well else pytest.raises(MessageError, match='contacts: expected'):
             assert (case.from_msg(msg).self_rows[7, 2::5] == 40 * end + end).all()
+
+
+@pytest.mark.parametrize(
+    ('n', 'segment', 'on', 'is_well'),
+    [
+        (64, 15, 1, True),
+        (65, 15, 1, False),
+        (1, 16, 1, False),
+        (1, 15, 2, False),
+        (1, 15, -1, False),
+    ],
+    ids=['most', 'too many', 'no segment', 'no object', 'negative'],
+)
+def test_rests_that_are_none_are_refused(n, segment, on, is_well, rng):
+    """Solvers take segment and object as indices."""
+    case = CASES['importance']
+    msg = case.writer('').fill(case.record(rng, ('a', 'b')))
+    columns = [on] * n, [segment] * n, [0.5] * n, [-0.125] * n
+    for name, values in zip(importance_msg.REST_FIELDS, columns):
+        setattr(msg, name, array(getattr(msg, name).typecode, values))
+    with nullcontext() if is_well else pytest.raises(MessageError, match='rests: expected up to'):
+        np.testing.assert_array_equal(case.from_msg(msg).rests[:n], np.transpose(columns))
 
 
 def test_status_values_are_those_of_the_messages():

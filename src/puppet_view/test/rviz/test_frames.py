@@ -182,7 +182,7 @@ def test_frames_of_a_robot_have_its_joints_and_its_posture(adult_character, step
         root, rotations = motion.root_positions[i].copy(), motion.rotations[i].copy()
         ends = motion.end_effectors[i].copy()
         posture = Posture(root, rotations, ends, velocities[i].copy())
-        rows, self_rows, _ = near.step(i * TICK_NS, posture, segments[i])
+        rows, self_rows, *_ = near.step(i * TICK_NS, posture, segments[i])
         body = root, segments[i].copy(), rotations, rows.copy(), self_rows.copy()
         frame = model.step(i * TICK_NS, *body, motion.skeleton.leg_length)
         assert np.all(tin.robot.lower <= frame.angles) and np.all(frame.angles <= tin.robot.upper)

@@ -5,10 +5,9 @@ Rows of the own body: palms that touch it, ends that may not be in it (kernels, 
 
 A palm is kept as far from a surface as the performer's is, and at the same place on it, relative
 to the segments that it touches: all of the body gives way, not the arm alone (eqs. 5.6 to 5.9 with
-a Jacobian in place of a ball). What is asked of the place along a segment tells of a gesture only
-where the arm comes across it: how far down a hanging arm touches the thigh tells how long the arm
-is. Elbows and knees have no place to keep, only a surface not to pass: a goal for them bends arms
-that touch nothing.
+a Jacobian in place of a ball). Nothing is asked along an arm that is straight: how far down it
+touches a thigh tells how long it is, not what its owner wants. Elbows and knees have no place to
+keep, only a surface not to pass: a goal for them bends arms that touch nothing.
 """
 
 import math
@@ -17,8 +16,10 @@ from puppet_core.body import N_ROUND, nearest_capsule_within
 from puppet_core.math import copy, Floats, kernel
 from puppet_core.math.values import (
     add,
+    clamp,
     cross,
     dot,
+    ease,
     norm,
     normalized,
     rotate,
@@ -26,6 +27,7 @@ from puppet_core.math.values import (
     scale,
     sub,
     Vec3,
+    vec3,
 )
 from puppet_retarget.importance import (
     CONTACT_WIDTH,
@@ -41,11 +43,12 @@ from puppet_retarget.importance import (
 )
 from puppet_retarget.solvers.whole_body.frame import add_point, Frame
 from puppet_retarget.solvers.whole_body.problem import close_row, firmness
-from puppet_retarget.solvers.whole_body.tree import ENDS, MIDDLES, place, STARTS, Tree
+from puppet_retarget.solvers.whole_body.tree import ENDS, MIDDLES, place
 
 _RELEVANT = tuple(tuple(bool(r) for r in row) for row in RELEVANT)
 NEAR_M = 0.02  # from an end to a surface, where it is looked at
 NO_DIRECTION_M = 1e-9
+BENT, STRAIGHT = 0.8, 0.96  # share of its length: of an arm bent by 74 degrees and by 33 [-]
 ALLOWED_M = 0.001  # that an end may be in the own body, beyond the performer's own depth
 
 
@@ -96,43 +99,36 @@ def add_touches(frame: Frame) -> None:
         firm = firmness(touches.importances[j], weights.touch_slack)
         if firm <= 0.0:
             continue
-        goal, out, axis = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        goal, out = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for s in range(16):
             share = touches.shares[j, s]
             if share > 0.0:
                 goal = add(goal, scale(place(pose, s, touches.places[j, s]), share))
                 out = add(out, rotate(pose.q[s], touches.outward[j, s]))
-                axis = add(axis, scale(rotate(pose.q[s], _axis_of(frame.tree, s)), share))
         if norm(out) < NO_DIRECTION_M:
             continue
+        stretch = vec3(frame.wishes.stretches[j])
+        arm, straight = normalized(stretch), (norm(stretch) - BENT) / (STRAIGHT - BENT)
+        straight = ease(clamp(straight, 0.0, 1.0))
+        # a surface that is all but along the arm is taken to be along it
         out = normalized(out)
-        axis = _square_to(out, axis)
-        along = dot(axis, frame.wishes.stretches[j])
-        across = (1.0 - along * along) ** 2
+        tilt = dot(out, arm)
+        out = normalized(sub(out, scale(arm, straight * tilt * (1.0 - tilt * tilt))))
+        along = _square_to(out, arm)
         missing = sub(goal, pose.ends[j])
         _add_relative(frame, j, out, weights.touch * firm, missing)
-        _add_relative(frame, j, axis, weights.along * firm * across, missing)
-        _add_relative(frame, j, cross(out, axis), weights.along * firm, missing)
+        _add_relative(frame, j, along, weights.along * firm * (1.0 - straight), missing)
+        _add_relative(frame, j, cross(out, along), weights.along * firm, missing)
 
 
 @kernel
-def _axis_of(tree: Tree, s: int) -> Vec3:
-    """Return the direction in which a segment is long, in its frame."""
-    if s <= 3:
-        return 0.0, 0.0, 1.0
-    if (s - STARTS[0]) % 3 == 2:  # hands and feet
-        return 0.0, 0.0, 0.0
-    return normalized(tree.offsets[s + 1])
-
-
-@kernel
-def _square_to(out: Vec3, axis: Vec3) -> Vec3:
-    """Return a unit vector square to another, near to an axis if that has a direction."""
-    for way in (axis, (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)):
-        left = sub(way, scale(out, dot(way, out)))
-        if norm(left) > 0.3 * norm(way) and norm(left) > 0.1:
-            return normalized(left)
-    return 0.0, 1.0, 0.0
+def _square_to(out: Vec3, way: Vec3) -> Vec3:
+    """Return a unit vector square to another, towards a direction if that is not along it."""
+    left = sub(way, scale(out, dot(way, out)))
+    if norm(left) < 0.1:
+        other = (1.0, 0.0, 0.0) if abs(out[0]) < 0.7 else (0.0, 1.0, 0.0)
+        left = sub(other, scale(out, dot(other, out)))
+    return normalized(left)
 
 
 @kernel
