@@ -21,6 +21,7 @@ from puppet_retarget.importance.estimator import (
     ImportanceEstimator,
     OBJECT,
     RADIUS,
+    RATE,
     ROW,
 )
 from puppet_retarget.importance.importance_model import (
