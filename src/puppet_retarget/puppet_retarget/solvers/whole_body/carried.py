@@ -26,7 +26,7 @@ from puppet_retarget.solvers.whole_body.problem import add_diagonal, firmness
 
 GRIP_M = 0.1  # from a palm to a thing, where it no longer holds it
 FORESEEN_S = 0.06  # over which a palm that opens has let go
-SUPPORT_SLACK = 1e-6  # of what rests on something: it stands still under hands
+SUPPORT_SLACK = 1e-7  # of what rests on something: it stands still under hands
 RETURN_S = 10.0  # in which a thing that nothing holds comes to where the performer's is
 
 
