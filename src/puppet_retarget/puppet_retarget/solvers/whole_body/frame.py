@@ -48,10 +48,10 @@ class Thing(NamedTuple):
 
     index: int = -1  # of the object, -1 for none
     grip: float = 0.0  # how much both hands hold it
-    support: float = 0.0  # how much something carries it
-    held: float = 0.0  # how much either does
-    way: Vec3s = zeros(3)  # from where it rests to between the palms as captured [m]
-    path: Vec3s = zeros(3)  # the performer's thing, scaled along the ground only [m]
+    loose: float = 0.0  # how little it rests on anything
+    # from the performer's thing, scaled along the ground only [m]
+    rest: Vec3s = zeros(3)  # where it would be with nobody holding it
+    gesture: Vec3s = zeros(3)  # between the palms as captured
     goals: Floats = zeros(8)  # how far the goal of each end goes with it
     shares: Floats = zeros(16)  # how far each object goes with it
     resting: Vec3s = zeros(16, 3)  # where each object is while nobody holds it [m]

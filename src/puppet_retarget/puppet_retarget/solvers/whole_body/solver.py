@@ -19,7 +19,7 @@ from puppet_retarget.importance import body_arrays, Counterparts, Environment, f
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.joint_limits import limit_arrays
-from puppet_retarget.solvers.whole_body.carried import displacement, place_things
+from puppet_retarget.solvers.whole_body.carried import place_things
 from puppet_retarget.solvers.whole_body.frame import Frame, Gaze, Memory, Thing, Wishes
 from puppet_retarget.solvers.whole_body.gaze import EYES_M
 from puppet_retarget.solvers.whole_body.mounts import place_mounts
@@ -166,8 +166,8 @@ def repose_packed(packed: np.ndarray) -> None:
     before = add(pose.ends[0], pose.ends[1])
     forward_kinematics(tree.offsets, vec3(pose.p[0]), pose.rotations[:], pose.q[:], pose.p[:])
     end_effector_positions(tree.points, pose.q[:], pose.p[:], pose.ends[:])
-    way = scale(sub(add(pose.ends[0], pose.ends[1]), before), 0.5 * frame.wishes.thing.grip)
-    copy(add(displacement(frame), way), frame.x[n : n + 3])
+    palms = scale(sub(add(pose.ends[0], pose.ends[1]), before), 0.5)
+    copy(add(frame.x[n : n + 3], palms), frame.x[n : n + 3])
     place_things(frame)
 
 
