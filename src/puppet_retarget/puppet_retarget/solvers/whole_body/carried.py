@@ -118,7 +118,7 @@ def add_carried(frame: Frame) -> None:
     n, dt, firm = frame.tree.n, frame.wishes.dt, weights.root
     later = firm
     if dt < math.inf:
-        later = firm * weights.fade_root_s / (dt * (1.0 - math.exp(-dt / weights.foresee_s)))
+        later = firm * weights.fade_root_s / (dt * (1.0 - math.exp(-dt / weights.fade_s)))
     for k in range(3):
         x = frame.x[n + k]
         add_diagonal(problem, n + k, firm * thing.grip, thing.gesture[k] - x)
@@ -134,7 +134,7 @@ def expect_thing(frame: Frame) -> None:
         memory.thing = -1
     j, offset = thing.index, (0.0, 0.0, 0.0)
     if j >= 0 and j == memory.thing:
-        left = math.exp(-dt / frame.weights.foresee_s)
+        left = math.exp(-dt / frame.weights.fade_s)
         onward = scale(sub(memory.offsets[0], memory.offsets[1]), left)
         offset = add(memory.offsets[0], onward)
         returned = 1.0 - math.exp(-(1.0 - thing.grip) * dt / RETURN_S)
