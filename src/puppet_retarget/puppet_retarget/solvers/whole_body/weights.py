@@ -36,8 +36,12 @@ class Weights(NamedTuple):
     # what elbows and knees count beside hands and feet, thighs and upper arms beside the trunk [-]
     limbs: float = 0.1
     rest_slack: float = 0.3  # [-]
+    # the line of sight
+    gaze: float = 2.0  # [1/rad2]
+    gaze_slack: float = 0.02  # [-]
     # joints
-    limit: float = 400.0  # beyond a joint's limits [1/rad2]
+    limit: float = 1e6  # beyond a joint's limits [1/rad2]
+    limit_rad: float = 0.005  # angle up to which it is let through softly
     rate: float = 1000.0  # a correction that changes faster than [1/rad2]
     rate_rad_s: float = 8.0
     rate_soft_rad_s: float = 2.0
