@@ -14,12 +14,7 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import (
-    end_effector_positions,
-    forward_kinematics,
-    LIMB_SEGMENTS,
-    Skeleton,
-)
+from puppet_core.body import end_effector_positions, forward_kinematics, LIMB_SEGMENTS, Skeleton
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (

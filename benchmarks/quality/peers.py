@@ -19,9 +19,7 @@ class _Source(NamedTuple):
     wants: str  # what to install
 
 
-_PEERS = {
-    'mink': _Source('benchmarks.quality.peer_mink', 'MinkSolver', 'mink'),
-}
+_PEERS = {'mink': _Source('benchmarks.quality.peer_mink', 'MinkSolver', 'mink')}
 PEER_NAMES = tuple(_PEERS)
 
 

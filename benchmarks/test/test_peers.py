@@ -16,7 +16,6 @@ from benchmarks.quality.tables import markdown
 from body_fixtures import floor_only
 import numpy as np
 from puppet_core.body import AUTO, load_character, PARENTS, SEGMENTS, Skeleton
-from puppet_core.io import ConfigError
 from puppet_core.math import Quats, Vec3
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import retarget_motion, RetargetJob
@@ -60,16 +59,7 @@ def test_a_missing_library_is_said_with_what_to_install(run, walk_bvh, monkeypat
 def test_an_unknown_peer_is_refused(run, walk_bvh):
     done = run('quality', walk_bvh, '--peers', 'mimic')
     assert done.code == 2
-    assert "--peers: expected names of as_printed, mink, got 'mimic'" in done.err
-
-
-def test_errata_of_the_thesis_are_mended_by_their_numbers(blubby, performer):
-    job = RetargetJob(blubby, floor_only())
-    solver = peers.make_peer('as_printed+8+12', job, performer.skeleton)
-    assert solver._mended == {8, 12}
-    assert peers.make_peer('as_printed', job, performer.skeleton)._mended == frozenset()
-    with pytest.raises(ConfigError, match='errata of 1, 2, 4, 5, 8, 12 after as_printed'):
-        peers.make_peer('as_printed+7', job, performer.skeleton)
+    assert "--peers: expected names of mink, got 'mimic'" in done.err
 
 
 def test_nothing_of_a_peer_is_imported_unasked(blubby, monkeypatch):

@@ -138,25 +138,6 @@ def test_iterations_of_table_7_1_are_few_with_root_estimation(run, walk_bvh):
     assert clip[4:] == ['0', '0']
 
 
-def test_forms_are_compared(run, walk_bvh):
-    done = run(
-        'quality',
-        walk_bvh,
-        '--characters',
-        'sally,blubby',
-        '--solvers',
-        'importance_based',
-        '--forms',
-    )
-    assert done.code == 0, done.err
-    lines = done.out.split('\n\n')[-2].splitlines()[2:]
-    rows = [line.strip('| ').split(' | ') for line in lines]
-    assert len(rows) == 2 * 4
-    assert {row[1] for row in rows[:4]} == {'sally'}
-    assert rows[0][2] == 'projection, smoothing 0.03 s'
-    assert rows[3][2] == 'mean, smoothing 0 s'
-
-
 def test_figures_are_drawn_instead(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.setattr(thesis_figures, 'CELL_PX', (60, 70))
     monkeypatch.setattr(thesis_figures, 'CONTACT_CELL_PX', (60, 70))

@@ -17,8 +17,7 @@ from puppet_core.math.arrays import Floats, Quats, Vec3s
 from puppet_retarget.importance.environment import Environment
 from puppet_retarget.importance.estimator import GOAL, RADIUS, ROW
 from puppet_retarget.importance.self_interaction import SELF_ROW
-from puppet_retarget.solvers.config import SolverConfig
-from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers.whole_body import WholeBodySolver
 
 LOW_HZ, HIGH_HZ = 120.0, 12_000.0
 DURATION_S = 0.5
@@ -127,8 +126,7 @@ def check_divided(solver, script, t, played):
     """
     Assert that the longest steps vanish as they are divided, which a jump does not.
 
-    The solver, without smoothing of the root, so that a frame depends on nothing before it, has
-    made `played` of the script at times (n,).
+    The solver has made `played` of the script at times (n,).
     """
     steps = _steps(played)
     for k in {int(sizes.argmax()) for sizes in steps}:
@@ -153,7 +151,7 @@ class Stage:
         q, p = world_segments(own, np.zeros((1, 3)), rotations[None])
         self.points = general_end_effectors(own, q, p)[0]  # from the root
         self.shoulders = p[0, LIMB_SEGMENTS[:, 0]]
-        self.reaches = SolverConfig().stretch_limit * own.limb_lengths.sum(axis=1)
+        self.reaches = own.limb_lengths.sum(axis=1)
         self.rotations = rotations
         height = character.root_ratio_for(leg) * self.hips[2]
         middle = p[0, LIMB_SEGMENTS[2:, 0]].mean(axis=0)
@@ -180,7 +178,7 @@ class Act:
         self.leg_length = performer.skeleton.leg_length
         self.stage = Stage(character, performer)
 
-    def solver(self, config, kind=ImportanceBasedSolver, environment=Environment(())):
+    def solver(self, config, kind=WholeBodySolver, environment=Environment(())):
         return kind(self.character, environment, self.leg_length, config)
 
     def pose(self, t, **joints):

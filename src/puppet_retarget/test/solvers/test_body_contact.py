@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies in the world: how deep capsules are in objects, a belly at a table, feet on a slope."""
+"""Bodies in the world: a belly at a table, feet on a slope, who sits, kneels and falls."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +9,8 @@ import numpy as np
 from puppet_core.body.capsules import shape_arrays
 from puppet_core.math import quaternions as qb
 from puppet_core.robots import character_from_urdf, RobotMap
-from puppet_retarget.importance import GOAL, IMPORTANCE, OBJECT, ROW
-from puppet_retarget.solvers.body_contact import CUSHION_M, deepest_in_object, DIP_M
-from puppet_retarget.solvers.config import SolverConfig
-from puppet_retarget.solvers.penetration import puppet_distance
-from puppet_retarget.solvers.registry import ImportanceBasedSolver
-from puppet_retarget.solvers.root import LIFT_S
+from puppet_retarget.importance import GOAL, IMPORTANCE, OBJECT, ROW, signed_distance, to_object
+from puppet_retarget.solvers import make_solver, SOLVER_NAMES, SolverConfig
 import pytest
 
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
@@ -23,43 +19,26 @@ FEET = (12, 15)
 HEAD, LEFT_HAND, LEFT_SHANK, RIGHT_SHANK = 3, 6, 11, 14
 TICK_S = 1.0 / 120.0
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+DIP_M = 0.004  # that capsules may be in what they touch
 
 
-def depth_by_samples(shape, objects, segment, q, p):
-    """Return the largest depth of 500 balls along each capsule of a segment [m]."""
-    deepest = -np.inf
+def depth_in(shape, objects, j, segment, q, p):
+    """Return the largest depth in object j of 50 balls along each capsule of a segment [m]."""
+    deepest = 0.0
     for i in range(shape.first[segment], shape.first[segment + 1]):
         ends = np.array([shape.starts[i], shape.ends[i]])
-        for place in np.linspace(*(p + qb.rotate(q, ends)), 500):
-            deepest = max(deepest, shape.radii[i] - puppet_distance(objects, 0, place)[0])
+        for place in np.linspace(*(p + qb.rotate(q, ends)), 50):
+            local = to_object(objects.orientations[j], objects.positions[j], place)
+            distance = signed_distance(objects.shapes[j], objects.sizes[j], local)[0]
+            deepest = max(deepest, shape.radii[i] - distance)
     return deepest
-
-
-@pytest.mark.parametrize('kind', ['plane', 'box', 'sphere', 'cylinder', 'capsule'])
-def test_depth_is_that_of_the_deepest_ball_of_the_capsules(scene, tall_character, kind):
-    rng = np.random.default_rng(5)
-    objects = scene(scene.thing(kind, np.zeros(3), np.array([0.3, 0.4, 0.5]))).arrays(1.0, 0.0)
-    shape = shape_arrays(tall_character.capsules)
-    checked = 0
-    while checked < 10:
-        q = qb.normalize(rng.normal(size=4))
-        p, segment = rng.normal(size=3) * 0.3, int(rng.integers(16))
-        depth, way, normal = deepest_in_object(shape, objects, 0, segment, q, p)
-        if depth > 0.0:
-            # inside a box the distance is not smooth: halving ends beside the very deepest
-            assert depth == pytest.approx(
-                depth_by_samples(shape, objects, segment, q, p), abs=2e-3
-            )
-            assert np.linalg.norm(normal) == pytest.approx(1.0)
-            checked += 1
-        else:
-            assert depth_by_samples(shape, objects, segment, q, p) <= 0.0 or depth == 0.0
 
 
 def standing_solver(character, performer, environment):
     """Return a solver, and what it solves: rows of a performer who stands, soles held."""
     skeleton = performer.skeleton
-    solver = ImportanceBasedSolver(character, environment, skeleton.leg_length, SolverConfig())
+    given = character, environment, skeleton.leg_length, SolverConfig()
+    solver = make_solver(SOLVER_NAMES[0], *given)
     rows = np.zeros((4, ROW))
     rows[2:, IMPORTANCE] = 1.0
     rows[2:, GOAL : GOAL + 3] = [[0.0, 0.1, 0.0], [0.0, -0.1, 0.0]]
@@ -77,8 +56,7 @@ def test_a_belly_that_is_in_a_table_is_pushed_out_smoothly(
 
     def depth(out):
         return max(
-            deepest_in_object(shape, objects, 1, s, out.q_world[s], out.p_world[s])[0]
-            for s in TORSO_AND_HEAD
+            depth_in(shape, objects, 1, s, out.q_world[s], out.p_world[s]) for s in TORSO_AND_HEAD
         )
 
     rotations = np.tile(UPRIGHT, (16, 1))
@@ -109,7 +87,7 @@ def test_who_sits_stays_seated_with_shanks_against_the_seat(scene, adult_charact
         out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else TICK_S)
     objects = scene(seat).arrays(1.0, 0.0)
     shape = shape_arrays(adult_character.capsules)
-    depth, _, _ = deepest_in_object(
+    depth = depth_in(
         shape, objects, 0, LEFT_SHANK, out.q_world[LEFT_SHANK], out.p_world[LEFT_SHANK]
     )
     assert depth < 1e-3
@@ -154,10 +132,7 @@ def test_an_arm_over_a_tables_edge_is_lifted_out_while_its_palm_stays(
         np.testing.assert_allclose(out.end_effectors[0], rows[0, GOAL : GOAL + 3], atol=1e-6)
         elbows.append(out.end_effectors[4].copy())
         depths.append(
-            max(
-                deepest_in_object(shape, objects, 1, s, out.q_world[s], out.p_world[s])[0]
-                for s in (4, 5)
-            )
+            max(depth_in(shape, objects, 1, s, out.q_world[s], out.p_world[s]) for s in (4, 5))
         )
     assert 0.02 < max(depths) < 0.075  # 91 mm without
     assert np.linalg.norm(np.diff(elbows, axis=0), axis=1).max() < 0.01
@@ -175,8 +150,8 @@ def test_feet_on_a_slope_lie_on_it(scene, tall_character, adult_character):
     objects, shape = environment.arrays(1.0, 0.0), shape_arrays(tall_character.capsules)
     for foot, sole in zip(FEET, (2, 3)):
         q, p = out.q_world[foot], out.p_world[foot]
-        assert deepest_in_object(shape, objects, 0, foot, UPRIGHT, p)[0] > 0.02
-        assert deepest_in_object(shape, objects, 0, foot, q, p)[0] < DIP_M
+        assert depth_in(shape, objects, 0, foot, UPRIGHT, p) > 0.02
+        assert depth_in(shape, objects, 0, foot, q, p) < DIP_M
         np.testing.assert_allclose(out.end_effectors[sole], rows[sole, GOAL : GOAL + 3], atol=1e-9)
 
 
@@ -195,10 +170,7 @@ def test_a_body_that_comes_down_fast_stays_on_the_floor(
         place = root - [0.0, 0.0, 2.0 * k / rate_hz]
         out = solver.solve(place, place, rotations, rows, np.inf if k == 0 else 1.0 / rate_hz)
         depths.append(
-            max(
-                deepest_in_object(shape, objects, 0, s, out.q_world[s], out.p_world[s])[0]
-                for s in range(16)
-            )
+            max(depth_in(shape, objects, 0, s, out.q_world[s], out.p_world[s]) for s in range(16))
         )
     assert root[2] - 2.0 * 0.6 < -0.2  # asked for: pelvis and all under the floor
     assert max(depths) < DIP_M + 1e-4
@@ -226,7 +198,7 @@ def test_a_lifted_body_comes_down_smoothly(scene, tall_character, adult_characte
     lift, steps = heights[0], np.diff(heights)
     assert lift > 0.1
     # a critically damped follower of time constant T comes down at lift / (e T) at most
-    assert -1.01 * lift * TICK_S / (np.e * LIFT_S) < steps.min()
+    assert -1.01 * lift * TICK_S / (np.e * 0.1) < steps.min()
     assert steps.max() < 1e-9
     assert heights[-1] < 1e-3
 
@@ -351,7 +323,7 @@ def test_feet_that_hold_on_turn_out_of_the_floor_however_they_stand(
         rows[2, GOAL + 2] = rng.uniform(0.0, 0.1)
         out = solver.solve(root, root, rotations, rows, np.inf)
         q = out.q_world[FEET[0]]
-        depth, _, _ = deepest_in_object(shape, objects, 0, FEET[0], q, out.p_world[FEET[0]])
+        depth = depth_in(shape, objects, 0, FEET[0], q, out.p_world[FEET[0]])
         deepest = max(deepest, depth)
         up, captured_up = (qb.rotate(r, np.array([0.0, 0.0, 1.0]))[2] for r in (q, captured))
         assert up > captured_up - 1e-9  # towards lying flat, or left as it is
@@ -377,7 +349,7 @@ def test_a_robots_sole_that_comes_down_steeply_is_hardly_in_the_floor(
         rows[2, GOAL + 2] = 0.07 if k > 1 else 0.15
         out = solver.solve(root, root, rotations, rows, np.inf if k == 0 else 1.0 / 120.0)
         q, p = out.q_world[FEET[0]], out.p_world[FEET[0]]
-        depths.append(deepest_in_object(shape, objects, 0, FEET[0], q, p)[0])
+        depths.append(depth_in(shape, objects, 0, FEET[0], q, p))
     assert (max(depths) < 1.5 * DIP_M) == is_robot
     assert depths[-1] < DIP_M
 
@@ -407,4 +379,4 @@ def test_a_free_hand_slows_down_above_the_floor(scene, adult_character):
         hands.append(out.end_effectors[0, 2])
     speeds = -np.diff(hands) / TICK_S
     assert abs(speeds[0] - speed) < 1e-6 and abs(speeds[-1]) < 1e-3 * speed
-    assert np.abs(np.diff(speeds)).max() / TICK_S < 0.6 * speed**2 / CUSHION_M
+    assert np.abs(np.diff(speeds)).max() / TICK_S < 0.6 * speed**2 / 0.08

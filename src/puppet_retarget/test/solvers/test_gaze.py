@@ -7,8 +7,8 @@ from puppet_core.body import ADULT_LEG_M
 from puppet_core.io import InputFileError
 from puppet_core.math import quaternions
 from puppet_retarget.importance import load_environment, UNSEEN
-from puppet_retarget.solvers import HEAD, make_solver, SolverConfig
-from puppet_retarget.solvers.gaze import EYES_M, MOST_RAD
+from puppet_retarget.solvers import HEAD, make_solver, SOLVER_NAMES, SolverConfig
+from puppet_retarget.solvers.whole_body.gaze import EYES_M, MOST_RAD
 import pytest
 
 ROOT, NECK = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.5])
@@ -28,7 +28,7 @@ def make(tmp_path, tall_character):
         path = tmp_path / 'world.yaml'
         path.write_text(text)
         environment = load_environment(path)
-        return make_solver('importance_based', tall_character, environment, 0.9, SolverConfig())
+        return make_solver(SOLVER_NAMES[0], tall_character, environment, 0.9, SolverConfig())
 
     return solver
 

@@ -233,7 +233,9 @@ def test_wild_input_stays_finite(frames, table, tall_character, rng):
 
 def test_without_root_estimation_all_is_left_to_the_body(frames, table, short_character):
     """Table 7.1."""
-    solver = ImportanceBasedSolver(short_character, table, 0.93, SolverConfig(root_form='reference'))
+    solver = ImportanceBasedSolver(
+        short_character, table, 0.93, SolverConfig(root_form='reference')
+    )
     out = [solver.solve(*frame) for frame in frames[:1]][0]
     assert out.body_iterations > 0 and not out.root_offset.any()
 
@@ -271,7 +273,9 @@ def test_things_that_move_are_where_they_stand_and_on_segments_where_the_puppet_
     """The thesis carries nothing."""
     hat = scene.thing('box', np.array([0.0, 0.0, 0.2]), 3 * (0.1,), segment=3, name='hat')
     ball = scene.thing('sphere', np.array([0.0, 0.0, 1.0]), 3 * (0.1,), follows='b', name='ball')
-    solver = ImportanceBasedSolver(short_character, scene(scene.floor, hat, ball), 0.93, SolverConfig())
+    solver = ImportanceBasedSolver(
+        short_character, scene(scene.floor, hat, ball), 0.93, SolverConfig()
+    )
     place, turn = np.array([[9.0, 9.0, 2.0]]), np.array([[1.0, 0.0, 0.0, 0.0]])
     out = solver.solve(*frames[0], Props(('ball',), place, turn))
     assert out.moving.names == ('hat', 'ball')
@@ -288,7 +292,9 @@ def test_rows_are_of_four_or_eight(frames, table, short_character):
 def test_it_is_chosen_by_name_and_its_errata_live(frames, table, short_character, procedural):
     """A change of either eases; then the puppet is as the new ones have it."""
     assert set(THESIS) <= set(SOLVER_NAMES)
-    model = RetargetModel(short_character, table, RetargetConfig(solver='importance_based', ease_s=0.05))
+    model = RetargetModel(
+        short_character, table, RetargetConfig(solver='importance_based', ease_s=0.05)
+    )
     frame, segments = frames[0], procedural.world_segments()[1][FRAMES[0]].copy()
     given = frame.root, segments, frame.rotations, frame.rows, frame.self_rows
     stamps = iter(range(0, 10**12, 8_333_333))
@@ -300,7 +306,9 @@ def test_it_is_chosen_by_name_and_its_errata_live(frames, table, short_character
         eased = [model.step(next(stamps), *given, 0.93).eased for _ in range(500)]
         assert not eased[-1]
         found = model.step(next(stamps), *given, 0.93).solution.rotations
-        expected = ImportanceBasedSolver(short_character, table, 0.93, config).solve(*frame).rotations
+        expected = (
+            ImportanceBasedSolver(short_character, table, 0.93, config).solve(*frame).rotations
+        )
         assert largest_turn(found, expected) < 1e-6
     assert eased[0]
 
