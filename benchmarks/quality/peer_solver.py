@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import end_effector_positions, forward_kinematics, LIMB_SEGMENTS, Skeleton
-from puppet_core.math import Floats, Quats, Vec3, Vec3s
+from puppet_core.math import Floats, Quats, values, Vec3, Vec3s
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (
     Captured,
@@ -71,9 +71,9 @@ class PeerSolver(ImportanceBasedSolver):
 
     def _run(
         self, captured: Captured, rows: Floats, self_rows: Floats, dt: float
-    ) -> tuple[Vec3, int, bool]:
+    ) -> tuple[values.Vec3, int, bool]:
         """Neither gaze, nor what moves, nor what rests is kept."""
-        root, _, rotations = captured
+        root, rotations = np.array(captured.root), captured.rotations
         pose_captured_packed(self._packed, captured, rows)
         output = self._output
         positions = self._target_positions(root, rotations)
@@ -86,7 +86,7 @@ class PeerSolver(ImportanceBasedSolver):
         sides = np.where(np.sum(found * rotations, axis=1) < 0.0, -1.0, 1.0)
         output.rotations[:] = sides[:, None] * found
         repose_packed(self._packed, rows)
-        return np.zeros(3), 0, True
+        return (0.0, 0.0, 0.0), 0, True
 
     def _target_positions(self, root: Vec3, rotations: Quats) -> Vec3s:
         """

@@ -19,7 +19,7 @@ class SolverConfig:
 
     root_form: str = setting(
         'projection',
-        description='Offset of the root of importance_based before it goes into reach of the goals.',
+        description='Offset of importance_based, before its root goes into reach of the goals.',
         choices=ROOT_FORMS,
     )
     root_height_ratio: float = setting(

@@ -56,18 +56,21 @@ from puppet_retarget.rate_control import (
     TASKS_ONLY,
 )
 from puppet_retarget.solvers.config import RATE_BASES, RATE_ESTIMATES, SolverConfig
-from puppet_retarget.solvers.interface import NOTHING_NEAR
 from puppet_retarget.solvers.joint_limits import KEPT, limit_arrays, limit_joints, LimitArrays
+from puppet_retarget.solvers.thesis.limbs import blend_limb, limb_of, Ranges, set_limb, solve_limb
 from puppet_retarget.solvers.thesis.measures import measure
-from puppet_retarget.solvers.thesis.puppet import Goals, Pose, Puppet, REACH_TOL_M, STARTS, update
-from puppet_retarget.solvers.thesis.ranges import fill_goals
-from puppet_retarget.solvers.thesis.root import estimate_root, reach_over_importance
-from puppet_retarget.solvers.thesis.solver import (
-    Captured,
-    ImportanceBasedSolver,
-    pose_captured,
-    pose_limbs,
+from puppet_retarget.solvers.thesis.puppet import (
+    Goals,
+    Pose,
+    Puppet,
+    REACH_TOL_M,
+    Settings,
+    STARTS,
+    update,
 )
+from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL
+from puppet_retarget.solvers.thesis.root import estimate_root, reach_over_importance
+from puppet_retarget.solvers.thesis.solver import Captured, ImportanceBasedSolver, pose_captured
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
@@ -175,15 +178,24 @@ def _out_of_reach(puppet: Puppet, goals: Goals, pose: Pose) -> float:
 
 
 @kernel
-def _keep_in_reach(inputs: Inputs, goals: Goals, beyond: float, pose: Pose) -> None:
+def _bend_limbs(
+    puppet: Puppet, settings: Settings, goals: Goals, beyond: float, inputs: Inputs, pose: Pose
+) -> None:
     """
-    Imitate the limbs of a pose that were bent for their goals, and ask for where they come to.
+    Bend the limbs that are imitated as far as their goals want, in closed form.
 
     No rate bends a straight limb, so a Jacobian cannot bring its end nearer; captured legs are
     straight whenever the performer stands. What a limb does not reach is asked for only where
     pelvis and torso are wanted, that is, where the root alone does not bring all that matters
     within reach. Otherwise it has been put there, and what matters less is not worth moving it.
     """
+    for i in range(4):
+        limb = limb_of(puppet, i, pose)
+        wrist = add(inputs.positions[i], sub(goals.wrists[i], goals.palms[i]))
+        ranges = Ranges(Ball(wrist, 0.0, 1.0), NO_BALL, NO_BALL)
+        joints = blend_limb(limb, solve_limb(limb, ranges, settings.errata), (1.0, 1.0))
+        set_limb(i, joints, goals.q_ends[i], pose)
+    update(puppet, pose)
     for joint in range(STARTS[0], 16):
         copy(pose.rotations[joint], inputs.imitated[joint])
     for i in range(4):
@@ -239,7 +251,6 @@ def solve_rate_packed(
     own: np.ndarray,
     captured: Captured,
     rows: Floats,
-    self_rows: Floats,
     dt: float,
 ) -> tuple[Vec3, int, bool]:
     """
@@ -268,8 +279,7 @@ def solve_rate_packed(
             base = _contact(goals, state.before.positions, dt, c.tree.base[0])
         _hang(puppet, base, goals, pose, c)
     else:
-        pose_limbs(puppet, settings, goals, self_rows, pose)
-        _keep_in_reach(inputs, goals, beyond, pose)
+        _bend_limbs(puppet, settings, goals, beyond, inputs, pose)
     rounds, waited = 1, state.astray[0]
     if not dt < math.inf:
         _approach(c, 1.0)
@@ -349,4 +359,4 @@ class RateControlSolver(ImportanceBasedSolver):
     ) -> tuple[Vec3, int, bool]:
         """Solve a frame; self-interaction is not kept."""
         packed = self._packed, self._controller.packed, self._numbers
-        return solve_rate_packed(*packed, captured, rows, NOTHING_NEAR, dt)
+        return solve_rate_packed(*packed, captured, rows, dt)

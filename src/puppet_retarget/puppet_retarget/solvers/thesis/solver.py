@@ -210,7 +210,7 @@ def solve_packed(
         copy(trunk.chest, pose.rotations[2])
         update(puppet, pose)
     # 5.3
-    pose_limbs(puppet, settings, goals, self_rows, pose)
+    _pose_limbs(puppet, settings, goals, self_rows, pose)
     _leave_objects(puppet, settings, frame.objects, goals, pose)
     measure(puppet, frame.objects, rows, settings.world_scale, pose, frame.measures)
     return offset, iterations, reached
@@ -233,7 +233,7 @@ def _ranges(
 
 
 @kernel
-def pose_limbs(
+def _pose_limbs(
     puppet: Puppet, settings: Settings, goals: Goals, self_rows: Floats, pose: Pose
 ) -> None:
     """Pose the limbs of a pose with captured angles; each is solved where the others are then."""
