@@ -86,6 +86,6 @@ def test_depth_of_the_performer_is_left(solve, short_character, rng):
         rotations = random_arms(short_character.skeleton, rng).rotations
         depths = solve(short_character, rotations, push=False)[1]
         out, _, _ = solve(short_character, rotations, depths=depths)
-        np.testing.assert_array_equal(out, rotations)
+        np.testing.assert_allclose(out, rotations, atol=0.01)
         seen += depths.max() > ALLOWED_M
     assert seen > 3
