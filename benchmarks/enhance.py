@@ -11,7 +11,8 @@ Each condition is measured with several seeds; forward kinematics alone, the enh
 every frame (online) and that of keyframes and curves (offline) are compared with what was
 really done. The fist-matching experiment of ChoiParkKo section 5 is measured in the same way:
 arms swing, fists meet three times. `live_enhancement` measures the performer node's. `--figures`
-draws figure 6 of the paper from what that node's model does, frame by frame.
+draws figure 6 of the paper from what that node's model does, frame by frame, and a strip of the
+fists before and after the enhancement of a whole take.
 """
 
 import argparse
@@ -34,7 +35,9 @@ from benchmarks.live_enhancement import (
 )
 from benchmarks.synthetic_recording import believed_lengths
 import numpy as np
+from puppet_clips.edit_pictures import before_and_after
 from puppet_core.body import (
+    Character,
     LIMB_SEGMENTS,
     Motion,
     PARENTS,
@@ -94,6 +97,8 @@ WALK = (690, 1650, 2)  # frames of the built-in performance at 120 Hz
 FIST_LAYOUT = 'enhance11'  # the sensors of ChoiParkKo section 5
 ASKEW = SensorErrors(noise_mm=2.0, noise_deg=0.5, askew_deg=3.0)
 DRAWN_SEED = 5  # its fists miss each other by about the mean
+STRIP_SEED = 4  # of a take that stands nearly upright
+STRIP_SHARES = (0.5, 1.0, 1.5, 2.0, 2.5)  # of a period: at meetings and between them
 ALONE, LIVE = 'orientations alone', f'performer, enhance_weight {WEIGHT:g}'
 _JOINTS = slice(1, None)  # all but the root
 
@@ -427,6 +432,16 @@ def fist_picture(fist: FistMotion, measured: Vec3s, postures: Mapping[str, Motio
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
+def fist_strip(fist: FistMotion, performer: Character) -> Picture:
+    """Return the fists at their meetings and between them, as measured and enhanced."""
+    take = fist_take(fist, STRIP_SEED)
+    keys = choose_keyframes(take.targets, fist.motion.rate_hz)
+    done = enhance(take.motion, take.targets, keys)
+    period = PERIOD_S * fist.motion.rate_hz
+    frames = [round(share * period) for share in STRIP_SHARES]
+    return before_and_after(performer, (take.motion, done.motion), done.goals, frames)
+
+
 def error_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return errors against the truth: a line for each condition and method."""
     head = ['measured with errors of', 'method', 'end-effectors, mm', 'joints, deg']
@@ -480,7 +495,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     add('--seeds', type=int, default=20, metavar='N', help='how often noise is drawn; default 20')
     add('--json', type=Path, metavar='FILE', help='also write the figures there')
     add('--figures', type=Path, metavar='FOLDER', help='measure only the fists of the performer '
-        "node's posture, and draw the paper's figure 6 of them there")  # fmt: skip
+        "node's posture; draw the paper's figure 6 and a strip of the fists there")  # fmt: skip
     clip_arguments.add_clip_options(p)
 
 
@@ -501,6 +516,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         fist, worn_by = fist_motion(performance.skeleton), files.layout_file(FIST_LAYOUT)
         picture = fist_picture(fist, *live_fists(fist, load_layout(worn_by), DRAWN_SEED))
         save_png(arguments.figures / 'enhance_figure_6.png', picture)
+        performer = clip_arguments.find_character(files, PERFORMER)
+        save_png(arguments.figures / 'enhance_fists.png', fist_strip(fist, performer))
         return live_fist_table(fist, load_layout(worn_by), seeds)
     truth = walking_truth(performance)
     if arguments.clip is not None:

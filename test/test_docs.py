@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from doc_page import blocks, PAGES, prose, puppet_lines
+import numpy as np
 from puppet_bringup.process_table import arguments_of
 from puppet_setup.commands import BUILT_IN, COMMANDS, FAMILIES
 import pytest
@@ -210,6 +211,9 @@ def test_the_examples_of_the_interface_run(tmp_path, monkeypatch):
     mine, usual = (named[f'{name}.py']['result'] for name in ('feet_only', 'retarget'))
     moved_m = abs(mine.puppet.end_effectors - usual.puppet.end_effectors)[:, :4].max(axis=(0, 2))
     assert (moved_m[:2] > 0.02).all() and (moved_m[2:] < 0.001).all()
+    varied = named['higher_table.py']
+    missed_m = np.linalg.norm(varied['higher'].end_effectors[:, :4] - varied['goals'], axis=-1)
+    assert missed_m.max() < 1e-4 and varied['share'].max() == 1.0
     assert named['importance.py']['importance'].shape == (len(named['importance.py']['times']), 4)
 
 

@@ -24,7 +24,7 @@ from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.peers import is_peer, PEER_NAMES, peer_runs
 from benchmarks.quality.run import ClipBench, passes_of, PASSES_OF_A_RUN
 from benchmarks.quality.tables import markdown, timing_table
-from benchmarks.quality.thesis_figures import Cast, thesis_figures
+from benchmarks.quality.thesis_figures import Cast, part, thesis_figures
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
 import numba
 import numpy as np
@@ -42,7 +42,7 @@ DESCRIPTION = 'Measure quality and speed over clips, characters and solvers.'
 EXAMPLE = (
     'example: ./puppet bench quality --clip walk.bvh --characters blubby,sally --json bench.json'
 )
-PROCEDURAL_WALK = slice(640, 1030)  # frames in which the built-in performer walks
+PROCEDURAL_WALK_S = (5.333, 8.583)  # when the built-in performer walks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--figures',
         type=Path,
         metavar='FOLDER',
-        help='measure nothing; draw figures 4.3, 7.2, 7.3 and 7.6 of the thesis, the first three '
+        help='measure nothing; draw figures 4.1, 4.3, 7.2, 7.3 and 7.6 of the thesis, 7.2 and 7.3 '
         'of the first clip',
     )
     out.add_argument(
@@ -205,24 +205,17 @@ def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace, files: C
         tuning.solver,
         tuning.self_interaction,
     )
-    _, motion = next(_motions(paths, arguments, files))
-    walk = motion if paths else _part(motion, PROCEDURAL_WALK)
-    figures = thesis_figures(walk, cast)
+    show = clip_arguments.procedural_clip(files, SHOW)
+    walk = part(show, PROCEDURAL_WALK_S)
+    if paths:
+        _, walk = next(_motions(paths, arguments, files))
+    stage = clip_arguments.find_environment(files, None, SHOW)
+    figures = thesis_figures(walk, show, cast, stage)
     with progress('figures', len(figures), unit='figure') as advance:
         for name, draw in figures.items():
             save_png(folder / name, draw())
             advance(1)
     return '\n'.join(str(folder / name) for name in figures)
-
-
-def _part(motion: Motion, frames: slice) -> Motion:
-    return Motion(
-        motion.skeleton,
-        motion.rate_hz,
-        motion.root_positions[frames],
-        motion.rotations[frames],
-        motion.end_effectors[frames],
-    )
 
 
 def _jobs(

@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Figures 4.3, 7.2, 7.3 and 7.6 of Shin2002, drawn from our own runs."""
+"""Figures 4.1, 4.3, 7.2, 7.3 and 7.6 of Shin2002, drawn from our own runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from benchmarks.line_chart import Line, line_chart
 from benchmarks.quality.procedural_self_contact import self_contact_motion, SELF_CONTACTS
 import numpy as np
 from puppet_core.body import Character, default_capsules, Motion
-from puppet_core.drawing import BLUE, DARK, GREY, Picture, RED
+from puppet_core.drawing import BLUE, DARK, GREY, Picture
 from puppet_core.math import Floats
 from puppet_retarget.importance import (
     Environment,
@@ -17,11 +17,17 @@ from puppet_retarget.importance import (
     ImportanceConfig,
     SelfInteractionConfig,
 )
-from puppet_retarget.offline import retarget_motion, RetargetJob, RetargetResult
+from puppet_retarget.offline import limb_importances, retarget_motion, RetargetJob, RetargetResult
 from puppet_retarget.solvers import SolverConfig
 from puppet_view.render import Actor, Body, even_instants, render_strip, StripRow, View
+from puppet_view.render.cast import objects_of
 
+# Of fig. 4.1, in the built-in show: what the left hand does, and when.
+SITUATIONS = {'free hand': 5.55, 'hand at an object': 12.0}
+SITUATION_CELL_PX, SITUATION_AZIMUTH_DEG = (480, 400), 100.0
+JUMP_S = (31.6, 32.5)  # of the built-in show: what fig. 4.3 shows
 PREDICTIONS_S = (0.0, 0.15)  # of fig. 4.3
+PREDICTION_PX = 560  # its height
 WALK_SOLVERS = ('joint_angles', 'position', 'importance_based')  # rows of figs. 7.2 and 7.3
 N_INSTANTS = 6
 CELL_PX = (330, 370)
@@ -29,7 +35,7 @@ CONTACT_CELL_PX = (400, 420)
 WALK_AZIMUTH_DEG, CONTACT_AZIMUTH_DEG = 75.0, -35.0
 CONTACT_SHARE = 0.5  # of a motion with self-interaction: the palms touch
 CONTACT_TITLES = {'smoke': 'smoking', 'waist': 'hands on waist', 'clap': 'clapping'}
-_LEFT_FOOT, _RIGHT_FOOT = 2, 3
+_LEFT_FOOT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +56,11 @@ class Cast:
         return retarget_motion(motion, self._job(character, solver))
 
     def predicting(self, motion: Motion, prediction_s: float) -> RetargetResult:
-        """Return a motion on Blubby, the importance looking ahead so far."""
-        job = self._job(self.blubby, WALK_SOLVERS[-1])
+        """Return a motion on Blubby in the performer's world, looking ahead so far [s]."""
+        blubby = replace(self.blubby, world_scale=1.0)
         importance = replace(self.importance, prediction_s=prediction_s)
-        return retarget_motion(motion, replace(job, importance=importance))
+        cast = replace(self, importance=importance)
+        return cast.run(motion, blubby, WALK_SOLVERS[-1])
 
     def actor(self, motion: Motion, character: Character, solver: str) -> Actor:
         """Return a puppet in motion."""
@@ -77,46 +84,90 @@ class Cast:
         )
 
 
-def thesis_figures(walk: Motion, cast: Cast) -> dict[str, Callable[[], Picture]]:
+def thesis_figures(
+    walk: Motion, show: Motion, cast: Cast, stage: Environment
+) -> dict[str, Callable[[], Picture]]:
     """
     Return the figures by file name, each still to be drawn.
 
     Parameters
     ----------
     walk : Motion
-        What figs. 4.3, 7.2 and 7.3 show.
+        What figs. 7.2 and 7.3 show.
+    show : Motion
+        The built-in show of `cast.performer`, for figs. 4.1 and 4.3.
     cast : Cast
         The bodies. The performer of fig. 7.6 has the proportions of `cast.performer`.
+    stage : Environment
+        What the show is performed in.
 
     """
+    on_stage = replace(cast, environment=stage)
     return {
-        'figure_4_3.png': lambda: importance_figure(walk, cast),
+        'figure_4_1.png': lambda: situation_figure(show, on_stage),
+        'figure_4_3.png': lambda: prediction_figure(part(show, JUMP_S), on_stage),
         'figure_7_2.png': lambda: walk_figure(walk, cast.blubby, cast),
         'figure_7_3.png': lambda: walk_figure(walk, cast.sally, cast),
         'figure_7_6.png': lambda: contact_figure(cast),
     }
 
 
-def importance_figure(walk: Motion, cast: Cast) -> Picture:
-    """
-    Return heights and importances of both feet over time, and what prediction changes.
+def part(motion: Motion, span_s: tuple[float, float]) -> Motion:
+    """Return what happens from one time to another [s]."""
+    frames = slice(*(round(time * motion.rate_hz) for time in span_s))
+    return Motion(
+        motion.skeleton,
+        motion.rate_hz,
+        motion.root_positions[frames],
+        motion.rotations[frames],
+        motion.end_effectors[frames],
+    )
 
-    The third panel has what fig. 4.3 has: the path of the left foot of a puppet with shorter
-    legs, for two times of prediction.
+
+def situation_figure(show: Motion, cast: Cast) -> Picture:
+    """Return a column for each of SITUATIONS; colours tell how much each limb matters."""
+    until = part(show, (0.0, max(SITUATIONS.values()) + 0.1))
+    actors = []
+    for character in (cast.sally, cast.blubby):
+        result = cast.run(until, character, WALK_SOLVERS[-1])
+        scale = character.scale_for(until.skeleton.leg_length)
+        importances = limb_importances(result)
+        moved, title = result.motion(character, until.rate_hz), character.name.capitalize()
+        objects = objects_of(cast.environment, True, scale)
+        actors.append(Actor(character, moved, title, importances, objects))
+    captured = replace(
+        cast.captured(until), importances=importances, objects=objects_of(cast.environment)
+    )
+    rows = [
+        StripRow(a.title, [[a.body_at(s)] for s in SITUATIONS.values()], a.objects)
+        for a in (captured, *actors)
+    ]
+    view = View(SITUATION_AZIMUTH_DEG)
+    return render_strip(rows, list(SITUATIONS), SITUATION_CELL_PX, view, has_legend=True)
+
+
+def prediction_figure(jump: Motion, cast: Cast) -> Picture:
     """
-    soles = walk.end_effectors[:, :, 2]
-    weights = cast.run(walk, cast.blubby, WALK_SOLVERS[-1]).rows[:, :, IMPORTANCE]
-    paths = [cast.predicting(walk, s).puppet.end_effectors[:, 2, 2] for s in PREDICTIONS_S]
+    Return what prediction changes in a jump: the left foot's importance, and its path.
+
+    The puppet's legs are shorter than the performer's. Its foot leaves the performer's path to
+    keep the joint angles, with prediction on the way up, without it on the way down.
+    """
+    found = {s: cast.predicting(jump, s) for s in PREDICTIONS_S}
+    looks = ((DARK, 1.3, '--'), (BLUE, 1.5, '-'))
+    names = {s: f'prediction {s:g} s' for s in PREDICTIONS_S}
+
+    def lines(values: Callable[[RetargetResult], Floats]) -> list[Line]:
+        return [Line(names[s], values(found[s]), *look) for s, look in zip(PREDICTIONS_S, looks)]
+
+    importances = lines(lambda result: result.rows[:, _LEFT_FOOT, IMPORTANCE])
+    heights = lines(lambda result: result.puppet.end_effectors[:, _LEFT_FOOT, 2])
+    captured = Line('performer', jump.end_effectors[:, _LEFT_FOOT, 2], GREY, 2.8)
     panels = {
-        'height of the soles [m]': _both_feet(soles),
-        'importance of the feet': _both_feet(weights),
-        "height of Blubby's left sole [m]": (
-            Line('performer', soles[:, _LEFT_FOOT], GREY, 2.8),
-            Line(f'prediction {PREDICTIONS_S[0]:g} s', paths[0], DARK, 1.2, '--'),
-            Line(f'prediction {PREDICTIONS_S[1]:g} s', paths[1], BLUE, 1.3),
-        ),
+        'importance of the left foot': importances,
+        "height of Blubby's left sole [m]": [captured, *heights],
     }
-    return line_chart(np.arange(walk.n_frames) / walk.rate_hz, panels)
+    return line_chart(np.arange(jump.n_frames) / jump.rate_hz, panels, PREDICTION_PX)
 
 
 def walk_figure(walk: Motion, character: Character, cast: Cast) -> Picture:
@@ -143,8 +194,3 @@ def contact_figure(cast: Cast) -> Picture:
     rows = [StripRow(title, bodies) for title, bodies in cells.items()]
     captions = [CONTACT_TITLES[kind] for kind in SELF_CONTACTS]
     return render_strip(rows, captions, CONTACT_CELL_PX, View(CONTACT_AZIMUTH_DEG))
-
-
-def _both_feet(values: Floats) -> tuple[Line, Line]:
-    """Return the curves of both feet from values (n, 4 or more) of all end-effectors."""
-    return (Line('left', values[:, _LEFT_FOOT], BLUE), Line('right', values[:, _RIGHT_FOOT], RED))

@@ -11,9 +11,11 @@ import sys
 from benchmarks.command import bench_command, bench_parser
 from benchmarks.rate.experiments import (
     as_tree,
+    bench_hits,
     bench_peer,
     bench_swings,
     bench_walk,
+    HITS_M,
     markdown,
     unevenness,
 )
@@ -23,7 +25,8 @@ from puppet_core.io import check_writable, ConfigError, write_text
 from puppet_retarget.offline import ConfigFiles
 
 DESCRIPTION = 'Measure inverse rate control on the experiments of its paper.'
-EXAMPLE = 'example: ./puppet bench rate --json r.json --figures figures'
+EXAMPLE = 'example: ./puppet bench rate --json r.json --figures figures --hit 0.1,0,-0.2'
+MAX_SHIFT_M = 0.5  # of a hit point; farther the batter does not reach
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--figures',
         type=Path,
         metavar='FOLDER',
-        help="also draw the paper's figures 7 to 11 and the walk there",
+        help="also draw the paper's figures 7 to 11, the walk and the hits there",
     )
     add(
         '--seconds',
@@ -42,6 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=2.0,
         metavar='S',
         help='how long each clip is repeated to time it, default %(default)s',
+    )
+    add(
+        '--hit',
+        action='append',
+        type=_shift,
+        default=[],
+        metavar='X,Y,Z',
+        help='the bat swing hits so many metres farther forward, left and up; may be given '
+        'several times; default a lower, a higher and a farther hit',
     )
     add('--no-peer', action='store_true', help='without mink, which is used where installed')
 
@@ -64,17 +76,30 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     walk, drawn = bench_walk(arguments.seconds)
     second, unled = bench_walk(arguments.seconds, has_pelvis=False)
     swings, swung = zip(*bench_swings(arguments.seconds))
+    hits, hit = zip(*bench_hits(arguments.seconds, arguments.hit or HITS_M))
     peer = None if arguments.no_peer else bench_peer()
     if arguments.json is not None:
         write_text(
             arguments.json,
-            json.dumps(as_tree([walk, second], list(swings), peer), indent=2) + '\n',
+            json.dumps(as_tree([walk, second], list(swings), list(hits), peer), indent=2) + '\n',
         )
     if arguments.figures is not None:
-        for name, picture in figures(drawn, swung):
+        for name, picture in figures(drawn, swung, hit):
             save_png(arguments.figures / f'{name}.png', picture)
     uneven = [unevenness(motion) for motion in (drawn.clip, drawn.ours, unled.ours)]
-    return markdown([walk, second, *swings], uneven, peer)
+    return markdown([walk, second, *swings, *hits], uneven, peer)
+
+
+def _shift(text: str) -> tuple[float, ...]:
+    """Read a shift of the hit point [m]."""
+    wanted = f'expected three numbers from -{MAX_SHIFT_M:g} to {MAX_SHIFT_M:g}, got {text!r}'
+    try:
+        shift = tuple(float(word) for word in text.split(','))
+    except ValueError:
+        raise argparse.ArgumentTypeError(wanted) from None
+    if len(shift) != 3 or not all(abs(along) <= MAX_SHIFT_M for along in shift):
+        raise argparse.ArgumentTypeError(wanted)
+    return shift
 
 
 def parser() -> argparse.ArgumentParser:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of the rate benchmark: errors, likeness of joint angles and speed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from puppet_core.math import Floats, Quats
 from puppet_core.math import quaternions as qb
 from puppet_retarget.rate_control import AS_PRINTED, BodyTree, RateConfig
 
+HITS_M = ((0.0, 0.0, -0.25), (0.0, 0.0, 0.25), (0.15, 0.0, 0.0))  # forward, left, up
 PEER = 'mink'
 CM = 100.0
 
@@ -73,15 +75,29 @@ def unevenness(result: RateResult | RateClip) -> float:
 def bench_swings(seconds: float) -> list[tuple[Row, Run]]:
     """Return the bat swing's rows: shoulders, elbows and wrists by their rotation vectors."""
     clip = rate_swing.swing()
+    return [
+        _bench_swing(f'bat swing, {name}', clip, rate_swing.upper_body(*ratios), seconds)
+        for name, ratios in rate_swing.PROPORTIONS.items()
+    ]
+
+
+def bench_hits(seconds: float, shifts_m: Sequence[Sequence[float]]) -> list[tuple[Row, Run]]:
+    """Return rows of the batter's own swing whose hit point is shifted [m]."""
+    clip, rows = rate_swing.swing(), []
+    for shift in shifts_m:
+        title = f'bat swing, hit at {", ".join(f"{100.0 * along:+.0f}" for along in shift)} cm'
+        aimed = rate_swing.aimed(clip, np.array(shift))
+        rows.append(_bench_swing(title, aimed, clip.source, seconds))
+    return rows
+
+
+def _bench_swing(title: str, clip: RateClip, body: BodyTree, seconds: float) -> tuple[Row, Run]:
     joints = [joint for arm in rate_swing.ARMS for joint in arm]
 
     def likeness(found: Quats) -> float:
         return min(course_correlation(clip.script.imitated[:, j], found[:, j]) for j in joints)
 
-    return [
-        _bench(f'bat swing, {name}', clip, rate_swing.upper_body(*ratios), seconds, likeness)
-        for name, ratios in rate_swing.PROPORTIONS.items()
-    ]
+    return _bench(title, clip, body, seconds, likeness)
 
 
 def course_correlation(source: Quats, found: Quats) -> float:
@@ -132,12 +148,15 @@ def bench_peer() -> Peer | None:
     return Peer(run.frames_per_s, CM * run.max_error_m)
 
 
-def as_tree(walks: list[Row], swings: list[Row], peer: Peer | None) -> dict[str, Any]:
-    """Return what --json writes; of the bat swing the worst of its characters."""
+def as_tree(
+    walks: list[Row], swings: list[Row], hits: list[Row], peer: Peer | None
+) -> dict[str, Any]:
+    """Return what --json writes; of the bat swing the worst of its characters and hits."""
     return {
         'walk': _figures(walks[:1]),
         'walk_without_pelvis': _figures(walks[1:]),
         'bat_swing': _figures(swings),
+        'bat_swing_hits': _figures(hits),
         'peer': {
             'name': PEER,
             'frames_per_s': None if peer is None else round(peer.frames_per_s, 1),

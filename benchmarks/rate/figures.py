@@ -3,6 +3,7 @@
 """Figures 7 to 11 of ChoiKo2000 from our own runs, and the walk as stick figures (fig. 6)."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from benchmarks.line_chart import Line, line_chart
 from benchmarks.rate import swing as rate_swing
@@ -12,8 +13,9 @@ from benchmarks.rate.run import flexion, RateClip, RateResult, task_track
 import numpy as np
 from PIL import Image, ImageDraw
 from puppet_core.drawing import BLUE, DARK, Picture, RED, TEXT_COLOUR
-from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
+from puppet_retarget.rate_control import BodyTree
 
 SOURCE_COLOUR, PRINTED_COLOUR, OUR_COLOUR = DARK, RED, BLUE
 AXES = ('forward', 'to the left', 'up')
@@ -27,13 +29,14 @@ HEEL = np.array([-rate_walk.HEEL_M, 0.0, -rate_walk.ANKLE_M])
 TIP = np.array([rate_walk.TOES_M, 0.0, 0.0])
 
 
-def figures(run: Run, swings: Sequence[Run]) -> Iterator[tuple[str, Picture]]:
+def figures(run: Run, swings: Sequence[Run], hits: Sequence[Run]) -> Iterator[tuple[str, Picture]]:
     """Yield name and picture of each figure."""
     yield 'rate_figure_7', end_effector_figure(run)
     yield 'rate_figure_8', magnified_figure(run)
     yield 'rate_figure_9', joint_figure(run)
     yield 'rate_walk', strip(run)
     yield 'rate_swing', swing_strip(swings)
+    yield 'rate_hits', hit_strip(hits)
 
 
 def _times(run: Run) -> Floats:
@@ -116,53 +119,98 @@ def strip(run: Run) -> Picture:
     return np.asarray(image.resize(STRIP_PX, Image.Resampling.LANCZOS))
 
 
-SWING_PX = (1000, 720)
-SWING_FRAMES = (42, 55, 60, 63, 68, 78)  # from the wind-up to the follow-through; 63 hits
+SWING_PX, SWING_ROW_PX = 1000, 180
+SWING_FRAMES = (42, 55, 60, 63, 68, 78)  # from the wind-up to the follow-through
+HIT_FRAME = rate_swing.AIM_FRAMES[1]
 TURN_RAD = 0.9  # from which the batter is seen, from the front to the left
-BAT_M, HEAD_M, HIP_M = 0.6, 0.10, 0.09
+BAT_M, HEAD_M, HIP_M, BALL_M = 0.6, 0.10, 0.09, 0.045
 KNEES_M, SHOWN_M = ((0.05, 0.16, 0.6), (0.05, -0.16, 0.6)), (0.6, 2.05)  # how high: what is drawn
 LIMB_COLOURS = {1: TEXT_COLOUR, 7: LEFT_COLOUR, 10: RIGHT_COLOUR}  # by the first segment
-BAT_COLOUR, LEG_COLOUR = (150, 110, 60), (205, 208, 212)
+DIRECTIONS = (('farther', 'nearer'), ('to the left', 'to the right'), ('higher', 'lower'))
+BAT_COLOUR, LEG_COLOUR, BALL_COLOUR = (150, 110, 60), (205, 208, 212), (210, 45, 40)
+Pose = tuple[Quats, Vec3s]
+
+
+class SwingRow(NamedTuple):
+    title: str
+    rest: Pose | None  # A first picture without a bat, if there is one
+    result: RateResult | RateClip
+    ball: Vec3 | None = None  # Where the bat is to hit [m]
 
 
 def swing_strip(runs: Sequence[Run]) -> Picture:
+    """Return figs. 10 and 11: batter and characters, each at rest, then as it swings."""
+    source = runs[0].clip
+    rows = [SwingRow('batter', _rest(source.source), source)]
+    rows += [
+        SwingRow(name, _rest(run.body), run.ours)
+        for name, run in zip(rate_swing.PROPORTIONS, runs)
+    ]
+    return _swings(rows)
+
+
+def hit_strip(runs: Sequence[Run]) -> Picture:
+    """Return the batter's swing, and the same swing with other hit points, each with its ball."""
+    clip = runs[0].clip
+
+    def hit_by(palms: Vec3s) -> Vec3:
+        grip, bat = rate_swing.bat_of(palms)
+        return grip + rate_swing.SPOT_M * bat
+
+    palms = np.stack([task_track(task, clip)[HIT_FRAME] for task in clip.tasks[:2]])
+    rows = [SwingRow('batter', None, clip, hit_by(palms))]
+    for run in runs:
+        shift = run.clip.script.positions[HIT_FRAME, 0] - palms[0]
+        along = [
+            f'{100.0 * abs(by):.0f} cm {words[0 if by > 0.0 else 1]}'
+            for by, words in zip(shift, DIRECTIONS)
+            if abs(by) > 0.005
+        ]
+        ball = hit_by(run.clip.script.positions[HIT_FRAME, :2])
+        rows.append(SwingRow(', '.join(along) or 'as the batter', None, run.ours, ball))
+    return _swings(rows)
+
+
+def _rest(body: BodyTree) -> Pose:
+    q, p = np.tile([1.0, 0.0, 0.0, 0.0], (len(body.names), 1)), body.offsets.copy()
+    for i, parent in enumerate(body.parents):
+        p[i] = p[parent] + body.offsets[i] if i else rate_swing.HIPS_M
+    return q, p
+
+
+def _swings(rows: Sequence[SwingRow]) -> Picture:
     """
-    Return figs. 10 and 11: batter and characters, each at rest, then as it swings.
+    Return a row of instants for each swing.
 
     The thighs are only drawn: the pelvis of all is the batter's.
     """
-    width, height = SWING_PX
-    image = Image.new('RGB', (width * FINER, height * FINER), (255, 255, 255))
+    size = SWING_PX, SWING_ROW_PX * len(rows)
+    image = Image.new('RGB', (size[0] * FINER, size[1] * FINER), (255, 255, 255))
     draw = ImageDraw.Draw(image)
-    source, n = runs[0].clip, len(SWING_FRAMES) + 1
-    names = ('batter', *rate_swing.PROPORTIONS)
-    bodies = (source.source, *(run.body for run in runs))
-    results: tuple[RateResult | RateClip, ...] = (source, *(run.ours for run in runs))
-    tall = height / len(names)
-    for row, (name, body, result) in enumerate(zip(names, bodies, results)):
-        text = (FINER * 8, FINER * (row * tall + 6))
-        draw.text(text, name, TEXT_COLOUR, font_size=15 * FINER)
-        rest_q, rest_p = np.tile([1.0, 0.0, 0.0, 0.0], (len(body.names), 1)), body.offsets.copy()
-        for i, parent in enumerate(body.parents):
-            rest_p[i] = rest_p[parent] + body.offsets[i] if i else rate_swing.HIPS_M
-        poses = [(rest_q, rest_p), *((result.q_world[f], result.p_world[f]) for f in SWING_FRAMES)]
-        for column, (q, p) in enumerate(poses):
-            place = (column + 0.5) * width / n, (row + 1) * tall - MARGIN_PX
-            _batter(
-                draw, (q, p), place, (tall - MARGIN_PX) / (SHOWN_M[1] - SHOWN_M[0]), column > 0
-            )
-    return np.asarray(image.resize(SWING_PX, Image.Resampling.LANCZOS))
+    scale = (SWING_ROW_PX - MARGIN_PX) / (SHOWN_M[1] - SHOWN_M[0])
+    for number, row in enumerate(rows):
+        text = (FINER * 8, FINER * (number * SWING_ROW_PX + 6))
+        draw.text(text, row.title, TEXT_COLOUR, font_size=15 * FINER)
+        q, p = row.result.q_world, row.result.p_world
+        for column, frame in enumerate((None, *SWING_FRAMES)):
+            middle = (column + 0.5) * SWING_PX / (len(SWING_FRAMES) + 1)
+            place = middle, (number + 1) * SWING_ROW_PX - MARGIN_PX
+            pose = row.rest if frame is None else (q[frame], p[frame])
+            if pose is not None:
+                ball = row.ball if frame == HIT_FRAME else None
+                _batter(draw, pose, (place, scale), frame is not None, ball)
+    return np.asarray(image.resize(size, Image.Resampling.LANCZOS))
 
 
 def _batter(
     draw: ImageDraw.ImageDraw,
-    pose: tuple[Quats, Vec3s],
-    place: tuple[float, float],
-    scale: float,
+    pose: Pose,
+    frame: tuple[tuple[float, float], float],
     has_bat: bool,
+    ball: Vec3 | None,
 ) -> None:
     """Draw an upper body with its bat as lines, from its left and front."""
-    q, p = pose
+    (q, p), (place, scale) = pose, frame
     across = np.array([-np.sin(TURN_RAD), np.cos(TURN_RAD), 0.0])
 
     def pixel(point: Floats) -> tuple[float, float]:
@@ -174,22 +222,26 @@ def _batter(
     def line(points: Sequence[Floats], colour: tuple[int, int, int], px: int = 3) -> None:
         draw.line([pixel(point) for point in points], colour, px * FINER, joint='curve')
 
+    def disc(middle: Vec3, radius: float, colour: tuple[int, int, int]) -> None:
+        (x, y), size = pixel(middle), FINER * scale * radius
+        draw.ellipse((x - size, y - size, x + size, y + size), colour)
+
     for side, knee in zip((1.0, -1.0), KNEES_M):
         hip = p[0] + qb.rotate(q[0], np.array([0.0, side * HIP_M, 0.0]))
         line((p[0], hip, np.array(knee)), LEG_COLOUR)
     middle = p[rate_swing.HEAD] + [0.0, 0.0, HEAD_M]
     line((*p[[0, *rate_swing.TORSO, rate_swing.HEAD]], middle), LIMB_COLOURS[1], 4)
-    x, y = pixel(middle)
-    size = FINER * scale * HEAD_M
-    draw.ellipse((x - size, y - size, x + size, y + size), LIMB_COLOURS[1])
+    disc(middle, HEAD_M, LIMB_COLOURS[1])
     palms = []
     for arm, side in zip(rate_swing.ARMS, (1.0, -1.0)):
         palm = qb.rotate(q[arm[2]], np.array([0.0, side * rate_swing.GRIP_M, 0.0])) + p[arm[2]]
         palms.append(palm)
         line((p[rate_swing.TOP], *p[list(arm)], palm), LIMB_COLOURS[arm[0]])
+    if ball is not None:
+        disc(ball, BALL_M, BALL_COLOUR)
     if has_bat:
-        along = qb.rotate(q[rate_swing.ARMS[0][2]], np.array([1.0, 0.0, 0.0]))
-        line((0.5 * (palms[0] + palms[1]), palms[1] + BAT_M * along), BAT_COLOUR, 4)
+        grip, along = rate_swing.bat_of(np.array(palms))
+        line((grip, palms[1] + BAT_M * along), BAT_COLOUR, 4)
 
 
 def _stick(

@@ -8,12 +8,14 @@ segments only the topmost has a sensor: its orientation is a task, and the angle
 joints below it are asked to be zero.
 """
 
+from dataclasses import replace
+
 from benchmarks.rate.run import RateClip
 from benchmarks.rate.script import Script
 import numpy as np
-from puppet_core.math import Floats, Quats, Vec3s
+from puppet_core.math import Floats, Quats, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
-from puppet_core.procedural import two_bone_rotations, unit
+from puppet_core.procedural import smooth_step, two_bone_rotations, unit
 from puppet_retarget.rate_control import BodyTree, ORIENTATION, POSITION, Task
 from scipy.interpolate import Akima1DInterpolator
 
@@ -36,6 +38,8 @@ PROPORTIONS = {'A': (1.25, 0.85), 'B': (1.02, 0.99), 'C': (0.80, 1.20)}
 
 HIPS_M = (0.0, 0.0, 0.95)
 HANDS_APART_M = 0.09
+AIM_FRAMES = (42, 63, 96)  # end of the wind-up, hit, end of the follow-through
+SPOT_M = 0.5  # from between the hands to what hits, along the bat
 TIMES_S = (0.0, 0.7, 1.4, 1.75, 1.95, 2.1, 2.3, 2.6, 3.2, 4.5)
 GRIPS_M = (
     (0.30, -0.10, 0.30),
@@ -94,6 +98,28 @@ def swing() -> RateClip:
         if i:
             rotations[:, i] = qb.multiply(qb.conjugate(q[:, parent]), q[:, i])
     return RateClip(RATE_HZ, body, _tasks(), _script(rotations, q, p), q, p)
+
+
+def aimed(clip: RateClip, shift_m: Vec3) -> RateClip:
+    """
+    Return the swing with another hit point: x1(t) of ChoiKo2000 specified anew.
+
+    The paths of both hands, and so the bat, are shifted by (3,) [m] at the hit, by less before
+    and after, and not at all outside of the swing. What is imitated stays the batter's.
+    """
+    begins, hits, ends = AIM_FRAMES
+    frames = np.arange(N_FRAMES)
+    share = smooth_step((frames - begins) / (hits - begins))
+    share *= smooth_step((ends - frames) / (ends - hits))
+    positions = clip.script.positions.copy()
+    positions[:, : len(ARMS)] += share[:, None, None] * shift_m
+    return replace(clip, script=clip.script._replace(positions=positions))
+
+
+def bat_of(palms: Vec3s) -> tuple[Vec3s, Vec3s]:
+    """Return the middle of the grip [m] and where the bat points, of palms (..., 2, 3) [m]."""
+    left, right = palms[..., 0, :], palms[..., 1, :]
+    return 0.5 * (left + right), unit(right - left)
 
 
 def _tasks() -> tuple[Task, ...]:

@@ -82,6 +82,20 @@ def test_figure_6_is_of_the_live_enhancement(run, skeleton, tmp_path, monkeypatc
         assert picture.size == (1000, 720)
 
 
+def test_fists_are_drawn_before_and_after(skeleton, performer, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(enhance, 'before_and_after', lambda *given: drawn.update(given=given))
+    fist = enhance.fist_motion(skeleton, 20.0)
+    enhance.fist_strip(fist, performer)
+    _, (before, after), goals, frames = drawn['given']
+    assert set(fist.meetings) < set(frames)
+    apart = [
+        np.linalg.norm(motion.end_effectors[frames, :2] - goals[frames, :2], axis=-1)
+        for motion in (before, after)
+    ]
+    assert apart[0].max() > 0.02 and apart[1].max() < 1e-3
+
+
 def test_no_seeds_are_refused(run):
     done = run('enhance', '--seeds', '0')
     assert done.code == 2 and '--seeds: expected 1 .. 1000, got 0' in done.err

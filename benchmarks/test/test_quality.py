@@ -7,12 +7,17 @@ import shlex
 
 from benchmarks.quality import bench as command_bench
 from benchmarks.quality import thesis_figures
-from benchmarks.quality.bench import PROCEDURAL_WALK
+from benchmarks.quality.bench import PROCEDURAL_WALK_S
 import numpy as np
 from PIL import Image
+from puppet_core.body import LIMB_SEGMENTS
 from puppet_core.procedural import procedural_motion
-from puppet_retarget.offline import PROCEDURAL_RATE_HZ
+from puppet_edit.enhancement import joint_angles_between
+from puppet_retarget.importance import IMPORTANCE
+from puppet_retarget.offline import find_character, PROCEDURAL_RATE_HZ
+from puppet_retarget.offline.arguments import find_environment
 from puppet_retarget.solvers import SOLVER_NAMES
+from puppet_ros import config_files
 from puppet_view.render import GUTTER_PX
 import pytest
 
@@ -48,6 +53,18 @@ RUN_KEYS = {
     'surface_depth_mm',
     'full_importance_goal_error_mm',
 }
+
+
+@pytest.fixture(scope='module')
+def show(performer):
+    return procedural_motion(performer, PROCEDURAL_RATE_HZ)
+
+
+@pytest.fixture(scope='module')
+def cast(performer):
+    sally, blubby = (find_character(config_files, name) for name in ('sally', 'blubby'))
+    stage = find_environment(config_files, None, 'show')
+    return thesis_figures.Cast(performer, sally, blubby, stage)
 
 
 def table_rows(text: str) -> list[list[str]]:
@@ -143,10 +160,11 @@ def test_forms_are_compared(run, walk_bvh):
 def test_figures_are_drawn_instead(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.setattr(thesis_figures, 'CELL_PX', (60, 70))
     monkeypatch.setattr(thesis_figures, 'CONTACT_CELL_PX', (60, 70))
+    monkeypatch.setattr(thesis_figures, 'SITUATION_CELL_PX', (60, 70))
     folder = tmp_path / 'new/figures'
     done = run('quality', walk_bvh, '--figures', folder)
     assert done.code == 0, done.err
-    names = ['figure_4_3.png', 'figure_7_2.png', 'figure_7_3.png', 'figure_7_6.png']
+    names = [f'figure_{number}.png' for number in ('4_1', '4_3', '7_2', '7_3', '7_6')]
     assert done.out.split() == [str(folder / name) for name in names]
     sizes = {name: Image.open(folder / name).size for name in names}
     across, down = 60 + GUTTER_PX, 70 + GUTTER_PX
@@ -166,11 +184,42 @@ def test_worst_frame_is_searched_instead(run):
     assert done.code == 2 and '--worst: expected 16 or more, got 3' in done.err
 
 
-def test_the_built_in_performer_walks_in_its_figures(performer):
-    part = procedural_motion(performer, PROCEDURAL_RATE_HZ).root_positions[PROCEDURAL_WALK]
-    steps = np.linalg.norm(np.diff(part[:, :2], axis=0), axis=1) * PROCEDURAL_RATE_HZ
+def test_the_built_in_performer_walks_in_its_figures(show):
+    path = thesis_figures.part(show, PROCEDURAL_WALK_S).root_positions
+    steps = np.linalg.norm(np.diff(path[:, :2], axis=0), axis=1) * PROCEDURAL_RATE_HZ
     assert np.median(steps) > 0.7
-    assert 2.5 < np.linalg.norm(part[-1] - part[0]) < 3.2
+    assert 2.5 < np.linalg.norm(path[-1] - path[0]) < 3.2
+
+
+def test_figure_4_1_has_a_hand_that_does_not_matter_and_one_that_does(show, cast):
+    until = thesis_figures.part(show, (0.0, 12.1))
+    result = cast.run(until, cast.sally, 'importance_based')
+    free, held = (round(s * until.rate_hz) for s in thesis_figures.SITUATIONS.values())
+    weights = result.rows[:, 0, IMPORTANCE]
+    assert weights[free] == 0.0 and weights[held] == 1.0
+    arm = LIMB_SEGMENTS[0, :2]
+    angles = joint_angles_between(until.rotations, result.puppet.rotations)[:, arm]
+    turned = np.degrees(angles).max(axis=1)
+    assert turned[free] < 1.0 and turned[held] > 10.0
+    assert result.goal_errors[held, 0] < 1e-3
+
+
+def test_figure_4_3_has_prediction_that_follows_the_landing_foot(show, cast):
+    """Shin2002: with it the path is the performer's near the floor, without it only there."""
+    jump = thesis_figures.part(show, thesis_figures.JUMP_S)
+    captured = jump.end_effectors[:, 2, 2]
+    without, looking = (
+        cast.predicting(jump, s).puppet.end_effectors[:, 2, 2]
+        for s in thesis_figures.PREDICTIONS_S
+    )
+    peak = int(captured.argmax())
+    after = peak + round(0.14 * jump.rate_hz)
+    assert captured[after] == pytest.approx(0.145, abs=0.01)
+    assert abs(looking[after] - captured[after]) < 0.01
+    assert without[after] < captured[after] - 0.04
+    before = peak - round(0.09 * jump.rate_hz)
+    assert abs(without[before] - captured[before]) < 0.01
+    assert looking[before] < captured[before] - 0.1
 
 
 def test_clips_of_one_name_are_told_apart(run, walk_bvh, tmp_path):

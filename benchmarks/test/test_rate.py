@@ -27,18 +27,20 @@ def test_bench_writes_what_the_issue_asks_for(tmp_path, capsys):
     ]
     assert bench.main(arguments) == 0
     told = json.loads(path.read_text())
-    assert set(told) == {'walk', 'walk_without_pelvis', 'bat_swing', 'peer'}
+    assert set(told) == {'walk', 'walk_without_pelvis', 'bat_swing', 'bat_swing_hits', 'peer'}
     assert set(told['walk']) == set(told['bat_swing']) == KEYS
     assert told['peer'] == {'name': 'mink', 'frames_per_s': None}
     assert told['walk']['max_error_cm_paper_settings'] <= 1.05
     assert told['walk']['max_error_cm'] <= 0.1
     assert told['walk']['joint_correlation_min'] >= 0.98
-    assert '| bat swing, C |' in capsys.readouterr().out
+    table = capsys.readouterr().out
+    assert '| bat swing, C |' in table and '| bat swing, hit at +0, +0, -25 cm |' in table
     drawn = sorted((tmp_path / 'f').iterdir())
     assert [one.stem for one in drawn] == [
         'rate_figure_7',
         'rate_figure_8',
         'rate_figure_9',
+        'rate_hits',
         'rate_swing',
         'rate_walk',
     ]
@@ -54,6 +56,8 @@ def test_bench_writes_what_the_issue_asks_for(tmp_path, capsys):
         (['--json', '/proc/r.json'], '--json'),
         (['--json', '.'], '--json'),
         (['--figures', '/proc/f'], '--figures'),
+        (['--hit', '1,2'], "--hit: expected three numbers from -0.5 to 0.5, got '1,2'"),
+        (['--hit', '0,0,nan'], "--hit: expected three numbers from -0.5 to 0.5, got '0,0,nan'"),
         (['--what'], '--what'),
     ],
 )

@@ -4,7 +4,7 @@
 
 from benchmarks.rate import swing as rate_swing
 from benchmarks.rate import walk as rate_walk
-from benchmarks.rate.experiments import course_correlation, unevenness
+from benchmarks.rate.experiments import course_correlation, HITS_M, unevenness
 from benchmarks.rate.run import correlations, flexion, RateClip, run_clip, task_errors, task_track
 import numpy as np
 from puppet_core.math import quaternions as qb
@@ -167,3 +167,34 @@ def test_unmeasured_torso_bends_evenly():
     assert np.ptp(found, axis=1).max() < 0.1
     away = np.abs(result.p_world - clip.p_world).max()
     assert away < 0.03
+
+
+@pytest.mark.parametrize('shift', HITS_M)
+def test_a_swing_hits_where_it_is_aimed(shift):
+    """The bat goes through the new point, as little of the batter's motion changes as can be."""
+    clip = rate_swing.swing()
+    aimed = rate_swing.aimed(clip, np.array(shift))
+    result, _ = run_clip(aimed, clip.source, RateConfig())
+    assert task_errors(aimed, result).max() < 1e-4
+    begins, hits, ends = rate_swing.AIM_FRAMES
+
+    def spots(motion):
+        palms = np.stack([task_track(task, motion) for task in clip.tasks[:2]], axis=1)
+        grip, bat = rate_swing.bat_of(palms)
+        return grip + rate_swing.SPOT_M * bat
+
+    moved = spots(result) - spots(clip)
+    np.testing.assert_allclose(moved[hits], shift, atol=5e-4)
+    assert np.abs(moved[[*range(begins + 1), *range(ends, len(moved))]]).max() < 5e-4
+    joints = [joint for arm in rate_swing.ARMS for joint in arm]
+    imitated = clip.script.imitated
+    alike = [course_correlation(imitated[:, j], result.rotations[:, j]) for j in joints]
+    assert min(alike) > 0.9
+
+
+def test_an_aimed_swing_is_as_smooth():
+    clip = rate_swing.swing()
+    bend = np.linalg.norm(np.diff(clip.p_world, 2, axis=0), axis=-1).max()
+    for shift in HITS_M:
+        result, _ = run_clip(rate_swing.aimed(clip, np.array(shift)), clip.source, RateConfig())
+        assert np.linalg.norm(np.diff(result.p_world, 2, axis=0), axis=-1).max() < 1.3 * bend

@@ -17,6 +17,7 @@ from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, uni
 from puppet_core.io import ConfigError, load_plain_yaml
 from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_ros import config_files, interface_table
+from puppet_ros.cues import load_cues
 from puppet_ros.node import ALLOW_SECOND, cores_of, Scheduling
 from puppet_ros.process import middleware_settings
 
@@ -130,6 +131,7 @@ FILES: Mapping[str, Callable[[str], object]] = {
     'performer': config_files.character,
     'environment': config_files.environment_file,
     'layout': config_files.layout_file,
+    'cues': load_cues,
 }
 
 # in the order of the data: module and class
@@ -298,6 +300,7 @@ ARGUMENTS = (
     ),
     Argument('pin', 'Processors for the nodes, one each in turns, such as 2,3; all if empty.'),
     Argument('view', 'Whether to show the bodies in a browser.', default='false'),
+    Argument('cues', 'File of cues for which that page has buttons; none if empty.'),
     Argument(
         'rviz',
         'RViz: true or puppet for the bodies, tracker for the sensors, or the '
@@ -331,8 +334,10 @@ def processes(variant: str, given: Mapping[str, str]) -> tuple[Process, ...]:
         listed.append(Process(PIPELINE, 'puppet_bringup', PIPELINE, is_node=False, nodes=nodes))
     listed = _scheduled(listed, values)
     if _truth('view', values['view']):
-        follow = ('--follow',) if values.get('clip') else ()  # a clip goes where it likes
-        listed.append(Process(VIEW, VIEW, VIEW, is_node=False, arguments=follow))
+        words = ['--follow'] if values.get('clip') else []  # a clip goes where it likes
+        if values['cues']:
+            words += ['--cues', str(Path(values['cues']).resolve())]
+        listed.append(Process(VIEW, VIEW, VIEW, is_node=False, arguments=tuple(words)))
     if rviz:
         time_of = {'use_sim_time': True} if parameters['visualization'].get('use_sim_time') else {}
         listed.append(Process(RVIZ, '', RVIZ, arguments=('-d', rviz), parameters=time_of))

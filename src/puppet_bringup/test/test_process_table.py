@@ -105,6 +105,12 @@ def test_a_namespace_is_that_of_all_programs(composed):
             assert '/tf:=/robot1/tf' in words and '/tracker/raw:=/robot1/tracker/raw' in words
 
 
+def test_the_page_has_the_cues_of_a_show():
+    cues = Path(__file__).resolve().parents[1] / 'config' / 'cues' / 'demo.yaml'
+    page = _named(processes(HARDWARE, {'view': 'true', 'cues': str(cues)}), 'puppet_view')
+    assert page.arguments == ('--cues', str(cues))
+
+
 def test_rviz_has_a_model_for_each_puppet(tmp_path):
     given = {**SIM_GIVEN, 'character': 'blubby,sally,frog', 'rviz': 'true', 'namespace': 'robot1'}
     rviz = _named(prepared(SIM, given, tmp_path), 'rviz2')

@@ -56,7 +56,14 @@ class RetargetConfig:
     )
     character: str = setting('blubby', description='Puppet, by name or path of its YAML file.')
     environment: str = setting(
-        'floor', description='Environment, by name or path of its YAML file.', live=False
+        'floor',
+        description='Environment, by name or path of its YAML file; set again to read it again.',
+    )
+    influence_distances_m: str = setting(
+        '',
+        'm',
+        description='D of single pairs, over those of the environment: '
+        'table.left_hand=0.3, stool.hips=0.2.',
     )
     tuning: SolverConfig = SolverConfig()
     performer_leg_length_m: float = setting(
@@ -84,6 +91,7 @@ _NODE = {row.name: row for row in rows_of(RetargetConfig)}
 
 IMPORTANCE_ROWS = (
     _NODE['environment'],
+    _NODE['influence_distances_m'],
     *rows_of(ImportanceConfig),
     *rows_of(SelfInteractionConfig, SELF),
     Row(
@@ -93,7 +101,7 @@ IMPORTANCE_ROWS = (
     ),
 )
 SOLVER_ROWS = (
-    *(_NODE.pop(name) for name in ('solver', 'character', 'environment')),
+    *(_NODE.pop(name) for name in ('solver', 'character', 'environment', 'influence_distances_m')),
     *rows_of(SolverConfig),
 )
 RETARGET_ROWS = (*SOLVER_ROWS, *_NODE.values(), *rows_of(CommandConfig, COMMAND))
@@ -102,6 +110,7 @@ RETARGET_ROWS = (*SOLVER_ROWS, *_NODE.values(), *rows_of(CommandConfig, COMMAND)
 @dataclass(frozen=True, slots=True)
 class ImportanceNodeConfig:
     environment: str  # Name or path of the environment's file
+    influence_distances_m: str  # D of single pairs, as `Environment.with_distances` takes them
     tuning: ImportanceConfig
     self_tuning: SelfInteractionConfig
     surface_file: str  # Path of the performer's measured surface; empty is none

@@ -264,8 +264,15 @@ class RetargetModel:
         self._velocities = np.zeros((8, 3))
         self.configure(character, config)
 
-    def configure(self, character: Character, config: RetargetConfig) -> None:
-        """Take another character or tuning; the puppet blends into what comes of it."""
+    def configure(
+        self, character: Character, config: RetargetConfig, environment: Environment | None = None
+    ) -> None:
+        """
+        Take another character or tuning; the puppet blends into what comes of it.
+
+        The environment is by default that of before.
+        """
+        self._environment = environment or self._environment
         if character is not self._robot_of:
             # the angles of the same robot go on from where they are
             self._robot = RobotJoints(character) if character.robot else None

@@ -14,7 +14,12 @@ from puppet_core.math import Floats
 from puppet_core.robots import description_text, urdf_text
 from puppet_msgs.msg import Posture as PostureMsg
 from puppet_msgs.msg import RetargetStatus
-from puppet_retarget.importance import load_environment, rests_of_objects
+from puppet_retarget.importance import (
+    current_environment,
+    Environment,
+    rests_of_objects,
+    rows_of_objects,
+)
 from puppet_retarget.joint_commands import JointCommands
 from puppet_retarget.parameters import (
     NO_COMMANDS,
@@ -80,6 +85,12 @@ COMMAND_TOPICS = {
 }
 
 
+def environment_of(config: RetargetConfig) -> Environment:
+    """Return the environment of a node as its file is now; ConfigError if it cannot be read."""
+    path = config_files.environment_file(config.environment)
+    return current_environment(path, config.influence_distances_m)
+
+
 class PuppetFrame(NamedTuple):
     """A frame of the puppet with what else its messages contain."""
 
@@ -91,8 +102,10 @@ class PuppetFrame(NamedTuple):
 
 class RetargetStage:
     def __init__(self, character: Character, config: RetargetConfig) -> None:
-        environment = load_environment(config_files.environment_file(config.environment))
+        environment = environment_of(config)
         self._objects = environment.names
+        self.unknown: tuple[str, ...] = ()
+        """Objects of the last importance that the own environment has not."""
         self.model = RetargetModel(character, environment, config)
         self.model.warm_up()
         self.solved = 0
@@ -102,25 +115,34 @@ class RetargetStage:
         self._configure(character, config)
 
     def configure(self, character: Character, config: RetargetConfig) -> None:
-        """Take another character or tuning; the first time, another solver is compiled now."""
+        """
+        Take another character, environment or tuning.
+
+        The first time, another solver is compiled now.
+        """
         if config.solver != self.config.solver:
             self.model.warm_up(config.solver)
-        self.model.configure(character, config)
+        environment = environment_of(config)
+        self._objects = environment.names
+        self.model.configure(character, config, environment)
         self._configure(character, config)
 
     def step(
         self, performer: PostureRecord, importance: ImportanceRecord
     ) -> RetargetedFrame | None:
         """Return the puppet's frame, or None if the input is not usable."""
-        rests = importance.rests
-        if importance.objects != self._objects:  # of another environment
-            rests = rests_of_objects(rests, importance.objects, self._objects)
+        rows, rests, names = importance.rows, importance.rests, importance.objects
+        self.unknown = ()
+        if names != self._objects:  # of another environment
+            self.unknown = tuple(name for name in names if name not in self._objects)
+            rows = rows_of_objects(rows, names, self._objects)
+            rests = rests_of_objects(rests, names, self._objects)
         frame = self.model.step(
             performer.stamp_ns,
             performer.posture.root_position,
             performer.segments,
             performer.posture.rotations,
-            importance.rows,
+            rows,
             importance.self_rows,
             performer.leg_length,
             importance.moving,
@@ -247,6 +269,9 @@ class RetargetNode(Node):
         )
         self._body = RobotDescriptionPublisher(self, BODY_TOPIC, urdf_text(self._character))
         self._diagnostics = Diagnostics(self)
+        self._diagnostics.value(
+            'objects not known', lambda: ', '.join(self._stage.unknown) or 'none'
+        )
         self._commands: RobotCommands | None = None
         self._renew_commands(config)
         self._last = self._open_last()
@@ -312,9 +337,10 @@ class RetargetNode(Node):
         return kept
 
     def _build_config(self, values: Any) -> RetargetConfig:
-        """Return the config, refusing a character that cannot be read."""
+        """Return the config, refusing a character or environment that cannot be read."""
         config = retarget_config(values)
         character = config_files.character(config.character)
+        environment_of(config)
         command = config.command
         if command.type != NO_COMMANDS:
             JointCommands(character.robot, command)

@@ -3,6 +3,7 @@
 """The importance node: one message for one, tuning while running, bad input counted."""
 
 from array import array
+import os
 from pathlib import Path
 import time
 
@@ -20,7 +21,7 @@ from puppet_core.math import quaternions  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
 from puppet_retarget.importance import rests, self_interaction  # noqa: E402
 from puppet_retarget.importance.environment import load_environment  # noqa: E402
-from puppet_retarget.importance.estimator import IMPORTANCE, RADIUS  # noqa: E402
+from puppet_retarget.importance.estimator import IMPORTANCE, OBJECT, RADIUS  # noqa: E402
 from puppet_retarget.importance_node import ImportanceNode, INPUT_TOPIC, OUTPUT_TOPIC  # noqa: E402
 from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob  # noqa: E402
 from puppet_retarget.solvers import make_solver, SolverConfig  # noqa: E402
@@ -34,6 +35,7 @@ from recorder import of_posture  # noqa: E402
 pytestmark = pytest.mark.ros
 
 DEADLINE_S = 60.0
+FLOOR_OBJECT = '{name: floor, shape: plane}'
 CONE = 'format: puppet-environment/1\nobjects:\n- {name: a, shape: cone}\n'
 FLOOR = Path(__file__).resolve().parents[3] / 'config' / 'environments' / 'floor.yaml'
 
@@ -180,6 +182,53 @@ def test_tuning_changes_while_running(make_node, postures):
     result = node.set_parameters([Parameter('influence_distance_m', value=0.9)])[0]
     assert result.successful
     assert heard(node, postures(1))[0].rows[2, RADIUS] == pytest.approx(0.9)
+
+
+def test_environment_changes_while_running(make_node, postures, tmp_path):
+    """What stands in both goes on, what is new begins without importance."""
+    path = tmp_path / 'desk.yaml'
+    desk = '{name: desk, shape: box, position_m: [0, 0, 1], size_m: [4, 4, 0.1]}'
+    path.write_text(f'format: puppet-environment/1\nobjects:\n  - {desk}\n  - {FLOOR_OBJECT}\n')
+    node = make_node()
+    before = heard(node, *(postures(i) for i in range(1, 6)))
+    assert node.set_parameters([Parameter('environment', value=str(path))])[0].successful
+    after = heard(node, *(postures(i) for i in range(6, 60)))
+    assert after[0].objects == ('desk', 'floor') and after[0].rows[2, OBJECT] == 1
+    assert after[0].rows[2, IMPORTANCE] == pytest.approx(before[-1].rows[2, IMPORTANCE], abs=1e-3)
+    hand = np.array([record.rows[0, IMPORTANCE] for record in (before[-1], *after)])
+    assert hand[0] < 0.01 and hand[-1] > 0.5
+    assert np.abs(np.diff(hand)).max() < 0.25 * hand[-1]
+
+
+def test_environment_that_is_set_again_is_read_again(make_node, postures, tmp_path):
+    path, node = tmp_path / 'x.yaml', None
+    for k, distance in enumerate((0.3, 0.9)):
+        floor = FLOOR_OBJECT.replace('}', f', influence_distance_m: {distance}}}')
+        path.write_text(f'format: puppet-environment/1\nobjects:\n  - {floor}\n')
+        os.utime(path, (k, k))
+        node = node or make_node(environment=str(path))
+        assert node.set_parameters([Parameter('environment', value=str(path))])[0].successful
+        assert heard(node, postures(1 + k))[0].rows[2, RADIUS] == pytest.approx(distance)
+    path.write_text(CONE)
+    os.utime(path, (9, 9))
+    result = node.set_parameters([Parameter('environment', value=str(path))])[0]
+    assert not result.successful and 'x.yaml:3: ' in result.reason
+    assert heard(node, postures(3))[0].rows[2, RADIUS] == pytest.approx(0.9)
+
+
+def test_single_pairs_have_a_distance_of_their_own(make_node, postures):
+    node = make_node(influence_distances_m='floor.left_foot=0.25')
+    rows = heard(node, postures(1))[0].rows
+    np.testing.assert_allclose(rows[2:4, RADIUS], (0.25, 0.6))
+    both = [
+        Parameter('influence_distances_m', value='floor.right_foot=0.1'),
+        Parameter('influence_distance_m', value=0.5),
+    ]
+    assert node.set_parameters_atomically(both).successful
+    np.testing.assert_allclose(heard(node, postures(2))[0].rows[2:4, RADIUS], (0.5, 0.1))
+    result = node.set_parameters([Parameter('influence_distances_m', value='desk.head=1')])[0]
+    assert not result.successful
+    assert result.reason == "influence_distances_m: expected one of floor, got 'desk'"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from puppet_retarget.parameters import (
 )
 import pytest
 
-FIXED_IMPORTANCE = {'environment', 'surface_file'}
+FIXED_IMPORTANCE = {'surface_file'}
 
 
 def retarget_values(**changes):
@@ -49,10 +49,10 @@ def test_every_setting_of_the_self_interaction_arrives_by_its_own_name():
 
 
 def test_tuning_may_change_while_running():
-    """An environment and what was measured may not."""
+    """What was measured may not."""
     assert {row.name for row in IMPORTANCE_ROWS if not row.live} == FIXED_IMPORTANCE
     fixed = {row.name for row in RETARGET_ROWS if not row.live}
-    assert fixed == {'environment', 'performer_leg_length_m', 'last_posture_file'}
+    assert fixed == {'performer_leg_length_m', 'last_posture_file'}
 
 
 @pytest.mark.parametrize(

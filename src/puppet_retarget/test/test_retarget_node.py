@@ -56,6 +56,7 @@ class Rig:
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         self.node = retarget_node.RetargetNode(context=context, parameter_overrides=overrides)
         self.postures = postures
+        self.objects = ('floor',)
         self.model = ImportanceModel(
             load_environment(FLOOR), ImportanceConfig(), SelfInteractionConfig()
         )
@@ -74,7 +75,7 @@ class Rig:
         near = self.model.step(record.stamp_ns, record.posture, record.segments)
         msg = self.writer.fill(
             ImportanceRecord(
-                *(record.stamp_ns, record.frame_index, *near[:2], ('floor',)), rests=near.rests
+                *(record.stamp_ns, record.frame_index, *near[:2], self.objects), rests=near.rests
             )
         )
         return deserialize_message(serialize_message(msg), Importance)
@@ -213,6 +214,24 @@ def test_errata_of_the_thesis_are_chosen_while_running(make_rig):
     assert 'errata: expected one of all, none, own_height' in rig.change(errata=['x']).reason
 
 
+def test_other_environment_is_taken_while_running(make_rig, tmp_path):
+    """Importance is of objects by their names, whichever node has the new ones first."""
+    path = tmp_path / 'desk.yaml'
+    desk = '{name: desk, shape: box, position_m: [3, 0, 0.5], size_m: [1, 1, 1]}'
+    path.write_text(f'format: puppet-environment/1\nobjects:\n  - {desk}\n')
+    rig = make_rig()
+    rig.feed(1)
+    assert rig.change(environment=str(path)).successful
+    rig.feed(2)
+    angles = np.array([m.position for m in rig.joints.messages])
+    np.testing.assert_allclose(angles[1], angles[0], atol=1e-6)
+    assert rig.status.messages[-1].easing
+    assert rig.node._stage.unknown == ('floor',)
+    assert rig.change(environment=str(FLOOR)).successful
+    rig.feed(3)
+    assert rig.node._stage.unknown == ()
+
+
 @pytest.mark.parametrize(
     ('values', 'text'),
     [
@@ -222,7 +241,7 @@ def test_errata_of_the_thesis_are_chosen_while_running(make_rig):
         ({'character': str(FLOOR)}, f'character: {FLOOR}:'),
         ({'environment': 'x'}, 'environment'),
     ],
-    ids=['solver', 'range', 'no file', 'other file', 'not live'],
+    ids=['solver', 'range', 'no file', 'other file', 'no environment'],
 )
 def test_refused_change_is_named_and_changes_nothing(make_rig, values, text):
     rig = make_rig()

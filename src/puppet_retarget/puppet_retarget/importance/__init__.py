@@ -4,6 +4,7 @@
 
 from puppet_retarget.importance import objects
 from puppet_retarget.importance.environment import (
+    current_environment,
     Environment,
     filled_up,
     load_environment,
@@ -21,7 +22,9 @@ from puppet_retarget.importance.estimator import (
     ImportanceEstimator,
     OBJECT,
     RADIUS,
+    RATE,
     ROW,
+    rows_of_objects,
 )
 from puppet_retarget.importance.importance_model import (
     ImportanceModel,

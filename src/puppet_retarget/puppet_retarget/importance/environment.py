@@ -11,7 +11,9 @@ counterpart moves with it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +25,7 @@ from puppet_core.body import (
     SEGMENT_INDEX,
     SEGMENTS,
 )
-from puppet_core.io import brief, load_yaml, Section
+from puppet_core.io import brief, ConfigError, InputFileError, load_yaml, Section
 from puppet_core.math import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
 from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SHAPES, SPHERE
 from transforms3d.euler import euler2quat
@@ -35,6 +37,8 @@ MAX_GAZE_DEG = 60.0
 UNSEEN = read_only(np.array([0.0, 0.0, -MAX_SIZE_M]))  # where a follower waits for its sensor [m]
 N_ENDS = len(GENERAL_END_EFFECTORS)
 TRUNK_ENDS = ('hips', 'head')  # which the root brings to what they rest on
+ENDS = (*GENERAL_END_EFFECTORS, *TRUNK_ENDS)
+DISTANCES = 'influence_distances_m'  # the parameter that has D of single pairs
 JOINT_MARGIN_M = 0.07  # of the middle of an elbow or knee, whose skin touches
 OBJECT_BLOCK = 16  # packed objects are filled up to a multiple, or each number compiles anew
 
@@ -123,6 +127,26 @@ class Environment:
     def names(self) -> tuple[str, ...]:
         return tuple(o.name for o in self.objects)
 
+    def with_distances(self, text: str) -> 'Environment':
+        """
+        Return it with other influence distances D of single pairs (Shin2002 eq. 4.3).
+
+        The text is as `table.left_hand=0.3, stool.hips=0.2` [m]; 0 is no influence. Raises
+        ConfigError for another one.
+        """
+        objects = {o.name: o for o in self.objects}
+        for part in filter(None, map(str.strip, text.split(','))):
+            name, end, distance = _read_pair(part)
+            if name not in objects:
+                known = ', '.join(objects) or 'no object'
+                raise ConfigError(f'{DISTANCES}: expected one of {known}, got {brief(name)}')
+            if end in TRUNK_ENDS and objects[name].segment >= 0:
+                raise ConfigError(f'{DISTANCES}: expected no {end} at what is on the body')
+            changed = objects[name].influence_distances.copy()
+            changed[ENDS.index(end)] = distance
+            objects[name] = replace(objects[name], influence_distances=read_only(changed))
+        return Environment(tuple(objects.values()))
+
     def arrays(
         self, influence_distance: float, contact_margin: float, world_scale: float = 1.0
     ) -> ObjectArrays:
@@ -163,6 +187,37 @@ class Environment:
             np.array([o.gaze_rad for o in self.objects]),
             rests,
         )
+
+
+def current_environment(path: Path, distances: str = '') -> Environment:
+    """
+    Return an environment as its file is now, with distances as of `with_distances`.
+
+    It is the same object as long as neither changes. Raises ConfigError.
+    """
+    return _current(path, path.stat().st_mtime_ns, distances)
+
+
+@lru_cache(maxsize=8)
+def _current(path: Path, changed_ns: int, distances: str) -> Environment:
+    try:
+        return load_environment(path).with_distances(distances)
+    except InputFileError as err:
+        raise ConfigError(f'environment: {err}') from err
+
+
+def _read_pair(text: str) -> tuple[str, str, float]:
+    """Return object, end-effector and distance [m] of a text as `table.left_hand=0.3`."""
+    pair, _, number = text.partition('=')
+    name, _, end = pair.strip().rpartition('.')
+    try:
+        distance = float(number)
+    except ValueError:
+        distance = math.nan
+    if not name or end not in ENDS or not 0.0 <= distance <= MAX_SIZE_M:
+        form = f'OBJECT.END=METRES, END one of {", ".join(ENDS)}, METRES from 0 to {MAX_SIZE_M:g}'
+        raise ConfigError(f'{DISTANCES}: expected {form}, got {brief(text)}')
+    return name, end, distance
 
 
 def load_environment(path: str | Path) -> Environment:
@@ -207,8 +262,7 @@ def _read_object(entry: Section) -> SceneObject:
         else:
             puppet = _read_placement(other, shape, real)
         other.finish()
-    ends = (*GENERAL_END_EFFECTORS, *TRUNK_ENDS)
-    influence = _per_end_effector(entry, 'influence_distance_m', ends, above=0.0)
+    influence = _per_end_effector(entry, 'influence_distance_m', ENDS, above=0.0)
     margin = _per_end_effector(entry, 'contact_margin_m', GENERAL_END_EFFECTORS, above=None)
     n_ends = len(END_EFFECTORS)
     if np.any(np.isnan(influence[n_ends:N_ENDS]) & ~np.isnan(margin[n_ends:])):

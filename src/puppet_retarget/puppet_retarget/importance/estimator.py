@@ -11,6 +11,7 @@ Every pair of end-effector and object has a row of that form first; what the end
 gets of them changes smoothly while the nearest object changes hands.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 from typing import NamedTuple
@@ -152,6 +153,18 @@ class ImportanceEstimator:
         objects.contact_margins[:] = new.contact_margins
         self._config = config
 
+    def go_on(self, before: 'ImportanceEstimator', same: Sequence[tuple[int, int]]) -> None:
+        """
+        Go on from one of another environment, smoothly.
+
+        Pairs of indices tell which object there is the same as which one here; what is new here
+        begins without importance.
+        """
+        for there, here in same:
+            self._arrays.pairs[here] = before._arrays.pairs[there]
+            self._arrays.followers[here] = before._arrays.followers[there]
+        self._stamp_ns = before._stamp_ns
+
     def reset(self) -> None:
         """Forget the past: the next step is not smoothed."""
         self._stamp_ns = None
@@ -170,6 +183,16 @@ class ImportanceEstimator:
             return None
         self._stamp_ns = stamp_ns
         return self._rows
+
+
+def rows_of_objects(rows: Floats, names: Sequence[str], others: Sequence[str]) -> Floats:
+    """Return rows of named objects as of other names, of none where it is not in there."""
+    found = rows.copy()
+    for row in found:
+        j = int(row[OBJECT])
+        name = names[j] if 0 <= j < len(names) else ''
+        row[OBJECT] = others.index(name) if name in others else -1.0
+    return found
 
 
 def _objects(environment: Environment, config: ImportanceConfig) -> ObjectArrays:

@@ -90,6 +90,16 @@ class ImportanceModel:
         if self._self_estimator is not None:
             self._self_estimator.retune(self_tuning)
 
+    def enter(self, environment: Environment) -> None:
+        """Take another environment, or one that has changed; objects are known by their names."""
+        before = {o.name: j for j, o in enumerate(self._environment.objects)}
+        same = [(before[n], j) for j, n in enumerate(environment.names) if n in before]
+        estimator, moving = ImportanceEstimator(environment, self._tuning), self._moving
+        estimator.go_on(self._estimator, same)
+        self._environment, self._estimator = environment, estimator
+        self._moving, self._counterparts = MovingObjects(environment), Counterparts(environment)
+        self._moving.go_on(moving)
+
     def reset(self) -> None:
         """Forget the past, not the performer: the next step is not smoothed."""
         self._estimator.reset()

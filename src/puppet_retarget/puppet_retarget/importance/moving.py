@@ -86,6 +86,21 @@ class MovingObjects:
         self._stamp_ns: int | None = None
         self.reset()
 
+    def go_on(self, before: 'MovingObjects') -> None:
+        """Go on from those of another environment: what has the same name is where it was."""
+        places, turns = self._start.positions.copy(), self._start.orientations.copy()
+        known = {o.name: (row, o) for row, (_, o) in enumerate(before._items)}
+        for i, (_, item) in enumerate(self._items):
+            row, other = known.get(item.name, (-1, None))
+            if other is None or _holder(other) != _holder(item):
+                continue
+            places[i], turns[i] = before._props.positions[row], before._props.orientations[row]
+            self._grasps[i], self._was_known[i] = before._grasps[row], before._was_known[row]
+            if item.name in self.unseen and item.name not in before.unseen:
+                self.unseen.remove(item.name)
+        self._props = Props(self._start.names, places, turns)
+        self._stamp_ns = before._stamp_ns
+
     def reset(self) -> None:
         """Put all where they were at first, in nobody's hands."""
         self._props = self._start
@@ -156,6 +171,11 @@ class MovingObjects:
         turned = np.array(v.between(v.normalized(vec3(grasp.line)), v.normalized(vec3(line))))
         place = middle + quaternions.rotate(turned, place - grasp.middle)
         return place, quaternions.multiply(turned, turn)
+
+
+def _holder(item: SceneObject) -> tuple[str, bool, int]:
+    """Return what an object moves with."""
+    return item.follows, item.held, item.segment
 
 
 def _known(pose: Pose | None) -> Pose | None:

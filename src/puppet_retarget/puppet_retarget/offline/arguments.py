@@ -50,7 +50,7 @@ CLIP_ENVIRONMENT = 'floor'
 PROCEDURAL_RATE_HZ = 120.0
 PERFORMER = 'performer'
 _OWN_OPTIONS = ('solver', 'character', 'environment')
-_LIVE_ONLY = ('surface_file',)
+_LIVE_ONLY = ('surface_file', 'influence_distances_m')
 
 
 class ConfigFiles(Protocol):

@@ -6,9 +6,14 @@ from pathlib import Path
 
 from body_fixtures import floor_only
 import numpy as np
-from puppet_core.io import InputFileError
+from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import quaternions
-from puppet_retarget.importance.environment import JOINT_MARGIN_M, load_environment
+from puppet_retarget.importance.environment import (
+    ENDS,
+    Environment,
+    JOINT_MARGIN_M,
+    load_environment,
+)
 from puppet_retarget.importance.objects import SHAPES
 import pytest
 
@@ -193,3 +198,26 @@ def test_mistake_is_reported_with_file_line_and_key(tmp_path, body, message):
     with pytest.raises(InputFileError, match=message) as caught:
         load_environment(path)
     assert str(caught.value).startswith(f'{path}:')
+
+
+def test_distances_of_single_pairs_stand_over_those_of_the_file(good):
+    """Shin2002 eq. 4.3: D of each pair of end-effector and object."""
+    name = good.objects[0].name
+    changed = good.with_distances(f' {name}.left_hand = 0.35, {name}.head=0 ')
+    assert changed.names == good.names
+    for before, after in zip(good.objects, changed.objects):
+        expected = before.influence_distances.copy()
+        if before.name == name:
+            expected[[ENDS.index('left_hand'), ENDS.index('head')]] = 0.35, 0.0
+        np.testing.assert_array_equal(after.influence_distances, expected)
+
+
+@pytest.mark.parametrize('text', ['a', 'a.tail=1', '.left_hand=1', 'a.left_hand=far', 'a.head=-1'])
+def test_text_that_is_no_distance_of_a_pair_is_refused(text):
+    with pytest.raises(ConfigError, match='influence_distances_m: expected OBJECT.END=METRES'):
+        Environment(()).with_distances(text)
+
+
+def test_distance_of_an_unknown_object_is_refused():
+    with pytest.raises(ConfigError, match="expected one of no object, got 'a'"):
+        Environment(()).with_distances('a.head=1')

@@ -14,6 +14,8 @@ from puppet_retarget.importance.estimator import (
     OBJECT,
     RADIUS,
     RATE,
+    ROW,
+    rows_of_objects,
 )
 import pytest
 
@@ -153,3 +155,11 @@ def test_fast_approach_is_clamped_at_one(run):
 def test_eq_4_2_predicts_by_lambda():
     assert importance(0.2, 1.0, 0.1, 0.6) == pytest.approx(importance(0.3, 0.0, 0.1, 0.6))
     assert importance(0.2, 1.0, 0.0, 0.6) == importance(0.2, 0.0, 0.0, 0.6)
+
+
+def test_rows_are_of_objects_by_their_names():
+    rows = np.zeros((4, ROW))
+    rows[:, OBJECT] = 0.0, 1.0, -1.0, 7.0
+    found = rows_of_objects(rows, ('floor', 'desk'), ('stool', 'floor'))
+    np.testing.assert_array_equal(found[:, OBJECT], (1.0, -1.0, -1.0, -1.0))
+    np.testing.assert_array_equal(found[:, :OBJECT], rows[:, :OBJECT])

@@ -302,3 +302,24 @@ def test_a_hand_goes_over_from_a_thing_on_the_body_to_another_without_a_leap(
         moves = np.diff(result.puppet.end_effectors[:, 1], axis=0)
         steps.append(np.linalg.norm(moves, axis=1).max())
     assert steps[1] < 0.3 * steps[0]
+
+
+def test_a_held_box_stays_in_the_hands_as_the_environment_changes(scene):
+    """It is known by its name; one that moves with something else begins anew."""
+    thing = scene.thing('box', (0.5, 0.0, 1.0), BOX, held=True, name='box')
+    first, other = scene(thing), scene(scene.floor, thing)
+    palms = (0.5, 0.15, 1.0), (0.5, -0.15, 1.0)
+    moving, lifted = MovingObjects(first), np.array([0.0, 0.0, 0.3])
+    for k in range(31):
+        raised = np.array(palms) + k / 30.0 * lifted
+        moving.step(k * 10_000_000, _seen(NO_PROPS, raised), _world(first))
+    after = MovingObjects(other)
+    after.go_on(moving)
+    props = after.step(310_000_000, _seen(NO_PROPS, raised + 0.1 * lifted), _world(other))
+    np.testing.assert_allclose(props.positions[0], thing.real.position + 1.1 * lifted, atol=1e-9)
+    anew = MovingObjects(scene(replace(thing, held=False, follows='sensor')))
+    anew.go_on(moving)
+    assert (
+        anew.unseen == ['box']
+        and anew.step(0, _seen(NO_PROPS), _world(first)).positions[0][2] < -1
+    )

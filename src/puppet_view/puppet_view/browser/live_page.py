@@ -6,11 +6,13 @@ import argparse
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+import math
 import os
+from pathlib import Path
 import queue
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS, world_orientations
@@ -21,6 +23,7 @@ from puppet_core.robots import drawn_robot, DrawnRobot, merged_parts, Part, read
 from puppet_msgs.msg import Importance, Posture
 from puppet_msgs.srv import Calibrate
 from puppet_ros import config_files
+from puppet_ros.cues import Cue, CueCaller, load_cues, SHORT
 from puppet_ros.messages import decoded, posture_of, raw_header
 from puppet_ros.node import qos, spin_node
 from puppet_view.browser import panel as panels
@@ -29,7 +32,7 @@ from puppet_view.browser.body import BodyNodes
 from puppet_view.browser.expiring_markers import ExpiringMarkers, REAL
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import qos_profile_parameter_events
 from rclpy.task import Future
@@ -39,19 +42,54 @@ from std_msgs.msg import String
 import viser
 from visualization_msgs.msg import MarkerArray
 
-CHARACTER, CALIBRATE = 'character', 'calibrate'
-# control, which has its parameter's name: node that has it, title, the parameter's range, step
+CHARACTER, ENVIRONMENT, MODEL = 'character', 'environment', 'process.model'
+CALIBRATE, CUE = 'calibrate', 'cue'
+
+
+class Slider(NamedTuple):
+    node: str  # that has the parameter
+    title: str
+    low: float  # of the parameter, of its logarithm to base 10 if that is slid
+    high: float
+    step: float
+    twin: str = ''  # a parameter that is always equal
+    is_log: bool = False
+
+    def shown(self, value: float) -> float:
+        """Return where the slider stands for a value of the parameter."""
+        if self.is_log:
+            value = math.log10(max(value, 10.0**self.low))
+        return min(max(value, self.low), self.high)
+
+
+# By the parameters' names.
 SLIDERS = {
-    'prediction_s': ('importance', 'prediction λ [s]', 0.0, 1.0, 0.005),
-    'influence_distance_m': ('importance', 'influence D [m]', 0.0, 10.0, 0.05),
-    'smoothing_s': ('importance', 'smoothing [s]', 0.0, 1.0, 0.005),
-    'stretch_limit': ('retarget', 'stretch limit', 0.5, 1.0, 0.002),
-    'root_smoothing_s': ('retarget', 'root settles [s]', 0.0, 1.0, 0.005),
+    'prediction_s': Slider('importance', 'prediction λ [s]', 0.0, 1.0, 0.005),
+    'influence_distance_m': Slider('importance', 'influence D [m]', 0.0, 10.0, 0.05),
+    'smoothing_s': Slider('importance', 'smoothing [s]', 0.0, 1.0, 0.005),
+    'stretch_limit': Slider('retarget', 'stretch limit', 0.5, 1.0, 0.002),
+    'root_smoothing_s': Slider('retarget', 'root settles [s]', 0.0, 1.0, 0.005),
 }
-# control -> nodes that have a parameter of that name; the first one's value is shown
+# Shin2002 eq. 3.5, to be tuned interactively; powers of ten.
+Q_SLIDERS = {
+    f'process.q{k}': Slider('pose_filter', f'log q{k}, {text}', low, high, 0.05, twin, is_log=True)
+    for k, twin, low, high, text in (
+        (1, '', -9.0, 0.0, 'position'),
+        (2, 'process.q3', -9.0, 1.0, 'position, velocity (q3)'),
+        (4, '', -6.0, 3.0, 'velocity'),
+        (5, '', -9.0, 1.0, 'rotation'),
+        (6, 'process.q7', -9.0, 2.0, 'rotation, rate (q7)'),
+        (8, '', -6.0, 4.0, 'rate'),
+    )
+}
+ALL_SLIDERS = {**SLIDERS, **Q_SLIDERS}
+MODELS = ('adaptive', 'physical', 'printed')
+# setting -> nodes that have a parameter of that name; the first one's value is shown
 TARGETS = {
-    CHARACTER: ('retarget', 'visualization'),
-    **{n: (row[0],) for n, row in SLIDERS.items()},
+    CHARACTER: SHORT[CHARACTER],
+    ENVIRONMENT: SHORT[ENVIRONMENT],
+    MODEL: ('pose_filter',),
+    **{name: (slider.node,) for name, slider in ALL_SLIDERS.items()},
 }
 MAX_LATENCY_MS = 60e3  # more is no latency: the stamps are of another clock, as of a played bag
 
@@ -83,12 +121,20 @@ Changes = queue.SimpleQueue[tuple[str, object]]
 Postures = dict[str, tuple[Quats, Vec3s]]  # orientations and joints in world of each body
 
 
+class Choices(NamedTuple):
+    """What a person may choose of."""
+
+    characters: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
+    cues: tuple[Cue, ...] = ()
+
+
 class ViewPanel(panels.QuietPanel):
     def __init__(
         self,
         gui: viser.GuiApi,
         on_setting: Callable[[str, object], None],
-        characters: tuple[str, ...],
+        choices: Choices,
         on_arrange: Callable[[], None],
         follow: bool,
     ) -> None:
@@ -101,11 +147,20 @@ class ViewPanel(panels.QuietPanel):
         with tabs.add_tab('Tuning'):
             # what sets parameters, by the parameters' names
             self.controls: dict[str, viser.GuiDropdownHandle | viser.GuiSliderHandle] = {
-                CHARACTER: gui.add_dropdown('character', characters or ('-',))
+                CHARACTER: gui.add_dropdown('character', choices.characters or ('-',)),
+                ENVIRONMENT: gui.add_dropdown('environment', choices.environments or ('-',)),
             }
-            for name, (_, title, low, high, step) in SLIDERS.items():
-                self.controls[name] = gui.add_slider(title, low, high, step, low)
-            self._refusal = panels.HtmlText(gui)
+            self._again = gui.add_button('read the environment again')
+            self._add_sliders(gui, SLIDERS)
+        with tabs.add_tab('Filter'):
+            self.controls[MODEL] = gui.add_dropdown('process model', MODELS)
+            gui.add_html(panels.text_html('printed: q1 to q8, as powers of ten'))
+            self._add_sliders(gui, Q_SLIDERS)
+        if choices.cues:
+            with tabs.add_tab('Cues'):
+                for cue in choices.cues:
+                    button = gui.add_button(cue.name)
+                    button.on_click(lambda _, cue=cue: on_setting(CUE, cue))
         with tabs.add_tab('View'):
             self.side = gui.add_checkbox('side by side', True)
             self.follow = gui.add_checkbox('follow', follow)
@@ -116,18 +171,27 @@ class ViewPanel(panels.QuietPanel):
             gui.add_html(panels.text_html('Stand in the T-pose, still, and press.'))
             self._calibrate = gui.add_button('calibrate')
             self._outcome = panels.HtmlText(gui)
+        self._refusal = panels.HtmlText(gui)
         for name, control in self.controls.items():
             self.connect(name, control)
+        self._again.on_click(lambda _: on_setting(ENVIRONMENT, self.controls[ENVIRONMENT].value))
         self._calibrate.on_click(lambda _: on_setting(CALIBRATE, None))
         for box in (self.side, self.names):
             box.on_update(lambda _: on_arrange())
 
-    def show_settings(self, values: Mapping[str, object]) -> None:
+    def _add_sliders(self, gui: viser.GuiApi, sliders: Mapping[str, Slider]) -> None:
+        for name, slider in sliders.items():
+            low, high, step = slider.low, slider.high, slider.step
+            self.controls[name] = gui.add_slider(slider.title, low, high, step, low)
+
+    def show_settings(self, values: Mapping[str, Any]) -> None:
         """Move the controls to what the nodes have, without telling the nodes."""
         with self.silently():
             for name, value in values.items():
-                control = self.controls[name]
-                if name == CHARACTER and value not in control.options:
+                control, slider = self.controls[name], ALL_SLIDERS.get(name)
+                if slider is not None:
+                    value = slider.shown(value)
+                elif value not in control.options:
                     control.options = (*control.options, str(value))
                 panels.set_if_other(control, 'value', value)
 
@@ -151,7 +215,7 @@ class LiveView:
     def __init__(
         self,
         on_setting: Callable[[str, object], None],
-        characters: tuple[str, ...],
+        choices: Choices,
         host: str = stage.LOOPBACK,
         port: int = 0,
         follow: bool = False,
@@ -161,7 +225,7 @@ class LiveView:
         self._scene = self._stage.server.scene
         self.address = self._stage.address  # what to open in a browser
         gui = self._stage.server.gui
-        self.panel = ViewPanel(gui, on_setting, characters, self._arrange, follow)
+        self.panel = ViewPanel(gui, on_setting, choices, self._arrange, follow)
         self._solids: dict[str, stage.SolidScene] = {}
         self._captions: dict[str, str] = {}
         self._roots: dict[str, Vec3] = {}
@@ -264,6 +328,15 @@ class CalibrationCall:
             self._panel.show_calibration(text, not answer.success, False)
 
 
+def cue_of(setting: str, value: Any) -> Cue:
+    """Return what a control sets."""
+    names, slider = [setting], ALL_SLIDERS.get(setting)
+    if slider is not None:
+        value = 10.0**value if slider.is_log else float(value)
+        names += [slider.twin] * bool(slider.twin)
+    return Cue(setting, {node: dict.fromkeys(names, value) for node in TARGETS[setting]})
+
+
 class NodeSettings:
     """Carries changes from the controls to the nodes, and the nodes' values to the controls."""
 
@@ -272,8 +345,9 @@ class NodeSettings:
         self._home = node.get_namespace().rstrip('/') + '/'
         self._changes = changes
         self._panel = panel
-        names = {name for nodes in TARGETS.values() for name in nodes}
+        names = {nodes[0] for nodes in TARGETS.values()}
         self._clients = {name: AsyncParameterClient(node, name) for name in names}
+        self._caller = CueCaller(node)
         self._unread = set(TARGETS)
         self._under_way = dict.fromkeys(TARGETS, 0)
         self._events = node.create_subscription(
@@ -287,27 +361,21 @@ class NodeSettings:
             if client.services_are_ready() and not self._under_way[setting]:
                 self._unread.discard(setting)
                 client.get_parameters([setting]).add_done_callback(partial(self._show, setting))
-        latest: dict[str, object] = {}
+        latest: dict[str, Any] = {}
         while not self._changes.empty():
             setting, value = self._changes.get()
             latest[setting] = value  # a slider on its way; only where it is now counts
         for setting, value in latest.items():
-            self._send(setting, value)
+            if isinstance(value, Cue):
+                self._caller.call(value, self._show_refusal)
+            else:
+                self._under_way[setting] += 1
+                self._caller.call(cue_of(setting, value), partial(self._check, setting))
 
-    def _send(self, setting: str, value: object) -> None:
-        for name in TARGETS[setting]:
-            client = self._clients[name]
-            if not client.services_are_ready():
-                self._refuse(setting, f'{name}: not there to take {setting}')
-                continue
-            self._under_way[setting] += 1
-            future = client.set_parameters([Parameter(setting, value=value)])
-            future.add_done_callback(partial(self._check, setting))
-
-    def _refuse(self, setting: str, reason: str) -> None:
-        self._node.get_logger().warning(reason)
+    def _show_refusal(self, reason: str) -> None:
         self._panel.show_refusal(reason)
-        self._unread.add(setting)  # show what is in force
+        if reason:
+            self._node.get_logger().warning(reason)
 
     def _show(self, setting: str, future: Future) -> None:
         if self._under_way[setting] or not self._changes.empty():
@@ -316,13 +384,11 @@ class NodeSettings:
         for value in future.result().values:
             self._panel.show_settings({setting: parameter_value_to_python(value)})
 
-    def _check(self, setting: str, future: Future) -> None:
+    def _check(self, setting: str, reason: str) -> None:
         self._under_way[setting] -= 1
-        for result in future.result().results:
-            if result.successful:
-                self._panel.show_refusal('')
-            else:
-                self._refuse(setting, result.reason)
+        self._show_refusal(reason)
+        if reason:
+            self._unread.add(setting)  # show what is in force
 
     def _on_event(self, event: ParameterEvent) -> None:
         for changed in (*event.new_parameters, *event.changed_parameters):
@@ -477,6 +543,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument('--port', type=int, default=0, help='8080 or any free one if absent')
     text, flag = 'keep the bodies in the middle of the picture', argparse.BooleanOptionalAction
     p.add_argument('--follow', action=flag, default=True, help=f'{text} from the start')
+    text = 'a button for each cue of a file, as of puppet_cue'
+    p.add_argument('--cues', type=Path, metavar='FILE', help=text)
     p.add_argument('--host', default=stage.LOOPBACK, help='default %(default)s: only this machine')
     return p
 
@@ -490,8 +558,12 @@ def _serve(words: Sequence[str]) -> int:
     options = parser().parse_args(remove_ros_args(words))
     changes: Changes = queue.SimpleQueue()
     place = options.host, options.port, options.follow
-    characters = config_files.available('characters')
-    view = LiveView(lambda *change: changes.put(change), characters, *place)
+    choices = Choices(
+        config_files.available('characters'),
+        config_files.available('environments'),
+        load_cues(options.cues) if options.cues else (),
+    )
+    view = LiveView(lambda *change: changes.put(change), choices, *place)
     try:
         print(f'open {view.address} in a browser', flush=True)
         if stage.is_open(options.host):

@@ -14,7 +14,7 @@ from puppet_core.body import Character, END_EFFECTORS, NO_PROPS
 from puppet_core.io import build_config, rows_of, setting
 from puppet_core.marker_spec import IDENTITY, IDS_PER_PUPPET, MarkerSpec
 from puppet_msgs.msg import Importance, Posture
-from puppet_retarget.importance import Environment, GOAL, IMPORTANCE, load_environment, RADIUS
+from puppet_retarget.importance import current_environment, Environment, GOAL, IMPORTANCE, RADIUS
 from puppet_ros import config_files, messages
 from puppet_ros import node as ros
 from puppet_ros.node import qos
@@ -41,7 +41,8 @@ BODY_RATE_HZ = 10.0  # of colours; the limbs move with their frames
 @dataclass(frozen=True, slots=True)
 class VisualizationConfig:
     environment: str = setting(
-        'floor', description='Environment, by name or path of its YAML file.', live=False
+        'floor',
+        description='Environment, by name or path of its YAML file; set again to read it again.',
     )
     character: str = setting(
         'blubby', description='Puppet, by name or path of its YAML file; its world scale is drawn.'
@@ -174,7 +175,7 @@ class VisualizationNode(Node):
             self, VISUALIZATION_ROWS, self._build_config, self._on_config
         )
         config = self._table.config
-        self._environment = load_environment(config_files.environment_file(config.environment))
+        self._environment = _environment_of(config)
         self._performer = BodyView(f'{config.tf_prefix}{PERFORMER}/', config.world_frame)
         further = _names(config.further_characters)
         self._puppets = [Puppet(i, config, self._performer) for i in range(1 + len(further))]
@@ -182,7 +183,7 @@ class VisualizationNode(Node):
             puppet.become(config_files.character(name))
         self._diagnostics = ros.Diagnostics(self)
         self._tf_static: Any = None
-        self._shown = config.character
+        self._shown = config.character, self._environment
         self._importance_watch = ros.ClockJumpDetector()
         self._tf = self.create_publisher(TFMessage, ros.TF_TOPIC, qos.TRANSFORMS)
         self._markers = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
@@ -331,6 +332,7 @@ class VisualizationNode(Node):
         config = build_config(VisualizationConfig, values)
         for name in (config.character, *_names(config.further_characters)):
             config_files.character(name)
+        _environment_of(config)
         return config
 
     def _on_config(self, config: VisualizationConfig) -> None:
@@ -347,8 +349,10 @@ class VisualizationNode(Node):
         for view in (self._performer, *(puppet.view for puppet in self._puppets)):
             view.limit = ros.RateLimit(config.tf_rate_hz)
         self._restart(config)
-        if config.character != self._shown:
-            self._shown = config.character
+        self._environment = _environment_of(config)
+        shown = config.character, self._environment
+        if shown != self._shown:
+            self._shown = shown
             self._take_away()
 
     def _announce_fixed(self, config: VisualizationConfig) -> None:
@@ -366,6 +370,10 @@ class VisualizationNode(Node):
         if config.tf_rate_hz > 0.0:
             fixed.transforms += [t for view in views for t in view.fixed_transforms(now_ns)]
         self._tf_static.publish(fixed)
+
+
+def _environment_of(config: VisualizationConfig) -> Environment:
+    return current_environment(config_files.environment_file(config.environment))
 
 
 def _names(text: str) -> list[str]:

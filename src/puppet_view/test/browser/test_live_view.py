@@ -15,19 +15,22 @@ import pytest
 pytest.importorskip('viser', reason='viser is not installed')
 
 from puppet_core.robots.description import merged_parts, read_shape  # noqa: E402
-from puppet_view.browser.live_page import LiveView, PERFORMER, PUPPET  # noqa: E402,I100
+from puppet_ros.cues import Cue  # noqa: E402,I100
+from puppet_view.browser.live_page import Choices, cue_of, LiveView, PERFORMER, PUPPET  # noqa: E402
 from puppet_view.browser.stage import BrowserStage, is_open, SceneSolid  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+CUE = Cue('desk', {'importance': {'environment': 'demo'}})
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 
 
 @pytest.fixture
 def view():
     sent = []
-    live = LiveView(lambda name, value: sent.append((name, value)), ('blubby', 'sally'))
+    choices = Choices(('blubby', 'sally'), ('floor', 'demo'), (CUE,))
+    live = LiveView(lambda name, value: sent.append((name, value)), choices)
     yield live, sent
     live.close()
 
@@ -88,8 +91,22 @@ def test_a_robot_is_drawn_where_its_links_are(view, tmp_path):
 
 def test_settings_of_the_nodes_are_shown_without_echo(view):
     live, sent = view
-    live.panel.show_settings({'prediction_s': 0.2, 'character': 'frog'})
+    shown = {'prediction_s': 0.2, 'character': 'frog', 'environment': '/x/desk.yaml'}
+    live.panel.show_settings({**shown, 'process.q8': 10.0, 'process.q1': 0.0})
     assert sent == []
+    values = {name: control.value for name, control in live.panel.controls.items()}
+    assert values.items() >= shown.items()
+    assert (values['process.q8'], values['process.q1']) == (1.0, -9.0)  # powers of ten
+
+
+def test_parameters_that_are_always_equal_are_set_together():
+    """Shin2002 eq. 3.5: the filter's covariance is symmetric."""
+    assert cue_of('process.q2', -2.0).settings == {
+        'pose_filter': {'process.q2': 0.01, 'process.q3': 0.01}
+    }
+    assert cue_of('process.q8', 0.0).settings == {'pose_filter': {'process.q8': 1.0}}
+    nodes = cue_of('environment', 'demo').settings
+    assert set(nodes) == {'importance', 'retarget*', 'visualization'}
 
 
 def test_nobody_opens_a_way_in_from_the_internet(view):

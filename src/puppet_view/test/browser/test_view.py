@@ -20,15 +20,17 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 pytest.importorskip('viser', reason='needs viser')
 
-from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402
+from puppet_filter.parameters import ROWS  # noqa: E402
+from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402,I100
 from puppet_retarget.parameters import IMPORTANCE_ROWS, RETARGET_ROWS  # noqa: E402
+from puppet_ros.cues import Cue  # noqa: E402
 from puppet_ros.messages.posture_msg import PostureRecord, PostureWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.node.transforms import RobotDescriptionPublisher  # noqa: E402
 from puppet_ros.testing import isolated_context, spin_until  # noqa: E402
 from puppet_view.browser import live_page  # noqa: E402,I100
-from puppet_view.browser.live_page import NodeSettings, SLIDERS, TARGETS  # noqa: E402,I100
+from puppet_view.browser.live_page import MODEL, MODELS, NodeSettings, Q_SLIDERS, SLIDERS, TARGETS  # noqa: E402
 from rcl_interfaces.msg import SetParametersResult  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -180,12 +182,18 @@ class Rig:
             node.declare_parameter('character', 'blubby')
         self.bodies[0].declare_parameter('stretch_limit', 0.98)
         self.bodies[0].declare_parameter('root_smoothing_s', 0.1)
+        for node in (self.importance, *self.bodies):
+            node.declare_parameter('environment', 'floor')
+        self.filter = Node('pose_filter', context=context)
+        for row in ROWS:
+            if row.name.startswith('process.'):
+                self.filter.declare_parameter(row.name, row.default)
         self.viewer = Node('viewer', context=context)
         self.changes = queue.SimpleQueue()
         self.panel = Panel()
         self.settings = NodeSettings(self.viewer, self.changes, self.panel)
         self.executor = make_executor(context)
-        for node in (self.importance, *self.bodies, self.viewer):
+        for node in (self.importance, self.filter, *self.bodies, self.viewer):
             self.executor.add_node(node)
 
     def step_until(self, condition):
@@ -212,16 +220,33 @@ def test_values_of_the_nodes_are_shown(rig):
         'prediction_s': 0.1,
         'influence_distance_m': 0.6,
         'character': 'blubby',
+        'environment': 'floor',
         'smoothing_s': 0.05,
         'stretch_limit': 0.98,
         'root_smoothing_s': 0.1,
+        'process.model': 'adaptive',
+        **{row.name: row.default for row in ROWS if row.name in Q_SLIDERS},
     }
 
 
 def test_sliders_have_the_ranges_of_their_parameters():
     rows = {row.name: row for row in (*IMPORTANCE_ROWS, *RETARGET_ROWS)}
-    for name, (_, _, low, high, _) in SLIDERS.items():
-        assert (rows[name].low, rows[name].high) == (low, high)
+    for name, slider in SLIDERS.items():
+        assert (rows[name].low, rows[name].high) == (slider.low, slider.high)
+
+
+def test_sliders_of_the_filter_reach_from_next_to_nothing_to_the_highest_value():
+    """Shin2002 ch. 3: q1 to q8 are to be tuned interactively."""
+    rows = {row.name: row for row in ROWS}
+    twins = {slider.twin for slider in Q_SLIDERS.values() if slider.twin}
+    assert {*Q_SLIDERS, *twins} == {name for name in rows if name.startswith('process.q')} - {
+        name for name in rows if name.startswith('process.quiet')
+    }
+    for name, slider in Q_SLIDERS.items():
+        assert 10.0**slider.high == pytest.approx(rows[name].high)
+        assert slider.low < slider.shown(rows[name].default) < slider.high
+    model = next(row for row in ROWS if row.name == MODEL)
+    assert model.choices == MODELS
 
 
 def test_slider_sets_the_parameter_to_where_it_is_now(rig):
@@ -240,9 +265,33 @@ def test_refused_value_is_replaced_by_the_one_in_force(rig):
     rig.importance.add_on_set_parameters_callback(refuse)
     rig.panel.shown.clear()
     rig.changes.put(('prediction_s', 9.0))
-    assert rig.step_until(lambda: rig.panel.refusal == 'prediction_s: expected less')
+    refusal = 'importance: prediction_s: expected less'
+    assert rig.step_until(lambda: rig.panel.refusal == refusal)
     rig.panel.shown.clear()  # an answer to what was asked before may have come meanwhile
     assert rig.step_until(lambda: rig.panel.shown.get('prediction_s') == 0.1)
+
+
+def test_equal_parameters_and_those_of_several_nodes_are_set(rig):
+    assert rig.step_until(rig.is_known)
+    for change in (('process.q2', -3.0), ('environment', 'demo')):
+        rig.changes.put(change)
+    assert rig.step_until(
+        lambda: (
+            all(rig.value(node, 'environment') == 'demo' for node in rig.bodies)
+            and rig.value(rig.importance, 'environment') == 'demo'
+            and rig.value(rig.filter, 'process.q3') == 0.001
+        )
+    )
+    assert rig.value(rig.filter, 'process.q2') == 0.001
+
+
+def test_a_cue_of_the_page_is_taken(rig):
+    assert rig.step_until(rig.is_known)
+    settings = {'importance': {'smoothing_s': 0.02}, 'retarget*': {'character': 'frog'}}
+    rig.changes.put(('cue', Cue('walk on', settings)))
+    assert rig.step_until(lambda: rig.panel.shown.get('character') == 'frog')
+    assert rig.value(rig.importance, 'smoothing_s') == 0.02
+    assert rig.panel.refusal == ''
 
 
 def test_change_made_elsewhere_moves_the_control(rig):

@@ -25,8 +25,8 @@ from puppet_retarget.importance.self_interaction import (
     SELF_IMPORTANCE,
     WEIGHT,
 )
-from puppet_retarget.solvers.registry import ImportanceBasedSolver
 from puppet_retarget.solvers.config import SolverConfig
+from puppet_retarget.solvers.registry import ImportanceBasedSolver
 from puppet_view.rviz.markers import (
     body_name,
     BodyTint,
