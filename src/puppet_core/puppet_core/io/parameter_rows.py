@@ -31,7 +31,8 @@ class Row:
     description: str = ''  # One sentence for `ros2 param describe` and --help
     choices: tuple[str, ...] = ()  # The words allowed, for text rows
     low_open: bool = False  # Whether the value must be above `low` rather than at least `low`
-    length: int | None = None  # Exact number of elements of a list; None is any number but zero
+    length: int | None = None  # Exact number of elements of a list; None is any number
+    may_be_empty: bool = False  # Whether a list without a length may have no element
 
     def __post_init__(self) -> None:
         if self.is_list and not self.default:
@@ -53,7 +54,8 @@ class Row:
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise ConfigError(f'{self.name}: expected a list, got {value!r}')
         elements = tuple(self._check_element(element) for element in value)
-        wanted = self.length if self.length is not None else max(len(elements), 1)
+        least = 0 if self.may_be_empty else 1
+        wanted = self.length if self.length is not None else max(len(elements), least)
         if len(elements) != wanted:
             count = f'{wanted}' if self.length is not None else 'at least one'
             raise ConfigError(f'{self.name}: expected {count} element(s), got {len(elements)}')

@@ -22,6 +22,7 @@ from puppet_retarget.importance.estimator import (
     ImportanceEstimator,
     OBJECT,
     RADIUS,
+    RATE,
     ROW,
     rows_of_objects,
 )

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solvers: performer's posture and importance to the puppet's posture (Shin2002 ch. 5)."""
 
-from puppet_retarget.solvers.ball_intersection import circle_of, closest_in_balls, on_circle
 from puppet_retarget.solvers.config import ROOT_FORMS, SolverConfig
 from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAndBlend, is_usable
 from puppet_retarget.solvers.gaze import HEAD, sight
@@ -23,3 +22,4 @@ from puppet_retarget.solvers.solver import (
     repose_packed,
     Solver,
 )
+from puppet_retarget.solvers.thesis.ball_intersection import circle_of, closest_in_balls, on_circle

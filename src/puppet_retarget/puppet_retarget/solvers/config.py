@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from puppet_core.body import SEGMENTS
 from puppet_core.io import rows_of, setting
+from puppet_retarget.solvers.thesis.errata import ERRATA
 
 ROOT_FORMS = ('projection', 'mean', 'reference')
 PROJECTION, MEAN, REFERENCE = 0, 1, 2
@@ -55,6 +56,13 @@ class SolverConfig:
     max_iterations: int = setting(100, '-', 0, 200, 'Cap of the body minimiser.')
     torso_segments: int = setting(
         2, '-', 1, 2, 'Parts that the body minimiser bends the torso in: 2 are spine and chest.'
+    )
+    errata: tuple[str, ...] = setting(
+        ERRATA,
+        description='Printed errors of Shin2002 that `thesis` corrects; an empty list: none, as '
+        'printed.',
+        choices=ERRATA,
+        may_be_empty=True,
     )
     self_push_out: bool = setting(
         True, description="Whether palms, soles, elbows and knees leave the puppet's own body."

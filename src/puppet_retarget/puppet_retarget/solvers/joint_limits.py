@@ -31,14 +31,14 @@ from puppet_core.math import (
     kernel,
     multiply,
     normalized,
-    Quat,
+    quat,
     Quats,
     scale,
     sub,
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import ease, QuatLike, Vec3, Vec3Like
+from puppet_core.math.values import ease, Quat, QuatLike, Vec3, Vec3Like
 
 KEPT = 0.9  # fraction of a limit up to which nothing changes [-]
 FADE_START_RAD = math.radians(MAX_ANGLE_DEG)  # no limit is beyond this
@@ -77,7 +77,7 @@ def limit_arrays(character: Character) -> LimitArrays:
 
 
 @kernel
-def _swing_axes(axis: Vec3Like) -> tuple[Vec3, Vec3]:
+def swing_axes(axis: Vec3Like) -> tuple[Vec3, Vec3]:
     """Return the axes of `puppet_core.body.joint_limits.swing_axes`."""
     along_x = abs(axis[0]) >= abs(axis[1]) and abs(axis[0]) >= abs(axis[2])
     reference = (0.0, 1.0, 0.0) if along_x else (1.0, 0.0, 0.0)
@@ -119,17 +119,17 @@ def _fade(angle: float) -> float:
 
 
 @kernel
-def soft_offset(offset: float, half: float) -> float:
+def soft_offset(offset: float, half: float, kept: float) -> float:
     """
     Return a twist, from the middle of its range, within half that range [rad].
 
-    It stays the same in all but the outermost of the range.
+    It stays the same in all but the outermost of the range, up to a fraction of it.
     """
-    away, kept = abs(offset), KEPT * half
-    if away <= kept:
+    away, inner = abs(offset), kept * half
+    if away <= inner:
         return offset
-    left = half - kept
-    eased = (kept + left * (1.0 - math.exp((kept - away) / left))) * _fade(away)
+    left = half - inner
+    eased = (inner + left * (1.0 - math.exp((inner - away) / left))) * _fade(away)
     return eased if offset > 0.0 else -eased
 
 
@@ -153,22 +153,30 @@ def _multiplier(x: float, y: float, a: float, b: float) -> float:
 
 
 @kernel
-def soft_swing(x: float, y: float, limits: Floats) -> tuple[bool, float, float]:
-    """
-    Return whether a swing is outside of its ellipse, and one that is inside [rad].
-
-    They differ in the outermost of it only: from the nearest point of an ellipse of nine tenths
-    the size the swing goes on along the normal, towards the full ellipse but not through it.
-    """
-    a, b = KEPT * limits[0], KEPT * limits[1]
+def beyond_ellipse(x: float, y: float, a: float, b: float) -> tuple[float, float, float]:
+    """Return how far a swing is outside of an ellipse, 0 within, and the unit normal there."""
     if (x / a) ** 2 + (y / b) ** 2 <= 1.0:
-        return False, x, y
+        return 0.0, 0.0, 0.0
     multiplier = _multiplier(x, y, a, b)
     px, py = a * a * x / (a * a + multiplier), b * b * y / (b * b + multiplier)
     nx, ny = px / (a * a), py / (b * b)
     length = math.sqrt(nx * nx + ny * ny)
     nx, ny = nx / length, ny / length
-    beyond = (x - px) * nx + (y - py) * ny
+    return (x - px) * nx + (y - py) * ny, nx, ny
+
+
+@kernel
+def soft_swing(x: float, y: float, limits: Floats, kept: float) -> tuple[bool, float, float]:
+    """
+    Return whether a swing is outside of its ellipse, and one that is inside [rad].
+
+    They differ in the outermost of it only: from the nearest point of an ellipse of a fraction of
+    the size the swing goes on along the normal, towards the full ellipse but not through it.
+    """
+    beyond, nx, ny = beyond_ellipse(x, y, kept * limits[0], kept * limits[1])
+    if beyond == 0.0:
+        return False, x, y
+    px, py = x - beyond * nx, y - beyond * ny
     # how far the full ellipse is along the normal
     wx, wy = 1.0 / (limits[0] * limits[0]), 1.0 / (limits[1] * limits[1])
     second, first = nx * nx * wx + ny * ny * wy, px * nx * wx + py * ny * wy
@@ -180,47 +188,46 @@ def soft_swing(x: float, y: float, limits: Floats) -> tuple[bool, float, float]:
 
 
 @kernel
-def limit_joint(
-    q: Quat, axis: Floats, frame: Quat, swing_limits: Floats, twist_limits: Floats, out: Quat
-) -> bool:
+def parts_of(limits: LimitArrays, i: int, q: QuatLike) -> tuple[float, float, float]:
     """
-    Write a joint rotation within its limits; return whether it had to change.
+    Return a joint rotation's swing about both axes and its twist, from the middles of both [rad].
 
-    The twist's unit axis is in the segment's frame; `frame` is the rotation in the middle of the
-    cone. Swing limits are half angles about the two swing axes, at most MAX_ANGLE_DEG, twist
-    limits the least and greatest, at most twice that apart [rad]. Well within the limits `out` is
-    q itself; may be q.
+    The swing is from the rotation in the middle of the cone, the twist in (-pi, pi].
     """
-    swing = work_array(3)
-    twist = split_swing_twist(multiply(conjugate(frame), q), axis, swing)
-    first, second = _swing_axes(axis)
-    x, y = dot(swing, first), dot(swing, second)
-    has_swung, u, v = soft_swing(x, y, swing_limits)
-    low, high = twist_limits[0], twist_limits[1]
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    offset = twist - middle
+    swing, axis = work_array(3), limits.axes[i]
+    twist = split_swing_twist(multiply(conjugate(limits.frames[i]), q), axis, swing)
+    first, second = swing_axes(axis)
+    offset = twist - 0.5 * (limits.twists[i, 0] + limits.twists[i, 1])
     offset -= 2.0 * math.pi * math.floor(offset / (2.0 * math.pi) + 0.5)
-    if not has_swung and abs(offset) <= KEPT * half:
-        copy(q, out)
-        return False
-    limited = middle + soft_offset(offset, half) * _fade(math.sqrt(x * x + y * y))
-    turned = multiply(frame, exp(add(scale(first, u), scale(second, v))))
-    copy(align_sign(q, multiply(turned, exp(scale(axis, limited)))), out)
-    return True
+    return dot(swing, first), dot(swing, second), offset
 
 
 @kernel
-def limit_joints(limits: LimitArrays, rotations: Quats) -> int:
+def limit_joint(limits: LimitArrays, i: int, q: QuatLike, kept: float) -> tuple[bool, Quat]:
+    """
+    Return whether a joint rotation had to change for its limits, and one within them.
+
+    Within a fraction of the limits it is q itself.
+    """
+    x, y, offset = parts_of(limits, i, q)
+    has_swung, u, v = soft_swing(x, y, limits.swings[i], kept)
+    low, high = limits.twists[i, 0], limits.twists[i, 1]
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    if not has_swung and abs(offset) <= kept * half:
+        return False, quat(q)
+    first, second = swing_axes(limits.axes[i])
+    limited = middle + soft_offset(offset, half, kept) * _fade(math.sqrt(x * x + y * y))
+    turned = multiply(limits.frames[i], exp(add(scale(first, u), scale(second, v))))
+    return True, align_sign(q, multiply(turned, exp(scale(limits.axes[i], limited))))
+
+
+@kernel
+def limit_joints(limits: LimitArrays, rotations: Quats, kept: float) -> int:
     """Bring joint rotations, shape (16, 4), within their limits in place; return how many."""
     n_changed = 0
     for i in range(1, N_SEGMENTS):
-        if limits.has[i] != 0 and limit_joint(
-            rotations[i],
-            limits.axes[i],
-            limits.frames[i],
-            limits.swings[i],
-            limits.twists[i],
-            rotations[i],
-        ):
-            n_changed += 1
+        if limits.has[i]:
+            changes, limited = limit_joint(limits, i, rotations[i], kept)
+            copy(limited, rotations[i])
+            n_changed += changes
     return n_changed

@@ -55,7 +55,7 @@ from puppet_retarget.rate_control import (
 )
 from puppet_retarget.solvers.carry import mount_goals
 from puppet_retarget.solvers.config import RATE_BASES, RATE_ESTIMATES, SolverConfig
-from puppet_retarget.solvers.joint_limits import limit_joints
+from puppet_retarget.solvers.joint_limits import KEPT, limit_joints
 from puppet_retarget.solvers.limbs import into_reach, solve_limb, STARTS
 from puppet_retarget.solvers.root import HELD_POWER, keep_extensions, place_root, smooth_root
 from puppet_retarget.solvers.solver import (
@@ -294,7 +294,7 @@ def solve_rate_packed(
         _note_astray(inputs, state, frame, dt)
     _copy_posture(state, captured.rotations, frame)
     if numbers.joint_limits:
-        limit_joints(model.limits, frame.rotations)
+        limit_joints(model.limits, frame.rotations, KEPT)
     update_kinematics(model, frame)
     copy(sub(frame.root, reference), frame.root_offset)
     measure(model, solver.objects, goals.positions, frame)

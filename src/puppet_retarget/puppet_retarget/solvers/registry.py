@@ -17,6 +17,7 @@ from puppet_retarget.solvers.config import ELBOW_CIRCLE, SolverConfig
 from puppet_retarget.solvers.interface import NOTHING_NEAR
 from puppet_retarget.solvers.rate_control import RateControlSolver
 from puppet_retarget.solvers.solver import pose_captured_packed, Solver
+from puppet_retarget.solvers.thesis.solver import ThesisElbowCircleSolver, ThesisSolver
 from puppet_retarget.solvers.whole_body import WholeBodySolver
 
 
@@ -69,6 +70,8 @@ _SOLVERS: dict[str, type[Solver]] = {
         JointAnglesSolver,
         PositionSolver,
         WholeBodySolver,
+        ThesisSolver,
+        ThesisElbowCircleSolver,
     )
 }
 SOLVER_NAMES = tuple(_SOLVERS)

@@ -6,7 +6,7 @@ The root's position, first step of a frame: reference and limits (kernels, Shin2
 `place_root` is the step (eqs. 5.1-5.2): a reference from goals and importances, brought into the
 balls in which the root reaches each limb's goal (eq. 5.2, errata 3). The balls are softened
 before the root's smoothing, and hold the root after it. The intersection of balls (Shin2002
-app. A) is computed in `solvers.ball_intersection`.
+app. A) is computed in `solvers.thesis.ball_intersection`.
 """
 
 import math
@@ -40,10 +40,10 @@ from puppet_retarget.importance import (
     to_object,
     UNSEEN_Z,
 )
-from puppet_retarget.solvers.ball_intersection import closest_in_balls
 from puppet_retarget.solvers.config import MEAN, REFERENCE
 from puppet_retarget.solvers.limbs import STARTS
 from puppet_retarget.solvers.state import Frame, Goals, PuppetModel, RootBalls, Tuning
+from puppet_retarget.solvers.thesis.ball_intersection import closest_in_balls
 
 HEAD = SEGMENT_INDEX['head']
 

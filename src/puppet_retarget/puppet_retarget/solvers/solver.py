@@ -64,7 +64,7 @@ from puppet_retarget.solvers.config import ELBOW_CIRCLE, SolverConfig
 from puppet_retarget.solvers.corrections import follow_limbs
 from puppet_retarget.solvers.gaze import turn_head
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
-from puppet_retarget.solvers.joint_limits import limit_joints
+from puppet_retarget.solvers.joint_limits import KEPT, limit_joints
 from puppet_retarget.solvers.limbs import (
     into_range_ball,
     into_reach,
@@ -428,7 +428,7 @@ def pose_limbs(
     follow_limbs(model, goals, dt, frame)
     resolve_object_penetration(model, tuning, objects, frame)
     lift_ends(model, tuning, objects, goals, frame)
-    if tuning.joint_limits and limit_joints(model.limits, frame.rotations) > 0:
+    if tuning.joint_limits and limit_joints(model.limits, frame.rotations, KEPT) > 0:
         update_kinematics(model, frame)
 
 

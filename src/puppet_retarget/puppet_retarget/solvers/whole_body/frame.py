@@ -36,6 +36,35 @@ class Touches(NamedTuple):
     allowed: Floats = zeros(8)  # depth of the performer's ends in his own body, scaled [m]
 
 
+class Mounts(NamedTuple):
+    """How far the goals of ends go with things that are fixed to segments of the puppet."""
+
+    shares: Floats = zeros(8, 16)  # with each segment, in all at most 1
+    places: Vec3s = zeros(8, 16, 3)  # where the goal is in that segment's frame [m]
+
+
+class Thing(NamedTuple):
+    """What both hands carry, throw or catch, and what stands on it; of all objects (n, ...)."""
+
+    index: int = -1  # of the object, -1 for none
+    grip: float = 0.0  # how much both hands hold it
+    loose: float = 0.0  # how little it rests on anything
+    # from the performer's thing, scaled along the ground only [m]
+    rest: Vec3s = zeros(3)  # where it would be with nobody holding it
+    gesture: Vec3s = zeros(3)  # between the palms as captured
+    goals: Floats = zeros(8)  # how far the goal of each end goes with it
+    shares: Floats = zeros(16)  # how far each object goes with it
+    resting: Vec3s = zeros(16, 3)  # where each object is while nobody holds it [m]
+
+
+class Gaze(NamedTuple):
+    """What the head looks at."""
+
+    importance: float = 0.0
+    shares: Floats = zeros(16)  # of the objects, in all 1
+    places: Vec3s = zeros(16, 3)  # that are looked at, in the frames of the objects [m]
+
+
 class Wishes(NamedTuple):
     """What one frame asks for, in the puppet's world."""
 
@@ -50,6 +79,9 @@ class Wishes(NamedTuple):
     stretches: Vec3s = zeros(4, 3)  # from shoulder to wrist or hip to ankle, over a limb's length
     touches: Touches = Touches()
     rests: Floats = no_rests()
+    mounts: Mounts = Mounts()
+    thing: Thing = Thing()
+    gaze: Gaze = Gaze()
 
 
 class Memory(NamedTuple):
@@ -58,6 +90,9 @@ class Memory(NamedTuple):
     last: Floats = zeros(N)
     before: Floats = zeros(N)
     root: Vec3s = zeros(2, 3)  # displacement from the performer's scaled root, likewise [m]
+    thing: int = -1
+    offsets: Vec3s = zeros(2, 3)  # of the thing from its path, likewise [m]
+    displaced: Vec3s = zeros(16, 3)  # objects, from where they are while nobody holds them [m]
 
 
 class Frame(NamedTuple):
@@ -69,6 +104,7 @@ class Frame(NamedTuple):
     shape: ShapeArrays
     samples: Floats  # (16, 3, 40) on the surface, in the segments' frames [m]
     hip_centre: Vec3s  # (3,) mean of the hip joints in the pelvis' frame
+    eyes: Vec3s  # (2, 3) between the eyes of performer and puppet, in the head's frame [m]
     objects: ObjectArrays
     world_scale: float
     root_ratio: float

@@ -3,21 +3,33 @@
 """The whole-body solver: one weighted least-squares problem a frame for puppet or robot."""
 
 import numpy as np
-from puppet_core.body import Character, LIMB_SEGMENTS, N_SEGMENTS, NO_PROPS, Props
-from puppet_core.math import Floats, kernel, pack_arrays, Quats, Vec3
-from puppet_core.math.values import norm, sub, vec3
+from puppet_core.body import (
+    ADULT_LEG_M,
+    Character,
+    end_effector_positions,
+    forward_kinematics,
+    LIMB_SEGMENTS,
+    N_SEGMENTS,
+    NO_PROPS,
+    Props,
+)
+from puppet_core.math import copy, Floats, kernel, pack_arrays, Quats, Vec3
+from puppet_core.math.values import add, norm, scale, sub, vec3
 from puppet_retarget.importance import body_arrays, Counterparts, Environment, filled_up, UNSEEN
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.joint_limits import limit_arrays
-from puppet_retarget.solvers.whole_body.frame import Frame
+from puppet_retarget.solvers.whole_body.carried import place_things
+from puppet_retarget.solvers.whole_body.frame import Frame, Gaze, Memory, Thing, Wishes
+from puppet_retarget.solvers.whole_body.gaze import EYES_M
+from puppet_retarget.solvers.whole_body.mounts import place_mounts
 from puppet_retarget.solvers.whole_body.own_body import depth_of
 from puppet_retarget.solvers.whole_body.problem import N, Problem
 from puppet_retarget.solvers.whole_body.step import solve_frame
 from puppet_retarget.solvers.whole_body.tree import Tree, tree_of
 from puppet_retarget.solvers.whole_body.weights import Weights
 from puppet_retarget.solvers.whole_body.wishes import Captured, fill_wishes
-from puppet_retarget.solvers.whole_body.world import from_object
+from puppet_retarget.solvers.whole_body.world import from_object, goal_of
 
 WEIGHTS = Weights()
 
@@ -35,10 +47,13 @@ class WholeBodySolver:
         config: SolverConfig,
         weights: Weights = WEIGHTS,
     ) -> None:
-        scale = character.scale_for(performer_leg_length)
+        world_scale = character.scale_for(performer_leg_length)
         ratio = config.root_height_ratio or character.root_ratio_for(performer_leg_length)
-        tree, objects = tree_of(character), filled_up(environment.arrays(1.0, 0.0, scale))
+        tree = tree_of(character)
         body = body_arrays(character.skeleton, character.capsules)
+        objects = filled_up(environment.arrays(1.0, 0.0, world_scale))
+        n = len(objects.shapes)
+        leg_lengths = performer_leg_length, character.skeleton.leg_length
         self._packed, frame = pack_arrays(
             Frame(
                 tree,
@@ -47,16 +62,22 @@ class WholeBodySolver:
                 body.shape,
                 body.samples,
                 character.skeleton.offsets[LIMB_SEGMENTS[2:, 0]].mean(axis=0),
+                np.outer(np.divide(leg_lengths, ADULT_LEG_M), EYES_M),
                 objects,
-                scale,
+                world_scale,
                 ratio,
                 _stiffness(tree, weights),
-                np.zeros((len(objects.shapes), N_SEGMENTS)),
+                np.zeros((n, N_SEGMENTS)),
+                Wishes(
+                    thing=Thing(shares=np.zeros(n), resting=np.zeros((n, 3))),
+                    gaze=Gaze(shares=np.zeros(n), places=np.zeros((n, 3))),
+                ),
+                memory=Memory(displaced=np.zeros((n, 3))),
                 problem=Problem(tree.n + 3),
             )
         )
         self._counterparts, self._objects = Counterparts(environment), frame.objects
-        self._world_scale = scale
+        self._world_scale = world_scale
         pose = frame.pose
         self._output = SolverOutput(
             pose.p[0],
@@ -92,11 +113,24 @@ class WholeBodySolver:
         if len(rows) not in (4, 8):
             raise ValueError(f'rows: expected 4 or 8, got {len(rows)}')
         self._counterparts.place(moving, self._objects, self._world_scale)
-        captured = Captured(root, hips, rotations)
+        captured = Captured(root, hips, rotations, head)
         output = self._output
         output.body_iterations = solve_packed(self._packed, captured, rows, self_rows, rests, dt)
-        measure_packed(self._packed, output.goal_errors, output.penetrations, output.self_depths)
+        self._bring_up_to_date()
         return output
+
+    def repose(self, rows: Floats) -> None:
+        """Bring the output up to date with its root and rotations, which were changed since."""
+        repose_packed(self._packed)
+        self._bring_up_to_date()
+
+    def _bring_up_to_date(self) -> None:
+        """Measure the posture, and put into the output where the objects that move are."""
+        output, objects, own = self._output, self._objects, self._counterparts.indices
+        measure_packed(self._packed, output.goal_errors, output.penetrations, output.self_depths)
+        if own:
+            places = objects.puppet_positions[own], objects.puppet_orientations[own]
+            output.moving = Props(self._counterparts.names, *places)
 
 
 def _stiffness(tree: Tree, weights: Weights) -> Floats:
@@ -105,7 +139,7 @@ def _stiffness(tree: Tree, weights: Weights) -> Floats:
     for segment, weight in ((0, weights.pelvis), (1, weights.trunk), (2, weights.trunk)):
         first = tree.first[segment]
         stiffness[first : first + tree.counts[segment]] = weight
-    stiffness[tree.n - 3 : tree.n] = weights.root
+    stiffness[tree.n - 3 :] = weights.root  # and of what is carried
     return stiffness
 
 
@@ -125,20 +159,36 @@ def solve_packed(
 
 
 @kernel
+def repose_packed(packed: np.ndarray) -> None:
+    """Pose segments, ends and what hands hold by a root and rotations that were changed."""
+    frame = packed[0]
+    pose, tree, n = frame.pose, frame.tree, frame.tree.n
+    before = add(pose.ends[0], pose.ends[1])
+    forward_kinematics(tree.offsets, vec3(pose.p[0]), pose.rotations[:], pose.q[:], pose.p[:])
+    end_effector_positions(tree.points, pose.q[:], pose.p[:], pose.ends[:])
+    palms = scale(sub(add(pose.ends[0], pose.ends[1]), before), 0.5)
+    copy(add(frame.x[n : n + 3], palms), frame.x[n : n + 3])
+    place_things(frame)
+
+
+@kernel
 def measure_packed(
     packed: np.ndarray, goal_errors: Floats, penetrations: Floats, self_depths: Floats
 ) -> None:
     """
     Fill how far hands and feet are from their goals and in objects, (4,) each [m].
 
-    And how deep all general end-effectors are in the own body, (8,) [m].
+    And how deep all general end-effectors are in the own body, (8,) [m]. What is fixed to segments
+    goes with them.
     """
     frame = packed[0]
     for j in range(4):
-        goal_errors[j] = norm(sub(frame.pose.ends[j], frame.wishes.goals[j]))
+        goal_errors[j] = norm(sub(frame.pose.ends[j], goal_of(frame, j)))
         penetrations[j] = 0.0
         for k in range(frame.objects.n_objects):
-            distance, _ = from_object(frame.objects, k, vec3(frame.pose.ends[j]))
-            penetrations[j] = max(penetrations[j], -distance)
+            if frame.objects.segments[k] < 0:
+                distance, _ = from_object(frame.objects, k, vec3(frame.pose.ends[j]))
+                penetrations[j] = max(penetrations[j], -distance)
     for j in range(8):
         self_depths[j] = depth_of(frame, j)
+    place_mounts(frame)

@@ -12,8 +12,20 @@ import math
 
 from puppet_core.math import copy, kernel
 from puppet_core.math.values import add, scale, sub, vec3
+from puppet_retarget.solvers.whole_body.carried import (
+    add_carried,
+    expect_thing,
+    place_things,
+    remember_thing,
+)
 from puppet_retarget.solvers.whole_body.frame import Frame
-from puppet_retarget.solvers.whole_body.joints import add_hinges, add_limits, add_rates
+from puppet_retarget.solvers.whole_body.gaze import add_gaze
+from puppet_retarget.solvers.whole_body.joints import (
+    add_hinges,
+    add_limits,
+    add_rates,
+    bring_within_limits,
+)
 from puppet_retarget.solvers.whole_body.own_body import add_own_body, add_touches
 from puppet_retarget.solvers.whole_body.problem import add_diagonal, clear, solve
 from puppet_retarget.solvers.whole_body.tree import pose_tree
@@ -40,9 +52,9 @@ def add_posture(frame: Frame) -> None:
     )
     is_first = not dt < math.inf
     left = 0.0 if is_first else math.exp(-dt / weights.foresee_s)
-    n = problem.n
+    n = frame.tree.n
     for i in range(n):
-        fade = weights.fade_root_s if n - 6 <= i < n - 3 else weights.fade_s
+        fade = weights.fade_root_s if i >= n - 3 else weights.fade_s
         later = 0.0 if is_first else stiffness[i] * fade / (dt * (1.0 - left))
         add_diagonal(problem, i, stiffness[i], -frame.x[i])
         add_diagonal(problem, i, later, frame.expected[i] - frame.x[i])
@@ -61,6 +73,8 @@ def add_rows(frame: Frame) -> None:
     add_own_body(frame)
     add_surfaces(frame)
     add_rests(frame)
+    add_carried(frame)
+    add_gaze(frame)
 
 
 @kernel
@@ -87,6 +101,8 @@ def solve_frame(frame: Frame) -> int:
         copy(x[:n], kept[:n])
         turned, steps = _step(frame, damping), steps + 1
     _pose(frame)
+    if bring_within_limits(frame):
+        _pose(frame)
     remember(frame)
     return steps
 
@@ -96,6 +112,7 @@ def _pose(frame: Frame) -> None:
     wishes = frame.wishes
     root = vec3(wishes.root)
     pose_tree(frame.tree, wishes.rotations[:], wishes.angles[:], root, frame.x[:], frame.pose)
+    place_things(frame)
 
 
 @kernel
@@ -124,12 +141,13 @@ def _step(frame: Frame, damping: float) -> float:
 @kernel
 def expect(frame: Frame) -> None:
     """Fill where the unknowns would be by themselves, and begin from the last ones."""
-    memory, wishes, n = frame.memory, frame.wishes, frame.problem.n
+    memory, wishes, n = frame.memory, frame.wishes, frame.tree.n
+    expect_thing(frame)
     if not wishes.dt < math.inf:
         memory.last[:] = 0.0
         memory.before[:] = 0.0
-        frame.x[:] = 0.0
-        frame.expected[:] = 0.0
+        frame.x[:n] = 0.0
+        frame.expected[:n] = 0.0
         copy(sub(wishes.root, wishes.performer_root), memory.root[0])
         copy(memory.root[0], memory.root[1])
         return
@@ -138,8 +156,7 @@ def expect(frame: Frame) -> None:
         frame.x[i] = memory.last[i]
         frame.expected[i] = memory.last[i] + left * (memory.last[i] - memory.before[i])
     ahead = add(memory.root[0], scale(sub(memory.root[0], memory.root[1]), left))
-    first = frame.tree.n - 3
-    copy(sub(add(wishes.performer_root, ahead), wishes.root), frame.expected[first : first + 3])
+    copy(sub(add(wishes.performer_root, ahead), wishes.root), frame.expected[n - 3 : n])
 
 
 @kernel
@@ -147,9 +164,10 @@ def remember(frame: Frame) -> None:
     """Keep the corrections of the frame for the next ones."""
     memory, wishes = frame.memory, frame.wishes
     is_first = not wishes.dt < math.inf
-    for i in range(frame.problem.n):
+    for i in range(frame.tree.n):
         memory.before[i] = frame.x[i] if is_first else memory.last[i]
         memory.last[i] = frame.x[i]
     root = sub(frame.pose.p[0], wishes.performer_root)
     copy(root if is_first else vec3(memory.root[0]), memory.root[1])
     copy(root, memory.root[0])
+    remember_thing(frame)

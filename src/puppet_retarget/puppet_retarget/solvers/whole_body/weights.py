@@ -30,13 +30,18 @@ class Weights(NamedTuple):
     inside: float = 10000.0  # ends in the own body, by the depth [1/m3]
     inside_m: float = 0.005  # depth that counts already at the surface
     # the world
-    surface: float = 20000.0  # what is in planes and solids [1/m2]
+    surface: float = 100000.0  # what is in planes and solids [1/m2]
     surface_m: float = 0.003  # depth up to which it is let in softly
-    rest: float = 200.0  # trunk and head on what they rest on [1/m2]
-    rest_limbs: float = 0.2  # what thighs and upper arms count beside these [-]
+    rest: float = 300.0  # trunk and head on what they rest on [1/m2]
+    # what elbows and knees count beside hands and feet, thighs and upper arms beside the trunk [-]
+    limbs: float = 0.1
     rest_slack: float = 0.3  # [-]
+    # the line of sight
+    gaze: float = 2.0  # [1/rad2]
+    gaze_slack: float = 0.02  # [-]
     # joints
-    limit: float = 400.0  # beyond a joint's limits [1/rad2]
+    limit: float = 1e6  # beyond a joint's limits [1/rad2]
+    limit_rad: float = 0.005  # angle up to which it is let through softly
     rate: float = 1000.0  # a correction that changes faster than [1/rad2]
     rate_rad_s: float = 8.0
     rate_soft_rad_s: float = 2.0

@@ -38,7 +38,11 @@ from puppet_retarget.importance import (
     REST_OBJECT,
     REST_SEGMENT,
 )
+from puppet_retarget.solvers.whole_body.carried import fill_thing
 from puppet_retarget.solvers.whole_body.frame import Frame
+from puppet_retarget.solvers.whole_body.gaze import fill_gaze
+from puppet_retarget.solvers.whole_body.joints import mend_captured
+from puppet_retarget.solvers.whole_body.mounts import fill_mounts
 from puppet_retarget.solvers.whole_body.own_body import fill_touches
 from puppet_retarget.solvers.whole_body.tree import ENDS, pose_tree, STARTS
 from puppet_retarget.solvers.whole_body.world import TRUNK
@@ -50,6 +54,7 @@ class Captured(NamedTuple):
     root: Vec3Like  # pelvis in world [m]
     hips: Vec3Like  # mid-point of the hip joints in world [m]
     rotations: Quats  # of joints, (16, 4), row 0 the pelvis in world
+    head: Vec3Like  # head joint in world [m]; out of sight where nothing is looked at
 
 
 @kernel
@@ -58,6 +63,7 @@ def fill_wishes(
 ) -> None:
     """Fill the wishes of a frame; pose and unknowns are used for the captured posture."""
     wishes, pose = frame.wishes, frame.pose
+    wishes.dt = dt
     _fill_goals(frame, rows)
     _fill_rests(frame, rests)
     for s in range(16):
@@ -65,9 +71,7 @@ def fill_wishes(
     copy(scale(captured.root, frame.world_scale), wishes.performer_root)
     copy(_reference_root(frame, captured), wishes.root)
     frame.x[:] = 0.0
-    pose_tree(
-        frame.tree, wishes.rotations[:], wishes.angles[:], vec3(wishes.root), frame.x[:], pose
-    )
+    _pose_captured(frame)
     for limb in range(4):
         copy(
             multiply(_turn_with(frame, rows, limb), pose.q[ENDS[limb]]), wishes.orientations[limb]
@@ -78,7 +82,18 @@ def fill_wishes(
         length += norm(sub(pose.p[start + 2], pose.p[start + 1]))
         copy(scale(line, 1.0 / length), wishes.stretches[limb])
     fill_touches(frame, self_rows)
-    wishes.dt = dt
+    fill_gaze(frame, captured.head)
+    fill_mounts(frame, rows)
+    if mend_captured(frame):
+        _pose_captured(frame)
+    fill_thing(frame, rows)
+
+
+@kernel
+def _pose_captured(frame: Frame) -> None:
+    wishes = frame.wishes
+    rotations, angles = wishes.rotations[:], wishes.angles[:]
+    pose_tree(frame.tree, rotations, angles, vec3(wishes.root), frame.x[:], frame.pose)
 
 
 @kernel

@@ -10,7 +10,18 @@ segment does.
 """
 
 from puppet_core.math import kernel
-from puppet_core.math.values import conjugate, dot, lerp, log, multiply, rotate, scale, sub, Vec3
+from puppet_core.math.values import (
+    add,
+    conjugate,
+    dot,
+    lerp,
+    log,
+    multiply,
+    rotate,
+    scale,
+    sub,
+    Vec3,
+)
 from puppet_retarget.importance import (
     distance_from,
     lowest_place,
@@ -24,12 +35,14 @@ from puppet_retarget.importance import (
     REST_SEGMENT,
     UNSEEN_Z,
 )
+from puppet_retarget.solvers.whole_body.carried import add_thing, displacement
 from puppet_retarget.solvers.whole_body.frame import add_point, add_turn, Frame
+from puppet_retarget.solvers.whole_body.mounts import add_mounts, way_with_mounts
 from puppet_retarget.solvers.whole_body.problem import close_row, firmness, ramp
 from puppet_retarget.solvers.whole_body.tree import ENDS, MIDDLES, place
 
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-TRUNK = 3  # segments before the head
+TRUNK, HEAD = 3, 3  # segments of the trunk, and the one after them
 
 
 @kernel
@@ -38,13 +51,23 @@ def add_ends(frame: Frame) -> None:
     pose, wishes, weights = frame.pose, frame.wishes, frame.weights
     for j in range(8):
         weight = weights.goal * firmness(wishes.importances[j], weights.goal_slack)
+        weight *= 1.0 if j < 4 else weights.limbs
         if weight <= 0.0:
             continue
         segment = ENDS[j] if j < 4 else MIDDLES[j - 4]
-        missing = sub(wishes.goals[j], pose.ends[j])
+        missing = sub(goal_of(frame, j), pose.ends[j])
         for axis in AXES:
             add_point(frame, segment, pose.ends[j], axis)
+            add_mounts(frame, j, axis)
+            add_thing(frame, wishes.thing.goals[j], axis)
             close_row(frame.problem, weight, dot(axis, missing))
+
+
+@kernel
+def goal_of(frame: Frame, j: int) -> Vec3:
+    """Return where an end should be, with what the puppet wears and carries as posed [m]."""
+    with_thing = scale(displacement(frame), frame.wishes.thing.goals[j])
+    return add(add(frame.wishes.goals[j], way_with_mounts(frame, j)), with_thing)
 
 
 @kernel
@@ -95,15 +118,16 @@ def _add_in_plane(frame: Frame, j: int, s: int) -> None:
     for m in range(shape.first[s], shape.first[s + 1]):
         for side in range(2):
             core = place(frame.pose, s, shape.starts[m] if side == 0 else shape.ends[m])
-            _push_out(frame, s, core, up, level + shape.radii[m] - dot(up, core))
+            _push_out(frame, s, j, core, up, level + shape.radii[m] - dot(up, core))
 
 
 @kernel
-def _push_out(frame: Frame, s: int, core: Vec3, out: Vec3, depth: float) -> None:
-    """Add the row of a place of a segment that is so deep in something [m]."""
+def _push_out(frame: Frame, s: int, j: int, core: Vec3, out: Vec3, depth: float) -> None:
+    """Add the row of a place of a segment that is so deep in an object [m]."""
     beyond, slope = ramp(depth, frame.weights.surface_m)
     if beyond > 0.0:
         add_point(frame, s, core, scale(out, slope))
+        add_thing(frame, frame.wishes.thing.shares[j], scale(out, slope))
         close_row(frame.problem, frame.weights.surface, beyond)
 
 
@@ -120,7 +144,7 @@ def _add_in_solid(frame: Frame, j: int, s: int) -> None:
             depth = shape.radii[m] - distance - frame.allowed[j, s]
             # between the ends it comes and goes smoothly
             inner = 1.0 if share in (0.0, 1.0) else 4.0 * share * (1.0 - share)
-            _push_out(frame, s, core, out, inner * depth)
+            _push_out(frame, s, j, core, out, inner * depth)
 
 
 @kernel
@@ -138,7 +162,7 @@ def add_rests(frame: Frame) -> None:
         height, where = lowest_place(shape, s, up, pose.q[s])
         gap = dot(up, sub(pose.p[s], centre)) + distance + height
         weight = weights.rest * firmness(rests[i, REST_IMPORTANCE], weights.rest_slack)
-        weight *= 1.0 if s < TRUNK else weights.rest_limbs
+        weight *= 1.0 if s <= HEAD else weights.limbs
         wanted = frame.world_scale * max(rests[i, REST_GAP], 0.0)
         add_point(frame, s, place(pose, s, where), up)
         close_row(frame.problem, weight, wanted - gap)
