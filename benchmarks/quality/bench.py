@@ -21,7 +21,7 @@ from benchmarks.quality.body_iterations import (
 from benchmarks.quality.path_timing import PASSES
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.peers import is_peer, PEER_NAMES, peer_runs
-from benchmarks.quality.run import ClipBench, PASSES_OF_A_PEER, PASSES_OF_A_RUN
+from benchmarks.quality.run import ClipBench, passes_of, PASSES_OF_A_RUN
 from benchmarks.quality.tables import markdown, timing_table
 from benchmarks.quality.thesis_figures import Cast, part, thesis_figures
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
@@ -139,7 +139,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if arguments.iterations:
         return _count(jobs, list(_motions(paths, arguments, files)))
     rows: list[dict[str, Any]] = []
-    passes = PASSES_OF_A_RUN * len(jobs) + PASSES_OF_A_PEER * len(peers)
+    passes = PASSES_OF_A_RUN * len(jobs) + sum(passes_of(peer) for peer, _ in peers)
     for number, (name, motion) in enumerate(_motions(paths, arguments, files), start=1):
         title = f'bench {name} ({number} of {max(len(paths), 1)})'
         with progress(title, passes * motion.n_frames) as advance:

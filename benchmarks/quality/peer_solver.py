@@ -18,8 +18,8 @@ from puppet_core.body import end_effector_positions, forward_kinematics, LIMB_SE
 from puppet_core.math import Floats, Quats, values, Vec3, Vec3s
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (
-    Captured,
     ImportanceBasedSolver,
+    Performer,
     pose_captured_packed,
     repose_packed,
 )
@@ -70,7 +70,7 @@ class PeerSolver(ImportanceBasedSolver):
         """Return root (3,) [m] and joint rotations (16, 4); all that is timed."""
 
     def _run(
-        self, captured: Captured, rows: Floats, self_rows: Floats, dt: float
+        self, captured: Performer, rows: Floats, self_rows: Floats, dt: float
     ) -> tuple[values.Vec3, int, bool]:
         """Neither gaze, nor what moves, nor what rests is kept."""
         root, rotations = np.array(captured.root), captured.rotations

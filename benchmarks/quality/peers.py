@@ -1,12 +1,17 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Peers by name; libraries of others are no part of the suite and imported only when asked for."""
+"""
+Peers by name; libraries of others are no part of the suite and imported only when asked for.
+
+`as_printed` is the thesis to the letter (`as_printed.py`): a solver of ours, but nobody's choice.
+"""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import product
 from typing import NamedTuple
 
+from benchmarks.quality.as_printed import AS_PRINTED, is_as_printed, printed_job
 from benchmarks.quality.peer_solver import PeerSolver
 from puppet_core.body import Skeleton
 from puppet_core.io import ConfigError, how_to_install
@@ -20,7 +25,7 @@ class _Source(NamedTuple):
 
 
 _PEERS = {'mink': _Source('benchmarks.quality.peer_mink', 'MinkSolver', 'mink')}
-PEER_NAMES = tuple(_PEERS)
+PEER_NAMES = (AS_PRINTED, *_PEERS)
 
 
 def peer_runs(jobs: Sequence[RetargetJob], names: Sequence[str]) -> list[tuple[str, RetargetJob]]:
@@ -32,9 +37,12 @@ def peer_runs(jobs: Sequence[RetargetJob], names: Sequence[str]) -> list[tuple[s
     ConfigError : for an unknown peer, or one whose library is missing.
 
     """
-    for name in names:
-        _peer_class(name)
     first = [job for job in jobs if job.solver == jobs[0].solver]
+    for name in names:
+        if is_as_printed(name):
+            printed_job(name, first[0])
+        else:
+            _peer_class(name)
     return list(product(dict.fromkeys(names), first))
 
 
@@ -52,7 +60,7 @@ def make_peer(name: str, job: RetargetJob, performer: Skeleton) -> PeerSolver:
 
 def is_peer(name: str) -> bool:
     """Return whether a row of the bench is a peer's."""
-    return name in _PEERS
+    return is_as_printed(name) or name in _PEERS
 
 
 def _peer_class(name: str) -> Callable[[RetargetJob, Skeleton], PeerSolver]:

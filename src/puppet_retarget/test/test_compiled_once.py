@@ -62,7 +62,8 @@ for n, i in enumerate(range(0, motion.n_frames, 20)):
     # a gap, another character, another solver, on the way
     stamp = n * 8333333 + (10**9 if n > 50 else 0)
     others = {80: 'importance_based', 84: 'joint_angles', 90: 'elbow_circle', 95: 'rate_control',
-              100: 'position', 105: 'whole_body'}
+              100: 'position', 105: 'whole_body', 110: 'importance_based',
+              115: 'thesis_elbow_circle'}
     if n in others:
         solver = others[n]
         model.configure(characters[1], RetargetConfig(solver=solver))
@@ -87,7 +88,7 @@ def test_warm_up_compiles_all_that_a_live_run_needs_for_one_layout(repository):
     config = repository / 'config'
     files = [str(config / 'characters'), str(config / 'environments' / 'carry.yaml')]
     words = [sys.executable, '-c', LIVE_RUN, *files]
-    result = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    result = subprocess.run(words, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stderr
     warm, after = json.loads(result.stdout)
     assert warm == after and len(after) == 17 and min(after.values()) > 0

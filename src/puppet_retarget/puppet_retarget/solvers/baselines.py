@@ -8,7 +8,7 @@ from puppet_core.math.values import Vec3
 from puppet_retarget.importance import IMPORTANCE, RADIUS, ROW
 from puppet_retarget.solvers.interface import NOTHING_NEAR
 from puppet_retarget.solvers.thesis.measures import measure
-from puppet_retarget.solvers.thesis.solver import Captured, ImportanceBasedSolver, pose_captured
+from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver, Performer, pose_captured
 
 
 class JointAnglesSolver(ImportanceBasedSolver):
@@ -17,7 +17,7 @@ class JointAnglesSolver(ImportanceBasedSolver):
     name = 'joint_angles'
 
     def _run(
-        self, captured: Captured, rows: Floats, self_rows: Floats, dt: float
+        self, captured: Performer, rows: Floats, self_rows: Floats, dt: float
     ) -> tuple[Vec3, int, bool]:
         pose_captured_packed(self._packed, captured, rows)
         return (0.0, 0.0, 0.0), 0, True
@@ -30,7 +30,7 @@ class PositionSolver(ImportanceBasedSolver):
     _rows = np.zeros((4, ROW))
 
     def _run(
-        self, captured: Captured, rows: Floats, self_rows: Floats, dt: float
+        self, captured: Performer, rows: Floats, self_rows: Floats, dt: float
     ) -> tuple[Vec3, int, bool]:
         self._rows[:] = rows[:4]
         self._rows[:, IMPORTANCE] = 1.0
@@ -39,7 +39,7 @@ class PositionSolver(ImportanceBasedSolver):
 
 
 @kernel
-def pose_captured_packed(packed: np.ndarray, captured: Captured, rows: Floats) -> None:
+def pose_captured_packed(packed: np.ndarray, captured: Performer, rows: Floats) -> None:
     """Put the puppet at its reference root with the captured rotations, in place."""
     frame = packed[0]
     pose_captured(frame.puppet, frame.settings, captured, frame.pose)

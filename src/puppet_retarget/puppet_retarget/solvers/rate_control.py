@@ -70,7 +70,7 @@ from puppet_retarget.solvers.thesis.puppet import (
 )
 from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL
 from puppet_retarget.solvers.thesis.root import estimate_root, reach_over_importance
-from puppet_retarget.solvers.thesis.solver import Captured, ImportanceBasedSolver, pose_captured
+from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver, Performer, pose_captured
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
@@ -249,7 +249,7 @@ def solve_rate_packed(
     packed: np.ndarray,
     controller: np.ndarray,
     own: np.ndarray,
-    captured: Captured,
+    captured: Performer,
     rows: Floats,
     dt: float,
 ) -> tuple[Vec3, int, bool]:
@@ -355,7 +355,7 @@ class RateControlSolver(ImportanceBasedSolver):
             mobilities[joint : joint + 3] = TORSO_MOBILITY
 
     def _run(
-        self, captured: Captured, rows: Floats, self_rows: Floats, dt: float
+        self, captured: Performer, rows: Floats, self_rows: Floats, dt: float
     ) -> tuple[Vec3, int, bool]:
         """Solve a frame; self-interaction is not kept."""
         packed = self._packed, self._controller.packed, self._numbers

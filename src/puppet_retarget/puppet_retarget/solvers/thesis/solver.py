@@ -43,8 +43,8 @@ from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL, sel
 from puppet_retarget.solvers.thesis.root import estimate_root, first_root
 
 
-class Captured(NamedTuple):
-    """The performer's posture."""
+class Performer(NamedTuple):
+    """The performer's posture; kernels take long to tell two classes of one name apart."""
 
     root: Vec3Like  # pelvis in world [m]
     hips: Vec3Like  # mid-point of the hip joints in world [m]
@@ -126,7 +126,7 @@ class ImportanceBasedSolver:
         if len(rows) not in (4, 8):
             raise ValueError(f'rows: expected 4 or 8, got {len(rows)}')
         self._counterparts.place(moving, self._objects, self._world_scale)
-        output, captured = self._output, Captured(root, hips, rotations)
+        output, captured = self._output, Performer(root, hips, rotations)
         output.root_offset[:], output.body_iterations, output.reachable = self._run(
             captured, rows, self_rows, dt
         )
@@ -134,7 +134,7 @@ class ImportanceBasedSolver:
         return output
 
     def _run(
-        self, captured: Captured, rows: Floats, self_rows: Floats, dt: float
+        self, captured: Performer, rows: Floats, self_rows: Floats, dt: float
     ) -> tuple[Vec3, int, bool]:
         """Solve a frame; return the root's offset, the iterations, whether all is in reach."""
         return solve_packed(self._packed, captured, rows, self_rows)
@@ -171,7 +171,7 @@ class ElbowCircleSolver(ImportanceBasedSolver):
 
 
 @kernel
-def pose_captured(puppet: Puppet, settings: Settings, captured: Captured, pose: Pose) -> None:
+def pose_captured(puppet: Puppet, settings: Settings, captured: Performer, pose: Pose) -> None:
     """Put a puppet with the captured angles where its root is before anything is estimated."""
     for segment in range(16):
         copy(captured.rotations[segment], pose.rotations[segment])
@@ -182,7 +182,7 @@ def pose_captured(puppet: Puppet, settings: Settings, captured: Captured, pose: 
 
 @kernel
 def solve_packed(
-    packed: np.ndarray, captured: Captured, rows: Floats, self_rows: Floats
+    packed: np.ndarray, captured: Performer, rows: Floats, self_rows: Floats
 ) -> tuple[Vec3, int, bool]:
     """
     Solve a frame in place; return the root's offset, the body iterations, whether all is in reach.

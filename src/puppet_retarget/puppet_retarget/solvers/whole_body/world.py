@@ -75,7 +75,9 @@ def add_orientations(frame: Frame) -> None:
     """Add the rows of the orientations in world that hands and feet should keep."""
     pose, wishes = frame.pose, frame.wishes
     for j in range(4):
-        weight = frame.weights.turn * wishes.importances[j]
+        is_sole = frame.tree.is_robot and j >= 2
+        weight = frame.weights.level if is_sole else frame.weights.turn
+        weight *= wishes.importances[j]
         if weight <= 0.0:
             continue
         missing = log(multiply(wishes.orientations[j], conjugate(pose.q[ENDS[j]])))
@@ -126,9 +128,10 @@ def _push_out(frame: Frame, s: int, j: int, core: Vec3, out: Vec3, depth: float)
     """Add the row of a place of a segment that is so deep in an object [m]."""
     beyond, slope = ramp(depth, frame.weights.surface_m)
     if beyond > 0.0:
+        weight = frame.weights.hard if frame.tree.is_robot else frame.weights.surface
         add_point(frame, s, core, scale(out, slope))
         add_thing(frame, frame.wishes.thing.shares[j], scale(out, slope))
-        close_row(frame.problem, frame.weights.surface, beyond)
+        close_row(frame.problem, weight, beyond)
 
 
 @kernel
