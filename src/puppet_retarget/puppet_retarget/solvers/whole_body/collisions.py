@@ -17,6 +17,7 @@ from puppet_retarget.solvers.whole_body.frame import add_point, Frame
 from puppet_retarget.solvers.whole_body.problem import close_row, ramp
 from puppet_retarget.solvers.whole_body.tree import place, pose_tree, Tree
 
+NEAR_M = 0.02
 CROSSING_M = 1e-6  # core lines so near to each other cross
 
 
@@ -66,18 +67,22 @@ def add_collisions(frame: Frame) -> None:
             if not allowed < math.inf or _balls_apart(frame, s, t):
                 continue
             depth, point, out = _deepest(frame, s, t)
-            beyond, slope = ramp(depth - allowed, frame.weights.surface_m)
-            if beyond > 0.0:
-                add_point(frame, s, point, scale(out, slope))
-                add_point(frame, t, point, scale(out, -slope))
-                close_row(frame.problem, frame.weights.apart, beyond)
+            depth -= allowed
+            if depth <= -NEAR_M:
+                continue
+            soft = math.hypot(depth, 2.0 * frame.weights.inside_m)
+            inside = 0.5 * (depth + soft)
+            slope = 1.5 * math.sqrt(inside) * inside / soft
+            add_point(frame, s, point, scale(out, slope))
+            add_point(frame, t, point, scale(out, -slope))
+            close_row(frame.problem, frame.weights.inside, inside * math.sqrt(inside))
 
 
 @kernel
 def _balls_apart(frame: Frame, s: int, t: int) -> bool:
     pose, shape = frame.pose, frame.shape
     between = sub(place(pose, s, shape.centres[s]), place(pose, t, shape.centres[t]))
-    return norm(between) > shape.bounds[s] + shape.bounds[t]
+    return norm(between) > shape.bounds[s] + shape.bounds[t] + NEAR_M
 
 
 @kernel
@@ -89,7 +94,7 @@ def _deepest(frame: Frame, s: int, t: int) -> tuple[float, Vec3, Vec3]:
     for m in range(shape.first[s], shape.first[s + 1]):
         start, end = place(pose, s, shape.starts[m]), place(pose, s, shape.ends[m])
         nearest = _nearest_on(start, sub(end, start), middle)
-        if norm(sub(nearest, middle)) > ball + shape.radii[m]:
+        if norm(sub(nearest, middle)) > ball + shape.radii[m] + NEAR_M:
             continue
         for k in range(shape.first[t], shape.first[t + 1]):
             other_start, other_end = place(pose, t, shape.starts[k]), place(pose, t, shape.ends[k])
