@@ -8,8 +8,9 @@ from pathlib import Path
 import sys
 import time
 
+from puppet_core.cue_file import Cue, load_cues
 from puppet_core.io import CommandParser, ConfigError, EXIT_FAILED, EXIT_OK, run_command
-from puppet_ros.cues import Cue, CueCaller, load_cues
+from puppet_ros.cues import CueCaller
 from puppet_ros.node import observing
 from rclpy.executors import Executor
 from rclpy.node import Node

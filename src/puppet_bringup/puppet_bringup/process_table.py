@@ -14,10 +14,10 @@ from typing import Any
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from puppet_core.body import person, save_character, SEGMENTS
 from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
+from puppet_core.cue_file import load_cues
 from puppet_core.io import ConfigError, load_plain_yaml
 from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_ros import config_files, interface_table
-from puppet_ros.cues import load_cues
 from puppet_ros.node import ALLOW_SECOND, cores_of, Scheduling
 from puppet_ros.process import middleware_settings
 

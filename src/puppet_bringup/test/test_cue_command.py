@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2')
 
 from puppet_bringup import cue_command  # noqa: E402
-from puppet_core.io import ConfigError  # noqa: E402,I100
-from puppet_ros.cues import Cue  # noqa: E402
+from puppet_core.cue_file import Cue  # noqa: E402,I100
+from puppet_core.io import ConfigError  # noqa: E402
 
 pytestmark = pytest.mark.ros
 CUES = tuple(Cue(name, {'importance': {'environment': name}}) for name in ('a', 'b', 'c'))

@@ -1,21 +1,19 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""Cues: what a file may say, and what the nodes take of it."""
-
-from pathlib import Path
+"""Cues: what the nodes take of them."""
 
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from puppet_core.io import InputFileError, Row  # noqa: E402
-from puppet_ros.cues import CueCaller, load_cues  # noqa: E402,I100
+from puppet_core.cue_file import load_cues  # noqa: E402
+from puppet_core.io import Row  # noqa: E402
+from puppet_ros.cues import CueCaller  # noqa: E402,I100
 from puppet_ros.node import make_executor, NODE_OPTIONS, ParameterTable  # noqa: E402
 from puppet_ros.testing import spin_until  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 
 pytestmark = pytest.mark.ros
-SHIPPED = Path(__file__).resolve().parents[3] / 'config' / 'cues'
 HEAD = 'format: puppet-cues/1\ncues:\n'
 ROWS = (
     Row('environment', 'floor', live=True),
@@ -32,45 +30,6 @@ def write(tmp_path):
         return path
 
     return written
-
-
-def test_a_short_name_is_of_all_nodes_that_have_it(write):
-    text = "  desk: {environment: demo, importance.prediction_s: 0.1}\n  '2': {pose_filter."
-    desk, two = load_cues(write(text + 'process.q1: 1}'))
-    assert (desk.name, two.name) == ('desk', '2')
-    assert desk.settings == {
-        'importance': {'environment': 'demo', 'prediction_s': 0.1},
-        'retarget*': {'environment': 'demo'},
-        'visualization': {'environment': 'demo'},
-    }
-    assert two.settings == {'pose_filter': {'process.q1': 1}}
-
-
-def test_a_file_beside_the_cues_is_meant_from_everywhere(write, tmp_path):
-    (tmp_path / 'desk.yaml').write_text('')
-    (cue,) = load_cues(write('  desk: {environment: desk.yaml, character: sally}'))
-    assert cue.settings['importance']['environment'] == str(tmp_path / 'desk.yaml')
-    assert cue.settings['retarget']['character'] == 'sally'
-
-
-@pytest.mark.parametrize('path', sorted(SHIPPED.glob('*.yaml')), ids=lambda path: path.stem)
-def test_shipped_cues_load(path):
-    assert len(load_cues(path)) > 1
-
-
-@pytest.mark.parametrize(
-    ('text', 'message'),
-    [
-        ('  {}', 'show.yaml:2: cues: expected at least one, got none'),
-        ('  a: {}', 'show.yaml:3: cues.a: expected parameters, got none'),
-        ('  a: {speed: 1}', r'show.yaml:3: cues.a.speed: expected NODE.PARAMETER or one of env'),
-        ('  a: {retarget.solver: {x: 1}}', 'show.yaml:3: .*expected a value or a list of them'),
-        ('  a: 1', 'show.yaml:3: cues.a: expected named keys'),
-    ],
-)
-def test_a_mistake_is_named_with_its_line(write, text, message):
-    with pytest.raises(InputFileError, match=message):
-        load_cues(write(text))
 
 
 @pytest.fixture
@@ -104,6 +63,16 @@ def test_every_puppet_takes_the_environment_and_nobody_needs_a_view(graph, write
         assert table.config['environment'] == 'demo'
         assert table.config['influence_distances_m'] == 'table.head=0'
         assert table.config['prediction_s'] == (0.0 if name == 'importance' else 0.06)
+
+
+def test_what_is_of_every_puppet_and_of_one_comes_to_that_one_together(graph, write):
+    call, tables = graph
+    text = '  a: {environment: demo, retarget.prediction_s: 0.5}\n  b: {visualization.x: 1}'
+    both, view_only = load_cues(write(text))
+    assert call(both) == ''
+    config = tables['retarget'].config
+    assert (config['environment'], config['prediction_s']) == ('demo', 0.5)
+    assert call(view_only) == ''  # nobody looks
 
 
 def test_a_node_that_refuses_one_value_keeps_all_of_its_own(graph, write):

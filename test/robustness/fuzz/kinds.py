@@ -20,6 +20,7 @@ from puppet_core.clips import (
     read_asf,
     read_clip_file,
 )
+from puppet_core.cue_file import load_cues
 from puppet_core.io import InputFileError, PuppetError, read_parameter_file
 from puppet_core.robots import load_robot_map
 from puppet_ros import config_files
@@ -220,6 +221,7 @@ KINDS = {
         _by_name('puppet_retarget.importance.environment', 'load_environment'),
         may_miss=('influence_distances', 'contact_margins'),
     ),
+    'cues': FileKind('.yaml', True, _configs('cues'), load_cues),
     'layout': FileKind(
         '.yaml',
         True,

@@ -16,6 +16,7 @@ from puppet_core.math.values import QuatLike, Vec3, Vec3Like
 
 PLANE, BOX, SPHERE, CYLINDER, CAPSULE = 0, 1, 2, 3, 4
 _HALVINGS = 10  # of a line
+EDGE_M = 0.015  # radius of a box's edges
 SHAPES = ('plane', 'box', 'sphere', 'cylinder', 'capsule')
 
 
@@ -113,13 +114,30 @@ def from_object(q: QuatLike, origin: Vec3Like, p: Vec3Like) -> Vec3:
     return add(rotate(q, p), origin)
 
 
+# Surfaces that press on each other.
+
+
 @kernel
 def distance_from(
     shape: int, size: Vec3Like, q: QuatLike, origin: Vec3Like, point: Vec3Like
 ) -> tuple[float, Vec3]:
-    """Return the distance of a point in world from an object [m], and its normal in world."""
-    distance, normal = signed_distance(shape, size, to_object(q, origin, point))
-    return distance, rotate(q, normal)
+    """
+    Return the distance of a point in world from an object [m], and its normal in world.
+
+    The edges of boxes are rounded, or the way out would change at once as a hand slides over one.
+    """
+    core, radius = _rounded(shape, size)
+    distance, normal = signed_distance(shape, core, to_object(q, origin, point))
+    return distance - radius, rotate(q, normal)
+
+
+@kernel
+def _rounded(shape: int, size: Vec3Like) -> tuple[Vec3, float]:
+    """Return what a box is as a smaller one with so much around it; others stay."""
+    if shape != BOX:
+        return (size[0], size[1], size[2]), 0.0
+    radius = min(EDGE_M, 0.25 * min(size[0], size[1], size[2]))
+    return (size[0] - 2.0 * radius, size[1] - 2.0 * radius, size[2] - 2.0 * radius), radius
 
 
 @kernel
@@ -128,12 +146,13 @@ def nearest_on_line(
 ) -> float:
     """Return the share in [0, 1] of the way between two places in world that is nearest."""
     q, origin = pose
+    core, _ = _rounded(shape, size)
     a, b = to_object(q, origin, start), to_object(q, origin, end)
     line, low, high = sub(b, a), 0.0, 1.0
     # the distance from a convex solid is convex along a line
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        if dot(signed_distance(shape, size, add(a, scale(line, middle)))[1], line) > 0.0:
+        if dot(signed_distance(shape, core, add(a, scale(line, middle)))[1], line) > 0.0:
             high = middle
         else:
             low = middle

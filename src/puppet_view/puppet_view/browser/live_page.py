@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from puppet_core.body import END_EFFECTORS, world_orientations
+from puppet_core.cue_file import Cue, load_cues, SHORT
 from puppet_core.io import CommandParser, PuppetError, run_command
 from puppet_core.marker_spec import IDS_PER_PUPPET
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
@@ -23,7 +24,7 @@ from puppet_core.robots import drawn_robot, DrawnRobot, merged_parts, Part, read
 from puppet_msgs.msg import Importance, Posture
 from puppet_msgs.srv import Calibrate
 from puppet_ros import config_files
-from puppet_ros.cues import Cue, CueCaller, load_cues, SHORT
+from puppet_ros.cues import CueCaller
 from puppet_ros.messages import decoded, posture_of, raw_header
 from puppet_ros.node import qos, spin_node
 from puppet_view.browser import panel as panels

@@ -183,7 +183,7 @@ class VisualizationNode(Node):
             puppet.become(config_files.character(name))
         self._diagnostics = ros.Diagnostics(self)
         self._tf_static: Any = None
-        self._shown = config.character, self._environment
+        self._shown = config.character
         self._importance_watch = ros.ClockJumpDetector()
         self._tf = self.create_publisher(TFMessage, ros.TF_TOPIC, qos.TRANSFORMS)
         self._markers = self.create_publisher(MarkerArray, MARKERS_TOPIC, 10)
@@ -349,10 +349,9 @@ class VisualizationNode(Node):
         for view in (self._performer, *(puppet.view for puppet in self._puppets)):
             view.limit = ros.RateLimit(config.tf_rate_hz)
         self._restart(config)
-        self._environment = _environment_of(config)
-        shown = config.character, self._environment
-        if shown != self._shown:
-            self._shown = shown
+        before, self._environment = self._environment, _environment_of(config)
+        if config.character != self._shown or self._environment is not before:
+            self._shown = config.character
             self._take_away()
 
     def _announce_fixed(self, config: VisualizationConfig) -> None:

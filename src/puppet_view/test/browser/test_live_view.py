@@ -14,8 +14,8 @@ import pytest
 
 pytest.importorskip('viser', reason='viser is not installed')
 
+from puppet_core.cue_file import Cue  # noqa: E402,I100
 from puppet_core.robots.description import merged_parts, read_shape  # noqa: E402
-from puppet_ros.cues import Cue  # noqa: E402,I100
 from puppet_view.browser.live_page import Choices, cue_of, LiveView, PERFORMER, PUPPET  # noqa: E402
 from puppet_view.browser.stage import BrowserStage, is_open, SceneSolid  # noqa: E402
 

@@ -20,10 +20,10 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 pytest.importorskip('viser', reason='needs viser')
 
+from puppet_core.cue_file import Cue  # noqa: E402
 from puppet_filter.parameters import ROWS  # noqa: E402
 from puppet_msgs.msg import Posture as PostureMsg  # noqa: E402,I100
 from puppet_retarget.parameters import IMPORTANCE_ROWS, RETARGET_ROWS  # noqa: E402
-from puppet_ros.cues import Cue  # noqa: E402
 from puppet_ros.messages.posture_msg import PostureRecord, PostureWriter  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402

@@ -245,7 +245,8 @@ def test_another_puppet_takes_all_away(rig):
 def test_another_environment_is_drawn_in_place_of_the_one_before(rig, tmp_path):
     gone, path = takes_away(rig), tmp_path / 'desk.yaml'
     desk = '{name: desk, shape: box, size_m: [0.7, 0.6, 0.5]}'
-    path.write_text(f'format: puppet-environment/1\nobjects:\n- {desk}\n')
+    floor = '{name: floor, shape: plane}'
+    path.write_text(f'format: puppet-environment/1\nobjects:\n- {floor}\n- {desk}\n')
     assert rig.node.set_parameters([Parameter('environment', value=str(path))])[0].successful
     assert rig.feed_until(gone)
     assert rig.feed_until(lambda: any(m.scale.x == 0.7 for m in rig.markers))
