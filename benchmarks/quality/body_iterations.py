@@ -10,7 +10,7 @@ Without root estimation the puppet's root is where the performer's is.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.quality.as_printed import AS_PRINTED, printed_job
 import numpy as np
@@ -76,7 +76,7 @@ def count_iterations(
             printed = printed_job(AS_PRINTED, job)
             tuning = replace(printed.tuning, root_form=root_form, max_iterations=CAP)
             leg_length = motion.skeleton.leg_length
-            solver = Counted(job.character, job.environment, leg_length, tuning)
+            solver: Any = Counted(job.character, job.environment, leg_length, tuning)
             found = retarget_motion(motion, printed, progress, solver).body_iterations
             columns[-1].append(Count(int(found.sum()), int(np.count_nonzero(found))))
     return ClipCounts(name, motion.n_frames, *columns)

@@ -18,7 +18,7 @@ from puppet_retarget.importance import (
     SelfInteractionConfig,
 )
 from puppet_retarget.offline import limb_importances, retarget_motion, RetargetJob, RetargetResult
-from puppet_retarget.solvers import SolverConfig
+from puppet_retarget.solvers import SOLVER_NAMES, SolverConfig
 from puppet_view.render import Actor, Body, even_instants, render_strip, StripRow, View
 from puppet_view.render.cast import objects_of
 
@@ -28,7 +28,7 @@ SITUATION_CELL_PX, SITUATION_AZIMUTH_DEG = (480, 400), 100.0
 JUMP_S = (31.6, 32.5)  # of the built-in show: what fig. 4.3 shows
 PREDICTIONS_S = (0.0, 0.15)  # of fig. 4.3
 PREDICTION_PX = 560  # its height
-WALK_SOLVERS = ('joint_angles', 'position', 'importance_based')  # rows of figs. 7.2 and 7.3
+WALK_SOLVERS = ('joint_angles', 'position', 'thesis')  # rows of figs. 7.2 and 7.3
 N_INSTANTS = 6
 CELL_PX = (330, 370)
 CONTACT_CELL_PX = (400, 420)
@@ -56,9 +56,13 @@ class Cast:
         return retarget_motion(motion, self._job(character, solver))
 
     def predicting(self, motion: Motion, prediction_s: float) -> RetargetResult:
-        """Return a motion on Blubby in the performer's world, looking ahead so far [s]."""
+        """
+        Return a motion on Blubby in the performer's world, looking ahead so far [s].
+
+        The importance is not smoothed, as in the thesis: it would be late by what is looked ahead.
+        """
         blubby = replace(self.blubby, world_scale=1.0)
-        importance = replace(self.importance, prediction_s=prediction_s)
+        importance = replace(self.importance, prediction_s=prediction_s, smoothing_s=0.0)
         cast = replace(self, importance=importance)
         return cast.run(motion, blubby, WALK_SOLVERS[-1])
 
@@ -125,11 +129,11 @@ def part(motion: Motion, span_s: tuple[float, float]) -> Motion:
 
 
 def situation_figure(show: Motion, cast: Cast) -> Picture:
-    """Return a column for each of SITUATIONS; colours tell how much each limb matters."""
+    """Return a column for each of SITUATIONS by the default; colours tell what limbs matter."""
     until = part(show, (0.0, max(SITUATIONS.values()) + 0.1))
     actors = []
     for character in (cast.sally, cast.blubby):
-        result = cast.run(until, character, WALK_SOLVERS[-1])
+        result = cast.run(until, character, SOLVER_NAMES[0])
         scale = character.scale_for(until.skeleton.leg_length)
         importances = limb_importances(result)
         moved, title = result.motion(character, until.rate_hz), character.name.capitalize()
@@ -151,7 +155,7 @@ def prediction_figure(jump: Motion, cast: Cast) -> Picture:
     Return what prediction changes in a jump: the left foot's importance, and its path.
 
     The puppet's legs are shorter than the performer's. Its foot leaves the performer's path to
-    keep the joint angles, with prediction on the way up, without it on the way down.
+    keep the joint angles; with prediction it leaves it earlier and is back earlier.
     """
     found = {s: cast.predicting(jump, s) for s in PREDICTIONS_S}
     looks = ((DARK, 1.3, '--'), (BLUE, 1.5, '-'))

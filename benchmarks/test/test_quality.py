@@ -174,7 +174,7 @@ def test_the_built_in_performer_walks_in_its_figures(show):
 
 def test_figure_4_1_has_a_hand_that_does_not_matter_and_one_that_does(show, cast):
     until = thesis_figures.part(show, (0.0, 12.1))
-    result = cast.run(until, cast.sally, 'importance_based')
+    result = cast.run(until, cast.sally, SOLVER_NAMES[0])
     free, held = (round(s * until.rate_hz) for s in thesis_figures.SITUATIONS.values())
     weights = result.rows[:, 0, IMPORTANCE]
     assert weights[free] == 0.0 and weights[held] == 1.0
@@ -198,9 +198,10 @@ def test_figure_4_3_has_prediction_that_follows_the_landing_foot(show, cast):
     assert captured[after] == pytest.approx(0.145, abs=0.01)
     assert abs(looking[after] - captured[after]) < 0.01
     assert without[after] < captured[after] - 0.04
-    before = peak - round(0.09 * jump.rate_hz)
-    assert abs(without[before] - captured[before]) < 0.01
-    assert looking[before] < captured[before] - 0.1
+    before = peak - round(0.15 * jump.rate_hz)
+    assert looking[before] < without[before] - 0.03
+    near_the_floor = captured < 0.05
+    assert np.abs(without - captured)[near_the_floor].max() < 0.01
 
 
 def test_clips_of_one_name_are_told_apart(run, walk_bvh, tmp_path):
