@@ -22,7 +22,7 @@ from benchmarks.quality.forms import form_jobs, form_rows, forms_table
 from benchmarks.quality.path_timing import PASSES
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.peers import is_peer, PEER_NAMES, peer_runs
-from benchmarks.quality.run import ClipBench, PASSES_OF_A_PEER, PASSES_OF_A_RUN
+from benchmarks.quality.run import ClipBench, passes_of, PASSES_OF_A_RUN
 from benchmarks.quality.tables import markdown, timing_table
 from benchmarks.quality.thesis_figures import Cast, part, thesis_figures
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
@@ -145,7 +145,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     rows: list[dict[str, Any]] = []
     forms: list[dict[str, Any]] = []
     compared = _compared(jobs) if arguments.forms else []
-    passes = PASSES_OF_A_RUN * len(jobs) + PASSES_OF_A_PEER * len(peers) + len(compared)
+    passes = PASSES_OF_A_RUN * len(jobs) + sum(passes_of(peer) for peer, _ in peers)
+    passes += len(compared)
     for number, (name, motion) in enumerate(_motions(paths, arguments, files), start=1):
         title = f'bench {name} ({number} of {max(len(paths), 1)})'
         with progress(title, passes * motion.n_frames) as advance:

@@ -3,15 +3,15 @@
 """
 Peers by name; libraries of others are no part of the suite and imported only when asked for.
 
-`as_printed` is the thesis to the letter; `as_printed+8+1` is with errata 8 and 1 mended.
+`as_printed` is the thesis to the letter (`as_printed.py`): a solver of ours, but nobody's choice.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib import import_module
 from itertools import product
 from typing import Any, NamedTuple
 
+from benchmarks.quality.as_printed import AS_PRINTED, is_as_printed, printed_job
 from benchmarks.quality.peer_solver import PeerSolver
 from puppet_core.body import Skeleton
 from puppet_core.io import ConfigError, how_to_install
@@ -24,12 +24,8 @@ class _Source(NamedTuple):
     wants: str  # what to install
 
 
-AS_PRINTED = 'as_printed'
-_PEERS = {
-    AS_PRINTED: _Source('benchmarks.quality.thesis_as_printed', 'AsPrinted', ''),
-    'mink': _Source('benchmarks.quality.peer_mink', 'MinkSolver', 'mink'),
-}
-PEER_NAMES = tuple(_PEERS)
+_PEERS = {'mink': _Source('benchmarks.quality.peer_mink', 'MinkSolver', 'mink')}
+PEER_NAMES = (AS_PRINTED, *_PEERS)
 
 
 def peer_runs(jobs: Sequence[RetargetJob], names: Sequence[str]) -> list[tuple[str, RetargetJob]]:
@@ -41,9 +37,12 @@ def peer_runs(jobs: Sequence[RetargetJob], names: Sequence[str]) -> list[tuple[s
     ConfigError : for an unknown peer, or one whose library is missing.
 
     """
-    for name in names:
-        _peer_class(name)
     first = [job for job in jobs if job.solver == jobs[0].solver]
+    for name in names:
+        if is_as_printed(name):
+            printed_job(name, first[0])
+        else:
+            _peer_class(name)
     return list(product(dict.fromkeys(names), first))
 
 
@@ -61,24 +60,17 @@ def make_peer(name: str, job: RetargetJob, performer: Skeleton) -> PeerSolver:
 
 def is_peer(name: str) -> bool:
     """Return whether a row of the bench is a peer's."""
-    return name.partition('+')[0] in _PEERS
+    return is_as_printed(name) or name in _PEERS
 
 
 def _peer_class(name: str) -> Callable[[RetargetJob, Skeleton], PeerSolver]:
-    base, *errata = name.split('+')
-    if base not in _PEERS:
+    if name not in _PEERS:
         raise ConfigError(f'--peers: expected names of {", ".join(PEER_NAMES)}, got {name!r}')
-    source = _PEERS[base]
+    source = _PEERS[name]
     try:
         module = import_module(source.module)
     except ImportError as err:
         hint = how_to_install('peers', source.wants)
-        raise ConfigError(f'--peers: {base} is not installed ({err}); {hint}') from err
+        raise ConfigError(f'--peers: {name} is not installed ({err}); {hint}') from err
     solver: Any = getattr(module, source.solver)
-    if not errata:
-        return solver
-    mendable = {str(number): number for number in getattr(module, 'ERRATA', ())}
-    if not set(errata) <= set(mendable):
-        known = ', '.join(mendable) or 'none'
-        raise ConfigError(f'--peers: expected errata of {known} after {base}, got {name!r}')
-    return partial(solver, mended=frozenset(mendable[number] for number in errata))
+    return solver

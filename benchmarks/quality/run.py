@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from benchmarks.quality.as_printed import is_as_printed, printed_job
 from benchmarks.quality.path_timing import PASSES, spread, time_path
 from benchmarks.quality.peers import make_peer
 from benchmarks.quality.self_quality import self_figures
@@ -32,6 +33,11 @@ from puppet_retarget.offline.self_contact import performer_body, puppet_body
 Row = dict[str, Any]
 PASSES_OF_A_RUN = 2 + PASSES  # for the figures, for the sensitivity, and on the clock
 PASSES_OF_A_PEER = 1 + PASSES  # figures are of the last on the clock
+
+
+def passes_of(peer: str) -> int:
+    """Return how often a peer runs through a clip."""
+    return PASSES_OF_A_RUN if is_as_printed(peer) else PASSES_OF_A_PEER
 
 
 class ClipBench:
@@ -76,8 +82,11 @@ class ClipBench:
         """
         Return the run of a peer on the puppet of a job, with the keys of `row`.
 
-        Its times are of the peer alone, each frame's fastest pass.
+        Its times are of the peer alone, each frame's fastest pass. The thesis as printed is a
+        run of our own, with the importance that it prints.
         """
+        if is_as_printed(peer):
+            return {**self.row(printed_job(peer, job), progress), 'solver': peer}
         n, performer = self._motion.n_frames, self._motion.skeleton
         times = np.full(n, np.inf)
         for _ in range(PASSES):

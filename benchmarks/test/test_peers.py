@@ -8,6 +8,7 @@ import sys
 from xml.etree import ElementTree as Xml
 
 from benchmarks.quality import peers
+from benchmarks.quality.as_printed import printed_job
 from benchmarks.quality.peer_mjcf import mjcf_text
 from benchmarks.quality.peer_solver import FEET, PeerSolver, segment_ratios, Targets
 from benchmarks.quality.peer_table import peer_table
@@ -19,7 +20,7 @@ from puppet_core.body import AUTO, load_character, PARENTS, SEGMENTS, Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import Quats, Vec3
 from puppet_performer.sensor_layout import load_layout
-from puppet_retarget.offline import retarget_motion, RetargetJob
+from puppet_retarget.offline import report, retarget_motion, RetargetJob
 import pytest
 
 
@@ -63,13 +64,39 @@ def test_an_unknown_peer_is_refused(run, walk_bvh):
     assert "--peers: expected names of as_printed, mink, got 'mimic'" in done.err
 
 
-def test_errata_of_the_thesis_are_mended_by_their_numbers(blubby, performer):
+def test_errata_of_the_thesis_are_corrected_by_their_names(blubby):
     job = RetargetJob(blubby, floor_only())
-    solver = peers.make_peer('as_printed+8+12', job, performer.skeleton)
-    assert solver._mended == {8, 12}
-    assert peers.make_peer('as_printed', job, performer.skeleton)._mended == frozenset()
-    with pytest.raises(ConfigError, match='errata of 1, 2, 4, 5, 8, 12 after as_printed'):
-        peers.make_peer('as_printed+7', job, performer.skeleton)
+    printed = printed_job('as_printed', job)
+    assert printed.solver == 'thesis' and printed.tuning.errata == ()
+    assert printed.importance.smoothing_s == printed.importance.contact_margin_m == 0.0
+    assert printed.importance.prediction_s == printed.self_interaction.prediction_s == 0.15
+    assert not printed.self_interaction.margins_m.any()
+    some = printed_job('as_printed+turn_axis+smoothing', job)
+    assert some.tuning.errata == ('turn_axis',)
+    assert some.importance.smoothing_s == job.importance.smoothing_s
+    with pytest.raises(ConfigError, match="errata of own_height, .*, got 'as_printed[+]7'"):
+        peers.peer_runs([job], ['as_printed+7'])
+
+
+def test_rows_of_the_thesis_as_printed_have_its_name(steps, config_dir, blubby):
+    bench = ClipBench('steps', steps, load_layout(config_dir / 'layouts/default14.yaml'))
+    row = bench.peer_row('as_printed+turn_axis', RetargetJob(blubby, floor_only()))
+    assert row['solver'] == 'as_printed+turn_axis' and peers.is_peer(row['solver'])
+    assert row['stages_us']['solver']['median'] > 0.0
+
+
+@pytest.mark.mocap
+def test_printed_importance_makes_the_root_lurch(walk_clip, blubby):
+    """Errata 12: root jerk of an order of magnitude, and feet several times."""
+    jerk = []
+    for name in ('', '+no_mean+smoothing'):
+        job = printed_job(
+            f'as_printed+turn_axis+unit_directions{name}', RetargetJob(blubby, floor_only())
+        )
+        found = report(walk_clip, job, retarget_motion(walk_clip, job))['jerk_ratio']
+        jerk.append((found['root'], found['feet']))
+    assert jerk[0][0] > 8.0 > 5.0 > jerk[1][0]
+    assert jerk[0][1] > 2.0 * jerk[1][1] > 4.0
 
 
 def test_nothing_of_a_peer_is_imported_unasked(blubby, monkeypatch):

@@ -203,6 +203,17 @@ def test_other_solver_and_tuning_are_taken_while_running(make_rig):
     assert rig.status.messages[-1].solver == 'joint_angles'
 
 
+def test_errata_of_the_thesis_are_chosen_while_running(make_rig):
+    """An empty list has no type by itself; parameter files cannot have one."""
+    rig = make_rig(solver='thesis', errata=['none'])
+    rig.feed(1)
+    for errata in (['turn_axis', 'no_mean'], [], ['all']):
+        assert rig.change(errata=errata).successful, errata
+        rig.feed(2)
+        assert rig.status.messages[-1].solver == 'thesis'
+    assert 'errata: expected one of all, none, own_height' in rig.change(errata=['x']).reason
+
+
 def test_other_environment_is_taken_while_running(make_rig, tmp_path):
     """Importance is of objects by their names, whichever node has the new ones first."""
     path = tmp_path / 'desk.yaml'

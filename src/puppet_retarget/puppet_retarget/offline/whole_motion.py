@@ -156,7 +156,9 @@ def retarget_motion(
     for i in range(n):
         start = perf_counter()
         near, out = step(i)
-        if robot is not None:
+        if len(out.angles) > 0:
+            result.robot_angles[i] = out.angles
+        elif robot is not None:
             dt = 1.0 / motion.rate_hz
             result.robot_angles[i] = follow_robot(robot, out, near.rows, scale, dt)
         result.frame_ms[i] = (perf_counter() - start) * 1e3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from puppet_core.body import SEGMENTS
 from puppet_core.io import rows_of, setting
-from puppet_retarget.solvers.thesis.errata import ERRATA
+from puppet_retarget.solvers.thesis.errata import ALL, ERRATA, NONE
 
 ROOT_FORMS = ('projection', 'mean', 'reference')
 PROJECTION, MEAN, REFERENCE = 0, 1, 2
@@ -58,10 +58,10 @@ class SolverConfig:
         2, '-', 1, 2, 'Parts that the body minimiser bends the torso in: 2 are spine and chest.'
     )
     errata: tuple[str, ...] = setting(
-        ERRATA,
-        description='Printed errors of Shin2002 that `thesis` corrects; an empty list: none, as '
-        'printed.',
-        choices=ERRATA,
+        (ALL,),
+        description='Printed errors of Shin2002 that solver thesis corrects; none, or an empty '
+        'list: as printed.',
+        choices=(ALL, NONE, *ERRATA),
         may_be_empty=True,
     )
     self_push_out: bool = setting(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all solvers take and give: one frame of the performer in, the puppet's posture out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from puppet_core.body import NO_PROPS, Props
@@ -37,3 +37,6 @@ class SolverOutput:
     # Whether some root position brings every goal in reach; true where nothing was checked
     reachable: bool
     moving: Props = NO_PROPS  # The objects of the puppet's world that move; not overwritten
+    # A robot's joints in the order of `Robot.published_names`, shape (n,) [rad]; (0,) of a solver
+    # that knows nothing of robots: they follow the posture afterwards
+    angles: Floats = field(default_factory=lambda: np.zeros(0))

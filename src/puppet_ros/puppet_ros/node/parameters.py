@@ -37,6 +37,13 @@ _BOUNDS: Mapping[type, tuple[Any, str, Any]] = {
     int: (2**62, 'integer_range', IntegerRange),
 }
 
+_ARRAYS: Mapping[type, Parameter.Type] = {
+    bool: Parameter.Type.BOOL_ARRAY,
+    int: Parameter.Type.INTEGER_ARRAY,
+    float: Parameter.Type.DOUBLE_ARRAY,
+    str: Parameter.Type.STRING_ARRAY,
+}
+
 
 class ParameterTable(Generic[Config]):
     """
@@ -96,7 +103,7 @@ class ParameterTable(Generic[Config]):
                 value = row.check(parameter.value)
             except ConfigError as err:
                 self._refusal = self._refusal or str(err)
-            checked.append(Parameter(row.name, value=_plain(value)))
+            checked.append(_parameter(row, value))
         return checked
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -140,6 +147,13 @@ def _take_overrides(node: Node) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def _parameter(row: Row, value: Any) -> Parameter:
+    """Return a parameter of the row's type, which an empty list does not tell."""
+    if row.is_list:
+        return Parameter(row.name, _ARRAYS[row.element_type], list(value))
+    return Parameter(row.name, value=value)
 
 
 def _descriptor(row: Row) -> ParameterDescriptor:

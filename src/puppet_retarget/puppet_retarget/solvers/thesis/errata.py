@@ -47,8 +47,9 @@ class Errata(NamedTuple):
 
 ERRATA = Errata._fields
 AS_PRINTED = Errata(*(False,) * len(ERRATA))
+ALL, NONE = 'all', 'none'  # parameter files of ROS know no empty list
 
 
 def errata_of(names: Collection[str]) -> Errata:
-    """Return which errors are corrected by the names of these."""
-    return Errata(*(name in names for name in ERRATA))
+    """Return which errors are corrected by the names of these; `all` stands for every one."""
+    return Errata(*(ALL in names or name in names for name in ERRATA))

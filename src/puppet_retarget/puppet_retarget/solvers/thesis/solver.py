@@ -43,8 +43,8 @@ from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL, sel
 from puppet_retarget.solvers.thesis.root import estimate_root, first_root
 
 
-class Captured(NamedTuple):
-    """The performer's posture."""
+class Performer(NamedTuple):
+    """The performer's posture; kernels take long to tell two classes of one name apart."""
 
     root: Vec3Like  # pelvis in world [m]
     hips: Vec3Like  # mid-point of the hip joints in world [m]
@@ -126,7 +126,7 @@ class ThesisSolver:
         if len(rows) not in (4, 8):
             raise ValueError(f'rows: expected 4 or 8, got {len(rows)}')
         self._counterparts.place(moving, self._objects, self._world_scale)
-        output, captured = self._output, Captured(root, hips, rotations)
+        output, captured = self._output, Performer(root, hips, rotations)
         offset, output.body_iterations, output.reachable = solve_packed(
             self._packed, captured, rows, self_rows
         )
@@ -167,7 +167,7 @@ class ThesisElbowCircleSolver(ThesisSolver):
 
 @kernel
 def solve_packed(
-    packed: np.ndarray, captured: Captured, rows: Floats, self_rows: Floats
+    packed: np.ndarray, captured: Performer, rows: Floats, self_rows: Floats
 ) -> tuple[Vec3, int, bool]:
     """
     Solve a frame in place; return the root's offset, the body iterations, whether all is in reach.

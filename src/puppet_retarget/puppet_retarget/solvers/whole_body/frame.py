@@ -72,7 +72,11 @@ class Wishes(NamedTuple):
     root: Vec3s = zeros(3)  # reference, where the captured posture is put [m]
     performer_root: Vec3s = zeros(3)  # scaled [m]
     rotations: Quats = zeros(16, 4)  # as captured
-    angles: Floats = zeros(MAX_UNKNOWNS)  # of a robot's hinges that come nearest to these [rad]
+    segments: Quats = zeros(16, 4)  # likewise, in world
+    # of a robot's hinges: what comes nearest to these, and what the frame allows [rad]
+    angles: Floats = zeros(MAX_UNKNOWNS)
+    low: Floats = zeros(MAX_UNKNOWNS)
+    high: Floats = zeros(MAX_UNKNOWNS)
     goals: Vec3s = zeros(8, 3)  # of the general end-effectors [m]
     importances: Floats = zeros(8)
     orientations: Quats = zeros(4, 4)  # of hands and feet in world
@@ -93,6 +97,12 @@ class Memory(NamedTuple):
     thing: int = -1
     offsets: Vec3s = zeros(2, 3)  # of the thing from its path, likewise [m]
     displaced: Vec3s = zeros(16, 3)  # objects, from where they are while nobody holds them [m]
+    # of a robot's hinges
+    known: Floats = zeros(1)  # 0 until there is anything below
+    angles: Floats = zeros(2, MAX_UNKNOWNS)  # nearest to the captured posture, likewise [rad]
+    ahead: Floats = zeros(MAX_UNKNOWNS)  # where these would be by themselves [rad]
+    joints: Floats = zeros(MAX_UNKNOWNS)  # where they are [rad]
+    rates: Floats = zeros(MAX_UNKNOWNS)  # [rad/s]
 
 
 class Frame(NamedTuple):

@@ -26,7 +26,7 @@ from puppet_retarget.solvers.whole_body.mounts import place_mounts
 from puppet_retarget.solvers.whole_body.own_body import depth_of
 from puppet_retarget.solvers.whole_body.problem import N, Problem
 from puppet_retarget.solvers.whole_body.step import solve_frame
-from puppet_retarget.solvers.whole_body.tree import Tree, tree_of
+from puppet_retarget.solvers.whole_body.tree import hinge_unknowns, Tree, tree_of
 from puppet_retarget.solvers.whole_body.weights import Weights
 from puppet_retarget.solvers.whole_body.wishes import Captured, fill_wishes
 from puppet_retarget.solvers.whole_body.world import from_object, goal_of
@@ -76,6 +76,7 @@ class WholeBodySolver:
                 problem=Problem(tree.n + 3),
             )
         )
+        self._memory = frame.memory
         self._counterparts, self._objects = Counterparts(environment), frame.objects
         self._world_scale = world_scale
         pose = frame.pose
@@ -92,6 +93,11 @@ class WholeBodySolver:
             0,
             True,
         )
+        robot = character.robot
+        self._unknowns = np.zeros(0, dtype=np.int64) if robot is None else hinge_unknowns(robot)
+        if robot is not None:
+            held = [angle for _, angle in robot.held]
+            self._output.angles = np.concatenate((np.zeros(len(robot.names)), held))
 
     def solve(
         self,
@@ -131,6 +137,15 @@ class WholeBodySolver:
         if own:
             places = objects.puppet_positions[own], objects.puppet_orientations[own]
             output.moving = Props(self._counterparts.names, *places)
+        output.angles[: len(self._unknowns)] = self._memory.joints[self._unknowns]
+
+    def resume(self, angles: Floats) -> None:
+        """Go on from a robot's joints, (n,) in the order of its published names [rad]."""
+        memory, known = self._memory, angles[: len(self._unknowns)]
+        memory.known[0] = 1.0
+        memory.rates[:] = 0.0
+        memory.joints[self._unknowns] = known
+        memory.angles[:, self._unknowns] = known
 
 
 def _stiffness(tree: Tree, weights: Weights) -> Floats:

@@ -20,6 +20,7 @@ from puppet_retarget.solvers.whole_body.carried import (
 )
 from puppet_retarget.solvers.whole_body.frame import Frame
 from puppet_retarget.solvers.whole_body.gaze import add_gaze
+from puppet_retarget.solvers.whole_body.hinges import bound_step, remember_joints
 from puppet_retarget.solvers.whole_body.joints import (
     add_hinges,
     add_limits,
@@ -27,7 +28,7 @@ from puppet_retarget.solvers.whole_body.joints import (
     bring_within_limits,
 )
 from puppet_retarget.solvers.whole_body.own_body import add_own_body, add_touches
-from puppet_retarget.solvers.whole_body.problem import add_diagonal, clear, solve
+from puppet_retarget.solvers.whole_body.problem import add_diagonal, clear, solve, solve_within
 from puppet_retarget.solvers.whole_body.tree import pose_tree
 from puppet_retarget.solvers.whole_body.world import (
     add_ends,
@@ -104,6 +105,8 @@ def solve_frame(frame: Frame) -> int:
     if bring_within_limits(frame):
         _pose(frame)
     remember(frame)
+    if frame.tree.is_robot:
+        remember_joints(frame)
     return steps
 
 
@@ -111,6 +114,8 @@ def solve_frame(frame: Frame) -> int:
 def _pose(frame: Frame) -> None:
     wishes = frame.wishes
     root = vec3(wishes.root)
+    if frame.tree.is_robot:
+        bound_step(frame)
     pose_tree(frame.tree, wishes.rotations[:], wishes.angles[:], root, frame.x[:], frame.pose)
     place_things(frame)
 
@@ -129,7 +134,10 @@ def _step(frame: Frame, damping: float) -> float:
     problem, largest = frame.problem, 0.0
     for i in range(problem.n):
         problem.matrix[i, i] += damping * frame.stiffness[i] + KEEP
-    solve(problem)
+    if frame.tree.is_robot:
+        solve_within(problem)
+    else:
+        solve(problem)
     for i in range(frame.tree.n - 3):
         largest = max(largest, abs(problem.step[i]))
     share = min(1.0, frame.weights.step_rad / max(largest, 1e-9))

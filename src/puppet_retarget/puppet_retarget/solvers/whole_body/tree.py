@@ -14,13 +14,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, LIMB_SEGMENTS, N_SEGMENTS, PARENTS
+from puppet_core.body import Character, LIMB_SEGMENTS, N_SEGMENTS, PARENTS, Robot
 from puppet_core.math import copy, Floats, frozen, Ints, kernel, Quats, Vec3s
 from puppet_core.math.values import (
     add,
     conjugate,
     dot,
     exp,
+    log,
     multiply,
     quat,
     rotate,
@@ -36,6 +37,8 @@ SMALL_RAD = 1e-2  # below it series err by less than rounding
 _PARENTS = tuple(int(p) for p in PARENTS)
 ENDS = tuple(int(s) for s in LIMB_SEGMENTS[:, 2])
 MIDDLES = tuple(int(s) for s in LIMB_SEGMENTS[:, 1])
+# about which forearms and shanks bend in the T-pose: forward, and backward
+BENDS = ((0.0, 0.0, -1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
 STARTS = tuple(int(s) for s in LIMB_SEGMENTS[:, 0])
 
 
@@ -51,6 +54,9 @@ class Tree(NamedTuple):
     # a robot's, at its zero pose
     axes: Vec3s  # (51, 3) unit
     origins: Vec3s  # (51, 3) a point on each axis [m]
+    lower: Floats  # (51,) least angles [rad]
+    upper: Floats  # (51,) greatest [rad]
+    speeds: Floats  # (51,) at most [rad/s]
     centres: Vec3s  # (16, 3) joint centres [m]
     rest: Quats  # (16, 4) from zero pose to T-pose
 
@@ -75,18 +81,44 @@ def tree_of(character: Character) -> Tree:
         counts[1:] = [len(robot.joints_of(s)) for s in range(1, N_SEGMENTS)]
     first = np.cumsum(counts[::-1])[::-1] - counts
     axes, origins = np.zeros((MAX_UNKNOWNS, 3)), np.zeros((MAX_UNKNOWNS, 3))
+    lower, upper = np.full(MAX_UNKNOWNS, -np.inf), np.full(MAX_UNKNOWNS, np.inf)
+    speeds = np.full(MAX_UNKNOWNS, np.inf)
     centres, rest = np.zeros((N_SEGMENTS, 3)), np.zeros((N_SEGMENTS, 4))
     if robot is not None:
-        for s in range(1, N_SEGMENTS):
-            own = slice(first[s], first[s] + counts[s])
-            axes[own], origins[own] = (
-                robot.axes[robot.joints_of(s)],
-                robot.origins[robot.joints_of(s)],
-            )
+        own = hinge_unknowns(robot)
+        axes[own], origins[own] = robot.axes, robot.origins
+        lower[own], upper[own], speeds[own] = robot.lower, robot.upper, robot.speeds
+        for s, bend in zip(MIDDLES, BENDS):
+            _stop_at_straight(robot, s, bend, lower[first[s] :], upper[first[s] :])
         centres, rest = robot.centres(skeleton), robot.rest
     n = int(counts.sum()) + 3
     places = skeleton.offsets.copy(), skeleton.interaction_points.copy()
-    return Tree(n, robot is not None, first, counts, *places, axes, origins, centres, rest.copy())
+    hinges = axes, origins, lower, upper, speeds
+    return Tree(n, robot is not None, first, counts, *places, *hinges, centres, rest.copy())
+
+
+def _stop_at_straight(
+    robot: Robot, segment: int, bend: Vec3, lower: Floats, upper: Floats
+) -> None:
+    """Let an elbow or knee of one hinge bend to the side to which it bends, not the other."""
+    if len(joints := robot.joints_of(segment)) == 1:
+        # the T-pose, in which limbs are straight, is a turn by this angle from the zero pose
+        turned = multiply(conjugate(robot.rest[PARENTS[segment]]), quat(robot.rest[segment]))
+        axis = vec3(robot.axes[joints[0]])
+        straight = min(max(dot(log(turned), axis), lower[0]), upper[0])
+        if dot(rotate(quat(robot.rest[segment]), axis), bend) > 0.0:
+            lower[0] = straight
+        else:
+            upper[0] = straight
+
+
+def hinge_unknowns(robot: Robot) -> Ints:
+    """Return which unknown each joint of a robot is, shape (n,)."""
+    counts = np.bincount(robot.segments, minlength=N_SEGMENTS)
+    counts[0] = 3
+    first = np.cumsum(counts[::-1])[::-1] - counts
+    within = np.arange(len(robot.names)) - np.searchsorted(robot.segments, robot.segments)
+    return first[robot.segments] + within
 
 
 @kernel

@@ -41,6 +41,7 @@ from puppet_retarget.importance import (
 from puppet_retarget.solvers.whole_body.carried import fill_thing
 from puppet_retarget.solvers.whole_body.frame import Frame
 from puppet_retarget.solvers.whole_body.gaze import fill_gaze
+from puppet_retarget.solvers.whole_body.hinges import fill_angles, fill_reach, fill_segments
 from puppet_retarget.solvers.whole_body.joints import mend_captured
 from puppet_retarget.solvers.whole_body.mounts import fill_mounts
 from puppet_retarget.solvers.whole_body.own_body import fill_touches
@@ -73,9 +74,8 @@ def fill_wishes(
     frame.x[:] = 0.0
     _pose_captured(frame)
     for limb in range(4):
-        copy(
-            multiply(_turn_with(frame, rows, limb), pose.q[ENDS[limb]]), wishes.orientations[limb]
-        )
+        turned = multiply(_turn_with(frame, rows, limb), wishes.segments[ENDS[limb]])
+        copy(turned, wishes.orientations[limb])
         start = STARTS[limb]
         line = sub(pose.p[start + 2], pose.p[start])
         length = norm(sub(pose.p[start + 1], pose.p[start]))
@@ -93,7 +93,12 @@ def fill_wishes(
 def _pose_captured(frame: Frame) -> None:
     wishes = frame.wishes
     rotations, angles = wishes.rotations[:], wishes.angles[:]
-    pose_tree(frame.tree, rotations, angles, vec3(wishes.root), frame.x[:], frame.pose)
+    fill_segments(frame)
+    if frame.tree.is_robot:
+        fill_angles(frame)
+        fill_reach(frame)
+    else:
+        pose_tree(frame.tree, rotations, angles, vec3(wishes.root), frame.x[:], frame.pose)
 
 
 @kernel

@@ -21,6 +21,7 @@ from puppet_core.math.values import (
     scale,
     sub,
     Vec3,
+    vec3,
 )
 from puppet_retarget.importance import (
     distance_from,
@@ -75,7 +76,9 @@ def add_orientations(frame: Frame) -> None:
     """Add the rows of the orientations in world that hands and feet should keep."""
     pose, wishes = frame.pose, frame.wishes
     for j in range(4):
-        weight = frame.weights.turn * wishes.importances[j]
+        is_sole = frame.tree.is_robot and j >= 2
+        weight = frame.weights.level if is_sole else frame.weights.turn
+        weight *= wishes.importances[j]
         if weight <= 0.0:
             continue
         missing = log(multiply(wishes.orientations[j], conjugate(pose.q[ENDS[j]])))
@@ -86,7 +89,12 @@ def add_orientations(frame: Frame) -> None:
 
 @kernel
 def add_surfaces(frame: Frame) -> None:
-    """Add one-sided rows for what of the body's surface is in planes and solids."""
+    """
+    Add one-sided rows for what of the body's surface is in planes and solids.
+
+    Of hands in solids only the palm counts: fingers are so thin that the shortest way out of an
+    edge leads now here, now there, and a hand as large as a box would turn over beside it.
+    """
     shape, objects = frame.shape, frame.objects
     for j in range(objects.n_objects):
         if objects.segments[j] >= 0 or objects.puppet_positions[j, 2] <= UNSEEN_Z:
@@ -99,8 +107,12 @@ def add_surfaces(frame: Frame) -> None:
                 continue
             if objects.shapes[j] == PLANE:
                 _add_in_plane(frame, j, s)
-            else:
+            elif s not in ENDS[:2]:
                 _add_in_solid(frame, j, s)
+        for hand in range(2 if objects.shapes[j] != PLANE else 0):
+            s, palm = ENDS[hand], vec3(frame.pose.ends[hand])
+            distance, out = from_object(objects, j, palm)
+            _push_out(frame, s, j, palm, out, -distance - frame.allowed[j, s])
 
 
 @kernel
@@ -126,9 +138,10 @@ def _push_out(frame: Frame, s: int, j: int, core: Vec3, out: Vec3, depth: float)
     """Add the row of a place of a segment that is so deep in an object [m]."""
     beyond, slope = ramp(depth, frame.weights.surface_m)
     if beyond > 0.0:
+        weight = frame.weights.hard if frame.tree.is_robot else frame.weights.surface
         add_point(frame, s, core, scale(out, slope))
         add_thing(frame, frame.wishes.thing.shares[j], scale(out, slope))
-        close_row(frame.problem, frame.weights.surface, beyond)
+        close_row(frame.problem, weight, beyond)
 
 
 @kernel

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thesis' solver as a whole: beside plain numpy, as printed and corrected, live."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from plain_thesis import PlainThesis
 from puppet_core.body import hip_centre, LIMB_SEGMENTS, Motion, Posture, Props
-from puppet_core.io import ConfigError
+from puppet_core.io import check_values, ConfigError
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Floats, Quats, Vec3
 from puppet_retarget.importance import (
@@ -20,10 +19,10 @@ from puppet_retarget.importance import (
     SELF_ROW,
     SelfInteractionConfig,
 )
-from puppet_retarget.parameters import RetargetConfig
+from puppet_retarget.parameters import RetargetConfig, solver_config, SOLVER_ROWS
 from puppet_retarget.retarget_model import RetargetModel
 from puppet_retarget.solvers import make_solver, SOLVER_NAMES, SolverConfig
-from puppet_retarget.solvers.thesis.errata import ERRATA, Errata, errata_of
+from puppet_retarget.solvers.thesis.errata import AS_PRINTED, ERRATA, Errata, errata_of
 from puppet_retarget.solvers.thesis.solver import ThesisSolver
 import pytest
 
@@ -73,7 +72,7 @@ def frames(procedural, table):
                 Given(place, hips, turns, near.rows.copy(), 1 / 120, near.self_rows.copy())
             )
     own = [frame.self_rows[:, 0].max() for frame in found]
-    assert np.max(own) > 0.9 and max(f.rows[:2, IMPORTANCE].max() for f in found) == 1.0
+    assert np.max(own) > 0.7 and max(f.rows[:2, IMPORTANCE].max() for f in found) == 1.0
     return found
 
 
@@ -306,7 +305,12 @@ def test_it_is_chosen_by_name_and_its_errata_live(frames, table, short_character
 
 
 def test_default_errata_are_all_and_unknown_ones_are_refused():
-    assert SolverConfig().errata == ERRATA == Errata._fields
-    with pytest.raises(ConfigError, match="errata: expected one of own_height, .*, got 'typos'"):
+    assert errata_of(SolverConfig().errata) == Errata()
+    for none in ((), ('none',)):
+        assert errata_of(SolverConfig(errata=none).errata) == AS_PRINTED
+    assert errata_of(('no_mean',)) == AS_PRINTED._replace(no_mean=True)
+    known = 'all, none, own_height, .*'
+    with pytest.raises(ConfigError, match=f"errata: expected one of {known}, got 'typos'"):
         SolverConfig(errata=('typos',))
-    assert replace(SolverConfig(), errata=()).errata == ()
+    values = check_values(SOLVER_ROWS, {'errata': []})
+    assert solver_config(values).errata == ()
