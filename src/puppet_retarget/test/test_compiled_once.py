@@ -62,8 +62,7 @@ for n, i in enumerate(range(0, motion.n_frames, 20)):
     # a gap, another character, another solver, on the way
     stamp = n * 8333333 + (10**9 if n > 50 else 0)
     others = {80: 'importance_based', 84: 'joint_angles', 90: 'elbow_circle', 95: 'rate_control',
-              100: 'position', 105: 'whole_body', 110: 'importance_based',
-              115: 'thesis_elbow_circle'}
+              100: 'position', 105: 'whole_body'}
     if n in others:
         solver = others[n]
         model.configure(characters[1], RetargetConfig(solver=solver))
