@@ -267,13 +267,9 @@ def test_what_is_fixed_to_a_segment_goes_with_it_and_its_own_limb_is_not_drawn(
         assert not np.any(result.rows[:, 1, OBJECT] == 1)
         return
     assert result.rows[40, 1, OBJECT] == 1 and result.rows[40, 1, IMPORTANCE] > 0.9
-    by_rates = retarget_motion(motion, RetargetJob(puppet, world, 'rate_control'))
-    for found, at_most in ((result, 0.001 if name == 'sally' else 0.025), (by_rates, 1e-6)):
-        reach = found.puppet.end_effectors[40, 1] - found.puppet_moving.positions[40, 0]
-        assert abs(np.linalg.norm(reach) - scale * radius) < at_most
-    # whose rows have no radius, with the palm in the ball
-    by_place = retarget_motion(motion, RetargetJob(puppet, world, 'position'))
-    assert np.isfinite(by_place.puppet.end_effectors).all()
+    reach = result.puppet.end_effectors[40, 1] - result.puppet_moving.positions[40, 0]
+    at_most = 0.001 if name == 'sally' else 0.025
+    assert abs(np.linalg.norm(reach) - scale * radius) < at_most
 
 
 def test_a_hand_goes_over_from_a_thing_on_the_body_to_another_without_a_leap(

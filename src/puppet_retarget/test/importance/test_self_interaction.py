@@ -45,7 +45,7 @@ import pytest
 from self_bodies import at_rest, body_of_rotations, contacts, curled_up, plain_distances
 
 RATE_HZ = 120.0
-EXACT_M = 0.5e-3
+EXACT_M = 2.5e-3  # hands that touch are held apart softly
 WAIST_M = 10e-3
 ADDED_DEPTH_M = 15e-3  # a way out is taken no faster than a limb moves
 TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
