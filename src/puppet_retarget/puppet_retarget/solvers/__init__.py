@@ -25,3 +25,4 @@ from puppet_retarget.solvers.solver import (
 from puppet_retarget.solvers.thesis.ball_intersection import circle_of, closest_in_balls, on_circle
 from puppet_retarget.solvers.thesis.errata import ERRATA
 from puppet_retarget.solvers.thesis.solver import ThesisSolver
+from puppet_retarget.solvers.whole_body import WholeBodySolver

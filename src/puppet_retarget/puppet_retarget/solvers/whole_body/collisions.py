@@ -14,7 +14,7 @@ from puppet_core.body import N_SEGMENTS, PARENTS
 from puppet_core.math import copy, Floats, kernel
 from puppet_core.math.values import add, clamp, dot, IDENTITY, norm, scale, sub, Vec3
 from puppet_retarget.solvers.whole_body.frame import add_point, Frame
-from puppet_retarget.solvers.whole_body.problem import close_row, ramp
+from puppet_retarget.solvers.whole_body.problem import close_row
 from puppet_retarget.solvers.whole_body.tree import place, pose_tree, Tree
 
 NEAR_M = 0.02
