@@ -18,7 +18,7 @@ from typing import NamedTuple
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
 from puppet_core.body import ADULT_LEG_M, Character, Motion, PARENTS
-from puppet_core.math import Floats, quaternions, Vec3s
+from puppet_core.math import Floats, Quat, quaternions, values, Vec3, Vec3s
 from puppet_core.procedural import carry_motion
 from puppet_retarget.importance import Environment, load_environment
 from puppet_retarget.offline import arguments as clip_arguments
@@ -34,10 +34,11 @@ from puppet_retarget.offline import (
 )
 from puppet_retarget.offline.smoothness import jerk_ratio
 from puppet_retarget.solvers import HEAD
-from puppet_retarget.solvers.gaze import AHEAD, EYES_M, look_turn
+from puppet_retarget.solvers.whole_body.gaze import AHEAD, EYES_M
 
 EXAMPLE = 'example: ./puppet bench carry --characters sally --sizes 0.5,2'
 DESCRIPTION = 'Measure how puppets carry a box of another size.'
+AIMS = 12  # steps of a search
 BOX = 'box'
 RATE_HZ = 120.0
 GAZE_RAD = np.radians(30.0)
@@ -109,11 +110,24 @@ def looking_at_the_box(motion: Motion) -> Motion:
     (q_world, p_world), rotations = motion.world_segments(), motion.rotations.copy()
     eyes = np.array(EYES_M) * motion.skeleton.leg_length / ADULT_LEG_M
     for i, place in enumerate(motion.props.positions[:, motion.props.names.index(BOX)]):
-        turn = np.array(look_turn(q_world[i, HEAD], p_world[i, HEAD], eyes, place))
-        turned = quaternions.multiply(turn, q_world[i, HEAD])
+        turned = looking(q_world[i, HEAD], p_world[i, HEAD], eyes, place)
         above = quaternions.conjugate(q_world[i, PARENTS[HEAD]])
         rotations[i, HEAD] = quaternions.multiply(above, turned)
     return replace(motion, rotations=rotations)
+
+
+def looking(q: Quat, joint: Vec3, eyes: Vec3, target: Vec3) -> Quat:
+    """
+    Return the orientation of a head whose line of sight is brought onto a target [m].
+
+    The eyes, in the head's frame [m], go with it, so it is aimed again from where they come to.
+    """
+    ahead = np.array(AHEAD)
+    for _ in range(AIMS):
+        line = target - joint - quaternions.rotate(q, eyes)
+        turn = np.array(values.between(quaternions.rotate(q, ahead), line))
+        q = quaternions.multiply(turn, q)
+    return q
 
 
 def sight_misses(

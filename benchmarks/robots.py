@@ -40,7 +40,7 @@ from puppet_retarget.offline.posture_measures import direction_angles_deg, free_
 from puppet_retarget.offline.quality import planted_feet
 from puppet_retarget.offline.self_contact import body_distances_m, MovingBody, performer_body
 from puppet_retarget.offline.whole_motion import performer_arrays, RetargetResult
-from puppet_retarget.solvers import ImportanceBasedSolver
+from puppet_retarget.solvers import SOLVER_NAMES
 from puppet_view.render import Body, Camera, even_instants, render_scene
 
 DESCRIPTION = 'Measure what robots make of clips.'
@@ -539,7 +539,7 @@ def our_trajectory(
     """Return what the suite makes of a clip, and that as its trajectory file has it."""
     environment = clip_arguments.find_environment(files, arguments.environment)
     job = clip_arguments.tuning(arguments.settings).job(
-        robot.character, environment, ImportanceBasedSolver.name
+        robot.character, environment, SOLVER_NAMES[0]
     )
     result = retarget_motion(motion, job)
     data = np.load(BytesIO(result.file_data(robot.character, motion.rate_hz, '.npz')))

@@ -49,7 +49,7 @@ def printed_job(name: str, job: RetargetJob) -> RetargetJob:
     errata = tuple(name for name in corrections if name in ERRATA)
     return replace(
         job,
-        solver='thesis',
+        solver='importance_based',
         importance=replace(job.importance, **outer),
         self_interaction=replace(job.self_interaction, **own),
         tuning=replace(job.tuning, errata=errata),

@@ -18,7 +18,6 @@ from benchmarks.quality.body_iterations import (
     iterations_table,
     PASSES_OF_A_JOB,
 )
-from benchmarks.quality.forms import form_jobs, form_rows, forms_table
 from benchmarks.quality.path_timing import PASSES
 from benchmarks.quality.peer_table import peer_table
 from benchmarks.quality.peers import is_peer, PEER_NAMES, peer_runs
@@ -36,7 +35,7 @@ from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, PERFORMER, RetargetJob, write_report
-from puppet_retarget.solvers import ImportanceBasedSolver, SOLVER_NAMES
+from puppet_retarget.solvers import SOLVER_NAMES
 
 DESCRIPTION = 'Measure quality and speed over clips, characters and solvers.'
 EXAMPLE = (
@@ -74,9 +73,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default='default14',
         metavar='L',
         help='sensors of the timed path, name or YAML file; default %(default)s',
-    )
-    parser.add_argument(
-        '--forms', action='store_true', help='compare the forms of root offset and smoothing, too'
     )
     out = parser.add_mutually_exclusive_group()
     out.add_argument('--json', type=Path, metavar='FILE', help='every run with all figures')
@@ -143,26 +139,22 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if arguments.iterations:
         return _count(jobs, list(_motions(paths, arguments, files)))
     rows: list[dict[str, Any]] = []
-    forms: list[dict[str, Any]] = []
-    compared = _compared(jobs) if arguments.forms else []
     passes = PASSES_OF_A_RUN * len(jobs) + sum(passes_of(peer) for peer, _ in peers)
-    passes += len(compared)
     for number, (name, motion) in enumerate(_motions(paths, arguments, files), start=1):
         title = f'bench {name} ({number} of {max(len(paths), 1)})'
         with progress(title, passes * motion.n_frames) as advance:
             bench = ClipBench(name, motion, layout)
             rows += [bench.row(job, advance) for job in jobs]
             rows += [bench.peer_row(peer, job, advance) for peer, job in peers]
-            forms += form_rows(name, motion, compared, advance)
     if arguments.json:
         write_report({'runs': rows}, arguments.json)
     if arguments.write_docs:
         is_whole = arguments.write_docs == 'quality'  # of the block with table 7.2, too
         return peer_table(rows) + f'\n\n{timing_table(rows)}' * is_whole
-    return _text(rows, forms)
+    return _text(rows)
 
 
-def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
+def _text(rows: list[dict[str, Any]]) -> str:
     """Return what is printed: the tables, each with a title line."""
     parts = [
         markdown(rows),
@@ -170,8 +162,6 @@ def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
         f"frame's fastest of {PASSES} passes:",
         timing_table(rows),
     ]
-    if forms:
-        parts += ['Forms of the root offset and smoothing of the importance:', forms_table(forms)]
     if any(is_peer(row['solver']) for row in rows):
         parts += ['Beside peers, mean over the clips and in brackets the worst clip:']
         parts += [peer_table(rows)]
@@ -180,12 +170,6 @@ def _text(rows: list[dict[str, Any]], forms: list[dict[str, Any]]) -> str:
         f'{numba.__version__}, numpy {np.__version__}; one core was used.'
     )
     return '\n\n'.join(parts)
-
-
-def _compared(jobs: Sequence[RetargetJob]) -> list[tuple[str, RetargetJob]]:
-    """Return what --forms compares: all forms on each character, with the first solver."""
-    first = [job for job in jobs if job.solver == jobs[0].solver]
-    return [form for job in first for form in form_jobs(job)]
 
 
 def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles) -> str:
@@ -282,7 +266,7 @@ def _search(jobs: Sequence[RetargetJob], n_candidates: int, files: ConfigFiles) 
     titles = '| character | frames tried | median, us | worst, us |'
     lines = [titles, '|---|---|---|---|']
     for job in jobs:
-        if job.solver != ImportanceBasedSolver.name:
+        if job.solver != SOLVER_NAMES[0]:
             continue
         with progress(f'worst frame of {job.character.name}', n_candidates) as advance:
             found = search_worst(

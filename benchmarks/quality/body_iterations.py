@@ -16,14 +16,14 @@ from benchmarks.quality.as_printed import AS_PRINTED, printed_job
 import numpy as np
 from puppet_core.body import Motion
 from puppet_retarget.offline import retarget_motion, RetargetJob, table
-from puppet_retarget.solvers import ThesisSolver
+from puppet_retarget.solvers import ImportanceBasedSolver
 
 FRAME_RATE_HZ = 30.0  # Shin2002 ch. 5
 PASSES_OF_A_JOB = 2
 CAP = 200  # of the iterations in a frame, which none reaches
 
 
-class Counted(ThesisSolver):
+class Counted(ImportanceBasedSolver):
     """The thesis' solver with a minimiser that stops as early as it may have done there."""
 
     least_fall = 1e-2

@@ -3,10 +3,10 @@
 """
 What every peer of the bench shares: targets in, a posture out, and our measures of it.
 
-A peer is a way of others to give a motion to another body, or the thesis' own as printed. Most
-take positions and orientations and know neither importance nor environment. Targets are made as
-those of Araujo2025: positions relative to the pelvis, each scaled by a ratio of its body. To those
-that run and measure it, a peer is a solver like ours.
+A peer is a way of others to give a motion to another body. It takes positions and orientations
+and knows neither importance nor environment. Targets are made as those of Araujo2025: positions
+relative to the pelvis, each scaled by a ratio of its body. To those that run and measure it, a
+peer is a solver like ours.
 """
 
 from abc import abstractmethod
@@ -14,24 +14,14 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import (
-    end_effector_positions,
-    forward_kinematics,
-    LIMB_SEGMENTS,
-    NO_PROPS,
-    Props,
-    Skeleton,
-)
-from puppet_core.math import Floats, Quats, Vec3, Vec3s
-from puppet_retarget.importance import UNSEEN
+from puppet_core.body import end_effector_positions, forward_kinematics, LIMB_SEGMENTS, Skeleton
+from puppet_core.math import Floats, Quats, values, Vec3, Vec3s
 from puppet_retarget.offline import RetargetJob
 from puppet_retarget.solvers import (
-    NO_RESTS,
-    NOTHING_NEAR,
+    ImportanceBasedSolver,
+    Performer,
     pose_captured_packed,
     repose_packed,
-    Solver,
-    SolverOutput,
 )
 
 ENDS = LIMB_SEGMENTS[:, 2]  # hands and feet
@@ -60,7 +50,7 @@ class Targets(NamedTuple):
     """Time since the frame before, infinite for the first [s]."""
 
 
-class PeerSolver(Solver):
+class PeerSolver(ImportanceBasedSolver):
     """Gives a peer its targets, keeps the time it takes, and measures the outcome."""
 
     name = ''
@@ -79,24 +69,12 @@ class PeerSolver(Solver):
     def pose(self, targets: Targets) -> tuple[Vec3, Quats]:
         """Return root (3,) [m] and joint rotations (16, 4); all that is timed."""
 
-    def solve(
-        self,
-        root: Vec3,
-        hips: Vec3,
-        rotations: Quats,
-        rows: Floats,
-        dt: float,
-        self_rows: Floats = NOTHING_NEAR,
-        moving: Props = NO_PROPS,
-        head: Vec3 = UNSEEN,
-        rests: Floats = NO_RESTS,
-    ) -> SolverOutput:
-        """
-        Return the puppet's posture; see `Solver.solve`.
-
-        Neither gaze, nor what moves, nor what rests is kept.
-        """
-        pose_captured_packed(self.packed, hips, rotations, rows, self_rows)
+    def _run(
+        self, captured: Performer, rows: Floats, self_rows: Floats, dt: float
+    ) -> tuple[values.Vec3, int, bool]:
+        """Neither gaze, nor what moves, nor what rests is kept."""
+        root, rotations = np.array(captured.root), captured.rotations
+        pose_captured_packed(self._packed, captured, rows)
         output = self._output
         positions = self._target_positions(root, rotations)
         targets = Targets(positions, output.q_world.copy(), rotations, root, rows[:4], dt)
@@ -107,8 +85,8 @@ class PeerSolver(Solver):
         # of the two quaternions of each rotation the captured one's neighbour
         sides = np.where(np.sum(found * rotations, axis=1) < 0.0, -1.0, 1.0)
         output.rotations[:] = sides[:, None] * found
-        repose_packed(self.packed, rows)
-        return output
+        repose_packed(self._packed, rows)
+        return (0.0, 0.0, 0.0), 0, True
 
     def _target_positions(self, root: Vec3, rotations: Quats) -> Vec3s:
         """

@@ -9,7 +9,7 @@ Peers by name; libraries of others are no part of the suite and imported only wh
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.quality.as_printed import AS_PRINTED, is_as_printed, printed_job
 from benchmarks.quality.peer_solver import PeerSolver
@@ -72,5 +72,5 @@ def _peer_class(name: str) -> Callable[[RetargetJob, Skeleton], PeerSolver]:
     except ImportError as err:
         hint = how_to_install('peers', source.wants)
         raise ConfigError(f'--peers: {name} is not installed ({err}); {hint}') from err
-    solver: Any = getattr(module, source.solver)
+    solver: Callable[[RetargetJob, Skeleton], PeerSolver] = getattr(module, source.solver)
     return solver

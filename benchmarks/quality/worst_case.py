@@ -34,7 +34,7 @@ from puppet_retarget.importance import (
     ImportanceEstimator,
     SelfInteractionConfig,
 )
-from puppet_retarget.solvers import make_solver, SolverConfig
+from puppet_retarget.solvers import make_solver, SOLVER_NAMES, SolverConfig
 
 REPEATS = 7  # runs of a candidate, of which the fastest counts
 KEPT = 8  # candidates that are changed further
@@ -77,7 +77,7 @@ class _Rig:
         self._importance = ImportanceEstimator(environment, ImportanceConfig())
         self._self_interaction = estimator_of(performer, SelfInteractionConfig())
         self._solver = make_solver(
-            'importance_based', character, environment, performer.leg_length, config
+            SOLVER_NAMES[0], character, environment, performer.leg_length, config
         )
 
     def time_us(self, candidate: Candidate, repeats: int = REPEATS) -> float:

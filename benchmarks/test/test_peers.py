@@ -67,7 +67,7 @@ def test_an_unknown_peer_is_refused(run, walk_bvh):
 def test_errata_of_the_thesis_are_corrected_by_their_names(blubby):
     job = RetargetJob(blubby, floor_only())
     printed = printed_job('as_printed', job)
-    assert printed.solver == 'thesis' and printed.tuning.errata == ()
+    assert printed.solver == 'importance_based' and printed.tuning.errata == ()
     assert printed.importance.smoothing_s == printed.importance.contact_margin_m == 0.0
     assert printed.importance.prediction_s == printed.self_interaction.prediction_s == 0.15
     assert not printed.self_interaction.margins_m.any()

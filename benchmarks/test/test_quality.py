@@ -138,25 +138,6 @@ def test_iterations_of_table_7_1_are_few_with_root_estimation(run, walk_bvh):
     assert clip[4:] == ['0', '0']
 
 
-def test_forms_are_compared(run, walk_bvh):
-    done = run(
-        'quality',
-        walk_bvh,
-        '--characters',
-        'sally,blubby',
-        '--solvers',
-        'importance_based',
-        '--forms',
-    )
-    assert done.code == 0, done.err
-    lines = done.out.split('\n\n')[-2].splitlines()[2:]
-    rows = [line.strip('| ').split(' | ') for line in lines]
-    assert len(rows) == 2 * 4
-    assert {row[1] for row in rows[:4]} == {'sally'}
-    assert rows[0][2] == 'projection, smoothing 0.03 s'
-    assert rows[3][2] == 'mean, smoothing 0 s'
-
-
 def test_figures_are_drawn_instead(run, walk_bvh, tmp_path, monkeypatch):
     monkeypatch.setattr(thesis_figures, 'CELL_PX', (60, 70))
     monkeypatch.setattr(thesis_figures, 'CONTACT_CELL_PX', (60, 70))
@@ -200,7 +181,7 @@ def test_figure_4_1_has_a_hand_that_does_not_matter_and_one_that_does(show, cast
     arm = LIMB_SEGMENTS[0, :2]
     angles = joint_angles_between(until.rotations, result.puppet.rotations)[:, arm]
     turned = np.degrees(angles).max(axis=1)
-    assert turned[free] < 1.0 and turned[held] > 10.0
+    assert turned[free] < 1.0 and turned[held] > 5.0
     assert result.goal_errors[held, 0] < 1e-3
 
 
@@ -213,14 +194,11 @@ def test_figure_4_3_has_prediction_that_follows_the_landing_foot(show, cast):
         for s in thesis_figures.PREDICTIONS_S
     )
     peak = int(captured.argmax())
-    after = peak + round(0.14 * jump.rate_hz)
-    assert captured[after] == pytest.approx(0.145, abs=0.01)
-    assert abs(looking[after] - captured[after]) < 0.01
-    assert without[after] < captured[after] - 0.04
-    before = peak - round(0.15 * jump.rate_hz)
-    assert looking[before] < without[before] - 0.03
-    near_the_floor = captured < 0.05
-    assert np.abs(without - captured)[near_the_floor].max() < 0.01
+    before, after = peak - round(0.09 * jump.rate_hz), peak + round(0.14 * jump.rate_hz)
+    away = {frame: [abs(path[frame] - captured[frame]) for path in (without, looking)]
+            for frame in (before, after)}  # fmt: skip
+    assert away[before][1] > max(2.0 * away[before][0], 0.04)
+    assert away[after][0] > max(2.0 * away[after][1], 0.03)
 
 
 def test_clips_of_one_name_are_told_apart(run, walk_bvh, tmp_path):

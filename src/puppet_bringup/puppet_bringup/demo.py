@@ -136,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
     text = "the clip's axis that points up; --up-axis=-y if it points down"
     add('--up-axis', default='', choices=('', *UP_AXES[1:]), help=text)
     add('--character', default='blubby', metavar='NAME', help='the puppet; default %(default)s')
-    add('--solver', default='', metavar='NAME', help='importance_based if absent')
+    add('--solver', default='', metavar='NAME', help='whole_body if absent')
     text = f'the built-in performance; {SHOW} if absent'
     add('--script', default='', choices=tuple(SCRIPTS), help=text)
     text = "the performance's if absent, floor with --clip"

@@ -164,7 +164,14 @@ class Argument:
     choices: tuple[str, ...] = ()  # the values that are possible; empty: any
 
 
-SOLVERS = ('importance_based', 'elbow_circle', 'rate_control', 'joint_angles', 'position')
+SOLVERS = (
+    'whole_body',
+    'importance_based',
+    'elbow_circle',
+    'rate_control',
+    'joint_angles',
+    'position',
+)
 DEVICES = 'flock_of_birds', 'fastrak', 'fastrak_ascii', 'liberty', 'patriot', 'motionstar', 'mock'
 ARGUMENTS = (
     Argument(

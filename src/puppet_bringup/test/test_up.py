@@ -101,7 +101,7 @@ def test_a_replay_without_a_bag_says_once_what_it_waits_for(capsys, monkeypatch)
         (['sim', 'character:=' + 'x' * 300], 'character: expected a name of at most 255 bytes'),
         (['sim', '-q', 'environment:=moon'], 'environment: expected one of carry, demo, floor'),
         (['sim', 'layout:=' + 'x/' * 3000], 'layout: expected a name of at most 255 bytes'),
-        (['sim', 'solver:=best'], 'solver: expected one of importance_based, '),
+        (['sim', 'solver:=best'], 'solver: expected one of whole_body, '),
     ],
 )
 def test_bad_input_is_exit_code_2_and_one_line_before_anything_starts(argv, message, capsys):

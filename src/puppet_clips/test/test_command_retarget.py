@@ -65,7 +65,7 @@ def test_report_has_the_promised_keys(run, walk_bvh, tmp_path):
     for key, inner in SCHEMA.items():
         assert inner is None or set(figures[key]) == inner
     first = [figures[key] for key in ('frames', 'solver', 'character')]
-    assert first == [120, 'importance_based', 'blubby']
+    assert first == [120, 'whole_body', 'blubby']
 
 
 @pytest.mark.parametrize('solver', SOLVER_NAMES)

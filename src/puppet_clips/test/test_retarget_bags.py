@@ -69,7 +69,7 @@ def bag(run, walk_bvh, tmp_path):
     path = tmp_path / 'walk.mcap'
     done = run('retarget', walk_bvh, path, '--character', 'sally')
     assert done.code == 0, done.err
-    assert done.out.startswith(f'{path}: 120 frames of sally by importance_based')
+    assert done.out.startswith(f'{path}: 120 frames of sally by whole_body')
     return path
 
 

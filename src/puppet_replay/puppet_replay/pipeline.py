@@ -92,7 +92,7 @@ def read_settings(
     Return the configs of all nodes; ConfigError or InputFileError naming parameter or file.
 
     `recorded` are parameters by node, `params` a ROS parameter file over them; `values` are words
-    like retarget.root_softness=0.2; `short` has values by the names in SHORT.
+    like retarget.posture_weight=0.2; `short` has values by the names in SHORT.
     """
     given: dict[str, dict[str, Any]] = {}
     own = {node: io.read_parameter_file(params, node) for node in ROWS} if params else {}

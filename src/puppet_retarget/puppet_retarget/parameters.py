@@ -52,7 +52,7 @@ class CommandConfig:
 @dataclass(frozen=True, slots=True)
 class RetargetConfig:
     solver: str = setting(
-        'importance_based', description='How the puppet is posed.', choices=SOLVER_NAMES
+        SOLVER_NAMES[0], description='How the puppet is posed.', choices=SOLVER_NAMES
     )
     character: str = setting('blubby', description='Puppet, by name or path of its YAML file.')
     environment: str = setting(

@@ -6,7 +6,7 @@ import numpy as np
 from puppet_core.body.character import load_character, save_character
 from puppet_core.body.skeleton import SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
-from puppet_retarget.solvers.joint_limits import limit_arrays, limit_joint
+from puppet_retarget.solvers.joint_limits import KEPT, limit_arrays, limit_joint
 
 # an adult's, roughly, wide enough for straight and folded elbows and knees to stay as they are
 ADULT_LIMITS = """joint_limits:
@@ -39,7 +39,7 @@ def limited(limits, joint, rotations):
     """Return a joint's rotations (n, 4) after its limits."""
     i, out = SEGMENT_INDEX[joint], np.empty((len(rotations), 4))
     for q, row in zip(rotations, out):
-        limit_joint(q, limits.axes[i], limits.frames[i], limits.swings[i], limits.twists[i], row)
+        row[:] = limit_joint(limits, i, q, KEPT)[1]
     return out
 
 

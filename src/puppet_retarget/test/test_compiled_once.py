@@ -22,18 +22,17 @@ from puppet_retarget.importance.importance_model import ImportanceModel
 from puppet_retarget.importance.environment import load_environment
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.retarget_model import RetargetModel
-from puppet_retarget.solvers import discontinuity, rate_control, SOLVER_NAMES, solver
+from puppet_retarget.solvers import baselines, discontinuity, rate_control, SOLVER_NAMES
 from puppet_retarget.solvers.thesis import solver as thesis
 from puppet_retarget.solvers.whole_body import solver as whole_body
 
 # what Python calls; these call all others, whose signatures a cache on disk does not show
 KERNELS = (
     es.estimate_packed, moving_objects.rest, discontinuity.is_usable,
-    posture_check.is_posture, self_interaction.step_packed, solver.solve_packed,
+    posture_check.is_posture, self_interaction.step_packed, thesis.solve_packed,
     rests_of.are_rests, rests_of.rests_packed,
-    whole_body.solve_packed, whole_body.measure_packed,
-    thesis.solve_packed, thesis.repose_packed,
-    solver.pose_captured_packed, solver.repose_packed, rate_control.solve_rate_packed,
+    whole_body.solve_packed, whole_body.measure_packed, whole_body.repose_packed,
+    baselines.pose_captured_packed, thesis.repose_packed, rate_control.solve_rate_packed,
     discontinuity.add_gap, discontinuity.measure_gap, discontinuity.distance_between,
 )
 
@@ -63,8 +62,7 @@ for n, i in enumerate(range(0, motion.n_frames, 20)):
     # a gap, another character, another solver, on the way
     stamp = n * 8333333 + (10**9 if n > 50 else 0)
     others = {80: 'importance_based', 84: 'joint_angles', 90: 'elbow_circle', 95: 'rate_control',
-              100: 'position', 105: 'whole_body', 110: 'thesis',
-              115: 'thesis_elbow_circle'}
+              100: 'position', 105: 'whole_body'}
     if n in others:
         solver = others[n]
         model.configure(characters[1], RetargetConfig(solver=solver))
@@ -92,4 +90,4 @@ def test_warm_up_compiles_all_that_a_live_run_needs_for_one_layout(repository):
     result = subprocess.run(words, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stderr
     warm, after = json.loads(result.stdout)
-    assert warm == after and len(after) == 18 and min(after.values()) > 0
+    assert warm == after and len(after) == 17 and min(after.values()) > 0

@@ -3,11 +3,9 @@
 """
 Smooth input gives smooth output, through every branch of importance and solver.
 
-Whole motions, at 120 Hz and at 12 kHz, then branch by branch: limits, push-outs, ranges, body
-(errata 3). There the root is not smoothed, so that a frame depends on nothing before it and the
-longest steps can be divided. Push-outs are driven as deep as they have a nearest side: no
-continuous rule takes all that is inside of a solid to its surface and leaves the surface where it
-is.
+Whole motions, at 120 Hz and at 12 kHz, then branch by branch: limits, solids, the own body. Limbs
+are driven as deep into these as they have a nearest side: no continuous rule takes all that is
+inside of a solid to its surface and leaves the surface where it is.
 """
 
 from continuity_runs import (
@@ -29,17 +27,20 @@ from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.math import quaternions as qb
 from puppet_retarget.importance.estimator import IMPORTANCE
 from puppet_retarget.solvers.config import SolverConfig
-from puppet_retarget.solvers.corrections import MAX_RATE_RAD_S
-from puppet_retarget.solvers.penetration import ALLOWED_M
-from puppet_retarget.solvers.registry import ElbowCircleSolver, ImportanceBasedSolver
+from puppet_retarget.solvers.whole_body import Weights, WholeBodySolver
 import pytest
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
 pytestmark = pytest.mark.slow
 
-AT_ONCE = SolverConfig(root_smoothing_s=0.0, self_push_out=False)
-PUSHED = SolverConfig(root_smoothing_s=0.0)
+CONFIG = SolverConfig()
+ALLOWED_M = 1e-3  # depth in the own body
+
+
+def through_itself(*given):
+    """Return a solver that knows nothing of its own body."""
+    return WholeBodySolver(*given, Weights(inside=0.0))
 
 
 def on_the_floor(skeleton, rate_hz, vectors, lift):
@@ -203,11 +204,7 @@ def test_hands_to_a_wall_stay_smooth(retarget, adult_character, scene, puppet, s
         assert out.body_iterations.max() > 0
 
 
-TWO_SOLVERS = pytest.mark.parametrize(
-    ('puppet', 'kind'),
-    [('short_character', ImportanceBasedSolver), ('tall_character', ElbowCircleSolver)],
-    ids=['short', 'tall on circles'],
-)
+PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
 
 
 @pytest.fixture
@@ -220,12 +217,12 @@ def turns(a, b):
     return np.abs(a.rotations - b.rotations).max(axis=2)
 
 
-@TWO_SOLVERS
-def test_joints_pass_their_limits_smoothly(act, adult_character, kind, tmp_path):
+@PUPPETS
+def test_joints_pass_their_limits_smoothly(act, adult_character, tmp_path):
     """All eight kinds of joint pass from free to limited and back, most in swing and twist."""
-    free = act.solver(AT_ONCE, kind)
+    free = act.solver(CONFIG)
     act.character = with_adult_limits(act.character, tmp_path)
-    limited = act.solver(AT_ONCE, kind)
+    limited = act.solver(CONFIG)
 
     def bend(t):
         u, o = swell(t), np.sin(2.0 * np.pi * t)
@@ -250,7 +247,7 @@ def test_joints_pass_their_limits_smoothly(act, adult_character, kind, tmp_path)
             assert 0.02 < is_limited[:, SEGMENT_INDEX[joint]].mean() < 0.98, joint
 
 
-@TWO_SOLVERS
+@PUPPETS
 @pytest.mark.parametrize(
     ('shape', 'size', 'beyond', 'bend'),
     [
@@ -262,7 +259,7 @@ def test_joints_pass_their_limits_smoothly(act, adult_character, kind, tmp_path)
     ],
     ids=['sphere', 'box', 'capsule', 'cylinder', 'far side'],
 )
-def test_palms_leave_solids_smoothly(act, scene, kind, shape, size, beyond, bend):
+def test_palms_leave_solids_smoothly(act, scene, shape, size, beyond, bend):
     """A palm that matters to nothing dips into a solid on its way there and back."""
 
     def sweep(t):
@@ -270,18 +267,15 @@ def test_palms_leave_solids_smoothly(act, scene, kind, shape, size, beyond, bend
         return act.pose(t, upper_arm=(-0.4, lift, -0.9 * swell(t) - 0.2), forearm=(0.0, 0.0, bend))
 
     stage = act.stage
-    free = play(act.solver(AT_ONCE), sweep(phase(HIGH_HZ)), HIGH_HZ)
+    free = play(act.solver(CONFIG), sweep(phase(HIGH_HZ)), HIGH_HZ)
     palm, shoulder = free.ends[len(free.ends) // 4, 0], stage.reference + stage.shoulders[0]
     ahead = (palm - shoulder) / np.linalg.norm(palm - shoulder)
     solid = scene.thing(shape, (palm + beyond * ahead) / stage.scale, np.array(size))
     fastest = free.speeds(HIGH_HZ).ends
-    solver = act.solver(AT_ONCE, kind, scene(solid))
+    solver = act.solver(CONFIG, environment=scene(solid))
     _, high = check_smooth(solver, sweep, 8.0 * fastest, 32.0 / stage.reaches[0] * fastest)
-    moved = turns(free, high)[:, 4:7].any(axis=1)
-    assert 0.02 < moved.mean() < 0.5
-
-
-PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
+    moved = (turns(free, high)[:, 4:7] > 0.02).any(axis=1)  # what fades afterwards does not count
+    assert 0.02 < moved.mean() < 0.95
 
 
 def depths(played_script, solver, every=20):
@@ -341,12 +335,12 @@ def test_general_end_effectors_leave_the_body_smoothly(act, move, share, inside)
     def dip(t):
         return move(act, t, share)
 
-    off, t = act.solver(AT_ONCE), phase(HIGH_HZ)
+    off, t = act.solver(CONFIG, through_itself), phase(HIGH_HZ)
     free = play(off, dip(t), HIGH_HZ)
     fastest = free.speeds(HIGH_HZ).ends
     reach = act.stage.reaches[inside % 4]
     # the knee of a straight leg turns on a small circle, out of the way in a wide arc
-    _, high = check_smooth(act.solver(PUSHED), dip, 4.0 * fastest, 128.0 / reach * fastest)
+    _, high = check_smooth(act.solver(CONFIG), dip, 4.0 * fastest, 128.0 / reach * fastest)
     deep = depths(dip(t), off)[:, inside] > ALLOWED_M
     assert 0.02 < deep.mean() < 0.7
     moved = np.linalg.norm(high.ends - free.ends, axis=2)[:, inside] > 0.0
@@ -373,8 +367,9 @@ def test_limbs_go_round_the_body_at_a_bounded_speed(act):
     t, jumps = phase(HIGH_HZ), 0
     for seed in range(6):
         script = wandering(act, t, seed)
-        free, pushed = (play(act.solver(c), script, HIGH_HZ) for c in (AT_ONCE, PUSHED))
-        ends, solver = np.empty_like(free.ends), act.solver(PUSHED)
+        kinds = through_itself, WholeBodySolver
+        free, pushed = (play(act.solver(CONFIG, k), script, HIGH_HZ) for k in kinds)
+        ends, solver = np.empty_like(free.ends), act.solver(CONFIG)
         for i, (root, hips, rotations, rows, self_rows) in enumerate(zip(*script)):
             out = solver.solve(root, hips, rotations, rows, np.inf, self_rows)
             ends[i] = out.end_effectors
@@ -383,7 +378,7 @@ def test_limbs_go_round_the_body_at_a_bounded_speed(act):
             for p in (free.ends, pushed.ends, ends)
         ]
         reach = act.character.skeleton.limb_lengths.sum(axis=1).max()
-        bound = 3.0 * speeds[0] + 3.0 * MAX_RATE_RAD_S * reach
+        bound = 3.0 * speeds[0] + 3.0 * Weights().rate_rad_s * reach
         assert speeds[1] < bound
         jumps += speeds[2] > bound
     assert jumps > 1  # without a past nothing is bounded

@@ -27,13 +27,13 @@ def retarget_values(**changes):
 def test_changed_values_arrive():
     config = retarget_config(
         retarget_values(
-            solver='position', stretch_limit=0.9, ease_s=2, max_iterations=7, command_lead_rad=1
+            solver='position', posture_weight=0.9, ease_s=2, max_iterations=7, command_lead_rad=1
         )
     )
     assert config.command == CommandConfig(lead_rad=1.0)
     assert config.solver == 'position'
     assert config.ease_s == 2.0
-    assert (config.tuning.stretch_limit, config.tuning.max_iterations) == (0.9, 7)
+    assert (config.tuning.posture_weight, config.tuning.max_iterations) == (0.9, 7)
     values = check_values(IMPORTANCE_ROWS, {'prediction_s': 0.2, 'smoothing_s': 0.01})
     assert importance_config(values) == ImportanceConfig(prediction_s=0.2, smoothing_s=0.01)
 
@@ -58,13 +58,11 @@ def test_tuning_may_change_while_running():
 @pytest.mark.parametrize(
     ('name', 'value', 'text'),
     [
-        ('solver', 'ik', 'solver: expected one of importance_based, elbow_circle, rate_control'),
+        ('solver', 'ik', 'solver: expected one of whole_body, importance_based, elbow_circle'),
         ('root_form', 'middle', 'root_form: expected one of projection, mean'),
-        ('stretch_limit', 1.1, 'stretch_limit: expected 0.5 <= value <= 1.0, got 1.1'),
         ('posture_weight', 0.0, 'posture_weight: expected 0.0 < value <= 100.0, got 0.0'),
         ('max_iterations', -1, 'max_iterations: expected 0 <= value <= 200, got -1'),
         ('torso_segments', 3, 'torso_segments: expected 1 <= value <= 2, got 3'),
-        ('self_push_out', 1, 'self_push_out: expected true or false, got 1'),
         ('rate_base', 'tail', 'rate_base: expected one of pelvis, spine, chest'),
         ('rate_k1', 2.0, 'rate_k1: expected 0.0 < value <= 1.9, got 2.0'),
         ('hold_after_s', 0.0, 'hold_after_s: expected 0.01 <= value <= 10.0, got 0.0'),

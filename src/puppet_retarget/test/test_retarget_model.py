@@ -160,10 +160,10 @@ def test_other_puppet_is_eased_into(live, name, request):
     assert live.eased[30] and not live.eased[-1]
 
 
-@pytest.mark.parametrize('solver', ['joint_angles', 'rate_control'])
+@pytest.mark.parametrize('solver', ['joint_angles', 'rate_control', 'importance_based'])
 def test_other_solver_is_eased_into(live, solver):
     live.run(30)
-    for name in (solver, 'importance_based'):
+    for name in (solver, 'whole_body'):
         live.model.configure(live.model._character, RetargetConfig(solver=name))
         live.run(100)
         assert not live.eased[-1]

@@ -119,7 +119,7 @@ def test_joined_inputs_give_all_outputs_with_their_stamp(make_rig):
     assert np.isfinite(joints[2].position).all()
     assert puppet[2].body == 'blubby' and puppet[2].frame_index == 3
     assert puppet[2].header.frame_id == status[2].header.frame_id == 'lab'
-    assert (status[2].solver, status[2].frames_solved) == ('importance_based', 3)
+    assert (status[2].solver, status[2].frames_solved) == ('whole_body', 3)
     assert status[2].reachable and not status[2].easing and min(status[2].self_penetrations) >= 0.0
 
 
@@ -198,19 +198,19 @@ def test_other_solver_and_tuning_are_taken_while_running(make_rig):
     rig = make_rig()
     rig.feed(1)
     assert rig.change(solver='joint_angles').successful
-    assert rig.change(root_softness=0.1, max_iterations=5).successful
+    assert rig.change(posture_weight=0.1, max_iterations=5).successful
     rig.feed(2)
     assert rig.status.messages[-1].solver == 'joint_angles'
 
 
 def test_errata_of_the_thesis_are_chosen_while_running(make_rig):
     """An empty list has no type by itself; parameter files cannot have one."""
-    rig = make_rig(solver='thesis', errata=['none'])
+    rig = make_rig(solver='importance_based', errata=['none'])
     rig.feed(1)
     for errata in (['turn_axis', 'no_mean'], [], ['all']):
         assert rig.change(errata=errata).successful, errata
         rig.feed(2)
-        assert rig.status.messages[-1].solver == 'thesis'
+        assert rig.status.messages[-1].solver == 'importance_based'
     assert 'errata: expected one of all, none, own_height' in rig.change(errata=['x']).reason
 
 
@@ -235,8 +235,8 @@ def test_other_environment_is_taken_while_running(make_rig, tmp_path):
 @pytest.mark.parametrize(
     ('values', 'text'),
     [
-        ({'solver': 'ik'}, 'solver: expected one of importance_based'),
-        ({'stretch_limit': 2.0}, 'stretch_limit: expected 0.5 <= value <= 1.0, got 2.0'),
+        ({'solver': 'ik'}, 'solver: expected one of whole_body'),
+        ({'rate_k1': 2.0}, 'rate_k1: expected 0.0 < value <= 1.9, got 2.0'),
         ({'character': '/nowhere/x.yaml'}, "character: expected an existing file, got '/nowhere"),
         ({'character': str(FLOOR)}, f'character: {FLOOR}:'),
         ({'environment': 'x'}, 'environment'),

@@ -26,7 +26,7 @@ def test_every_change_of_a_job_shows_and_a_copy_has_the_same(performer):
         job,
         replace(job, solver='position'),
         replace(job, character=longer),
-        replace(job, tuning=replace(job.tuning, root_softness=0.8)),
+        replace(job, tuning=replace(job.tuning, posture_weight=0.8)),
         replace(job, importance=replace(job.importance, prediction_s=0.07)),
         replace(job, self_interaction=replace(job.self_interaction, smoothing_s=0.02)),
     ]

@@ -60,6 +60,7 @@ from puppet_core.robots.robot_files import read_robot_file
 
 MAX_BARS = 5  # capsules beside each other in one box
 MIN_RADIUS_M = 1e-3
+MAX_CORNERS, CORNER_M = 20, 0.012  # of a segment; a corner that sticks out by more is a ball
 ROD_SHARE = 0.6  # of the radius of the capsule that it joins to a joint
 
 PALM_FRACTION = 0.45  # of the way from the wrist to the tip of the hand
@@ -105,6 +106,10 @@ def robot_capsules(
         radius = max(radius, MIN_RADIUS_M)
         found[segment].append(Capsule(segment, ends[0], ends[1], radius))
     for segment, solids in found.items():
+        own = [s for s in tree.shapes if (0 if s.body < 0 else segments[s.body]) == segment]
+        if own and solids:
+            points = np.concatenate([s.points() for s in own]) - centres[segment]
+            solids += _corners(segment, qb.rotate(rest[segment], points), solids)
         joints = [np.zeros(3), *skeleton.offsets[PARENTS == segment]]
         solids += [rod for joint in joints if solids for rod in _rods_to(joint, solids)]
     bare = {i for i in range(N_SEGMENTS) if not found[i]}
@@ -127,6 +132,25 @@ def _rods_to(joint: Vec3, capsules: Sequence[Capsule]) -> list[Capsule]:
     gap, place, nearest = min(found, key=lambda row: row[0])
     rod = Capsule(nearest.segment, place, joint, ROD_SHARE * nearest.radius)
     return [rod] if gap > 0.0 else []
+
+
+def _corners(segment: int, points: Vec3s, capsules: Sequence[Capsule]) -> list[Capsule]:
+    """Return balls for the corners of a segment that its capsules leave out farthest."""
+    out = np.min([_distances(points, c) for c in capsules], axis=0)
+    found: list[Capsule] = []
+    while len(found) < MAX_CORNERS and out.max() > CORNER_M:
+        place = points[int(np.argmax(out))]
+        found.append(Capsule(segment, place, place, MIN_RADIUS_M))
+        out = np.minimum(out, _distances(points, found[-1]))
+    return found
+
+
+def _distances(points: Vec3s, capsule: Capsule) -> Floats:
+    """Return how far points are outside of a capsule [m]."""
+    core = capsule.end - capsule.start
+    along = np.clip((points - capsule.start) @ core / max(float(core @ core), 1e-12), 0.0, 1.0)
+    places = capsule.start + along[:, np.newaxis] * core
+    return np.asarray(np.linalg.norm(points - places, axis=1) - capsule.radius)
 
 
 Bar = tuple[Floats, Floats, float]

@@ -44,10 +44,12 @@ from puppet_edit.editor.constraint_kernels import (
     Vec3,
     VECTOR,
 )
-from puppet_retarget.solvers import bend_hint, EXACT_SHARE, STRAIGHT
 
 FREE, CLOSED, NUMERIC = 0, 1, 2  # how a limb is solved
 MIN_DISTANCE_M = 1e-9  # shorter lines have no direction
+STRAIGHT = 0.2  # sine of the upper segment's angle below which a limb counts as straight [-]
+EXACT_SHARE = 0.998  # of a limb's length, to which it is stretched exactly [-]
+_KNEE_HINT, _ELBOW_HINT = (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)  # in the upper segment's frame
 
 # how one limb is solved, and what the closed form needs
 LIMB = np.dtype(
@@ -82,6 +84,12 @@ def bend_angle(r1: float, r2: float, along: float, distance: float) -> float:
 
 
 @kernel
+def _bend_hint(limb: int, q_upper: Quat) -> Vec3:
+    """Return the world direction to which a straight elbow or knee moves when it bends."""
+    return values.rotate(q_upper, _ELBOW_HINT if limb < 2 else _KNEE_HINT)
+
+
+@kernel
 def _bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat) -> Vec3:
     """
     Return the unit axis in world about which an elbow or knee bends: the limb's plane's normal.
@@ -90,7 +98,7 @@ def _bending_axis(limb: int, upper: Vec3, lower: Vec3, q_upper: Quat) -> Vec3:
     """
     axis = scale(cross(upper, lower), 1.0 / math.sqrt(dot(upper, upper) * dot(lower, lower)))
     doubt = max(1.0 - norm(axis) / STRAIGHT, 0.0)
-    axis = add(axis, scale(cross(bend_hint(limb, q_upper), upper), doubt * doubt / norm(upper)))
+    axis = add(axis, scale(cross(_bend_hint(limb, q_upper), upper), doubt * doubt / norm(upper)))
     length = norm(axis)
     return scale(axis, 1.0 / length) if length > 1e-12 else (0.0, 1.0, 0.0)
 

@@ -7,7 +7,7 @@ Objects that move: with a tracker sensor, a segment, or both hands while these h
 them from there. `Counterparts` puts the puppet's where they are while nobody holds them: what
 stands on another object stands on that one's counterpart, whatever the sizes; far from all others
 it is where the performer's is. What two hands hold goes with the puppet's hands from there, and
-what is fixed to a segment with the puppet's segment: `solvers.carry`.
+what is fixed to a segment with the puppet's segment: `solvers.whole_body.carried`, `mounts`.
 """
 
 import math

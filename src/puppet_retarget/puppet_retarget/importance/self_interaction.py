@@ -3,7 +3,7 @@
 """
 Self-interaction: which of the body's own segments are near a hand, foot, elbow or knee.
 
-Shin2002 4.2; the range balls made from it are in `solvers.self_contact`. The result is one row
+Shin2002 4.2; the range balls made from it are in `solvers.thesis.ranges`. The result is one row
 for each of the eight general end-effectors: its importance and distance, then the sample
 points that it is near with its displacement from each: all that a solver needs
 to give a puppet of another shape the same contact (eqs. 5.6-5.9). `SelfInteractionEstimator` is

@@ -39,6 +39,7 @@ from puppet_retarget.solvers import (
     HEAD,
     make_solver,
     Solver,
+    SOLVER_NAMES,
     SolverConfig,
     SolverOutput,
 )
@@ -53,7 +54,7 @@ PROGRESS_FRAMES = 100  # from one report of progress to the next
 class RetargetJob:
     character: Character
     environment: Environment  # Solids around the performer, with counterparts
-    solver: str = 'importance_based'
+    solver: str = SOLVER_NAMES[0]
     importance: ImportanceConfig = ImportanceConfig()
     tuning: SolverConfig = SolverConfig()
     self_interaction: SelfInteractionConfig = SelfInteractionConfig()

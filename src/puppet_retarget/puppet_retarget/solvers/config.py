@@ -9,8 +9,6 @@ from puppet_core.io import rows_of, setting
 from puppet_retarget.solvers.thesis.errata import ALL, ERRATA, NONE
 
 ROOT_FORMS = ('projection', 'mean', 'reference')
-PROJECTION, MEAN, REFERENCE = 0, 1, 2
-CAPTURED_SIDE, ELBOW_CIRCLE = 0, 1  # limb_form
 RATE_BASES = (*SEGMENTS, 'contact')
 RATE_ESTIMATES = ('nothing', 'tasks', 'all_rates', 'imitation', 'auto')  # by RateConfig.estimate
 
@@ -21,21 +19,8 @@ class SolverConfig:
 
     root_form: str = setting(
         'projection',
-        description='Offset of the root before it goes into reach of the goals.',
+        description='Offset of importance_based, before its root goes into reach of the goals.',
         choices=ROOT_FORMS,
-    )
-    root_softness: float = setting(
-        0.9,
-        '-',
-        0.0,
-        0.9,
-        "Share of a limb's reach over which its sideways pull on the root sets in.",
-    )
-    root_smoothing_s: float = setting(
-        0.025, 's', 0.0, 1.0, "Time constant with which the root's added offset settles."
-    )
-    stretch_limit: float = setting(
-        0.998, '-', 0.5, 1.0, "Share of a limb's length within which goals count as reachable."
     )
     root_height_ratio: float = setting(
         0.0,
@@ -59,13 +44,10 @@ class SolverConfig:
     )
     errata: tuple[str, ...] = setting(
         (ALL,),
-        description='Printed errors of Shin2002 that solver thesis corrects; none, or an empty '
+        description='Printed errors of Shin2002 that importance_based corrects; none, or an empty '
         'list: as printed.',
         choices=(ALL, NONE, *ERRATA),
         may_be_empty=True,
-    )
-    self_push_out: bool = setting(
-        True, description="Whether palms, soles, elbows and knees leave the puppet's own body."
     )
     rate_k1: float = setting(
         1.0,

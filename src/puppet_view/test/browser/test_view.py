@@ -180,8 +180,6 @@ class Rig:
         self.bodies = [Node(name, context=context) for name in ('retarget', 'visualization')]
         for node in self.bodies:
             node.declare_parameter('character', 'blubby')
-        self.bodies[0].declare_parameter('stretch_limit', 0.98)
-        self.bodies[0].declare_parameter('root_smoothing_s', 0.1)
         for node in (self.importance, *self.bodies):
             node.declare_parameter('environment', 'floor')
         self.filter = Node('pose_filter', context=context)
@@ -222,8 +220,6 @@ def test_values_of_the_nodes_are_shown(rig):
         'character': 'blubby',
         'environment': 'floor',
         'smoothing_s': 0.05,
-        'stretch_limit': 0.98,
-        'root_smoothing_s': 0.1,
         'process.model': 'adaptive',
         **{row.name: row.default for row in ROWS if row.name in Q_SLIDERS},
     }

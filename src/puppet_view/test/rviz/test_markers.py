@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 from body_fixtures import floor_only
 from continuity_runs import Stage
 import numpy as np
-from puppet_core.body.posture import Posture
+from puppet_core.body.posture import general_end_effectors, Posture, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.marker_spec import importance_colour
 from puppet_core.math import quaternions as qb
@@ -25,8 +25,9 @@ from puppet_retarget.importance.self_interaction import (
     SELF_IMPORTANCE,
     WEIGHT,
 )
-from puppet_retarget.solvers.config import SolverConfig
-from puppet_retarget.solvers.registry import ImportanceBasedSolver
+from puppet_retarget.solvers import make_solver, SolverConfig
+from puppet_retarget.solvers.thesis.puppet import Pose, puppet_of, settings_of
+from puppet_retarget.solvers.thesis.ranges import self_ball
 from puppet_view.rviz.markers import (
     body_name,
     BodyTint,
@@ -251,25 +252,30 @@ def touching(stage, rng):
 
 
 @PUPPETS
-def test_balls_are_those_of_the_solver(adult_character, scene, puppet, request, rng):
-    """Without what is done to a posed body afterwards, to a fifth of a millimetre."""
+def test_balls_are_those_of_the_thesis(adult_character, scene, puppet, request, rng):
+    """Of a body as it was posed, with limbs as captured."""
     character = request.getfixturevalue(puppet)
     stage, view = Stage(character, adult_character), SelfBallView(character)
-    config = SolverConfig(self_push_out=False)
-    solver = ImportanceBasedSolver(character, scene(), adult_character.skeleton.leg_length, config)
+    leg = adult_character.skeleton.leg_length
+    solver = make_solver('importance_based', character, scene(), leg, SolverConfig())
+    own, settings = puppet_of(character), settings_of(SolverConfig(), character, leg)
     for _ in range(5):
-        frame = [field[0] for field in touching(stage, rng)]
-        root, hips, rotations, rows, self_rows = frame
+        root, hips, rotations, rows, self_rows = (f[0] for f in touching(stage, rng))
         out = solver.solve(root, hips, rotations, rows, np.inf, self_rows)
         assert out.body_iterations > 0
         seen = Posture(out.root_position, out.rotations, out.end_effectors, np.zeros((8, 3)))
         balls = view.balls(seen, rotations, rows, self_rows, stage.scale)
-        own = solver.packed[0]['frame']['self_balls']
-        there = own['importances'] > 0.0
-        assert there.sum() == len(NEAR)
-        np.testing.assert_allclose(balls.importances, own['importances'], atol=1e-12)
-        np.testing.assert_allclose(balls.radii[there], own['radii'][there], atol=1e-12)
-        np.testing.assert_allclose(balls.centres[there], own['centres'][there], atol=2e-4)
+        assert np.count_nonzero(balls.importances) == len(NEAR)
+        captured = out.rotations.copy()
+        captured[LIMB_SEGMENTS.ravel()] = rotations[LIMB_SEGMENTS.ravel()]
+        q, p = world_segments(character.skeleton, out.root_position[None], captured[None])
+        points = general_end_effectors(character.skeleton, q, p)[0]
+        pose = Pose(out.root_position, captured, q[0], p[0], points)
+        for j, _ in NEAR:
+            ball = self_ball(own, settings, self_rows[j], j, pose)
+            np.testing.assert_allclose(balls.centres[j], ball.centre, atol=1e-9)
+            np.testing.assert_allclose(balls.radii[j], ball.radius, atol=1e-9)
+            assert balls.importances[j] == self_rows[j, SELF_IMPORTANCE]
 
 
 @PUPPETS

@@ -62,10 +62,10 @@ class Frame(NamedTuple):
     measures: Measures = Measures()
 
 
-class ThesisSolver:
+class ImportanceBasedSolver:
     """Root into reach of the important goals, body if need be, limbs in range balls."""
 
-    name = 'thesis'
+    name = 'importance_based'
     on_circle = False
     least_fall = LEAST_FALL
 
@@ -127,12 +127,17 @@ class ThesisSolver:
             raise ValueError(f'rows: expected 4 or 8, got {len(rows)}')
         self._counterparts.place(moving, self._objects, self._world_scale)
         output, captured = self._output, Performer(root, hips, rotations)
-        offset, output.body_iterations, output.reachable = solve_packed(
-            self._packed, captured, rows, self_rows
+        output.root_offset[:], output.body_iterations, output.reachable = self._run(
+            captured, rows, self_rows, dt
         )
-        output.root_offset[:] = offset
         self._place_objects()
         return output
+
+    def _run(
+        self, captured: Performer, rows: Floats, self_rows: Floats, dt: float
+    ) -> tuple[Vec3, int, bool]:
+        """Solve a frame; return the root's offset, the iterations, whether all is in reach."""
+        return solve_packed(self._packed, captured, rows, self_rows)
 
     def repose(self, rows: Floats) -> None:
         """Bring the output of the rows up to date with its root and rotations: changed since."""
@@ -155,14 +160,24 @@ class ThesisSolver:
             output.moving = Props(self._counterparts.names, *places)
 
 
-class ThesisElbowCircleSolver(ThesisSolver):
+class ElbowCircleSolver(ImportanceBasedSolver):
     """The same root and body; limbs on elbow circles, whose self-interaction is not kept."""
 
-    name = 'thesis_elbow_circle'
+    name = 'elbow_circle'
     on_circle = True
 
 
 # One frame (kernels).
+
+
+@kernel
+def pose_captured(puppet: Puppet, settings: Settings, captured: Performer, pose: Pose) -> None:
+    """Put a puppet with the captured angles where its root is before anything is estimated."""
+    for segment in range(16):
+        copy(captured.rotations[segment], pose.rotations[segment])
+    q_root = captured.rotations[0]
+    copy(first_root(puppet, settings, captured.root, captured.hips, q_root), pose.root)
+    update(puppet, pose)
 
 
 @kernel
@@ -177,11 +192,7 @@ def solve_packed(
     """
     frame = packed[0]
     puppet, settings, goals, pose = frame.puppet, frame.settings, frame.goals, frame.pose
-    for segment in range(16):
-        copy(captured.rotations[segment], pose.rotations[segment])
-    q_root = captured.rotations[0]
-    copy(first_root(puppet, settings, captured.root, captured.hips, q_root), pose.root)
-    update(puppet, pose)
+    pose_captured(puppet, settings, captured, pose)
     fill_goals(puppet, settings, rows, pose, goals)
     # 5.1
     first = vec3(pose.root)

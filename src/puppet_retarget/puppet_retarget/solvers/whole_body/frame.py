@@ -120,6 +120,7 @@ class Frame(NamedTuple):
     root_ratio: float
     stiffness: Floats  # (54,) of the posture
     allowed: Floats  # (objects, 16) how deep segments may be in solids, as the performer's [m]
+    overlaps: Floats = zeros(16, 16)  # how deep a robot's segments may be in each other [m]
     wishes: Wishes = Wishes()
     pose: Pose = Pose()
     x: Floats = zeros(N)  # the unknowns

@@ -20,6 +20,7 @@ from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.joint_limits import limit_arrays
 from puppet_retarget.solvers.whole_body.carried import place_things
+from puppet_retarget.solvers.whole_body.collisions import overlaps_of
 from puppet_retarget.solvers.whole_body.frame import Frame, Gaze, Memory, Thing, Wishes
 from puppet_retarget.solvers.whole_body.gaze import EYES_M
 from puppet_retarget.solvers.whole_body.mounts import place_mounts
@@ -68,7 +69,7 @@ class WholeBodySolver:
                 ratio,
                 _stiffness(tree, weights),
                 np.zeros((n, N_SEGMENTS)),
-                Wishes(
+                wishes=Wishes(
                     thing=Thing(shares=np.zeros(n), resting=np.zeros((n, 3))),
                     gaze=Gaze(shares=np.zeros(n), places=np.zeros((n, 3))),
                 ),
@@ -76,6 +77,7 @@ class WholeBodySolver:
                 problem=Problem(tree.n + 3),
             )
         )
+        frame.overlaps[:] = overlaps_of(self._packed, tree)
         self._memory = frame.memory
         self._counterparts, self._objects = Counterparts(environment), frame.objects
         self._world_scale = world_scale

@@ -18,6 +18,7 @@ from puppet_retarget.solvers.whole_body.carried import (
     place_things,
     remember_thing,
 )
+from puppet_retarget.solvers.whole_body.collisions import add_collisions
 from puppet_retarget.solvers.whole_body.frame import Frame
 from puppet_retarget.solvers.whole_body.gaze import add_gaze
 from puppet_retarget.solvers.whole_body.hinges import bound_step, remember_joints
@@ -73,6 +74,7 @@ def add_rows(frame: Frame) -> None:
     add_touches(frame)
     add_own_body(frame)
     add_surfaces(frame)
+    add_collisions(frame)
     add_rests(frame)
     add_carried(frame)
     add_gaze(frame)

@@ -21,7 +21,6 @@ from puppet_core.math.values import (
     scale,
     sub,
     Vec3,
-    vec3,
 )
 from puppet_retarget.importance import (
     distance_from,
@@ -89,12 +88,7 @@ def add_orientations(frame: Frame) -> None:
 
 @kernel
 def add_surfaces(frame: Frame) -> None:
-    """
-    Add one-sided rows for what of the body's surface is in planes and solids.
-
-    Of hands in solids only the palm counts: fingers are so thin that the shortest way out of an
-    edge leads now here, now there, and a hand as large as a box would turn over beside it.
-    """
+    """Add one-sided rows for what of the body's surface is in planes and solids."""
     shape, objects = frame.shape, frame.objects
     for j in range(objects.n_objects):
         if objects.segments[j] >= 0 or objects.puppet_positions[j, 2] <= UNSEEN_Z:
@@ -107,12 +101,8 @@ def add_surfaces(frame: Frame) -> None:
                 continue
             if objects.shapes[j] == PLANE:
                 _add_in_plane(frame, j, s)
-            elif s not in ENDS[:2]:
+            else:
                 _add_in_solid(frame, j, s)
-        for hand in range(2 if objects.shapes[j] != PLANE else 0):
-            s, palm = ENDS[hand], vec3(frame.pose.ends[hand])
-            distance, out = from_object(objects, j, palm)
-            _push_out(frame, s, j, palm, out, -distance - frame.allowed[j, s])
 
 
 @kernel

@@ -23,10 +23,10 @@ from puppet_retarget.parameters import RetargetConfig, solver_config, SOLVER_ROW
 from puppet_retarget.retarget_model import RetargetModel
 from puppet_retarget.solvers import make_solver, SOLVER_NAMES, SolverConfig
 from puppet_retarget.solvers.thesis.errata import AS_PRINTED, ERRATA, Errata, errata_of
-from puppet_retarget.solvers.thesis.solver import ThesisSolver
+from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver
 import pytest
 
-THESIS = ('thesis', 'thesis_elbow_circle')
+THESIS = ('importance_based', 'elbow_circle')
 PUPPETS = ('tall_character', 'short_character')
 # of the built-in performance: it comes to a table, leans on it and walks away, then it claps
 FRAMES = (*range(1000, 2240, 110), *range(2940, 3140, 20))
@@ -100,7 +100,7 @@ WITHOUT = [tuple(other for other in ERRATA if other != name) for name in ERRATA]
 )
 def test_frame_is_that_of_chapter_5_in_plain_numpy(frames, table, puppet, errata, request):
     character, leg = request.getfixturevalue(puppet), 0.93
-    solver = ThesisSolver(character, table, leg, names_of(*errata))
+    solver = ImportanceBasedSolver(character, table, leg, names_of(*errata))
     plain = PlainThesis(character, table, leg, errata_of(errata))
     # where balls that grow meet, a billionth of a metre moves the point by its root
     tolerance = 0.01 if 'growing_balls' in errata else 1e-4
@@ -114,7 +114,7 @@ def test_frame_is_that_of_chapter_5_in_plain_numpy(frames, table, puppet, errata
 @pytest.mark.parametrize('errata', [(), ERRATA], ids=['printed', 'corrected'])
 def test_body_that_bends_is_that_of_plain_numpy(frames, table, short_character, errata):
     """Goals that a short puppet gets to by leaning forward, not by the root alone."""
-    solver = ThesisSolver(short_character, table, 0.93, names_of(*errata))
+    solver = ImportanceBasedSolver(short_character, table, 0.93, names_of(*errata))
     plain = PlainThesis(short_character, table, 0.93, errata_of(errata))
     for frame in frames[:4]:
         rows = frame.rows.copy()
@@ -150,10 +150,10 @@ def test_each_of_the_errata_changes_something(frames, table, name, rng, request)
     for puppet in PUPPETS:
         character = request.getfixturevalue(puppet)
         for side, others in enumerate(((), ERRATA)):
-            without = ThesisSolver(
+            without = ImportanceBasedSolver(
                 character, table, 0.93, names_of(*(n for n in others if n != name))
             )
-            corrected = ThesisSolver(character, table, 0.93, names_of(name, *others))
+            corrected = ImportanceBasedSolver(character, table, 0.93, names_of(name, *others))
             for frame in 20 * frames:
                 given = wild(frame, rng, rng.uniform(0.05, 0.4), 0.2)
                 a, b = solved(without, given), solved(corrected, given)
@@ -208,7 +208,7 @@ def test_whole_clip_is_finite_and_hands_stay_oriented(
 
 def test_nothing_is_kept_from_frame_to_frame(frames, table, short_character):
     """Whatever came before, and however long ago; what comes after a gap is no start."""
-    solver = ThesisSolver(short_character, table, 0.93, SolverConfig())
+    solver = ImportanceBasedSolver(short_character, table, 0.93, SolverConfig())
     forth = [solved(solver, frame) for frame in frames]
     back = [solved(solver, frame._replace(dt=np.inf)) for frame in reversed(frames)]
     for (root, rotations), (other_root, others) in zip(forth, reversed(back)):
@@ -232,7 +232,9 @@ def test_wild_input_stays_finite(frames, table, tall_character, rng):
 
 def test_without_root_estimation_all_is_left_to_the_body(frames, table, short_character):
     """Table 7.1."""
-    solver = ThesisSolver(short_character, table, 0.93, SolverConfig(root_form='reference'))
+    solver = ImportanceBasedSolver(
+        short_character, table, 0.93, SolverConfig(root_form='reference')
+    )
     out = [solver.solve(*frame) for frame in frames[:1]][0]
     assert out.body_iterations > 0 and not out.root_offset.any()
 
@@ -254,7 +256,7 @@ def test_elbow_circle_has_the_root_and_the_ends_of_the_thesis(frames, table, sho
 
 
 def test_repose_brings_the_output_up_to_date(frames, table, short_character):
-    solver = ThesisSolver(short_character, table, 0.93, SolverConfig())
+    solver = ImportanceBasedSolver(short_character, table, 0.93, SolverConfig())
     frame = frames[0]
     out = solver.solve(*frame)
     before = out.end_effectors.copy(), out.goal_errors.copy()
@@ -270,7 +272,9 @@ def test_things_that_move_are_where_they_stand_and_on_segments_where_the_puppet_
     """The thesis carries nothing."""
     hat = scene.thing('box', np.array([0.0, 0.0, 0.2]), 3 * (0.1,), segment=3, name='hat')
     ball = scene.thing('sphere', np.array([0.0, 0.0, 1.0]), 3 * (0.1,), follows='b', name='ball')
-    solver = ThesisSolver(short_character, scene(scene.floor, hat, ball), 0.93, SolverConfig())
+    solver = ImportanceBasedSolver(
+        short_character, scene(scene.floor, hat, ball), 0.93, SolverConfig()
+    )
     place, turn = np.array([[9.0, 9.0, 2.0]]), np.array([[1.0, 0.0, 0.0, 0.0]])
     out = solver.solve(*frames[0], Props(('ball',), place, turn))
     assert out.moving.names == ('hat', 'ball')
@@ -279,7 +283,7 @@ def test_things_that_move_are_where_they_stand_and_on_segments_where_the_puppet_
 
 
 def test_rows_are_of_four_or_eight(frames, table, short_character):
-    solver = ThesisSolver(short_character, table, 0.93, SolverConfig())
+    solver = ImportanceBasedSolver(short_character, table, 0.93, SolverConfig())
     with pytest.raises(ValueError, match='rows: expected 4 or 8, got 3'):
         solver.solve(*frames[0]._replace(rows=np.zeros((3, ROW))))
 
@@ -287,19 +291,23 @@ def test_rows_are_of_four_or_eight(frames, table, short_character):
 def test_it_is_chosen_by_name_and_its_errata_live(frames, table, short_character, procedural):
     """A change of either eases; then the puppet is as the new ones have it."""
     assert set(THESIS) <= set(SOLVER_NAMES)
-    model = RetargetModel(short_character, table, RetargetConfig(solver='thesis', ease_s=0.05))
+    model = RetargetModel(
+        short_character, table, RetargetConfig(solver='importance_based', ease_s=0.05)
+    )
     frame, segments = frames[0], procedural.world_segments()[1][FRAMES[0]].copy()
     given = frame.root, segments, frame.rotations, frame.rows, frame.self_rows
     stamps = iter(range(0, 10**12, 8_333_333))
 
     for config in (SolverConfig(), SolverConfig(errata=()), SolverConfig(errata=('turn_axis',))):
         model.configure(
-            short_character, RetargetConfig(solver='thesis', ease_s=0.05, tuning=config)
+            short_character, RetargetConfig(solver='importance_based', ease_s=0.05, tuning=config)
         )
         eased = [model.step(next(stamps), *given, 0.93).eased for _ in range(500)]
         assert not eased[-1]
         found = model.step(next(stamps), *given, 0.93).solution.rotations
-        expected = ThesisSolver(short_character, table, 0.93, config).solve(*frame).rotations
+        expected = (
+            ImportanceBasedSolver(short_character, table, 0.93, config).solve(*frame).rotations
+        )
         assert largest_turn(found, expected) < 1e-6
     assert eased[0]
 
