@@ -24,6 +24,7 @@ from benchmarks.quality.peers import is_peer, PEER_NAMES, peer_runs
 from benchmarks.quality.run import ClipBench, passes_of, PASSES_OF_A_RUN
 from benchmarks.quality.tables import markdown, timing_table
 from benchmarks.quality.thesis_figures import Cast, part, thesis_figures
+from benchmarks.quality.weights import variants, weight_rows, weights_table
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
 import numba
 import numpy as np
@@ -95,6 +96,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='measure nothing else; print table 7.1 of the thesis: iterations of the body solver '
         'under its conditions',
     )
+    out.add_argument(
+        '--weights',
+        action='store_true',
+        help='measure nothing else; print what half and double of each number of whole_body do',
+    )
     parser.add_argument(
         '--script',
         choices=tuple(SCRIPTS),
@@ -138,6 +144,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     layout = load_layout(files.layout_file(arguments.layout))
     if arguments.iterations:
         return _count(jobs, list(_motions(paths, arguments, files)))
+    if arguments.weights:
+        return _vary(jobs, list(_motions(paths, arguments, files)))
     rows: list[dict[str, Any]] = []
     passes = PASSES_OF_A_RUN * len(jobs) + sum(passes_of(peer) for peer, _ in peers)
     for number, (name, motion) in enumerate(_motions(paths, arguments, files), start=1):
@@ -256,6 +264,14 @@ def _count(jobs: Sequence[RetargetJob], motions: Sequence[tuple[str, Motion]]) -
         with progress(f'body iterations {name}', n_frames) as advance:
             rows.append(count_iterations(name, slow, characters, advance))
     return iterations_table([job.character.name for job in characters], rows)
+
+
+def _vary(jobs: Sequence[RetargetJob], motions: Sequence[tuple[str, Motion]]) -> str:
+    """Return what each number of the whole-body solver does."""
+    characters = list({id(job.character): job for job in jobs}.values())
+    with progress('numbers of whole_body', len(list(variants()))) as advance:
+        rows = weight_rows([motion for _, motion in motions], characters, advance)
+    return weights_table(rows)
 
 
 def _search(jobs: Sequence[RetargetJob], n_candidates: int, files: ConfigFiles) -> str:

@@ -96,7 +96,7 @@ def test_printed_importance_makes_the_root_lurch(walk_clip, blubby):
         found = report(walk_clip, job, retarget_motion(walk_clip, job))['jerk_ratio']
         jerk.append((found['root'], found['feet']))
     assert jerk[0][0] > 8.0 > 5.0 > jerk[1][0]
-    assert jerk[0][1] > 2.0 * jerk[1][1] > 4.0
+    assert jerk[0][1] > 1.5 * jerk[1][1] > 4.0
 
 
 def test_nothing_of_a_peer_is_imported_unasked(blubby, monkeypatch):

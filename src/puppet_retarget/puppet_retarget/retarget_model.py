@@ -53,7 +53,9 @@ from puppet_retarget.solvers import (
     NO_RESTS,
     Solver,
     SolverOutput,
+    WholeBodySolver,
 )
+from puppet_retarget.solvers.whole_body.hinges import LEAST_S, LONGEST_S
 
 MAGIC = b'puppet posture 1'
 MAX_AGE_S = 86400.0  # robots hold for as long as nothing comes
@@ -261,6 +263,7 @@ class RetargetModel:
         self._whipping = np.zeros(16, dtype=bool)
         self._robot: RobotJoints | None = None
         self._robot_of: Character | None = None
+        self._joints: tuple[Floats, Floats] | None = None  # a robot's angles and rates
         self._velocities = np.zeros((8, 3))
         self.configure(character, config)
 
@@ -276,7 +279,7 @@ class RetargetModel:
         if character is not self._robot_of:
             # the angles of the same robot go on from where they are
             self._robot = RobotJoints(character) if character.robot else None
-            self._robot_of = character
+            self._robot_of, self._joints = character, None
         self._character = character
         self._offsets = character.skeleton.offsets.copy()
         self._points = character.skeleton.interaction_points.copy()
@@ -296,6 +299,7 @@ class RetargetModel:
         end_effector_positions(self._points, q_world, p_world, ends)
         points = rotate(conjugate(q_world[0]), ends[:4] - last.root)
         self._robot.resume(last.angles, last.rotations, points)
+        self._joints = last.angles.copy(), np.zeros(len(last.angles))
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -381,8 +385,12 @@ class RetargetModel:
         if self._robot is None:
             angles = self._split.step(solution.rotations)
         else:
-            scale = self._character.scale_for(leg_length)
-            angles = follow_robot(self._robot, solution, rows, scale, dt_s)
+            angles = solution.angles
+            if len(angles) == 0:
+                scale = self._character.scale_for(leg_length)
+                angles = follow_robot(self._robot, solution, rows, scale, dt_s)
+            before = angles if self._joints is None else self._joints[0]
+            self._joints = angles.copy(), (angles - before) / min(max(dt_s, LEAST_S), LONGEST_S)
         self._count_whips(solution.rotations, rotations, np.inf if is_leap else dt_s)
         causal_velocities(solution.end_effectors, dt_s, self._positions, self._velocities)
         cause, self._cause = self._cause if eased else '', ''
@@ -421,6 +429,8 @@ class RetargetModel:
             leg_length,
             self._config.tuning,
         )
+        if self._joints is not None and isinstance(self._solver, WholeBodySolver):
+            self._solver.resume(*self._joints)
         self._blend.start()
         self._cause = self._cause or 'eases after a change of solver, character or tuning'
         return True

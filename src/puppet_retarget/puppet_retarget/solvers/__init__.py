@@ -13,4 +13,5 @@ from puppet_retarget.solvers.thesis.ball_intersection import circle_of, closest_
 from puppet_retarget.solvers.thesis.errata import ERRATA
 from puppet_retarget.solvers.thesis.self_balls import Balls, SelfBalls
 from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver, Performer, repose_packed
+from puppet_retarget.solvers.whole_body import WholeBodySolver
 from puppet_retarget.solvers.whole_body.gaze import HEAD, sight

@@ -44,7 +44,7 @@ from puppet_retarget.solvers.thesis.root import estimate_root, first_root
 
 
 class Performer(NamedTuple):
-    """The performer's posture; kernels take long to tell two classes of one name apart."""
+    """The performer's posture; calls with two classes of one name take a hundred times as long."""
 
     root: Vec3Like  # pelvis in world [m]
     hips: Vec3Like  # mid-point of the hip joints in world [m]

@@ -134,11 +134,11 @@ def expect_thing(frame: Frame) -> None:
         memory.thing = -1
     j, offset = thing.index, (0.0, 0.0, 0.0)
     if j >= 0 and j == memory.thing:
-        left = math.exp(-dt / frame.weights.fade_s)
+        left = math.exp(-thing.grip * dt / frame.weights.fade_s)
         onward = scale(sub(memory.offsets[0], memory.offsets[1]), left)
-        offset = add(memory.offsets[0], onward)
         returned = 1.0 - math.exp(-(1.0 - thing.grip) * dt / RETURN_S)
-        offset = lerp(offset, thing.rest, returned)
+        copy(lerp(memory.offsets[0], thing.rest, returned), memory.offsets[0])
+        offset = add(memory.offsets[0], onward)
     elif j >= 0:
         offset = add(thing.rest, memory.displaced[j])
         copy(offset, memory.offsets[0])

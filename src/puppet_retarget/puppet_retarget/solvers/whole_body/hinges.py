@@ -17,7 +17,7 @@ one joint may not do the others make up for.
 
 import math
 
-from puppet_core.math import copy, kernel
+from puppet_core.math import copy, Floats, kernel
 from puppet_core.math.values import dot, multiply, norm, rotate, sub, vec3, Vec3Like
 from puppet_retarget.solvers.whole_body.frame import Frame
 from puppet_retarget.solvers.whole_body.problem import add_diagonal, clear, close_row, solve_within
@@ -44,7 +44,8 @@ def fill_angles(frame: Frame) -> None:
         angles[i] = memory.ahead[i] = last[i] + left * (last[i] - before[i])
         if not is_known:
             angles[i] = _neutral(tree, i)
-    come_near(frame, firm, MAX_STEPS if is_known else MAX_FIRST_STEPS)
+    most = MAX_STEPS if is_known else MAX_FIRST_STEPS
+    come_near(frame, tree.lower[:], tree.upper[:], (frame.weights.neutral, firm), most)
     if is_known:
         leave_corners(frame)
     for i in range(tree.n - 6):
@@ -76,7 +77,8 @@ def leave_corners(frame: Frame) -> None:
             memory.ahead[i] = angles[i]
             if first <= i < end:
                 angles[i] = _neutral(tree, i)
-        come_near(frame, 0.0, MAX_FIRST_STEPS)
+        pulls = frame.weights.neutral, 0.0
+        come_near(frame, tree.lower[:], tree.upper[:], pulls, MAX_FIRST_STEPS)
         if _limb_cost(frame, STARTS[limb]) > cost - frame.weights.lost:
             for i in range(tree.n - 6):
                 angles[i] = memory.ahead[i]
@@ -112,12 +114,18 @@ def place_angles(frame: Frame) -> None:
 
 
 @kernel
-def come_near(frame: Frame, firm: float, most: int) -> None:
-    """Take steps from the angles that are there; `firm` is the weight of where they would be."""
+def come_near(
+    frame: Frame, lower: Floats, upper: Floats, pulls: tuple[float, float], most: int
+) -> None:
+    """
+    Take steps from the angles that are there, within bounds (51,) [rad].
+
+    `pulls` are the weights of the neutral posture, and of where the angles would be by themselves.
+    """
     tree, weights, problem = frame.tree, frame.weights, frame.problem
     angles, ahead = frame.wishes.angles, frame.memory.ahead
     for i in range(tree.n - 6):
-        angles[i] = min(max(angles[i], tree.lower[i]), tree.upper[i])
+        angles[i] = min(max(angles[i], lower[i]), upper[i])
     for step in range(most + 1):
         place_angles(frame)
         if step == most:
@@ -127,9 +135,9 @@ def come_near(frame: Frame, firm: float, most: int) -> None:
             add_diagonal(problem, i, 1.0 if i >= tree.n - 6 else weights.loose, 0.0)
             problem.low[i], problem.high[i] = -math.inf, math.inf
         for i in range(tree.n - 6):
-            problem.low[i], problem.high[i] = tree.lower[i] - angles[i], tree.upper[i] - angles[i]
-            add_diagonal(problem, i, weights.neutral, _neutral(tree, i) - angles[i])
-            add_diagonal(problem, i, firm, ahead[i] - angles[i])
+            problem.low[i], problem.high[i] = lower[i] - angles[i], upper[i] - angles[i]
+            add_diagonal(problem, i, pulls[0], _neutral(tree, i) - angles[i])
+            add_diagonal(problem, i, pulls[1], ahead[i] - angles[i])
         add_bearings(frame)
         solve_within(problem)
         largest = 0.0
@@ -138,7 +146,7 @@ def come_near(frame: Frame, firm: float, most: int) -> None:
         share = min(1.0, weights.step_rad / max(largest, 1e-9))
         for i in range(tree.n - 6):
             angle = angles[i] + share * problem.step[i]
-            angles[i] = min(max(angle, tree.lower[i]), tree.upper[i])
+            angles[i] = min(max(angle, lower[i]), upper[i])
         if largest < weights.step_tol_rad:
             most = step + 1
 
@@ -265,3 +273,23 @@ def remember_joints(frame: Frame) -> None:
         memory.rates[i] = (angle - memory.joints[i]) / dt if memory.known[0] > 0.0 else 0.0
         memory.joints[i] = angle
     memory.known[0] = 1.0
+
+
+@kernel
+def follow_rotations(frame: Frame) -> None:
+    """Bring the joints as near to the pose's root and rotations, changed since, as motors can."""
+    tree, wishes, memory = frame.tree, frame.wishes, frame.memory
+    dt = min(max(wishes.dt, LEAST_S), LONGEST_S)
+    for s in range(16):
+        copy(frame.pose.rotations[s], wishes.rotations[s])
+    copy(frame.pose.p[0], wishes.root)
+    frame.x[: tree.n] = 0.0
+    fill_segments(frame)
+    for i in range(tree.n - 6):
+        wishes.angles[i] = memory.ahead[i] = memory.joints[i] - dt * memory.rates[i]
+    come_near(frame, wishes.low[:], wishes.high[:], (0.0, frame.weights.neutral), MAX_STEPS)
+    for i in range(tree.n - 6):
+        memory.joints[i] = wishes.angles[i]
+        memory.rates[i] = (memory.joints[i] - memory.ahead[i]) / dt
+        # corrections go on from there
+        memory.last[i] = memory.before[i] = memory.joints[i] - memory.angles[0, i]

@@ -23,6 +23,7 @@ from puppet_retarget.solvers.whole_body.carried import place_things
 from puppet_retarget.solvers.whole_body.collisions import overlaps_of
 from puppet_retarget.solvers.whole_body.frame import Frame, Gaze, Memory, Thing, Wishes
 from puppet_retarget.solvers.whole_body.gaze import EYES_M
+from puppet_retarget.solvers.whole_body.hinges import follow_rotations
 from puppet_retarget.solvers.whole_body.mounts import place_mounts
 from puppet_retarget.solvers.whole_body.own_body import depth_of
 from puppet_retarget.solvers.whole_body.problem import N, Problem
@@ -78,7 +79,7 @@ class WholeBodySolver:
             )
         )
         frame.overlaps[:] = overlaps_of(self._packed, tree)
-        self._memory = frame.memory
+        self._memory, self._limits = frame.memory, (tree.lower, tree.upper)
         self._counterparts, self._objects = Counterparts(environment), frame.objects
         self._world_scale = world_scale
         pose = frame.pose
@@ -136,18 +137,23 @@ class WholeBodySolver:
         """Measure the posture, and put into the output where the objects that move are."""
         output, objects, own = self._output, self._objects, self._counterparts.indices
         measure_packed(self._packed, output.goal_errors, output.penetrations, output.self_depths)
+        output.angles[: len(self._unknowns)] = self._memory.joints[self._unknowns]
         if own:
             places = objects.puppet_positions[own], objects.puppet_orientations[own]
             output.moving = Props(self._counterparts.names, *places)
-        output.angles[: len(self._unknowns)] = self._memory.joints[self._unknowns]
 
-    def resume(self, angles: Floats) -> None:
-        """Go on from a robot's joints, (n,) in the order of its published names [rad]."""
-        memory, known = self._memory, angles[: len(self._unknowns)]
+    def resume(self, angles: Floats, rates: Floats) -> None:
+        """
+        Go on from a robot's joints and how fast they are, (n,) each [rad], [rad/s].
+
+        In the order of its published names.
+        """
+        memory, own, n = self._memory, self._unknowns, len(self._unknowns)
+        lower, upper = self._limits
         memory.known[0] = 1.0
-        memory.rates[:] = 0.0
-        memory.joints[self._unknowns] = known
-        memory.angles[:, self._unknowns] = known
+        memory.joints[own] = np.clip(angles[:n], lower[own], upper[own])
+        memory.rates[own] = rates[:n]
+        memory.angles[:] = memory.joints
 
 
 def _stiffness(tree: Tree, weights: Weights) -> Floats:
@@ -181,8 +187,11 @@ def repose_packed(packed: np.ndarray) -> None:
     frame = packed[0]
     pose, tree, n = frame.pose, frame.tree, frame.tree.n
     before = add(pose.ends[0], pose.ends[1])
-    forward_kinematics(tree.offsets, vec3(pose.p[0]), pose.rotations[:], pose.q[:], pose.p[:])
-    end_effector_positions(tree.points, pose.q[:], pose.p[:], pose.ends[:])
+    if tree.is_robot:
+        follow_rotations(frame)
+    else:
+        forward_kinematics(tree.offsets, vec3(pose.p[0]), pose.rotations[:], pose.q[:], pose.p[:])
+        end_effector_positions(tree.points, pose.q[:], pose.p[:], pose.ends[:])
     palms = scale(sub(add(pose.ends[0], pose.ends[1]), before), 0.5)
     copy(add(frame.x[n : n + 3], palms), frame.x[n : n + 3])
     place_things(frame)

@@ -1,0 +1,34 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Half and double of each number of the whole-body solver."""
+
+from benchmarks.quality import weights
+import numpy as np
+from puppet_retarget.importance import load_environment
+from puppet_retarget.offline import copied_angles, RetargetJob
+from puppet_retarget.solvers.whole_body import Weights
+
+
+def test_every_number_is_halved_and_doubled_by_itself():
+    (_, usual), *others = weights.variants()
+    assert len(others) == 2 * len(Weights._fields)
+    for name, changed in others:
+        differs = [k for k in Weights._fields if getattr(changed, k) != getattr(usual, k)]
+        assert differs == [name.split(' ')[0]]
+
+
+def test_a_firmer_goal_is_missed_by_less(steps, tall_character, config_dir):
+    floor = load_environment(config_dir / 'environments' / 'floor.yaml')
+    job = RetargetJob(tall_character, floor)
+    baseline, usual = copied_angles(steps, job), Weights()
+    errors = [
+        weights.figures(steps, job, usual._replace(goal=goal), baseline)['goal error p99, mm']
+        for goal in (0.5 * usual.goal, 2.0 * usual.goal)
+    ]
+    assert errors[1] < errors[0]
+
+
+def test_the_table_has_a_line_for_each_variant_and_a_dash_for_nothing():
+    row = dict.fromkeys(weights.COLUMNS, 1.0) | {'palms p99, mm': np.nan}
+    text = weights.weights_table({'as it is': row, 'goal × 2': row})
+    assert len(text.splitlines()) == 4 and '–' in text
