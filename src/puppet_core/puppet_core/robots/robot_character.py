@@ -63,6 +63,7 @@ MIN_RADIUS_M = 1e-3
 MAX_CORNERS, CORNER_M = 20, 0.012  # of a segment; a corner that sticks out by more is a ball
 ROD_SHARE = 0.6  # of the radius of the capsule that it joins to a joint
 
+PALM_BAND_M = 0.06  # what of a hand is so near to its middle has the palm
 PALM_FRACTION = 0.45  # of the way from the wrist to the tip of the hand
 WRIST_FRACTION = 0.75  # of the way from the elbow to the tip, where there is no wrist
 NECK_M = 0.08  # shoulders to the head's joint of an adult, where there is no neck
@@ -375,6 +376,15 @@ class _Body:
         self.rest[segments[1]] = qb.multiply(self.rest[segments[0]], qb.exp(hinge * straight))
         if limb < 2:
             self.rest[segments[2]] = self.rest[segments[1]]
+            self._ends[limb] += self._to_skin(limb, set(rows[2]) or {rows[1][-1]})
+
+    def _to_skin(self, limb: int, bodies: set[int]) -> Vec3:
+        """Return the way from the middle of a hand to its palm, which is below in the T-pose."""
+        rest = self.rest[LIMB_SEGMENTS[limb, 2]]
+        x, y, z = qb.rotate(rest, self.tree.points(bodies) - self._ends[limb]).T
+        beside = z[(np.abs(y) < PALM_BAND_M) & (np.abs(x) < PALM_BAND_M)]
+        down = np.array([0.0, 0.0, min(beside.min(initial=0.0), 0.0)])
+        return np.asarray(qb.rotate(qb.conjugate(rest), down))
 
     def _hinge(
         self, row: tuple[int, ...], upper: Vec3, lower: Vec3, end: Vec3, is_leg: bool

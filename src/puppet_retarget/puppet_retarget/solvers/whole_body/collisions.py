@@ -3,21 +3,23 @@
 """
 Rows of a robot's segments that are in each other (kernels).
 
-Of two segments the deepest two capsules count. Segments that a joint connects always are in each
-other, and others as deep as they are at the zero pose, where a robot is in one piece.
+Segments that a joint connects always are in each
+other, and others as deep as they are at the zero pose, where a robot is in one piece. Palms meet
+where they should by rows of their own (`own_body`).
 """
 
 import math
 
 import numpy as np
-from puppet_core.body import N_SEGMENTS, PARENTS
+from puppet_core.body import LIMB_SEGMENTS, N_SEGMENTS, PARENTS
 from puppet_core.math import copy, Floats, kernel
 from puppet_core.math.values import add, clamp, dot, IDENTITY, norm, scale, sub, Vec3
 from puppet_retarget.solvers.whole_body.frame import add_point, Frame
 from puppet_retarget.solvers.whole_body.problem import close_row
 from puppet_retarget.solvers.whole_body.tree import place, pose_tree, Tree
 
-NEAR_M = 0.02
+NEAR_M = 0.02  # from one to the other, where they are looked at
+THIN_M = 0.004  # edges of soles and corners, which are for floors, are thinner
 CROSSING_M = 1e-6  # core lines so near to each other cross
 
 
@@ -36,7 +38,8 @@ def overlaps_of(packed: np.ndarray, tree: Tree) -> Floats:
         above[s] = body[PARENTS[s]] if tree.counts[s] else above[PARENTS[s]]
     for s in range(1, N_SEGMENTS):
         for t in range(s):
-            if body[s] != body[t] and above[s] != body[t] and above[t] != body[s]:
+            is_palms = s in LIMB_SEGMENTS[:2, 2] and t in LIMB_SEGMENTS[:2, 2]
+            if not is_palms and body[s] != body[t] and above[s] != body[t] and above[t] != body[s]:
                 overlaps[s, t] = 0.0
     _measure_packed(packed, overlaps)
     return overlaps
@@ -53,7 +56,7 @@ def _measure_packed(packed: np.ndarray, overlaps: Floats) -> None:
     for s in range(16):
         for t in range(s):
             if overlaps[s, t] < math.inf:
-                overlaps[s, t] = max(_deepest(frame, s, t)[0], 0.0)
+                overlaps[s, t] = max(depth_between(frame, s, t)[0], 0.0)
 
 
 @kernel
@@ -66,7 +69,7 @@ def add_collisions(frame: Frame) -> None:
             allowed = frame.overlaps[s, t]
             if not allowed < math.inf or _balls_apart(frame, s, t):
                 continue
-            depth, point, out = _deepest(frame, s, t)
+            depth, point, out = depth_between(frame, s, t)
             depth -= allowed
             if depth <= -NEAR_M:
                 continue
@@ -86,26 +89,39 @@ def _balls_apart(frame: Frame, s: int, t: int) -> bool:
 
 
 @kernel
-def _deepest(frame: Frame, s: int, t: int) -> tuple[float, Vec3, Vec3]:
-    """Return how deep two segments are in each other [m], where, and the way out for the first."""
+def depth_between(frame: Frame, s: int, t: int) -> tuple[float, Vec3, Vec3]:
+    """
+    Return how deep two segments are in each other [m], where, and the way out for the first.
+
+    These are means over all pairs of capsules, deep ones most: which is deepest changes at once.
+    """
     pose, shape = frame.pose, frame.shape
-    depth, point, out = -math.inf, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    depth, point, out, total = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
     middle, ball = place(pose, t, shape.centres[t]), shape.bounds[t]
     for m in range(shape.first[s], shape.first[s + 1]):
+        if shape.radii[m] < THIN_M:
+            continue
         start, end = place(pose, s, shape.starts[m]), place(pose, s, shape.ends[m])
         nearest = _nearest_on(start, sub(end, start), middle)
         if norm(sub(nearest, middle)) > ball + shape.radii[m] + NEAR_M:
             continue
         for k in range(shape.first[t], shape.first[t + 1]):
+            if shape.radii[k] < THIN_M:
+                continue
             other_start, other_end = place(pose, t, shape.starts[k]), place(pose, t, shape.ends[k])
             here, there = _nearest_of(start, end, other_start, other_end)
             between = sub(here, there)
             distance = norm(between)
             own = shape.radii[m] + shape.radii[k] - distance
-            if own > depth and distance > CROSSING_M:
-                depth, out = own, scale(between, 1.0 / distance)
-                point = sub(here, scale(out, shape.radii[m]))
-    return depth, point, out
+            if own > -NEAR_M and distance > CROSSING_M:
+                way, share = scale(between, 1.0 / distance), (own + NEAR_M) ** 2
+                total += share
+                depth += share * own
+                out = add(out, scale(way, share))
+                point = add(point, scale(sub(here, scale(way, shape.radii[m])), share))
+    if total == 0.0:
+        return -math.inf, point, out
+    return depth / total, scale(point, 1.0 / total), scale(out, 1.0 / total)
 
 
 @kernel

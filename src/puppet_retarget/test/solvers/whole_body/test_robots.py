@@ -1,0 +1,232 @@
+# Copyright 2026 The puppet suite authors
+# SPDX-License-Identifier: Apache-2.0
+"""Robots in the whole-body solver: kinematics, limits, continuity, mirror images, soles."""
+
+from pathlib import Path
+
+import numpy as np
+from puppet_core.body import LIMB_SEGMENTS, Motion, SEGMENTS
+from puppet_core.math import pack_arrays, quaternions
+from puppet_core.robots import character_from_urdf, RobotMap
+from puppet_retarget.importance import GOAL, IMPORTANCE, ROW
+from puppet_retarget.solvers import SolverConfig, WholeBodySolver
+from puppet_retarget.solvers.whole_body.collisions import depth_between
+from puppet_retarget.solvers.whole_body.hinges import RAMP_S
+from puppet_retarget.solvers.whole_body.problem import Problem, solve_within
+from puppet_retarget.solvers.whole_body.tree import hinge_unknowns, Pose, pose_tree, tree_of
+import pytest
+from scipy.optimize import lsq_linear
+
+HUMANOID = Path(__file__).resolve().parents[4] / 'puppet_core' / 'test' / 'humanoid.urdf'
+DT = 1.0 / 120.0
+MOST_SLOPE = 100.0
+
+
+def other_side(name):
+    """Return the segment's name on the other side."""
+    for side, other in (('left_', 'right_'), ('right_', 'left_')):
+        if name.startswith(side):
+            return name.replace(side, other)
+    return name
+
+
+OTHER = np.array([SEGMENTS.index(other_side(name)) for name in SEGMENTS])
+
+
+@pytest.fixture(scope='module')
+def tin():
+    return character_from_urdf(HUMANOID, RobotMap()).character
+
+
+@pytest.fixture
+def solver(tin, floor):
+    return WholeBodySolver(tin, floor, tin.skeleton.leg_length, SolverConfig())
+
+
+def rows_of(ends, importances):
+    """Return importance rows of palms and soles that should be at `ends`."""
+    rows = np.zeros((4, ROW))
+    rows[:, GOAL : GOAL + 3], rows[:, IMPORTANCE] = ends[:4], importances
+    return rows
+
+
+def run(solver, motion, importances):
+    """Return angles, joints in world and ends of all frames, feet and hands at the performer's."""
+    hips = motion.world_segments()[1][:, LIMB_SEGMENTS[2:, 0]].mean(axis=1)
+    found = []
+    for i in range(motion.n_frames):
+        rows = rows_of(motion.end_effectors[i], importances)
+        root, rotations = motion.root_positions[i].copy(), motion.rotations[i].copy()
+        out = solver.solve(root, hips[i].copy(), rotations, rows, DT if i else np.inf)
+        found.append((out.angles.copy(), out.p_world.copy(), out.end_effectors.copy()))
+    return [np.array(values) for values in zip(*found)]
+
+
+def test_palms_and_soles_are_where_yourdfpy_has_them(tin, rng):
+    yourdfpy = pytest.importorskip('yourdfpy')
+    urdf, robot, skeleton = yourdfpy.URDF.load(str(HUMANOID)), tin.robot, tin.skeleton
+    tree, pose = tree_of(tin), pack_arrays(Pose())
+    for _ in range(5):
+        own, angles = rng.uniform(-1.0, 1.0, len(robot.names)), np.zeros(51)
+        angles[hinge_unknowns(robot)] = own
+        captured, root = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1)), rng.normal(size=3)
+        captured[0] = quaternions.exp(rng.normal(size=3))
+        pose_tree(tree, captured, angles, tuple(root), np.zeros(54), pose[1])
+        for limb, end in enumerate(LIMB_SEGMENTS[:, 2]):
+            rest = quaternions.conjugate(robot.rest[end])
+            point = robot.centres(skeleton)[end] + quaternions.rotate(
+                rest, skeleton.interaction_points[limb]
+            )
+            # the test robot's hands and feet are called as our segments are
+            urdf.update_cfg(np.zeros(len(urdf.actuated_joint_names)))
+            still = np.linalg.inv(urdf.get_transform(SEGMENTS[end])) @ [*point, 1.0]
+            urdf.update_cfg(dict(zip(robot.names, own)))
+            moved = (urdf.get_transform(SEGMENTS[end]) @ still)[:3]
+            there = root + quaternions.rotate(captured[0], moved)
+            np.testing.assert_allclose(pose[1].ends[limb], there, atol=1e-8)
+
+
+def test_no_limit_is_passed_whatever_is_asked(tin, solver, rng):
+    """Postures that have nothing to do with each other, goals anywhere; then one that stays."""
+    robot, path = tin.robot, []
+    for k in range(160):
+        if k % 8 == 0 and k < 120:
+            rotations = quaternions.exp(0.7 * rng.normal(size=(16, 3)))
+            rows = rows_of(rng.normal(size=(4, 3)), rng.uniform(size=4))
+        root = np.array([0.0, 0.0, 0.9])
+        out = solver.solve(root, root, rotations, rows, DT if k else np.inf)
+        path.append(out.angles[: len(robot.names)].copy())
+    assert np.all(robot.lower <= path) and np.all(path <= robot.upper)
+    rates = np.diff(path, axis=0) / DT
+    assert np.all(np.abs(rates) <= robot.speeds * (1.0 + 1e-9))
+    assert np.abs(rates).max() > 0.9 * robot.speeds.min()
+    changes = np.diff(np.concatenate((np.zeros_like(rates[:1]), rates)), axis=0) / DT
+    assert np.all(np.abs(changes) <= robot.speeds / RAMP_S * (1.0 + 1e-6))
+
+
+def turned(motion, vectors):
+    rotations = quaternions.multiply(motion.rotations, quaternions.exp(vectors))
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, motion.root_positions, rotations)
+
+
+def test_similar_captures_give_similar_postures(procedural, tin, retarget, rng):
+    put_in = 1e-4
+    vectors = rng.normal(size=(1, 16, 3))
+    vectors *= put_in / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    found = [
+        retarget(motion, tin, solver='whole_body').robot_angles
+        for motion in (procedural, turned(procedural, vectors))
+    ]
+    assert np.abs(found[1] - found[0]).max() < MOST_SLOPE * put_in
+
+
+def mirrored(motion):
+    """Return a motion as a mirror shows it: left is right."""
+    rotations = motion.rotations[:, OTHER] * [1.0, -1.0, 1.0, -1.0]
+    roots = motion.root_positions * [1.0, -1.0, 1.0]
+    return Motion.from_rotations(motion.skeleton, motion.rate_hz, roots, rotations)
+
+
+def test_the_mirror_image_of_a_motion_gives_the_mirror_image(procedural, tin, floor):
+    frames = slice(300, 420)
+    motion = Motion.from_rotations(
+        procedural.skeleton,
+        procedural.rate_hz,
+        procedural.root_positions[frames],
+        procedural.rotations[frames],
+    )
+    found = []
+    for clip in (motion, mirrored(motion)):
+        leg = motion.skeleton.leg_length
+        solver = WholeBodySolver(tin, floor, leg, SolverConfig())
+        importances = np.array([0.2, 0.2, 1.0, 1.0])
+        found.append(run(solver, clip, importances)[1])
+    image = found[1][:, OTHER] * [1.0, -1.0, 1.0]
+    # each frame is solved until its last step is a thousandth of a radian
+    np.testing.assert_allclose(image, found[0], atol=2e-4)
+
+
+def test_planted_soles_stay_and_are_level_while_the_pelvis_sways(tin, solver):
+    skeleton, n = tin.skeleton, 240
+    rest = np.tile([1.0, 0.0, 0.0, 0.0], (n, 16, 1))
+    t = np.arange(n) * DT
+    roots = np.zeros((n, 3))
+    roots[:, 2] = skeleton.rest_root_height - 0.05
+    still = Motion.from_rotations(skeleton, 120.0, roots, rest)
+    ends = still.end_effectors[0]
+    hips = still.world_segments()[1][0, LIMB_SEGMENTS[2:, 0]].mean(axis=0)
+    feet, ups = [], []
+    for i in range(n):
+        sway = np.array([0.03 * np.sin(6.0 * t[i]), 0.05 * np.sin(4.0 * t[i]), 0.0])
+        out = solver.solve(
+            roots[i] + sway,
+            hips + sway,
+            rest[i],
+            rows_of(ends, np.array([0.0, 0.0, 1.0, 1.0])),
+            DT if i else np.inf,
+        )
+        feet.append(out.end_effectors[2:4].copy())
+        ups.append(quaternions.rotate(out.q_world[LIMB_SEGMENTS[2:, 2]], np.array([0, 0, 1.0])))
+    assert np.abs(np.array(feet) - ends[2:4]).max() < 1e-3
+    assert np.degrees(np.arccos(np.min(np.array(ups)[..., 2]))) < 2.0
+
+
+def test_robot_goes_on_from_where_its_joints_were(tin, floor, procedural):
+    angles = run(
+        WholeBodySolver(tin, floor, procedural.skeleton.leg_length, SolverConfig()),
+        turned(procedural, 0.0),
+        np.zeros(4),
+    )[0]
+    solver = WholeBodySolver(tin, floor, procedural.skeleton.leg_length, SolverConfig())
+    solver.resume(angles[200], np.zeros_like(angles[200]))
+    hips = procedural.world_segments()[1][:, LIMB_SEGMENTS[2:, 0]].mean(axis=1)
+    # from the posture of another frame, the first one of this solver
+    out = solver.solve(
+        procedural.root_positions[500].copy(),
+        hips[500].copy(),
+        procedural.rotations[500].copy(),
+        np.zeros((4, ROW)),
+        np.inf,
+    )
+    n = len(tin.robot.names)
+    moved = np.abs(out.angles - angles[200])[:n]
+    assert 0.0 < moved.max() and np.all(moved <= 0.1 * tin.robot.speeds * (1.0 + 1e-9))
+
+
+def test_arms_that_are_asked_into_the_trunk_stay_out(tin, floor):
+    """Upper arms hang and forearms point across the belly of a body that is all of it trunk."""
+    solver = WholeBodySolver(tin, floor, tin.skeleton.leg_length, SolverConfig())
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
+    for limb, side in ((0, 1.0), (1, -1.0)):
+        upper, lower = LIMB_SEGMENTS[limb, :2]
+        rotations[upper] = quaternions.exp(np.array([-1.5 * side, 0.0, 0.0]))
+        rotations[lower] = quaternions.exp(np.array([-1.5 * side, 0.0, 0.0]))
+    root = np.array([0.0, 0.0, tin.skeleton.rest_root_height])
+    for k in range(60):
+        solver.solve(root, root, rotations, np.zeros((4, ROW)), DT if k else np.inf)
+    frame, deep = solver._packed[0], []
+    for s in LIMB_SEGMENTS[:2, 1:].ravel():
+        for t in (0, 2):
+            deep.append(depth_between(frame, s, t)[0] - frame['overlaps'][s, t])
+    assert max(deep) < 0.03
+
+
+@pytest.mark.parametrize('count', [2, 9, 40])
+def test_a_bounded_step_is_the_least_of_all(rng, count):
+    """Compare with scipy's bounded least squares; of matrices that are nearly singular too."""
+    packed, problem = pack_arrays(Problem(count))
+    for _ in range(20):
+        rows = rng.normal(size=(count + 2, count)) * 10.0 ** rng.uniform(-2, 0, count)
+        rows = np.concatenate((rows, 1e-3 * np.eye(count)))
+        target = np.concatenate((rng.normal(size=count + 2), np.zeros(count)))
+        low, high = -rng.uniform(0, 1, count), rng.uniform(0, 1, count)
+        low[rng.random(count) < 0.3] = 0.0
+        problem.matrix[:count, :count] = rows.T @ rows
+        problem.right[:count] = rows.T @ target
+        problem.begins[:] = 0
+        problem.low[:count], problem.high[:count] = low, high
+        solve_within(packed[0])
+        step = problem.step[:count]
+        assert np.all(low <= step) and np.all(step <= high)
+        least = lsq_linear(rows, target, (low - 1e-12, high + 1e-12), method='bvls', tol=1e-14)
+        assert np.sum((rows @ step - target) ** 2) <= 2.0 * least.cost * (1.0 + 1e-7) + 1e-9
