@@ -210,7 +210,7 @@ def test_the_examples_of_the_interface_run(tmp_path, monkeypatch):
     assert Path('sally.bvh').stat().st_size > 100_000
     mine, usual = (named[f'{name}.py']['result'] for name in ('feet_only', 'retarget'))
     moved_m = abs(mine.puppet.end_effectors - usual.puppet.end_effectors)[:, :4].max(axis=(0, 2))
-    assert (moved_m[:2] > 0.02).all() and (moved_m[2:] < 0.001).all()
+    assert (moved_m[:2] > 0.02).all() and (moved_m[2:] < 0.01).all()
     varied = named['higher_table.py']
     missed_m = np.linalg.norm(varied['higher'].end_effectors[:, :4] - varied['goals'], axis=-1)
     assert missed_m.max() < 1e-4 and varied['share'].max() == 1.0

@@ -49,13 +49,14 @@ from puppet_retarget.solvers import (
     HEAD,
     HoldAndBlend,
     is_usable,
+    LEAST_S,
+    LONGEST_S,
     make_solver,
     NO_RESTS,
     Solver,
     SolverOutput,
     WholeBodySolver,
 )
-from puppet_retarget.solvers.whole_body.hinges import LEAST_S, LONGEST_S
 
 MAGIC = b'puppet posture 1'
 MAX_AGE_S = 86400.0  # robots hold for as long as nothing comes

@@ -15,3 +15,4 @@ from puppet_retarget.solvers.thesis.self_balls import Balls, SelfBalls
 from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver, Performer, repose_packed
 from puppet_retarget.solvers.whole_body import WholeBodySolver
 from puppet_retarget.solvers.whole_body.gaze import HEAD, sight
+from puppet_retarget.solvers.whole_body.hinges import LEAST_S, LONGEST_S
