@@ -107,9 +107,9 @@ def robot_capsules(
         radius = max(radius, MIN_RADIUS_M)
         found[segment].append(Capsule(segment, ends[0], ends[1], radius))
     for segment, solids in found.items():
-        own = [s for s in tree.shapes if (0 if s.body < 0 else segments[s.body]) == segment]
-        if own and solids:
-            points = np.concatenate([s.points() for s in own]) - centres[segment]
+        shapes = [s for s in tree.shapes if (0 if s.body < 0 else segments[s.body]) == segment]
+        if shapes and solids:
+            points = np.concatenate([s.points() for s in shapes]) - centres[segment]
             solids += _corners(segment, qb.rotate(rest[segment], points), solids)
         joints = [np.zeros(3), *skeleton.offsets[PARENTS == segment]]
         solids += [rod for joint in joints if solids for rod in _rods_to(joint, solids)]

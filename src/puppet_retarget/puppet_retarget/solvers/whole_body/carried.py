@@ -32,7 +32,7 @@ RETURN_S = 10.0  # in which a thing that nothing holds comes to where the perfor
 def fill_thing(frame: Frame, rows: Floats) -> None:
     """Fill what both hands carry; the puppet is posed as captured at the reference root."""
     objects, thing, memory = frame.objects, frame.wishes.thing, frame.memory
-    thing.index, thing.grip = -1, 0.0
+    thing.number, thing.grip = -1, 0.0
     thing.goals[:] = 0.0
     thing.shares[:] = 0.0
     for j in range(objects.n_objects):
@@ -40,9 +40,9 @@ def fill_thing(frame: Frame, rows: Floats) -> None:
         if not _is_loose(frame, j):
             continue
         grip = _grip(frame, rows, 0, j) * _grip(frame, rows, 1, j)
-        if grip > thing.grip or thing.index < 0 and j == memory.thing:
-            thing.index, thing.grip = j, grip
-    j = thing.index
+        if grip > thing.grip or thing.number < 0 and j == memory.thing:
+            thing.number, thing.grip = j, grip
+    j = thing.number
     if j < 0:
         return
     thing.loose = objects.looseness[j]
@@ -97,7 +97,7 @@ def place_things(frame: Frame) -> None:
     for j in range(objects.n_objects):
         if objects.moves[j] and objects.segments[j] < 0:
             own = scale(way, thing.shares[j])
-            if j != thing.index:
+            if j != thing.number:
                 own = add(own, scale(memory.displaced[j], objects.looseness[j]))
             copy(add(thing.resting[j], own), objects.puppet_positions[j])
 
@@ -132,7 +132,7 @@ def expect_thing(frame: Frame) -> None:
     if not dt < math.inf:
         memory.displaced[:] = 0.0
         memory.thing = -1
-    j, offset = thing.index, (0.0, 0.0, 0.0)
+    j, offset = thing.number, (0.0, 0.0, 0.0)
     if j >= 0 and j == memory.thing:
         left = math.exp(-thing.grip * dt / frame.weights.fade_s)
         onward = scale(sub(memory.offsets[0], memory.offsets[1]), left)
@@ -154,9 +154,9 @@ def remember_thing(frame: Frame) -> None:
     for j in range(frame.objects.n_objects):
         own = left if _is_loose(frame, j) else 0.0
         copy(scale(memory.displaced[j], own), memory.displaced[j])
-    if thing.index >= 0:
+    if thing.number >= 0:
         offset = lerp(frame.expected[n : n + 3], frame.x[n : n + 3], thing.grip)
-        copy(sub(offset, thing.rest), memory.displaced[thing.index])
+        copy(sub(offset, thing.rest), memory.displaced[thing.number])
         copy(vec3(memory.offsets[0]) if dt < math.inf else offset, memory.offsets[1])
         copy(offset, memory.offsets[0])
-    memory.thing = thing.index
+    memory.thing = thing.number

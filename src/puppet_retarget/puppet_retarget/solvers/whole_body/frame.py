@@ -46,7 +46,7 @@ class Mounts(NamedTuple):
 class Thing(NamedTuple):
     """What both hands carry, throw or catch, and what stands on it; of all objects (n, ...)."""
 
-    index: int = -1  # of the object, -1 for none
+    number: int = -1  # of the object, -1 for none
     grip: float = 0.0  # how much both hands hold it
     loose: float = 0.0  # how little it rests on anything
     # from the performer's thing, scaled along the ground only [m]
