@@ -52,7 +52,6 @@ INSTANTS = 6
 SIZED = ('box', 'sphere', 'cylinder', 'capsule')
 CELL_PX, VIEW_DEG = (240, 300), 35.0
 GMR = 'gmr'
-ABOVE = np.maximum(PARENTS, 0)
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -137,8 +136,7 @@ class MeasuredRobot:
             carriers.append(self._moved[robot.names[joints[-1]]] if joints else above)
         q = quaternions.multiply(links[0][:, carriers], quaternions.conjugate(q_zero[carriers]))
         p = links[1][:, carriers] - quaternions.rotate(q, p_zero[carriers] - p_zero[pelvis])
-        # a joint's centre is carried by the segment above
-        places = p[:, ABOVE] + quaternions.rotate(q[:, ABOVE], robot.centres(skeleton))
+        places = p + quaternions.rotate(q, robot.centres(skeleton))
         return quaternions.multiply(q, quaternions.conjugate(robot.rest)), places
 
     def still(self) -> Trajectory:

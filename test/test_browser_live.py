@@ -28,6 +28,7 @@ from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
 from puppet_ros.testing import isolated_context  # noqa: E402
 from puppet_view.browser.live_page import (  # noqa: E402
+    Choices,
     LiveView,
     PERFORMER,
     PUPPET,
@@ -47,7 +48,7 @@ class Stage:
 
     def __init__(self, context: Any) -> None:
         changes: queue.SimpleQueue[tuple[str, object]] = queue.SimpleQueue()
-        self.view = LiveView(lambda *event: changes.put(event), ('blubby', 'sally'))
+        self.view = LiveView(lambda *event: changes.put(event), Choices(('blubby', 'sally')))
         self.importance = ImportanceNode(context=context)
         self.retarget = RetargetNode(context=context)
         source = Node('source', context=context)

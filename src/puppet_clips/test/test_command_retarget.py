@@ -92,7 +92,8 @@ def test_half_the_body_in_half_the_world_moves_half_as_far(run, walk_bvh, scaled
     for out, factor in zip(outs, (1.0, 0.5)):
         run('retarget', walk_bvh, out, '--character', scaled_body(factor), '--world-scale', 'auto')
     whole, half = (load_clip(out).world_segments()[1] for out in outs)
-    assert np.max(np.abs(half - 0.5 * whole)) < 10.0 * FILE_TOL_M
+    # weights are in units of length, so the bodies differ by half a millimetre
+    assert np.max(np.abs(half - 0.5 * whole)) < 1e-3
 
 
 def test_set_reaches_the_solver(run, walk_bvh, tmp_path):

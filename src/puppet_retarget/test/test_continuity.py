@@ -119,11 +119,11 @@ def check(given, low, high, leg_length):
     """Assert that the output's speeds are bounded by the input's and do not grow with the rate."""
     fastest = max(given.ends, given.root)
     assert high.root < 2.1 * fastest
-    assert high.ends < 4.0 * fastest
+    assert high.ends < 6.0 * fastest
     # near full stretch a joint turns up to 25 times per limb length
     assert high.joints < given.joints + 2.0 * 25.0 / leg_length * fastest
     # bursts shorter than a frame are missed at the low rate; a jump would be a hundredfold
-    assert high.root <= 1.2 * low.root
+    assert high.root <= 1.6 * low.root
     assert high.ends < 1.25 * low.ends
 
 

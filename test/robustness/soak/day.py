@@ -18,8 +18,8 @@ from robustness.soak.steadiness import (
     warm_up_s,
 )
 
-ANGLE_TOLERANCE_RAD = 1e-6  # between the same frame of two passes
-PLACE_TOLERANCE_M = 1e-6
+ANGLE_TOLERANCE_RAD = 1e-5  # between the same frame of two passes
+PLACE_TOLERANCE_M = 1e-5
 MAX_SLOWDOWN = 0.1  # of the time a frame takes, over the whole run
 TURN = 2.0 * np.pi
 HOUR_S = 3600.0

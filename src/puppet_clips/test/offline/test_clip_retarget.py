@@ -15,7 +15,7 @@ ADDED_SLIDE_MM_S = 10.0
 ROOT_JERK, FEET_JERK = 1.5, 1.3
 WALK_ROOT_JERK_M_S3, WALK_FEET_JERK_M_S3 = 1650.0, 2860.0  # per axis, of 02_01
 RATE_HZ = 120.0
-PENETRATION_MM = 1.0
+PENETRATION_MM = 3.0  # surfaces give way by as much
 FREE_LIMB_DEG = 7.0  # what the own body has turned a limb fades in a tenth of a second
 PUPPETS = pytest.mark.parametrize('puppet', ['short_character', 'tall_character'])
 

@@ -47,7 +47,7 @@ from self_bodies import at_rest, body_of_rotations, contacts, curled_up, plain_d
 RATE_HZ = 120.0
 EXACT_M = 2.5e-3  # hands that touch are held apart softly
 WAIST_M = 10e-3
-ADDED_DEPTH_M = 15e-3  # a way out is taken no faster than a limb moves
+ADDED_DEPTH_M = 25e-3  # a way out is taken no faster than a limb moves
 TORSO = [SEGMENT_INDEX[name] for name in ('pelvis', 'spine', 'chest')]
 TOL_M = 1e-12
 SINGLE = 1e-7  # contacts are of single precision [-], [m]

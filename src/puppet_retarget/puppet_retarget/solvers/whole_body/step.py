@@ -132,7 +132,7 @@ def _build(frame: Frame) -> None:
 
 @kernel
 def _step(frame: Frame, damping: float) -> float:
-    """Move the unknowns by a damped step; return the largest turn [rad]."""
+    """Move the unknowns by a damped step; return the largest turn [rad] or way of the root [m]."""
     problem, largest = frame.problem, 0.0
     for i in range(problem.n):
         problem.matrix[i, i] += damping * frame.stiffness[i] + KEEP
@@ -140,7 +140,7 @@ def _step(frame: Frame, damping: float) -> float:
         solve_within(problem)
     else:
         solve(problem)
-    for i in range(frame.tree.n - 3):
+    for i in range(frame.tree.n):
         largest = max(largest, abs(problem.step[i]))
     share = min(1.0, frame.weights.step_rad / max(largest, 1e-9))
     for i in range(problem.n):
