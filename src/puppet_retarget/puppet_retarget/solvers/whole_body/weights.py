@@ -53,7 +53,7 @@ class Weights(NamedTuple):
     bearing_foot: float = 0.3
     neutral: float = 0.03  # of an angle to the neutral posture
     follow_s: float = 0.003  # delay of a joint whose turn counts 1; it grows towards gimbal locks
-    level: float = 1.0  # orientation of soles, in place of `turn` [1/rad2]
+    level: float = 20.0  # orientation of soles, in place of `turn` [1/rad2]
     hard: float = 100000.0  # what is in planes and solids, in place of `surface` [1/m2]
     lost: float = 0.5  # what a limb is off by, squared, more than where it could be
     loose: float = 1e-3  # damping of a step

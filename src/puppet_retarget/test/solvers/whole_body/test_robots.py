@@ -146,53 +146,6 @@ def test_the_mirror_image_of_a_motion_gives_the_mirror_image(procedural, tin, fl
     np.testing.assert_allclose(image, found[0], atol=2e-4)
 
 
-def test_planted_soles_stay_and_are_level_while_the_pelvis_sways(tin, solver):
-    skeleton, n = tin.skeleton, 240
-    rest = np.tile([1.0, 0.0, 0.0, 0.0], (n, 16, 1))
-    t = np.arange(n) * DT
-    roots = np.zeros((n, 3))
-    roots[:, 2] = skeleton.rest_root_height - 0.05
-    still = Motion.from_rotations(skeleton, 120.0, roots, rest)
-    ends = still.end_effectors[0]
-    hips = still.world_segments()[1][0, LIMB_SEGMENTS[2:, 0]].mean(axis=0)
-    feet, ups = [], []
-    for i in range(n):
-        sway = np.array([0.03 * np.sin(6.0 * t[i]), 0.05 * np.sin(4.0 * t[i]), 0.0])
-        out = solver.solve(
-            roots[i] + sway,
-            hips + sway,
-            rest[i],
-            rows_of(ends, np.array([0.0, 0.0, 1.0, 1.0])),
-            DT if i else np.inf,
-        )
-        feet.append(out.end_effectors[2:4].copy())
-        ups.append(quaternions.rotate(out.q_world[LIMB_SEGMENTS[2:, 2]], np.array([0, 0, 1.0])))
-    assert np.abs(np.array(feet) - ends[2:4]).max() < 1e-3
-    assert np.degrees(np.arccos(np.min(np.array(ups)[..., 2]))) < 2.0
-
-
-def test_robot_goes_on_from_where_its_joints_were(tin, floor, procedural):
-    angles = run(
-        WholeBodySolver(tin, floor, procedural.skeleton.leg_length, SolverConfig()),
-        turned(procedural, 0.0),
-        np.zeros(4),
-    )[0]
-    solver = WholeBodySolver(tin, floor, procedural.skeleton.leg_length, SolverConfig())
-    solver.resume(angles[200], np.zeros_like(angles[200]))
-    hips = procedural.world_segments()[1][:, LIMB_SEGMENTS[2:, 0]].mean(axis=1)
-    # from the posture of another frame, the first one of this solver
-    out = solver.solve(
-        procedural.root_positions[500].copy(),
-        hips[500].copy(),
-        procedural.rotations[500].copy(),
-        np.zeros((4, ROW)),
-        np.inf,
-    )
-    n = len(tin.robot.names)
-    moved = np.abs(out.angles - angles[200])[:n]
-    assert 0.0 < moved.max() and np.all(moved <= 0.1 * tin.robot.speeds * (1.0 + 1e-9))
-
-
 def test_arms_that_are_asked_into_the_trunk_stay_out(tin, floor):
     """Upper arms hang and forearms point across the belly of a body that is all of it trunk."""
     solver = WholeBodySolver(tin, floor, tin.skeleton.leg_length, SolverConfig())
