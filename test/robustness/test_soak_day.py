@@ -57,7 +57,7 @@ def test_steady_day_keeps_all_limits():
     [
         ({'slow_us': 0.1}, 'time'),
         ({'growth_mb': 0.05}, 'memory'),
-        ({'drift_rad': 1e-8}, 'answers'),
+        ({'drift_rad': 1e-7}, 'answers'),
         ({'wrong': 70}, 'frames'),
     ],
     ids=['time', 'memory', 'answers', 'frames'],

@@ -19,7 +19,7 @@ import pytest
 HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
 MOST_SLIDE_MM_S = 3.0  # beyond the performer's
 ROOM_TOL_M, SLIDE_TOL_M_S, LIFT_TOL_M, PALM_TOL_M = 0.07, 0.05, 4e-3, 0.06
-KNEE_TOL_M, TILT_TOL_DEG = 0.12, 5.5  # a foot may want its knee elsewhere
+KNEE_TOL_M, TILT_TOL_DEG = 0.12, 8.0  # a foot may want its knee elsewhere
 
 
 @pytest.fixture(scope='module')
