@@ -87,7 +87,7 @@ def test_positions_start_where_the_robot_is_and_become_the_puppets_in_urdf_order
     one = make(command_start_rad_s=10.0, command_lead_rad=6.0)
     assert one.wait(lambda: one.got and one.reported('sent'))
     np.testing.assert_allclose(one.got[0].data, AT_RAD, atol=1e-12)
-    wanted = one.rig.node._stage.model._robot._angles[one.robot.urdf_order]
+    wanted = one.rig.node._stage.model._solver._output.angles[one.robot.urdf_order]
     assert one.wait(lambda: np.abs(np.array(one.got[-1].data) - wanted).max() < 0.2)
 
 
