@@ -26,8 +26,9 @@ from puppet_core.body import (
     SEGMENTS,
 )
 from puppet_core.io import brief, ConfigError, InputFileError, load_yaml, Section
-from puppet_core.math import Floats, Ints, Quat, Quats, read_only, Vec3, Vec3s
-from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SHAPES, SPHERE
+from puppet_core.math import Floats, Ints, kernel, Quat, Quats, read_only, Vec3, Vec3s
+from puppet_core.math.values import quat, vec3
+from puppet_retarget.importance.objects import BOX, CAPSULE, CYLINDER, PLANE, SHAPES, Solid, SPHERE
 from transforms3d.euler import euler2quat
 
 FORMAT = 'puppet-environment/1'
@@ -36,8 +37,16 @@ MAX_SIZE_M = 1000.0
 MAX_GAZE_DEG = 60.0
 UNSEEN = read_only(np.array([0.0, 0.0, -MAX_SIZE_M]))  # where a follower waits for its sensor [m]
 N_ENDS = len(GENERAL_END_EFFECTORS)
-TRUNK_ENDS = ('hips', 'head')  # which the root brings to what they rest on
-ENDS = (*GENERAL_END_EFFECTORS, *TRUNK_ENDS)
+# what else rests on objects, by the name under which a file gives D of it
+_RESTS = {
+    'hips': ('pelvis', 'left_thigh', 'right_thigh'),
+    'head': ('head',),
+    '': ('spine', 'chest', 'left_upper_arm', 'right_upper_arm'),
+}
+RESTING = tuple(SEGMENT_INDEX[name] for names in _RESTS.values() for name in names)
+REST_INFLUENCE_M = 0.3  # D of their surfaces, where a file gives none
+REST_ENDS = ('hips', 'head')
+ENDS = (*GENERAL_END_EFFECTORS, *REST_ENDS)
 DISTANCES = 'influence_distances_m'  # the parameter that has D of single pairs
 JOINT_MARGIN_M = 0.07  # of the middle of an elbow or knee, whose skin touches
 OBJECT_BLOCK = 16  # packed objects are filled up to a multiple, or each number compiles anew
@@ -65,7 +74,7 @@ class SceneObject:
     real: Placement  # The performer's object; of a follower its place in what it follows
     puppet: Placement  # The puppet's counterpart, before any world scale
     # D for each general end-effector, hips and head, shape (10,); NaN takes the parameter's value
-    # for hands and feet, and is no influence for the others [m]
+    # for hands and feet, none for elbows and knees, and REST_INFLUENCE_M for hips and head [m]
     influence_distances: Floats
     # Distance that counts as contact, shape (8,); NaN takes the parameter's value, but
     # JOINT_MARGIN_M for elbows and knees [m]
@@ -106,7 +115,21 @@ class ObjectArrays(NamedTuple):
     mounts: Vec3s  # (n, 3) in the frame of the puppet's segment, world scale applied
     mount_orientations: Quats  # (n, 4)
     gazes: Floats  # (n,) D of the line of sight, 0 if it does not matter [rad]
-    rests: Floats  # (n, 2) D of hips and head, 0 if they do not matter [m]
+    rests: Floats  # (n, 16) D of what rests on them, by segment; 0 if it does not matter [m]
+
+
+@kernel
+def real_solid(objects: ObjectArrays, j: int) -> Solid:
+    """Return the performer's object j."""
+    place = quat(objects.orientations[j]), vec3(objects.positions[j])
+    return Solid(objects.shapes[j], vec3(objects.sizes[j]), place[0], place[1])
+
+
+@kernel
+def puppet_solid(objects: ObjectArrays, j: int) -> Solid:
+    """Return the puppet's object j."""
+    place = quat(objects.puppet_orientations[j]), vec3(objects.puppet_positions[j])
+    return Solid(objects.shapes[j], vec3(objects.puppet_sizes[j]), place[0], place[1])
 
 
 def filled_up(objects: ObjectArrays) -> ObjectArrays:
@@ -140,7 +163,7 @@ class Environment:
             if name not in objects:
                 known = ', '.join(objects) or 'no object'
                 raise ConfigError(f'{DISTANCES}: expected one of {known}, got {brief(name)}')
-            if end in TRUNK_ENDS and objects[name].segment >= 0:
+            if end in REST_ENDS and objects[name].segment >= 0:
                 raise ConfigError(f'{DISTANCES}: expected no {end} at what is on the body')
             changed = objects[name].influence_distances.copy()
             changed[ENDS.index(end)] = distance
@@ -156,8 +179,8 @@ class Environment:
         Influence distance and contact margin [m] are for pairs that the file leaves open.
         """
         n = len(self.objects)
-        influence = _stack([o.influence_distances for o in self.objects], N_ENDS + 2)
-        influence, rests = influence[:, :N_ENDS], np.nan_to_num(influence[:, N_ENDS:])
+        influence = _stack([o.influence_distances for o in self.objects], len(ENDS))
+        influence, rests = influence[:, :N_ENDS], _rests(influence[:, N_ENDS:])
         margin = _stack([o.contact_margins for o in self.objects], N_ENDS)
         is_joint = np.arange(N_ENDS) >= len(END_EFFECTORS)
         usual = np.where(is_joint, 0.0, influence_distance)
@@ -187,6 +210,17 @@ class Environment:
             np.array([o.gaze_rad for o in self.objects]),
             rests,
         )
+
+
+def _rests(distances: Floats) -> Floats:
+    """Return D of each segment, (n, 16), for those of hips and head, (n, 2) [m]."""
+    rests = np.zeros((len(distances), len(SEGMENTS)))
+    given = {name: distances[:, i] for i, name in enumerate(REST_ENDS)}
+    for name, segments in _RESTS.items():
+        distance = np.nan_to_num(given.get(name, np.nan), nan=REST_INFLUENCE_M)
+        for segment in segments:
+            rests[:, SEGMENT_INDEX[segment]] = distance
+    return rests
 
 
 def current_environment(path: Path, distances: str = '') -> Environment:

@@ -10,12 +10,12 @@ capsule's length is its core line's). Sizes are rows of three: extents, (r, r, r
 """
 
 import math
+from typing import NamedTuple
 
-from puppet_core.math import add, dot, kernel, norm, rotate, rotate_inverse, scale, sub
-from puppet_core.math.values import QuatLike, Vec3, Vec3Like
+from puppet_core.math import add, kernel, norm, rotate, rotate_inverse, scale, sub
+from puppet_core.math.values import Quat, QuatLike, Vec3, Vec3Like
 
 PLANE, BOX, SPHERE, CYLINDER, CAPSULE = 0, 1, 2, 3, 4
-_HALVINGS = 10  # of a line
 EDGE_M = 0.015  # radius of a box's edges
 SHAPES = ('plane', 'box', 'sphere', 'cylinder', 'capsule')
 
@@ -114,46 +114,26 @@ def from_object(q: QuatLike, origin: Vec3Like, p: Vec3Like) -> Vec3:
     return add(rotate(q, p), origin)
 
 
-# Surfaces that press on each other.
+class Solid(NamedTuple):
+    """An object where it stands."""
+
+    shape: int
+    size: Vec3
+    q: Quat
+    origin: Vec3  # [m]
 
 
 @kernel
-def distance_from(
-    shape: int, size: Vec3Like, q: QuatLike, origin: Vec3Like, point: Vec3Like
-) -> tuple[float, Vec3]:
+def distance_from(solid: Solid, point: Vec3Like) -> tuple[float, Vec3]:
     """
-    Return the distance of a point in world from an object [m], and its normal in world.
+    Return the distance of a point in world from a solid [m], and its normal in world.
 
     The edges of boxes are rounded, or the way out would change at once as a hand slides over one.
     """
-    core, radius = _rounded(shape, size)
-    distance, normal = signed_distance(shape, core, to_object(q, origin, point))
-    return distance - radius, rotate(q, normal)
-
-
-@kernel
-def _rounded(shape: int, size: Vec3Like) -> tuple[Vec3, float]:
-    """Return what a box is as a smaller one with so much around it; others stay."""
-    if shape != BOX:
-        return (size[0], size[1], size[2]), 0.0
-    radius = min(EDGE_M, 0.25 * min(size[0], size[1], size[2]))
-    return (size[0] - 2.0 * radius, size[1] - 2.0 * radius, size[2] - 2.0 * radius), radius
-
-
-@kernel
-def nearest_on_line(
-    shape: int, size: Vec3Like, pose: tuple[QuatLike, Vec3Like], start: Vec3Like, end: Vec3Like
-) -> float:
-    """Return the share in [0, 1] of the way between two places in world that is nearest."""
-    q, origin = pose
-    core, _ = _rounded(shape, size)
-    a, b = to_object(q, origin, start), to_object(q, origin, end)
-    line, low, high = sub(b, a), 0.0, 1.0
-    # the distance from a convex solid is convex along a line
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if dot(signed_distance(shape, core, add(a, scale(line, middle)))[1], line) > 0.0:
-            high = middle
-        else:
-            low = middle
-    return 0.5 * (low + high)
+    size, radius = solid.size, 0.0
+    if solid.shape == BOX:
+        radius = min(EDGE_M, 0.25 * min(size[0], size[1], size[2]))
+        size = size[0] - 2.0 * radius, size[1] - 2.0 * radius, size[2] - 2.0 * radius
+    local = to_object(solid.q, solid.origin, point)
+    distance, normal = signed_distance(solid.shape, size, local)
+    return distance - radius, rotate(solid.q, normal)

@@ -14,87 +14,61 @@ from collections.abc import Sequence
 import math
 
 import numpy as np
-from puppet_core.body import MAX_COORDINATE_M, N_SEGMENTS, SEGMENT_INDEX, ShapeArrays
+from puppet_core.body import MAX_COORDINATE_M, N_SEGMENTS, ShapeArrays
 from puppet_core.math import Floats, kernel, Quats, Vec3s
-from puppet_core.math.values import (
-    add,
-    dot,
-    QuatLike,
-    rotate,
-    rotate_inverse,
-    scale,
-    sub,
-    Vec3,
-    vec3,
-    Vec3Like,
-)
-from puppet_retarget.importance.environment import ObjectArrays, UNSEEN
+from puppet_core.math.values import add, cross, lerp, Quat, quat, rotate, scale, sub, Vec3, vec3
+from puppet_retarget.importance.environment import ObjectArrays, real_solid, UNSEEN
 from puppet_retarget.importance.estimator import importance
-from puppet_retarget.importance.objects import distance_from, nearest_on_line, PLANE
+from puppet_retarget.importance.objects import distance_from, PLANE, Solid
 
-RESTING = tuple(
-    SEGMENT_INDEX[name]
-    for name in (
-        *('pelvis', 'spine', 'chest', 'head'),
-        *('left_upper_arm', 'right_upper_arm', 'left_thigh', 'right_thigh'),
-    )
-)
 MAX_RESTS = 64
 REST_OBJECT, REST_SEGMENT, REST_IMPORTANCE, REST_GAP = range(4)
 REST_WIDTH = 4
-REST_INFLUENCE_M = 0.3  # D of a segment's surface
 REST_MARGIN_M = 0.03  # gap that counts as contact
-_SOFT_M = 0.01  # ends of capsules so much higher than the lowest count e times less
+REST_SOFT_M = 0.01  # places of a segment so much farther than the nearest count e times less
+_PARTS = 10  # of a core line beside a solid; beside a plane one, for the nearest place is an end
 _UNSEEN_Z = float(UNSEEN[2])
 
 
 @kernel
-def lowest_place(shape: ShapeArrays, s: int, up: Vec3Like, q: QuatLike) -> tuple[float, Vec3]:
+def gap_between(
+    shape: ShapeArrays,
+    s: int,
+    capsules: tuple[int, int],
+    pose: tuple[Quat, Vec3],
+    solid: Solid,
+    softness: float,
+) -> tuple[float, Vec3, Vec3]:
     """
-    Return how high a segment's lowest surface is above its joint [m], and that place in its frame.
+    Return how far a range of a segment's capsules is from a solid [m], and how that changes.
 
-    Along a direction in world, over both ends of its capsules. It is a soft minimum, or it would
-    jump from one capsule to the next as a body rolls.
+    As the segment moves by v and turns by w about the world's origin: by the first vector times v
+    and the second times w. The gap is a mean over places of the core lines that count e times less
+    for each `softness` [m] that they are farther, with its exact derivative: the nearest place
+    alone jumps as a body rolls.
     """
-    along = rotate_inverse(q, up)
-    low, total, mean = math.inf, 0.0, 0.0
-    for m in range(shape.first[s], shape.first[s + 1]):
-        low = min(low, dot(along, shape.starts[m]) - shape.radii[m])
-        low = min(low, dot(along, shape.ends[m]) - shape.radii[m])
-    for m in range(shape.first[s], shape.first[s + 1]):
-        for side in range(2):
-            height = dot(along, shape.starts[m] if side == 0 else shape.ends[m]) - shape.radii[m]
-            share = math.exp((low - height) / _SOFT_M)
-            total += share
-            mean += share * height
-    mean /= total
-    where = (0.0, 0.0, 0.0)
-    for m in range(shape.first[s], shape.first[s + 1]):
-        for side in range(2):
-            place = vec3(shape.starts[m] if side == 0 else shape.ends[m])
-            height = dot(along, place) - shape.radii[m]
-            # how the mean changes with each height
-            share = math.exp((low - height) / _SOFT_M) / total * (1.0 - (height - mean) / _SOFT_M)
-            where = add(where, scale(place, share))
-    return mean, where
-
-
-@kernel
-def _depth(
-    shape: ShapeArrays, s: int, pose: tuple[QuatLike, Vec3], objects: ObjectArrays, j: int
-) -> float:
-    """Return how deep the performer's segment is in a solid, 0 outside and in planes [m]."""
-    kind, size, depth = objects.shapes[j], objects.sizes[j], 0.0
-    if kind == PLANE:
-        return depth
     q, p = pose
-    there = objects.orientations[j], vec3(objects.positions[j])
-    for m in range(shape.first[s], shape.first[s + 1]):
+    low = distance_from(solid, add(p, rotate(q, shape.centres[s])))[0] - shape.bounds[s]
+    nowhere = (0.0, 0.0, 0.0)
+    total, mean = 0.0, 0.0
+    force, moment, far_force, far_moment = nowhere, nowhere, nowhere, nowhere
+    last = 1 if solid.shape == PLANE else _PARTS
+    for m in range(capsules[0], capsules[1]):
         start, end = add(p, rotate(q, shape.starts[m])), add(p, rotate(q, shape.ends[m]))
-        nearest = nearest_on_line(kind, size, there, start, end)
-        core = add(start, scale(sub(end, start), nearest))
-        depth = max(depth, shape.radii[m] - distance_from(kind, size, there[0], there[1], core)[0])
-    return depth
+        for i in range(last + 1):
+            core = lerp(start, end, i / last)
+            distance, out = distance_from(solid, core)
+            gap = distance - shape.radii[m]
+            share = math.exp((low - gap) / softness)
+            total, mean = total + share, mean + share * gap
+            out = scale(out, share)
+            turn = cross(core, out)
+            force, far_force = add(force, out), add(far_force, scale(out, gap))
+            moment, far_moment = add(moment, turn), add(far_moment, scale(turn, gap))
+    mean /= total
+    own, far = (1.0 + mean / softness) / total, 1.0 / (softness * total)
+    force = sub(scale(force, own), scale(far_force, far))
+    return mean, force, sub(scale(moment, own), scale(far_moment, far))
 
 
 @kernel
@@ -106,22 +80,21 @@ def estimate_rests(
     for j in range(objects.n_objects):
         if objects.segments[j] >= 0 or objects.positions[j, 2] <= _UNSEEN_Z:
             continue
-        q_object, origin = objects.orientations[j], objects.positions[j]
+        solid = real_solid(objects, j)
         for s in range(N_SEGMENTS):
             if shape.first[s] == shape.first[s + 1] or count == MAX_RESTS:
                 continue
-            q, p = q_world[s], vec3(p_world[s])
-            centre = add(p, rotate(q, shape.centres[s]))
-            kind, size = objects.shapes[j], objects.sizes[j]
-            distance, up = distance_from(kind, size, q_object, origin, centre)
-            beyond = distance - shape.bounds[s]
-            if beyond > (REST_INFLUENCE_M + REST_MARGIN_M if s in RESTING else 0.0):
+            q, p = quat(q_world[s]), vec3(p_world[s])
+            influence = objects.rests[j, s]
+            distance, _ = distance_from(solid, add(p, rotate(q, shape.centres[s])))
+            reach = influence + REST_MARGIN_M if influence > 0.0 else 0.0
+            if distance - shape.bounds[s] > reach:
                 continue
-            gap, w = -_depth(shape, s, (q, p), objects, j), 0.0
-            if s in RESTING:
-                clear = dot(up, p) + lowest_place(shape, s, up, q)[0] - dot(up, centre) + distance
-                gap = clear if clear > 0.0 or kind == PLANE else min(gap, 0.0)
-                w = importance(max(gap - REST_MARGIN_M, 0.0), 0.0, 0.0, REST_INFLUENCE_M)
+            capsules = shape.first[s], shape.first[s + 1]
+            gap, _, _ = gap_between(shape, s, capsules, (q, p), solid, REST_SOFT_M)
+            w = 0.0
+            if influence > 0.0:
+                w = importance(max(gap - REST_MARGIN_M, 0.0), 0.0, 0.0, influence)
                 w *= 1.0 - objects.looseness[j]  # what hands carry is no support
             if w > 0.0 or gap < 0.0:
                 rests[count, REST_OBJECT], rests[count, REST_SEGMENT] = j, s

@@ -133,13 +133,23 @@ class Frame(NamedTuple):
 @kernel
 def add_point(frame: Frame, segment: int, point: Vec3Like, direction: Vec3Like) -> None:
     """Add to the row how a point in world, fixed in a segment, moves along a direction."""
+    add_motion(frame, segment, direction, cross(point, direction))
+
+
+@kernel
+def add_motion(frame: Frame, segment: int, way: Vec3Like, turn: Vec3Like) -> None:
+    """
+    Add to the row what changes by `way` v + `turn` w as a segment moves.
+
+    Its motion is v + w x r at each place r in world.
+    """
     tree, pose, row = frame.tree, frame.pose, frame.problem.row
     for k in range(3):
-        row[tree.n - 3 + k] += direction[k]
+        row[tree.n - 3 + k] += way[k]
     s = segment
     while s >= 0:
         for i in range(tree.first[s], tree.first[s] + tree.counts[s]):
-            row[i] += dot(pose.axes[i], cross(sub(point, pose.origins[i]), direction))
+            row[i] += dot(pose.axes[i], sub(turn, cross(pose.origins[i], way)))
         s = above(s)
 
 

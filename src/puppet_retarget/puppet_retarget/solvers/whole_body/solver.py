@@ -15,7 +15,15 @@ from puppet_core.body import (
 )
 from puppet_core.math import copy, Floats, kernel, pack_arrays, Quats, Vec3
 from puppet_core.math.values import add, norm, scale, sub, vec3
-from puppet_retarget.importance import body_arrays, Counterparts, Environment, filled_up, UNSEEN
+from puppet_retarget.importance import (
+    body_arrays,
+    Counterparts,
+    distance_from,
+    Environment,
+    filled_up,
+    puppet_solid,
+    UNSEEN,
+)
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
 from puppet_retarget.solvers.joint_limits import limit_arrays
@@ -31,7 +39,7 @@ from puppet_retarget.solvers.whole_body.step import solve_frame
 from puppet_retarget.solvers.whole_body.tree import hinge_unknowns, Tree, tree_of
 from puppet_retarget.solvers.whole_body.weights import Weights
 from puppet_retarget.solvers.whole_body.wishes import Captured, fill_wishes
-from puppet_retarget.solvers.whole_body.world import from_object, goal_of
+from puppet_retarget.solvers.whole_body.world import goal_of
 
 WEIGHTS = Weights()
 
@@ -213,7 +221,8 @@ def measure_packed(
         penetrations[j] = 0.0
         for k in range(frame.objects.n_objects):
             if frame.objects.segments[k] < 0:
-                distance, _ = from_object(frame.objects, k, vec3(frame.pose.ends[j]))
+                solid = puppet_solid(frame.objects, k)
+                distance, _ = distance_from(solid, vec3(frame.pose.ends[j]))
                 penetrations[j] = max(penetrations[j], -distance)
     for j in range(8):
         self_depths[j] = depth_of(frame, j)

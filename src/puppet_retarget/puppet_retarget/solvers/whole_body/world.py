@@ -4,39 +4,40 @@
 Rows of the world: ends at their goals, surfaces outside of planes and solids (kernels).
 
 Goals are those of Shin2002 eqs. 5.2, 5.4 and 5.10 in one: an end is held at its goal the more
-firmly the more it matters. Of surfaces both ends of every capsule count against planes, so heel,
-ball and toe of a sole as well as knees, hips and back; against solids the deepest place of each
-segment does.
+firmly the more it matters. Of surfaces both ends of every capsule count, so heel, ball and toe of
+a sole as well as knees, hips and back; and beside solids, which have edges, what is between them.
 """
 
 from puppet_core.math import kernel
 from puppet_core.math.values import (
     add,
     conjugate,
+    cross,
     dot,
-    lerp,
     log,
     multiply,
-    rotate,
+    quat,
     scale,
     sub,
     Vec3,
+    vec3,
 )
 from puppet_retarget.importance import (
     distance_from,
-    lowest_place,
+    gap_between,
     MAX_RESTS,
-    nearest_on_line,
-    ObjectArrays,
     PLANE,
+    puppet_solid,
     REST_GAP,
     REST_IMPORTANCE,
     REST_OBJECT,
     REST_SEGMENT,
+    REST_SOFT_M,
+    Solid,
     UNSEEN_Z,
 )
 from puppet_retarget.solvers.whole_body.carried import add_thing, displacement
-from puppet_retarget.solvers.whole_body.frame import add_point, add_turn, Frame
+from puppet_retarget.solvers.whole_body.frame import add_motion, add_point, add_turn, Frame
 from puppet_retarget.solvers.whole_body.mounts import add_mounts, way_with_mounts
 from puppet_retarget.solvers.whole_body.problem import close_row, firmness, ramp
 from puppet_retarget.solvers.whole_body.tree import ENDS, MIDDLES, place
@@ -77,7 +78,7 @@ def add_orientations(frame: Frame) -> None:
     for j in range(4):
         is_sole = frame.tree.is_robot and j >= 2
         weight = frame.weights.level if is_sole else frame.weights.turn
-        weight *= wishes.importances[j]
+        weight *= firmness(wishes.importances[j], frame.weights.rest_slack)
         if weight <= 0.0:
             continue
         missing = log(multiply(wishes.orientations[j], conjugate(pose.q[ENDS[j]])))
@@ -93,61 +94,41 @@ def add_surfaces(frame: Frame) -> None:
     for j in range(objects.n_objects):
         if objects.segments[j] >= 0 or objects.puppet_positions[j, 2] <= UNSEEN_Z:
             continue
+        solid = puppet_solid(objects, j)
         for s in range(16):
             if shape.first[s] == shape.first[s + 1]:
                 continue
             centre = place(frame.pose, s, shape.centres[s])
-            if from_object(objects, j, centre)[0] > shape.bounds[s]:
-                continue
-            if objects.shapes[j] == PLANE:
-                _add_in_plane(frame, j, s)
-            else:
-                _add_in_solid(frame, j, s)
+            if distance_from(solid, centre)[0] <= shape.bounds[s]:
+                _add_surface(frame, j, solid, s)
 
 
 @kernel
-def from_object(objects: ObjectArrays, j: int, point: Vec3) -> tuple[float, Vec3]:
-    """Return the distance of a point from the puppet's object j [m], and its normal in world."""
-    q, origin = objects.puppet_orientations[j], objects.puppet_positions[j]
-    return distance_from(objects.shapes[j], objects.puppet_sizes[j], q, origin, point)
-
-
-@kernel
-def _add_in_plane(frame: Frame, j: int, s: int) -> None:
-    shape, objects = frame.shape, frame.objects
-    up = rotate(objects.puppet_orientations[j], (0.0, 0.0, 1.0))
-    level = dot(up, objects.puppet_positions[j])
+def _add_surface(frame: Frame, j: int, solid: Solid, s: int) -> None:
+    """Add rows for both ends of each capsule, and for what an edge is between them."""
+    shape, pose = frame.shape, (quat(frame.pose.q[s]), vec3(frame.pose.p[s]))
+    allowed, soft = frame.allowed[j, s], frame.weights.surface_m
     for m in range(shape.first[s], shape.first[s + 1]):
         for side in range(2):
             core = place(frame.pose, s, shape.starts[m] if side == 0 else shape.ends[m])
-            _push_out(frame, s, j, core, up, level + shape.radii[m] - dot(up, core))
+            distance, out = distance_from(solid, core)
+            depth = shape.radii[m] - distance - allowed
+            _push_out(frame, j, s, depth, (out, cross(core, out)))
+        if solid.shape != PLANE:
+            gap, way, turn = gap_between(shape, s, (m, m + 1), pose, solid, soft)
+            _push_out(frame, j, s, -gap - allowed, (way, turn))
 
 
 @kernel
-def _push_out(frame: Frame, s: int, j: int, core: Vec3, out: Vec3, depth: float) -> None:
-    """Add the row of a place of a segment that is so deep in an object [m]."""
+def _push_out(frame: Frame, j: int, s: int, depth: float, out: tuple[Vec3, Vec3]) -> None:
+    """Add the row of a depth in object j [m], which gets less as a segment moves by `out`."""
     beyond, slope = ramp(depth, frame.weights.surface_m)
     if beyond > 0.0:
         weight = frame.weights.hard if frame.tree.is_robot else frame.weights.surface
-        add_point(frame, s, core, scale(out, slope))
-        add_thing(frame, frame.wishes.thing.shares[j], scale(out, slope))
+        way = scale(out[0], slope)
+        add_motion(frame, s, way, scale(out[1], slope))
+        add_thing(frame, frame.wishes.thing.shares[j], way)
         close_row(frame.problem, weight, beyond)
-
-
-@kernel
-def _add_in_solid(frame: Frame, j: int, s: int) -> None:
-    shape, objects = frame.shape, frame.objects
-    there = objects.puppet_orientations[j], objects.puppet_positions[j]
-    for m in range(shape.first[s], shape.first[s + 1]):
-        start, end = place(frame.pose, s, shape.starts[m]), place(frame.pose, s, shape.ends[m])
-        nearest = nearest_on_line(objects.shapes[j], objects.puppet_sizes[j], there, start, end)
-        for share in (0.0, 1.0, nearest):
-            core = lerp(start, end, share)
-            distance, out = from_object(objects, j, core)
-            depth = shape.radii[m] - distance - frame.allowed[j, s]
-            # between the ends it comes and goes smoothly
-            inner = 1.0 if share in (0.0, 1.0) else 4.0 * share * (1.0 - share)
-            _push_out(frame, s, j, core, out, inner * depth)
 
 
 @kernel
@@ -158,14 +139,14 @@ def add_rests(frame: Frame) -> None:
         j, s = int(rests[i, REST_OBJECT]), int(rests[i, REST_SEGMENT])
         if j < 0:
             break
-        if shape.first[s] == shape.first[s + 1]:
-            continue
-        centre = place(pose, s, shape.centres[s])
-        distance, up = from_object(frame.objects, j, centre)
-        height, where = lowest_place(shape, s, up, pose.q[s])
-        gap = dot(up, sub(pose.p[s], centre)) + distance + height
         weight = weights.rest * firmness(rests[i, REST_IMPORTANCE], weights.rest_slack)
+        if weight == 0.0 or shape.first[s] == shape.first[s + 1]:
+            continue
         weight *= 1.0 if s <= HEAD else weights.limbs
+        capsules, here = (shape.first[s], shape.first[s + 1]), (quat(pose.q[s]), vec3(pose.p[s]))
+        solid = puppet_solid(frame.objects, j)
+        gap, way, turn = gap_between(shape, s, capsules, here, solid, REST_SOFT_M)
         wanted = frame.world_scale * max(rests[i, REST_GAP], 0.0)
-        add_point(frame, s, place(pose, s, where), up)
+        add_motion(frame, s, way, turn)
+        add_thing(frame, frame.wishes.thing.shares[j], way)
         close_row(frame.problem, weight, wanted - gap)

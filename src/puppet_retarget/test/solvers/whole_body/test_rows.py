@@ -11,6 +11,7 @@ import numpy as np
 from puppet_core.body import Motion
 from puppet_core.math import Floats, kernel, quaternions
 from puppet_retarget.importance import (
+    BOX,
     Environment,
     GOAL,
     IMPORTANCE,
@@ -50,16 +51,25 @@ def _slope(packed: np.ndarray, x: Floats, right: Floats) -> float:
     return frame.problem.cost[0]
 
 
-def floor():
+def floor_and_box():
     none = np.full(10, np.nan)
     place = Placement(ORIGIN, UP, np.ones(3))
-    return Environment((SceneObject('floor', PLANE, place, place, none, none[:8]),))
+    turned = quaternions.from_rpy(np.array([0.3, 0.2, 0.5]))
+    box = Placement(np.array([0.2, 0.1, 0.2]), turned, np.array([0.7, 0.5, 0.4]))
+    return Environment(
+        (
+            SceneObject('floor', PLANE, place, place, none, none[:8]),
+            SceneObject('box', BOX, box, box, none, none[:8]),
+        )
+    )
 
 
 def solved(character, weights, rng):
     """Return a solver's packed frame of a body that kneels askew, and a place near its answer."""
     skeleton = character.skeleton
-    solver = WholeBodySolver(character, floor(), skeleton.leg_length, SolverConfig(), weights)
+    solver = WholeBodySolver(
+        character, floor_and_box(), skeleton.leg_length, SolverConfig(), weights
+    )
     vectors = 0.3 * rng.normal(size=(16, 3))
     rotations = quaternions.exp(vectors)
     root = np.array([0.1, 0.0, 0.6 * skeleton.leg_length])
@@ -68,7 +78,7 @@ def solved(character, weights, rng):
     rows[:, GOAL : GOAL + 3] = root + 0.5 * rng.normal(size=(8, 3))
     rests = no_rests()
     for i, segment in enumerate((0, 2, 3, 10)):
-        rests[i, [REST_OBJECT, REST_SEGMENT, REST_IMPORTANCE]] = 0, segment, 0.7
+        rests[i, [REST_OBJECT, REST_SEGMENT, REST_IMPORTANCE]] = i % 2, segment, 0.7
         rests[i, REST_GAP] = 0.05
     for dt in (np.inf, 1 / 120.0):
         solver.solve(root, root - [0, 0, 0.05], rotations, rows, dt, rests=rests)

@@ -19,7 +19,12 @@ from puppet_retarget.solvers.whole_body.gaze import add_gaze
 from puppet_retarget.solvers.whole_body.joints import add_hinges, add_limits, add_rates
 from puppet_retarget.solvers.whole_body.own_body import add_own_body, add_touches
 from puppet_retarget.solvers.whole_body.step import add_posture
-from puppet_retarget.solvers.whole_body.world import add_ends, add_orientations, add_surfaces
+from puppet_retarget.solvers.whole_body.world import (
+    add_ends,
+    add_orientations,
+    add_rests,
+    add_surfaces,
+)
 import pytest
 
 STEP = 1e-6
@@ -29,7 +34,7 @@ SOURCES = {
     source.py_func.__name__: source
     for source in (
         *(add_posture, add_hinges, add_limits, add_rates, add_ends, add_orientations),
-        *(add_touches, add_own_body, add_surfaces, add_carried, add_gaze),
+        *(add_touches, add_own_body, add_surfaces, add_rests, add_carried, add_gaze),
     )
 }
 
