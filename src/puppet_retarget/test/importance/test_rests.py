@@ -1,13 +1,27 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""What rests on objects: in range, and by the names of the objects."""
+"""What rests on objects: how far it is from them, in range, and by the names of the objects."""
 
+from numba import njit
 import numpy as np
+from puppet_core.body import N_SEGMENTS, SEGMENT_INDEX
+from puppet_core.body.capsules import shape_arrays
+from puppet_core.body.posture import world_segments
+from puppet_core.math import quaternions
+from puppet_core.math.values import quat, vec3
+from puppet_retarget.importance.environment import real_solid
+from puppet_retarget.importance.objects import distance_from
 from puppet_retarget.importance.rests import (
     are_rests,
+    estimate_rests,
+    gap_between,
     MAX_RESTS,
     no_rests,
+    REST_GAP,
+    REST_IMPORTANCE,
     REST_OBJECT,
+    REST_SEGMENT,
+    REST_SOFT_M,
     rests_of_objects,
 )
 import pytest
@@ -56,3 +70,82 @@ def test_rests_are_on_the_objects_of_their_names(make_rests, rng):
 
         kept = [row for row in named(rests, NAMES) if row[0] in others]
         assert named(found, others) == kept
+
+
+@njit
+def gap_at(shape, s, q, p, objects, j, softness):
+    capsules = shape.first[s], shape.first[s + 1]
+    return gap_between(shape, s, capsules, (quat(q), vec3(p)), real_solid(objects, j), softness)
+
+
+@njit
+def distance_at(objects, j, point):
+    return distance_from(real_solid(objects, j), vec3(point))[0]
+
+
+def things(scene):
+    turned = quaternions.from_rpy(np.array([0.3, -0.4, 0.5]))
+    return [
+        scene.floor,
+        scene.thing(
+            'box', np.array([0.1, 0.2, 0.2]), np.array([0.5, 0.6, 0.4]), orientation=turned
+        ),
+        scene.thing('sphere', np.array([0.3, 0.0, 0.1]), np.array([0.3, 0.3, 0.3])),
+        scene.thing(
+            'cylinder', np.array([0.0, -0.2, 0.2]), np.array([0.2, 0.2, 0.7]), orientation=turned
+        ),
+        scene.thing(
+            'capsule', np.array([0.2, -0.2, 0.0]), np.array([0.1, 0.1, 0.5]), orientation=turned
+        ),
+    ]
+
+
+@pytest.mark.parametrize('j', range(5))
+def test_the_gap_is_that_of_the_nearest_place_and_changes_as_it_says(
+    scene, adult_character, j, rng
+):
+    objects = scene(*things(scene)).arrays(1.0, 0.0)
+    shape = shape_arrays(adult_character.capsules)
+    for s in ('pelvis', 'chest', 'head', 'left_thigh'):
+        segment = SEGMENT_INDEX[s]
+        for _ in range(20):
+            q, p = quaternions.normalize(rng.normal(size=4)), rng.uniform(-0.6, 0.8, 3)
+            gap, way, turn = gap_at(shape, segment, q, p, objects, j, 0.001)
+            least = np.inf
+            for m in range(shape.first[segment], shape.first[segment + 1]):
+                ends = p + quaternions.rotate(q, np.array([shape.starts[m], shape.ends[m]]))
+                cores = np.linspace(*ends, 200)
+                distances = [distance_at(objects, j, core) for core in cores]
+                least = min(least, min(distances) - shape.radii[m])
+            assert -0.002 < gap - least < 0.01  # places are a tenth of a core line apart
+            gap, way, turn = gap_at(shape, segment, q, p, objects, j, REST_SOFT_M)
+            v, w = rng.normal(size=3), rng.normal(size=3)
+
+            def moved(t):
+                by = quaternions.exp(t * w)
+                there = quaternions.multiply(by, q), quaternions.rotate(by, p) + t * v
+                return gap_at(shape, segment, *there, objects, j, REST_SOFT_M)[0]
+
+            slope = (moved(1e-6) - moved(-1e-6)) / 2e-6
+            assert np.dot(way, v) + np.dot(turn, w) == pytest.approx(slope, abs=1e-3)
+
+
+def test_who_lies_rests_on_the_floor_and_who_stands_does_not(scene, adult_character):
+    skeleton, objects = adult_character.skeleton, scene(scene.floor).arrays(1.0, 0.0)
+    shape = shape_arrays(adult_character.capsules)
+
+    def rests_of(root, turn):
+        rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_SEGMENTS, 1))
+        rotations[0] = quaternions.exp(np.asarray(turn))
+        q, p = world_segments(skeleton, np.array([root]), rotations[None])
+        rests = no_rests()
+        estimate_rests(shape, q[0], p[0], objects, rests)
+        used = rests[rests[:, REST_OBJECT] >= 0.0]
+        return {int(row[REST_SEGMENT]): row for row in used}
+
+    standing = rests_of([0.0, 0.0, skeleton.rest_root_height], [0.0, 0.0, 0.0])
+    assert not any(row[REST_IMPORTANCE] > 0.0 for row in standing.values())
+    lying = rests_of([0.0, 0.0, 0.12], [0.0, -0.5 * np.pi, 0.0])
+    for name in ('pelvis', 'chest', 'left_thigh', 'right_thigh'):
+        row = lying[SEGMENT_INDEX[name]]
+        assert row[REST_IMPORTANCE] > 0.8 and abs(row[REST_GAP]) < 0.08

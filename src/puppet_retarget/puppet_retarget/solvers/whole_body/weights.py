@@ -22,7 +22,7 @@ class Weights(NamedTuple):
     goal_slack: float = (
         0.002  # lack of importance at which an end is half as firm as in contact [-]
     )
-    turn: float = 2.0  # orientation of hands and feet [1/rad2]
+    turn: float = 2.0  # orientation of hands and feet, and the line of sight [1/rad2]
     # own body, Shin2002 eqs. 5.6 to 5.9
     touch: float = 60.0  # distance from a touched surface [1/m2]
     along: float = 20.0  # the place on it [1/m2]
@@ -36,9 +36,6 @@ class Weights(NamedTuple):
     # what elbows and knees count beside hands and feet, thighs and upper arms beside the trunk [-]
     limbs: float = 0.1
     rest_slack: float = 0.3  # [-]
-    # the line of sight
-    gaze: float = 2.0  # [1/rad2]
-    gaze_slack: float = 0.02  # [-]
     # joints
     limit: float = 1e6  # beyond a joint's limits [1/rad2]
     limit_rad: float = 0.005  # angle up to which it is let through softly
