@@ -145,7 +145,7 @@ def fill_gaze(frame: Frame, head: Vec3Like) -> None:
 def add_gaze(frame: Frame) -> None:
     """Add the rows that turn the line of sight onto what is looked at, by its importance."""
     objects, gaze, pose, weights = frame.objects, frame.wishes.gaze, frame.pose, frame.weights
-    weight = weights.turn * firmness(gaze.importance, weights.goal_slack)
+    weight = weights.turn * firmness(gaze.importance, weights.touch_slack)
     if weight <= 0.0:
         return
     q = quat(pose.q[HEAD])
