@@ -9,11 +9,12 @@ import numpy as np
 from puppet_core.body.posture import world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
-from puppet_core.robots.joints import RAMP_S
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays
+from puppet_retarget.solvers import SOLVER_NAMES
+from puppet_retarget.solvers.whole_body.hinges import RAMP_S
 import pytest
 
 HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
@@ -48,6 +49,25 @@ def test_no_limit_is_violated(walked, tin):
     # it walks: hips and knees go through a good part of their range
     moved = dict(zip(robot.names, np.ptp(angles, axis=0)))
     assert moved['left_hip_pitch'] > 0.5 and moved['right_knee'] > 0.5
+
+
+@pytest.mark.parametrize('name', SOLVER_NAMES)
+def test_limits_hold_whichever_solver_the_robot_follows(stepping_motion, tin, retarget, name):
+    robot, result = tin.robot, retarget(stepping_motion, tin, solver=name)
+    angles, rate_hz = result.robot_angles, stepping_motion.rate_hz
+    assert np.all(robot.lower <= angles) and np.all(angles <= robot.upper)
+    rates = np.diff(angles, axis=0) * rate_hz
+    assert np.all(np.abs(rates) <= robot.speeds * (1.0 + 1e-9))
+    assert np.ptp(angles, axis=0)[robot.names.index('right_knee')] > 0.2
+    if name != 'joint_angles':  # whose feet slide
+        performer = performer_arrays(stepping_motion)
+        planted = quality.planted_feet(performer, rate_hz)
+        robots, performers = (
+            quality.slide_mm_s(body, planted, rate_hz) for body in (result.puppet, performer)
+        )
+        assert robots <= performers + MOST_SLIDE_MM_S
+    if name == 'position':
+        assert np.median(result.goal_errors[:, :2]) < 5e-3
 
 
 def test_no_joint_is_faster_than_its_motor(walk, walked, tin):

@@ -112,7 +112,9 @@ def _angles_for(joints: Hinges, goal: Quat, side: float) -> tuple[Vec3, float]:
         middle = _allowed(joints, 1, _middle_angle(axes, goal, side))
         before = exp(scale(axes[1], middle))
     if n > 1:
-        first = _allowed(joints, 0, _angle_about(axes[0], rotate(before, last), rotate(goal, last)))
+        first = _allowed(
+            joints, 0, _angle_about(axes[0], rotate(before, last), rotate(goal, last))
+        )
         before = multiply(exp(scale(axes[0], first)), before)
     w, x, y, z = multiply(conjugate(before), goal)
     end = _allowed(joints, n - 1, 2.0 * math.atan2(dot((x, y, z), last), w))
@@ -137,7 +139,10 @@ def _middle_angle(axes: Vec3s, q: Quat, side: float) -> float:
 @kernel
 def _angle_about(axis: Vec3Like, start: Vec3, goal: Vec3) -> float:
     """Return the angle about an axis from one direction to another, 0 for its own."""
-    sine, cosine = dot(axis, cross(start, goal)), dot(start, goal) - dot(axis, start) * dot(axis, goal)
+    sine, cosine = (
+        dot(axis, cross(start, goal)),
+        dot(start, goal) - dot(axis, start) * dot(axis, goal),
+    )
     return math.atan2(sine, cosine) if math.hypot(sine, cosine) > TINY else 0.0
 
 

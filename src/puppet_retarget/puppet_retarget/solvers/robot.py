@@ -8,6 +8,7 @@ import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS, NO_PROPS, Props
 from puppet_core.math import Floats, Quats, Vec3
 from puppet_retarget.importance import Environment, GOAL, IMPORTANCE, ROW, UNSEEN
+from puppet_retarget.solvers.baselines import PositionSolver
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, Solver, SolverOutput
 from puppet_retarget.solvers.whole_body import WholeBodySolver
@@ -19,8 +20,8 @@ class RobotFollower(WholeBodySolver):
     """
     Retargets what another solver makes of a frame to the robot, as if it were captured.
 
-    Ends should be where that solver has them, by their importance. Of the world there is what
-    does not move.
+    Ends should be where that solver has them, by their importance, and all of them firmly where
+    it asks so of all. Of the world there is what does not move.
     """
 
     def __init__(
@@ -50,11 +51,11 @@ class RobotFollower(WholeBodySolver):
         rests: Floats = NO_RESTS,
     ) -> SolverOutput:
         """Return the robot's posture; as `Solver.solve`."""
-        asked = self._solver.solve(
-            root, hips, rotations, rows, dt, self_rows, moving, head, rests
-        )
+        asked = self._solver.solve(root, hips, rotations, rows, dt, self_rows, moving, head, rests)
         goals, scale = np.zeros((len(rows), ROW)), self._scale
         goals[:, IMPORTANCE] = rows[:, IMPORTANCE]
+        if isinstance(self._solver, PositionSolver):
+            goals[:4, IMPORTANCE] = 1.0
         goals[:, GOAL : GOAL + 3] = asked.end_effectors[: len(rows)] / scale
         middle = asked.p_world[_HIPS].mean(axis=0)
         out = super().solve(
