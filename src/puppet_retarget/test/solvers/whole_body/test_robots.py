@@ -128,7 +128,7 @@ def test_a_robot_stands_still_and_not_in_the_floor(tin, solver, angle, axis):
         ends = out.p_world[c.segment] + quaternions.rotate(
             out.q_world[c.segment], np.array([c.start, c.end])
         )
-        assert ends[:, 2].min() - c.radius > -0.003
+        assert ends[:, 2].min() - c.radius > -0.004
 
 
 def test_the_foot_that_swings_gives_way_and_stays_there(tin, solver):
