@@ -5,15 +5,19 @@
 from dataclasses import replace
 from pathlib import Path
 
+from body_fixtures import floor_only
 import numpy as np
-from puppet_core.body.posture import world_segments
+from puppet_core.body.posture import Posture, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
+from puppet_retarget.importance import ImportanceConfig, ImportanceModel, SelfInteractionConfig
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays
-from puppet_retarget.solvers import SOLVER_NAMES
+from puppet_retarget.parameters import RetargetConfig
+from puppet_retarget.retarget_model import RetargetModel
+from puppet_retarget.solvers import LONGEST_S, SOLVER_NAMES
 from puppet_retarget.solvers.whole_body.hinges import RAMP_S
 import pytest
 
@@ -68,6 +72,28 @@ def test_limits_hold_whichever_solver_the_robot_follows(stepping_motion, tin, re
         assert robots <= performers + MOST_SLIDE_MM_S
     if name == 'position':
         assert np.median(result.goal_errors[:, :2]) < 5e-3
+
+
+def test_joints_go_on_where_the_solver_changes_and_after_a_gap(stepping_motion, tin):
+    motion, rate_hz = stepping_motion, stepping_motion.rate_hz
+    model = RetargetModel(tin, floor_only(), RetargetConfig())
+    near = ImportanceModel(floor_only(), ImportanceConfig(), SelfInteractionConfig())
+    segments, velocities = motion.world_segments()[1], motion.end_effector_velocities()
+    path, now_s = [], 0.0
+    for i in range(120):
+        if i % 20 == 19:
+            model.configure(tin, RetargetConfig(solver=SOLVER_NAMES[i // 20]))
+        now_s += 2.0 if i == 70 else 1.0 / rate_hz
+        root, rotations = motion.root_positions[i].copy(), motion.rotations[i].copy()
+        posture = Posture(root, rotations, motion.end_effectors[i].copy(), velocities[i].copy())
+        rows, self_rows, *_ = near.step(round(1e9 * now_s), posture, segments[i])
+        body = root, segments[i].copy(), rotations, rows.copy(), self_rows.copy()
+        frame = model.step(round(1e9 * now_s), *body, motion.skeleton.leg_length)
+        path.append(frame.angles.copy())
+    robot, turned = tin.robot, np.abs(np.diff(path, axis=0))
+    assert np.all(robot.lower <= path) and np.all(path <= robot.upper)
+    assert np.all(np.delete(turned, 69, axis=0) <= robot.speeds / rate_hz * (1.0 + 1e-6))
+    assert np.all(turned[69] <= robot.speeds * LONGEST_S)
 
 
 def test_no_joint_is_faster_than_its_motor(walk, walked, tin):
