@@ -6,8 +6,8 @@ The joint angles of a posture, segment by segment: the inverse of forward kinema
 A segment's joints are turns about one to three fixed axes. a1 . R a3 depends on the middle angle
 alone, A cos t + B sin t + C, which gives two angles (PiovanBullo2012), or the nearest one where
 the axes do not reach R. The first angle then takes the last axis to where R has it, and the last
-one does the rest. A posture that the robot can take is found exactly. Of any other each angle,
-from the pelvis outwards, is as near as its limits allow.
+one does the rest. A posture that the robot can take is found exactly. Of any other each segment,
+from the pelvis outwards, is as near as limits allow: its joints in turn are turned the best way.
 """
 
 import math
@@ -35,6 +35,7 @@ from puppet_core.math.values import (
 )
 
 TINY = 1e-12  # [-]
+SWEEPS = 12
 BEND_COST = 0.02  # of the largest angle, when both solutions would do [-]
 _PARENTS = tuple(int(p) for p in PARENTS)
 
@@ -90,8 +91,10 @@ def turn_bodies(hinges: Hinges, first: Ints, q: Quats, p: Vec3s, angles: Floats)
             other, other_cost = _angles_for(own, goal, -1.0)
             found = other if other_cost < cost else found
         for i in range(k, end):
-            # about a line through o: p + q o - q' o
             angles[i] = found[i - k]
+        _improve(own, goal, angles[k:end])
+        for i in range(k, end):
+            # about a line through o: p + q o - q' o
             turned = multiply(q[s], exp(scale(hinges.axes[i], angles[i])))
             arm = sub(rotate(q[s], hinges.origins[i]), rotate(turned, hinges.origins[i]))
             copy(add(p[s], arm), p[s])
@@ -116,13 +119,32 @@ def _angles_for(joints: Hinges, goal: Quat, side: float) -> tuple[Vec3, float]:
             joints, 0, _angle_about(axes[0], rotate(before, last), rotate(goal, last))
         )
         before = multiply(exp(scale(axes[0], first)), before)
-    w, x, y, z = multiply(conjugate(before), goal)
-    end = _allowed(joints, n - 1, 2.0 * math.atan2(dot((x, y, z), last), w))
+    end = _allowed(joints, n - 1, _twist(multiply(conjugate(before), goal), last))
     left = angle_between(goal, multiply(before, exp(scale(last, end))))
     cost = left + BEND_COST * max(abs(first), abs(middle), abs(end))
     if n == 1:
         return (end, 0.0, 0.0), cost
     return (first, end, 0.0) if n == 2 else (first, middle, end), cost
+
+
+@kernel
+def _improve(joints: Hinges, goal: Quat, angles: Floats) -> None:
+    """Turn each joint as near to a rotation as it can come, some times over."""
+    n, axes = len(angles), joints.axes
+    for _ in range(SWEEPS):
+        for i in range(n):
+            q = goal
+            for k in range(i):
+                q = multiply(exp(scale(axes[k], -angles[k])), q)
+            for k in range(n - 1, i, -1):
+                q = multiply(q, exp(scale(axes[k], -angles[k])))
+            angles[i] = _allowed(joints, i, _twist(q, axes[i]))
+
+
+@kernel
+def _twist(q: Quat, axis: Vec3Like) -> float:
+    """Return the angle about an axis that comes nearest to a rotation."""
+    return 2.0 * math.atan2(dot((q[1], q[2], q[3]), axis), q[0])
 
 
 @kernel
