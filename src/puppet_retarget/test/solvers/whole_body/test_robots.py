@@ -17,6 +17,9 @@ from puppet_retarget.solvers.whole_body.stance import least_stance, ROOM_M
 from puppet_retarget.solvers.whole_body.tree import hinge_unknowns, Pose, pose_tree, tree_of
 import pytest
 from scipy.optimize import lsq_linear
+from transforms3d import affines
+from urdf_make import rooted_at_the_trunk
+from urdf_walk import link_poses
 
 HUMANOID = Path(__file__).resolve().parents[4] / 'puppet_core' / 'test' / 'humanoid.urdf'
 DT = 1.0 / 120.0
@@ -85,6 +88,28 @@ def test_palms_and_soles_are_where_yourdfpy_has_them(tin, rng):
             moved = (urdf.get_transform(SEGMENTS[end]) @ still)[:3]
             there = root + quaternions.rotate(captured[0], moved)
             np.testing.assert_allclose(pose[1].ends[limb], there, atol=1e-8)
+
+
+def test_a_robot_rooted_at_its_trunk_has_its_palms_where_its_urdf_has_them(tmp_path, floor, rng):
+    text = rooted_at_the_trunk().text()
+    (tmp_path / 'robot.urdf').write_text(text)
+    character = character_from_urdf(tmp_path / 'robot.urdf', RobotMap()).character
+    robot, skeleton = character.robot, character.skeleton
+    solver = WholeBodySolver(character, floor, skeleton.leg_length, SolverConfig())
+    zero = link_poses(text, dict.fromkeys(robot.published_names, 0.0))
+    for k in range(20):
+        rotations, root = quaternions.exp(0.3 * rng.normal(size=(16, 3))), np.array([0, 0, 0.9])
+        out = solver.solve(root, root, rotations, np.zeros((4, ROW)), DT if k else np.inf)
+        poses = link_poses(text, dict(zip(robot.published_names, out.angles)))
+        pelvis = affines.compose(out.root_position, quaternions.to_matrix(out.q_world[0]), [1] * 3)
+        for limb, link in enumerate(('la7', 'ra7', 'll6', 'rl6')):
+            end = LIMB_SEGMENTS[limb, 2]
+            rest = quaternions.conjugate(robot.rest[end])
+            back = quaternions.rotate(rest, skeleton.interaction_points[limb])
+            point = [*robot.centres(skeleton)[end] + back, 1.0]  # in the pelvis at zero pose
+            still = np.linalg.inv(zero[link]) @ zero['base'] @ point
+            moved = pelvis @ np.linalg.inv(poses['base']) @ poses[link] @ still
+            np.testing.assert_allclose(out.end_effectors[limb], moved[:3], atol=1e-9)
 
 
 def test_no_limit_is_passed_whatever_is_asked(tin, solver, rng):
