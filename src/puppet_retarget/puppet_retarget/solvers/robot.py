@@ -58,9 +58,10 @@ class RobotFollower(WholeBodySolver):
             goals[:4, IMPORTANCE] = 1.0
         goals[:, GOAL : GOAL + 3] = asked.end_effectors[: len(rows)] / scale
         middle = asked.p_world[_HIPS].mean(axis=0)
-        out = super().solve(
-            asked.root_position / scale, middle / scale, asked.rotations, goals, dt
-        )
+        posture = asked.root_position / scale, middle / scale, asked.rotations
+        # writable like a captured one: else the kernel is compiled twice
+        nowhere = UNSEEN.copy()
+        out = super().solve(*posture, goals, dt, head=nowhere)
         for name in ('root_offset', 'body_iterations', 'reachable', 'moving'):
             setattr(out, name, getattr(asked, name))
         self._measure_goals(rows)
