@@ -30,8 +30,8 @@ from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.math import Floats, Ints, quaternions, Quats, Vec3s
 from puppet_core.robots import character_from_urdf, LinkKinematics, RobotMap
 from puppet_core.robots.drawn import shape_meshes
-from puppet_core.robots.joints import SOLE_BAND_M
 from puppet_core.robots.robot_files import read_robot_file
+from puppet_core.robots.soles import SOLE_BAND_M
 from puppet_retarget.importance import IMPORTANCE
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import ConfigFiles, retarget_motion, smoothness, table

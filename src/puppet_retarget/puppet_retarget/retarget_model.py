@@ -19,8 +19,6 @@ from puppet_core.body import (
     causal_velocities,
     Character,
     ContinuousEuler,
-    end_effector_positions,
-    forward_kinematics,
     hip_centre,
     JOINT_NAMES,
     MAX_COORDINATE_M,
@@ -32,8 +30,6 @@ from puppet_core.body import (
 )
 from puppet_core.io import InputFileError, require_file, write_bytes
 from puppet_core.math import Floats, Quats, Vec3, Vec3s
-from puppet_core.math.quaternions import conjugate, rotate
-from puppet_core.robots import RobotJoints
 from puppet_retarget.importance import (
     are_rests,
     Environment,
@@ -45,7 +41,6 @@ from puppet_retarget.importance import (
 from puppet_retarget.parameters import RetargetConfig
 from puppet_retarget.solvers import (
     DiscontinuityDetector,
-    follow_robot,
     HEAD,
     HoldAndBlend,
     is_usable,
@@ -248,7 +243,7 @@ class RetargetModel:
     def __init__(
         self, character: Character, environment: Environment, config: RetargetConfig
     ) -> None:
-        self._environment = environment
+        self._character, self._environment = character, environment
         self.whips = 0
         """Joint-frames in which the puppet's joint whipped and its performer's did not."""
         self._split = ContinuousEuler()
@@ -262,8 +257,6 @@ class RetargetModel:
         self._hips = np.zeros(3)
         self._before: tuple[Quats, Quats] | None = None  # puppet's and performer's rotations
         self._whipping = np.zeros(16, dtype=bool)
-        self._robot: RobotJoints | None = None
-        self._robot_of: Character | None = None
         self._joints: tuple[Floats, Floats] | None = None  # a robot's angles and rates
         self._velocities = np.zeros((8, 3))
         self.configure(character, config)
@@ -277,13 +270,9 @@ class RetargetModel:
         The environment is by default that of before.
         """
         self._environment = environment or self._environment
-        if character is not self._robot_of:
-            # the angles of the same robot go on from where they are
-            self._robot = RobotJoints(character) if character.robot else None
-            self._robot_of, self._joints = character, None
+        if character is not self._character:
+            self._joints = None  # the angles of the same robot go on from where they are
         self._character = character
-        self._offsets = character.skeleton.offsets.copy()
-        self._points = character.skeleton.interaction_points.copy()
         self._config = config
         self._leg_length = 0.0
         self._blend.size = max(1.0, character.skeleton.leg_length / ADULT_LEG_M)
@@ -292,20 +281,16 @@ class RetargetModel:
         """Hold, then blend from, what a model with the same joints published before."""
         self._cause = 'eases from the last posture before a restart'
         self._blend.resume(last.root, last.rotations)
-        if self._robot is None:
+        if self._character.robot is None:
             self._split.resume(last.angles, last.rotations)
-            return
-        q_world, p_world, ends = np.zeros((16, 4)), np.zeros((16, 3)), np.zeros((8, 3))
-        forward_kinematics(self._offsets, last.root, last.rotations, q_world, p_world)
-        end_effector_positions(self._points, q_world, p_world, ends)
-        points = rotate(conjugate(q_world[0]), ends[:4] - last.root)
-        self._robot.resume(last.angles, last.rotations, points)
-        self._joints = last.angles.copy(), np.zeros(len(last.angles))
+        else:
+            self._joints = last.angles.copy(), np.zeros(len(last.angles))
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Return the names of the angles: the robot's own, or those of the joint split."""
-        return JOINT_NAMES if self._robot is None else self._robot.names
+        robot = self._character.robot
+        return JOINT_NAMES if robot is None else robot.published_names
 
     def warm_up(self, *solvers: str) -> None:
         """Compile what a frame needs by the solvers, the configured one if none is named."""
@@ -383,13 +368,10 @@ class RetargetModel:
             self._cause = self._cause or LEAP
         if eased:
             self._solver.repose(rows)
-        if self._robot is None:
+        if self._character.robot is None:
             angles = self._split.step(solution.rotations)
         else:
             angles = solution.angles
-            if len(angles) == 0:
-                scale = self._character.scale_for(leg_length)
-                angles = follow_robot(self._robot, solution, rows, scale, dt_s)
             before = angles if self._joints is None else self._joints[0]
             self._joints = angles.copy(), (angles - before) / min(max(dt_s, LEAST_S), LONGEST_S)
         self._count_whips(solution.rotations, rotations, np.inf if is_leap else dt_s)

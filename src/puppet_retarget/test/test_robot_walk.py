@@ -5,15 +5,20 @@
 from dataclasses import replace
 from pathlib import Path
 
+from body_fixtures import floor_only
 import numpy as np
-from puppet_core.body.posture import world_segments
+from puppet_core.body.posture import Posture, world_segments
 from puppet_core.body.skeleton import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
-from puppet_core.robots.joints import RAMP_S
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
+from puppet_retarget.importance import ImportanceConfig, ImportanceModel, SelfInteractionConfig
 from puppet_retarget.offline import quality
 from puppet_retarget.offline.whole_motion import performer_arrays
+from puppet_retarget.parameters import RetargetConfig
+from puppet_retarget.retarget_model import RetargetModel
+from puppet_retarget.solvers import LONGEST_S, SOLVER_NAMES
+from puppet_retarget.solvers.whole_body.hinges import RAMP_S
 import pytest
 
 HUMANOID = Path(__file__).resolve().parents[2] / 'puppet_core' / 'test' / 'humanoid.urdf'
@@ -48,6 +53,47 @@ def test_no_limit_is_violated(walked, tin):
     # it walks: hips and knees go through a good part of their range
     moved = dict(zip(robot.names, np.ptp(angles, axis=0)))
     assert moved['left_hip_pitch'] > 0.5 and moved['right_knee'] > 0.5
+
+
+@pytest.mark.parametrize('name', SOLVER_NAMES)
+def test_limits_hold_whichever_solver_the_robot_follows(stepping_motion, tin, retarget, name):
+    robot, result = tin.robot, retarget(stepping_motion, tin, solver=name)
+    angles, rate_hz = result.robot_angles, stepping_motion.rate_hz
+    assert np.all(robot.lower <= angles) and np.all(angles <= robot.upper)
+    rates = np.diff(angles, axis=0) * rate_hz
+    assert np.all(np.abs(rates) <= robot.speeds * (1.0 + 1e-9))
+    assert np.ptp(angles, axis=0)[robot.names.index('right_knee')] > 0.2
+    if name != 'joint_angles':  # whose feet slide
+        performer = performer_arrays(stepping_motion)
+        planted = quality.planted_feet(performer, rate_hz)
+        robots, performers = (
+            quality.slide_mm_s(body, planted, rate_hz) for body in (result.puppet, performer)
+        )
+        assert robots <= performers + MOST_SLIDE_MM_S
+    if name == 'position':
+        assert np.median(result.goal_errors[:, :2]) < 5e-3
+
+
+def test_joints_go_on_where_the_solver_changes_and_after_a_gap(stepping_motion, tin):
+    motion, rate_hz = stepping_motion, stepping_motion.rate_hz
+    model = RetargetModel(tin, floor_only(), RetargetConfig())
+    near = ImportanceModel(floor_only(), ImportanceConfig(), SelfInteractionConfig())
+    segments, velocities = motion.world_segments()[1], motion.end_effector_velocities()
+    path, now_s = [], 0.0
+    for i in range(120):
+        if i % 20 == 19:
+            model.configure(tin, RetargetConfig(solver=SOLVER_NAMES[i // 20]))
+        now_s += 2.0 if i == 70 else 1.0 / rate_hz
+        root, rotations = motion.root_positions[i].copy(), motion.rotations[i].copy()
+        posture = Posture(root, rotations, motion.end_effectors[i].copy(), velocities[i].copy())
+        rows, self_rows, *_ = near.step(round(1e9 * now_s), posture, segments[i])
+        body = root, segments[i].copy(), rotations, rows.copy(), self_rows.copy()
+        frame = model.step(round(1e9 * now_s), *body, motion.skeleton.leg_length)
+        path.append(frame.angles.copy())
+    robot, turned = tin.robot, np.abs(np.diff(path, axis=0))
+    assert np.all(robot.lower <= path) and np.all(path <= robot.upper)
+    assert np.all(np.delete(turned, 69, axis=0) <= robot.speeds / rate_hz * (1.0 + 1e-6))
+    assert np.all(turned[69] <= robot.speeds * LONGEST_S)
 
 
 def test_no_joint_is_faster_than_its_motor(walk, walked, tin):

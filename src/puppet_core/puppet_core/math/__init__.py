@@ -25,7 +25,7 @@ from puppet_core.math.compiled import (
     work_table,
 )
 from puppet_core.math.critically_damped import follow
-from puppet_core.math.linear_system import bounded_step, factorise_in_place, solve_factorised
+from puppet_core.math.linear_system import factorise_in_place, solve_factorised
 from puppet_core.math.quaternions import (
     between_rows,
     continuous_rows,

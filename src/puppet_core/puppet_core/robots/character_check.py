@@ -27,8 +27,8 @@ from puppet_core.body import (
 from puppet_core.io import InputFileError
 from puppet_core.math import Floats
 from puppet_core.math import quaternions as qb
-from puppet_core.robots.joints import RobotJoints
 from puppet_core.robots.robot_files import find_mesh
+from puppet_core.robots.segment_angles import turn_segments
 
 SYMMETRY_TOL_M = 0.005
 LEG_RANGE_M = (0.1, 3.0)
@@ -149,7 +149,7 @@ def require_t_pose(character: Character, path: Path, hint: str = '') -> None:
     robot = character.robot
     if robot is None:
         return
-    tried = [_follow(character, angle) for angle in LOWERED_RAD]
+    tried = [_follow(character.skeleton, robot, angle) for angle in LOWERED_RAD]
     faults = np.array([(np.degrees(off[_ENDS]), 100.0 * away) for _, off, away in tried])
     excess = np.max(faults / [[MAX_TURN_DEG], [MAX_OFF_CM]], axis=1)
     for limb in np.flatnonzero(excess.min(axis=0) > 1.0):
@@ -169,7 +169,9 @@ def require_t_pose(character: Character, path: Path, hint: str = '') -> None:
         )
 
 
-def _follow(character: Character, lowered: float = 0.0) -> tuple[Floats, Floats, Floats]:
+def _follow(
+    skeleton: Skeleton, robot: Robot, lowered: float = 0.0
+) -> tuple[Floats, Floats, Floats]:
     """
     Return what limits alone leave of the T-pose with arms lowered by an angle [rad].
 
@@ -177,19 +179,18 @@ def _follow(character: Character, lowered: float = 0.0) -> tuple[Floats, Floats,
     """
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (1, N_SEGMENTS, 1))
     rotations[0, LIMB_SEGMENTS[:2, 0]] = qb.exp(np.outer([-lowered, lowered], [1.0, 0.0, 0.0]))
-    root, skeleton = np.zeros((1, 3)), character.skeleton
+    root = np.zeros((1, 3))
     q_world, p_world = world_segments(skeleton, root, rotations)
+    found = turn_segments(robot, skeleton, root[0], q_world[0])
+    left = qb.log(qb.multiply(qb.conjugate(q_world[0]), found.q_world))
     asked = general_end_effectors(skeleton, q_world, p_world)[0]
-    q_has, ends = q_world[0].copy(), asked.copy()
-    joints = RobotJoints(character)
-    # an arm turns for its palm's sake too
-    angles = joints.step(root[0], rotations[0], q_has, p_world[0], ends, is_reaching=False)
-    left = qb.log(qb.multiply(qb.conjugate(q_world[0]), q_has))
-    return angles, np.linalg.norm(left, axis=1), np.linalg.norm(ends - asked, axis=1)[:4]
+    ends = general_end_effectors(skeleton, found.q_world[None], found.p_world[None])[0]
+    away = np.linalg.norm(ends - asked, axis=1)[:4]
+    return found.angles, np.linalg.norm(left, axis=1), away
 
 
 def _robot(character: Character, robot: Robot) -> Iterator[str]:
-    _, off, _ = _follow(character)
+    _, off, _ = _follow(character.skeleton, robot)
     worst = [
         f'{SEGMENTS[i]} by {math.degrees(off[i]):.0f} deg'
         for i in np.flatnonzero(off > ROBOT_REST_TOL_RAD)

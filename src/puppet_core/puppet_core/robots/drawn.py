@@ -12,8 +12,8 @@ from puppet_core.io import note
 from puppet_core.math import Quats, Vec3s
 from puppet_core.math.quaternions import multiply
 from puppet_core.robots.description import Part
-from puppet_core.robots.joints import RobotJoints
 from puppet_core.robots.robot_files import find_mesh, is_y_up, read_hulls, upright
+from puppet_core.robots.segment_angles import turn_segments
 from puppet_core.robots.trajectory import LinkKinematics
 
 
@@ -24,7 +24,8 @@ class DrawnRobot:
         """Take a robot; raises whatever the readers of its meshes raise."""
         assert character.robot is not None
         self._robot = robot = character.robot
-        self._joints = RobotJoints(character)
+        self._skeleton = character.skeleton
+        self._held = np.array([angle for _, angle in robot.held])
         self._links = LinkKinematics(robot.urdf_path, robot.urdf, robot.published_names)
         urdf = parse_urdf(robot.urdf_path, robot.urdf)
         links = {name: link._replace(shapes=link.visuals) for name, link in urdf.links.items()}
@@ -45,9 +46,8 @@ class DrawnRobot:
 
     def poses(self, q_world: Quats, p_world: Vec3s) -> tuple[Quats, Vec3s]:
         """Return all links in world, (l, 4) and (l, 3) [m], from segments (16, 4), (16, 3)."""
-        self._joints.reset()
-        has = np.array(q_world), np.array(p_world), np.zeros((8, 3))
-        angles = self._joints.step(has[1][0], np.empty((16, 4)), *has, is_reaching=False)
+        turned = turn_segments(self._robot, self._skeleton, p_world[0], q_world)
+        angles = np.concatenate((turned.angles, self._held))
         turns, link = self._links.turns(angles), self._robot.pelvis or self._links.links[0]
         turn = multiply(q_world[0], self._robot.facing)
         place, turn = self._links.root_pose(link, p_world[0], turn, turns)

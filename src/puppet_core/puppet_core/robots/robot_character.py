@@ -43,7 +43,6 @@ from puppet_core.io import InputFileError
 from puppet_core.math import Floats, Quats, two_axis_matrix, Vec3, Vec3s
 from puppet_core.math import quaternions as qb
 from puppet_core.robots.character_check import require_t_pose
-from puppet_core.robots.joints import SOLE_BAND_M, sole_box
 from puppet_core.robots.limbs import (
     axes_centre,
     find_groups,
@@ -57,6 +56,7 @@ from puppet_core.robots.limbs import (
     sides_named,
 )
 from puppet_core.robots.robot_files import read_robot_file
+from puppet_core.robots.soles import SOLE_BAND_M, sole_box
 
 MAX_BARS = 5  # capsules beside each other in one box
 MIN_RADIUS_M = 1e-3

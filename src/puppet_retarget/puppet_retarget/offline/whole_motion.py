@@ -20,7 +20,7 @@ from puppet_core.body import (
 from puppet_core.clips import bvh_text
 from puppet_core.io import ConfigError, cut
 from puppet_core.math import Floats, Quats, Vec3s
-from puppet_core.robots import RobotJoints, SUFFIXES, trajectory_data
+from puppet_core.robots import SUFFIXES, trajectory_data
 from puppet_retarget.importance import (
     Environment,
     IMPORTANCE,
@@ -35,7 +35,6 @@ from puppet_retarget.importance import (
 )
 from puppet_retarget.offline.quality import MotionArrays
 from puppet_retarget.solvers import (
-    follow_robot,
     HEAD,
     make_solver,
     Solver,
@@ -127,18 +126,17 @@ def retarget_motion(
             got = cut(', '.join(motion.props.names), MAX_LISTED) or 'none'
             wanted = f'props of the motion with {item.follows!r}, which {item.name} follows'
             raise ConfigError(f'environment: expected {wanted}, got {got}')
-    scale = character.scale_for(skeleton.leg_length)
     solver = solver or make_solver(
         job.solver, character, job.environment, skeleton.leg_length, job.tuning
     )
-    robot = RobotJoints(character) if character.robot else None
+    joints = character.robot.published_names if character.robot else ()
     model = ImportanceModel(job.environment, job.importance, job.self_interaction, skeleton)
     n, rotations = motion.n_frames, motion.rotations.copy()
     roots, points = motion.root_positions.copy(), motion.end_effectors.copy()
     velocities = motion.end_effector_velocities()
     segments = np.ascontiguousarray(motion.world_segments()[1])
     hips = np.ascontiguousarray(segments[:, LIMB_SEGMENTS[2:, 0]].mean(axis=1))
-    result = _empty_result(n, self_columns, 0 if robot is None else len(robot.names))
+    result = _empty_result(n, self_columns, len(joints))
 
     def step(i: int) -> tuple[ProximityResult, SolverOutput]:
         props = motion.props.at(i)
@@ -157,11 +155,7 @@ def retarget_motion(
     for i in range(n):
         start = perf_counter()
         near, out = step(i)
-        if len(out.angles) > 0:
-            result.robot_angles[i] = out.angles
-        elif robot is not None:
-            dt = 1.0 / motion.rate_hz
-            result.robot_angles[i] = follow_robot(robot, out, near.rows, scale, dt)
+        result.robot_angles[i] = out.angles
         result.frame_ms[i] = (perf_counter() - start) * 1e3
         puppet.root_positions[i], puppet.rotations[i] = out.root_position, out.rotations
         puppet.end_effectors[i] = out.end_effectors

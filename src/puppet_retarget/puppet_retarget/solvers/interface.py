@@ -38,8 +38,7 @@ class SolverOutput:
     # Whether some root position brings every goal in reach; true where nothing was checked
     reachable: bool
     moving: Props = NO_PROPS  # The objects of the puppet's world that move; not overwritten
-    # A robot's joints in the order of `Robot.published_names`, shape (n,) [rad]; (0,) of a solver
-    # that knows nothing of robots: they follow the posture afterwards
+    # A robot's joints in the order of `Robot.published_names`, shape (n,) [rad]; (0,) of others
     angles: Floats = field(default_factory=lambda: np.zeros(0))
 
 

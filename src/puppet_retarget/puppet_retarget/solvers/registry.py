@@ -5,7 +5,8 @@ The solvers by name, as the parameter `solver` and the command line know them; f
 
 `WholeBodySolver` is our own. `ImportanceBasedSolver` is the thesis' (Shin2002 ch. 5),
 `ElbowCircleSolver` its earlier form (ShinSlides 3.3); `JointAnglesSolver` and `PositionSolver` are
-its baselines (figs. 7.2 and 7.3). `RateControlSolver` is of ChoiKo2000.
+its baselines (figs. 7.2 and 7.3). `RateControlSolver` is of ChoiKo2000. A robot follows the
+postures of those that know nothing of robots.
 """
 
 from puppet_core.body import Character
@@ -15,6 +16,7 @@ from puppet_retarget.solvers.baselines import JointAnglesSolver, PositionSolver
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import Solver
 from puppet_retarget.solvers.rate_control import RateControlSolver
+from puppet_retarget.solvers.robot import RobotFollower
 from puppet_retarget.solvers.thesis.solver import ElbowCircleSolver, ImportanceBasedSolver
 from puppet_retarget.solvers.whole_body import WholeBodySolver
 
@@ -39,7 +41,10 @@ def make_solver(
     performer_leg_length: float,
     config: SolverConfig,
 ) -> Solver:
-    """Return a solver by name; a SolverError lists the known ones."""
+    """Return a solver by name, for a puppet or robot; a SolverError lists the known ones."""
     if name not in _SOLVERS:
         raise SolverError(f'solver: expected one of {", ".join(SOLVER_NAMES)}, got {name!r}')
-    return _SOLVERS[name](character, environment, performer_leg_length, config)
+    solver = _SOLVERS[name](character, environment, performer_leg_length, config)
+    if character.robot is None or isinstance(solver, WholeBodySolver):
+        return solver
+    return RobotFollower(solver, character, environment, performer_leg_length)

@@ -103,6 +103,9 @@ class Memory(NamedTuple):
     ahead: Floats = zeros(MAX_UNKNOWNS)  # where these would be by themselves [rad]
     joints: Floats = zeros(MAX_UNKNOWNS)  # where they are [rad]
     rates: Floats = zeros(MAX_UNKNOWNS)  # [rad/s]
+    # of a robot's soles
+    soles: Vec3s = zeros(2, 3)  # where they were asked to be [m]
+    aside: Vec3s = zeros(2, 3)  # how far they are from there [m]
 
 
 class Frame(NamedTuple):
@@ -121,6 +124,7 @@ class Frame(NamedTuple):
     stiffness: Floats  # (54,) of the posture
     allowed: Floats  # (objects, 16) how deep segments may be in solids, as the performer's [m]
     overlaps: Floats = zeros(16, 16)  # how deep a robot's segments may be in each other [m]
+    stance: float = 0.0  # of a robot: how far apart its soles are at least [m]
     wishes: Wishes = Wishes()
     pose: Pose = Pose()
     x: Floats = zeros(N)  # the unknowns

@@ -35,6 +35,7 @@ from puppet_retarget.solvers.whole_body.hinges import follow_rotations
 from puppet_retarget.solvers.whole_body.mounts import place_mounts
 from puppet_retarget.solvers.whole_body.own_body import depth_of
 from puppet_retarget.solvers.whole_body.problem import N, Problem
+from puppet_retarget.solvers.whole_body.stance import least_stance
 from puppet_retarget.solvers.whole_body.step import solve_frame
 from puppet_retarget.solvers.whole_body.tree import hinge_unknowns, Tree, tree_of
 from puppet_retarget.solvers.whole_body.weights import Weights
@@ -78,6 +79,7 @@ class WholeBodySolver:
                 ratio,
                 _stiffness(tree, weights),
                 np.zeros((n, N_SEGMENTS)),
+                stance=0.0 if character.robot is None else least_stance(character),
                 wishes=Wishes(
                     thing=Thing(shares=np.zeros(n), resting=np.zeros((n, 3))),
                     gaze=Gaze(shares=np.zeros(n), places=np.zeros((n, 3))),

@@ -45,6 +45,7 @@ from puppet_retarget.solvers.whole_body.hinges import fill_angles, fill_reach, f
 from puppet_retarget.solvers.whole_body.joints import mend_captured
 from puppet_retarget.solvers.whole_body.mounts import fill_mounts
 from puppet_retarget.solvers.whole_body.own_body import fill_touches
+from puppet_retarget.solvers.whole_body.stance import part_soles
 from puppet_retarget.solvers.whole_body.tree import ENDS, pose_tree, STARTS
 from puppet_retarget.solvers.whole_body.world import TRUNK
 
@@ -73,6 +74,8 @@ def fill_wishes(
     copy(_reference_root(frame, captured), wishes.root)
     frame.x[:] = 0.0
     _pose_captured(frame)
+    if frame.tree.is_robot:
+        part_soles(frame)
     for limb in range(4):
         turned = multiply(_turn_with(frame, rows, limb), wishes.segments[ENDS[limb]])
         copy(turned, wishes.orientations[limb])

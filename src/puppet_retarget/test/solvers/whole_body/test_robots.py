@@ -13,9 +13,13 @@ from puppet_retarget.solvers import SolverConfig, WholeBodySolver
 from puppet_retarget.solvers.whole_body.collisions import depth_between
 from puppet_retarget.solvers.whole_body.hinges import RAMP_S
 from puppet_retarget.solvers.whole_body.problem import Problem, solve_within
+from puppet_retarget.solvers.whole_body.stance import least_stance, ROOM_M
 from puppet_retarget.solvers.whole_body.tree import hinge_unknowns, Pose, pose_tree, tree_of
 import pytest
 from scipy.optimize import lsq_linear
+from transforms3d import affines
+from urdf_make import rooted_at_the_trunk
+from urdf_walk import link_poses
 
 HUMANOID = Path(__file__).resolve().parents[4] / 'puppet_core' / 'test' / 'humanoid.urdf'
 DT = 1.0 / 120.0
@@ -86,6 +90,28 @@ def test_palms_and_soles_are_where_yourdfpy_has_them(tin, rng):
             np.testing.assert_allclose(pose[1].ends[limb], there, atol=1e-8)
 
 
+def test_a_robot_rooted_at_its_trunk_has_its_palms_where_its_urdf_has_them(tmp_path, floor, rng):
+    text = rooted_at_the_trunk().text()
+    (tmp_path / 'robot.urdf').write_text(text)
+    character = character_from_urdf(tmp_path / 'robot.urdf', RobotMap()).character
+    robot, skeleton = character.robot, character.skeleton
+    solver = WholeBodySolver(character, floor, skeleton.leg_length, SolverConfig())
+    zero = link_poses(text, dict.fromkeys(robot.published_names, 0.0))
+    for k in range(20):
+        rotations, root = quaternions.exp(0.3 * rng.normal(size=(16, 3))), np.array([0, 0, 0.9])
+        out = solver.solve(root, root, rotations, np.zeros((4, ROW)), DT if k else np.inf)
+        poses = link_poses(text, dict(zip(robot.published_names, out.angles)))
+        pelvis = affines.compose(out.root_position, quaternions.to_matrix(out.q_world[0]), [1] * 3)
+        for limb, link in enumerate(('la7', 'ra7', 'll6', 'rl6')):
+            end = LIMB_SEGMENTS[limb, 2]
+            rest = quaternions.conjugate(robot.rest[end])
+            back = quaternions.rotate(rest, skeleton.interaction_points[limb])
+            point = [*robot.centres(skeleton)[end] + back, 1.0]  # in the pelvis at zero pose
+            still = np.linalg.inv(zero[link]) @ zero['base'] @ point
+            moved = pelvis @ np.linalg.inv(poses['base']) @ poses[link] @ still
+            np.testing.assert_allclose(out.end_effectors[limb], moved[:3], atol=1e-9)
+
+
 def test_no_limit_is_passed_whatever_is_asked(tin, solver, rng):
     """Postures that have nothing to do with each other, goals anywhere; then one that stays."""
     robot, path = tin.robot, []
@@ -102,6 +128,64 @@ def test_no_limit_is_passed_whatever_is_asked(tin, solver, rng):
     assert np.abs(rates).max() > 0.9 * robot.speeds.min()
     changes = np.diff(np.concatenate((np.zeros_like(rates[:1]), rates)), axis=0) / DT
     assert np.all(np.abs(changes) <= robot.speeds / RAMP_S * (1.0 + 1e-6))
+
+
+def lean(angle, axis):
+    """Return the rotations of who stands in the T-pose and leans."""
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (16, 1))
+    rotations[0] = quaternions.exp(angle * np.eye(3)[axis])
+    return rotations
+
+
+@pytest.mark.parametrize('angle, axis', [(0.8, 0), (-1.0, 1), (1.2, 2)])
+def test_a_robot_stands_still_and_not_in_the_floor(tin, solver, angle, axis):
+    """Hips and ankles cannot make up for how far the pelvis is turned."""
+    root = np.array([0.0, 0.0, 0.9 * tin.skeleton.rest_root_height])
+    places = tin.skeleton.rest_positions()[LIMB_SEGMENTS[:, 2]] + tin.skeleton.interaction_points
+    places[:, 2] -= places[2, 2]
+    rows, found = rows_of(places, [0.0, 0.0, 1.0, 1.0]), []
+    for k in range(240):
+        out = solver.solve(root, root, lean(angle, axis), rows, DT if k else np.inf)
+        found.append(out.end_effectors.copy())
+    assert np.abs(np.array(found[200:]) - found[-1]).max() < 1e-4
+    assert np.abs(found[-1][2:4] - places[2:]).max() < 0.03
+    for c in tin.capsules:
+        ends = out.p_world[c.segment] + quaternions.rotate(
+            out.q_world[c.segment], np.array([c.start, c.end])
+        )
+        assert ends[:, 2].min() - c.radius > -0.004
+
+
+def test_the_foot_that_swings_gives_way_and_stays_there(tin, solver):
+    """Both feet step ahead, one after the other, to 2 cm beside the middle; then legs cross."""
+    width = least_stance(tin)
+    assert width == pytest.approx(0.10, abs=0.005)  # of its feet; nothing above is wider
+    ends = np.zeros((4, 3))
+    ends[2:, 1] = 0.2, -0.2  # left and right
+    asked, made, landed = [], [], []
+    for foot, side in [(2, 0.02), (3, -0.02), (2, 0.02), (3, -0.02), (2, -0.35)]:
+        start, goal = ends[foot].copy(), np.array([ends[foot, 0] + 0.4, side, 0.0])
+        for share in np.linspace(0.0, 1.0, 60):
+            ends[foot] = start + (share**2 * (3.0 - 2.0 * share)) * (goal - start)
+            root = np.array([ends[2:, 0].mean(), 0.0, 0.9 * tin.skeleton.rest_root_height])
+            rows = rows_of(ends, [0.0, 0.0, 1.0, 1.0])
+            dt = DT if asked else np.inf
+            out = solver.solve(root, root, lean(0.0, 0), rows, dt)
+            asked.append(ends[2:].copy())
+            made.append(out.end_effectors[2:4].copy())
+        landed.append(made[-1][0, 1] - made[-1][1, 1])
+    stands = np.all(np.diff(asked, axis=0) == 0.0, axis=2)
+    slides = np.linalg.norm(np.diff(made, axis=0), axis=2)[stands]
+    assert stands.sum() > 200 and slides.mean() / DT < 0.005 and slides.max() / DT < 0.1
+    assert landed[3] == pytest.approx(width + ROOM_M, abs=0.01) and landed[4] < -0.2
+
+
+def test_a_robot_goes_on_from_joints_that_it_is_told(tin, floor, solver):
+    robot, root = tin.robot, np.array([0.0, 0.0, 0.9])
+    known = np.clip(np.full(len(robot.names), -0.3), robot.lower, robot.upper)
+    solver.resume(known, np.zeros(len(known)))
+    out = solver.solve(root, root, lean(0.0, 0), np.zeros((4, ROW)), DT)
+    assert np.all(np.abs(out.angles - known) <= robot.speeds / RAMP_S * DT**2 * (1.0 + 1e-6))
 
 
 def turned(motion, vectors):
