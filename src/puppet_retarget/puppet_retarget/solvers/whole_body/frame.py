@@ -70,7 +70,7 @@ class Wishes(NamedTuple):
 
     dt: float = 0.0  # since the frame before; infinite for the first [s]
     root: Vec3s = zeros(3)  # reference, where the captured posture is put [m]
-    performer_root: Vec3s = zeros(3)  # scaled [m]
+    path: Vec3s = zeros(3)  # of the root, as smooth as the performer's [m]
     rotations: Quats = zeros(16, 4)  # as captured
     segments: Quats = zeros(16, 4)  # likewise, in world
     # of a robot's hinges: what comes nearest to these, and what the frame allows [rad]
@@ -93,7 +93,7 @@ class Memory(NamedTuple):
 
     last: Floats = zeros(N)
     before: Floats = zeros(N)
-    root: Vec3s = zeros(2, 3)  # displacement from the performer's scaled root, likewise [m]
+    root: Vec3s = zeros(2, 3)  # displacement from its path, likewise [m]
     thing: int = -1
     offsets: Vec3s = zeros(2, 3)  # of the thing from its path, likewise [m]
     displaced: Vec3s = zeros(16, 3)  # objects, from where they are while nobody holds them [m]
@@ -121,6 +121,7 @@ class Frame(NamedTuple):
     objects: ObjectArrays
     world_scale: float
     root_ratio: float
+    raised: float  # how much higher than the scaled performer's the root is, standing [m]
     stiffness: Floats  # (54,) of the posture
     allowed: Floats  # (objects, 16) how deep segments may be in solids, as the performer's [m]
     overlaps: Floats = zeros(16, 16)  # how deep a robot's segments may be in each other [m]

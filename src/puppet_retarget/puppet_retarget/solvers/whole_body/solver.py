@@ -77,6 +77,7 @@ class WholeBodySolver:
                 objects,
                 world_scale,
                 ratio,
+                (ratio - world_scale) * performer_leg_length,
                 _stiffness(tree, weights),
                 np.zeros((n, N_SEGMENTS)),
                 stance=0.0 if character.robot is None else least_stance(character),

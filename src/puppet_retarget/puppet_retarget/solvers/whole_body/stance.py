@@ -14,17 +14,19 @@ from puppet_core.body import Character, LIMB_SEGMENTS
 from puppet_core.math import copy, kernel
 from puppet_core.math.values import (
     add,
+    between,
     clamp,
     dot,
     ease,
     norm,
+    quat,
     rotate,
     scale,
     smooth_ramp,
     sub,
     Vec3,
 )
-from puppet_retarget.importance import lowest_place
+from puppet_retarget.importance import gap_between, PLANE, REST_SOFT_M, Solid
 from puppet_retarget.solvers.whole_body.frame import Frame
 from puppet_retarget.solvers.whole_body.hinges import LEAST_S
 from puppet_retarget.solvers.whole_body.tree import ENDS, MIDDLES
@@ -35,6 +37,7 @@ UPRIGHT = 0.3  # of a pelvis that leans sideways, what of its left is level [-]
 PLANTED, SWINGING = 0.3, 0.9  # a foot that stays, and that goes where there is room [legs/s]
 ASIDE_S = 0.05  # time constant of a foot that swings
 MOST_RAD = 0.5  # by which a leg is turned in
+ORIGIN = (0.0, 0.0, 0.0)
 
 
 @kernel
@@ -45,9 +48,9 @@ def part_soles(frame: Frame) -> None:
     left = scale((x, y, 0.0), 1.0 / max(math.hypot(x, y), UPRIGHT))
     width = _inner_side(frame, 2, left) + _inner_side(frame, 3, scale(left, -1.0))
     width = max(frame.stance, width)
-    between = dot(sub(wishes.goals[2], wishes.goals[3]), left)
-    share = clamp(1.0 + between / CROSSED_M, 0.0, 1.0)
-    needed = ease(share) * smooth_ramp(width + 2.0 * ROOM_M - between, 2.0 * ROOM_M)
+    apart = dot(sub(wishes.goals[2], wishes.goals[3]), left)
+    share = clamp(1.0 + apart / CROSSED_M, 0.0, 1.0)
+    needed = ease(share) * smooth_ramp(width + 2.0 * ROOM_M - apart, 2.0 * ROOM_M)
     leg = norm(frame.tree.offsets[ENDS[2]]) + norm(frame.tree.offsets[MIDDLES[2]])
     for foot in range(2):
         side, way, rate = 1.0 - 2.0 * foot, 0.5 * needed, 1.0
@@ -68,13 +71,13 @@ def part_soles(frame: Frame) -> None:
 @kernel
 def _inner_side(frame: Frame, limb: int, outward: Vec3) -> float:
     """Return how far a foot reaches from the middle of its sole to the other one [m]."""
-    q, s = frame.wishes.segments[ENDS[limb]], ENDS[limb]
-    if frame.shape.first[s] == frame.shape.first[s + 1]:
+    q, s, shape = quat(frame.wishes.segments[ENDS[limb]]), ENDS[limb], frame.shape
+    if shape.first[s] == shape.first[s + 1]:
         return 0.0
-    return (
-        dot(outward, rotate(q, frame.tree.points[limb]))
-        - lowest_place(frame.shape, s, outward, q)[0]
-    )
+    side = Solid(PLANE, ORIGIN, between((0.0, 0.0, 1.0), outward), ORIGIN)
+    capsules = shape.first[s], shape.first[s + 1]
+    inmost, _, _ = gap_between(shape, s, capsules, (q, ORIGIN), side, REST_SOFT_M)
+    return dot(outward, rotate(q, frame.tree.points[limb])) - inmost
 
 
 def least_stance(character: Character) -> float:

@@ -5,7 +5,8 @@ One frame: Gauss-Newton steps from the last correction until they are small (ker
 
 Time enters once: beside the posture, each correction is drawn to where it would be by itself, its
 speed fading within T1 and it within T2 (`Weights`). In seconds, so it holds at every rate. The
-root's is told beside the performer's scaled root: the reference has a jerk of its own.
+root's is told beside the performer's scaled root, higher by what longer legs raise who stands:
+the reference has a jerk of its own.
 """
 
 import math
@@ -158,7 +159,7 @@ def expect(frame: Frame) -> None:
         memory.before[:] = 0.0
         frame.x[:n] = 0.0
         frame.expected[:n] = 0.0
-        copy(sub(wishes.root, wishes.performer_root), memory.root[0])
+        copy(sub(wishes.root, wishes.path), memory.root[0])
         copy(memory.root[0], memory.root[1])
         return
     left = math.exp(-wishes.dt / frame.weights.foresee_s)
@@ -166,7 +167,7 @@ def expect(frame: Frame) -> None:
         frame.x[i] = memory.last[i]
         frame.expected[i] = memory.last[i] + left * (memory.last[i] - memory.before[i])
     ahead = add(memory.root[0], scale(sub(memory.root[0], memory.root[1]), left))
-    copy(sub(add(wishes.performer_root, ahead), wishes.root), frame.expected[n - 3 : n])
+    copy(sub(add(wishes.path, ahead), wishes.root), frame.expected[n - 3 : n])
 
 
 @kernel
@@ -177,7 +178,7 @@ def remember(frame: Frame) -> None:
     for i in range(frame.tree.n):
         memory.before[i] = frame.x[i] if is_first else memory.last[i]
         memory.last[i] = frame.x[i]
-    root = sub(frame.pose.p[0], wishes.performer_root)
+    root = sub(frame.pose.p[0], wishes.path)
     copy(root if is_first else vec3(memory.root[0]), memory.root[1])
     copy(root, memory.root[0])
     remember_thing(frame)

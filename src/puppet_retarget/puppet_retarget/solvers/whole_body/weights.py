@@ -22,7 +22,7 @@ class Weights(NamedTuple):
     goal_slack: float = (
         0.002  # lack of importance at which an end is half as firm as in contact [-]
     )
-    turn: float = 2.0  # orientation of hands and feet, and the line of sight [1/rad2]
+    turn: float = 1.0  # orientation of hands and feet, and the line of sight [1/rad2]
     # own body, Shin2002 eqs. 5.6 to 5.9
     touch: float = 60.0  # distance from a touched surface [1/m2]
     along: float = 20.0  # the place on it [1/m2]
@@ -50,7 +50,7 @@ class Weights(NamedTuple):
     bearing_foot: float = 0.3
     neutral: float = 0.03  # of an angle to the neutral posture
     follow_s: float = 0.003  # delay of a joint whose turn counts 1; it grows towards gimbal locks
-    level: float = 20.0  # orientation of soles, in place of `turn` [1/rad2]
+    level: float = 6.0  # orientation of soles, in place of `turn` [1/rad2]
     hard: float = 100000.0  # what is in planes and solids, in place of `surface` [1/m2]
     lost: float = 0.5  # what a limb is off by, squared, more than where it could be
     loose: float = 1e-3  # damping of a step

@@ -70,8 +70,10 @@ def fill_wishes(
     _fill_rests(frame, rests)
     for s in range(16):
         copy(captured.rotations[s], wishes.rotations[s])
-    copy(scale(captured.root, frame.world_scale), wishes.performer_root)
-    copy(_reference_root(frame, captured), wishes.root)
+    lies = _lies(frame)
+    x, y, z = scale(captured.root, frame.world_scale)
+    copy((x, y, z + (1.0 - lies) * frame.raised), wishes.path)
+    copy(_reference_root(frame, captured, lies), wishes.root)
     frame.x[:] = 0.0
     _pose_captured(frame)
     if frame.tree.is_robot:
@@ -124,10 +126,16 @@ def _fill_rests(frame: Frame, rests: Floats) -> None:
 
 
 @kernel
-def _reference_root(frame: Frame, captured: Captured) -> Vec3Like:
+def _reference_root(frame: Frame, captured: Captured, lies: float) -> Vec3Like:
     across, up = frame.world_scale, frame.root_ratio
     hips = (across * captured.hips[0], across * captured.hips[1], up * captured.hips[2])
     x, y, z = sub(hips, rotate(captured.rotations[0], frame.hip_centre))
+    return x, y, z + lies * (across * captured.root[2] - z)
+
+
+@kernel
+def _lies(frame: Frame) -> float:
+    """Return how much the trunk rests on anything."""
     lies = 0.0
     for i in range(MAX_RESTS):
         rest = frame.wishes.rests[i]
@@ -135,7 +143,7 @@ def _reference_root(frame: Frame, captured: Captured) -> Vec3Like:
             break
         if rest[REST_SEGMENT] < TRUNK:
             lies = max(lies, rest[REST_IMPORTANCE])
-    return x, y, z + lies * (across * captured.root[2] - z)
+    return lies
 
 
 @kernel
