@@ -57,6 +57,7 @@ from puppet_retarget.rate_control import (
 )
 from puppet_retarget.solvers.config import RATE_BASES, RATE_ESTIMATES, SolverConfig
 from puppet_retarget.solvers.joint_limits import KEPT, limit_arrays, limit_joints, LimitArrays
+from puppet_retarget.solvers.thesis.ball_intersection import ball, NO_SHELL
 from puppet_retarget.solvers.thesis.limbs import blend_limb, limb_of, Ranges, set_limb, solve_limb
 from puppet_retarget.solvers.thesis.measures import measure
 from puppet_retarget.solvers.thesis.puppet import (
@@ -68,7 +69,7 @@ from puppet_retarget.solvers.thesis.puppet import (
     STARTS,
     update,
 )
-from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL
+from puppet_retarget.solvers.thesis.ranges import fill_goals
 from puppet_retarget.solvers.thesis.root import estimate_root, reach_over_importance
 from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver, Performer, pose_captured
 
@@ -192,7 +193,7 @@ def _bend_limbs(
     for i in range(4):
         limb = limb_of(puppet, i, pose)
         wrist = add(inputs.positions[i], sub(goals.wrists[i], goals.palms[i]))
-        ranges = Ranges(Ball(wrist, 0.0, 1.0), NO_BALL, NO_BALL)
+        ranges = Ranges(ball(wrist, 0.0, 1.0), NO_SHELL, NO_SHELL)
         joints = blend_limb(limb, solve_limb(limb, ranges, settings.errata), (1.0, 1.0))
         set_limb(i, joints, goals.q_ends[i], pose)
     update(puppet, pose)

@@ -35,10 +35,15 @@ from puppet_core.math.values import (
     Vec3,
     vec3,
 )
-from puppet_retarget.solvers.thesis.ball_intersection import closest_in_shells, NO_SHELL, Sphere
+from puppet_retarget.solvers.thesis.ball_intersection import (
+    closest_in_shells,
+    NO_SHELL,
+    Shell,
+    sphere,
+)
 from puppet_retarget.solvers.thesis.errata import Errata
 from puppet_retarget.solvers.thesis.puppet import CARRIED_BY, Pose, Puppet, STARTS
-from puppet_retarget.solvers.thesis.ranges import Ball, elbow_shell, hand_shell
+from puppet_retarget.solvers.thesis.ranges import elbow_shell
 
 PARALLEL = 1e-6  # sine of an angle without an axis [-]
 
@@ -67,9 +72,9 @@ class Solved(NamedTuple):
 class Ranges(NamedTuple):
     """Where a limb should be: its wrist for the environment and for the own body, its elbow."""
 
-    outer_wrist: Ball
-    own_wrist: Ball
-    own_elbow: Ball
+    outer_wrist: Shell
+    own_wrist: Shell
+    own_elbow: Shell
 
 
 @kernel
@@ -116,19 +121,18 @@ def solve_limb(limb: Limb, ranges: Ranges, errata: Errata) -> Solved:
     q_upper = multiply(limb.q_parent, limb.joints[0])
     way = rotate(q_upper, limb.to_elbow)
     shells = (
+        sphere(limb.shoulder, limb.upper),
         elbow_shell(ranges.outer_wrist, limb.lower),
         elbow_shell(ranges.own_wrist, limb.lower),
-        hand_shell(ranges.own_elbow),
+        ranges.own_elbow,
     )
-    start, sphere = add(limb.shoulder, way), Sphere(limb.shoulder, limb.upper)
-    elbow = closest_in_shells(start, sphere, shells, all_candidates, growing)
+    elbow = closest_in_shells(add(limb.shoulder, way), shells, all_candidates, growing)[1]
     # Shin2002 eq. 5.12
     q_upper = multiply(turn_onto(way, sub(elbow, limb.shoulder), errata), q_upper)
     q_lower = multiply(q_upper, limb.joints[1])
     way = rotate(q_lower, limb.to_wrist)
-    shells = hand_shell(ranges.outer_wrist), hand_shell(ranges.own_wrist), NO_SHELL
-    sphere = Sphere(elbow, limb.lower)
-    wrist = closest_in_shells(add(elbow, way), sphere, shells, all_candidates, growing)
+    shells = sphere(elbow, limb.lower), ranges.outer_wrist, ranges.own_wrist, NO_SHELL
+    wrist = closest_in_shells(add(elbow, way), shells, all_candidates, growing)[1]
     return Solved(q_upper, multiply(turn_onto(way, sub(wrist, elbow), errata), q_lower))
 
 
