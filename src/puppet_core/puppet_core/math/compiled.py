@@ -3,10 +3,10 @@
 """
 How the kernels of a frame are compiled: `kernel`, arrays on the stack, packed arguments.
 
-A kernel neither makes nor keeps arrays, so it need not count who holds one; an `array_kernel` makes
-them, for linear algebra. Division by zero gives
-infinity or NaN, as in C. Working space is from `work_array`, and `copy` copies. Never return a
-tuple that holds an argument, which a caller that does count would let go of twice.
+A kernel neither makes nor keeps arrays, so it need not count who holds one; an `array_kernel`
+makes them, for linear algebra. Division by zero gives infinity or NaN, as in C. Working space is
+from `work_array`, and `copy` copies. Never return a tuple that holds an argument, which a caller
+that does count would let go of twice.
 """
 
 from collections.abc import Callable

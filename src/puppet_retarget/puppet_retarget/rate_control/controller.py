@@ -51,7 +51,6 @@ class RateController:
         tree, own, n = arrays.tree, self.tree, len(self.tree.names)
         tree.parents[:n], tree.offsets[:n], tree.kinds[:n] = own.parents, own.offsets, own.kinds
         tree.axes[:n], tree.first_dofs[:n] = own.axes, own.first_dofs
-        tree.orders[:n, :n], tree.neighbours[:n, :n] = own.walks()
         for i, task in enumerate(tasks):
             if not 0 <= task.segment < n:
                 raise ConfigError(f'segment: expected 0 to {n - 1}, got {task.segment}')

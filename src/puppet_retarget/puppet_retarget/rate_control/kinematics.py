@@ -31,15 +31,17 @@ from puppet_retarget.rate_control.tree import BALL, HINGE, POSITION
 def pose_tree(tree: TreeArrays, state: State) -> None:
     """Bring all segments up to date with the base, whose rows hold, and the joint rotations."""
     base, q, p = tree.base[0], state.q_world, state.p_world
-    for i in range(1, tree.n_segments):
-        segment = tree.orders[base, i]
-        nearer = tree.neighbours[base, segment]
-        if tree.parents[segment] == nearer:
-            copy(multiply(q[nearer], state.rotations[segment]), q[segment])
-            copy(add(p[nearer], rotate(q[nearer], tree.offsets[segment])), p[segment])
-        else:
-            copy(multiply(q[nearer], conjugate(state.rotations[nearer])), q[segment])
-            copy(sub(p[nearer], rotate(q[segment], tree.offsets[nearer])), p[segment])
+    segment = base
+    while segment > 0:  # from the base to the root ..
+        parent = tree.parents[segment]
+        copy(multiply(q[segment], conjugate(state.rotations[segment])), q[parent])
+        copy(sub(p[segment], rotate(q[parent], tree.offsets[segment])), p[parent])
+        segment = parent
+    for segment in range(1, tree.n_segments):  # .. and from there to all others
+        if segment != base:
+            parent = tree.parents[segment]
+            copy(multiply(q[parent], state.rotations[segment]), q[segment])
+            copy(add(p[parent], rotate(q[parent], tree.offsets[segment])), p[segment])
 
 
 @kernel
@@ -179,17 +181,17 @@ def _add_row(
 ) -> None:
     """Add how a point of a segment moves, or the segment turns, along a row's direction."""
     tree, state, base = c.tree, c.state, c.tree.base[0]
-    while segment != base:
-        nearer = tree.neighbours[base, segment]
-        # past a joint that is walked from child to parent, the parent turns the other way
-        joint, sign = (segment, 1.0) if tree.parents[segment] == nearer else (nearer, -1.0)
-        kind, first = tree.kinds[joint], tree.first_dofs[joint]
-        # d(u . x) = (w x (x - c)) . u = w . ((x - c) x u)
-        lever = cross(sub(point, state.p_world[joint]), row) if is_position else row
-        axes = _turning_axes(kind, tree.axes[joint], state.q_world[joint])
-        for d in range(kind):
-            out[first + d] += sign * dot(axes[d], lever)
-        segment = nearer
+    # by the joints between root and segment, less those between root and base
+    for begin, sign in ((segment, 1.0), (base, -1.0)):
+        joint = begin
+        while joint > 0:
+            kind, first = tree.kinds[joint], tree.first_dofs[joint]
+            # d(u . x) = (w x (x - c)) . u = w . ((x - c) x u)
+            lever = cross(sub(point, state.p_world[joint]), row) if is_position else row
+            axes = _turning_axes(kind, tree.axes[joint], state.q_world[joint])
+            for d in range(kind):
+                out[first + d] += sign * dot(axes[d], lever)
+            joint = tree.parents[joint]
     lever = cross(sub(point, state.p_world[base]), row) if is_position else row
     for k in range(3):
         out[k] += row[k] if is_position else 0.0  # by world axes

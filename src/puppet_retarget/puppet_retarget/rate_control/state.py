@@ -104,8 +104,6 @@ class TreeArrays(NamedTuple):
     kinds: Ints = ints(S)
     axes: Vec3s = floats(S, 3)
     first_dofs: Ints = ints(S)
-    orders: Ints = ints(S, S)
-    neighbours: Ints = ints(S, S)
     segments: Ints = ints(T)  # of each task
     task_kinds: Ints = ints(T)
     points: Vec3s = floats(T, 3)

@@ -84,27 +84,6 @@ class BodyTree:
         """Return the number of degrees of freedom, six of them the base's."""
         return int(BASE_DOFS + self.kinds[1:].sum())
 
-    def walks(self) -> tuple[Ints, Ints]:
-        """
-        Return how the tree is walked from each base b: row b of orders and of neighbours.
-
-        An order has b first, each segment after its neighbour on the side of the base, which is -1
-        for b.
-        """
-        n = len(self.names)
-        orders, neighbours = np.zeros((n, n), dtype=np.int64), np.full((n, n), -1)
-        for base in range(n):
-            order = [base]
-            for segment in order:
-                for other in range(n):
-                    if other in order:
-                        continue
-                    if self.parents[other] == segment or self.parents[segment] == other:
-                        neighbours[base, other] = segment
-                        order.append(other)
-            orders[base] = order
-        return orders, neighbours
-
 
 def _indices(name: str, values: Ints | Sequence[int], n: int) -> Ints:
     array: Floats = check_array(name, np.asarray(values, dtype=np.float64), (n,))

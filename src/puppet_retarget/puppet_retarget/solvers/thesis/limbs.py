@@ -36,6 +36,7 @@ from puppet_core.math.values import (
     vec3,
 )
 from puppet_retarget.solvers.thesis.ball_intersection import (
+    ball,
     closest_in_shells,
     NO_SHELL,
     Shell,
@@ -143,6 +144,13 @@ def blend_limb(limb: Limb, solved: Solved, weights: tuple[float, float]) -> Join
     elbow = multiply(conjugate(solved.q_upper), solved.q_lower)
     # Shin2002 eq. 5.14
     return slerp(limb.joints[0], shoulder, weights[0]), slerp(limb.joints[1], elbow, weights[1])
+
+
+@kernel
+def reach(limb: Limb, wrist: Vec3, errata: Errata) -> Joints:
+    """Return the joint rotations that bring a wrist to a place, or nearest to it."""
+    ranges = Ranges(ball(wrist, 0.0, 1.0), NO_SHELL, NO_SHELL)
+    return blend_limb(limb, solve_limb(limb, ranges, errata), (1.0, 1.0))
 
 
 @kernel

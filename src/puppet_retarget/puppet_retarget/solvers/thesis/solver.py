@@ -16,7 +16,7 @@ from puppet_core.math.values import add, quat, sub, Vec3, vec3, Vec3Like
 from puppet_retarget.importance import Counterparts, Environment, filled_up, ObjectArrays, UNSEEN
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
-from puppet_retarget.solvers.thesis.ball_intersection import ball, NO_SHELL
+from puppet_retarget.solvers.thesis.ball_intersection import ball
 from puppet_retarget.solvers.thesis.body import bend_body, is_reached
 from puppet_retarget.solvers.thesis.elbow_circle import solve_on_circle
 from puppet_retarget.solvers.thesis.limbs import (
@@ -24,6 +24,7 @@ from puppet_retarget.solvers.thesis.limbs import (
     importances_of,
     limb_of,
     Ranges,
+    reach,
     set_limb,
     solve_limb,
 )
@@ -269,11 +270,9 @@ def _leave_objects(
         limb = limb_of(puppet, number, pose)
         wrist = add(surface, sub(goals.wrists[number], goals.palms[number]))
         if settings.on_circle:
-            solved = solve_on_circle(limb, number < 2, wrist)
+            joints = blend_limb(limb, solve_on_circle(limb, number < 2, wrist), (1.0, 1.0))
         else:
-            ranges = Ranges(ball(wrist, 0.0, 1.0), NO_SHELL, NO_SHELL)
-            solved = solve_limb(limb, ranges, settings.errata)
-        joints = blend_limb(limb, solved, (1.0, 1.0))
+            joints = reach(limb, wrist, settings.errata)
         set_limb(number, joints, goals.q_ends[number], pose)
     update(puppet, pose)
 
