@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.math import array_kernel, copy, Floats
+from puppet_core.math import array_kernel, copy, factorise_in_place, Floats, solve_factorised
 from puppet_core.math.values import angle_between, lerp, norm, slerp, sub
 from puppet_retarget.rate_control.kinematics import (
     base_difference,
@@ -38,6 +38,7 @@ from puppet_retarget.rate_control.state import (
 from puppet_retarget.rate_control.tree import BASE_DOFS, POSITION
 
 FLOOR = 1e-12  # of the trace, added to the diagonal against rounding
+ROUNDS = 6  # of inverse iteration
 MAX_SHORTENINGS = 4
 WORTH_A_STEP = 0.8  # fraction of the error that a correction may leave to be followed by another
 
@@ -46,7 +47,7 @@ class Local(NamedTuple):
     """The tasks about where the body is."""
 
     jacobian: Floats  # J, (rows, dofs)
-    inverse: Floats  # (J W J^T + lambda^2 I)^-1, (rows, rows)
+    factor: Floats  # of J W J^T + lambda^2 I, (rows, rows)
     gain: float  # less than 1 near singularities
 
 
@@ -59,31 +60,57 @@ class Wanted(NamedTuple):
 
 # The damped pseudo-inverse of a stacked Jacobian, and what else is wished in its null space.
 #
-# With few constraints and many degrees of freedom the small matrix J W J^T is formed, and W comes
-# in for nothing. Squaring loses digits only where singular values are small, which the damping
-# takes over, and the closed loop corrects the rest.
+# With few constraints and many degrees of freedom the small matrix J W J^T is formed and
+# factorised, and W comes in for nothing. Squaring loses digits only where singular values are
+# small, which the damping takes over, and the closed loop corrects the rest.
 
 
 @array_kernel
-def damped_inverse(
+def damped_factor(
     jacobian: Floats, mobilities: Floats, settings: RateConfig
 ) -> tuple[Floats, float, float]:
     """
-    Return (J W J^T + lambda^2 I)^-1, the dexterity sigma_min / sigma_max [-], and lambda [m/rad].
+    Return the factor of J W J^T + lambda^2 I, the dexterity [-], and lambda [m/rad].
 
     lambda^2 grows from 0 to `max_damping`^2 as the smallest singular value falls from
-    `damped_below` to 0, so that away from singularities nothing is damped.
+    `damped_below` to 0, so that away from singularities nothing is damped. The dexterity is that
+    value over the root of the sum of the squares of all.
     """
-    if len(jacobian) == 0:
+    n, smallest = len(jacobian), math.inf
+    if n == 0:
         return np.zeros((0, 0)), 1.0, 0.0
-    squares, directions = np.linalg.eigh((jacobian * mobilities) @ jacobian.T)
-    squares = np.maximum(squares, 0.0)
-    below = settings.damped_below
-    share = squares[0] / (below * below) if below > 0.0 else 1.0
+    gram = (jacobian * mobilities) @ jacobian.T
+    trace = np.trace(gram)
+    added = FLOOR * trace + 1e-300
+    factor = _factorised(gram, added)
+    direction = np.cos(np.arange(1.0, n + 1.0))  # not square to anything in particular
+    for _ in range(ROUNDS):  # by inverse iteration
+        direction = solved(factor, direction / length_of(direction))
+        smallest = 1.0 / length_of(direction)
+    smallest, below = max(smallest - added, 0.0), settings.damped_below
+    share = smallest / (below * below) if below > 0.0 else 1.0
     damping = settings.max_damping * math.sqrt(max(1.0 - share, 0.0))
-    added = FLOOR * squares.sum() + 1e-300 + damping * damping
-    dexterity = math.sqrt(squares[0] / squares[-1]) if squares[-1] > 0.0 else 0.0
-    return (directions / (squares + added)) @ directions.T, dexterity, damping
+    if damping > 0.0:
+        factor = _factorised(gram, added + damping * damping)
+    return factor, math.sqrt(smallest / max(trace, 1e-300)), damping
+
+
+@array_kernel
+def _factorised(matrix: Floats, added: float) -> Floats:
+    """Return the Cholesky factor of a matrix with something added to its diagonal."""
+    factor = matrix.copy()
+    for i in range(len(factor)):
+        factor[i, i] += added
+    factorise_in_place(factor, len(factor))
+    return factor
+
+
+@array_kernel
+def solved(factor: Floats, right: Floats) -> Floats:
+    """Return the solution of a factorised system."""
+    out = np.empty(len(right))
+    solve_factorised(factor, right, len(right), out)
+    return out
 
 
 @array_kernel
@@ -96,18 +123,18 @@ def pseudo_inverse(local: Local, mobilities: Floats, moves: Floats, wish: Floats
     is carried out as it is.
     """
     left = moves - local.jacobian @ wish
-    return wish + mobilities * (local.jacobian.T @ (local.inverse @ left))
+    return wish + mobilities * (local.jacobian.T @ solved(local.factor, left))
 
 
 @array_kernel
 def localise(c: RateArrays) -> Local:
     """Return the tasks about where the body is, with their gain (ChoiKo2000 eq. 21)."""
     jacobian, settings = jacobian_of(c), c.settings
-    inverse, dexterity, _ = damped_inverse(jacobian, mobilities_of(c), settings)
+    factor, dexterity, _ = damped_factor(jacobian, mobilities_of(c), settings)
     full, share = settings.full_gain_dexterity, 1.0
     if full > 0.0:
         share = max(dexterity / full, settings.least_gain)
-    return Local(jacobian, inverse, min(share, 1.0))
+    return Local(jacobian, factor, min(share, 1.0))
 
 
 @array_kernel
