@@ -50,8 +50,8 @@ class RateConfig(NamedTuple):
     tolerance: float = 1e-5  # Error of all tasks together that is left [m], [rad]
     max_damping: float = 0.05  # lambda at a singularity [m/rad]
     damped_below: float = 0.05  # Smallest singular value below which damping sets in [m/rad]
-    # sigma_min over all singular values together below which the gains fall; 0: always 1 [-]
-    full_gain_dexterity: float = 0.005
+    # sigma_min over sigma_max below which the gains fall; 0: they are 1 always [-]
+    full_gain_dexterity: float = 0.01
     least_gain: float = 0.2  # Gains at a singularity [-]
     # Error left by the frame before beyond which the second task's gain falls [m], [rad]
     full_gain_error: float = 0.03

@@ -70,29 +70,29 @@ def damped_factor(
     jacobian: Floats, mobilities: Floats, settings: RateConfig
 ) -> tuple[Floats, float, float]:
     """
-    Return the factor of J W J^T + lambda^2 I, the dexterity [-], and lambda [m/rad].
+    Return the factor of J W J^T + lambda^2 I, dexterity sigma_min / sigma_max, lambda [m/rad].
 
     lambda^2 grows from 0 to `max_damping`^2 as the smallest singular value falls from
-    `damped_below` to 0, so that away from singularities nothing is damped. The dexterity is that
-    value over the root of the sum of the squares of all.
+    `damped_below` to 0, so that away from singularities nothing is damped.
     """
-    n, smallest = len(jacobian), math.inf
+    n, smallest, largest = len(jacobian), math.inf, 0.0
     if n == 0:
         return np.zeros((0, 0)), 1.0, 0.0
     gram = (jacobian * mobilities) @ jacobian.T
-    trace = np.trace(gram)
-    added = FLOOR * trace + 1e-300
+    added = FLOOR * np.trace(gram) + 1e-300
     factor = _factorised(gram, added)
-    direction = np.cos(np.arange(1.0, n + 1.0))  # not square to anything in particular
-    for _ in range(ROUNDS):  # by inverse iteration
-        direction = solved(factor, direction / length_of(direction))
-        smallest = 1.0 / length_of(direction)
+    weak = np.cos(np.arange(1.0, n + 1.0))  # not square to anything in particular
+    strong = weak.copy()
+    for _ in range(ROUNDS):  # by inverse and by power iteration
+        weak = solved(factor, weak / length_of(weak))
+        strong = gram @ (strong / max(length_of(strong), 1e-300))
+        smallest, largest = 1.0 / length_of(weak), length_of(strong)
     smallest, below = max(smallest - added, 0.0), settings.damped_below
     share = smallest / (below * below) if below > 0.0 else 1.0
     damping = settings.max_damping * math.sqrt(max(1.0 - share, 0.0))
     if damping > 0.0:
         factor = _factorised(gram, added + damping * damping)
-    return factor, math.sqrt(smallest / max(trace, 1e-300)), damping
+    return factor, math.sqrt(smallest / max(largest, 1e-300)), damping
 
 
 @array_kernel
