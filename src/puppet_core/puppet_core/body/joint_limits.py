@@ -8,8 +8,10 @@ import math
 import numpy as np
 from puppet_core.body.skeleton import SEGMENT_INDEX, SEGMENTS, Skeleton
 from puppet_core.io import ConfigError, Section
-from puppet_core.math import check_array, Floats, Quat, read_only, Vec3
+from puppet_core.math import check_array, Floats, kernel, Quat, read_only, Vec3
 from puppet_core.math import quaternions as qb
+from puppet_core.math.values import cross, dot, normalized, scale, sub, Vec3Like
+from puppet_core.math.values import Vec3 as Value
 
 SECTION = 'joint_limits'
 SWING, CENTRE, TWIST = 'swing_deg', 'swing_centre_rpy_deg', 'twist_deg'  # keys of a joint
@@ -74,7 +76,8 @@ def segment_axis(skeleton: Skeleton, segment: int) -> Vec3:
     return axis / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
 
 
-def swing_axes(axis: Vec3) -> tuple[Vec3, Vec3]:
+@kernel
+def swing_axes(axis: Vec3Like) -> tuple[Value, Value]:
     """
     Return the two unit axes, square to a segment's own, about which its swing is measured.
 
@@ -82,10 +85,10 @@ def swing_axes(axis: Vec3) -> tuple[Vec3, Vec3]:
     completes the three. Of a segment along Y or Z these are X and the third axis, of a foot Y
     and Z; the sign of the second does not matter to a cone.
     """
-    reference = np.eye(3)[1 if abs(axis[0]) == np.abs(axis).max() else 0]
-    first = reference - (reference @ axis) * axis
-    first /= np.linalg.norm(first)
-    return first, np.cross(axis, first)
+    along_x = abs(axis[0]) >= abs(axis[1]) and abs(axis[0]) >= abs(axis[2])
+    reference = (0.0, 1.0, 0.0) if along_x else (1.0, 0.0, 0.0)
+    first = normalized(sub(reference, scale(axis, dot(reference, axis))))
+    return first, cross(axis, first)
 
 
 def read_joint_limits(source: Section) -> tuple[JointLimit, ...]:

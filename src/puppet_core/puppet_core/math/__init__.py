@@ -17,6 +17,7 @@ from puppet_core.math.arrays import (
     Vec3s,
 )
 from puppet_core.math.compiled import (
+    array_kernel,
     copy,
     kernel,
     on_first_compilation,

@@ -3,9 +3,10 @@
 """
 How the kernels of a frame are compiled: `kernel`, arrays on the stack, packed arguments.
 
-A kernel neither makes nor keeps arrays, so it need not count who holds one. Division by zero gives
-infinity or NaN, as in C. Working space is from `work_array`, and `copy` copies. Never return a
-tuple that holds an argument, which a caller that does count would let go of twice.
+A kernel neither makes nor keeps arrays, so it need not count who holds one; an `array_kernel`
+makes them, for linear algebra. Division by zero gives infinity or NaN, as in C. Working space is
+from `work_array`, and `copy` copies. Never return a tuple that holds an argument, which a caller
+that does count would let go of twice.
 """
 
 from collections.abc import Callable
@@ -31,6 +32,11 @@ _KINDS = ('float64', 'int64', 'uint8')  # the compiler knows no field of many bo
 
 def kernel(function: Function) -> 'Dispatcher[Function]':
     return njit(**_OPTIONS)(function)
+
+
+def array_kernel(function: Function) -> 'Dispatcher[Function]':
+    """Compile what makes arrays, for numpy's linear algebra; `kernel`s may call it."""
+    return njit(**_OPTIONS | {'_nrt': True})(function)
 
 
 def on_first_compilation(act: Callable[[], None]) -> None:

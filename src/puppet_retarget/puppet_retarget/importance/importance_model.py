@@ -178,17 +178,7 @@ def _skeleton_of(posture: Posture, segments: Vec3s) -> Skeleton | None:
 
 
 def _some_body() -> Skeleton:
-    """Return a body of ordinary proportions."""
-    offsets, points = np.zeros((N_SEGMENTS, 3)), np.zeros((4, 3))
-    offsets[1:4, 2] = 0.10, 0.15, 0.35
-    for limb, (first, second, third) in enumerate(LIMB_SEGMENTS):
-        side = 1.0 if limb % 2 == 0 else -1.0
-        if limb < 2:
-            offsets[first] = 0.0, 0.18 * side, 0.29
-            offsets[[second, third], 1] = 0.29 * side, 0.25 * side
-            points[limb] = 0.0, 0.08 * side, -0.02
-        else:
-            offsets[first] = 0.0, 0.09 * side, -0.05
-            offsets[[second, third], 2] = -0.43, -0.42
-            points[limb] = 0.05, 0.0, -0.08
+    """Return a body of some proportions, its segments one beside the other."""
+    offsets, points = np.zeros((N_SEGMENTS, 3)), np.full((4, 3), 0.05)
+    offsets[1:] = 0.1, 0.1, 0.2
     return Skeleton(offsets, points)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from puppet_core.body import LIMB_SEGMENTS, motion_measures, Skeleton
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
-from puppet_retarget.solvers import closest_in_balls
+from puppet_retarget.solvers import closest_in_shells, NO_SHELL, Shell
 
 IMPORTANT = 0.99
 FREE = 0.01
@@ -88,9 +88,11 @@ def root_balls(
 
 
 def are_reachable(centres: Vec3s, radii: Floats) -> bool:
-    """Return whether one place of the pelvis is in all balls."""
-    n, start = len(radii), centres.mean(axis=0)
-    return bool(closest_in_balls(start, centres, radii, np.ones(n))[0] <= REACH_TOL_M)
+    """Return whether one place of the pelvis is in all balls, at most four."""
+    start = tuple(centres.mean(axis=0).tolist())
+    balls = [Shell(tuple(c), 0.0, r, 1.0) for c, r in zip(centres.tolist(), radii.tolist())]
+    balls += [NO_SHELL] * (4 - len(balls))
+    return bool(closest_in_shells(start, tuple(balls), True, True)[0] <= REACH_TOL_M)
 
 
 def impossible_share(

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from puppet_core.io import ConfigError
 from puppet_core.math import check_array, Floats, pack_arrays, Quat, Quats, Vec3, Vec3s
 from puppet_retarget.rate_control.state import Inputs, RateArrays, RateConfig, TreeArrays
-from puppet_retarget.rate_control.step import advance_packed, jacobian_packed, pose_packed
+from puppet_retarget.rate_control.step import advance_packed, linear_packed, pose_packed
 from puppet_retarget.rate_control.tree import BASE_DOFS, BodyTree, MAX_ROWS, MAX_TASKS, Task
 
 DEFAULT = RateConfig()
@@ -51,7 +51,6 @@ class RateController:
         tree, own, n = arrays.tree, self.tree, len(self.tree.names)
         tree.parents[:n], tree.offsets[:n], tree.kinds[:n] = own.parents, own.offsets, own.kinds
         tree.axes[:n], tree.first_dofs[:n] = own.axes, own.first_dofs
-        tree.orders[:n, :n], tree.neighbours[:n, :n] = own.walks()
         for i, task in enumerate(tasks):
             if not 0 <= task.segment < n:
                 raise ConfigError(f'segment: expected 0 to {n - 1}, got {task.segment}')
@@ -89,13 +88,11 @@ class RateController:
 
     def jacobian(self) -> Floats:
         """Return the stacked Jacobian of the active tasks where the body is, (rows, dofs)."""
-        n = jacobian_packed(self.packed)
-        return self._arrays.work.jacobian[: self.tree.n_dofs, :n].T.copy()
+        return linear_packed(self.packed)[0]
 
     def errors(self) -> Floats:
         """Return how far the goals are, a row as in the Jacobian, shape (rows,) [m], [rad]."""
-        n = jacobian_packed(self.packed)
-        return self._arrays.work.errors[:n].copy()
+        return linear_packed(self.packed)[1]
 
     def pull(self, error: Floats, jacobian: Floats, gain: float = 1.0) -> None:
         """

@@ -4,103 +4,76 @@
 
 import math
 
-from puppet_core.math import (
+import numpy as np
+from puppet_core.math import array_kernel, copy, Floats, kernel
+from puppet_core.math.values import (
     add,
-    copy,
+    conjugate,
     cross,
     dot,
-    Floats,
-    kernel,
-    Quat,
-    scale,
-    sub,
-    vec3,
-    Vec3s,
-    work_table,
-)
-from puppet_core.math.values import (
-    conjugate,
     exp,
     log,
     multiply,
     normalize,
+    QuatLike,
     rotate,
-    rotate_inverse,
+    scale,
+    sub,
     Vec3,
+    vec3,
     Vec3Like,
 )
 from puppet_retarget.rate_control.state import GoalArrays, Inputs, RateArrays, State, TreeArrays
-from puppet_retarget.rate_control.tree import BALL, FIXED, HINGE, POSITION, UNIVERSAL
+from puppet_retarget.rate_control.tree import BALL, HINGE, POSITION
 
 
 @kernel
 def pose_tree(tree: TreeArrays, state: State) -> None:
     """Bring all segments up to date with the base, whose rows hold, and the joint rotations."""
     base, q, p = tree.base[0], state.q_world, state.p_world
-    for i in range(1, tree.n_segments):
-        segment = tree.orders[base, i]
-        nearer = tree.neighbours[base, segment]
-        if tree.parents[segment] == nearer:
-            copy(multiply(q[nearer], state.rotations[segment]), q[segment])
-            copy(add(p[nearer], rotate(q[nearer], tree.offsets[segment])), p[segment])
-        else:
-            copy(multiply(q[nearer], conjugate(state.rotations[nearer])), q[segment])
-            copy(sub(p[nearer], rotate(q[segment], tree.offsets[nearer])), p[segment])
-
-
-@kernel
-def turn_joint(kind: int, axes: Vec3s, rates: Floats, q: Quat) -> None:
-    """Turn a joint by its rates, shape (kind,) or more [rad], in place."""
-    if kind == BALL:
-        copy(normalize(multiply(q, exp(rates))), q)
-    elif kind == HINGE:
-        copy(normalize(multiply(q, exp(scale(axes[0], rates[0])))), q)
-    elif kind == UNIVERSAL:
-        turned = multiply(exp(scale(axes[0], rates[0])), q)
-        copy(normalize(multiply(turned, exp(scale(axes[1], rates[1])))), q)
+    segment = base
+    while segment > 0:  # from the base to the root ..
+        parent = tree.parents[segment]
+        copy(multiply(q[segment], conjugate(state.rotations[segment])), q[parent])
+        copy(sub(p[segment], rotate(q[parent], tree.offsets[segment])), p[parent])
+        segment = parent
+    for segment in range(1, tree.n_segments):  # .. and from there to all others
+        if segment != base:
+            parent = tree.parents[segment]
+            copy(multiply(q[parent], state.rotations[segment]), q[segment])
+            copy(add(p[parent], rotate(q[parent], tree.offsets[segment])), p[segment])
 
 
 @kernel
 def move_tree(tree: TreeArrays, rates: Floats, state: State) -> None:
-    """Move base and joints by their rates, shape (D,), and pose the tree."""
+    """Move base and joints by their rates, shape (dofs,), and pose the tree."""
     base = tree.base[0]
     copy(add(state.p_world[base], rates), state.p_world[base])
     copy(normalize(multiply(exp(rates[3:6]), state.q_world[base])), state.q_world[base])
     for joint in range(1, tree.n_segments):
-        own = rates[tree.first_dofs[joint] : tree.first_dofs[joint] + 3]
-        turn_joint(tree.kinds[joint], tree.axes[joint], own, state.rotations[joint])
+        first, q = tree.first_dofs[joint], state.rotations[joint]
+        if tree.kinds[joint] == BALL:
+            copy(normalize(multiply(q, exp(rates[first : first + 3]))), q)
+        elif tree.kinds[joint] == HINGE:
+            copy(normalize(multiply(q, exp(scale(tree.axes[joint], rates[first])))), q)
     pose_tree(tree, state)
 
 
 @kernel
-def joint_difference(kind: int, axes: Vec3s, q: Quat, goal: Quat, out: Floats) -> None:
-    """
-    Write the rates that take a joint to another rotation, shape (kind,) or more [rad].
-
-    Exact for balls and hinges. Of a universal joint it is the first order, by least squares:
-    the two axes need not be square to each other.
-    """
-    if kind == FIXED:
-        return
-    difference = log(multiply(conjugate(q), goal))  # in the child's frame
-    if kind == BALL:
-        copy(difference, out)
-    elif kind == HINGE:
-        out[0] = dot(difference, axes[0])
-    else:
-        first = rotate_inverse(q, axes[0])
-        a, b, c = dot(difference, first), dot(difference, axes[1]), dot(first, axes[1])
-        factor = 1.0 / max(1.0 - c * c, 1e-6)
-        out[0] = factor * (a - c * b)
-        out[1] = factor * (b - c * a)
+def joint_difference(kind: int, axis: Vec3Like, q: QuatLike, goal: QuatLike) -> Vec3:
+    """Return the rates that take a joint to another rotation [rad], the first `kind` of three."""
+    difference = log(multiply(conjugate(q), goal))
+    return (dot(difference, axis), 0.0, 0.0) if kind == HINGE else difference
 
 
 @kernel
-def base_difference(tree: TreeArrays, inputs: Inputs, state: State, out: Floats) -> None:
-    """Write shift and turn, shape (6,) or more, that take the base to its given pose."""
+def base_difference(
+    tree: TreeArrays, inputs: Inputs, state: State
+) -> tuple[float, float, float, float, float, float]:
+    """Return shift [m] and turn [rad] that take the base to its given pose."""
     base = tree.base[0]
-    copy(sub(inputs.base_position, state.p_world[base]), out[:3])
-    copy(turn_between(state.q_world[base], inputs.base_orientation), out[3:6])
+    shift = sub(inputs.base_position, state.p_world[base])
+    return shift + turn_between(state.q_world[base], inputs.base_orientation)
 
 
 @kernel
@@ -112,7 +85,7 @@ def change_base(c: RateArrays, segment: int) -> None:
     whatever error that had, and does not jump.
     """
     c.tree.base[0] = segment
-    base_difference(c.tree, c.inputs, c.state, c.state.gap)
+    copy(base_difference(c.tree, c.inputs, c.state), c.state.gap)
     for k in range(6):
         c.state.gap[k] = -c.state.gap[k]
 
@@ -128,146 +101,118 @@ def task_point(tree: TreeArrays, state: State, task: int) -> Vec3:
 
 
 @kernel
-def _add_rows(c: RateArrays, task: int, away: Vec3, first: int, rows: Floats) -> int:
-    """Write the rows of a displacement in world, from `first` on; return the next row."""
-    for i in range(c.tree.n_axes[task]):
-        axis = rotate(c.inputs.frames[task], c.tree.task_axes[task, i])
-        rows[first + i] = c.tree.task_weights[task] * dot(axis, away)
-    return first + c.tree.n_axes[task]
-
-
-@kernel
-def turn_between(q: Quat, goal: Quat) -> Vec3:
+def turn_between(q: QuatLike, goal: QuatLike) -> Vec3:
     """Return the rotation vector in world that takes one orientation to another [rad]."""
     return log(multiply(goal, conjugate(q)))
 
 
 @kernel
-def error_rows(c: RateArrays, goals: GoalArrays) -> int:
-    """Fill `work.errors`, how far the goals are (ChoiKo2000 eq. 9); return the number of rows."""
-    tree, state, n = c.tree, c.state, 0
+def count_rows(c: RateArrays) -> int:
+    """Return how many rows the active tasks have."""
+    n = 0
+    for task in range(c.tree.n_tasks):
+        n += c.tree.n_axes[task] * c.inputs.active[task]
+    return n
+
+
+@array_kernel
+def goal_rows(c: RateArrays, goals: GoalArrays, before: GoalArrays) -> Floats:
+    """Return how far the goals of active tasks have gone since some before, shape (rows,)."""
+    tree, rows, n = c.tree, np.empty(count_rows(c)), 0
+    root = sub(goals.root, before.root)
     for task in range(tree.n_tasks):
         if c.inputs.active[task] == 0:
             continue
         if tree.task_kinds[task] == POSITION:
-            shift = sub(state.p_world[0], goals.root)
-            goal = add(goals.positions[task], scale(shift, c.inputs.carried[task]))
-            away = sub(goal, task_point(tree, state, task))
-        else:
-            away = turn_between(state.q_world[tree.segments[task]], goals.orientations[task])
-        n = _add_rows(c, task, away, n, c.work.errors)
-    return n
-
-
-@kernel
-def move_rows(c: RateArrays) -> None:
-    """Fill `work.moves`, how far the goals have gone since the step before."""
-    goals, before, n = c.work.goal, c.state.before, 0
-    for task in range(c.tree.n_tasks):
-        if c.inputs.active[task] == 0:
-            continue
-        if c.tree.task_kinds[task] == POSITION:
-            shift = sub(goals.root, before.root)
             step = sub(goals.positions[task], before.positions[task])
-            away = sub(step, scale(shift, c.inputs.carried[task]))
+            away = sub(step, scale(root, c.inputs.carried[task]))
         else:
             away = turn_between(before.orientations[task], goals.orientations[task])
-        n = _add_rows(c, task, away, n, c.work.moves)
+        for i in range(tree.n_axes[task]):
+            rows[n] = tree.task_weights[task] * dot(tree.task_axes[task, i], away)
+            n += 1
+    return rows
+
+
+@array_kernel
+def error_rows(c: RateArrays, goals: GoalArrays) -> Floats:
+    """Return how far the goals are, shape (rows,) (ChoiKo2000 eq. 9)."""
+    here = GoalArrays(np.empty((c.tree.n_tasks, 3)), np.empty((c.tree.n_tasks, 4)), np.empty(3))
+    note_tasks(c.tree, c.state, here)
+    return goal_rows(c, goals, here)
 
 
 @kernel
-def clamp_rows(c: RateArrays) -> None:
-    """Shorten what goes into the pseudo-inverse to a limit for each task, in place."""
-    tree, rows, n = c.tree, c.work.inputs, 0
+def note_tasks(tree: TreeArrays, state: State, here: GoalArrays) -> None:
+    """Write where root and tasks are."""
+    copy(state.p_world[0], here.root)
+    for task in range(tree.n_tasks):
+        copy(task_point(tree, state, task), here.positions[task])
+        copy(state.q_world[tree.segments[task]], here.orientations[task])
+
+
+@array_kernel
+def clamped(c: RateArrays, rows: Floats) -> Floats:
+    """Return rows of which each task's are together not above its limit."""
+    tree, settings, first = c.tree, c.settings, 0
     for task in range(tree.n_tasks):
         if c.inputs.active[task] == 0:
             continue
-        square = 0.0
-        for i in range(n, n + tree.n_axes[task]):
-            square += rows[i] * rows[i]
+        own = rows[first : first + tree.n_axes[task]]
         is_position = tree.task_kinds[task] == POSITION
-        limit = c.settings.max_input_m if is_position else c.settings.max_input_rad
-        limit *= tree.task_weights[task]
-        if square > limit * limit:
-            factor = limit / math.sqrt(square)
-            for i in range(n, n + tree.n_axes[task]):
-                rows[i] *= factor
-        n += tree.n_axes[task]
+        limit = settings.max_input_m if is_position else settings.max_input_rad
+        length = math.sqrt(np.sum(own * own))
+        own *= min(1.0, limit * tree.task_weights[task] / max(length, 1e-300))
+        first += tree.n_axes[task]
+    return rows
 
 
 @kernel
-def _joint_axes(tree: TreeArrays, state: State, joint: int, axes: Floats) -> None:
-    """Write the axes that a joint's rates turn about, in world, a row for each."""
-    kind, q = tree.kinds[joint], state.q_world[joint]
-    if kind == BALL:
-        copy(rotate(q, (1.0, 0.0, 0.0)), axes[0])
-        copy(rotate(q, (0.0, 1.0, 0.0)), axes[1])
-        copy(rotate(q, (0.0, 0.0, 1.0)), axes[2])
-    elif kind == HINGE:
-        copy(rotate(q, tree.axes[joint, 0]), axes[0])
-    elif kind == UNIVERSAL:
-        copy(rotate(state.q_world[tree.parents[joint]], tree.axes[joint, 0]), axes[0])
-        copy(rotate(q, tree.axes[joint, 1]), axes[1])
+def _turning_axes(kind: int, axis: Vec3Like, q: QuatLike) -> tuple[Vec3, Vec3, Vec3]:
+    """Return the axes that a joint's rates turn about, in world; the first `kind` of three."""
+    if kind == HINGE:
+        return rotate(q, axis), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    return rotate(q, (1.0, 0.0, 0.0)), rotate(q, (0.0, 1.0, 0.0)), rotate(q, (0.0, 0.0, 1.0))
 
 
 @kernel
-def _lever(is_position: bool, point: Vec3, pivot: Vec3Like, row: Vec3Like) -> Vec3:
-    """Return the derivative of a row by turns about a pivot, along the world's axes."""
-    # d(u . x) = (w x (x - c)) . u = w . ((x - c) x u)
-    return cross(sub(point, pivot), row) if is_position else vec3(row)
-
-
-@kernel
-def _fill_task(c: RateArrays, task: int, first: int) -> None:
-    """Fill the rows of a task; of a goal that goes along with the root, less the root's way."""
-    point, carried = task_point(c.tree, c.state, task), c.inputs.carried[task]
-    _add_task(c, task, c.tree.segments[task], point, 1.0, first)
-    if c.tree.task_kinds[task] == POSITION and carried > 0.0:
-        _add_task(c, task, 0, vec3(c.state.p_world[0]), -carried, first)
-
-
-@kernel
-def _add_task(
-    c: RateArrays, task: int, segment: int, point: Vec3, factor: float, first: int
+def _add_row(
+    c: RateArrays, is_position: bool, segment: int, point: Vec3, row: Vec3, out: Floats
 ) -> None:
-    """Add to a task's rows a point of a segment: the joints between it and the base, the base."""
-    tree, state, jacobian = c.tree, c.state, c.work.jacobian
-    rows, axes = work_table(3, 3), work_table(3, 3)
-    base, is_position = tree.base[0], tree.task_kinds[task] == POSITION
-    for i in range(tree.n_axes[task]):
-        axis = rotate(c.inputs.frames[task], tree.task_axes[task, i])
-        copy(scale(axis, factor * tree.task_weights[task]), rows[i])
-    while segment != base:
-        nearer = tree.neighbours[base, segment]
-        is_forward = tree.parents[segment] == nearer
-        # past a joint that is walked from child to parent, the parent turns the other way
-        joint, sign = (segment, 1.0) if is_forward else (nearer, -1.0)
-        _joint_axes(tree, state, joint, axes)
+    """Add how a point of a segment moves, or the segment turns, along a row's direction."""
+    tree, state, base = c.tree, c.state, c.tree.base[0]
+    # by the joints between root and segment, less those between root and base
+    for begin, sign in ((segment, 1.0), (base, -1.0)):
+        joint = begin
+        while joint > 0:
+            kind, first = tree.kinds[joint], tree.first_dofs[joint]
+            # d(u . x) = (w x (x - c)) . u = w . ((x - c) x u)
+            lever = cross(sub(point, state.p_world[joint]), row) if is_position else row
+            axes = _turning_axes(kind, tree.axes[joint], state.q_world[joint])
+            for d in range(kind):
+                out[first + d] += sign * dot(axes[d], lever)
+            joint = tree.parents[joint]
+    lever = cross(sub(point, state.p_world[base]), row) if is_position else row
+    for k in range(3):
+        out[k] += row[k] if is_position else 0.0  # by world axes
+        out[3 + k] += lever[k]
+
+
+@array_kernel
+def jacobian_of(c: RateArrays) -> Floats:
+    """Return the stacked Jacobian of all active tasks, shape (rows, dofs)."""
+    tree, state, n = c.tree, c.state, 0
+    jacobian = np.zeros((count_rows(c), tree.n_dofs))
+    for task in range(tree.n_tasks):
+        if c.inputs.active[task] == 0:
+            continue
+        is_position, carried = tree.task_kinds[task] == POSITION, c.inputs.carried[task]
+        point = task_point(tree, state, task)
         for i in range(tree.n_axes[task]):
-            lever = _lever(is_position, point, state.p_world[joint], rows[i])
-            for d in range(tree.kinds[joint]):
-                jacobian[tree.first_dofs[joint] + d, first + i] += sign * dot(axes[d], lever)
-        segment = nearer
-    for i in range(tree.n_axes[task]):
-        lever = _lever(is_position, point, state.p_world[base], rows[i])
-        for k in range(3):
-            if is_position:
-                jacobian[k, first + i] += rows[i, k]  # by world axes
-            jacobian[3 + k, first + i] += lever[k]
-
-
-@kernel
-def fill_jacobian(c: RateArrays) -> int:
-    """Fill the stacked Jacobian of all active tasks, transposed; return the number of rows."""
-    n, first = 0, 0
-    for task in range(c.tree.n_tasks):
-        if c.inputs.active[task] != 0:
-            n += c.tree.n_axes[task]
-    for d in range(c.tree.n_dofs):
-        for i in range(n):
-            c.work.jacobian[d, i] = 0.0
-    for task in range(c.tree.n_tasks):
-        if c.inputs.active[task] != 0:
-            _fill_task(c, task, first)
-            first += c.tree.n_axes[task]
-    return n
+            row = scale(tree.task_axes[task, i], tree.task_weights[task])
+            _add_row(c, is_position, tree.segments[task], point, row, jacobian[n])
+            if is_position and carried > 0.0:  # less the way of the root that the goal goes along
+                root = vec3(state.p_world[0])
+                _add_row(c, is_position, 0, root, scale(row, -carried), jacobian[n])
+            n += 1
+    return jacobian

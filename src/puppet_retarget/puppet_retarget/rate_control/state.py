@@ -8,14 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats, frozen, Ints, Quats, Vec3s
-from puppet_retarget.rate_control.tree import BASE_DOFS, MAX_ROWS, MAX_SEGMENTS, MAX_TASKS
-
-MAX_DOFS = BASE_DOFS + 3 * (MAX_SEGMENTS - 1)
+from puppet_retarget.rate_control.tree import BASE_DOFS, MAX_SEGMENTS, MAX_TASKS
 
 NO_ESTIMATE, TASKS_ONLY, ALL_RATES, SECONDARY_ONLY = 0, 1, 2, 3  # RateConfig.estimate
 
-# segments, tasks, degrees of freedom, rows
-S, T, D, R = MAX_SEGMENTS, MAX_TASKS, MAX_DOFS, MAX_ROWS
+# segments, tasks, degrees of freedom
+S, T, D = MAX_SEGMENTS, MAX_TASKS, BASE_DOFS + 3 * (MAX_SEGMENTS - 1)
 
 
 # Defaults are copied when a controller packs its arrays.
@@ -104,10 +102,8 @@ class TreeArrays(NamedTuple):
     parents: Ints = ints(S)
     offsets: Vec3s = floats(S, 3)
     kinds: Ints = ints(S)
-    axes: Vec3s = floats(S, 2, 3)
+    axes: Vec3s = floats(S, 3)
     first_dofs: Ints = ints(S)
-    orders: Ints = ints(S, S)
-    neighbours: Ints = ints(S, S)
     segments: Ints = ints(T)  # of each task
     task_kinds: Ints = ints(T)
     points: Vec3s = floats(T, 3)
@@ -131,7 +127,6 @@ class Inputs(NamedTuple):
     carried: Floats = floats(T)  # fraction of the root's way from its place that a goal goes along
     positions: Vec3s = floats(T, 3)  # goals in world [m]
     orientations: Quats = units(T)  # goals in world
-    frames: Quats = units(T)  # in which each task's axes are given
     imitated: Quats = units(S)  # joint rotations to imitate; row 0 is not used
     root_position: Floats = floats(3)  # place of the first segment that goals are carried from [m]
     base_position: Floats = floats(3)  # of the base segment's frame [m]
@@ -147,34 +142,10 @@ class State(NamedTuple):
     q_world: Quats = units(S)
     p_world: Vec3s = floats(S, 3)
     before: GoalArrays = GoalArrays()  # goals of the step before
-    strongest: Floats = floats(R)  # direction of the largest singular value
-    weakest: Floats = floats(R)  # and of the smallest
     gap: Floats = floats(6)  # from the given pose of a new base: shift [m], turn [rad]
-    dexterity: Floats = floats(1)  # sigma_min over sigma_max of the last step's Jacobian [-]
-    damping: Floats = floats(1)  # lambda of the last step [m/rad]
     steps: Ints = ints(1)  # of the last frame, with corrections
     error: Floats = floats(1)  # of all tasks together after the last frame [m], [rad]
     astray: Floats = floats(1)  # how long the body has been astray, or -, will be brought back [s]
-
-
-class Work(NamedTuple):
-    """Working space; nothing in it outlives a step."""
-
-    jacobian: Floats = floats(D, R)  # transposed: a row for each degree of freedom
-    gram: Floats = floats(R, R)  # J W J^T
-    factor: Floats = floats(R, R)
-    errors: Floats = floats(R)
-    moves: Floats = floats(R)  # of the goals since the step before
-    inputs: Floats = floats(R)  # what goes into the pseudo-inverse
-    solved: Floats = floats(R)
-    spare: Floats = floats(R)
-    wish: Floats = floats(D)  # secondary rate
-    driven: Floats = floats(D)  # the part of it that no task may change
-    rates: Floats = floats(D)  # outcome
-    tried: Floats = floats(D)
-    goal: GoalArrays = GoalArrays()  # of this sub-step
-    kept_rotations: Quats = units(S)
-    kept_base: Floats = floats(7)
 
 
 class RateArrays(NamedTuple):
@@ -184,4 +155,3 @@ class RateArrays(NamedTuple):
     tree: TreeArrays = TreeArrays()
     inputs: Inputs = Inputs()
     state: State = State()
-    work: Work = Work()

@@ -5,8 +5,8 @@ An articulated tree for inverse rate control: any segments, any joints, any base
 
 A segment's frame is at its joint with its parent, whose name is the segment's; the rotation maps
 vectors of the child into the parent. The base can change without anything moving. Rates of a ball
-are a rotation vector in the child's frame; a hinge has one about its axis; a universal joint one
-about an axis in the parent and one about an axis in the child.
+are a rotation vector in the child's frame; a hinge has one about its axis. A joint of two axes is
+two hinges in the same place, one of three a ball.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from puppet_core.body import PARENTS, SEGMENTS, Skeleton
 from puppet_core.io import ConfigError
 from puppet_core.math import check_array, Floats, Ints, read_only, Vec3, Vec3s
 
-FIXED, HINGE, UNIVERSAL, BALL = 0, 1, 2, 3
-"""Kinds of joints: their degrees of freedom. A joint of three successive axes is a ball."""
+FIXED, HINGE, BALL = 0, 1, 3
+"""Kinds of joints: their degrees of freedom."""
 
 MAX_SEGMENTS = 32
 BASE_DOFS = 6  # shift of the base segment and its turn, both by world axes
-_AXES = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  # where a tree gives none
+_AXIS = (0.0, 1.0, 0.0)  # where a tree gives none
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,10 @@ class BodyTree:
     # Joint of each segment in its parent's frame, shape (n, 3) [m]; row 0 is not used
     offsets: Vec3s
     kinds: Ints = ()  # type: ignore[assignment]
-    """FIXED, HINGE, UNIVERSAL or BALL, shape (n,); row 0 is not used. Empty: all balls."""
+    """FIXED, HINGE or BALL, shape (n,); row 0 is not used. Empty: all balls."""
 
     axes: Vec3s = ()  # type: ignore[assignment]
-    """
-    Unit axes of hinges and universal joints, shape (n, 2, 3).
-
-    A hinge turns about the first. A universal joint turns about the first, which is fixed in the
-    parent, after the second, which is fixed in the child. By default Y, then Z.
-    """
+    """Unit axes of hinges, shape (n, 3). Empty: all Y."""
 
     def __post_init__(self) -> None:
         n = len(self.names)
@@ -53,9 +48,9 @@ class BodyTree:
         put(self, 'offsets', read_only(check_array('offsets', self.offsets, (n, 3))))
         kinds = self.kinds if len(self.kinds) else np.full(n, BALL)
         put(self, 'kinds', _indices('kinds', kinds, n))
-        axes = self.axes if len(self.axes) else np.tile(_AXES, (n, 1, 1))
-        axes = check_array('axes', axes, (n, 2, 3))
-        lengths = np.linalg.norm(axes, axis=2, keepdims=True)
+        axes = self.axes if len(self.axes) else np.tile(_AXIS, (n, 1))
+        axes = check_array('axes', axes, (n, 3))
+        lengths = np.linalg.norm(axes, axis=1, keepdims=True)
         if np.any(np.abs(lengths - 1.0) > 1e-6):
             raise ConfigError('axes: expected unit vectors')
         put(self, 'axes', read_only(axes / lengths))
@@ -63,8 +58,9 @@ class BodyTree:
             raise ConfigError(
                 f'parents: expected -1, then earlier segments, got {self.parents.tolist()}'
             )
-        if np.any((self.kinds < FIXED) | (self.kinds > BALL)):
-            raise ConfigError(f'kinds: expected {FIXED} to {BALL}, got {self.kinds.tolist()}')
+        if not np.isin(self.kinds, (FIXED, HINGE, BALL)).all():
+            kinds = f'{FIXED}, {HINGE} or {BALL}'
+            raise ConfigError(f'kinds: expected {kinds}, got {self.kinds.tolist()}')
 
     @classmethod
     def of_skeleton(cls, skeleton: Skeleton) -> 'BodyTree':
@@ -87,27 +83,6 @@ class BodyTree:
     def n_dofs(self) -> int:
         """Return the number of degrees of freedom, six of them the base's."""
         return int(BASE_DOFS + self.kinds[1:].sum())
-
-    def walks(self) -> tuple[Ints, Ints]:
-        """
-        Return how the tree is walked from each base b: row b of orders and of neighbours.
-
-        An order has b first, each segment after its neighbour on the side of the base, which is -1
-        for b.
-        """
-        n = len(self.names)
-        orders, neighbours = np.zeros((n, n), dtype=np.int64), np.full((n, n), -1)
-        for base in range(n):
-            order = [base]
-            for segment in order:
-                for other in range(n):
-                    if other in order:
-                        continue
-                    if self.parents[other] == segment or self.parents[segment] == other:
-                        neighbours[base, other] = segment
-                        order.append(other)
-            orders[base] = order
-        return orders, neighbours
 
 
 def _indices(name: str, values: Ints | Sequence[int], n: int) -> Ints:
@@ -140,11 +115,7 @@ class Task:
     """The point in the segment's frame, shape (3,) [m]."""
 
     axes: Floats | None = None
-    """
-    Directions that count, shape (1 to 3, 3), square to each other, of unit length; None: all.
-
-    They are given in the task's frame, which is the world's until the caller turns it.
-    """
+    """Directions in world that count, (1 to 3, 3), square, of unit length; None: all."""
 
     # Of its rows where goals contradict each other or the damping acts [-]; 1 rad is 1 m
     weight: float = 1.0

@@ -8,7 +8,13 @@ from puppet_retarget.solvers.discontinuity import DiscontinuityDetector, HoldAnd
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, Solver, SolverOutput
 from puppet_retarget.solvers.joint_limits import split_swing_twist
 from puppet_retarget.solvers.registry import make_solver, SOLVER_NAMES
-from puppet_retarget.solvers.thesis.ball_intersection import circle_of, closest_in_balls, on_circle
+from puppet_retarget.solvers.thesis.ball_intersection import (
+    circle_of,
+    closest_in_shells,
+    NO_SHELL,
+    on_circle,
+    Shell,
+)
 from puppet_retarget.solvers.thesis.errata import ERRATA
 from puppet_retarget.solvers.thesis.self_balls import Balls, SelfBalls
 from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver, Performer, repose_packed

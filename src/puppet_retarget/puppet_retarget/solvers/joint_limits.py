@@ -18,27 +18,24 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from puppet_core.body import Character, MAX_ANGLE_DEG, N_SEGMENTS, segment_axis
+from puppet_core.body import Character, MAX_ANGLE_DEG, N_SEGMENTS, segment_axis, swing_axes
 from puppet_core.math import (
     add,
     align_sign,
     conjugate,
     copy,
-    cross,
     dot,
     exp,
     Floats,
     kernel,
     multiply,
-    normalized,
     quat,
     Quats,
     scale,
-    sub,
     Vec3s,
     work_array,
 )
-from puppet_core.math.values import ease, Quat, QuatLike, Vec3, Vec3Like
+from puppet_core.math.values import ease, Quat, QuatLike, Vec3Like
 
 KEPT = 0.9  # fraction of a limit up to which nothing changes [-]
 FADE_START_RAD = math.radians(MAX_ANGLE_DEG)  # no limit is beyond this
@@ -74,15 +71,6 @@ def limit_arrays(character: Character) -> LimitArrays:
         arrays.swings[i] = limit.swing
         arrays.twists[i] = limit.twist
     return arrays
-
-
-@kernel
-def swing_axes(axis: Vec3Like) -> tuple[Vec3, Vec3]:
-    """Return the axes of `puppet_core.body.joint_limits.swing_axes`."""
-    along_x = abs(axis[0]) >= abs(axis[1]) and abs(axis[0]) >= abs(axis[2])
-    reference = (0.0, 1.0, 0.0) if along_x else (1.0, 0.0, 0.0)
-    first = normalized(sub(reference, scale(axis, dot(reference, axis))))
-    return first, cross(axis, first)
 
 
 @kernel

@@ -57,7 +57,7 @@ from puppet_retarget.rate_control import (
 )
 from puppet_retarget.solvers.config import RATE_BASES, RATE_ESTIMATES, SolverConfig
 from puppet_retarget.solvers.joint_limits import KEPT, limit_arrays, limit_joints, LimitArrays
-from puppet_retarget.solvers.thesis.limbs import blend_limb, limb_of, Ranges, set_limb, solve_limb
+from puppet_retarget.solvers.thesis.limbs import limb_of, reach, set_limb
 from puppet_retarget.solvers.thesis.measures import measure
 from puppet_retarget.solvers.thesis.puppet import (
     Goals,
@@ -68,7 +68,7 @@ from puppet_retarget.solvers.thesis.puppet import (
     STARTS,
     update,
 )
-from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL
+from puppet_retarget.solvers.thesis.ranges import fill_goals
 from puppet_retarget.solvers.thesis.root import estimate_root, reach_over_importance
 from puppet_retarget.solvers.thesis.solver import ImportanceBasedSolver, Performer, pose_captured
 
@@ -172,8 +172,8 @@ def _out_of_reach(puppet: Puppet, goals: Goals, pose: Pose) -> float:
     for i in range(4):
         if goals.importances[i] > 0.0:
             distance = norm(sub(pose.p[STARTS[i]], goals.wrists[i]))
-            reach = reach_over_importance(puppet, i, goals.importances[i])
-            worst = max(worst, distance - reach)
+            own = reach_over_importance(puppet, i, goals.importances[i])
+            worst = max(worst, distance - own)
     return worst if worst > REACH_TOL_M else 0.0
 
 
@@ -192,9 +192,7 @@ def _bend_limbs(
     for i in range(4):
         limb = limb_of(puppet, i, pose)
         wrist = add(inputs.positions[i], sub(goals.wrists[i], goals.palms[i]))
-        ranges = Ranges(Ball(wrist, 0.0, 1.0), NO_BALL, NO_BALL)
-        joints = blend_limb(limb, solve_limb(limb, ranges, settings.errata), (1.0, 1.0))
-        set_limb(i, joints, goals.q_ends[i], pose)
+        set_limb(i, reach(limb, wrist, settings.errata), goals.q_ends[i], pose)
     update(puppet, pose)
     for joint in range(STARTS[0], 16):
         copy(pose.rotations[joint], inputs.imitated[joint])

@@ -274,7 +274,7 @@ def test_balls_are_those_of_the_thesis(adult_character, scene, puppet, request, 
         for j, _ in NEAR:
             ball = self_ball(own, settings, self_rows[j], j, pose)
             np.testing.assert_allclose(balls.centres[j], ball.centre, atol=1e-9)
-            np.testing.assert_allclose(balls.radii[j], ball.radius, atol=1e-9)
+            np.testing.assert_allclose(balls.radii[j], ball.outer, atol=1e-9)
             assert balls.importances[j] == self_rows[j, SELF_IMPORTANCE]
 
 

@@ -35,10 +35,16 @@ from puppet_core.math.values import (
     Vec3,
     vec3,
 )
-from puppet_retarget.solvers.thesis.ball_intersection import closest_in_shells, NO_SHELL, Sphere
+from puppet_retarget.solvers.thesis.ball_intersection import (
+    ball,
+    closest_in_shells,
+    NO_SHELL,
+    Shell,
+    sphere,
+)
 from puppet_retarget.solvers.thesis.errata import Errata
 from puppet_retarget.solvers.thesis.puppet import CARRIED_BY, Pose, Puppet, STARTS
-from puppet_retarget.solvers.thesis.ranges import Ball, elbow_shell, hand_shell
+from puppet_retarget.solvers.thesis.ranges import elbow_shell
 
 PARALLEL = 1e-6  # sine of an angle without an axis [-]
 
@@ -67,9 +73,9 @@ class Solved(NamedTuple):
 class Ranges(NamedTuple):
     """Where a limb should be: its wrist for the environment and for the own body, its elbow."""
 
-    outer_wrist: Ball
-    own_wrist: Ball
-    own_elbow: Ball
+    outer_wrist: Shell
+    own_wrist: Shell
+    own_elbow: Shell
 
 
 @kernel
@@ -116,19 +122,18 @@ def solve_limb(limb: Limb, ranges: Ranges, errata: Errata) -> Solved:
     q_upper = multiply(limb.q_parent, limb.joints[0])
     way = rotate(q_upper, limb.to_elbow)
     shells = (
+        sphere(limb.shoulder, limb.upper),
         elbow_shell(ranges.outer_wrist, limb.lower),
         elbow_shell(ranges.own_wrist, limb.lower),
-        hand_shell(ranges.own_elbow),
+        ranges.own_elbow,
     )
-    start, sphere = add(limb.shoulder, way), Sphere(limb.shoulder, limb.upper)
-    elbow = closest_in_shells(start, sphere, shells, all_candidates, growing)
+    elbow = closest_in_shells(add(limb.shoulder, way), shells, all_candidates, growing)[1]
     # Shin2002 eq. 5.12
     q_upper = multiply(turn_onto(way, sub(elbow, limb.shoulder), errata), q_upper)
     q_lower = multiply(q_upper, limb.joints[1])
     way = rotate(q_lower, limb.to_wrist)
-    shells = hand_shell(ranges.outer_wrist), hand_shell(ranges.own_wrist), NO_SHELL
-    sphere = Sphere(elbow, limb.lower)
-    wrist = closest_in_shells(add(elbow, way), sphere, shells, all_candidates, growing)
+    shells = sphere(elbow, limb.lower), ranges.outer_wrist, ranges.own_wrist, NO_SHELL
+    wrist = closest_in_shells(add(elbow, way), shells, all_candidates, growing)[1]
     return Solved(q_upper, multiply(turn_onto(way, sub(wrist, elbow), errata), q_lower))
 
 
@@ -139,6 +144,13 @@ def blend_limb(limb: Limb, solved: Solved, weights: tuple[float, float]) -> Join
     elbow = multiply(conjugate(solved.q_upper), solved.q_lower)
     # Shin2002 eq. 5.14
     return slerp(limb.joints[0], shoulder, weights[0]), slerp(limb.joints[1], elbow, weights[1])
+
+
+@kernel
+def reach(limb: Limb, wrist: Vec3, errata: Errata) -> Joints:
+    """Return the joint rotations that bring a wrist to a place, or nearest to it."""
+    ranges = Ranges(ball(wrist, 0.0, 1.0), NO_SHELL, NO_SHELL)
+    return blend_limb(limb, solve_limb(limb, ranges, errata), (1.0, 1.0))
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from puppet_core.body import nearest_capsule_within
 from puppet_core.math import Floats, frozen, kernel
-from puppet_core.math.values import dot, norm, rotate_inverse, scale, sub, Vec3Like
+from puppet_core.math.values import norm, rotate_inverse, scale, sub, Vec3Like
 from puppet_retarget.importance import GOAL, ObjectArrays, RELEVANT
 from puppet_retarget.solvers.thesis.objects import least_distance
 from puppet_retarget.solvers.thesis.puppet import Pose, Puppet
@@ -44,13 +44,9 @@ def measure(
 @kernel
 def _self_depth(puppet: Puppet, pose: Pose, j: int, point: Vec3Like) -> float:
     """Return how deep general end-effector j is in the own body, 0 outside [m]."""
-    deepest, shape = 0.0, puppet.shape
+    depth = 0.0
     for segment in range(16):
-        if not _COUNTS[j][segment]:
-            continue
-        local = rotate_inverse(pose.q[segment], sub(point, pose.p[segment]))
-        away, bound = sub(local, shape.centres[segment]), shape.bounds[segment]
-        if bound > 0.0 and dot(away, away) < bound * bound:
-            depth = -nearest_capsule_within(shape, segment, local, -deepest)[0]
-            deepest = max(deepest, depth)
-    return deepest
+        if _COUNTS[j][segment]:
+            local = rotate_inverse(pose.q[segment], sub(point, pose.p[segment]))
+            depth = max(depth, -nearest_capsule_within(puppet.shape, segment, local, -depth)[0])
+    return depth

@@ -9,10 +9,9 @@ come with the rows of `importance.self_interaction`, as do the weights that they
 """
 
 import math
-from typing import NamedTuple
 
 from puppet_core.math import copy, Floats, kernel
-from puppet_core.math.values import add, norm, rotate, scale, sub, Vec3, vec3
+from puppet_core.math.values import add, norm, rotate, scale, sub, vec3
 from puppet_retarget.importance import (
     CONTACT_WIDTH,
     DISPLACEMENT,
@@ -26,7 +25,7 @@ from puppet_retarget.importance import (
     SELF_IMPORTANCE,
     WEIGHT,
 )
-from puppet_retarget.solvers.thesis.ball_intersection import NO_SHELL, Shell
+from puppet_retarget.solvers.thesis.ball_intersection import ball, NO_SHELL, Shell
 from puppet_retarget.solvers.thesis.puppet import (
     FIRST_OF_LIMBS,
     Goals,
@@ -35,17 +34,6 @@ from puppet_retarget.solvers.thesis.puppet import (
     Settings,
     STARTS,
 )
-
-
-class Ball(NamedTuple):
-    """Where a general end-effector should be; of no importance it is nowhere."""
-
-    centre: Vec3  # [m]
-    radius: float  # [m]
-    importance: float
-
-
-NO_BALL = Ball((0.0, 0.0, 0.0), math.inf, 0.0)
 
 
 @kernel
@@ -63,7 +51,7 @@ def fill_goals(puppet: Puppet, settings: Settings, rows: Floats, pose: Pose, goa
 
 
 @kernel
-def self_ball(puppet: Puppet, settings: Settings, row: Floats, j: int, pose: Pose) -> Ball:
+def self_ball(puppet: Puppet, settings: Settings, row: Floats, j: int, pose: Pose) -> Shell:
     """
     Return the ball that keeps the self-interaction of general end-effector j of a pose.
 
@@ -94,10 +82,10 @@ def self_ball(puppet: Puppet, settings: Settings, row: Floats, j: int, pose: Pos
         total += contact[WEIGHT]
         nearest = min(nearest, settings.world_scale * distance)
     if w <= 0.0 or total <= 0.0:
-        return NO_BALL  # errata 6
+        return NO_SHELL  # errata 6
     # Shin2002 eq. 5.6, as its text has it: printed is a ball that grows with w (errata 5)
     radius = nearest * (1.0 - w if settings.errata.shrinking_ball else w)
-    return Ball(add(point, scale(shift, 1.0 / total)), radius, w)
+    return ball(add(point, scale(shift, 1.0 / total)), radius, w)
 
 
 @kernel
@@ -119,17 +107,7 @@ def _third_nearest(row: Floats) -> float:
 
 
 @kernel
-def hand_shell(ball: Ball) -> Shell:
-    """Return a ball of a hand as its range on the sphere about its elbow."""
-    if ball.radius == math.inf:
-        return NO_SHELL
-    return Shell(ball.centre, 0.0, ball.radius, ball.importance)
-
-
-@kernel
-def elbow_shell(ball: Ball, forearm: float) -> Shell:
+def elbow_shell(hand: Shell, forearm: float) -> Shell:
     """Return where an elbow may be for a hand in a ball: a shell (Shin2002 fig. 5.6)."""
-    if ball.radius == math.inf:
-        return NO_SHELL
     # 5.3.2: the forearm outwards from the edge of the ball, or through its centre
-    return Shell(ball.centre, forearm - ball.radius, forearm + ball.radius, ball.importance)
+    return Shell(hand.centre, forearm - hand.outer, forearm + hand.outer, hand.importance)

@@ -9,9 +9,9 @@ their goals, and from there to the nearest place from which all goals can be rea
 
 import math
 
-from puppet_core.math import copy, Floats, kernel, work_array, work_table
+from puppet_core.math import Floats, kernel
 from puppet_core.math.values import add, rotate, scale, sub, Vec3, vec3, Vec3Like
-from puppet_retarget.solvers.thesis.ball_intersection import closest_by_errata
+from puppet_retarget.solvers.thesis.ball_intersection import ball, closest_in_shells, Shell
 from puppet_retarget.solvers.thesis.puppet import Goals, Pose, Puppet, Settings, STARTS
 
 
@@ -66,11 +66,18 @@ def estimate_root(puppet: Puppet, settings: Settings, goals: Goals, pose: Pose) 
     root, errata = vec3(pose.root), settings.errata
     if settings.has_mean:
         root = add(root, mean_offset(goals, pose.points, errata.continuous_mean))
-    centres, radii = work_table(4, 3), work_array(4)
-    for i in range(4):
-        # where the root is when the limb begins at its goal
-        from_root = sub(pose.p[STARTS[i]], pose.root)
-        copy(sub(goals.wrists[i], from_root), centres[i])
-        radii[i] = reach_over_importance(puppet, i, goals.importances[i])
-    w, growing = goals.importances, errata.growing_balls
-    return closest_by_errata(root, centres, radii, w, errata.all_candidates, growing)
+    balls = (
+        _ball(puppet, goals, pose, 0),
+        _ball(puppet, goals, pose, 1),
+        _ball(puppet, goals, pose, 2),
+        _ball(puppet, goals, pose, 3),
+    )
+    return closest_in_shells(root, balls, errata.all_candidates, errata.growing_balls)[1]
+
+
+@kernel
+def _ball(puppet: Puppet, goals: Goals, pose: Pose, limb: int) -> Shell:
+    """Return where the root is when a limb begins within reach of its goal."""
+    from_root = sub(pose.p[STARTS[limb]], pose.root)
+    radius = reach_over_importance(puppet, limb, goals.importances[limb])
+    return ball(sub(goals.wrists[limb], from_root), radius, goals.importances[limb])

@@ -68,4 +68,4 @@ def fill_balls_packed(packed: np.ndarray, self_rows: Floats) -> None:
     for j in range(8):
         ball = self_ball(puppet, settings, self_rows[j], j, pose)
         copy(ball.centre, balls.centres[j])
-        balls.radii[j], balls.importances[j] = ball.radius, ball.importance
+        balls.radii[j], balls.importances[j] = ball.outer, ball.importance

@@ -16,6 +16,7 @@ from puppet_core.math.values import add, quat, sub, Vec3, vec3, Vec3Like
 from puppet_retarget.importance import Counterparts, Environment, filled_up, ObjectArrays, UNSEEN
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, SolverOutput
+from puppet_retarget.solvers.thesis.ball_intersection import ball
 from puppet_retarget.solvers.thesis.body import bend_body, is_reached
 from puppet_retarget.solvers.thesis.elbow_circle import solve_on_circle
 from puppet_retarget.solvers.thesis.limbs import (
@@ -23,6 +24,7 @@ from puppet_retarget.solvers.thesis.limbs import (
     importances_of,
     limb_of,
     Ranges,
+    reach,
     set_limb,
     solve_limb,
 )
@@ -39,7 +41,7 @@ from puppet_retarget.solvers.thesis.puppet import (
     STARTS,
     update,
 )
-from puppet_retarget.solvers.thesis.ranges import Ball, fill_goals, NO_BALL, self_ball
+from puppet_retarget.solvers.thesis.ranges import fill_goals, self_ball
 from puppet_retarget.solvers.thesis.root import estimate_root, first_root
 
 
@@ -226,8 +228,8 @@ def _ranges(
     # a palm's ball is the wrist's where the hand keeps its orientation
     centre = add(own.centre, sub(wrist, goals.palms[limb]))
     return Ranges(
-        Ball(wrist, goals.radii[limb], goals.importances[limb]),
-        Ball(centre, own.radius, own.importance),
+        ball(wrist, goals.radii[limb], goals.importances[limb]),
+        ball(centre, own.outer, own.importance),
         self_ball(puppet, settings, self_rows[limb + 4], limb + 4, pose),
     )
 
@@ -268,11 +270,9 @@ def _leave_objects(
         limb = limb_of(puppet, number, pose)
         wrist = add(surface, sub(goals.wrists[number], goals.palms[number]))
         if settings.on_circle:
-            solved = solve_on_circle(limb, number < 2, wrist)
+            joints = blend_limb(limb, solve_on_circle(limb, number < 2, wrist), (1.0, 1.0))
         else:
-            ranges = Ranges(Ball(wrist, 0.0, 1.0), NO_BALL, NO_BALL)
-            solved = solve_limb(limb, ranges, settings.errata)
-        joints = blend_limb(limb, solved, (1.0, 1.0))
+            joints = reach(limb, wrist, settings.errata)
         set_limb(number, joints, goals.q_ends[number], pose)
     update(puppet, pose)
 

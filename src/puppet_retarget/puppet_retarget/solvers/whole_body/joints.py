@@ -10,6 +10,7 @@ limits; and what is left, a hundredth of a limit, is taken off at last, without 
 
 import math
 
+from puppet_core.body import swing_axes
 from puppet_core.math import copy, kernel, work_array
 from puppet_core.math.values import (
     add,
@@ -38,7 +39,6 @@ from puppet_retarget.solvers.joint_limits import (
     limit_joints,
     parts_of,
     split_swing_twist,
-    swing_axes,
 )
 from puppet_retarget.solvers.whole_body.frame import Frame
 from puppet_retarget.solvers.whole_body.problem import close_row, ramp

@@ -37,6 +37,7 @@ from puppet_retarget.solvers.whole_body.world import (
     add_orientations,
     add_rests,
     add_surfaces,
+    TRUNK,
 )
 
 MAX_STEPS, MAX_FIRST_STEPS = 20, 100
@@ -46,7 +47,12 @@ KEEP = 1e-3  # of an unknown that nothing else asks for
 
 @kernel
 def add_posture(frame: Frame) -> None:
-    """Add the rows of posture and time."""
+    """
+    Add the rows of posture and time.
+
+    A trunk that bends much is stiffer than in proportion: it may help limbs to reach what they
+    touch, and a belly to lie, but not fold up for it.
+    """
     problem, stiffness, weights, dt = (
         frame.problem,
         frame.stiffness,
@@ -55,12 +61,15 @@ def add_posture(frame: Frame) -> None:
     )
     is_first = not dt < math.inf
     left = 0.0 if is_first else math.exp(-dt / weights.foresee_s)
-    n = frame.tree.n
+    n, trunk = frame.tree.n, frame.tree.first[TRUNK - 1]
     for i in range(n):
         fade = weights.fade_root_s if i >= n - 3 else weights.fade_s
         later = 0.0 if is_first else stiffness[i] * fade / (dt * (1.0 - left))
-        add_diagonal(problem, i, stiffness[i], -frame.x[i])
-        add_diagonal(problem, i, later, frame.expected[i] - frame.x[i])
+        x = frame.x[i]
+        add_diagonal(problem, i, stiffness[i], -x)
+        add_diagonal(problem, i, later, frame.expected[i] - x)
+        if trunk <= i < n - 3:  # the square of x |x| / trunk_rad, linearised
+            add_diagonal(problem, i, 4.0 * stiffness[i] * (x / weights.trunk_rad) ** 2, -0.5 * x)
 
 
 @kernel

@@ -12,6 +12,7 @@ class Weights(NamedTuple):
     root: float = 40.0  # [1/m2]
     pelvis: float = 30.0  # [1/rad2]
     trunk: float = 6.0  # spine and chest [1/rad2]
+    trunk_rad: float = 0.15  # turn of pelvis, spine or chest at which it counts twice
     lateral: float = 30.0  # knees and elbows sideways, which have no such axis [1/rad2]
     # time: a correction fades within T2, its speed within T1
     foresee_s: float = 0.023  # T1
@@ -32,7 +33,7 @@ class Weights(NamedTuple):
     # the world
     surface: float = 100000.0  # what is in planes and solids [1/m2]
     surface_m: float = 0.003  # depth up to which it is let in softly
-    rest: float = 300.0  # trunk and head on what they rest on [1/m2]
+    rest: float = 1000.0  # trunk and head on what they rest on [1/m2]
     # what elbows and knees count beside hands and feet, thighs and upper arms beside the trunk [-]
     limbs: float = 0.1
     rest_slack: float = 0.3  # [-]

@@ -9,11 +9,10 @@ import numpy as np
 from plain_thesis import Ball, closest_point
 from puppet_core.math.arrays import Floats, Vec3, Vec3s
 from puppet_retarget.solvers.thesis.ball_intersection import (
-    closest_by_errata,
-    closest_in_balls,
     closest_in_shells,
+    NO_SHELL,
     Shell,
-    Sphere,
+    sphere,
 )
 from puppet_retarget.solvers.thesis.errata import AS_PRINTED
 import pytest
@@ -45,9 +44,19 @@ class Problem(NamedTuple):
     slacks: Floats
 
 
+def nearest(p, centres, radii, importances, all_candidates=True, growing=True):
+    """Return growth and point of the nearest in up to four balls."""
+    numbers = zip(centres.tolist(), radii.tolist(), importances.tolist())
+    balls = [Shell(tuple(c), 0.0, r, w) for c, r, w in numbers]
+    balls += [NO_SHELL] * (4 - len(balls))
+    start = tuple(map(float, p))
+    return closest_in_shells(start, tuple(balls), all_candidates, growing)
+
+
 def solve(problem: Problem) -> tuple[Vec3, float]:
     """Return the answer and the relaxation."""
-    relaxation, point = closest_in_balls(*problem)
+    importances = problem.slacks**-0.5
+    relaxation, point = nearest(problem.p, problem.centres, problem.radii, importances)
     return np.array(point), relaxation
 
 
@@ -190,8 +199,8 @@ class Meeting(NamedTuple):
     radii: Floats
 
     def find(self, all_candidates: bool) -> Vec3:
-        given = tuple(map(float, self.start)), self.centres, self.radii, np.ones(4)
-        return np.array(closest_by_errata(*given, all_candidates, False))
+        given = self.start, self.centres, self.radii, np.ones(4)
+        return np.array(nearest(*given, all_candidates, False)[1])
 
 
 def meeting(rng: np.random.Generator) -> Meeting:
@@ -206,10 +215,10 @@ def test_first_match_as_printed_need_not_be_the_closest(rng):
         problem = meeting(rng)
         balls = [Ball(c, r, 1.0) for c, r in zip(problem.centres, problem.radii)]
         expected = closest_point(problem.start, balls, AS_PRINTED)
-        printed, nearest = problem.find(False), problem.find(True)
+        printed, corrected = problem.find(False), problem.find(True)
         np.testing.assert_allclose(printed, expected, atol=1e-9)
-        _, best = closest_in_balls(problem.start, problem.centres, problem.radii, np.ones(4))
-        np.testing.assert_allclose(nearest, best, atol=1e-12)
+        _, best = nearest(problem.start, problem.centres, problem.radii, np.ones(4))
+        np.testing.assert_allclose(corrected, best, atol=1e-12)
         farther.append(np.linalg.norm(printed - problem.start) - problem_distance(problem, best))
     assert min(farther) > -1e-9
     assert 0 < np.sum(np.array(farther) > 0.01) < 30
@@ -223,7 +232,7 @@ def problem_distance(problem: Meeting, x: Vec3) -> float:
 def test_balls_that_do_not_meet_the_most_important_one_are_discarded(all_candidates):
     centres = np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 0.0, 4.0]])
     start, importances = (0.0, 0.0, 3.0), np.array([0.5, 0.9, 0.7])
-    found = closest_by_errata(start, centres, np.full(3, 0.1), importances, all_candidates, False)
+    _, found = nearest(start, centres, np.full(3, 0.1), importances, all_candidates, False)
     np.testing.assert_allclose(found, [0.0, 0.0, 0.1], atol=1e-12)
 
 
@@ -231,8 +240,8 @@ def test_three_balls_that_meet_in_pairs_only_lose_the_least_important_one():
     """Errata 4: the printed rule would discard nothing for ever."""
     corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.75**0.5, 0.0]])
     importances = np.array([0.9, 0.8, 0.1])
-    given = tuple(corners[2]), corners, np.full(3, 0.51), importances
-    found = closest_by_errata(*given, False, False)
+    given = corners[2], corners, np.full(3, 0.51), importances
+    _, found = nearest(*given, False, False)
     away = np.linalg.norm(np.array(found) - corners, axis=1)
     assert max(away[:2]) < 0.51 + 1e-9 < away[2]
 
@@ -246,12 +255,13 @@ def fibonacci_sphere(n: int = 200_000) -> Vec3s:
 
 
 EVERYWHERE = fibonacci_sphere()
-ARM = Sphere((0.1, -0.2, 0.3), 0.3)
+CENTRE, RADIUS = (0.1, -0.2, 0.3), 0.3
+ARM = sphere(CENTRE, RADIUS)
 
 
 def random_shells(rng: np.random.Generator) -> list[Ball]:
     """Return a ball of an elbow and two shells about hands, about the sphere of an arm."""
-    centres = np.array(ARM.centre) + 0.35 * rng.normal(size=(3, 3))
+    centres = np.array(CENTRE) + 0.35 * rng.normal(size=(3, 3))
     w = rng.uniform(0.1, 1.0, 3)
     inner, outer = rng.uniform(0.05, 0.25, 3), rng.uniform(0.3, 0.6, 3)
     inner[0] = 0.0
@@ -260,13 +270,13 @@ def random_shells(rng: np.random.Generator) -> list[Ball]:
 
 def on_sphere(start: Vec3, balls: list[Ball], all_candidates: bool, growing: bool) -> Vec3:
     shells = [Shell(tuple(map(float, b.centre)), b.inner, b.radius, b.importance) for b in balls]
-    given = tuple(map(float, start)), ARM, tuple(shells)
-    return np.array(closest_in_shells(*given, all_candidates, growing))
+    given = tuple(map(float, start)), (ARM, *shells)
+    return np.array(closest_in_shells(*given, all_candidates, growing)[1])
 
 
 def test_nearest_point_in_shells_is_the_best_of_all_on_the_sphere(rng):
     """Errata 7: outside of the inner spheres, too."""
-    points, found = np.array(ARM.centre) + ARM.radius * EVERYWHERE, 0
+    points, found = np.array(CENTRE) + RADIUS * EVERYWHERE, 0
     for _ in range(120):
         balls = random_shells(rng)
         allowed = np.ones(len(points), dtype=bool)
@@ -278,7 +288,7 @@ def test_nearest_point_in_shells_is_the_best_of_all_on_the_sphere(rng):
         found += 1
         start = points[rng.integers(len(points))]
         x = on_sphere(start, balls, True, True)
-        assert np.linalg.norm(x - ARM.centre) == pytest.approx(ARM.radius, abs=1e-12)
+        assert np.linalg.norm(x - CENTRE) == pytest.approx(RADIUS, abs=1e-12)
         assert all(ball.holds(x) for ball in balls)
         nearest = np.linalg.norm(points[allowed] - start, axis=1).min()
         # less than a grid's width apart, and never farther
@@ -293,9 +303,9 @@ def test_shells_with_nothing_in_common_are_those_of_the_plain_search(rng, all_ca
     empty = 0
     for _ in range(100):
         balls = [ball._replace(radius=0.5 * ball.radius) for ball in random_shells(rng)]
-        start = np.array(ARM.centre) + ARM.radius * EVERYWHERE[rng.integers(len(EVERYWHERE))]
+        start = np.array(CENTRE) + RADIUS * EVERYWHERE[rng.integers(len(EVERYWHERE))]
         x = on_sphere(start, balls, all_candidates, growing)
-        plain = closest_point(start, balls, errata, Ball(np.array(ARM.centre), ARM.radius, 0.0))
+        plain = closest_point(start, balls, errata, Ball(np.array(CENTRE), RADIUS, 0.0))
         np.testing.assert_allclose(x, plain, atol=1e-4)
         empty += not all(ball.holds(x) for ball in balls)
     assert empty > 20
@@ -303,23 +313,23 @@ def test_shells_with_nothing_in_common_are_those_of_the_plain_search(rng, all_ca
 
 @pytest.mark.parametrize('growing', [False, True])
 def test_an_elbow_whose_hand_is_out_of_reach_points_to_it(growing):
-    start = np.array(ARM.centre) + [ARM.radius, 0.0, 0.0]
-    hand = np.array(ARM.centre) + [0.0, 0.0, 2.0]
+    start = np.array(CENTRE) + [RADIUS, 0.0, 0.0]
+    hand = np.array(CENTRE) + [0.0, 0.0, 2.0]
     ranges = [Ball(hand, 0.25, 1.0, 0.25), *2 * [Ball(np.zeros(3), np.inf, 0.0)]]
     x = on_sphere(start, ranges, True, growing)
-    np.testing.assert_allclose(x, np.array(ARM.centre) + [0.0, 0.0, ARM.radius], atol=1e-7)
+    np.testing.assert_allclose(x, np.array(CENTRE) + [0.0, 0.0, RADIUS], atol=1e-7)
     # a hand that is wanted at the shoulder, which the forearm is too long for
-    near = np.array(ARM.centre) + [0.0, 0.0, 0.01]
+    near = np.array(CENTRE) + [0.0, 0.0, 0.01]
     ranges[0] = Ball(near, 0.6, 1.0, 0.5)
     x = on_sphere(start, ranges, True, growing)
-    np.testing.assert_allclose(x, np.array(ARM.centre) - [0.0, 0.0, ARM.radius], atol=1e-7)
+    np.testing.assert_allclose(x, np.array(CENTRE) - [0.0, 0.0, RADIUS], atol=1e-7)
 
 
 def test_growing_shells_keep_the_elbow_continuous(rng):
     """Errata 4; while ranges part by h the common part is some sqrt(h) wide."""
     for _ in range(10):
         balls = random_shells(rng)
-        start = np.array(ARM.centre) + [0.0, ARM.radius, 0.0]
+        start = np.array(CENTRE) + [0.0, RADIUS, 0.0]
         way = rng.normal(size=3)
         way /= np.linalg.norm(way)
         # one ball, so that no second part of the range can be nearer

@@ -9,6 +9,7 @@ from puppet_core.body import LIMB_SEGMENTS, LIMBS
 from puppet_core.body.posture import general_end_effectors, world_segments
 from puppet_core.math import quaternions as qb
 from puppet_core.math.arrays import Quat, Vec3
+from puppet_retarget.solvers.thesis.ball_intersection import ball, NO_SHELL
 from puppet_retarget.solvers.thesis.elbow_circle import solve_on_circle, swivel_angle
 from puppet_retarget.solvers.thesis.errata import AS_PRINTED, Errata
 from puppet_retarget.solvers.thesis.limbs import (
@@ -23,7 +24,6 @@ from puppet_retarget.solvers.thesis.limbs import (
     turn_onto,
 )
 from puppet_retarget.solvers.thesis.puppet import puppet_of
-from puppet_retarget.solvers.thesis.ranges import Ball, NO_BALL
 import pytest
 from scipy.spatial.transform import Rotation, Slerp
 from thesis_frames import random_pose
@@ -114,7 +114,7 @@ def test_important_wrist_reaches_its_goal_with_the_elbow_as_near_as_it_can(posed
     for _ in range(30):
         limb = posed(number)
         goal = reachable(rng, limb)
-        ranges = Ranges(Ball(vector(goal), 0.0, 1.0), NO_BALL, NO_BALL)
+        ranges = Ranges(ball(vector(goal), 0.0, 1.0), NO_SHELL, NO_SHELL)
         solved = solve_limb(limb, ranges, Errata())
         found, before = places(limb, *solved), places(limb, *captured(limb))
         np.testing.assert_allclose(found.wrist, goal, atol=1e-7)
@@ -133,12 +133,12 @@ def test_solved_limb_is_in_its_ranges(posed, rng, number):
         before = places(limb, *captured(limb))
         turns = qb.exp(0.4 * rng.normal(size=(2, 3)))
         wanted = places(limb, *(qb.multiply(t, q) for t, q in zip(turns, captured(limb))))
-        elbow = Ball(vector(wanted.elbow), 0.03, 0.5)
-        wrist = Ball(vector(wanted.wrist), 0.05, 0.9)
-        wrists = (wrist, NO_BALL) if k % 2 else (NO_BALL, wrist)
+        elbow = ball(vector(wanted.elbow), 0.03, 0.5)
+        wrist = ball(vector(wanted.wrist), 0.05, 0.9)
+        wrists = (wrist, NO_SHELL) if k % 2 else (NO_SHELL, wrist)
         found = places(limb, *solve_limb(limb, Ranges(*wrists, elbow), Errata()))
-        assert np.linalg.norm(found.elbow - elbow.centre) < elbow.radius + 1e-7
-        assert np.linalg.norm(found.wrist - wrist.centre) < wrist.radius + 1e-7
+        assert np.linalg.norm(found.elbow - elbow.centre) < elbow.outer + 1e-7
+        assert np.linalg.norm(found.wrist - wrist.centre) < wrist.outer + 1e-7
         moves += np.linalg.norm(found.wrist - before.wrist) > 0.01
     assert moves > 25
 
@@ -150,9 +150,9 @@ def test_limb_in_its_ranges_stays_as_captured(posed, rng, number):
         q_upper, q_lower = captured(limb)
         _, elbow, wrist = places(limb, q_upper, q_lower)
         near = [
-            Ball(vector(x + 0.05 * unit(rng.normal(size=3))), 0.1, 0.9) for x in (elbow, wrist)
+            ball(vector(x + 0.05 * unit(rng.normal(size=3))), 0.1, 0.9) for x in (elbow, wrist)
         ]
-        found = solve_limb(limb, Ranges(near[1], NO_BALL, near[0]), errata)
+        found = solve_limb(limb, Ranges(near[1], NO_SHELL, near[0]), errata)
         np.testing.assert_allclose(found.q_upper, q_upper, atol=1e-7)
         np.testing.assert_allclose(found.q_lower, q_lower, atol=1e-7)
 
@@ -170,7 +170,7 @@ def test_eq_5_14_is_slerp_and_weights_are_those_of_the_text(posed, rng):
         both = Rotation.from_quat(np.array([limb.joints[k], joints[k]])[:, [1, 2, 3, 0]])
         expected = Slerp([0.0, 1.0], both)(weights[k]).as_quat()
         assert abs(np.array(found[k])[[1, 2, 3, 0]] @ expected) == pytest.approx(1.0)
-    outer, own, elbow = (Ball((0.0, 0.0, 0.0), 0.1, w) for w in (0.2, 0.3, 0.9))
+    outer, own, elbow = (ball((0.0, 0.0, 0.0), 0.1, w) for w in (0.2, 0.3, 0.9))
     assert importances_of(Ranges(outer, own, elbow)) == (0.9, 0.3)
     assert importances_of(Ranges(elbow, own, outer)) == (0.9, 0.9)
 
@@ -194,7 +194,7 @@ def test_as_printed_a_limb_turns_away_from_its_goal(posed, rng):
     for errata in (DIRECTIONS, TURNED):
         limb = posed(0)
         goal = reachable(rng, limb)
-        ranges = Ranges(Ball(vector(goal), 0.0, 1.0), NO_BALL, NO_BALL)
+        ranges = Ranges(ball(vector(goal), 0.0, 1.0), NO_SHELL, NO_SHELL)
         found = places(limb, *solve_limb(limb, ranges, errata))
         away.append(np.linalg.norm(found.wrist - goal))
     assert away[0] > 0.05 > 1e-6 > away[1]

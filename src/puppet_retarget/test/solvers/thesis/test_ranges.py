@@ -6,9 +6,10 @@ import numpy as np
 from puppet_core.body import LIMB_SEGMENTS
 from puppet_core.math import quaternions as qb
 from puppet_retarget.importance import body_arrays, N_SAMPLES
+from puppet_retarget.solvers.thesis.ball_intersection import NO_SHELL, Shell
 from puppet_retarget.solvers.thesis.errata import AS_PRINTED, Errata
 from puppet_retarget.solvers.thesis.puppet import puppet_of
-from puppet_retarget.solvers.thesis.ranges import Ball, elbow_shell, NO_BALL, self_ball
+from puppet_retarget.solvers.thesis.ranges import elbow_shell, self_ball
 import pytest
 from thesis_frames import goals_of, random_pose, rows_of, self_row, settings
 
@@ -65,9 +66,9 @@ def test_eq_5_6_shrinks_to_the_target_where_the_printed_one_grows(tall_character
     nearest = tall_character.scale_for(0.93) * np.linalg.norm(contacts[:, 2:], axis=1).min()
     for w in (0.2, 0.5, 1.0):
         row = self_row(w, contacts)
-        printed = ball(tall_character, row, 1, pose, AS_PRINTED).radius
+        printed = ball(tall_character, row, 1, pose, AS_PRINTED).outer
         assert printed == pytest.approx(w * nearest)
-        mended = ball(tall_character, row, 1, pose, Errata()).radius
+        mended = ball(tall_character, row, 1, pose, Errata()).outer
         assert mended == pytest.approx((1.0 - w) * nearest)
 
 
@@ -78,7 +79,7 @@ def test_as_printed_only_the_three_nearest_points_count(tall_character, rng):
     printed = ball(tall_character, self_row(1.0, contacts), 0, pose, AS_PRINTED)
     three = ball(tall_character, self_row(1.0, nearest), 0, pose, MANY)
     np.testing.assert_allclose(printed.centre, three.centre, atol=1e-12)
-    assert printed.radius == three.radius
+    assert printed.outer == three.outer
     all_of_them = ball(tall_character, self_row(1.0, contacts), 0, pose, MANY)
     assert np.linalg.norm(np.subtract(all_of_them.centre, printed.centre)) > 1e-3
 
@@ -86,10 +87,10 @@ def test_as_printed_only_the_three_nearest_points_count(tall_character, rng):
 def test_no_weight_is_no_ball(tall_character, rng):
     """Errata 6: eq. 5.7 is 0/0."""
     pose, contacts = random_pose(tall_character, rng), contacts_of(rng, [CHEST] * 2)
-    assert ball(tall_character, self_row(1.0), 0, pose, Errata()) == NO_BALL
-    assert ball(tall_character, self_row(0.0, contacts), 0, pose, Errata()) == NO_BALL
+    assert ball(tall_character, self_row(1.0), 0, pose, Errata()) == NO_SHELL
+    assert ball(tall_character, self_row(0.0, contacts), 0, pose, Errata()) == NO_SHELL
     contacts[:, 1] = 0.0
-    assert ball(tall_character, self_row(1.0, contacts), 0, pose, AS_PRINTED) == NO_BALL
+    assert ball(tall_character, self_row(1.0, contacts), 0, pose, AS_PRINTED) == NO_SHELL
 
 
 def test_eq_5_10_is_d_without_importance_and_a_point_with_it(tall_character, rng):
@@ -109,7 +110,7 @@ def test_eq_5_10_is_d_without_importance_and_a_point_with_it(tall_character, rng
 def test_elbow_shell_is_where_a_forearm_can_end_in_the_ball(rng, radius):
     """Figure 5.6, errata 7: outside of the smaller sphere, too."""
     forearm, centre = 0.25, tuple(map(float, rng.normal(size=3)))
-    shell = elbow_shell(Ball(centre, radius, 0.5), forearm)
+    shell = elbow_shell(Shell(centre, 0.0, radius, 0.5), forearm)
     for _ in range(1000):
         away = rng.uniform(0.0, 1.0)
         # hands about an elbow are from |away - forearm| to away + forearm from the centre
