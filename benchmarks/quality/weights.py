@@ -20,6 +20,8 @@ from puppet_retarget.solvers import WholeBodySolver
 from puppet_retarget.solvers.whole_body import Weights
 
 FACTORS = (0.5, 2.0)
+CHANGE = 0.1  # of a figure from which on the table tells of it
+AS_IT_IS = 'as it is'
 COLUMNS = {
     'goal error p99, mm': lambda f: f['goal_error_mm']['p99'],
     'root jerk': lambda f: f['jerk_ratio']['root'],
@@ -37,10 +39,10 @@ Row = dict[str, float]
 def variants() -> Iterator[tuple[str, Weights]]:
     """Yield the numbers as they are, then with each halved and doubled, by name."""
     usual = Weights()
-    yield 'as it is', usual
+    yield AS_IT_IS, usual
     for name in Weights._fields:
         for factor in FACTORS:
-            yield f'{name} × {factor:g}', usual._replace(**{name: factor * getattr(usual, name)})
+            yield _variant(name, factor), usual._replace(**{name: factor * getattr(usual, name)})
 
 
 def figures(motion: Motion, job: RetargetJob, weights: Weights, baseline: MotionArrays) -> Row:
@@ -77,6 +79,22 @@ def weight_rows(
 
 
 def weights_table(rows: dict[str, Row]) -> str:
-    """Return the rows as a Markdown table."""
-    lines = [[name, *(number(row[column], 2) for column in COLUMNS)] for name, row in rows.items()]
-    return table(['', *COLUMNS], lines)
+    """Return for each number which figures half and double of it change by a tenth or more."""
+    usual, lines = rows[AS_IT_IS], []
+    for name in Weights._fields:
+        cells = [_changes(usual, rows[_variant(name, factor)]) for factor in FACTORS]
+        lines.append([f'`{name}`', *cells])
+    is_now = ', '.join(f'{column} {number(value, 2)}' for column, value in usual.items())
+    return table(['', 'half', 'double'], lines) + f'\n\nAs it is: {is_now}.'
+
+
+def _changes(usual: Row, other: Row) -> str:
+    return ', '.join(
+        f'{column} {number(other[column], 2)}'
+        for column, value in usual.items()
+        if abs(other[column] - value) >= CHANGE * abs(value)
+    )
+
+
+def _variant(name: str, factor: float) -> str:
+    return f'{name} × {factor:g}'

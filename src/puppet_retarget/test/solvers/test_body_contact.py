@@ -242,7 +242,7 @@ def test_a_palm_lies_on_a_table_that_stands_otherwise_as_on_the_performers(
     wanted = qb.multiply(tilt, captured) if importance else captured
     off = np.linalg.norm(qb.log(qb.multiply(q, qb.conjugate(wanted))))
     # it comes from a T-pose: a wrist and an elbow that are turned by half a turn give way
-    assert off < (0.4 if importance else 0.01)
+    assert off < (0.6 if importance else 0.01)
 
 
 @pytest.mark.parametrize(('gap_m', 'height_m'), [(0.0, 0.43), (0.0, 0.55), (0.3, 0.43)])

@@ -20,7 +20,13 @@ import math
 from puppet_core.math import copy, Floats, kernel
 from puppet_core.math.values import dot, multiply, norm, rotate, sub, vec3, Vec3Like
 from puppet_retarget.solvers.whole_body.frame import Frame
-from puppet_retarget.solvers.whole_body.problem import add_diagonal, clear, close_row, solve_within
+from puppet_retarget.solvers.whole_body.problem import (
+    add_diagonal,
+    clear,
+    close_row,
+    KEEP,
+    solve_within,
+)
 from puppet_retarget.solvers.whole_body.tree import above, pose_tree, STARTS, Tree
 from puppet_retarget.solvers.whole_body.weights import Weights
 
@@ -132,7 +138,7 @@ def come_near(
             break
         clear(problem)
         for i in range(problem.n):
-            add_diagonal(problem, i, 1.0 if i >= tree.n - 6 else weights.loose, 0.0)
+            add_diagonal(problem, i, 1.0 if i >= tree.n - 6 else KEEP, 0.0)
             problem.low[i], problem.high[i] = -math.inf, math.inf
         for i in range(tree.n - 6):
             problem.low[i], problem.high[i] = lower[i] - angles[i], upper[i] - angles[i]

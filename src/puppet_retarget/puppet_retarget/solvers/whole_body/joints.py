@@ -136,7 +136,7 @@ def add_rates(frame: Frame) -> None:
         for i in range(k, k + count):
             square += (frame.x[i] - frame.memory.last[i]) ** 2
         change = math.sqrt(square)
-        beyond, slope = ramp(change - weights.rate_rad_s * dt, weights.rate_soft_rad_s * dt)
+        beyond, slope = ramp(change - weights.rate_rad_s * dt, 0.25 * weights.rate_rad_s * dt)
         if beyond > 0.0:
             for i in range(k, k + count):
                 problem.row[i] = (frame.memory.last[i] - frame.x[i]) / change

@@ -24,6 +24,7 @@ from puppet_retarget.solvers.whole_body.tree import MAX_UNKNOWNS
 
 N = MAX_UNKNOWNS + 3  # with the displacement of what hands carry
 MAX_ROUNDS, TRIES = 60, 6  # of a bounded step; rounds in which no fewer unknowns are wrong
+KEEP = 1e-3  # damping of an unknown that nothing asks for
 BEYOND = 1e-12  # a bound is passed, or left, by more
 
 

@@ -30,7 +30,13 @@ from puppet_retarget.solvers.whole_body.joints import (
     bring_within_limits,
 )
 from puppet_retarget.solvers.whole_body.own_body import add_own_body, add_touches
-from puppet_retarget.solvers.whole_body.problem import add_diagonal, clear, solve, solve_within
+from puppet_retarget.solvers.whole_body.problem import (
+    add_diagonal,
+    clear,
+    KEEP,
+    solve,
+    solve_within,
+)
 from puppet_retarget.solvers.whole_body.tree import pose_tree
 from puppet_retarget.solvers.whole_body.world import (
     add_ends,
@@ -42,7 +48,6 @@ from puppet_retarget.solvers.whole_body.world import (
 
 MAX_STEPS, MAX_FIRST_STEPS = 20, 100
 DAMPING_CHANGE = 4.0  # from step to step, while they lower the cost
-KEEP = 1e-3  # of an unknown that nothing else asks for
 
 
 @kernel

@@ -42,7 +42,6 @@ class Weights(NamedTuple):
     limit_rad: float = 0.005  # angle up to which it is let through softly
     rate: float = 1000.0  # a correction that changes faster than [1/rad2]
     rate_rad_s: float = 8.0
-    rate_soft_rad_s: float = 2.0
     # robots: angles nearest to the captured posture; the direction of a limb's part counts 1
     twist: float = 0.1  # turn about the direction of upper arms and thighs
     bearing_trunk: float = 1.0  # spine and chest
@@ -52,9 +51,7 @@ class Weights(NamedTuple):
     neutral: float = 0.03  # of an angle to the neutral posture
     follow_s: float = 0.003  # delay of a joint whose turn counts 1; it grows towards gimbal locks
     level: float = 6.0  # orientation of soles, in place of `turn` [1/rad2]
-    hard: float = 100000.0  # what is in planes and solids, in place of `surface` [1/m2]
     lost: float = 0.5  # what a limb is off by, squared, more than where it could be
-    loose: float = 1e-3  # damping of a step
     # steps
     damping: float = 1.0  # of a frame's first step, as a multiple of the posture's weight [-]
     step_tol_rad: float = 0.001  # a step of less is the last one, of the root in metres

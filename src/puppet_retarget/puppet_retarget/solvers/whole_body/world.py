@@ -124,11 +124,10 @@ def _push_out(frame: Frame, j: int, s: int, depth: float, out: tuple[Vec3, Vec3]
     """Add the row of a depth in object j [m], which gets less as a segment moves by `out`."""
     beyond, slope = ramp(depth, frame.weights.surface_m)
     if beyond > 0.0:
-        weight = frame.weights.hard if frame.tree.is_robot else frame.weights.surface
         way = scale(out[0], slope)
         add_motion(frame, s, way, scale(out[1], slope))
         add_thing(frame, frame.wishes.thing.shares[j], way)
-        close_row(frame.problem, weight, beyond)
+        close_row(frame.problem, frame.weights.surface, beyond)
 
 
 @kernel
