@@ -11,6 +11,7 @@ from puppet_retarget.importance.environment import (
     ObjectArrays,
     Placement,
     puppet_solid,
+    real_solid,
     REST_INFLUENCE_M,
     RESTING,
     SceneObject,

@@ -26,6 +26,7 @@ REST_OBJECT, REST_SEGMENT, REST_IMPORTANCE, REST_GAP = range(4)
 REST_WIDTH = 4
 REST_MARGIN_M = 0.03  # gap that counts as contact
 REST_SOFT_M = 0.01  # places of a segment so much farther than the nearest count e times less
+_LEAST_EXPONENT = -600.0  # of a share; below it shares vanish
 _PARTS = 10  # of a core line beside a solid; beside a plane one, for the nearest place is an end
 _UNSEEN_Z = float(UNSEEN[2])
 
@@ -59,7 +60,7 @@ def gap_between(
             core = lerp(start, end, i / last)
             distance, out = distance_from(solid, core)
             gap = distance - shape.radii[m]
-            share = math.exp((low - gap) / softness)
+            share = math.exp(max((low - gap) / softness, _LEAST_EXPONENT))
             total, mean = total + share, mean + share * gap
             out = scale(out, share)
             turn = cross(core, out)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from puppet_core.body import Character, LIMB_SEGMENTS, NO_PROPS, Props
 from puppet_core.math import Floats, Quats, Vec3
-from puppet_retarget.importance import Environment, GOAL, IMPORTANCE, ROW, UNSEEN
+from puppet_retarget.importance import Environment, GOAL, IMPORTANCE, OBJECT, ROW, UNSEEN
 from puppet_retarget.solvers.baselines import PositionSolver
 from puppet_retarget.solvers.config import SolverConfig
 from puppet_retarget.solvers.interface import NO_RESTS, NOTHING_NEAR, Solver, SolverOutput
@@ -53,7 +53,7 @@ class RobotFollower(WholeBodySolver):
         """Return the robot's posture; as `Solver.solve`."""
         asked = self._solver.solve(root, hips, rotations, rows, dt, self_rows, moving, head, rests)
         goals, scale = np.zeros((len(rows), ROW)), self._scale
-        goals[:, IMPORTANCE] = rows[:, IMPORTANCE]
+        goals[:, IMPORTANCE], goals[:, OBJECT] = rows[:, IMPORTANCE], -1.0
         if isinstance(self._solver, PositionSolver):
             goals[:4, IMPORTANCE] = 1.0
         goals[:, GOAL : GOAL + 3] = asked.end_effectors[: len(rows)] / scale

@@ -18,9 +18,9 @@ import math
 
 from puppet_core.math import copy, Floats, kernel
 from puppet_core.math.values import add, lerp, scale, sub, Vec3, vec3
-from puppet_retarget.importance import GOAL, importance, OBJECT, RATE, support_by, UNSEEN_Z
+from puppet_retarget.importance import GOAL, importance, OBJECT, RADIUS, RATE, support_by, UNSEEN_Z
 from puppet_retarget.solvers.whole_body.frame import Frame
-from puppet_retarget.solvers.whole_body.mounts import gap_of_goal
+from puppet_retarget.solvers.whole_body.mounts import gap_of_goal, share_of_goal
 from puppet_retarget.solvers.whole_body.problem import add_diagonal
 
 GRIP_M = 0.1  # from a palm to a thing, where it no longer holds it
@@ -47,10 +47,10 @@ def fill_thing(frame: Frame, rows: Floats) -> None:
         return
     thing.loose = objects.looseness[j]
     for i in range(len(rows)):
-        influence = objects.influence_distances[j, i]
-        if influence > 0.0:
+        share, _ = share_of_goal(frame, rows, i, j)
+        if share > 0.0:
             gap, _ = gap_of_goal(frame, j, vec3(rows[i, GOAL : GOAL + 3]))
-            thing.goals[i] = importance(gap, 0.0, 0.0, influence)
+            thing.goals[i] = share * importance(gap, 0.0, 0.0, rows[i, RADIUS])
     thing.shares[j] = 1.0
     for k in range(j + 1, objects.n_objects):
         if objects.moves[k] and objects.segments[k] < 0:

@@ -3,9 +3,9 @@
 """
 Rows of a robot's segments that are in each other (kernels).
 
-Segments that a joint connects always are in each
-other, and others as deep as they are at the zero pose, where a robot is in one piece. Palms meet
-where they should by rows of their own (`own_body`).
+Segments that a joint connects always are in each other, and others are as deep as at the zero
+pose, where a robot is in one piece. Palms meet where they should by rows of their own
+(`own_body`).
 """
 
 import math

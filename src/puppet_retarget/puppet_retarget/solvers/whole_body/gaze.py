@@ -4,7 +4,7 @@
 Rows of the head, which looks at the counterpart of what its performer looks at (kernels).
 
 How much an object matters is Shin2002 eq. 4.4 with the angle between it and the line of sight in
-place of the distance. What stands between eye and object is not looked for. The neck does most of
+place of the distance. Occlusion is ignored. The neck does most of
 it, for it is the least stiff, the trunk a little.
 """
 
@@ -114,14 +114,14 @@ def fill_gaze(frame: Frame, head: Vec3Like) -> None:
     """
     Fill what the performer looks at, with its head joint there in world [m].
 
-    The puppet is posed as captured. Several objects share as goals do (`blend_weight`).
+    Several objects share as goals do (`blend_weight`).
     """
     objects, gaze = frame.objects, frame.wishes.gaze
     gaze.importance, total = 0.0, 0.0
     gaze.shares[:] = 0.0
     if head[2] <= UNSEEN_Z:
         return
-    q = quat(frame.pose.q[HEAD])
+    q = quat(frame.wishes.segments[HEAD])
     eye = add(head, rotate(q, frame.eyes[0]))
     for j in range(objects.n_objects):
         influence = objects.gazes[j]

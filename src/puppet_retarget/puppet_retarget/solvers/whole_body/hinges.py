@@ -233,7 +233,7 @@ def fill_reach(frame: Frame) -> None:
     A joint gets from rest to its speed in RAMP_S, and comes to no limit faster than it can stop.
     """
     tree, wishes, memory = frame.tree, frame.wishes, frame.memory
-    dt = min(max(wishes.dt, LEAST_S), LONGEST_S)
+    dt = min(wishes.dt, LONGEST_S)
     for i in range(tree.n - 6):
         lower, upper = tree.lower[i], tree.upper[i]
         if memory.known[0] == 0.0:
@@ -273,7 +273,7 @@ def bound_step(frame: Frame) -> None:
 def remember_joints(frame: Frame) -> None:
     """Keep where the joints are, and how fast."""
     tree, wishes, memory = frame.tree, frame.wishes, frame.memory
-    dt = min(max(wishes.dt, LEAST_S), LONGEST_S)
+    dt = min(wishes.dt, LONGEST_S)
     for i in range(tree.n - 6):
         angle = min(max(wishes.angles[i] + frame.x[i], wishes.low[i]), wishes.high[i])
         memory.rates[i] = (angle - memory.joints[i]) / dt if memory.known[0] > 0.0 else 0.0
@@ -285,7 +285,7 @@ def remember_joints(frame: Frame) -> None:
 def follow_rotations(frame: Frame) -> None:
     """Bring the joints as near to the pose's root and rotations, changed since, as motors can."""
     tree, wishes, memory = frame.tree, frame.wishes, frame.memory
-    dt = min(max(wishes.dt, LEAST_S), LONGEST_S)
+    dt = min(wishes.dt, LONGEST_S)
     for s in range(16):
         copy(frame.pose.rotations[s], wishes.rotations[s])
     copy(frame.pose.p[0], wishes.root)

@@ -139,8 +139,8 @@ def add_rates(frame: Frame) -> None:
         beyond, slope = ramp(change - weights.rate_rad_s * dt, 0.25 * weights.rate_rad_s * dt)
         if beyond > 0.0:
             for i in range(k, k + count):
-                problem.row[i] = (frame.memory.last[i] - frame.x[i]) / change
-            close_row(problem, weights.rate * slope, beyond)
+                problem.row[i] = slope * (frame.x[i] - frame.memory.last[i]) / change
+            close_row(problem, weights.rate, -beyond)
 
 
 @kernel

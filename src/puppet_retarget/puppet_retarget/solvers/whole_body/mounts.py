@@ -28,8 +28,8 @@ def fill_mounts(frame: Frame, rows: Floats) -> None:
     """
     Fill how far goals go with things on segments.
 
-    By how much each object counts at the goal as `combine_pairs` weighs them, so that a goal that
-    goes over to another object goes steadily.
+    By how much each object counts in the goal, so that one that goes over to another object goes
+    steadily.
     """
     objects, mounts, world = frame.objects, frame.wishes.mounts, frame.world_scale
     mounts.shares[:] = 0.0
@@ -40,25 +40,34 @@ def fill_mounts(frame: Frame, rows: Floats) -> None:
     if mounted == 0:
         return
     for i in range(len(rows)):
-        influence, total = rows[i, RADIUS], 0.0
-        if influence == 0.0:
-            continue
         for j in range(objects.n_objects):
-            if objects.influence_distances[j, i] == 0.0 or objects.positions[j, 2] <= UNSEEN_Z:
-                continue
-            gap, local = gap_of_goal(frame, j, vec3(rows[i, GOAL : GOAL + 3]))
-            weight = blend_weight(importance(gap, 0.0, 0.0, influence), gap / influence)
-            total += weight
             s = objects.segments[j]
-            if s >= 0:
-                turned = rotate(objects.mount_orientations[j], scale(local, world))
-                mounts.shares[i, s] += weight
-                there = scale(add(objects.mounts[j], turned), weight)
-                copy(add(mounts.places[i, s], there), mounts.places[i, s])
+            if s < 0:
+                continue
+            share, local = share_of_goal(frame, rows, i, j)
+            turned = rotate(objects.mount_orientations[j], scale(local, world))
+            mounts.shares[i, s] += share
+            there = scale(add(objects.mounts[j], turned), share)
+            copy(add(mounts.places[i, s], there), mounts.places[i, s])
         for s in range(16):
             if mounts.shares[i, s] > 0.0:
                 copy(scale(mounts.places[i, s], 1.0 / mounts.shares[i, s]), mounts.places[i, s])
-                mounts.shares[i, s] /= total
+
+
+@kernel
+def share_of_goal(frame: Frame, rows: Floats, i: int, j: int) -> tuple[float, Vec3]:
+    """Return how much object j counts in the goal of an end, and the goal in its frame [m]."""
+    objects, influence = frame.objects, rows[i, RADIUS]
+    own, total, there = 0.0, 0.0, (0.0, 0.0, 0.0)
+    for k in range(objects.n_objects):
+        is_there = objects.influence_distances[k, i] > 0.0 and objects.positions[k, 2] > UNSEEN_Z
+        if influence > 0.0 and is_there:
+            gap, local = gap_of_goal(frame, k, vec3(rows[i, GOAL : GOAL + 3]))
+            weight = blend_weight(importance(gap, 0.0, 0.0, influence), gap / influence)
+            total += weight
+            if k == j:
+                own, there = weight, local
+    return own / total if own > 0.0 else 0.0, there
 
 
 @kernel

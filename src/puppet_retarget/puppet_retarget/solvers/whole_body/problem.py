@@ -53,7 +53,7 @@ def firmness(importance: float, slack: float) -> float:
     Return how firmly something of an importance is held: w^2 / (1 - w + slack).
 
     Shin2002 eqs. 5.2 and 5.10 let an end be farther from its goal the less it matters; here it is
-    pulled the more softly. Contact, w = 1, is 1 / slack times as firm as its half weight.
+    pulled the more softly. In contact, w = 1, it is 1 / slack.
     """
     return importance * importance / (1.0 - importance + slack)
 

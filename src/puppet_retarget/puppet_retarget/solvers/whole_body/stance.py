@@ -25,10 +25,10 @@ from puppet_core.math.values import (
     smooth_ramp,
     sub,
     Vec3,
+    vec3,
 )
 from puppet_retarget.importance import gap_between, PLANE, REST_SOFT_M, Solid
 from puppet_retarget.solvers.whole_body.frame import Frame
-from puppet_retarget.solvers.whole_body.hinges import LEAST_S
 from puppet_retarget.solvers.whole_body.tree import ENDS, MIDDLES
 
 ROOM_M = 0.015  # between the legs
@@ -52,12 +52,13 @@ def part_soles(frame: Frame) -> None:
     share = clamp(1.0 + apart / CROSSED_M, 0.0, 1.0)
     needed = ease(share) * smooth_ramp(width + 2.0 * ROOM_M - apart, 2.0 * ROOM_M)
     leg = norm(frame.tree.offsets[ENDS[2]]) + norm(frame.tree.offsets[MIDDLES[2]])
+    before = vec3(aside[0]), vec3(aside[1])
     for foot in range(2):
         side, way, rate = 1.0 - 2.0 * foot, 0.5 * needed, 1.0
         if wishes.dt < math.inf:
             # what the other foot does not do of it, half of it at least
-            way = max(way, needed + side * dot(aside[1 - foot], left))
-            pace = norm(sub(wishes.goals[2 + foot], soles[foot])) / (leg * max(wishes.dt, LEAST_S))
+            way = max(way, needed + side * dot(before[1 - foot], left))
+            pace = norm(sub(wishes.goals[2 + foot], soles[foot])) / (leg * wishes.dt)
             rate = clamp((pace - PLANTED) / (SWINGING - PLANTED), 0.0, 1.0)
             rate *= 1.0 - math.exp(-wishes.dt / ASIDE_S)
         change = sub(scale(left, side * way), aside[foot])
@@ -87,6 +88,8 @@ def least_stance(character: Character) -> float:
     hip, foot = places[leg[[0, 2]]]
     sole = foot + character.skeleton.interaction_points[2] - hip
     capsules = [c for c in character.capsules if c.segment in leg]
+    if not capsules:
+        return 0.0
     points = np.array([places[c.segment] + p - hip for c in capsules for p in (c.start, c.end)])
     radii = np.repeat([c.radius for c in capsules], 2)
     angles = np.arange(0.0, MOST_RAD, 0.002)

@@ -113,7 +113,7 @@ def solve_frame(frame: Frame) -> int:
             damping *= DAMPING_CHANGE**2
             copy(kept[:n], x[:n])
             _build(frame)
-        else:
+        elif steps > 0:
             damping /= DAMPING_CHANGE
         cost = problem.cost[0]
         copy(x[:n], kept[:n])

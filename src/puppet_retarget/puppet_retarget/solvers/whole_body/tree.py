@@ -68,7 +68,7 @@ class Pose(NamedTuple):
     q: Quats = frozen(np.zeros((16, 4)))  # of segments in world
     p: Vec3s = frozen(np.zeros((16, 3)))  # their joints [m]
     ends: Vec3s = frozen(np.zeros((8, 3)))  # general end-effectors [m]
-    # about which each unknown turns, a radian a unit; unit vectors where it is not turned far
+    # about which each unknown turns: of a ball the columns of its right Jacobian, in world
     axes: Vec3s = frozen(np.zeros((MAX_UNKNOWNS, 3)))
     origins: Vec3s = frozen(np.zeros((MAX_UNKNOWNS, 3)))  # a point on each [m]
 

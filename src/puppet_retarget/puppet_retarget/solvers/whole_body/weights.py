@@ -1,6 +1,6 @@
 # Copyright 2026 The puppet suite authors
 # SPDX-License-Identifier: Apache-2.0
-"""All numbers of the whole-body solver; doc/solver.md says what half and double of each do."""
+"""All numbers of the whole-body solver; doc/solver.md shows half and double of each."""
 
 from typing import NamedTuple
 
@@ -20,9 +20,7 @@ class Weights(NamedTuple):
     fade_root_s: float = 1.0  # T2 of the root
     # ends at their goals, Shin2002 eqs. 5.2, 5.4, 5.10
     goal: float = 400.0  # [1/m2]
-    goal_slack: float = (
-        0.002  # lack of importance at which an end is half as firm as in contact [-]
-    )
+    goal_slack: float = 0.002  # lack of importance that halves an end's hold [-]
     turn: float = 1.0  # orientation of hands and feet, and the line of sight [1/rad2]
     # own body, Shin2002 eqs. 5.6 to 5.9
     touch: float = 60.0  # distance from a touched surface [1/m2]
@@ -32,14 +30,14 @@ class Weights(NamedTuple):
     inside_m: float = 0.005  # depth that counts already at the surface
     # the world
     surface: float = 100000.0  # what is in planes and solids [1/m2]
-    surface_m: float = 0.003  # depth up to which it is let in softly
+    surface_m: float = 0.003  # depth that is let in; softly up to twice of it
     rest: float = 1000.0  # trunk and head on what they rest on [1/m2]
     # what elbows and knees count beside hands and feet, thighs and upper arms beside the trunk [-]
     limbs: float = 0.1
     rest_slack: float = 0.3  # [-]
     # joints
     limit: float = 1e6  # beyond a joint's limits [1/rad2]
-    limit_rad: float = 0.005  # angle up to which it is let through softly
+    limit_rad: float = 0.005  # angle that is let through; softly up to twice of it
     rate: float = 1000.0  # a correction that changes faster than [1/rad2]
     rate_rad_s: float = 8.0
     # robots: angles nearest to the captured posture; the direction of a limb's part counts 1
@@ -53,6 +51,6 @@ class Weights(NamedTuple):
     level: float = 6.0  # orientation of soles, in place of `turn` [1/rad2]
     lost: float = 0.5  # what a limb is off by, squared, more than where it could be
     # steps
-    damping: float = 1.0  # of a frame's first step, as a multiple of the posture's weight [-]
+    damping: float = 0.25  # of a frame's first step, as a multiple of the posture's weight [-]
     step_tol_rad: float = 0.001  # a step of less is the last one, of the root in metres
     step_rad: float = 0.4  # longest step of a joint

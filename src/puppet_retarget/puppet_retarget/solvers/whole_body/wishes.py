@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from puppet_core.math import copy, Floats, kernel, Quats
 from puppet_core.math.values import (
-    align_sign,
     conjugate,
     exp,
     IDENTITY,
@@ -24,15 +23,18 @@ from puppet_core.math.values import (
     rotate,
     scale,
     sub,
+    Vec3,
     vec3,
     Vec3Like,
 )
 from puppet_retarget.importance import (
+    distance_from,
     GOAL,
     IMPORTANCE,
     MAX_RESTS,
     OBJECT,
     PLANE,
+    real_solid,
     REST_GAP,
     REST_IMPORTANCE,
     REST_OBJECT,
@@ -41,7 +43,12 @@ from puppet_retarget.importance import (
 from puppet_retarget.solvers.whole_body.carried import fill_thing
 from puppet_retarget.solvers.whole_body.frame import Frame
 from puppet_retarget.solvers.whole_body.gaze import fill_gaze
-from puppet_retarget.solvers.whole_body.hinges import fill_angles, fill_reach, fill_segments
+from puppet_retarget.solvers.whole_body.hinges import (
+    fill_angles,
+    fill_reach,
+    fill_segments,
+    LEAST_S,
+)
 from puppet_retarget.solvers.whole_body.joints import mend_captured
 from puppet_retarget.solvers.whole_body.mounts import fill_mounts
 from puppet_retarget.solvers.whole_body.own_body import fill_touches
@@ -65,12 +72,12 @@ def fill_wishes(
 ) -> None:
     """Fill the wishes of a frame; pose and unknowns are used for the captured posture."""
     wishes, pose = frame.wishes, frame.pose
-    wishes.dt = dt
+    wishes.dt = max(dt, LEAST_S)
     _fill_goals(frame, rows)
     _fill_rests(frame, rests)
     for s in range(16):
         copy(captured.rotations[s], wishes.rotations[s])
-    lies = _lies(frame)
+    lies = _lies(frame, vec3(captured.root))
     x, y, z = scale(captured.root, frame.world_scale)
     copy((x, y, z + (1.0 - lies) * frame.raised), wishes.path)
     copy(_reference_root(frame, captured, lies), wishes.root)
@@ -121,7 +128,9 @@ def _fill_rests(frame: Frame, rests: Floats) -> None:
     for i in range(MAX_RESTS):
         copy(rests[i], frame.wishes.rests[i])
         j, s = int(rests[i, REST_OBJECT]), int(rests[i, REST_SEGMENT])
-        if 0 <= j < frame.objects.n_objects and frame.objects.shapes[j] != PLANE:
+        if j < 0:
+            break
+        if frame.objects.shapes[j] != PLANE:
             frame.allowed[j, s] = frame.world_scale * max(-rests[i, REST_GAP], 0.0)
 
 
@@ -134,15 +143,16 @@ def _reference_root(frame: Frame, captured: Captured, lies: float) -> Vec3Like:
 
 
 @kernel
-def _lies(frame: Frame) -> float:
-    """Return how much the trunk rests on anything."""
-    lies = 0.0
+def _lies(frame: Frame, root: Vec3) -> float:
+    """Return how much the trunk rests on what is below the performer's root, no wall."""
+    objects, lies = frame.objects, 0.0
     for i in range(MAX_RESTS):
         rest = frame.wishes.rests[i]
         if rest[REST_OBJECT] < 0.0:
             break
         if rest[REST_SEGMENT] < TRUNK:
-            lies = max(lies, rest[REST_IMPORTANCE])
+            _, up = distance_from(real_solid(objects, int(rest[REST_OBJECT])), root)
+            lies = max(lies, max(up[2], 0.0) * rest[REST_IMPORTANCE])
     return lies
 
 
@@ -153,4 +163,4 @@ def _turn_with(frame: Frame, rows: Floats, limb: int) -> Quat:
     if not 0 <= j < objects.n_objects or objects.segments[j] >= 0:
         return IDENTITY
     turn = multiply(objects.puppet_orientations[j], conjugate(objects.orientations[j]))
-    return exp(scale(log(align_sign(IDENTITY, turn)), rows[limb, IMPORTANCE]))
+    return exp(scale(log(turn), rows[limb, IMPORTANCE]))

@@ -16,6 +16,7 @@ from puppet_core.math.values import (
     dot,
     log,
     multiply,
+    norm,
     quat,
     scale,
     sub,
@@ -109,12 +110,13 @@ def _add_surface(frame: Frame, j: int, solid: Solid, s: int) -> None:
     shape, pose = frame.shape, (quat(frame.pose.q[s]), vec3(frame.pose.p[s]))
     allowed, soft = frame.allowed[j, s], frame.weights.surface_m
     for m in range(shape.first[s], shape.first[s + 1]):
-        for side in range(2):
+        is_ball = norm(sub(shape.starts[m], shape.ends[m])) == 0.0
+        for side in range(1 if is_ball else 2):
             core = place(frame.pose, s, shape.starts[m] if side == 0 else shape.ends[m])
             distance, out = distance_from(solid, core)
             depth = shape.radii[m] - distance - allowed
             _push_out(frame, j, s, depth, (out, cross(core, out)))
-        if solid.shape != PLANE:
+        if solid.shape != PLANE and not is_ball:
             gap, way, turn = gap_between(shape, s, (m, m + 1), pose, solid, soft)
             _push_out(frame, j, s, -gap - allowed, (way, turn))
 
