@@ -21,7 +21,7 @@ class Weights(NamedTuple):
     # ends at their goals, Shin2002 eqs. 5.2, 5.4, 5.10
     goal: float = 400.0  # [1/m2]
     goal_slack: float = 0.002  # lack of importance that halves an end's hold [-]
-    turn: float = 1.0  # orientation of hands and feet, and the line of sight [1/rad2]
+    turn: float = 0.5  # orientation of hands and feet, and the line of sight [1/rad2]
     # own body, Shin2002 eqs. 5.6 to 5.9
     touch: float = 60.0  # distance from a touched surface [1/m2]
     along: float = 20.0  # the place on it [1/m2]
@@ -48,7 +48,7 @@ class Weights(NamedTuple):
     bearing_foot: float = 0.3
     neutral: float = 0.03  # of an angle to the neutral posture
     follow_s: float = 0.003  # delay of a joint whose turn counts 1; it grows towards gimbal locks
-    level: float = 6.0  # orientation of soles, in place of `turn` [1/rad2]
+    level: float = 1.0  # orientation of soles, in place of `turn` [1/rad2]
     lost: float = 0.5  # what a limb is off by, squared, more than where it could be
     # steps
     damping: float = 0.25  # of a frame's first step, as a multiple of the posture's weight [-]

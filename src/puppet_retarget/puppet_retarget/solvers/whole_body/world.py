@@ -79,7 +79,7 @@ def add_orientations(frame: Frame) -> None:
     for j in range(4):
         is_sole = frame.tree.is_robot and j >= 2
         weight = frame.weights.level if is_sole else frame.weights.turn
-        weight *= firmness(wishes.importances[j], frame.weights.rest_slack)
+        weight *= firmness(wishes.importances[j], frame.weights.touch_slack)
         if weight <= 0.0:
             continue
         missing = log(multiply(wishes.orientations[j], conjugate(pose.q[ENDS[j]])))
