@@ -19,7 +19,7 @@ from puppet_retarget.importance import (
     signed_distance,
     to_object,
 )
-from puppet_retarget.importance.rests import estimate_rests
+from puppet_retarget.importance.rests import estimate_rests, REST_OBJECT
 from puppet_retarget.solvers import make_solver, NO_RESTS, SOLVER_NAMES, SolverConfig
 import pytest
 
@@ -348,3 +348,34 @@ def test_a_plane_that_is_there_twice_lifts_a_body_once(scene, tall_character, ad
         found.append(np.vstack((out.root_position, out.p_world)))
     assert found[0][0, 2] > 0.02 + low[2]  # lifted
     np.testing.assert_allclose(found[1], found[0], atol=DIP_M)
+
+
+@pytest.mark.parametrize('dt', [0.0, -1.0])
+def test_a_frame_that_comes_again_does_no_harm(scene, tall_character, adult_character, dt):
+    solver, rows, root = standing_solver(tall_character, adult_character, scene(scene.floor))
+    rotations = np.tile(UPRIGHT, (16, 1))
+    before = solver.solve(root, root, rotations, rows, np.inf).p_world.copy()
+    for step in (dt, TICK_S):
+        after = solver.solve(root, root, rotations, rows, step).p_world
+        np.testing.assert_allclose(after, before, atol=1e-3)
+
+
+def test_who_stands_with_the_back_to_a_wall_stands_as_without(
+    scene, tall_character, adult_character
+):
+    wall = scene.thing('box', np.array([-0.7, 0.0, 1.0]), np.array([1.0, 4.0, 2.0]))
+    rotations = np.tile(UPRIGHT, (16, 1))
+    heights = []
+    for environment in (scene(scene.floor), scene(scene.floor, wall)):
+        solver, rows, root = standing_solver(tall_character, adult_character, environment)
+        q, p = world_segments(adult_character.skeleton, root[None], rotations[None])
+        rests = no_rests()
+        shape = shape_arrays(adult_character.capsules)
+        estimate_rests(shape, q[0], p[0], environment.arrays(1.0, 0.0), rests)
+        rows[2:, GOAL : GOAL + 2] /= tall_character.scale_for(adult_character.skeleton.leg_length)
+        for k in range(240):
+            dt = np.inf if k == 0 else TICK_S
+            out = solver.solve(root, root, rotations, rows, dt, rests=rests)
+        heights.append(out.root_position[2])
+    assert (rests[:, REST_OBJECT] == 1.0).any()  # the wall is felt
+    assert heights[1] == pytest.approx(heights[0], abs=0.01)
