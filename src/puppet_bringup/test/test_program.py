@@ -184,8 +184,8 @@ def _install(folder, text, group='puppet_commands'):
 
 def _start(program, *words, before=None, is_blocked=False):
     def leave():
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
+        # of a test run in the background a shell has it ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
         if is_blocked:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             os.kill(os.getpid(), signal.SIGINT)

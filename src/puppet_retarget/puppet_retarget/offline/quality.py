@@ -91,8 +91,8 @@ def are_reachable(centres: Vec3s, radii: Floats) -> bool:
     """Return whether one place of the pelvis is in all balls, at most four."""
     start = tuple(centres.mean(axis=0).tolist())
     balls = [Shell(tuple(c), 0.0, r, 1.0) for c, r in zip(centres.tolist(), radii.tolist())]
-    balls += [NO_SHELL] * (4 - len(balls))
-    return bool(closest_in_shells(start, tuple(balls), True, True)[0] <= REACH_TOL_M)
+    a, b, c, d = balls + [NO_SHELL] * (4 - len(balls))
+    return bool(closest_in_shells(start, (a, b, c, d), True, True)[0] <= REACH_TOL_M)
 
 
 def impossible_share(

@@ -59,8 +59,8 @@ class BodyTree:
                 f'parents: expected -1, then earlier segments, got {self.parents.tolist()}'
             )
         if not np.isin(self.kinds, (FIXED, HINGE, BALL)).all():
-            kinds = f'{FIXED}, {HINGE} or {BALL}'
-            raise ConfigError(f'kinds: expected {kinds}, got {self.kinds.tolist()}')
+            known = f'{FIXED}, {HINGE} or {BALL}'
+            raise ConfigError(f'kinds: expected {known}, got {self.kinds.tolist()}')
 
     @classmethod
     def of_skeleton(cls, skeleton: Skeleton) -> 'BodyTree':
