@@ -149,3 +149,17 @@ def test_who_lies_rests_on_the_floor_and_who_stands_does_not(scene, adult_charac
     for name in ('pelvis', 'chest', 'left_thigh', 'right_thigh'):
         row = lying[SEGMENT_INDEX[name]]
         assert row[REST_IMPORTANCE] > 0.8 and abs(row[REST_GAP]) < 0.08
+
+
+def test_a_file_gives_d_of_hips_and_head_or_none(scene):
+    def distances(hips, head):
+        item = scene.thing('box', np.zeros(3), np.ones(3), rests=(hips, head))
+        return scene(item).arrays(1.0, 0.0).rests[0]
+
+    usual, given = distances(np.nan, np.nan), distances(0.2, 0.0)
+    hips = [SEGMENT_INDEX[s] for s in ('pelvis', 'left_thigh', 'right_thigh')]
+    others = [SEGMENT_INDEX[s] for s in ('chest', 'left_upper_arm')]
+    assert (usual[[*hips, *others, SEGMENT_INDEX['head']]] == usual[hips[0]]).all()
+    assert (given[hips] == 0.2).all() and given[SEGMENT_INDEX['head']] == 0.0
+    assert (given[others] == usual[others]).all()
+    assert given[SEGMENT_INDEX['left_foot']] == usual[SEGMENT_INDEX['left_foot']] == 0.0
