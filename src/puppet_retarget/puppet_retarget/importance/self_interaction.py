@@ -57,7 +57,7 @@ from puppet_core.math.values import Vec3, Vec3Like
 from puppet_retarget.importance.estimator import importance, smooth_pairs, step_time
 
 MIN_SPACING_M = 0.04  # the shapes of two hands differ by as much as their points lie apart
-CAPSULE_BLOCK = 128  # arrays of capsules are filled up to a multiple, or each body compiles anew
+CAPSULE_BLOCK = 512  # packed shapes are filled up to a multiple, or each number compiles anew
 
 IMPORTANCE, DISTANCE, RATE = 0, 1, 2
 PAIR_COLUMNS = 3
