@@ -13,7 +13,7 @@ from benchmarks.command import bench_command, bench_parser
 from puppet_core.clips import SUFFIXES, write_bvh
 from puppet_core.io import check_writable, ConfigError
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, RetargetJob, write_report
+from puppet_retarget.offline import RetargetJob, write_report
 
 DESCRIPTION = 'Measure the speed over a library, and where it goes.'
 EXAMPLE = 'example: ./puppet bench batch walk.bvh run.bvh --copies 16'
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--json', type=Path, metavar='FILE', help='the figures of all passes')
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """
     Time, write the figures and return a table.
 
@@ -78,13 +78,13 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
             raise ConfigError(f'CLIP: expected a {" or ".join(SUFFIXES)} file, got {str(clip)!r}')
     if arguments.json:
         check_writable(arguments.json, '--json')
-    character = clip_arguments.find_character(files, arguments.character)
-    job = RetargetJob(character, clip_arguments.find_environment(files, None))
+    character = clip_arguments.find_character(arguments.character)
+    job = RetargetJob(character, clip_arguments.find_environment(None))
     with TemporaryDirectory() as folder:
         clips = arguments.clips
         if not clips:
             clips = [Path(folder, 'performer.bvh')]
-            write_bvh(clip_arguments.procedural_clip(files), clips[0])
+            write_bvh(clip_arguments.procedural_clip(), clips[0])
         timings = bench(clips, job, arguments.copies, arguments.workers, arguments.rounds)
     if arguments.json:
         write_report(

@@ -14,6 +14,7 @@ import sys
 from benchmarks import synthetic_recording as synthetic
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import Character
 from puppet_core.io import ConfigError
 from puppet_core.math import Floats
@@ -21,7 +22,6 @@ from puppet_performer.calibration import Calibration, SLIPPED, SWAPPED
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_performer.synthetic_recording import off_the_truth
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles
 
 MAX_TRIALS = 1000
 MAX_POSE_DEG = 90.0
@@ -123,15 +123,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--pose-deg', type=float, default=0.0, help=text)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Measure and return the lines; raise PuppetError for bad input."""
     if not 1 <= arguments.trials <= MAX_TRIALS:
         raise ConfigError(f'--trials: expected 1 .. {MAX_TRIALS}, got {arguments.trials}')
     if not 0.0 <= arguments.pose_deg <= MAX_POSE_DEG:
         got = f'{arguments.pose_deg:g}'
         raise ConfigError(f'--pose-deg: expected 0 .. {MAX_POSE_DEG:g}, got {got}')
-    performer = clip_arguments.find_character(files, arguments.performer)
-    layout = load_layout(files.layout_file(arguments.layout))
+    performer = clip_arguments.find_character(arguments.performer)
+    layout = load_layout(named_files.layout_file(arguments.layout))
     options = 'noise_mm noise_deg outliers skin_mm'.split()
     noise = synthetic.Disturbances(*(getattr(arguments, name) for name in options))
     given = performer, layout, noise

@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 from benchmarks.command import bench_command, bench_parser
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import ADULT_LEG_M, Character, Motion, PARENTS
 from puppet_core.math import Floats, Quat, quaternions, values, Vec3, Vec3s
 from puppet_core.procedural import carry_motion
 from puppet_retarget.importance import Environment, load_environment
 from puppet_retarget.offline import arguments as clip_arguments
 from puppet_retarget.offline import (
-    ConfigFiles,
     number,
     PERFORMER,
     retarget_motion,
@@ -202,13 +202,13 @@ def _factors(text: str) -> tuple[float, ...]:
     return factors
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Return the figures of each character and size as a Markdown table, or raise PuppetError."""
-    environment = load_environment(files.environment_file('carry'))
-    motion = carry_motion(clip_arguments.find_character(files, PERFORMER), RATE_HZ)
+    environment = load_environment(named_files.environment_file('carry'))
+    motion = carry_motion(clip_arguments.find_character(PERFORMER), RATE_HZ)
     rows, looking = [], looking_at_the_box(motion) if arguments.gaze else None
     for name in arguments.characters:
-        character = clip_arguments.find_character(files, name)
+        character = clip_arguments.find_character(name)
         for factor in arguments.sizes:
             own = with_size(environment, factor)
             if looking is None:

@@ -11,11 +11,9 @@ import shlex
 import sys
 
 from puppet_core.io import CommandParser, ConfigError, EXIT_OK, run_command, write_text
-from puppet_retarget.offline import ConfigFiles
-from puppet_ros import config_files
 
 ROOT = Path(__file__).resolve().parents[1]
-Run = Callable[[argparse.Namespace, ConfigFiles], str]
+Run = Callable[[argparse.Namespace], str]
 
 
 def bench_parser(
@@ -46,7 +44,7 @@ def bench_command(
 
     def command() -> int:
         options = parser.parse_args(argv)
-        text = run(options, config_files)
+        text = run(options)
         print(text)
         if options.write_docs:
             words = [word for word in argv or sys.argv[1:] if not word.startswith('--write-docs')]

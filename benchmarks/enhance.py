@@ -36,6 +36,7 @@ from benchmarks.live_enhancement import (
 from benchmarks.synthetic_recording import believed_lengths
 import numpy as np
 from puppet_clips.edit_pictures import before_and_after
+from puppet_core import named_files
 from puppet_core.body import (
     Character,
     LIMB_SEGMENTS,
@@ -73,7 +74,7 @@ from puppet_edit.enhancement import (
 )
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER, table, write_report
+from puppet_retarget.offline import PERFORMER, table, write_report
 
 DESCRIPTION = 'Measure a known motion with errors, and how much of them enhancement mends.'
 EXAMPLE = 'example: ./puppet bench enhance --json e.json'
@@ -504,19 +505,19 @@ def parser() -> argparse.ArgumentParser:
     return bench_parser('enhance', DESCRIPTION, EXAMPLE, add_arguments)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Measure, write the figures, return the tables; raise PuppetError for bad input."""
     if not 1 <= arguments.seeds <= MAX_SEEDS:
         raise ConfigError(f'--seeds: expected 1 .. {MAX_SEEDS}, got {arguments.seeds}')
     if arguments.json:
         clip_arguments.check_output(arguments.json, '--json')
-    performance, seeds = clip_arguments.procedural_clip(files), range(arguments.seeds)
+    performance, seeds = clip_arguments.procedural_clip(), range(arguments.seeds)
     if arguments.figures:
         check_writable(arguments.figures / 'x.png', '--figures')
-        fist, worn_by = fist_motion(performance.skeleton), files.layout_file(FIST_LAYOUT)
+        fist, worn_by = fist_motion(performance.skeleton), named_files.layout_file(FIST_LAYOUT)
         picture = fist_picture(fist, *live_fists(fist, load_layout(worn_by), DRAWN_SEED))
         save_png(arguments.figures / 'enhance_figure_6.png', picture)
-        performer = clip_arguments.find_character(files, PERFORMER)
+        performer = clip_arguments.find_character(PERFORMER)
         save_png(arguments.figures / 'enhance_fists.png', fist_strip(fist, performer))
         return live_fist_table(fist, load_layout(worn_by), seeds)
     truth = walking_truth(performance)
@@ -525,8 +526,8 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         truth = Motion.from_rotations(
             clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations
         )
-    ordinary = clip_arguments.find_character(files, PERFORMER)
-    layout = load_layout(files.layout_file(LAYOUT))
+    ordinary = clip_arguments.find_character(PERFORMER)
+    layout = load_layout(named_files.layout_file(LAYOUT))
     total = len(seeds) * (len(CONDITIONS) + len(FIST_CURVES) + len(LIVE_CONDITIONS))
     with progress('bench enhance', total, unit='take') as advance:
         rows = study(truth, seeds, advance)

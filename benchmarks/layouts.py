@@ -16,13 +16,14 @@ import sys
 from benchmarks.command import bench_command, bench_parser
 from benchmarks.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import END_EFFECTORS, general_end_effectors, LIMB_SEGMENTS, Motion, SEGMENTS
 from puppet_core.math import Floats, quaternions, Quats, Vec3s
 from puppet_core.procedural import procedural_motion
 from puppet_performer.posture import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, number, PERFORMER, table
+from puppet_retarget.offline import number, PERFORMER, table
 
 _N_ENDS = len(END_EFFECTORS)
 _PLURALS = {'hand': 'hands', 'foot': 'feet'}
@@ -115,11 +116,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(parser)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Return the errors of each layout as a Markdown table, or raise PuppetError."""
-    layouts = [load_layout(files.layout_file(name)) for name in arguments.layouts]
+    layouts = [load_layout(named_files.layout_file(name)) for name in arguments.layouts]
     if arguments.clip is None:
-        motion = procedural_motion(clip_arguments.find_character(files, PERFORMER), RATE_HZ)
+        motion = procedural_motion(clip_arguments.find_character(PERFORMER), RATE_HZ)
     else:
         motion = clip_arguments.read_clip(arguments.clip, arguments, arguments.asf)
     return accuracy_table([layout_errors(motion, layout) for layout in layouts])

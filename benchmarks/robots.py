@@ -34,7 +34,7 @@ from puppet_core.robots.robot_files import read_robot_file
 from puppet_core.robots.soles import SOLE_BAND_M
 from puppet_retarget.importance import IMPORTANCE
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, retarget_motion, smoothness, table
+from puppet_retarget.offline import retarget_motion, smoothness, table
 from puppet_retarget.offline.limit_use import limit_use, Limits
 from puppet_retarget.offline.posture_measures import direction_angles_deg, free_limbs
 from puppet_retarget.offline.quality import planted_feet
@@ -460,7 +460,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(parser)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """
     Measure everything asked for; return Markdown tables.
 
@@ -487,7 +487,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
                 planted = planted_feet(performer_arrays(motion), motion.rate_hz)
                 slide = slide_mm_s(motion.end_effectors[:, 2:4], planted, motion.rate_hz)
                 slide *= robot.character.scale_for(motion.skeleton.leg_length)
-                result, ours = our_trajectory(robot, motion, arguments, files)
+                result, ours = our_trajectory(robot, motion, arguments)
                 made = {path.stem: ours}
                 peer = gmr_trajectory(gmr, robot, file) if gmr else None
                 if peer is not None:
@@ -532,10 +532,10 @@ def free_limbs_of(
 
 
 def our_trajectory(
-    robot: MeasuredRobot, motion: Motion, arguments: argparse.Namespace, files: ConfigFiles
+    robot: MeasuredRobot, motion: Motion, arguments: argparse.Namespace
 ) -> tuple[RetargetResult, Trajectory]:
     """Return what the suite makes of a clip, and that as its trajectory file has it."""
-    environment = clip_arguments.find_environment(files, arguments.environment)
+    environment = clip_arguments.find_environment(arguments.environment)
     job = clip_arguments.tuning(arguments.settings).job(
         robot.character, environment, SOLVER_NAMES[0]
     )

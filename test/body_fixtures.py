@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import Character, load_character
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import SEGMENT_INDEX, Skeleton
@@ -23,7 +24,7 @@ from puppet_retarget.offline.whole_motion import retarget_motion, RetargetJob, R
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-CHARACTERS = REPOSITORY / 'config' / 'characters'
+CHARACTERS = named_files.DATA / 'characters'
 TICK_NS = 8_333_333  # 120 Hz
 STEPS = slice(690, 810)  # frames of the built-in performance that hold two steps
 NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
@@ -269,9 +270,9 @@ def walk_clip(mocap_dir):
 
 
 @pytest.fixture(scope='session')
-def config_dir():
-    """Return the folder of the shipped configuration."""
-    return REPOSITORY / 'config'
+def data_dir():
+    """Return the folder of the characters, environments and the like that come with the suite."""
+    return named_files.DATA
 
 
 @pytest.fixture(scope='session')

@@ -27,7 +27,7 @@ FORMATS = {
     'tutorial.md': 'puppet_retarget/puppet_retarget/importance/environment.py',
     'calibration.md': 'puppet_performer/puppet_performer/sensor_layout.py',
 }
-SAMPLE = 'config/clips/walk.bvh'
+SAMPLE = 'data/clips/walk.bvh'
 MAX_PICTURE_BYTES = 600_000
 LINK = re.compile(r'!?\[[^\]]*\]\(([^)\s]+)\)')
 WEB = re.compile(r'[a-z]+:')
@@ -199,7 +199,7 @@ def test_each_erratum_of_the_papers_is_told():
 def test_the_examples_of_the_interface_run(tmp_path, monkeypatch):
     """The Python of the page, one after the other, in a folder with the files it names."""
     monkeypatch.chdir(tmp_path)
-    Path('config').symlink_to(ROOT / 'config')
+    Path('data').symlink_to(ROOT / 'data')
     retarget = import_module('puppet_clips.cli').main
     assert retarget(['retarget', SAMPLE, 'session.mcap', '--character', 'sally']) == 0
     named = {}

@@ -18,7 +18,7 @@ from source_tree import ROOT
 
 pytestmark = pytest.mark.ros
 
-SAMPLE = ROOT / 'config/clips/walk.bvh'
+SAMPLE = ROOT / 'data/clips/walk.bvh'
 PAGE = (ROOT / 'doc/edit.md').read_text()
 FILES = re.findall(r'```yaml\n(format: puppet-edit/.*?)```', PAGE, re.DOTALL)
 VIEWS = re.findall(r'^\./puppet view ([^#\n]*)', PAGE, re.MULTILINE)
@@ -53,4 +53,4 @@ def test_tables_of_the_page_name_all_there_is():
     options = {field.name for field in fields(EditConfig)} - {'joint_limits', 'body_height_m'}
     for name in (*options, *KINDS, *FRAME_KEYS, *STEPS):
         assert f'`{name}`' in PAGE or f'`{name}: ' in PAGE, name
-    assert command_edit.EXAMPLE.removeprefix('example: ') in PAGE.replace('config/clips/', '')
+    assert command_edit.EXAMPLE.removeprefix('example: ') in PAGE.replace('data/clips/', '')

@@ -22,6 +22,7 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from faulty_transport import FaultyTransport  # noqa: E402
+from puppet_core import named_files  # noqa: E402
 from puppet_core.body import load_character  # noqa: E402,I100
 from puppet_core.math import quaternions as quaternion_batch  # noqa: E402
 from puppet_core.procedural.motion_loop import LoopedMotion  # noqa: E402
@@ -43,7 +44,6 @@ from puppet_filter.pose_filter import warm_up  # noqa: E402
 from puppet_filter.pose_filter_node import FILTERED_TOPIC, PoseFilterNode  # noqa: E402
 from puppet_filter.sensor_update import LEAP_M, LEAP_RAD  # noqa: E402
 from puppet_msgs.msg import PoseFrame  # noqa: E402
-from puppet_ros import config_files  # noqa: E402
 from puppet_ros.messages import from_pose_frame  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from puppet_ros.node.spin import make_executor  # noqa: E402
@@ -105,7 +105,7 @@ class Run:
     """The nodes, the emulator, and the frames that came out."""
 
     def __init__(self, context: Any, folder: Path) -> None:
-        body = load_character(config_files.character_file('performer'))
+        body = load_character(named_files.character_file('performer'))
         looped = LoopedMotion(procedural_motion(body, NOMINAL_RATE_HZ, t_pose_s=0.5), 0)
         config = EmulatorConfig(
             (folder / 'line0', folder / 'line1'), sensors=SENSORS, noise=NOISE, restart_after_s=0.0

@@ -39,10 +39,10 @@ import yaml  # noqa: E402
 pytestmark = pytest.mark.ros
 
 RVIZ = ROOT / 'config' / 'rviz'
-CHARACTER = str(ROOT / 'config/characters/blubby.yaml')
-PERFORMER = str(ROOT / 'config/characters/performer.yaml')
-FLOOR = str(ROOT / 'config/environments/floor.yaml')
-LAYOUT = str(ROOT / 'config/layouts/default14.yaml')
+CHARACTER = str(ROOT / 'data/characters/blubby.yaml')
+PERFORMER = str(ROOT / 'data/characters/performer.yaml')
+FLOOR = str(ROOT / 'data/environments/floor.yaml')
+LAYOUT = str(ROOT / 'data/layouts/default14.yaml')
 FILES = ('puppet', 'tracker')
 NAMESPACES = {
     f'/{visualization_node.MARKERS_TOPIC}': frozenset(markers.NAMESPACES),

@@ -33,8 +33,8 @@ from source_tree import ROOT
 from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
-CHARACTERS = ROOT / 'config' / 'characters'
-FLOOR = ROOT / 'config' / 'environments' / 'floor.yaml'
+CHARACTERS = ROOT / 'data' / 'characters'
+FLOOR = ROOT / 'data' / 'environments' / 'floor.yaml'
 TICK_NS = 8_333_333
 PATIENCE = 50  # events without an answer, as while nodes do not hear each other yet
 TRANSMITTER_M = (0.3, -0.2, 1.1)
@@ -68,7 +68,7 @@ class TfRig:
         made = {
             PerformerNode: {
                 'performer': str(CHARACTERS / 'performer.yaml'),
-                'layout': str(ROOT / 'config/layouts/default14.yaml'),
+                'layout': str(ROOT / 'data/layouts/default14.yaml'),
             },
             ImportanceNode: {'environment': str(FLOOR)},
             RetargetNode: values,

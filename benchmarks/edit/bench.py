@@ -15,7 +15,7 @@ from benchmarks.edit.results import as_tree, markdown
 from benchmarks.edit.results import run as run_bench
 from puppet_core.drawing import save_png
 from puppet_core.io import check_writable, progress, write_text
-from puppet_retarget.offline import ConfigFiles, find_character, PERFORMER
+from puppet_retarget.offline import find_character, PERFORMER
 
 DESCRIPTION = 'Measure the motion editor on the experiments of its paper.'
 EXAMPLE = 'example: ./puppet bench edit --json e.json --figures figures'
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """
     Measure, write and draw; return the table.
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
         check_writable(arguments.json, '--json')
     if arguments.figures is not None:
         check_writable(arguments.figures / 'x.png', '--figures')
-    performer = find_character(files, PERFORMER)
+    performer = find_character(PERFORMER)
     found = experiments(performer.skeleton, arguments.clips)
     with progress('bench edit', len(FRAMES), unit='experiment') as advance:
         benches = run_bench(found, advance)

@@ -25,7 +25,7 @@ import numpy as np
 from puppet_core.drawing import save_png
 from puppet_core.io import check_writable, ConfigError, note, write_text
 from puppet_filter.parameters import PoseFilterConfig
-from puppet_retarget.offline import ConfigFiles, listed
+from puppet_retarget.offline import listed
 
 Results = dict[str, dict[str, Score]]
 
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return bench_command(parser(), run, argv)
 
 
-def run(options: argparse.Namespace, _: ConfigFiles) -> str:
+def run(options: argparse.Namespace) -> str:
     """Measure, write and draw; return the table."""
     check(options)
     drawn: dict[str, dict[str, Output]] = {}

@@ -28,6 +28,7 @@ from benchmarks.quality.weights import variants, weight_rows, weights_table
 from benchmarks.quality.worst_case import MIN_CANDIDATES, search_worst
 import numba
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import load_character, Motion
 from puppet_core.clips import SUFFIXES
 from puppet_core.drawing import save_png
@@ -35,7 +36,7 @@ from puppet_core.io import ConfigError, InputFileError, progress
 from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_performer.sensor_layout import load_layout
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER, RetargetJob, write_report
+from puppet_retarget.offline import PERFORMER, RetargetJob, write_report
 from puppet_retarget.solvers import SOLVER_NAMES
 
 DESCRIPTION = 'Measure quality and speed over clips, characters and solvers.'
@@ -123,7 +124,7 @@ def _add_list(
     )
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """
     Measure everything asked for; return Markdown tables.
 
@@ -135,20 +136,20 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     if arguments.json:
         clip_arguments.check_output(arguments.json, '--json')
     paths = _clip_files([*arguments.clips, *arguments.clip])
-    jobs = list(_jobs(arguments, files, is_procedural=not paths))
+    jobs = list(_jobs(arguments, is_procedural=not paths))
     peers = peer_runs(jobs, arguments.peers)
     if arguments.figures:
-        return _draw_figures(paths, arguments, files)
+        return _draw_figures(paths, arguments)
     if arguments.worst is not None:
-        return _search(jobs, arguments.worst, files)
-    layout = load_layout(files.layout_file(arguments.layout))
+        return _search(jobs, arguments.worst)
+    layout = load_layout(named_files.layout_file(arguments.layout))
     if arguments.iterations:
-        return _count(jobs, list(_motions(paths, arguments, files)))
+        return _count(jobs, list(_motions(paths, arguments)))
     if arguments.weights:
-        return _vary(jobs, list(_motions(paths, arguments, files)))
+        return _vary(jobs, list(_motions(paths, arguments)))
     rows: list[dict[str, Any]] = []
     passes = PASSES_OF_A_RUN * len(jobs) + sum(passes_of(peer) for peer, _ in peers)
-    for number, (name, motion) in enumerate(_motions(paths, arguments, files), start=1):
+    for number, (name, motion) in enumerate(_motions(paths, arguments), start=1):
         title = f'bench {name} ({number} of {max(len(paths), 1)})'
         with progress(title, passes * motion.n_frames) as advance:
             bench = ClipBench(name, motion, layout)
@@ -180,7 +181,7 @@ def _text(rows: list[dict[str, Any]]) -> str:
     return '\n\n'.join(parts)
 
 
-def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace) -> str:
     """Draw the figures of the thesis; return where they are."""
     folder = arguments.figures
     try:
@@ -189,19 +190,19 @@ def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace, files: C
         raise ConfigError(f'--figures: expected a folder, got {str(folder)!r}: {err}') from err
     tuning = clip_arguments.tuning(arguments.settings)
     cast = Cast(
-        clip_arguments.find_character(files, PERFORMER),
-        clip_arguments.find_character(files, 'sally', arguments.world_scale),
-        clip_arguments.find_character(files, 'blubby', arguments.world_scale),
-        clip_arguments.find_environment(files, arguments.environment),
+        clip_arguments.find_character(PERFORMER),
+        clip_arguments.find_character('sally', arguments.world_scale),
+        clip_arguments.find_character('blubby', arguments.world_scale),
+        clip_arguments.find_environment(arguments.environment),
         tuning.importance,
         tuning.solver,
         tuning.self_interaction,
     )
-    show = clip_arguments.procedural_clip(files, SHOW)
+    show = clip_arguments.procedural_clip(SHOW)
     walk = part(show, PROCEDURAL_WALK_S)
     if paths:
-        _, walk = next(_motions(paths, arguments, files))
-    stage = clip_arguments.find_environment(files, None, SHOW)
+        _, walk = next(_motions(paths, arguments))
+    stage = clip_arguments.find_environment(None, SHOW)
     figures = thesis_figures(walk, show, cast, stage)
     with progress('figures', len(figures), unit='figure') as advance:
         for name, draw in figures.items():
@@ -210,19 +211,16 @@ def _draw_figures(paths: Sequence[Path], arguments: argparse.Namespace, files: C
     return '\n'.join(str(folder / name) for name in figures)
 
 
-def _jobs(
-    arguments: argparse.Namespace, files: ConfigFiles, is_procedural: bool
-) -> Iterator[RetargetJob]:
+def _jobs(arguments: argparse.Namespace, is_procedural: bool) -> Iterator[RetargetJob]:
     for solver in arguments.solvers:
         if solver not in SOLVER_NAMES:
             known = ', '.join(SOLVER_NAMES)
             raise ConfigError(f'--solvers: expected names of {known}, got {solver!r}')
     environment = clip_arguments.find_environment(
-        files, arguments.environment, arguments.script if is_procedural else None
+        arguments.environment, arguments.script if is_procedural else None
     )
     characters = [
-        clip_arguments.find_character(files, name, arguments.world_scale)
-        for name in arguments.characters
+        clip_arguments.find_character(name, arguments.world_scale) for name in arguments.characters
     ]
     tuning = clip_arguments.tuning(arguments.settings)
     for character, solver in product(characters, arguments.solvers):
@@ -243,11 +241,9 @@ def _clip_files(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
-def _motions(
-    paths: Sequence[Path], arguments: argparse.Namespace, files: ConfigFiles
-) -> Iterator[tuple[str, Motion]]:
+def _motions(paths: Sequence[Path], arguments: argparse.Namespace) -> Iterator[tuple[str, Motion]]:
     if not paths:
-        yield arguments.script, clip_arguments.procedural_clip(files, arguments.script)
+        yield arguments.script, clip_arguments.procedural_clip(arguments.script)
     names = [path.stem for path in paths]
     for path in paths:
         name = path.stem if names.count(path.stem) == 1 else str(path)
@@ -274,11 +270,11 @@ def _vary(jobs: Sequence[RetargetJob], motions: Sequence[tuple[str, Motion]]) ->
     return weights_table(rows)
 
 
-def _search(jobs: Sequence[RetargetJob], n_candidates: int, files: ConfigFiles) -> str:
+def _search(jobs: Sequence[RetargetJob], n_candidates: int) -> str:
     """Return the time of the slowest frame that is found for each puppet."""
     if n_candidates < MIN_CANDIDATES:
         raise ConfigError(f'--worst: expected {MIN_CANDIDATES} or more, got {n_candidates}')
-    performer = load_character(files.character_file(PERFORMER)).skeleton
+    performer = load_character(named_files.character_file(PERFORMER)).skeleton
     titles = '| character | frames tried | median, us | worst, us |'
     lines = [titles, '|---|---|---|---|']
     for job in jobs:

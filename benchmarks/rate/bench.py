@@ -22,7 +22,6 @@ from benchmarks.rate.experiments import (
 from benchmarks.rate.figures import figures
 from puppet_core.drawing import save_png
 from puppet_core.io import check_writable, ConfigError, write_text
-from puppet_retarget.offline import ConfigFiles
 
 DESCRIPTION = 'Measure inverse rate control on the experiments of its paper.'
 EXAMPLE = 'example: ./puppet bench rate --json r.json --figures figures --hit 0.1,0,-0.2'
@@ -58,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--no-peer', action='store_true', help='without mink, which is used where installed')
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """
     Measure, write and draw; return the table.
 

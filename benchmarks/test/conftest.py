@@ -9,7 +9,6 @@ from puppet_setup.commands import BENCHES
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-CONFIG = REPOSITORY / 'config'
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ def carried(performer):
 
 @pytest.fixture(scope='module')
 def stage(repository):
-    return load_environment(repository / 'config' / 'environments' / 'carry.yaml')
+    return load_environment(repository / 'data' / 'environments' / 'carry.yaml')
 
 
 # Of each body how deep the box of each size may be in its trunk [m], and the root's jerk over the

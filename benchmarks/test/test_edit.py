@@ -19,9 +19,9 @@ SPACINGS = [16.0, 8.0, 4.0, 2.0]
 
 
 @pytest.fixture(scope='module')
-def told(config_dir):
+def told(data_dir):
     """Return the figures of the four experiments on walks of our own."""
-    skeleton = load_character(config_dir / 'characters/performer.yaml').skeleton
+    skeleton = load_character(data_dir / 'characters/performer.yaml').skeleton
     return edit_bench.as_tree(edit_bench.run(edit_experiments.experiments(skeleton)))[
         'experiments'
     ]
@@ -49,9 +49,9 @@ def test_fast_detail_is_kept(told):
         assert one['detail_change_percent_median_joint'] <= 1.0
 
 
-def test_detail_would_show_a_loss(config_dir):
+def test_detail_would_show_a_loss(data_dir):
     """Means of neighbouring frames halve the detail just above a quarter cycle, and more above."""
-    skeleton = load_character(config_dir / 'characters/performer.yaml').skeleton
+    skeleton = load_character(data_dir / 'characters/performer.yaml').skeleton
     walk = edit_experiments.built_in_sources(skeleton).stride
     shaken = edit_bench.with_tremor(walk, 7.5)
     means = quaternions.slerp(shaken.rotations[:-1], shaken.rotations[1:], 0.5)
@@ -92,8 +92,8 @@ def test_command_writes_file_and_pictures(tmp_path, run, monkeypatch):
 
 
 @pytest.mark.mocap
-def test_captured_walks_end_below_the_limits(mocap_dir, config_dir):
-    skeleton = load_character(config_dir / 'characters/performer.yaml').skeleton
+def test_captured_walks_end_below_the_limits(mocap_dir, data_dir):
+    skeleton = load_character(data_dir / 'characters/performer.yaml').skeleton
     found = edit_experiments.experiments(skeleton, mocap_dir)
     for one in edit_bench.as_tree(edit_bench.run(found))['experiments']:
         errors = [level['max_error_percent'] for level in one['levels']]

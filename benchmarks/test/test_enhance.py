@@ -7,10 +7,10 @@ import json
 from benchmarks import enhance, live_enhancement
 import numpy as np
 from PIL import Image
+from puppet_core import named_files
 from puppet_core.body import Motion
 from puppet_core.clips import write_bvh
 from puppet_performer.sensor_layout import load_layout
-from puppet_ros import config_files
 
 
 def _few(steps: Motion, rate_hz: float) -> Motion:
@@ -52,7 +52,7 @@ def test_a_clip_is_the_truth(run, tmp_path, steps, monkeypatch):
 def test_prints_tables_and_writes_figures(run, tmp_path, steps, monkeypatch):
     made = enhance.fist_motion
     monkeypatch.setattr(enhance, 'WALK', (0, 24, 4))
-    monkeypatch.setattr(enhance.clip_arguments, 'procedural_clip', lambda files: steps)
+    monkeypatch.setattr(enhance.clip_arguments, 'procedural_clip', lambda: steps)
     monkeypatch.setattr(enhance, 'fist_motion', lambda body: made(body, 20.0))
     done = run('enhance', '--seeds', '1', '--json', tmp_path / 'e.json')
     assert done.code == 0, done.err
@@ -65,7 +65,7 @@ def test_prints_tables_and_writes_figures(run, tmp_path, steps, monkeypatch):
 def test_figure_6_is_of_the_live_enhancement(run, skeleton, tmp_path, monkeypatch):
     """Without errors orientations alone give the truth; with them enhanced palms are nearer."""
     fist = enhance.fist_motion(skeleton, 20.0)
-    layout = load_layout(config_files.layout_file(enhance.FIST_LAYOUT))
+    layout = load_layout(named_files.layout_file(enhance.FIST_LAYOUT))
     with monkeypatch.context() as ideal:
         ideal.setattr(enhance, 'ASKEW', live_enhancement.SensorErrors())
         measured, postures = enhance.live_fists(fist, layout, 0)

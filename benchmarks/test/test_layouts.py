@@ -14,7 +14,7 @@ FRAMES_OF_A_CLIP = 150  # a few short clips: `./puppet layouts CLIP` measures an
 
 
 def _layout(name):
-    return load_layout(REPOSITORY / f'config/layouts/{name}.yaml')
+    return load_layout(REPOSITORY / f'data/layouts/{name}.yaml')
 
 
 @pytest.mark.mocap

@@ -19,15 +19,15 @@ SPINE_TOL_M = 0.02  # the spine has no sensor: it stands halfway between pelvis 
 
 
 @pytest.fixture
-def layout(config_dir):
+def layout(data_dir):
     """Return the usual fourteen sensors."""
-    return load_layout(config_dir / 'layouts/default14.yaml')
+    return load_layout(data_dir / 'layouts/default14.yaml')
 
 
 @pytest.fixture
-def job(config_dir):
+def job(data_dir):
     """Return a puppet on a floor."""
-    blubby: Character = load_character(config_dir / 'characters/blubby.yaml')
+    blubby: Character = load_character(data_dir / 'characters/blubby.yaml')
     return RetargetJob(blubby, floor_only())
 
 

@@ -25,8 +25,8 @@ MinkSolver = import_module('benchmarks.quality.peer_mink').MinkSolver
 
 
 @pytest.mark.parametrize('name', ['sally', 'blubby'])
-def test_mujoco_moves_the_model_as_our_kinematics(name, config_dir):
-    skeleton = load_character(config_dir / f'characters/{name}.yaml').skeleton
+def test_mujoco_moves_the_model_as_our_kinematics(name, data_dir):
+    skeleton = load_character(data_dir / f'characters/{name}.yaml').skeleton
     rng = np.random.default_rng(20)
     rotations = quaternions.normalize(rng.normal(size=(50, 16, 4)))
     roots = rng.uniform(-2.0, 2.0, (50, 3))
@@ -54,8 +54,8 @@ def test_a_body_of_the_performers_size_takes_its_pose(steps, performer):
     assert np.degrees(np.linalg.norm(quaternions.log(turn), axis=-1)).max() < 0.1
 
 
-def test_feet_of_other_legs_are_near_their_targets(steps, config_dir):
-    sally = load_character(config_dir / 'characters/sally.yaml')
+def test_feet_of_other_legs_are_near_their_targets(steps, data_dir):
+    sally = load_character(data_dir / 'characters/sally.yaml')
     job = RetargetJob(sally, floor_only(), 'mink')
     result = retarget_motion(steps, job, solver=MinkSolver(job, steps.skeleton))
     missed = np.linalg.norm(result.puppet.end_effectors - steps.end_effectors, axis=-1)

@@ -43,9 +43,9 @@ def follower(monkeypatch):
 
 
 @pytest.fixture(scope='module')
-def blubby(config_dir):
+def blubby(data_dir):
     """Return the puppet with short legs in the performer's world."""
-    return replace(load_character(config_dir / 'characters/blubby.yaml'), world_scale=1.0)
+    return replace(load_character(data_dir / 'characters/blubby.yaml'), world_scale=1.0)
 
 
 def test_a_missing_library_is_said_with_what_to_install(run, walk_bvh, monkeypatch):
@@ -78,8 +78,8 @@ def test_errata_of_the_thesis_are_corrected_by_their_names(blubby):
         peers.peer_runs([job], ['as_printed+7'])
 
 
-def test_rows_of_the_thesis_as_printed_have_its_name(steps, config_dir, blubby):
-    bench = ClipBench('steps', steps, load_layout(config_dir / 'layouts/default14.yaml'))
+def test_rows_of_the_thesis_as_printed_have_its_name(steps, data_dir, blubby):
+    bench = ClipBench('steps', steps, load_layout(data_dir / 'layouts/default14.yaml'))
     row = bench.peer_row('as_printed+turn_axis', RetargetJob(blubby, floor_only()))
     assert row['solver'] == 'as_printed+turn_axis' and peers.is_peer(row['solver'])
     assert row['stages_us']['solver']['median'] > 0.0
@@ -158,8 +158,8 @@ def test_soles_are_the_performers_in_a_world_of_the_same_size(steps, performer, 
     assert ratios[0] == 1.0 and ratios[11] < 0.6  # a knee of Blubby is near its pelvis
 
 
-def test_rows_of_a_peer_have_the_keys_of_ours(steps, config_dir, blubby, follower):
-    bench = ClipBench('steps', steps, load_layout(config_dir / 'layouts/default14.yaml'))
+def test_rows_of_a_peer_have_the_keys_of_ours(steps, data_dir, blubby, follower):
+    bench = ClipBench('steps', steps, load_layout(data_dir / 'layouts/default14.yaml'))
     job = RetargetJob(blubby, floor_only())
     told: list[int] = []
     rows = [bench.row(job), bench.peer_row('follower', job, progress=told.append)]

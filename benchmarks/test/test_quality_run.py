@@ -15,15 +15,15 @@ import pytest
 
 
 @pytest.fixture(scope='module')
-def layout(config_dir):
+def layout(data_dir):
     """Return the usual sensors."""
-    return load_layout(config_dir / 'layouts/default14.yaml')
+    return load_layout(data_dir / 'layouts/default14.yaml')
 
 
 @pytest.fixture(scope='module')
-def blubby(config_dir):
+def blubby(data_dir):
     """Return the puppet with short legs."""
-    return load_character(config_dir / 'characters/blubby.yaml')
+    return load_character(data_dir / 'characters/blubby.yaml')
 
 
 def test_a_run_has_the_report_of_the_retarget_command(steps, layout, blubby):

@@ -17,8 +17,8 @@ def test_every_number_is_halved_and_doubled_by_itself():
         assert differs == [name.split(' ')[0]]
 
 
-def test_a_firmer_goal_is_missed_by_less(steps, tall_character, config_dir):
-    floor = load_environment(config_dir / 'environments' / 'floor.yaml')
+def test_a_firmer_goal_is_missed_by_less(steps, tall_character, data_dir):
+    floor = load_environment(data_dir / 'environments' / 'floor.yaml')
     job = RetargetJob(tall_character, floor)
     baseline, usual = copied_angles(steps, job), Weights()
     errors = [

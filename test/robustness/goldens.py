@@ -16,6 +16,7 @@ import sys
 import tempfile
 from types import MappingProxyType
 
+from puppet_core import named_files
 from puppet_core.io import (
     CommandParser,
     ConfigError,
@@ -37,7 +38,6 @@ from puppet_replay.golden_bags import changes, COMPRESSION, keep_topics
 from puppet_replay.pipeline import read_settings
 from puppet_replay.replay import replay
 from puppet_retarget.solvers import SOLVER_NAMES
-from puppet_ros import config_files
 from puppet_ros.bags import BagReader, BagWriter
 from puppet_ros.interface_table import IMPORTANCE, JOINTS, POSTURE, PUPPET, RAW, TF_STATIC
 
@@ -74,7 +74,7 @@ class GoldenCase:
 
 def golden_cases() -> tuple[GoldenCase, ...]:
     """Return all cases: the graph up to the importance, then each character with each solver."""
-    characters = config_files.available('characters')
+    characters = named_files.available('characters')
     first = GoldenCase(GRAPH, characters[0], SOLVER_NAMES[0], (POSTURE, IMPORTANCE))
     each = (
         GoldenCase(f'{character}_{solver}', character, solver, (JOINTS, PUPPET))

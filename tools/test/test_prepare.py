@@ -33,7 +33,7 @@ def built(checkout):
         ('src/puppet_core/puppet_core/added.py', []),
         ('src/puppet_core/test/test_added.py', []),
         ('src/puppet_bringup/config/filter.yaml', []),
-        ('src/puppet_bringup/config/characters/added.yaml', ['puppet_bringup']),
+        ('src/puppet_bringup/config/cues/added.yaml', ['puppet_bringup']),
         ('src/puppet_bringup/launch/added.launch.py', ['puppet_bringup']),
         ('src/puppet_bringup/launch/__pycache__/sim.cpython-312.pyc', []),
         ('tools/pins/runtime.txt', ALL),

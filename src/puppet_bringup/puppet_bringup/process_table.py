@@ -12,6 +12,7 @@ import shutil
 from typing import Any
 
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
+from puppet_core import named_files
 from puppet_core.body import person, save_character, SEGMENTS
 from puppet_core.clips import AUTO, ClipOptions, load_clip, skeleton_beside, unit_length_m
 from puppet_core.cue_file import load_cues
@@ -129,8 +130,8 @@ _TRACKERS = {SIM: 'tracker_driver', HARDWARE: 'tracker_driver', TOPICS: 'pose_to
 FILES: Mapping[str, Callable[[str], object]] = {
     'character': config_files.character,
     'performer': config_files.character,
-    'environment': config_files.environment_file,
-    'layout': config_files.layout_file,
+    'environment': named_files.environment_file,
+    'layout': named_files.layout_file,
     'cues': load_cues,
 }
 

@@ -162,7 +162,7 @@ def test_the_emulator_performs_with_a_table_or_without(given, environment):
 
 def test_a_performance_with_props_has_sensors_on_them():
     listed = processes(SIM, {**SIM_GIVEN, 'script': 'carry'})
-    layout = load_layout(ROOT / 'config' / 'layouts' / 'carry.yaml')
+    layout = load_layout(ROOT / 'data' / 'layouts' / 'carry.yaml')
     assert layout.props == SCRIPTS['carry'].props
     sensors = _named(listed, 'tracker_driver').parameters['sensors']
     assert tuple(sensors) == (*layout.sensors, *layout.props) == (*DEFAULT_SENSORS, *layout.props)

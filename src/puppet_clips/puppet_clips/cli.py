@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 from puppet_core.io import CommandParser, EXIT_OK, run_command
-from puppet_ros import config_files
 
 # The module of each, which is imported when it is asked for, and what it does.
 SUBCOMMANDS = {
@@ -56,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         draws = []
         if arguments.word in DRAWS:
             draws = [getattr(import_module('puppet_clips.edit_pictures'), DRAWS[arguments.word])]
-        print(command(arguments.word).run(arguments, config_files, *draws))
+        print(command(arguments.word).run(arguments, *draws))
         return EXIT_OK
 
     return run_command(' '.join(['puppet', *asked_for]), run)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import (
     Character,
     LIMB_SEGMENTS,
@@ -28,7 +29,7 @@ from puppet_core.robots import (
 )
 from puppet_performer.calibration import load_calibration
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, number, retarget_motion, RetargetJob, table
+from puppet_retarget.offline import number, retarget_motion, RetargetJob, table
 
 HANDS, FEET = LIMB_SEGMENTS[:2, 2], LIMB_SEGMENTS[2:, 2]
 
@@ -95,18 +96,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(follow)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Write or check a character, or let it follow clips; return the report, or PuppetError."""
     if arguments.action == 'check':
-        path = files.character_file(arguments.file)
+        path = named_files.character_file(arguments.file)
         character = load_character(path)
         require_t_pose(character, path)
         return _told(f'{path}: {_summary(character)}', findings(character))
     if arguments.action == 'follow':
-        return _followed(arguments, files)
+        return _followed(arguments)
     out = arguments.file
     clip_arguments.check_output(out, 'OUT.yaml', '.yaml')
-    character, notes = _made(arguments, files)
+    character, notes = _made(arguments)
     changes: dict = {'name': out.stem}
     if arguments.world_scale is not None:
         changes['world_scale'] = clip_arguments.parse_world_scale(arguments.world_scale)
@@ -123,21 +124,21 @@ def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
     return _told(f'{out}: {_summary(character)}', [*told, *found])
 
 
-def _followed(arguments: argparse.Namespace, files: ConfigFiles) -> str:
-    character = clip_arguments.find_character(files, arguments.file)
+def _followed(arguments: argparse.Namespace) -> str:
+    character = clip_arguments.find_character(arguments.file)
     rows = []
     for path in arguments.clips or (None,):
         if path is None:
-            motion = clip_arguments.procedural_clip(files)
+            motion = clip_arguments.procedural_clip()
         else:
             motion = clip_arguments.read_clip(path, arguments)
-        environment = clip_arguments.find_environment(files, None, None if path else SHOW)
+        environment = clip_arguments.find_environment(None, None if path else SHOW)
         name = 'built-in performance' if path is None else path.stem
         rows.append(robot_row(name, motion, RetargetJob(character, environment)))
     return table(ROBOT_HEAD, rows)
 
 
-def _made(arguments: argparse.Namespace, files: ConfigFiles) -> tuple[Character, tuple[str, ...]]:
+def _made(arguments: argparse.Namespace) -> tuple[Character, tuple[str, ...]]:
     if arguments.from_urdf is not None:
         chosen = load_robot_map(arguments.map) if arguments.map is not None else RobotMap()
         made = character_from_urdf(arguments.from_urdf, chosen)
@@ -153,7 +154,7 @@ def _made(arguments: argparse.Namespace, files: ConfigFiles) -> tuple[Character,
     # a calibration from a pose alone assumes the lengths of a character
     if calibration.skeleton is not None:
         return person(path.stem, calibration.skeleton, title=f'The body of {path.name}'), ()
-    base = load_character(files.character_file(calibration.performer))
+    base = load_character(named_files.character_file(calibration.performer))
     return base, (
         f'lengths: those of {base.name}, which the calibration assumed; a range of '
         'motion would measure them',

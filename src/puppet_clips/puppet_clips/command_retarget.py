@@ -10,7 +10,6 @@ import numpy as np
 from puppet_core.io import progress, write_bytes
 from puppet_retarget import offline
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles
 
 EXAMPLE = 'example: ./puppet retarget walk.bvh out.bvh --character sally --report report.json'
 BAG = '.mcap'
@@ -31,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(parser, has_props=True)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Retarget, write the files and return a summary; after an error nothing is written."""
     _check_outputs(arguments)
     tuning = clip_arguments.tuning(arguments.settings)
-    character = clip_arguments.find_character(files, arguments.character, arguments.world_scale)
-    environment = clip_arguments.find_environment(files, arguments.environment)
+    character = clip_arguments.find_character(arguments.character, arguments.world_scale)
+    environment = clip_arguments.find_environment(arguments.environment)
     stamps_ns: tuple[int, ...] = ()
     if clip_arguments.is_bag(arguments.clip) and not arguments.props:
         from puppet_view.bag_motion import read_bag_motion  # with ROS, which clips do not need

@@ -13,7 +13,6 @@ from puppet_core.clips.load import load_clip
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-CONFIG = REPOSITORY / 'config'
 
 
 @pytest.fixture(autouse=True)

@@ -117,7 +117,7 @@ def test_preview_shows_both_rows(enhance, tmp_path, monkeypatch):
 
 def test_example_of_the_help_runs_on_the_sample(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / 'config').symlink_to(Path(__file__).resolve().parents[3] / 'config')
+    (tmp_path / 'data').symlink_to(named_files.DATA)
     words = shlex.split(command_enhance.EXAMPLE.removeprefix('example: ./puppet '))
     assert run(*words).code == 0
     assert (tmp_path / 'better.bvh').is_file() and (tmp_path / 'report.json').is_file()

@@ -22,7 +22,7 @@ import pytest
 
 pytestmark = pytest.mark.ros
 
-CHARACTERS = Path(__file__).resolve().parents[3] / 'config/characters'
+CHARACTERS = Path(__file__).resolve().parents[3] / 'data/characters'
 FILE_TOL_M = 1e-6  # what a BVH file's decimals lose over a chain of joints
 SCHEMA = {
     'frames': None,

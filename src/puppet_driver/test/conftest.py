@@ -3,12 +3,12 @@
 """Fixtures of puppet_driver: an emulator on pseudo-terminals, sessions, graphs."""
 
 from driver_session import Session, wait
+from puppet_core import named_files
 from puppet_core.body import load_character
 from puppet_core.procedural.motion_loop import LoopedMotion
 from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator.emulator import build_server, EmulatorConfig
 from puppet_driver.emulator.performer import NoiseLevels
-from puppet_ros import config_files
 import pytest
 
 QUIET = NoiseLevels(0.0, 0.0, 0.0, 0.0)
@@ -21,7 +21,7 @@ def wait_until():
 
 @pytest.fixture(scope='session')
 def performance():
-    body = load_character(config_files.character_file('performer'))
+    body = load_character(named_files.character_file('performer'))
     return LoopedMotion(procedural_motion(body, 120.0, t_pose_s=0.5), 0)
 
 

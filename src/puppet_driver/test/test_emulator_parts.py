@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mounting, noise, faults and bytes of the emulator."""
 
-from pathlib import Path
-
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.math import quaternions
 from puppet_core.procedural.calibration_motion import range_of_motion
@@ -23,7 +22,6 @@ from puppet_driver.parameters import DEFAULT_SENSORS
 import pytest
 
 RATE_HZ = 120.0
-CONFIG = Path(__file__).resolve().parents[3] / 'config'
 
 
 @pytest.fixture
@@ -75,7 +73,7 @@ def test_a_line_without_any_sensor_sends_nothing_until_one_is_back(poses):
 
 def test_a_range_of_motion_can_be_performed_instead_of_the_show(tmp_path):
     config = EmulatorConfig(links=(tmp_path / 'line0',), rate_hz=60.0)
-    body = load_character(CONFIG / 'characters' / 'performer.yaml')
+    body = load_character(named_files.character_file('performer'))
     looped = performed(config, body, None, 1.0, 'range')
     expected = range_of_motion(body, 60.0, 1.0)
     np.testing.assert_array_equal(looped.motion.rotations, expected.rotations)
@@ -88,7 +86,7 @@ def test_sensors_on_props_are_measured_as_the_worn_ones_are(device, tmp_path):
     n_lines = -(-len(sensors) // min(SIMULATORS[device].max_sensors, len(sensors)))
     links = tuple(tmp_path / f'line{i}' for i in range(n_lines))
     config = EmulatorConfig(links, device, sensors, transmitter_position_m=(0.5, 0.0, 1.0))
-    body = load_character(CONFIG / 'characters' / 'performer.yaml')
+    body = load_character(named_files.character_file('performer'))
     looped = performed(config, body, None, 1.0, 'carry')
     assert within_range(config, looped) is looped
     assert len(config.make_devices()) == n_lines
@@ -102,7 +100,7 @@ def test_sensors_on_props_are_measured_as_the_worn_ones_are(device, tmp_path):
 
 def test_props_are_moved_with_the_performer_into_range(tmp_path):
     config = EmulatorConfig(links=(tmp_path / 'x',), transmitter_position_m=(20.0, 0.0, 1.0))
-    body = load_character(CONFIG / 'characters' / 'performer.yaml')
+    body = load_character(named_files.character_file('performer'))
     looped = performed(config, body, None, 1.0, 'carry')
     moved, own = within_range(config, looped).motion, looped.motion
     way = moved.root_positions[0] - own.root_positions[0]

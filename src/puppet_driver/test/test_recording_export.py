@@ -5,6 +5,7 @@
 from pathlib import Path
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import load_character
 from puppet_core.clips.bvh import write_bvh
 from puppet_core.procedural.motion_loop import clip_loop
@@ -12,7 +13,6 @@ from puppet_core.procedural.performer import procedural_motion
 from puppet_driver.emulator import cli
 from puppet_driver.emulator.performer import random_mounting
 from puppet_driver.parameters import DEFAULT_SENSORS
-from puppet_ros import config_files
 import pytest
 
 rosbags = pytest.importorskip('rosbags')
@@ -24,7 +24,7 @@ QUIET = ('--white-mm', '0', '--white-deg', '0', '--slow-mm', '0', '--slow-deg', 
 
 @pytest.fixture(scope='module')
 def clip(tmp_path_factory):
-    body = load_character(config_files.character_file('performer'))
+    body = load_character(named_files.character_file('performer'))
     motion = procedural_motion(body, RATE_HZ)
     path = tmp_path_factory.mktemp('clips') / 'short.bvh'
     part = type(motion).from_rotations(

@@ -16,7 +16,7 @@ from puppet_edit import edit_session
 from puppet_edit.edit_file import EditPlan, load_edit
 from puppet_edit.editor import body_height, edit_motion, EditResult
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER, table
+from puppet_retarget.offline import PERFORMER, table
 
 MET_PERCENT = 0.1  # of the body's height: below it an entry counts as met
 MAX_LINES = 12  # of entries in the printed report
@@ -138,12 +138,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     edit_session.add_reading_arguments(parser)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
+def run(arguments: argparse.Namespace, draw: Draw) -> str:
     """Edit, write the files, return a report; raise PuppetError for bad input or what is unmet."""
     inputs = {'CLIP': arguments.clip, 'EDIT.yaml': arguments.edit}
     edit_session.check_outputs(arguments, inputs)
     motion = edit_session.read_clip(arguments.clip, arguments)
-    plan = load_edit(arguments.edit, motion, edit_session.readers(arguments, files))
+    plan = load_edit(arguments.edit, motion, edit_session.readers(arguments))
     edit_session.warm_up(plan.motion)
     steps = plan.config.levels + int(plan.config.exact)
     with progress(f'edit {arguments.clip.name}', steps, unit='level') as advance:
@@ -156,7 +156,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
     figures |= edit_report(motion, plan, result)
     picture = None
     if arguments.preview:
-        performer = clip_arguments.find_character(files, PERFORMER)
+        performer = clip_arguments.find_character(PERFORMER)
         picture = draw(performer, motion, plan, result.motion)
     edit_session.write_outputs(arguments, result.motion, figures, picture)
     text, told = report_lines(figures), f'{arguments.out}: {summary(figures)}'

@@ -17,7 +17,7 @@ from puppet_core.math import Vec3s
 from puppet_edit import enhancement
 from puppet_edit.edit_session import check_outputs, write_outputs
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER
+from puppet_retarget.offline import PERFORMER
 
 AUTO_KEYFRAMES = 'auto'
 KEYFRAMES, ONLINE = 'keyframes', 'online'
@@ -26,8 +26,8 @@ OTHER_BODY_M = 0.5  # a median error above it is another body or another world
 _DEFAULT = enhancement.EnhanceConfig()
 
 EXAMPLE = (
-    'example: ./puppet enhance config/clips/walk.bvh better.bvh '
-    '--targets config/clips/hands.yaml --report report.json'
+    'example: ./puppet enhance data/clips/walk.bvh better.bvh '
+    '--targets data/clips/hands.yaml --report report.json'
 )
 # Returns a strip of a body in motions before and after, with measured places and keyframes.
 Draw = Callable[[Character, tuple[Motion, Motion], Vec3s, list[int]], Picture]
@@ -192,7 +192,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(parser)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
+def run(arguments: argparse.Namespace, draw: Draw) -> str:
     """Enhance, write the files, return a summary; raise PuppetError for bad input."""
     check_outputs(arguments, {'CLIP': arguments.clip, '--targets': arguments.targets})
     config = enhance_config(arguments)
@@ -220,7 +220,7 @@ def run(arguments: argparse.Namespace, files: ConfigFiles, draw: Draw) -> str:
     figures |= enhancement.enhance_report(motion, better, targets, keys, goals)
     picture = None
     if arguments.preview:
-        performer = clip_arguments.find_character(files, PERFORMER)
+        performer = clip_arguments.find_character(PERFORMER)
         body = person(PERFORMER, motion.skeleton, performer.colour)
         picture = draw(body, (motion, better), goals, list(keys))
     write_outputs(arguments, better, figures, picture)

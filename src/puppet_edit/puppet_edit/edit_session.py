@@ -27,7 +27,7 @@ from puppet_edit.edit_file import (
 from puppet_edit.editor import BodyPoint, edit_motion, EditConfig, EditResult, PointGoal
 from puppet_edit.scene import cut, detect_contacts
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, write_report
+from puppet_retarget.offline import write_report
 
 KNOTS_REACHED = 7  # of the coarsest level, by one constraint (LeeShin1999 section 6)
 POINTS = (*GENERAL_END_EFFECTORS, 'pelvis', 'chest', 'head')
@@ -60,10 +60,10 @@ def read_clip(path: Path, arguments: argparse.Namespace, asf: Path | None = None
     return Motion.from_rotations(clip.skeleton, clip.rate_hz, clip.root_positions, clip.rotations)
 
 
-def readers(arguments: argparse.Namespace, files: ConfigFiles) -> Readers:
+def readers(arguments: argparse.Namespace) -> Readers:
     return Readers(
         lambda path, asf: read_clip(path, arguments, asf),
-        lambda name: clip_arguments.find_character(files, name),
+        lambda name: clip_arguments.find_character(name),
     )
 
 

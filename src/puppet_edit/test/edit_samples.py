@@ -3,14 +3,14 @@
 """A walk that is made on the spot, and edit files for it."""
 
 from functools import cache
-from pathlib import Path
 
 from benchmarks.edit.walks import square_walk
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
 from puppet_edit.edit_file import parse_edit, Readers
 
-CHARACTERS = Path(__file__).resolve().parents[3] / 'config' / 'characters'
+CHARACTERS = named_files.DATA / 'characters'
 NO_READERS = Readers(None, None)  # of files that name no others
 RATE_HZ = 30.0
 N_FRAMES = 60

@@ -11,6 +11,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import load_character, Props
 from puppet_core.io import build_config
 from puppet_core.math import Quat, Vec3
@@ -29,7 +30,6 @@ from puppet_performer.performer_model import (
 )
 from puppet_performer.posture import warm_up as compile_posture
 from puppet_performer.sensor_layout import load_layout
-from puppet_ros import config_files
 from puppet_ros.messages import PoseFrameReader, PostureRecord, PostureWriter
 from puppet_ros.node import (
     DeferredService,
@@ -65,8 +65,8 @@ class PerformerStage:
         lookup: Callable[[str, str], tuple[Vec3, Quat] | None],
         date: Callable[[], str],
     ) -> None:
-        self.character = load_character(config_files.character_file(config.performer))
-        layout = load_layout(config_files.layout_file(config.layout))
+        self.character = load_character(named_files.character_file(config.performer))
+        layout = load_layout(named_files.layout_file(config.layout))
         compile_posture(self.character.skeleton)
         self.model = PerformerModel(self.character, layout, config, date)
         self.tracker_frame = ''

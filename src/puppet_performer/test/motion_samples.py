@@ -3,10 +3,10 @@
 """Recordings of the default fourteen sensors on performers much like the built-in adult."""
 
 from functools import cache
-from pathlib import Path
 
 from benchmarks import synthetic_recording as synthetic
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Motion
 from puppet_core.procedural.performer import procedural_motion
@@ -14,11 +14,10 @@ from puppet_core.sensor_frames import FilteredFrame
 from puppet_performer.posture.estimator import PostureConfig, PostureEstimator
 from puppet_performer.sensor_layout import load_layout
 
-CONFIG = Path(__file__).resolve().parents[3] / 'config'
 EXACT = synthetic.Disturbances()
 REAL = synthetic.Disturbances(noise_mm=2.0, noise_deg=0.5, outliers=0.01, skin_mm=5.0)
-ADULT = load_character(CONFIG / 'characters' / 'performer.yaml')
-LAYOUT = load_layout(CONFIG / 'layouts' / 'default14.yaml')
+ADULT = load_character(named_files.character_file('performer'))
+LAYOUT = load_layout(named_files.layout_file('default14'))
 
 
 def make_recording(

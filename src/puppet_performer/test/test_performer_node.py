@@ -12,6 +12,7 @@ from virtual_performer import make_virtual, random_posture
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
+from puppet_core import named_files  # noqa: E402
 from puppet_core.body.character import save_character  # noqa: E402,I100
 from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.io import CalibrationError  # noqa: E402
@@ -33,7 +34,7 @@ from std_msgs.msg import String  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 DEADLINE_S = 60.0
-LAYOUT = Path(__file__).resolve().parents[3] / 'config' / 'layouts' / 'default14.yaml'
+LAYOUT = named_files.layout_file('default14')
 
 pytestmark = pytest.mark.ros
 

@@ -13,7 +13,7 @@ from puppet_performer.sensor_layout import load_layout, NO_SENSOR
 import pytest
 from virtual_performer import make_virtual
 
-FILES = sorted((Path(__file__).resolve().parents[3] / 'config/layouts').glob('*.yaml'))
+FILES = sorted((Path(__file__).resolve().parents[3] / 'data/layouts').glob('*.yaml'))
 COUNTS = {
     'six_point': 6,
     'enhance11': 11,

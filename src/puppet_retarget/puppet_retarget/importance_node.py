@@ -7,6 +7,7 @@ from pathlib import Path
 import sys
 from typing import Any
 
+from puppet_core import named_files
 from puppet_core.body import read_surface
 from puppet_msgs.msg import Importance
 from puppet_retarget.importance import current_environment, Environment, ImportanceModel
@@ -15,7 +16,6 @@ from puppet_retarget.parameters import (
     IMPORTANCE_ROWS,
     ImportanceNodeConfig,
 )
-from puppet_ros import config_files
 from puppet_ros.messages import ImportanceRecord, ImportanceWriter, PostureReader, PostureRecord
 from puppet_ros.node import (
     Diagnostics,
@@ -35,7 +35,7 @@ OUTPUT_TOPIC = 'importance'
 
 def environment_of(config: ImportanceNodeConfig) -> Environment:
     """Return the environment of a node as its file is now; ConfigError if it cannot be read."""
-    path = config_files.environment_file(config.environment)
+    path = named_files.environment_file(config.environment)
     return current_environment(path, config.influence_distances_m)
 
 

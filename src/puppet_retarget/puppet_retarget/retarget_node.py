@@ -8,6 +8,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import Character, Posture
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import Floats
@@ -87,7 +88,7 @@ COMMAND_TOPICS = {
 
 def environment_of(config: RetargetConfig) -> Environment:
     """Return the environment of a node as its file is now; ConfigError if it cannot be read."""
-    path = config_files.environment_file(config.environment)
+    path = named_files.environment_file(config.environment)
     return current_environment(path, config.influence_distances_m)
 
 

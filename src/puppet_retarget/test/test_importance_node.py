@@ -4,7 +4,6 @@
 
 from array import array
 import os
-from pathlib import Path
 import time
 
 import numpy as np
@@ -13,10 +12,14 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
+from puppet_core import named_files  # noqa: E402
 from puppet_core.body.posture import Motion  # noqa: E402
 from puppet_core.body.skeleton import LIMB_SEGMENTS, SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, save_surface  # noqa: E402,I100
-from puppet_core.io import ConfigError, InputFileError  # noqa: E402
+from puppet_core.io import (  # noqa: E402
+    ConfigError,
+    InputFileError,  # noqa: E402
+)
 from puppet_core.math import quaternions  # noqa: E402
 from puppet_msgs.msg import Importance, Posture  # noqa: E402
 from puppet_retarget.importance import rests, self_interaction  # noqa: E402
@@ -37,7 +40,7 @@ pytestmark = pytest.mark.ros
 DEADLINE_S = 60.0
 FLOOR_OBJECT = '{name: floor, shape: plane}'
 CONE = 'format: puppet-environment/1\nobjects:\n- {name: a, shape: cone}\n'
-FLOOR = Path(__file__).resolve().parents[3] / 'config' / 'environments' / 'floor.yaml'
+FLOOR = named_files.environment_file('floor')
 
 
 class Recorder:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The retarget node: joined inputs to joint states, changes while running, bad input."""
 
-from pathlib import Path
 import time
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
+from puppet_core import named_files  # noqa: E402
 from puppet_core.body import load_character, Motion, SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.continuous_euler import JOINT_NAMES  # noqa: E402
 from puppet_core.math import quaternions  # noqa: E402
@@ -39,8 +39,7 @@ from std_msgs.msg import String  # noqa: E402
 pytestmark = pytest.mark.ros
 
 DEADLINE_S = 60.0
-CONFIG = Path(__file__).resolve().parents[3] / 'config'
-FLOOR = CONFIG / 'environments' / 'floor.yaml'
+FLOOR = named_files.environment_file('floor')
 TICK_NS = 8_333_333
 
 
@@ -50,7 +49,7 @@ class Rig:
     def __init__(self, context, postures, **parameters):
         values = {
             'environment': str(FLOOR),
-            'character': str(CONFIG / 'characters' / 'blubby.yaml'),
+            'character': str(named_files.character_file('blubby')),
             **parameters,
         }
         overrides = [Parameter(name, value=value) for name, value in values.items()]
@@ -185,7 +184,7 @@ def test_diagnostics_and_status_count_whips(make_rig):
 def test_other_character_is_taken_while_running(make_rig):
     rig = make_rig()
     rig.feed(1)
-    assert rig.change(character=str(CONFIG / 'characters' / 'sally.yaml')).successful
+    assert rig.change(character=str(named_files.character_file('sally'))).successful
     rig.feed(2)
     assert rig.status.messages[-1].character == 'sally'
     assert rig.status.messages[-1].easing
@@ -287,7 +286,7 @@ def test_a_live_gaze_and_seat_are_those_of_a_clip(ros_context, performer, tmp_pa
         rotations[:, segment] = quaternions.exp(np.outer(swing, turn))
     roots = np.tile([0.0, 0.0, performer.skeleton.rest_root_height], (len(swing), 1))
     motion = Motion.from_rotations(performer.skeleton, 100.0, roots, rotations)
-    blubby = load_character(CONFIG / 'characters' / 'blubby.yaml')
+    blubby = load_character(named_files.character_file('blubby'))
     offline, unturned = (
         retarget_motion(motion, RetargetJob(blubby, load_environment(world)))
         for world in (path, FLOOR)

@@ -6,6 +6,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import save_character
 from puppet_core.robots.limbs import RobotMap
 from puppet_core.robots.robot_character import character_from_urdf
@@ -16,7 +17,7 @@ import pytest
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from test_retarget_node import CONFIG, Rig
+from test_retarget_node import Rig
 from test_robot_walk import HUMANOID
 
 pytestmark = pytest.mark.ros
@@ -125,7 +126,7 @@ def test_commands_are_switched_while_running(make):
     assert one.wait(lambda: one.fed >= 10) and not one.got
     assert one.rig.change(command_type='positions').successful
     assert one.wait(lambda: one.got)
-    refused = one.rig.change(character=str(CONFIG / 'characters' / 'blubby.yaml'))
+    refused = one.rig.change(character=str(named_files.character_file('blubby')))
     assert 'command_type: expected none for a character that is no robot' in refused.reason
     assert one.rig.change(command_type='none').successful
     assert one.wait(lambda: one.reports and one.reports[-1] == 'off')

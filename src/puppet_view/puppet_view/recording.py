@@ -27,7 +27,7 @@ from puppet_edit import edit_session
 from puppet_msgs.msg import Importance
 from puppet_retarget.importance import IMPORTANCE, SELF_IMPORTANCE, skeleton_of
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER, retarget_motion
+from puppet_retarget.offline import PERFORMER, retarget_motion
 from puppet_ros import interface_table as graph
 from puppet_ros.bags import BagReader, require_same_types
 from puppet_ros.messages import decoded, MessageError, raw_header
@@ -243,22 +243,21 @@ def _since_s(stamps_ns: list[int], first_ns: int) -> Floats:
     return np.array([1e-9 * (stamp - first_ns) for stamp in stamps_ns])
 
 
-def read_with_puppets(path: Path, arguments: argparse.Namespace, files: ConfigFiles) -> Recording:
+def read_with_puppets(path: Path, arguments: argparse.Namespace) -> Recording:
     """Return a bag or clip, and the puppets of `--characters` computed from it, or PuppetError."""
     characters = [
-        clip_arguments.find_character(files, name, arguments.world_scale)
-        for name in arguments.characters
+        clip_arguments.find_character(name, arguments.world_scale) for name in arguments.characters
     ]
     if clip_arguments.is_bag(path):
         recording = read_recording(path)
         motion = read_bag_motion(path)[0] if characters else None
     else:
         motion = edit_session.read_clip(path, arguments)
-        colour = clip_arguments.find_character(files, PERFORMER).colour
+        colour = clip_arguments.find_character(PERFORMER).colour
         shape = person(path.stem, motion.skeleton, colour)
         body = RecordedBody.of_motion(PERFORMER, motion, shape)
         recording = Recording(path.stem, (body,))
-    environment = clip_arguments.find_environment(files, arguments.environment)
+    environment = clip_arguments.find_environment(arguments.environment)
     tuning = clip_arguments.tuning(arguments.settings)
     for character in characters:
         assert motion is not None

@@ -24,6 +24,7 @@ import psutil
 from puppet_bringup.graph_run import use_own_domain
 from puppet_bringup.process_table import child_environment, SOURCES
 from puppet_bringup.supervisor import Supervisor
+from puppet_core import named_files
 from puppet_core.body import load_character
 from puppet_core.io import (
     check_writable,
@@ -36,7 +37,6 @@ from puppet_core.io import (
     stop_on_signals,
     write_text,
 )
-from puppet_ros import config_files
 from robustness.chaos.report import Run, table
 from robustness.chaos.run import ChaosRun, Settings
 from robustness.chaos.schedule import KINDS, read_kinds
@@ -83,7 +83,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         raise ConfigError(f'--seed: expected value >= 0, got {options.seed}')
     if options.json is not None:
         check_writable(options.json, '--json')
-    load_character(config_files.character_file(options.character))
+    load_character(named_files.character_file(options.character))
     kinds = read_kinds(options.faults, options.sim_time, options.composed)
     return Settings(
         options.seed,

@@ -11,6 +11,7 @@ import tempfile
 from typing import Any, NamedTuple
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import load_character, Motion, read_surface
 from puppet_core.clips import (
     bvh_text,
@@ -55,7 +56,7 @@ def _by_name(module: str, name: str) -> Callable[[Path], Any]:
 @lru_cache
 def motion() -> Motion:
     """Return a short motion of an ordinary body."""
-    skeleton = load_character(config_files.character_file('performer')).skeleton
+    skeleton = load_character(named_files.character_file('performer')).skeleton
     rotations = np.tile([1.0, 0.0, 0.0, 0.0], (N_FRAMES, 16, 1))
     angles = np.linspace(0.0, 0.5, N_FRAMES)
     rotations[:, 4, 0], rotations[:, 4, 1] = np.cos(angles), np.sin(angles)

@@ -30,6 +30,7 @@ from puppet_bringup.graph_run import (
     watched_graph,
 )
 from puppet_bringup.monitor import TOPICS, UsageMeter
+from puppet_core import named_files
 from puppet_core.body import load_character
 from puppet_core.io import (
     check_writable,
@@ -42,7 +43,6 @@ from puppet_core.io import (
     stop_on_signals,
     write_text,
 )
-from puppet_ros import config_files
 from puppet_ros.node import DIAGNOSTICS_TOPIC
 from robustness.process_usage import read_in_full
 from robustness.soak.accelerated import run_accelerated
@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.accelerated and options.composed:
         raise ConfigError('--composed: expected only without --accelerated')
     check_rate('--rate', options.rate)
-    load_character(config_files.character_file(options.character))
+    load_character(named_files.character_file(options.character))
     if options.json is not None:
         check_writable(options.json, '--json')
     if options.accelerated:

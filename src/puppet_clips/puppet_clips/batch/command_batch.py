@@ -17,7 +17,7 @@ from puppet_clips.batch.task import DONE, FAILED, LEDGER, Outcome, Reading, Runn
 from puppet_core.clips import clip_options, SUFFIXES
 from puppet_core.io import check_writable, ConfigError, InputFileError, progress
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, MOTION_SUFFIXES, write_report
+from puppet_retarget.offline import MOTION_SUFFIXES, write_report
 
 EXAMPLE = 'example: ./puppet batch clips out --character sally blubby --workers 4'
 DEFAULT_CHARACTER = 'blubby'
@@ -63,10 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     clip_arguments.add_clip_options(parser)
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Retarget a library and return a summary; RuntimeError if clips failed, beside the others."""
     _check(arguments)
-    tasks = _tasks(arguments, files)
+    tasks = _tasks(arguments)
     if arguments.dry_run:
         return batch_run.printable(_plan(tasks))
     result = batch_run.BatchResult()
@@ -114,12 +114,12 @@ def _check(arguments: argparse.Namespace) -> None:
             )
 
 
-def _tasks(arguments: argparse.Namespace, files: ConfigFiles) -> list[Task]:
+def _tasks(arguments: argparse.Namespace) -> list[Task]:
     tuning = clip_arguments.tuning(arguments.settings)
-    environment = clip_arguments.find_environment(files, arguments.environment)
+    environment = clip_arguments.find_environment(arguments.environment)
     given = arguments.character or [(DEFAULT_CHARACTER,)]
     characters = [
-        clip_arguments.find_character(files, name, arguments.world_scale)
+        clip_arguments.find_character(name, arguments.world_scale)
         for names in given
         for name in names
     ]

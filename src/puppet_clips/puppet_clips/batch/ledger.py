@@ -23,7 +23,8 @@ from uuid import uuid4
 
 import numpy as np
 from puppet_clips.batch.task import LEDGER, PARTS, Row, Task
-from puppet_core.clips import built_in_folder, c3d
+from puppet_core import named_files
+from puppet_core.clips import c3d
 from puppet_core.io import ConfigError, InputFileError
 from puppet_retarget.offline import is_bag, report_text
 
@@ -109,8 +110,9 @@ def _inputs(task: Task) -> list[Path]:
     files += [Path(name) for name in named if name is not None and Path(name).is_file()]
     if task.clip.suffix.lower() == '.gltf':
         files += sorted(task.clip.parent.glob('*.bin'))
-    if task.clip.suffix.lower() == c3d.SUFFIX and (folder := built_in_folder()):
-        files += sorted(folder.glob('*.yaml'))  # each may be the one that fits
+    if task.clip.suffix.lower() == c3d.SUFFIX:
+        names = named_files.available('markersets')
+        files += map(named_files.marker_set_file, names)  # each may be the one that fits
     for path in files:
         if path.exists() and not path.is_file():
             raise InputFileError(path, 'a file', 'something else')

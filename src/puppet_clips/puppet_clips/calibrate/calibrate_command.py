@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from puppet_clips.calibrate import surface_command
 from puppet_clips.calibrate.calibrate_live import LiveSession, retried
+from puppet_core import named_files
 from puppet_core.body import Character, default_capsules, load_character, save_character
 from puppet_core.io import (
     check_writable,
@@ -39,7 +40,6 @@ from puppet_performer import calibration as cal
 from puppet_performer.sensor_layout import load_layout, SensorLayout
 from puppet_performer.synthetic_recording import RATE_HZ, record_clip, RecordedClip, T_POSE_S
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_ros import config_files
 from puppet_ros.bags import BagReader, require_same_types
 from puppet_ros.interface_table import FILTERED, RAW, TF_STATIC
 from puppet_ros.messages import decoded, from_pose_frame, from_tracker_frame, MessageError, WORLD
@@ -109,8 +109,8 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         raise ConfigError('--from bag: expected the path of a bag, got none')
     if options.rezero and (options.output is None or options.write_character is not None):
         raise ConfigError('--rezero: expected --output, the calibration to change, and no more')
-    performer = load_character(config_files.character_file(options.performer))
-    layout = load_layout(config_files.layout_file(options.layout))
+    performer = load_character(named_files.character_file(options.performer))
+    layout = load_layout(named_files.layout_file(options.layout))
     if options.seed < 0:
         raise ConfigError(f'--seed: expected 0 or more, got {options.seed}')
     before = cal.load_calibration(options.output) if options.rezero else None

@@ -18,13 +18,13 @@ import time
 
 import numpy as np
 from puppet_clips.calibrate.calibrate_live import CalibrationNode
+from puppet_core import named_files
 from puppet_core.body import load_character, read_surface, save_surface, SEGMENTS, surface_samples
 from puppet_core.io import check_writable, CommandParser, ConfigError, EXIT_OK, run_command
 from puppet_core.math import Vec3
 from puppet_core.sensor_frames import FilteredFrame
 from puppet_msgs.msg import Posture
 from puppet_performer import surface
-from puppet_ros import config_files
 from puppet_ros.messages import posture_msg, PostureRecord
 from puppet_ros.node import ExactTimeSynchronizer, qos
 from rclpy.utilities import remove_ros_args
@@ -134,7 +134,7 @@ def run(options: argparse.Namespace, ros_arguments: list[str]) -> int:
         raise ConfigError(f'--tip: expected finite numbers, got {options.tip}')
     kept = read_surface(options.output) if options.output.exists() else {}
     segments = surface.segments_to_touch(options.segments, kept, options.mirror)
-    character = load_character(config_files.character_file(options.performer))
+    character = load_character(named_files.character_file(options.performer))
     recorder = surface.SurfaceRecorder(
         segments,
         surface_samples(character.skeleton, character.capsules),

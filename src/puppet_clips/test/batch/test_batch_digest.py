@@ -11,6 +11,7 @@ import numpy as np
 from puppet_clips.batch.ledger import LIBRARIES, suite_version, task_key, value_digest
 from puppet_clips.batch.plan import make_tasks
 from puppet_clips.batch.task import Reading
+from puppet_core import named_files
 from puppet_retarget.offline.whole_motion import RetargetJob
 import pytest
 
@@ -72,11 +73,11 @@ def test_another_library_is_another_version(monkeypatch, is_missing):
 def test_built_in_marker_sets_decide_over_c3d_clips(
     tmp_path, monkeypatch, performer, suffix, is_other
 ):
-    folder = tmp_path / 'share' / 'puppet_bringup' / 'config' / 'markersets'
-    folder.mkdir(parents=True)
+    folder = tmp_path / 'markersets'
+    folder.mkdir()
     (folder / 'own.yaml').write_text('1')
     (tmp_path / f'a{suffix}').write_text('clip')
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    monkeypatch.setattr(named_files, 'DATA', tmp_path)
     job = RetargetJob(performer, floor_only())
     (task,) = make_tasks(tmp_path, tmp_path / 'out', [f'a{suffix}'], [job], Reading())
     before = task_key(task)

@@ -4,7 +4,7 @@
 
 import threading
 
-from motion_samples import CONFIG, EXACT, LAYOUT, make_recording, REAL
+from motion_samples import EXACT, LAYOUT, make_recording, REAL
 import numpy as np
 import pytest
 
@@ -15,6 +15,7 @@ rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs rosbags')
 from benchmarks.synthetic_recording import exchanged  # noqa: E402
 from puppet_clips.calibrate import calibrate_command, calibrate_live, surface_command  # noqa: E402
 from puppet_clips.calibrate.calibrate_command import main  # noqa: E402
+from puppet_core import named_files  # noqa: E402
 from puppet_core.body.character import load_character  # noqa: E402,I100
 from puppet_core.sensor_frames import SensorFrame  # noqa: E402
 from puppet_performer.calibration.calibration import load_calibration  # noqa: E402
@@ -27,8 +28,8 @@ from stream_rig import filtered_message, place_message, sensor_frame, Stream  # 
 RATE_HZ = 30.0
 PERIOD_NS = 33_333_333
 PLACE, NO_TURN = np.array([0.4, -0.3, 1.0]), np.array([1.0, 0.0, 0.0, 0.0])
-OWN = ('--performer', str(CONFIG / 'characters' / 'performer.yaml'))
-OWN += ('--layout', str(CONFIG / 'layouts' / 'default14.yaml'))
+OWN = ('--performer', str(named_files.character_file('performer')))
+OWN += ('--layout', str(named_files.layout_file('default14')))
 pytestmark = pytest.mark.ros
 
 
@@ -111,7 +112,7 @@ def test_clip_is_calibrated_and_rezeroing_changes_one_sensor_only(tmp_path, outp
     arguments = ['--from', 'clip', '--output', str(output), *OWN]
     assert main([*arguments, '--write-character', str(own)]) == 0
     assert 'limb segments by at most 0.0 mm' in capsys.readouterr().out
-    true = load_character(CONFIG / 'characters' / 'performer.yaml').skeleton
+    true = load_character(named_files.character_file('performer')).skeleton
     found = load_character(own).skeleton
     np.testing.assert_allclose(found.limb_lengths, true.limb_lengths, atol=1e-5)
     before, again = load_calibration(output), [*arguments, '--rezero', 'left_hand']

@@ -3,7 +3,6 @@
 """The command calibrate --surface: touches on real topics become a file; what can go wrong."""
 
 from contextlib import nullcontext
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
 from puppet_clips.calibrate import calibrate_live, surface_command  # noqa: E402
 from puppet_clips.calibrate.surface_command import main  # noqa: E402
+from puppet_core import named_files  # noqa: E402
 from puppet_core.body.skeleton import SEGMENT_INDEX  # noqa: E402
 from puppet_core.body.surface import N_SAMPLES, read_surface, save_surface, surface_samples  # noqa: E402
 from puppet_core.math import quaternions  # noqa: E402,I100
@@ -21,7 +21,7 @@ from puppet_performer.surface import SurfaceRecorder  # noqa: E402
 from puppet_ros.node import qos  # noqa: E402
 from stream_rig import filtered_message, header, sensor_frame, Stream  # noqa: E402
 
-PERFORMER = Path(__file__).resolve().parents[4] / 'config' / 'characters' / 'performer.yaml'
+PERFORMER = named_files.character_file('performer')
 TIP = np.array([0.01, -0.02, 0.1])
 FILE_TOL_M = 2e-6  # micrometres in the file
 MAX_FRAMES = 20_000  # then the toucher falls silent, which ends the command

@@ -14,7 +14,7 @@ from puppet_core.clips.load import (
     read_clip_file,
     SUFFIXES,
 )
-from puppet_core.clips.markers import built_in_folder, load_marker_set
+from puppet_core.clips.markers import load_marker_set
 from puppet_core.clips.name_map import load_name_map
 from puppet_core.clips.options import (
     add_reading_options,

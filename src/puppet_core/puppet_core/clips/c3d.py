@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.clips.clip_file import ClipFile
 from puppet_core.clips.detect import (
     choose_unit,
@@ -17,7 +18,6 @@ from puppet_core.clips.detect import (
 )
 from puppet_core.clips.markers import (
     body_points,
-    built_in_sets,
     load_marker_set,
     MarkerData,
     MarkerSet,
@@ -29,7 +29,7 @@ from puppet_core.clips.name_map import NameMap
 from puppet_core.clips.options import AUTO, ClipOptions, UP_AXES
 from puppet_core.clips.reading import read_isolated
 from puppet_core.clips.skeleton_map import Q_WORLD_FILE
-from puppet_core.io import ConfigError, InputFileError, require_file
+from puppet_core.io import InputFileError, require_file
 
 SUFFIX = '.c3d'
 UNIT_NAMES_M = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254, 'inch': 0.0254, 'inches': 0.0254}
@@ -140,10 +140,8 @@ def _in_human_unit(
 
 
 def _fitting_set(data: MarkerData, name: str | None) -> MarkerSet:
-    names = [name] if name is not None else list(built_in_sets())
+    names = [name] if name is not None else named_files.available('markersets')
     trials = [(missing_markers(data, found), found) for found in map(load_marker_set, names)]
-    if not trials:
-        raise ConfigError('markers: expected an installed marker set, found none; give a file')
     fitting = [found for missing, found in trials if not missing]
     if fitting:
         return max(fitting, key=lambda found: len(found.names()))

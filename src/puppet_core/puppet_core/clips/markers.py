@@ -16,17 +16,17 @@ that noise and a marker that slips for a while do not change the body.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from puppet_core import named_files
 from puppet_core.body import PARENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.body.motion_measures import runs
 from puppet_core.clips.clip_file import ClipFile, TIP_SUFFIX
 from puppet_core.clips.name_map import NameMap, T_POSE
-from puppet_core.io import brief, ConfigError, InputFileError, load_yaml, Section
+from puppet_core.io import brief, InputFileError, load_yaml, Section
 from puppet_core.math import Floats, from_matrix, Quats, two_axis_matrix, Vec3s
 from puppet_core.math.quaternions import conjugate, multiply, rotate
 
@@ -44,7 +44,6 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     'right_hinge': (('upper', 'marker', 'lower'), ('distance_m',)),
 }
 ENDS = ('head', 'left_hand', 'right_hand', 'left_foot', 'right_foot')
-_FOLDER = Path('config') / 'markersets'
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +79,9 @@ class MarkerSet:
         return frozenset(used | set(self.ends.values())) - set(self.points)
 
 
-def built_in_folder() -> Path | None:
-    """Return the folder of the installed marker sets, or of the repository's."""
-    prefixes = [p for p in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if p]
-    shares = [Path(prefix) / 'share' / 'puppet_bringup' / _FOLDER for prefix in prefixes]
-    here = [parent / _FOLDER for parent in Path(__file__).resolve().parents]
-    return next((folder for folder in (*shares, *here) if folder.is_dir()), None)
-
-
-def built_in_sets() -> tuple[str, ...]:
-    folder = built_in_folder()
-    return tuple(sorted(path.stem for path in folder.glob('*.yaml'))) if folder else ()
-
-
 def load_marker_set(name_or_path: str | Path) -> MarkerSet:
     """Return a marker set by its name or YAML file; or ConfigError, InputFileError."""
-    if Path(name_or_path).suffix.lower() in ('.yaml', '.yml'):
-        return _read_set(Path(name_or_path))
-    folder = built_in_folder()
-    if folder is None or str(name_or_path) not in built_in_sets():
-        known = ', '.join(built_in_sets()) or 'none'
-        raise ConfigError(
-            f'markers: expected one of {known} or a YAML file, got {str(name_or_path)!r}'
-        )
-    return _read_set(folder / f'{name_or_path}.yaml')
+    return _read_set(named_files.marker_set_file(str(name_or_path)))
 
 
 def _read_set(path: Path) -> MarkerSet:

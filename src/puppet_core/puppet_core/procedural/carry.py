@@ -25,7 +25,7 @@ from puppet_core.procedural.performer import (
     walking_arm,
 )
 
-# Places are fixed in world; config/environments/carry.yaml repeats them.
+# Places are fixed in world; data/environments/carry.yaml repeats them.
 START_XY_M = (1.0, 0.5)
 TO_STAND_M, TO_TABLE_M = 0.6, 2.4  # from the start to the stand, from there to the table
 TABLE_SIZE_M = (0.5, 0.36, 0.75)  # and of the stand

@@ -34,7 +34,7 @@ from puppet_core.procedural.motion_loop import smooth_step
 T_POSE_S = 2.0
 
 # What it does, when and where: footsteps and moments, no postures yet. The table's place is fixed
-# in world; config/environments/demo.yaml repeats it.
+# in world; data/environments/demo.yaml repeats it.
 
 ADULT_LEG_LENGTH_M = 0.928  # lengths of the plan are given for such legs and scale with them
 START_XY_M = (1.0, -1.5)  # in front of a transmitter at the origin

@@ -15,8 +15,8 @@ from puppet_core.procedural.performer import procedural_motion
 
 class Script(NamedTuple):
     motion: Callable[..., Motion]  # From a body, a rate [Hz] and the length of the T-pose [s]
-    environment: str  # Name of the file in config/environments
-    layout: str = 'default14'  # Name of the file in config/layouts
+    environment: str  # Name of the file in data/environments
+    layout: str = 'default14'  # Name of the file in data/layouts
     props: tuple[str, ...] = ()  # Names of the motion's props
 
 

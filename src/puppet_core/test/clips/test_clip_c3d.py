@@ -140,7 +140,7 @@ def test_missing_markers_are_named(write):
     text = str(caught.value)
     assert 'POINT:LABELS: expected the markers of plug_in_gait, got none for T10, LTHI' in text
     assert 'markers here: LASI, RASI' in text
-    with pytest.raises(ConfigError, match='markers: expected one of helen_hayes, plug_in_gait or'):
+    with pytest.raises(ConfigError, match='expected one of helen_hayes, plug_in_gait, or'):
         load_clip(path, options=ClipOptions(marker_set='mine'))
 
 

@@ -5,6 +5,7 @@
 from clip_samples import pure_angles_deg
 from marker_samples import marker_motion, plug_in_gait, trajectories
 import numpy as np
+from puppet_core import named_files
 from puppet_core.clips import markers
 from puppet_core.clips.name_map import match_joints
 from puppet_core.clips.options import ClipOptions
@@ -99,7 +100,7 @@ def test_an_elbow_is_found_however_far_it_is_bent(flexion, is_left):
 
 
 def test_all_sets_are_read_and_name_what_they_use():
-    assert markers.built_in_sets() == ('helen_hayes', 'plug_in_gait')
+    assert named_files.available('markersets') == ('helen_hayes', 'plug_in_gait')
     assert set(plug_in_gait()) - markers.load_marker_set('plug_in_gait').names() == {
         'LUPA',
         'RUPA',
@@ -122,7 +123,7 @@ def test_all_sets_are_read_and_name_what_they_use():
     ],
 )
 def test_wrong_sets_name_line_and_key(tmp_path, old, new, text):
-    whole = (markers.built_in_folder() / 'plug_in_gait.yaml').read_text()
+    whole = named_files.marker_set_file('plug_in_gait').read_text()
     assert old in whole
     path = tmp_path / 'own.yaml'
     path.write_text(whole.replace(old, new, 1))

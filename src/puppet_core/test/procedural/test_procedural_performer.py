@@ -182,7 +182,7 @@ def test_limb_bends_about_its_hinge_only(ends):
 
 
 def test_the_sample_clip_is_a_part_of_the_performance_and_sits(adult_character):
-    clip = load_clip(ROOT / 'config/clips/walk.bvh', options=ClipOptions(correct=False))
+    clip = load_clip(ROOT / 'data/clips/walk.bvh', options=ClipOptions(correct=False))
     ours = performer.procedural_motion(adult_character, clip.rate_hz, sits=True)
     frames = round(5.0 * clip.rate_hz) + np.arange(clip.n_frames)
     np.testing.assert_allclose(clip.root_positions, ours.root_positions[frames], atol=1e-4)

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import Capsule, load_character
 from puppet_core.body.continuous_euler import ContinuousEuler, JOINT_NAMES, ZONE
 from puppet_core.body.kinematics import forward_kinematics
@@ -89,7 +90,7 @@ def test_a_capsule_is_a_cylinder_along_it_and_a_ball_at_each_end(adult_character
     assert {e.get('radius') for e in link.iter() if e.get('radius')} == {'0.05'}
 
 
-CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+CHARACTERS = named_files.DATA / 'characters'
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 TESSELLATION = 0.02  # how far a 24-sided round solid is inside the true one
 

@@ -12,6 +12,7 @@ import signal
 import sys
 from typing import Any
 
+from puppet_core import named_files
 from puppet_core.body import Character, load_character, Motion, person, save_character
 from puppet_core.clips import add_reading_options, props_text, read_clip_by_options, write_bvh
 from puppet_core.io import CommandParser, EXIT_OK, run_command, run_folder, write_text
@@ -27,7 +28,6 @@ from puppet_driver.emulator.performer import NoiseLevels
 from puppet_driver.emulator.simulator import FaultRates
 from puppet_driver.parameters import DEFAULT_SENSORS
 from puppet_driver.transport import Endpoint, parse_endpoint, sensors_per_line
-from puppet_ros import config_files
 from puppet_ros.program_start import STOPS
 
 BAUD_RATE_BPS = 115200
@@ -170,7 +170,7 @@ def _body(arguments: argparse.Namespace) -> tuple[Character, Motion | None]:
         clip = read_clip_by_options(arguments.clip, arguments, arguments.asf, _log)
         name = arguments.clip.stem
         return person(name, clip.skeleton, title=f'Performer of {name}'), clip
-    body = arguments.character or config_files.character_file('performer')
+    body = arguments.character or named_files.character_file('performer')
     return load_character(body), None
 
 

@@ -13,8 +13,9 @@ from benchmarks.synthetic_recording import (
     slipped,
     SYNTHETIC_T_POSE_S,
 )
-from motion_samples import ADULT, CONFIG, estimates, EXACT, LAYOUT, make_recording, REAL
+from motion_samples import ADULT, estimates, EXACT, LAYOUT, make_recording, REAL
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.posture import Motion
 from puppet_core.body.skeleton import LIMB_SEGMENTS, N_SEGMENTS, SEGMENT_INDEX, SEGMENTS
 from puppet_core.io import CalibrationError
@@ -267,14 +268,14 @@ def test_ordinary_pose_is_good_enough():
 
 @pytest.mark.parametrize('name', ['head15', 'choi_ko13', 'enhance11'])
 def test_layouts_with_a_head_are_calibrated_by_the_built_in_range_of_motion(name):
-    layout = load_layout(CONFIG / 'layouts' / f'{name}.yaml')
+    layout = load_layout(named_files.layout_file(name))
     evaluation = make_recording(3, REAL, COARSE_HZ, layout=layout).calibrate().evaluation
     assert evaluation.usable, evaluation.findings
 
 
 def test_every_refusal_names_the_joint_and_what_to_do():
     take = make_recording(
-        4, REAL, COARSE_HZ, layout=load_layout(CONFIG / 'layouts' / 'head15.yaml')
+        4, REAL, COARSE_HZ, layout=load_layout(named_files.layout_file('head15'))
     )
     rotations = take.motion.rotations.copy()
     turns = quaternions.log(rotations[:, SEGMENT_INDEX['head']])

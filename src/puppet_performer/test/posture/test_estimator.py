@@ -8,6 +8,7 @@ from typing import NamedTuple
 from benchmarks.synthetic_recording import known_calibration, sensor_frames, TRACKER_M
 from motion_samples import ADULT, CONFIG, estimator_of, LAYOUT, walk_and_clap
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.motion_measures import FASTEST_M_S, FASTEST_RAD_S, PERFORMER_RATIO
 from puppet_core.body.posture import general_end_effectors
@@ -467,7 +468,7 @@ def test_the_first_frame_is_no_leap(virtual, rng):
         estimator.reset()
 
 
-LAYOUTS = sorted(path.stem for path in (CONFIG / 'layouts').glob('*.yaml'))
+LAYOUTS = sorted(path.stem for path in (named_files.DATA / 'layouts').glob('*.yaml'))
 RATE_HZ = 120.0
 N_FRAMES = 600
 
@@ -596,7 +597,10 @@ def test_wrong_lengths_leave_hands_and_feet_where_they_are(scale):
     The sensors are calibrated on the wrong body, as a T-pose does. Along a limb that is nearly
     straight the angles tell more, and leave a few millimetres of an error of centimetres.
     """
-    character, layout = load_character(CONFIG / 'characters/performer.yaml'), _layout('default14')
+    character, layout = (
+        load_character(named_files.character_file('performer')),
+        _layout('default14'),
+    )
     motion = procedural_motion(character, 30.0)
     own = motion.skeleton
     stretch = np.ones((16, 1))

@@ -6,7 +6,6 @@ from puppet_retarget.offline import arguments, posture_measures, quality, self_c
 from puppet_retarget.offline.arguments import (
     BAG_SUFFIXES,
     check_output,
-    ConfigFiles,
     find_character,
     is_bag,
     listed,

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from puppet_core import named_files
 from puppet_core.body import AUTO, Character, load_character, Motion
 from puppet_core.clips import (
     add_reading_options,
@@ -51,16 +52,6 @@ PROCEDURAL_RATE_HZ = 120.0
 PERFORMER = 'performer'
 _OWN_OPTIONS = ('solver', 'character', 'environment')
 _LIVE_ONLY = ('surface_file', 'influence_distances_m')
-
-
-class ConfigFiles(Protocol):
-    """Where the files are that go by short names; puppet_ros.config_files, or a test's own."""
-
-    def character_file(self, name_or_path: str) -> Path: ...
-
-    def environment_file(self, name_or_path: str) -> Path: ...
-
-    def layout_file(self, name_or_path: str) -> Path: ...
 
 
 def tuning_rows() -> tuple[Row, ...]:
@@ -151,9 +142,9 @@ def read_clip_and_props(arguments: argparse.Namespace) -> Motion:
     return replace(motion, props=props_of_joints(joints, motion))
 
 
-def procedural_clip(files: ConfigFiles, script: str = SHOW) -> Motion:
+def procedural_clip(script: str = SHOW) -> Motion:
     """Return one pass of a built-in performance by an average adult."""
-    return SCRIPTS[script].motion(find_character(files, PERFORMER), PROCEDURAL_RATE_HZ)
+    return SCRIPTS[script].motion(find_character(PERFORMER), PROCEDURAL_RATE_HZ)
 
 
 def is_bag(path: str | Path) -> bool:
@@ -161,22 +152,18 @@ def is_bag(path: str | Path) -> bool:
     return Path(path).suffix.lower() in BAG_SUFFIXES or (Path(path) / 'metadata.yaml').is_file()
 
 
-def find_character(
-    files: ConfigFiles, name_or_path: str, world_scale: str | None = None
-) -> Character:
+def find_character(name_or_path: str, world_scale: str | None = None) -> Character:
     """Return a character, living in a world of the given scale instead of its own."""
-    character = load_character(files.character_file(name_or_path))
+    character = load_character(named_files.character_file(name_or_path))
     if world_scale is None:
         return character
     return replace(character, world_scale=parse_world_scale(world_scale))
 
 
-def find_environment(
-    files: ConfigFiles, name_or_path: str | None, script: str | None = None
-) -> Environment:
+def find_environment(name_or_path: str | None, script: str | None = None) -> Environment:
     """Return an environment, by default that of a script, and of a clip the floor."""
     usual = SCRIPTS[script].environment if script else CLIP_ENVIRONMENT
-    return load_environment(files.environment_file(name_or_path or usual))
+    return load_environment(named_files.environment_file(name_or_path or usual))
 
 
 def tuning(settings: Sequence[str]) -> ClipTuning:

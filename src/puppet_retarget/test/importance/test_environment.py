@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environment files: what is read, and what every mistake is told."""
 
-from pathlib import Path
-
 from body_fixtures import floor_only
 import numpy as np
+from puppet_core import named_files
 from puppet_core.io import ConfigError, InputFileError
 from puppet_core.math import quaternions
 from puppet_retarget.importance.environment import (
@@ -17,7 +16,7 @@ from puppet_retarget.importance.environment import (
 from puppet_retarget.importance.objects import SHAPES
 import pytest
 
-CONFIG = Path(__file__).resolve().parents[4] / 'config' / 'environments'
+CONFIG = named_files.DATA / 'environments'
 HEAD = 'format: puppet-environment/1\nobjects:\n'
 GOOD = (
     HEAD

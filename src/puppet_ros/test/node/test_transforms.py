@@ -110,7 +110,7 @@ def test_meshes_of_a_urdf_are_found_from_elsewhere(tmp_path):
     file.parent.mkdir(parents=True)
     file.touch()
     uri = f'file://{urdf.parent}/my%20meshes/a.stl'
-    kept = ('package://puppet_bringup/config/layouts/head15.yaml', 'meshes/gone.stl')
+    kept = ('package://puppet_bringup/config/rviz/puppet.rviz.yaml', 'meshes/gone.stl')
     found = {mesh: uri, f'package://tin_description/urdf/{mesh}': uri, **{n: n for n in kept}}
 
     def text(names):

@@ -15,6 +15,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import END_EFFECTORS, world_orientations
 from puppet_core.cue_file import Cue, load_cues, SHORT
 from puppet_core.io import CommandParser, PuppetError, run_command
@@ -558,8 +559,8 @@ def _serve(words: Sequence[str]) -> int:
     changes: Changes = queue.SimpleQueue()
     place = options.host, options.port, options.follow
     choices = Choices(
-        config_files.available('characters'),
-        config_files.available('environments'),
+        named_files.available('characters'),
+        named_files.available('environments'),
         load_cues(options.cues) if options.cues else (),
     )
     view = LiveView(lambda *change: changes.put(change), choices, *place)

@@ -14,7 +14,6 @@ from puppet_edit import edit_session
 from puppet_edit.edit_file import load_edit, load_edit_tree
 from puppet_edit.edit_session import EditSession
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_ros import config_files
 from puppet_view.browser.bag_page import RecordingPage
 from puppet_view.browser.clip_page import CLIP, ClipPage
 from puppet_view.browser.played_page import PlayedPage
@@ -59,7 +58,7 @@ def open_session(arguments: argparse.Namespace) -> tuple[EditSession, list[Recor
         RecordedBody.of_motion(CLIP, motion, person(clip.stem, motion.skeleton, colour))
         for clip, motion, colour in zip(arguments.clips, motions, cycle(COLOURS))
     ]
-    readers = edit_session.readers(arguments, config_files)
+    readers = edit_session.readers(arguments)
     tree = None
     if arguments.edit:
         load_edit(arguments.edit, motions[0], readers)  # an error has the file's own lines
@@ -114,7 +113,7 @@ def open_recordings(arguments: argparse.Namespace) -> list[Recording]:
     """Return what a command line asks to view, or raise PuppetError."""
     if arguments.edit or arguments.write:
         raise ConfigError('--edit, --write: expected clips without --characters, got a bag or it')
-    return [read_with_puppets(path, arguments, config_files) for path in arguments.clips]
+    return [read_with_puppets(path, arguments) for path in arguments.clips]
 
 
 def _run(arguments: argparse.Namespace, page: Callable[[BrowserStage], PlayedPage]) -> None:

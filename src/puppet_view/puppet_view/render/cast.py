@@ -16,7 +16,7 @@ from puppet_retarget import offline
 from puppet_retarget.importance import Environment, followed
 from puppet_retarget.importance import objects as shapes
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles, PERFORMER
+from puppet_retarget.offline import PERFORMER
 from puppet_view.bag_motion import read_bag_motion
 from puppet_view.recording import read_recording, RecordedBody, Recording
 from puppet_view.render.actors import Actor
@@ -29,12 +29,12 @@ USUAL = (PERFORMER, 'sally', 'blubby')
 
 
 class Casting:
-    def __init__(self, arguments: argparse.Namespace, files: ConfigFiles) -> None:
+    def __init__(self, arguments: argparse.Namespace) -> None:
         """Read the clip; PuppetError if it cannot be read, or a name is not known."""
-        self._arguments, self._files = arguments, files
+        self._arguments = arguments
         self._tuning = clip_arguments.tuning(arguments.settings)
         self._environment = clip_arguments.find_environment(
-            files, arguments.environment, arguments.script
+            arguments.environment, arguments.script
         )
         self._recorded: Recording | None = None
         self._result: offline.RetargetResult | None = None
@@ -73,13 +73,13 @@ class Casting:
     def _motion(self) -> Motion:
         arguments = self._arguments
         if arguments.script:
-            return clip_arguments.procedural_clip(self._files, arguments.script)
+            return clip_arguments.procedural_clip(arguments.script)
         if self._recorded is None:
             return clip_arguments.read_clip_and_props(arguments)
         return read_bag_motion(arguments.clip)[0]
 
     def _character(self, name: str) -> Character:
-        return clip_arguments.find_character(self._files, name, self._arguments.world_scale)
+        return clip_arguments.find_character(name, self._arguments.world_scale)
 
     def _puppets(self, name: str) -> list[Actor]:
         if self._recorded and name == RECORDED:
@@ -103,7 +103,7 @@ class Casting:
         recorded = self._recorded.performer if self._recorded else None
         motion = recorded.frames() if recorded else self._motion
         times = recorded.times_s if recorded else NOT_RECORDED
-        body = clip_arguments.find_character(self._files, PERFORMER)
+        body = clip_arguments.find_character(PERFORMER)
         if not self._arguments.script:
             body = person(PERFORMER, motion.skeleton, body.colour)
         importances = self._known_importances(times)

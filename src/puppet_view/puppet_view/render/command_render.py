@@ -14,7 +14,6 @@ from puppet_core.io import ConfigError, progress
 from puppet_core.math import Floats
 from puppet_core.procedural import SCRIPTS, SHOW
 from puppet_retarget.offline import arguments as clip_arguments
-from puppet_retarget.offline import ConfigFiles
 from puppet_view.render import film
 from puppet_view.render.actors import Actor, line_up, near_objects
 from puppet_view.render.camera import FOLLOW, KINDS, View, VIEWS_DEG
@@ -206,10 +205,10 @@ def _size(text: str) -> tuple[int, int]:
 EXAMPLE = 'example: ./puppet render walk.bvh --strip 5 -o walk.png'
 
 
-def run(arguments: argparse.Namespace, files: ConfigFiles) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Draw and save, return a line about the result; nothing is written with a PuppetError."""
     settle(arguments)
-    cast = Casting(arguments, files)
+    cast = Casting(arguments)
     span = cast.span
     if arguments.video is not None:
         return _film(cast, arguments, span)

@@ -10,6 +10,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body import Character, END_EFFECTORS, NO_PROPS
 from puppet_core.io import build_config, rows_of, setting
 from puppet_core.marker_spec import IDENTITY, IDS_PER_PUPPET, MarkerSpec
@@ -372,7 +373,7 @@ class VisualizationNode(Node):
 
 
 def _environment_of(config: VisualizationConfig) -> Environment:
-    return current_environment(config_files.environment_file(config.environment))
+    return current_environment(named_files.environment_file(config.environment))
 
 
 def _names(text: str) -> list[str]:

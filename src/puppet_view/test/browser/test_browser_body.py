@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a page is served, and bodies on it, which send no more than what has changed."""
 
-from pathlib import Path
 import socket
 from urllib.request import urlopen
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import world_segments
 from puppet_core.io import ConfigError
@@ -19,7 +19,7 @@ pytest.importorskip('viser', reason='viser is not installed')
 from puppet_view.browser.body import BodyNodes  # noqa: E402,I100
 from puppet_view.browser.stage import BrowserStage, PREFERRED_PORT  # noqa: E402
 
-CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+CHARACTERS = named_files.DATA / 'characters'
 SALLY = load_character(CHARACTERS / 'sally.yaml')
 
 

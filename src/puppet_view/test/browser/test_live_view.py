@@ -7,6 +7,7 @@ import socket
 import urllib.request
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.robots import character_from_urdf, drawn_robot, RobotMap
 from puppet_core.robots.description import urdf_text
@@ -21,7 +22,7 @@ from puppet_view.browser.stage import BrowserStage, is_open, SceneSolid  # noqa:
 
 pytestmark = pytest.mark.slow
 
-CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+CHARACTERS = named_files.DATA / 'characters'
 CUE = Cue('desk', {'importance': {'environment': 'demo'}})
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 

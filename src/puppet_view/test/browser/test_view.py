@@ -9,6 +9,7 @@ import time
 from unittest.mock import MagicMock
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import MAX_COORDINATE_M, Posture
 from puppet_core.robots.description import description_text, urdf_text
@@ -41,7 +42,7 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 pytestmark = pytest.mark.ros
 
 DEADLINE_S = 30.0
-CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+CHARACTERS = named_files.DATA / 'characters'
 HUMANOID = Path(__file__).resolve().parents[3] / 'puppet_core' / 'test' / 'humanoid.urdf'
 
 

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strips: one scale a row, one column an instant."""
 
-from pathlib import Path
-
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_view.render import strip
 from puppet_view.render.camera import cameras_along, View
@@ -15,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 CELL_PX = (60, 80)
-CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+CHARACTERS = named_files.DATA / 'characters'
 
 
 @pytest.fixture(scope='module')

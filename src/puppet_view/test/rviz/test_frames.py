@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from body_fixtures import floor_only
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.continuous_euler import JOINT_NAMES
 from puppet_core.body.posture import Posture, world_segments
@@ -27,7 +28,7 @@ from scipy.spatial.transform import Rotation
 from urdf_make import rooted_at_the_trunk
 from urdf_walk import link_poses
 
-CHARACTERS = Path(__file__).resolve().parents[4] / 'config' / 'characters'
+CHARACTERS = named_files.DATA / 'characters'
 EXACT_TOL = 1e-9
 
 

@@ -8,12 +8,13 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 pytest.importorskip('puppet_msgs', reason='needs the built messages')
 
+from puppet_core import named_files  # noqa: E402,I100
 from puppet_core.io import ConfigError  # noqa: E402,I100
 from puppet_retarget.importance import self_interaction  # noqa: E402
 from puppet_view.rviz.markers import NAMESPACES  # noqa: E402,I100
 from rclpy.parameter import Parameter  # noqa: E402
 from visualization_msgs.msg import Marker  # noqa: E402
-from visualization_rig import CONFIG, Rig, TICK_NS  # noqa: E402
+from visualization_rig import Rig, TICK_NS  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -66,7 +67,7 @@ def touch_the_belly(rig):
 
 def test_balls_of_the_own_body_are_drawn_with_the_others(make_rig):
     """Eq. 5.6: of the sizes that importance leaves, for those that matter, with a lifetime."""
-    rig = make_rig(character=str(CONFIG / 'characters' / 'sally.yaml'))
+    rig = make_rig(character=str(named_files.character_file('sally')))
     rig.watch()
     touch_the_belly(rig)
     rig.besides = ('/performer/posture',)
@@ -97,7 +98,7 @@ def test_range_balls_can_be_switched_off_while_running(make_rig):
 @pytest.fixture
 def pair(make_rig):
     """Return a rig with two puppets and all bodies in it."""
-    sally = str(CONFIG / 'characters' / 'sally.yaml')
+    sally = str(named_files.character_file('sally'))
     rig = make_rig(further_characters=sally, tf_prefix='robot1/')
     rig.watch()
     rig.watch_limbs()
@@ -237,7 +238,7 @@ def test_time_that_jumps_back_takes_all_away_and_goes_on(rig):
 
 def test_another_puppet_takes_all_away(rig):
     gone = takes_away(rig)
-    sally = str(CONFIG / 'characters' / 'sally.yaml')
+    sally = str(named_files.character_file('sally'))
     assert rig.node.set_parameters([Parameter('character', value=sally)])[0].successful
     assert rig.feed_until(gone)
 

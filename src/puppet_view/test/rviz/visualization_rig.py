@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A visualization node and somebody who feeds and watches it; needs ROS 2."""
 
-from pathlib import Path
 import time
 
 import numpy as np
+from puppet_core import named_files
 from puppet_core.body.character import load_character
 from puppet_core.body.posture import Posture, world_segments
 from puppet_msgs.msg import Importance
@@ -22,7 +22,6 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 DEADLINE_S = 60.0
-CONFIG = Path(__file__).resolve().parents[4] / 'config'
 TICK_NS = 8_333_333
 
 
@@ -30,7 +29,7 @@ class Rig:
     def __init__(self, context, tmp_path, **parameters):
         scene = tmp_path / 'scene.yaml'
         scene.write_text('format: puppet-environment/1\nobjects:\n- {name: floor, shape: plane}\n')
-        values = {'character': str(CONFIG / 'characters' / 'blubby.yaml'), **parameters}
+        values = {'character': str(named_files.character_file('blubby')), **parameters}
         values['environment'] = str(scene)
         overrides = [Parameter(name, value=value) for name, value in values.items()]
         self.node = VisualizationNode(context=context, parameter_overrides=overrides)
@@ -38,7 +37,7 @@ class Rig:
         self.executor = make_executor(context)
         for node in (self.node, self.watcher):
             self.executor.add_node(node)
-        self.skeleton = load_character(CONFIG / 'characters' / 'performer.yaml').skeleton
+        self.skeleton = load_character(named_files.character_file('performer')).skeleton
         self.transforms, self.fixed = [], []
         self.markers = []
         self.messages = []

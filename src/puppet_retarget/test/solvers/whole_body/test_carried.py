@@ -39,7 +39,7 @@ def throwing(adult_character):
 
 @pytest.fixture(scope='module')
 def stage(repository):
-    return load_environment(repository / 'config' / 'environments' / 'carry.yaml')
+    return load_environment(repository / 'data' / 'environments' / 'carry.yaml')
 
 
 def with_box(stage, size_factor):

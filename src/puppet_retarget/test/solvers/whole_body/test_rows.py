@@ -112,11 +112,11 @@ def test_the_right_side_is_half_the_slope_of_the_cost(source, weights, who, requ
         assert -2.0 * right @ way == pytest.approx(slope, rel=1e-3, abs=1e-3)
 
 
-def test_a_mirrored_performer_makes_a_mirrored_puppet(tall_character, steps, config_dir):
+def test_a_mirrored_performer_makes_a_mirrored_puppet(tall_character, steps, data_dir):
     from puppet_retarget.importance import load_environment
 
     job = RetargetJob(
-        tall_character, load_environment(config_dir / 'environments' / 'floor.yaml'), 'whole_body'
+        tall_character, load_environment(data_dir / 'environments' / 'floor.yaml'), 'whole_body'
     )
     mirrored = mirror(steps)
     one, other = retarget_motion(steps, job).puppet, retarget_motion(mirrored, job).puppet

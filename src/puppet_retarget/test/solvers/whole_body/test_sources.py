@@ -52,7 +52,7 @@ def performer(adult_character):
 @pytest.fixture(scope='module')
 def stage(repository, scene):
     """Return the stage with a hat on the head, and a box that is looked at."""
-    stage = load_environment(repository / 'config' / 'environments' / 'carry.yaml')
+    stage = load_environment(repository / 'data' / 'environments' / 'carry.yaml')
     objects = (replace(o, gaze_rad=0.5) if o.name == 'box' else o for o in stage.objects)
     hat = scene.thing(
         'box',
