@@ -78,7 +78,7 @@ def run_clip(
     outputs = [np.zeros((*shape[:2], width)) for width in (4, 4, 3)]
     first = Script._make(np.repeat(part[:1], SETTLING_FRAMES, axis=0) for part in script)
     settled = [np.zeros((SETTLING_FRAMES, *out.shape[1:])) for out in outputs]
-    best, spent = np.inf, 0.0
+    best, spent, is_compiled = np.inf, 0.0, False
     while True:
         controller = RateController(body, clip.tasks, config, int(script.bases[0]))
         if mobilities is not None:
@@ -90,6 +90,9 @@ def run_clip(
         start = perf_counter()
         play_packed(controller.packed, script, *outputs)
         took = perf_counter() - start
+        if seconds > 0.0 and not is_compiled:  # the first pass may have compiled kernels
+            is_compiled = True
+            continue
         best, spent = min(best, took), spent + took
         if spent >= seconds:
             return RateResult(*outputs), len(script.bases) / best
