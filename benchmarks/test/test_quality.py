@@ -17,7 +17,6 @@ from puppet_retarget.importance import IMPORTANCE
 from puppet_retarget.offline import find_character, PROCEDURAL_RATE_HZ
 from puppet_retarget.offline.arguments import find_environment
 from puppet_retarget.solvers import SOLVER_NAMES
-from puppet_ros import config_files
 from puppet_view.render import GUTTER_PX
 import pytest
 
@@ -62,8 +61,8 @@ def show(performer):
 
 @pytest.fixture(scope='module')
 def cast(performer):
-    sally, blubby = (find_character(config_files, name) for name in ('sally', 'blubby'))
-    stage = find_environment(config_files, None, 'show')
+    sally, blubby = (find_character(name) for name in ('sally', 'blubby'))
+    stage = find_environment(None, 'show')
     return thesis_figures.Cast(performer, sally, blubby, stage)
 
 

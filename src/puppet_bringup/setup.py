@@ -7,7 +7,9 @@ from pathlib import Path
 from setuptools import setup
 
 share = Path('share/puppet_bringup')
-files = [path for folder in ('launch', 'config') for path in Path(folder).rglob('*.*')]
+folders = (Path(name).rglob('*.*') for name in ('launch', 'config'))
+# links of an earlier build may lead nowhere
+files = [path for paths in folders for path in paths if path.is_file()]
 setup(
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/puppet_bringup']),

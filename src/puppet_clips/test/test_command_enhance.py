@@ -3,12 +3,12 @@
 """puppet_clip enhance: files and report of good runs, pictures, and bad input."""
 
 import json
-from pathlib import Path
 import shlex
 
 from benchmarks.enhance import FIST_M, fist_motion, fist_take
 import numpy as np
 from PIL import Image
+from puppet_core import named_files
 from puppet_core.body.skeleton import GENERAL_END_EFFECTORS
 from puppet_core.clips.bvh import write_bvh
 from puppet_core.clips.load import load_clip

@@ -64,14 +64,10 @@ def motion() -> Motion:
     return Motion.from_rotations(skeleton, RATE_HZ, roots, rotations)
 
 
-def _configs(folder: str) -> Callable[[], list[bytes]]:
-    """Return a reader of the shipped files of a folder."""
-
-    def read() -> list[bytes]:
-        paths = sorted((config_files.config_dir() / folder).glob('*.yaml'))
-        return [path.read_bytes() for path in paths]
-
-    return read
+def _data(folder: str) -> Callable[[], list[bytes]]:
+    """Return a reader of the files of a kind that come with the suite."""
+    paths = sorted((named_files.DATA / folder).glob('*.yaml'))
+    return lambda: [path.read_bytes() for path in paths]
 
 
 def _bag(path: Path) -> list[str]:
@@ -214,22 +210,19 @@ KINDS = {
     'urdf': FileKind('.urdf', True, _robots, _urdf, ('lower', 'upper')),
     'mcap': FileKind('.mcap', False, lambda: [_mcap(c) for c in ('', 'zstd', 'lz4')], _bag),
     'sqlite3': FileKind('.db3', False, lambda: [_sqlite()], _bag),
-    'character': FileKind('.yaml', True, _configs('characters'), load_character),
+    'character': FileKind('.yaml', True, _data('characters'), load_character),
     'environment': FileKind(
         '.yaml',
         True,
-        _configs('environments'),
+        _data('environments'),
         _by_name('puppet_retarget.importance.environment', 'load_environment'),
         may_miss=('influence_distances', 'contact_margins'),
     ),
-    'cues': FileKind('.yaml', True, _configs('cues'), load_cues),
+    'cues': FileKind('.yaml', True, _shipped('cues/demo.yaml'), load_cues),
     'layout': FileKind(
-        '.yaml',
-        True,
-        _configs('layouts'),
-        _by_name('puppet_performer.sensor_layout', 'load_layout'),
+        '.yaml', True, _data('layouts'), _by_name('puppet_performer.sensor_layout', 'load_layout')
     ),
-    'markers': FileKind('.yaml', True, _configs('markersets'), load_marker_set),
+    'markers': FileKind('.yaml', True, _data('markersets'), load_marker_set),
     'calibration': FileKind(
         '.yaml',
         True,
